@@ -1,0 +1,9 @@
+"""Read runs and judgements lazily from any common format; write results safely."""
+
+from __future__ import annotations
+
+from polars_rank.io.scan import scan
+from polars_rank.io.trec import scan_trec_qrels, scan_trec_run
+from polars_rank.io.write import write
+
+__all__ = ["scan", "scan_trec_qrels", "scan_trec_run", "write"]

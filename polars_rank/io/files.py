@@ -1,0 +1,102 @@
+"""Local files: finding them, telling them apart by their first bytes."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, cast
+
+from polars_rank.errors import DataError
+
+__all__ = ["Source", "locate", "magic", "open_plain"]
+
+_GZIP = b"\x1f\x8b"
+_MAGIC = {
+    b"PAR1": "Parquet",
+    b"PARE": "encrypted Parquet",
+    b"ARROW1": "Arrow IPC",
+    b"\xff\xff\xff\xff": "an Arrow IPC stream",
+    b"FEA1": "Feather version 1",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"\xfd7zXZ": "xz",
+    b"BZh91AY": "bzip2",
+    b"PK\x03\x04": "zip",
+    b"\xff\xfe": "UTF-16 text",
+    b"\xfe\xff": "UTF-16 text",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file that is there and not empty, with the name that messages give it."""
+
+    path: Path
+    name: str
+    spooled: bool = False
+
+    def head(self) -> bytes:
+        """Return the first bytes, decompressed where they are gzip."""
+        try:
+            with open_plain(self.path) as file:
+                head = file.read(1 << 16)
+        except (EOFError, OSError) as error:
+            raise DataError(f"{self.name}: cannot be read: {error}.") from error
+        if not head.removeprefix(b"\xef\xbb\xbf"):
+            raise DataError(f"{self.name}: the file holds no text: it is empty.")
+        return head
+
+
+def magic(head: bytes) -> str | None:
+    """Name the binary format that the first bytes announce, if any."""
+    return next((name for mark, name in _MAGIC.items() if head.startswith(mark)), None)
+
+
+def open_plain(path: Path) -> IO[bytes]:
+    """Open a file for reading bytes, through gzip where its first bytes say so."""
+    with path.open("rb") as file:
+        packed = file.read(2) == _GZIP
+    if not packed:
+        return path.open("rb")
+    import gzip
+
+    return cast("IO[bytes]", gzip.open(path))
+
+
+def locate(path: str | Path) -> Source:
+    """Check that a file is there and holds something; ``-`` is standard input."""
+    if os.fspath(path) == "-":
+        return _spool(sys.stdin.buffer, "standard input")
+    path = Path(path)
+    try:
+        status = path.stat()
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise DataError(
+            f"{path}: no such file (looked from {Path.cwd()}). Check the path."
+        ) from error
+    if stat.S_ISDIR(status.st_mode):
+        raise DataError(f"{path}: a folder where one file is expected.")
+    if not stat.S_ISREG(status.st_mode):  # a pipe: it can be read only once
+        with path.open("rb") as stream:
+            return _spool(stream, str(path))
+    if status.st_size == 0:
+        raise DataError(f"{path}: the file is empty (0 bytes).")
+    return Source(path, str(path))
+
+
+def _spool(stream: IO[bytes], name: str) -> Source:
+    """Copy a stream to a private file that goes when the process ends."""
+    import atexit
+    import shutil
+    import tempfile
+
+    handle, text = tempfile.mkstemp(prefix="polars-rank-")
+    path = Path(text)
+    atexit.register(path.unlink, missing_ok=True)
+    with open(handle, "wb") as file:
+        shutil.copyfileobj(stream, file, 1 << 20)
+    if path.stat().st_size == 0:
+        raise DataError(f"{name}: nothing came in (0 bytes; it can be read only once).")
+    return Source(path, name, spooled=True)

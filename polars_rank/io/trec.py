@@ -1,0 +1,245 @@
+"""TREC text, runs and judgements, as lazy frames read in blocks of whole lines.
+
+A line is its fields between blanks (space, tab, vertical tab, form feed, carriage
+return). Empty lines and lines that start with ``#`` say nothing. Ids are text, quotes
+and all; scores and grades are Float64, since grades such as 0.5 occur in the wild.
+
+Polars' CSV parser reads a block in which fields stand one blank apart. Whatever
+else a block holds is first put into that form, and what then still does not fit is
+named with its file and line number.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import polars as pl
+
+from polars_rank.errors import DataError
+from polars_rank.io.files import Source, locate, magic, open_plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+__all__ = ["scan_trec", "scan_trec_qrels", "scan_trec_run"]
+
+_BLOCK = 8 << 20
+_LONGEST = 1 << 20
+_SHOWN = 200
+_BLANKS = bytes.maketrans(b"\t\v\f\r", b"    ")
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """The fields of a line in order, those handed out, and the one number."""
+
+    fields: tuple[str, ...]
+    given: tuple[str, ...]
+    number: str
+    counts: tuple[int, ...]
+    form: str
+
+    def dtypes(self, names: Sequence[str]) -> dict[str, pl.DataType]:
+        return {n: pl.Float64() if n == self.number else pl.String() for n in names}
+
+
+_LAYOUTS = {
+    "run": _Layout(
+        fields=("query_id", "q0", "doc_id", "rank", "score", "system"),
+        given=("query_id", "doc_id", "score", "system"),
+        number="score",
+        counts=(5, 6),
+        form="query_id Q0 doc_id rank score [tag]",
+    ),
+    "qrels": _Layout(
+        fields=("query_id", "iteration", "doc_id", "label"),
+        given=("query_id", "iteration", "doc_id", "label"),
+        number="label",
+        counts=(4,),
+        form="query_id iteration doc_id label",
+    ),
+}
+
+
+def scan_trec_run(path: str | Path) -> pl.LazyFrame:
+    """Scan a TREC run: query_id, doc_id, score and system (the tag, null without)."""
+    return scan_trec([locate(path)], "run")
+
+
+def scan_trec_qrels(path: str | Path) -> pl.LazyFrame:
+    """Scan TREC judgements: query_id, iteration, doc_id and label."""
+    return scan_trec([locate(path)], "qrels")
+
+
+def scan_trec(files: Sequence[Source], kind: Literal["run", "qrels"]) -> pl.LazyFrame:
+    """Scan TREC files one after the other as one lazy frame."""
+    from polars.io.plugins import register_io_source
+
+    for file in files:
+        if found := magic(file.head()):
+            raise DataError(
+                f"{file.name}: found {found}, expected TREC text. "
+                "Name the file after its format, or decompress it first."
+            )
+    layout = _LAYOUTS[kind]
+
+    def frames(
+        columns: list[str] | None,
+        predicate: pl.Expr | None,
+        rows: int | None,
+        _size: int | None,
+    ) -> Iterator[pl.DataFrame]:
+        names = list(layout.given) if columns is None else columns
+        for file in files:
+            for frame in _read(file, layout, names):
+                part = frame if rows is None else frame.head(rows)
+                yield part if predicate is None else part.filter(predicate)
+                if rows is not None:
+                    rows -= part.height
+                    if rows == 0:
+                        return
+
+    return register_io_source(
+        frames,
+        schema=layout.dtypes(layout.given),
+        is_pure=True,
+        explain_name=f"TREC {kind}",
+        explain_detail=", ".join(file.name for file in files[:3]),
+    )
+
+
+def _read(file: Source, layout: _Layout, names: list[str]) -> Iterator[pl.DataFrame]:
+    """Parse one file block by block; the first line that does not fit is named."""
+    line = 1
+    for block in _blocks(file):
+        spaced = _spaced(block)
+        frame = _parse(spaced, layout, names) if _is_tidy(spaced) else None
+        lines = block.count(b"\n") if frame is None else frame.height
+        if frame is None:
+            frame = _parse(_tidy(block), layout, names)
+        if frame is None:
+            raise _fault(block, layout, file.name, line)
+        yield frame.select(names)
+        line += lines
+
+
+def _blocks(file: Source) -> Iterator[bytes]:
+    """Read a file in blocks that end where a line ends."""
+    try:
+        with open_plain(file.path) as stream:
+            block = stream.read(_BLOCK).removeprefix(b"\xef\xbb\xbf")
+            while block:
+                rest = stream.readline(_LONGEST)
+                if len(rest) == _LONGEST and not rest.endswith(b"\n"):
+                    raise DataError(
+                        f"{file.name}: a line of more than {_LONGEST} bytes. "
+                        "This is no TREC text."
+                    )
+                yield block + rest if rest else block
+                block = stream.read(_BLOCK)
+    except (EOFError, zlib.error) as error:
+        raise DataError(
+            f"{file.name}: the gzip data break off or are damaged: {error}. "
+            "Fetch or compress the file again."
+        ) from error
+
+
+def _spaced(block: bytes) -> bytes:
+    """Turn every kind of blank into a space, one for one."""
+    if b"\r" in block:
+        block = block.replace(b"\r\n", b"\n")
+    if any(blank in block for blank in (b"\t", b"\v", b"\f", b"\r")):
+        block = block.translate(_BLANKS)
+    return block
+
+
+def _is_tidy(block: bytes) -> bool:
+    """Tell whether one space parts the fields and every line says something."""
+    import numpy as np
+
+    if block[0] <= 32 or block.startswith(b"#") or (b"#" in block and b"\n#" in block):
+        return False
+    codes = np.frombuffer(block, np.uint8)
+    pairs = np.maximum(codes[1:], codes[:-1])  # 32 or less: blank follows blank
+    return bool(pairs.min(initial=255) > 32)
+
+
+def _tidy(block: bytes) -> bytes:
+    """Leave one space between fields, and only the lines that say something."""
+    lines = (b" ".join(line.split()) for line in block.split(b"\n"))
+    return b"\n".join(line for line in lines if line and not line.startswith(b"#"))
+
+
+def _parse(block: bytes, layout: _Layout, names: list[str]) -> pl.DataFrame | None:
+    """Parse tidy lines; None if the fields of any line are too many, few or wrong."""
+    schema = layout.dtypes((*layout.fields, "more"))
+    header = " ".join(schema).encode() + b"\n"
+    try:
+        frame = (
+            pl.scan_csv(
+                header + block,  # so that no line can look like compressed data
+                separator=" ",
+                quote_char=None,
+                schema=schema,
+                glob=False,
+            )
+            .select({*names, layout.number, "more"})
+            .collect(engine="in-memory")
+        )
+    except pl.exceptions.PolarsError:
+        return None
+    number = frame[layout.number]
+    few = number.null_count() > 0
+    many = frame["more"].null_count() < frame.height
+    return None if few or many or number.is_nan().any() else frame
+
+
+def _fault(block: bytes, layout: _Layout, name: str, first: int) -> DataError:
+    """Find the first line of a block that breaks the rules and say what is wrong."""
+    lines: list[tuple[int, bytes, str]] = []
+    broken = "this block of lines cannot be read"
+    place, raw = first, b""
+    for place, raw in enumerate(block.split(b"\n"), first):
+        fields = raw.split()
+        if not fields or fields[0].startswith(b"#"):
+            continue
+        if len(fields) not in layout.counts:
+            broken = f"{len(fields)} fields" + _other(len(fields), layout)
+            break
+        try:
+            raw.decode()
+        except UnicodeDecodeError:
+            broken = "bytes that are not UTF-8"
+            break
+        number = fields[layout.fields.index(layout.number)].decode()
+        lines.append((place, raw, number))
+    numbers = pl.Series([n for _, _, n in lines], dtype=pl.String)
+    good = numbers.cast(pl.Float64, strict=False).is_not_nan().fill_null(False)
+    if not good.all():
+        place, raw, number = lines[good.arg_min() or 0]
+        broken = f"a {layout.number} that is no number, {_shown(number)!r},"
+    wanted = " or ".join(map(str, layout.counts))
+    text = _shown(raw[: 4 * _SHOWN].decode(errors="backslashreplace"))
+    return DataError(
+        f"{name}, line {place}: found {broken} where {wanted} fields are expected: "
+        f"{layout.form}. The line reads: {text}\n"
+        "Mend the line, or start it with # to leave it out."
+    )
+
+
+def _other(count: int, layout: _Layout) -> str:
+    """Hint at the other kind of file where the number of fields is its own."""
+    for kind, other in _LAYOUTS.items():
+        if other is not layout and count in other.counts:
+            return f", as in a {kind} file (pass kind={kind!r} if it is one),"
+    return ""
+
+
+def _shown(text: str) -> str:
+    """Escape what cannot be printed and cut what is too long."""
+    line = text.strip()
+    safe = (c if c.isprintable() else ascii(c)[1:-1] for c in line)
+    return "".join(safe)[:_SHOWN]

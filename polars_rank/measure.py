@@ -1,0 +1,303 @@
+"""Measures as values and as text: ``"ndcg(gain=exp2)@10"`` <-> ``Measure``."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+import polars as pl
+
+from polars_rank.metrics.registry import METRICS, Metric, check, closest
+from polars_rank.ranking import Ranking
+
+__all__ = ["Custom", "Measure", "MeasureLike", "Measures", "measure", "parse_measures"]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A metric with its parameters: hashable, comparable, convertible to text.
+
+    Attributes
+    ----------
+    metric
+        Name of the metric, e.g. ``"ndcg"``.
+    params
+        Parameters that differ from the defaults, sorted by name.
+    name
+        Name of the result column: the text as the user wrote it. Two measures that
+        differ in it only are equal.
+
+    Examples
+    --------
+    >>> from polars_rank import Measure
+    >>> Measure.parse("ndcg_cut_10") == Measure.parse("nDCG@10")
+    True
+    >>> str(Measure.parse("nDCG(dcg='exp-log2')@10"))
+    'ndcg(gain=exp2)@10'
+    """
+
+    metric: str
+    params: tuple[tuple[str, Any], ...] = ()
+    name: str = field(default="", compare=False)
+
+    @staticmethod
+    def parse(text: str) -> Measure:
+        """Read a measure from its own text form or another tool's name for it."""
+        return _parse(text)
+
+    def __post_init__(self) -> None:
+        """Check the parameters, drop defaults and order the rest."""
+        definition = self.definition
+        given = dict(self.params)
+        check(definition, given, ties=None)
+        defaults = definition.defaults
+        kept = {n: v for n, v in given.items() if not _same(v, defaults[n])}
+        params = tuple(sorted((n, _freeze(v)) for n, v in kept.items()))
+        object.__setattr__(self, "params", params)
+        object.__setattr__(self, "name", self.name or str(self))
+
+    @property
+    def definition(self) -> Metric:
+        """The registered metric."""
+        if self.metric not in METRICS:
+            raise _unknown(self.metric)
+        return METRICS[self.metric]
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Parameters as keyword arguments of the metric."""
+        return {n: dict(v) if isinstance(v, tuple) else v for n, v in self.params}
+
+    def with_defaults(self, defaults: Mapping[str, Any]) -> Measure:
+        """Fill in parameters that the measure leaves open."""
+        known = {n: v for n, v in defaults.items() if n in self.definition.defaults}
+        return replace(self, params=tuple((known | self.arguments).items()))
+
+    def __str__(self) -> str:
+        """Text form: ``metric(param=value, ...)@k``."""
+        arguments = dict(self.params)
+        k = arguments.pop("k", None)
+        inside = ", ".join(f"{n}={_text(v)}" for n, v in arguments.items())
+        return (
+            self.metric
+            + (f"({inside})" if inside else "")
+            + ("" if k is None else f"@{k}")
+        )
+
+
+@dataclass(frozen=True)
+class Custom:
+    """A measure of the user's own: a function of the ranking, under a name."""
+
+    name: str
+    function: Callable[[Ranking], pl.Expr]
+
+
+MeasureLike: TypeAlias = str | Measure
+Measures: TypeAlias = (
+    MeasureLike
+    | Iterable[MeasureLike | Mapping[str, Callable[[Ranking], pl.Expr]]]
+    | Mapping[str, Callable[[Ranking], pl.Expr]]
+)
+
+
+def measure(metric: str, /, *, name: str = "", **params: Any) -> Measure:
+    """Build a measure from a metric's name and parameters.
+
+    Examples
+    --------
+    >>> import polars_rank as pr
+    >>> pr.measure("ndcg", k=10, gain="exp2")
+    Measure(metric='ndcg', params=(('gain', 'exp2'), ('k', 10)), name='ndcg(gain=exp2)@10')
+    """  # noqa: E501
+    return Measure(metric, tuple(params.items()), name)
+
+
+def parse_measures(measures: Measures) -> list[Measure | Custom]:
+    """Read all that ``evaluate`` accepts as measures; names must be unique."""
+    if isinstance(measures, str | Measure | Mapping):
+        measures = [measures]
+    found: list[Measure | Custom] = []
+    for entry in measures:
+        if isinstance(entry, Measure):
+            found.append(entry)
+        elif isinstance(entry, str):
+            found.append(Measure.parse(entry))
+        elif isinstance(entry, Mapping):
+            found.extend(_custom(name, f) for name, f in entry.items())
+        else:
+            msg = (
+                "a measure is text like 'ndcg@10', a Measure, or a mapping of names "
+                f"to functions of a Ranking, not {type(entry).__name__}: {entry!r}"
+            )
+            raise TypeError(msg)
+    if not found:
+        msg = "no measures given; name at least one, e.g. 'ndcg@10'"
+        raise ValueError(msg)
+    names = [entry.name for entry in found]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        msg = f"measure given twice: {', '.join(twice)}; name each once"
+        raise ValueError(msg)
+    return found
+
+
+def _custom(name: str, function: object) -> Custom:
+    if not isinstance(name, str) or not callable(function):
+        msg = f"a measure of your own needs a name and a function, not {name!r}: {function!r}"
+        raise TypeError(msg)
+    return Custom(name, function)
+
+
+# -- text
+
+PATTERN = re.compile(r"(?P<name>[^\s()@]+)\s*(\((?P<inside>.*)\))?\s*(@(?P<k>[^@()]*))?")
+TREC_CUT = re.compile(r"(ndcg_cut|P|recall|success|map_cut|relative_P)[_.](\d+)")
+RANX_LEVEL = re.compile(r"(.+)-l(\d+)")
+
+ALIASES: dict[str, tuple[str, dict[str, Any]]] = {
+    # ir_measures
+    "nDCG": ("ndcg", {}),
+    "NDCG": ("ndcg", {}),
+    "P": ("precision", {}),
+    "R": ("recall", {}),
+    "AP": ("ap", {}),
+    "MAP": ("ap", {}),
+    "RR": ("rr", {}),
+    "MRR": ("rr", {}),
+    "ERR": ("err", {}),
+    "nERR": ("nerr", {}),
+    "Success": ("accuracy", {}),
+    "SetP": ("precision", {}),
+    "SetR": ("recall", {}),
+    "SetF": ("f1", {}),
+    "SetRelP": ("precision", {"divisor": "min_k_R"}),
+    # trec_eval
+    "map": ("ap", {}),
+    "map_cut": ("ap", {}),
+    "ndcg_cut": ("ndcg", {}),
+    "recip_rank": ("rr", {}),
+    "success": ("accuracy", {}),
+    "relative_P": ("precision", {"divisor": "min_k_R"}),
+    "set_P": ("precision", {}),
+    "set_recall": ("recall", {}),
+    "set_F": ("f1", {}),
+    "set_relative_P": ("precision", {"divisor": "min_k_R"}),
+    # ranx
+    "mrr": ("rr", {}),
+    "hit_rate": ("accuracy", {}),
+    "dcg_burges": ("dcg", {"gain": "exp2"}),
+    "ndcg_burges": ("ndcg", {"gain": "exp2"}),
+}
+PARAMETER_ALIASES: dict[tuple[str, Any], tuple[str, Any]] = {
+    ("dcg", "log2"): ("gain", "linear"),
+    ("dcg", "exp-log2"): ("gain", "exp2"),
+}
+
+
+def _parse(text: str) -> Measure:
+    if not isinstance(text, str):
+        msg = f"a measure is text like 'ndcg@10', not {type(text).__name__}"
+        raise TypeError(msg)
+    body, rel = text.strip(), None
+    if level := RANX_LEVEL.fullmatch(body):
+        body, rel = level[1], int(level[2])
+    if cut := TREC_CUT.fullmatch(body):
+        body = f"{cut[1]}@{cut[2]}"
+    match = PATTERN.fullmatch(body)
+    if match is None:
+        msg = (
+            f"cannot read the measure {text!r}; write metric@k, e.g. 'ndcg@10', or "
+            "metric(parameter=value)@k, e.g. 'ndcg(gain=exp2)@10'"
+        )
+        raise ValueError(msg)
+    metric, params = _resolve(match["name"])
+    for name, value in _arguments(match["inside"] or "", text):
+        name, value = PARAMETER_ALIASES.get((name, _key(value)), (name, value))
+        name = "gain" if name == "gains" else name
+        if name in params:
+            msg = f"{name} is given twice in the measure {text!r}"
+            raise ValueError(msg)
+        params[name] = value
+    if match["k"] is not None:
+        if "k" in params:
+            msg = f"k is given twice in the measure {text!r}"
+            raise ValueError(msg)
+        params["k"] = _cutoff(match["k"], text)
+    if rel is not None:
+        params["rel"] = rel
+    return Measure(metric, tuple(params.items()), text)
+
+
+def _resolve(name: str) -> tuple[str, dict[str, Any]]:
+    if name in METRICS:
+        return name, {}
+    if name not in ALIASES:
+        raise _unknown(name)
+    metric, params = ALIASES[name]
+    return metric, dict(params)
+
+
+def _unknown(name: str) -> ValueError:
+    near = closest(name, [*METRICS, *ALIASES])
+    return ValueError(
+        f"unknown measure {name!r}{near or '; known: ' + ', '.join(METRICS)}"
+    )
+
+
+def _cutoff(digits: str, text: str) -> int:
+    if not re.fullmatch(r"[0-9]+", digits.strip()) or int(digits) < 1:
+        msg = (
+            f"the cutoff after @ must be a whole number of at least 1, "
+            f"not {digits.strip()!r}, in the measure {text!r}"
+        )
+        raise ValueError(msg)
+    return int(digits)
+
+
+def _arguments(inside: str, text: str) -> Iterable[tuple[str, Any]]:
+    for part in re.split(r",(?![^{]*\})", inside):
+        if not part.strip():
+            if inside.strip():
+                msg = f"an empty parameter in the measure {text!r}"
+                raise ValueError(msg)
+            continue
+        name, equals, value = part.partition("=")
+        if not equals or not value.strip():
+            msg = f"write parameter=value, not {part.strip()!r}, in the measure {text!r}"
+            raise ValueError(msg)
+        yield name.strip(), _value(value.strip())
+
+
+def _value(text: str) -> Any:
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def _key(value: Any) -> Any:
+    return value if isinstance(value, str) else None
+
+
+# -- values
+
+
+def _freeze(value: Any) -> Any:
+    return tuple(sorted(value.items())) if isinstance(value, Mapping) else value
+
+
+def _same(value: Any, default: Any) -> bool:
+    return type(value) is not bool and value == default
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, tuple):
+        return "{" + ", ".join(f"{_text(g)}: {_text(w)}" for g, w in value) + "}"
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    if callable(value):
+        return getattr(value, "__name__", type(value).__name__)
+    return str(value)
