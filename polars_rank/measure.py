@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
-from polars_rank.metrics.registry import METRICS, Metric, check, closest
+from polars_rank.metrics.registry import METRICS, Metric, Rows, check, closest
 from polars_rank.ranking import Ranking
 
 __all__ = ["Custom", "Measure", "MeasureLike", "Measures", "measure", "parse_measures"]
@@ -52,7 +52,7 @@ class Measure:
         """Check the parameters, drop defaults and order the rest."""
         definition = self.definition
         given = dict(self.params)
-        check(definition, given, ties=None)
+        check(definition, given)
         defaults = definition.defaults
         kept = {n: v for n, v in given.items() if not _same(v, defaults[n])}
         params = tuple(sorted((n, _freeze(v)) for n, v in kept.items()))
@@ -65,6 +65,15 @@ class Measure:
         if self.metric not in METRICS:
             raise _unknown(self.metric)
         return METRICS[self.metric]
+
+    @property
+    def rows(self) -> Rows:
+        """The documents that can change its value."""
+        arguments = self.arguments
+        named = isinstance(arguments.get("gain", "linear"), str)
+        positive = arguments.get("rel") is None or arguments["rel"] > 0
+        rows = self.definition.rows
+        return "judged" if rows == "relevant" and not (named and positive) else rows
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -94,6 +103,17 @@ class Custom:
 
     name: str
     function: Callable[[Ranking], pl.Expr]
+
+    def value(self, ranking: Ranking) -> pl.Expr:
+        """The function's expression over the ranking."""
+        value = self.function(ranking)
+        if not isinstance(value, pl.Expr):
+            msg = (
+                f"the measure {self.name!r} must return a Polars expression over the "
+                f"ranking, e.g. r.relevant().sum(), not {type(value).__name__}"
+            )
+            raise TypeError(msg)
+        return value
 
 
 MeasureLike: TypeAlias = str | Measure

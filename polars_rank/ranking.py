@@ -59,6 +59,18 @@ DISCOUNTS: dict[str, Callable[[pl.Expr], pl.Expr]] = {
 }
 LARGEST_EXP2_GRADE = 1023
 
+NAN_SCORE = (
+    "NaN scores cannot be ranked; drop these rows or give them a score, e.g. with "
+    "pl.col('score').fill_nan(...)"
+)
+NULL_SCORE = (
+    "scores are null; drop these rows, or leave the documents to the judgments (qrels=)"
+)
+BELOW_ONE = "ranks below 1; rank= counts places from 1 (null: not retrieved)"
+INFINITE_GRADE = (
+    "grades that are NaN or infinite; give a finite number, or null for unjudged"
+)
+
 
 @dataclass(frozen=True)
 class Fault:
@@ -375,6 +387,7 @@ def ranked(
     label = label.cast(pl.Float64)
     place = pl.int_range(1, label.len() + 1).cast(pl.Float64)
     best = label.sort(descending=True, nulls_last=True)
+    infinite = Fault((~label.is_finite()).sum(), INFINITE_GRADE)
     if rank is not None:
         known = rank.cast(pl.Float64)
         return Ranking(
@@ -383,6 +396,7 @@ def ranked(
             place=place,
             ideal_label=best,
             score=-known.sort(nulls_last=True),
+            faults=[Fault((known < 1).sum(), BELOW_ONE), infinite],
         )
     assert by is not None
     ties = ties or ("order" if doc is None else "doc_desc")
@@ -390,6 +404,7 @@ def ranked(
     keys, descending = order_by(by, label=label, doc=text, ties=ties)
     score = by.sort(descending=True).cast(pl.Float64)
     blocks = ties == "expected"
+    nan = Fault(by.cast(pl.Float64).is_nan().sum(), NAN_SCORE)
     return Ranking(
         label=label.sort_by(keys, descending=descending, maintain_order=True),
         rank=place,
@@ -398,6 +413,7 @@ def ranked(
         score=score,
         tie_first=_tie(score, "min") if blocks else None,
         tie_last=_tie(score, "max") if blocks else None,
+        faults=[nan, Fault(by.null_count(), NULL_SCORE), infinite],
     )
 
 

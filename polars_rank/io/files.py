@@ -5,13 +5,18 @@ from __future__ import annotations
 import os
 import stat
 import sys
+import zlib
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, TYPE_CHECKING, cast
 
 from polars_rank.errors import DataError
 
-__all__ = ["Source", "locate", "magic", "open_plain"]
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["Source", "locate", "magic", "open_plain", "readable"]
 
 _GZIP = b"\x1f\x8b"
 _MAGIC = {
@@ -20,6 +25,7 @@ _MAGIC = {
     b"ARROW1": "Arrow IPC",
     b"\xff\xff\xff\xff": "an Arrow IPC stream",
     b"FEA1": "Feather version 1",
+    _GZIP: "gzip",
     b"\x28\xb5\x2f\xfd": "zstd",
     b"\xfd7zXZ": "xz",
     b"BZh91AY": "bzip2",
@@ -39,19 +45,28 @@ class Source:
 
     def head(self) -> bytes:
         """Return the first bytes, decompressed where they are gzip."""
-        try:
-            with open_plain(self.path) as file:
-                head = file.read(1 << 16)
-        except (EOFError, OSError) as error:
-            raise DataError(f"{self.name}: cannot be read: {error}.") from error
+        with readable(self.name), open_plain(self.path) as file:
+            head = file.read(1 << 16)
         if not head.removeprefix(b"\xef\xbb\xbf"):
-            raise DataError(f"{self.name}: the file holds no text: it is empty.")
+            raise DataError(f"{self.name}: the file is empty once unpacked.")
         return head
 
 
 def magic(head: bytes) -> str | None:
     """Name the binary format that the first bytes announce, if any."""
     return next((name for mark, name in _MAGIC.items() if head.startswith(mark)), None)
+
+
+@contextmanager
+def readable(name: str) -> Iterator[None]:
+    """Report under a file's name that it cannot be read or unpacked."""
+    try:
+        yield
+    except (EOFError, OSError, zlib.error) as error:
+        raise DataError(
+            f"{name}: cannot be read: {error}. "
+            "Check the permissions, or fetch the file again."
+        ) from error
 
 
 def open_plain(path: Path) -> IO[bytes]:
@@ -98,5 +113,5 @@ def _spool(stream: IO[bytes], name: str) -> Source:
     with open(handle, "wb") as file:
         shutil.copyfileobj(stream, file, 1 << 20)
     if path.stat().st_size == 0:
-        raise DataError(f"{name}: nothing came in (0 bytes; it can be read only once).")
+        raise DataError(f"{name}: nothing came in (0 bytes). It can be read only once.")
     return Source(path, name, spooled=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import polars as pl
 
 from polars_rank.errors import DataError
-from polars_rank.io.files import Source, locate, magic
+from polars_rank.io.files import Source, locate, magic, readable
 from polars_rank.io.trec import scan_trec
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _FORMATS = {
     ".ndjson": "NDJSON",
     ".jsonl": "NDJSON",
 }
-_EDGES = {"Parquet": b"PAR1", "Arrow IPC": b"ARROW1"}
+_MARKS = {"Parquet": b"PAR1", "Arrow IPC": b"ARROW1"}
 _TEXT = "TREC text"
 _IDS = ("query_id", "doc_id", "iteration", "system")
 _NUMBERS = ("score", "label")
@@ -67,8 +67,8 @@ def scan(source: str | Path, *, kind: Literal["run", "qrels"]) -> pl.LazyFrame:
         found = _format(text)
         if found == _TEXT:
             raise ValueError(f"{text}: TREC text is read from local files: copy it.")
-        return _open([text], found)
-    files = _files(text)
+        return _open([text], found, None)
+    files, hive = _files(text)
     formats = {_sniff(f.head()) if f.spooled else _format(f.name) for f in files}
     if len(formats) > 1:
         raise DataError(
@@ -81,32 +81,33 @@ def scan(source: str | Path, *, kind: Literal["run", "qrels"]) -> pl.LazyFrame:
     for file in files:
         _check(file, found)
     try:
-        if found == "Parquet" and os.path.isdir(text):
-            frame = pl.scan_parquet(text, glob=False, hidden_file_prefix=(".", "_"))
-        else:
-            frame = _open([str(file.path) for file in files], found)
+        frame = _open([str(file.path) for file in files], found, hive)
         frame.collect_schema()
     except pl.exceptions.PolarsError as error:
-        raise DataError(f"{text}: cannot be read as {found}: {error}") from error
+        raise DataError(
+            f"{text}: cannot be read as {found}: {error}. "
+            "Check the file, or name it after its format."
+        ) from error
     return frame
 
 
-def _files(text: str) -> list[Source]:
-    """List the files that a path, a folder or a glob stands for."""
+def _files(text: str) -> tuple[list[Source], bool]:
+    """List the files behind a path, a folder or a glob; tell if folders part them."""
     path = Path(text)
     if path.is_dir():
         inside = (p.relative_to(path) for p in path.rglob("*") if p.is_file())
-        shown = (p for p in inside if not any(q[0] in "._" for q in p.parts))
-        found = [locate(path / p) for p in sorted(shown)]
+        below = sorted(p for p in inside if not any(q[0] in "._" for q in p.parts))
+        found = [path / p for p in below]
     elif glob.has_magic(text) and not path.exists():
         hits = sorted(map(Path, glob.glob(text, recursive=True)))
-        found = [locate(p) for p in hits if not p.is_dir()]
+        below = found = [p for p in hits if not p.is_dir()]
     else:
-        found = [locate(text)]
+        return [locate(text)], False
     if not found:
         what = "the folder holds no file" if path.is_dir() else "no file matches"
         raise DataError(f"{text}: {what} (looked from {Path.cwd()}). Check the path.")
-    return found
+    hive = any("=" in folder for p in below for folder in p.parts[:-1])
+    return [locate(p) for p in found], hive
 
 
 def _format(name: str) -> str:
@@ -117,7 +118,7 @@ def _format(name: str) -> str:
 
 def _sniff(head: bytes) -> str:
     """Name the format after the first bytes."""
-    for found, mark in _EDGES.items():
+    for found, mark in _MARKS.items():
         if head.startswith(mark):
             return found
     line = head.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")[0].strip()
@@ -131,36 +132,42 @@ def _sniff(head: bytes) -> str:
 
 def _check(file: Source, expected: str) -> None:
     """Check the first bytes of a file and, for binary formats, the last."""
-    head = file.head()
-    edge = _EDGES.get(expected, b"")
-    if not edge:
-        found = magic(head)
+    mark = _MARKS.get(expected)
+    if mark is None:
+        found = magic(file.head())
         if found and found != "zstd":
-            raise DataError(f"{file.name}: found {found}, expected {expected}.")
+            raise DataError(
+                f"{file.name}: found {found}, expected {expected}. "
+                "Name the file after its format."
+            )
         return
-    if not head.startswith(edge):
-        shown = magic(head) or f"the bytes {head[:8]!r}"
-        raise DataError(f"{file.name}: found {shown}, expected {expected}.")
-    size = file.path.stat().st_size
-    with file.path.open("rb") as stream:
-        stream.seek(max(size - len(edge), 0))
-        whole = stream.read() == edge and size > 2 * len(edge)
-    if not whole:
+    with readable(file.name), file.path.open("rb") as stream:
+        head = stream.read(8)
+        size = stream.seek(0, os.SEEK_END)
+        stream.seek(max(size - len(mark), 0))
+        tail = stream.read()
+    if not head.startswith(mark):
+        shown = magic(head) or f"the bytes {head!r}"
+        raise DataError(
+            f"{file.name}: found {shown}, expected {expected}. "
+            "Name the file after its format."
+        )
+    if tail != mark or size <= 2 * len(mark):
         raise DataError(
             f"{file.name}: the {expected} file is cut short: {size} bytes that do not "
-            f"end in {edge.decode()}. Copy or write it again."
+            f"end in {mark.decode()}. Copy or write it again."
         )
 
 
-def _open(paths: Sequence[str], found: str) -> pl.LazyFrame:
-    """Scan files of one format with Polars."""
-    several = list(paths)
+def _open(paths: Sequence[str], found: str, hive: bool | None) -> pl.LazyFrame:
+    """Scan files of one format with Polars; None leaves folders and globs to it."""
+    several, wild = list(paths), hive is None
     if found == "Parquet":
-        hive = len(several) > 1 and any("=" in os.path.dirname(p) for p in several)
-        return pl.scan_parquet(several, glob=False, hive_partitioning=hive or None)
+        return pl.scan_parquet(several, glob=wild, hive_partitioning=hive)
     if found == "Arrow IPC":
-        return pl.scan_ipc(several, glob=False)
+        return pl.scan_ipc(several, glob=wild, hive_partitioning=hive)
     if found == "NDJSON":
+        several = several if wild else [glob.escape(path) for path in several]
         names = pl.scan_ndjson(several).collect_schema().names()
         numbers = {n: pl.Float64() for n in names if n in _NUMBERS}
         return pl.scan_ndjson(several, schema_overrides=numbers or None)
@@ -172,5 +179,5 @@ def _open(paths: Sequence[str], found: str) -> pl.LazyFrame:
             **dict.fromkeys(_NUMBERS, pl.Float64()),
         },
         infer_schema_length=10_000,
-        glob=False,
+        glob=wild,
     )

@@ -11,14 +11,13 @@ named with its file and line number.
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
 from polars_rank.errors import DataError
-from polars_rank.io.files import Source, locate, magic, open_plain
+from polars_rank.io.files import Source, locate, magic, open_plain, readable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -122,29 +121,23 @@ def _read(file: Source, layout: _Layout, names: list[str]) -> Iterator[pl.DataFr
             frame = _parse(_tidy(block), layout, names)
         if frame is None:
             raise _fault(block, layout, file.name, line)
-        yield frame.select(names)
+        yield frame.select(names) if names else pl.DataFrame(height=frame.height)
         line += lines
 
 
 def _blocks(file: Source) -> Iterator[bytes]:
     """Read a file in blocks that end where a line ends."""
-    try:
-        with open_plain(file.path) as stream:
-            block = stream.read(_BLOCK).removeprefix(b"\xef\xbb\xbf")
-            while block:
-                rest = stream.readline(_LONGEST)
-                if len(rest) == _LONGEST and not rest.endswith(b"\n"):
-                    raise DataError(
-                        f"{file.name}: a line of more than {_LONGEST} bytes. "
-                        "This is no TREC text."
-                    )
-                yield block + rest if rest else block
-                block = stream.read(_BLOCK)
-    except (EOFError, zlib.error) as error:
-        raise DataError(
-            f"{file.name}: the gzip data break off or are damaged: {error}. "
-            "Fetch or compress the file again."
-        ) from error
+    with readable(file.name), open_plain(file.path) as stream:
+        block = stream.read(_BLOCK).removeprefix(b"\xef\xbb\xbf")
+        while block:
+            rest = stream.readline(_LONGEST)
+            if len(rest) == _LONGEST and not rest.endswith(b"\n"):
+                raise DataError(
+                    f"{file.name}: found a line of more than {_LONGEST} bytes, "
+                    "expected TREC text. Check that this is the file you mean."
+                )
+            yield block + rest if rest else block
+            block = stream.read(_BLOCK)
 
 
 def _spaced(block: bytes) -> bytes:
@@ -200,19 +193,20 @@ def _parse(block: bytes, layout: _Layout, names: list[str]) -> pl.DataFrame | No
 def _fault(block: bytes, layout: _Layout, name: str, first: int) -> DataError:
     """Find the first line of a block that breaks the rules and say what is wrong."""
     lines: list[tuple[int, bytes, str]] = []
-    broken = "this block of lines cannot be read"
-    place, raw = first, b""
+    place, raw, wrong = first, b"", "these lines cannot be read."
     for place, raw in enumerate(block.split(b"\n"), first):
         fields = raw.split()
         if not fields or fields[0].startswith(b"#"):
             continue
         if len(fields) not in layout.counts:
-            broken = f"{len(fields)} fields" + _other(len(fields), layout)
+            wrong = f"found {len(fields)} fields."
+            if not lines:
+                wrong += _other(len(fields), layout)
             break
         try:
             raw.decode()
         except UnicodeDecodeError:
-            broken = "bytes that are not UTF-8"
+            wrong = "found bytes that are not UTF-8."
             break
         number = fields[layout.fields.index(layout.number)].decode()
         lines.append((place, raw, number))
@@ -220,12 +214,12 @@ def _fault(block: bytes, layout: _Layout, name: str, first: int) -> DataError:
     good = numbers.cast(pl.Float64, strict=False).is_not_nan().fill_null(False)
     if not good.all():
         place, raw, number = lines[good.arg_min() or 0]
-        broken = f"a {layout.number} that is no number, {_shown(number)!r},"
-    wanted = " or ".join(map(str, layout.counts))
-    text = _shown(raw[: 4 * _SHOWN].decode(errors="backslashreplace"))
+        wrong = f"the {layout.number} '{_shown(number.encode())}' is no number."
+    counts = " or ".join(map(str, layout.counts))
     return DataError(
-        f"{name}, line {place}: found {broken} where {wanted} fields are expected: "
-        f"{layout.form}. The line reads: {text}\n"
+        f"{name}, line {place}: {wrong}\n"
+        f"Expected {counts} fields: {layout.form}.\n"
+        f"The line reads: {_shown(raw)}\n"
         "Mend the line, or start it with # to leave it out."
     )
 
@@ -234,12 +228,12 @@ def _other(count: int, layout: _Layout) -> str:
     """Hint at the other kind of file where the number of fields is its own."""
     for kind, other in _LAYOUTS.items():
         if other is not layout and count in other.counts:
-            return f", as in a {kind} file (pass kind={kind!r} if it is one),"
+            return f" So has a {kind} file: are runs and qrels swapped?"
     return ""
 
 
-def _shown(text: str) -> str:
+def _shown(raw: bytes) -> str:
     """Escape what cannot be printed and cut what is too long."""
-    line = text.strip()
-    safe = (c if c.isprintable() else ascii(c)[1:-1] for c in line)
-    return "".join(safe)[:_SHOWN]
+    line = raw.strip()[: 4 * _SHOWN].decode(errors="backslashreplace")
+    safe = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
+    return safe if len(safe) <= _SHOWN else safe[: _SHOWN - 1] + "…"

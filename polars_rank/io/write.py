@@ -63,7 +63,10 @@ def write(frame: pl.LazyFrame | pl.DataFrame, path: str | Path) -> None:
         _to_disk(hidden)
         os.replace(hidden, target)
     except BaseException:
-        hidden.unlink(missing_ok=True)
+        try:
+            hidden.unlink(missing_ok=True)
+        finally:  # Ctrl-C can be reported twice: by Polars, then by Python
+            hidden.unlink(missing_ok=True)
         raise
     if os.name == "posix":
         _to_disk(target.parent)

@@ -137,8 +137,15 @@ def closest(word: str, known: list[str]) -> str:
     return "; did you mean " + " or ".join(repr(lowered[n]) for n in near) + "?"
 
 
-def check(metric: Metric, params: Mapping[str, Any], ties: Ties | None) -> None:
+def check(
+    metric: Metric,
+    params: Mapping[str, Any],
+    ties: Ties | None = None,
+    no_relevant: NoRelevant = "zero",
+) -> None:
     """Raise ``ValueError`` naming argument, rule and value."""
+    if no_relevant not in get_args(NoRelevant):
+        _refuse("no_relevant", f"one of {', '.join(get_args(NoRelevant))}", no_relevant)
     defaults = metric.defaults
     for name, given in params.items():
         if name not in defaults:

@@ -1,0 +1,22 @@
+"""How a frame is evaluated: bind the columns, rank, share words, sum, check."""
+
+from __future__ import annotations
+
+from polars_rank.engine.bind import Columns, Log, align_ids, bind, require_columns
+from polars_rank.engine.check import Check, raise_faults
+from polars_rank.engine.plan import Job, PerQuery, per_query_plan
+from polars_rank.engine.rank import unpack
+
+__all__ = [
+    "Check",
+    "Columns",
+    "Job",
+    "Log",
+    "PerQuery",
+    "align_ids",
+    "bind",
+    "per_query_plan",
+    "raise_faults",
+    "require_columns",
+    "unpack",
+]

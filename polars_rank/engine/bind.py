@@ -1,0 +1,187 @@
+"""The user's columns under our own names, with the types that the plan relies on.
+
+Only schemas are read. Every column is renamed first, so that no name of the user's,
+not even ``*`` or ``^x$``, can meet one of ours.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+import polars.selectors as cs
+from polars.datatypes import DataType, DataTypeClass
+
+__all__ = ["Columns", "Log", "align_ids", "bind", "require_columns"]
+
+Dtype = DataType | DataTypeClass
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Names of the user's columns; see ``evaluate``."""
+
+    query: tuple[str, ...]
+    doc: str | None
+    score: str
+    label: str
+    rank: str | None
+
+
+@dataclass(frozen=True)
+class Log:
+    """A frame under our names: key0, key1 ..., doc, score or rank, label, by0 ..."""
+
+    frame: pl.LazyFrame
+    keys: tuple[str, ...]
+    has_doc: bool
+    ranked: bool
+    label_type: DataType | None
+    score_type: DataType | None
+
+
+def require_columns(
+    names: Sequence[str], schema: pl.Schema, *, where: str, argument: str = "column"
+) -> None:
+    """Raise ``ColumnNotFoundError`` with the columns there are and the closest one."""
+    for name in names:
+        if name not in schema:
+            near = difflib.get_close_matches(name, list(schema), n=1, cutoff=0.4)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            columns = ", ".join(map(repr, schema)) or "none"
+            msg = (
+                f"{argument} {name!r} is not in {where}{hint} Its columns are: "
+                f"{columns}. Name yours with {argument}=."
+            )
+            raise pl.exceptions.ColumnNotFoundError(msg)
+
+
+def bind(
+    frame: pl.LazyFrame,
+    columns: Columns,
+    *,
+    where: str,
+    needs: Sequence[str],
+    carry: Sequence[str] = (),
+) -> Log:
+    """Take the needed roles (``"score"``, ``"label"``, ``"doc"``) and rename them."""
+    schema = frame.collect_schema()
+    require_columns(columns.query, schema, where=where, argument="query")
+    taken = [
+        cs.by_name(name).alias(f"key{i}") for i, name in enumerate(columns.query)
+    ]
+    for name in columns.query:
+        _require_type(name, schema[name], _is_id, "a query id", IDS)
+    doc = columns.doc if "doc" in needs else None
+    if doc is not None:
+        require_columns([doc], schema, where=where, argument="doc")
+        _require_type(doc, schema[doc], _is_id, "a document id", IDS)
+        taken.append(cs.by_name(doc).alias("doc"))
+    ranked = "score" in needs and columns.rank is not None
+    score_type = label_type = None
+    if ranked:
+        assert columns.rank is not None
+        require_columns([columns.rank], schema, where=where, argument="rank")
+        _require_type(
+            columns.rank, schema[columns.rank], DataType.is_integer, "a rank", WHOLE
+        )
+        taken.append(cs.by_name(columns.rank).alias("rank"))
+    elif "score" in needs:
+        require_columns([columns.score], schema, where=where, argument="score")
+        score_type = schema[columns.score]
+        _require_type(columns.score, score_type, _is_number, "a score", NUMBERS)
+        taken.append(cs.by_name(columns.score).alias("score"))
+    if "label" in needs:
+        require_columns([columns.label], schema, where=where, argument="label")
+        label_type = schema[columns.label]
+        _require_type(columns.label, label_type, _is_grade, "a grade", NUMBERS)
+        label = cs.by_name(columns.label)
+        if not label_type.is_numeric():
+            label = label.cast(pl.UInt8)
+        taken.append(label.alias("label"))
+    taken += [cs.by_name(name).alias(f"by{i}") for i, name in enumerate(carry)]
+    return Log(
+        frame=frame.select(taken),
+        keys=tuple(f"key{i}" for i in range(len(columns.query))),
+        has_doc=doc is not None,
+        ranked=ranked,
+        label_type=label_type,
+        score_type=score_type,
+    )
+
+
+IDS = "an integer, text, Categorical, Enum, Boolean, date or binary column"
+NUMBERS = "a numeric column; cast it, e.g. with pl.col(...).cast(pl.Float64)"
+WHOLE = "an integer column that counts places from 1"
+
+
+def _require_type(
+    name: str,
+    found: DataType,
+    allowed: Callable[[DataType], bool],
+    what: str,
+    expected: str,
+) -> None:
+    if not allowed(found):
+        msg = f"column {name!r} has dtype {found}, but {what} must be {expected}"
+        raise TypeError(msg)
+
+
+def _is_text(dtype: DataType) -> bool:
+    return dtype == pl.String or isinstance(dtype, pl.Categorical | pl.Enum)
+
+
+def _is_id(dtype: DataType) -> bool:
+    return (
+        dtype.is_integer()
+        or _is_text(dtype)
+        or dtype.is_temporal()
+        or dtype in (pl.Boolean, pl.Binary)
+    )
+
+
+def _is_number(dtype: DataType) -> bool:
+    return dtype.is_numeric()
+
+
+def _is_grade(dtype: DataType) -> bool:
+    return dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)
+
+
+def align_ids(
+    left: pl.LazyFrame,
+    right: pl.LazyFrame,
+    names: Mapping[str, str],
+    *,
+    where: tuple[str, str],
+) -> tuple[pl.LazyFrame, pl.LazyFrame]:
+    """Give the ids of two frames one type: integers widen, text is text.
+
+    ``names`` maps our columns to the user's. An integer never equals a text: "007" is
+    not 7.
+    """
+    left_types, right_types = left.collect_schema(), right.collect_schema()
+    for column, name in names.items():
+        common = _common(left_types[column], right_types[column], name, where)
+        if common is not None:
+            left = left.with_columns(pl.col(column).cast(common))
+            right = right.with_columns(pl.col(column).cast(common))
+    return left, right
+
+
+def _common(
+    left: DataType, right: DataType, name: str, where: tuple[str, str]
+) -> Dtype | None:
+    if left == right:
+        return None
+    if left.is_integer() and right.is_integer():
+        return pl.Int128 if pl.UInt64 in (left, right) else pl.Int64
+    if _is_text(left) and _is_text(right):
+        return pl.String
+    msg = (
+        f"{name!r} is {left} in {where[0]} but {right} in {where[1]}, and these are "
+        "never equal; cast one of them, e.g. with pl.col(...).cast(pl.String)"
+    )
+    raise TypeError(msg)

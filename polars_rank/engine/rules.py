@@ -1,0 +1,78 @@
+"""The rules that data must keep, as counts that ride in the same pass."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from polars_rank.engine.bind import Log
+from polars_rank.engine.check import Check
+from polars_rank.engine.shared import Needs
+from polars_rank.ranking import (
+    BELOW_ONE,
+    INFINITE_GRADE,
+    NAN_SCORE,
+    NULL_SCORE,
+    Fault,
+)
+
+__all__ = ["data_faults", "raw_faults"]
+
+
+def raw_faults(
+    log: Log, carry: Sequence[str], check: Check
+) -> tuple[dict[str, pl.Expr], list[Fault]]:
+    """Aggregations of each query's raw rows, and what they mean if not 0."""
+    scalars = {name: pl.col(name).first() for name in carry}
+    if check == "off":
+        return scalars, []
+    counts: list[tuple[pl.Expr, str]] = []
+    if log.ranked:
+        rank = pl.col("rank")
+        twice = rank.count() - rank.drop_nulls().n_unique()
+        counts += [((rank < 1).sum(), BELOW_ONE), (twice, SAME_RANK)]
+    else:
+        score = pl.col("score")
+        counts.append((score.null_count(), NULL_SCORE))
+        if log.score_type is not None and log.score_type.is_float():
+            counts.append((score.is_nan().sum(), NAN_SCORE))
+    if log.has_doc:
+        counts.append((pl.col("doc").null_count(), NO_DOC))
+        if check == "full":
+            copies = pl.col("doc").len() - pl.col("doc").n_unique()
+            counts.append((copies, DUPLICATE))
+    for name in carry:
+        varies = pl.col(name).ne_missing(pl.col(name).first()).sum()
+        counts.append((varies, VARIES))
+    faults = []
+    for i, (count, message) in enumerate(counts):
+        scalars[f"raw{i}"] = count
+        faults.append(Fault(pl.col(f"raw{i}"), message))
+    return scalars, faults
+
+
+def data_faults(needs: Needs, docs_matter: bool, check: Check) -> list[Fault]:
+    """Rules on the rows that matter: judged documents and each query's first."""
+    if check == "off":
+        return []
+    faults = []
+    if docs_matter:
+        copies = pl.col("doc").len() - pl.col("doc").n_unique()
+        faults.append(Fault(pl.col(needs.aggregates.add(copies)), DUPLICATE))
+    if not needs.whole_grades:
+        infinite = (~pl.col("label").is_finite()).sum()
+        faults.append(Fault(pl.col(needs.aggregates.add(infinite)), INFINITE_GRADE))
+    return faults
+
+
+NO_DOC = "document ids are null; drop these rows or name their documents"
+SAME_RANK = "a rank stands twice in one query; give each place to one document"
+DUPLICATE = (
+    "a document stands twice in one query; drop the copies, or keep the best of each "
+    'with on_duplicate="best"'
+)
+VARIES = (
+    "a by= or weight= column varies within a query; make it constant, give one row a "
+    "query in queries=, or make it a part of query="
+)

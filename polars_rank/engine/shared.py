@@ -1,0 +1,146 @@
+"""The second binding: words and sums of many measures, each computed once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+
+import polars as pl
+
+from polars_rank.metrics.registry import Rows
+from polars_rank.ranking import Ranking
+
+__all__ = ["Needs", "SharedRanking"]
+
+
+class Names:
+    """Expressions by name; an expression that is known already keeps its name."""
+
+    def __init__(self, prefix: str) -> None:
+        self.prefix = prefix
+        self.named: dict[str, pl.Expr] = {}
+        self._alike: dict[str, list[str]] = {}
+
+    def add(self, expr: pl.Expr) -> str:
+        """Name of the expression."""
+        alike = self._alike.setdefault(str(expr), [])
+        for name in alike:
+            if self.named[name].meta.eq(expr):
+                return name
+        name = f"{self.prefix}{len(self.named)}"
+        self.named[name] = expr
+        alike.append(name)
+        return name
+
+    def roots(self) -> set[str]:
+        """Columns that the expressions read."""
+        return {root for expr in self.named.values() for root in expr.meta.root_names()}
+
+
+@dataclass
+class Needs:
+    """What the measures of one plan ask for.
+
+    Attributes
+    ----------
+    rows
+        The documents that stand in the frame, beside each query's first.
+    whole_grades
+        Whether labels are integers: then positive means at least 1.
+    scored
+        Whether there are scores, not only ranks.
+    expected
+        Whether words are means over the orders of tied documents.
+    words
+        A value per document that looks at its neighbours (running counts).
+    terms
+        A value per document that is summed.
+    aggregates
+        Any other value per query.
+    retrieved, lead
+        Whether the number of retrieved documents is asked for, and whether the first
+        row is not relevant.
+    """
+
+    rows: Rows
+    whole_grades: bool
+    scored: bool
+    expected: bool
+    words: Names = field(default_factory=lambda: Names("word"))
+    terms: Names = field(default_factory=lambda: Names("term"))
+    aggregates: Names = field(default_factory=lambda: Names("aggregate"))
+    retrieved: bool = False
+    lead: bool = False
+
+    def columns(self) -> set[str]:
+        """Columns that words, terms and aggregates read."""
+        read = self.words.roots() | self.terms.roots() | self.aggregates.roots()
+        return read | ({"label"} if self.lead or "ideal_label" in read else set())
+
+    def word_levels(self) -> list[dict[str, pl.Expr]]:
+        """Words in the order of computation: each reads those of earlier levels."""
+        words = dict(self.words.named)
+        if "ideal_label" in self.columns():
+            words["ideal_label"] = pl.col("label").sort(descending=True, nulls_last=True)
+        levels: list[dict[str, pl.Expr]] = []
+        while words:
+            ready = {
+                name: word
+                for name, word in words.items()
+                if not words.keys() & set(word.meta.root_names())
+            }
+            levels.append(ready)
+            words = {name: word for name, word in words.items() if name not in ready}
+        if not levels and (self.lead or "place" in self.columns()):
+            levels.append({})
+        return levels
+
+    def ranking(self) -> Ranking:
+        """Bind every word to the column of its name."""
+        return Ranking(
+            label=pl.col("label"),
+            rank=pl.col("rank"),
+            place=pl.col("place"),
+            ideal_label=pl.col("ideal_label"),
+            score=pl.col("score"),
+            tie_first=pl.col("tie_first") if self.expected else None,
+            tie_last=pl.col("tie_last") if self.expected else None,
+        )
+
+    def shared_ranking(self) -> SharedRanking:
+        """The same, writing down what the measures ask for."""
+        plain = self.ranking()
+        words = {f.name: getattr(plain, f.name) for f in fields(plain)}
+        return SharedRanking(**words, needs=self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedRanking(Ranking):
+    """A ranking over columns that writes down what it needs."""
+
+    needs: Needs
+
+    def share(self, word: pl.Expr) -> pl.Expr:
+        """Compute the word once, as a column."""
+        return pl.col(self.needs.words.add(word))
+
+    def sum(self, term: pl.Expr) -> pl.Expr:
+        """Sum the term once; a query's terms stand in a list, in rank order."""
+        name = self.needs.terms.add(term.cast(pl.Float64))
+        return pl.col(name).list.sum()
+
+    def aggregate(self, value: pl.Expr) -> pl.Expr:
+        """Compute the value once."""
+        return pl.col(self.needs.aggregates.add(value))
+
+    def retrieved_count(self) -> pl.Expr:
+        """``n``, counted where the rows were ranked."""
+        self.needs.retrieved = True
+        return pl.col("retrieved").fill_null(0).cast(pl.Float64)
+
+    def hits(self, rel: float = 1) -> pl.Expr:
+        """Relevant documents at or above; the place where every row is relevant."""
+        needs = self.needs
+        if needs.rows == "relevant" and needs.whole_grades and 0 < rel <= 1:
+            needs.lead = True
+            return pl.col("place") - pl.col("lead")
+        return super().hits(rel)
