@@ -64,7 +64,8 @@ class Convention:
         """Check the choices that are not parameters of a measure."""
         for name, rule in _CHOICES.items():
             if getattr(self, name) not in rule:
-                msg = f"{name} must be one of {', '.join(rule)}, not {getattr(self, name)!r}"
+                given = getattr(self, name)
+                msg = f"{name} must be one of {', '.join(rule)}, not {given!r}"
                 raise ValueError(msg)
 
     def replace(self, **changes: Any) -> Convention:

@@ -5,20 +5,23 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, TypedDict, TypeVar, get_args
+from typing import Literal, TypeAlias, TypedDict, get_args
 
 import polars as pl
 import polars.selectors as cs
 
 from polars_rank.convention import Convention, convention_of
 from polars_rank.engine import (
+    AnyFrame,
     Check,
     Columns,
+    Frame,
     Job,
     Log,
     PerQuery,
     align_ids,
     bind,
+    like,
     per_query_plan,
     raise_faults,
     require_columns,
@@ -29,8 +32,6 @@ from polars_rank.measure import Custom, Measure, Measures, parse_measures
 
 __all__ = ["EvaluateOptions", "PerQueryOptions", "evaluate", "per_query"]
 
-Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
-AnyFrame: TypeAlias = pl.DataFrame | pl.LazyFrame
 Duplicates: TypeAlias = Literal["error", "best"]
 
 DOC = "doc_id"
@@ -78,7 +79,7 @@ def per_query(
     Parameters
     ----------
     frame
-        The log: a row a document, with ``query``, ``label`` and ``score`` (or ``rank``);
+        A log: a row a document, with ``query``, ``label`` and ``score`` (or ``rank``);
         ``doc`` where it exists breaks ties. With ``qrels``: the run, with ``query``,
         ``doc`` and ``score`` (or ``rank``).
     measures
@@ -140,7 +141,7 @@ def per_query(
     )  # fmt: skip
     request.require_distinct(request.columns.query)
     plan = _plan(request, carry=())
-    return _like(frame, _per_query_frame(request, plan))
+    return like(frame, _per_query_frame(request, plan))
 
 
 def evaluate(
@@ -170,7 +171,7 @@ def evaluate(
         Columns that split the mean into segments, one output row each; taken from
         ``queries``, else from ``frame``, where they must be constant within a query.
     weight
-        Column with the weight of the query (its traffic) in the mean; found like ``by``.
+        Column with the query's weight (its traffic) in the mean; found like ``by``.
 
     Returns
     -------
@@ -197,11 +198,11 @@ def evaluate(
         frame, measures, qrels, query, doc, score, label, rank, queries, convention,
         check, on_duplicate,
     )  # fmt: skip
-    groups = [by] if isinstance(by, str) else list(by or [])
+    groups: list[str] = [by] if isinstance(by, str) else list(by or [])
     request.require_distinct([*groups, "queries"])
     carry = [*groups, *([] if weight is None else [weight])]
     plan = _plan(request, carry=carry)
-    return _like(frame, _mean_frame(request, plan, groups, weight is not None))
+    return like(frame, _mean_frame(request, plan, groups, weight is not None))
 
 
 # -- what is asked for
@@ -282,15 +283,10 @@ def _lazy(frame: AnyFrame, name: str) -> pl.LazyFrame:
     if not isinstance(frame, pl.DataFrame | pl.LazyFrame):
         msg = (
             f"{name} must be a polars DataFrame or LazyFrame, not "
-            f"{type(frame).__name__}; wrap it with pl.DataFrame(...) or pl.from_arrow(...)"
+            f"{type(frame).__name__}; wrap it with pl.DataFrame(...)"
         )
         raise TypeError(msg)
     return frame.lazy()
-
-
-def _like(frame: Frame, result: pl.LazyFrame) -> Frame:
-    """A DataFrame for a DataFrame, a LazyFrame for a LazyFrame."""
-    return result.collect() if isinstance(frame, pl.DataFrame) else result
 
 
 # -- from the request to a plan
@@ -327,8 +323,10 @@ def _bind_frames(request: _Request, carry: Sequence[str]) -> tuple[Log, Log | No
     require_columns(carry, schema, where="the frame", argument="by")
     if request.qrels is None:
         needs = ["score", "label"]
-        if ties in ("doc_desc", "doc_asc") or request.check == "full" or (
-            request.on_duplicate == "best"
+        if (
+            ties in ("doc_desc", "doc_asc")
+            or request.check == "full"
+            or (request.on_duplicate == "best")
         ):
             needs.append("doc")
         log = bind(request.frame, columns, where="the frame", needs=needs, carry=carry)
@@ -340,12 +338,8 @@ def _bind_frames(request: _Request, carry: Sequence[str]) -> tuple[Log, Log | No
     shared = [i for i, name in enumerate(columns.query) if name in found]
     if not shared:
         require_columns(columns.query, found, where="the judgments", argument="query")
-    inner = dataclasses.replace(
-        columns, query=tuple(columns.query[i] for i in shared)
-    )
-    qrels = bind(
-        request.qrels, inner, where="the judgments", needs=["label", "doc"]
-    )
+    inner = dataclasses.replace(columns, query=tuple(columns.query[i] for i in shared))
+    qrels = bind(request.qrels, inner, where="the judgments", needs=["label", "doc"])
     positions = {f"key{n}": f"key{i}" for n, i in enumerate(shared)}
     judged = qrels.frame.rename(positions)
     names = {f"key{i}": columns.query[i] for i in shared} | {"doc": columns.doc or ""}
@@ -511,7 +505,7 @@ def _in_common(request: _Request, matched: pl.Expr, queries: pl.Expr) -> pl.Expr
     def passes(columns: Sequence[pl.Series]) -> pl.Series:
         found, judged = columns
         if judged.sum() and not found.sum():
-            report(_disjoint(request), int(judged.max()), "", request.check)
+            report(_disjoint(request), len(judged), "", request.check)
         return pl.repeat(True, len(found), dtype=pl.Boolean, eager=True)
 
     return pl.map_batches(

@@ -166,14 +166,16 @@ def parse_measures(measures: Measures) -> list[Measure | Custom]:
 
 def _custom(name: str, function: object) -> Custom:
     if not isinstance(name, str) or not callable(function):
-        msg = f"a measure of your own needs a name and a function, not {name!r}: {function!r}"
+        msg = f"a measure of your own is name: function, not {name!r}: {function!r}"
         raise TypeError(msg)
     return Custom(name, function)
 
 
 # -- text
 
-PATTERN = re.compile(r"(?P<name>[^\s()@]+)\s*(\((?P<inside>.*)\))?\s*(@(?P<k>[^@()]*))?")
+PATTERN = re.compile(
+    r"(?P<name>[^\s()@]+)\s*(\((?P<inside>.*)\))?\s*(@(?P<k>[^@()]*))?"
+)
 TREC_CUT = re.compile(r"(ndcg_cut|P|recall|success|map_cut|relative_P)[_.](\d+)")
 RANX_LEVEL = re.compile(r"(.+)-l(\d+)")
 
@@ -286,7 +288,9 @@ def _arguments(inside: str, text: str) -> Iterable[tuple[str, Any]]:
             continue
         name, equals, value = part.partition("=")
         if not equals or not value.strip():
-            msg = f"write parameter=value, not {part.strip()!r}, in the measure {text!r}"
+            msg = (
+                f"write parameter=value, not {part.strip()!r}, in the measure {text!r}"
+            )
             raise ValueError(msg)
         yield name.strip(), _value(value.strip())
 

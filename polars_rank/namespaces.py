@@ -8,8 +8,8 @@ from typing import Any, Literal, TypeAlias, Unpack
 import polars as pl
 
 from polars_rank.coverage import CoverageOptions, coverage
+from polars_rank.engine import AnyFrame
 from polars_rank.evaluate import (
-    AnyFrame,
     EvaluateOptions,
     PerQueryOptions,
     evaluate,
@@ -81,7 +81,7 @@ class ExprRankEval:
         ties: Ties | None = None,
         no_relevant: NoRelevant = "zero",
     ) -> pl.Expr:
-        """Share of the first k that is relevant; a short list is filled up with misses."""
+        """Share of the first k that is relevant; short lists are filled with misses."""
         asked = dict(k=k, rel=rel, divisor=divisor)
         return self._value("precision", score, rank, doc, ties, no_relevant, asked)
 
@@ -209,7 +209,7 @@ class ExprRankEval:
         ties: Ties | None = None,
         no_relevant: NoRelevant = "zero",
     ) -> pl.Expr:
-        """Expected reciprocal rank: mean of 1 / the rank where the user is satisfied."""
+        """Expected reciprocal rank: mean of 1 / rank where the user is satisfied."""
         asked = dict(k=k, max_grade=max_grade)
         return self._value("err", score, rank, doc, ties, no_relevant, asked)
 
@@ -258,7 +258,7 @@ class ExprRankEval:
         doc: Score = None,
         ties: Ties | None = None,
     ) -> pl.Expr:
-        """Mean squared difference of score and label over the judged among the first k."""
+        """Mean squared error of score and label over the judged in the first k."""
         asked = dict(k=k)
         return self._value("squared_error", score, None, doc, ties, "zero", asked)
 
@@ -270,7 +270,7 @@ class ExprRankEval:
         doc: Score = None,
         ties: Ties | None = None,
     ) -> pl.Expr:
-        """Mean of ``max(0, 1 - (score_a - score_b))`` over pairs with label_a > label_b."""
+        """Mean of max(0, 1 - (score_a - score_b)) over pairs with label_a > label_b."""
         asked = dict(k=k)
         return self._value("hinge", score, None, doc, ties, "zero", asked)
 
@@ -328,7 +328,7 @@ class DataFrameRankEval:
         return per_query(self._frame, measures, **options).collect()
 
     def coverage(
-        self, qrels: AnyFrame | None = None, **options: Unpack[CoverageOptions]
+        self, qrels: AnyFrame, **options: Unpack[CoverageOptions]
     ) -> pl.DataFrame:
         """What was matched; see ``polars_rank.coverage``."""
         return coverage(self._frame, qrels, **options).collect()
@@ -355,7 +355,7 @@ class LazyFrameRankEval:
         return per_query(self._frame, measures, **options)
 
     def coverage(
-        self, qrels: AnyFrame | None = None, **options: Unpack[CoverageOptions]
+        self, qrels: AnyFrame, **options: Unpack[CoverageOptions]
     ) -> pl.LazyFrame:
         """What was matched; see ``polars_rank.coverage``."""
         return coverage(self._frame, qrels, **options)

@@ -8,7 +8,7 @@ columns of a frame (``polars_rank.engine``, one plan for many measures).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
@@ -24,6 +24,8 @@ __all__ = [
     "NoRelevant",
     "Ranking",
     "Ties",
+    "arg_sort_by",
+    "descending",
     "guarded",
     "inverse",
     "one",
@@ -123,6 +125,10 @@ class Ranking:
         """Mark a word (one value per document) as worth computing once."""
         return word
 
+    def constant(self, value: pl.Expr) -> pl.Expr:
+        """Mark a value of the query for use beside its documents."""
+        return value
+
     def sum(self, term: pl.Expr) -> pl.Expr:
         """Sum over the documents of the query."""
         return term.sum().cast(pl.Float64)
@@ -167,7 +173,7 @@ class Ranking:
         """Gains in descending order, aligned with ``place``."""
         if isinstance(gain, str):
             return self.ideal.worth(gain, rel)
-        return self.share(self.worth(gain, rel).sort(descending=True))
+        return self.share(descending(self.worth(gain, rel)))
 
     # -- places
 
@@ -269,7 +275,7 @@ class Ranking:
         if pool == "judged":
             return self
         retrieved = pl.when(self.rank.is_not_null()).then(self.label)
-        best = self.share(retrieved.sort(descending=True, nulls_last=True))
+        best = self.share(descending(retrieved))
         return replace(self, label=retrieved, ideal_label=best)
 
     # -- blocks of tied documents (rows stand in rank order, place = row number)
@@ -324,6 +330,25 @@ def inverse(discount: Discount) -> Callable[[pl.Expr], pl.Expr]:
     """Weight ``1 / discount(rank)``."""
     f = DISCOUNTS[discount] if isinstance(discount, str) else discount
     return lambda rank: 1.0 / f(rank)
+
+
+def arg_sort_by(
+    keys: Sequence[pl.Expr], *, descending: Sequence[bool] = (False,)
+) -> pl.Expr:
+    """Positions that sort by the keys, stably, nulls last; to be gathered.
+
+    Of a plain ``sort_by`` that a sum and a running sum share, the optimiser of Polars
+    2.1 drops the sort for both; a gather stays.
+    """
+    positions = pl.int_range(0, keys[0].len())
+    return positions.sort_by(
+        keys, descending=list(descending), nulls_last=True, maintain_order=True
+    )
+
+
+def descending(value: pl.Expr) -> pl.Expr:
+    """Sorted from the largest down, nulls last."""
+    return value.gather(value.arg_sort(descending=True, nulls_last=True))
 
 
 def ratio(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
@@ -386,27 +411,29 @@ def ranked(
         raise ValueError(msg)
     label = label.cast(pl.Float64)
     place = pl.int_range(1, label.len() + 1).cast(pl.Float64)
-    best = label.sort(descending=True, nulls_last=True)
+    best = descending(label)
     infinite = Fault((~label.is_finite()).sum(), INFINITE_GRADE)
     if rank is not None:
         known = rank.cast(pl.Float64)
+        order = arg_sort_by([known])
         return Ranking(
-            label=label.sort_by(known, nulls_last=True, maintain_order=True),
-            rank=known.sort(nulls_last=True),
+            label=label.gather(order),
+            rank=known.gather(order),
             place=place,
             ideal_label=best,
-            score=-known.sort(nulls_last=True),
+            score=-known.gather(order),
             faults=[Fault((known < 1).sum(), BELOW_ONE), infinite],
         )
     assert by is not None
     ties = ties or ("order" if doc is None else "doc_desc")
     text = None if doc is None else doc.cast(pl.String)
-    keys, descending = order_by(by, label=label, doc=text, ties=ties)
-    score = by.sort(descending=True).cast(pl.Float64)
+    keys, downwards = order_by(by, label=label, doc=text, ties=ties)
+    order = arg_sort_by(keys, descending=downwards)
+    score = by.gather(order).cast(pl.Float64)
     blocks = ties == "expected"
     nan = Fault(by.cast(pl.Float64).is_nan().sum(), NAN_SCORE)
     return Ranking(
-        label=label.sort_by(keys, descending=descending, maintain_order=True),
+        label=label.gather(order),
         rank=place,
         place=place,
         ideal_label=best,
@@ -426,7 +453,7 @@ def guarded(value: pl.Expr, faults: list[Fault]) -> pl.Expr:
     if not faults:
         return value
 
-    def check(columns: list[pl.Series]) -> pl.Series:
+    def check(columns: Sequence[pl.Series]) -> pl.Series:
         values, *counts = columns
         for fault, count in zip(faults, counts, strict=True):
             if broken := count.sum():

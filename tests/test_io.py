@@ -153,7 +153,7 @@ BAD = [
     (b"1 Q0 d 1 2.5 t  u", "found 7 fields"),
     (b"1 Q0 d 1 2.5 t   u v", "found 8 fields"),
     (b"1 Q0 d", "found 3 fields"),
-    (b"1", "found 1 fields"),
+    (b"1", "found 1 field."),
     (b"1 Q0 d 1 x t", "the score 'x' is no number"),
     (b"1 Q0 d 1 1_0 t", "the score '1_0' is no number"),
     (b"1 Q0 d 1 0x1 t", "the score '0x1' is no number"),

@@ -9,14 +9,31 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias, TypeVar
 
 import polars as pl
 import polars.selectors as cs
 from polars.datatypes import DataType, DataTypeClass
 
-__all__ = ["Columns", "Log", "align_ids", "bind", "require_columns"]
+__all__ = [
+    "AnyFrame",
+    "Columns",
+    "Frame",
+    "Log",
+    "align_ids",
+    "bind",
+    "like",
+    "require_columns",
+]
 
-Dtype = DataType | DataTypeClass
+AnyFrame: TypeAlias = pl.DataFrame | pl.LazyFrame
+Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
+Dtype: TypeAlias = DataType | DataTypeClass
+
+
+def like(frame: Frame, result: pl.LazyFrame) -> Frame:
+    """A DataFrame for a DataFrame, a LazyFrame for a LazyFrame."""
+    return result.collect() if isinstance(frame, pl.DataFrame) else result
 
 
 @dataclass(frozen=True)
@@ -69,9 +86,7 @@ def bind(
     """Take the needed roles (``"score"``, ``"label"``, ``"doc"``) and rename them."""
     schema = frame.collect_schema()
     require_columns(columns.query, schema, where=where, argument="query")
-    taken = [
-        cs.by_name(name).alias(f"key{i}") for i, name in enumerate(columns.query)
-    ]
+    taken = [cs.by_name(name).alias(f"key{i}") for i, name in enumerate(columns.query)]
     for name in columns.query:
         _require_type(name, schema[name], _is_id, "a query id", IDS)
     doc = columns.doc if "doc" in needs else None
@@ -84,9 +99,7 @@ def bind(
     if ranked:
         assert columns.rank is not None
         require_columns([columns.rank], schema, where=where, argument="rank")
-        _require_type(
-            columns.rank, schema[columns.rank], DataType.is_integer, "a rank", WHOLE
-        )
+        _require_type(columns.rank, schema[columns.rank], _is_whole, "a rank", WHOLE)
         taken.append(cs.by_name(columns.rank).alias("rank"))
     elif "score" in needs:
         require_columns([columns.score], schema, where=where, argument="score")
@@ -97,10 +110,8 @@ def bind(
         require_columns([columns.label], schema, where=where, argument="label")
         label_type = schema[columns.label]
         _require_type(columns.label, label_type, _is_grade, "a grade", NUMBERS)
-        label = cs.by_name(columns.label)
-        if not label_type.is_numeric():
-            label = label.cast(pl.UInt8)
-        taken.append(label.alias("label"))
+        label = cs.by_name(columns.label).alias("label")
+        taken.append(label if label_type.is_numeric() else label.cast(pl.UInt8))
     taken += [cs.by_name(name).alias(f"by{i}") for i, name in enumerate(carry)]
     return Log(
         frame=frame.select(taken),
@@ -140,6 +151,10 @@ def _is_id(dtype: DataType) -> bool:
         or dtype.is_temporal()
         or dtype in (pl.Boolean, pl.Binary)
     )
+
+
+def _is_whole(dtype: DataType) -> bool:
+    return dtype.is_integer()
 
 
 def _is_number(dtype: DataType) -> bool:

@@ -101,7 +101,9 @@ def _ask(job: Job) -> tuple[Needs, list[pl.Expr], list[Fault]]:
         expected=job.ties == "expected",
     )
     measures = [
-        m if isinstance(m, Custom) else m.with_defaults(job.convention.defaults(m.metric))
+        m
+        if isinstance(m, Custom)
+        else m.with_defaults(job.convention.defaults(m.metric))
         for m in job.measures
     ]
     asked: list[Rows] = ["all" if isinstance(m, Custom) else m.rows for m in measures]
@@ -119,7 +121,9 @@ def _ask(job: Job) -> tuple[Needs, list[pl.Expr], list[Fault]]:
             continue
         check(m.definition, m.arguments, job.ties)
         if m.definition.score and not needs.scored:
-            msg = f"{m.metric} looks at the scores themselves: it cannot work with rank="
+            msg = (
+                f"{m.metric} looks at the scores themselves: it cannot work with rank="
+            )
             raise ValueError(msg)
         values.append(
             value(m.definition, ranking, m.arguments, job.convention.no_relevant)
@@ -154,12 +158,20 @@ def _ranked(job: Job, needs: Needs, scalars: dict[str, pl.Expr]) -> pl.LazyFrame
     )
     if judged is not None or needs.rows == "all":
         return rows
-    known = pl.col("label") > 0 if needs.rows == "relevant" else pl.col("label").is_not_null()
+    known = (
+        pl.col("label") > 0
+        if needs.rows == "relevant"
+        else pl.col("label").is_not_null()
+    )
     return rows.filter(known | (pl.col("place") == 1))
 
 
 def _judged(
-    log: Log, qrels: Log, ranked: pl.LazyFrame, needs: Needs, scalars: dict[str, pl.Expr]
+    log: Log,
+    qrels: Log,
+    ranked: pl.LazyFrame,
+    needs: Needs,
+    scalars: dict[str, pl.Expr],
 ) -> pl.LazyFrame:
     """Judged documents in rank order, not retrieved ones last; each query's first."""
     rows = unpack(ranked.drop("place"), log.keys).join(
@@ -176,25 +188,21 @@ def _judged(
 def _words(rows: pl.LazyFrame, needs: Needs, scalars: list[str]) -> pl.LazyFrame:
     """Add the words that look at neighbouring documents, level by level."""
     rows = rows.with_columns(pl.col("label").cast(pl.Float64))
-    have = [w for w in [*WORDS, "doc"] if w in needs.columns()]
-    if "label" not in have:
-        have.append("label")
+    have = [w for w in [*WORDS, "doc"] if w in needs.columns() | {"label"}]
+    constants, once = needs.constants.named, list(scalars)
     for level, words in enumerate(needs.word_levels()):
-        have += words
-        first = level == 0
-        if first and needs.lead:
-            scalars = [*scalars, "lead"]
+        lists = {name: pl.col(name) for name in have} | words
+        singles = {name: pl.col(name).first() for name in once}
+        singles |= constants if level == 0 else {}
+        lead = needs.lead and level == 0
         rows = (
             rows.group_by("query", maintain_order=True)
-            .agg(
-                *(pl.col(name) for name in have if name not in words),
-                *(word.alias(name) for name, word in words.items()),
-                *(pl.col(name).first() for name in scalars if name != "lead" or not first),
-            )
-            .with_columns(**_along_the_list(lead=needs.lead and first))
-            .explode(*have, "place")
+            .agg(**lists, **singles)
+            .with_columns(**_along_the_list(lead=lead))
+            .explode(*lists, "place")
             .set_sorted("query")
         )
+        have, once = list(lists), [*singles, *(["lead"] if lead else [])]
     return rows
 
 
@@ -204,7 +212,9 @@ def _along_the_list(*, lead: bool) -> dict[str, pl.Expr]:
     place = pl.int_ranges(1, label.list.len() + 1, dtype=pl.Int64)
     columns = {"place": place.cast(pl.List(pl.Float64))}
     if lead:
-        columns["lead"] = (~(label.list.first() > 0).fill_null(value=False)).cast(pl.Float64)
+        columns["lead"] = (~(label.list.first() > 0).fill_null(value=False)).cast(
+            pl.Float64
+        )
     return columns
 
 

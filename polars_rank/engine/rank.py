@@ -92,7 +92,9 @@ def _grouped(
     rows = (
         frame.group_by("query", maintain_order=True)
         .agg(ordered.alias("row"), **lists, **scalars)
-        .with_columns(place=pl.int_ranges(1, pl.col("row").list.len() + 1, dtype=pl.Int64))
+        .with_columns(
+            place=pl.int_ranges(1, pl.col("row").list.len() + 1, dtype=pl.Int64)
+        )
         .explode("row", *lists, "place")
     )
     if len(payload) > 1:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 import polars as pl
 
 from polars_rank.metrics.registry import Rows
-from polars_rank.ranking import Ranking
+from polars_rank.ranking import Ranking, descending
 
 __all__ = ["Needs", "SharedRanking"]
 
@@ -52,6 +52,8 @@ class Needs:
         Whether words are means over the orders of tied documents.
     words
         A value per document that looks at its neighbours (running counts).
+    constants
+        A value per query that is used beside its documents.
     terms
         A value per document that is summed.
     aggregates
@@ -66,6 +68,7 @@ class Needs:
     scored: bool
     expected: bool
     words: Names = field(default_factory=lambda: Names("word"))
+    constants: Names = field(default_factory=lambda: Names("constant"))
     terms: Names = field(default_factory=lambda: Names("term"))
     aggregates: Names = field(default_factory=lambda: Names("aggregate"))
     retrieved: bool = False
@@ -73,24 +76,29 @@ class Needs:
 
     def columns(self) -> set[str]:
         """Columns that words, terms and aggregates read."""
-        read = self.words.roots() | self.terms.roots() | self.aggregates.roots()
+        asked = self.words, self.constants, self.terms, self.aggregates
+        read = set().union(*(names.roots() for names in asked))
         return read | ({"label"} if self.lead or "ideal_label" in read else set())
 
     def word_levels(self) -> list[dict[str, pl.Expr]]:
         """Words in the order of computation: each reads those of earlier levels."""
         words = dict(self.words.named)
         if "ideal_label" in self.columns():
-            words["ideal_label"] = pl.col("label").sort(descending=True, nulls_last=True)
+            words["ideal_label"] = descending(pl.col("label"))
         levels: list[dict[str, pl.Expr]] = []
+        later = self.constants.named.keys() | {"place"}
         while words:
             ready = {
                 name: word
                 for name, word in words.items()
-                if not words.keys() & set(word.meta.root_names())
+                if not (words.keys() | later) & set(word.meta.root_names())
             }
             levels.append(ready)
+            later = set()
             words = {name: word for name, word in words.items() if name not in ready}
-        if not levels and (self.lead or "place" in self.columns()):
+        if not levels and (
+            self.lead or self.constants.named or "place" in self.columns()
+        ):
             levels.append({})
         return levels
 
@@ -122,6 +130,10 @@ class SharedRanking(Ranking):
     def share(self, word: pl.Expr) -> pl.Expr:
         """Compute the word once, as a column."""
         return pl.col(self.needs.words.add(word))
+
+    def constant(self, value: pl.Expr) -> pl.Expr:
+        """Compute the value once, repeated along the query's rows."""
+        return pl.col(self.needs.constants.add(value))
 
     def sum(self, term: pl.Expr) -> pl.Expr:
         """Sum the term once; a query's terms stand in a list, in rank order."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["scan_trec", "scan_trec_qrels", "scan_trec_run"]
 
-_BLOCK = 8 << 20
+_BLOCK = 4 << 20
 _LONGEST = 1 << 20
 _SHOWN = 200
 _BLANKS = bytes.maketrans(b"\t\v\f\r", b"    ")
@@ -199,7 +199,7 @@ def _fault(block: bytes, layout: _Layout, name: str, first: int) -> DataError:
         if not fields or fields[0].startswith(b"#"):
             continue
         if len(fields) not in layout.counts:
-            wrong = f"found {len(fields)} fields."
+            wrong = f"found {len(fields)} field{'s' if len(fields) > 1 else ''}."
             if not lines:
                 wrong += _other(len(fields), layout)
             break

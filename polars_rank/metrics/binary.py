@@ -18,12 +18,11 @@ def size(divisor: str, r: Ranking, k: int | None, rel: float) -> pl.Expr:
         return r.found(k, rel)
     if divisor == "R" or (divisor == "min_k_R" and k is None):
         return r.relevant_count(rel)
-    if k is None:
-        return r.retrieved_count()
+    depth = r.retrieved_count() if k is None else pl.lit(float(k))
     if divisor == "k":
-        return pl.lit(float(k))
+        return depth
     other = r.retrieved_count() if divisor == "retrieved" else r.relevant_count(rel)
-    return pl.min_horizontal(pl.lit(float(k)), other)
+    return pl.min_horizontal(depth, other)
 
 
 @metric(rows="relevant")
@@ -48,7 +47,7 @@ def precision(
     rel: float = 1,
     divisor: Literal["k", "retrieved", "min_k_R"] = "k",
 ) -> pl.Expr:
-    """Share of the first k that is relevant; a short list is filled up with misses.
+    """Share of the first k that is relevant; short lists are filled with misses.
 
     ``found(k) / k``; without a cutoff, of all retrieved documents. ``divisor``:
     ``"retrieved"`` divides by min(k, n), ``"min_k_R"`` by min(k, R).
@@ -59,7 +58,8 @@ def precision(
     ir_measures ``P@k``, ranx ``precision@k``.
     Example: grades 1, 0, 1, 0, 1 in rank order: precision@3 = 2/3.
     """
-    return ratio(r.found(k, rel), size(divisor, r, k, rel)).fill_null(0.0)
+    whole = "min_n_R" if divisor == "min_k_R" and k is None else divisor
+    return ratio(r.found(k, rel), size(whole, r, k, rel)).fill_null(0.0)
 
 
 @metric(rows="relevant")

@@ -16,7 +16,7 @@ __all__ = ["err", "nerr"]
 def err(
     r: Ranking, *, k: int | None = None, max_grade: float | Literal["query"] = 4
 ) -> pl.Expr:
-    """Expected reciprocal rank: mean of 1 / the rank where the user is satisfied.
+    """Expected reciprocal rank: mean of 1 / rank where the user is satisfied.
 
     ``sum over i <= k of q_i / i * product over j < i of (1 - q_j)`` with the stop
     probability ``q = (2^grade - 1) / 2^max_grade``. ``max_grade="query"`` takes the
@@ -28,17 +28,7 @@ def err(
     Equal to: gdeval ``ERR@k`` with ``max_grade=4``, before it rounds.
     Example: grades 0, 4 in rank order: err = 15/16 / 2.
     """
-    if max_grade != "query":
-        r.require(
-            r.label > max_grade,
-            f"a grade above max_grade={max_grade:g}; give the largest grade of the "
-            'scale, e.g. err(max_grade=5), or max_grade="query"',
-        )
-        largest = pl.lit(float(max_grade))
-    else:
-        largest = r.share(r.label.max().repeat_by(1).explode())
-    stop = (pl.lit(2.0).pow(r.grade) - 1.0) / pl.lit(2.0).pow(largest)
-    return r.sum(r.unstopped(stop) * stop * r.at(reciprocal, k))
+    return _reciprocal_stop(r, k, _largest(r, max_grade))
 
 
 @metric(rows="relevant", expected=False)
@@ -56,5 +46,23 @@ def nerr(
     Source: Chapelle, Metzler, Zhang and Grinspan, CIKM 2009.
     Example: grades 0, 4 in rank order: nerr = 1/2.
     """
+    largest = _largest(r, max_grade)
     best = r.ideal_over(ideal).ideal
-    return ratio(err(r, k=k, max_grade=max_grade), err(best, k=k, max_grade=max_grade))
+    return ratio(_reciprocal_stop(r, k, largest), _reciprocal_stop(best, k, largest))
+
+
+def _largest(r: Ranking, max_grade: float | Literal["query"]) -> pl.Expr:
+    """The grade that satisfies for sure, nearly."""
+    if max_grade == "query":
+        return r.constant(r.label.max())
+    r.require(
+        r.label > max_grade,
+        f"a grade above max_grade={max_grade:g}; give the largest grade of the scale, "
+        'e.g. err(max_grade=5), or max_grade="query"',
+    )
+    return pl.lit(float(max_grade))
+
+
+def _reciprocal_stop(r: Ranking, k: int | None, largest: pl.Expr) -> pl.Expr:
+    stop = (pl.lit(2.0).pow(r.grade) - 1.0) / pl.lit(2.0).pow(largest)
+    return r.sum(r.unstopped(stop) * stop * r.at(reciprocal, k))

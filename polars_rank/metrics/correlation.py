@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import polars as pl
 
-from polars_rank.metrics.registry import metric
 from polars_rank.metrics.pairs import every_bit, let, running_within
-from polars_rank.ranking import Ranking
+from polars_rank.metrics.registry import metric
+from polars_rank.ranking import Ranking, arg_sort_by
 
 __all__ = ["kendall_distance", "spearman"]
+
 
 @metric(rows="judged", relevance=False, score=True)
 def kendall_distance(
@@ -28,7 +29,7 @@ def kendall_distance(
     """
     score, label = _pair(r, k)
     n = label.len().cast(pl.Float64)
-    by_score = label.sort_by([score, label])
+    by_score = label.gather(arg_sort_by([score, label], descending=[False, False]))
     swapped = _inversions(by_score.rank("ordinal").cast(pl.Int64) - 1)
     both = score.rank("dense").cast(pl.Int64) * (label.len() + 1) + label.rank("dense")
     tied_once = _tied(score) + _tied(label) - 2.0 * _tied(both)

@@ -67,8 +67,8 @@ def ndcg(
 ) -> pl.Expr:
     """DCG as a share of the best DCG that the judged documents allow.
 
-    ``gain``, ``discount`` and ``rel`` as in ``dcg``. ``ideal="retrieved"`` normalises by the
-    best order of the retrieved documents only.
+    ``gain``, ``discount`` and ``rel`` as in ``dcg``. ``ideal="retrieved"``: the best
+    order of the retrieved documents only.
 
     Undefined: no document has a gain.
     Errors: ``gain="exp2"`` and a grade above 1023.

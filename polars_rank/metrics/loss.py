@@ -6,13 +6,14 @@ import polars as pl
 
 from polars_rank.metrics.pairs import every_bit, let, running_within
 from polars_rank.metrics.registry import metric
-from polars_rank.ranking import Ranking, ratio
+from polars_rank.ranking import Ranking, arg_sort_by, ratio
 
 __all__ = ["hinge", "listmle", "squared_error"]
 
+
 @metric(rows="judged", relevance=False, expected=False, score=True)
 def squared_error(r: Ranking, *, k: int | None = None) -> pl.Expr:
-    """Mean squared difference of score and label over the judged among the first k.
+    """Mean squared error of score and label over the judged in the first k.
 
     Undefined: no judged document among them.
     Source: Cossock and Zhang, COLT 2006 (pointwise regression).
@@ -26,9 +27,9 @@ def squared_error(r: Ranking, *, k: int | None = None) -> pl.Expr:
 
 @metric(rows="judged", relevance=False, expected=False, score=True)
 def hinge(r: Ranking, *, k: int | None = None) -> pl.Expr:
-    """Mean of ``max(0, 1 - (score_a - score_b))`` over pairs with label_a > label_b.
+    """Mean of max(0, 1 - (score_a - score_b)) over pairs with label_a > label_b.
 
-    Pairs are formed of the judged documents among the first k.
+    Pairs are formed of the judged documents in the first k.
 
     Undefined: no such pair.
     Source: Herbrich, Graepel and Obermayer, 2000; Joachims, KDD 2002.
@@ -55,9 +56,9 @@ def listmle(r: Ranking, *, k: int | None = None) -> pl.Expr:
     Example: scores 1, 0 and labels 1, 0: log(e + 1) - 1.
     """
     known = r.score.is_not_null() & r.label.is_not_null()
-    score = r.score.filter(known).sort_by(
-        r.label.filter(known), descending=True, maintain_order=True
-    )
+    label = r.label.filter(known)
+    score = r.score.filter(known)
+    score = score.gather(arg_sort_by([label], descending=[True]))
     top = score.max()
     rest = (score - top).exp().cum_sum(reverse=True).log() + top
     rest = pl.max_horizontal(rest, score.cum_max(reverse=True))

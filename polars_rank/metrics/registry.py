@@ -87,9 +87,7 @@ def metric(
     def register(function: Function) -> Function:
         name = function.__name__
         family = function.__module__.rpartition(".")[2]
-        METRICS[name] = Metric(
-            name, function, family, rows, relevance, expected, score
-        )
+        METRICS[name] = Metric(name, function, family, rows, relevance, expected, score)
         return function
 
     return register
@@ -114,9 +112,7 @@ def value(
     return defined if fill is None else defined.fill_null(fill)
 
 
-def _relevant_count(
-    metric: Metric, r: Ranking, params: Mapping[str, Any]
-) -> pl.Expr:
+def _relevant_count(metric: Metric, r: Ranking, params: Mapping[str, Any]) -> pl.Expr:
     given = metric.defaults | dict(params)
     if "gain" in given:
         return r.sum(r.worth(given["gain"], given["rel"]) > 0)
@@ -157,9 +153,7 @@ def check(
         CHECKS[name](metric, name, given)
     if ties is not None and ties not in get_args(Ties):
         _refuse("ties", f"one of {', '.join(get_args(Ties))}", ties)
-    if ties == "expected" and not (
-        metric.expected and params.get("divisor") != "hits"
-    ):
+    if ties == "expected" and not (metric.expected and params.get("divisor") != "hits"):
         msg = (
             f"{metric.name} has no closed form for ties='expected'; use another "
             "rule, or 'optimistic' and 'pessimistic' for the range"
@@ -176,7 +170,7 @@ def _is_number(given: object) -> bool:
     return (
         isinstance(given, int | float)
         and not isinstance(given, bool)
-        and given == given  # noqa: PLR0124  NaN is no number
+        and given == given
         and abs(given) != float("inf")
     )
 

@@ -1,0 +1,31 @@
+"""The grammar: which commands there are and how they are parsed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from cyclopts import App
+
+import polars_rank
+from polars_rank.cli.describe import explain, measures
+from polars_rank.cli.evaluate import evaluate
+from polars_rank.cli.runs import STDIN
+
+__all__ = ["run"]
+
+
+def run(argv: Sequence[str]) -> None:
+    """Parse the arguments and run the command they name."""
+    app = App(
+        name="polars-rank",
+        help="Evaluate rankings: nDCG, average precision and more, from files.",
+        version=f"polars-rank {polars_rank.__version__}",
+        help_formatter="default" if sys.stdout.isatty() else "plain",
+        suppress_keyboard_interrupt=False,
+        result_action="return_value",
+    )
+    for command in (evaluate, measures, explain):
+        app.command(command)
+    tokens = [STDIN if token == "-" else token for token in argv]
+    app(tokens, exit_on_error=False, print_error=False, verbose=False)

@@ -1,0 +1,255 @@
+"""The command ``evaluate``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal, TypeAlias, cast
+
+import polars as pl
+from cyclopts import CycloptsError, Group, Parameter
+from cyclopts.validators import Path as PathRule
+
+import polars_rank
+import polars_rank.example
+from polars_rank.cli.runs import Run, open_file, sort_out
+from polars_rank.cli.show import Format, show_means
+from polars_rank.convention import convention_of
+from polars_rank.engine import Check
+from polars_rank.errors import DataError
+from polars_rank.evaluate import Duplicates, EvaluateOptions, PerQueryOptions
+from polars_rank.io import write
+from polars_rank.ranking import NoRelevant, Ties
+
+__all__ = ["evaluate"]
+
+MEASURES = ("ndcg@10", "ap", "rr", "precision@10", "recall@100")
+WRITTEN = ("parquet", "csv", "ndjson", "jsonl", "arrow")
+
+FILES = Group("Files", sort_key=1)
+COLUMNS = Group("Columns", sort_key=2)
+CHOICES = Group("Choices", sort_key=3)
+OUTPUT = Group("Output", sort_key=4)
+
+Column: TypeAlias = Annotated[str, Parameter(group=COLUMNS)]
+OneColumn: TypeAlias = Annotated[str | None, Parameter(group=COLUMNS)]
+Columns: TypeAlias = Annotated[
+    tuple[str, ...], Parameter(group=COLUMNS, show_default=" ".join)
+]
+
+
+def evaluate(
+    *files: Annotated[str, Parameter(group=FILES, metavar="FILE")],
+    qrels: Annotated[str | None, Parameter(group=FILES)] = None,
+    queries: Annotated[str | None, Parameter(group=FILES)] = None,
+    example: Annotated[bool, Parameter(group=FILES)] = False,
+    measure: Annotated[
+        tuple[str, ...],
+        Parameter(name=("--measure", "-m"), group=CHOICES, show_default=" ".join),
+    ] = MEASURES,
+    query: Columns = ("query_id",),
+    doc: Column = "doc_id",
+    score: Column = "score",
+    label: Column = "label",
+    rank: OneColumn = None,
+    system: OneColumn = None,
+    by: Columns = (),
+    weight: OneColumn = None,
+    convention: Annotated[str, Parameter(group=CHOICES)] = "trec_eval",
+    no_relevant: Annotated[NoRelevant | None, Parameter(group=CHOICES)] = None,
+    ties: Annotated[Ties | None, Parameter(group=CHOICES)] = None,
+    missing: Annotated[
+        Literal["zero", "skip", "error"] | None, Parameter(group=CHOICES)
+    ] = None,
+    check: Annotated[Check, Parameter(group=CHOICES)] = "strict",
+    on_duplicate: Annotated[Duplicates, Parameter(group=CHOICES)] = "error",
+    format: Annotated[Format | None, Parameter(group=OUTPUT)] = None,
+    per_query: Annotated[
+        Path | None, Parameter(group=OUTPUT, validator=PathRule(ext=WRITTEN))
+    ] = None,
+) -> None:
+    """Print the mean of every measure over the queries.
+
+    One FILE with scores and labels is evaluated as it is. Of several, the last holds
+    the judgments and the others are runs; with --qrels, or if the last has scores, too,
+    all of them are runs. A FILE may be a folder, a quoted glob or - for standard input;
+    its extension names the format: parquet, arrow, csv, tsv, ndjson. Any other is TREC
+    text. Text may be gzipped.
+
+    Parameters
+    ----------
+    files
+        Runs, and judgments as described above.
+    qrels
+        The file with the judgments.
+    queries
+        File with a row a query: these are evaluated; may hold --by and --weight.
+    example
+        Evaluate the example that ships with the package.
+    measure
+        What to measure, once for each; see: polars-rank measures.
+    query
+        Query id; repeat it where several columns make up the id.
+    doc
+        Document id.
+    score
+        Score that the run gave.
+    label
+        Grade of the document.
+    rank
+        Rank of the document, from 1, instead of a score.
+    system
+        Column that tells the systems in one file apart; of several runs, the name of
+        the column with the file names (system, unless given).
+    by
+        Split the means by this column, constant within a query. May be repeated.
+    weight
+        Weight of the query in the means.
+    convention
+        Tool whose choices are followed.
+    no_relevant
+        Value of a query with nothing relevant.
+    ties
+        Order of equal scores.
+    missing
+        What a judged query counts that the run lacks.
+    check
+        What to do about bad rows; full also compares all pairs of query and document.
+    on_duplicate
+        What to do about a document that stands twice in a query.
+    format
+        Default: table on a terminal, csv elsewhere.
+    per_query
+        Also write the values of every query to this file (the input is read twice).
+    """
+    if example and (files or qrels):
+        raise CycloptsError(msg="--example brings its own data: name no FILE with it.")
+    if example:
+        files = (str(polars_rank.example.path()),)
+    given = sort_out(files, qrels, score if rank is None else rank, label)
+    _require_apart(per_query, given.sources)
+    choices = {"no_relevant": no_relevant, "ties": ties, "missing": missing}
+    changed = {name: value for name, value in choices.items() if value is not None}
+    with arguments():
+        assumed = convention_of(convention)
+        assumed = assumed.replace(**changed) if changed else assumed
+    options = EvaluateOptions(
+        qrels=given.qrels,
+        query=query,
+        doc=doc,
+        score=score,
+        label=label,
+        rank=rank,
+        queries=None if queries is None else open_file(queries, "qrels"),
+        by=by,
+        weight=weight,
+        convention=assumed,
+        check=check,
+        on_duplicate=on_duplicate,
+    )
+    if len(given.runs) > 1:
+        plans = _labelled(given.runs, measure, system or "system", options)
+    else:
+        plans = [_plan(given.runs[0], measure, _apart(given.runs[0], system, options))]
+    means = []
+    for run, plan in zip(given.runs, plans, strict=True):
+        with run.named(given.runs):
+            means.append(plan.means.collect(engine="streaming"))
+    if per_query is not None:
+        values = [plan.values for plan in plans]
+        write(pl.concat(values, how="vertical_relaxed"), per_query)
+    sources = ["example"] if example else [*given.sources, *([queries] * bool(queries))]
+    show_means(
+        pl.concat(means, how="vertical_relaxed"),
+        keys=means[0].columns.index("queries"),
+        notes=[
+            " ".join(["convention", convention, *_written(changed)]),
+            *([] if weight is None else [f"weighted by {weight}"]),
+            ", ".join(sources),
+        ],
+        format=format,
+    )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is computed of one run."""
+
+    means: pl.LazyFrame
+    values: pl.LazyFrame
+
+    def labelled(self, column: str, name: str) -> Plan:
+        """Put a column with the name of the run first."""
+        label = pl.lit(name).alias(column)
+        return Plan(
+            self.means.select(label, pl.all()), self.values.select(label, pl.all())
+        )
+
+
+def _plan(run: Run, measures: Sequence[str], options: EvaluateOptions) -> Plan:
+    inner = {n: v for n, v in options.items() if n not in ("by", "weight")}
+    with arguments():
+        return Plan(
+            polars_rank.evaluate(run.frame, measures, **options),
+            polars_rank.per_query(
+                run.frame, measures, **cast("PerQueryOptions", inner)
+            ),
+        )
+
+
+def _labelled(
+    runs: Sequence[Run], measures: Sequence[str], system: str, options: EvaluateOptions
+) -> list[Plan]:
+    """Plan each run by itself, under its name in the column ``system``."""
+    if system in (*options["query"], *(options["by"] or ()), "queries", *measures):
+        raise CycloptsError(
+            msg=f"{system} is taken: name another column with --system."
+        )
+    plans = []
+    for run in runs:
+        run.require_room(system)
+        with run.named(runs):
+            plans.append(_plan(run, measures, options).labelled(system, run.name))
+    return plans
+
+
+def _apart(run: Run, system: str | None, options: EvaluateOptions) -> EvaluateOptions:
+    """Evaluate the systems of one file apart: they are part of the query id."""
+    if system is None:
+        return options
+    run.require(system, "to tell systems apart.")
+    query = [system, *(name for name in options["query"] if name != system)]
+    by = [system, *(name for name in options["by"] or () if name != system)]
+    queries = options["queries"]
+    if queries is not None and system not in queries.lazy().collect_schema():
+        queries = queries.lazy().join(run.frame.select(system).unique(), how="cross")
+    return options | EvaluateOptions(query=query, by=by, queries=queries)
+
+
+def _require_apart(target: Path | None, sources: Sequence[str]) -> None:
+    """Check that a file can be written and is none of those that are read."""
+    if target is None:
+        return
+    if not target.parent.is_dir():
+        raise DataError(f"{target}: no such folder: {target.parent}")
+    if target.exists() and any(
+        Path(source).exists() and target.samefile(source) for source in sources
+    ):
+        raise CycloptsError(msg=f"--per-query {target} would overwrite what is read.")
+
+
+def _written(changed: Mapping[str, str]) -> list[str]:
+    return [f"--{name.replace('_', '-')} {value}" for name, value in changed.items()]
+
+
+@contextmanager
+def arguments() -> Iterator[None]:
+    """Report a wrong argument as a fault of the command line, not of the data."""
+    try:
+        yield
+    except DataError:
+        raise
+    except ValueError as error:
+        raise CycloptsError(msg=str(error)) from error

@@ -1,0 +1,120 @@
+"""Which file is what: runs, their names, and the judgments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import polars as pl
+from cyclopts import CycloptsError
+
+from polars_rank.errors import DataError
+from polars_rank.io import scan
+from polars_rank.metrics.registry import closest
+
+__all__ = ["STDIN", "Files", "Run", "open_file", "sort_out"]
+
+STDIN = "standard input"
+TREC = ["query_id", "doc_id", "score", "system"]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A file with documents in the order of a system."""
+
+    file: str
+    name: str
+    frame: pl.LazyFrame
+
+    def require(self, column: str, hint: str) -> None:
+        """Check that it has a column; else say which one comes closest."""
+        columns = self.frame.collect_schema().names()
+        if column not in columns:
+            raise DataError(
+                f"{self.file}: no column {column!r}{closest(column, columns)} "
+                f"{hint} Its columns are: {', '.join(map(repr, columns))}."
+            )
+
+    def require_room(self, system: str) -> None:
+        """Check that naming the run in a column hides no column of its own.
+
+        The tag of TREC text may go: there, a file is a run.
+        """
+        columns = self.frame.collect_schema().names()
+        if system in columns and columns != TREC:
+            raise DataError(
+                f"{self.file}: has a column {system!r} of its own; choose another name "
+                "with --system for the column that tells the files apart."
+            )
+
+    @contextmanager
+    def named(self, among: Sequence[Run]) -> Iterator[None]:
+        """Say which of several runs an error is about."""
+        try:
+            yield
+        except DataError as error:
+            if len(among) == 1 or str(error).startswith(self.file):
+                raise
+            raise DataError(f"{self.file}: {error}") from error
+
+
+@dataclass(frozen=True)
+class Files:
+    """What the command line named."""
+
+    runs: list[Run]
+    qrels: pl.LazyFrame | None
+    sources: list[str]
+
+
+def open_file(file: str, kind: Literal["run", "qrels"]) -> pl.LazyFrame:
+    """Scan a file; what the command line calls ``-`` is standard input."""
+    return scan("-" if file == STDIN else file, kind=kind)
+
+
+def sort_out(files: Sequence[str], qrels: str | None, place: str, label: str) -> Files:
+    """Tell runs from judgments.
+
+    The last of several files holds the judgments, unless ``qrels`` does or it has a
+    column ``place`` of scores or ranks: then all of them are runs.
+    """
+    if not files:
+        raise CycloptsError(msg="name a FILE to evaluate, or try --example.")
+    sources = [*files, *([] if qrels is None else [qrels])]
+    if twice := next((f for f in sources if sources.count(f) > 1), None):
+        raise CycloptsError(msg=f"{twice} is given twice.")
+    judgments = None if qrels is None else open_file(qrels, "qrels")
+    ran, last = list(files), None
+    if qrels is None and len(files) > 1:
+        last = open_file(files[-1], "qrels")
+        if place not in last.collect_schema():
+            judgments, last = last, None
+            ran.pop()
+    frames = [open_file(f, "run") for f in (ran if last is None else ran[:-1])]
+    frames += [] if last is None else [last]
+    runs = [Run(*run) for run in zip(ran, _names(ran), frames, strict=True)]
+    if judgments is None:
+        for run in runs:
+            run.require(
+                label, "and no judgments: name their file last, or name --label."
+            )
+    return Files(runs, judgments, sources)
+
+
+def _names(files: Sequence[str]) -> list[str]:
+    """Name each run after its file, as short as tells them apart."""
+    stems = [_stem(file) for file in files]
+    return [
+        file if stems.count(stem) > 1 else stem
+        for file, stem in zip(files, stems, strict=True)
+    ]
+
+
+def _stem(file: str) -> str:
+    if any(sign in file for sign in "*?["):
+        return file
+    return Path(re.sub(r"\.(gz|zst)$", "", file)).stem or file

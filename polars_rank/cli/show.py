@@ -1,0 +1,196 @@
+"""How results are printed: as a table, JSON, CSV or Markdown."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Literal, TypeAlias
+
+import polars as pl
+from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+__all__ = ["Format", "show", "show_means", "show_rows", "terminal", "visible"]
+
+Format: TypeAlias = Literal["table", "json", "csv", "markdown"]
+UNDEFINED = "-"
+CONTROL = re.compile(r"[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+MARKDOWN = re.compile(r"[\\`*\[\]<>|&~$]|(?<![^\W_])_|_(?![^\W_])")
+BETWEEN = 2
+
+
+def terminal() -> bool:
+    """Tell whether a person looks at the output."""
+    return sys.stdout.isatty()
+
+
+def visible(text: object) -> str:
+    """Spell out what a terminal would obey or hide: ``\\x1b[31m``, line ends."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(text))
+
+
+def show_means(
+    means: pl.DataFrame, *, keys: int, notes: Sequence[str], format: Format | None
+) -> None:
+    """Print a row a system or segment: ``keys`` columns, queries, then the measures."""
+    chosen = format or ("table" if terminal() else "csv")
+    if chosen != "table":
+        show_rows(means, chosen, keys=keys)
+    elif keys:
+        show(*_across(means, keys), _note(notes))
+    else:
+        count = means.item(0, "queries")
+        queries = "1 query" if count == 1 else f"{count} queries"
+        show(_down(means), _note([queries, *notes]))
+
+
+def show_rows(
+    rows: pl.DataFrame, format: Literal["json", "csv", "markdown"], *, keys: int
+) -> None:
+    """Print rows for a program or a report: ``keys`` columns name a row.
+
+    Without any there is one row only: JSON is an object then, else a list of them.
+    """
+    if format == "json":
+        dicts = [{n: _plain(v) for n, v in row.items()} for row in rows.to_dicts()]
+        text = json.dumps(
+            dicts if keys else dicts[0], indent=2, ensure_ascii=False, default=str
+        )
+        _emit(CONTROL.sub(_escaped, text) + "\n")
+    elif format == "csv":
+        file = io.StringIO()
+        out = csv.writer(file, lineterminator="\n")
+        out.writerows([rows.columns, *rows.rows()])
+        text = file.getvalue()
+        lines = map(visible, text.split("\n")) if terminal() else [text]
+        _emit("\n".join(lines))
+    else:
+        _emit("".join(f"{line}\n" for line in _markdown(rows, keys)))
+
+
+def show(*parts: RenderableType) -> None:
+    """Print with Rich: to a pipe without colours, boxes and line breaks."""
+    live = terminal()
+    console = Console(
+        force_terminal=live,
+        color_system="auto" if live else None,
+        width=None if live else 1 << 16,
+        highlight=False,
+        markup=False,
+        emoji=False,
+    )
+    with console.capture() as printed:
+        for part in parts:
+            console.print(part)
+    lines = printed.get().split("\n")
+    _emit("\n".join(lines if live else (line.rstrip() for line in lines)))
+
+
+def _emit(text: str) -> None:
+    """Write to standard output what its encoding can hold."""
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+
+
+# -- tables
+
+
+def _down(means: pl.DataFrame) -> Table:
+    """One row: a measure a line."""
+    table = _table()
+    table.add_column("measure")
+    table.add_column("mean", justify="right", no_wrap=True)
+    for name in means.columns[1:]:
+        table.add_row(Text(visible(name)), _number(means.item(0, name)))
+    return table
+
+
+def _across(means: pl.DataFrame, keys: int) -> Iterator[Table]:
+    """Several rows: a measure a column, as many side by side as fit."""
+    names = means.columns
+    cells = {
+        name: [_number(v) if i > keys else _word(v) for v in means[name].to_list()]
+        for i, name in enumerate(names)
+    }
+    widths = {n: max(map(cell_len, [visible(n), *cells[n]])) + BETWEEN for n in names}
+    fixed = names[: keys + 1]
+    room = (Console().width if terminal() else 1 << 16) - BETWEEN
+    room -= sum(widths[n] for n in fixed)
+    block: list[str] = []
+    for name in names[keys + 1 :]:
+        if block and sum(widths[n] for n in block) + widths[name] > room:
+            yield _side_by_side(fixed, block, cells)
+            block = []
+        block.append(name)
+    yield _side_by_side(fixed, block, cells)
+
+
+def _side_by_side(
+    fixed: Sequence[str], block: Sequence[str], cells: dict[str, list[str]]
+) -> Table:
+    table = _table()
+    for name in fixed[:-1]:
+        table.add_column(Text(visible(name)), overflow="fold")
+    for name in (fixed[-1], *block):
+        table.add_column(Text(visible(name)), justify="right", no_wrap=True)
+    for row in zip(*(cells[name] for name in (*fixed, *block)), strict=True):
+        table.add_row(*map(Text, row))
+    return table
+
+
+def _table() -> Table:
+    if terminal():
+        return Table(box=SIMPLE_HEAD, header_style="bold", show_edge=False)
+    return Table(box=None, pad_edge=False, header_style="")
+
+
+def _note(notes: Sequence[str]) -> Text:
+    return Text("\n" + visible("; ".join(notes)), style="dim")
+
+
+def _word(value: object) -> str:
+    return UNDEFINED if value is None else visible(value)
+
+
+def _number(value: float | None) -> str:
+    return UNDEFINED if value is None else f"{value:.4f}"
+
+
+# -- text
+
+
+def _plain(value: Any) -> Any:
+    """Say null for what JSON has no number for."""
+    undefined = isinstance(value, float) and not math.isfinite(value)
+    return None if undefined else value
+
+
+def _escaped(character: re.Match[str]) -> str:
+    return f"\\u{ord(character[0]):04x}"
+
+
+def _markdown(rows: pl.DataFrame, keys: int) -> Iterator[str]:
+    yield _line(map(_literal, rows.columns))
+    yield _line("---" if i < keys else "---:" for i in range(rows.width))
+    for row in rows.rows():
+        yield _line(
+            _number(v) if isinstance(v, float) and i >= keys else _literal(_word(v))
+            for i, v in enumerate(row)
+        )
+
+
+def _line(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _literal(text: str) -> str:
+    """Escape what Markdown, HTML or formulas would make of a text."""
+    return MARKDOWN.sub(r"\\\g<0>", visible(text))

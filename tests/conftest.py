@@ -1,0 +1,10 @@
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+
+@pytest.fixture(params=["in-memory", "streaming"])
+def collect(request):
+    """Collect a lazy frame on either engine."""
+    return lambda frame: frame.lazy().collect(engine=request.param)

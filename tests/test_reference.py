@@ -1,0 +1,232 @@
+"""Seeded random data against plain loops, in every context and on both engines."""
+
+from __future__ import annotations
+
+import math
+from itertools import groupby
+
+import polars as pl
+import polars_rank as pr
+import pytest
+from reference import METRICS as LOOPS
+from reference import Doc, expected, random_queries
+
+from polars_rank.metrics import METRICS
+
+GAINS = ("cg", "dcg", "ndcg")
+DIVISORS = {
+    "precision": ("k", "retrieved", "min_k_R"),
+    "recall": ("R", "min_k_R"),
+    "ap": ("R", "min_k_R", "hits", "k"),
+}
+TIES = ("order", "doc_desc", "doc_asc", "optimistic", "pessimistic")
+
+
+def variants(name: str) -> list[dict]:
+    """Parameters that change the value."""
+    names = METRICS[name].defaults
+    found = [{}, {"k": 1}, {"k": 5}, {"k": 1000}]
+    found += [{"k": 3, "divisor": divisor} for divisor in DIVISORS.get(name, ())]
+    found += [{"divisor": divisor} for divisor in DIVISORS.get(name, ())]
+    if "gain" in names:
+        gains = ("exp2", "binary", {1: 3.5, 2: 9}, {0: 1, 1: 2}, lambda g: g + 0.5)
+        found += [{"gain": gain} for gain in gains] + [{"gain": "exp2", "k": 4}]
+    if "discount" in names:
+        found += [{"discount": d, "k": 6} for d in ("log2_from_2", "position")]
+    if "ideal" in names:
+        found += [{"ideal": "retrieved"}, {"ideal": "retrieved", "k": 3}]
+    if "max_grade" in names:
+        found += [{"max_grade": "query"}, {"max_grade": 5, "k": 7}]
+    if "rel" in names and name not in GAINS:
+        found += [{"rel": rel} for rel in (0, 0.5, 2, 3)] + [{"rel": 2, "k": 4}]
+    if "penalty" in names:
+        found += [{"penalty": 1.0}, {"penalty": 0.0, "k": 4}]
+    return found
+
+
+def frames(queries: dict[str, list[Doc]]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    schema = {"query_id": pl.String, "doc_id": pl.String}
+    run = [(q, d.id, d.score) for q, docs in queries.items() for d in docs]
+    judged = [(q, d.id, d.label) for q, docs in queries.items() for d in docs]
+    return (
+        pl.DataFrame(run, schema=schema | {"score": pl.Float64}, orient="row"),
+        pl.DataFrame(judged, schema=schema | {"label": pl.Float64}, orient="row"),
+    )
+
+
+def same(found: float | None, wanted: float | None) -> bool:
+    if found is None or wanted is None:
+        return found is wanted
+    return math.isclose(found, wanted, rel_tol=1e-12, abs_tol=1e-13)
+
+
+def compare(found: pl.DataFrame, wanted: dict[str, dict[str, float | None]]) -> None:
+    values = {row["query_id"]: row for row in found.iter_rows(named=True)}
+    assert values.keys() == wanted.keys()
+    wrong = [
+        (query, name, values[query][name], value)
+        for query, named in wanted.items()
+        for name, value in named.items()
+        if not same(values[query][name], value)
+    ]
+    assert not wrong, wrong[:5]
+
+
+def loops(name: str, docs: list[Doc], params: dict, ties: str, **more) -> float | None:
+    takes_ties = METRICS[name].relevance or name in ("squared_error", "hinge")
+    return LOOPS[name](docs, **params, **({"ties": ties} if takes_ties else {}), **more)
+
+
+@pytest.mark.parametrize("ties", TIES)
+@pytest.mark.parametrize("name", METRICS)
+def test_run_and_judgments(name, ties, collect):
+    queries = random_queries(7, 40)
+    run, qrels = frames(queries)
+    judged = {
+        q: ds for q, ds in queries.items() if any(d.label is not None for d in ds)
+    }
+    measures = {f"v{i}": params for i, params in enumerate(variants(name))}
+    found = pr.per_query(
+        run.drop_nulls().lazy(),
+        [
+            pr.measure(name, name=column, **params)
+            for column, params in measures.items()
+        ],
+        qrels=qrels.drop_nulls().sample(fraction=1, shuffle=True, seed=1).lazy(),
+        convention=pr.CONVENTIONS["trec_eval"].replace(ties=ties),
+    )
+    compare(
+        collect(found),
+        {
+            q: {c: loops(name, ds, params, ties) for c, params in measures.items()}
+            for q, ds in judged.items()
+        },
+    )
+
+
+@pytest.mark.parametrize("ties", TIES)
+@pytest.mark.parametrize("name", METRICS)
+def test_one_frame_and_expression(name, ties, collect):
+    retrieved = {
+        q: [d for d in docs if d.score is not None]
+        for q, docs in random_queries(8, 40).items()
+    }
+    retrieved = {q: docs for q, docs in retrieved.items() if docs}
+    run, qrels = frames(retrieved)
+    log = run.with_columns(qrels["label"])
+    measures = {f"v{i}": params for i, params in enumerate(variants(name))}
+    wanted = {
+        q: {c: loops(name, ds, params, ties) for c, params in measures.items()}
+        for q, ds in retrieved.items()
+    }
+    convention = pr.CONVENTIONS["trec_eval"].replace(ties=ties)
+    for labels in (pl.col("label"), pl.col("label").cast(pl.Int8)):
+        found = pr.per_query(
+            log.lazy().with_columns(labels),
+            [pr.measure(name, name=c, **params) for c, params in measures.items()],
+            convention=convention,
+        )
+        compare(collect(found), wanted)
+    method = getattr(pl.col("label").rank_eval, name)
+    rule = {"doc": "doc_id", "ties": ties} if name not in ORDERLESS else {}
+    values = [
+        method("score", **params, **rule).alias(c) for c, params in measures.items()
+    ]
+    by_agg = log.lazy().group_by("query_id").agg(values)
+    compare(collect(by_agg), wanted)
+    by_over = log.lazy().select("query_id", *(v.over("query_id") for v in values))
+    compare(collect(by_over.unique()), wanted)
+
+
+ORDERLESS = ("kendall_distance", "spearman", "listmle")
+EXPECTED = [name for name, m in METRICS.items() if m.expected and m.relevance]
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_expected_ties_are_the_mean_over_all_orders(name, collect):
+    """Brute force: every permutation of every block of tied documents."""
+    queries = {
+        q: docs
+        for seed in (3, 4)
+        for q, docs in random_queries(seed, 60, max_docs=9).items()
+        if 0 < orders(docs) <= 800
+    }
+    run, qrels = frames(queries)
+    judged = {
+        q: ds for q, ds in queries.items() if any(d.label is not None for d in ds)
+    }
+    measures = {
+        f"v{i}": params
+        for i, params in enumerate(variants(name))
+        if params.get("divisor") != "hits"
+    }
+    found = pr.per_query(
+        run.drop_nulls().lazy(),
+        [pr.measure(name, name=c, **params) for c, params in measures.items()],
+        qrels=qrels.drop_nulls().lazy(),
+        convention=pr.CONVENTIONS["trec_eval"].replace(ties="expected"),
+    )
+    loop = LOOPS[name]
+    wanted = {
+        q: {c: expected(loop, docs, **params) for c, params in measures.items()}
+        for q, docs in judged.items()
+    }
+    assert sum(orders(docs) > 1 for docs in judged.values()) >= 10
+    compare(collect(found), wanted)
+
+
+def orders(docs: list[Doc]) -> int:
+    scores = sorted(d.score for d in docs if d.score is not None)
+    return math.prod(math.factorial(len(list(g))) for _, g in groupby(scores))
+
+
+@pytest.mark.parametrize("name", GAINS)
+def test_grades_below_rel_gain_nothing(name, collect):
+    queries = random_queries(9, 30)
+    lowered = {
+        q: [
+            Doc(d.id, d.score, 0.0 if d.label is not None and d.label < 2 else d.label)
+            for d in docs
+        ]
+        for q, docs in queries.items()
+    }
+    run, qrels = frames(queries)
+    found = pr.per_query(
+        run.drop_nulls().lazy(),
+        [pr.measure(name, name="v", rel=2, gain="exp2", k=5)],
+        qrels=qrels.drop_nulls().lazy(),
+    )
+    wanted = {
+        q: {"v": loops(name, docs, {"gain": "exp2", "k": 5}, "doc_desc")}
+        for q, docs in lowered.items()
+        if any(d.label is not None for d in docs)
+    }
+    compare(collect(found), wanted)
+
+
+@pytest.mark.parametrize(
+    "dtype", [pl.Int8, pl.UInt64, pl.String, pl.Categorical, pl.Enum], ids=str
+)
+def test_id_types(dtype, collect):
+    """Ids of every type give the values of text ids; documents compare as text."""
+    queries = {
+        str(i): [Doc(str(n), d.score, d.label) for n, d in enumerate(docs)]
+        for i, docs in enumerate(random_queries(5, 30).values())
+        if len(docs) < 100
+    }
+    run, qrels = frames(queries)
+    wanted = {
+        q: {name: LOOPS[name](docs, k=5, ties="doc_desc") for name in ("ndcg", "ap")}
+        for q, docs in queries.items()
+        if any(d.label is not None for d in docs)
+    }
+    if dtype is pl.Enum:
+        dtype = pl.Enum([str(i) for i in range(200)])
+    ids = pl.col("query_id", "doc_id").cast(dtype)
+    found = pr.per_query(
+        run.drop_nulls().with_columns(ids).lazy(),
+        [pr.measure("ndcg", name="ndcg", k=5), pr.measure("ap", name="ap", k=5)],
+        qrels=qrels.drop_nulls().with_columns(ids).lazy(),
+    )
+    assert found.collect_schema()["query_id"] == dtype
+    compare(collect(found.with_columns(pl.col("query_id").cast(pl.String))), wanted)
