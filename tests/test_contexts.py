@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import polars as pl
-import polars_rank as pr
 import pytest
-
 from cases import CASES, Case
+
+import polars_rank as pr
 from polars_rank.metrics import METRICS
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import polars as pl
-import polars_rank as pr
 import pytest
+
+import polars_rank as pr
 
 GOLDEN = Path(__file__).parent / "golden"
 CUTS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)

@@ -6,11 +6,11 @@ import math
 from itertools import groupby
 
 import polars as pl
-import polars_rank as pr
 import pytest
 from reference import METRICS as LOOPS
 from reference import Doc, expected, random_queries
 
+import polars_rank as pr
 from polars_rank.metrics import METRICS
 
 GAINS = ("cg", "dcg", "ndcg")

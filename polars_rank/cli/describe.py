@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Any
 
 import polars as pl
-from cyclopts import CycloptsError, Parameter
+from cyclopts import CycloptsError
 from rich.table import Table
 from rich.text import Text
 
@@ -28,7 +28,7 @@ COUNTED = {
 }
 
 
-def measures(*, format: Annotated[Format | None, Parameter()] = None) -> None:
+def measures(*, format: Format | None = None) -> None:
     """List the measures by family: name, what is measured, parameters and defaults.
 
     Parameters
@@ -93,7 +93,8 @@ def explain(measure: str, /, *, convention: str = "trec_eval") -> None:
         table.add_row(name, _marked(body))
     show(
         Text.assemble((asked.name, "bold"), own),
-        *(_marked(paragraph + "\n") for paragraph in text.strip().split("\n\n")),
+        *(_marked(paragraph) for paragraph in text.strip().split("\n\n")),
+        "",
         table,
     )
 

@@ -160,14 +160,14 @@ def evaluate(
     if per_query is not None:
         values = [plan.values for plan in plans]
         write(pl.concat(values, how="vertical_relaxed"), per_query)
-    sources = ["example"] if example else [*given.sources, *([queries] * bool(queries))]
+    sources = ["example"] if example else given.sources
     show_means(
         pl.concat(means, how="vertical_relaxed"),
         keys=means[0].columns.index("queries"),
         notes=[
             " ".join(["convention", convention, *_written(changed)]),
             *([] if weight is None else [f"weighted by {weight}"]),
-            ", ".join(sources),
+            ", ".join(sources if queries is None else [*sources, queries]),
         ],
         format=format,
     )

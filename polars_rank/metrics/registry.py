@@ -126,7 +126,7 @@ def _relevant_count(metric: Metric, r: Ranking, params: Mapping[str, Any]) -> pl
 
 def closest(word: str, known: list[str]) -> str:
     """``"; did you mean 'x' or 'y'?"`` for a misspelt word, or nothing."""
-    lowered = {name.lower(): name for name in known}
+    lowered = {name.lower(): name for name in reversed(known)}
     near = difflib.get_close_matches(word.lower(), lowered, n=3, cutoff=0.55)
     if not near:
         return ""

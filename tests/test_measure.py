@@ -1,0 +1,131 @@
+"""Measures as text, as values, and under other tools' names."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import polars_rank as pr
+from polars_rank.metrics import METRICS
+
+PARAMETERS = {
+    "k": st.none() | st.integers(1, 10**6),
+    "rel": st.integers(-3, 9) | st.floats(-5, 5, allow_nan=False),
+    "gain": st.sampled_from(["linear", "exp2", "binary"])
+    | st.dictionaries(st.integers(0, 5), st.floats(0, 9), min_size=1),
+    "discount": st.sampled_from(["log2", "log2_from_2", "position"]),
+    "ideal": st.sampled_from(["judged", "retrieved"]),
+    "max_grade": st.just("query") | st.integers(1, 9),
+    "divisor": st.sampled_from(["min_k_R"]),
+    "penalty": st.floats(0, 1),
+}
+
+
+@st.composite
+def measures(draw):
+    name = draw(st.sampled_from(sorted(METRICS)))
+    names = draw(st.sets(st.sampled_from(sorted(METRICS[name].defaults))))
+    return pr.measure(name, **{n: draw(PARAMETERS[n]) for n in names})
+
+
+@given(measures())
+@settings(max_examples=300, deadline=None)
+def test_str_and_parse_are_inverses(measure):
+    again = pr.Measure.parse(str(measure))
+    assert again == measure
+    assert hash(again) == hash(measure)
+    assert str(again) == str(measure) == again.name
+
+
+@given(st.text(max_size=20) | st.from_regex(r"[a-zA-Z_]{1,9}[@(=,).\-l0-9]{0,6}"))
+@settings(max_examples=300, deadline=None)
+def test_any_text_is_a_measure_or_a_clear_error(text):
+    try:
+        assert pr.Measure.parse(text).name == text
+    except ValueError as error:
+        assert len(str(error)) > 10  # noqa: PT017  the message matters, not the class
+
+
+@pytest.mark.parametrize(
+    ("text", "own"),
+    [
+        ("nDCG@10", "ndcg@10"),
+        ("nDCG(dcg='exp-log2')@10", "ndcg(gain=exp2)@10"),
+        ("nDCG(gains={1: 3.5, 2: 9})", "ndcg(gain={1: 3.5, 2: 9})"),
+        ("P(rel=2)@5", "precision(rel=2)@5"),
+        ("RR@10", "rr@10"),
+        ("AP", "ap"),
+        ("R@1000", "recall@1000"),
+        ("Success@5", "accuracy@5"),
+        ("ndcg", "ndcg"),
+        ("ndcg_cut_10", "ndcg@10"),
+        ("ndcg_cut.10", "ndcg@10"),
+        ("P_5", "precision@5"),
+        ("recip_rank", "rr"),
+        ("map", "ap"),
+        ("map_cut_100", "ap@100"),
+        ("recall_1000", "recall@1000"),
+        ("success_5", "accuracy@5"),
+        ("map@100", "ap@100"),
+        ("mrr", "rr"),
+        ("hit_rate@5", "accuracy@5"),
+        ("precision@10", "precision@10"),
+        ("ndcg_burges@10", "ndcg(gain=exp2)@10"),
+        ("ndcg@10-l2", "ndcg(rel=2)@10"),
+        ("mrr-l3", "rr(rel=3)"),
+        (" ndcg ( gain = exp2 ) @10 ", "ndcg(gain=exp2)@10"),
+    ],
+)
+def test_names_of_other_tools(text, own):
+    measure = pr.Measure.parse(text)
+    assert str(measure) == own
+    assert measure.name == text
+
+
+def test_the_column_bears_the_name_as_written():
+    log = pl.DataFrame({"query_id": [1], "score": [1.0], "label": [1]})
+    names = ["nDCG@10", "P_5", "hit_rate@5", "ndcg(gain=exp2)@3"]
+    assert pr.per_query(log, names).columns == ["query_id", *names]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("ndgc@10", "unknown measure 'ndgc'; did you mean 'ndcg'"),
+        ("zzzzzz", "known: accuracy"),
+        ("ndcg@", "whole number of at least 1, not ''"),
+        ("ndcg@0", "whole number of at least 1, not '0'"),
+        ("ndcg@-3", "whole number of at least 1, not '-3'"),
+        ("ndcg@1.5", "whole number of at least 1, not '1.5'"),
+        ("ndcg@10@5", "cannot read the measure 'ndcg@10@5'"),
+        ("ndcg(10)", "write parameter=value, not '10'"),
+        ("ndcg(gian=exp2)", "has no parameter 'gian'.*did you mean 'gain'"),
+        ("ndcg(gain=exp3)", "gain must be one of linear, exp2, binary.*not 'exp3'"),
+        ("ndcg(k=5)@10", "k is given twice"),
+        ("precision(rel=high)", "rel must be a finite number, not 'high'"),
+        ("precision(divisor=R)@5", "divisor must be one of k, retrieved, min_k_R"),
+        ("err(max_grade=0)", "max_grade must be a number above 0"),
+        ("ndcg(gain=exp2", "cannot read the measure"),
+        ("", "cannot read the measure ''"),
+    ],
+)
+def test_errors_name_the_way_out(text, message):
+    with pytest.raises(ValueError, match=message):
+        pr.Measure.parse(text)
+
+
+def test_measures_are_values():
+    assert pr.measure("ndcg", k=10) == pr.Measure.parse("nDCG@10")
+    assert len({pr.measure("ndcg", k=10), pr.Measure.parse("ndcg_cut_10")}) == 1
+    assert pr.measure("ndcg", k=None, gain="linear") == pr.measure("ndcg")
+    assert pr.measure("ndcg") != pr.measure("dcg")
+
+
+@pytest.mark.parametrize("k", [0, -1, 2.0, True, "10"])
+def test_cutoffs_are_whole_numbers(k):
+    with pytest.raises(ValueError, match="k must be a whole number of at least 1"):
+        pr.measure("ndcg", k=k)
+    with pytest.raises(ValueError, match="k must be a whole number of at least 1"):
+        pl.col("label").rank_eval.ndcg("score", k=k)
