@@ -60,6 +60,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     except FAULTS as error:
         return _fail(_sentence(error), 1)
+    except ValueError as error:  # what the library says of a wrong argument
+        return _fail(_sentence(error), 2)
     return 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from cyclopts import App
+from cyclopts import App, Parameter
 
 import polars_rank
 from polars_rank.cli.describe import explain, measures
@@ -24,8 +24,10 @@ def run(argv: Sequence[str]) -> None:
         help_formatter="default" if sys.stdout.isatty() else "plain",
         suppress_keyboard_interrupt=False,
         result_action="return_value",
+        default_parameter=Parameter(negative=()),
     )
-    for command in (evaluate, measures, explain):
-        app.command(command)
+    app.command(evaluate, usage="Usage: polars-rank evaluate FILE... [OPTIONS]")
+    app.command(measures)
+    app.command(explain, usage="Usage: polars-rank explain MEASURE [OPTIONS]")
     tokens = [STDIN if token == "-" else token for token in argv]
     app(tokens, exit_on_error=False, print_error=False, verbose=False)

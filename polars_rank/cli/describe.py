@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import polars as pl
-from cyclopts import CycloptsError
 from rich.table import Table
 from rich.text import Text
 
-from polars_rank.cli.show import Format, show, show_rows, terminal
+from polars_rank.cli.show import Format, show, show_rows, terminal, visible
 from polars_rank.convention import Convention, convention_of
 from polars_rank.measure import Measure
 from polars_rank.metrics.registry import METRICS, Metric
@@ -74,11 +73,7 @@ def explain(measure: str, /, *, convention: str = "trec_eval") -> None:
     convention
         Tool whose choices are followed.
     """
-    try:
-        asked = Measure.parse(measure)
-        assumed = convention_of(convention)
-    except ValueError as error:
-        raise CycloptsError(msg=str(error)) from error
+    asked, assumed = Measure.parse(measure), convention_of(convention)
     own = "" if str(asked) == asked.name else f"  is  {asked}"
     text, *parts = SECTION.split(asked.definition.doc)
     sections = dict(zip(parts[::2], parts[1::2], strict=True))
@@ -92,9 +87,8 @@ def explain(measure: str, /, *, convention: str = "trec_eval") -> None:
     for name, body in sections.items():
         table.add_row(name, _marked(body))
     show(
-        Text.assemble((asked.name, "bold"), own),
-        *(_marked(paragraph) for paragraph in text.strip().split("\n\n")),
-        "",
+        Text.assemble((visible(asked.name), "bold"), own),
+        *(part for p in text.strip().split("\n\n") for part in (_marked(p), Text())),
         table,
     )
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias, cast
@@ -33,38 +32,39 @@ COLUMNS = Group("Columns", sort_key=2)
 CHOICES = Group("Choices", sort_key=3)
 OUTPUT = Group("Output", sort_key=4)
 
-Column: TypeAlias = Annotated[str, Parameter(group=COLUMNS)]
-OneColumn: TypeAlias = Annotated[str | None, Parameter(group=COLUMNS)]
-Columns: TypeAlias = Annotated[
-    tuple[str, ...], Parameter(group=COLUMNS, show_default=" ".join)
-]
+COLUMN = Parameter(group=COLUMNS, metavar="COLUMN")
+FILE = Parameter(group=FILES, metavar="FILE")
+CHOICE = Parameter(group=CHOICES)
+Column: TypeAlias = Annotated[str, COLUMN]
+OneColumn: TypeAlias = Annotated[str | None, COLUMN]
 
 
 def evaluate(
-    *files: Annotated[str, Parameter(group=FILES, metavar="FILE")],
-    qrels: Annotated[str | None, Parameter(group=FILES)] = None,
-    queries: Annotated[str | None, Parameter(group=FILES)] = None,
-    example: Annotated[bool, Parameter(group=FILES)] = False,
+    *files: Annotated[str, Parameter(name="FILE", group=FILES)],
+    qrels: Annotated[str | None, FILE] = None,
+    queries: Annotated[str | None, FILE] = None,
+    example: Annotated[bool, Parameter(group=FILES, show_default=False)] = False,
     measure: Annotated[
         tuple[str, ...],
-        Parameter(name=("--measure", "-m"), group=CHOICES, show_default=" ".join),
+        Parameter(name=("--measure", "-m"), metavar="MEASURE", show_default=" ".join),
+        CHOICE,
     ] = MEASURES,
-    query: Columns = ("query_id",),
+    query: Annotated[tuple[str, ...], COLUMN, Parameter(show_default=" ".join)] = (
+        "query_id",
+    ),
     doc: Column = "doc_id",
     score: Column = "score",
     label: Column = "label",
     rank: OneColumn = None,
     system: OneColumn = None,
-    by: Columns = (),
+    by: Annotated[tuple[str, ...], COLUMN, Parameter(show_default=False)] = (),
     weight: OneColumn = None,
-    convention: Annotated[str, Parameter(group=CHOICES)] = "trec_eval",
-    no_relevant: Annotated[NoRelevant | None, Parameter(group=CHOICES)] = None,
-    ties: Annotated[Ties | None, Parameter(group=CHOICES)] = None,
-    missing: Annotated[
-        Literal["zero", "skip", "error"] | None, Parameter(group=CHOICES)
-    ] = None,
-    check: Annotated[Check, Parameter(group=CHOICES)] = "strict",
-    on_duplicate: Annotated[Duplicates, Parameter(group=CHOICES)] = "error",
+    convention: Annotated[str, Parameter(group=CHOICES, metavar="NAME")] = "trec_eval",
+    no_relevant: Annotated[NoRelevant | None, CHOICE] = None,
+    ties: Annotated[Ties | None, CHOICE] = None,
+    missing: Annotated[Literal["zero", "skip", "error"] | None, CHOICE] = None,
+    check: Annotated[Check, CHOICE] = "strict",
+    on_duplicate: Annotated[Duplicates, CHOICE] = "error",
     format: Annotated[Format | None, Parameter(group=OUTPUT)] = None,
     per_query: Annotated[
         Path | None, Parameter(group=OUTPUT, validator=PathRule(ext=WRITTEN))
@@ -132,9 +132,8 @@ def evaluate(
     _require_apart(per_query, given.sources)
     choices = {"no_relevant": no_relevant, "ties": ties, "missing": missing}
     changed = {name: value for name, value in choices.items() if value is not None}
-    with arguments():
-        assumed = convention_of(convention)
-        assumed = assumed.replace(**changed) if changed else assumed
+    assumed = convention_of(convention)
+    assumed = assumed.replace(**changed) if changed else assumed
     options = EvaluateOptions(
         qrels=given.qrels,
         query=query,
@@ -190,13 +189,10 @@ class Plan:
 
 def _plan(run: Run, measures: Sequence[str], options: EvaluateOptions) -> Plan:
     inner = {n: v for n, v in options.items() if n not in ("by", "weight")}
-    with arguments():
-        return Plan(
-            polars_rank.evaluate(run.frame, measures, **options),
-            polars_rank.per_query(
-                run.frame, measures, **cast("PerQueryOptions", inner)
-            ),
-        )
+    return Plan(
+        polars_rank.evaluate(run.frame, measures, **options),
+        polars_rank.per_query(run.frame, measures, **cast("PerQueryOptions", inner)),
+    )
 
 
 def _labelled(
@@ -242,14 +238,3 @@ def _require_apart(target: Path | None, sources: Sequence[str]) -> None:
 
 def _written(changed: Mapping[str, str]) -> list[str]:
     return [f"--{name.replace('_', '-')} {value}" for name, value in changed.items()]
-
-
-@contextmanager
-def arguments() -> Iterator[None]:
-    """Report a wrong argument as a fault of the command line, not of the data."""
-    try:
-        yield
-    except DataError:
-        raise
-    except ValueError as error:
-        raise CycloptsError(msg=str(error)) from error

@@ -24,7 +24,7 @@ Format: TypeAlias = Literal["table", "json", "csv", "markdown"]
 UNDEFINED = "-"
 CONTROL = re.compile(r"[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 MARKDOWN = re.compile(r"[\\`*\[\]<>|&~$]|(?<![^\W_])_|_(?![^\W_])")
-BETWEEN = 2
+BETWEEN = 3
 
 
 def terminal() -> bool:
@@ -113,7 +113,7 @@ def _down(means: pl.DataFrame) -> Table:
     return table
 
 
-def _across(means: pl.DataFrame, keys: int) -> Iterator[Table]:
+def _across(means: pl.DataFrame, keys: int) -> Iterator[RenderableType]:
     """Several rows: a measure a column, as many side by side as fit."""
     names = means.columns
     cells = {
@@ -122,12 +122,12 @@ def _across(means: pl.DataFrame, keys: int) -> Iterator[Table]:
     }
     widths = {n: max(map(cell_len, [visible(n), *cells[n]])) + BETWEEN for n in names}
     fixed = names[: keys + 1]
-    room = (Console().width if terminal() else 1 << 16) - BETWEEN
+    room = Console().width if terminal() else 1 << 16
     room -= sum(widths[n] for n in fixed)
     block: list[str] = []
     for name in names[keys + 1 :]:
         if block and sum(widths[n] for n in block) + widths[name] > room:
-            yield _side_by_side(fixed, block, cells)
+            yield from (_side_by_side(fixed, block, cells), "")
             block = []
         block.append(name)
     yield _side_by_side(fixed, block, cells)

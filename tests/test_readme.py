@@ -1,0 +1,74 @@
+"""The README and the docstrings print what they show."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+import re
+import shlex
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import polars_rank
+from polars_rank.cli import main
+from polars_rank.metrics import METRICS
+
+README = Path(__file__).parent.parent / "README.md"
+OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+
+
+def sessions() -> str:
+    """The README's Python sessions, one after the other."""
+    return "\n".join(re.findall(r"```pycon\n(.*?)```", README.read_text(), re.DOTALL))
+
+
+def test_python_sessions():
+    pl.Config.restore_defaults()
+    test = doctest.DocTestParser().get_doctest(sessions(), {}, "README", None, 0)
+    report: list[str] = []
+    result = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(
+        test, out=report.append
+    )
+    assert result.attempted >= 12
+    assert result.failed == 0, "".join(report)
+
+
+def test_commands(capsys):
+    shown = re.findall(r"```console\n\$ (.*?)\n(.*?)```", README.read_text(), re.DOTALL)
+    assert shown
+    for command, output in shown:
+        name, *arguments = shlex.split(command)
+        assert name == "polars-rank"
+        assert main(arguments) == 0
+        assert capsys.readouterr().out.strip() == output.strip()
+
+
+def measures_table() -> str:
+    lines = ["| measure | what it measures |", "|---|---|"]
+    for name, metric in METRICS.items():
+        parameters = ", ".join(metric.defaults)
+        summary = metric.summary.replace("|", r"\|")
+        lines.append(f"| `{name}` ({parameters}) | {summary} |")
+    return "\n".join(lines)
+
+
+def test_the_table_of_measures():
+    start, end = "<!-- measures -->\n", "\n<!-- /measures -->"
+    shown = README.read_text().partition(start)[2].partition(end)[0]
+    assert shown == measures_table()
+
+
+def names() -> list[str]:
+    found = pkgutil.walk_packages(polars_rank.__path__, "polars_rank.")
+    return [module.name for module in found if not module.name.endswith("__main__")]
+
+
+@pytest.mark.parametrize("name", names())
+def test_docstrings(name):
+    pl.Config.restore_defaults()
+    module = importlib.import_module(name)
+    assert module.__doc__
+    assert doctest.testmod(module, optionflags=OPTIONS).failed == 0
