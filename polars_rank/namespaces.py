@@ -23,7 +23,6 @@ from polars_rank.ranking import (
     Ideal,
     NoRelevant,
     Ties,
-    guarded,
     ranked,
 )
 
@@ -296,11 +295,14 @@ class ExprRankEval:
     ) -> pl.Expr:
         metric = METRICS[name]
         check(metric, asked, ties, no_relevant)
-        ranking = ranked(
-            self._label, by=_expr(score), rank=_expr(rank), doc=_expr(doc), ties=ties
+        return ranked(
+            lambda ranking: value(metric, ranking, asked, no_relevant),
+            self._label,
+            by=_expr(score),
+            rank=_expr(rank),
+            doc=_expr(doc),
+            ties=ties,
         )
-        formula = value(metric, ranking, asked, no_relevant)
-        return guarded(formula, ranking.faults)
 
 
 def _expr(column: Score) -> pl.Expr | None:

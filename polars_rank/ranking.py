@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, cast
 
 import polars as pl
 
@@ -26,8 +26,8 @@ __all__ = [
     "Ties",
     "arg_sort_by",
     "descending",
-    "guarded",
     "inverse",
+    "let",
     "one",
     "order_by",
     "ranked",
@@ -380,17 +380,22 @@ def order_by(
 
 
 def ranked(
+    formula: Callable[[Ranking], pl.Expr],
     label: pl.Expr,
     *,
     by: pl.Expr | None = None,
     rank: pl.Expr | None = None,
     doc: pl.Expr | None = None,
     ties: Ties | None = None,
-) -> Ranking:
-    """Bind the vocabulary to raw columns: the documents of the group at hand.
+) -> pl.Expr:
+    """Bind a formula to raw columns: one value for the documents of the group at hand.
+
+    The result works in ``group_by().agg()``, in ``.over()`` and in ``select()``.
 
     Parameters
     ----------
+    formula
+        A metric: an expression over a :class:`Ranking` that gives one value.
     label
         Grades.
     by
@@ -402,6 +407,14 @@ def ranked(
     ties
         What to do with equal scores. Default: ``"doc_desc"`` with ``doc``, else
         ``"order"``.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_rank as pr
+    >>> log = pl.DataFrame({"score": [0.9, 0.8, 0.7], "label": [0, 1, 1]})
+    >>> hits = pr.ranked(lambda r: r.found(2), pl.col("label"), by=pl.col("score"))
+    >>> log.select(hits).item()
+    1.0
     """
     if (by is None) == (rank is None):
         msg = "give either a score (the first argument) or rank=, not both or neither"
@@ -409,62 +422,73 @@ def ranked(
     if ties in ("doc_desc", "doc_asc") and doc is None:
         msg = f"ties={ties!r} needs doc=, the column of document identifiers"
         raise ValueError(msg)
-    label = label.cast(pl.Float64)
-    place = pl.int_range(1, label.len() + 1).cast(pl.Float64)
-    best = descending(label)
-    infinite = Fault((~label.is_finite()).sum(), INFINITE_GRADE)
-    if rank is not None:
-        known = rank.cast(pl.Float64)
-        order = arg_sort_by([known])
-        return Ranking(
-            label=label.gather(order),
-            rank=known.gather(order),
-            place=place,
-            ideal_label=best,
-            score=-known.gather(order),
-            faults=[Fault((known < 1).sum(), BELOW_ONE), infinite],
-        )
-    assert by is not None
+    if label.meta.has_multiple_outputs():
+        msg = "the labels must be one column; write an expression for each"
+        raise ValueError(msg)
     ties = ties or ("order" if doc is None else "doc_desc")
     text = None if doc is None else doc.cast(pl.String)
-    keys, downwards = order_by(by, label=label, doc=text, ties=ties)
-    order = arg_sort_by(keys, descending=downwards)
-    score = by.gather(order).cast(pl.Float64)
-    blocks = ties == "expected"
-    nan = Fault(by.cast(pl.Float64).is_nan().sum(), NAN_SCORE)
+    if by is not None:
+        keys, downwards = order_by(by, label=label, doc=text, ties=ties)
+    else:
+        keys, downwards = [cast("pl.Expr", rank)], [False]
+    known = (by if by is not None else keys[0]).cast(pl.Float64)
+    rows = pl.struct(label=label.cast(pl.Float64), known=known).sort_by(
+        keys, descending=downwards, nulls_last=True, maintain_order=True
+    )
+    faults: list[Fault] = []
+
+    def value(row: pl.Expr) -> pl.Expr:
+        ranking = _bound(row, scored=by is not None, expected=ties == "expected")
+        result = formula(ranking).cast(pl.Float64).alias("value")
+        faults.extend(ranking.faults)
+        counts = (f.count.alias(f"fault{i}") for i, f in enumerate(ranking.faults))
+        return pl.struct(result, *counts)
+
+    return _checked(let(rows, value), faults).alias(label.meta.output_name())
+
+
+def _bound(row: pl.Expr, *, scored: bool, expected: bool) -> Ranking:
+    """A ranking over the rows of one query in rank order: label and score or rank."""
+    label, known = row.struct.field("label"), row.struct.field("known")
+    place = pl.int_range(1, row.len() + 1).cast(pl.Float64)
+    infinite = Fault((~label.is_finite()).sum(), INFINITE_GRADE)
+    if scored:
+        nan = Fault(known.is_nan().sum(), NAN_SCORE)
+        faults = [nan, Fault(known.null_count(), NULL_SCORE), infinite]
+    else:
+        faults = [Fault((known < 1).sum(), BELOW_ONE), infinite]
+
+    def tie(end: Literal["min", "max"]) -> pl.Expr:
+        return known.rank(end, descending=True).cast(pl.Float64)
+
     return Ranking(
-        label=label.gather(order),
-        rank=place,
+        label=label,
+        rank=place if scored else known,
         place=place,
-        ideal_label=best,
-        score=score,
-        tie_first=_tie(score, "min") if blocks else None,
-        tie_last=_tie(score, "max") if blocks else None,
-        faults=[nan, Fault(by.null_count(), NULL_SCORE), infinite],
+        ideal_label=descending(label),
+        score=known if scored else -known,
+        tie_first=tie("min") if expected else None,
+        tie_last=tie("max") if expected else None,
+        faults=faults,
     )
 
 
-def _tie(score: pl.Expr, end: Literal["min", "max"]) -> pl.Expr:
-    return score.rank(end, descending=True).cast(pl.Float64)
+def let(value: pl.Expr, f: Callable[[pl.Expr], pl.Expr]) -> pl.Expr:
+    """``f(value)``, a single value, with ``value`` computed once however often used."""
+    return value.implode().list.eval(f(pl.element())).list.first()
 
 
-def guarded(value: pl.Expr, faults: list[Fault]) -> pl.Expr:
-    """``value``, or a :class:`DataError` as soon as a group breaks a rule."""
-    if not faults:
-        return value
+def _checked(result: pl.Expr, faults: Sequence[Fault]) -> pl.Expr:
+    """The value of every group, or a :class:`DataError` if one breaks a rule."""
 
     def check(columns: Sequence[pl.Series]) -> pl.Series:
-        values, *counts = columns
-        for fault, count in zip(faults, counts, strict=True):
+        groups = columns[0].struct
+        for i, fault in enumerate(faults):
+            count = groups.field(f"fault{i}")
             if broken := count.sum():
-                groups = (count > 0).sum()
-                msg = f"{fault.message} ({broken} in {groups} of {len(count)} groups)"
+                where = f"{(count > 0).sum()} of {len(count)} groups"
+                msg = f"{fault.message} ({broken} found, in {where})"
                 raise DataError(msg)
-        return values
+        return groups.field("value")
 
-    return pl.map_batches(
-        [value, *(fault.count for fault in faults)],
-        check,
-        return_dtype=pl.Float64,
-        is_elementwise=True,
-    )
+    return pl.map_batches([result], check, return_dtype=pl.Float64, is_elementwise=True)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 import warnings
 from collections.abc import Callable, Sequence
 
 import polars as pl
 
+from polars_rank.cli.words import sentence
 from polars_rank.errors import DataError
-from polars_rank.evaluate import EvaluateOptions
 
 __all__ = ["main"]
 
@@ -23,12 +22,6 @@ FAULTS = (
     TypeError,  # a column of the wrong dtype
     pl.exceptions.PolarsError,
     pl.exceptions.PanicException,
-)
-NOISE = re.compile(
-    r"\s*^(This error occurred|Resolved plan until failure).*", re.DOTALL | re.MULTILINE
-)
-KEYWORD = re.compile(
-    rf'(?<![^\s(])({"|".join(EvaluateOptions.__annotations__)})=(?:"(\w+)")?'
 )
 
 
@@ -52,16 +45,16 @@ def main(argv: Sequence[str] | None = None) -> int:
             run(sys.argv[1:] if argv is None else argv)
             sys.stdout.flush()
     except CycloptsError as error:
-        return _fail(_sentence(error), 2)
+        return _fail(sentence(error), 2)
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:  # the reader has gone; so should what is still buffered
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except FAULTS as error:
-        return _fail(_sentence(error), 1)
+        return _fail(sentence(error), 1)
     except ValueError as error:  # what the library says of a wrong argument
-        return _fail(_sentence(error), 2)
+        return _fail(sentence(error), 2)
     return 0
 
 
@@ -75,27 +68,9 @@ def _once() -> Callable[..., None]:
     seen: set[str] = set()
 
     def show(message: Warning | str, *_: object) -> None:
-        text = " ".join(_sentence(message).split())
+        text = " ".join(sentence(message).split())
         if text not in seen:
             seen.add(text)
             _fail(f"warning: {text}", 0)
 
     return show
-
-
-def _sentence(error: BaseException | str) -> str:
-    """Say what an error says, in the words of the command line, safe to print."""
-    text = NOISE.sub("", str(error)).strip() or type(error).__name__
-    if isinstance(error, OSError) and error.filename is not None:
-        text = f"{error.filename}: {error.strerror}"
-    text = KEYWORD.sub(_option, text)
-    lines = text.split("\n")
-    from polars_rank.cli.show import visible
-
-    return "\n".join(map(visible, lines))
-
-
-def _option(keyword: re.Match[str]) -> str:
-    """Write a keyword argument as an option: ``ties="order"`` is ``--ties order``."""
-    option = "--" + keyword[1].replace("_", "-")
-    return option if keyword[2] is None else f"{option} {keyword[2]}"

@@ -10,7 +10,8 @@ import polars as pl
 from rich.table import Table
 from rich.text import Text
 
-from polars_rank.cli.show import Format, show, show_rows, terminal, visible
+from polars_rank.cli.show import Format, show, show_rows, terminal
+from polars_rank.cli.words import visible
 from polars_rank.convention import Convention, convention_of
 from polars_rank.measure import Measure
 from polars_rank.metrics.registry import METRICS, Metric

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Literal, TypeAlias, cast
 
 import polars as pl
@@ -13,7 +14,7 @@ from cyclopts.validators import Path as PathRule
 
 import polars_rank
 import polars_rank.example
-from polars_rank.cli.runs import Run, open_file, sort_out
+from polars_rank.cli.runs import Files, Run, open_file, sort_out
 from polars_rank.cli.show import Format, show_means
 from polars_rank.convention import convention_of
 from polars_rank.engine import Check
@@ -122,7 +123,7 @@ def evaluate(
     format
         Default: table on a terminal, csv elsewhere.
     per_query
-        Also write the values of every query to this file (the input is read twice).
+        Also write the values of every query to this file.
     """
     if example and (files or qrels):
         raise CycloptsError(msg="--example brings its own data: name no FILE with it.")
@@ -148,17 +149,8 @@ def evaluate(
         check=check,
         on_duplicate=on_duplicate,
     )
-    if len(given.runs) > 1:
-        plans = _labelled(given.runs, measure, system or "system", options)
-    else:
-        plans = [_plan(given.runs[0], measure, _apart(given.runs[0], system, options))]
-    means = []
-    for run, plan in zip(given.runs, plans, strict=True):
-        with run.named(given.runs):
-            means.append(plan.means.collect(engine="streaming"))
-    if per_query is not None:
-        values = [plan.values for plan in plans]
-        write(pl.concat(values, how="vertical_relaxed"), per_query)
+    plans = _plans(given, measure, system, options)
+    means = _collect(given, plans, per_query)
     sources = ["example"] if example else given.sources
     show_means(
         pl.concat(means, how="vertical_relaxed"),
@@ -187,6 +179,28 @@ class Plan:
         )
 
 
+def _plans(
+    given: Files, measures: Sequence[str], system: str | None, options: EvaluateOptions
+) -> list[Plan]:
+    """Plan each run: several by themselves, one with its systems apart."""
+    alone = len(given.runs) == 1
+    if alone:
+        options = _apart(given.runs[0], system, options)
+    column = system or "system"
+    taken = [*options["query"], *(options["by"] or ()), "queries", *measures]
+    if not alone and column in taken:
+        raise CycloptsError(msg=f"{column} is taken: name another with --system.")
+    plans = []
+    for run in given.runs:
+        with given.about(run):
+            plan = _plan(run, measures, options)
+        if not alone:
+            run.require_room(column)
+            plan = plan.labelled(column, run.name)
+        plans.append(plan)
+    return plans
+
+
 def _plan(run: Run, measures: Sequence[str], options: EvaluateOptions) -> Plan:
     inner = {n: v for n, v in options.items() if n not in ("by", "weight")}
     return Plan(
@@ -195,27 +209,37 @@ def _plan(run: Run, measures: Sequence[str], options: EvaluateOptions) -> Plan:
     )
 
 
-def _labelled(
-    runs: Sequence[Run], measures: Sequence[str], system: str, options: EvaluateOptions
-) -> list[Plan]:
-    """Plan each run by itself, under its name in the column ``system``."""
-    if system in (*options["query"], *(options["by"] or ()), "queries", *measures):
-        raise CycloptsError(
-            msg=f"{system} is taken: name another column with --system."
-        )
-    plans = []
-    for run in runs:
-        run.require_room(system)
-        with run.named(runs):
-            plans.append(_plan(run, measures, options).labelled(system, run.name))
-    return plans
+def _collect(
+    given: Files, plans: Sequence[Plan], target: Path | None
+) -> list[pl.DataFrame]:
+    """Compute the means, run by run; in the same pass, the values for ``target``."""
+    if target is None:
+        return list(_passes(given, [[plan.means] for plan in plans]))
+    with TemporaryDirectory(prefix=".polars-rank-", dir=target.parent) as folder:
+        parts = [Path(folder, f"{i}.parquet") for i in range(len(plans))]
+        frames = [
+            [plan.means, plan.values.sink_parquet(part, lazy=True)]
+            for plan, part in zip(plans, parts, strict=True)
+        ]
+        means = list(_passes(given, frames))
+        write(pl.concat(map(pl.scan_parquet, parts), how="vertical_relaxed"), target)
+    return means
+
+
+def _passes(
+    given: Files, frames: Sequence[Sequence[pl.LazyFrame]]
+) -> Iterator[pl.DataFrame]:
+    """Read one run after the other; yield the first frame that is asked of each."""
+    for run, asked in zip(given.runs, frames, strict=True):
+        with given.about(run):
+            yield pl.collect_all(asked, engine="streaming")[0]
 
 
 def _apart(run: Run, system: str | None, options: EvaluateOptions) -> EvaluateOptions:
     """Evaluate the systems of one file apart: they are part of the query id."""
     if system is None:
         return options
-    run.require(system, "to tell systems apart.")
+    run.require(system, "Name the one that tells systems apart with --system.")
     query = [system, *(name for name in options["query"] if name != system)]
     by = [system, *(name for name in options["by"] or () if name != system)]
     queries = options["queries"]

@@ -35,7 +35,7 @@ class Run:
         columns = self.frame.collect_schema().names()
         if column not in columns:
             raise DataError(
-                f"{self.file}: no column {column!r}{closest(column, columns)} "
+                f"{self.file}: no column {column!r}{closest(column, columns) or '.'} "
                 f"{hint} Its columns are: {', '.join(map(repr, columns))}."
             )
 
@@ -51,16 +51,6 @@ class Run:
                 "with --system for the column that tells the files apart."
             )
 
-    @contextmanager
-    def named(self, among: Sequence[Run]) -> Iterator[None]:
-        """Say which of several runs an error is about."""
-        try:
-            yield
-        except DataError as error:
-            if len(among) == 1 or str(error).startswith(self.file):
-                raise
-            raise DataError(f"{self.file}: {error}") from error
-
 
 @dataclass(frozen=True)
 class Files:
@@ -69,6 +59,16 @@ class Files:
     runs: list[Run]
     qrels: pl.LazyFrame | None
     sources: list[str]
+
+    @contextmanager
+    def about(self, run: Run) -> Iterator[None]:
+        """Name the run that an error is about, unless the error names a file."""
+        try:
+            yield
+        except (DataError, TypeError, pl.exceptions.PolarsError) as error:
+            if str(error).startswith(tuple(self.sources)):
+                raise
+            raise type(error)(f"{run.file}: {error}") from error
 
 
 def open_file(file: str, kind: Literal["run", "qrels"]) -> pl.LazyFrame:
@@ -99,9 +99,7 @@ def sort_out(files: Sequence[str], qrels: str | None, place: str, label: str) ->
     runs = [Run(*run) for run in zip(ran, _names(ran), frames, strict=True)]
     if judgments is None:
         for run in runs:
-            run.require(
-                label, "and no judgments: name their file last, or name --label."
-            )
+            run.require(label, "Name another with --label, or add the judgments' file.")
     return Files(runs, judgments, sources)
 
 

@@ -18,7 +18,9 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["Format", "show", "show_means", "show_rows", "terminal", "visible"]
+from polars_rank.cli.words import visible
+
+__all__ = ["Format", "show", "show_means", "show_rows", "terminal"]
 
 Format: TypeAlias = Literal["table", "json", "csv", "markdown"]
 UNDEFINED = "-"
@@ -30,11 +32,6 @@ BETWEEN = 3
 def terminal() -> bool:
     """Tell whether a person looks at the output."""
     return sys.stdout.isatty()
-
-
-def visible(text: object) -> str:
-    """Spell out what a terminal would obey or hide: ``\\x1b[31m``, line ends."""
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(text))
 
 
 def show_means(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
-from polars_rank.metrics.pairs import every_bit, let, running_within
+from polars_rank.metrics.pairs import every_bit, running_within
 from polars_rank.metrics.registry import metric
-from polars_rank.ranking import Ranking, arg_sort_by
+from polars_rank.ranking import Ranking, arg_sort_by, let
 
 __all__ = ["kendall_distance", "spearman"]
 

@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import polars as pl
 
-__all__ = ["every_bit", "let", "running_within"]
-
-
-def let(value: pl.Expr, f: Callable[[pl.Expr], pl.Expr]) -> pl.Expr:
-    """``f(value)``, a single value, with ``value`` computed once however often used."""
-    return value.implode().list.eval(f(pl.element())).list.first()
+__all__ = ["every_bit", "running_within"]
 
 
 def every_bit(value: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
