@@ -11,8 +11,9 @@ from polars_rank.convention import CONVENTIONS, Convention
 from polars_rank.coverage import coverage
 from polars_rank.errors import DataError
 from polars_rank.evaluate import evaluate, per_query
+from polars_rank.expression import ranked
 from polars_rank.measure import Measure, measure
-from polars_rank.ranking import Ranking, ranked
+from polars_rank.ranking import Ranking
 
 __all__ = [
     "CONVENTIONS",

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from polars_rank.metrics.registry import closest
-from polars_rank.ranking import Discount, Gain, Ideal, NoRelevant, Ties
+from polars_rank.ranking import Ideal, NoRelevant, Ties
+from polars_rank.weights import Discount, Gain
 
 __all__ = ["CONVENTIONS", "Convention", "convention_of"]
 

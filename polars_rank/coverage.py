@@ -7,7 +7,7 @@ from typing import TypedDict
 
 import polars as pl
 
-from polars_rank.engine import AnyFrame, Columns, Frame, Log, align_ids, bind, like
+from polars_rank.engine import AnyFrame, Columns, Frame, align_ids, bind, like
 
 __all__ = ["CoverageOptions", "coverage"]
 
@@ -60,11 +60,10 @@ def coverage(
     ran, judged = align_ids(
         left.frame, right.frame, own, where=("the run", "the judgments")
     )
-    return like(run, _report(ran, judged, left))
+    return like(run, _report(ran, judged, list(left.keys)))
 
 
-def _report(ran: pl.LazyFrame, judged: pl.LazyFrame, log: Log) -> pl.LazyFrame:
-    keys = list(log.keys)
+def _report(ran: pl.LazyFrame, judged: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
     documents = ran.join(
         judged.group_by([*keys, "doc"]).agg(pl.col("label").first()),
         on=[*keys, "doc"],

@@ -25,7 +25,7 @@ class Measure:
     metric
         Name of the metric, e.g. ``"ndcg"``.
     params
-        Parameters that differ from the defaults, sorted by name.
+        Parameters that were given, sorted by name; a convention sets the others.
     name
         Name of the result column: the text as the user wrote it. Two measures that
         differ in it only are equal.
@@ -49,13 +49,11 @@ class Measure:
         return _parse(text)
 
     def __post_init__(self) -> None:
-        """Check the parameters, drop defaults and order the rest."""
-        definition = self.definition
+        """Check the parameters and order them."""
         given = dict(self.params)
-        check(definition, given)
-        defaults = definition.defaults
-        kept = {n: v for n, v in given.items() if not _same(v, defaults[n])}
-        params = tuple(sorted((n, _freeze(v)) for n, v in kept.items()))
+        check(self.definition, given)
+        given = {n: v for n, v in given.items() if (n, v) != ("k", None)}
+        params = tuple(sorted((n, _freeze(v)) for n, v in given.items()))
         object.__setattr__(self, "params", params)
         object.__setattr__(self, "name", self.name or str(self))
 
@@ -311,10 +309,6 @@ def _key(value: Any) -> Any:
 
 def _freeze(value: Any) -> Any:
     return tuple(sorted(value.items())) if isinstance(value, Mapping) else value
-
-
-def _same(value: Any, default: Any) -> bool:
-    return type(value) is not bool and value == default
 
 
 def _text(value: Any) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias, Unpack
 
 import polars as pl
+import polars.selectors as cs
 
 from polars_rank.coverage import CoverageOptions, coverage
 from polars_rank.engine import AnyFrame
@@ -15,16 +17,11 @@ from polars_rank.evaluate import (
     evaluate,
     per_query,
 )
+from polars_rank.expression import ranked
 from polars_rank.measure import Measures
 from polars_rank.metrics.registry import METRICS, check, value
-from polars_rank.ranking import (
-    Discount,
-    Gain,
-    Ideal,
-    NoRelevant,
-    Ties,
-    ranked,
-)
+from polars_rank.ranking import Ideal, NoRelevant, Ties
+from polars_rank.weights import Discount, Gain
 
 __all__ = ["DataFrameRankEval", "ExprRankEval", "LazyFrameRankEval"]
 
@@ -306,7 +303,8 @@ class ExprRankEval:
 
 
 def _expr(column: Score) -> pl.Expr | None:
-    return pl.col(column) if isinstance(column, str) else column
+    """A name is one column, also where it looks like a pattern."""
+    return cs.by_name(column).as_expr() if isinstance(column, str) else column
 
 
 @pl.api.register_dataframe_namespace("rank_eval")
@@ -314,8 +312,15 @@ class DataFrameRankEval:
     """``evaluate``, ``per_query`` and ``coverage`` of a DataFrame."""
 
     def __init__(self, frame: pl.DataFrame) -> None:
-        # Polars keeps this object on the frame: a reference back would be a cycle.
-        self._frame = frame.lazy()
+        # Polars keeps this object on the frame: a reference back would be a cycle, and
+        # a copy alone would not see columns that are replaced in place.
+        self._alive = weakref.ref(frame)
+        self._copy = frame.lazy()
+
+    @property
+    def _frame(self) -> pl.LazyFrame:
+        frame = self._alive()
+        return self._copy if frame is None else frame.lazy()
 
     def evaluate(
         self, measures: Measures, **options: Unpack[EvaluateOptions]

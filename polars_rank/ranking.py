@@ -2,37 +2,36 @@
 
 A metric is a formula over a :class:`Ranking`. It never sorts, never windows and
 never names a column: it speaks the words below. The same formula is bound to raw
-columns (:func:`ranked`, an expression that works anywhere) and to the shared
-columns of a frame (``polars_rank.engine``, one plan for many measures).
+columns (``polars_rank.expression``, works anywhere) and to the shared columns of a
+frame (``polars_rank.engine``, one plan for many measures).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias, cast
+from typing import Literal, TypeAlias
 
 import polars as pl
 
-from polars_rank.errors import DataError
+from polars_rank.weights import GAINS, LARGEST_EXP2_GRADE, Gain, custom_gain, one
 
 __all__ = [
-    "Discount",
+    "BELOW_ONE",
+    "INFINITE_GRADE",
+    "NAN_SCORE",
+    "NULL_SCORE",
+    "OVERFLOW",
     "Fault",
-    "Gain",
     "Ideal",
     "NoRelevant",
     "Ranking",
     "Ties",
     "arg_sort_by",
     "descending",
-    "inverse",
     "let",
-    "one",
     "order_by",
-    "ranked",
     "ratio",
-    "reciprocal",
 ]
 
 Ties: TypeAlias = Literal[
@@ -40,33 +39,16 @@ Ties: TypeAlias = Literal[
 ]
 NoRelevant: TypeAlias = Literal["zero", "one", "skip", "null", "error"]
 Ideal: TypeAlias = Literal["judged", "retrieved"]
-Gain: TypeAlias = (
-    Literal["linear", "exp2", "binary"]
-    | Mapping[float, float]
-    | Callable[[pl.Expr], pl.Expr]
-)
-Discount: TypeAlias = (
-    Literal["log2", "log2_from_2", "position"] | Callable[[pl.Expr], pl.Expr]
-)
-
-GAINS: dict[str, Callable[[pl.Expr], pl.Expr]] = {
-    "linear": lambda grade: grade,
-    "exp2": lambda grade: pl.lit(2.0).pow(grade) - 1.0,
-    "binary": lambda grade: (grade > 0).cast(pl.Float64),
-}
-DISCOUNTS: dict[str, Callable[[pl.Expr], pl.Expr]] = {
-    "log2": lambda rank: (rank + 1.0).log(2.0),
-    "log2_from_2": lambda rank: rank.log(2.0).clip(lower_bound=1.0),
-    "position": lambda rank: rank,
-}
-LARGEST_EXP2_GRADE = 1023
-
 NAN_SCORE = (
     "NaN scores cannot be ranked; drop these rows or give them a score, e.g. with "
     "pl.col('score').fill_nan(...)"
 )
 NULL_SCORE = (
     "scores are null; drop these rows, or leave the documents to the judgments (qrels=)"
+)
+OVERFLOW = (
+    "a grade above 1023: 2^grade overflows; rescale the grades, or use a measure with "
+    'gain="linear"'
 )
 BELOW_ONE = "ranks below 1; rank= counts places from 1 (null: not retrieved)"
 INFINITE_GRADE = (
@@ -158,15 +140,11 @@ class Ranking:
     def worth(self, gain: Gain = "linear", rel: float | None = None) -> pl.Expr:
         """Gain of the document; 0 if unjudged, of negative grade or below ``rel``."""
         if gain == "exp2":
-            self.require(
-                self.label > LARGEST_EXP2_GRADE,
-                "a grade above 1023: 2^grade overflows; rescale the grades or use "
-                'gain="linear"',
-            )
+            self.require(self.label > LARGEST_EXP2_GRADE, OVERFLOW)
         if isinstance(gain, str):
             return GAINS[gain](self.grade if rel is None else self._grade_from(rel))
         judged = self.label >= max(rel or 0, 0)
-        worth = _custom_gain(gain)(self.label).cast(pl.Float64)
+        worth = custom_gain(gain)(self.label).cast(pl.Float64)
         return pl.when(judged).then(worth).otherwise(0.0)
 
     def sorted_worth(self, gain: Gain = "linear", rel: float | None = None) -> pl.Expr:
@@ -316,22 +294,6 @@ class Ranking:
         )
 
 
-def one(rank: pl.Expr) -> pl.Expr:
-    """Weight 1 at every place that exists."""
-    return pl.when(rank.is_not_null()).then(1.0)
-
-
-def reciprocal(rank: pl.Expr) -> pl.Expr:
-    """Weight ``1 / rank``."""
-    return 1.0 / rank
-
-
-def inverse(discount: Discount) -> Callable[[pl.Expr], pl.Expr]:
-    """Weight ``1 / discount(rank)``."""
-    f = DISCOUNTS[discount] if isinstance(discount, str) else discount
-    return lambda rank: 1.0 / f(rank)
-
-
 def arg_sort_by(
     keys: Sequence[pl.Expr], *, descending: Sequence[bool] = (False,)
 ) -> pl.Expr:
@@ -356,14 +318,6 @@ def ratio(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
     return pl.when(whole != 0).then(part / whole)
 
 
-def _custom_gain(gain: Gain) -> Callable[[pl.Expr], pl.Expr]:
-    if isinstance(gain, Mapping):
-        listed = {float(grade): float(worth) for grade, worth in gain.items()}
-        return lambda grade: grade.replace(listed)
-    assert callable(gain)
-    return gain
-
-
 def order_by(
     score: pl.Expr, *, label: pl.Expr, doc: pl.Expr | None, ties: Ties
 ) -> tuple[list[pl.Expr], list[bool]]:
@@ -379,116 +333,6 @@ def order_by(
     return ([score], [True]) if key is None else ([score, key], [True, descending])
 
 
-def ranked(
-    formula: Callable[[Ranking], pl.Expr],
-    label: pl.Expr,
-    *,
-    by: pl.Expr | None = None,
-    rank: pl.Expr | None = None,
-    doc: pl.Expr | None = None,
-    ties: Ties | None = None,
-) -> pl.Expr:
-    """Bind a formula to raw columns: one value for the documents of the group at hand.
-
-    The result works in ``group_by().agg()``, in ``.over()`` and in ``select()``.
-
-    Parameters
-    ----------
-    formula
-        A metric: an expression over a :class:`Ranking` that gives one value.
-    label
-        Grades.
-    by
-        Scores; the highest stands first. Not needed with ``rank``.
-    rank
-        1-based places that are already known; null where not retrieved.
-    doc
-        Document identifiers that break ties, compared as text.
-    ties
-        What to do with equal scores. Default: ``"doc_desc"`` with ``doc``, else
-        ``"order"``.
-
-    Examples
-    --------
-    >>> import polars as pl, polars_rank as pr
-    >>> log = pl.DataFrame({"score": [0.9, 0.8, 0.7], "label": [0, 1, 1]})
-    >>> hits = pr.ranked(lambda r: r.found(2), pl.col("label"), by=pl.col("score"))
-    >>> log.select(hits).item()
-    1.0
-    """
-    if (by is None) == (rank is None):
-        msg = "give either a score (the first argument) or rank=, not both or neither"
-        raise ValueError(msg)
-    if ties in ("doc_desc", "doc_asc") and doc is None:
-        msg = f"ties={ties!r} needs doc=, the column of document identifiers"
-        raise ValueError(msg)
-    if label.meta.has_multiple_outputs():
-        msg = "the labels must be one column; write an expression for each"
-        raise ValueError(msg)
-    ties = ties or ("order" if doc is None else "doc_desc")
-    text = None if doc is None else doc.cast(pl.String)
-    if by is not None:
-        keys, downwards = order_by(by, label=label, doc=text, ties=ties)
-    else:
-        keys, downwards = [cast("pl.Expr", rank)], [False]
-    known = (by if by is not None else keys[0]).cast(pl.Float64)
-    rows = pl.struct(label=label.cast(pl.Float64), known=known).sort_by(
-        keys, descending=downwards, nulls_last=True, maintain_order=True
-    )
-    faults: list[Fault] = []
-
-    def value(row: pl.Expr) -> pl.Expr:
-        ranking = _bound(row, scored=by is not None, expected=ties == "expected")
-        result = formula(ranking).cast(pl.Float64).alias("value")
-        faults.extend(ranking.faults)
-        counts = (f.count.alias(f"fault{i}") for i, f in enumerate(ranking.faults))
-        return pl.struct(result, *counts)
-
-    return _checked(let(rows, value), faults).alias(label.meta.output_name())
-
-
-def _bound(row: pl.Expr, *, scored: bool, expected: bool) -> Ranking:
-    """A ranking over the rows of one query in rank order: label and score or rank."""
-    label, known = row.struct.field("label"), row.struct.field("known")
-    place = pl.int_range(1, row.len() + 1).cast(pl.Float64)
-    infinite = Fault((~label.is_finite()).sum(), INFINITE_GRADE)
-    if scored:
-        nan = Fault(known.is_nan().sum(), NAN_SCORE)
-        faults = [nan, Fault(known.null_count(), NULL_SCORE), infinite]
-    else:
-        faults = [Fault((known < 1).sum(), BELOW_ONE), infinite]
-
-    def tie(end: Literal["min", "max"]) -> pl.Expr:
-        return known.rank(end, descending=True).cast(pl.Float64)
-
-    return Ranking(
-        label=label,
-        rank=place if scored else known,
-        place=place,
-        ideal_label=descending(label),
-        score=known if scored else -known,
-        tie_first=tie("min") if expected else None,
-        tie_last=tie("max") if expected else None,
-        faults=faults,
-    )
-
-
 def let(value: pl.Expr, f: Callable[[pl.Expr], pl.Expr]) -> pl.Expr:
     """``f(value)``, a single value, with ``value`` computed once however often used."""
     return value.implode().list.eval(f(pl.element())).list.first()
-
-
-def _checked(result: pl.Expr, faults: Sequence[Fault]) -> pl.Expr:
-    """The value of every group, or a :class:`DataError` if one breaks a rule."""
-
-    def check(columns: Sequence[pl.Series]) -> pl.Series:
-        groups = columns[0].struct
-        for i, fault in enumerate(faults):
-            count = groups.field(f"fault{i}")
-            if broken := count.sum():
-                where = f"{(count > 0).sum()} of {len(count)} groups"
-                msg = f"{fault.message} ({broken} found, in {where})"
-                raise DataError(msg)
-        return groups.field("value")
-
-    return pl.map_batches([result], check, return_dtype=pl.Float64, is_elementwise=True)

@@ -19,7 +19,9 @@ from polars_rank.namespaces import ExprRankEval
 HOME = Path(polars_rank.__file__).parent
 LAYERS = (
     "errors",
+    "weights",
     "ranking",
+    "expression",
     "metrics",
     "measure",
     "convention",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import polars as pl
 
@@ -35,13 +36,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         from polars_rank.cli.app import run
     except ModuleNotFoundError as error:
-        if error.name not in PARTS:
+        part = str(error.name).partition(".")[0]
+        if part not in PARTS:
             raise
-        return _fail(f"needs {error.name}: pip install 'polars-rank[cli]'", 2)
+        return _fail(f"needs {part}: pip install 'polars-rank[cli]'", 2)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always", UserWarning)
-            warnings.showwarning = _once()
+            warnings.showwarning = _warn
             run(sys.argv[1:] if argv is None else argv)
             sys.stdout.flush()
     except CycloptsError as error:
@@ -63,14 +65,5 @@ def _fail(text: str, status: int) -> int:
     return status
 
 
-def _once() -> Callable[..., None]:
-    """Show a warning on one line of stderr, the same one only once."""
-    seen: set[str] = set()
-
-    def show(message: Warning | str, *_: object) -> None:
-        text = " ".join(sentence(message).split())
-        if text not in seen:
-            seen.add(text)
-            _fail(f"warning: {text}", 0)
-
-    return show
+def _warn(message: Warning | str, *_: Any, **__: Any) -> None:
+    _fail("warning: " + " ".join(sentence(message).split()), 0)

@@ -81,7 +81,7 @@ def explain(measure: str, /, *, convention: str = "trec_eval") -> None:
     sections["Undefined"] = _undefined(asked.definition, sections, assumed)
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(style="bold", no_wrap=True)
-    table.add_column(max_width=80)
+    table.add_column(max_width=80 if terminal() else None)
     for name, value, note in _in_effect(asked, assumed):
         table.add_row(f"  {name}", Text.assemble(value, (note, "dim")))
     table.add_row()

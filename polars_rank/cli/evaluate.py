@@ -151,14 +151,15 @@ def evaluate(
     )
     plans = _plans(given, measure, system, options)
     means = _collect(given, plans, per_query)
-    sources = ["example"] if example else given.sources
+    sources = ["example"] if example else [*given.sources]
+    sources += [] if queries is None else [queries]
     show_means(
         pl.concat(means, how="vertical_relaxed"),
         keys=means[0].columns.index("queries"),
         notes=[
             " ".join(["convention", convention, *_written(changed)]),
             *([] if weight is None else [f"weighted by {weight}"]),
-            ", ".join(sources if queries is None else [*sources, queries]),
+            _listed(sources),
         ],
         format=format,
     )
@@ -203,6 +204,8 @@ def _plans(
 
 def _plan(run: Run, measures: Sequence[str], options: EvaluateOptions) -> Plan:
     inner = {n: v for n, v in options.items() if n not in ("by", "weight")}
+    if options["check"] == "warn":
+        inner["check"] = "off"  # the means warn, once
     return Plan(
         polars_rank.evaluate(run.frame, measures, **options),
         polars_rank.per_query(run.frame, measures, **cast("PerQueryOptions", inner)),
@@ -249,16 +252,20 @@ def _apart(run: Run, system: str | None, options: EvaluateOptions) -> EvaluateOp
 
 
 def _require_apart(target: Path | None, sources: Sequence[str]) -> None:
-    """Check that a file can be written and is none of those that are read."""
+    """Check that a file can be written and is no part of what is read."""
     if target is None:
         return
     if not target.parent.is_dir():
         raise DataError(f"{target}: no such folder: {target.parent}")
-    if target.exists() and any(
-        Path(source).exists() and target.samefile(source) for source in sources
-    ):
-        raise CycloptsError(msg=f"--per-query {target} would overwrite what is read.")
+    place = target.resolve()
+    if any(place.is_relative_to(Path(source).resolve()) for source in sources):
+        raise CycloptsError(msg=f"--per-query {target} is a part of what is read.")
 
 
 def _written(changed: Mapping[str, str]) -> list[str]:
     return [f"--{name.replace('_', '-')} {value}" for name, value in changed.items()]
+
+
+def _listed(files: Sequence[str]) -> str:
+    more = len(files) - 6
+    return ", ".join(files if more < 2 else [*files[:6], f"and {more} more"])

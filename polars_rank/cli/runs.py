@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -62,9 +63,14 @@ class Files:
 
     @contextmanager
     def about(self, run: Run) -> Iterator[None]:
-        """Name the run that an error is about, unless the error names a file."""
+        """Name the run in errors, unless they name a file, and in warnings."""
+        show = warnings.showwarning
         try:
-            yield
+            with warnings.catch_warnings():
+                warnings.showwarning = lambda message, *rest: show(
+                    f"{run.file}: {message}", *rest
+                )
+                yield
         except (DataError, TypeError, pl.exceptions.PolarsError) as error:
             if str(error).startswith(tuple(self.sources)):
                 raise

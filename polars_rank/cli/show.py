@@ -106,7 +106,7 @@ def _down(means: pl.DataFrame) -> Table:
     table.add_column("measure")
     table.add_column("mean", justify="right", no_wrap=True)
     for name in means.columns[1:]:
-        table.add_row(Text(visible(name)), _number(means.item(0, name)))
+        table.add_row(visible(name), _number(means.item(0, name)))
     return table
 
 
@@ -119,8 +119,8 @@ def _across(means: pl.DataFrame, keys: int) -> Iterator[RenderableType]:
     }
     widths = {n: max(map(cell_len, [visible(n), *cells[n]])) + BETWEEN for n in names}
     fixed = names[: keys + 1]
-    room = Console().width if terminal() else 1 << 16
-    room -= sum(widths[n] for n in fixed)
+    width = Console().width if terminal() else 1 << 16
+    room = width - min(sum(widths[n] for n in fixed), width // 2)  # the rest folds
     block: list[str] = []
     for name in names[keys + 1 :]:
         if block and sum(widths[n] for n in block) + widths[name] > room:
@@ -135,11 +135,11 @@ def _side_by_side(
 ) -> Table:
     table = _table()
     for name in fixed[:-1]:
-        table.add_column(Text(visible(name)), overflow="fold")
+        table.add_column(visible(name), overflow="fold")
     for name in (fixed[-1], *block):
-        table.add_column(Text(visible(name)), justify="right", no_wrap=True)
+        table.add_column(visible(name), justify="right", no_wrap=True)
     for row in zip(*(cells[name] for name in (*fixed, *block)), strict=True):
-        table.add_row(*map(Text, row))
+        table.add_row(*row)
     return table
 
 

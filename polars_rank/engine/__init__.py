@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-from polars_rank.engine.bind import (
-    AnyFrame,
-    Columns,
-    Frame,
-    Log,
-    align_ids,
-    bind,
-    like,
-    require_columns,
-)
-from polars_rank.engine.check import Check, raise_faults
-from polars_rank.engine.plan import Job, PerQuery, per_query_plan
-from polars_rank.engine.rank import unpack
+from polars_rank.engine.bind import AnyFrame, Columns, Frame, align_ids, bind, like
+from polars_rank.engine.check import Check
+from polars_rank.engine.request import DOC, Duplicates, plan_request, request_of
+from polars_rank.engine.result import mean_frame, per_query_frame
 
 __all__ = [
+    "DOC",
     "AnyFrame",
     "Check",
     "Columns",
+    "Duplicates",
     "Frame",
-    "Job",
-    "Log",
-    "PerQuery",
     "align_ids",
     "bind",
     "like",
-    "per_query_plan",
-    "raise_faults",
-    "require_columns",
-    "unpack",
+    "mean_frame",
+    "per_query_frame",
+    "plan_request",
+    "request_of",
 ]

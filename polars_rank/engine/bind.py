@@ -24,6 +24,7 @@ __all__ = [
     "bind",
     "like",
     "require_columns",
+    "require_number",
 ]
 
 AnyFrame: TypeAlias = pl.DataFrame | pl.LazyFrame
@@ -126,6 +127,11 @@ def bind(
 IDS = "an integer, text, Categorical, Enum, Boolean, date or binary column"
 NUMBERS = "a numeric column; cast it, e.g. with pl.col(...).cast(pl.Float64)"
 WHOLE = "an integer column that counts places from 1"
+
+
+def require_number(name: str, found: DataType, what: str) -> None:
+    """Raise ``TypeError`` unless the column is numeric."""
+    _require_type(name, found, _is_number, what, NUMBERS)
 
 
 def _require_type(

@@ -21,22 +21,29 @@ def raise_faults(
     *,
     example: str,
     check: Check,
+    whole: bool,
 ) -> pl.LazyFrame:
     """Let the frame pass only if no column of ``faults`` (name -> message) counts any.
 
-    The columns hold counts, one row a query or one for all; ``example`` names the
-    column that tells where. They are dropped. Being a filter, the check runs whatever
-    columns are asked for later.
+    ``example`` names the column that tells where: a query, or a struct with one for
+    each fault. A frame of one row a query is checked batch by batch, as its rows pass, so
+    counts are of the batch that was seen first; a ``whole`` one has all counts in its
+    rows. Being a filter, the check runs whatever columns are asked for later.
     """
     names = list(faults)
     if not names:
         return frame
+    told: set[str] = set()
 
     def passes(columns: Sequence[pl.Series]) -> pl.Series:
         where, *counts = columns
         for name, count in zip(names, counts, strict=True):
-            if broken := int(count.sum() or 0):
-                report(faults[name], broken, _examples(where, count > 0, name), check)
+            broken = int(count.sum() or 0)
+            if broken and name not in told:
+                told.add(name)
+                found = f"{broken} found" if whole else f"at least {broken} found"
+                examples = _examples(where, count > 0, name)
+                report(f"{faults[name]} ({found}{examples})", check)
         return pl.repeat(True, len(where), dtype=pl.Boolean, eager=True)
 
     sound = pl.map_batches(
@@ -45,12 +52,11 @@ def raise_faults(
     return frame.filter(sound)
 
 
-def report(message: str, broken: int, examples: str, check: Check) -> None:
+def report(message: str, check: Check) -> None:
     """Raise, or warn where asked to."""
-    text = f"{message} ({broken} found{examples})"
     if check != "warn":
-        raise DataError(text)
-    warnings.warn(text, UserWarning, stacklevel=2)
+        raise DataError(message)
+    warnings.warn(message, UserWarning, stacklevel=2)
 
 
 def _examples(where: pl.Series, broken: pl.Series, name: str) -> str:

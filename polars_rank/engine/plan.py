@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import polars as pl
 
@@ -45,9 +46,11 @@ class Job:
         return "order" if lacking or self.log.ranked else rule
 
     @property
-    def docs_matter(self) -> bool:
-        """Whether document ids are read: to join, or to order tied documents."""
-        return self.qrels is not None or self.ties in ("doc_desc", "doc_asc")
+    def key(self) -> Literal["score", "rank", "order"]:
+        """The column that orders a query's rows; see ``rank_documents``."""
+        if self.convention.unjudged == "drop":
+            return "order"
+        return "rank" if self.log.ranked else "score"
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,8 @@ class PerQuery:
 
     Columns: ``query``, the carried ones, ``m0`` ... for the measures, and those of
     ``faults``, which count what breaks a rule (name -> message). With judgments,
-    ``retrieved`` is the number of documents in the run (null: query not in it).
+    ``retrieved`` is the number of documents in the run (null: query not in it), and
+    ``judged`` of judgments.
     """
 
     frame: pl.LazyFrame
@@ -68,8 +72,9 @@ def per_query_plan(job: Job) -> PerQuery:
     needs, values, faults = _ask(job)
     scalars, raw = raw_faults(job.log, job.carry, job.check)
     if job.qrels is not None or needs.retrieved:
-        scalars["retrieved"] = pl.col("rank").count() if job.log.ranked else pl.len()
-    faults += raw + data_faults(needs, job.docs_matter, job.check)
+        placed = pl.len() if job.key == "score" else pl.col(job.key).count()
+        scalars["retrieved"] = placed
+    faults += raw + data_faults(needs, joined=job.qrels is not None, check=job.check)
     judged = pl.col(needs.aggregates.add(pl.col("label").count()))
 
     rows = _ranked(job, needs, scalars)
@@ -77,14 +82,12 @@ def per_query_plan(job: Job) -> PerQuery:
         rows = _judged(job.log, job.qrels, rows, needs, scalars)
     words = _words(rows, needs, list(scalars))
     sums = _sums(words, needs, list(scalars))
-    if job.qrels is not None:
-        sums = sums.filter(judged > 0)
-
     counts = {f"fault{i}": fault for i, fault in enumerate(faults)}
+    pooled = [] if job.qrels is None else [pl.col("retrieved"), judged.alias("judged")]
     frame = sums.select(
         "query",
         *job.carry,
-        *(["retrieved"] if job.qrels is not None else []),
+        *pooled,
         *(expr.cast(pl.Float64).alias(f"m{i}") for i, expr in enumerate(values)),
         *(fault.count.alias(name) for name, fault in counts.items()),
     )
@@ -96,7 +99,8 @@ def _ask(job: Job) -> tuple[Needs, list[pl.Expr], list[Fault]]:
     label_type = (job.qrels or job.log).label_type
     needs = Needs(
         rows="relevant" if job.qrels is None else "judged",
-        whole_grades=label_type is not None and not label_type.is_float(),
+        whole_grades=label_type is not None
+        and (label_type.is_integer() or not label_type.is_numeric()),
         scored=not job.log.ranked,
         expected=job.ties == "expected",
     )
@@ -137,32 +141,31 @@ def _ranked(job: Job, needs: Needs, scalars: dict[str, pl.Expr]) -> pl.LazyFrame
     log, frame = job.log, job.log.frame
     on = [*log.keys, "doc"]
     judged = None if job.qrels is None else job.qrels.frame
-    if job.convention.unjudged == "drop":
+    if job.key == "order":
+        order = pl.col("rank" if log.ranked else "score")
         if judged is None:
-            frame = frame.filter(pl.col("label") >= 0)
+            order = pl.when(pl.col("label") >= 0).then(order)
         else:
             frame = frame.join(judged.filter(pl.col("label") >= 0), on=on, how="semi")
+        frame = frame.with_columns(order=order)
     if judged is not None and job.ties in ("optimistic", "pessimistic"):
         frame = frame.join(judged, on=on, how="left", maintain_order="left")
     payload = {"doc"} if judged is not None else {"label"}
-    if job.docs_matter and job.check != "off":
-        payload.add("doc")
     if "score" in needs.columns():
         payload.add("score")
     rows = rank_documents(
         pack(frame, log.keys),
         sorted(payload),
+        key=job.key,
+        descending=not log.ranked,
         ties=job.ties,
-        ranked=log.ranked,
         scalars=scalars,
     )
     if judged is not None or needs.rows == "all":
         return rows
-    known = (
-        pl.col("label") > 0
-        if needs.rows == "relevant"
-        else pl.col("label").is_not_null()
-    )
+    known = pl.col("label").is_not_null()
+    if needs.rows == "relevant":
+        known = pl.col("label") > 0
     return rows.filter(known | (pl.col("place") == 1))
 
 
@@ -187,7 +190,8 @@ def _judged(
 
 def _words(rows: pl.LazyFrame, needs: Needs, scalars: list[str]) -> pl.LazyFrame:
     """Add the words that look at neighbouring documents, level by level."""
-    rows = rows.with_columns(pl.col("label").cast(pl.Float64))
+    floats = ["label", *(["score"] if "score" in needs.columns() else [])]
+    rows = rows.with_columns(pl.col(floats).cast(pl.Float64))
     have = [w for w in [*WORDS, "doc"] if w in needs.columns() | {"label"}]
     constants, once = needs.constants.named, list(scalars)
     for level, words in enumerate(needs.word_levels()):

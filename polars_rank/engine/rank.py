@@ -7,6 +7,7 @@ its key to be sorted streams any aggregation, one query after the other.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import polars as pl
 
@@ -32,31 +33,37 @@ def rank_documents(
     frame: pl.LazyFrame,
     payload: Sequence[str],
     *,
+    key: Literal["score", "rank", "order"],
+    descending: bool,
     ties: Ties,
-    ranked: bool,
     scalars: Mapping[str, pl.Expr],
 ) -> pl.LazyFrame:
     """Rows in rank order: ``query``, the payload, ``place``, ``rank`` and scalars.
 
-    ``scalars`` are aggregations of the query's raw rows, repeated on each of its rows.
+    ``key`` orders the rows: scores, known ranks, or ``order``, either of them with null
+    for documents that hold no place. ``scalars`` are aggregations of the query's raw
+    rows, repeated on each of its rows.
     """
     frame = frame.sort("query", maintain_order=True)
     blocks: dict[str, pl.Expr] = {}
-    if ranked:
-        keys, descending = [pl.col("rank")], [False]
-        payload = [*payload, "rank"]
-    else:
+    keys, downwards = [pl.col(key)], [descending]
+    if descending:
         doc = pl.col("doc") if ties in ("doc_desc", "doc_asc") else None
-        keys, descending = order_by(
-            pl.col("score"), label=pl.col("label"), doc=doc, ties=ties
+        keys, downwards = order_by(
+            pl.col(key), label=pl.col("label"), doc=doc, ties=ties
         )
         if ties == "expected":
-            score = pl.col("score").sort(descending=True)
+            score = pl.col(key).sort(descending=True, nulls_last=True)
             blocks["tie_first"] = score.rank("min", descending=True)
             blocks["tie_last"] = score.rank("max", descending=True)
-    rows = _grouped(frame, payload, keys, descending, blocks, scalars)
+    payload = payload if key == "score" else [*payload, key]
+    rows = _grouped(frame, payload, keys, downwards, blocks, scalars)
     place = pl.col("place").cast(pl.Float64)
-    rank = pl.col("rank").cast(pl.Float64) if ranked else place
+    rank = {
+        "score": place,
+        "rank": pl.col(key).cast(pl.Float64),
+        "order": pl.when(pl.col(key).is_not_null()).then(place),
+    }[key]
     return rows.with_columns(
         rank=rank, **{b: pl.col(b).cast(pl.Float64) for b in blocks}
     )

@@ -9,13 +9,7 @@ import polars as pl
 from polars_rank.engine.bind import Log
 from polars_rank.engine.check import Check
 from polars_rank.engine.shared import Needs
-from polars_rank.ranking import (
-    BELOW_ONE,
-    INFINITE_GRADE,
-    NAN_SCORE,
-    NULL_SCORE,
-    Fault,
-)
+from polars_rank.ranking import BELOW_ONE, INFINITE_GRADE, NAN_SCORE, NULL_SCORE, Fault
 
 __all__ = ["data_faults", "raw_faults"]
 
@@ -40,8 +34,10 @@ def raw_faults(
     if log.has_doc:
         counts.append((pl.col("doc").null_count(), NO_DOC))
         if check == "full":
-            copies = pl.col("doc").len() - pl.col("doc").n_unique()
-            counts.append((copies, DUPLICATE))
+            counts.append((pl.col("doc").len() - pl.col("doc").n_unique(), DUPLICATE))
+        elif log.label_type is not None:
+            judged = pl.col("doc").filter(pl.col("label").is_not_null())
+            counts.append((judged.len() - judged.n_unique(), DUPLICATE))
     for name in carry:
         varies = pl.col(name).ne_missing(pl.col(name).first()).sum()
         counts.append((varies, VARIES))
@@ -52,14 +48,16 @@ def raw_faults(
     return scalars, faults
 
 
-def data_faults(needs: Needs, docs_matter: bool, check: Check) -> list[Fault]:
+def data_faults(needs: Needs, *, joined: bool, check: Check) -> list[Fault]:
     """Rules on the rows that matter: judged documents and each query's first."""
     if check == "off":
         return []
     faults = []
-    if docs_matter:
+    if joined:
         copies = pl.col("doc").len() - pl.col("doc").n_unique()
         faults.append(Fault(pl.col(needs.aggregates.add(copies)), DUPLICATE))
+        nameless = pl.col("doc").null_count()
+        faults.append(Fault(pl.col(needs.aggregates.add(nameless)), NO_DOC))
     if not needs.whole_grades:
         infinite = (~pl.col("label").is_finite()).sum()
         faults.append(Fault(pl.col(needs.aggregates.add(infinite)), INFINITE_GRADE))

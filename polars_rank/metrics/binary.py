@@ -7,7 +7,8 @@ from typing import Literal
 import polars as pl
 
 from polars_rank.metrics.registry import metric
-from polars_rank.ranking import Ranking, one, ratio, reciprocal
+from polars_rank.ranking import Ranking, ratio
+from polars_rank.weights import one, reciprocal
 
 __all__ = ["accuracy", "ap", "f1", "precision", "recall", "rr"]
 
@@ -18,7 +19,8 @@ def size(divisor: str, r: Ranking, k: int | None, rel: float) -> pl.Expr:
         return r.found(k, rel)
     if divisor == "R" or (divisor == "min_k_R" and k is None):
         return r.relevant_count(rel)
-    depth = r.retrieved_count() if k is None else pl.lit(float(k))
+    # Polars multiplies by 1/k where it divides by a literal k: 3/5 would not be 0.6.
+    depth = r.retrieved_count() if k is None else 0.0 * r.found(k, rel) + k
     if divisor == "k":
         return depth
     other = r.retrieved_count() if divisor == "retrieved" else r.relevant_count(rel)

@@ -7,7 +7,8 @@ from typing import Literal
 import polars as pl
 
 from polars_rank.metrics.registry import metric
-from polars_rank.ranking import Ideal, Ranking, ratio, reciprocal
+from polars_rank.ranking import OVERFLOW, Ideal, Ranking, ratio
+from polars_rank.weights import LARGEST_EXP2_GRADE, reciprocal
 
 __all__ = ["err", "nerr"]
 
@@ -53,6 +54,7 @@ def nerr(
 
 def _largest(r: Ranking, max_grade: float | Literal["query"]) -> pl.Expr:
     """The grade that satisfies for sure, nearly."""
+    r.require(r.label > LARGEST_EXP2_GRADE, OVERFLOW)
     if max_grade == "query":
         return r.constant(r.label.max())
     r.require(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import polars as pl
 
 from polars_rank.metrics.registry import metric
-from polars_rank.ranking import Discount, Gain, Ideal, Ranking, inverse, one, ratio
+from polars_rank.ranking import Ideal, Ranking, ratio
+from polars_rank.weights import Discount, Gain, inverse, one
 
 __all__ = ["cg", "dcg", "ndcg"]
 

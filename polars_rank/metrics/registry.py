@@ -10,15 +10,8 @@ from typing import Any, Literal, TypeAlias, TypeVar, get_args, get_type_hints
 
 import polars as pl
 
-from polars_rank.ranking import (
-    DISCOUNTS,
-    GAINS,
-    Fault,
-    Ideal,
-    NoRelevant,
-    Ranking,
-    Ties,
-)
+from polars_rank.ranking import Fault, Ideal, NoRelevant, Ranking, Ties
+from polars_rank.weights import DISCOUNTS, GAINS
 
 __all__ = ["METRICS", "Metric", "Rows", "check", "closest", "metric", "value"]
 

@@ -1,0 +1,337 @@
+"""What the user asks for, checked and bound: from arguments to per-query values."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+import polars as pl
+import polars.selectors as cs
+
+from polars_rank.convention import Convention, convention_of
+from polars_rank.engine.bind import (
+    AnyFrame,
+    Columns,
+    Log,
+    align_ids,
+    bind,
+    require_columns,
+    require_number,
+)
+from polars_rank.engine.check import Check, report
+from polars_rank.engine.plan import Job, PerQuery, per_query_plan
+from polars_rank.engine.rank import unpack
+from polars_rank.measure import Custom, Measure, Measures, parse_measures
+
+__all__ = ["DOC", "Duplicates", "Request", "plan_request", "request_of"]
+
+Duplicates: TypeAlias = Literal["error", "best"]
+
+DOC = "doc_id"
+
+
+@dataclass(frozen=True)
+class Request:
+    """The arguments of ``evaluate`` or ``per_query``, checked."""
+
+    frame: pl.LazyFrame
+    qrels: pl.LazyFrame | None
+    queries: pl.LazyFrame | None
+    columns: Columns
+    measures: list[Measure | Custom]
+    convention: Convention
+    check: Check
+    on_duplicate: Duplicates
+
+    def require_distinct(self, others: Sequence[str]) -> None:
+        """Output columns must have different names."""
+        names = [*others, *(m.name for m in self.measures)]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            msg = (
+                f"two output columns would be called {', '.join(map(repr, twice))}; "
+                "rename the input column, or name the measure with pr.measure(name=...)"
+            )
+            raise ValueError(msg)
+
+    def relevance(self, i: int) -> bool:
+        """Whether measure i is 0 for a query without an answer."""
+        m = self.measures[i]
+        return isinstance(m, Measure) and m.definition.relevance
+
+
+def request_of(
+    frame: AnyFrame,
+    measures: Measures,
+    qrels: AnyFrame | None,
+    query: str | Sequence[str],
+    doc: str | None,
+    score: str,
+    label: str,
+    rank: str | None,
+    queries: AnyFrame | None,
+    convention: str | Convention,
+    check: Check,
+    on_duplicate: Duplicates,
+) -> Request:
+    """Check the arguments; only schemas are read."""
+    for name, given, allowed in (
+        ("check", check, get_args(Check)),
+        ("on_duplicate", on_duplicate, get_args(Duplicates)),
+    ):
+        if given not in allowed:
+            msg = f"{name} must be one of {', '.join(allowed)}, not {given!r}"
+            raise ValueError(msg)
+    keys = (query,) if isinstance(query, str) else tuple(query)
+    if not keys:
+        msg = "query must name at least one column"
+        raise ValueError(msg)
+    lazy = _lazy(frame, "the first argument")
+    if doc == DOC and qrels is None and doc not in lazy.collect_schema():
+        doc = None
+    if doc is None and (qrels is not None or on_duplicate == "best"):
+        reason = "judgments are joined" if qrels is not None else "duplicates are found"
+        msg = f"doc must name the column of document ids: {reason} by it"
+        raise ValueError(msg)
+    return Request(
+        lazy,
+        None if qrels is None else _lazy(qrels, "qrels"),
+        None if queries is None else _lazy(queries, "queries"),
+        Columns(keys, doc, score, label, rank),
+        parse_measures(measures),
+        convention_of(convention),
+        check,
+        on_duplicate,
+    )
+
+
+def _lazy(frame: AnyFrame, name: str) -> pl.LazyFrame:
+    if not isinstance(frame, pl.DataFrame | pl.LazyFrame):
+        msg = (
+            f"{name} must be a polars DataFrame or LazyFrame, not "
+            f"{type(frame).__name__}; wrap it with pl.DataFrame(...)"
+        )
+        raise TypeError(msg)
+    return frame.lazy()
+
+
+def plan_request(
+    request: Request, by: Sequence[str] = (), weight: str | None = None
+) -> PerQuery:
+    """Per-query values under our names: key0 ..., by0 ..., m0 ..., fault0 ...
+
+    ``by0`` ... are the segments, and the weight if there is one comes behind them.
+    """
+    names = [*by, *([] if weight is None else [weight])]
+    _require_segments(request, by, weight)
+    position = {name: f"key{i}" for i, name in enumerate(request.columns.query)}
+    keyed = {f"by{i}": position[n] for i, n in enumerate(names) if n in position}
+    segments = {f"by{i}": n for i, n in enumerate(names) if n not in position}
+    asked = None
+    if request.queries is not None:
+        asked, segments = _bind_queries(request, request.queries, segments)
+    log, qrels = _bind_frames(request, list(segments.values()))
+    inside = [f"by{i}" for i in range(len(segments))]
+    job = Job(log, qrels, request.measures, request.convention, request.check, inside)
+    plan = per_query_plan(job)
+    frame = unpack(plan.frame, log.keys).rename(
+        dict(zip(inside, segments, strict=True)), strict=False
+    )
+    faults = dict(plan.faults)
+    null_key = pl.any_horizontal(pl.col(log.keys).is_null())
+    if qrels is not None:
+        frame = frame.filter((pl.col("judged") > 0) | null_key)
+        if request.check != "off":
+            frame = frame.filter(_in_common(request))
+        frame = _missing_queries(frame, request.convention.missing, faults)
+    if asked is not None:
+        frame = _only_asked(request, frame, asked, log.keys, faults)
+    if request.check != "off":
+        frame = frame.with_columns(nameless=null_key.cast(pl.UInt32))
+        faults["nameless"] = NO_QUERY
+    frame = frame.with_columns(pl.col(key).alias(own) for own, key in keyed.items())
+    return PerQuery(frame, faults)
+
+
+def _require_segments(request: Request, by: Sequence[str], weight: str | None) -> None:
+    """Every segment is in ``queries`` or in the frame; a weight is a number."""
+    schema = request.frame.collect_schema()
+    if request.queries is not None:
+        schema = pl.Schema({**schema, **request.queries.collect_schema()})
+    require_columns(by, schema, where="the frame", argument="by")
+    if weight is not None:
+        require_columns([weight], schema, where="the frame", argument="weight")
+        require_number(weight, schema[weight], "a weight")
+
+
+def _bind_frames(request: Request, carry: Sequence[str]) -> tuple[Log, Log | None]:
+    columns, ties = request.columns, request.convention.ties
+    if request.qrels is None:
+        needs = ["score", "label", "doc"]
+        if ties not in ("doc_desc", "doc_asc") and request.check == "off":
+            needs.remove("doc")
+        log = bind(request.frame, columns, where="the frame", needs=needs, carry=carry)
+        return _prepared(log, request), None
+    log = bind(
+        request.frame, columns, where="the run", needs=["score", "doc"], carry=carry
+    )
+    found = request.qrels.collect_schema()
+    shared = [i for i, name in enumerate(columns.query) if name in found]
+    if not shared:
+        require_columns(columns.query, found, where="the judgments", argument="query")
+    inner = dataclasses.replace(columns, query=tuple(columns.query[i] for i in shared))
+    qrels = bind(request.qrels, inner, where="the judgments", needs=["label", "doc"])
+    positions = {f"key{n}": f"key{i}" for n, i in enumerate(shared)}
+    judged = qrels.frame.rename(positions)
+    names = {f"key{i}": columns.query[i] for i in shared} | {"doc": columns.doc or ""}
+    run, judged = align_ids(
+        log.frame, judged, names, where=("the run", "the judgments")
+    )
+    others = [key for key in log.keys if key not in positions.values()]
+    if others:
+        judged = judged.join(run.select(others).unique(), how="cross")
+    log = dataclasses.replace(log, frame=run)
+    qrels = dataclasses.replace(qrels, frame=judged, keys=log.keys)
+    return _prepared(log, request), _prepared(qrels, request)
+
+
+def _prepared(log: Log, request: Request) -> Log:
+    """Documents that stand twice, ids as text where they order ties, score type."""
+    frame = log.frame
+    if request.on_duplicate == "best":
+        frame = _best_copies(frame, [*log.keys, "doc"])
+    if log.has_doc and request.convention.ties in ("doc_desc", "doc_asc"):
+        frame = frame.with_columns(pl.col("doc").cast(pl.String))
+    if request.convention.score_dtype == "float32" and log.score_type is not None:
+        frame = frame.with_columns(pl.col("score").cast(pl.Float32))
+    return dataclasses.replace(log, frame=frame)
+
+
+def _best_copies(frame: pl.LazyFrame, on: list[str]) -> pl.LazyFrame:
+    """The best score, rank and label of each document, where it first stood.
+
+    What cannot be compared (null, NaN) is kept, so that it is found out.
+    """
+    schema = frame.collect_schema()
+    kept = []
+    for name in (n for n in schema if n not in on):
+        column = pl.col(name)
+        best = {"rank": column.min(), "score": column.max(), "label": column.max()}
+        value = best.get(name, column.first())
+        if name in ("score", "label") and schema[name].is_float():
+            value = pl.when(column.is_nan().any()).then(float("nan")).otherwise(value)
+        if name == "score":
+            value = pl.when(column.null_count() == 0).then(value)
+        kept.append(value.alias(name))
+    return (
+        frame.with_row_index("row")
+        .group_by(on)
+        .agg(*kept, pl.col("row").min())
+        .sort("row")
+        .drop("row")
+    )
+
+
+def _bind_queries(
+    request: Request, queries: pl.LazyFrame, segments: dict[str, str]
+) -> tuple[pl.LazyFrame, dict[str, str]]:
+    """The queries asked for, with their segments; and segments still to be found."""
+    schema = queries.collect_schema()
+    columns = dataclasses.replace(request.columns, doc=None, rank=None)
+    here = {own: name for own, name in segments.items() if name in schema}
+    bound = bind(queries, columns, where="queries", needs=[])
+    taken = queries.select(
+        *(cs.by_name(name).alias(f"key{i}") for i, name in enumerate(columns.query)),
+        *(cs.by_name(name).alias(own) for own, name in here.items()),
+    )
+    once = taken.group_by(bound.keys).agg(
+        *(pl.col(own).first() for own in here), copies=pl.len() - 1
+    )
+    return once, {own: name for own, name in segments.items() if own not in here}
+
+
+def _missing_queries(
+    frame: pl.LazyFrame, missing: str, faults: dict[str, str]
+) -> pl.LazyFrame:
+    absent = pl.col("retrieved").is_null()
+    if missing == "skip":
+        return frame.filter(~absent)
+    if missing == "error":
+        faults["absent"] = ABSENT
+        return frame.with_columns(absent=absent.cast(pl.UInt32))
+    return frame
+
+
+def _only_asked(
+    request: Request,
+    frame: pl.LazyFrame,
+    asked: pl.LazyFrame,
+    keys: Sequence[str],
+    faults: dict[str, str],
+) -> pl.LazyFrame:
+    """Exactly the queries of ``queries``; those without rows count as missing."""
+    names = dict(zip(keys, request.columns.query, strict=True))
+    asked, frame = align_ids(asked, frame, names, where=("queries", "the frame"))
+    missing = request.convention.missing
+    frame = frame.with_columns(known=pl.lit(value=True))
+    joined = asked.join(frame, on=list(keys), how="left").sort(keys)
+    unknown = pl.col("known").is_null()
+    if missing == "skip":
+        joined = joined.filter(~unknown)
+    if missing == "error":
+        faults["unknown"] = ABSENT
+        joined = joined.with_columns(unknown=unknown.cast(pl.UInt32))
+    if missing == "zero":
+        zeros = [f"m{i}" for i in range(len(request.measures)) if request.relevance(i)]
+        joined = joined.with_columns(
+            pl.when(~unknown).then(pl.col(name)).otherwise(0.0).alias(name)
+            for name in zeros
+        )
+    if request.check != "off":
+        faults["copies"] = QUERY_TWICE
+    return joined
+
+
+def _in_common(request: Request) -> pl.Expr:
+    """True; or an error if judged queries exist and none of them is in the run."""
+
+    def passes(columns: Sequence[pl.Series]) -> pl.Series:
+        found, judged = columns
+        if judged.sum() and not found.sum():
+            report(_disjoint(request), request.check)
+        return pl.repeat(True, len(found), dtype=pl.Boolean, eager=True)
+
+    return pl.map_batches(
+        [pl.col("retrieved").count(), pl.col("judged").sum()],
+        passes,
+        return_dtype=pl.Boolean,
+        is_elementwise=True,
+    )
+
+
+def _disjoint(request: Request) -> str:
+    assert request.qrels is not None
+    sides = [
+        frame.select(cs.by_name(*request.columns.query, require_all=False))
+        .head(3)
+        .collect()
+        .rows()
+        for frame in (request.frame, request.qrels)
+    ]
+    ids = [
+        ", ".join(repr(row[0] if len(row) == 1 else row) for row in rows) or "nothing"
+        for rows in sides
+    ]
+    return (
+        "no judged query is in the run: the run has queries like "
+        f"{ids[0]}, the judgments {ids[1]}; check query= and the spelling of the ids"
+    )
+
+
+NO_QUERY = "query ids are null; drop these rows or name their queries"
+ABSENT = (
+    'judged queries are missing from the run; evaluate them as 0 with missing="zero" '
+    'or leave them out with missing="skip"'
+)
+QUERY_TWICE = "queries= has more than one row for a query; give one row each"

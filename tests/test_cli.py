@@ -1,0 +1,627 @@
+"""The command line: what it prints, what it writes, how it fails."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from math import log2
+from pathlib import Path
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import polars_rank as pr
+from polars_rank.cli import main
+from polars_rank.example import make, path
+from polars_rank.metrics import METRICS
+
+COMMAND = [sys.executable, "-m", "polars_rank.cli"]
+ENV = os.environ | {
+    "PYTHONPATH": str(Path(pr.__file__).parents[1]),
+    "PYTHONUNBUFFERED": "",  # else a write that is cut short is no error
+}
+
+# Grades in rank order: 1, 0 for q1 and 0, 2 for q2.
+LOG = pl.DataFrame(
+    [
+        ("q1", "a", 3.0, 1),
+        ("q1", "b", 2.0, 0),
+        ("q2", "c", 5.0, 0),
+        ("q2", "d", 4.0, 2),
+    ],
+    schema=["query_id", "doc_id", "score", "label"],
+    orient="row",
+)
+RR = {"q1": 1, "q2": 1 / 2}
+NDCG = {"q1": 1, "q2": 1 / log2(3)}
+ASKED = ["-m", "ndcg@10", "-m", "rr"]
+MEANS = {"queries": 2, "ndcg@10": (1 + 1 / log2(3)) / 2, "rr": (1 + 1 / 2) / 2}
+QRELS = "q1 0 a 1\nq1 0 b 0\nq2 0 d 2\n"
+RUN = "q1 Q0 a 1 3 t\nq1 Q0 b 2 2 t\nq2 Q0 c 1 5 t\nq2 Q0 d 2 4 t\n"
+OTHER = "q1 Q0 b 1 3 u\nq1 Q0 a 2 2 u\n"  # q2 is missing: it counts 0
+OTHER_RR = (1 / 2 + 0) / 2
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """A folder with the log in three formats, two runs and their judgments."""
+    monkeypatch.chdir(tmp_path)
+    LOG.write_parquet("log.parquet")
+    LOG.write_csv("log.csv")
+    LOG.write_ndjson("log.ndjson")
+    for name, text in {"one.run": RUN, "two.run": OTHER, "qrels.txt": QRELS}.items():
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+@pytest.fixture
+def call(capsys):
+    """Run the command; exit status, standard output and standard error."""
+
+    def call(*argv: object) -> tuple[int, str, str]:
+        status = main([str(word) for word in argv])
+        return (status, *capsys.readouterr())
+
+    return call
+
+
+@pytest.fixture
+def rows(call):
+    """Run ``evaluate`` and read the rows it prints as JSON."""
+
+    def rows(*argv: object):
+        status, out, err = call("evaluate", *argv, "--format", "json")
+        assert (status, err) == (0, "")
+        return json.loads(out)
+
+    return rows
+
+
+def near(expected: object) -> object:
+    return pytest.approx(expected, rel=1e-12)
+
+
+# -- formats
+
+
+def test_json_is_an_object_of_full_precision(rows):
+    assert rows("log.parquet", *ASKED) == near(MEANS)
+
+
+def test_csv_is_what_a_pipe_gets(call):
+    status, out, _ = call("evaluate", "log.parquet", *ASKED)
+    (row,) = csv.DictReader(io.StringIO(out))
+    assert status == 0
+    assert list(row) == list(MEANS)
+    assert {name: float(value) for name, value in row.items()} == near(MEANS)
+
+
+def test_markdown_has_four_decimals(call):
+    _, out, _ = call("evaluate", "log.parquet", *ASKED, "--format", "markdown")
+    head, rule, row = (
+        [c.strip() for c in line.split("|")[1:-1]] for line in out.splitlines()
+    )
+    assert row == ["2", f"{MEANS['ndcg@10']:.4f}", f"{MEANS['rr']:.4f}"]
+    assert (head, rule) == (list(MEANS), ["---:"] * 3)
+
+
+def test_table_in_a_pipe_is_plain(call):
+    _, out, _ = call("evaluate", "log.parquet", *ASKED, "--format", "table")
+    lines = out.splitlines()
+    assert lines[1].split() == ["ndcg@10", f"{MEANS['ndcg@10']:.4f}"]
+    assert lines[2].split() == ["rr", f"{MEANS['rr']:.4f}"]
+    assert lines[-1] == "2 queries; convention trec_eval; log.parquet"
+    assert out.isascii()
+    assert not any(line.endswith(" ") for line in lines)
+
+
+def test_undefined_is_null_and_never_nan(call, rows):
+    LOG.with_columns(label=0).write_parquet("nothing.parquet")
+    argv = ("nothing.parquet", "-m", "ap", "--no-relevant", "null")
+    assert rows(*argv) == {"queries": 2, "ap": None}
+    assert call("evaluate", *argv)[1] == "queries,ap\n2,\n"
+    assert "ap          -" in call("evaluate", *argv, "--format", "table")[1]
+
+
+def test_an_empty_log_has_no_means(rows):
+    LOG.clear().write_parquet("empty.parquet")
+    assert rows("empty.parquet", "-m", "ap") == {"queries": 0, "ap": None}
+    assert rows("empty.parquet", "-m", "ap", "--by", "query_id") == []
+
+
+def test_names_stand_as_written(rows):
+    asked = ["nDCG@10", "ndcg_cut_5", "ndcg(gain={0: 0, 2: 7})@3", "P_2"]
+    row = rows("log.parquet", *(word for m in asked for word in ("-m", m)))
+    assert list(row) == ["queries", *asked]
+
+
+def test_default_measures(rows):
+    names = ["queries", "ndcg@10", "ap", "rr", "precision@10", "recall@100"]
+    assert list(rows("log.parquet")) == names
+
+
+# -- files
+
+
+@pytest.mark.parametrize("file", ["log.csv", "log.ndjson", "log.parq*t"])
+def test_formats_and_globs_agree(rows, file):
+    assert rows(file, *ASKED) == near(MEANS)
+
+
+@pytest.mark.parametrize(
+    "argv", [["one.run", "qrels.txt"], ["one.run", "--qrels", "qrels.txt"]]
+)
+def test_run_and_judgments(rows, argv):
+    assert rows(*argv, *ASKED) == near(MEANS)
+
+
+@pytest.mark.parametrize("argv", [["qrels.txt"], ["--qrels", "qrels.txt"]])
+def test_several_runs_are_told_apart_by_file(rows, argv):
+    one, two = rows("one.run", "two.run", *argv, "-m", "rr")
+    assert one == {"system": "one", "queries": 2, "rr": MEANS["rr"]}
+    assert two == {"system": "two", "queries": 2, "rr": OTHER_RR}
+
+
+def test_names_of_runs_are_unique(rows, folder):
+    for name in ("x", "y"):
+        (folder / name).mkdir()
+        (folder / name / "bm25.run.gz").write_text(RUN)
+    found = rows(
+        "x/bm25.run.gz", "y/bm25.run.gz", "two.run", "qrels.txt", "--system", "file"
+    )
+    assert [row["file"] for row in found] == ["x/bm25.run.gz", "y/bm25.run.gz", "two"]
+
+
+def test_the_last_file_is_a_run_too_if_it_has_scores(rows):
+    best = LOG.with_columns(score=pl.col("label").cast(pl.Float64))
+    best.write_parquet("best.parquet")
+    found = rows("log.parquet", "best.parquet", "-m", "rr")
+    assert [(row["system"], row["rr"]) for row in found] == [("log", 0.75), ("best", 1)]
+
+
+def test_systems_of_one_file(rows):
+    best = LOG.with_columns(
+        score=pl.col("label").cast(pl.Float64), system=pl.lit("best")
+    )
+    both = pl.concat([LOG.with_columns(system=pl.lit("first")), best])
+    both.write_parquet("both.parquet")
+    found = rows("both.parquet", "--system", "system", "-m", "rr")
+    assert [(row["system"], row["queries"], row["rr"]) for row in found] == [
+        ("best", 2, 1),
+        ("first", 2, 0.75),
+    ]
+
+
+def test_systems_of_one_file_share_judgments_and_queries(rows):
+    run = LOG.drop("label")
+    worst = run.with_columns(score=-pl.col("score"), system=pl.lit("worst"))
+    both = pl.concat([run.with_columns(system=pl.lit("first")), worst])
+    both.write_parquet("runs.parquet")
+    pl.DataFrame({"query_id": ["q2"], "country": ["DE"]}).write_csv("queries.csv")
+    argv = ("runs.parquet", "qrels.txt", "--system", "system", "-m", "rr")
+    assert [row["rr"] for row in rows(*argv)] == [(1 + 1 / 2) / 2, (1 / 2 + 1) / 2]
+    first, worst = rows(*argv, "--queries", "queries.csv", "--by", "country")
+    assert first == {"system": "first", "country": "DE", "queries": 1, "rr": 1 / 2}
+    assert worst == {"system": "worst", "country": "DE", "queries": 1, "rr": 1}
+
+
+def test_a_query_that_one_of_the_systems_misses_counts_0(rows):
+    full = LOG.drop("label").with_columns(system=pl.lit("full"))
+    half = full.filter(pl.col("query_id") == "q1").with_columns(system=pl.lit("half"))
+    pl.concat([full, half]).write_parquet("runs.parquet")
+    assert rows("runs.parquet", "qrels.txt", "--system", "system", "-m", "rr") == [
+        {"system": "full", "queries": 2, "rr": (1 + 1 / 2) / 2},
+        {"system": "half", "queries": 2, "rr": (1 + 0) / 2},
+    ]
+
+
+def test_rank_in_place_of_scores(rows):
+    LOG.select("query_id", "label", place=pl.Series([1, 2, 1, 2])).write_csv(
+        "clicks.csv"
+    )
+    assert rows("clicks.csv", "--rank", "place", *ASKED) == near(MEANS)
+
+
+def test_columns_of_other_names(rows):
+    names = {"query_id": "q", "doc_id": "d", "score": "s", "label": "l"}
+    LOG.rename(names).write_parquet("renamed.parquet")
+    options = ["--query", "q", "--doc", "d", "--score", "s", "--label", "l"]
+    assert rows("renamed.parquet", *options, *ASKED) == near(MEANS)
+
+
+def test_standard_input(rows, monkeypatch):
+    class Stdin:
+        buffer = io.BytesIO(RUN.encode())
+
+    monkeypatch.setattr(sys, "stdin", Stdin)
+    assert rows("-", "qrels.txt", *ASKED) == near(MEANS)
+
+
+# -- choices
+
+
+def test_segments_and_weights(rows):
+    queries = pl.DataFrame({"query_id": ["q1", "q2"], "w": [1, 3], "at": ["b", "a"]})
+    queries.write_parquet("queries.parquet")
+    argv = ("log.parquet", "--queries", "queries.parquet", "-m", "rr")
+    assert rows(*argv, "--weight", "w")["rr"] == near((1 * 1 + 3 * 1 / 2) / 4)
+    a, b = rows(*argv, "--by", "at")
+    assert (a["at"], a["queries"], a["rr"]) == ("a", 1, near(RR["q2"]))
+    assert (b["at"], b["queries"], b["rr"]) == ("b", 1, near(RR["q1"]))
+
+
+@pytest.mark.parametrize(
+    ("options", "queries", "expected"),
+    [
+        ([], 4, (1 + 0 + 0 + 1 / 2) / 4),
+        (["--no-relevant", "one"], 4, (1 + 1 + 0 + 1 / 2) / 4),
+        (["--no-relevant", "skip"], 4, (1 + 0 + 1 / 2) / 3),
+        (["--missing", "skip"], 3, (1 + 0 + 1 / 2) / 3),
+        (["--ties", "optimistic"], 4, (1 + 0 + 0 + 1) / 4),
+        (["--ties", "expected"], 4, (1 + 0 + 0 + (1 + 1 / 2) / 2) / 4),
+    ],
+)
+def test_choices(rows, folder, options, queries, expected):
+    """A hit, a query with nothing relevant, a missing one, and a tie."""
+    (folder / "run").write_text("1 0 a 1 1 t\n2 0 a 1 1 t\n4 0 a 1 1 t\n4 0 b 1 1 t\n")
+    (folder / "qrels").write_text("1 0 a 1\n2 0 a 0\n3 0 a 1\n4 0 a 1\n")
+    row = rows("run", "qrels", "-m", "rr", *options)
+    assert (row["queries"], row["rr"]) == (queries, near(expected))
+
+
+def test_choices_are_reported(call):
+    _, out, _ = call("evaluate", "log.csv", "--ties", "order", "--format", "table")
+    assert "convention trec_eval --ties order; log.csv" in out
+
+
+def test_duplicates(call, rows):
+    pl.concat([LOG, LOG]).write_parquet("twice.parquet")
+    status, _, err = call("evaluate", "twice.parquet")
+    assert status == 1
+    assert "--on-duplicate best" in err
+    assert rows("twice.parquet", "--on-duplicate", "best", *ASKED) == near(MEANS)
+
+
+def test_a_warning_is_one_line_that_names_the_run(call):
+    LOG.with_columns(score=pl.lit(float("nan"))).write_parquet("nan.parquet")
+    argv = ("nan.parquet", "log.parquet", "--check", "warn")
+    status, out, err = call("evaluate", *argv, "--per-query", "values.csv")
+    assert status == 0
+    assert out
+    assert re.fullmatch(
+        r"polars-rank: warning: nan.parquet: NaN scores .*4 found.*\n", err
+    )
+
+
+# -- values of every query
+
+
+@pytest.mark.parametrize("extension", ["parquet", "csv", "ndjson", "jsonl", "arrow"])
+def test_per_query_is_the_library_call(call, rows, folder, extension):
+    file = f"values.{extension}"
+    assert rows("log.parquet", *ASKED, "--per-query", file) == near(MEANS)
+    read = {"parquet": pl.read_parquet, "csv": pl.read_csv, "arrow": pl.read_ipc}
+    found = read.get(extension, pl.read_ndjson)(folder / file)
+    assert_frame_equal(found, pr.per_query(LOG, ["ndcg@10", "rr"]), check_exact=True)
+    assert found["ndcg@10"].to_list() == near(list(NDCG.values()))
+
+
+def test_per_query_of_several_runs(rows):
+    rows("two.run", "one.run", "qrels.txt", "-m", "rr", "--per-query", "values.csv")
+    assert pl.read_csv("values.csv").rows() == [
+        ("two", "q1", 1 / 2),
+        ("two", "q2", 0),
+        ("one", "q1", 1),
+        ("one", "q2", 1 / 2),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("argv", "status"),
+    [
+        (["log.parquet", "nan.parquet"], 1),  # the second run fails
+        (["log.parquet", "--queries", "log.parquet", "--weight", "label"], 1),
+        (["log.parquet", "-m", "ap@0"], 2),
+    ],
+)
+def test_a_failure_leaves_the_old_file_and_nothing_else(call, folder, argv, status):
+    LOG.with_columns(score=pl.lit(float("nan"))).write_parquet("nan.parquet")
+    (folder / "values.csv").write_text("old")
+    before = sorted(os.listdir())
+    found, out, err = call("evaluate", *argv, "--per-query", "values.csv")
+    assert (found, out) == (status, "")
+    assert err
+    assert (folder / "values.csv").read_text() == "old"
+    assert sorted(os.listdir()) == before
+
+
+# -- what can go wrong
+
+
+@pytest.mark.parametrize(
+    ("argv", "status", "words"),
+    [
+        (["nope.parquet"], 1, "nope.parquet: no such file"),
+        (["one.run"], 1, "one.run: no column 'label'"),
+        (["one.run", "two.run"], 1, "found 6 fields"),
+        (["qrels.txt", "one.run"], 1, "runs and qrels swapped"),
+        (["log.parquet", "--label", "lable"], 1, "did you mean 'label'?"),
+        (["log.parquet", "--score", "scores"], 1, "did you mean 'score'?"),
+        (["log.parquet", "--system", "systems"], 1, "no column 'systems'"),
+        (["log.parquet", "--by", "doc_id"], 1, "varies within a query"),
+        (["log.parquet", "--score", "doc_id"], 1, "dtype String"),
+        (["cut.parquet"], 1, "cut.parquet: "),
+        (["ragged.csv"], 1, "ragged.csv: "),
+        (["words.csv"], 1, "words.csv: could not parse `high`"),
+        (["one.run", "--qrels", "other.txt"], 1, "no judged query is in the run"),
+        (["log.parquet", "--per-query", "x/y.csv"], 1, "no such folder: x"),
+        (["log.parquet", "own.parquet"], 1, "a column 'system' of its own"),
+        (["log.parquet", "-m", "ndgc@10"], 2, "did you mean 'ndcg'"),
+        (["log.parquet", "-m", "ap@0"], 2, "at least 1, not '0'"),
+        (["log.parquet", "-m", "ap(rel=x)"], 2, "rel must be a finite number"),
+        (["log.parquet", "-m", "ap", "-m", "ap"], 2, "measure given twice: ap"),
+        (["log.parquet", "-m"], 2, "requires an argument"),
+        (["log.parquet", "--convention", "trec"], 2, "did you mean 'trec_eval'"),
+        (["log.parquet", "--ties", "random"], 2, '"doc_desc"'),
+        (["log.parquet", "--labl", "x"], 2, "Did you mean --label?"),
+        (["log.parquet", "--per-query", "y.txt"], 2, '"parquet"'),
+        (["log.parquet", "--per-query", "./log.parquet"], 2, "part of what is read"),
+        (["parts", "--per-query", "parts/y.csv"], 2, "part of what is read"),
+        (["log.parquet", "log.parquet"], 2, "given twice"),
+        (["log.parquet", "log.csv", "--system", "query_id"], 2, "query_id is taken"),
+        (["log.parquet", "--example"], 2, "name no FILE"),
+        ([], 2, "--example"),
+    ],
+)
+def test_failures(call, folder, argv, status, words):
+    parquet = (folder / "log.parquet").read_bytes()
+    (folder / "cut.parquet").write_bytes(parquet[:200])
+    (folder / "parts").mkdir()
+    (folder / "parts" / "0.parquet").write_bytes(parquet)
+    head = "query_id,doc_id,score,label\nq1,a,1,2\n"
+    (folder / "ragged.csv").write_text(head + "q2,c,3,4,5\n")
+    (folder / "words.csv").write_text(head + "q2,c,high,1\n")
+    (folder / "other.txt").write_text("9 0 a 1\n")
+    LOG.with_columns(system=pl.lit("x")).write_parquet("own.parquet")
+    found, out, err = call("evaluate", *argv)
+    assert (found, out) == (status, ""), err
+    assert err.startswith("polars-rank: ")
+    assert words in err
+    assert not any(noise in err for noise in ("Traceback", "This error", "\n\n", "pr."))
+
+
+def test_an_error_names_the_run_it_is_about(call):
+    LOG.with_columns(score=pl.lit(float("nan"))).write_parquet("nan.parquet")
+    err = call("evaluate", "log.parquet", "nan.parquet")[2]
+    assert err.startswith("polars-rank: nan.parquet: NaN scores")
+
+
+@pytest.mark.parametrize(
+    ("raised", "status", "said"),
+    [
+        (KeyboardInterrupt(), 130, ""),
+        (
+            pl.exceptions.PanicException("at the disco"),
+            1,
+            "polars-rank: at the disco\n",
+        ),
+        (pl.exceptions.ComputeError("odd\n\nThis error ..."), 1, "polars-rank: odd\n"),
+        (MemoryError(), 1, "polars-rank: MemoryError\n"),
+        (OSError(28, "No space left"), 1, "polars-rank: No space left\n"),
+    ],
+)
+def test_whatever_is_raised(call, monkeypatch, raised, status, said):
+    def run(argv: object) -> None:
+        raise raised
+
+    monkeypatch.setattr("polars_rank.cli.app.run", run)
+    assert call("evaluate") == (status, "", said)
+
+
+@pytest.mark.parametrize("part", ["cyclopts", "rich"])
+def test_without_the_extra(call, monkeypatch, part):
+    for name in [n for n in sys.modules if n.startswith("polars_rank.cli.")]:
+        monkeypatch.delitem(sys.modules, name)
+    for name in [n for n in sys.modules if n.partition(".")[0] == part]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, part, None)
+    status, out, err = call("evaluate", "--example")
+    assert (status, out) == (2, "")
+    assert err == f"polars-rank: needs {part}: pip install 'polars-rank[cli]'\n"
+
+
+# -- odd names
+
+
+ODD = [
+    "[red]x[/red]",
+    "\x1b[31mx",
+    "a|b*c",
+    "<b>",
+    "é\u202e",
+    'x,"y"',
+    "1\n2",
+    ":smile:",
+]
+
+
+@pytest.fixture
+def odd(folder):
+    frames = [LOG.with_columns(system=pl.lit(name)) for name in ODD]
+    pl.concat(frames).write_parquet("odd.parquet")
+    return ("odd.parquet", "--system", "system", "-m", "rr")
+
+
+def test_odd_names_come_back_from_json_and_csv(call, rows, odd):
+    assert sorted(row["system"] for row in rows(*odd)) == sorted(ODD)
+    out = call("evaluate", *odd)[1]
+    found = [row["system"] for row in csv.DictReader(io.StringIO(out, newline=""))]
+    assert sorted(found) == sorted(ODD)
+
+
+def test_odd_names_do_nothing_in_tables(call, odd):
+    out = call("evaluate", *odd, "--format", "table")[1]
+    for name in ("[red]x[/red]", r"\x1b[31mx", "<b>", r"é\u202e", r"1\n2", ":smile:"):
+        assert re.search(rf"^{re.escape(name)} +2 +0\.7500$", out, re.MULTILINE), name
+    out = call("evaluate", *odd, "--format", "markdown")[1]
+    for name in (r"\[red\]x\[/red\]", r"\\x1b\[31mx", r"a\|b\*c", r"\<b\>"):
+        assert f"| {name} | 2 | 0.7500 |" in out
+    assert all(c.isprintable() or c == "\n" for c in out)
+
+
+# -- measures and explain
+
+
+@pytest.mark.parametrize("format", ["table", "json", "csv", "markdown"])
+def test_measures_lists_every_metric(call, format):
+    status, out, _ = call("measures", "--format", format)
+    assert status == 0
+    for name, metric in METRICS.items():
+        assert name in out
+        assert metric.family in out
+        summary = metric.summary.replace("``", "")
+        assert (summary in out) or format == "markdown"
+
+
+def test_measures_as_rows(call):
+    found = {
+        row["measure"]: row
+        for row in json.loads(call("measures", "--format", "json")[1])
+    }
+    assert list(found) == list(METRICS)
+    assert found["ap"]["parameters"] == "k=none, rel=1, divisor=R"
+    assert found["ap"]["family"] == "binary"
+    assert [*csv.DictReader(io.StringIO(call("measures")[1]))] == [*found.values()]
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_explain_says_what_the_docstring_says(call, name):
+    status, out, err = call("explain", f"{name}@7")
+    assert (status, err) == (0, "")
+    said = " ".join(out.split())
+    metric = METRICS[name]
+    for line in metric.doc.splitlines():
+        words = line.replace("``", "")
+        words = re.sub(r"^(Undefined|Errors|Source|Equal to|Example):", r"\1", words)
+        assert words in said
+    for parameter in metric.defaults:
+        assert re.search(rf"^  {parameter} +\S", out, re.MULTILINE)
+    assert re.search(r"^  k +7  \(given\)$", out, re.MULTILINE)
+    assert len(re.findall(r"^(?:Undefined|Source|Example)\b", out, re.MULTILINE)) == 3
+    assert not re.search(r"^ {8}", out, re.MULTILINE), "wrapped"
+
+
+def test_explain_an_alias_with_parameters(call):
+    out = call("explain", "map_cut(rel=2)@100")[1]
+    assert out.startswith("map_cut(rel=2)@100  is  ap(rel=2)@100\n")
+    assert re.search(r"^  rel +2  \(given\)$", out, re.MULTILINE)
+    assert re.search(r"^  divisor +R$", out, re.MULTILINE)
+    assert call("explain", "map_cut_100")[1].startswith("map_cut_100  is  ap@100\n")
+
+
+def test_explain_follows_the_convention(call, monkeypatch):
+    changed = pr.CONVENTIONS["trec_eval"].replace(
+        name="other", no_relevant="skip", ap_divisor="min_k_R"
+    )
+    monkeypatch.setitem(pr.CONVENTIONS, "other", changed)
+    out = call("explain", "ap@5", "--convention", "other")[1]
+    assert re.search(r"^  divisor +min_k_R  \(other\)$", out, re.MULTILINE)
+    assert "Such a query is left out of the mean." in out
+    assert "Such a query counts 0." in call("explain", "ap@5")[1]
+    assert "Such a query is left out of the mean." in call("explain", "spearman")[1]
+
+
+def test_explain_what_is_unknown(call):
+    status, out, err = call("explain", "ndgc@10")
+    assert (status, out) == (2, "")
+    assert "unknown measure 'ndgc'; did you mean 'ndcg'" in err
+
+
+def test_version_and_help(call):
+    assert call("--version") == (0, f"polars-rank {pr.__version__}\n", "")
+    status, out, _ = call("evaluate", "-h")
+    assert status == 0
+    options = re.findall(r"--[a-z-]+", out)
+    assert {"--qrels", "--measure", "--per-query", "--on-duplicate"} <= set(options)
+    assert not any(option.startswith(("--no-e", "--empty")) for option in options)
+    assert out.isascii()
+
+
+# -- the example
+
+
+def test_the_example_is_what_its_script_writes():
+    assert_frame_equal(pl.read_parquet(path()), make.log())
+    assert path().stat().st_size < 10_000
+
+
+def test_the_example_is_evaluated_like_any_file(rows):
+    assert rows("--example", *ASKED) == rows(path(), *ASKED)
+    de, fr, us = rows("--example", "-m", "rr", "--by", "country")
+    assert [row["country"] for row in (de, fr, us)] == ["DE", "FR", "US"]
+    assert de["rr"] == near((1 + 1 / 6) / 2)  # jacket: first; coffee grinder: sixth
+    assert fr["rr"] == 0  # nothing relevant
+    assert us["rr"] == near((1 + 1 / 2) / 2)  # cable: first; shoes: second
+
+
+# -- as a process
+
+
+def test_a_pipe_in_and_a_reader_that_leaves(folder):
+    """``cat run | polars-rank evaluate - | head -1``, with more than a pipe holds."""
+    lines = [f"{'q' * 100}{i} Q0 a 1 1 t\n" for i in range(3000)]
+    (folder / "many.txt").write_text(
+        "".join(f"{'q' * 100}{i} 0 a 1\n" for i in range(3000))
+    )
+    argv = ["evaluate", "-", "many.txt", "--by", "query_id", "-m", "rr"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        [*COMMAND, *argv], stdin=pipe, stdout=pipe, stderr=pipe, env=ENV
+    ) as done:
+        done.stdin.write("".join(lines).encode())
+        done.stdin.close()
+        assert done.stdout.readline() == b"query_id,queries,rr\n"
+        done.stdout.close()
+        assert done.stderr.read() == b""
+    assert done.returncode == 0
+
+
+def test_a_process_returns_the_status():
+    argv = [*COMMAND, "evaluate", "nope.run"]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False, env=ENV)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("polars-rank: nope.run: no such file")
+
+
+def test_on_a_terminal():
+    """A table that fits: 50 columns wide, measures below each other if need be."""
+    pty = pytest.importorskip("pty")
+    LOG.with_columns(system=pl.lit("[red]x\x1b[31m")).write_parquet("odd.parquet")
+    outer, inner = pty.openpty()
+    argv = [*COMMAND, "evaluate", "odd.parquet", "--system", "system"]
+    env = ENV | {"COLUMNS": "50", "TERM": "xterm"}
+    env.pop("NO_COLOR", None)
+    with subprocess.Popen(argv, stdout=inner, stderr=inner, env=env) as done:
+        os.close(inner)
+        out = b""
+        try:
+            while part := os.read(outer, 1 << 16):
+                out += part
+        except OSError:  # how Linux says that the other end is closed
+            pass
+    os.close(outer)
+    assert done.returncode == 0
+    text = out.decode()
+    assert "\x1b[1m" in text
+    assert "\x1b[31m" not in text
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", text).splitlines()
+    assert max(map(len, plain)) <= 50
+    assert sum(line.startswith(" system") for line in plain) > 1
+    assert r" [red]x\x1b[31m " in plain[2]
+    assert "─" in plain[1]

@@ -1,0 +1,346 @@
+"""Bad input: one test for each row of the table in the design. Nothing is lost."""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import contextmanager
+from datetime import date
+from math import inf, nan
+
+import polars as pl
+import pytest
+from polars.io.plugins import register_io_source
+from polars.testing import assert_frame_equal
+
+import polars_rank as pr
+
+TREC = pr.CONVENTIONS["trec_eval"]
+LOG = pl.DataFrame(
+    {
+        "query_id": [1, 1, 2],
+        "doc_id": ["a", "b", "a"],
+        "score": [3.0, 2.0, 1.0],
+        "label": [0, 1, 1],
+    }
+)  # rr: 1/2 and 1
+RUN, QRELS = LOG.drop("label"), LOG.drop("score")
+LABEL = pl.col("label").rank_eval
+BOTH = pytest.mark.parametrize("function", [pr.per_query, pr.evaluate])
+FULL = {"check": "full"}
+NotFound = pl.exceptions.ColumnNotFoundError
+
+
+@pytest.fixture(params=["frame", "in-memory", "streaming"])
+def call(request):
+    """Evaluate frames as they are, or lazily on either engine."""
+
+    def call(function, frame, measures="rr", **options):
+        if request.param == "frame":
+            return function(frame, measures, **options)
+        lazy = {n: v.lazy() for n, v in options.items() if isinstance(v, pl.DataFrame)}
+        result = function(frame.lazy(), measures, **options | lazy)
+        return result.collect(engine=request.param)
+
+    return call
+
+
+@pytest.fixture
+def unread():
+    """A frame whose rows cannot be read."""
+
+    def source(*_):
+        raise AssertionError("rows were read")
+        yield
+
+    return register_io_source(source, schema=LOG.schema)
+
+
+@contextmanager
+def refused(error, *words):
+    """Exactly this error; its message has the culprit and the way out."""
+    with pytest.raises(error) as caught:
+        yield
+    assert caught.type is error
+    for word in words:
+        assert word in str(caught.value)
+
+
+def put(frame: pl.DataFrame, column: str, value, row: int = 0) -> pl.DataFrame:
+    values = frame[column].to_list()
+    values[row] = value
+    dtype = pl.Float64 if isinstance(value, float) else frame.schema[column]
+    return frame.with_columns(pl.Series(column, values, dtype=dtype))
+
+
+def again(frame: pl.DataFrame, row: int) -> pl.DataFrame:
+    return pl.concat([frame, frame[row : row + 1]])
+
+
+@pytest.mark.parametrize(
+    ("frame", "options", "query"),
+    [
+        (RUN, {"qrels": again(QRELS, 1)}, 1),
+        (RUN, {"qrels": again(QRELS, 0)}, 1),
+        (RUN, {"qrels": again(put(QRELS, "doc_id", "lost", row=2), 2)}, 2),
+        (again(RUN, 0), {"qrels": QRELS}, 1),
+        (again(RUN, 0), {"qrels": QRELS[1:], **FULL}, 1),  # unjudged
+        (again(LOG, 1), {}, 1),
+        (again(LOG, 0), {}, 1),  # judged, not relevant
+        (again(put(LOG, "label", None), 0), FULL, 1),  # unjudged
+        (again(LOG, 2), {"convention": TREC.replace(ties="order")}, 2),
+        (again(LOG, 2), {"convention": TREC.replace(ties="expected")}, 2),
+    ],
+)
+def test_duplicates(call, frame, options, query):
+    words = "stands twice", "1 found", f"query {query}", 'on_duplicate="best"'
+    with refused(pr.DataError, *words):
+        call(pr.per_query, frame, **options)
+
+
+def test_on_duplicate_best_keeps_best_score_and_label(call):
+    best = {"on_duplicate": "best"}
+    run = put(again(RUN, 1), "score", 4.0, row=3)
+    qrels = put(again(QRELS, 1), "label", 0, row=3)
+    assert call(pr.per_query, run, qrels=qrels, **best)["rr"].to_list() == [1, 1]
+    log = put(put(again(LOG, 1), "score", 4.0, row=3), "label", 0, row=3)
+    assert call(pr.per_query, log, **best)["rr"].to_list() == [1, 1]
+
+
+def test_on_duplicate_best_keeps_the_input_order_of_ties(call):
+    ids = {"query_id": 1, "doc_id": range(300)}
+    tied = pl.DataFrame({**ids, "score": 1.0, "label": [0] * 299 + [1]})
+    options = {"convention": TREC.replace(ties="order"), "on_duplicate": "best"}
+    assert call(pr.per_query, tied, **options)["rr"].item() == 1 / 300
+
+
+@pytest.mark.parametrize("bad", [nan, None])
+def test_on_duplicate_best_hides_no_bad_score(call, bad):
+    run = put(again(RUN, 0), "score", bad, row=3)
+    with refused(pr.DataError, "scores"):
+        call(pr.per_query, run, qrels=QRELS, on_duplicate="best")
+
+
+@BOTH
+@pytest.mark.parametrize("options", [{}, {"qrels": QRELS}])
+@pytest.mark.parametrize(
+    ("column", "bad", "words"),
+    [
+        ("score", nan, ("NaN scores", "1 found", "query 1", "fill_nan")),
+        ("score", None, ("scores are null", "1 found", "query 1", "drop")),
+        ("query_id", None, ("query ids are null", "1 found", "drop")),
+        ("doc_id", None, ("document ids are null", "1 found", "query 1", "drop")),
+    ],
+)
+def test_bad_scores_and_ids(call, function, options, column, bad, words):
+    with refused(pr.DataError, *words):
+        call(function, put(RUN if options else LOG, column, bad), **options)
+
+
+def test_null_ids_of_judgments_and_queries(call):
+    for column, what in (("query_id", "query"), ("doc_id", "document")):
+        with refused(pr.DataError, f"{what} ids are null", "1 found", "drop"):
+            call(pr.per_query, RUN, qrels=put(QRELS, column, None, row=2))
+    with refused(pr.DataError, "query ids are null", "drop"):
+        call(pr.per_query, LOG, queries=pl.DataFrame({"query_id": [1, None]}))
+
+
+@pytest.mark.parametrize("run", [False, True])
+@pytest.mark.parametrize(
+    ("metric", "params", "grade", "words"),
+    [
+        ("ndcg", {"gain": "exp2"}, 1024, ("1023", 'gain="linear"')),
+        ("err", {}, 5, ("max_grade=4", "max_grade=5", 'max_grade="query"')),
+        ("nerr", {"max_grade": 2}, 3, ("max_grade=2", 'max_grade="query"')),
+        ("err", {"max_grade": "query"}, 2000, ("overflows",)),
+        ("err", {"max_grade": 2000}, 1500, ("overflows",)),
+        ("rr", {}, nan, ("NaN or infinite", "null for unjudged")),
+        ("rr", {}, inf, ("NaN or infinite", "null for unjudged")),
+        ("rr", {}, -inf, ("NaN or infinite", "null for unjudged")),
+    ],
+)
+def test_bad_grades(call, run, metric, params, grade, words):
+    log = put(LOG, "label", grade)
+    options = {"qrels": log.drop("score")} if run else {}
+    with refused(pr.DataError, *words, "1 found", "query 1"):
+        measure = pr.measure(metric, **params)
+        call(pr.per_query, RUN if run else log, measure, **options)
+    with refused(pr.DataError, *words):
+        log.select(getattr(LABEL, metric)("score", **params))
+
+
+def test_empty_frames_give_typed_empty_results(call):
+    asked, types = ["rr", "spearman"], {"rr": pl.Float64, "spearman": pl.Float64}
+    keyed = pl.DataFrame(schema={"query_id": pl.Int64, **types})
+    parts = pl.DataFrame(schema={"doc_id": pl.String, "queries": pl.UInt32, **types})
+    total = pl.DataFrame([(0, None, None)], parts.schema.names()[1:], orient="row")
+    total = total.cast({"queries": pl.UInt32, **types})
+    for frame, options in ((LOG, {}), (RUN, {"qrels": QRELS.clear()})):
+        none = frame.clear()
+        assert_frame_equal(call(pr.per_query, none, asked, **options), keyed)
+        assert_frame_equal(call(pr.evaluate, none, asked, **options), total)
+    assert_frame_equal(call(pr.evaluate, LOG.clear(), asked, by="doc_id"), parts)
+
+
+@BOTH
+@pytest.mark.parametrize("missing", ["zero", "skip"])
+def test_no_query_in_common(call, function, missing):
+    qrels = QRELS.with_columns(query_id=pl.col("query_id") + 70)
+    with refused(pr.DataError, "the run", "1, ", "2", "judgments", "71, 72", "query="):
+        call(function, RUN, qrels=qrels, convention=TREC.replace(missing=missing))
+
+
+QUERIES = pl.DataFrame({"query_id": [1, 2], "weight": [1.0, 2.0], "by": ["x", "y"]})
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"rank": [1, 0, 1]}, ("ranks below 1", "1 found", "query 1", "from 1")),
+        ({"rank": [2, 2, 1]}, ("rank stands twice", "query 1", "each place")),
+        ({"by": ["x", "y", "x"]}, ("by=", "varies within a query", "query 1")),
+        ({"weight": [1.0, 2.0, 1.0]}, ("weight=", "varies within a query", "query 1")),
+        ({"weight": [1.0, 1.0, None]}, ("weights that are null", "query 2")),
+        ({"weight": [1.0, 1.0, -1.0]}, ("negative", "query 2", "give each query")),
+        ({"weight": put(QUERIES, "weight", None)}, ("weights that are null",)),
+        ({"weight": put(QUERIES, "weight", nan)}, ("not finite", "query 1")),
+        ({"by": again(QUERIES, 0)}, ("queries=", "query 1", "one row")),
+    ],
+)
+@pytest.mark.parametrize("run", [False, True])
+def test_bad_ranks_segments_and_weights(call, run, options, words):
+    """The option names a column of its own name, in the log or in queries=."""
+    ((name, values),) = options.items()
+    log, options = RUN if run else LOG, {name: name}
+    if isinstance(values, pl.DataFrame):
+        options["queries"] = values
+    else:
+        log = log.with_columns(pl.Series(name, values, strict=False))
+    with refused(pr.DataError, *words):
+        call(pr.evaluate, log, **options, **{"qrels": QRELS} if run else {})
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("choice", "words"),
+    [
+        ({"missing": "error"}, ("missing from the run", "query 3", 'missing="skip"')),
+        (
+            {"no_relevant": "error"},
+            ("rr is undefined", "query 4", 'no_relevant="zero"'),
+        ),
+    ],
+)
+def test_conventions_that_refuse(call, function, choice, words):
+    more = pl.DataFrame({"query_id": [3, 4], "doc_id": "a", "label": [1, 0]})
+    run = pl.concat([RUN, RUN[2:].with_columns(query_id=4)], how="vertical_relaxed")
+    options = {"qrels": pl.concat([QRELS, more], how="vertical_relaxed")}
+    with refused(pr.DataError, *words):
+        call(function, run, convention=TREC.replace(**choice), **options)
+    if "no_relevant" in choice:
+        with refused(pr.DataError, "rr is undefined", 'no_relevant="zero"'):
+            more[1:].select(LABEL.rr("query_id", **choice))
+
+
+@BOTH
+def test_counts_and_examples_and_check_warn_and_off(call, function):
+    """Only the aggregate of evaluate has seen every row."""
+    n = 60_000
+    many = pl.DataFrame({"query_id": range(n), "score": [nan] * n, "label": 1})
+    with pytest.raises(
+        pr.DataError, match=r"\d+ found, e\.g\. in query (\d+(, )?){1,5}\)"
+    ):
+        call(function, many)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warned = call(function, many, check="warn")
+    told = [str(w.message) for w in caught]
+    assert all("NaN scores" in message and "found" in message for message in told)
+    assert function is pr.per_query or [f"({n} found" in m for m in told] == [True]
+    assert_frame_equal(warned, call(function, many, check="off"))
+
+
+@pytest.mark.parametrize("k", [0, -3, 2.0, True, "3"])
+def test_cutoffs(unread, k):
+    for build in (
+        lambda: LABEL.rr("score", k=k),
+        lambda: pr.measure("rr", k=k),
+        lambda: pr.per_query(unread, f"rr(k={k!r})"),
+    ):
+        with refused(ValueError, "k must", "at least 1", repr(k)):
+            build()
+
+
+@pytest.mark.parametrize(
+    ("measures", "error", "words"),
+    [
+        ("ndgc@10", ValueError, ("'ndgc'", "did you mean", "'dcg'")),
+        ("nothing_like_it", ValueError, ("'nothing_like_it'", "known", "recall")),
+        ("ndcg@", ValueError, ("'ndcg@'", "at least 1")),
+        ("ndcg@10@5", ValueError, ("'ndcg@10@5'", "metric@k")),
+        ("ndcg(gian=exp2)", ValueError, ("'gian'", "did you mean 'gain'")),
+        (["rr", "rr"], ValueError, ("given twice", "rr")),
+        ({"own": lambda r: 3}, TypeError, ("'own'", "expression", "int")),
+        ({"queries": lambda r: r.rank.max()}, ValueError, ("'queries'", "rename")),
+    ],
+)
+def test_measures(unread, measures, error, words):
+    for options in ({}, {"qrels": unread}):
+        with refused(error, *words):
+            pr.evaluate(unread, measures, **options)
+    with pytest.raises(AssertionError, match="rows were read"):
+        pr.evaluate(unread, "ndcg@10").collect()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"query": "queryid"}, ("query 'queryid'", "did you mean 'query_id'")),
+        ({"doc": "docid"}, ("doc 'docid'", "did you mean 'doc_id'")),
+        ({"score": "scores"}, ("score 'scores'", "did you mean 'score'")),
+        ({"rank": "place"}, ("rank 'place'", "the frame")),
+        ({"by": "labels"}, ("by 'labels'", "did you mean 'label'")),
+        ({"weight": "scorr"}, ("weight 'scorr'", "did you mean 'score'")),
+        ({"qrels": QRELS, "label": "labels"}, ("label 'labels'", "the judgments")),
+        ({"queries": LOG.drop("query_id")}, ("query 'query_id'", "queries")),
+    ],
+)
+def test_wrong_column_names(unread, options, words):
+    with refused(NotFound, *words, "columns are: ", "'doc_id'"):
+        pr.evaluate(unread, "rr", **options)
+
+
+@pytest.mark.parametrize(
+    ("column", "dtype", "expected"),
+    [
+        ("query_id", pl.Float64, "integer"),
+        ("doc_id", pl.List(pl.Int64), "text"),
+        ("score", pl.String, "numeric"),
+        ("label", pl.Date, "numeric"),
+        ("rank", pl.Float64, "integer"),
+        ("weight", pl.String, "numeric"),
+    ],
+)
+def test_wrong_dtypes(column, dtype, expected):
+    log = LOG.clear().with_columns(pl.lit(None, dtype).alias(column))
+    roles = {column: column} if column in ("rank", "weight") else {}
+    with refused(TypeError, repr(column), str(dtype), expected):
+        pr.evaluate(log.lazy(), "rr", **roles)
+
+
+def test_text_is_no_score_of_an_expression():
+    """As text, 9 would stand above 10."""
+    log = LOG.with_columns(score=pl.Series(["9", "10", "1"]))
+    with pytest.raises(Exception, match="str.*cast first"):
+        log.group_by("query_id").agg(LABEL.rr("score"))
+
+
+@pytest.mark.parametrize(
+    ("left", "right"), [(7, "007"), ("7", 7), (True, 1), (date(2026, 1, 1), "x")]
+)
+@pytest.mark.parametrize("column", ["query_id", "doc_id"])
+def test_ids_of_different_kinds_are_never_equal(column, left, right):
+    run = RUN.with_columns(pl.Series(column, [left] * 3))
+    qrels = QRELS.with_columns(pl.Series(column, [right] * 3))
+    types = str(run.schema[column]), str(qrels.schema[column])
+    with refused(TypeError, repr(column), *types, "the run", "the judgments", "cast"):
+        pr.per_query(run.lazy(), "rr", qrels=qrels.lazy())

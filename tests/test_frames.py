@@ -1,0 +1,351 @@
+"""How frames are evaluated: lazily, in one pass, and always to the same numbers."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from itertools import product
+from math import inf, log2
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.io.plugins import register_io_source
+from polars.testing import assert_frame_equal
+
+import polars_rank as pr
+from polars_rank.metrics import METRICS
+from polars_rank.metrics.registry import value
+
+TREC = pr.CONVENTIONS["trec_eval"]
+TWO = ["doc_desc", "expected"]
+TIES = [*TWO, "doc_asc", "order", "optimistic", "pessimistic"]
+VARIANTS = ["ndcg(ideal=retrieved)", "err(max_grade=query)", "nerr(max_grade=query)"]
+ALL = [*METRICS, *VARIANTS, "ndcg@3", "ap@3", "spearman@3", "hinge@3", "listmle@3"]
+SOME = ["ndcg", "ap@3", "err", "spearman", "hinge"]
+
+
+def made(n: int = 40, docs: int = 9) -> pl.DataFrame:
+    """Ties, negative grades, unjudged documents; with attributes of the queries."""
+    draw, query = np.random.default_rng(n), np.repeat(np.arange(n), docs)
+    ids = {"query_id": query, "doc_id": np.tile(np.arange(docs), n)}
+    about = {"country": query % 3, "traffic": query % 5 + 1.0, "unused": 0}
+    score = np.round(draw.normal(size=n * docs) * 2) / 2
+    label = pl.when(pl.col("doc_id") % 4 > 0).then(draw.integers(-1, 5, n * docs))
+    return pl.DataFrame({**ids, "score": score, **about}).with_columns(label=label)
+
+
+LOG = made()
+QRELS = LOG.drop("score").drop_nulls()
+RUN = LOG.drop("label").filter((pl.col("doc_id") + pl.col("query_id")) % 5 > 0)
+QUERIES = LOG.select("query_id", "country", "traffic").unique()
+FRAMES = pytest.mark.parametrize(
+    ("frame", "options"), [(LOG, {}), (RUN, {"qrels": QRELS})], ids=["log", "run"]
+)
+
+
+def ranked(labels: list, **columns) -> pl.DataFrame:
+    """One list in rank order, its documents called a, b, c ..."""
+    n = len(labels)
+    ids = {"query_id": 1, "doc_id": list("abcdefgh"[:n]), "score": range(n, 0, -1)}
+    return pl.DataFrame({**ids, "label": labels, **columns}, strict=False)
+
+
+def one(frame: pl.DataFrame, measure: str = "rr", **options) -> float:
+    choice = TREC.replace(**options.pop("choice", {}))
+    return pr.per_query(frame, measure, convention=choice, **options)[measure].item()
+
+
+def possible(ties: str, measures: list[str] = ALL) -> list[str]:
+    """The measures that have a closed form for the rule."""
+    closed = [m for m in measures if pr.Measure.parse(m).definition.expected]
+    return closed if ties == "expected" else measures
+
+
+def bits(frame: pl.DataFrame) -> list[bytes]:
+    return [column.to_numpy().tobytes() for column in frame]
+
+
+@pytest.mark.parametrize(
+    ("options", "n"),
+    [({}, 4), ({"doc": None}, 3), ({"by": "country"}, 5), ({"weight": "traffic"}, 5)],
+)
+def test_schemas_are_read_first_then_needed_columns_once(tmp_path, collect, options, n):
+    reads, path = [], tmp_path / "log.parquet"
+
+    def scan(frame):
+        def source(columns, *_):
+            reads.append(len(columns or frame.columns))
+            yield frame.select(columns or frame.columns)
+
+        return register_io_source(source, schema=frame.schema)
+
+    collect(pr.evaluate(scan(LOG), SOME, **options))
+    assert reads == [n]
+    LOG.write_parquet(path)
+    plan = pr.evaluate(pl.scan_parquet(path), SOME, **options)
+    assert plan.explain().count(f"PROJECT {n}/7 COLUMNS") == 1
+    path.unlink()
+    with pytest.raises(FileNotFoundError):
+        collect(plan)
+    collect(pr.evaluate(scan(RUN), "rr", qrels=scan(QRELS), queries=scan(QUERIES)))
+    assert sorted(reads[1:]) == [1, 3, 3]
+
+
+@FRAMES
+def test_schema_order_and_kind_of_the_result(frame, options, collect):
+    keys = ["country", "query_id"]
+    plan = pr.per_query(frame.lazy(), SOME, query=keys, **options)
+    values = collect(plan)
+    assert values.schema == plan.collect_schema()
+    assert values.columns == [*keys, *SOME]
+    assert values.select(keys).rows() == sorted(values.select(keys).rows())
+    assert_frame_equal(values, pr.per_query(frame, SOME, query=keys, **options))
+    plan = pr.evaluate(frame.lazy(), SOME, by="country", **options)
+    assert collect(plan).schema == plan.collect_schema()
+    assert collect(plan)["country"].to_list() == [0, 1, 2]
+    for given in (frame, frame.lazy()):
+        assert type(given.rank_eval.evaluate("rr", **options)) is type(given)
+
+
+@pytest.mark.parametrize("kind", ["clone", "lazy"])
+def test_a_namespace_keeps_no_frame_alive(kind):
+    frame = getattr(LOG, kind)()
+    frame.rank_eval.per_query("rr")
+    alive = weakref.ref(frame)
+    gc.disable()
+    del frame
+    gc.enable()
+    assert alive() is None
+
+
+def test_a_namespace_sees_changes_of_its_frame():
+    frame = ranked([0, 1])
+    frame.rank_eval.per_query("rr")
+    frame[0, "label"] = 1
+    assert frame.rank_eval.per_query("rr")["rr"].item() == 1
+
+
+def in_memory(plan: pl.LazyFrame) -> list[str]:
+    """Nodes of the physical plan that fall back: they are filled with red."""
+    how = {"engine": "streaming", "plan_stage": "physical", "raw_output": True}
+    graph = plan.show_graph(**how, show=False).splitlines()
+    return [node for node in graph if "0.0 0.3 1.0" in node and node[:6] != "label="]
+
+
+@pytest.mark.parametrize("ties", TIES)
+@FRAMES
+def test_every_metric_streams(frame, options, ties):
+    options = {**options, "convention": TREC.replace(ties=ties)}
+    gains = pr.measure("ndcg", gain={0: 1, 1: 3})
+    for asked in (possible(ties), *(possible(ties) if ties in TWO else [gains])):
+        plan = pr.evaluate(frame.lazy(), asked, by="country", **options)
+        assert in_memory(plan) == []
+
+
+@pytest.mark.parametrize("ties", TWO)
+@FRAMES
+def test_many_measures_at_once_equal_each_alone(frame, options, ties):
+    options = {**options, "convention": TREC.replace(ties=ties)}
+    once = pr.per_query(frame, possible(ties), **options)
+    for name in possible(ties):
+        alone = pr.per_query(frame, name, **options)
+        assert bits(alone) == bits(once.select("query_id", name))
+
+
+@pytest.mark.parametrize("ties", TWO)
+@FRAMES
+def test_measures_of_your_own_equal_the_built_in(frame, options, ties):
+    def own(metric):
+        return lambda r: value(metric, r, {}, "zero")
+
+    names = possible(ties, list(METRICS))
+    options = {**options, "convention": TREC.replace(ties=ties)}
+    mine = pr.per_query(frame, {n: own(METRICS[n]) for n in names}, **options)
+    built_in = pr.per_query(frame, names, **options)
+    assert_frame_equal(mine, built_in, abs_tol=1e-15, rel_tol=1e-12)
+
+
+@FRAMES
+def test_order_parts_and_engine_change_no_bit(frame, options, tmp_path):
+    log = made(200, 8) if frame is LOG else RUN
+    whole = bits(pr.per_query(log, ALL, **options))
+    shuffled = log.sample(fraction=1.0, shuffle=True, seed=3)
+    assert bits(pr.per_query(shuffled, ALL, **options)) == whole
+    for i in range(7):
+        shuffled[i::7].write_parquet(tmp_path / f"{i}.parquet")
+    parts = pl.scan_parquet(tmp_path / "*.parquet")
+    for engine in ("in-memory", "streaming"):
+        values = pr.per_query(parts, ALL, **options).collect(engine=engine)
+        assert bits(values) == whole
+
+
+@pytest.mark.parametrize("n", [1, 5, 50])
+def test_three_of_five_is_three_fifths_to_the_last_bit(n, collect):
+    """Polars multiplies by 1/5 where it divides many values by one literal."""
+    lists = made(n, 5).with_columns(label=pl.col("doc_id").is_between(1, 3))
+    values = collect(pr.per_query(lists.lazy(), "precision@5"))
+    assert set(values["precision@5"]) == {3 / 5}
+
+
+@FRAMES
+def test_no_false_sorted_flag_leaves(frame, options, collect):
+    options = {**options, "query": ["country", "query_id"]}
+    values = collect(pr.per_query(frame.lazy().reverse(), ALL, **options))
+    for column in values:
+        fresh = pl.Series(column.to_list(), dtype=column.dtype)
+        for flag, down in (("SORTED_ASC", False), ("SORTED_DESC", True)):
+            assert fresh.is_sorted(descending=down) or not column.flags[flag]
+
+
+SYSTEMS = {"s0": RUN, "s1": RUN.with_columns(score=-pl.col("score")), "s2": RUN[200:]}
+
+
+@pytest.mark.parametrize("function", [pr.per_query, pr.evaluate])
+def test_several_systems_in_one_pass(function, collect):
+    run = pl.concat(f.with_columns(system=pl.lit(s)) for s, f in SYSTEMS.items())
+    options = {"query": ["system", "query_id"], "qrels": QRELS}
+    options |= {"by": "system"} if function is pr.evaluate else {}
+    together = collect(function(run.lazy(), ALL, **options))
+    assert together["system"].unique().sort().to_list() == list(SYSTEMS)
+    for system, frame in SYSTEMS.items():
+        alone = function(frame, ALL, qrels=QRELS)
+        assert_frame_equal(together.filter(system=system).drop("system"), alone)
+
+
+@pytest.mark.parametrize("where", ["log", "queries"])
+def test_segments_equal_filters_and_weights_numpy(where, collect):
+    log, options = LOG, {}
+    if where == "queries":
+        log, options = LOG.drop("country", "traffic"), {"queries": QUERIES}
+    parts = collect(pr.evaluate(log.lazy(), SOME, by="country", **options))
+    for part in parts.partition_by("country"):
+        inside = LOG.filter(country=part["country"].item())
+        assert_frame_equal(part.drop("country"), pr.evaluate(inside, SOME))
+    means = collect(pr.evaluate(log.lazy(), SOME, weight="traffic", **options))
+    each = pr.per_query(LOG, SOME).join(QUERIES, on="query_id")
+    for name in SOME:
+        known = each.drop_nulls(name)
+        wanted = np.average(known[name].to_numpy(), weights=known["traffic"].to_numpy())
+        assert means[name].item() == pytest.approx(wanted, rel=1e-12)
+
+
+def test_queries_fix_which_queries_are_evaluated(collect):
+    asked = pl.DataFrame({"query_id": [77, 3, 5]})
+    own = pr.per_query(LOG.filter(pl.col("query_id").is_in([3, 5])), ["rr", "hinge"])
+    values = collect(pr.per_query(LOG.lazy(), ["rr", "hinge"], queries=asked))
+    assert values.rows() == [*own.rows(), (77, 0.0, None)]
+    lost = QRELS.with_columns(query_id=pl.col("query_id").replace(3, 77))
+    values = pr.per_query(RUN, "rr", qrels=lost, queries=asked[:1])  # judged, not run
+    assert values.rows() == [(77, 0.0)]
+
+
+ODD = ["*", "^x$", "query", "key0", "label", "place", "row", "term0", "m0", "fault0"]
+
+
+@pytest.mark.parametrize("odd", [*ODD, "retrieved", "rank", "doc", "by0", ""])
+def test_columns_may_have_any_name(odd):
+    roles = "query_id", "doc_id", "score", "label", "country", "traffic"
+    arguments = "query", "doc", "score", "label", "by", "weight"
+    frames = [LOG, RUN.drop(roles[4:]), QRELS, QUERIES]
+    wanted = pr.evaluate(LOG, "ap", by="country", weight="traffic")
+    paired = pr.evaluate(RUN, "ap", by="country", weight="traffic", qrels=QRELS)
+    for role in roles:
+        names = {**{name: f"the {name}" for name in roles}, role: odd}
+        log, run, qrels, queries = (f.rename(names, strict=False) for f in frames)
+        options = dict(zip(arguments, names.values(), strict=True))
+        by = {"country": names["country"]}
+        assert_frame_equal(pr.evaluate(log, "ap", **options), wanted.rename(by))
+        options |= {"qrels": qrels, "queries": queries}
+        assert_frame_equal(pr.evaluate(run, "ap", **options), paired.rename(by))
+
+
+@pytest.mark.parametrize("odd", ["*", "^x$", "^.*$"])
+def test_columns_of_expressions_may_have_any_name(odd):
+    score, doc = {"score": odd, "doc": "doc_id"}, {"score": "score", "doc": odd}
+    for roles, column in ((score, "score"), (doc, "doc_id")):
+        log = LOG.with_columns(x=pl.col("score").reverse()).rename({column: odd})
+        each = pl.col("label").rank_eval.ap(**roles).alias("ap")
+        values = log.group_by("query_id", maintain_order=True).agg(each)
+        assert_frame_equal(values, pr.per_query(LOG, "ap"))
+
+
+TEXT = [pl.String, pl.Categorical, pl.Enum(list("abc")), pl.Enum(list("zcba"))]
+WHOLE = [pl.Int64, pl.Int32, pl.UInt8, pl.UInt64]
+
+
+@pytest.mark.parametrize(
+    ("left", "right"), [*product(TEXT, TEXT), *product(WHOLE, WHOLE)]
+)
+def test_ids_of_one_kind_are_compared(left, right):
+    numbers = pl.col("doc_id").replace_strict({"a": 7, "b": 8, "c": 9})
+    ids = pl.col("doc_id") if left in TEXT else numbers
+    log = ranked([0, None, 1])
+    qrels = log.drop("score").with_columns(ids.cast(right)).drop_nulls()
+    run = log.drop("label").with_columns(ids.cast(left))
+    for ties in ("doc_desc", "order"):
+        assert one(run, "ap", qrels=qrels, choice={"ties": ties}) == 1 / 3
+    swapped = {"query": "doc_id", "doc": "query_id", "qrels": qrels}
+    assert sorted(pr.per_query(run, "ap", **swapped)["ap"]) == [0, 1]
+
+
+@pytest.mark.parametrize("zeros", [(0.0, -0.0), (-0.0, 0.0)])
+@pytest.mark.parametrize("ties", TIES)
+def test_both_zeros_are_one_score(zeros, ties):
+    """Only document b is relevant."""
+    rr = dict(zip(TIES, [1, 3 / 4, 1 / 2, 1 / 2, 1, 1 / 2], strict=True))[ties]
+    log = ranked([0, 1], score=zeros)
+    assert one(log, choice={"ties": ties}) == rr
+    qrels = log.drop("score")
+    assert one(log.drop("label"), qrels=qrels, choice={"ties": ties}) == rr
+    each = pl.col("label").rank_eval.rr("score", doc="doc_id", ties=ties)
+    assert log.select(each).item() == rr
+
+
+@pytest.mark.parametrize("dtype", [pl.Float32, pl.Int32, pl.Int8, pl.UInt8, pl.UInt64])
+def test_score_types_change_no_value(dtype):
+    typed = ranked([0, 2, 1, 1], score=pl.Series([100.1, 77.7, 27, 1]).cast(dtype))
+    wide = pr.per_query(typed.cast({"score": pl.Float64}), ALL)
+    assert_frame_equal(pr.per_query(typed, ALL), wide, rel_tol=1e-12)
+
+
+HALF, NEAR = ranked([0.5, 1]), ranked([0, 1], score=[1 + 1e-9, 1.0])
+DROP, SINGLE = {"unjudged": "drop"}, {"score_dtype": "float32"}
+
+
+@pytest.mark.parametrize(
+    ("frame", "measure", "options", "wanted"),
+    [
+        (ranked([0, 0, 1], score=[-inf, 0.0, inf]), "rr", {}, 1),
+        (ranked([None, 1]), "rr", {}, 1 / 2),
+        (ranked([None, 1]), "kendall_distance", {}, None),
+        (HALF, "ap", {}, 1 / 2),
+        (HALF.cast({"label": pl.Decimal(4, 2)}), "ap", {}, 1 / 2),
+        (HALF, "dcg", {}, 0.5 + 1 / log2(3)),
+        (ranked([0, 1]), "precision@4", {}, 1 / 4),
+        (ranked([0, 1, 1], at=[3, 2, None]), "ap", {"rank": "at"}, 1 / 2 / 2),
+        (ranked([1, 1], at=[1, None]), "set_relative_P", {"rank": "at"}, 1),
+        (NEAR, "rr", {}, 1 / 2),
+        (NEAR, "rr", {"choice": SINGLE}, 1),
+        (ranked([None, 1]), "rr", {"choice": DROP}, 1),
+        (ranked([None]), "rr", {"choice": DROP}, 0),
+        (ranked([None, 1], at=[1, 2]), "rr", {"choice": DROP, "rank": "at"}, 1),
+        (ranked([2]), "dcg", {"choice": {"gain": "exp2"}}, 3),
+        (ranked([2]), "dcg(gain=linear)", {"choice": {"gain": "exp2"}}, 2),
+    ],
+)
+def test_values(frame, measure, options, wanted):
+    assert one(frame, measure, **options) == pytest.approx(wanted)
+
+
+MEANS = [({"missing": "skip"}, (2, 1 / 2)), ({"no_relevant": "one"}, (3, 2 / 3))]
+MEANS += [({"no_relevant": "skip"}, (3, 1 / 2)), ({"no_relevant": "null"}, (3, None))]
+
+
+@pytest.mark.parametrize(("choice", "wanted"), [*MEANS, ({}, (3, 1 / 3))])
+def test_means_of_queries_without_answer(choice, wanted, collect):
+    """One query is answered, one is not in the run, and one has nothing relevant."""
+    qrels = pl.DataFrame({"query_id": [1, 2, 3], "doc_id": "a", "label": [1, 1, 0]})
+    run = qrels.select("query_id", "doc_id", score=1.0).remove(query_id=2)
+    options = {"qrels": qrels, "convention": TREC.replace(**choice)}
+    assert collect(pr.evaluate(run.lazy(), "rr", **options)).row(0) == wanted
