@@ -82,7 +82,8 @@ def per_query(
     rank
         Column with the 1-based place of the document: nothing is ranked by score.
     queries
-        One row a query: it fixes which queries are evaluated.
+        One row a query: it fixes which queries are evaluated. It may lack some of
+        several query columns, too.
     convention
         Name of a convention, or a :class:`Convention`: every disputed choice.
     check
@@ -155,7 +156,8 @@ def evaluate(
     ----------
     by
         Columns that split the mean into segments, one output row each; taken from
-        ``queries``, else from ``frame``, where they must be constant within a query.
+        ``queries``, else from ``frame``, where they must be constant within a query (a
+        judged query that is missing from the run then has none: null).
     weight
         Column with the query's weight (its traffic) in the mean; found like ``by``.
 

@@ -330,7 +330,7 @@ def test_wrong_dtypes(column, dtype, expected):
 def test_text_is_no_score_of_an_expression():
     """As text, 9 would stand above 10."""
     log = LOG.with_columns(score=pl.Series(["9", "10", "1"]))
-    with pytest.raises(Exception, match="str.*cast first"):
+    with pytest.raises(Exception, match=r"str.*cast first"):
         log.group_by("query_id").agg(LABEL.rr("score"))
 
 

@@ -349,3 +349,16 @@ def test_means_of_queries_without_answer(choice, wanted, collect):
     run = qrels.select("query_id", "doc_id", score=1.0).remove(query_id=2)
     options = {"qrels": qrels, "convention": TREC.replace(**choice)}
     assert collect(pr.evaluate(run.lazy(), "rr", **options)).row(0) == wanted
+
+
+def test_queries_without_the_system_serve_all(collect):
+    run = pl.concat(f.with_columns(system=pl.lit(s)) for s, f in SYSTEMS.items())
+    options = {"query": ["system", "query_id"], "qrels": QRELS}
+    parts = QUERIES.filter(pl.col("query_id") > 20).drop("country")
+    parts = parts.with_columns(half=pl.col("query_id") % 2)
+    by = ["system", "half"]
+    together = pr.evaluate(run.lazy(), "ap", queries=parts, by=by, **options)
+    for (system, half), part in collect(together).group_by(by):
+        frame, asked = SYSTEMS[system], parts.filter(half=half)
+        alone = pr.evaluate(frame, "ap", qrels=QRELS, queries=asked)
+        assert_frame_equal(part.drop(by), alone)

@@ -245,10 +245,7 @@ def _apart(run: Run, system: str | None, options: EvaluateOptions) -> EvaluateOp
     run.require(system, "Name the one that tells systems apart with --system.")
     query = [system, *(name for name in options["query"] if name != system)]
     by = [system, *(name for name in options["by"] or () if name != system)]
-    queries = options["queries"]
-    if queries is not None and system not in queries.lazy().collect_schema():
-        queries = queries.lazy().join(run.frame.select(system).unique(), how="cross")
-    return options | EvaluateOptions(query=query, by=by, queries=queries)
+    return options | EvaluateOptions(query=query, by=by)
 
 
 def _require_apart(target: Path | None, sources: Sequence[str]) -> None:

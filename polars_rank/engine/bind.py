@@ -67,7 +67,7 @@ def require_columns(
     for name in names:
         if name not in schema:
             near = difflib.get_close_matches(name, list(schema), n=1, cutoff=0.4)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
+            hint = f"; did you mean {near[0]!r}?" if near else "."
             columns = ", ".join(map(repr, schema)) or "none"
             msg = (
                 f"{argument} {name!r} is not in {where}{hint} Its columns are: "

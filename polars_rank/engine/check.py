@@ -26,9 +26,9 @@ def raise_faults(
     """Let the frame pass only if no column of ``faults`` (name -> message) counts any.
 
     ``example`` names the column that tells where: a query, or a struct with one for
-    each fault. A frame of one row a query is checked batch by batch, as its rows pass, so
-    counts are of the batch that was seen first; a ``whole`` one has all counts in its
-    rows. Being a filter, the check runs whatever columns are asked for later.
+    each fault. A frame of one row a query is checked batch by batch, as its rows pass,
+    so counts are of the batch that was seen first; a ``whole`` one has all counts in
+    its rows. Being a filter, the check runs whatever columns are asked for later.
     """
     names = list(faults)
     if not names:

@@ -176,24 +176,45 @@ def _bind_frames(request: Request, carry: Sequence[str]) -> tuple[Log, Log | Non
     log = bind(
         request.frame, columns, where="the run", needs=["score", "doc"], carry=carry
     )
-    found = request.qrels.collect_schema()
-    shared = [i for i, name in enumerate(columns.query) if name in found]
-    if not shared:
-        require_columns(columns.query, found, where="the judgments", argument="query")
-    inner = dataclasses.replace(columns, query=tuple(columns.query[i] for i in shared))
-    qrels = bind(request.qrels, inner, where="the judgments", needs=["label", "doc"])
-    positions = {f"key{n}": f"key{i}" for n, i in enumerate(shared)}
-    judged = qrels.frame.rename(positions)
+    qrels, shared = _bind_some(
+        request, request.qrels, where="the judgments", needs=["label", "doc"]
+    )
     names = {f"key{i}": columns.query[i] for i in shared} | {"doc": columns.doc or ""}
     run, judged = align_ids(
-        log.frame, judged, names, where=("the run", "the judgments")
+        log.frame, qrels.frame, names, where=("the run", "the judgments")
     )
-    others = [key for key in log.keys if key not in positions.values()]
-    if others:
-        judged = judged.join(run.select(others).unique(), how="cross")
     log = dataclasses.replace(log, frame=run)
-    qrels = dataclasses.replace(qrels, frame=judged, keys=log.keys)
+    qrels = dataclasses.replace(qrels, frame=judged)
     return _prepared(log, request), _prepared(qrels, request)
+
+
+def _bind_some(
+    request: Request,
+    frame: pl.LazyFrame,
+    *,
+    where: str,
+    needs: Sequence[str],
+    carry: Sequence[str] = (),
+) -> tuple[Log, list[int]]:
+    """Bind a frame that may lack some query columns: its rows serve all their values.
+
+    The positions of the query columns that it has come beside.
+    """
+    query, schema = request.columns.query, frame.collect_schema()
+    shared = [i for i, name in enumerate(query) if name in schema]
+    if not shared:
+        require_columns(query, schema, where=where, argument="query")
+    columns = dataclasses.replace(
+        request.columns, query=tuple(query[i] for i in shared)
+    )
+    bound = bind(frame, columns, where=where, needs=needs, carry=carry)
+    rows = bound.frame.rename({f"key{n}": f"key{i}" for n, i in enumerate(shared)})
+    others = [i for i in range(len(query)) if i not in shared]
+    if others:
+        values = [cs.by_name(query[i]).alias(f"key{i}") for i in others]
+        rows = rows.join(request.frame.select(values).unique(), how="cross")
+    keys = tuple(f"key{i}" for i in range(len(query)))
+    return dataclasses.replace(bound, frame=rows, keys=keys), shared
 
 
 def _prepared(log: Log, request: Request) -> Log:
@@ -238,16 +259,12 @@ def _bind_queries(
 ) -> tuple[pl.LazyFrame, dict[str, str]]:
     """The queries asked for, with their segments; and segments still to be found."""
     schema = queries.collect_schema()
-    columns = dataclasses.replace(request.columns, doc=None, rank=None)
     here = {own: name for own, name in segments.items() if name in schema}
-    bound = bind(queries, columns, where="queries", needs=[])
-    taken = queries.select(
-        *(cs.by_name(name).alias(f"key{i}") for i, name in enumerate(columns.query)),
-        *(cs.by_name(name).alias(own) for own, name in here.items()),
+    bound, _ = _bind_some(
+        request, queries, where="queries", needs=[], carry=list(here.values())
     )
-    once = taken.group_by(bound.keys).agg(
-        *(pl.col(own).first() for own in here), copies=pl.len() - 1
-    )
+    segment = {own: pl.col(f"by{i}").first() for i, own in enumerate(here)}
+    once = bound.frame.group_by(bound.keys).agg(**segment, copies=pl.len() - 1)
     return once, {own: name for own, name in segments.items() if own not in here}
 
 
@@ -314,8 +331,10 @@ def _disjoint(request: Request) -> str:
     assert request.qrels is not None
     sides = [
         frame.select(cs.by_name(*request.columns.query, require_all=False))
-        .head(3)
+        .head(100)
         .collect()
+        .unique(maintain_order=True)
+        .head(3)
         .rows()
         for frame in (request.frame, request.qrels)
     ]
