@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -34,3 +35,8 @@ def log(queries: int, docs: int, *, shuffled: bool) -> Path:
         frame = frame.sample(fraction=1, shuffle=True, seed=1)
     frame.write_parquet(path)
     return path
+
+
+if __name__ == "__main__":
+    for shuffled in (True, False):
+        print(log(int(sys.argv[1]), int(sys.argv[2]), shuffled=shuffled))

@@ -15,8 +15,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-from data import log
-
 HERE = Path(__file__).parent
 NEEDS = {
     "floor": "numba",
@@ -31,6 +29,13 @@ NAMES = (
 )  # fmt: skip
 CONTIGUOUS = ("floor",)  # gets the rows query by query; the others in any order
 SLOW = ("pytrec_eval", "ranx")  # one round each
+
+
+def data(queries: int, docs: int) -> list[Path]:
+    """Make the files in another process: peak memory is inherited by children."""
+    command = [sys.executable, str(HERE / "data.py"), str(queries), str(docs)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return [Path(line) for line in done.stdout.splitlines()]
 
 
 def once(name: str, path: Path) -> dict:
@@ -51,8 +56,7 @@ def main() -> None:
         n for n in found if n in NEEDS and not importlib.util.find_spec(NEEDS[n])
     ]
     runs: dict[str, list[dict]] = {n: [] for n in found if n not in lacking}
-    shuffled = log(options.queries, options.docs, shuffled=True)
-    adjacent = log(options.queries, options.docs, shuffled=False)
+    shuffled, adjacent = data(options.queries, options.docs)
     for turn in range(options.rounds):
         for name, done in runs.items():
             if name in SLOW and turn:

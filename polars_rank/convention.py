@@ -6,7 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from polars_rank.metrics.registry import closest
+from polars_rank.metrics.registry import METRICS, check, closest
 from polars_rank.ranking import Ideal, NoRelevant, Ties
 from polars_rank.weights import Discount, Gain
 
@@ -62,7 +62,11 @@ class Convention:
     ap_divisor: Literal["R", "min_k_R", "hits", "k"] = "R"
 
     def __post_init__(self) -> None:
-        """Check the choices that are not parameters of a measure."""
+        """Check every choice."""
+        for name in ("ndcg", "err", "precision", "recall", "ap"):
+            known = METRICS[name].defaults
+            given = {n: v for n, v in self.defaults(name).items() if n in known}
+            check(METRICS[name], given)
         for name, rule in _CHOICES.items():
             if getattr(self, name) not in rule:
                 given = getattr(self, name)

@@ -13,6 +13,7 @@ from polars_rank.ranking import (
     INFINITE_GRADE,
     NAN_SCORE,
     NULL_SCORE,
+    SAME_RANK,
     Fault,
     Ranking,
     Ties,
@@ -67,9 +68,6 @@ def ranked(
     if ties in ("doc_desc", "doc_asc") and doc is None:
         msg = f"ties={ties!r} needs doc=, the column of document identifiers"
         raise ValueError(msg)
-    if label.meta.has_multiple_outputs():
-        msg = "the labels must be one column; write an expression for each"
-        raise ValueError(msg)
     ties = ties or ("order" if doc is None else "doc_desc")
     text = None if doc is None else doc.cast(pl.String)
     if by is not None:
@@ -90,7 +88,9 @@ def ranked(
         counts = (f.count.alias(f"fault{i}") for i, f in enumerate(ranking.faults))
         return pl.struct(result, *counts)
 
-    return _checked(let(rows, value), faults).alias(label.meta.output_name())
+    result = _checked(let(rows, value), faults)
+    name = label.meta.output_name(raise_if_undetermined=False)
+    return result if name is None else result.alias(name)
 
 
 def _bound(row: pl.Expr, *, scored: bool, expected: bool) -> Ranking:
@@ -102,7 +102,9 @@ def _bound(row: pl.Expr, *, scored: bool, expected: bool) -> Ranking:
         nan = Fault(known.is_nan().sum(), NAN_SCORE)
         faults = [nan, Fault(known.null_count(), NULL_SCORE), infinite]
     else:
-        faults = [Fault((known < 1).sum(), BELOW_ONE), infinite]
+        whole = (known >= 1) & (known.floor() == known) & known.is_finite()
+        twice = known.count() - known.drop_nulls().n_unique()
+        faults = [Fault((~whole).sum(), BELOW_ONE), Fault(twice, SAME_RANK), infinite]
 
     def tie(end: Literal["min", "max"]) -> pl.Expr:
         return known.rank(end, descending=True).cast(pl.Float64)
@@ -128,7 +130,7 @@ def _checked(result: pl.Expr, faults: Sequence[Fault]) -> pl.Expr:
             count = groups.field(f"fault{i}")
             if broken := count.sum():
                 where = f"{(count > 0).sum()} of {len(count)} groups"
-                msg = f"{fault.message} ({broken} found, in {where})"
+                msg = f"{fault.message} ({broken:.0f} found, in {where})"
                 raise DataError(msg)
         return groups.field("value")
 

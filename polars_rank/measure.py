@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import polars as pl
 
@@ -136,10 +136,10 @@ def measure(metric: str, /, *, name: str = "", **params: Any) -> Measure:
 
 def parse_measures(measures: Measures) -> list[Measure | Custom]:
     """Read all that ``evaluate`` accepts as measures; names must be unique."""
-    if isinstance(measures, str | Measure | Mapping):
-        measures = [measures]
     found: list[Measure | Custom] = []
-    for entry in measures:
+    several = isinstance(measures, Iterable) and not isinstance(measures, str | Mapping)
+    entries = cast("Iterable[object]", measures if several else [measures])
+    for entry in entries:
         if isinstance(entry, Measure):
             found.append(entry)
         elif isinstance(entry, str):
@@ -247,6 +247,9 @@ def _parse(text: str) -> Measure:
             raise ValueError(msg)
         params["k"] = _cutoff(match["k"], text)
     if rel is not None:
+        if "rel" in params:
+            msg = f"rel is given twice in the measure {text!r}"
+            raise ValueError(msg)
         params["rel"] = rel
     return Measure(metric, tuple(params.items()), text)
 

@@ -22,6 +22,7 @@ __all__ = [
     "NAN_SCORE",
     "NULL_SCORE",
     "OVERFLOW",
+    "SAME_RANK",
     "Fault",
     "Ideal",
     "NoRelevant",
@@ -50,7 +51,11 @@ OVERFLOW = (
     "a grade above 1023: 2^grade overflows; rescale the grades, or use a measure with "
     'gain="linear"'
 )
-BELOW_ONE = "ranks below 1; rank= counts places from 1 (null: not retrieved)"
+BELOW_ONE = (
+    "ranks below 1 or between two places; rank= counts places from 1 (null: not "
+    "retrieved)"
+)
+SAME_RANK = "a rank stands twice in one query; give each place to one document"
 INFINITE_GRADE = (
     "grades that are NaN or infinite; give a finite number, or null for unjudged"
 )

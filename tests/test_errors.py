@@ -159,7 +159,7 @@ def test_null_ids_of_judgments_and_queries(call):
     ],
 )
 def test_bad_grades(call, run, metric, params, grade, words):
-    log = put(LOG, "label", grade)
+    log = put(LOG, "label", grade, row=1)
     options = {"qrels": log.drop("score")} if run else {}
     with refused(pr.DataError, *words, "1 found", "query 1"):
         measure = pr.measure(metric, **params)

@@ -311,6 +311,7 @@ def test_score_types_change_no_value(dtype):
 
 HALF, NEAR = ranked([0.5, 1]), ranked([0, 1], score=[1 + 1e-9, 1.0])
 DROP, SINGLE = {"unjudged": "drop"}, {"score_dtype": "float32"}
+LOST = {"qrels": ranked([1], doc_id="lost"), "choice": {"missing": "error"}}
 
 
 @pytest.mark.parametrize(
@@ -329,6 +330,8 @@ DROP, SINGLE = {"unjudged": "drop"}, {"score_dtype": "float32"}
         (NEAR, "rr", {"choice": SINGLE}, 1),
         (ranked([None, 1]), "rr", {"choice": DROP}, 1),
         (ranked([None]), "rr", {"choice": DROP}, 0),
+        (ranked([0], at=[2]), "rr", {**LOST, "rank": "at"}, 0),  # it was retrieved
+        (ranked([0]), "rr", {**LOST, "choice": DROP | LOST["choice"]}, 0),
         (ranked([None, 1], at=[1, 2]), "rr", {"choice": DROP, "rank": "at"}, 1),
         (ranked([2]), "dcg", {"choice": {"gain": "exp2"}}, 3),
         (ranked([2]), "dcg(gain=linear)", {"choice": {"gain": "exp2"}}, 2),

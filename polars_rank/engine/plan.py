@@ -141,15 +141,13 @@ def _ranked(job: Job, needs: Needs, scalars: dict[str, pl.Expr]) -> pl.LazyFrame
     log, frame = job.log, job.log.frame
     on = [*log.keys, "doc"]
     judged = None if job.qrels is None else job.qrels.frame
+    if judged is not None and (
+        job.key == "order" or job.ties in ("optimistic", "pessimistic")
+    ):
+        frame = frame.join(judged, on=on, how="left", maintain_order="left")
     if job.key == "order":
         order = pl.col("rank" if log.ranked else "score")
-        if judged is None:
-            order = pl.when(pl.col("label") >= 0).then(order)
-        else:
-            frame = frame.join(judged.filter(pl.col("label") >= 0), on=on, how="semi")
-        frame = frame.with_columns(order=order)
-    if judged is not None and job.ties in ("optimistic", "pessimistic"):
-        frame = frame.join(judged, on=on, how="left", maintain_order="left")
+        frame = frame.with_columns(order=pl.when(pl.col("label") >= 0).then(order))
     payload = {"doc"} if judged is not None else {"label"}
     if "score" in needs.columns():
         payload.add("score")
@@ -177,11 +175,12 @@ def _judged(
     scalars: dict[str, pl.Expr],
 ) -> pl.LazyFrame:
     """Judged documents in rank order, not retrieved ones last; each query's first."""
-    rows = unpack(ranked.drop("place"), log.keys).join(
+    rows = unpack(ranked, log.keys).join(
         qrels.frame, on=[*log.keys, "doc"], how="full", coalesce=True
     )
     if needs.rows != "all":
-        rows = rows.filter(pl.col("label").is_not_null() | (pl.col("rank") == 1))
+        rows = rows.filter(pl.col("label").is_not_null() | (pl.col("place") == 1))
+    rows = rows.drop("place")
     payload = ["doc", *(w for w in WORDS if w in needs.columns() | {"label"})]
     return in_rank_order(
         pack(rows, log.keys), [w for w in payload if w != "rank"], list(scalars)

@@ -64,9 +64,10 @@ def rank_documents(
         "rank": pl.col(key).cast(pl.Float64),
         "order": pl.when(pl.col(key).is_not_null()).then(place),
     }[key]
-    return rows.with_columns(
-        rank=rank, **{b: pl.col(b).cast(pl.Float64) for b in blocks}
-    )
+    columns = {"rank": rank} | {b: pl.col(b).cast(pl.Float64) for b in blocks}
+    if key == "order" and "score" in payload:
+        columns["score"] = pl.when(pl.col(key).is_not_null()).then(pl.col("score"))
+    return rows.with_columns(**columns)
 
 
 def in_rank_order(

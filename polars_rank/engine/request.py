@@ -90,7 +90,7 @@ def request_of(
     lazy = _lazy(frame, "the first argument")
     if doc == DOC and qrels is None and doc not in lazy.collect_schema():
         doc = None
-    if doc is None and (qrels is not None or on_duplicate == "best"):
+    if doc is None and (qrels is not None or on_duplicate == "best" or check == "full"):
         reason = "judgments are joined" if qrels is not None else "duplicates are found"
         msg = f"doc must name the column of document ids: {reason} by it"
         raise ValueError(msg)
@@ -144,7 +144,7 @@ def plan_request(
         frame = frame.filter((pl.col("judged") > 0) | null_key)
         if request.check != "off":
             frame = frame.filter(_in_common(request))
-        frame = _missing_queries(frame, request.convention.missing, faults)
+        frame = _missing_queries(request, frame, null_key, faults)
     if asked is not None:
         frame = _only_asked(request, frame, asked, log.keys, faults)
     if request.check != "off":
@@ -269,10 +269,15 @@ def _bind_queries(
 
 
 def _missing_queries(
-    frame: pl.LazyFrame, missing: str, faults: dict[str, str]
+    request: Request, frame: pl.LazyFrame, null_key: pl.Expr, faults: dict[str, str]
 ) -> pl.LazyFrame:
+    """Judged queries that are not in the run; skipped ones keep their faults."""
+    missing = request.convention.missing
     absent = pl.col("retrieved").is_null()
     if missing == "skip":
+        if request.check in ("strict", "full"):
+            faulty = pl.sum_horizontal(pl.col(name) for name in faults) > 0
+            absent = absent & ~faulty & ~null_key
         return frame.filter(~absent)
     if missing == "error":
         faults["absent"] = ABSENT

@@ -9,7 +9,14 @@ import polars as pl
 from polars_rank.engine.bind import Log
 from polars_rank.engine.check import Check
 from polars_rank.engine.shared import Needs
-from polars_rank.ranking import BELOW_ONE, INFINITE_GRADE, NAN_SCORE, NULL_SCORE, Fault
+from polars_rank.ranking import (
+    BELOW_ONE,
+    INFINITE_GRADE,
+    NAN_SCORE,
+    NULL_SCORE,
+    SAME_RANK,
+    Fault,
+)
 
 __all__ = ["data_faults", "raw_faults"]
 
@@ -31,6 +38,8 @@ def raw_faults(
         counts.append((score.null_count(), NULL_SCORE))
         if log.score_type is not None and log.score_type.is_float():
             counts.append((score.is_nan().sum(), NAN_SCORE))
+    if log.label_type is not None and log.label_type.is_float():
+        counts.append(((~pl.col("label").is_finite()).sum(), INFINITE_GRADE))
     if log.has_doc:
         counts.append((pl.col("doc").null_count(), NO_DOC))
         if check == "full":
@@ -52,20 +61,19 @@ def data_faults(needs: Needs, *, joined: bool, check: Check) -> list[Fault]:
     """Rules on the rows that matter: judged documents and each query's first."""
     if check == "off":
         return []
-    faults = []
+    faults: list[Fault] = []
     if joined:
         copies = pl.col("doc").len() - pl.col("doc").n_unique()
         faults.append(Fault(pl.col(needs.aggregates.add(copies)), DUPLICATE))
         nameless = pl.col("doc").null_count()
         faults.append(Fault(pl.col(needs.aggregates.add(nameless)), NO_DOC))
-    if not needs.whole_grades:
+    if joined and not needs.whole_grades:
         infinite = (~pl.col("label").is_finite()).sum()
         faults.append(Fault(pl.col(needs.aggregates.add(infinite)), INFINITE_GRADE))
     return faults
 
 
 NO_DOC = "document ids are null; drop these rows or name their documents"
-SAME_RANK = "a rank stands twice in one query; give each place to one document"
 DUPLICATE = (
     "a document stands twice in one query; drop the copies, or keep the best of each "
     'with on_duplicate="best"'

@@ -20,7 +20,7 @@ def squared_error(r: Ranking, *, k: int | None = None) -> pl.Expr:
     Equal to: ``sklearn.metrics.mean_squared_error`` of one query.
     Example: scores 3, 1 and labels 2, 1: 1/2.
     """
-    judged = r.label.is_not_null() & r.within(k)
+    judged = _judged(r) & r.within(k)
     error = pl.when(judged).then((r.score - r.label).pow(2))
     return ratio(r.sum(error), r.sum(judged))
 
@@ -35,7 +35,7 @@ def hinge(r: Ranking, *, k: int | None = None) -> pl.Expr:
     Source: Herbrich, Graepel and Obermayer, 2000; Joachims, KDD 2002.
     Example: scores 1, 0.5 and labels 0, 1: max(0, 1 - (0.5 - 1)) = 1.5.
     """
-    judged = r.label.is_not_null() & r.within(k)
+    judged = _judged(r) & r.within(k)
     score, label = r.score.filter(judged), r.label.filter(judged)
     n = label.len().cast(pl.Float64)
     tied = label.rank("max").cast(pl.Int64) - label.rank("min").cast(pl.Int64)
@@ -55,7 +55,7 @@ def listmle(r: Ranking, *, k: int | None = None) -> pl.Expr:
     Source: Xia, Liu, Wang, Zhang and Li, ICML 2008, eq. 9; k: Xia et al., NIPS 2009.
     Example: scores 1, 0 and labels 1, 0: log(e + 1) - 1.
     """
-    known = r.score.is_not_null() & r.label.is_not_null()
+    known = r.score.is_not_null() & _judged(r)
     label = r.label.filter(known)
     score = r.score.filter(known)
     score = score.gather(arg_sort_by([label], descending=[True]))
@@ -65,6 +65,16 @@ def listmle(r: Ranking, *, k: int | None = None) -> pl.Expr:
     loss = rest - score
     loss = loss if k is None else loss.head(k)
     return r.aggregate(pl.when(score.len() > 0).then(loss.sum()))
+
+
+def _judged(r: Ranking) -> pl.Expr:
+    """Whether the document has a label; its score must be finite."""
+    judged = r.label.is_not_null()
+    r.require(
+        judged & r.score.is_infinite(),
+        "infinite scores of judged documents have no loss; give them finite scores",
+    )
+    return judged
 
 
 def _hinge_sum(score: pl.Expr, label: pl.Expr) -> pl.Expr:

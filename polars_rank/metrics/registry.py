@@ -100,7 +100,7 @@ def value(
             f"{metric.name} is undefined where nothing is relevant; "
             'choose a value with no_relevant="zero", "one", "skip" or "null"'
         )
-        r.faults.append(Fault((relevant == 0).cast(pl.UInt32), message))
+        r.faults.append(Fault(defined.is_null().cast(pl.UInt32), message))
     fill = {"zero": 0.0, "one": 1.0}.get(no_relevant)
     return defined if fill is None else defined.fill_null(fill)
 
@@ -182,13 +182,13 @@ def _gain(metric: Metric, name: str, gain: object) -> None:
     if isinstance(gain, Mapping):
         if not gain or not all(map(_is_number, [*gain, *gain.values()])):
             _refuse(name, "a non-empty mapping of grades to gains (numbers)", gain)
-    elif not callable(gain) and gain not in GAINS:
+    elif not callable(gain) and str(gain) not in GAINS:
         rule = f"one of {', '.join(GAINS)}, a mapping or a function of an expression"
         _refuse(name, rule, gain)
 
 
 def _discount(metric: Metric, name: str, discount: object) -> None:
-    if not callable(discount) and discount not in DISCOUNTS:
+    if not callable(discount) and str(discount) not in DISCOUNTS:
         rule = f"one of {', '.join(DISCOUNTS)} or a function of an expression"
         _refuse(name, rule, discount)
 

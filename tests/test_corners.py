@@ -1,0 +1,122 @@
+"""Corners in which a wrong number, or none, would come out silently."""
+
+from __future__ import annotations
+
+from math import inf, nan
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import polars_rank as pr
+
+TREC = pr.CONVENTIONS["trec_eval"]
+RUN = pl.DataFrame({"query_id": [1, 2], "doc_id": ["a", "b"], "score": [1.0, 1.0]})
+QRELS = pl.DataFrame({"query_id": [1, 2], "doc_id": ["a", "z"], "label": [1, 1]})
+RANK = pl.col("label").rank_eval
+
+
+def test_a_query_with_unjudged_documents_only_is_in_the_run(collect):
+    """Its documents are dropped, but it is not missing: rr = 0."""
+    choice = TREC.replace(unjudged="drop", missing="skip")
+    found = pr.evaluate(RUN.lazy(), "rr", qrels=QRELS.lazy(), convention=choice)
+    assert collect(found).row(0) == (2, 1 / 2)
+    refused = TREC.replace(unjudged="drop", missing="error")
+    assert pr.evaluate(RUN, "rr", qrels=QRELS, convention=refused).row(0) == (2, 1 / 2)
+
+
+def test_a_query_without_a_document_at_rank_1_is_in_the_run(collect):
+    run = RUN.with_columns(place=pl.Series([1, 3])).drop("score")
+    skip = TREC.replace(missing="skip")
+    found = pr.evaluate(run.lazy(), "rr", qrels=QRELS, rank="place", convention=skip)
+    assert collect(found).row(0) == (2, 1 / 2)
+
+
+@pytest.mark.parametrize(
+    ("ranks", "message"),
+    [
+        ([1, 1], "a rank stands twice"),
+        ([1.0, nan], "ranks below 1 or between two places"),
+        ([1.0, 1.5], "ranks below 1 or between two places"),
+        ([0, 1], "ranks below 1 or between two places"),
+    ],
+)
+def test_known_ranks_of_an_expression_are_checked(ranks, message):
+    log = pl.DataFrame({"rank": ranks, "label": [1, 1]})
+    with pytest.raises(pr.DataError, match=message):
+        log.select(RANK.ap(rank="rank"))
+
+
+def test_dropped_negative_grades_are_dropped_in_both_forms(collect):
+    log = pl.DataFrame(
+        {
+            "query_id": 1,
+            "doc_id": list("abcd"),
+            "score": [4.0, 3.0, 2.0, 1.0],
+            "label": [-1, 0, 2, 1],
+        }
+    )
+    measures = ["kendall_distance", "spearman", "listmle", "hinge", "ap"]
+    options = {"convention": TREC.replace(unjudged="drop")}
+    single = collect(pr.per_query(log.lazy(), measures, **options))
+    paired = pr.per_query(
+        log.lazy().drop("label"), measures, qrels=log.drop("score"), **options
+    )
+    assert_frame_equal(single, collect(paired))
+    alone = pr.per_query(log[1:], measures)
+    assert_frame_equal(single, alone)
+
+
+@pytest.mark.parametrize("label", [inf, -inf, nan])
+@pytest.mark.parametrize("row", [0, 1])
+def test_a_grade_that_is_no_number_is_found_in_any_place(label, row, collect):
+    labels = [1.0, 1.0]
+    labels[row] = label
+    log = pl.LazyFrame({"query_id": 1, "score": [2, 1], "label": labels})
+    with pytest.raises(pr.DataError, match="NaN or infinite"):
+        collect(pr.per_query(log, "rr"))
+
+
+def test_skipped_queries_keep_their_faults(collect):
+    skip = {"convention": TREC.replace(missing="skip")}
+    nameless = QRELS.with_columns(query_id=pl.Series([1, None]))
+    with pytest.raises(pr.DataError, match="query ids are null"):
+        collect(pr.per_query(RUN.lazy(), "rr", qrels=nameless, **skip))
+    absent = QRELS[1:].with_columns(query_id=pl.lit(9))
+    twice = pl.concat([QRELS, absent, absent], how="vertical_relaxed")
+    with pytest.raises(pr.DataError, match="stands twice"):
+        collect(pr.per_query(RUN.lazy(), "rr", qrels=twice, **skip))
+
+
+@pytest.mark.parametrize("metric", ["ndcg", "nerr"])
+def test_an_empty_ideal_is_undefined(metric):
+    measure = pr.measure(metric, name="v", ideal="retrieved")
+    options = {"qrels": QRELS[1:]}
+    refuse = TREC.replace(no_relevant="error")
+    with pytest.raises(pr.DataError, match=f"{metric} is undefined"):
+        pr.per_query(RUN, [measure], convention=refuse, **options)
+    one = TREC.replace(no_relevant="one")
+    assert pr.per_query(RUN, [measure], convention=one, **options)["v"].item() == 1
+
+
+@pytest.mark.parametrize("metric", ["squared_error", "hinge", "listmle"])
+def test_losses_refuse_infinite_scores(metric, collect):
+    log = pl.LazyFrame({"query_id": 1, "score": [inf, 1.0], "label": [0, 1]})
+    with pytest.raises(pr.DataError, match=r"infinite scores.*finite"):
+        collect(pr.per_query(log, metric))
+    with pytest.raises(pr.DataError, match=r"infinite scores.*finite"):
+        collect(log.select(getattr(RANK, metric)("score")))
+
+
+def test_arguments_that_contradict_each_other():
+    log = RUN.with_columns(label=1)
+    with pytest.raises(ValueError, match="doc must name the column"):
+        pr.evaluate(log, "rr", check="full", doc=None)
+    with pytest.raises(ValueError, match="rel is given twice"):
+        pr.evaluate(log, "ap(rel=2)-l3")
+    with pytest.raises(ValueError, match="gain must be one of linear"):
+        TREC.replace(gain="x")
+    with pytest.raises(TypeError, match="a measure is text like 'ndcg@10'"):
+        pr.evaluate(log, 3)
+    with pytest.raises(ValueError, match=r"looks at the scores themselves|rank="):
+        pr.evaluate(log.with_columns(at=1), "hinge", rank="at")
