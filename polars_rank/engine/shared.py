@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 import polars as pl
 
 from polars_rank.metrics.registry import Rows
-from polars_rank.ranking import Ranking, descending
+from polars_rank.ranking import Ranking
 
 __all__ = ["Needs", "SharedRanking"]
 
@@ -84,7 +84,8 @@ class Needs:
         """Words in the order of computation: each reads those of earlier levels."""
         words = dict(self.words.named)
         if "ideal_label" in self.columns():
-            words["ideal_label"] = descending(pl.col("label"))
+            best = pl.col("label").sort(descending=True, nulls_last=True)
+            words["ideal_label"] = best
         levels: list[dict[str, pl.Expr]] = []
         later = self.constants.named.keys() | {"place"}
         while words:
