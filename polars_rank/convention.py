@@ -23,7 +23,8 @@ class Convention:
         Its name; ``replace`` marks a changed one with ``*``.
     ties
         Order of equal scores. The two ``doc_`` rules need document identifiers, else
-        ties keep the input order.
+        ties keep the input order. ``"optimistic"`` and ``"pessimistic"`` go by grade,
+        so they are bounds for gains that rise with the grade.
     score_dtype
         Type in which scores are compared.
     missing
@@ -34,7 +35,7 @@ class Convention:
         mean is null too), ``"skip"`` (left out of the mean) or ``"error"``.
     unjudged
         ``"nonrelevant"``: unjudged documents hold their place; ``"drop"``: the ranking
-        closes up over them (condensed list).
+        closes up over them and over negative grades (condensed list).
     gain, discount, ideal, max_grade
         Defaults of the measures' parameters of these names.
     precision_divisor, recall_divisor, ap_divisor

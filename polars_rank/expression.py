@@ -52,7 +52,15 @@ def ranked(
         Document identifiers that break ties, compared as text.
     ties
         What to do with equal scores. Default: ``"doc_desc"`` with ``doc``, else
-        ``"order"``.
+        ``"order"``. Known ranks have no ties.
+
+    Raises
+    ------
+    ValueError
+        At once: neither or both of ``by`` and ``rank``; a rule that lacks ``doc``.
+    DataError
+        When collected: NaN or null scores, ranks that are no places, grades that are
+        not finite.
 
     Examples
     --------
@@ -76,13 +84,19 @@ def ranked(
         keys, downwards = [cast("pl.Expr", rank)], [False]
     # Adding 0 refuses text, which a cast would read as numbers.
     known = (by if by is not None else keys[0]) + 0
-    rows = pl.struct(
-        label=(label + 0).cast(pl.Float64), known=known.cast(pl.Float64)
-    ).sort_by(keys, descending=downwards, nulls_last=True, maintain_order=True)
+    expected = ties == "expected" and by is not None
+    columns = [
+        (label + 0).cast(pl.Float64).alias("label"),
+        known.cast(pl.Float64).alias("known"),
+        *([known.alias("given")] if expected else []),
+    ]
+    rows = pl.struct(columns).sort_by(
+        keys, descending=downwards, nulls_last=True, maintain_order=True
+    )
     faults: list[Fault] = []
 
     def value(row: pl.Expr) -> pl.Expr:
-        ranking = _bound(row, scored=by is not None, expected=ties == "expected")
+        ranking = _bound(row, scored=by is not None, expected=expected)
         result = formula(ranking).cast(pl.Float64).alias("value")
         faults.extend(ranking.faults)
         counts = (f.count.alias(f"fault{i}") for i, f in enumerate(ranking.faults))
@@ -107,7 +121,8 @@ def _bound(row: pl.Expr, *, scored: bool, expected: bool) -> Ranking:
         faults = [Fault((~whole).sum(), BELOW_ONE), Fault(twice, SAME_RANK), infinite]
 
     def tie(end: Literal["min", "max"]) -> pl.Expr:
-        return known.rank(end, descending=True).cast(pl.Float64)
+        given = row.struct.field("given")  # a large integer is no exact Float64
+        return given.rank(end, descending=True).cast(pl.Float64)
 
     return Ranking(
         label=label,

@@ -33,10 +33,10 @@ Score: TypeAlias = Column | None
 class ExprRankEval:
     """Metrics of one ranked list; the expression holds the labels.
 
-    Every method takes the score that ranks the documents (highest first), or ``rank=``,
-    a column of known places; ``doc=``, document ids that break ties; ``ties=``. Metrics
-    of relevance take ``no_relevant=``, the value where nothing is relevant. The
-    parameters and definitions are those of ``polars_rank.metrics``.
+    Every method takes the score that ranks the documents (highest first). Metrics of
+    relevance also take ``rank=`` instead, a column of known places; ``doc=``, document
+    ids that break ties; ``ties=``; and ``no_relevant=``, the value where nothing is
+    relevant. The parameters and definitions are those of ``polars_rank.metrics``.
 
     Examples
     --------

@@ -51,6 +51,10 @@ OVERFLOW = (
     "a grade above 1023: 2^grade overflows; rescale the grades, or use a measure with "
     'gain="linear"'
 )
+NEGATIVE_GAIN = (
+    "gains below 0 (or NaN): the best order would leave documents out; give gains of "
+    "at least 0"
+)
 BELOW_ONE = (
     "ranks below 1 or between two places; rank= counts places from 1 (null: not "
     "retrieved)"
@@ -63,10 +67,14 @@ INFINITE_GRADE = (
 
 @dataclass(frozen=True)
 class Fault:
-    """A rule that documents may break: how many do, and what to tell the user."""
+    """A rule that documents may break: how many do, and what to tell the user.
+
+    A ``refusal`` is no fault of the data: the user asked for an error.
+    """
 
     count: pl.Expr
     message: str
+    refusal: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +97,8 @@ class Ranking:
         What the system gave; null where the document was not retrieved.
     tie_first, tie_last
         First and last place of the document's block of equal scores. Only with
-        ``expected``: then every word is the mean over all orders of tied documents.
+        ``expected``: then ``weigh``, ``within``, ``found``, ``first`` and
+        ``relevant_hits`` are means over all orders of the tied documents.
     """
 
     label: pl.Expr
@@ -150,6 +159,7 @@ class Ranking:
             return GAINS[gain](self.grade if rel is None else self._grade_from(rel))
         judged = self.label >= max(rel or 0, 0)
         worth = custom_gain(gain)(self.label).cast(pl.Float64)
+        self.require(judged & ~(worth >= 0), NEGATIVE_GAIN)
         return pl.when(judged).then(worth).otherwise(0.0)
 
     def sorted_worth(self, gain: Gain = "linear", rel: float | None = None) -> pl.Expr:
@@ -206,6 +216,7 @@ class Ranking:
 
     def hits(self, rel: float = 1) -> pl.Expr:
         """Relevant documents at or above this one."""
+        self._require_one_order("hits")
         return self.share(self.relevant(rel).cum_sum().cast(pl.Float64))
 
     def relevant_hits(self, rel: float = 1) -> pl.Expr:
@@ -238,7 +249,13 @@ class Ranking:
 
     def unstopped(self, stop: pl.Expr) -> pl.Expr:
         """Chance that the user gets here: product of ``1 - stop`` above this place."""
+        self._require_one_order("unstopped")
         return self.share((1.0 - stop).cum_prod().shift(1, fill_value=1.0))
+
+    def _require_one_order(self, word: str) -> None:
+        if self.expected:
+            msg = f"{word!r} has no mean over the orders of ties='expected'"
+            raise ValueError(msg)
 
     # -- other orders
 

@@ -120,3 +120,56 @@ def test_arguments_that_contradict_each_other():
         pr.evaluate(log, 3)
     with pytest.raises(ValueError, match=r"looks at the scores themselves|rank="):
         pr.evaluate(log.with_columns(at=1), "hinge", rank="at")
+
+
+@pytest.mark.parametrize(
+    "measures",
+    [["precision(rel=2)@1", "precision@1"], ["ndcg(ideal=retrieved)", "ndcg"]],
+)
+def test_each_measure_refuses_for_itself(measures):
+    """The first is undefined for query 2, the second is not."""
+    options = {"qrels": QRELS, "convention": TREC.replace(no_relevant="error")}
+    for asked in (measures, measures[::-1], measures[:1]):
+        with pytest.raises(pr.DataError, match="is undefined"):
+            pr.per_query(RUN, asked, **options)
+    assert pr.per_query(RUN, measures[1:], **options).height == 2
+
+
+def test_known_ranks_have_no_ties():
+    log = pl.DataFrame({"rank": [1, 2, 3, 4], "label": [0, 1, 0, 1]})
+    assert log.select(RANK.ap(rank="rank", ties="expected")).item() == 1 / 2
+    assert log.select(RANK.rr(rank="rank", ties="expected", k=1)).item() == 0
+
+
+def test_large_whole_scores_tie_only_if_equal():
+    log = pl.DataFrame({"score": [2**53, 2**53 + 1], "label": [1, 0]})
+    assert log.select(RANK.rr("score", ties="expected")).item() == 1 / 2
+
+
+def test_gains_below_0_are_refused(collect):
+    log = pl.LazyFrame({"query_id": 1, "score": [2, 1], "label": [0, 1]})
+    with pytest.raises(ValueError, match="gains of at least 0"):
+        pr.measure("ndcg", gain={0: -1})
+    measure = pr.measure("ndcg", gain=lambda grade: grade - 0.5)
+    with pytest.raises(pr.DataError, match="gains below 0"):
+        collect(pr.per_query(log, [measure]))
+
+
+def test_a_skipped_query_is_not_refused():
+    """Query 9 is judged, not in the run, and has nothing relevant."""
+    absent = pl.DataFrame({"query_id": [9], "doc_id": ["a"], "label": [0]})
+    qrels = pl.concat([QRELS, absent])
+    choice = TREC.replace(missing="skip", no_relevant="error")
+    assert pr.per_query(RUN, "rr", qrels=qrels, convention=choice).height == 2
+
+
+def test_a_measure_of_your_own_sees_ranks_as_scores(collect):
+    log = pl.LazyFrame({"query_id": 1, "at": [1, 2], "label": [0, 1]})
+    own = {"best": lambda r: r.score.max()}
+    assert collect(pr.per_query(log, own, rank="at"))["best"].item() == -1
+
+
+def test_binary_document_ids_need_not_be_text(collect):
+    ids = pl.Series([b"\xff", b"\x00"])
+    log = pl.LazyFrame({"query_id": 1, "doc_id": ids, "score": 1.0, "label": [0, 1]})
+    assert collect(pr.per_query(log, "rr"))["rr"].item() == 1 / 2

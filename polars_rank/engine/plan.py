@@ -58,13 +58,15 @@ class PerQuery:
     """One row a query, sorted by it.
 
     Columns: ``query``, the carried ones, ``m0`` ... for the measures, and those of
-    ``faults``, which count what breaks a rule (name -> message). With judgments,
+    ``faults``, which count what breaks a rule (name -> message); ``refusals`` are those
+    that the convention makes one (``no_relevant="error"``). With judgments,
     ``retrieved`` is the number of documents in the run (null: query not in it), and
     ``judged`` of judgments.
     """
 
     frame: pl.LazyFrame
     faults: dict[str, str]
+    refusals: frozenset[str] = frozenset()
 
 
 def per_query_plan(job: Job) -> PerQuery:
@@ -91,7 +93,11 @@ def per_query_plan(job: Job) -> PerQuery:
         *(expr.cast(pl.Float64).alias(f"m{i}") for i, expr in enumerate(values)),
         *(fault.count.alias(name) for name, fault in counts.items()),
     )
-    return PerQuery(frame, {name: fault.message for name, fault in counts.items()})
+    return PerQuery(
+        frame,
+        {name: fault.message for name, fault in counts.items()},
+        frozenset(name for name, fault in counts.items() if fault.refusal),
+    )
 
 
 def _ask(job: Job) -> tuple[Needs, list[pl.Expr], list[Fault]]:
@@ -133,7 +139,8 @@ def _ask(job: Job) -> tuple[Needs, list[pl.Expr], list[Fault]]:
             value(m.definition, ranking, m.arguments, job.convention.no_relevant)
         )
         faults += ranking.faults
-    return needs, values, list({fault.message: fault for fault in faults}.values())
+    once = {(fault.message, str(fault.count)): fault for fault in faults}
+    return needs, values, list(once.values())
 
 
 def _ranked(job: Job, needs: Needs, scalars: dict[str, pl.Expr]) -> pl.LazyFrame:

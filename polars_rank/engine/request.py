@@ -144,7 +144,7 @@ def plan_request(
         frame = frame.filter((pl.col("judged") > 0) | null_key)
         if request.check != "off":
             frame = frame.filter(_in_common(request))
-        frame = _missing_queries(request, frame, null_key, faults)
+        frame = _missing_queries(request, frame, null_key, faults, plan.refusals)
     if asked is not None:
         frame = _only_asked(request, frame, asked, log.keys, faults)
     if request.check != "off":
@@ -222,7 +222,8 @@ def _prepared(log: Log, request: Request) -> Log:
     frame = log.frame
     if request.on_duplicate == "best":
         frame = _best_copies(frame, [*log.keys, "doc"])
-    if log.has_doc and request.convention.ties in ("doc_desc", "doc_asc"):
+    text = request.convention.ties in ("doc_desc", "doc_asc")
+    if log.has_doc and text and frame.collect_schema()["doc"] != pl.Binary:
         frame = frame.with_columns(pl.col("doc").cast(pl.String))
     if request.convention.score_dtype == "float32" and log.score_type is not None:
         frame = frame.with_columns(pl.col("score").cast(pl.Float32))
@@ -269,14 +270,19 @@ def _bind_queries(
 
 
 def _missing_queries(
-    request: Request, frame: pl.LazyFrame, null_key: pl.Expr, faults: dict[str, str]
+    request: Request,
+    frame: pl.LazyFrame,
+    null_key: pl.Expr,
+    faults: dict[str, str],
+    refusals: frozenset[str],
 ) -> pl.LazyFrame:
     """Judged queries that are not in the run; skipped ones keep their faults."""
     missing = request.convention.missing
     absent = pl.col("retrieved").is_null()
     if missing == "skip":
         if request.check in ("strict", "full"):
-            faulty = pl.sum_horizontal(pl.col(name) for name in faults) > 0
+            found = [pl.col(name) for name in faults if name not in refusals]
+            faulty = pl.sum_horizontal(found) > 0 if found else pl.lit(value=False)
             absent = absent & ~faulty & ~null_key
         return frame.filter(~absent)
     if missing == "error":

@@ -110,7 +110,7 @@ class Needs:
             rank=pl.col("rank"),
             place=pl.col("place"),
             ideal_label=pl.col("ideal_label"),
-            score=pl.col("score"),
+            score=pl.col("score") if self.scored else -pl.col("rank"),
             tie_first=pl.col("tie_first") if self.expected else None,
             tie_last=pl.col("tie_last") if self.expected else None,
         )

@@ -51,7 +51,7 @@ def precision(
 ) -> pl.Expr:
     """Share of the first k that is relevant; short lists are filled with misses.
 
-    ``found(k) / k``; without a cutoff, of all retrieved documents. ``divisor``:
+    ``found(k) / k``; without a cutoff k is n, the retrieved documents. ``divisor``:
     ``"retrieved"`` divides by min(k, n), ``"min_k_R"`` by min(k, R).
 
     Undefined: nothing is relevant.
@@ -60,8 +60,10 @@ def precision(
     ir_measures ``P@k``, ranx ``precision@k``.
     Example: grades 1, 0, 1, 0, 1 in rank order: precision@3 = 2/3.
     """
-    whole = "min_n_R" if divisor == "min_k_R" and k is None else divisor
-    return ratio(r.found(k, rel), size(whole, r, k, rel)).fill_null(0.0)
+    whole = size(divisor, r, k, rel)
+    if divisor == "min_k_R" and k is None:
+        whole = pl.min_horizontal(r.retrieved_count(), whole)
+    return ratio(r.found(k, rel), whole).fill_null(0.0)
 
 
 @metric(rows="relevant")
@@ -110,7 +112,7 @@ def ap(
 
     ``sum over relevant ranks i <= k of hits_i / i, divided by R``; relevant documents
     that were not found add 0. ``divisor``: ``"min_k_R"``, ``"hits"`` (relevant
-    documents found) or ``"k"``. Its mean over queries is MAP.
+    documents found) or ``"k"`` (n without a cutoff). Its mean over queries is MAP.
 
     Undefined: nothing is relevant.
     Errors: ``divisor="hits"`` has no closed form for ``ties="expected"``.

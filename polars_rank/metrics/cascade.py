@@ -42,7 +42,10 @@ def nerr(
 ) -> pl.Expr:
     """ERR as a share of the best ERR that the judged documents allow.
 
-    Undefined: no document has a positive grade.
+    ``err / err of the best order``, of the judged or (``ideal``) retrieved documents.
+
+    Undefined: no document has a positive grade (with ``ideal="retrieved"``: no
+    retrieved one).
     Errors: a grade above ``max_grade``; no closed form for ``ties="expected"``.
     Source: Chapelle, Metzler, Zhang and Grinspan, CIKM 2009.
     Example: grades 0, 4 in rank order: nerr = 1/2.

@@ -21,10 +21,10 @@ def cg(
 ) -> pl.Expr:
     """Cumulative gain: the sum of ``gain(label)`` over the first k.
 
-    ``rel``: grades below it gain nothing.
+    ``gain`` and ``rel`` as in ``dcg``.
 
     Undefined: no document has a gain.
-    Errors: ``gain="exp2"`` and a grade above 1023.
+    Errors: a gain below 0; ``gain="exp2"`` and a grade above 1023.
     Source: Jarvelin and Kekalainen, TOIS 2002, eq. 1.
     Example: grades 3, 2, 0 in rank order: cg@2 = 5.
     """
@@ -43,12 +43,13 @@ def dcg(
     """Discounted cumulative gain: the sum of ``gain(label) / log2(rank + 1)``.
 
     ``gain``: ``"linear"``, ``"exp2"`` (2^grade - 1), ``"binary"``, a mapping of grades
-    to gains, or a function of an expression. ``discount``: ``"log2"``,
-    ``"log2_from_2"`` (ranks 1 and 2 undiscounted), ``"position"``, or a function of the
-    rank. ``rel``: grades below it gain nothing.
+    to gains (grades that it lacks keep their value), or an elementwise function of an
+    expression. ``discount``: ``"log2"``, ``"log2_from_2"`` (ranks 1 and 2
+    undiscounted), ``"position"``, or an elementwise function of the rank. ``rel``:
+    grades below it gain nothing.
 
     Undefined: no document has a gain.
-    Errors: ``gain="exp2"`` and a grade above 1023.
+    Errors: a gain below 0; ``gain="exp2"`` and a grade above 1023.
     Source: Jarvelin and Kekalainen, TOIS 2002; exponential gain: Burges et al., 2005.
     Equal to: ranx ``dcg`` and ``dcg_burges``.
     Example: grades 3, 2, 0 in rank order: dcg = 3 + 2 / log2(3).
@@ -71,8 +72,8 @@ def ndcg(
     ``gain``, ``discount`` and ``rel`` as in ``dcg``. ``ideal="retrieved"``: the best
     order of the retrieved documents only.
 
-    Undefined: no document has a gain.
-    Errors: ``gain="exp2"`` and a grade above 1023.
+    Undefined: no document has a gain (with ``ideal="retrieved"``: no retrieved one).
+    Errors: a gain below 0; ``gain="exp2"`` and a grade above 1023.
     Source: Jarvelin and Kekalainen, TOIS 2002; exponential gain: Burges et al., 2005.
     Equal to: trec_eval ``ndcg`` and ``ndcg_cut``, ir_measures ``nDCG``, ranx ``ndcg``.
     Example: grades 0, 1 in rank order: ndcg = (1 / log2(3)) / 1.

@@ -100,7 +100,8 @@ def value(
             f"{metric.name} is undefined where nothing is relevant; "
             'choose a value with no_relevant="zero", "one", "skip" or "null"'
         )
-        r.faults.append(Fault(defined.is_null().cast(pl.UInt32), message))
+        undefined = defined.is_null().cast(pl.UInt32)
+        r.faults.append(Fault(undefined, message, refusal=True))
     fill = {"zero": 0.0, "one": 1.0}.get(no_relevant)
     return defined if fill is None else defined.fill_null(fill)
 
@@ -180,15 +181,17 @@ def _number(metric: Metric, name: str, given: object) -> None:
 
 def _gain(metric: Metric, name: str, gain: object) -> None:
     if isinstance(gain, Mapping):
-        if not gain or not all(map(_is_number, [*gain, *gain.values()])):
-            _refuse(name, "a non-empty mapping of grades to gains (numbers)", gain)
-    elif not callable(gain) and str(gain) not in GAINS:
+        numbers = all(map(_is_number, [*gain, *gain.values()]))
+        if not gain or not numbers or min(gain.values()) < 0:
+            _refuse(name, "a mapping of grades to gains of at least 0", gain)
+    elif not callable(gain) and not (isinstance(gain, str) and gain in GAINS):
         rule = f"one of {', '.join(GAINS)}, a mapping or a function of an expression"
         _refuse(name, rule, gain)
 
 
 def _discount(metric: Metric, name: str, discount: object) -> None:
-    if not callable(discount) and str(discount) not in DISCOUNTS:
+    named = isinstance(discount, str) and discount in DISCOUNTS
+    if not callable(discount) and not named:
         rule = f"one of {', '.join(DISCOUNTS)} or a function of an expression"
         _refuse(name, rule, discount)
 
