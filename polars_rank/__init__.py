@@ -13,7 +13,7 @@ from polars_rank.errors import DataError
 from polars_rank.evaluate import evaluate, per_query
 from polars_rank.expression import ranked
 from polars_rank.measure import Measure, measure
-from polars_rank.ranking import Ranking
+from polars_rank.ranking import Ranking, ratio
 
 __all__ = [
     "CONVENTIONS",
@@ -28,5 +28,6 @@ __all__ = [
     "namespaces",
     "per_query",
     "ranked",
+    "ratio",
 ]
 __version__ = "0.1.0"

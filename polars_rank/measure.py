@@ -103,7 +103,7 @@ class Custom:
     function: Callable[[Ranking], pl.Expr]
 
     def value(self, ranking: Ranking) -> pl.Expr:
-        """The function's expression over the ranking."""
+        """The function's expression over the ranking; NaN is undefined, too."""
         value = self.function(ranking)
         if not isinstance(value, pl.Expr):
             msg = (
@@ -111,7 +111,7 @@ class Custom:
                 f"ranking, e.g. r.relevant().sum(), not {type(value).__name__}"
             )
             raise TypeError(msg)
-        return value
+        return value.cast(pl.Float64).fill_nan(None)
 
 
 MeasureLike: TypeAlias = str | Measure

@@ -625,3 +625,19 @@ def test_on_a_terminal():
     assert sum(line.startswith(" system") for line in plain) > 1
     assert r" [red]x\x1b[31m " in plain[2]
     assert "─" in plain[1]
+
+
+def test_integer_ids_join_a_file_without_types(tmp_path, capsys):
+    """Query 1 finds its document second, query 2 first: mrr = 3/4."""
+    ids = {"query_id": [1, 1, 2], "doc_id": [10, 11, 10]}
+    pl.DataFrame({**ids, "score": [2.0, 1.0, 1.0]}).write_parquet(
+        tmp_path / "run.parquet"
+    )
+    (tmp_path / "q.qrels").write_text("1 0 11 1\n2 0 10 1\n")
+    files = [str(tmp_path / "run.parquet"), str(tmp_path / "q.qrels")]
+    assert main(["evaluate", *files, "-m", "mrr", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"queries": 2, "mrr": 3 / 4}
+    typed = pl.DataFrame({"query_id": ["1"], "doc_id": ["11"], "label": [1]})
+    typed.write_parquet(tmp_path / "q.parquet")
+    assert main(["evaluate", files[0], str(tmp_path / "q.parquet"), "-m", "mrr"]) == 1
+    assert "never equal" in capsys.readouterr().err

@@ -58,6 +58,8 @@ def measures_table() -> str:
 def test_the_table_of_measures():
     start, end = "<!-- measures -->\n", "\n<!-- /measures -->"
     shown = README.read_text().partition(start)[2].partition(end)[0]
+    missing = set(measures_table().splitlines()) - set(shown.splitlines())
+    assert not missing, "rows for the table in README.md"
     assert shown == measures_table()
 
 

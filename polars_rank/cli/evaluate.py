@@ -14,7 +14,7 @@ from cyclopts.validators import Path as PathRule
 
 import polars_rank
 import polars_rank.example
-from polars_rank.cli.runs import Files, Run, open_file, sort_out
+from polars_rank.cli.runs import Files, Run, open_file, same_ids, sort_out
 from polars_rank.cli.show import Format, show_means
 from polars_rank.convention import convention_of
 from polars_rank.engine import Check
@@ -194,7 +194,7 @@ def _plans(
     plans = []
     for run in given.runs:
         with given.about(run):
-            plan = _plan(run, measures, options)
+            plan = _plan(*_with_judgments(given, run, options), measures)
         if not alone:
             run.require_room(column)
             plan = plan.labelled(column, run.name)
@@ -202,13 +202,27 @@ def _plans(
     return plans
 
 
-def _plan(run: Run, measures: Sequence[str], options: EvaluateOptions) -> Plan:
+def _with_judgments(
+    given: Files, run: Run, options: EvaluateOptions
+) -> tuple[pl.LazyFrame, EvaluateOptions]:
+    """The run and its judgments, with ids of one type where a file has no types."""
+    qrels, doc = given.qrels, options["doc"]
+    if qrels is None or doc is None:
+        return run.frame, options
+    files, columns = [run.file, given.sources[-1]], [*options["query"], doc]
+    frame, qrels = same_ids(run.frame, qrels, files, columns)
+    return frame, options | EvaluateOptions(qrels=qrels)
+
+
+def _plan(
+    frame: pl.LazyFrame, options: EvaluateOptions, measures: Sequence[str]
+) -> Plan:
     inner = {n: v for n, v in options.items() if n not in ("by", "weight")}
     if options["check"] == "warn":
         inner["check"] = "off"  # the means warn, once
     return Plan(
-        polars_rank.evaluate(run.frame, measures, **options),
-        polars_rank.per_query(run.frame, measures, **cast("PerQueryOptions", inner)),
+        polars_rank.evaluate(frame, measures, **options),
+        polars_rank.per_query(frame, measures, **cast("PerQueryOptions", inner)),
     )
 
 

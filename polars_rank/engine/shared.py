@@ -77,8 +77,17 @@ class Needs:
     def columns(self) -> set[str]:
         """Columns that words, terms and aggregates read."""
         asked = self.words, self.constants, self.terms, self.aggregates
+        if any(names.roots() & self._sums() for names in asked):
+            msg = (
+                "a sum over the query stands beside its documents: write "
+                "r.constant(term.sum()) instead of r.sum(term) or a count there"
+            )
+            raise ValueError(msg)
         read = set().union(*(names.roots() for names in asked))
         return read | ({"label"} if self.lead or "ideal_label" in read else set())
+
+    def _sums(self) -> set[str]:
+        return self.terms.named.keys() | self.aggregates.named.keys()
 
     def word_levels(self) -> list[dict[str, pl.Expr]]:
         """Words in the order of computation: each reads those of earlier levels."""
