@@ -9,6 +9,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_rank as pr
+from polars_rank.metrics import METRICS, Metric
 
 TREC = pr.CONVENTIONS["trec_eval"]
 RUN = pl.DataFrame({"query_id": [1, 2], "doc_id": ["a", "b"], "score": [1.0, 1.0]})
@@ -173,3 +174,15 @@ def test_binary_document_ids_need_not_be_text(collect):
     ids = pl.Series([b"\xff", b"\x00"])
     log = pl.LazyFrame({"query_id": 1, "doc_id": ids, "score": 1.0, "label": [0, 1]})
     assert collect(pr.per_query(log, "rr"))["rr"].item() == 1 / 2
+
+
+def test_a_sum_beside_documents_is_explained():
+    def rprec(r):
+        return r.sum(r.relevant() & (r.rank <= r.relevant_count()))
+
+    METRICS["rprec"] = Metric("rprec", rprec, "own", "all", True, False, False)
+    try:
+        with pytest.raises(ValueError, match=r"write r\.constant\(term\.sum\(\)\)"):
+            pr.per_query(RUN, "rprec", qrels=QRELS)
+    finally:
+        del METRICS["rprec"]
