@@ -65,15 +65,19 @@ def measures(rel: int) -> list[pr.Measure]:
 
 
 @pytest.mark.parametrize(
-    ("name", "rel", "unjudged"),
+    ("name", "rel", "unjudged", "depth"),
     [
-        ("all_trec.c.txt", 1, "nonrelevant"),
-        ("all_trec.c.l2.txt", 2, "nonrelevant"),
-        ("all_trec.c.J.txt", 1, "drop"),
+        ("all_trec.c.txt", 1, "nonrelevant", None),
+        ("all_trec.c.l2.txt", 2, "nonrelevant", None),
+        ("all_trec.c.J.txt", 1, "drop", None),
+        ("all_trec.c.M20.txt", 1, "nonrelevant", 20),
     ],
 )
-def test_golden(name, rel, unjudged, collect):
+def test_golden(name, rel, unjudged, depth, collect):
     run, qrels = texts()
+    if depth is not None:
+        best = pl.struct("score", "doc_id").rank("ordinal", descending=True)
+        run = run.filter(best.over("query_id") <= depth)
     wanted = golden(name)
     options = dict(
         qrels=qrels, convention=pr.CONVENTIONS["trec_eval"].replace(unjudged=unjudged)
