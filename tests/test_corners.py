@@ -186,3 +186,16 @@ def test_a_sum_beside_documents_is_explained():
             pr.per_query(RUN, "rprec", qrels=QRELS)
     finally:
         del METRICS["rprec"]
+
+
+@pytest.mark.parametrize("check", ["warn", "off"])
+@pytest.mark.parametrize("function", [pr.per_query, pr.evaluate])
+def test_what_the_convention_refuses_is_an_error_whatever_is_checked(check, function):
+    log = RUN.with_columns(label=pl.Series([1, 0]))
+    refuse = TREC.replace(no_relevant="error")
+    with pytest.raises(pr.DataError, match="rr is undefined"):
+        function(log, "rr", convention=refuse, check=check)
+    absent = QRELS.with_columns(query_id=pl.Series([1, 9]))
+    refuse = TREC.replace(missing="error")
+    with pytest.raises(pr.DataError, match="missing from the run"):
+        function(RUN, "rr", qrels=absent, convention=refuse, check=check)

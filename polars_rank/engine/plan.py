@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import polars as pl
@@ -59,7 +59,8 @@ class PerQuery:
 
     Columns: ``query``, the carried ones, ``m0`` ... for the measures, and those of
     ``faults``, which count what breaks a rule (name -> message); ``refusals`` are those
-    that the convention makes one (``no_relevant="error"``). With judgments,
+    that the convention makes one (``no_relevant="error"``): always an error, whatever
+    ``check`` says. With judgments,
     ``retrieved`` is the number of documents in the run (null: query not in it), and
     ``judged`` of judgments.
     """
@@ -77,7 +78,10 @@ def per_query_plan(job: Job) -> PerQuery:
         placed = pl.len() if job.key == "score" else pl.col(job.key).count()
         scalars["retrieved"] = placed
     faults += raw + data_faults(needs, joined=job.qrels is not None, check=job.check)
-    judged = pl.col(needs.aggregates.add(pl.col("label").count()))
+    pooled = []
+    if job.qrels is not None:
+        judged = pl.col(needs.aggregates.add(pl.col("label").count()))
+        pooled = [pl.col("retrieved"), judged.alias("judged")]
 
     rows = _ranked(job, needs, scalars)
     if job.qrels is not None:
@@ -85,7 +89,6 @@ def per_query_plan(job: Job) -> PerQuery:
     words = _words(rows, needs, list(scalars))
     sums = _sums(words, needs, list(scalars))
     counts = {f"fault{i}": fault for i, fault in enumerate(faults)}
-    pooled = [] if job.qrels is None else [pl.col("retrieved"), judged.alias("judged")]
     frame = sums.select(
         "query",
         *job.carry,
@@ -127,7 +130,7 @@ def _ask(job: Job) -> tuple[Needs, list[pl.Expr], list[Fault]]:
             values.append(pl.col(needs.aggregates.add(m.value(ranking))))
             counts = [needs.aggregates.add(fault.count) for fault in ranking.faults]
             named = zip(counts, ranking.faults, strict=True)
-            faults += [Fault(pl.col(name), fault.message) for name, fault in named]
+            faults += [replace(fault, count=pl.col(name)) for name, fault in named]
             continue
         check(m.definition, m.arguments, job.ties)
         if m.definition.score and not needs.scored:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, cast, get_args
 
 import polars as pl
 import polars.selectors as cs
@@ -20,7 +20,7 @@ from polars_rank.engine.bind import (
     require_columns,
     require_number,
 )
-from polars_rank.engine.check import Check, report
+from polars_rank.engine.check import Check, in_common
 from polars_rank.engine.plan import Job, PerQuery, per_query_plan
 from polars_rank.engine.rank import unpack
 from polars_rank.measure import Custom, Measure, Measures, parse_measures
@@ -143,7 +143,9 @@ def plan_request(
     if qrels is not None:
         frame = frame.filter((pl.col("judged") > 0) | null_key)
         if request.check != "off":
-            frame = frame.filter(_in_common(request))
+            sides = request.frame, cast("pl.LazyFrame", request.qrels)
+            common = in_common(*sides, request.columns.query, request.check)
+            frame = frame.filter(common)
         frame = _missing_queries(request, frame, null_key, faults, plan.refusals)
     if asked is not None:
         frame = _only_asked(request, frame, asked, log.keys, faults)
@@ -151,7 +153,8 @@ def plan_request(
         frame = frame.with_columns(nameless=null_key.cast(pl.UInt32))
         faults["nameless"] = NO_QUERY
     frame = frame.with_columns(pl.col(key).alias(own) for own, key in keyed.items())
-    return PerQuery(frame, faults)
+    refusals = plan.refusals | (faults.keys() & {"absent", "unknown"})
+    return PerQuery(frame, faults, refusals)
 
 
 def _require_segments(request: Request, by: Sequence[str], weight: str | None) -> None:
@@ -319,44 +322,6 @@ def _only_asked(
     if request.check != "off":
         faults["copies"] = QUERY_TWICE
     return joined
-
-
-def _in_common(request: Request) -> pl.Expr:
-    """True; or an error if judged queries exist and none of them is in the run."""
-
-    def passes(columns: Sequence[pl.Series]) -> pl.Series:
-        found, judged = columns
-        if judged.sum() and not found.sum():
-            report(_disjoint(request), request.check)
-        return pl.repeat(True, len(found), dtype=pl.Boolean, eager=True)
-
-    return pl.map_batches(
-        [pl.col("retrieved").count(), pl.col("judged").sum()],
-        passes,
-        return_dtype=pl.Boolean,
-        is_elementwise=True,
-    )
-
-
-def _disjoint(request: Request) -> str:
-    assert request.qrels is not None
-    sides = [
-        frame.select(cs.by_name(*request.columns.query, require_all=False))
-        .head(100)
-        .collect()
-        .unique(maintain_order=True)
-        .head(3)
-        .rows()
-        for frame in (request.frame, request.qrels)
-    ]
-    ids = [
-        ", ".join(repr(row[0] if len(row) == 1 else row) for row in rows) or "nothing"
-        for rows in sides
-    ]
-    return (
-        "no judged query is in the run: the run has queries like "
-        f"{ids[0]}, the judgments {ids[1]}; check query= and the spelling of the ids"
-    )
 
 
 NO_QUERY = "query ids are null; drop these rows or name their queries"

@@ -15,7 +15,12 @@ def per_query_frame(request: Request, plan: PerQuery) -> pl.LazyFrame:
     """One row a query, under the user's names."""
     keys = request.columns.query
     frame = raise_faults(
-        plan.frame, plan.faults, example="key0", check=request.check, whole=False
+        plan.frame,
+        plan.faults,
+        refusals=plan.refusals,
+        example="key0",
+        check=request.check,
+        whole=False,
     )
     return frame.select(
         *(pl.col(f"key{i}").alias(name) for i, name in enumerate(keys)),
@@ -52,7 +57,12 @@ def mean_frame(
     ]
     means = frame.group_by(by).agg(values) if by else frame.select(values)
     means = raise_faults(
-        means, faults, example="example", check=request.check, whole=True
+        means,
+        faults,
+        refusals=plan.refusals,
+        example="example",
+        check=request.check,
+        whole=True,
     )
     return means.sort(by).select(
         *(pl.col(own).alias(name) for own, name in zip(by, groups, strict=True)),
