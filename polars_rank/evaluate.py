@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TypedDict
+
+import polars as pl
 
 from polars_rank.convention import Convention
 from polars_rank.engine import (
@@ -12,7 +15,11 @@ from polars_rank.engine import (
     Check,
     Duplicates,
     Frame,
-    like,
+    Layout,
+    Progress,
+    Request,
+    collected,
+    laid_out,
     mean_frame,
     per_query_frame,
     plan_request,
@@ -31,11 +38,17 @@ class PerQueryOptions(TypedDict, total=False):
     doc: str | None
     score: str
     label: str
+    subtopic: str | None
     rank: str | None
     queries: AnyFrame | None
     convention: str | Convention
     check: Check
     on_duplicate: Duplicates
+    layout: Layout
+    memory_limit: int | str | None
+    temp_dir: str | Path | None
+    progress: Callable[[Progress], object] | None
+    depth: int | None
 
 
 class EvaluateOptions(PerQueryOptions, total=False):
@@ -54,11 +67,17 @@ def per_query(
     doc: str | None = DOC,
     score: str = "score",
     label: str = "label",
+    subtopic: str | None = None,
     rank: str | None = None,
     queries: AnyFrame | None = None,
     convention: str | Convention = "trec_eval",
     check: Check = "strict",
     on_duplicate: Duplicates = "error",
+    layout: Layout = "auto",
+    memory_limit: int | str | None = None,
+    temp_dir: str | Path | None = None,
+    progress: Callable[[Progress], object] | None = None,
+    depth: int | None = None,
 ) -> Frame:
     """Value of every measure for every query.
 
@@ -79,6 +98,11 @@ def per_query(
         judgments without the ``system`` column serve all systems. ``doc=None``: no
         document ids, ties keep the input order; so does a single frame without the
         default ``doc_id`` column.
+    subtopic
+        Column of the judgments with the subtopic (intent, aspect) that the grade is
+        for, or with the assessor who gave it: a row for each query, document and
+        subtopic. The measures of diversity need it (``"alpha_ndcg@10"``); a measure of
+        your own is then a function of the :class:`Subtopics`.
     rank
         Column with the 1-based place of the document: nothing is ranked by score.
     queries
@@ -91,6 +115,23 @@ def per_query(
         does not look, ``"full"`` also compares every pair of query and document.
     on_duplicate
         ``"best"`` keeps the best score and label of a document that stands twice.
+    layout
+        Where the rows of a query stand in ``frame``: ``"adjacent"`` (together, the
+        queries in any order), which needs no sort and little memory and is proved: a
+        false claim is an error; ``"any"``; or ``"auto"``, which tries the one and
+        falls back to the other.
+    memory_limit
+        What the process may take, e.g. ``"2GB"``, however many rows there are and in
+        whatever order: queries go into buckets on disk and are evaluated in turn.
+        Rows that stand together need no buckets.
+    temp_dir
+        Folder for the buckets. An evaluation that was killed goes on from what it left
+        in a folder named here.
+    progress
+        Called with a :class:`Progress` as buckets are filled and evaluated.
+    depth
+        Documents below this place count as not retrieved, for every measure; they
+        remain judged.
 
     Returns
     -------
@@ -123,12 +164,16 @@ def per_query(
     └──────────┴─────┴─────────────┘
     """
     request = request_of(
-        frame, measures, qrels, query, doc, score, label, rank, queries, convention,
-        check, on_duplicate,
+        frame, measures, qrels, query, doc, score, label, subtopic, rank, queries,
+        convention, check, on_duplicate, layout, memory_limit, temp_dir, progress,
+        depth,
     )  # fmt: skip
     request.require_distinct(request.columns.query)
-    plan = plan_request(request)
-    return like(frame, per_query_frame(request, plan))
+
+    def result(request: Request) -> pl.LazyFrame:
+        return per_query_frame(request, plan_request(request))
+
+    return collected(frame, request, laid_out(request, result))
 
 
 def evaluate(
@@ -140,6 +185,7 @@ def evaluate(
     doc: str | None = DOC,
     score: str = "score",
     label: str = "label",
+    subtopic: str | None = None,
     rank: str | None = None,
     queries: AnyFrame | None = None,
     by: str | Sequence[str] | None = None,
@@ -147,6 +193,11 @@ def evaluate(
     convention: str | Convention = "trec_eval",
     check: Check = "strict",
     on_duplicate: Duplicates = "error",
+    layout: Layout = "auto",
+    memory_limit: int | str | None = None,
+    temp_dir: str | Path | None = None,
+    progress: Callable[[Progress], object] | None = None,
+    depth: int | None = None,
 ) -> Frame:
     """Mean of every measure over the queries.
 
@@ -183,10 +234,15 @@ def evaluate(
     └─────────┴──────┴─────────────┘
     """
     request = request_of(
-        frame, measures, qrels, query, doc, score, label, rank, queries, convention,
-        check, on_duplicate,
+        frame, measures, qrels, query, doc, score, label, subtopic, rank, queries,
+        convention, check, on_duplicate, layout, memory_limit, temp_dir, progress,
+        depth,
     )  # fmt: skip
     groups: list[str] = [by] if isinstance(by, str) else list(by or [])
     request.require_distinct([*groups, "queries"])
-    plan = plan_request(request, groups, weight)
-    return like(frame, mean_frame(request, plan, groups, weight is not None))
+
+    def result(request: Request) -> pl.LazyFrame:
+        plan = plan_request(request, groups, weight)
+        return mean_frame(request, plan, groups, weight is not None)
+
+    return collected(frame, request, laid_out(request, result))

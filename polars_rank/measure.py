@@ -10,8 +10,19 @@ from typing import Any, TypeAlias, cast
 
 import polars as pl
 
-from polars_rank.metrics.registry import METRICS, Metric, Rows, check, closest
+from polars_rank.metrics.registry import (
+    ALIASES,
+    METRICS,
+    SUBTOPIC_METRICS,
+    Metric,
+    Rows,
+    check,
+    closest,
+    known,
+    registered,
+)
 from polars_rank.ranking import Ranking
+from polars_rank.subtopics import Subtopics
 
 __all__ = ["Custom", "Measure", "MeasureLike", "Measures", "measure", "parse_measures"]
 
@@ -60,9 +71,10 @@ class Measure:
     @property
     def definition(self) -> Metric:
         """The registered metric."""
-        if self.metric not in METRICS:
+        found = METRICS.get(self.metric) or SUBTOPIC_METRICS.get(self.metric)
+        if found is None:
             raise _unknown(self.metric)
-        return METRICS[self.metric]
+        return found
 
     @property
     def rows(self) -> Rows:
@@ -80,8 +92,8 @@ class Measure:
 
     def with_defaults(self, defaults: Mapping[str, Any]) -> Measure:
         """Fill in parameters that the measure leaves open."""
-        known = {n: v for n, v in defaults.items() if n in self.definition.defaults}
-        return replace(self, params=tuple((known | self.arguments).items()))
+        own = {n: v for n, v in defaults.items() if n in self.definition.defaults}
+        return replace(self, params=tuple((own | self.arguments).items()))
 
     def __str__(self) -> str:
         """Text form: ``metric(param=value, ...)@k``."""
@@ -100,9 +112,9 @@ class Custom:
     """A measure of the user's own: a function of the ranking, under a name."""
 
     name: str
-    function: Callable[[Ranking], pl.Expr]
+    function: Callable[[Any], pl.Expr]
 
-    def value(self, ranking: Ranking) -> pl.Expr:
+    def value(self, ranking: Ranking | Subtopics) -> pl.Expr:
         """The function's expression over the ranking; NaN is undefined, too."""
         value = self.function(ranking)
         if not isinstance(value, pl.Expr):
@@ -174,43 +186,10 @@ def _custom(name: str, function: object) -> Custom:
 PATTERN = re.compile(
     r"(?P<name>[^\s()@]+)\s*(\((?P<inside>.*)\))?\s*(@(?P<k>[^@()]*))?"
 )
-TREC_CUT = re.compile(r"(ndcg_cut|P|recall|success|map_cut|relative_P)[_.](\d+)")
+NUMBER = re.compile(r"-?(\d+(\.\d*)?|\.\d+)")
+RANX_PERSISTENCE = re.compile(r"rbp\.(\d+)")
 RANX_LEVEL = re.compile(r"(.+)-l(\d+)")
-
-ALIASES: dict[str, tuple[str, dict[str, Any]]] = {
-    # ir_measures
-    "nDCG": ("ndcg", {}),
-    "NDCG": ("ndcg", {}),
-    "P": ("precision", {}),
-    "R": ("recall", {}),
-    "AP": ("ap", {}),
-    "MAP": ("ap", {}),
-    "RR": ("rr", {}),
-    "MRR": ("rr", {}),
-    "ERR": ("err", {}),
-    "nERR": ("nerr", {}),
-    "Success": ("accuracy", {}),
-    "SetP": ("precision", {}),
-    "SetR": ("recall", {}),
-    "SetF": ("f1", {}),
-    "SetRelP": ("precision", {"divisor": "min_k_R"}),
-    # trec_eval
-    "map": ("ap", {}),
-    "map_cut": ("ap", {}),
-    "ndcg_cut": ("ndcg", {}),
-    "recip_rank": ("rr", {}),
-    "success": ("accuracy", {}),
-    "relative_P": ("precision", {"divisor": "min_k_R"}),
-    "set_P": ("precision", {}),
-    "set_recall": ("recall", {}),
-    "set_F": ("f1", {}),
-    "set_relative_P": ("precision", {"divisor": "min_k_R"}),
-    # ranx
-    "mrr": ("rr", {}),
-    "hit_rate": ("accuracy", {}),
-    "dcg_burges": ("dcg", {"gain": "exp2"}),
-    "ndcg_burges": ("ndcg", {"gain": "exp2"}),
-}
+PARAMETER_NAMES = {"gains": "gain", "max_rel": "max_grade", "min_rel": "min_grade"}
 PARAMETER_ALIASES: dict[tuple[str, Any], tuple[str, Any]] = {
     ("dcg", "log2"): ("gain", "linear"),
     ("dcg", "exp-log2"): ("gain", "exp2"),
@@ -224,8 +203,6 @@ def _parse(text: str) -> Measure:
     body, rel = text.strip(), None
     if level := RANX_LEVEL.fullmatch(body):
         body, rel = level[1], int(level[2])
-    if cut := TREC_CUT.fullmatch(body):
-        body = f"{cut[1]}@{cut[2]}"
     match = PATTERN.fullmatch(body)
     if match is None:
         msg = (
@@ -233,41 +210,69 @@ def _parse(text: str) -> Measure:
             "metric(parameter=value)@k, e.g. 'ndcg(gain=exp2)@10'"
         )
         raise ValueError(msg)
-    metric, params = _resolve(match["name"])
+    metric, preset, params = _resolve(match["name"])
     for name, value in _arguments(match["inside"] or "", text):
         name, value = PARAMETER_ALIASES.get((name, _key(value)), (name, value))
-        name = "gain" if name == "gains" else name
+        name = PARAMETER_NAMES.get(name, name)
         if name in params:
             msg = f"{name} is given twice in the measure {text!r}"
             raise ValueError(msg)
         params[name] = value
     if match["k"] is not None:
-        if "k" in params:
-            msg = f"k is given twice in the measure {text!r}"
+        at = registered(metric).at
+        if at in params:
+            msg = f"{at} is given twice in the measure {text!r}"
             raise ValueError(msg)
-        params["k"] = _cutoff(match["k"], text)
+        params[at] = (_cutoff if at == "k" else _number)(match["k"], text)
     if rel is not None:
         if "rel" in params:
             msg = f"rel is given twice in the measure {text!r}"
             raise ValueError(msg)
         params["rel"] = rel
-    return Measure(metric, tuple(params.items()), text)
+    return Measure(metric, tuple((preset | params).items()), text)
 
 
-def _resolve(name: str) -> tuple[str, dict[str, Any]]:
-    if name in METRICS:
-        return name, {}
-    if name not in ALIASES:
-        raise _unknown(name)
-    metric, params = ALIASES[name]
-    return metric, dict(params)
+def _resolve(name: str) -> tuple[str, dict[str, Any], dict[str, Any]]:
+    """The metric, what its name stands for, and what was given behind it."""
+    if digits := RANX_PERSISTENCE.fullmatch(name):
+        return "rbp", {"scale": 1}, {"p": float(f"0.{digits[1]}")}
+    for end in range(len(name), 0, -1):
+        metric = known(name[:end])
+        rest = name[end:]
+        if metric is None or (rest and rest[0] not in "_."):
+            continue
+        after = _after(metric, rest[1:]) if rest else {}
+        if after is not None:
+            return metric.name, dict(metric.aliases.get(name[:end], {})), after
+    raise _unknown(name)
+
+
+def _after(metric: Metric, rest: str) -> dict[str, Any] | None:
+    """Read trec_eval's ``5``, ``0.10``, ``1,-1,0,0``, ``1=3.5,2=9`` or ``p=0.8``."""
+    parts = [part.partition("=") for part in rest.split(",")]
+    if not all(NUMBER.fullmatch(value or name) for name, _, value in parts):
+        return None
+    if all(equals for _, equals, _ in parts):
+        named = {name: _read(value) for name, _, value in parts}
+        if "gain" in metric.defaults and all(map(NUMBER.fullmatch, named)):
+            return {"gain": {_read(grade): worth for grade, worth in named.items()}}
+        return named if named.keys() <= metric.defaults.keys() else None
+    fits = len(parts) == len(metric.after) and metric.defaults.keys() >= {*metric.after}
+    if not fits or any(equals for _, equals, _ in parts):
+        return None
+    values = [_read(name) for name, _, _ in parts]
+    return dict(zip(metric.after, values, strict=True))
+
+
+def _read(number: str) -> float:
+    return float(number) if "." in number else int(number)
 
 
 def _unknown(name: str) -> ValueError:
-    near = closest(name, [*METRICS, *ALIASES])
-    return ValueError(
-        f"unknown measure {name!r}{near or '; known: ' + ', '.join(METRICS)}"
-    )
+    own = [*METRICS, *SUBTOPIC_METRICS]
+    others = [alias for alias, m in ALIASES.items() if m.name not in alias.lower()]
+    near = closest(name, [*own, *others])
+    return ValueError(f"unknown measure {name!r}{near or '; known: ' + ', '.join(own)}")
 
 
 def _cutoff(digits: str, text: str) -> int:
@@ -278,6 +283,13 @@ def _cutoff(digits: str, text: str) -> int:
         )
         raise ValueError(msg)
     return int(digits)
+
+
+def _number(digits: str, text: str) -> float:
+    if not NUMBER.fullmatch(digits.strip()):
+        msg = f"after @ comes a number, not {digits.strip()!r}, in the measure {text!r}"
+        raise ValueError(msg)
+    return float(digits)
 
 
 def _arguments(inside: str, text: str) -> Iterable[tuple[str, Any]]:

@@ -30,9 +30,11 @@ __all__ = [
     "Ties",
     "arg_sort_by",
     "descending",
+    "divide",
     "let",
     "order_by",
     "ratio",
+    "steady_sum",
 ]
 
 Ties: TypeAlias = Literal[
@@ -40,6 +42,7 @@ Ties: TypeAlias = Literal[
 ]
 NoRelevant: TypeAlias = Literal["zero", "one", "skip", "null", "error"]
 Ideal: TypeAlias = Literal["judged", "retrieved"]
+Cutoff: TypeAlias = int | pl.Expr | None  # an expression: r.constant(...)
 NAN_SCORE = (
     "NaN scores cannot be ranked; drop these rows or give them a score, e.g. with "
     "pl.col('score').fill_nan(...)"
@@ -65,7 +68,7 @@ INFINITE_GRADE = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Fault:
     """A rule that documents may break: how many do, and what to tell the user.
 
@@ -77,7 +80,7 @@ class Fault:
     refusal: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Ranking:
     """One query's documents in rank order, as expressions with a value per document.
 
@@ -108,7 +111,7 @@ class Ranking:
     score: pl.Expr
     tie_first: pl.Expr | None = None
     tie_last: pl.Expr | None = None
-    faults: list[Fault] = field(default_factory=list, compare=False, repr=False)
+    faults: list[Fault] = field(default_factory=list)
 
     @property
     def expected(self) -> bool:
@@ -151,6 +154,10 @@ class Ranking:
         """Whether the document is relevant: ``label >= rel``, never below 0."""
         return (self.label >= max(rel, 0)).fill_null(value=False)
 
+    def nonrelevant(self, rel: float = 1) -> pl.Expr:
+        """Whether the document is judged and not relevant: ``0 <= label < rel``."""
+        return ((self.label >= 0) & (self.label < rel)).fill_null(value=False)
+
     def worth(self, gain: Gain = "linear", rel: float | None = None) -> pl.Expr:
         """Gain of the document; 0 if unjudged, of negative grade or below ``rel``."""
         if gain == "exp2":
@@ -168,15 +175,19 @@ class Ranking:
             return self.ideal.worth(gain, rel)
         return self.share(descending(self.worth(gain, rel)))
 
+    def scaled(self, least: float, most: float) -> pl.Expr:
+        """Grade as a share of its scale: 0 at or below ``least``, 1 at ``most``."""
+        return divide(self.grade.clip(lower_bound=least) - least, most - least)
+
     # -- places
 
-    def at(self, f: Callable[[pl.Expr], pl.Expr], k: int | None = None) -> pl.Expr:
+    def at(self, f: Callable[[pl.Expr], pl.Expr], k: Cutoff = None) -> pl.Expr:
         """Weight of this place: ``f(rank)``, 0 below the cutoff."""
         if k is None:
             return f(self.rank)
         return pl.when(self.rank <= k).then(f(self.rank)).otherwise(0.0)
 
-    def weigh(self, f: Callable[[pl.Expr], pl.Expr], k: int | None = None) -> pl.Expr:
+    def weigh(self, f: Callable[[pl.Expr], pl.Expr], k: Cutoff = None) -> pl.Expr:
         """Weight of this document: ``f(rank)``, 0 below the cutoff.
 
         With ``expected`` ties: the mean weight of the places of its block.
@@ -185,7 +196,7 @@ class Ranking:
             return self.at(f, k)
         return self.share(self._block_mean(self.at(f, k)))
 
-    def within(self, k: int | None = None) -> pl.Expr:
+    def within(self, k: Cutoff = None) -> pl.Expr:
         """Whether the document was retrieved in the first ``k`` places.
 
         With ``expected`` ties: the share of the orders in which it is.
@@ -195,6 +206,11 @@ class Ranking:
         if k is None:
             return self.rank.is_not_null()
         return (self.rank <= k).fill_null(value=False)
+
+    def at_rank(self, along: pl.Expr) -> pl.Expr:
+        """Of a word along ``place``: its value at this rank, the last one below all."""
+        place = self.rank.clip(1, along.len()).cast(pl.Int64)
+        return self.share(along.gather(place - 1))
 
     # -- counts of a query
 
@@ -206,11 +222,15 @@ class Ranking:
         """``n``: retrieved documents."""
         return self.sum(self.rank.is_not_null())
 
-    def found(self, k: int | None = None, rel: float = 1) -> pl.Expr:
-        """Relevant documents among the first ``k``."""
+    def among(self, which: pl.Expr, k: Cutoff = None) -> pl.Expr:
+        """Documents of the first ``k`` for which ``which`` holds."""
         if self.expected:
-            return self.sum(self.relevant(rel) * self.within(k))
-        return self.sum(self.relevant(rel) & self.within(k))
+            return self.sum(which * self.within(k))
+        return self.sum(which & self.within(k))
+
+    def found(self, k: Cutoff = None, rel: float = 1) -> pl.Expr:
+        """Relevant documents among the first ``k``."""
+        return self.among(self.relevant(rel), k)
 
     # -- running words
 
@@ -251,6 +271,21 @@ class Ranking:
         """Chance that the user gets here: product of ``1 - stop`` above this place."""
         self._require_one_order("unstopped")
         return self.share((1.0 - stop).cum_prod().shift(1, fill_value=1.0))
+
+    def gathered(self, worth: pl.Expr) -> pl.Expr:
+        """Gain of the documents at or above this one."""
+        self._require_one_order("gathered")
+        return self.share(worth.cum_sum())
+
+    def gathered_above(self, worth: pl.Expr) -> pl.Expr:
+        """Gain of the documents above this one."""
+        return self.share(self.gathered(worth).shift(1, fill_value=0.0))
+
+    def best_gathered(self, gain: Gain = "linear", rel: float | None = None) -> pl.Expr:
+        """Gain that the best order has gathered by this rank."""
+        best = self.share(self.sorted_worth(gain, rel).cum_sum())
+        last = self.rank.clip(upper_bound=best.len())
+        return self.share(best.gather(last.cast(pl.Int64) - 1))
 
     def _require_one_order(self, word: str) -> None:
         if self.expected:
@@ -340,6 +375,15 @@ def ratio(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
     return pl.when(whole != 0).then(part / whole)
 
 
+def divide(part: pl.Expr, number: float | pl.Expr) -> pl.Expr:
+    """``part / number``, to the last bit.
+
+    By a literal 10 Polars multiplies by 1/10 instead: no exact 3/10, and in a frame of
+    one row another value.
+    """
+    return part / (0.0 * part + number)
+
+
 def order_by(
     score: pl.Expr, *, label: pl.Expr, doc: pl.Expr | None, ties: Ties
 ) -> tuple[list[pl.Expr], list[bool]]:
@@ -358,3 +402,11 @@ def order_by(
 def let(value: pl.Expr, f: Callable[[pl.Expr], pl.Expr]) -> pl.Expr:
     """``f(value)``, a single value, with ``value`` computed once however often used."""
     return value.implode().list.eval(f(pl.element())).list.first()
+
+
+def steady_sum(term: pl.Expr) -> pl.Expr:
+    """Sum within ``let``: the last bit does not depend on the queries beside this.
+
+    With a null in any list beside this one, Polars adds in blocks.
+    """
+    return term.cast(pl.Float64).fill_null(0.0).implode().list.sum()

@@ -16,6 +16,7 @@ __all__ = [
     "custom_gain",
     "inverse",
     "one",
+    "power",
     "reciprocal",
 ]
 
@@ -49,6 +50,11 @@ def one(rank: pl.Expr) -> pl.Expr:
 def reciprocal(rank: pl.Expr) -> pl.Expr:
     """Weight ``1 / rank``."""
     return 1.0 / rank
+
+
+def power(p: float) -> Callable[[pl.Expr], pl.Expr]:
+    """Weight ``p^(rank - 1)``."""
+    return lambda rank: pl.lit(p).pow(rank - 1.0)
 
 
 def inverse(discount: Discount) -> Callable[[pl.Expr], pl.Expr]:

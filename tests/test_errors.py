@@ -273,7 +273,7 @@ def test_cutoffs(unread, k):
 @pytest.mark.parametrize(
     ("measures", "error", "words"),
     [
-        ("ndgc@10", ValueError, ("'ndgc'", "did you mean", "'dcg'")),
+        ("ndgc@10", ValueError, ("'ndgc'", "did you mean", "'ndcg'")),
         ("nothing_like_it", ValueError, ("'nothing_like_it'", "known", "recall")),
         ("ndcg@", ValueError, ("'ndcg@'", "at least 1")),
         ("ndcg@10@5", ValueError, ("'ndcg@10@5'", "metric@k")),

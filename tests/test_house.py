@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import inspect
+import runpy
 import subprocess
 import sys
 from pathlib import Path
 
+import polars as pl
 import pytest
 import reference
-from cases import CASES
+from cases import CASES, FACTS, FAMILIES, SUBTOPIC_CASES, where
+from variants import variants
 
 import polars_rank
-from polars_rank.metrics import METRICS
+from polars_rank.metrics import METRICS, SUBTOPIC_METRICS
+from polars_rank.metrics.registry import check
 from polars_rank.namespaces import ExprRankEval
 
 HOME = Path(polars_rank.__file__).parent
@@ -21,19 +26,23 @@ LAYERS = (
     "errors",
     "weights",
     "ranking",
+    "subtopics",
     "expression",
     "metrics",
     "measure",
     "convention",
+    "conventions",
+    "explain",
     "engine",
     "coverage",
+    "preferences",
     "evaluate",
     "io",
     "example",
     "namespaces",
     "cli",
 )
-WINGS = {"io", "example", "coverage"}  # none knows another
+WINGS = {"io", "example", "coverage", "preferences"}  # none knows another
 
 
 def layer(module: str) -> str:
@@ -78,46 +87,147 @@ def test_metrics_know_no_frame_and_no_column():
 
 @pytest.mark.parametrize("name", METRICS)
 def test_every_metric_stands_everywhere(name):
-    metric = METRICS[name]
-    assert hasattr(ExprRankEval, name), "one typed line in namespaces.py"
-    assert any(case.metric == name for case in CASES), "one row in tests/cases.py"
-    assert name in reference.METRICS, "one plain loop in tests/reference.py"
-    method = inspect.signature(getattr(ExprRankEval, name)).parameters
-    for parameter, default in metric.defaults.items():
-        assert method[parameter].default == default
-    assert getattr(ExprRankEval, name).__doc__ == metric.summary
+    metric, family = METRICS[name], METRICS[name].family
+    assert any(case.metric == name for case in CASES), (
+        f"rows in tests/cases/{family}.py"
+    )
+    assert name in reference.METRICS, f"a plain loop in tests/reference/{family}.py"
     for section in ("Undefined:", "Source:", "Example:"):
         assert section in metric.doc, section
     assert metric.summary.endswith(".")
     assert len(metric.summary) <= 80
 
 
+@pytest.mark.parametrize("name", SUBTOPIC_METRICS)
+def test_every_metric_of_subtopics_stands_everywhere(name):
+    metric = SUBTOPIC_METRICS[name]
+    assert metric.subtopics
+    assert name in reference.SUBTOPIC_METRICS, "a plain loop in tests/reference"
+    assert name in {case[0] for case in SUBTOPIC_CASES}, "rows in tests/cases"
+    for section in ("Undefined:", "Source:", "Example:"):
+        assert section in metric.doc, section
+    assert metric.summary.endswith(".")
+    assert len(metric.summary) <= 80
+    first, *others = inspect.signature(metric.function).parameters.values()
+    assert first.name == "s"
+    assert [p.name for p in others] == list(metric.defaults), "give every one a default"
+    assert all(p.kind is p.KEYWORD_ONLY for p in others)
+    check(metric, metric.defaults)
+    tried = {p for variant in reference.SUBTOPIC_VARIANTS[name] for p in variant}
+    assert not metric.defaults.keys() - tried, (
+        "VARIANTS in tests/reference/diversity.py"
+    )
+    for preset in (*metric.aliases.values(), *reference.SUBTOPIC_VARIANTS[name]):
+        check(metric, preset)
+
+
+def test_an_expression_says_where_measures_of_subtopics_are():
+    for name in (*SUBTOPIC_METRICS, "alpha_nDCG"):
+        with pytest.raises(AttributeError, match=r"evaluate or per_query.*subtopic="):
+            getattr(pl.col("label").rank_eval, name)
+    with pytest.raises(AttributeError, match="no method 'ndgc'"):
+        _ = pl.col("label").rank_eval.ndgc
+    assert not hasattr(ExprRankEval, "alpha_ndcg")
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_every_parameter_has_a_default_a_rule_and_a_test(name):
+    metric = METRICS[name]
+    first, *others = inspect.signature(metric.function).parameters.values()
+    assert first.name == "r"
+    assert all(p.kind is p.KEYWORD_ONLY for p in others)
+    assert [p.name for p in others] == list(metric.defaults), "give every one a default"
+    assert not metric.defaults.keys() & {"score", "rank", "doc", "ties", "no_relevant"}
+    check(metric, metric.defaults)
+    tried = {p for variant in variants(name) for p in variant}
+    missing = metric.defaults.keys() - tried
+    assert not missing, f"VARIANTS in tests/reference/{metric.family}.py"
+    for variant in variants(name):
+        check(metric, variant)
+    for preset in metric.aliases.values():
+        check(metric, preset)
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_a_method_has_the_signature_of_its_metric(name):
+    metric, method = METRICS[name], getattr(ExprRankEval, name)
+    assert (method.__name__, method.__doc__) == (name, metric.summary)
+    parameters = inspect.signature(method).parameters
+    for parameter, default in metric.defaults.items():
+        assert parameters[parameter].default == default
+
+
+def test_only_metrics_have_rows_and_loops():
+    assert {case.metric for case in CASES} == METRICS.keys() == reference.METRICS.keys()
+    assert reference.VARIANTS.keys() <= METRICS.keys()
+    assert {name for fact in FACTS for name in where(fact)} <= METRICS.keys()
+    assert {fact for f in FAMILIES for fact in getattr(f, "WHERE", ())} <= set(FACTS)
+
+
 def test_no_function_is_forgotten():
     """Every public function of a family file is a registered metric."""
     for path in (HOME / "metrics").glob("*.py"):
-        if path.stem in ("__init__", "registry", "pairs"):
-            continue
         tree = ast.parse(path.read_text())
-        named = [
+        named = {
             node.name
             for node in tree.body
-            if isinstance(node, ast.FunctionDef) and node.decorator_list
-        ]
+            if isinstance(node, ast.FunctionDef)
+            and any("metric(" in ast.unparse(d) for d in node.decorator_list)
+        }
+        if not named:
+            continue
         exported = next(
             ast.literal_eval(node.value)
             for node in tree.body
             if isinstance(node, ast.Assign) and node.targets[0].id == "__all__"
         )
         assert sorted(named) == sorted(exported)
-        assert set(named) <= METRICS.keys()
+        registered = METRICS.keys() | SUBTOPIC_METRICS.keys()
+        assert named <= registered, f"import {path.stem} in metrics/__init__.py"
+
+
+def test_what_follows_from_the_registry_is_written():
+    """The methods' types and the README's table."""
+    make = runpy.run_path(str(Path(__file__).parent.parent / "docs" / "make.py"))
+    written = make["STUB"].read_text() == make["stub"]()
+    shown = make["README"].read_text() == make["readme"]()
+    assert written, "run python docs/make.py"
+    assert shown, "run python docs/make.py"
+
+
+def test_the_types_of_the_methods_are_those_of_the_metrics():
+    """Read with ast, as a type checker does."""
+    tree = ast.parse((HOME / "namespaces" / "expression.pyi").read_text())
+    known = {
+        alias.asname or alias.name
+        for node in tree.body
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    }
+    (body,) = (node.body for node in tree.body if isinstance(node, ast.ClassDef))
+    methods = {node.name: node.args for node in body if node.name != "__init__"}
+    assert methods.keys() == METRICS.keys()
+    for name, metric in METRICS.items():
+        of_method = {arg.arg: arg.annotation for arg in methods[name].kwonlyargs}
+        source = ast.parse(inspect.getsource(metric.function)).body[0]
+        for arg in source.args.kwonlyargs:
+            assert ast.dump(of_method[arg.arg]) == ast.dump(arg.annotation)
+        used = {
+            node.id
+            for annotation in of_method.values()
+            for node in ast.walk(annotation)
+            if isinstance(node, ast.Name)
+        }
+        assert used <= known | vars(builtins).keys()
 
 
 def test_import_brings_no_extra():
-    code = (
-        "import sys, polars_rank; print(sorted({'rich', 'cyclopts', 'hypothesis', "
-        "'scipy', 'pandas', 'numba'} & sys.modules.keys()))"
-    )
+    names = "rich cyclopts hypothesis scipy pandas numba difflib polars_rank.io"
+    code = "import sys, polars_rank; print([n for n in sys.argv if n in sys.modules])"
     done = subprocess.run(
-        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+        [sys.executable, "-c", code, *names.split()],
+        check=True,
+        capture_output=True,
+        text=True,
     )
     assert done.stdout.strip() == "[]"

@@ -716,3 +716,17 @@ def test_write_replaces_and_follows_links(put, tmp_path):
     assert_frame_equal(pl.read_parquet(path), TABLE)
     write(scan(path, kind="run").head(1), path)  # onto the very file that is read
     assert_frame_equal(pl.read_parquet(path), TABLE.head(1))
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path):
+    child = f"""
+import os, polars as pl
+from polars_rank.io import write
+def die(frame):
+    os.kill(os.getpid(), 9)
+write(pl.LazyFrame({{"a": [1]}}).map_batches(die), {str(tmp_path / "out.csv")!r})
+"""
+    assert subprocess.run([sys.executable, "-c", child], check=False).returncode == -9
+    assert len(list(tmp_path.iterdir())) == 1
+    write(pl.DataFrame({"a": [1]}), tmp_path / "out.csv")
+    assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]

@@ -2,32 +2,50 @@
 
 from __future__ import annotations
 
+from types import NoneType
+from typing import Annotated, Any, Literal, get_args, get_origin
+
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from variants import hints
 
 import polars_rank as pr
 from polars_rank.metrics import METRICS
+from polars_rank.weights import Discount, Gain
 
-PARAMETERS = {
-    "k": st.none() | st.integers(1, 10**6),
-    "rel": st.integers(-3, 9) | st.floats(-5, 5, allow_nan=False),
-    "gain": st.sampled_from(["linear", "exp2", "binary"])
-    | st.dictionaries(st.integers(0, 5), st.floats(0, 9), min_size=1),
-    "discount": st.sampled_from(["log2", "log2_from_2", "position"]),
-    "ideal": st.sampled_from(["judged", "retrieved"]),
-    "max_grade": st.just("query") | st.integers(1, 9),
-    "divisor": st.sampled_from(["min_k_R"]),
-    "penalty": st.floats(0, 1),
-}
+
+def arguments(parameter: str, hint: Any) -> st.SearchStrategy:
+    """What a parameter accepts, by its annotation."""
+    inside = get_args(hint)
+    if parameter == "k":
+        return st.integers(1, 10**6) | (st.none() if inside else st.nothing())
+    if hint == Gain:
+        numbers = st.dictionaries(st.integers(0, 5), st.floats(0, 9), min_size=1)
+        return st.sampled_from(["linear", "exp2", "binary"]) | numbers
+    if hint == Discount:
+        return st.sampled_from(["log2", "log2_from_2", "position"])
+    if get_origin(hint) is Literal:
+        return st.sampled_from(inside)
+    if get_origin(hint) is Annotated:
+        return arguments("", inside[0]).filter(lambda number: number in inside[1])
+    if inside:
+        return st.one_of([arguments("", part) for part in inside])
+    return {
+        float: st.integers(-3, 9) | st.floats(-5, 5, allow_nan=False),
+        int: st.integers(-3, 9),
+        bool: st.booleans(),
+        NoneType: st.none(),
+    }[hint]
 
 
 @st.composite
 def measures(draw):
     name = draw(st.sampled_from(sorted(METRICS)))
-    names = draw(st.sets(st.sampled_from(sorted(METRICS[name].defaults))))
-    return pr.measure(name, **{n: draw(PARAMETERS[n]) for n in names})
+    types = hints(name)
+    names = draw(st.sets(st.sampled_from(sorted(types)))) if types else ()
+    return pr.measure(name, **{n: draw(arguments(n, types[n])) for n in names})
 
 
 @given(measures())
@@ -61,6 +79,10 @@ def test_any_text_is_a_measure_or_a_clear_error(text):
         ("Success@5", "accuracy@5"),
         ("ndcg", "ndcg"),
         ("ndcg_cut_10", "ndcg@10"),
+        ("NCRR@5", "ndcg(discount=position, gain=binary)@5"),
+        ("INST(T=2.0,min_rel=1,max_rel=3)", "inst(T=2, max_grade=3, min_grade=1)"),
+        ("BPM(max_rel=3)@20", "bpm(max_grade=3)@20"),
+        ("NERR10(p=0.8,max_rel=3)", "nerr10(max_grade=3, p=0.8)"),
         ("ndcg_cut.10", "ndcg@10"),
         ("P_5", "precision@5"),
         ("recip_rank", "rr"),
@@ -76,6 +98,29 @@ def test_any_text_is_a_measure_or_a_clear_error(text):
         ("ndcg@10-l2", "ndcg(rel=2)@10"),
         ("mrr-l3", "rr(rel=3)"),
         (" ndcg ( gain = exp2 ) @10 ", "ndcg(gain=exp2)@10"),
+        ("set_relative_P.5", "precision(divisor=min_k_R)@5"),
+        ("recip_rank_10", "rr@10"),
+        ("ndcg_burges_5-l2", "ndcg(gain=exp2, rel=2)@5"),
+        ("iprec_at_recall_0.10", "interpolated_precision(recall=0.1)"),
+        ("iprec_at_recall.0.35", "interpolated_precision(recall=0.35)"),
+        ("IPrec(rel=2)@0.1", "interpolated_precision(recall=0.1, rel=2)"),
+        ("Rprec_mult_0.20", "r_precision(multiple=0.2)"),
+        ("11pt_avg", "eleven_point_ap"),
+        ("utility_1,-1,0,0", "utility(found=1, missed=0, noise=-1, rejected=0)"),
+        ("ndcg.1=3.5,2=9", "ndcg(gain={1: 3.5, 2: 9})"),
+        ("Rndcg_0=1", "r_ndcg(gain={0: 1})"),
+        ("ndcg_p", "ndcg(discount=log2_from_2)"),
+        ("set_F.0.5", "f_measure(x=0.5)"),
+        ("rbp.p=0.8", "rbp(p=0.8)"),
+        ("rbp.95", "rbp(p=0.95, scale=1)"),
+        ("RBP(p=0.5, rel=2)", "rbp(gain=binary, p=0.5, rel=2)"),
+        ("RBP(rel=1)@10", "rbp(gain=binary, p=0.8, rel=1)@10"),
+        ("NumRet(rel=2)", "num_ret(rel=2)"),
+        ("num_rel_ret", "num_ret(rel=1)"),
+        ("Judged@10", "judged@10"),
+        ("unj_5", "unjudged@5"),
+        ("binG", "g_measure(gain=binary)"),
+        ("P_05", "precision@5"),
     ],
 )
 def test_names_of_other_tools(text, own):
@@ -109,6 +154,15 @@ def test_the_column_bears_the_name_as_written():
         ("err(max_grade=0)", "max_grade must be a number above 0"),
         ("ndcg(gain=exp2", "cannot read the measure"),
         ("", "cannot read the measure ''"),
+        ("nothing_5", "unknown measure 'nothing_5'"),
+        ("P_5,10", "unknown measure 'P_5,10'"),
+        ("bpref_5", "unknown measure 'bpref_5'; did you mean 'bpref'"),
+        ("utility_1,2", "unknown measure 'utility_1,2'"),
+        ("P_0.5", "k must be a whole number of at least 1.*not 0.5"),
+        ("IPrec@x", "after @ comes a number, not 'x'"),
+        ("IPrec@2", "recall must be a number of at least 0 and of at most 1, not 2"),
+        ("rbp_p=2", "p must be a number above 0 and below 1, not 2"),
+        ("ndcg_1=-1", "gain must be one of .*not {1: -1}"),
     ],
 )
 def test_errors_name_the_way_out(text, message):

@@ -14,7 +14,6 @@ import pytest
 
 import polars_rank
 from polars_rank.cli import main
-from polars_rank.metrics import METRICS
 
 README = Path(__file__).parent.parent / "README.md"
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
@@ -44,23 +43,6 @@ def test_commands(capsys):
         assert name == "polars-rank"
         assert main(arguments) == 0
         assert capsys.readouterr().out.strip() == output.strip()
-
-
-def measures_table() -> str:
-    lines = ["| measure | what it measures |", "|---|---|"]
-    for name, metric in METRICS.items():
-        parameters = ", ".join(metric.defaults)
-        summary = metric.summary.replace("|", r"\|")
-        lines.append(f"| `{name}` ({parameters}) | {summary} |")
-    return "\n".join(lines)
-
-
-def test_the_table_of_measures():
-    start, end = "<!-- measures -->\n", "\n<!-- /measures -->"
-    shown = README.read_text().partition(start)[2].partition(end)[0]
-    missing = set(measures_table().splitlines()) - set(shown.splitlines())
-    assert not missing, "rows for the table in README.md"
-    assert shown == measures_table()
 
 
 def names() -> list[str]:

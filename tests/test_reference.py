@@ -9,39 +9,12 @@ import polars as pl
 import pytest
 from reference import METRICS as LOOPS
 from reference import Doc, expected, random_queries
+from variants import variants
 
 import polars_rank as pr
 from polars_rank.metrics import METRICS
 
-GAINS = ("cg", "dcg", "ndcg")
-DIVISORS = {
-    "precision": ("k", "retrieved", "min_k_R"),
-    "recall": ("R", "min_k_R"),
-    "ap": ("R", "min_k_R", "hits", "k"),
-}
 TIES = ("order", "doc_desc", "doc_asc", "optimistic", "pessimistic")
-
-
-def variants(name: str) -> list[dict]:
-    """Parameters that change the value."""
-    names = METRICS[name].defaults
-    found = [{}, {"k": 1}, {"k": 5}, {"k": 1000}]
-    found += [{"k": 3, "divisor": divisor} for divisor in DIVISORS.get(name, ())]
-    found += [{"divisor": divisor} for divisor in DIVISORS.get(name, ())]
-    if "gain" in names:
-        gains = ("exp2", "binary", {1: 3.5, 2: 9}, {0: 1, 1: 2}, lambda g: g + 0.5)
-        found += [{"gain": gain} for gain in gains] + [{"gain": "exp2", "k": 4}]
-    if "discount" in names:
-        found += [{"discount": d, "k": 6} for d in ("log2_from_2", "position")]
-    if "ideal" in names:
-        found += [{"ideal": "retrieved"}, {"ideal": "retrieved", "k": 3}]
-    if "max_grade" in names:
-        found += [{"max_grade": "query"}, {"max_grade": 5, "k": 7}]
-    if "rel" in names and name not in GAINS:
-        found += [{"rel": rel} for rel in (0, 0.5, 2, 3)] + [{"rel": 2, "k": 4}]
-    if "penalty" in names:
-        found += [{"penalty": 1.0}, {"penalty": 0.0, "k": 4}]
-    return found
 
 
 def frames(queries: dict[str, list[Doc]]) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -73,8 +46,8 @@ def compare(found: pl.DataFrame, wanted: dict[str, dict[str, float | None]]) -> 
 
 
 def loops(name: str, docs: list[Doc], params: dict, ties: str, **more) -> float | None:
-    takes_ties = METRICS[name].relevance or name in ("squared_error", "hinge")
-    return LOOPS[name](docs, **params, **({"ties": ties} if takes_ties else {}), **more)
+    rule = {"ties": ties} if METRICS[name].tied else {}
+    return LOOPS[name](docs, **params, **rule, **more)
 
 
 @pytest.mark.parametrize("ties", TIES)
@@ -128,7 +101,7 @@ def test_one_frame_and_expression(name, ties, collect):
         )
         compare(collect(found), wanted)
     method = getattr(pl.col("label").rank_eval, name)
-    rule = {"doc": "doc_id", "ties": ties} if name not in ORDERLESS else {}
+    rule = {"doc": "doc_id", "ties": ties} if METRICS[name].tied else {}
     values = [
         method("score", **params, **rule).alias(c) for c, params in measures.items()
     ]
@@ -138,8 +111,7 @@ def test_one_frame_and_expression(name, ties, collect):
     compare(collect(by_over.unique()), wanted)
 
 
-ORDERLESS = ("kendall_distance", "spearman", "listmle")
-EXPECTED = [name for name, m in METRICS.items() if m.expected and m.relevance]
+EXPECTED = [name for name, m in METRICS.items() if m.expected and m.tied]
 
 
 @pytest.mark.parametrize("name", EXPECTED)
@@ -158,7 +130,7 @@ def test_expected_ties_are_the_mean_over_all_orders(name, collect):
     measures = {
         f"v{i}": params
         for i, params in enumerate(variants(name))
-        if params.get("divisor") != "hits"
+        if METRICS[name].has_mean(params)
     }
     found = pr.per_query(
         run.drop_nulls().lazy(),
@@ -180,7 +152,7 @@ def orders(docs: list[Doc]) -> int:
     return math.prod(math.factorial(len(list(g))) for _, g in groupby(scores))
 
 
-@pytest.mark.parametrize("name", GAINS)
+@pytest.mark.parametrize("name", ["cg", "dcg", "ndcg"])
 def test_grades_below_rel_gain_nothing(name, collect):
     queries = random_queries(9, 30)
     lowered = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,20 +11,10 @@ from rich.text import Text
 
 from polars_rank.cli.show import Format, show, show_rows, terminal
 from polars_rank.cli.words import visible
-from polars_rank.convention import Convention, convention_of
-from polars_rank.measure import Measure
-from polars_rank.metrics.registry import METRICS, Metric
+from polars_rank.explain import Choice, explanation
+from polars_rank.metrics.registry import METRICS, SUBTOPIC_METRICS, Metric
 
 __all__ = ["explain", "measures"]
-
-SECTION = re.compile(r"^(Undefined|Errors|Source|Equal to|Example): ", re.MULTILINE)
-COUNTED = {
-    "zero": "counts 0",
-    "one": "counts 1",
-    "null": "has no value; nor has the mean",
-    "skip": "is left out of the mean",
-    "error": "is an error",
-}
 
 
 def measures(*, format: Format | None = None) -> None:
@@ -40,23 +29,24 @@ def measures(*, format: Format | None = None) -> None:
     if chosen == "table":
         show(*_families())
         return
-    rows = [
-        (m.family, m.name, _unquoted(m.summary), _parameters(m))
-        for m in METRICS.values()
-    ]
+    rows = [(m.family, m.name, _unquoted(m.summary), _parameters(m)) for m in _all()]
     columns = ["family", "measure", "description", "parameters"]
     table = pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String), orient="row")
     show_rows(table, chosen, keys=len(columns))
 
 
+def _all() -> list[Metric]:
+    return [*METRICS.values(), *SUBTOPIC_METRICS.values()]
+
+
 def _families() -> Iterator[Table | Text]:
-    width = max(map(len, METRICS))
-    for i, family in enumerate(dict.fromkeys(m.family for m in METRICS.values())):
+    width = max(len(m.name) for m in _all())
+    for i, family in enumerate(dict.fromkeys(m.family for m in _all())):
         yield Text(("\n" if i else "") + family, style="bold")
         table = Table.grid(padding=(0, 2, 0, 0))
         table.add_column(min_width=width + 2)
         table.add_column()
-        for metric in METRICS.values():
+        for metric in _all():
             if metric.family == family:
                 about = _marked(metric.summary)
                 about.append(f"\n{_parameters(metric)}", style="dim")
@@ -65,51 +55,47 @@ def _families() -> Iterator[Table | Text]:
 
 
 def explain(measure: str, /, *, convention: str = "trec_eval") -> None:
-    """Explain a measure: definition, parameters in effect, undefined case, source.
+    """Explain a measure: definition, every choice, undefined case, source, tools.
 
     Parameters
     ----------
     measure
         Such as ndcg@10, "err(max_grade=3)@20", or another tool's name: map_cut_100.
     convention
-        Tool whose choices are followed.
+        Tool whose choices are followed: trec_eval, lightgbm, sklearn ...
     """
-    asked, assumed = Measure.parse(measure), convention_of(convention)
-    own = "" if str(asked) == asked.name else f"  is  {asked}"
-    text, *parts = SECTION.split(asked.definition.doc)
-    sections = dict(zip(parts[::2], parts[1::2], strict=True))
-    sections["Undefined"] = _undefined(asked.definition, sections, assumed)
+    said = explanation(measure, convention)
+    width = 80 if terminal() else None
+    choices, sections, tools = _grid(width), _grid(width), _grid(width)
+    for choice in said.choices:
+        words = Text.assemble(choice.words, (_source(choice), "dim"))
+        choices.add_row(f"  {choice.name}", Text(choice.shown, style="cyan"), words)
+    for name, body in said.sections.items():
+        sections.add_row(name, _marked(body))
+    for tool, own, agrees in said.tools:
+        tools.add_row(f"  {tool}", Text(own), Text(agrees))
+    title, is_own, own = said.title.partition("  is  ")
+    show(
+        Text.assemble((visible(title), "bold"), is_own, own),
+        *(part for p in said.definition for part in (_marked(p), Text())),
+        choices,
+        Text(),
+        sections,
+    )
+    if said.tools:
+        show(Text("\nTested against", style="bold"), tools)
+
+
+def _grid(width: int | None) -> Table:
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(style="bold", no_wrap=True)
-    table.add_column(max_width=80 if terminal() else None)
-    for name, value, note in _in_effect(asked, assumed):
-        table.add_row(f"  {name}", Text.assemble(value, (note, "dim")))
-    table.add_row()
-    for name, body in sections.items():
-        table.add_row(name, _marked(body))
-    show(
-        Text.assemble((visible(asked.name), "bold"), own),
-        *(part for p in text.strip().split("\n\n") for part in (_marked(p), Text())),
-        table,
-    )
+    table.add_column(max_width=width)
+    table.add_column(max_width=width)
+    return table
 
 
-def _undefined(metric: Metric, sections: dict[str, str], assumed: Convention) -> str:
-    """Add to the undefined case what becomes of it."""
-    case = sections.get("Undefined", "never").strip()
-    counted = COUNTED[assumed.no_relevant if metric.relevance else "skip"]
-    return f"{case} Such a query {counted}."
-
-
-def _in_effect(asked: Measure, assumed: Convention) -> Iterator[tuple[str, str, str]]:
-    """Yield each parameter with its value and where that comes from."""
-    given = asked.arguments
-    filled = asked.with_defaults(assumed.defaults(asked.metric)).arguments
-    for name, default in asked.definition.defaults.items():
-        value = filled.get(name, default)
-        changed = value != default
-        source = "given" if name in given else assumed.name if changed else ""
-        yield name, _shown(value), f"  ({source})" if source else ""
+def _source(choice: Choice) -> str:
+    return f"  ({choice.source})" if choice.source else ""
 
 
 def _parameters(metric: Metric) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated, Literal, TypeAlias, cast
 
 import polars as pl
@@ -14,10 +13,12 @@ from cyclopts.validators import Path as PathRule
 
 import polars_rank
 import polars_rank.example
+from polars_rank.cli.bar import Bar
 from polars_rank.cli.runs import Files, Run, open_file, same_ids, sort_out
 from polars_rank.cli.show import Format, show_means
-from polars_rank.convention import convention_of
-from polars_rank.engine import Check
+from polars_rank.conventions import convention_of
+from polars_rank.engine import Check, Layout
+from polars_rank.engine.bounded.temporary import private_folder
 from polars_rank.errors import DataError
 from polars_rank.evaluate import Duplicates, EvaluateOptions, PerQueryOptions
 from polars_rank.io import write
@@ -31,11 +32,13 @@ WRITTEN = ("parquet", "csv", "ndjson", "jsonl", "arrow")
 FILES = Group("Files", sort_key=1)
 COLUMNS = Group("Columns", sort_key=2)
 CHOICES = Group("Choices", sort_key=3)
-OUTPUT = Group("Output", sort_key=4)
+RESOURCES = Group("Resources", sort_key=4)
+OUTPUT = Group("Output", sort_key=5)
 
 COLUMN = Parameter(group=COLUMNS, metavar="COLUMN")
 FILE = Parameter(group=FILES, metavar="FILE")
 CHOICE = Parameter(group=CHOICES)
+RESOURCE = Parameter(group=RESOURCES)
 Column: TypeAlias = Annotated[str, COLUMN]
 OneColumn: TypeAlias = Annotated[str | None, COLUMN]
 
@@ -56,6 +59,7 @@ def evaluate(
     doc: Column = "doc_id",
     score: Column = "score",
     label: Column = "label",
+    subtopic: OneColumn = None,
     rank: OneColumn = None,
     system: OneColumn = None,
     by: Annotated[tuple[str, ...], COLUMN, Parameter(show_default=False)] = (),
@@ -66,6 +70,10 @@ def evaluate(
     missing: Annotated[Literal["zero", "skip", "error"] | None, CHOICE] = None,
     check: Annotated[Check, CHOICE] = "strict",
     on_duplicate: Annotated[Duplicates, CHOICE] = "error",
+    layout: Annotated[Layout, RESOURCE] = "auto",
+    memory_limit: Annotated[str | None, Parameter(metavar="SIZE"), RESOURCE] = None,
+    temp_dir: Annotated[Path | None, RESOURCE] = None,
+    depth: Annotated[int | None, Parameter(group=CHOICES, metavar="PLACE")] = None,
     format: Annotated[Format | None, Parameter(group=OUTPUT)] = None,
     per_query: Annotated[
         Path | None, Parameter(group=OUTPUT, validator=PathRule(ext=WRITTEN))
@@ -99,6 +107,8 @@ def evaluate(
         Score that the run gave.
     label
         Grade of the document.
+    subtopic
+        Subtopic that the grade is for, in the judgments (TREC text: iteration).
     rank
         Rank of the document, from 1, instead of a score.
     system
@@ -120,6 +130,14 @@ def evaluate(
         What to do about bad rows; full also compares all pairs of query and document.
     on_duplicate
         What to do about a document that stands twice in a query.
+    layout
+        Where the rows of a query stand: together (proved), anywhere, or find out.
+    memory_limit
+        What may be taken, e.g. 2GB: then queries go into buckets on disk.
+    temp_dir
+        Folder for the buckets; what was killed goes on from what it left there.
+    depth
+        Count documents below this place as not retrieved.
     format
         Default: table on a terminal, csv elsewhere.
     per_query
@@ -129,6 +147,7 @@ def evaluate(
         raise CycloptsError(msg="--example brings its own data: name no FILE with it.")
     if example:
         files = (str(polars_rank.example.path()),)
+    bar = Bar()
     given = sort_out(files, qrels, score if rank is None else rank, label)
     _require_apart(per_query, given.sources)
     choices = {"no_relevant": no_relevant, "ties": ties, "missing": missing}
@@ -141,6 +160,7 @@ def evaluate(
         doc=doc,
         score=score,
         label=label,
+        subtopic=subtopic,
         rank=rank,
         queries=None if queries is None else open_file(queries, "qrels"),
         by=by,
@@ -148,9 +168,16 @@ def evaluate(
         convention=assumed,
         check=check,
         on_duplicate=on_duplicate,
+        # Means and values share one pass only where both see the same plan.
+        layout="any" if layout == "auto" and per_query and not memory_limit else layout,
+        memory_limit=memory_limit,
+        temp_dir=temp_dir,
+        progress=None if memory_limit is None else bar.told,
+        depth=depth,
     )
     plans = _plans(given, measure, system, options)
-    means = _collect(given, plans, per_query)
+    with bar:
+        means = _collect(given, plans, per_query)
     sources = ["example"] if example else [*given.sources]
     sources += [] if queries is None else [queries]
     show_means(
@@ -158,6 +185,7 @@ def evaluate(
         keys=means[0].columns.index("queries"),
         notes=[
             " ".join(["convention", convention, *_written(changed)]),
+            *([] if depth is None else [f"depth {depth}"]),
             *([] if weight is None else [f"weighted by {weight}"]),
             _listed(sources),
         ],
@@ -232,8 +260,8 @@ def _collect(
     """Compute the means, run by run; in the same pass, the values for ``target``."""
     if target is None:
         return list(_passes(given, [[plan.means] for plan in plans]))
-    with TemporaryDirectory(prefix=".polars-rank-", dir=target.parent) as folder:
-        parts = [Path(folder, f"{i}.parquet") for i in range(len(plans))]
+    with private_folder(target.parent) as folder:
+        parts = [folder / f"{i}.parquet" for i in range(len(plans))]
         frames = [
             [plan.means, plan.values.sink_parquet(part, lazy=True)]
             for plan, part in zip(plans, parts, strict=True)

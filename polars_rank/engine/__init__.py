@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from polars_rank.engine.bind import AnyFrame, Columns, Frame, align_ids, bind, like
+from polars_rank.engine.bounded import Progress
 from polars_rank.engine.check import Check
-from polars_rank.engine.request import DOC, Duplicates, plan_request, request_of
-from polars_rank.engine.result import mean_frame, per_query_frame
+from polars_rank.engine.layout import Layout
+from polars_rank.engine.request import (
+    DOC,
+    Duplicates,
+    Request,
+    plan_request,
+    request_of,
+)
+from polars_rank.engine.result import collected, laid_out, mean_frame, per_query_frame
 
 __all__ = [
     "DOC",
@@ -14,8 +22,13 @@ __all__ = [
     "Columns",
     "Duplicates",
     "Frame",
+    "Layout",
+    "Progress",
+    "Request",
     "align_ids",
     "bind",
+    "collected",
+    "laid_out",
     "like",
     "mean_frame",
     "per_query_frame",

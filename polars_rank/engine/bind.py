@@ -6,7 +6,6 @@ not even ``*`` or ``^x$``, can meet one of ours.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
@@ -37,7 +36,7 @@ def like(frame: Frame, result: pl.LazyFrame) -> Frame:
     return result.collect() if isinstance(frame, pl.DataFrame) else result
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Columns:
     """Names of the user's columns; see ``evaluate``."""
 
@@ -46,18 +45,32 @@ class Columns:
     score: str
     label: str
     rank: str | None
+    subtopic: str | None = None
 
 
 @dataclass(frozen=True)
-class Log:
-    """A frame under our names: key0, key1 ..., doc, score or rank, label, by0 ..."""
+class Kind:
+    """What a frame under our names has: key0 ..., doc, score or rank, label ..."""
 
-    frame: pl.LazyFrame
     keys: tuple[str, ...]
     has_doc: bool
     ranked: bool
     label_type: DataType | None
     score_type: DataType | None
+    has_subtopic: bool = False
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Log:
+    """A frame under our names, with by0 ... beside those of its kind."""
+
+    frame: pl.LazyFrame
+    kind: Kind
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The query columns."""
+        return self.kind.keys
 
 
 def require_columns(
@@ -66,7 +79,9 @@ def require_columns(
     """Raise ``ColumnNotFoundError`` with the columns there are and the closest one."""
     for name in names:
         if name not in schema:
-            near = difflib.get_close_matches(name, list(schema), n=1, cutoff=0.4)
+            from difflib import get_close_matches  # rarely needed, slow to import
+
+            near = get_close_matches(name, list(schema), n=1, cutoff=0.4)
             hint = f"; did you mean {near[0]!r}?" if near else "."
             columns = ", ".join(map(repr, schema)) or "none"
             msg = (
@@ -84,7 +99,10 @@ def bind(
     needs: Sequence[str],
     carry: Sequence[str] = (),
 ) -> Log:
-    """Take the needed roles (``"score"``, ``"label"``, ``"doc"``) and rename them."""
+    """Take the needed roles (``"score"``, ``"label"``, ``"doc"``) and rename them.
+
+    ``"subtopic"``, too, where the user has such a column.
+    """
     schema = frame.collect_schema()
     require_columns(columns.query, schema, where=where, argument="query")
     taken = [cs.by_name(name).alias(f"key{i}") for i, name in enumerate(columns.query)]
@@ -113,15 +131,21 @@ def bind(
         _require_type(columns.label, label_type, _is_grade, "a grade", NUMBERS)
         label = cs.by_name(columns.label).alias("label")
         taken.append(label if label_type.is_numeric() else label.cast(pl.UInt8))
+    subtopic = columns.subtopic if "subtopic" in needs else None
+    if subtopic is not None:
+        require_columns([subtopic], schema, where=where, argument="subtopic")
+        _require_type(subtopic, schema[subtopic], _is_id, "a subtopic", IDS)
+        taken.append(cs.by_name(subtopic).alias("subtopic"))
     taken += [cs.by_name(name).alias(f"by{i}") for i, name in enumerate(carry)]
-    return Log(
-        frame=frame.select(taken),
+    kind = Kind(
         keys=tuple(f"key{i}" for i in range(len(columns.query))),
         has_doc=doc is not None,
         ranked=ranked,
         label_type=label_type,
         score_type=score_type,
+        has_subtopic=subtopic is not None,
     )
+    return Log(frame.select(taken), kind)
 
 
 IDS = "an integer, text, Categorical, Enum, Boolean, date or binary column"

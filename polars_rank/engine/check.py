@@ -42,11 +42,12 @@ def raise_faults(
         where, *counts = columns
         for name, count in zip(names, counts, strict=True):
             broken = int(count.sum() or 0)
-            if broken and name not in told:
+            rule: Check = "strict" if name in refusals else check
+            # A warning comes once; an error each time the frame is collected.
+            if broken and not (rule == "warn" and name in told):
                 told.add(name)
                 found = f"{broken} found" if whole else f"at least {broken} found"
                 examples = _examples(where, count > 0, name)
-                rule: Check = "strict" if name in refusals else check
                 report(f"{faults[name]} ({found}{examples})", rule)
         return pl.repeat(True, len(where), dtype=pl.Boolean, eager=True)
 

@@ -2,58 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import polars as pl
 
-from polars_rank.convention import Convention
-from polars_rank.engine.bind import Log
-from polars_rank.engine.check import Check
-from polars_rank.engine.rank import in_rank_order, pack, rank_documents, unpack
-from polars_rank.engine.rules import data_faults, raw_faults
-from polars_rank.engine.shared import Needs
-from polars_rank.measure import Custom, Measure
-from polars_rank.metrics.registry import Rows, check, value
-from polars_rank.ranking import Fault, Ties
+from polars_rank.engine.ask import Answer, Question, answer
+from polars_rank.engine.layout import one_run_each, proved
+from polars_rank.engine.rank import pack
+from polars_rank.engine.rows import rows_that_matter
+from polars_rank.engine.shared import WORDS, Needs
 
-__all__ = ["Job", "PerQuery", "per_query_plan"]
-
-ROWS: tuple[Rows, ...] = ("relevant", "judged", "all")
-WORDS = ("label", "rank", "score", "tie_first", "tie_last")
+__all__ = ["PerQuery", "claimed", "per_query_plan", "summed"]
 
 
-@dataclass(frozen=True)
-class Job:
-    """What to evaluate: a log, or a run and its judgments.
-
-    ``carry`` are the log's columns ``by0`` ... that must be constant within a query.
-    """
-
-    log: Log
-    qrels: Log | None
-    measures: Sequence[Measure | Custom]
-    convention: Convention
-    check: Check
-    carry: Sequence[str] = ()
-
-    @property
-    def ties(self) -> Ties:
-        """The convention's rule; without document ids ties keep the input order."""
-        rule = self.convention.ties
-        lacking = rule in ("doc_desc", "doc_asc") and not self.log.has_doc
-        return "order" if lacking or self.log.ranked else rule
-
-    @property
-    def key(self) -> Literal["score", "rank", "order"]:
-        """The column that orders a query's rows; see ``rank_documents``."""
-        if self.convention.unjudged == "drop":
-            return "order"
-        return "rank" if self.log.ranked else "score"
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class PerQuery:
     """One row a query, sorted by it.
 
@@ -70,30 +32,33 @@ class PerQuery:
     refusals: frozenset[str] = frozenset()
 
 
-def per_query_plan(job: Job) -> PerQuery:
-    """Plan the values of every query."""
-    needs, values, faults = _ask(job)
-    scalars, raw = raw_faults(job.log, job.carry, job.check)
-    if job.qrels is not None or needs.retrieved:
-        placed = pl.len() if job.key == "score" else pl.col(job.key).count()
-        scalars["retrieved"] = placed
-    faults += raw + data_faults(needs, joined=job.qrels is not None, check=job.check)
-    pooled = []
-    if job.qrels is not None:
-        judged = pl.col(needs.aggregates.add(pl.col("label").count()))
-        pooled = [pl.col("retrieved"), judged.alias("judged")]
+def per_query_plan(
+    question: Question, log: pl.LazyFrame, qrels: pl.LazyFrame | None = None
+) -> PerQuery:
+    """Plan the values of every query of a log, or of a run and its judgments."""
+    asked = answer(question)
+    rows = rows_that_matter(question, asked, log, qrels)
+    return claimed(question, summed(question, asked, rows), log, qrels)
 
-    rows = _ranked(job, needs, scalars)
-    if job.qrels is not None:
-        rows = _judged(job.log, job.qrels, rows, needs, scalars)
-    words = _words(rows, needs, list(scalars))
-    sums = _sums(words, needs, list(scalars))
-    counts = {f"fault{i}": fault for i, fault in enumerate(faults)}
+
+def summed(question: Question, asked: Answer, rows: pl.LazyFrame) -> PerQuery:
+    """Values of every query from the rows that matter to them."""
+    needs, scalars = asked.needs, list(asked.scalars)
+    pooled = []
+    if question.qrels is not None:
+        pooled = [pl.col("retrieved"), pl.col(asked.judged).alias("judged")]
+        if question.grouping == "adjacent":
+            scalars.append("runs")
+    words = _words(rows, needs, scalars)
+    sums = _sums(words, needs, scalars)
+    if "runs" in scalars:
+        sums = one_run_each(sums)
+    counts = {f"fault{i}": fault for i, fault in enumerate(asked.faults)}
     frame = sums.select(
         "query",
-        *job.carry,
+        *question.carry,
         *pooled,
-        *(expr.cast(pl.Float64).alias(f"m{i}") for i, expr in enumerate(values)),
+        *(expr.cast(pl.Float64).alias(f"m{i}") for i, expr in enumerate(asked.values)),
         *(fault.count.alias(name) for name, fault in counts.items()),
     )
     return PerQuery(
@@ -103,107 +68,24 @@ def per_query_plan(job: Job) -> PerQuery:
     )
 
 
-def _ask(job: Job) -> tuple[Needs, list[pl.Expr], list[Fault]]:
-    """Let every measure say what it needs; its value in terms of a query's sums."""
-    label_type = (job.qrels or job.log).label_type
-    needs = Needs(
-        rows="relevant" if job.qrels is None else "judged",
-        whole_grades=label_type is not None
-        and (label_type.is_integer() or not label_type.is_numeric()),
-        scored=not job.log.ranked,
-        expected=job.ties == "expected",
-    )
-    measures = [
-        m
-        if isinstance(m, Custom)
-        else m.with_defaults(job.convention.defaults(m.metric))
-        for m in job.measures
-    ]
-    asked: list[Rows] = ["all" if isinstance(m, Custom) else m.rows for m in measures]
-    if needs.expected:
-        asked.append("all")
-    needs.rows = max([needs.rows, *asked], key=ROWS.index)
-    values, faults = [], []
-    for m in measures:
-        ranking = needs.ranking() if isinstance(m, Custom) else needs.shared_ranking()
-        if isinstance(m, Custom):
-            values.append(pl.col(needs.aggregates.add(m.value(ranking))))
-            counts = [needs.aggregates.add(fault.count) for fault in ranking.faults]
-            named = zip(counts, ranking.faults, strict=True)
-            faults += [replace(fault, count=pl.col(name)) for name, fault in named]
-            continue
-        check(m.definition, m.arguments, job.ties)
-        if m.definition.score and not needs.scored:
-            msg = (
-                f"{m.metric} looks at the scores themselves: it cannot work with rank="
-            )
-            raise ValueError(msg)
-        values.append(
-            value(m.definition, ranking, m.arguments, job.convention.no_relevant)
-        )
-        faults += ranking.faults
-    once = {(fault.message, str(fault.count)): fault for fault in faults}
-    return needs, values, list(once.values())
-
-
-def _ranked(job: Job, needs: Needs, scalars: dict[str, pl.Expr]) -> pl.LazyFrame:
-    """Rows of the log in rank order, without those that change no value."""
-    log, frame = job.log, job.log.frame
-    on = [*log.keys, "doc"]
-    judged = None if job.qrels is None else job.qrels.frame
-    if judged is not None and (
-        job.key == "order" or job.ties in ("optimistic", "pessimistic")
-    ):
-        frame = frame.join(judged, on=on, how="left", maintain_order="left")
-    if job.key == "order":
-        order = pl.col("rank" if log.ranked else "score")
-        frame = frame.with_columns(order=pl.when(pl.col("label") >= 0).then(order))
-    payload = {"doc"} if judged is not None else {"label"}
-    if "score" in needs.columns():
-        payload.add("score")
-    rows = rank_documents(
-        pack(frame, log.keys),
-        sorted(payload),
-        key=job.key,
-        descending=not log.ranked,
-        ties=job.ties,
-        scalars=scalars,
-    )
-    if judged is not None or needs.rows == "all":
-        return rows
-    known = pl.col("label").is_not_null()
-    if needs.rows == "relevant":
-        known = pl.col("label") > 0
-    return rows.filter(known | (pl.col("place") == 1))
-
-
-def _judged(
-    log: Log,
-    qrels: Log,
-    ranked: pl.LazyFrame,
-    needs: Needs,
-    scalars: dict[str, pl.Expr],
-) -> pl.LazyFrame:
-    """Judged documents in rank order, not retrieved ones last; each query's first."""
-    rows = unpack(ranked, log.keys).join(
-        qrels.frame, on=[*log.keys, "doc"], how="full", coalesce=True
-    )
-    if needs.rows != "all":
-        rows = rows.filter(pl.col("label").is_not_null() | (pl.col("place") == 1))
-    rows = rows.drop("place")
-    payload = ["doc", *(w for w in WORDS if w in needs.columns() | {"label"})]
-    return in_rank_order(
-        pack(rows, log.keys), [w for w in payload if w != "rank"], list(scalars)
-    )
+def claimed(
+    question: Question, plan: PerQuery, log: pl.LazyFrame, qrels: pl.LazyFrame | None
+) -> PerQuery:
+    """The same; where rows are said to stand together, with the proof of it."""
+    if question.grouping != "adjacent":
+        return plan
+    keys = question.log.keys
+    found = pl.concat([f.select(keys) for f in (log, qrels) if f is not None])
+    return replace(plan, frame=proved(plan.frame, pack(found, keys)))
 
 
 def _words(rows: pl.LazyFrame, needs: Needs, scalars: list[str]) -> pl.LazyFrame:
     """Add the words that look at neighbouring documents, level by level."""
-    floats = ["label", *(["score"] if "score" in needs.columns() else [])]
+    floats = ["label", *(["score"] if "score" in needs.columns else [])]
     rows = rows.with_columns(pl.col(floats).cast(pl.Float64))
-    have = [w for w in [*WORDS, "doc"] if w in needs.columns() | {"label"}]
+    have = [w for w in [*WORDS, "doc"] if w in needs.columns | {"label"}]
     constants, once = needs.constants.named, list(scalars)
-    for level, words in enumerate(needs.word_levels()):
+    for level, words in enumerate(needs.word_levels):
         lists = {name: pl.col(name) for name in have} | words
         singles = {name: pl.col(name).first() for name in once}
         singles |= constants if level == 0 else {}

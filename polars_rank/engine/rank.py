@@ -1,19 +1,24 @@
 """The only stage that touches every row: documents of a query in rank order.
 
-A query's rows stand together after one sort by the query alone. A group-by that knows
-its key to be sorted streams any aggregation, one query after the other.
+A query's rows stand together as they come, or after one sort by the query alone. A
+group-by that knows its key to be sorted streams any aggregation, one query after the
+other; it asks for no more than that the rows stand together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Literal
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import polars as pl
 
+from polars_rank.engine.layout import Grouping, distinct_runs
 from polars_rank.ranking import Ties, order_by
 
-__all__ = ["in_rank_order", "pack", "rank_documents", "unpack"]
+__all__ = ["Key", "Ranked", "in_rank_order", "pack", "rank_by", "unpack"]
+
+Key: TypeAlias = Literal["score", "rank", "order"]
 
 
 def pack(frame: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
@@ -29,23 +34,63 @@ def unpack(frame: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
     return frame.unnest("query")
 
 
-def rank_documents(
+@dataclass(frozen=True, eq=False, repr=False)
+class Ranked:
+    """Queries with their documents in rank order: one row a query, in lists.
+
+    ``row`` holds the ``payload`` of the documents, ``places`` are lists beside it, and
+    each of the scalars is a column. ``key`` is what ordered them: ``score``, known
+    ``rank``, or ``order``: either of them with null for documents that hold no place.
+    Below ``depth`` none holds one.
+    """
+
+    queries: pl.LazyFrame
+    payload: Sequence[str]
+    places: Sequence[str]
+    key: Key
+    depth: int | None = None
+
+    def heads(self, scalars: Iterable[str]) -> pl.LazyFrame:
+        """One row a query, without documents; ``head`` tells it from these."""
+        return self.queries.select("query", *scalars, head=pl.lit(value=True))
+
+    def documents(self, scalars: Iterable[str] = ()) -> pl.LazyFrame:
+        """One row a document: the payload, ``place``, ``rank``, repeated scalars."""
+        lists = self.queries.select("query", "row", *self.places, *scalars)
+        place = pl.int_ranges(1, pl.col("row").list.len() + 1, dtype=pl.Int64)
+        rows = lists.with_columns(place=place).explode("row", *self.places, "place")
+        if len(self.payload) > 1:
+            rows = rows.unnest("row")
+        else:
+            rows = rows.rename({"row": self.payload[0]})
+        place = pl.col("place").cast(pl.Float64)
+        known = pl.col(self.key) if self.key != "score" else place
+        held = known.is_not_null()
+        if self.depth is not None:
+            held &= (known if self.key == "rank" else place) <= self.depth
+        holds = pl.when(held)
+        columns = {name: pl.col(name).cast(pl.Float64) for name in self.places}
+        columns["rank"] = known.cast(pl.Float64) if self.key == "rank" else place
+        closed = self.key == "order" or self.depth is not None
+        if closed:
+            columns["rank"] = holds.then(columns["rank"])
+        if closed and "score" in self.payload:
+            columns["score"] = holds.then(pl.col("score"))
+        return rows.with_columns(**columns).set_sorted("query")
+
+
+def rank_by(
+    key: Key,
     frame: pl.LazyFrame,
     payload: Sequence[str],
     *,
-    key: Literal["score", "rank", "order"],
     descending: bool,
     ties: Ties,
     scalars: Mapping[str, pl.Expr],
-) -> pl.LazyFrame:
-    """Rows in rank order: ``query``, the payload, ``place``, ``rank`` and scalars.
-
-    ``key`` orders the rows: scores, known ranks, or ``order``, either of them with null
-    for documents that hold no place. ``scalars`` are aggregations of the query's raw
-    rows, repeated on each of its rows.
-    """
-    frame = frame.sort("query", maintain_order=True)
-    blocks: dict[str, pl.Expr] = {}
+    grouping: Grouping,
+) -> Ranked:
+    """Rank the documents of each query; ``scalars`` are aggregations of its rows."""
+    places: dict[str, pl.Expr] = {}
     keys, downwards = [pl.col(key)], [descending]
     if descending:
         doc = pl.col("doc") if ties in ("doc_desc", "doc_asc") else None
@@ -54,57 +99,44 @@ def rank_documents(
         )
         if ties == "expected":
             score = pl.col(key).sort(descending=True, nulls_last=True)
-            blocks["tie_first"] = score.rank("min", descending=True)
-            blocks["tie_last"] = score.rank("max", descending=True)
+            places["tie_first"] = score.rank("min", descending=True)
+            places["tie_last"] = score.rank("max", descending=True)
     payload = payload if key == "score" else [*payload, key]
-    rows = _grouped(frame, payload, keys, downwards, blocks, scalars)
-    place = pl.col("place").cast(pl.Float64)
-    rank = {
-        "score": place,
-        "rank": pl.col(key).cast(pl.Float64),
-        "order": pl.when(pl.col(key).is_not_null()).then(place),
-    }[key]
-    columns = {"rank": rank} | {b: pl.col(b).cast(pl.Float64) for b in blocks}
-    if key == "order" and "score" in payload:
-        columns["score"] = pl.when(pl.col(key).is_not_null()).then(pl.col("score"))
-    return rows.with_columns(**columns)
+    row = _row(payload).sort_by(
+        keys, descending=downwards, nulls_last=True, maintain_order=True
+    )
+    aggregated = {"row": row, **places, **scalars}
+    if grouping == "hash":  # in memory the cheapest, for streaming a fallback
+        queries = frame.group_by("query").agg(**aggregated).sort("query")
+        return Ranked(queries, payload, list(places), key)
+    if grouping == "adjacent":
+        frame = frame.set_sorted("query")  # a run of equal keys is all it relies on
+    else:
+        frame = frame.sort("query", maintain_order=True)
+    queries = frame.group_by("query", maintain_order=True).agg(**aggregated)
+    if grouping == "adjacent":
+        queries = distinct_runs(queries)
+    return Ranked(queries, payload, list(places), key)
 
 
 def in_rank_order(
-    frame: pl.LazyFrame, payload: Sequence[str], scalars: Sequence[str]
+    rows: pl.LazyFrame, payload: Sequence[str], scalars: Iterable[str]
 ) -> pl.LazyFrame:
-    """Sort by query, and each query's rows by ``rank``; not retrieved ones last."""
+    """Documents of known ``rank``, a query's together, those without a rank last.
+
+    One row of each query is its ``head`` and has the scalars; it may be a document or
+    not. ``runs`` counts the heads of a query.
+    """
     once = {name: pl.col(name).drop_nulls().first() for name in scalars}
-    return _grouped(
-        frame.sort("query", maintain_order=True),
-        [*payload, "rank"],
-        [pl.col("rank")],
-        [False],
-        {},
-        once,
+    payload = [*payload, "rank"]
+    row = _row(payload).sort_by("rank", nulls_last=True, maintain_order=True)
+    queries = (
+        rows.sort("query", maintain_order=True)
+        .group_by("query", maintain_order=True)
+        .agg(row.alias("row"), **once, runs=pl.col("head").sum())
     )
+    return Ranked(queries, payload, [], "rank").documents([*once, "runs"])
 
 
-def _grouped(
-    frame: pl.LazyFrame,
-    payload: Sequence[str],
-    keys: Sequence[pl.Expr],
-    descending: Sequence[bool],
-    lists: Mapping[str, pl.Expr],
-    scalars: Mapping[str, pl.Expr],
-) -> pl.LazyFrame:
-    row = pl.struct(payload) if len(payload) > 1 else pl.col(payload[0])
-    ordered = row.sort_by(
-        keys, descending=list(descending), nulls_last=True, maintain_order=True
-    )
-    rows = (
-        frame.group_by("query", maintain_order=True)
-        .agg(ordered.alias("row"), **lists, **scalars)
-        .with_columns(
-            place=pl.int_ranges(1, pl.col("row").list.len() + 1, dtype=pl.Int64)
-        )
-        .explode("row", *lists, "place")
-    )
-    if len(payload) > 1:
-        return rows.unnest("row").set_sorted("query")
-    return rows.rename({"row": payload[0]}).set_sorted("query")
+def _row(payload: Sequence[str]) -> pl.Expr:
+    return pl.struct(payload) if len(payload) > 1 else pl.col(payload[0])

@@ -5,25 +5,34 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, TypeAlias, cast, get_args
 
 import polars as pl
 import polars.selectors as cs
 
-from polars_rank.convention import Convention, convention_of
+from polars_rank.convention import Convention
+from polars_rank.conventions import convention_of
+from polars_rank.engine.ask import Question
 from polars_rank.engine.bind import (
     AnyFrame,
     Columns,
+    Kind,
     Log,
     align_ids,
     bind,
     require_columns,
     require_number,
 )
+from polars_rank.engine.bounded.progress import Listener
 from polars_rank.engine.check import Check, in_common
-from polars_rank.engine.plan import Job, PerQuery, per_query_plan
+from polars_rank.engine.layout import IN_MEMORY_ROWS, Grouping, Layout
+from polars_rank.engine.memory import Memory, bucketed, memory_of
+from polars_rank.engine.plan import PerQuery
 from polars_rank.engine.rank import unpack
+from polars_rank.engine.subtopics import plan_question, require_kind
 from polars_rank.measure import Custom, Measure, Measures, parse_measures
+from polars_rank.metrics.registry import OverQueries
 
 __all__ = ["DOC", "Duplicates", "Request", "plan_request", "request_of"]
 
@@ -32,7 +41,7 @@ Duplicates: TypeAlias = Literal["error", "best"]
 DOC = "doc_id"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Request:
     """The arguments of ``evaluate`` or ``per_query``, checked."""
 
@@ -44,6 +53,22 @@ class Request:
     convention: Convention
     check: Check
     on_duplicate: Duplicates
+    layout: Layout
+    memory: Memory | None
+    depth: int | None
+    small: bool
+
+    @property
+    def grouping(self) -> Grouping:
+        """How rows of a query come together."""
+        if self.layout == "adjacent":
+            return "adjacent"
+        return "hash" if self.small and self.memory is None else "sort"
+
+    @property
+    def sorted(self) -> bool:
+        """Whether queries come in ascending order."""
+        return self.grouping != "adjacent" and self.memory is None
 
     def require_distinct(self, others: Sequence[str]) -> None:
         """Output columns must have different names."""
@@ -60,6 +85,18 @@ class Request:
         m = self.measures[i]
         return isinstance(m, Measure) and m.definition.relevance
 
+    def over_queries(self, i: int) -> OverQueries:
+        """How the values of measure i are put together."""
+        m = self.measures[i]
+        return m.definition.over_queries if isinstance(m, Measure) else "mean"
+
+    def spreads(self, i: int) -> bool:
+        """Whether a null of measure i makes the mean null."""
+        m = self.measures[i]
+        if not isinstance(m, Measure) or not m.definition.relevance:
+            return False
+        return self.convention.no_relevant_of(m.metric) == "null"
+
 
 def request_of(
     frame: AnyFrame,
@@ -69,20 +106,30 @@ def request_of(
     doc: str | None,
     score: str,
     label: str,
+    subtopic: str | None,
     rank: str | None,
     queries: AnyFrame | None,
     convention: str | Convention,
     check: Check,
     on_duplicate: Duplicates,
+    layout: Layout,
+    memory_limit: int | str | None,
+    temp_dir: str | Path | None,
+    progress: Listener | None,
+    depth: int | None,
 ) -> Request:
     """Check the arguments; only schemas are read."""
     for name, given, allowed in (
         ("check", check, get_args(Check)),
         ("on_duplicate", on_duplicate, get_args(Duplicates)),
+        ("layout", layout, get_args(Layout)),
     ):
         if given not in allowed:
             msg = f"{name} must be one of {', '.join(allowed)}, not {given!r}"
             raise ValueError(msg)
+    if depth is not None and not (type(depth) is int and depth >= 1):
+        msg = f"depth must be a whole number of at least 1, or None, not {depth!r}"
+        raise ValueError(msg)
     keys = (query,) if isinstance(query, str) else tuple(query)
     if not keys:
         msg = "query must name at least one column"
@@ -94,16 +141,29 @@ def request_of(
         reason = "judgments are joined" if qrels is not None else "duplicates are found"
         msg = f"doc must name the column of document ids: {reason} by it"
         raise ValueError(msg)
+    if subtopic is not None and qrels is None:
+        msg = "subtopic names a column of the judgments: give them with qrels="
+        raise ValueError(msg)
+    asked = parse_measures(measures)
+    require_kind(asked, subtopics=subtopic is not None)
     return Request(
         lazy,
         None if qrels is None else _lazy(qrels, "qrels"),
         None if queries is None else _lazy(queries, "queries"),
-        Columns(keys, doc, score, label, rank),
-        parse_measures(measures),
+        Columns(keys, doc, score, label, rank, subtopic),
+        asked,
         convention_of(convention),
         check,
         on_duplicate,
+        layout,
+        memory_of(memory_limit, temp_dir, progress),
+        depth,
+        all(f is None or _is_small(f) for f in (frame, qrels)),
     )
+
+
+def _is_small(frame: AnyFrame) -> bool:
+    return isinstance(frame, pl.DataFrame) and len(frame) <= IN_MEMORY_ROWS
 
 
 def _lazy(frame: AnyFrame, name: str) -> pl.LazyFrame:
@@ -133,8 +193,27 @@ def plan_request(
         asked, segments = _bind_queries(request, request.queries, segments)
     log, qrels = _bind_frames(request, list(segments.values()))
     inside = [f"by{i}" for i in range(len(segments))]
-    job = Job(log, qrels, request.measures, request.convention, request.check, inside)
-    plan = per_query_plan(job)
+    question = Question(
+        log.kind,
+        None if qrels is None else qrels.kind,
+        tuple(request.measures),
+        request.convention,
+        request.check,
+        tuple(inside),
+        request.grouping,
+        request.depth,
+    )
+    kinds = [log.kind] if qrels is None else [log.kind, qrels.kind]
+
+    def planned(frames: Sequence[pl.LazyFrame]) -> PerQuery:
+        pairs = zip(frames, kinds, strict=True)
+        return plan_question(question, *(_prepared(*pair, request) for pair in pairs))
+
+    parts = [log.frame] if qrels is None else [log.frame, qrels.frame]
+    if request.memory is not None and request.grouping == "sort":
+        plan = bucketed(question, parts, planned, request.memory)
+    else:
+        plan = planned(parts)
     frame = unpack(plan.frame, log.keys).rename(
         dict(zip(inside, segments, strict=True)), strict=False
     )
@@ -174,13 +253,17 @@ def _bind_frames(request: Request, carry: Sequence[str]) -> tuple[Log, Log | Non
         needs = ["score", "label", "doc"]
         if ties not in ("doc_desc", "doc_asc") and request.check == "off":
             needs.remove("doc")
-        log = bind(request.frame, columns, where="the frame", needs=needs, carry=carry)
-        return _prepared(log, request), None
+        return bind(
+            request.frame, columns, where="the frame", needs=needs, carry=carry
+        ), None
     log = bind(
         request.frame, columns, where="the run", needs=["score", "doc"], carry=carry
     )
     qrels, shared = _bind_some(
-        request, request.qrels, where="the judgments", needs=["label", "doc"]
+        request,
+        request.qrels,
+        where="the judgments",
+        needs=["label", "doc", "subtopic"],
     )
     names = {f"key{i}": columns.query[i] for i in shared} | {"doc": columns.doc or ""}
     run, judged = align_ids(
@@ -188,7 +271,7 @@ def _bind_frames(request: Request, carry: Sequence[str]) -> tuple[Log, Log | Non
     )
     log = dataclasses.replace(log, frame=run)
     qrels = dataclasses.replace(qrels, frame=judged)
-    return _prepared(log, request), _prepared(qrels, request)
+    return log, qrels
 
 
 def _bind_some(
@@ -217,20 +300,21 @@ def _bind_some(
         values = [cs.by_name(query[i]).alias(f"key{i}") for i in others]
         rows = rows.join(request.frame.select(values).unique(), how="cross")
     keys = tuple(f"key{i}" for i in range(len(query)))
-    return dataclasses.replace(bound, frame=rows, keys=keys), shared
+    kind = dataclasses.replace(bound.kind, keys=keys)
+    return Log(rows, kind), shared
 
 
-def _prepared(log: Log, request: Request) -> Log:
+def _prepared(frame: pl.LazyFrame, kind: Kind, request: Request) -> pl.LazyFrame:
     """Documents that stand twice, ids as text where they order ties, score type."""
-    frame = log.frame
     if request.on_duplicate == "best":
-        frame = _best_copies(frame, [*log.keys, "doc"])
+        subtopic = ["subtopic"] if kind.has_subtopic else []
+        frame = _best_copies(frame, [*kind.keys, "doc", *subtopic])
     text = request.convention.ties in ("doc_desc", "doc_asc")
-    if log.has_doc and text and frame.collect_schema()["doc"] != pl.Binary:
+    if kind.has_doc and text and frame.collect_schema()["doc"] != pl.Binary:
         frame = frame.with_columns(pl.col("doc").cast(pl.String))
-    if request.convention.score_dtype == "float32" and log.score_type is not None:
+    if request.convention.score_dtype == "float32" and kind.score_type is not None:
         frame = frame.with_columns(pl.col("score").cast(pl.Float32))
-    return dataclasses.replace(log, frame=frame)
+    return frame
 
 
 def _best_copies(frame: pl.LazyFrame, on: list[str]) -> pl.LazyFrame:
@@ -314,10 +398,14 @@ def _only_asked(
         faults["unknown"] = ABSENT
         joined = joined.with_columns(unknown=unknown.cast(pl.UInt32))
     if missing == "zero":
-        zeros = [f"m{i}" for i in range(len(request.measures)) if request.relevance(i)]
+        zeros = {
+            f"m{i}": m.definition.zero
+            for i, m in enumerate(request.measures)
+            if isinstance(m, Measure) and m.definition.zero is not None
+        }
         joined = joined.with_columns(
-            pl.when(~unknown).then(pl.col(name)).otherwise(0.0).alias(name)
-            for name in zeros
+            pl.when(~unknown).then(pl.col(name)).otherwise(zero).alias(name)
+            for name, zero in zeros.items()
         )
     if request.check != "off":
         faults["copies"] = QUERY_TWICE

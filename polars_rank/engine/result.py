@@ -2,13 +2,51 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Callable
+
 import polars as pl
 
-from polars_rank.engine.check import raise_faults
+from polars_rank.engine.bind import Frame
+from polars_rank.engine.check import Check, raise_faults
+from polars_rank.engine.layout import first_that_holds
+from polars_rank.engine.memory import fits
 from polars_rank.engine.plan import PerQuery
 from polars_rank.engine.request import Request
+from polars_rank.errors import DataError
+from polars_rank.metrics.registry import OverQueries
 
-__all__ = ["mean_frame", "per_query_frame"]
+__all__ = ["collected", "laid_out", "mean_frame", "per_query_frame"]
+
+
+def collected(frame: Frame, request: Request, result: pl.LazyFrame) -> Frame:
+    """A DataFrame for a DataFrame, a LazyFrame for a LazyFrame."""
+    if isinstance(frame, pl.LazyFrame):
+        return result
+    in_memory = request.grouping == "hash"
+    return result.collect(engine="in-memory" if in_memory else "streaming")
+
+
+def laid_out(
+    request: Request, result: Callable[[Request], pl.LazyFrame]
+) -> pl.LazyFrame:
+    """The result in the layout that is asked for; ``"auto"`` tries adjacent rows."""
+    if request.layout != "auto" or request.grouping == "hash":
+        return result(request)
+    check: Check = "strict" if request.check == "warn" else request.check
+    adjacent = dataclasses.replace(request, layout="adjacent", check=check)
+    fallback = result(dataclasses.replace(request, layout="any"))
+    memory, qrels = request.memory, request.qrels
+
+    def attempt() -> pl.LazyFrame:
+        if memory is not None and qrels is not None and not fits(qrels, memory):
+            raise DataError("the judgments do not fit into memory_limit")
+        return result(adjacent)
+
+    otherwise = (
+        "sorting them by query" if memory is None else "hashing them into buckets"
+    )
+    return first_that_holds(attempt, fallback, otherwise=otherwise)
 
 
 def per_query_frame(request: Request, plan: PerQuery) -> pl.LazyFrame:
@@ -22,6 +60,8 @@ def per_query_frame(request: Request, plan: PerQuery) -> pl.LazyFrame:
         check=request.check,
         whole=False,
     )
+    if not request.sorted:
+        frame = frame.sort([f"key{i}" for i in range(len(keys))])
     return frame.select(
         *(pl.col(f"key{i}").alias(name) for i, name in enumerate(keys)),
         *(pl.col(f"m{i}").alias(m.name) for i, m in enumerate(request.measures)),
@@ -45,11 +85,12 @@ def mean_frame(
         pl.when(pl.col(name) > 0).then(pl.col("key0")).drop_nulls().first().alias(name)
         for name in faults
     ]
-    policy = request.convention.no_relevant
     values = [
         pl.len().alias("queries"),
         *(
-            _mean(f"m{i}", weight, spread=policy == "null" and request.relevance(i))
+            _over_queries(
+                f"m{i}", request.over_queries(i), weight, spread=request.spreads(i)
+            )
             for i in range(len(request.measures))
         ),
         *(pl.col(name).sum() for name in faults),
@@ -71,17 +112,30 @@ def mean_frame(
     )
 
 
-def _mean(name: str, weight: pl.Expr | None, *, spread: bool) -> pl.Expr:
-    """Mean of the defined values; with ``spread``, null as soon as one is null."""
+def _over_queries(
+    name: str, how: OverQueries, weight: pl.Expr | None, *, spread: bool
+) -> pl.Expr:
+    """Mean or sum of the defined values; with ``spread``, null as soon as one is."""
     value = pl.col(name)
-    if weight is None:
-        mean = value.mean()
-    else:
-        mean = (value * weight).sum() / pl.when(value.is_not_null()).then(weight).sum()
-        mean = mean.fill_nan(None)
+    found = _sum(value, weight) if how == "sum" else _mean(value, weight)
+    if how == "geometric":
+        found = found.exp()
     if spread:
-        mean = pl.when(value.null_count() == 0).then(mean)
-    return mean.alias(name)
+        found = pl.when(value.null_count() == 0).then(found)
+    return found.alias(name)
+
+
+def _mean(value: pl.Expr, weight: pl.Expr | None) -> pl.Expr:
+    if weight is None:
+        return value.mean()
+    weights = pl.when(value.is_not_null()).then(weight).sum()
+    return ((value * weight).sum() / weights).fill_nan(None)
+
+
+def _sum(value: pl.Expr, weight: pl.Expr | None) -> pl.Expr:
+    """A sum of nothing is unknown, as a mean is."""
+    total = (value if weight is None else value * weight).sum()
+    return pl.when(value.count() > 0).then(total)
 
 
 BAD_WEIGHT = "weights that are null, negative or not finite; give each query a weight"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from polars_rank.engine.bind import Log
+from polars_rank.engine.bind import Kind
 from polars_rank.engine.check import Check
 from polars_rank.engine.shared import Needs
 from polars_rank.ranking import (
@@ -22,7 +22,7 @@ __all__ = ["data_faults", "raw_faults"]
 
 
 def raw_faults(
-    log: Log, carry: Sequence[str], check: Check
+    log: Kind, carry: Sequence[str], check: Check
 ) -> tuple[dict[str, pl.Expr], list[Fault]]:
     """Aggregations of each query's raw rows, and what they mean if not 0."""
     scalars = {name: pl.col(name).first() for name in carry}
@@ -48,7 +48,7 @@ def raw_faults(
             judged = pl.col("doc").filter(pl.col("label").is_not_null())
             counts.append((judged.len() - judged.n_unique(), DUPLICATE))
     for name in carry:
-        varies = pl.col(name).ne_missing(pl.col(name).first()).sum()
+        varies = pl.col(name).n_unique() - 1
         counts.append((varies, VARIES))
     faults = []
     for i, (count, message) in enumerate(counts):
@@ -63,9 +63,10 @@ def data_faults(needs: Needs, *, joined: bool, check: Check) -> list[Fault]:
         return []
     faults: list[Fault] = []
     if joined:
-        copies = pl.col("doc").len() - pl.col("doc").n_unique()
+        # A query's head has neither document nor label.
+        copies = pl.col("doc").count() - pl.col("doc").drop_nulls().n_unique()
         faults.append(Fault(pl.col(needs.aggregates.add(copies)), DUPLICATE))
-        nameless = pl.col("doc").null_count()
+        nameless = (pl.col("doc").is_null() & pl.col("label").is_not_null()).sum()
         faults.append(Fault(pl.col(needs.aggregates.add(nameless)), NO_DOC))
     if joined and not needs.whole_grades:
         infinite = (~pl.col("label").is_finite()).sum()

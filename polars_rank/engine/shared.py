@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 
 import polars as pl
 
 from polars_rank.metrics.registry import Rows
 from polars_rank.ranking import Ranking
 
-__all__ = ["Needs", "SharedRanking"]
+__all__ = ["WORDS", "Needs", "SharedRanking"]
+
+WORDS = ("label", "rank", "score", "tie_first", "tie_last")
 
 
 class Names:
@@ -36,7 +39,7 @@ class Names:
         return {root for expr in self.named.values() for root in expr.meta.root_names()}
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Needs:
     """What the measures of one plan ask for.
 
@@ -74,8 +77,9 @@ class Needs:
     retrieved: bool = False
     lead: bool = False
 
+    @cached_property
     def columns(self) -> set[str]:
-        """Columns that words, terms and aggregates read."""
+        """Columns that words, terms and aggregates read, once all have asked."""
         asked = self.words, self.constants, self.terms, self.aggregates
         if any(names.roots() & self._sums() for names in asked):
             msg = (
@@ -89,10 +93,11 @@ class Needs:
     def _sums(self) -> set[str]:
         return self.terms.named.keys() | self.aggregates.named.keys()
 
+    @cached_property
     def word_levels(self) -> list[dict[str, pl.Expr]]:
         """Words in the order of computation: each reads those of earlier levels."""
         words = dict(self.words.named)
-        if "ideal_label" in self.columns():
+        if "ideal_label" in self.columns:
             best = pl.col("label").sort(descending=True, nulls_last=True)
             words["ideal_label"] = best
         levels: list[dict[str, pl.Expr]] = []
@@ -107,7 +112,7 @@ class Needs:
             later = set()
             words = {name: word for name, word in words.items() if name not in ready}
         if not levels and (
-            self.lead or self.constants.named or "place" in self.columns()
+            self.lead or self.constants.named or "place" in self.columns
         ):
             levels.append({})
         return levels
@@ -131,7 +136,7 @@ class Needs:
         return SharedRanking(**words, needs=self)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class SharedRanking(Ranking):
     """A ranking over columns that writes down what it needs."""
 
@@ -147,7 +152,7 @@ class SharedRanking(Ranking):
 
     def sum(self, term: pl.Expr) -> pl.Expr:
         """Sum the term once; a query's terms stand in a list, in rank order."""
-        name = self.needs.terms.add(term.cast(pl.Float64))
+        name = self.needs.terms.add(term.cast(pl.Float64).fill_null(0.0))
         return pl.col(name).list.sum()
 
     def aggregate(self, value: pl.Expr) -> pl.Expr:

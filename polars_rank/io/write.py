@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from polars_rank.engine.bounded.temporary import private_folder
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,9 +25,9 @@ _FORMATS = {
 def write(frame: pl.LazyFrame | pl.DataFrame, path: str | Path) -> None:
     """Write a frame, streaming, in the format that the extension names.
 
-    The rows go to a hidden file in the same folder, which takes the place of ``path``
-    once it is whole and on disk. Whatever goes wrong before that, the hidden file is
-    removed and an older file at ``path`` stays as it was.
+    The rows go to a file in a hidden folder there, which takes the place of ``path``
+    once it is whole and on disk. Whatever goes wrong before that, the folder is removed
+    (after a kill: by the next run) and an older file at ``path`` stays as it was.
 
     Parameters
     ----------
@@ -49,9 +50,9 @@ def write(frame: pl.LazyFrame | pl.DataFrame, path: str | Path) -> None:
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{path}: no such folder: {target.parent}")
-    hidden = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     lazy = frame.lazy()
-    try:
+    with private_folder(target.parent) as folder:
+        hidden = folder / target.name
         if found == "parquet":
             lazy.sink_parquet(hidden, engine="streaming")
         elif found == "csv":
@@ -62,12 +63,6 @@ def write(frame: pl.LazyFrame | pl.DataFrame, path: str | Path) -> None:
             lazy.sink_ipc(hidden, engine="streaming")
         _to_disk(hidden)
         os.replace(hidden, target)
-    except BaseException:
-        try:
-            hidden.unlink(missing_ok=True)
-        finally:  # Ctrl-C can be reported twice: by Polars, then by Python
-            hidden.unlink(missing_ok=True)
-        raise
     if os.name == "posix":
         _to_disk(target.parent)
 

@@ -2,16 +2,47 @@
 
 from __future__ import annotations
 
-from polars_rank.metrics import binary, cascade, correlation, gain, loss
-from polars_rank.metrics.registry import METRICS, Metric, metric
+from polars_rank.metrics import (
+    binary,
+    blended,
+    cascade,
+    correlation,
+    counts,
+    cutoff,
+    diversity,
+    gain,
+    levels,
+    loss,
+    overlap,
+    pairwise,
+    partial,
+    persistence,
+    player,
+    running,
+    usermodel,
+)
+from polars_rank.metrics.registry import METRICS, SUBTOPIC_METRICS, Metric, metric
 
 __all__ = [
     "METRICS",
+    "SUBTOPIC_METRICS",
     "Metric",
     "binary",
+    "blended",
     "cascade",
     "correlation",
+    "counts",
+    "cutoff",
+    "diversity",
     "gain",
+    "levels",
     "loss",
     "metric",
+    "overlap",
+    "pairwise",
+    "partial",
+    "persistence",
+    "player",
+    "running",
+    "usermodel",
 ]

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import polars as pl
 
+from polars_rank.metrics.parameters import Range
 from polars_rank.metrics.registry import metric
 from polars_rank.ranking import Ranking, ratio
 from polars_rank.weights import one, reciprocal
 
-__all__ = ["accuracy", "ap", "f1", "precision", "recall", "rr"]
+__all__ = [
+    "accuracy",
+    "ap",
+    "f1",
+    "f_measure",
+    "gm_ap",
+    "precision",
+    "recall",
+    "rr",
+    "set_ap",
+    "yaap",
+]
 
 
 def size(divisor: str, r: Ranking, k: int | None, rel: float) -> pl.Expr:
@@ -19,6 +31,8 @@ def size(divisor: str, r: Ranking, k: int | None, rel: float) -> pl.Expr:
         return r.found(k, rel)
     if divisor == "R" or (divisor == "min_k_R" and k is None):
         return r.relevant_count(rel)
+    if divisor == "min_k_R_n":
+        return pl.min_horizontal(size("retrieved", r, k, rel), r.relevant_count(rel))
     # Polars multiplies by 1/k where it divides by a literal k: 3/5 would not be 0.6.
     depth = r.retrieved_count() if k is None else 0.0 * r.found(k, rel) + k
     if divisor == "k":
@@ -27,7 +41,7 @@ def size(divisor: str, r: Ranking, k: int | None, rel: float) -> pl.Expr:
     return pl.min_horizontal(depth, other)
 
 
-@metric(rows="relevant")
+@metric(rows="relevant", aliases={"Success": {}, "success": {}, "hit_rate": {}})
 def accuracy(r: Ranking, *, k: int | None = None, rel: float = 1) -> pl.Expr:
     """Whether any relevant document stands in the first k (success, hit rate).
 
@@ -41,7 +55,17 @@ def accuracy(r: Ranking, *, k: int | None = None, rel: float = 1) -> pl.Expr:
     return r.sum(r.first(rel) * r.at(one, k))
 
 
-@metric(rows="relevant")
+@metric(
+    rows="relevant",
+    aliases={
+        "P": {},
+        "SetP": {},
+        "set_P": {},
+        "SetRelP": {"divisor": "min_k_R"},
+        "relative_P": {"divisor": "min_k_R"},
+        "set_relative_P": {"divisor": "min_k_R"},
+    },
+)
 def precision(
     r: Ranking,
     *,
@@ -66,7 +90,7 @@ def precision(
     return ratio(r.found(k, rel), whole).fill_null(0.0)
 
 
-@metric(rows="relevant")
+@metric(rows="relevant", aliases={"R": {}, "SetR": {}, "set_recall": {}})
 def recall(
     r: Ranking,
     *,
@@ -97,34 +121,62 @@ def f1(r: Ranking, *, k: int | None = None, rel: float = 1) -> pl.Expr:
     Equal to: trec_eval ``set_F`` without k.
     Example: grades 1, 0, 1, 0, 1 in rank order: f1@3 = 2/3.
     """
-    return 2.0 * r.found(k, rel) / (size("k", r, k, rel) + r.relevant_count(rel))
+    return f_measure(r, k=k, rel=rel)
 
 
-@metric(rows="relevant")
+@metric(rows="relevant", after=("x",), aliases={"SetF": {}, "set_F": {}})
+def f_measure(
+    r: Ranking,
+    *,
+    k: int | None = None,
+    rel: float = 1,
+    x: Annotated[float, Range(above=0)] = 1.0,
+) -> pl.Expr:
+    """Weighted harmonic mean of precision@k and recall@k; x is beta squared.
+
+    ``(x + 1) P R / (R + x P) = (x + 1) found(k) / (k + x R)``.
+
+    Undefined: nothing is relevant.
+    Source: van Rijsbergen, 1979, ch. 7 (F with beta = sqrt(x)).
+    Equal to: trec_eval ``set_F`` and ir_measures ``SetF`` (their beta is x) without k.
+    Example: grades 1, 0, 1, 0, 1 in rank order: f_measure(x=2)@3 = 3 * 2 / (3 + 6).
+    """
+    whole = size("k", r, k, rel) + x * r.relevant_count(rel)
+    return (x + 1.0) * r.found(k, rel) / whole
+
+
+@metric(
+    rows="relevant",
+    one_order={"divisor": "hits"},
+    aliases={"AP": {}, "MAP": {}, "map": {}, "map_cut": {}},
+)
 def ap(
     r: Ranking,
     *,
     k: int | None = None,
     rel: float = 1,
-    divisor: Literal["R", "min_k_R", "hits", "k"] = "R",
+    divisor: Literal["R", "min_k_R", "min_k_R_n", "hits", "k"] = "R",
 ) -> pl.Expr:
     """Average precision: mean of the precision at each relevant document.
 
     ``sum over relevant ranks i <= k of hits_i / i, divided by R``; relevant documents
-    that were not found add 0. ``divisor``: ``"min_k_R"``, ``"hits"`` (relevant
-    documents found) or ``"k"`` (n without a cutoff). Its mean over queries is MAP.
+    that were not found add 0. ``divisor``: ``"min_k_R"``, ``"min_k_R_n"`` (no more than
+    are retrieved, either), ``"hits"`` (relevant documents found) or ``"k"`` (n without
+    a cutoff). Its mean over queries is MAP.
 
     Undefined: nothing is relevant.
     Errors: ``divisor="hits"`` has no closed form for ``ties="expected"``.
     Source: Harman, TREC-2, 1993; tied scores: McSherry and Najork, ECIR 2008.
-    Equal to: trec_eval ``map`` and ``map_cut``, ir_measures ``AP``, ranx ``map``.
+    Equal to: trec_eval ``map`` and ``map_cut``, ir_measures ``AP``, ranx ``map``;
+    LightGBM, XGBoost, CatBoost and RePlay with "min_k_R", LensKit with "min_k_R_n",
+    torchmetrics with "hits".
     Example: grades 1, 0, 1, 0, 1 in rank order: ap = (1 + 2/3 + 3/5) / 3.
     """
     precisions = r.sum(r.relevant_hits(rel) * r.at(reciprocal, k))
     return ratio(precisions, size(divisor, r, k, rel)).fill_null(0.0)
 
 
-@metric(rows="relevant")
+@metric(rows="relevant", aliases={"RR": {}, "MRR": {}, "mrr": {}, "recip_rank": {}})
 def rr(r: Ranking, *, k: int | None = None, rel: float = 1) -> pl.Expr:
     """Reciprocal rank of the first relevant document; 0 if it stands below k.
 
@@ -136,3 +188,50 @@ def rr(r: Ranking, *, k: int | None = None, rel: float = 1) -> pl.Expr:
     Example: grades 0, 0, 1 in rank order: rr = 1/3, rr@2 = 0.
     """
     return r.sum(r.first(rel) * r.at(reciprocal, k))
+
+
+@metric(
+    rows="relevant", expected=False, over_queries="geometric", aliases={"gm_map": {}}
+)
+def gm_ap(r: Ranking, *, rel: float = 1) -> pl.Expr:
+    """Average precision for a geometric mean over queries (GMAP).
+
+    A query's value is ``log(max(ap, 1e-5))``; over queries, ``exp`` of their mean.
+
+    Undefined: nothing is relevant.
+    Errors: no closed form for ``ties="expected"``.
+    Source: Robertson, CIKM 2006, "On GMAP".
+    Equal to: trec_eval ``gm_map``.
+    Example: grades 0, 1 in rank order: gm_ap = log(1/2).
+    """
+    return ap(r, rel=rel)
+
+
+@metric(rows="relevant", expected=False)
+def yaap(r: Ranking, *, rel: float = 1) -> pl.Expr:
+    """Yet another average precision: AP on a logistic scale.
+
+    ``log((1 + s) / (1 + R - s))`` with ``s = sum of hits_i / i = R * ap``.
+
+    Undefined: nothing is relevant.
+    Errors: no closed form for ``ties="expected"``.
+    Source: Robertson, "On Smoothing Average Precision", ECIR 2012.
+    Equal to: trec_eval ``yaap``.
+    Example: grades 0, 1 in rank order: yaap = log((1 + 1/2) / (1 + 1 - 1/2)) = 0.
+    """
+    s = r.sum(r.relevant_hits(rel) * r.at(reciprocal))
+    return ((1.0 + s) / (1.0 + r.relevant_count(rel) - s)).log()
+
+
+@metric(rows="relevant", tied=False, aliases={"SetAP": {}, "set_map": {}})
+def set_ap(r: Ranking, *, rel: float = 1) -> pl.Expr:
+    """Average precision of an unranked set: precision times recall.
+
+    ``P R`` over all retrieved documents, as if every hit had the precision of the set.
+
+    Undefined: nothing is relevant.
+    Source: trec_eval ``set_map``.
+    Equal to: trec_eval ``set_map``, ir_measures ``SetAP``.
+    Example: grades 1, 0 in rank order: set_ap = 1/2 * 1.
+    """
+    return precision(r, rel=rel) * recall(r, rel=rel)

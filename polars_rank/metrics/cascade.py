@@ -2,62 +2,115 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Callable
+from typing import Annotated, Literal, TypeAlias
 
 import polars as pl
 
+from polars_rank.metrics.parameters import Range
 from polars_rank.metrics.registry import metric
-from polars_rank.ranking import OVERFLOW, Ideal, Ranking, ratio
-from polars_rank.weights import LARGEST_EXP2_GRADE, reciprocal
+from polars_rank.ranking import OVERFLOW, Ideal, Ranking, divide, ratio
+from polars_rank.weights import LARGEST_EXP2_GRADE, power, reciprocal
 
-__all__ = ["err", "nerr"]
+__all__ = ["err", "nerr", "pfound"]
+
+Largest: TypeAlias = Annotated[float, Range(above=0)] | Literal["query"]
+Stop: TypeAlias = Literal["exp2", "linear", "grade"]
+
+STOPS: dict[Stop, Callable[[pl.Expr, pl.Expr], pl.Expr]] = {
+    "exp2": lambda grade, largest: (
+        (pl.lit(2.0).pow(grade) - 1.0) / pl.lit(2.0).pow(largest)
+    ),
+    "linear": lambda grade, largest: divide(grade, largest + 1.0),
+    "grade": lambda grade, largest: divide(grade, largest),
+}
 
 
-@metric(rows="relevant", expected=False)
+@metric(
+    rows="relevant",
+    expected=False,
+    aliases={"ERR": {}},
+)
 def err(
-    r: Ranking, *, k: int | None = None, max_grade: float | Literal["query"] = 4
+    r: Ranking,
+    *,
+    k: int | None = None,
+    max_grade: Largest = 4,
+    stop: Stop = "exp2",
 ) -> pl.Expr:
     """Expected reciprocal rank: mean of 1 / rank where the user is satisfied.
 
     ``sum over i <= k of q_i / i * product over j < i of (1 - q_j)`` with the stop
-    probability ``q = (2^grade - 1) / 2^max_grade``. ``max_grade="query"`` takes the
+    probability ``q = (2^grade - 1) / 2^max_grade``; ``stop="linear"``:
+    ``grade / (max_grade + 1)``; ``stop="grade"``: ``grade / max_grade`` (with
+    ``max_grade=1`` grades are the probabilities). ``max_grade="query"`` takes the
     largest grade of the query.
 
     Undefined: no document has a positive grade.
     Errors: a grade above ``max_grade``; no closed form for ``ties="expected"``.
     Source: Chapelle, Metzler, Zhang and Grinspan, CIKM 2009, eq. 4 and 5.
-    Equal to: gdeval ``ERR@k`` with ``max_grade=4``, before it rounds.
+    Equal to: gdeval ``ERR@k`` with ``max_grade=4``, before it rounds; pyNTCIREVAL
+    ``ERR`` with "linear"; CatBoost ``ERR`` with "grade" and ``max_grade=1``.
     Example: grades 0, 4 in rank order: err = 15/16 / 2.
     """
-    return _reciprocal_stop(r, k, _largest(r, max_grade))
+    return _reciprocal_stop(r, k, stop, _largest(r, max_grade, stop))
 
 
-@metric(rows="relevant", expected=False)
+@metric(rows="relevant", expected=False, aliases={"nERR": {}})
 def nerr(
     r: Ranking,
     *,
     k: int | None = None,
-    max_grade: float | Literal["query"] = 4,
+    max_grade: Largest = 4,
     ideal: Ideal = "judged",
+    stop: Stop = "exp2",
 ) -> pl.Expr:
     """ERR as a share of the best ERR that the judged documents allow.
 
     ``err / err of the best order``, of the judged or (``ideal``) retrieved documents.
+    ``stop`` as in ``err``.
 
     Undefined: no document has a positive grade (with ``ideal="retrieved"``: no
     retrieved one).
     Errors: a grade above ``max_grade``; no closed form for ``ties="expected"``.
     Source: Chapelle, Metzler, Zhang and Grinspan, CIKM 2009.
+    Equal to: pyNTCIREVAL ``nERR`` with ``stop="linear"``.
     Example: grades 0, 4 in rank order: nerr = 1/2.
     """
-    largest = _largest(r, max_grade)
+    largest = _largest(r, max_grade, stop)
     best = r.ideal_over(ideal).ideal
-    return ratio(_reciprocal_stop(r, k, largest), _reciprocal_stop(best, k, largest))
+    return ratio(
+        _reciprocal_stop(r, k, stop, largest), _reciprocal_stop(best, k, stop, largest)
+    )
 
 
-def _largest(r: Ranking, max_grade: float | Literal["query"]) -> pl.Expr:
+@metric(rows="relevant", expected=False, aliases={"PFound": {"max_grade": 1}})
+def pfound(
+    r: Ranking,
+    *,
+    k: int | None = None,
+    decay: Annotated[float, Range(above=0, most=1)] = 0.85,
+    max_grade: Largest = 4,
+) -> pl.Expr:
+    """Chance that the user finds what she needs before she stops or tires.
+
+    ``sum over i <= k of decay^(i - 1) q_i * product over j < i of (1 - q_j)`` with the
+    chance ``q = grade / max_grade`` that a document satisfies.
+
+    Undefined: no document has a positive grade.
+    Errors: a grade above ``max_grade``; no closed form for ``ties="expected"``.
+    Source: Gulin, Karpovich, Raskovalov and Segalovich, ROMIP 2009.
+    Equal to: CatBoost ``PFound`` with ``max_grade=1``.
+    Example: grades 0, 4 in rank order: pfound = 0.85.
+    """
+    stop = STOPS["grade"](r.grade, _largest(r, max_grade, "grade"))
+    return r.sum(r.unstopped(stop) * stop * r.at(power(decay), k))
+
+
+def _largest(r: Ranking, max_grade: Largest, stop: Stop) -> pl.Expr:
     """The grade that satisfies for sure, nearly."""
-    r.require(r.label > LARGEST_EXP2_GRADE, OVERFLOW)
+    if stop == "exp2":
+        r.require(r.label > LARGEST_EXP2_GRADE, OVERFLOW)
     if max_grade == "query":
         return r.constant(r.label.max())
     r.require(
@@ -68,6 +121,8 @@ def _largest(r: Ranking, max_grade: float | Literal["query"]) -> pl.Expr:
     return pl.lit(float(max_grade))
 
 
-def _reciprocal_stop(r: Ranking, k: int | None, largest: pl.Expr) -> pl.Expr:
-    stop = (pl.lit(2.0).pow(r.grade) - 1.0) / pl.lit(2.0).pow(largest)
-    return r.sum(r.unstopped(stop) * stop * r.at(reciprocal, k))
+def _reciprocal_stop(
+    r: Ranking, k: int | None, stop: Stop, largest: pl.Expr
+) -> pl.Expr:
+    chance = STOPS[stop](r.grade, largest)
+    return r.sum(r.unstopped(chance) * chance * r.at(reciprocal, k))

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Literal, TypeAlias
+
 import polars as pl
 
 from polars_rank.metrics.registry import metric
-from polars_rank.ranking import Ideal, Ranking, ratio
+from polars_rank.ranking import Ranking, ratio
 from polars_rank.weights import Discount, Gain, inverse, one
+
+IdealOrder: TypeAlias = Literal["judged", "retrieved", "min_k_n", "k"]
 
 __all__ = ["cg", "dcg", "ndcg"]
 
@@ -31,7 +36,7 @@ def cg(
     return r.sum(r.worth(gain, rel) * r.weigh(one, k))
 
 
-@metric(rows="relevant")
+@metric(rows="relevant", aliases={"dcg_burges": {"gain": "exp2"}})
 def dcg(
     r: Ranking,
     *,
@@ -57,28 +62,68 @@ def dcg(
     return r.sum(r.worth(gain, rel) * r.weigh(inverse(discount), k))
 
 
-@metric(rows="relevant")
+@metric(
+    rows="relevant",
+    aliases={
+        "nDCG": {},
+        "NDCG": {},
+        "ndcg_cut": {},
+        "ndcg_burges": {"gain": "exp2"},
+        "ndcg_p": {"discount": "log2_from_2"},
+        "MSnDCG": {},
+        "NCRR": {"gain": "binary", "discount": "position"},
+    },
+)
 def ndcg(
     r: Ranking,
     *,
     k: int | None = None,
     gain: Gain = "linear",
     discount: Discount = "log2",
-    ideal: Ideal = "judged",
+    ideal: IdealOrder = "judged",
     rel: float | None = None,
 ) -> pl.Expr:
     """DCG as a share of the best DCG that the judged documents allow.
 
-    ``gain``, ``discount`` and ``rel`` as in ``dcg``. ``ideal="retrieved"``: the best
-    order of the retrieved documents only.
+    ``gain``, ``discount`` and ``rel`` as in ``dcg``. ``ideal``: the best order of all
+    ``"judged"`` documents, of the ``"retrieved"`` ones only, of the judged ones but no
+    longer than the list (``"min_k_n"``), or ``"k"`` documents as good as the best
+    judged one, whether they exist or not (n without a cutoff).
 
     Undefined: no document has a gain (with ``ideal="retrieved"``: no retrieved one).
     Errors: a gain below 0; ``gain="exp2"`` and a grade above 1023.
     Source: Jarvelin and Kekalainen, TOIS 2002; exponential gain: Burges et al., 2005.
-    Equal to: trec_eval ``ndcg`` and ``ndcg_cut``, ir_measures ``nDCG``, ranx ``ndcg``.
+    Equal to: trec_eval ``ndcg`` and ``ndcg_cut``, ir_measures ``nDCG``, ranx ``ndcg``;
+    Elasticsearch ``dcg`` with ``normalize`` (exp2, "min_k_n"), RecTools ``NDCG``
+    (binary, "k").
     Example: grades 0, 1 in rank order: ndcg = (1 / log2(3)) / 1.
     """
-    best = r.ideal_over(ideal)
+    return ratio(
+        dcg(r, k=k, gain=gain, discount=discount, rel=rel),
+        _ideal_dcg(r, k, gain, discount, ideal, rel),
+    )
+
+
+def _ideal_dcg(
+    r: Ranking,
+    k: int | None,
+    gain: Gain,
+    discount: Discount,
+    ideal: IdealOrder,
+    rel: float | None,
+) -> pl.Expr:
     weight = inverse(discount)
-    ideal_dcg = r.sum(best.sorted_worth(gain, rel) * best.ideal.at(weight, k))
-    return ratio(dcg(r, k=k, gain=gain, discount=discount, rel=rel), ideal_dcg)
+    if ideal == "k":
+        top = r.aggregate(r.worth(gain, rel).max().cast(pl.Float64))
+        return top * _all_weights(weight, r.retrieved_count() if k is None else k)
+    best = r.ideal_over("retrieved" if ideal == "retrieved" else "judged")
+    weights = best.ideal.at(weight, k)
+    if ideal == "min_k_n":
+        weights = pl.when(r.place <= r.retrieved_count()).then(weights).otherwise(0.0)
+    return r.sum(best.sorted_worth(gain, rel) * weights)
+
+
+def _all_weights(weight: Callable[[pl.Expr], pl.Expr], depth: int | pl.Expr) -> pl.Expr:
+    """Sum of the weights of the places from 1 to ``depth``."""
+    places = pl.int_ranges(1, depth + 1)
+    return places.list.eval(weight(pl.element().cast(pl.Float64))).list.sum()

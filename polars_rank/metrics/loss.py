@@ -43,7 +43,7 @@ def hinge(r: Ranking, *, k: int | None = None) -> pl.Expr:
     return r.aggregate(ratio(_hinge_sum(score, label), pairs))
 
 
-@metric(rows="judged", relevance=False, score=True)
+@metric(rows="judged", relevance=False, score=True, tied=False)
 def listmle(r: Ranking, *, k: int | None = None) -> pl.Expr:
     """Negative log-likelihood that the scores draw the documents in label order.
 

@@ -1,0 +1,152 @@
+"""How much memory there is, how much rows take, and so how many buckets are needed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+
+import polars as pl
+
+__all__ = ["Budget", "Size", "parse_memory_limit", "size_of"]
+
+MB = 10**6
+UNITS = {"B": 1} | {
+    f"{letter}{infix}B": step**power
+    for infix, step in (("", 1000), ("I", 1024))
+    for power, letter in enumerate("KMGT", start=1)
+}
+LEAST = 400 * MB
+FEWEST, MOST = 32, 128
+ROWS_PER_GROUP = 122_880
+
+
+def parse_memory_limit(limit: int | str) -> int:
+    """Bytes of ``"2GB"``, ``"500 MB"``, ``"1.5GiB"`` or a number of bytes.
+
+    Raises
+    ------
+    ValueError
+        If it is none of these, or less than Polars takes for itself.
+    """
+    number = None
+    if isinstance(limit, str):
+        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*", limit, re.I)
+        unit = UNITS.get(found[2].upper()) if found else None
+        number = int(float(found[1]) * unit) if found and unit else None
+    elif isinstance(limit, int) and not isinstance(limit, bool):
+        number = limit
+    if number is None:
+        msg = (
+            'memory_limit must be a size such as "2GB", "500 MB" or "1.5GiB", or a '
+            f"number of bytes, not {limit!r}"
+        )
+        raise ValueError(msg)
+    threads, least = pl.thread_pool_size(), max(LEAST, 7 * overhead() // 5)
+    if number < least:
+        msg = (
+            f"memory_limit must be at least {ceil(least / MB)} MB, not {limit!r}: with "
+            f"{threads} threads Polars itself takes about {overhead() // MB} MB; for "
+            "less, set POLARS_MAX_THREADS to a smaller number before polars is imported"
+        )
+        raise ValueError(msg)
+    return number
+
+
+def overhead() -> int:
+    """Bytes that a process with Polars takes before any row of a bucket is held."""
+    return 130 * MB + pl.thread_pool_size() * 8 * MB
+
+
+@dataclass(frozen=True)
+class Size:
+    """Of rows: how many, their bytes in memory, and at most on disk."""
+
+    rows: int
+    memory: int
+    disk: int
+
+    def __add__(self, other: Size) -> Size:
+        """Both together."""
+        return Size(
+            self.rows + other.rows, self.memory + other.memory, self.disk + other.disk
+        )
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What may be held at a time.
+
+    Attributes
+    ----------
+    bucket
+        Bytes of a bucket that can be evaluated within the limit.
+    buffers
+        Bytes that writing the buckets may hold back, all of them together.
+    """
+
+    bucket: int
+    buffers: int
+
+    @classmethod
+    def of(cls, limit: int, factor: float) -> Budget:
+        """Share the limit out; evaluating takes ``factor`` times the bytes of rows."""
+        free = max(limit - overhead(), 0)
+        return cls(max(int(free / factor), 1 << 12), max(free // 4, 1 << 20))
+
+    def buckets(self, size: Size) -> int:
+        """Buckets of uneven size that still fit; few enough to be written at once."""
+        return min(max(ceil(1.25 * size.memory / self.bucket), FEWEST), MOST)
+
+    def rows_per_group(self, size: Size, buckets: int) -> int:
+        """Rows that each bucket's writer may hold back."""
+        width = max(size.memory // max(size.rows, 1), 1)
+        return min(max(self.buffers // (buckets * width), 2048), ROWS_PER_GROUP)
+
+
+def size_of(frames: Sequence[pl.LazyFrame]) -> Size:
+    """Count the rows; read the lengths of texts, if there are any, and nothing else."""
+    return sum((_size(frame) for frame in frames), Size(0, 0, 0))
+
+
+def _size(frame: pl.LazyFrame) -> Size:
+    schema = frame.collect_schema()
+    counts = [pl.len().cast(pl.UInt64).alias("rows")]
+    texts = [n for n, dtype in schema.items() if dtype in (pl.String, pl.Binary)]
+    for i, name in enumerate(texts):
+        column = pl.col(name)
+        length = (
+            column.bin.size() if schema[name] == pl.Binary else column.str.len_bytes()
+        ).cast(pl.UInt64)
+        counts.append(length.sum().alias(f"all{i}"))
+        counts.append(length.filter(length > INLINE).sum().alias(f"long{i}"))
+    (found,) = frame.select(counts).collect(engine="streaming").to_dicts()
+    rows = found.pop("rows")
+    fixed = rows * sum(map(_width, schema.dtypes()))
+    memory = sum(n for name, n in found.items() if name.startswith("long"))
+    disk = sum(n for name, n in found.items() if name.startswith("all"))
+    return Size(
+        rows,
+        memory + fixed,
+        disk + fixed - rows * len(texts) * (VIEW - PREFIX),
+    )
+
+
+INLINE, VIEW, PREFIX = 12, 16, 4  # text up to 12 bytes lives in its view of 16
+
+
+def _width(dtype: pl.DataType) -> int:
+    """Bytes of one value; a guess for what is nested."""
+    if dtype in (pl.String, pl.Binary):
+        return VIEW
+    if dtype.is_nested() or dtype == pl.Object:
+        return 64
+    if dtype.is_decimal() or dtype in (pl.Int128, pl.UInt128):
+        return 16
+    widths = {
+        1: (pl.Boolean, pl.Int8, pl.UInt8, pl.Null),
+        2: (pl.Int16, pl.UInt16),
+        4: (pl.Int32, pl.UInt32, pl.Float32, pl.Date, pl.Categorical, pl.Enum),
+    }
+    return next((width for width, types in widths.items() if dtype in types), 8)

@@ -1,0 +1,216 @@
+"""Temporary folders that go when they should, whoever dies.
+
+A folder belongs to the process that holds the lock on the file inside. One whose lock
+is free was left behind by a process that is no more: the next run removes it. Where
+files cannot be locked, folders of the dead stay until the user removes them.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - no such module outside of POSIX
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = [
+    "Folder",
+    "make_folder",
+    "private_folder",
+    "remove_leftovers",
+    "resume_folder",
+    "write_whole",
+]
+
+PREFIX = ".polars-rank-"
+LOCK = "lock"
+GONE = ".gone"
+TRIES = 10
+
+
+class Folder:
+    """A folder that this process alone works in, until it is removed."""
+
+    def __init__(self, path: Path, handle: int | None, *, kept: bool) -> None:
+        """``kept``: it is found again by a process that does the same."""
+        self.path = path
+        self.kept = kept
+        self._handle = handle
+        self._process = os.getpid()
+        self._removing = threading.Lock()
+        _live.add(self)
+
+    def remove(self) -> None:
+        """Remove it with all that is inside; once it is gone, do nothing.
+
+        The work is done in a thread of its own, since Ctrl-C interrupts only the main
+        one.
+        """
+        if self not in _live or os.getpid() != self._process:
+            return
+        worker = threading.Thread(target=self._remove)
+        try:
+            worker.start()
+        except RuntimeError:  # the interpreter is going down
+            self._remove()
+            return
+        interrupt = None
+        while worker.is_alive():
+            try:
+                worker.join()
+            except KeyboardInterrupt as error:
+                interrupt = error
+        if interrupt is not None:
+            raise interrupt
+
+    def clear(self) -> None:
+        """Remove all that is inside."""
+        for path in self.path.iterdir():
+            if path.is_dir():
+                _remove_tree(path)
+            elif path.name != LOCK:
+                path.unlink()
+
+    def _remove(self) -> None:
+        with self._removing:
+            if self not in _live:
+                return
+            _remove_tree(self.path)
+            if self._handle is not None:
+                os.close(self._handle)
+            _live.discard(self)
+
+
+_live: set[Folder] = set()
+
+
+@atexit.register
+def _remove_live() -> None:
+    for folder in list(_live):
+        folder.remove()
+
+
+def make_folder(base: Path) -> Folder:
+    """Make a folder of our own in ``base``."""
+    for _ in range(TRIES):
+        path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=base))
+        try:
+            handle = _lock(path)
+        except (BlockingIOError, FileNotFoundError):  # swept away while it was born
+            continue
+        except OSError:  # this file system has no locks
+            handle = None
+        return Folder(path, handle, kept=False)
+    msg = f"no temporary folder could be made in {base}: others remove it at once"
+    raise OSError(msg)
+
+
+@contextmanager
+def private_folder(base: Path) -> Iterator[Path]:
+    """A folder in ``base`` while the block runs; those of the dead are removed."""
+    remove_leftovers(base)
+    folder = make_folder(base)
+    try:
+        yield folder.path
+    finally:
+        try:
+            folder.remove()
+        finally:  # Ctrl-C can be reported twice: by Polars, then by Python
+            folder.remove()
+
+
+def resume_folder(base: Path, digest: str) -> Folder | None:
+    """Take over or make the folder in ``base`` that belongs to this evaluation.
+
+    None if somebody else is working in it, or if nobody could tell.
+    """
+    path = base / f"{PREFIX}{digest}"
+    try:
+        path.mkdir(mode=0o700, exist_ok=True)
+        if not _is_ours(path):
+            return None
+        handle = _lock(path)
+    except OSError:
+        return None
+    return None if handle is None else Folder(path, handle, kept=True)
+
+
+def remove_leftovers(base: Path, keep: str | None = None) -> None:
+    """Remove the folders of dead processes from ``base``, but not that of ``keep``."""
+    for path in base.glob(f"{PREFIX}*"):
+        try:
+            if path.name == f"{PREFIX}{keep}" or not _is_ours(path):
+                continue
+            handle = _lock(path)
+        except OSError:  # in use, gone, not ours, or no way to tell
+            continue
+        if handle is None:
+            continue
+        gone = path.with_name(f"{PREFIX}{os.urandom(8).hex()}{GONE}")
+        try:
+            path.rename(gone)  # nobody can take it over any more
+            _remove_tree(gone)
+        except OSError:
+            pass
+        finally:
+            os.close(handle)
+
+
+def write_whole(path: Path, write: Callable[[Path], object]) -> None:
+    """Let ``write`` fill a file that is found at ``path`` whole and on disk, or not."""
+    hidden = path.with_name(f"{path.name}.part")
+    write(hidden)
+    _to_disk(hidden, os.O_RDWR)
+    os.replace(hidden, path)
+    if os.name == "posix":
+        _to_disk(path.parent, os.O_RDONLY)
+
+
+def _to_disk(path: Path, flags: int) -> None:
+    handle = os.open(path, flags)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _is_ours(path: Path) -> bool:
+    status = path.lstat()
+    owner = os.getuid() if hasattr(os, "getuid") else status.st_uid
+    return path.is_dir() and not path.is_symlink() and status.st_uid == owner
+
+
+def _lock(path: Path) -> int | None:
+    """Hold the folder's lock; its handle, or None where there are no locks.
+
+    Raises ``BlockingIOError`` if another holds it, ``FileNotFoundError`` if the folder
+    was removed meanwhile.
+    """
+    if fcntl is None:
+        return None
+    lock = path / LOCK
+    handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if lock.stat().st_ino != os.fstat(handle).st_ino:
+            raise FileNotFoundError(lock)
+    except BaseException:
+        os.close(handle)
+        raise
+    return handle
+
+
+def _remove_tree(path: Path) -> None:
+    """Remove a folder, again and again while files still come into it."""
+    for _ in range(TRIES):
+        shutil.rmtree(path, ignore_errors=True)
+        if not path.exists():
+            return

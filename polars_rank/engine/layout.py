@@ -1,0 +1,198 @@
+"""Where the rows of a query stand: in any order, or together. Proved, never trusted.
+
+A sorted group-by takes rows that stand together as they are, whatever the order of the
+queries: each run of equal keys becomes one row. Its result is exact if and only if the
+keys of these rows are unique, so that is what is checked.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal, TypeAlias
+
+import polars as pl
+from polars.io.plugins import register_io_source
+
+from polars_rank.engine.check import raise_faults
+from polars_rank.errors import DataError
+
+__all__ = [
+    "IN_MEMORY_ROWS",
+    "Grouping",
+    "Layout",
+    "distinct_runs",
+    "first_that_holds",
+    "one_run_each",
+    "proved",
+    "unpickled",
+]
+
+Layout: TypeAlias = Literal["auto", "any", "adjacent"]
+Grouping: TypeAlias = Literal["sort", "adjacent", "hash"]
+APART = (
+    "the rows of a query do not stand together, as layout='adjacent' says; "
+    "use layout='any' (or 'auto'), or sort the rows by query"
+)
+IN_MEMORY_ROWS = 200_000
+BATCH = 50_000  # queries; smaller ones cost a tenth of the time
+LOG = logging.getLogger("polars_rank")
+
+
+def distinct_runs(runs: pl.LazyFrame) -> pl.LazyFrame:
+    """Stop at the first batch in which a query has two runs: a claim that is far off.
+
+    It spares ``layout="auto"`` the pass over a shuffled file: an error inside the plan
+    ends it at once. The proof is ``proved``.
+    """
+
+    def distinct(columns: Sequence[pl.Series]) -> pl.Series:
+        (query,) = columns
+        # A hash forgets the claimed order, which n_unique would believe.
+        suspect = query.hash().n_unique() < len(query)
+        if suspect and len(set(map(repr, query.to_list()))) < len(query):
+            raise DataError(APART)
+        return query
+
+    query = runs.collect_schema()["query"]
+    return runs.with_columns(
+        pl.map_batches(["query"], distinct, return_dtype=query, is_elementwise=True)
+    )
+
+
+def one_run_each(per_query: pl.LazyFrame) -> pl.LazyFrame:
+    """The rows of ``per_query``, or an error if ``runs`` counts two of a query's."""
+    apart = per_query.with_columns(runs=(pl.col("runs") > 1).cast(pl.UInt32))
+    return raise_faults(
+        apart,
+        {"runs": APART},
+        refusals=frozenset({"runs"}),
+        example="query",
+        check="off",
+        whole=False,
+    )
+
+
+def proved(per_query: pl.LazyFrame, rows: pl.LazyFrame) -> pl.LazyFrame:
+    """The rows of ``per_query``, or an error if a ``query`` comes twice.
+
+    ``rows`` has the same keys, in any number, to count them where they were not kept.
+    The plan runs on the streaming engine, which alone keeps no order that is claimed.
+    """
+    schema = per_query.collect_schema()
+
+    def read(
+        columns: list[str] | None,
+        predicate: pl.Expr | None,
+        n_rows: int | None,
+        batch_size: int | None,
+    ) -> Iterator[pl.DataFrame]:
+        columns = columns or list(schema)
+        keys, left = Keys(), n_rows
+        asked = per_query.select(*dict.fromkeys(["query", *columns]))
+        batches = asked.collect_batches(chunk_size=BATCH, engine="streaming", lazy=True)
+        for batch in batches:
+            keys.add(batch["query"])
+            batch = batch if predicate is None else batch.filter(predicate)
+            batch = batch if left is None else batch.head(left)
+            left = None if left is None else left - len(batch)
+            yield batch.select(columns)
+        if not keys.unique(rows):
+            raise DataError(APART)
+
+    source = register_io_source(
+        read, schema=schema, explain_name="rows of a query together, proved"
+    )
+    return unpickled(source)
+
+
+def unpickled(source: pl.LazyFrame) -> pl.LazyFrame:
+    """Keep filters that call Python out of the source: they would be pickled."""
+    return source.map_batches(
+        lambda rows: rows, predicate_pushdown=False, streamable=True
+    )
+
+
+class Keys:
+    """Whether keys are unique, in constant memory while they ascend.
+
+    The ascending keys at the start are a range; of the others a hash is kept. What
+    these leave open (a key inside the range, two equal hashes) is counted again.
+    """
+
+    def __init__(self) -> None:
+        self.first: pl.Series | None = None
+        self.last: pl.Series | None = None
+        self.count = 0
+        self.open = False
+        self.others: list[pl.Series] = []
+
+    def add(self, keys: pl.Series) -> None:
+        """Take the next keys."""
+        if keys.is_empty():
+            return
+        self.count += len(keys)
+        if not self.others and self._ascend(keys):
+            self.first = keys.head(1) if self.first is None else self.first
+            self.last = keys.tail(1)
+            return
+        self.others.append(keys.hash())
+        if self.first is not None and self.last is not None:
+            # As series: a Python value of a key may be rounded, or not compare.
+            inside = (keys >= self.first) & (keys <= self.last)
+            self.open |= bool(inside.fill_null(value=True).any())
+
+    def _ascend(self, keys: pl.Series) -> bool:
+        if keys.dtype.is_nested() or keys.null_count():
+            return False
+        if self.last is not None:
+            keys = pl.concat([self.last, keys])
+        return bool((keys.slice(1) > keys.head(len(keys) - 1)).all())
+
+    def unique(self, rows: pl.LazyFrame) -> bool:
+        """Whether no key came twice; ``rows`` has the same ones."""
+        if self.others:
+            hashes = pl.concat(self.others).sort()
+            self.open |= bool((hashes.slice(1) == hashes.head(len(hashes) - 1)).any())
+        if not self.open:
+            return True
+        found = rows.select(pl.col("query").n_unique()).collect(engine="streaming")
+        return bool(found.item() == self.count)
+
+
+def first_that_holds(
+    attempt: Callable[[], pl.LazyFrame], fallback: pl.LazyFrame, *, otherwise: str
+) -> pl.LazyFrame:
+    """Result of ``attempt``, or of ``fallback`` if rows do not stand together.
+
+    Any error in the data sends it to ``fallback``, which tells it in full: what a
+    failed attempt saw is not the truth.
+    """
+    schema = fallback.collect_schema()
+
+    def read(
+        columns: list[str] | None,
+        predicate: pl.Expr | None,
+        n_rows: int | None,
+        batch_size: int | None,
+    ) -> Iterator[pl.DataFrame]:
+        def asked(frame: pl.LazyFrame) -> pl.DataFrame:
+            frame = frame if predicate is None else frame.filter(predicate)
+            frame = frame if columns is None else frame.select(columns)
+            frame = frame if n_rows is None else frame.head(n_rows)
+            return frame.collect(engine="streaming")
+
+        held = True
+        try:
+            result = asked(attempt())
+            LOG.info("layout: rows of a query stand together (proved)")
+        except DataError as error:
+            held = False
+            apart = "rows of a query do not stand together"
+            found = apart if APART in str(error) else "the data break a rule"
+        if not held:
+            LOG.info("layout: %s; %s", found, otherwise)
+            result = asked(fallback)
+        yield result
+
+    return register_io_source(read, schema=schema, explain_name="layout=auto")

@@ -1,0 +1,87 @@
+"""A limit on memory: which limit, and the per-query plan in buckets that keep it."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from polars_rank.engine.ask import Question
+from polars_rank.engine.bounded import (
+    Budget,
+    Listener,
+    bounded,
+    parse_memory_limit,
+    size_of,
+)
+from polars_rank.engine.layout import unpickled
+from polars_rank.engine.plan import PerQuery
+from polars_rank.measure import Custom, Measure
+
+__all__ = ["Memory", "bucketed", "fits", "memory_of"]
+
+# Bytes that evaluating takes for each byte of the rows; measured, and rounded up.
+SUMS, LISTS = 4, 8
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Memory:
+    """A limit in bytes; where temporary files go; who hears of the progress."""
+
+    limit: int
+    temp_dir: str | Path | None
+    progress: Listener | None
+
+
+def memory_of(
+    limit: int | str | None, temp_dir: str | Path | None, progress: Listener | None
+) -> Memory | None:
+    """Check the arguments."""
+    if limit is not None:
+        return Memory(parse_memory_limit(limit), temp_dir, progress)
+    for name, given in (("temp_dir", temp_dir), ("progress", progress)):
+        if given is not None:
+            msg = f"{name} is for bounded memory: give memory_limit too"
+            raise ValueError(msg)
+    return None
+
+
+def bucketed(
+    question: Question,
+    parts: Sequence[pl.LazyFrame],
+    planned: Callable[[Sequence[pl.LazyFrame]], PerQuery],
+    memory: Memory,
+) -> PerQuery:
+    """The same values, bucket by bucket; queries in any order."""
+    frame = bounded(
+        parts,
+        question.log.keys,
+        lambda some: planned(some).frame,
+        limit=memory.limit,
+        temp_dir=memory.temp_dir,
+        progress=memory.progress,
+        fingerprint=_fingerprint(question),
+        factor=LISTS if any(map(_by_lists, question.measures)) else SUMS,
+    )
+    return dataclasses.replace(planned(parts), frame=unpickled(frame))
+
+
+def _by_lists(measure: Measure | Custom) -> bool:
+    """Whether it looks at a query's documents as a whole, not only at their sums."""
+    return isinstance(measure, Custom) or measure.definition.score
+
+
+def _fingerprint(question: Question) -> str:
+    """Of the plan; functions look alike and differ, so theirs is never met again."""
+    functions = any(isinstance(m, Custom) for m in question.measures)
+    text = repr(question)
+    return os.urandom(16).hex() if functions or "<function" in text else text
+
+
+def fits(frame: pl.LazyFrame, memory: Memory) -> bool:
+    """Whether an evaluation can hold these rows; they are counted."""
+    return size_of([frame]).memory <= Budget.of(memory.limit, SUMS).bucket

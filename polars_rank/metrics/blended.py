@@ -1,0 +1,183 @@
+"""Blended ratio: precision and cumulative gain in one number (NTCIR)."""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+import polars as pl
+
+from polars_rank.metrics.binary import size
+from polars_rank.metrics.parameters import Range
+from polars_rank.metrics.registry import metric
+from polars_rank.ranking import Ranking, ratio
+from polars_rank.weights import Gain, one, power
+
+__all__ = ["ncu_gu", "ncu_rb", "o_measure", "p_measure", "p_plus", "q_measure"]
+
+Beta: TypeAlias = Annotated[float, Range(least=0)]
+
+
+@metric(rows="relevant", expected=False, aliases={"QMeasure": {}})
+def q_measure(
+    r: Ranking,
+    *,
+    k: int | None = None,
+    beta: Beta = 1,
+    gain: Gain = "linear",
+    rel: float = 1,
+) -> pl.Expr:
+    """Q-measure: average precision with the blended ratio in place of precision.
+
+    ``sum over relevant ranks i <= k of BR_i, divided by min(k, R)`` with
+    ``BR_i = (hits_i + beta cg_i) / (i + beta cg*_i)``: cg is the gain at or above rank
+    i, cg* that of the best order of the judged documents. ``beta=0`` is AP. ``gain``
+    as in ``dcg``; documents below ``rel`` gain nothing.
+
+    Undefined: no document has a gain.
+    Errors: a gain below 0; ``gain="exp2"`` and a grade above 1023; no closed form for
+    ``ties="expected"``.
+    Source: Sakai, NTCIR-4, 2004; cutoff: Sakai and Song, SIGIR 2011.
+    Equal to: pyNTCIREVAL ``QMeasure``.
+    Example: grades 1, 0, 2 in rank order: q_measure = (2/3 + 5/6) / 2.
+    """
+    ratios = _of_relevant(r, rel, _blended(r, beta, gain, rel) * r.at(one, k))
+    return ratio(r.sum(ratios), size("min_k_R", r, k, rel))
+
+
+@metric(
+    rows="relevant",
+    expected=False,
+    aliases={"NCUguBR": {}, "NCUguP": {"beta": 0}},
+)
+def ncu_gu(
+    r: Ranking,
+    *,
+    stop: Gain = "linear",
+    beta: Beta = 1,
+    gain: Gain = "linear",
+    rel: float = 1,
+) -> pl.Expr:
+    """Normalised cumulative utility: users stop at relevant documents, by grade.
+
+    ``sum over relevant ranks i of stop_i BR_i, divided by the sum of stop over all
+    relevant documents``; ``BR`` as in ``q_measure``, ``stop`` a function of the grade
+    as ``gain`` is. ``beta=0``: precision in place of ``BR``.
+
+    Undefined: no document has a gain.
+    Errors: as ``q_measure``.
+    Source: Sakai and Robertson, EVIA 2008 (graded-uniform).
+    Equal to: pyNTCIREVAL ``NCUguBR``, ``NCUguP`` with ``beta=0``.
+    Example: grades 1, 0, 2 in rank order: ncu_gu = (2/3 + 2 * 5/6) / 3.
+    """
+    chance = r.worth(stop, rel)
+    ratios = _of_relevant(r, rel, chance * _blended(r, beta, gain, rel))
+    return ratio(r.sum(ratios), r.sum(chance)).fill_null(0.0)
+
+
+@metric(
+    rows="relevant",
+    expected=False,
+    aliases={"NCUrbBR": {}, "NCUrbP": {"beta": 0}},
+)
+def ncu_rb(
+    r: Ranking,
+    *,
+    gamma: Annotated[float, Range(above=0, most=1)] = 0.95,
+    beta: Beta = 1,
+    gain: Gain = "linear",
+    rel: float = 1,
+) -> pl.Expr:
+    """Normalised cumulative utility: users stop at relevant documents, by order.
+
+    ``sum over relevant ranks i of gamma^(hits_i - 1) BR_i, divided by the sum of
+    gamma^(j - 1) for j = 1 ... R``; ``BR`` as in ``q_measure``.
+
+    Undefined: no document has a gain.
+    Errors: as ``q_measure``.
+    Source: Sakai and Robertson, EVIA 2008 (rank-biased).
+    Equal to: pyNTCIREVAL ``NCUrbBR``, ``NCUrbP`` with ``beta=0``.
+    Example: grades 1, 0, 2 in rank order: ncu_rb = (2/3 + 0.95 * 5/6) / 1.95.
+    """
+    chance = power(gamma)(r.hits(rel))
+    ratios = _of_relevant(r, rel, chance * _blended(r, beta, gain, rel))
+    return ratio(r.sum(ratios), r.sum(_of_relevant(r, rel, chance)))
+
+
+@metric(rows="relevant", expected=False, aliases={"OMeasure": {}})
+def o_measure(
+    r: Ranking, *, beta: Beta = 1, gain: Gain = "linear", rel: float = 1
+) -> pl.Expr:
+    """O-measure: the blended ratio at the first relevant document.
+
+    ``BR`` as in ``q_measure``.
+
+    Undefined: no document has a gain.
+    Errors: as ``q_measure``.
+    Source: Sakai, IPSJ TOD 48 (SIG9), 2007.
+    Equal to: pyNTCIREVAL ``OMeasure``.
+    Example: grades 0, 1, 2 in rank order: o_measure = 2/5.
+    """
+    return r.sum(r.first(rel) * _blended(r, beta, gain, rel))
+
+
+@metric(rows="relevant", expected=False, aliases={"PMeasure": {}})
+def p_measure(
+    r: Ranking, *, beta: Beta = 1, gain: Gain = "linear", rel: float = 1
+) -> pl.Expr:
+    """P-measure: the blended ratio at the first of the best documents retrieved.
+
+    ``BR`` as in ``q_measure``, at the first document of the highest grade retrieved.
+
+    Undefined: no document has a gain.
+    Errors: as ``q_measure``.
+    Source: Sakai, IPSJ TOD 48 (SIG9), 2007.
+    Equal to: pyNTCIREVAL ``PMeasure``.
+    Example: grades 0, 1, 2 in rank order: p_measure = 5/6.
+    """
+    best = _is_best(r, rel)
+    preferred = best & (_count(r, best) == 1.0)
+    ratios = pl.when(preferred).then(_blended(r, beta, gain, rel)).otherwise(0.0)
+    return r.sum(ratios)
+
+
+@metric(rows="relevant", expected=False, aliases={"PPlusMeasure": {}})
+def p_plus(
+    r: Ranking, *, beta: Beta = 1, gain: Gain = "linear", rel: float = 1
+) -> pl.Expr:
+    """P+: the mean blended ratio of the relevant documents down to the first best.
+
+    ``BR`` as in ``q_measure``; the list ends at the first document of the highest
+    grade retrieved.
+
+    Undefined: no document has a gain.
+    Errors: as ``q_measure``.
+    Source: Sakai, IPSJ TOD 48 (SIG9), 2007.
+    Equal to: pyNTCIREVAL ``PPlusMeasure``.
+    Example: grades 0, 1, 2 in rank order: p_plus = (2/5 + 5/6) / 2.
+    """
+    best = _is_best(r, rel)
+    none_above = _count(r, best) - best == 0.0
+    read = r.relevant(rel) & r.rank.is_not_null() & none_above
+    ratios = pl.when(read).then(_blended(r, beta, gain, rel)).otherwise(0.0)
+    return ratio(r.sum(ratios), r.sum(read)).fill_null(0.0)
+
+
+def _blended(r: Ranking, beta: float, gain: Gain, rel: float) -> pl.Expr:
+    """The ratio ``(hits + beta cg) / (rank + beta cg*)`` at every rank."""
+    gathered = r.gathered(r.worth(gain, rel))
+    best = r.best_gathered(gain, rel)
+    return (r.hits(rel) + beta * gathered) / (r.rank + beta * best)
+
+
+def _of_relevant(r: Ranking, rel: float, value: pl.Expr) -> pl.Expr:
+    return pl.when(r.relevant(rel)).then(value).otherwise(0.0)
+
+
+def _is_best(r: Ranking, rel: float) -> pl.Expr:
+    """Whether the document has the highest grade of the relevant ones retrieved."""
+    found = pl.when(r.rank.is_not_null() & r.relevant(rel)).then(r.label)
+    return (found == r.constant(found.max())).fill_null(value=False)
+
+
+def _count(r: Ranking, which: pl.Expr) -> pl.Expr:
+    return r.share(which.cum_sum().cast(pl.Float64))

@@ -1,0 +1,114 @@
+"""Counts, summed over queries, and the worth of a set by its counts."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from polars_rank.metrics.registry import metric
+from polars_rank.ranking import Ranking
+
+__all__ = ["num_nonrel_judged_ret", "num_q", "num_rel", "num_ret", "utility"]
+
+
+@metric(
+    rows="relevant",
+    relevance=False,
+    tied=False,
+    over_queries="sum",
+    aliases={"NumQ": {}},
+)
+def num_q(r: Ranking) -> pl.Expr:
+    """Number of queries: 1 for each, summed.
+
+    Undefined: never.
+    Source: trec_eval ``num_q``.
+    Equal to: trec_eval ``num_q``, ir_measures ``NumQ``.
+    Example: any list: num_q = 1.
+    """
+    return pl.lit(1.0)
+
+
+@metric(
+    rows="relevant",
+    relevance=False,
+    tied=False,
+    over_queries="sum",
+    aliases={"NumRet": {}, "num_rel_ret": {"rel": 1}},
+)
+def num_ret(r: Ranking, *, rel: float | None = None) -> pl.Expr:
+    """Number of retrieved documents, or of the relevant ones, summed.
+
+    With ``rel``: those with ``label >= rel``.
+
+    Undefined: never.
+    Source: trec_eval ``num_ret`` and ``num_rel_ret``.
+    Equal to: trec_eval ``num_ret``, ir_measures ``NumRet``; with ``rel`` trec_eval
+    ``num_rel_ret``, ir_measures ``NumRet(rel)``.
+    Example: grades 1, 0 in rank order: num_ret = 2, num_ret(rel=1) = 1.
+    """
+    return r.retrieved_count() if rel is None else r.found(rel=rel)
+
+
+@metric(
+    rows="relevant",
+    relevance=False,
+    tied=False,
+    over_queries="sum",
+    aliases={"NumRel": {}},
+)
+def num_rel(r: Ranking, *, rel: float = 1) -> pl.Expr:
+    """Number of relevant documents, retrieved or not, summed over queries.
+
+    Undefined: never.
+    Source: trec_eval ``num_rel``.
+    Equal to: trec_eval ``num_rel``, ir_measures ``NumRel``. In its sum over queries
+    trec_eval 10 with ``-c`` counts grades above 0, whatever the level.
+    Example: grades 1, 0 in rank order: num_rel = 1.
+    """
+    return r.relevant_count(rel)
+
+
+@metric(rows="judged", relevance=False, tied=False, over_queries="sum")
+def num_nonrel_judged_ret(r: Ranking, *, rel: float = 1) -> pl.Expr:
+    """Number of retrieved documents that were judged not relevant, summed.
+
+    Undefined: never.
+    Source: trec_eval ``num_nonrel_judged_ret``.
+    Equal to: trec_eval ``num_nonrel_judged_ret``.
+    Example: grades 1, 0, unjudged in rank order: num_nonrel_judged_ret = 1.
+    """
+    return r.among(r.nonrelevant(rel))
+
+
+@metric(
+    rows="relevant",
+    relevance=False,
+    tied=False,
+    after=("found", "noise", "missed", "rejected"),
+)
+def utility(
+    r: Ranking,
+    *,
+    rel: float = 1,
+    found: float = 1.0,
+    noise: float = -1.0,
+    missed: float = 0.0,
+    rejected: float = 0.0,
+    collection: float = 0,
+) -> pl.Expr:
+    """Worth of the retrieved set: a weight for each cell of its contingency table.
+
+    ``found * a + noise * b + missed * c + rejected * d`` with a the relevant and b the
+    other retrieved documents, c the relevant and d the other ones of ``collection``
+    (how many documents there are) that were not retrieved.
+
+    Undefined: never.
+    Source: Hull, TREC-7 filtering track, 1998 (linear utility).
+    Equal to: trec_eval ``utility`` (``-N`` is ``collection``).
+    Example: grades 1, 0, 0 in rank order: utility = 1 - 2.
+    """
+    hits, retrieved = r.found(rel=rel), r.retrieved_count()
+    misses = r.relevant_count(rel) - hits
+    outside = collection - retrieved - misses
+    worth = found * hits + noise * (retrieved - hits)
+    return worth + missed * misses + rejected * outside

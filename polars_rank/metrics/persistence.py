@@ -1,0 +1,83 @@
+"""Rank-biased precision: the user goes on to the next document with probability p."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Literal, TypeAlias
+
+import polars as pl
+
+from polars_rank.metrics.parameters import Persistence, Range
+from polars_rank.metrics.registry import metric
+from polars_rank.ranking import Ranking, ratio
+from polars_rank.weights import Gain
+
+__all__ = ["rbp", "rbp_residual"]
+
+Scale: TypeAlias = Annotated[float, Range(above=0)] | Literal["max"]
+
+
+def seen(p: float) -> Callable[[pl.Expr], pl.Expr]:
+    """Weight ``(1 - p) p^(rank - 1)``."""
+    return lambda rank: (1.0 - p) * pl.lit(p).pow(rank - 1.0)
+
+
+@metric(rows="relevant", after=("p",), aliases={"RBP": {"p": 0.8, "gain": "binary"}})
+def rbp(
+    r: Ranking,
+    *,
+    k: int | None = None,
+    p: Persistence = 0.9,
+    gain: Gain = "linear",
+    rel: float | None = None,
+    scale: Scale = "max",
+) -> pl.Expr:
+    """Rank-biased precision: gain at the rate at which the user finds it.
+
+    ``(1 - p) sum over i <= k of p^(i - 1) gain_i / scale``; ``scale="max"`` is the
+    largest gain of the query. ``gain`` and ``rel`` as in ``dcg``; with
+    ``gain="binary"`` a document of grade ``rel`` or more counts 1.
+
+    Undefined: no document has a gain.
+    Errors: a gain below 0; ``gain="exp2"`` and a grade above 1023.
+    Source: Moffat and Zobel, TOIS 2008, eq. 3.
+    Equal to: trec_eval 10 ``rbp``; ir_measures ``RBP(rel=1)``, p = 0.8, with
+    ``gain="binary"``; ranx ``rbp.90`` with ``scale=1``.
+    Example: grades 0, 2, 1 in rank order: rbp(p=0.5) = 1/2 (1/2 * 2/2 + 1/4 * 1/2).
+    """
+    worth = r.worth(gain, rel)
+    best = pl.lit(scale) if scale != "max" else r.aggregate(worth.max())
+    return ratio(r.sum(worth * r.weigh(seen(p), k)), best)
+
+
+@metric(
+    rows="judged",
+    relevance=False,
+    after=("p",),
+    aliases={"rbp_resid": {"all_judged": "zero"}},
+)
+def rbp_residual(
+    r: Ranking,
+    *,
+    k: int | None = None,
+    p: Persistence = 0.9,
+    all_judged: Literal["tail", "zero"] = "tail",
+) -> pl.Expr:
+    """What unjudged documents could still add to rank-biased precision.
+
+    ``(1 - p) sum of p^(i - 1) over the unjudged i <= k, and p^n for what lies below``:
+    all the weight that judged documents do not hold. ``all_judged="zero"``: 0, without
+    the tail below, where every retrieved document is judged. A negative grade is
+    unjudged.
+
+    Undefined: never.
+    Source: Moffat and Zobel, TOIS 2008, sect. 4.2.
+    Equal to: trec_eval 10 ``rbp_resid`` with ``all_judged="zero"``.
+    Example: grades 1, unjudged in rank order: rbp_residual(p=0.5) = 1 - 1/2.
+    """
+    known = (r.label >= 0).fill_null(value=False)
+    residual = 1.0 - r.sum(pl.when(known).then(r.weigh(seen(p), k)))
+    if all_judged == "tail":
+        return residual
+    every = r.among(known) == r.retrieved_count()
+    return pl.when(every).then(0.0).otherwise(residual)

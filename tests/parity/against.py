@@ -1,0 +1,70 @@
+"""One measure against one tool, query by query, on queries of the plain references."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import polars as pl
+from parity.record import record
+from reference import Doc
+
+import polars_rank as pr
+
+Queries = dict[str, list[Doc]]
+Theirs = Callable[[list[Doc]], float | None]  # None: not compared
+
+
+def both(docs: list[Doc]) -> tuple[list[float], list[float]]:
+    """Scores and labels of the documents that have both."""
+    known = [d for d in docs if d.score is not None and d.label is not None]
+    return [d.score for d in known], [d.label for d in known]
+
+
+def against(
+    tool: str,
+    measure: pr.Measure,
+    queries: Queries,
+    theirs: Theirs,
+    *,
+    ties: str = "order",
+    tolerance: float = 1e-12,
+    undefined: float | None = None,
+    note: str = "",
+) -> None:
+    """Fail where they differ; ``undefined`` is what the tool says where we say null."""
+    found = ours(measure, queries, ties)
+    worst, cases = 0.0, 0
+    for query, docs in queries.items():
+        if query not in found:
+            continue
+        wanted = theirs(docs)
+        if wanted is None:
+            continue
+        value, cases = found[query], cases + 1
+        if math.isnan(wanted):
+            assert value is None, (query, value)
+            continue
+        value = undefined if value is None else value
+        assert value is not None, (query, wanted)
+        difference = abs(value - wanted) / max(1.0, abs(wanted))
+        assert difference <= tolerance, (query, value, wanted)
+        worst = max(worst, difference)
+    assert cases >= 50
+    record(tool, str(measure), worst, cases, note)
+
+
+def ours(measure: pr.Measure, queries: Queries, ties: str) -> dict[str, float | None]:
+    """Our own values of the judged queries."""
+    schema = {"query_id": pl.String, "doc_id": pl.String}
+    run = [(q, d.id, d.score) for q, ds in queries.items() for d in ds]
+    qrels = [(q, d.id, d.label) for q, ds in queries.items() for d in ds]
+    table = pr.per_query(
+        pl.DataFrame(run, schema | {"score": pl.Float64}, orient="row").drop_nulls(),
+        measure,
+        qrels=pl.DataFrame(
+            qrels, schema | {"label": pl.Float64}, orient="row"
+        ).drop_nulls(),
+        convention=pr.CONVENTIONS["trec_eval"].replace(ties=ties),
+    )
+    return dict(table.iter_rows())

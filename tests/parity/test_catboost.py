@@ -1,0 +1,73 @@
+"""CatBoost: ``eval_metric``, one call a query."""
+
+from __future__ import annotations
+
+import pytest
+from parity.compare import compare, need, remark
+from parity.random_runs import binary, random_runs, rows
+
+import polars_rank as pr
+from polars_rank.conventions import TOOLS
+
+utils = need("catboost.utils")
+pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore")]
+EQUAL = TOOLS["catboost"].equal
+
+
+def evaluation(name, labels, scores):
+    return utils.eval_metric(
+        labels, scores, name, group_id=[0] * len(labels), thread_count=1
+    )[0]
+
+
+def theirs_of(name, worth=float, options=""):
+    def theirs(run, qrels, k):
+        text = f"{name}:top={-1 if k is None else k}{options}"
+        return {
+            q: evaluation(text, [worth(y) for y in labels], scores)
+            for q, (labels, scores) in rows(run, qrels).items()
+        }
+
+    return theirs
+
+
+def stop(grade):
+    """Its ERR takes the chance that the document satisfies for the label."""
+    return (2**grade - 1) / 16
+
+
+@pytest.mark.parametrize("metric", EQUAL)
+def test_catboost(metric):
+    theirs = theirs_of(EQUAL[metric], stop if metric == "err" else float)
+    run, qrels = random_runs(15, missing=True, unasked=True)
+    data = [(run, binary(qrels) if metric in ("ap", "recall") else qrels)]
+    if metric in ("ndcg", "dcg"):
+        data.append(random_runs(16, fractional=True))
+    note = "given labels (2^grade - 1) / 16" if metric == "err" else ""
+    compare("catboost", metric, theirs, data, cutoffs=[None, 1, 3, 10], note=note)
+
+
+@pytest.mark.parametrize("metric", ["ap", "rr", "precision", "recall"])
+def test_relevant_is_above_the_border(metric):
+    theirs = theirs_of(EQUAL[metric])
+    run, qrels = random_runs(17, fractional=True)
+    compare("catboost", metric, theirs, [(run, qrels)])
+
+
+@pytest.mark.parametrize(
+    ("choice", "options"),
+    [
+        ({"gain": "exp2"}, ";type=Exp"),
+        ({"discount": "position"}, ";denominator=Position"),
+    ],
+)
+@pytest.mark.parametrize("metric", ["ndcg", "dcg"])
+def test_options(metric, choice, options):
+    convention = pr.CONVENTIONS["catboost"].replace(**choice)
+    theirs = theirs_of(EQUAL[metric], options=options)
+    compare(convention, metric, theirs, [random_runs(18)])
+
+
+def test_its_ndcg_can_be_negative():
+    assert evaluation("NDCG", [-1, 1], [2.0, 1.0]) < 0
+    remark("catboost", "ndcg", "takes negative grades for losses: can be below 0")

@@ -1,0 +1,122 @@
+"""torchmetrics and RePlay: AUC in a cutoff and fall-out; CatBoost: QueryAUC and more.
+
+torchmetrics computes in float32; its order of tied scores is not defined, so lists have
+none.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+from parity.against import against, both
+from reference import Doc, random_queries
+
+import polars_rank as pr
+
+pytestmark = pytest.mark.parity
+
+
+def need(name):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return pytest.importorskip(name, exc_type=ImportError)
+
+
+def spread(i: int, n: int) -> float:
+    """Scores between 0 and 1, in another order: all else meets a sigmoid first."""
+    return (1.0 + (7 * i) % n) / (n + 1)
+
+
+def judged_only(seed: int, *, tied: bool) -> dict[str, list[Doc]]:
+    """Lists of judged documents with scores above 0."""
+    queries = {}
+    for query, docs in random_queries(seed, 80).items():
+        known = [d for d in docs if d.score is not None and d.label is not None]
+        if known:
+            queries[query] = [
+                Doc(d.id, d.score + 9 if tied else spread(i, len(known)), d.label)
+                for i, d in enumerate(known)
+            ]
+            if not tied and len(known) % 7 == 0:
+                del queries[query]
+    return queries
+
+
+@pytest.mark.parametrize("k", [None, 3, 10])
+@pytest.mark.parametrize("metric", ["auc", "fall_out"])
+def test_torchmetrics(metric, k):
+    torch = need("torch")
+    retrieval = need("torchmetrics.functional.retrieval")
+    name = {"auc": "retrieval_auroc", "fall_out": "retrieval_fall_out"}[metric]
+
+    def theirs(docs):
+        scores, labels = both(docs)
+        wanted = torch.tensor([int(label >= 1) for label in labels])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            function = getattr(retrieval, name)
+            return float(function(torch.tensor(scores), wanted, top_k=k))
+
+    params = {} if k is None else {"k": k}
+    if metric == "auc":
+        params["one_class"] = 0.0
+    measure = pr.measure(metric, **params)
+    queries = judged_only(33, tied=False)
+    tool = "torchmetrics"
+    against(tool, measure, queries, theirs, tolerance=1e-6, undefined=0.0)
+
+
+ROWS = [
+    ("auc", {"one_class": 0.0}, "QueryAUC"),
+    ("mean_label", {"k": 3}, "QueryAverage:top=3"),
+    ("pair_accuracy", {"tied_score": 0.0}, "PairAccuracy"),
+]
+
+
+@pytest.mark.parametrize(("metric", "params", "name"), ROWS)
+def test_catboost(metric, params, name):
+    """Labels are kept in float32; PairAccuracy is given every pair of labels."""
+    catboost = need("catboost.utils")
+    tied = metric != "mean_label"
+
+    def theirs(docs):
+        scores, labels = both(docs)
+        more = {}
+        if metric == "auc":
+            labels = [float(label >= 1) for label in labels]
+        if metric == "pair_accuracy":
+            n = range(len(labels))
+            pairs = [(i, j) for i in n for j in n if labels[i] > labels[j]]
+            if not pairs or len(pairs) > 2000:
+                return None
+            more = {"pairs": pairs}
+        given = {"group_id": [0] * len(labels), "thread_count": 1}
+        return catboost.eval_metric(labels, scores, name, **given, **more)[0]
+
+    measure = pr.measure(metric, **params)
+    against("CatBoost", measure, judged_only(34, tied=tied), theirs)
+
+
+@pytest.mark.parametrize("k", [3, 10])
+def test_replay(k):
+    """RePlay's AUC of one kind only is 0 or 1; such lists are left out."""
+    replay, pd = need("replay.metrics"), need("pandas")
+
+    def theirs(docs):
+        found = sorted((d for d in docs if d.score is not None), key=lambda d: -d.score)
+        good = [d.id for d in docs if d.label is not None and d.label >= 1]
+        kinds = {d.id in good for d in found[:k]}
+        if len(kinds) < 2:
+            return None
+        rec = pd.DataFrame({"query_id": "q", "item_id": [d.id for d in found]})
+        rec["rating"] = [d.score for d in found]
+        truth = pd.DataFrame({"query_id": "q", "item_id": good})
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            metric = replay.RocAuc([k], mode=replay.PerUser())
+            (values,) = metric(rec, truth).values()
+        return float(values["q"])
+
+    measure = pr.measure("relevant_above", k=k)
+    against("RePlay", measure, random_queries(35, 120), theirs, ties="doc_desc")

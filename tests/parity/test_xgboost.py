@@ -1,0 +1,71 @@
+"""XGBoost: a booster without trees predicts the margins it is given."""
+
+from __future__ import annotations
+
+import pytest
+from parity.compare import FLOAT32, compare, need, remark
+from parity.random_runs import binary, random_runs, rows
+
+import polars_rank as pr
+from polars_rank.conventions import TOOLS
+
+xgboost = need("xgboost")
+np = need("numpy")
+pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore")]
+EQUAL = TOOLS["xgboost"].equal
+
+
+def validation(name, labels, scores, groups, **params):
+    """The value that XGBoost prints for a validation set."""
+    margin = np.asarray(scores, np.float32)
+    label = np.asarray(labels, float)
+    matrix = xgboost.DMatrix(
+        np.zeros((len(labels), 1)), label=label, base_margin=margin
+    )
+    matrix.set_group(groups)
+    objective = "rank:ndcg" if name.startswith("ndcg") else "rank:map"
+    chosen = dict(objective=objective, eval_metric=[name], nthread=1, base_score=0.0)
+    booster = xgboost.Booster(chosen | params, [matrix])
+    return float(booster.eval_set([(matrix, "v")], 0).rpartition(":")[2])
+
+
+def theirs_of(name, **params):
+    def theirs(run, qrels, k):
+        return {
+            q: validation(name.replace("k", str(k)), y, s, [len(y)], **params)
+            for q, (y, s) in rows(run, qrels).items()
+        }
+
+    return theirs
+
+
+def data_for(metric, seed):
+    run, qrels = random_runs(seed, missing=True, unasked=True)
+    return [(run, qrels if metric == "ndcg" else binary(qrels))]
+
+
+@pytest.mark.parametrize("metric", EQUAL)
+def test_xgboost(metric):
+    theirs, data = theirs_of(EQUAL[metric]), data_for(metric, 12)
+    compare("xgboost", metric, theirs, data, tolerance=FLOAT32)
+
+
+def test_linear_gain():
+    convention = pr.CONVENTIONS["xgboost"].replace(gain="linear")
+    theirs = theirs_of("ndcg@k", ndcg_exp_gain=False)
+    data = [random_runs(13, fractional=True)]
+    compare(convention, "ndcg", theirs, data, tolerance=FLOAT32)
+
+
+@pytest.mark.parametrize(("metric", "name"), [("ndcg", "ndcg@k-"), ("ap", "map@k-")])
+def test_zero_where_nothing_is_relevant(metric, name):
+    convention = pr.CONVENTIONS["xgboost"].replace(no_relevant="zero")
+    data = data_for(metric, 14)
+    compare(convention, metric, theirs_of(name), data, tolerance=FLOAT32)
+
+
+def test_without_a_cutoff_it_cuts_at_32():
+    labels, scores = [0] * 32 + [1], [float(-i) for i in range(33)]
+    assert validation("ndcg", labels, scores, [33]) == 0
+    assert validation("ndcg@40", labels, scores, [33]) > 0
+    remark("xgboost", "ndcg", "cuts at 32 where no @k is given")

@@ -1,0 +1,442 @@
+"""Bounded memory: the same rows from buckets on disk as from the whole in memory."""
+
+from __future__ import annotations
+
+import gc
+import time
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from faults import finish, program
+from polars.io.plugins import register_io_source
+from polars.testing import assert_frame_equal
+
+from polars_rank.engine.bounded import Progress, bounded
+from polars_rank.engine.bounded.budget import overhead, parse_memory_limit
+from polars_rank.errors import DataError
+
+BUCKET = 16_000  # bytes of a bucket: 1000 rows of the frames below
+LIMIT = overhead() + 4 * BUCKET
+N = 20_000
+
+
+def lazy(parts, evaluate, keys=("key0",), **options):
+    parts = [part.lazy() for part in parts]
+    options = {"temp_dir": None, "progress": None, "fingerprint": ""} | options
+    return bounded(parts, keys, evaluate, **{"limit": LIMIT} | options)
+
+
+def rows_of(parts) -> pl.LazyFrame:
+    """The rows of every query, as they come."""
+    ordered = parts[0].sort("key0", maintain_order=True)
+    return ordered.group_by("key0", maintain_order=True).agg("row")
+
+
+def log(n: int = N, queries: int = 700, seed: int = 0) -> pl.DataFrame:
+    key0 = np.random.default_rng(seed).integers(0, queries, n)
+    return pl.DataFrame({"key0": key0, "row": np.arange(n)})
+
+
+LOG = log()
+
+
+def same(found: pl.DataFrame, expected: pl.DataFrame) -> None:
+    assert_frame_equal(found.sort("key0"), expected.sort("key0"))
+
+
+@pytest.fixture(autouse=True)
+def temp(tmp_path, monkeypatch) -> Path:
+    """The folder for temporary files; nothing may be left there."""
+    folder = tmp_path / "temp"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    yield folder
+    assert not list(folder.iterdir())
+
+
+class Buckets:
+    """Remembers the rows of every bucket that is evaluated."""
+
+    def __init__(self, plan) -> None:
+        self.plan, self.seen = plan, []
+
+    def __call__(self, parts) -> pl.LazyFrame:
+        self.seen.append([part.select(pl.len()).collect().item() for part in parts])
+        return self.plan(parts)
+
+    @property
+    def rows(self) -> list[int]:
+        """Of all parts together, without the first call: that is for the whole."""
+        return [sum(rows) for rows in self.seen[1:]]
+
+
+# -- what is evaluated ---------------------------------------------------------------
+
+
+def test_rows_keep_their_order(collect, tmp_path):
+    files = tmp_path / "files"
+    files.mkdir()
+    frame, chunk = log(200_000, 50), 50_000
+    for i in range(4):
+        part = frame.slice(i * chunk, chunk)
+        part.write_parquet(files / f"{i}.parquet", row_group_size=7_001)
+    found = collect(lazy([pl.scan_parquet(files)], rows_of))
+    same(found, rows_of([frame.lazy()]).collect())
+    assert found["row"].list.eval(pl.element().diff().min()).explode().min() > 0
+
+
+def test_buckets_hold_whole_queries_and_are_small():
+    work = Buckets(rows_of)
+    same(lazy([LOG], work).collect(), rows_of([LOG.lazy()]).collect())
+    assert sum(work.rows) == N
+    assert len(work.rows) >= 32
+    assert max(work.rows) * 16 <= BUCKET
+
+
+IDS = {
+    "text": pl.format("query {}", "key0"),
+    "long text": pl.format("a query with a long name {}", "key0"),
+    "category": pl.format("query {}", "key0").cast(pl.Categorical),
+    "enum": (pl.col("key0") % 3).cast(pl.String).cast(pl.Enum(["2", "1", "0"])),
+    "bool": pl.col("key0") % 2 == 0,
+    "date": pl.lit(date(2026, 1, 1)) + pl.duration(days="key0"),
+    "binary": pl.format("query {}", "key0").cast(pl.Binary),
+    "small": (pl.col("key0") % 100).cast(pl.UInt8),
+}
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_types_of_ids(name):
+    key0 = pl.when(pl.col("row") % 10 > 0).then(IDS[name])
+    frame = LOG.with_columns(key0.alias("key0"))
+    expected = rows_of([frame.lazy()]).collect()
+    found = lazy([frame], rows_of).collect()
+    assert found.schema == expected.schema
+    assert found["key0"].null_count() == 1
+    by_row = pl.col("row").list.first()
+    assert_frame_equal(found.sort(by_row), expected.sort(by_row))
+
+
+def test_several_keys():
+    frame = LOG.with_columns(key1=pl.col("key0") % 5, key0=pl.col("key0") // 5)
+    frame = frame.with_columns(key1=pl.when(pl.col("row") % 3 > 0).then("key1"))
+    keys = ["key0", "key1"]
+
+    def plan(parts):
+        return parts[0].group_by(keys).agg(pl.len(), pl.col("row").sum())
+
+    work = Buckets(plan)
+    found = lazy([frame], work, keys).collect()
+    assert_frame_equal(found.sort(keys), plan([frame.lazy()]).collect().sort(keys))
+    assert len(work.rows) >= 32
+
+
+def judged(parts) -> pl.LazyFrame:
+    run, qrels = parts
+    count = qrels.group_by("key0").agg(judged=pl.len())
+    return (
+        run.group_by("key0")
+        .agg("row")
+        .join(count, on="key0", how="full", coalesce=True)
+    )
+
+
+def test_parts_meet_in_the_same_bucket(collect):
+    qrels = log(12_000, 900, seed=1).with_columns(key0=pl.col("key0") + 300)
+    found = collect(lazy([LOG, qrels], judged))
+    assert found["judged"].null_count()
+    assert found["row"].null_count()
+    same(found, judged([LOG.lazy(), qrels.lazy()]).collect())
+
+
+def test_parts_without_rows_for_a_bucket():
+    qrels = LOG.filter(pl.col("key0") == 7)
+    same(
+        lazy([LOG, qrels], judged).collect(),
+        judged([LOG.lazy(), qrels.lazy()]).collect(),
+    )
+    none = LOG.clear()
+    same(
+        lazy([LOG, none], judged).collect(), judged([LOG.lazy(), none.lazy()]).collect()
+    )
+    assert lazy([none, none], judged).collect().is_empty()
+
+
+def test_texts_meet_whatever_their_categories():
+    text = pl.format("q{}", "key0")
+    run = LOG.with_columns(key0=text.cast(pl.Categorical))
+    other = log(12_000, seed=2).with_columns(key0=text)
+
+    def plan(parts):
+        plain = [part.with_columns(pl.col("key0").cast(pl.String)) for part in parts]
+        return judged(plain)
+
+    same(lazy([run, other], plan).collect(), plan([run.lazy(), other.lazy()]).collect())
+
+
+def test_ids_of_different_types_are_refused():
+    other = LOG.with_columns(pl.col("key0").cast(pl.String))
+    with pytest.raises(TypeError, match=r"'key0' has several types, Int64, String"):
+        lazy([LOG, other], judged)
+
+
+# -- skew ----------------------------------------------------------------------------
+
+
+def test_a_bucket_that_is_too_large_is_split_again():
+    """Two queries have most of the rows, a bucket of their own each."""
+    key0 = np.random.default_rng(3).integers(0, 700, N)
+    key0[:6_000], key0[6_000:12_000] = 1, 2
+    frame = pl.DataFrame({"key0": np.random.default_rng(4).permutation(key0)})
+    frame = frame.with_row_index("row")
+    work = Buckets(rows_of)
+    same(lazy([frame], work).collect(), rows_of([frame.lazy()]).collect())
+    largest = frame["key0"].value_counts()["count"].top_k(2).to_list()
+    assert sorted(r for r in work.rows if r * 12 > BUCKET) == sorted(largest)
+
+
+@pytest.mark.parametrize("key0", [5, None])
+def test_one_query_is_not_split(key0):
+    frame = LOG.with_columns(key0=pl.lit(key0, dtype=pl.Int64))
+    work = Buckets(rows_of)
+    same(lazy([frame], work).collect(), rows_of([frame.lazy()]).collect())
+    assert [rows for rows in work.rows if rows] == [N]
+
+
+def test_a_query_in_every_row():
+    frame = log(40_000).with_columns(key0=pl.col("row") * 7)
+    work = Buckets(rows_of)
+    same(lazy([frame], work).collect(), rows_of([frame.lazy()]).collect())
+    assert max(work.rows) * 16 <= BUCKET
+
+
+def test_long_texts_count():
+    """Half of the bytes are in the documents of a few queries."""
+    doc = pl.when(pl.col("key0") < 7).then(pl.lit("d" * 1000)).otherwise(pl.lit("d"))
+    frame = LOG.with_columns(doc=doc)
+    work = Buckets(rows_of)
+    same(lazy([frame], work).collect(), rows_of([frame.lazy()]).collect())
+    heavy = frame["key0"].value_counts().filter(pl.col("key0") < 7)["count"]
+    assert set(heavy) <= set(work.rows)  # each of them is left alone
+
+
+# -- what needs no buckets -----------------------------------------------------------
+
+
+def test_what_fits_makes_no_file(collect, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", "/nowhere")
+    same(collect(lazy([LOG], rows_of, limit=10**9)), rows_of([LOG.lazy()]).collect())
+
+
+def test_rows_are_read_when_collected():
+    def unread(*_):
+        raise AssertionError("rows were read")
+        yield
+
+    part = register_io_source(unread, schema=LOG.schema)
+    frame = lazy([part], rows_of)
+    assert frame.collect_schema() == rows_of([LOG.lazy()]).collect_schema()
+    with pytest.raises(AssertionError, match="rows were read"):
+        frame.collect()
+
+
+# -- as part of a larger plan --------------------------------------------------------
+
+
+def test_collected_twice(collect):
+    frame = lazy([LOG], rows_of)
+    same(collect(frame), collect(frame))
+
+
+@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
+def test_collected_with_others(engine):
+    frame, other = lazy([LOG], rows_of), lazy([log(seed=5)], rows_of)
+    sums = LOG.lazy().group_by("key0").agg(pl.col("row").sum())
+    plans = [frame, other, frame.select(pl.len()), sums, other.sort("key0")]
+    results = pl.collect_all(plans, engine=engine)
+    same(results[0], rows_of([LOG.lazy()]).collect())
+    same(results[1], rows_of([log(seed=5).lazy()]).collect())
+    assert results[2].item() == 700
+    assert_frame_equal(results[4], results[1].sort("key0"))
+
+
+def test_joined_with_itself_and_inside_another(collect):
+    frame = lazy([LOG], rows_of)
+    both = frame.join(frame.select("key0", again="row"), on="key0")
+    assert collect(both.select((pl.col("row") == pl.col("again")).all())).item()
+    outer = lazy([frame.explode("row")], rows_of)
+    same(collect(outer), rows_of([LOG.lazy()]).collect())
+
+
+def test_parts_of_the_frame(collect):
+    frame, expected = lazy([LOG], rows_of), rows_of([LOG.lazy()]).collect()
+    some = pl.col("key0") < 100
+    assert_frame_equal(
+        collect(frame.filter(some).select("row").sort(pl.col("row").list.first())),
+        expected.filter(some).select("row").sort(pl.col("row").list.first()),
+    )
+    assert collect(frame.select(pl.len())).item() == expected.height
+    assert collect(frame.head(30)).height == 30
+    assert collect(frame.filter(some).head(30)).height == 30
+    assert collect(frame.slice(10, 5)).height == 5
+    assert collect(frame.tail(7)).height == 7
+
+
+def test_the_rest_of_the_buckets_is_not_evaluated():
+    work = Buckets(rows_of)
+    assert lazy([LOG], work).head(10).collect().height == 10
+    assert len(work.rows) < 10
+
+
+def test_stopped_in_the_midst(temp):
+    """Polars may let go of a source a bit later, in its next call."""
+    batches = lazy([LOG], rows_of).collect_batches(chunk_size=1, engine="streaming")
+    assert next(iter(batches)).height
+    assert list(temp.iterdir())
+    del batches
+    for _ in range(100):
+        gc.collect()
+        pl.LazyFrame({"a": [1]}).collect()
+        if not list(temp.iterdir()):
+            break
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
+def test_one_thread_is_enough(engine):
+    """A plan inside a plan waits for no thread of the outer one."""
+    code = """
+import os
+os.environ["POLARS_MAX_THREADS"] = "1"
+import polars as pl
+from test_bounded import LOG, lazy, rows_of
+assert pl.thread_pool_size() == 1
+plans = [lazy([LOG], rows_of).select(pl.len() + i) for i in range(3)]
+print([x.item() for x in pl.collect_all(plans, engine=sys.argv[1])])
+"""
+    assert finish(program(code, engine)).strip() == "[700, 701, 702]"
+
+
+# -- errors, arguments, progress -----------------------------------------------------
+
+
+@pytest.mark.parametrize("limit", [LIMIT, 10**9])
+def test_errors_keep_their_class(collect, limit):
+    def check(rows):
+        if (rows == 13).any():
+            raise DataError("query 13 is bad")
+        return rows == rows
+
+    def plan(parts):
+        passes = pl.col("key0").map_batches(check, return_dtype=pl.Boolean)
+        return rows_of(parts).filter(passes)
+
+    with pytest.raises(DataError, match=r"^query 13 is bad$"):
+        collect(lazy([LOG], plan, limit=limit).select(pl.len()))
+
+
+@pytest.mark.parametrize("stage", ["partition", "evaluate"])
+def test_progress_may_stop_the_work(collect, stage):
+    class EnoughError(Exception):
+        pass
+
+    def progress(p):
+        if p.stage == stage and p.done:
+            raise EnoughError("stop")
+
+    with pytest.raises(EnoughError, match="stop"):
+        collect(lazy([LOG], rows_of, progress=progress))
+
+
+def test_progress():
+    told = []
+    lazy([LOG, log(7)], judged, progress=told.append).collect()
+    rows = [p for p in told if p.stage == "partition"]
+    assert rows[0] == Progress("partition", 0, N + 7, "rows")
+    assert rows[-1] == Progress("partition", N + 7, N + 7, "rows")
+    buckets = told[len(rows) :]
+    total = buckets[0].total
+    assert buckets == [
+        Progress("evaluate", i, total, "buckets") for i in range(total + 1)
+    ]
+    told.clear()
+    lazy([LOG], rows_of, limit=10**9, progress=told.append).collect()
+    assert told == [Progress("evaluate", i, 1, "buckets") for i in (0, 1)]
+
+
+def test_frames_in_memory_are_not_resumed(temp):
+    told = []
+    frame = lazy([LOG], rows_of, temp_dir=temp, progress=told.append)
+    same(frame.collect(), rows_of([LOG.lazy()]).collect())
+    assert told
+
+
+def test_temp_dir_must_exist(tmp_path):
+    missing = tmp_path / "missing"
+    with pytest.raises(ValueError, match="temp_dir must be a folder") as caught:
+        lazy([LOG], rows_of, temp_dir=missing)
+    assert repr(str(missing)) in str(caught.value)
+
+
+SIZES = {
+    "2GB": 2 * 10**9,
+    "500 MB": 500 * 10**6,
+    "1.5GiB": 3 * 2**29,
+    " 1tb ": 10**12,
+    "900000kb": 9 * 10**8,
+    "700 MiB": 700 * 2**20,
+    "1000000000 B": 10**9,
+    3_000_000_000: 3 * 10**9,
+}
+
+
+@pytest.mark.parametrize("text", SIZES)
+def test_memory_limit(text):
+    assert parse_memory_limit(text) == SIZES[text]
+
+
+WRONG = ["", "GB", "2", "2 gigs", "-2GB", "1e9", "1,5GB", "2GB!", 2.5e9, True, None]
+
+
+@pytest.mark.parametrize("limit", WRONG, ids=repr)
+def test_memory_limit_is_a_size(limit):
+    with pytest.raises(ValueError, match=r"memory_limit must be a size such as") as e:
+        parse_memory_limit(limit)
+    assert f"not {limit!r}" in str(e.value)
+
+
+@pytest.mark.parametrize("limit", ["300MB", "0GB", 1000, -1, 0])
+def test_memory_limit_has_a_least_value(limit):
+    with pytest.raises(ValueError, match=r"memory_limit must be at least \d+ MB") as e:
+        parse_memory_limit(limit)
+    assert f"not {limit!r}" in str(e.value)
+    assert "POLARS_MAX_THREADS" in str(e.value)
+
+
+def test_memory_stays_within_the_limit(tmp_path):
+    """Some 500 MB of rows, whose sort takes over 1 GB."""
+    path = tmp_path / "log.parquet"
+    log(1_000_000, 20_000).with_columns(score=pl.col("row") / 7).write_parquet(path)
+    code = """
+import resource
+import polars as pl
+from polars_rank.engine.bounded import bounded
+one = pl.scan_parquet(sys.argv[1])
+part = pl.concat([one.with_columns(pl.col("key0") + 20_000 * i) for i in range(20)])
+def plan(parts):
+    rows = parts[0].sort("key0", maintain_order=True)
+    best = pl.col("score").sort_by("row", descending=True).first()
+    return rows.group_by("key0", maintain_order=True).agg(best)
+limit = int(sys.argv[2])
+frame = bounded([part], ["key0"], plan, limit=limit, temp_dir=None, progress=None,
+                fingerprint="")
+assert frame.select(pl.len()).collect().item() == 400_000
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(peak if sys.platform == "darwin" else 1024 * peak)
+"""
+    limit = parse_memory_limit("400MB") if overhead() < 250 * 10**6 else 3 * overhead()
+    peak = int(finish(program(code, path, limit, temp=tmp_path)))
+    assert peak < limit

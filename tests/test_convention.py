@@ -1,0 +1,160 @@
+"""Conventions are values; each of their choices changes what it says."""
+
+from __future__ import annotations
+
+from math import log2
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import polars_rank as pr
+from polars_rank.conventions import TOOLS
+from polars_rank.explain import explanation
+from polars_rank.metrics import METRICS
+
+TREC = pr.CONVENTIONS["trec_eval"]
+RUN = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "score": [2.0, 1.0]})
+QRELS = pl.DataFrame(
+    {"query_id": 1, "doc_id": ["a", "b", "z"], "label": [0.0, 1.0, 2.0]}
+)
+
+
+def value(measure, convention, qrels=QRELS, **options):
+    table = pr.per_query(RUN, measure, qrels=qrels, convention=convention, **options)
+    return table[table.columns[-1]].item()
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_a_convention_is_a_value(name):
+    convention = pr.CONVENTIONS[name]
+    assert convention.name == name
+    assert repr(convention).startswith(f"Convention(name={name!r}, ")
+    assert eval(repr(convention), {"Convention": pr.Convention}) == convention
+    assert hash(convention.replace(name=name)) == hash(convention)
+    changed = convention.replace(rel=2)
+    assert changed != convention
+    assert changed.name == f"{name}*"
+
+
+def test_no_two_conventions_are_the_same():
+    choices = {convention.replace(name="") for convention in pr.CONVENTIONS.values()}
+    assert len(choices) == len(pr.CONVENTIONS)
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_every_claim_has_its_test(name):
+    """A tool's parity tests go through all metrics it is said to equal."""
+    tool, tests = TOOLS[name], Path(__file__).parent / "parity"
+    assert tool.equal.keys() <= METRICS.keys()
+    if name != "trec_eval":  # tests/test_golden.py
+        texts = "".join(path.read_text() for path in tests.glob("test_*.py"))
+        assert f'TOOLS["{name}"]' in texts
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_all_measures_work_under_every_convention(name):
+    convention = pr.CONVENTIONS[name]
+    measures = [m for m in TOOLS[name].equal if m in METRICS]
+    found = pr.per_query(RUN, measures, qrels=QRELS, convention=convention)
+    assert found.columns == ["query_id", *measures]
+
+
+def test_pool_of_the_retrieved():
+    rows = TREC.replace(pool="retrieved")
+    assert value("ndcg", rows) == pytest.approx(1 / log2(3))
+    assert value("recall", rows) == 1 / 1
+    assert value("ap", rows) == 1 / 2
+    assert value("nerr", rows) == pytest.approx(1 / 2)
+    assert value("recall", TREC) == 1 / 2
+    ranked = RUN.with_columns(rank=pl.Series([None, 1]), label=pl.Series([1, 1]))
+    found = pr.per_query(ranked, "recall", rank="rank", doc=None, convention=rows)
+    assert found["recall"].item() == 1 / 1
+
+
+def test_pool_of_the_retrieved_in_a_measure_of_ones_own():
+    mine = {"relevant": lambda r: r.relevant_count()}
+    assert value(mine, TREC) == 2
+    assert value(mine, TREC.replace(pool="retrieved")) == 1
+
+
+@pytest.mark.parametrize("check", ["strict", "off"])
+def test_negative_grades_that_are_refused(check):
+    refuse = TREC.replace(negative="error")
+    assert value("ndcg", refuse) == value("ndcg", TREC)
+    minus = QRELS.with_columns(label=pl.Series([-1.0, 1.0, 2.0]))
+    assert value("ndcg", TREC, minus) == value("ndcg", TREC)
+    log = RUN.with_columns(label=pl.Series([-1, 1]))
+    for options in ({"qrels": minus}, {}):
+        frame = RUN if options else log
+        with pytest.raises(pr.DataError, match='negative="zero"'):
+            pr.evaluate(frame, "ndcg", convention=refuse, check=check, **options)
+
+
+def test_exceptions_hold_for_one_metric():
+    none = QRELS.with_columns(label=0.0)
+    one = TREC.replace(exceptions={"recall": {"no_relevant": "one"}})
+    assert (value("recall", one, none), value("ap", one, none)) == (1, 0)
+    null = TREC.replace(exceptions={"recall": {"no_relevant": "null"}})
+    means = pr.evaluate(RUN, ["recall", "ap"], qrels=none, convention=null)
+    assert means.row(0) == (1, None, 0)
+    cut = TREC.replace(exceptions={"ap": {"divisor": "hits"}, "dcg": {"gain": "exp2"}})
+    assert (value("ap", cut), value("dcg", cut)) == (1 / 2, pytest.approx(1 / log2(3)))
+    again = TREC.replace(
+        exceptions={"dcg": {"gain": "exp2"}, "ap": {"divisor": "hits"}}
+    )
+    assert again == cut
+
+
+def test_the_threshold_of_relevance():
+    strict = TREC.replace(rel=2)
+    assert (value("recall", strict), value("rr", strict)) == (0, 0)
+    assert value("ndcg", strict) == value("ndcg", TREC), "gains have their own rel"
+    assert value("recall(rel=1)", strict) == 1 / 2
+
+
+@pytest.mark.parametrize(
+    ("choice", "words"),
+    [
+        ({"pool": "all"}, "pool must be one of judged, retrieved, not 'all'"),
+        ({"negative": "gain"}, "negative must be one of zero, error, not 'gain'"),
+        ({"rel": "1"}, "rel must be a finite number, not '1'"),
+        ({"ideal": "best"}, "ideal must be one of judged, retrieved, min_k_n, k"),
+        (
+            {"exceptions": {"ndgc": {"gain": "exp2"}}},
+            "metric 'ndgc'; did you mean 'ndcg'",
+        ),
+        ({"exceptions": {"ap": {"gain": "exp2"}}}, "ap has no parameter 'gain'"),
+        ({"exceptions": {"ap": {"divisor": "n"}}}, "divisor must be one of R, min_k_R"),
+        ({"exceptions": {"ap": {"no_relevant": 1}}}, "no_relevant must be one of zero"),
+        ({"pools": "judged"}, "no choice 'pools'; did you mean 'pool'"),
+    ],
+)
+def test_what_is_no_choice(choice, words):
+    with pytest.raises(ValueError, match=words):
+        TREC.replace(**choice)
+
+
+@pytest.mark.parametrize("convention", pr.CONVENTIONS)
+@pytest.mark.parametrize("name", METRICS)
+def test_explain_every_metric_under_every_convention(name, convention):
+    said = explanation(name, convention)
+    assert all(choice.words for choice in said.choices)
+    text = pr.explain(name, convention=convention)
+    assert text.startswith(f"{name}\n\n{METRICS[name].summary.replace('``', '')}\n")
+    for metric, choice, chosen in pr.CONVENTIONS[convention].exceptions:
+        assert metric != name or f"  {choice} " in text
+        assert metric != name or f" {chosen} " in text
+    agree = {row[0] for row in said.tools if row[2] == "agrees"}
+    assert (name in TOOLS[convention].equal) == (convention in agree)
+
+
+def test_explain_says_what_differs():
+    said = explanation("ndcg(gain=exp2)@10", "lightgbm")
+    differs = {name: words for name, _, words in said.tools}
+    assert differs["xgboost"] == "differs: score_dtype float32"
+    assert "gain" not in differs["catboost"]
+    choices = {choice.name: choice for choice in said.choices}
+    assert choices["gain"].source == "given"
+    assert choices["no_relevant"].source == "lightgbm"
+    assert choices["k"].words == "the first 10 places"

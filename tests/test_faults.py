@@ -1,0 +1,294 @@
+"""Kill -9, Ctrl-C, a full disk, two at once: whole results, and nothing left behind."""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from faults import (
+    finish,
+    go,
+    interrupt,
+    kill,
+    program,
+    small_disk,
+    was_killed,
+    when_ready,
+)
+from polars.testing import assert_frame_equal
+from toy import lazy, toy
+
+ROWS, QUERIES, BUCKETS = 300_000, 5_000, 32
+
+IMPORTS = """
+import os, signal
+import polars as pl
+from polars_rank.io import write
+from toy import lazy
+"""
+WRITE = """
+log, out, temp_dir = sys.argv[1:]
+ready()
+sys.stdin.readline()
+write(lazy(log, temp_dir or None), out)
+"""
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("log") / "log.parquet"
+    draw = np.random.default_rng(7)
+    key0 = draw.integers(0, QUERIES, ROWS)
+    pl.DataFrame({"key0": key0, "score": draw.normal(size=ROWS)}).write_parquet(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def expected(log) -> pl.DataFrame:
+    return toy([pl.scan_parquet(log)]).sort("key0").collect()
+
+
+@pytest.fixture
+def temp(tmp_path, monkeypatch) -> Path:
+    """The system's folder for temporary files, for this process and its programs."""
+    folder = tmp_path / "temp"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    return folder
+
+
+class Counting:
+    """``toy``, counting the buckets that it evaluates."""
+
+    def __init__(self) -> None:
+        self.buckets = -1  # the first call is for the plan of the whole
+
+    def __call__(self, parts):
+        self.buckets += 1
+        return toy(parts)
+
+
+def same(frame: pl.DataFrame, expected: pl.DataFrame) -> None:
+    assert_frame_equal(frame.sort("key0"), expected)
+
+
+@pytest.mark.parametrize("resume", [False, True], ids=["private", "temp_dir"])
+def test_killed_at_any_moment(log, expected, temp, tmp_path, resume):
+    draw, temp_dir, killed, left = random.Random(2026), temp if resume else "", 0, 0
+
+    def programs(n: int) -> list:
+        outs = [tmp_path / f"{i}.parquet" for i in range(n)]
+        code = IMPORTS + WRITE
+        return [(program(code, log, out, temp_dir, temp=temp), out) for out in outs]
+
+    ((undisturbed, out),) = programs(1)
+    when_ready(undisturbed)
+    start = time.perf_counter()
+    finish(undisturbed, "go")
+    usual = time.perf_counter() - start
+    same(pl.read_parquet(out), expected)
+    out.unlink()
+    for running, out in (pair for _ in range(2) for pair in programs(5)):
+        when_ready(running)
+        go(running)
+        died = kill(running, draw.uniform(0, usual))
+        assert died or out.exists()
+        killed, left = killed + died, left + any(temp.iterdir())
+        if out.exists():
+            same(pl.read_parquet(out), expected)
+            out.unlink()
+        same(lazy(log, temp_dir or None).collect(), expected)
+        assert not list(temp.iterdir())
+    assert killed >= 3
+    assert left >= 1
+
+
+KILLED_AT = """
+log, temp_dir, stage, done = sys.argv[1:]
+def progress(p):
+    if p.stage == stage and p.done >= int(done):
+        os.kill(os.getpid(), signal.SIGKILL)
+lazy(log, temp_dir or None, progress=progress).collect()
+"""
+
+
+def killed_at(stage: str, done: int, log: Path, temp_dir: Path, **where) -> None:
+    """Run a program that is killed when it reports this progress."""
+    code = IMPORTS + KILLED_AT
+    assert was_killed(program(code, log, temp_dir, stage, done, **where))
+
+
+def test_what_was_done_is_not_done_again(log, expected, tmp_path):
+    killed_at("evaluate", 20, log, tmp_path)
+    work, told = Counting(), []
+    result = lazy(log, tmp_path, evaluate=work, progress=told.append)
+    same(result.collect(), expected)
+    assert work.buckets == BUCKETS - 20
+    assert {p.stage for p in told} == {"evaluate"}
+    assert not list(tmp_path.iterdir())
+
+
+def test_killed_again_and_again(log, expected, tmp_path):
+    for done in (5, 12, 31):
+        killed_at("evaluate", done, log, tmp_path)
+    work = Counting()
+    same(lazy(log, tmp_path, evaluate=work).collect(), expected)
+    assert work.buckets == BUCKETS - 31
+    assert not list(tmp_path.iterdir())
+
+
+def other_version(monkeypatch, path, work):
+    monkeypatch.setattr(pl, "__version__", "99.0")
+
+
+def other_file(monkeypatch, path, work):
+    status = path.stat()
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns + 1))
+
+
+def other_plan(monkeypatch, path, work):
+    count = Counting.__call__
+
+    def more(self, parts):
+        return count(self, parts).with_columns(more=pl.lit(1))
+
+    monkeypatch.setattr(Counting, "__call__", more)
+
+
+def no_locks(monkeypatch, path, work):
+    monkeypatch.setattr("polars_rank.engine.bounded.temporary.fcntl", None)
+
+
+CHANGES = [other_version, other_file, other_plan, no_locks, "fingerprint", "half"]
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=str)
+def test_anything_else_begins_anew(log, expected, tmp_path, monkeypatch, change):
+    path, folder, work = tmp_path / "log.parquet", tmp_path / "temp", Counting()
+    path.write_bytes(log.read_bytes())
+    folder.mkdir()
+    killed_at("evaluate", 20, path, folder)
+    (left,) = folder.iterdir()
+    fingerprint = "other" if change == "fingerprint" else "toy"
+    if change == "half":  # a bucket that was cut short
+        (left / "0" / "bucket=25" / "00000000.parquet").write_bytes(b"PAR1")
+    elif callable(change):
+        change(monkeypatch, path, work)
+    result = lazy(path, folder, evaluate=work, fingerprint=fingerprint).collect()
+    same(result.select(expected.columns), expected)
+    assert work.buckets == BUCKETS
+    assert list(folder.iterdir()) == ([left] if change is no_locks else [])
+
+
+def test_killed_before_all_rows_have_a_bucket(log, expected, tmp_path):
+    killed_at("partition", 100_000, log, tmp_path)
+    assert list(tmp_path.iterdir())
+    work = Counting()
+    same(lazy(log, tmp_path, evaluate=work).collect(), expected)
+    assert work.buckets == BUCKETS
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
+@pytest.mark.parametrize(
+    ("stage", "resume"),
+    [("partition", False), ("evaluate", False), ("evaluate", True)],
+    ids=["partition", "evaluate", "temp_dir"],
+)
+def test_ctrl_c(log, temp, engine, stage, resume):
+    code = """
+log, temp_dir, stage, engine = sys.argv[1:]
+import time
+def progress(p):
+    if p.stage == stage and p.done > 3 and not told:
+        told.append(p)
+        ready()
+        time.sleep(0.2)
+told = []
+lazy(log, temp_dir or None, progress=progress).collect(engine=engine)
+print("came to its end")
+"""
+    arguments = [log, temp if resume else "", stage, engine]
+    running = when_ready(program(IMPORTS + code, *arguments, temp=temp))
+    assert list(temp.iterdir())
+    code, err = interrupt(running)
+    assert code != 0
+    assert "KeyboardInterrupt" in err
+    assert not list(temp.iterdir())
+
+
+def test_the_disk_is_too_small(log, tmp_path):
+    with small_disk(tmp_path / "disk", 2) as folder:
+        with pytest.raises(OSError, match=r"about 5 MB, but 2 MB are free") as caught:
+            lazy(log, folder).collect()
+        assert caught.value.errno == errno.ENOSPC
+        assert f"in {folder}; name a folder" in str(caught.value)
+        assert "temp_dir=" in str(caught.value)
+        assert not list(folder.iterdir())
+
+
+@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
+def test_the_disk_fills_up(log, tmp_path, monkeypatch, engine):
+    monkeypatch.setattr(
+        "polars_rank.engine.bounded.spill.require_space", lambda *_: None
+    )
+    with small_disk(tmp_path / "disk", 2) as folder:
+        with pytest.raises(OSError, match="no space left") as caught:
+            lazy(log, folder).collect(engine=engine)
+        assert caught.value.errno == errno.ENOSPC
+        assert f"in {folder}; name a folder" in str(caught.value)
+        assert not list(folder.iterdir())
+
+
+@pytest.mark.parametrize("resume", [False, True], ids=["private", "temp_dir"])
+def test_two_at_once_in_one_process(log, expected, temp, resume):
+    """The same frame, the same folder; each evaluates all by itself."""
+    frames = [lazy(log, temp if resume else None)] * 3
+    with ThreadPoolExecutor(3) as pool:
+        for result in pool.map(pl.LazyFrame.collect, frames):
+            same(result, expected)
+    assert not list(temp.iterdir())
+
+
+@pytest.mark.parametrize("resume", [False, True], ids=["private", "temp_dir"])
+def test_two_at_once_in_two_processes(log, expected, temp, tmp_path, resume):
+    outs = [tmp_path / "1.parquet", tmp_path / "2.parquet"]
+    temp_dir = temp if resume else ""
+    both = [program(IMPORTS + WRITE, log, out, temp_dir, temp=temp) for out in outs]
+    for running in map(when_ready, both):
+        go(running)
+    for out, running in zip(outs, both, strict=True):
+        finish(running)
+        same(pl.read_parquet(out), expected)
+    assert not list(temp.iterdir())
+
+
+@pytest.mark.parametrize("resume", [False, True], ids=["private", "temp_dir"])
+def test_folders_of_the_living_stay(log, expected, temp, resume):
+    """A program stops in the midst of its work while others come and go."""
+    code = """
+log, temp_dir = sys.argv[1:]
+def progress(p):
+    if p.stage == "evaluate" and p.done == 10:
+        ready()
+        sys.stdin.readline()
+print(lazy(log, temp_dir or None, progress=progress).collect().height)
+"""
+    temp_dir = temp if resume else ""
+    running = when_ready(program(IMPORTS + code, log, temp_dir, temp=temp))
+    (alive,) = temp.iterdir()
+    killed_at("evaluate", 3, log, "", temp=temp)
+    killed_at("evaluate", 3, log, temp_dir, temp=temp)
+    work = Counting()
+    same(lazy(log, temp_dir or None, evaluate=work).collect(), expected)
+    assert work.buckets == BUCKETS
+    assert list(temp.iterdir()) == [alive]
+    assert finish(running, "go on").strip() == str(expected.height)
+    assert not list(temp.iterdir())

@@ -1,0 +1,689 @@
+"""Where the rows of a query stand changes neither a value nor what is an error."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import subprocess
+import sys
+import threading
+import warnings
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.exceptions import PolarsError
+from polars.io.plugins import register_io_source
+from polars.testing import assert_frame_equal
+
+import polars_rank as pr
+from polars_rank.engine import layout as layouts
+from polars_rank.engine import plan as plans
+from polars_rank.metrics import METRICS
+
+TREC = pr.CONVENTIONS["trec_eval"]
+ENGINES = ["streaming", "in-memory"]
+APART = "do not stand together.*layout='any'"
+ALL = [*METRICS, "ndcg(ideal=retrieved)", "nerr(max_grade=query)", "ndcg@3", "ap@3"]
+SOME = ["ndcg", "ap@3", "rr", "squared_error"]
+TIES = ["doc_desc", "expected", "doc_asc", "order", "optimistic", "pessimistic"]
+INTEGERS = [pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.Int128]
+INTEGERS += [pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64, pl.UInt128]
+TEXTS = [pl.String, pl.Categorical, pl.Enum, pl.Binary]
+TIMES = [pl.Date, pl.Time, pl.Datetime("ns"), pl.Datetime("ns", "Europe/Zurich")]
+KEYS = [*INTEGERS, *TEXTS, *TIMES, pl.Duration("ns"), pl.Boolean]
+
+
+def ids(n: int, dtype=pl.Int64, seed: int = 0) -> pl.Series:
+    """Different keys in random order."""
+    if dtype == pl.Boolean:
+        return pl.Series("query_id", [True, False])
+    numbers = pl.Series("query_id", np.random.default_rng(seed).permutation(n))
+    if dtype not in TEXTS:
+        # A temporal type reads integers of its own width.
+        width = pl.Int32 if dtype == pl.Date else pl.Int64
+        return numbers.cast(width if dtype in (*TIMES, pl.Duration) else dtype).cast(
+            dtype
+        )
+    text = pl.select(pl.format("query number {}", numbers)).to_series()
+    return text.alias("query_id").cast(pl.Enum(text) if dtype == pl.Enum else dtype)
+
+
+def made(keys: pl.Series, most: int = 40, seed: int = 0) -> pl.DataFrame:
+    """Queries of 1 to ``most`` documents, ties, unjudged documents, known ranks."""
+    draw = np.random.default_rng(seed)
+    sizes = draw.choice([1, 2, 3, 7, most], len(keys))
+    n = sizes.sum()
+    number = np.repeat(np.arange(len(keys)), sizes)
+    label = pl.when(pl.lit(pl.Series(draw.random(n) < 0.8))).then(
+        pl.lit(pl.Series(draw.integers(-1, 5, n)))
+    )
+    return pl.DataFrame(
+        {
+            "query_id": keys.gather(number),
+            "doc_id": np.concatenate([draw.permutation(size) for size in sizes]),
+            "score": np.round(draw.normal(size=n) * 2) / 2,
+            "rank": np.concatenate([draw.permutation(size) + 1 for size in sizes]),
+            "country": number % 3,
+            "traffic": number % 5 + 0.5,
+        }
+    ).with_columns(label=label)
+
+
+def in_kinds(rows: pl.DataFrame) -> list[tuple[pl.LazyFrame, dict]]:
+    """A log; a run that lacks documents, with its judgments."""
+    n = pl.int_range(pl.len())
+    run = rows.filter((n % 7 != 3) | (n == pl.len() - 1)).drop("label")
+    judged = rows.select("query_id", "doc_id", "label").drop_nulls("label")
+    return [(rows.lazy(), {}), (run.lazy(), {"qrels": judged.lazy()})]
+
+
+def possible(ties: str) -> list[str]:
+    closed = [m for m in ALL if pr.Measure.parse(m).definition.expected]
+    return closed if ties == "expected" else ALL
+
+
+def apart_runs(n: int = 40) -> dict[str, pl.DataFrame]:
+    """Rows of one query that stand apart."""
+    rows = made(ids(n), most=20).filter(pl.len().over("query_id") > 1)
+    half = len(rows) // 2
+    nobody = rows[:2].with_columns(query_id=pl.lit(None, pl.Int64))
+    between = nobody[:1], rows[2:], nobody[1:]
+    return {
+        "first and last row": pl.concat([rows[1:], rows[:1]]),
+        "neighbours": pl.concat([rows[half : half + 3], rows[:1], rows[1:half]]),
+        "anywhere": rows.sample(fraction=1, shuffle=True, seed=n),
+        "descending": pl.concat([rows[1:].sort("query_id", descending=True), rows[:1]]),
+        "null key": pl.concat(between),
+    }
+
+
+def bits(frame: pl.DataFrame) -> list[bytes]:
+    return [column.to_numpy().tobytes() for column in frame.select(pl.col(pl.Float64))]
+
+
+def assert_same(left: pl.DataFrame, right: pl.DataFrame, why: object = None) -> None:
+    """Equal to the last bit."""
+    assert_frame_equal(left, right, check_exact=True)
+    assert bits(left) == bits(right), why
+
+
+@pytest.fixture(params=[9, None])
+def morsel(request):
+    """Rows of a batch of the streaming engine."""
+    with pl.Config() as config:
+        config.set_streaming_chunk_size(request.param)
+        yield request.param
+    pl.Config.set_streaming_chunk_size(None)
+
+
+# --- A sorted group-by over keys that do not ascend -------------------------------
+
+
+@pytest.mark.parametrize("keys", KEYS, ids=str)
+def test_rows_that_stand_together_are_ranked_as_they_come(keys, morsel):
+    """Undocumented in Polars: only a change of the key ends a group."""
+    rows = made(ids(40, keys, seed=morsel or 0), most=25, seed=1)
+    first = rows["query_id"][0]
+    nobody = pl.when(pl.col("query_id") != pl.lit(first, rows["query_id"].dtype))
+    rows = rows.with_columns(nobody.then("query_id"), system=pl.col("country") > 0)
+    for query in ("query_id", ["system", "query_id"]):
+        frame, options = in_kinds(rows)[morsel is None]
+        options |= {"query": query, "check": "off"}
+        expected = pr.per_query(frame, SOME, layout="any", **options).collect()
+        found = pr.per_query(frame, SOME, layout="adjacent", **options)
+        for engine in ENGINES[: 1 if morsel else 2]:
+            assert_same(found.collect(engine=engine), expected)
+
+
+@pytest.mark.parametrize(
+    ("ties", "unjudged"),
+    [*((rule, "nonrelevant") for rule in TIES), ("doc_desc", "drop")],
+)
+def test_every_metric_to_the_last_bit(ties, unjudged, tmp_path):
+    """Together, apart, in many files or chunks, in memory, on either engine."""
+    rows = made(ids(30), most=300, seed=2)
+    choice = TREC.replace(ties=ties, unjudged=unjudged)
+    asked = possible(ties)
+    for kind, (frame, options) in enumerate(in_kinds(rows)):
+        given = frame.collect()
+        (tmp_path / f"{kind}").mkdir()
+        steps = range(0, len(given), 137)
+        for i in steps:
+            file = tmp_path / f"{kind}" / f"{i:05}.parquet"
+            given[i : i + 137].write_parquet(file, row_group_size=5)
+        files = pl.scan_parquet(tmp_path / f"{kind}")
+        chunks = pl.concat([given[i : i + 137] for i in steps], rechunk=False)
+        options = options | {"convention": choice}
+
+        def values(frame, options=options, **how):
+            return pr.per_query(frame, asked, **how, **options)
+
+        expected = values(frame, layout="any").collect()
+        assert_same(values(files, layout="adjacent").collect(), expected)
+        plan = values(chunks.lazy(), layout="adjacent")
+        assert_same(plan.collect(engine="in-memory"), expected)
+        small = {k: v.collect() if k == "qrels" else v for k, v in options.items()}
+        assert_same(pr.per_query(given, asked, **small), expected)
+        if ties in ("doc_desc", "doc_asc"):
+            shuffled = given.sample(fraction=1, shuffle=True, seed=3).lazy()
+            assert_same(values(shuffled, layout="auto").collect(), expected)
+
+
+@pytest.mark.parametrize("kind", [0, 1], ids=["log", "run"])
+def test_segments_weights_queries_and_checks(kind):
+    rows = made(ids(40), seed=4).filter(pl.len().over("query_id") > 1)
+    frame, options = in_kinds(rows)[kind]
+    asked = rows.select("query_id", area="country").unique().head(30).lazy()
+    for check in ("strict", "warn", "off", "full"):
+        for more in ({"by": "country", "weight": "traffic"}, {"queries": asked}):
+            plan = [
+                pr.evaluate(frame, SOME, check=check, layout=how, **options, **more)
+                for how in ("any", "adjacent", "auto")
+            ]
+            expected, *found = pl.collect_all(plan)
+            for values in found:
+                assert_frame_equal(values, expected, rel_tol=1e-12)
+        best = {"on_duplicate": "best", "check": check, **options}
+        twice = pl.concat([frame, frame.head(1)])
+        plan = [
+            pr.per_query(twice, SOME, layout=how, **best) for how in ("any", "adjacent")
+        ]
+        assert_same(*pl.collect_all(plan))
+
+
+SPANNING = """
+import sys; import polars as pl, polars_rank as pr
+log, qrels = pl.scan_parquet(sys.argv[1]), pl.scan_parquet(sys.argv[2])
+for options in ({}, {"qrels": qrels}, {"rank": "rank"}):
+    measures = ["ndcg", "ap", "rr"]
+    one = pr.per_query(log, measures, layout=sys.argv[3], **options)
+    many = [pr.evaluate(log, m, layout="auto", **options) for m in measures]
+    values, *_ = pl.collect_all([one, *many])
+    numbers = values.to_numpy()[:, 1:]
+    print(values["query_id"].to_list(), numbers.tobytes().hex())
+"""
+
+
+def test_threads_and_morsels_of_another_process(tmp_path):
+    """Tiny queries between huge ones that span many morsels and row groups."""
+    keys = pl.Series("query_id", np.arange(12) * 7 % 12)
+    rows = made(keys, most=3000, seed=5)
+    log, qrels = tmp_path / "log.parquet", tmp_path / "qrels.parquet"
+    rows.write_parquet(log, row_group_size=100)
+    rows.select("query_id", "doc_id", "label").drop_nulls().write_parquet(qrels)
+
+    def told(how: str, **environment: str) -> str:
+        return run_python(SPANNING, log, qrels, how, **environment)
+
+    expected = told("any")
+    for threads, morsel in ((1, 50), (2, 1000), (4, 50)):
+        environment = {"POLARS_IDEAL_MORSEL_SIZE": str(morsel)}
+        found = told("adjacent", POLARS_MAX_THREADS=str(threads), **environment)
+        assert found == expected
+
+
+def run_python(code: str, *arguments: object, **environment: str) -> str:
+    """What a process of its own prints; one that hangs is an error."""
+    here = str(Path(pr.__file__).parents[1])
+    command = [sys.executable, "-W", "error", "-c", code, *map(str, arguments)]
+    variables = os.environ | {"PYTHONPATH": here} | environment
+    done = subprocess.run(
+        command, env=variables, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+GROWTH = """
+import resource, sys
+import numpy as np, polars as pl, polars_rank as pr
+from polars.io.plugins import register_io_source
+def source(columns, *_):
+    draw = np.random.default_rng(0)
+    for batch in range(int(sys.argv[1])):
+        ids = np.arange(batch * 5000, (batch + 1) * 5000) * 0x9E3779B1 % 2**40
+        rows = pl.DataFrame({
+            "query_id": np.repeat(ids, 20), "score": draw.random(100_000),
+            "label": draw.integers(0, 2, 100_000), "traffic": 1.0})
+        yield rows.select(columns) if columns else rows
+schema = {"query_id": pl.Int64, "score": pl.Float64, "label": pl.Int64,
+          "traffic": pl.Float64}
+rows = register_io_source(source, schema=schema)
+how = dict(layout=sys.argv[2], weight="traffic")
+assert pr.evaluate(rows, "ap", **how).collect()["queries"].item() == (
+    int(sys.argv[1]) * 5000)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in kilobytes there")
+def test_memory_does_not_grow_with_the_rows():
+    """6 M more rows of 32 bytes are 183 MB; a sort of them takes 300 MB and more."""
+    few, many = (int(run_python(GROWTH, n, "adjacent")) for n in (20, 80))
+    assert many - few < 150
+
+
+# --- False claims -----------------------------------------------------------------
+
+
+def asked_of(plan: pl.LazyFrame) -> list[pl.LazyFrame]:
+    """The plan, and what a user may make of it."""
+    return [
+        plan,
+        plan.select("ap"),
+        plan.select(pl.len()),
+        plan.filter(pl.col("ap") > 0.5),
+        plan.head(2),
+        plan.sort("ap", "query_id").head(1),
+        plan.filter(pl.col("ap").map_batches(lambda s: s > 0.5, pl.Boolean)),
+    ]
+
+
+@pytest.mark.parametrize("case", apart_runs())
+@pytest.mark.parametrize("check", ["strict", "off"])
+def test_a_false_claim_is_an_error_or_the_right_number(case, check, morsel):
+    rows = apart_runs()[case]
+    # A null key is an error by itself: then only the first message may differ.
+    nameless = case == "null key" and check == "strict"
+    error = "ids are null|" + APART if nameless else APART
+    first = slice(0, 2 if morsel or check == "strict" else None)
+    for engine in ENGINES[: 1 if morsel else 2]:
+        for frame, options in in_kinds(rows):
+            options = options | {"check": check}
+            claim = pr.per_query(frame, ["ap", "rr"], layout="adjacent", **options)
+            for plan in asked_of(claim)[first]:
+                for _ in range(2):
+                    with pytest.raises(pr.DataError, match=error):
+                        plan.collect(engine=engine)
+            claim = pr.evaluate(frame, "ap", layout="adjacent", **options)
+            with pytest.raises(pr.DataError, match=error):
+                pl.collect_all([claim, claim], engine=engine)
+            if nameless:
+                continue
+            right, auto = (
+                asked_of(pr.per_query(frame, ["ap", "rr"], layout=how, **options))
+                for how in ("any", "auto")
+            )
+            for found, expected in list(zip(auto, right, strict=True))[first]:
+                assert_same(found.collect(engine=engine), expected.collect())
+
+
+def test_overlapping_files(tmp_path):
+    rows = made(ids(30)).sort("query_id")
+    for i, name in enumerate("ab"):
+        half = rows.filter(pl.int_range(pl.len()) % 2 == i)
+        half.write_parquet(tmp_path / f"{name}.parquet")
+    files = pl.scan_parquet(tmp_path / "*.parquet")
+    with pytest.raises(pr.DataError, match=APART):
+        pr.per_query(files, SOME, layout="adjacent").collect()
+    expected = pr.per_query(rows, SOME)
+    assert_same(pr.per_query(files, SOME).collect(), expected)
+
+
+def test_the_run_of_a_query_that_nobody_judged(morsel):
+    run, judged = apart_runs()["first and last row"], made(ids(40))
+    judged = judged.filter(pl.col("query_id") != run["query_id"][0]).drop_nulls("label")
+    for check in ("strict", "off"):
+        options = {"qrels": judged.lazy(), "check": check}
+        frame = run.drop("label").lazy()
+        with pytest.raises(pr.DataError, match=APART):
+            pr.evaluate(frame, "ap", layout="adjacent", **options).collect()
+        found, expected = (
+            pr.per_query(frame, "ap", layout=how, **options).collect()
+            for how in ("auto", "any")
+        )
+        assert_same(found, expected)
+
+
+def test_a_small_frame_is_proved_too():
+    rows = apart_runs()["first and last row"]
+    with pytest.raises(pr.DataError, match=APART):
+        pr.evaluate(rows, "ap", layout="adjacent")
+
+
+# --- The proof --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", KEYS, ids=str)
+def test_keys_that_come_twice_are_found(dtype):
+    """Ascending, descending or mixed; in one batch or many; one key twice or none."""
+    draw = np.random.default_rng(6)
+    for case in range(40):
+        keys = ids(12, dtype, seed=case)
+        keys = keys.sort(descending=case % 4 == 1) if case % 4 < 2 else keys
+        if case % 4 == 3:  # a range first
+            keys = pl.concat([keys[:6].sort(), keys[6:]])
+        twice = case % 2 == case % 3 and case % 7 > 0
+        if twice:
+            keys = pl.concat([keys, keys.sample(1, seed=case)])
+        if case % 5 == 0:
+            keys = pl.concat([keys, keys.clear(1)])
+        cuts = [0, *sorted(draw.integers(0, len(keys) + 1, 3)), len(keys)]
+        proof = layouts.Keys()
+        for start, end in pairwise(cuts):
+            proof.add(keys[start:end])
+        rows = pl.LazyFrame({"query": pl.concat([keys, keys])})
+        assert proof.unique(rows) is not twice, (case, keys)
+
+
+def test_a_nanosecond_keeps_keys_apart():
+    """A Python value of the range's end would be rounded: the key would be missed."""
+    proof = layouts.Keys()
+    keys = pl.Series([1_100, 1_500, 1_300, 1_500]).cast(pl.Datetime("ns"))
+    for part in (keys[:2], keys[2:3], keys[3:]):
+        proof.add(part)
+    assert not proof.unique(pl.LazyFrame({"query": keys}))
+
+
+def test_ascending_keys_are_not_kept():
+    proof = layouts.Keys()
+    for start in range(0, 1000, 10):
+        proof.add(pl.Series(range(start, start + 10)))
+    assert proof.others == []
+    proof.add(pl.Series([5]))
+    proof.add(pl.Series([2000]))
+    rows = pl.LazyFrame({"query": [*range(1000), 2000]})
+    assert not proof.unique(rows)
+
+
+@pytest.mark.parametrize("kind", [0, 1], ids=["log", "run"])
+def test_equal_hashes_prove_nothing(kind, monkeypatch):
+    """Then the keys themselves are counted, of the run and of its judgments."""
+    monkeypatch.setattr(pl.Series, "hash", lambda keys: keys.is_null().cast(pl.UInt64))
+    rows = made(ids(40)[::-1], seed=7)
+    frame, options = in_kinds(rows)[kind]
+    absent = rows["query_id"][0]
+    if kind:  # a judged query that is not in the run
+        frame = frame.filter(pl.col("query_id") != absent)
+    for query in ("query_id", ["country", "query_id"]):
+        found, expected = (
+            pr.per_query(frame, SOME, layout=how, query=query, **options).collect()
+            for how in ("adjacent", "any")
+        )
+        assert_same(found, expected)
+        apart = pl.concat([frame, frame.head(1)])
+        plan = pr.per_query(apart, "rr", layout="adjacent", query=query, **options)
+        with pytest.raises(pr.DataError, match=APART):
+            plan.collect()
+
+
+# --- layout="auto" ----------------------------------------------------------------
+
+
+def faulty(rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    n = pl.int_range(pl.len())
+    score = pl.when(n < 3).then(None).otherwise("score")
+    return {
+        "scores are null": rows.with_columns(score=score),
+        "NaN scores": rows.with_columns(score=score.fill_null(float("nan"))),
+        "ids are null": rows.with_columns(pl.when(n > 4).then("query_id")),
+        "varies within": rows.with_columns(country=n),
+    }
+
+
+def test_faults_are_told_as_in_any_order():
+    rows = made(ids(30), seed=8).filter(pl.len().over("query_id") > 1)
+    for message, bad in faulty(rows).items():
+        for given in (bad, pl.concat([bad[1:], bad[:1]])):
+            told = []
+            for how in ("any", "auto"):
+                plan = pr.evaluate(given.lazy(), "ap", by="country", layout=how)
+                for _ in range(2):  # each time it is collected
+                    with pytest.raises(pr.DataError, match=message) as error:
+                        plan.collect()
+                    told += re.findall(r"\((\d+ found)", str(error.value))
+            assert len(told) == 4
+            assert len(set(told)) == 1
+
+
+def test_warnings_come_once():
+    rows = made(ids(30), seed=8).filter(pl.len().over("query_id") > 1)
+    bad = faulty(rows)["NaN scores"]
+    for given in (bad, pl.concat([bad[1:], bad[:1]])):
+        told = {}
+        for how in ("any", "auto", *(["adjacent"] if given is bad else [])):
+            plan = pr.evaluate(given.lazy(), ["ap", "rr"], check="warn", layout=how)
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                plan.collect()
+            assert len(caught) == 1
+            told[how] = str(caught[0].message)
+        assert len(set(told.values())) == 1
+        assert "(3 found" in told["any"]
+
+
+def test_the_log_tells_which_layout_it_was(caplog, collect):
+    rows = made(ids(30))
+    apart = apart_runs()["first and last row"]
+    nan = rows.with_columns(score=pl.lit(float("nan")))
+    caplog.set_level(logging.INFO, logger="polars_rank")
+    for given, told in (
+        (rows, "rows of a query stand together (proved)"),
+        (apart, "rows of a query do not stand together; sorting them by query"),
+        (nan, "the data break a rule; sorting them by query"),
+    ):
+        caplog.clear()
+        check = "warn" if given is nan else "strict"
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            collect(pr.evaluate(given.lazy(), "ap", check=check))
+        assert caplog.messages == [f"layout: {told}"]
+    caplog.clear()
+    pr.evaluate(rows, "ap")
+    collect(pr.evaluate(rows.lazy(), "ap", layout="any"))
+    assert caplog.messages == []
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_many_at_once(engine):
+    rows, apart = made(ids(200)).lazy(), apart_runs()["anywhere"].lazy()
+    run, judged = rows.drop("label"), rows.drop("score").drop_nulls("label")
+    parts = [
+        pr.evaluate(rows, "ap"),
+        pr.evaluate(apart, "ap"),
+        pr.evaluate(run, "rr", qrels=judged),
+        pr.per_query(rows, "ap", layout="adjacent").select("ap"),
+    ]
+    expected = [part.collect() for part in parts]
+
+    def check(found):
+        for values, right in zip(found, expected, strict=True):
+            assert_frame_equal(values, right, rel_tol=1e-12)
+
+    check(pl.collect_all(parts, engine=engine))
+    both = pl.concat([parts[0]] * 3, how="vertical").collect(engine=engine)
+    assert both["queries"].to_list() == expected[0]["queries"].to_list() * 3
+    found: dict[int, pl.DataFrame] = {}
+
+    def run_part(i: int) -> None:
+        found[i] = parts[i % 4].collect(engine=engine)
+
+    threads = [threading.Thread(target=run_part, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.daemon = True
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=30)
+    assert sorted(found) == list(range(8))
+    check([found[i] for i in range(4)])
+    check([found[i] for i in range(4, 8)])
+
+
+@pytest.mark.parametrize("how", ["adjacent", "auto"])
+def test_a_reader_that_stops_or_fails(how, tmp_path):
+    rows = made(ids(300))
+
+    def fails(_: pl.DataFrame) -> pl.DataFrame:
+        raise RuntimeError("stop here")
+
+    plan = pr.per_query(rows.lazy(), "ap", layout=how)
+    with pytest.raises(RuntimeError, match="stop here"):
+        plan.map_batches(fails, streamable=True).collect()
+    batches = iter(plan.collect_batches(chunk_size=10))
+    next(batches)
+    del batches
+    assert plan.collect().height == 300
+    rows.write_parquet(tmp_path / "gone.parquet")
+    plan = pr.evaluate(pl.scan_parquet(tmp_path / "gone.parquet"), "ap", layout=how)
+    (tmp_path / "gone.parquet").unlink()
+    with pytest.raises((FileNotFoundError, PolarsError), match=r"gone\.parquet"):
+        plan.collect()
+
+
+@pytest.mark.parametrize("how", ["any", "adjacent", "auto"])
+def test_a_filter_that_cannot_be_pickled(how):
+    lock = threading.Lock()
+
+    def high(values: pl.Series) -> pl.Series:
+        with lock:
+            return values > 0.5
+
+    plan = pr.per_query(made(ids(30)).lazy(), "ap", layout=how)
+    expected = plan.collect().filter(pl.col("ap") > 0.5)
+    high_ones = plan.filter(pl.col("ap").map_batches(high, pl.Boolean))
+    assert_same(high_ones.collect(), expected)
+
+
+# --- Known ranks ------------------------------------------------------------------
+
+
+def by_rank(rows: pl.DataFrame) -> pl.DataFrame:
+    """The places among those rows, and scores that order them so."""
+    place = pl.col("rank").rank("ordinal").over("query_id").cast(pl.Int64)
+    return rows.with_columns(rank=place).with_columns(score=-pl.col("rank"))
+
+
+@pytest.mark.parametrize("unjudged", ["nonrelevant", "drop"])
+@pytest.mark.parametrize("kind", [0, 1], ids=["log", "run"])
+def test_known_ranks_equal_scores_to_the_last_bit(kind, unjudged, collect):
+    asked = [m for m in ALL if not pr.Measure.parse(m).definition.score]
+    frame, options = in_kinds(made(ids(60), most=500, seed=9))[kind]
+    rows = by_rank(frame.collect())
+    options = options | {"convention": TREC.replace(unjudged=unjudged)}
+    expected = collect(pr.per_query(rows.lazy(), asked, layout="any", **options))
+    shuffled = rows.sample(fraction=1, shuffle=True, seed=1)
+    for given, how in (
+        (rows.lazy(), "any"),
+        (rows.lazy(), "adjacent"),
+        (rows.lazy(), "auto"),
+        (shuffled.lazy(), "any"),
+        (shuffled.lazy(), "auto"),
+    ):
+        plan = pr.per_query(given, asked, rank="rank", layout=how, **options)
+        assert_same(collect(plan), expected, how)
+    small = {k: v.collect() if k == "qrels" else v for k, v in options.items()}
+    assert_same(pr.per_query(rows, asked, rank="rank", **small), expected)
+
+
+def physical(plan: pl.LazyFrame) -> tuple[dict[str, str], dict[str, list[str]]]:
+    """Nodes of the streaming plan, and where the rows of each go."""
+    graph = plan.show_graph(
+        engine="streaming", plan_stage="physical", raw_output=True, show=False
+    )
+    assert graph is not None
+    named = dict(re.findall(r'^(\d+) \[(label=".*)\];$', graph, re.MULTILINE))
+    edges: dict[str, list[str]] = {node: [] for node in named}
+    for start, end in re.findall(r"^(\d+) -> (\d+)", graph, re.MULTILINE):
+        edges[start].append(end)
+    assert len(named) > 3
+    return named, edges
+
+
+def sorts_its_rows(plan: pl.LazyFrame) -> bool:
+    """Whether rows reach a sort before a filter, a join or a group-by."""
+    nodes, edges = physical(plan)
+    fewer = ("filter", "group-by", "join", "sorted-group-by")
+    ends = {end for targets in edges.values() for end in targets}
+    reached = [node for node in nodes if node not in ends]
+    seen = set(reached)
+    while reached:
+        node = reached.pop()
+        kind = nodes[node].removeprefix('label="').split("\\n")[0]
+        if kind.startswith("sort") and not kind.startswith("sorted"):
+            return True
+        if not any(word in kind for word in fewer):
+            reached += set(edges[node]) - seen
+            seen |= set(edges[node])
+    return False
+
+
+@pytest.mark.parametrize("kind", [0, 1], ids=["log", "run"])
+def test_known_ranks_need_no_sort_of_the_rows(kind):
+    frame, options = in_kinds(made(ids(30)))[kind]
+    options = options | {"layout": "any"}
+    asked = ["ndcg", "ap", "rr", "recall@10"]
+    plan = pr.evaluate(frame, asked, rank="rank", by="country", **options)
+    assert not sorts_its_rows(plan)
+    assert sorts_its_rows(pr.evaluate(frame, asked, **options))  # by score it does
+
+
+@pytest.mark.parametrize("rank", [None, "rank"])
+@pytest.mark.parametrize("kind", [0, 1], ids=["log", "run"])
+def test_every_layout_streams(kind, rank, monkeypatch):
+    inner, proved = [], plans.proved
+
+    def kept(per_query, rows):
+        inner.append(per_query)
+        return proved(per_query, rows)
+
+    monkeypatch.setattr(plans, "proved", kept)
+    frame, options = in_kinds(made(ids(30)))[kind]
+    asked = [m for m in ALL if rank is None or not pr.Measure.parse(m).definition.score]
+    for how in ("any", "adjacent"):
+        for query in ("query_id", ["country", "query_id"]):
+            options |= {"rank": rank, "query": query, "layout": how}
+            outer = pr.evaluate(frame, asked, by="country", **options)
+            for plan in (outer, *([inner.pop()] if how == "adjacent" else [])):
+                nodes, _ = physical(plan)
+                assert not [n for n in nodes.values() if "0.0 0.3 1.0" in n]
+                if plan is not outer and not kind:
+                    assert not [
+                        n
+                        for n in nodes.values()
+                        if n.startswith('label="sort')
+                        and "sorted" not in n.split("\\n")[0]
+                    ]
+
+
+def test_a_source_is_read_once_where_it_holds():
+    """``"auto"`` reads rows that stand together once, others once more."""
+    reads, rows = [], made(ids(30))
+    for given, times in ((rows, 1), (apart_runs()["first and last row"], 2)):
+
+        def source(columns, *_, given=given):
+            reads.append(1)
+            yield given.select(columns or given.columns)
+
+        frame = register_io_source(source, schema=given.schema)
+        reads.clear()
+        pr.evaluate(frame, "ap").collect()
+        assert len(reads) == times
+
+
+# --- What is remembered of a question ---------------------------------------------
+
+
+def test_functions_of_the_user_are_asked_each_time():
+    rows = pl.DataFrame({"query_id": 1, "score": [3, 2, 1], "label": [0, 1, 1]})
+    factor = 1
+
+    def gain(grade: pl.Expr) -> pl.Expr:
+        return grade * factor
+
+    def found(r: pr.Ranking) -> pl.Expr:
+        return r.found(factor)
+
+    choice = TREC.replace(gain=gain)
+    asked = [pr.measure("cg", gain=gain, name="own"), {"found": found}]
+
+    def values() -> tuple[float, ...]:
+        own = pr.per_query(rows, asked).row(0)[1:]
+        return *own, pr.evaluate(rows, "cg", convention=choice)["cg"].item()
+
+    assert values() == (2.0, 0.0, 2.0)
+    factor = 3
+    assert values() == (6.0, 2.0, 6.0)

@@ -1,0 +1,112 @@
+"""What a metric declares is what its callers may say."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import polars as pl
+import pytest
+
+import polars_rank as pr
+from polars_rank.metrics import METRICS, metric
+from polars_rank.metrics.parameters import Range, rules
+from polars_rank.metrics.registry import ALIASES
+from polars_rank.namespaces.method import method
+
+
+def made_up(
+    r: pr.Ranking,
+    *,
+    p: Annotated[float, Range(above=0, most=1)] = 0.8,
+    n: Annotated[int, Range(least=2)] = 2,
+    side: Literal["up", "down"] = "up",
+    depth: Annotated[float, Range(above=0)] | Literal["all"] = "all",
+    strict: bool = False,
+) -> pl.Expr:
+    """Nothing in particular."""
+    return r.sum(r.relevant())
+
+
+def bare(r: pr.Ranking) -> pl.Expr:
+    """Nothing at all."""
+    return r.sum(r.relevant())
+
+
+@pytest.fixture(autouse=True)
+def registered():
+    """Two metrics of this file's own."""
+    before = dict(METRICS), dict(ALIASES)
+    metric(rows="all", aliases={"MadeUp": {}, "down": {"side": "down"}})(made_up)
+    metric(rows="all", relevance=False, score=True, tied=False)(bare)
+    yield
+    for registry, was in zip((METRICS, ALIASES), before, strict=True):
+        registry.clear()
+        registry.update(was)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("made_up(p=0)", "p must be a number above 0 and of at most 1, not 0"),
+        ("made_up(p=1.5)", "p must be a number above 0 and of at most 1, not 1.5"),
+        ("made_up(p=big)", "p must be a number above 0 and of at most 1, not 'big'"),
+        ("made_up(n=1)", "n must be a whole number of at least 2, not 1"),
+        ("made_up(n=2.5)", "n must be a whole number of at least 2, not 2.5"),
+        ("made_up(side=left)", "side must be one of up, down, not 'left'"),
+        ("made_up(depth=0)", "depth must be a number above 0 or one of all, not 0"),
+        ("made_up(strict=1)", "strict must be True or False, not 1"),
+        ("made_up@10", "made_up has no cutoff"),
+        ("MadeUp@10", "made_up has no cutoff"),
+        ("MadeUp_10", "unknown measure 'MadeUp_10'; did you mean 'MadeUp'"),
+        ("made_up(k=3)", "made_up has no cutoff"),
+        ("bare(x=1)", "bare has no parameter 'x'; it has none"),
+    ],
+)
+def test_errors_come_from_the_annotations(text, message):
+    with pytest.raises(ValueError, match=message):
+        pr.Measure.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "own"),
+    [
+        ("made_up(p=1, n=7)", "made_up(n=7, p=1)"),
+        ("down(depth=all)", "made_up(depth=all, side=down)"),
+        ("MadeUp(depth=0.5, strict=True)", "made_up(depth=0.5, strict=True)"),
+    ],
+)
+def test_what_the_annotations_allow(text, own):
+    assert str(pr.Measure.parse(text)) == own
+
+
+def test_a_type_without_a_rule_is_found_out():
+    def odd(r: pr.Ranking, *, words: list[str] = []) -> pl.Expr:  # noqa: B006
+        return r.sum(r.relevant())
+
+    with pytest.raises(TypeError, match=r"no rule for arguments of type list\[str\]"):
+        rules(odd)
+
+
+@pytest.mark.parametrize("name", ["ndcg", "nDCG", "own"])
+def test_a_name_is_given_once(name):
+    def own(r: pr.Ranking) -> pl.Expr:
+        return r.sum(r.relevant())
+
+    metric(rows="all", aliases={"Mine": {}})(own)
+    own.__name__ = "other"
+    with pytest.raises(ValueError, match=f"'{name}' names both .* and other; keep one"):
+        metric(rows="all", aliases={name: {}})(own)
+
+
+def test_a_method_takes_what_the_metric_needs():
+    label = pl.col("label").rank_eval
+    with pytest.raises(TypeError, match=r"rr\(\) got an unexpected .* 'relevance'"):
+        label.rr("score", relevance=1)
+    with pytest.raises(TypeError, match=r"argument 'rnak'; did you mean 'rank'"):
+        label.rr(rnak="place")
+    with pytest.raises(TypeError, match=r"spearman\(\) missing 1 .*: 'score'"):
+        label.spearman()
+    for name in ("rank", "doc", "ties", "no_relevant"):
+        with pytest.raises(TypeError, match=name):
+            label.listmle("score", **{name: None})
+    assert method(METRICS["bare"]).__name__ == "bare"
