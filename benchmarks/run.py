@@ -1,107 +1,166 @@
-"""Time this library, its peers and the floor on one log, interleaved; one table.
+"""Measure this library, its peers and the floor; print one table and the targets.
 
-``python benchmarks/run.py`` takes minutes; ``--queries`` and ``--docs`` set the size,
-``--rounds`` how often each contender runs, ``--only`` which of them.
+``python benchmarks/run.py`` takes about an hour and 5 GB of disk; ``--quick`` takes
+minutes on a hundredth of the data. Results go to ``benchmarks/data/results.json``.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.util
+import importlib.metadata
 import json
-import math
-import statistics
+import os
+import platform
 import subprocess
 import sys
+import time
+from functools import cache
 from pathlib import Path
 
+import contenders
+import growth
+import report
+import targets
+from data import HOME, Files
+from shapes import SHAPES, Case, Shape
+from task import Task
+
 HERE = Path(__file__).parent
-NEEDS = {
-    "floor": "numba",
-    "duckdb": "duckdb",
-    "pandas": "pandas",
-    "pytrec_eval": "pytrec_eval",
-    "ranx": "ranx",
-}
-NAMES = (
-    "scan", "floor", "hand_written", "polars_rank", "polars_rank_30", "duckdb",
-    "pandas", "pytrec_eval", "ranx",
+RESULTS = HOME / "results.json"
+BUDGET = 30  # seconds: a case whose processes took longer gets no further round
+PATIENCE = 2 * growth.SECONDS  # a process is stopped after that
+PACKAGES = (
+    "polars-rank", "polars", "numpy", "numba", "duckdb", "pandas", "polars-ds",
+    "scikit-learn", "pytrec-eval-terrier", "ir-measures", "ranx", "torch",
+    "torchmetrics",
 )  # fmt: skip
-CONTIGUOUS = ("floor",)  # gets the rows query by query; the others in any order
-SLOW = ("pytrec_eval", "ranx")  # one round each
-
-
-def data(queries: int, docs: int) -> list[Path]:
-    """Make the files in another process: peak memory is inherited by children."""
-    command = [sys.executable, str(HERE / "data.py"), str(queries), str(docs)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    return [Path(line) for line in done.stdout.splitlines()]
-
-
-def once(name: str, path: Path) -> dict:
-    command = [sys.executable, str(HERE / "contenders.py"), name, str(path)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    return json.loads(done.stdout)
 
 
 def main() -> None:
+    options = arguments()
+    results = {"machine": machine(), "scale": options.scale, "rounds": options.rounds}
+    results["shapes"] = done = []
+    for name in options.shape:
+        shape = SHAPES[name].scaled(options.scale)
+        cases = [c for c in shape.cases if c.contender in options.only]
+        if cases:
+            done.append(measured(shape, cases, options.rounds, done))
+            HOME.mkdir(exist_ok=True)
+            RESULTS.write_text(json.dumps(results, indent=1))
+    print(report.table(results))
+    print(report.remarks(results))
+    print(targets.table(results))
+
+
+def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--queries", type=int, default=100_000)
-    parser.add_argument("--docs", type=int, default=100)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--only", nargs="*", default=NAMES, choices=NAMES)
+    known = list(dict.fromkeys(c.contender for s in SHAPES.values() for c in s.cases))
+    parser.add_argument("--only", nargs="+", default=known, choices=known)
+    parser.add_argument("--shape", nargs="+", default=list(SHAPES), choices=SHAPES)
+    parser.add_argument("--rounds", type=int, help="default 5, with --quick 2")
+    parser.add_argument("--quick", action="store_true", help="--scale 100 --rounds 2")
+    parser.add_argument("--scale", type=int, help="divide the number of queries by")
     options = parser.parse_args()
-    found = [n for n in NAMES if n in options.only]
-    lacking = [
-        n for n in found if n in NEEDS and not importlib.util.find_spec(NEEDS[n])
+    options.scale = options.scale or (100 if options.quick else 1)
+    options.rounds = options.rounds or (2 if options.quick else 5)
+    return options
+
+
+def measured(shape: Shape, cases: list[Case], rounds: int, done: list[dict]) -> dict:
+    """All rounds of one shape, as it goes to the results."""
+    entries = [
+        {"case": vars(case), "input": case.input(), "runs": [], "note": None}
+        for case in cases
     ]
-    runs: dict[str, list[dict]] = {n: [] for n in found if n not in lacking}
-    shuffled, adjacent = data(options.queries, options.docs)
-    for turn in range(options.rounds):
-        for name, done in runs.items():
-            if name in SLOW and turn:
-                continue
-            done.append(once(name, adjacent if name in CONTIGUOUS else shuffled))
-            print(f"round {turn + 1}: {name}", file=sys.stderr)
-    show(options, runs, lacking)
+    tasks = []
+    for case, entry in zip(cases, entries, strict=True):
+        if contenders.missing(case.contender):
+            entry["note"] = "not installed"
+        else:
+            entry["note"] = growth.stop(shape.name, case, shape.rows, done)
+        tasks.append(None if entry["note"] else shape.task(case, paths(shape, case)))
+    for task, case in zip(tasks, cases, strict=True):
+        if task:
+            warm_up(case.contender, case.ids, case.measures, shape.judged)
+    for turn in range(rounds):
+        for task, entry in zip(tasks, entries, strict=True):
+            if task and wanted(entry, turn):
+                print(f"{shape.name}, round {turn + 1}: ", end="", file=sys.stderr)
+                print(task.contender, entry["input"], file=sys.stderr)
+                once(task, entry)
+    return shape.describe() | {"in_memory": shape.in_memory, "cases": entries}
 
 
-def show(
-    options: argparse.Namespace, runs: dict[str, list[dict]], lacking: list
-) -> None:
-    rows = options.queries * options.docs
-    print(f"\n{rows:,} rows ({options.queries:,} queries x {options.docs:,}); medians")
-    print(
-        f"of {options.rounds} interleaved rounds, ratios to polars_rank pair by pair\n"
+@cache
+def warm_up(contender: str, ids: str, measures: int, judged: int) -> None:
+    """Let a contender compile, on a sample, what it keeps on disk; not measured."""
+    case = Case(contender, ids=ids, measures=measures)
+    sample = Shape("sample", (case,), queries=50, docs=100, judged=judged, calls=0)
+    once(sample.task(case, paths(sample, case)), {"runs": [], "note": None})
+
+
+def wanted(entry: dict, turn: int) -> bool:
+    """Whether a case gets another round: it has not failed, and it is not slow."""
+    walls = [run["wall"] for run in entry["runs"]]
+    return len(walls) == turn and (not walls or sum(walls) + walls[-1] <= BUDGET)
+
+
+def once(task: Task, entry: dict) -> None:
+    """One measurement in a process of its own."""
+    start = time.perf_counter()
+    try:
+        text = started("measure.py", task.to_json())
+    except subprocess.TimeoutExpired:
+        entry["note"] = f"stopped after {PATIENCE} s"
+    except subprocess.CalledProcessError as error:
+        lines = error.stderr.strip().splitlines() or [f"exit code {error.returncode}"]
+        entry["note"] = f"failed: {lines[-1][:200]}"
+    else:
+        wall = time.perf_counter() - start
+        entry["runs"].append(json.loads(text) | {"wall": wall})
+
+
+def paths(shape: Shape, case: Case) -> dict:
+    """The files of a case, made where they are not there."""
+    files: Files = shape.files(case)
+    return json.loads(started("data.py", files.to_json(), limit=None))
+
+
+def started(program: str, argument: str, limit: float | None = PATIENCE) -> str:
+    """What a program of this folder prints, run in a process of its own."""
+    command = [sys.executable, str(HERE / program), argument]
+    errors = subprocess.PIPE if limit else None
+    done = subprocess.run(
+        command,
+        check=True,
+        stdout=subprocess.PIPE,
+        stderr=errors,
+        text=True,
+        timeout=limit,
     )
-    print("| contender | load, s | evaluate, s | both / polars_rank | peak, MB |")
-    print("|---|---:|---:|---:|---:|")
-    ours = runs.get("polars_rank", [])
-    for name, done in runs.items():
-        total = [run["load"] + run["evaluate"] for run in done]
-        base = [run["load"] + run["evaluate"] for run in ours]
-        ratio = [a / b for a, b in zip(total, base, strict=False)]
-        cells = [
-            f"{statistics.median(run[key] for run in done):.2f}"
-            for key in ("load", "evaluate")
-        ]
-        peak = statistics.median(run["peak_mb"] for run in done)
-        against = f"{statistics.median(ratio):.2f}" if ratio else ""
-        print(f"| {name} | {cells[0]} | {cells[1]} | {against} | {peak:.0f} |")
-    if lacking:
-        print(f"\nnot installed: {', '.join(lacking)} (pip install -e '.[bench]')")
-    if ours:
-        agree(runs, ours[0]["means"])
+    return done.stdout.splitlines()[-1]
 
 
-def agree(runs: dict[str, list[dict]], means: list[float]) -> None:
-    """All contenders must find the same five means; ties and float32 aside."""
-    for name, done in runs.items():
-        if name in ("scan", "polars_rank_30"):
-            continue
-        pairs = zip(done[0]["means"], means, strict=True)
-        if not all(math.isclose(a, b, rel_tol=1e-4) for a, b in pairs):
-            print(f"\n{name} finds other means: {done[0]['means']}, not {means}")
+def machine() -> dict:
+    """What the figures belong to."""
+    versions = {}
+    for name in PACKAGES:
+        try:
+            versions[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            versions[name] = None
+    return {
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "cores": len(os.sched_getaffinity(0))
+        if hasattr(os, "sched_getaffinity")
+        else os.cpu_count(),
+        "memory_gb": round(
+            os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
+        ),
+        "limit_mb": growth.memory_mb(),
+        "versions": versions,
+    }
 
 
 if __name__ == "__main__":
