@@ -27,6 +27,7 @@ RUN, QRELS = LOG.drop("label"), LOG.drop("score")
 LABEL = pl.col("label").rank_eval
 BOTH = pytest.mark.parametrize("function", [pr.per_query, pr.evaluate])
 FULL = {"check": "full"}
+OWN = {"own": lambda r: r.retrieved_count()}
 NotFound = pl.exceptions.ColumnNotFoundError
 
 
@@ -82,8 +83,11 @@ def again(frame: pl.DataFrame, row: int) -> pl.DataFrame:
         (RUN, {"qrels": again(QRELS, 1)}, 1),
         (RUN, {"qrels": again(QRELS, 0)}, 1),
         (RUN, {"qrels": again(put(QRELS, "doc_id", "lost", row=2), 2)}, 2),
-        (again(RUN, 0), {"qrels": QRELS}, 1),
+        (again(RUN, 1), {"qrels": QRELS}, 1),
+        (again(RUN, 0), {"qrels": QRELS, **FULL}, 1),  # judged, not relevant
+        (again(RUN, 0), {"qrels": QRELS, "measures": "bpref"}, 1),
         (again(RUN, 0), {"qrels": QRELS[1:], **FULL}, 1),  # unjudged
+        (again(RUN, 0), {"qrels": QRELS[1:], "measures": OWN}, 1),
         (again(LOG, 1), {}, 1),
         (again(LOG, 0), {}, 1),  # judged, not relevant
         (again(put(LOG, "label", None), 0), FULL, 1),  # unjudged

@@ -16,7 +16,7 @@ from polars_rank.engine.bind import Kind
 from polars_rank.engine.check import Check
 from polars_rank.engine.layout import Grouping
 from polars_rank.engine.rank import Key
-from polars_rank.engine.rules import data_faults, raw_faults
+from polars_rank.engine.rules import judged_faults, raw_faults
 from polars_rank.engine.shared import Needs
 from polars_rank.measure import Custom, Measure
 from polars_rank.metrics.registry import Rows, check, value
@@ -68,13 +68,16 @@ class Question:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Answer:
-    """What the measures need of the plan, and their values in terms of its sums."""
+    """What the measures need of the plan, and their values in terms of its sums.
+
+    ``scalars`` are aggregations of a query's rows, ``judgments`` of its judgments.
+    """
 
     needs: Needs
     values: list[pl.Expr]
     faults: list[Fault]
     scalars: dict[str, pl.Expr]
-    judged: str
+    judgments: dict[str, pl.Expr]
 
 
 def answer(question: Question) -> Answer:
@@ -97,13 +100,16 @@ def _known(question: Question) -> Answer:
 
 def _answer(question: Question) -> Answer:
     needs, values, faults = _ask(question)
-    scalars, raw = raw_faults(question.log, question.carry, question.check)
-    joined = question.qrels is not None
-    if joined or needs.retrieved:
+    whole = needs.rows == "all"
+    scalars, raw = raw_faults(question.log, question.carry, question.check, whole=whole)
+    judgments: dict[str, pl.Expr] = {}
+    faults += raw
+    if question.qrels is not None:
+        judgments, pooled = judged_faults(question.qrels, needs, question.check)
+        faults += pooled
+    if question.qrels is not None or needs.retrieved:
         scalars["retrieved"] = _retrieved(question)
-    faults += raw + data_faults(needs, joined=joined, check=question.check)
-    judged = needs.aggregates.add(pl.col("label").count()) if joined else ""
-    return Answer(needs, values, faults, scalars, judged)
+    return Answer(needs, values, faults, scalars, judgments)
 
 
 def _retrieved(question: Question) -> pl.Expr:
@@ -126,7 +132,7 @@ def _ask(question: Question) -> tuple[Needs, list[pl.Expr], list[Fault]]:
         raise ValueError(msg)
     label_type = (question.qrels or question.log).label_type
     needs = Needs(
-        rows="relevant" if question.qrels is None else "judged",
+        rows="relevant" if question.measures else "judged",
         whole_grades=label_type is not None
         and (label_type.is_integer() or not label_type.is_numeric()),
         scored=not question.log.ranked,

@@ -25,6 +25,7 @@ __all__ = [
     "first_that_holds",
     "one_run_each",
     "proved",
+    "streamed",
     "unpickled",
 ]
 
@@ -77,9 +78,18 @@ def proved(per_query: pl.LazyFrame, rows: pl.LazyFrame) -> pl.LazyFrame:
     """The rows of ``per_query``, or an error if a ``query`` comes twice.
 
     ``rows`` has the same keys, in any number, to count them where they were not kept.
-    The plan runs on the streaming engine, which alone keeps no order that is claimed.
     """
-    schema = per_query.collect_schema()
+    return streamed(per_query, lambda: Keys(rows))
+
+
+def streamed(
+    plan: pl.LazyFrame, proof: Callable[[], Keys] | None = None
+) -> pl.LazyFrame:
+    """The same rows from the streaming engine, which alone keeps no claimed order.
+
+    The ``proof`` looks at every ``query``.
+    """
+    schema = plan.collect_schema()
 
     def read(
         columns: list[str] | None,
@@ -87,17 +97,18 @@ def proved(per_query: pl.LazyFrame, rows: pl.LazyFrame) -> pl.LazyFrame:
         n_rows: int | None,
         batch_size: int | None,
     ) -> Iterator[pl.DataFrame]:
-        columns = columns or list(schema)
-        keys, left = Keys(), n_rows
-        asked = per_query.select(*dict.fromkeys(["query", *columns]))
+        columns, left = columns or list(schema), n_rows
+        keys = None if proof is None else proof()
+        asked = plan.select(*dict.fromkeys(["query", *columns]))
         batches = asked.collect_batches(chunk_size=BATCH, engine="streaming", lazy=True)
         for batch in batches:
-            keys.add(batch["query"])
+            if keys is not None:
+                keys.add(batch["query"])
             batch = batch if predicate is None else batch.filter(predicate)
             batch = batch if left is None else batch.head(left)
             left = None if left is None else left - len(batch)
             yield batch.select(columns)
-        if not keys.unique(rows):
+        if keys is not None and not keys.unique():
             raise DataError(APART)
 
     source = register_io_source(
@@ -117,10 +128,12 @@ class Keys:
     """Whether keys are unique, in constant memory while they ascend.
 
     The ascending keys at the start are a range; of the others a hash is kept. What
-    these leave open (a key inside the range, two equal hashes) is counted again.
+    these leave open (a key inside the range, two equal hashes) is counted again, among
+    the ``query`` of ``rows``.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, rows: pl.LazyFrame) -> None:
+        self.rows = rows
         self.first: pl.Series | None = None
         self.last: pl.Series | None = None
         self.count = 0
@@ -149,14 +162,14 @@ class Keys:
             keys = pl.concat([self.last, keys])
         return bool((keys.slice(1) > keys.head(len(keys) - 1)).all())
 
-    def unique(self, rows: pl.LazyFrame) -> bool:
-        """Whether no key came twice; ``rows`` has the same ones."""
+    def unique(self) -> bool:
+        """Whether no key came twice."""
         if self.others:
             hashes = pl.concat(self.others).sort()
             self.open |= bool((hashes.slice(1) == hashes.head(len(hashes) - 1)).any())
         if not self.open:
             return True
-        found = rows.select(pl.col("query").n_unique()).collect(engine="streaming")
+        found = self.rows.select(pl.col("query").n_unique()).collect(engine="streaming")
         return bool(found.item() == self.count)
 
 

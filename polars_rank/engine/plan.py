@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from polars_rank.engine.ask import Answer, Question, answer
-from polars_rank.engine.layout import one_run_each, proved
+from polars_rank.engine.judged import judged_rows, named, query_numbers
+from polars_rank.engine.layout import one_run_each, proved, streamed
 from polars_rank.engine.rank import pack
 from polars_rank.engine.rows import rows_that_matter
 from polars_rank.engine.shared import WORDS, Needs
@@ -37,22 +38,28 @@ def per_query_plan(
 ) -> PerQuery:
     """Plan the values of every query of a log, or of a run and its judgments."""
     asked = answer(question)
-    rows = rows_that_matter(question, asked, log, qrels)
-    return claimed(question, summed(question, asked, rows), log, qrels)
+    if qrels is None:
+        plan = summed(question, asked, rows_that_matter(question, asked, log))
+    else:
+        pool = qrels.cache()  # read for the numbers and for the labels
+        numbers = query_numbers(question, pool)
+        rows = judged_rows(question, asked, log, pool, numbers)
+        plan = summed(question, asked, rows)
+        plan = replace(plan, frame=named(plan.frame, numbers))
+    return claimed(question, plan, log, qrels)
 
 
 def summed(question: Question, asked: Answer, rows: pl.LazyFrame) -> PerQuery:
     """Values of every query from the rows that matter to them."""
-    needs, scalars = asked.needs, list(asked.scalars)
+    needs, scalars = asked.needs, [*asked.scalars, *asked.judgments]
     pooled = []
     if question.qrels is not None:
-        pooled = [pl.col("retrieved"), pl.col(asked.judged).alias("judged")]
+        pooled = ["retrieved", "judged"]
         if question.grouping == "adjacent":
+            pooled.append("runs")
             scalars.append("runs")
     words = _words(rows, needs, scalars)
     sums = _sums(words, needs, scalars)
-    if "runs" in scalars:
-        sums = one_run_each(sums)
     counts = {f"fault{i}": fault for i, fault in enumerate(asked.faults)}
     frame = sums.select(
         "query",
@@ -74,16 +81,16 @@ def claimed(
     """The same; where rows are said to stand together, with the proof of it."""
     if question.grouping != "adjacent":
         return plan
-    keys = question.log.keys
-    found = pl.concat([f.select(keys) for f in (log, qrels) if f is not None])
-    return replace(plan, frame=proved(plan.frame, pack(found, keys)))
+    if qrels is not None:
+        return replace(plan, frame=streamed(one_run_each(plan.frame).drop("runs")))
+    return replace(plan, frame=proved(plan.frame, pack(log, question.log.keys)))
 
 
 def _words(rows: pl.LazyFrame, needs: Needs, scalars: list[str]) -> pl.LazyFrame:
     """Add the words that look at neighbouring documents, level by level."""
     floats = ["label", *(["score"] if "score" in needs.columns else [])]
     rows = rows.with_columns(pl.col(floats).cast(pl.Float64))
-    have = [w for w in [*WORDS, "doc"] if w in needs.columns | {"label"}]
+    have = [w for w in WORDS if w in needs.columns | {"label"}]
     constants, once = needs.constants.named, list(scalars)
     for level, words in enumerate(needs.word_levels):
         lists = {name: pl.col(name) for name in have} | words

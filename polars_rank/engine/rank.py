@@ -16,9 +16,10 @@ import polars as pl
 from polars_rank.engine.layout import Grouping, distinct_runs
 from polars_rank.ranking import Ties, order_by
 
-__all__ = ["Key", "Ranked", "in_rank_order", "pack", "rank_by", "unpack"]
+__all__ = ["DocTies", "Key", "Ranked", "in_rank_order", "pack", "rank_by", "unpack"]
 
 Key: TypeAlias = Literal["score", "rank", "order"]
+DocTies: TypeAlias = Literal["doc_desc", "doc_asc"]
 
 
 def pack(frame: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
@@ -41,7 +42,8 @@ class Ranked:
     ``row`` holds the ``payload`` of the documents, ``places`` are lists beside it, and
     each of the scalars is a column. ``key`` is what ordered them: ``score``, known
     ``rank``, or ``order``: either of them with null for documents that hold no place.
-    Below ``depth`` none holds one.
+    Below ``depth`` none holds one. ``ties`` are still to be broken by document id,
+    where they are given.
     """
 
     queries: pl.LazyFrame
@@ -49,13 +51,13 @@ class Ranked:
     places: Sequence[str]
     key: Key
     depth: int | None = None
-
-    def heads(self, scalars: Iterable[str]) -> pl.LazyFrame:
-        """One row a query, without documents; ``head`` tells it from these."""
-        return self.queries.select("query", *scalars, head=pl.lit(value=True))
+    ties: DocTies | None = None
 
     def documents(self, scalars: Iterable[str] = ()) -> pl.LazyFrame:
-        """One row a document: the payload, ``place``, ``rank``, repeated scalars."""
+        """One row a document: the payload, ``place``, ``rank``, repeated scalars.
+
+        Those of a query stand together; in rank order, unless ties were to be broken.
+        """
         lists = self.queries.select("query", "row", *self.places, *scalars)
         place = pl.int_ranges(1, pl.col("row").list.len() + 1, dtype=pl.Int64)
         rows = lists.with_columns(place=place).explode("row", *self.places, "place")
@@ -63,6 +65,8 @@ class Ranked:
             rows = rows.unnest("row")
         else:
             rows = rows.rename({"row": self.payload[0]})
+        if self.ties is not None:
+            rows = _ties_broken(rows, self.ties)
         place = pl.col("place").cast(pl.Float64)
         known = pl.col(self.key) if self.key != "score" else place
         held = known.is_not_null()
@@ -76,7 +80,34 @@ class Ranked:
             columns["rank"] = holds.then(columns["rank"])
         if closed and "score" in self.payload:
             columns["score"] = holds.then(pl.col("score"))
-        return rows.with_columns(**columns).set_sorted("query")
+        return rows.with_columns(**columns)
+
+
+def _ties_broken(rows: pl.LazyFrame, ties: DocTies) -> pl.LazyFrame:
+    """Order equal scores by document id, and look at no other rows for it.
+
+    A neighbour of another query may look like a tie, too: it keeps its place.
+    """
+    score, doc = pl.col("score"), pl.col("doc")
+    keys, downwards = order_by(score, label=pl.col("label"), doc=doc, ties=ties)
+    tied = score.eq_missing(score.shift(1)) | score.eq_missing(score.shift(-1))
+    rows = rows.with_columns(tied=tied)
+    alone = rows.filter(~pl.col("tied")).drop("tied")
+    blocks = (
+        rows.filter("tied")
+        .with_columns(run="query")
+        .set_sorted("run")
+        .group_by("run", maintain_order=True)
+        .agg(
+            pl.col("query").first(),
+            doc.sort_by(keys, descending=downwards, nulls_last=True),
+            "score",
+            "place",
+        )
+        .explode("doc", "score", "place")
+        .select(list(alone.collect_schema()))
+    )
+    return pl.union([alone, blocks])
 
 
 def rank_by(
@@ -124,8 +155,8 @@ def in_rank_order(
 ) -> pl.LazyFrame:
     """Documents of known ``rank``, a query's together, those without a rank last.
 
-    One row of each query is its ``head`` and has the scalars; it may be a document or
-    not. ``runs`` counts the heads of a query.
+    Beside them stand rows of a query that have scalars, and no document. Those of the
+    run are its ``head``; ``runs`` counts them.
     """
     once = {name: pl.col(name).drop_nulls().first() for name in scalars}
     payload = [*payload, "rank"]
@@ -135,7 +166,8 @@ def in_rank_order(
         .group_by("query", maintain_order=True)
         .agg(row.alias("row"), **once, runs=pl.col("head").sum())
     )
-    return Ranked(queries, payload, [], "rank").documents([*once, "runs"])
+    ranked = Ranked(queries, payload, [], "rank").documents([*once, "runs"])
+    return ranked.set_sorted("query")
 
 
 def _row(payload: Sequence[str]) -> pl.Expr:

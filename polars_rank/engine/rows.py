@@ -1,4 +1,4 @@
-"""The rows that can change a value: ranked, joined with judgments; no others."""
+"""The rows of a log that can change a value, in rank order; no others."""
 
 from __future__ import annotations
 
@@ -7,104 +7,78 @@ from dataclasses import replace
 import polars as pl
 
 from polars_rank.engine.ask import Answer, Question
-from polars_rank.engine.rank import Ranked, in_rank_order, pack, rank_by, unpack
+from polars_rank.engine.rank import DocTies, Ranked, in_rank_order, pack, rank_by
 from polars_rank.engine.shared import WORDS, Needs
 
-__all__ = ["rows_that_matter"]
+__all__ = ["held_ranks", "rank_documents", "rows_that_matter", "words_of"]
 
 
 def rows_that_matter(
-    question: Question, answer: Answer, log: pl.LazyFrame, qrels: pl.LazyFrame | None
+    question: Question, answer: Answer, log: pl.LazyFrame
 ) -> pl.LazyFrame:
     """Documents in rank order that can change a value, and one row for each query."""
-    keys, needs, scalars = question.log.keys, answer.needs, answer.scalars
+    needs = answer.needs
     known = question.key == "rank" and needs.rows != "all"
     if known and question.grouping != "adjacent":
-        return _placed(question, answer, log, qrels)
-    ranked = _ranked(question, answer, log, qrels)
-    if qrels is None:
-        rows = ranked.documents(scalars)
-        if needs.rows == "all":
-            return rows
-        return rows.filter(_matters(needs) | (pl.col("place") == 1))
-    on, payload = [*keys, "doc"], _payload(needs)
-    if needs.rows == "all":
-        rows = unpack(ranked.documents(scalars), keys)
-        rows = rows.with_columns(head=pl.col("place") == 1).drop("place")
-        rows = rows.join(qrels, on=on, how="full", coalesce=True)
-        return in_rank_order(pack(rows, keys), payload, scalars)
-    ranked = replace(ranked, queries=ranked.queries.cache())  # read twice below
-    rows = unpack(ranked.documents(), keys).drop("place")
-    rows = rows.join(qrels, on=on, how="right", coalesce=True)
-    rows = _with_heads(pack(rows, keys), ranked.heads(scalars))
-    return in_rank_order(rows, payload, scalars)
+        return _placed(question, answer, log)
+    frame = pack(log, question.log.keys)
+    rows = rank_documents(question, answer, frame).documents(answer.scalars)
+    if needs.rows != "all":
+        rows = rows.filter(needs.matter | (pl.col("place") == 1))
+    return rows.set_sorted("query")
 
 
-def _placed(
-    question: Question, answer: Answer, log: pl.LazyFrame, qrels: pl.LazyFrame | None
-) -> pl.LazyFrame:
+def _placed(question: Question, answer: Answer, log: pl.LazyFrame) -> pl.LazyFrame:
     """The same where ranks are known: no sort of the log's rows."""
-    keys, needs = question.log.keys, answer.needs
-    payload, log = _payload(needs), log.cache()  # read twice below
+    log = pack(log, question.log.keys).cache()  # read twice below
+    rank, words = held_ranks(question), words_of(answer.needs)
+    documents = log.filter(answer.needs.matter).select("query", *words, rank)
+    head = pl.lit(value=True)
+    heads = log.group_by("query").agg(head=head, **answer.scalars)
+    rows = pl.concat([documents, heads], how="diagonal_relaxed")
+    return in_rank_order(rows, words, answer.scalars)
+
+
+def held_ranks(question: Question) -> pl.Expr:
+    """The known ranks above the depth."""
     rank = pl.col("rank").cast(pl.Float64)
-    if question.depth is not None:
-        rank = pl.when(rank <= question.depth).then(rank)
-    documents = log.with_columns(rank)
-    if qrels is None:
-        documents = documents.filter(_matters(needs))
-        payload = [name for name in payload if name != "doc"]
-    else:
-        on = [*keys, "doc"]
-        documents = documents.join(qrels, on=on, how="right", coalesce=True)
-    documents = documents.select(*keys, *payload, "rank")
-    queries = pack(log, keys).group_by("query")
-    heads = queries.agg(head=pl.lit(value=True), **answer.scalars)
-    rows = _with_heads(pack(documents, keys), heads)
-    return in_rank_order(rows, payload, answer.scalars)
+    if question.depth is None:
+        return rank
+    return pl.when(rank <= question.depth).then(rank)
 
 
-def _with_heads(documents: pl.LazyFrame, heads: pl.LazyFrame) -> pl.LazyFrame:
-    """Documents, and each query's scalars in a row that is no document."""
-    return pl.concat([documents, heads], how="diagonal_relaxed")
+def words_of(needs: Needs) -> list[str]:
+    """What a document carries beside its rank."""
+    read = needs.columns | {"label"}
+    return [word for word in WORDS if word in read and word != "rank"]
 
 
-def _payload(needs: Needs) -> list[str]:
-    """What a judged document carries beside its rank."""
-    words = (w for w in WORDS if w in needs.columns | {"label"})
-    return ["doc", *(w for w in words if w != "rank")]
+def rank_documents(question: Question, answer: Answer, frame: pl.LazyFrame) -> Ranked:
+    """Every document of the log, ranked within its ``query``.
 
-
-def _matters(needs: Needs) -> pl.Expr:
-    label = pl.col("label")
-    return label > 0 if needs.rows == "relevant" else label.is_not_null()
-
-
-def _ranked(
-    question: Question, answer: Answer, log: pl.LazyFrame, qrels: pl.LazyFrame | None
-) -> Ranked:
-    """Every document of the log, ranked within its query."""
-    keys, frame = question.log.keys, log
-    if qrels is not None and (
-        question.key == "order" or question.ties in ("optimistic", "pessimistic")
-    ):
-        on = [*keys, "doc"]
-        frame = frame.join(qrels, on=on, how="left", maintain_order="left")
-    frame = pack(frame, keys)
-    if question.key == "order":
-        frame = _closed_up(question, frame)
-    payload = {"doc"} if qrels is not None else {"label"}
+    With judgments the labels are not known yet, unless the order asks for them.
+    """
+    joined = question.qrels is not None
+    payload = {"doc"} if joined else {"label"}
     if "score" in answer.needs.columns:
         payload.add("score")
+    ties = question.ties
+    late: DocTies | None = None
+    if joined and question.key == "score" and ties in ("doc_desc", "doc_asc"):
+        late = ties
+    if question.key == "order":
+        frame = _closed_up(question, frame)
     ranked = rank_by(
         question.key,
         frame,
-        sorted(payload),
+        sorted(payload | ({"score"} if late else set())),
         descending=not question.log.ranked,
-        ties=question.ties,
+        ties="order" if late else ties,
         scalars=answer.scalars,
         grouping=question.grouping,
     )
-    return ranked if question.key == "order" else replace(ranked, depth=question.depth)
+    depth = None if question.key == "order" else question.depth
+    return replace(ranked, ties=late, depth=depth)
 
 
 def _closed_up(question: Question, frame: pl.LazyFrame) -> pl.LazyFrame:
@@ -130,4 +104,4 @@ def _with_place(question: Question, frame: pl.LazyFrame) -> pl.LazyFrame:
         scalars={},
         grouping=question.grouping,
     )
-    return ranked.documents().drop("rank")
+    return ranked.documents().drop("rank").set_sorted("query")

@@ -18,13 +18,16 @@ from polars_rank.ranking import (
     Fault,
 )
 
-__all__ = ["data_faults", "raw_faults"]
+__all__ = ["judged_faults", "raw_faults"]
 
 
 def raw_faults(
-    log: Kind, carry: Sequence[str], check: Check
+    log: Kind, carry: Sequence[str], check: Check, *, whole: bool
 ) -> tuple[dict[str, pl.Expr], list[Fault]]:
-    """Aggregations of each query's raw rows, and what they mean if not 0."""
+    """Aggregations of each query's raw rows, and what they mean if not 0.
+
+    ``whole`` says whether documents count that nobody judged.
+    """
     scalars = {name: pl.col(name).first() for name in carry}
     if check == "off":
         return scalars, []
@@ -42,7 +45,7 @@ def raw_faults(
         counts.append(((~pl.col("label").is_finite()).sum(), INFINITE_GRADE))
     if log.has_doc:
         counts.append((pl.col("doc").null_count(), NO_DOC))
-        if check == "full":
+        if check == "full" or (whole and log.label_type is None):
             counts.append((pl.col("doc").len() - pl.col("doc").n_unique(), DUPLICATE))
         elif log.label_type is not None:
             judged = pl.col("doc").filter(pl.col("label").is_not_null())
@@ -57,21 +60,29 @@ def raw_faults(
     return scalars, faults
 
 
-def data_faults(needs: Needs, *, joined: bool, check: Check) -> list[Fault]:
-    """Rules on the rows that matter: judged documents and each query's first."""
+def judged_faults(
+    qrels: Kind, needs: Needs, check: Check
+) -> tuple[dict[str, pl.Expr], list[Fault]]:
+    """Aggregations of each query's judgments, and what breaks a rule in them.
+
+    ``judged`` counts them. A judgment that the join finds twice is of a document that
+    stands twice in the run.
+    """
+    label, doc = pl.col("label"), pl.col("doc")
+    scalars = {"judged": label.count()}
     if check == "off":
-        return []
-    faults: list[Fault] = []
-    if joined:
-        # A query's head has neither document nor label.
-        copies = pl.col("doc").count() - pl.col("doc").drop_nulls().n_unique()
-        faults.append(Fault(pl.col(needs.aggregates.add(copies)), DUPLICATE))
-        nameless = (pl.col("doc").is_null() & pl.col("label").is_not_null()).sum()
-        faults.append(Fault(pl.col(needs.aggregates.add(nameless)), NO_DOC))
-    if joined and not needs.whole_grades:
-        infinite = (~pl.col("label").is_finite()).sum()
-        faults.append(Fault(pl.col(needs.aggregates.add(infinite)), INFINITE_GRADE))
-    return faults
+        return scalars, []
+    scalars["matter"] = needs.matter.sum()
+    found = pl.col(needs.aggregates.add(label.count()))
+    faults = [Fault(found - pl.col("matter"), DUPLICATE)]
+    copies = doc.count() + doc.null_count().clip(0, 1) - doc.n_unique()
+    counts = [(doc.null_count(), NO_DOC), (copies, DUPLICATE)]
+    if qrels.label_type is not None and qrels.label_type.is_float():
+        counts.append(((~label.is_finite()).sum(), INFINITE_GRADE))
+    for i, (count, message) in enumerate(counts):
+        scalars[f"pool{i}"] = count
+        faults.append(Fault(pl.col(f"pool{i}"), message))
+    return scalars, faults
 
 
 NO_DOC = "document ids are null; drop these rows or name their documents"

@@ -90,6 +90,12 @@ class Needs:
         read = set().union(*(names.roots() for names in asked))
         return read | ({"label"} if self.lead or "ideal_label" in read else set())
 
+    @property
+    def matter(self) -> pl.Expr:
+        """Whether a document can change a value by its label."""
+        label = pl.col("label")
+        return label > 0 if self.rows == "relevant" else label.is_not_null()
+
     def _sums(self) -> set[str]:
         return self.terms.named.keys() | self.aggregates.named.keys()
 

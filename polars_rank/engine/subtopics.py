@@ -13,9 +13,8 @@ import polars as pl
 
 from polars_rank.engine.ask import Question, answer
 from polars_rank.engine.greedy import Ideal, with_greedy_ranks
+from polars_rank.engine.judged import judged_rows, named, query_numbers
 from polars_rank.engine.plan import PerQuery, claimed, per_query_plan, summed
-from polars_rank.engine.rank import pack
-from polars_rank.engine.rows import rows_that_matter
 from polars_rank.engine.rules import DUPLICATE
 from polars_rank.engine.shared import Names
 from polars_rank.measure import Custom, Measure
@@ -63,10 +62,12 @@ def plan_question(
     documents = replace(question.qrels, has_subtopic=False)
     ranked = replace(question, measures=(), qrels=documents)
     asked = answer(ranked)
+    qrels = qrels.cache()  # read for the numbers, the grades and the subtopics
     grades = qrels.group_by(*keys, "doc").agg(pl.col("label").max())
-    rows = rows_that_matter(ranked, asked, log, grades).cache()
+    numbers = query_numbers(ranked, qrels)
+    rows = judged_rows(ranked, asked, log, grades, numbers, doc=True).cache()
     queries = summed(ranked, asked, rows)
-    judgments = pack(qrels, keys).join(
+    judgments = qrels.join(numbers, on=keys, nulls_equal=True).join(
         rows.filter(pl.col("doc").is_not_null()).select(
             "query", "doc", "rank", "retrieved"
         ),
@@ -84,7 +85,7 @@ def plan_question(
         *(fault.count.alias(name) for name, fault in counts.items()),
     )
     plan = PerQuery(
-        frame,
+        named(frame, numbers),
         queries.faults | {name: fault.message for name, fault in counts.items()},
         queries.refusals | {name for name, f in counts.items() if f.refusal},
     )
