@@ -346,6 +346,24 @@ def test_a_small_frame_is_proved_too():
         pr.evaluate(rows, "ap", layout="adjacent")
 
 
+@pytest.mark.parametrize("query", ["query_id", ["country", "query_id"]])
+def test_queries_with_one_hash_are_kept_apart(query, monkeypatch, caplog, collect):
+    """Text comes together by its hash; by itself if that does not do."""
+    rows = made(ids(60), most=90, seed=5).cast({"query_id": pl.String})
+    shuffled = rows.sample(fraction=1, shuffle=True, seed=1).lazy()
+    expected = collect(pr.per_query(rows.lazy(), SOME, query=query, layout="adjacent"))
+    caplog.set_level(logging.INFO, logger="polars_rank")
+    for hashed, told in (
+        (plans._hash, "no two queries have one hash (proved)"),
+        (lambda keys: pl.col(keys[0]).hash() % 3, "it is not true that no two queries"),
+    ):
+        monkeypatch.setattr(plans, "_hash", hashed)
+        caplog.clear()
+        plan = pr.per_query(shuffled, SOME, query=query, layout="any")
+        assert_same(collect(plan), expected)
+        assert told in caplog.text
+
+
 # --- The proof --------------------------------------------------------------------
 
 
@@ -464,7 +482,10 @@ def test_the_log_tells_which_layout_it_was(caplog, collect):
     caplog.set_level(logging.INFO, logger="polars_rank")
     for given, told in (
         (rows, "rows of a query stand together (proved)"),
-        (apart, "rows of a query do not stand together; sorting them by query"),
+        (
+            apart,
+            "it is not true that rows of a query stand together; sorting them by query",
+        ),
         (nan, "the data break a rule; sorting them by query"),
     ):
         caplog.clear()

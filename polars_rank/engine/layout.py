@@ -174,9 +174,13 @@ class Keys:
 
 
 def first_that_holds(
-    attempt: Callable[[], pl.LazyFrame], fallback: pl.LazyFrame, *, otherwise: str
+    attempt: Callable[[], pl.LazyFrame],
+    fallback: pl.LazyFrame,
+    *,
+    claim: str,
+    otherwise: str,
 ) -> pl.LazyFrame:
-    """Result of ``attempt``, or of ``fallback`` if rows do not stand together.
+    """Result of ``attempt``, or of ``fallback`` if the ``claim`` is not true.
 
     Any error in the data sends it to ``fallback``, which tells it in full: what a
     failed attempt saw is not the truth.
@@ -198,11 +202,13 @@ def first_that_holds(
         held = True
         try:
             result = asked(attempt())
-            LOG.info("layout: rows of a query stand together (proved)")
+            LOG.info("layout: %s (proved)", claim)
         except DataError as error:
             held = False
-            apart = "rows of a query do not stand together"
-            found = apart if APART in str(error) else "the data break a rule"
+            broken = APART not in str(error)
+            found = (
+                "the data break a rule" if broken else f"it is not true that {claim}"
+            )
         if not held:
             LOG.info("layout: %s; %s", found, otherwise)
             result = asked(fallback)

@@ -46,7 +46,8 @@ def laid_out(
     otherwise = (
         "sorting them by query" if memory is None else "hashing them into buckets"
     )
-    return first_that_holds(attempt, fallback, otherwise=otherwise)
+    claim = "rows of a query stand together"
+    return first_that_holds(attempt, fallback, claim=claim, otherwise=otherwise)
 
 
 def per_query_frame(request: Request, plan: PerQuery) -> pl.LazyFrame:

@@ -89,7 +89,7 @@ def plan_question(
         queries.faults | {name: fault.message for name, fault in counts.items()},
         queries.refusals | {name for name, f in counts.items() if f.refusal},
     )
-    return claimed(question, plan, log, qrels)
+    return claimed(question, plan, log)
 
 
 def _ask(question: Question, sums: Sums) -> tuple[list[pl.Expr], list[Fault]]:
