@@ -61,15 +61,15 @@ def measures_of(name: str) -> dict[str, dict]:
 
 
 def share(measures: dict[str, dict], name: str, ties: str) -> dict[str, dict]:
-    """Each variant has two rules that follow one another, so both engines.
+    """The variants whose turn it is; no parameter at all has every rule.
 
-    No parameter at all has every rule.
+    Each has two rules that follow one another, so both engines; of what ties cannot
+    change, one.
     """
-    if not METRICS[name].tied:
-        return measures
     j = TIES.index(ties)
+    period, turns = (4, (j - 1, j)) if METRICS[name].tied else (2, (j % 2,))
     columns = enumerate(measures.items())
-    return dict(column for i, column in columns if i == 0 or i % 4 in (j - 1, j))
+    return dict(column for i, column in columns if i == 0 or i % period in turns)
 
 
 def loops(name: str, docs: list[Doc], params: dict, ties: str, **more) -> float | None:
