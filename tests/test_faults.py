@@ -169,7 +169,7 @@ def no_locks(monkeypatch, path, work):
 CHANGES = [other_version, other_file, other_plan, no_locks, "fingerprint", "half"]
 
 
-@pytest.mark.parametrize("change", CHANGES, ids=str)
+@pytest.mark.parametrize("change", CHANGES, ids=lambda c: getattr(c, "__name__", c))
 def test_anything_else_begins_anew(log, expected, tmp_path, monkeypatch, change):
     path, folder, work = tmp_path / "log.parquet", tmp_path / "temp", Counting()
     path.write_bytes(log.read_bytes())

@@ -15,6 +15,16 @@ import polars_rank as pr
 from polars_rank.metrics import METRICS
 
 TIES = ("order", "doc_desc", "doc_asc", "optimistic", "pessimistic")
+ENGINES = ("in-memory", "streaming")
+
+# The engines take turns: each metric meets every rule and both engines, and each rule
+# both engines. What ties cannot change needs two rules only, one on each engine.
+TURNS = [
+    (name, ties, ENGINES[(i + j) % 2])
+    for i, name in enumerate(METRICS)
+    for j, ties in enumerate(TIES)
+    if METRICS[name].tied or ties in ("doc_desc", "pessimistic")
+]
 
 
 def frames(queries: dict[str, list[Doc]]) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -45,20 +55,36 @@ def compare(found: pl.DataFrame, wanted: dict[str, dict[str, float | None]]) -> 
     assert not wrong, wrong[:5]
 
 
+def measures_of(name: str) -> dict[str, dict]:
+    """A column for each of the metric's variants."""
+    return {f"v{i}": params for i, params in enumerate(variants(name))}
+
+
+def share(measures: dict[str, dict], name: str, ties: str) -> dict[str, dict]:
+    """The variants whose turn it is; no parameter at all has every rule.
+
+    Each has two rules that follow one another, so both engines; of what ties cannot
+    change, one.
+    """
+    j = TIES.index(ties)
+    period, turns = (4, (j - 1, j)) if METRICS[name].tied else (2, (j % 2,))
+    columns = enumerate(measures.items())
+    return dict(column for i, column in columns if i == 0 or i % period in turns)
+
+
 def loops(name: str, docs: list[Doc], params: dict, ties: str, **more) -> float | None:
     rule = {"ties": ties} if METRICS[name].tied else {}
     return LOOPS[name](docs, **params, **rule, **more)
 
 
-@pytest.mark.parametrize("ties", TIES)
-@pytest.mark.parametrize("name", METRICS)
-def test_run_and_judgments(name, ties, collect):
+@pytest.mark.parametrize(("name", "ties", "engine"), TURNS)
+def test_run_and_judgments(name, ties, engine):
     queries = random_queries(7, 40)
     run, qrels = frames(queries)
     judged = {
         q: ds for q, ds in queries.items() if any(d.label is not None for d in ds)
     }
-    measures = {f"v{i}": params for i, params in enumerate(variants(name))}
+    measures = measures_of(name)
     found = pr.per_query(
         run.drop_nulls().lazy(),
         [
@@ -69,7 +95,7 @@ def test_run_and_judgments(name, ties, collect):
         convention=pr.CONVENTIONS["trec_eval"].replace(ties=ties),
     )
     compare(
-        collect(found),
+        found.collect(engine=engine),
         {
             q: {c: loops(name, ds, params, ties) for c, params in measures.items()}
             for q, ds in judged.items()
@@ -77,38 +103,40 @@ def test_run_and_judgments(name, ties, collect):
     )
 
 
-@pytest.mark.parametrize("ties", TIES)
-@pytest.mark.parametrize("name", METRICS)
-def test_one_frame_and_expression(name, ties, collect):
+@pytest.mark.parametrize(("name", "ties", "engine"), TURNS)
+def test_one_frame_and_expression(name, ties, engine):
+    """A frame of floats with all variants, all else with their share of them."""
     retrieved = {
         q: [d for d in docs if d.score is not None]
         for q, docs in random_queries(8, 40).items()
     }
     retrieved = {q: docs for q, docs in retrieved.items() if docs}
     run, qrels = frames(retrieved)
-    log = run.with_columns(qrels["label"])
-    measures = {f"v{i}": params for i, params in enumerate(variants(name))}
+    log = run.with_columns(qrels["label"]).lazy()
+    every = measures_of(name)
+    some = share(every, name, ties)
     wanted = {
-        q: {c: loops(name, ds, params, ties) for c, params in measures.items()}
+        q: {c: loops(name, ds, params, ties) for c, params in every.items()}
         for q, ds in retrieved.items()
     }
-    convention = pr.CONVENTIONS["trec_eval"].replace(ties=ties)
-    for labels in (pl.col("label"), pl.col("label").cast(pl.Int8)):
-        found = pr.per_query(
-            log.lazy().with_columns(labels),
-            [pr.measure(name, name=c, **params) for c, params in measures.items()],
-            convention=convention,
-        )
-        compare(collect(found), wanted)
+    wanted_some = {q: {c: row[c] for c in some} for q, row in wanted.items()}
+
+    def by_frame(log: pl.LazyFrame, measures: dict[str, dict]) -> pl.DataFrame:
+        asked = [pr.measure(name, name=c, **params) for c, params in measures.items()]
+        convention = pr.CONVENTIONS["trec_eval"].replace(ties=ties)
+        found = pr.per_query(log, asked, convention=convention)
+        return found.collect(engine=engine)
+
+    compare(by_frame(log, every), wanted)
+    integers = log.with_columns(pl.col("label").cast(pl.Int8))
+    compare(by_frame(integers, some), wanted_some)
     method = getattr(pl.col("label").rank_eval, name)
     rule = {"doc": "doc_id", "ties": ties} if METRICS[name].tied else {}
-    values = [
-        method("score", **params, **rule).alias(c) for c, params in measures.items()
-    ]
-    by_agg = log.lazy().group_by("query_id").agg(values)
-    compare(collect(by_agg), wanted)
-    by_over = log.lazy().select("query_id", *(v.over("query_id") for v in values))
-    compare(collect(by_over.unique()), wanted)
+    values = [method("score", **params, **rule).alias(c) for c, params in some.items()]
+    by_agg = log.group_by("query_id").agg(values)
+    compare(by_agg.collect(engine=engine), wanted_some)
+    by_over = log.select("query_id", *(v.over("query_id") for v in values))
+    compare(by_over.unique().collect(engine=engine), wanted_some)
 
 
 EXPECTED = [name for name, m in METRICS.items() if m.expected and m.tied]

@@ -20,7 +20,8 @@ class Case:
     unretrieved: tuple[float, ...] = ()
 
     def __str__(self) -> str:
-        params = ",".join(f"{n}={v}" for n, v in self.params.items())
+        named = {n: getattr(v, "__name__", v) for n, v in self.params.items()}
+        params = ",".join(f"{n}={v}" for n, v in named.items())
         return f"{self.metric}({params})-{self.labels}{self.scores or ''}"
 
 
