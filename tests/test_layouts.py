@@ -240,7 +240,8 @@ def run_python(code: str, *arguments: object, **environment: str) -> str:
 
 
 GROWTH = """
-import resource, sys
+import sys
+from pathlib import Path
 import numpy as np, polars as pl, polars_rank as pr
 from polars.io.plugins import register_io_source
 def source(columns, *_):
@@ -257,11 +258,12 @@ rows = register_io_source(source, schema=schema)
 how = dict(layout=sys.argv[2], weight="traffic")
 assert pr.evaluate(rows, "ap", **how).collect()["queries"].item() == (
     int(sys.argv[1]) * 5000)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+told = Path("/proc/self/status").read_text()
+print(int(told.split("VmHWM:")[1].split()[0]) // 1024)  # ru_maxrss has the parent's
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in kilobytes there")
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_memory_does_not_grow_with_the_rows():
     """6 M more rows of 32 bytes are 183 MB; a sort of them takes 300 MB and more."""
     few, many = (int(run_python(GROWTH, n, "adjacent")) for n in (20, 80))
@@ -361,6 +363,24 @@ def test_queries_with_one_hash_are_kept_apart(query, monkeypatch, caplog, collec
         caplog.clear()
         plan = pr.per_query(shuffled, SOME, query=query, layout="any")
         assert_same(collect(plan), expected)
+        assert told in caplog.text
+
+
+@pytest.mark.parametrize("dtype", [pl.Int64, pl.UInt64], ids=str)
+def test_ids_that_do_not_fit_into_32_bits(dtype, caplog, collect):
+    """The largest id is one too many, or is not; the result has its type."""
+    caplog.set_level(logging.INFO, logger="polars_rank")
+    for largest, told in (
+        (2**31 - 1, "fit into 32 bits (proved)"),
+        (2**31, "not true"),
+    ):
+        n = pl.col("query_id").rank("dense").cast(pl.Int64)
+        rows = made(ids(40)).with_columns(query_id=(largest - n).cast(dtype) + 1)
+        rows = rows.sample(fraction=1, shuffle=True, seed=2)
+        caplog.clear()
+        found = collect(pr.per_query(rows.lazy(), SOME, layout="any"))
+        assert found.schema["query_id"] == dtype
+        assert_same(found, pr.per_query(rows, SOME))
         assert told in caplog.text
 
 
@@ -479,24 +499,26 @@ def test_the_log_tells_which_layout_it_was(caplog, collect):
     rows = made(ids(30))
     apart = apart_runs()["first and last row"]
     nan = rows.with_columns(score=pl.lit(float("nan")))
+    sorting, narrow = "sorting them by query", "query ids fit into 32 bits (proved)"
     caplog.set_level(logging.INFO, logger="polars_rank")
-    for given, told in (
+    for given, *told in (
         (rows, "rows of a query stand together (proved)"),
         (
             apart,
-            "it is not true that rows of a query stand together; sorting them by query",
+            f"it is not true that rows of a query stand together; {sorting}",
+            narrow,
         ),
-        (nan, "the data break a rule; sorting them by query"),
+        (nan, f"the data break a rule; {sorting}", narrow),
     ):
         caplog.clear()
         check = "warn" if given is nan else "strict"
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             collect(pr.evaluate(given.lazy(), "ap", check=check))
-        assert caplog.messages == [f"layout: {told}"]
+        assert caplog.messages == [f"layout: {text}" for text in told]
     caplog.clear()
     pr.evaluate(rows, "ap")
-    collect(pr.evaluate(rows.lazy(), "ap", layout="any"))
+    collect(pr.evaluate(rows.lazy().cast({"query_id": pl.Int32}), "ap", layout="any"))
     assert caplog.messages == []
 
 
@@ -650,6 +672,7 @@ def test_known_ranks_need_no_sort_of_the_rows(kind):
     plan = pr.evaluate(frame, asked, rank="rank", by="country", **options)
     assert not sorts_its_rows(plan)
     if not kind:  # by score it does; a run is joined with the queries first
+        frame = frame.cast({"query_id": pl.Int32})
         assert sorts_its_rows(pr.evaluate(frame, asked, **options))
 
 

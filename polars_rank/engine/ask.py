@@ -33,7 +33,8 @@ class Question:
 
     ``carry`` are the log's columns ``by0`` ... that must be constant within a query.
     ``grouping`` is how the log's rows of a query come together; ``"adjacent"`` claims
-    that they stand so. Below place ``depth`` nothing counts as retrieved.
+    that they stand so, and ``guess`` says that nobody has claimed it. Below place
+    ``depth`` nothing counts as retrieved.
     """
 
     log: Kind
@@ -43,6 +44,7 @@ class Question:
     check: Check
     carry: tuple[str, ...] = ()
     grouping: Grouping = "sort"
+    guess: bool = False
     depth: int | None = None
 
     @property

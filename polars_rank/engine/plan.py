@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import polars as pl
@@ -52,40 +51,42 @@ def per_query_plan(
         plan = summed(question, asked, rows)
         return claimed(question, replace(plan, frame=named(plan.frame, numbers)), log)
     plan = summed(question, asked, rows_that_matter(question, asked, log))
-    if (
-        question.grouping == "sort"
-        and question.key != "rank"
-        and _is_slow(question, log)
-    ):
-        return _by_hash(question, plan, log)
+    if question.grouping == "sort" and question.key != "rank":
+        return replace(plan, frame=_sorted_sooner(question, plan.frame, log))
     return claimed(question, plan, log)
 
 
-def _is_slow(question: Question, log: pl.LazyFrame) -> bool:
-    """Whether sorting by the query takes long: text, or several columns."""
-    schema = log.collect_schema()
-    types = [schema[key] for key in question.log.keys]
-    return len(types) > 1 or not (types[0].is_integer() or types[0].is_temporal())
+def _sorted_sooner(
+    question: Question, plan: pl.LazyFrame, log: pl.LazyFrame
+) -> pl.LazyFrame:
+    """The same values, from a log whose queries are sorted by something cheaper.
 
-
-def _hash(keys: Sequence[str]) -> pl.Expr:
-    return (pl.struct(keys) if len(keys) > 1 else pl.col(keys)).hash()
-
-
-def _by_hash(question: Question, plan: PerQuery, log: pl.LazyFrame) -> PerQuery:
-    """The same, sorted by a hash of the query: several times as fast as by text.
-
-    Should two queries have one hash, their rows may be mixed; the proof finds out.
+    Ids of 64 bits by 32, if all of them fit: four fifths of the time. Text, or several
+    columns, by a hash: a quarter of the time. Should two queries have one hash, their
+    rows may be mixed; the proof finds out.
     """
-    near = log.sort(_hash(question.log.keys), maintain_order=True)
-    claim = per_query_plan(replace(question, grouping="adjacent"), near)
-    frame = first_that_holds(
-        lambda: claim.frame.sort("query"),
-        plan.frame,
-        claim="no two queries have one hash",
-        otherwise="sorting them by query",
+    keys = list(question.log.keys)
+    key, schema = keys[0], log.collect_schema()
+    if len(keys) == 1 and schema[key] in (pl.Int64, pl.UInt64):
+        claim = "query ids fit into 32 bits"
+        near = log.with_columns(pl.col(key).cast(pl.Int32))
+        rows = per_query_plan(question, near).frame
+        rows = rows.with_columns(pl.col("query").cast(schema[key]))
+    elif len(keys) == 1 and (schema[key].is_integer() or schema[key].is_temporal()):
+        return plan
+    else:
+        claim = "no two queries have one hash"
+        near = log.sort(_hash(keys), maintain_order=True)
+        rows = per_query_plan(replace(question, grouping="adjacent"), near).frame
+        rows = rows.sort("query")
+    found = first_that_holds(
+        lambda: rows, plan, claim=claim, otherwise="sorting them as they are"
     )
-    return replace(plan, frame=unpickled(frame))
+    return unpickled(found)
+
+
+def _hash(keys: list[str]) -> pl.Expr:
+    return (pl.struct(keys) if len(keys) > 1 else pl.col(keys)).hash()
 
 
 def summed(question: Question, asked: Answer, rows: pl.LazyFrame) -> PerQuery:

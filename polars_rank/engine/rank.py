@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 import polars as pl
 
-from polars_rank.engine.layout import Grouping, distinct_runs
+from polars_rank.engine.layout import Grouping
 from polars_rank.ranking import Ties, order_by
 
 __all__ = ["DocTies", "Key", "Ranked", "in_rank_order", "pack", "rank_by", "unpack"]
@@ -145,8 +145,6 @@ def rank_by(
     else:
         frame = frame.sort("query", maintain_order=True)
     queries = frame.group_by("query", maintain_order=True).agg(**aggregated)
-    if grouping == "adjacent":
-        queries = distinct_runs(queries)
     return Ranked(queries, payload, list(places), key)
 
 

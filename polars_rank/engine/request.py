@@ -57,6 +57,7 @@ class Request:
     memory: Memory | None
     depth: int | None
     small: bool
+    guess: bool = False
 
     @property
     def grouping(self) -> Grouping:
@@ -201,6 +202,7 @@ def plan_request(
         request.check,
         tuple(inside),
         request.grouping,
+        request.guess,
         request.depth,
     )
     kinds = [log.kind] if qrels is None else [log.kind, qrels.kind]

@@ -34,7 +34,7 @@ def laid_out(
     if request.layout != "auto" or request.grouping == "hash":
         return result(request)
     check: Check = "strict" if request.check == "warn" else request.check
-    adjacent = dataclasses.replace(request, layout="adjacent", check=check)
+    adjacent = dataclasses.replace(request, layout="adjacent", check=check, guess=True)
     fallback = result(dataclasses.replace(request, layout="any"))
     memory, qrels = request.memory, request.qrels
 

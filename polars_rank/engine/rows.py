@@ -7,6 +7,7 @@ from dataclasses import replace
 import polars as pl
 
 from polars_rank.engine.ask import Answer, Question
+from polars_rank.engine.layout import distinct_runs
 from polars_rank.engine.rank import DocTies, Ranked, in_rank_order, pack, rank_by
 from polars_rank.engine.shared import WORDS, Needs
 
@@ -77,6 +78,8 @@ def rank_documents(question: Question, answer: Answer, frame: pl.LazyFrame) -> R
         scalars=answer.scalars,
         grouping=question.grouping,
     )
+    if question.guess:
+        ranked = replace(ranked, queries=distinct_runs(ranked.queries))
     depth = None if question.key == "order" else question.depth
     return replace(ranked, ties=late, depth=depth)
 
