@@ -28,7 +28,7 @@ from task import Task
 HERE = Path(__file__).parent
 RESULTS = HOME / "results.json"
 BUDGET = 30  # seconds: a case whose processes took longer gets no further round
-PATIENCE = 2 * growth.SECONDS  # a process is stopped after that
+PATIENCE = 600  # a process is stopped after that
 PACKAGES = (
     "polars-rank", "polars", "numpy", "numba", "duckdb", "pandas", "polars-ds",
     "scikit-learn", "pytrec-eval-terrier", "ir-measures", "ranx", "torch",

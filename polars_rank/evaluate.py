@@ -112,7 +112,8 @@ def per_query(
         Name of a convention, or a :class:`Convention`: every disputed choice.
     check
         What happens on bad data: ``"strict"`` raises, ``"warn"`` warns, ``"off"``
-        does not look, ``"full"`` also compares every pair of query and document.
+        does not look, ``"full"`` also looks for documents that stand twice among
+        those that no measure asks for (unjudged ones, say).
     on_duplicate
         ``"best"`` keeps the best score and label of a document that stands twice.
     layout
