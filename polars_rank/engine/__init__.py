@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from polars_rank.engine.bind import AnyFrame, Columns, Frame, align_ids, bind, like
-from polars_rank.engine.bounded import Progress
+from polars_rank.engine.bounded.progress import Progress
 from polars_rank.engine.check import Check
 from polars_rank.engine.layout import Layout
 from polars_rank.engine.request import (

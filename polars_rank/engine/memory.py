@@ -11,13 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from polars_rank.engine.ask import Question
-from polars_rank.engine.bounded import (
-    Budget,
-    Listener,
-    bounded,
-    parse_memory_limit,
-    size_of,
-)
+from polars_rank.engine.bounded.progress import Listener
 from polars_rank.engine.layout import unpickled
 from polars_rank.engine.plan import PerQuery
 from polars_rank.measure import Custom, Measure
@@ -42,6 +36,8 @@ def memory_of(
 ) -> Memory | None:
     """Check the arguments."""
     if limit is not None:
+        from polars_rank.engine.bounded.budget import parse_memory_limit
+
         return Memory(parse_memory_limit(limit), temp_dir, progress)
     for name, given in (("temp_dir", temp_dir), ("progress", progress)):
         if given is not None:
@@ -57,6 +53,8 @@ def bucketed(
     memory: Memory,
 ) -> PerQuery:
     """The same values, bucket by bucket; queries in any order."""
+    from polars_rank.engine.bounded.source import bounded  # slow to import
+
     frame = bounded(
         parts,
         question.log.keys,
@@ -84,4 +82,6 @@ def _fingerprint(question: Question) -> str:
 
 def fits(frame: pl.LazyFrame, memory: Memory) -> bool:
     """Whether an evaluation can hold these rows; they are counted."""
+    from polars_rank.engine.bounded.budget import Budget, size_of  # slow to import
+
     return size_of([frame]).memory <= Budget.of(memory.limit, SUMS).bucket
