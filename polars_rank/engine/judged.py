@@ -12,7 +12,7 @@ import polars as pl
 
 from polars_rank.engine.ask import Answer, Question
 from polars_rank.engine.rank import in_rank_order, pack, unpack
-from polars_rank.engine.rows import held_ranks, rank_documents, words_of
+from polars_rank.engine.rows import held_ranks, is_placed, rank_documents, words_of
 
 __all__ = ["judged_rows", "named", "query_numbers"]
 
@@ -49,7 +49,7 @@ def judged_rows(
     """
     judged = qrels.join(numbers, on=question.log.keys, nulls_equal=True).cache()
     matter = judged.filter(answer.needs.matter)
-    if _is_placed(question, answer):
+    if is_placed(question, answer):
         documents, queries = _placed(question, answer, log, matter, numbers)
     else:
         documents, queries = _ranked(question, answer, log, qrels, matter, numbers)
@@ -58,11 +58,6 @@ def judged_rows(
     rows = pl.union([documents, heads, pools], how="diagonal_relaxed")
     words = [*words_of(answer.needs), *(["doc"] if doc else [])]
     return in_rank_order(rows, words, [*answer.scalars, *answer.judgments])
-
-
-def _is_placed(question: Question, answer: Answer) -> bool:
-    known = question.key == "rank" and question.grouping != "adjacent"
-    return known and answer.needs.rows != "all"
 
 
 def _placed(

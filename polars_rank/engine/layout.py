@@ -44,7 +44,7 @@ def distinct_runs(runs: pl.LazyFrame) -> pl.LazyFrame:
     """Stop at the first batch in which a query has two runs: a guess that is far off.
 
     It spares ``layout="auto"`` the pass over a shuffled file: an error inside the plan
-    ends it at once. The proof is ``proved``. It costs a twentieth of the time.
+    ends it at once. The proof is ``proved``. It costs 7 % of the time.
     """
 
     def distinct(columns: Sequence[pl.Series]) -> pl.Series:

@@ -11,7 +11,7 @@ from polars_rank.engine.layout import distinct_runs
 from polars_rank.engine.rank import DocTies, Ranked, in_rank_order, pack, rank_by
 from polars_rank.engine.shared import WORDS, Needs
 
-__all__ = ["held_ranks", "rank_documents", "rows_that_matter", "words_of"]
+__all__ = ["held_ranks", "is_placed", "rank_documents", "rows_that_matter", "words_of"]
 
 
 def rows_that_matter(
@@ -19,14 +19,19 @@ def rows_that_matter(
 ) -> pl.LazyFrame:
     """Documents in rank order that can change a value, and one row for each query."""
     needs = answer.needs
-    known = question.key == "rank" and needs.rows != "all"
-    if known and question.grouping != "adjacent":
+    if is_placed(question, answer):
         return _placed(question, answer, log)
     frame = pack(log, question.log.keys)
     rows = rank_documents(question, answer, frame).documents(answer.scalars)
     if needs.rows != "all":
         rows = rows.filter(needs.matter | (pl.col("place") == 1))
     return rows.set_sorted("query")
+
+
+def is_placed(question: Question, answer: Answer) -> bool:
+    """Whether ranks are known and few rows are needed: then no row need be sorted."""
+    known = question.key == "rank" and question.grouping != "adjacent"
+    return known and answer.needs.rows != "all"
 
 
 def _placed(question: Question, answer: Answer, log: pl.LazyFrame) -> pl.LazyFrame:
