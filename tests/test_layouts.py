@@ -387,9 +387,15 @@ def test_ids_that_do_not_fit_into_32_bits(dtype, caplog, collect):
 # --- The proof --------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("window", [None, 4])
 @pytest.mark.parametrize("dtype", KEYS, ids=str)
-def test_keys_that_come_twice_are_found(dtype):
-    """Ascending, descending or mixed; in one batch or many; one key twice or none."""
+def test_keys_that_come_twice_are_found(dtype, window, monkeypatch):
+    """Ascending, descending or mixed; in one batch or many; one key twice or none.
+
+    Whole numbers all in the window of those that are ticked off, or some of them.
+    """
+    if window is not None:
+        monkeypatch.setattr(layouts.Ticks, "WINDOW", window)
     draw = np.random.default_rng(6)
     for case in range(40):
         keys = ids(12, dtype, seed=case)
@@ -423,10 +429,39 @@ def test_ascending_keys_are_not_kept():
     proof = layouts.Keys(rows)
     for start in range(0, 1000, 10):
         proof.add(pl.Series(range(start, start + 10)))
-    assert proof.others == []
+    assert proof.ticks is None
+    assert proof.hashes == []
     proof.add(pl.Series([5]))
     proof.add(pl.Series([2000]))
     assert not proof.unique()
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        [-(2**63), 2**63 - 1, 0, -1],
+        [2**63 - 1, -(2**63), -1, 0],
+        [3, 2, -1, 1],
+    ],
+)
+def test_whole_numbers_far_apart(keys):
+    """No difference of two keys is taken for another key."""
+    rows = pl.LazyFrame({"query": keys})
+    for again in ([], keys[:1], keys[-1:]):
+        proof = layouts.Keys(rows)
+        for key in [*keys, *again]:
+            proof.add(pl.Series([key], dtype=pl.Int64))
+        assert proof.unique() is not bool(again)
+
+
+def test_keys_that_are_ticked_off_take_a_bit_each():
+    keys = pl.int_range(100_000, eager=True).reverse()
+    proof = layouts.Keys(pl.LazyFrame({"query": keys}))
+    for part in keys.to_frame("query").iter_slices(1_000):
+        proof.add(part["query"])
+    assert proof.unique()
+    assert proof.ticks.ticked.estimated_size("mb") <= 8
+    assert sum(len(hashes) for hashes in proof.hashes) == 0
 
 
 @pytest.mark.parametrize("kind", [0, 1], ids=["log", "run"])
