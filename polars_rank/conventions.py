@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from polars_rank.convention import Convention
 from polars_rank.metrics.registry import closest
@@ -12,8 +12,7 @@ from polars_rank.metrics.registry import closest
 __all__ = ["CONVENTIONS", "TOOLS", "Tool", "convention_of"]
 
 
-@dataclass(frozen=True)
-class Tool:
+class Tool(NamedTuple):
     """A tool whose convention has a name.
 
     Attributes
@@ -31,7 +30,7 @@ class Tool:
     name: str
     convention: Convention
     follows: str
-    equal: Mapping[str, str] = field(default_factory=dict)
+    equal: Mapping[str, str]
 
 
 # Tools that rank rows with labels: there are no judgments beside the rows.

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from polars_rank.convention import Convention
 from polars_rank.conventions import TOOLS, convention_of
@@ -98,8 +97,7 @@ COUNTED = {
 }
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(NamedTuple):
     """A choice that can change the value: its name, what is chosen, and in words."""
 
     name: str
@@ -117,8 +115,7 @@ class Choice:
         return "none" if self.value is None else str(self.value)
 
 
-@dataclass(frozen=True)
-class Explanation:
+class Explanation(NamedTuple):
     """A measure under a convention.
 
     ``tools`` are those it is tested against: name of their convention, their name of

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import polars as pl
 
@@ -107,8 +107,7 @@ class Measure:
         )
 
 
-@dataclass(frozen=True)
-class Custom:
+class Custom(NamedTuple):
     """A measure of the user's own: a function of the ranking, under a name."""
 
     name: str

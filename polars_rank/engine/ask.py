@@ -6,8 +6,9 @@ question: on a small frame that takes longer than the sums.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
+from typing import NamedTuple
 
 import polars as pl
 
@@ -27,8 +28,7 @@ __all__ = ["Answer", "Question", "answer"]
 ROWS: tuple[Rows, ...] = ("relevant", "judged", "all")
 
 
-@dataclass(frozen=True)
-class Question:
+class Question(NamedTuple):
     """All that decides the plan, but the frames themselves.
 
     ``carry`` are the log's columns ``by0`` ... that must be constant within a query.
@@ -68,8 +68,7 @@ class Question:
         return "rank" if self.log.ranked else "score"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Answer:
+class Answer(NamedTuple):
     """What the measures need of the plan, and their values in terms of its sums.
 
     ``scalars`` are aggregations of a query's rows, ``judgments`` of its judgments.

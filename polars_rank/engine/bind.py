@@ -7,8 +7,7 @@ not even ``*`` or ``^x$``, can meet one of ours.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import polars as pl
 import polars.selectors as cs
@@ -36,8 +35,7 @@ def like(frame: Frame, result: pl.LazyFrame) -> Frame:
     return result.collect() if isinstance(frame, pl.DataFrame) else result
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Columns:
+class Columns(NamedTuple):
     """Names of the user's columns; see ``evaluate``."""
 
     query: tuple[str, ...]
@@ -48,8 +46,7 @@ class Columns:
     subtopic: str | None = None
 
 
-@dataclass(frozen=True)
-class Kind:
+class Kind(NamedTuple):
     """What a frame under our names has: key0 ..., doc, score or rank, label ..."""
 
     keys: tuple[str, ...]
@@ -60,8 +57,7 @@ class Kind:
     has_subtopic: bool = False
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Log:
+class Log(NamedTuple):
     """A frame under our names, with by0 ... beside those of its kind."""
 
     frame: pl.LazyFrame

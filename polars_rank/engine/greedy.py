@@ -8,8 +8,7 @@ levels of windows in the plan, and it goes as deep as there are documents.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Ideal", "with_greedy_ranks"]
 
 
-@dataclass(frozen=True)
-class Ideal:
+class Ideal(NamedTuple):
     """What is relevant, and what a subtopic's next document is worth of the last."""
 
     alpha: float

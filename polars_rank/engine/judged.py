@@ -6,8 +6,6 @@ several columns, and a number is cheaper to sort and to join by.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import polars as pl
 
 from polars_rank.engine.ask import Answer, Question
@@ -99,7 +97,7 @@ def _ranked(
         ranked = rank_documents(question, answer, log)
         queries = ranked.queries
     queries = queries.cache()  # read twice, here and by the caller
-    documents = replace(ranked, queries=queries).documents()
+    documents = ranked._replace(queries=queries).documents()
     documents = documents.drop("place", "label", strict=False).join(
         matter.select("query", "doc", "label"),
         on=["query", "doc"],

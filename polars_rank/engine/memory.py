@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 
@@ -22,8 +21,7 @@ __all__ = ["Memory", "bucketed", "fits", "memory_of"]
 SUMS, LISTS = 4, 8
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Memory:
+class Memory(NamedTuple):
     """A limit in bytes; where temporary files go; who hears of the progress."""
 
     limit: int
@@ -65,7 +63,7 @@ def bucketed(
         fingerprint=_fingerprint(question),
         factor=LISTS if any(map(_by_lists, question.measures)) else SUMS,
     )
-    return dataclasses.replace(planned(parts), frame=unpickled(frame))
+    return planned(parts)._replace(frame=unpickled(frame))
 
 
 def _by_lists(measure: Measure | Custom) -> bool:

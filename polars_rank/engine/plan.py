@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import polars as pl
 
@@ -22,8 +22,7 @@ from polars_rank.engine.shared import WORDS, Needs
 __all__ = ["PerQuery", "claimed", "per_query_plan", "summed"]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class PerQuery:
+class PerQuery(NamedTuple):
     """One row a query, sorted by it.
 
     Columns: ``query``, the carried ones, ``m0`` ... for the measures, and those of
@@ -49,10 +48,10 @@ def per_query_plan(
         numbers = query_numbers(question, pool)
         rows = judged_rows(question, asked, log, pool, numbers)
         plan = summed(question, asked, rows)
-        return claimed(question, replace(plan, frame=named(plan.frame, numbers)), log)
+        return claimed(question, plan._replace(frame=named(plan.frame, numbers)), log)
     plan = summed(question, asked, rows_that_matter(question, asked, log))
     if question.grouping == "sort" and question.key != "rank":
-        return replace(plan, frame=_sorted_sooner(question, plan.frame, log))
+        return plan._replace(frame=_sorted_sooner(question, plan.frame, log))
     return claimed(question, plan, log)
 
 
@@ -77,7 +76,7 @@ def _sorted_sooner(
     else:
         claim = "no two queries have one hash"
         near = log.sort(_hash(keys), maintain_order=True)
-        rows = per_query_plan(replace(question, grouping="adjacent"), near).frame
+        rows = per_query_plan(question._replace(grouping="adjacent"), near).frame
         rows = rows.sort("query")
     found = first_that_holds(
         lambda: rows, plan, claim=claim, otherwise="sorting them as they are"
@@ -120,8 +119,8 @@ def claimed(question: Question, plan: PerQuery, log: pl.LazyFrame) -> PerQuery:
     if question.grouping != "adjacent":
         return plan
     if question.qrels is not None:
-        return replace(plan, frame=streamed(one_run_each(plan.frame).drop("runs")))
-    return replace(plan, frame=proved(plan.frame, pack(log, question.log.keys)))
+        return plan._replace(frame=streamed(one_run_each(plan.frame).drop("runs")))
+    return plan._replace(frame=proved(plan.frame, pack(log, question.log.keys)))
 
 
 def _words(rows: pl.LazyFrame, needs: Needs, scalars: list[str]) -> pl.LazyFrame:

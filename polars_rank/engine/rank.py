@@ -8,8 +8,7 @@ other; it asks for no more than that the rows stand together.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import polars as pl
 
@@ -35,8 +34,7 @@ def unpack(frame: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
     return frame.unnest("query")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Ranked:
+class Ranked(NamedTuple):
     """Queries with their documents in rank order: one row a query, in lists.
 
     ``row`` holds the ``payload`` of the documents, ``places`` are lists beside it, and

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias, cast, get_args
+from typing import Literal, NamedTuple, TypeAlias, cast, get_args
 
 import polars as pl
 import polars.selectors as cs
@@ -41,8 +39,7 @@ Duplicates: TypeAlias = Literal["error", "best"]
 DOC = "doc_id"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Request:
+class Request(NamedTuple):
     """The arguments of ``evaluate`` or ``per_query``, checked."""
 
     frame: pl.LazyFrame
@@ -271,8 +268,8 @@ def _bind_frames(request: Request, carry: Sequence[str]) -> tuple[Log, Log | Non
     run, judged = align_ids(
         log.frame, qrels.frame, names, where=("the run", "the judgments")
     )
-    log = dataclasses.replace(log, frame=run)
-    qrels = dataclasses.replace(qrels, frame=judged)
+    log = log._replace(frame=run)
+    qrels = qrels._replace(frame=judged)
     return log, qrels
 
 
@@ -292,9 +289,7 @@ def _bind_some(
     shared = [i for i, name in enumerate(query) if name in schema]
     if not shared:
         require_columns(query, schema, where=where, argument="query")
-    columns = dataclasses.replace(
-        request.columns, query=tuple(query[i] for i in shared)
-    )
+    columns = request.columns._replace(query=tuple(query[i] for i in shared))
     bound = bind(frame, columns, where=where, needs=needs, carry=carry)
     rows = bound.frame.rename({f"key{n}": f"key{i}" for n, i in enumerate(shared)})
     others = [i for i in range(len(query)) if i not in shared]
@@ -302,7 +297,7 @@ def _bind_some(
         values = [cs.by_name(query[i]).alias(f"key{i}") for i in others]
         rows = rows.join(request.frame.select(values).unique(), how="cross")
     keys = tuple(f"key{i}" for i in range(len(query)))
-    kind = dataclasses.replace(bound.kind, keys=keys)
+    kind = bound.kind._replace(keys=keys)
     return Log(rows, kind), shared
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 
 import polars as pl
@@ -34,8 +33,8 @@ def laid_out(
     if request.layout != "auto" or request.grouping == "hash":
         return result(request)
     check: Check = "strict" if request.check == "warn" else request.check
-    adjacent = dataclasses.replace(request, layout="adjacent", check=check, guess=True)
-    fallback = result(dataclasses.replace(request, layout="any"))
+    adjacent = request._replace(layout="adjacent", check=check, guess=True)
+    fallback = result(request._replace(layout="any"))
     memory, qrels = request.memory, request.qrels
 
     def attempt() -> pl.LazyFrame:

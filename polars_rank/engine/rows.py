@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import polars as pl
 
 from polars_rank.engine.ask import Answer, Question
@@ -84,9 +82,9 @@ def rank_documents(question: Question, answer: Answer, frame: pl.LazyFrame) -> R
         grouping=question.grouping,
     )
     if question.guess:
-        ranked = replace(ranked, queries=distinct_runs(ranked.queries))
+        ranked = ranked._replace(queries=distinct_runs(ranked.queries))
     depth = None if question.key == "order" else question.depth
-    return replace(ranked, ties=late, depth=depth)
+    return ranked._replace(ties=late, depth=depth)
 
 
 def _closed_up(question: Question, frame: pl.LazyFrame) -> pl.LazyFrame:

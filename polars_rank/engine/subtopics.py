@@ -59,8 +59,8 @@ def plan_question(
     sums = Sums()
     values, faults = _ask(question, sums)
     keys = question.log.keys
-    documents = replace(question.qrels, has_subtopic=False)
-    ranked = replace(question, measures=(), qrels=documents)
+    documents = question.qrels._replace(has_subtopic=False)
+    ranked = question._replace(measures=(), qrels=documents)
     asked = answer(ranked)
     qrels = qrels.cache()  # read for the numbers, the grades and the subtopics
     grades = qrels.group_by(*keys, "doc").agg(pl.col("label").max())

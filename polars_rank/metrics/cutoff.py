@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated, TypeAlias
+from typing import Annotated, NamedTuple, TypeAlias
 
 import polars as pl
 
@@ -120,8 +119,7 @@ def arp(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
     return ratio(r.sum(worth * r.weigh(lambda rank: rank)), r.sum(worth))
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class _Confusion:
+class _Confusion(NamedTuple):
     """Counts: relevant or not (true, false), in the first k or not."""
 
     tp: pl.Expr

@@ -8,8 +8,7 @@ open are counted, so n log n suffices.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import polars as pl
 
@@ -40,8 +39,7 @@ def rank_biased(
     return let(pl.struct(places), depths)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class _List:
+class _List(NamedTuple):
     """One of the two rankings.
 
     ``first`` and ``last`` are places of every document's block; ``own`` tells which

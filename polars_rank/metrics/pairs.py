@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import polars as pl
 
@@ -21,8 +21,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Pairs:
+class Pairs(NamedTuple):
     """Pairs of documents, by how two values order them.
 
     ``tied_x`` and ``tied_y`` count the pairs of equal values whatever the other value;

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, NamedTuple, TypeAlias
 
 import polars as pl
 
@@ -247,8 +246,7 @@ def coverage_error(r: Ranking, *, rel: float = 1) -> pl.Expr:
     return r.aggregate(blocks.last.filter(blocks.positive).max())
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class _Blocks:
+class _Blocks(NamedTuple):
     """For each document, those above and within its block of equal scores.
 
     Scores descend.

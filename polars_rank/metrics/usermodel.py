@@ -8,9 +8,8 @@ gain changes nothing but the sum of W, and that sum has a closed form between tw
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import fsum, log2
-from typing import Annotated, TypeAlias
+from typing import Annotated, NamedTuple, TypeAlias
 
 import polars as pl
 
@@ -36,8 +35,7 @@ Target: TypeAlias = Annotated[float, Range(above=0)]
 Depth: TypeAlias = Annotated[int, Range(least=1)]
 
 
-@dataclass(frozen=True)
-class Patience:
+class Patience(NamedTuple):
     """How willing the user is to look at a place, whatever she gained.
 
     ``weight`` of a rank is 1 at the first; ``below`` a rank is the sum of the weights

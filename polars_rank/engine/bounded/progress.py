@@ -5,16 +5,14 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 __all__ = ["Listener", "Progress", "row_counter"]
 
 EVERY = 0.1  # seconds between two reports on rows
 
 
-@dataclass(frozen=True)
-class Progress:
+class Progress(NamedTuple):
     """How far an evaluation in bounded memory is.
 
     First every row is put into a bucket (``"partition"``, in rows), then every bucket
