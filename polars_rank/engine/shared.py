@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from functools import cached_property
 
 import polars as pl
@@ -39,7 +39,6 @@ class Names:
         return {root for expr in self.named.values() for root in expr.meta.root_names()}
 
 
-@dataclass(eq=False, repr=False)
 class Needs:
     """What the measures of one plan ask for.
 
@@ -66,16 +65,18 @@ class Needs:
         row is not relevant.
     """
 
-    rows: Rows
-    whole_grades: bool
-    scored: bool
-    expected: bool
-    words: Names = field(default_factory=lambda: Names("word"))
-    constants: Names = field(default_factory=lambda: Names("constant"))
-    terms: Names = field(default_factory=lambda: Names("term"))
-    aggregates: Names = field(default_factory=lambda: Names("aggregate"))
-    retrieved: bool = False
-    lead: bool = False
+    def __init__(
+        self, rows: Rows, *, whole_grades: bool, scored: bool, expected: bool
+    ) -> None:
+        self.rows = rows
+        self.whole_grades = whole_grades
+        self.scored = scored
+        self.expected = expected
+        self.words = Names("word")
+        self.constants = Names("constant")
+        self.terms = Names("term")
+        self.aggregates = Names("aggregate")
+        self.retrieved = self.lead = False
 
     @cached_property
     def columns(self) -> set[str]:

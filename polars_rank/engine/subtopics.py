@@ -7,7 +7,7 @@ rows of a query and a subtopic are a ranked list, and its values are summed up.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import polars as pl
 
@@ -120,12 +120,12 @@ def _ask(question: Question, sums: Sums) -> tuple[list[pl.Expr], list[Fault]]:
     return values, list(once.values())
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Sums:
     """Values of each subtopic that are summed, and the ideal orders they look at."""
 
-    values: Names = field(default_factory=lambda: Names("sum"))
-    ideals: dict[str, tuple[Ideal, int]] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.values = Names("sum")
+        self.ideals: dict[str, tuple[Ideal, int]] = {}
 
     def add(self, value: pl.Expr) -> pl.Expr:
         """Sum over the subtopics, once."""
@@ -168,7 +168,6 @@ class Sums:
         )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class OneSubtopic(Ranking):
     """The judged documents; how many were retrieved is known all the same."""
 
