@@ -6,9 +6,9 @@ from typing import Literal
 
 import polars as pl
 
-from polars_rank.metrics.pairs import block_sum, both, pair_sum, pairs_of
+from polars_rank.metrics.pairs import ONE, Pairs, block_sum, both, let_pairs, pair_sum
 from polars_rank.metrics.registry import metric
-from polars_rank.ranking import Ranking, ratio
+from polars_rank.ranking import Ranking, let, ratio
 from polars_rank.weights import Discount, inverse
 
 __all__ = [
@@ -37,9 +37,12 @@ def kendall_distance(
     Equal to: ``(1 - tau) / 2`` of ``scipy.stats.kendalltau`` where nothing is tied.
     Example: scores 3, 2, 1 and labels 3, 1, 2: one pair of three is swapped: 1/3.
     """
-    pairs = pairs_of(*_pair(r, k))
-    tied_once = pairs.tied_x + pairs.tied_y - 2.0 * pairs.tied_both
-    return r.aggregate(ratio(pairs.discordant + penalty * tied_once, pairs.all))
+
+    def swapped(pairs: Pairs) -> pl.Expr:
+        tied_once = pairs.tied_x + pairs.tied_y - 2.0 * pairs.tied_both
+        return ratio(pairs.discordant + penalty * tied_once, pairs.all)
+
+    return r.aggregate(let_pairs(*_pair(r, k), swapped))
 
 
 @metric(rows="judged", relevance=False, tied=False, aliases={"kendalltau": {}})
@@ -60,16 +63,22 @@ def kendall_tau(
     Example: scores 3, 2, 1 and labels 3, 1, 2: (2 - 1) / 3.
     """
     score, label = _pair(r, k)
-    pairs = pairs_of(score, label)
-    difference = pairs.concordant - pairs.discordant
-    if variant == "a":
-        return r.aggregate(ratio(difference, pairs.all))
-    if variant == "b":
-        scores, labels = pairs.all - pairs.tied_x, pairs.all - pairs.tied_y
-        return r.aggregate(ratio(difference, scores.sqrt() * labels.sqrt()))
     n = label.len().cast(pl.Float64)
     m = pl.min_horizontal(score.n_unique(), label.n_unique()).cast(pl.Float64)
-    return r.aggregate(ratio(2.0 * difference, n.pow(2) * (m - 1.0) / m).fill_nan(None))
+
+    def tau(pairs: Pairs) -> pl.Expr:
+        difference = pairs.concordant - pairs.discordant
+        if variant == "a":
+            return ratio(difference, pairs.all)
+        if variant == "c":
+            return 2.0 * difference
+        scores, labels = pairs.all - pairs.tied_x, pairs.all - pairs.tied_y
+        return ratio(difference, scores.sqrt() * labels.sqrt())
+
+    value = let_pairs(score, label, tau)
+    if variant == "c":
+        value = ratio(value, n.pow(2) * (m - 1.0) / m).fill_nan(None)
+    return r.aggregate(value)
 
 
 @metric(rows="judged", relevance=False, tied=False)
@@ -124,7 +133,7 @@ def weighted_tau(
     ways = {"score": (score, label), "label": (label, score)}
     chosen = ways.values() if weigh_by == "both" else [ways[weigh_by]]
     weigh = inverse(weigher)
-    taus = [_vigna(x, y, weigh(_place(x, y)), additive) for x, y in chosen]
+    taus = [_vigna(score, label, weigh(_place(*way)), additive) for way in chosen]
     return r.aggregate(pl.mean_horizontal(taus, ignore_nulls=False))
 
 
@@ -179,28 +188,37 @@ def _tau_ap_a(score: pl.Expr, label: pl.Expr) -> pl.Expr:
     A document has ``C / (place - 1)``, its place running over its block; a document
     above it in the same block, or with the same label, agrees in half the orders.
     """
-    first = score.rank("min", descending=True).cast(pl.Int64)
-    last = score.rank("max", descending=True).cast(pl.Int64)
-    size = (last - first + 1).cast(pl.Float64)
+
+    def tau(doc: pl.Expr) -> pl.Expr:
+        names = "score", "label", "first", "last", "harmonic"
+        score, label, first, last, harmonic = map(doc.struct.field, names)
+        size = (last - first + 1).cast(pl.Float64)
+        through = harmonic.gather(last - 1)
+        mean = (through - harmonic.gather((first - 2).clip(lower_bound=0))) / size
+        mean = pl.when(first > 1).then(mean).otherwise(0.0)
+        alike = both(label, -score).rank("min").cast(pl.Int64)
+        same = alike - label.rank("min").cast(pl.Int64)
+        above = pair_sum(score, label, [(ONE, mean)]) + (mean * same).sum() / 2.0
+        run = through - harmonic.gather(first - 1)
+        within = ((size - 1.0) - (first - 1.0) * run) / (2.0 * size)
+        n = label.len().cast(pl.Float64)
+        return pl.when(n > 1).then(2.0 * (above + within.sum()) / (n - 1.0) - 1.0)
+
     sums = (1.0 / pl.int_range(1, label.len() + 1).cast(pl.Float64)).cum_sum()
-    harmonic = sums.shift(1, fill_value=0.0)
-    below = first > 1
-    through = harmonic.gather(last - 1)
-    mean = (through - harmonic.gather((first - 2).clip(lower_bound=0))) / size
-    mean = pl.when(below).then(mean).otherwise(0.0)
-    alike = both(label, -score).rank("min").cast(pl.Int64)
-    same = alike - label.rank("min").cast(pl.Int64)
-    above = pair_sum(score, label, [(pl.lit(1), mean)]) + (mean * same).sum() / 2.0
-    run = through - harmonic.gather(first - 1)
-    within = ((size - 1.0) - (first - 1.0) * run) / (2.0 * size)
-    n = label.len().cast(pl.Float64)
-    return pl.when(n > 1).then(2.0 * (above + within.sum()) / (n - 1.0) - 1.0)
+    doc = pl.struct(
+        score=score,
+        label=label,
+        first=score.rank("min", descending=True).cast(pl.Int64),
+        last=score.rank("max", descending=True).cast(pl.Int64),
+        harmonic=sums.shift(1, fill_value=0.0),
+    )
+    return let(doc, tau)
 
 
 def _tau_ap_b(score: pl.Expr, label: pl.Expr) -> pl.Expr:
     """The mean of both directions; the documents below the top block are compared."""
     weights = [_place_in_blocks(value) for value in (score, label)]
-    agreed = pair_sum(score, label, [(pl.lit(1), sum(weights, pl.lit(0.0)))])
+    agreed = pair_sum(score, label, [(ONE, sum(weights, pl.lit(0.0)))])
     return pl.when(_varied(score, label)).then(agreed - 1.0)
 
 
@@ -219,19 +237,33 @@ def _place(x: pl.Expr, y: pl.Expr) -> pl.Expr:
 def _vigna(x: pl.Expr, y: pl.Expr, w: pl.Expr, additive: bool) -> pl.Expr:
     """``<x, y> / (|x| |y|)``, where ``<x, y>`` sums the weights of pairs with signs."""
 
-    def tied(key: pl.Expr) -> pl.Expr:
-        if additive:
-            others = key.rank("max").cast(pl.Int64) - key.rank("min").cast(pl.Int64)
-            return (w * others).sum()
-        return (w * (block_sum(w, key) - w)).sum() / 2.0
+    def weighed(doc: pl.Expr) -> pl.Expr:
+        x, y, w = map(doc.struct.field, ("x", "y", "w"))
+        terms = [(w, ONE), (ONE, w)] if additive else [(w, w)]
+        pairs = Pairs(
+            all=_tied_weight(x * 0, w, additive),
+            concordant=pair_sum(x, y, terms),
+            tied_x=_tied_weight(x, w, additive),
+            tied_y=_tied_weight(y, w, additive),
+            tied_both=_tied_weight(both(x, y), w, additive),
+        )
+        return pairs.let(tau)
 
-    one = pl.lit(1)
-    terms = [(w, one), (one, w)] if additive else [(w, w)]
-    every, same_x, same_y = tied(w * 0.0), tied(x), tied(y)
-    apart = every - same_x - same_y + tied(both(x, y))
-    signed = 2.0 * pair_sum(x, y, terms) - apart
-    lengths = (every - same_x).sqrt() * (every - same_y).sqrt()
-    return pl.when(_varied(x, y)).then(signed / lengths)
+    def tau(pairs: Pairs) -> pl.Expr:
+        difference = pairs.concordant - pairs.discordant
+        lengths = (pairs.all - pairs.tied_x).sqrt() * (pairs.all - pairs.tied_y).sqrt()
+        return difference / lengths
+
+    ranks = pl.struct(x=x.rank("dense"), y=y.rank("dense"), w=w)
+    return pl.when(_varied(x, y)).then(let(ranks, weighed))
+
+
+def _tied_weight(key: pl.Expr, w: pl.Expr, additive: bool) -> pl.Expr:
+    """Weight of the pairs that share the key: ``w_a + w_b``, or ``w_a w_b``."""
+    if additive:
+        others = key.rank("max").cast(pl.Int64) - key.rank("min").cast(pl.Int64)
+        return (w * others).sum()
+    return (w * (block_sum(w, key) - w)).sum() / 2.0
 
 
 def _varied(x: pl.Expr, y: pl.Expr) -> pl.Expr:

@@ -80,24 +80,20 @@ def _judged(r: Ranking) -> pl.Expr:
 def _hinge_sum(score: pl.Expr, label: pl.Expr) -> pl.Expr:
     """Sum over all pairs with label_a > label_b, without forming one.
 
-    The places by label of two documents first differ in one bit; above it they share a
-    prefix. Within a prefix, sorted by ``score - 1`` for the ones (a) and ``score`` for
-    the zeros (b), a pair counts where a comes before b, by the difference of the keys.
+    By every bit of the place by label: in a block sorted by ``score - 1`` for the ones
+    (a) and ``score`` for the zeros (b), a pair counts where a comes before b, by the
+    difference of the keys.
     """
 
-    def total(doc: pl.Expr) -> pl.Expr:
-        doc, bit = every_bit(doc)
-        number = doc.struct.field("number")
-        block = bit * number.len() + number // 2 ** (bit + 1)
-        one = (number // 2**bit) % 2
-        key = doc.struct.field("score") - one
-        return let(pl.struct(block=block, one=one, key=key), swapped)
-
     def swapped(event: pl.Expr) -> pl.Expr:
-        event = event.sort_by(event.struct.field("block"), event.struct.field("key"))
+        one = event.struct.field("one")
+        key = (event.struct.field("score") - one).alias("key")
+        block = event.struct.field("block")
+        return let(pl.struct(block, one, key).sort_by(block, key), swept)
+
+    def swept(event: pl.Expr) -> pl.Expr:
         block, one, key = (event.struct.field(f) for f in ("block", "one", "key"))
         above = running_within(one, block) * key - running_within(one * key, block)
         return ((1 - one) * above).sum()
 
-    number = label.rank("dense").cast(pl.Int64) - 1
-    return let(pl.struct(number=number, score=score), total)
+    return every_bit(label, {"score": score}, swapped)

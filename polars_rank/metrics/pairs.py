@@ -2,56 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import polars as pl
 
-from polars_rank.ranking import arg_sort_by, let, steady_sum
+from polars_rank.ranking import let, steady_sum
 
 __all__ = [
+    "ONE",
     "Pairs",
     "block_sum",
     "both",
     "every_bit",
+    "let_pairs",
     "pair_sum",
-    "pairs_of",
     "running_within",
     "tied",
 ]
 
+ONE = pl.lit(1)
+
 
 class Pairs(NamedTuple):
-    """Pairs of documents, by how two values order them.
+    """The number, or weight, of pairs of documents, by how two values order them.
 
-    ``tied_x`` and ``tied_y`` count the pairs of equal values whatever the other value;
+    ``tied_x`` and ``tied_y`` are the pairs of equal values whatever the other value;
     ``tied_both`` those that are equal in both.
     """
 
     all: pl.Expr
-    discordant: pl.Expr
+    concordant: pl.Expr
     tied_x: pl.Expr
     tied_y: pl.Expr
     tied_both: pl.Expr
 
     @property
-    def concordant(self) -> pl.Expr:
-        """Pairs in the same order by both values."""
+    def discordant(self) -> pl.Expr:
+        """Pairs in opposite order."""
         apart = self.all - self.tied_x - self.tied_y + self.tied_both
-        return apart - self.discordant
+        return apart - self.concordant
+
+    def let(self, f: Callable[[Pairs], pl.Expr]) -> pl.Expr:
+        """``f`` of these numbers, a single value, each computed once."""
+        numbers = pl.struct(**self._asdict())
+        return let(numbers, lambda n: f(Pairs(*map(n.struct.field, self._fields))))
 
 
-def pairs_of(x: pl.Expr, y: pl.Expr) -> Pairs:
-    """Count the pairs of all documents (Knight, JASA 1966)."""
-    n = y.len().cast(pl.Float64)
-    by_x = y.gather(arg_sort_by([x, y], descending=[False, False]))
-    return Pairs(
-        all=n * (n - 1.0) / 2.0,
-        discordant=_inversions(by_x.rank("ordinal").cast(pl.Int64) - 1),
-        tied_x=tied(x),
-        tied_y=tied(y),
-        tied_both=tied(both(x, y)),
-    )
+def let_pairs(x: pl.Expr, y: pl.Expr, f: Callable[[Pairs], pl.Expr]) -> pl.Expr:
+    """``f`` of the pairs of all documents, a single value; each kind is counted once.
+
+    Source: Knight, JASA 1966, for ties.
+    """
+
+    def counted(doc: pl.Expr) -> pl.Expr:
+        x, y = doc.struct.field("x"), doc.struct.field("y")
+        n = y.len().cast(pl.Float64)
+        pairs = Pairs(
+            all=n * (n - 1.0) / 2.0,
+            concordant=pair_sum(x, y, [(ONE, ONE)]),
+            tied_x=tied(x),
+            tied_y=tied(y),
+            tied_both=tied(both(x, y)),
+        )
+        return pairs.let(f)
+
+    return let(pl.struct(x=x.rank("dense"), y=y.rank("dense")), counted)
 
 
 def both(x: pl.Expr, y: pl.Expr, *, descending: bool = False) -> pl.Expr:
@@ -79,24 +95,17 @@ def pair_sum(
 ) -> pl.Expr:
     """Sum of ``above_a * below_b``, over terms and pairs with x_a > x_b and y_a > y_b.
 
-    The places by ``y`` of two documents first differ in one bit; above it they share a
-    prefix. Within a prefix, sorted by ``x``, the ones (a) that come before a zero (b)
-    are summed as they run.
+    By every bit of the place by ``y``: in a block sorted by ``x``, the ones (a) that
+    come before a zero (b) are summed as they run; those of an equal ``x`` come after.
     """
     weights = {f"above{i}": above for i, (above, _) in enumerate(terms)}
     weights |= {f"below{i}": below for i, (_, below) in enumerate(terms)}
 
-    def total(doc: pl.Expr) -> pl.Expr:
-        doc, bit = every_bit(doc)
-        number = doc.struct.field("y")
-        block = bit * number.len() + number // 2 ** (bit + 1)
-        one = (number // 2**bit) % 2
-        kept = [doc.struct.field(name) for name in ("x", *weights)]
-        return let(pl.struct(block.alias("block"), one.alias("one"), *kept), swept)
+    def ordered(event: pl.Expr) -> pl.Expr:
+        block, x, one = (event.struct.field(f) for f in ("block", "x", "one"))
+        return let(event.sort_by((block * event.len() + x) * 2 + one), swept)
 
     def swept(event: pl.Expr) -> pl.Expr:
-        keys = (event.struct.field(f) for f in ("block", "x", "one"))
-        event = event.sort_by(*keys)
         block, one = event.struct.field("block"), event.struct.field("one")
         sums = (
             (1 - one)
@@ -106,38 +115,41 @@ def pair_sum(
         )
         return pl.sum_horizontal(steady_sum(s) for s in sums)
 
-    weighed = [weight.alias(name) for name, weight in weights.items()]
-    down = x.rank("dense", descending=True).cast(pl.Int64).alias("x")
-    up = (y.rank("dense").cast(pl.Int64) - 1).alias("y")
-    return let(pl.struct(down, up, *weighed), total)
+    down = x.rank("dense", descending=True).cast(pl.Int64) - 1
+    return every_bit(y, {"x": down, **weights}, ordered)
 
 
-def every_bit(value: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
-    """All documents once for each bit of a number below their count; and the bit."""
-    n = value.len().cast(pl.Int64)
-    bits = n.clip(lower_bound=1).cast(pl.Float64).log(2).cast(pl.Int64) + 2
-    row = pl.int_range(0, n * bits)
-    return value.gather(row % n), row // n
+def every_bit(
+    value: pl.Expr, others: dict[str, pl.Expr], f: Callable[[pl.Expr], pl.Expr]
+) -> pl.Expr:
+    """``f`` of all documents, once for each bit of their place by ``value``.
+
+    Two places first differ in one bit; above it they share a prefix. So each pair of
+    different values meets in one ``block`` (a bit and a prefix) in which the greater
+    has ``one`` and the smaller has not. Beside these the fields are ``others``.
+    """
+
+    def spread(doc: pl.Expr) -> pl.Expr:
+        n, greatest = doc.len().cast(pl.Int64), doc.struct.field("number").max()
+        bits = (greatest.fill_null(0) + 0.5).log(2).floor().cast(pl.Int64) + 1
+        row = pl.int_range(0, n * bits)
+        return let(pl.struct(doc=doc.gather(row % n), bit=row // n), cut)
+
+    def cut(event: pl.Expr) -> pl.Expr:
+        doc, bit = event.struct.field("doc"), event.struct.field("bit")
+        number = doc.struct.field("number")
+        prefix = number // 2**bit
+        kept = [doc.struct.field(name) for name in others]
+        block = bit * (number.max() + 1) + prefix // 2
+        return let(pl.struct(*kept, block=block, one=prefix % 2), f)
+
+    number = value.rank("dense").cast(pl.Int64) - 1
+    named = (other.alias(name) for name, other in others.items())
+    return let(pl.struct(*named, number=number), spread)
 
 
 def running_within(value: pl.Expr, block: pl.Expr) -> pl.Expr:
-    """Running sum along each block; ``block`` is sorted."""
+    """Running sum along each block; those of a block stand together."""
     running = value.cum_sum()
-    start = block.rank("min").cast(pl.Int64) - 1
-    return running - running.shift(1, fill_value=0).gather(start)
-
-
-def _inversions(place: pl.Expr) -> pl.Expr:
-    """Pairs out of order in a permutation of 0, 1, 2, ...: no pair is formed.
-
-    Two numbers first differ in one bit; above it they share a prefix. Sorted by that
-    prefix (stably), the pair is an inversion where the one comes before the zero.
-    """
-
-    def count(number: pl.Expr) -> pl.Expr:
-        number, bit = every_bit(number)
-        block = bit * number.len() + number // 2 ** (bit + 1)
-        one = ((number // 2**bit) % 2).sort_by(block, maintain_order=True)
-        return ((1 - one) * running_within(one, block.sort())).sum()
-
-    return let(place, count)
+    starts = (block != block.shift(1)).fill_null(value=True)
+    return running - pl.when(starts).then(running - value).forward_fill()

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, NamedTuple, TypeAlias
 
 import polars as pl
 
-from polars_rank.metrics.pairs import both, pairs_of
+from polars_rank.metrics.pairs import Pairs, both, let_pairs
 from polars_rank.metrics.parameters import Range, Share
 from polars_rank.metrics.registry import metric
 from polars_rank.ranking import Ranking, ratio
@@ -164,9 +164,12 @@ def pair_accuracy(
     Equal to: CatBoost ``PairAccuracy`` over these pairs, with ``tied_score=0``.
     Example: grades 2, 0, 1 in rank order: two pairs of three are in order: 2/3.
     """
-    pairs = pairs_of(*_scored(r, k))
-    right = pairs.concordant + tied_score * (pairs.tied_x - pairs.tied_both)
-    return r.aggregate(ratio(right, pairs.all - pairs.tied_y))
+
+    def share(pairs: Pairs) -> pl.Expr:
+        right = pairs.concordant + tied_score * (pairs.tied_x - pairs.tied_both)
+        return ratio(right, pairs.all - pairs.tied_y)
+
+    return r.aggregate(let_pairs(*_scored(r, k), share))
 
 
 @metric(rows="judged", relevance=False, one_order={"k": ...}, aliases={"OPA": {}})
