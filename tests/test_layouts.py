@@ -23,6 +23,7 @@ from polars.testing import assert_frame_equal
 import polars_rank as pr
 from polars_rank.engine import layout as layouts
 from polars_rank.engine import plan as plans
+from polars_rank.engine import unique
 from polars_rank.metrics import METRICS
 
 TREC = pr.CONVENTIONS["trec_eval"]
@@ -395,7 +396,7 @@ def test_keys_that_come_twice_are_found(dtype, window, monkeypatch):
     Whole numbers all in the window of those that are ticked off, or some of them.
     """
     if window is not None:
-        monkeypatch.setattr(layouts.Ticks, "WINDOW", window)
+        monkeypatch.setattr(unique.Ticks, "WINDOW", window)
     draw = np.random.default_rng(6)
     for case in range(40):
         keys = ids(12, dtype, seed=case)
@@ -409,7 +410,7 @@ def test_keys_that_come_twice_are_found(dtype, window, monkeypatch):
             keys = pl.concat([keys, keys.clear(1)])
         cuts = [0, *sorted(draw.integers(0, len(keys) + 1, 3)), len(keys)]
         rows = pl.LazyFrame({"query": pl.concat([keys, keys])})
-        proof = layouts.Keys(rows)
+        proof = unique.Keys(rows)
         for start, end in pairwise(cuts):
             proof.add(keys[start:end])
         assert proof.unique() is not twice, (case, keys)
@@ -418,7 +419,7 @@ def test_keys_that_come_twice_are_found(dtype, window, monkeypatch):
 def test_a_nanosecond_keeps_keys_apart():
     """A Python value of the range's end would be rounded: the key would be missed."""
     keys = pl.Series([1_100, 1_500, 1_300, 1_500]).cast(pl.Datetime("ns"))
-    proof = layouts.Keys(pl.LazyFrame({"query": keys}))
+    proof = unique.Keys(pl.LazyFrame({"query": keys}))
     for part in (keys[:2], keys[2:3], keys[3:]):
         proof.add(part)
     assert not proof.unique()
@@ -426,7 +427,7 @@ def test_a_nanosecond_keeps_keys_apart():
 
 def test_ascending_keys_are_not_kept():
     rows = pl.LazyFrame({"query": [*range(1000), 2000]})
-    proof = layouts.Keys(rows)
+    proof = unique.Keys(rows)
     for start in range(0, 1000, 10):
         proof.add(pl.Series(range(start, start + 10)))
     assert proof.ticks is None
@@ -448,7 +449,7 @@ def test_whole_numbers_far_apart(keys):
     """No difference of two keys is taken for another key."""
     rows = pl.LazyFrame({"query": keys})
     for again in ([], keys[:1], keys[-1:]):
-        proof = layouts.Keys(rows)
+        proof = unique.Keys(rows)
         for key in [*keys, *again]:
             proof.add(pl.Series([key], dtype=pl.Int64))
         assert proof.unique() is not bool(again)
@@ -456,7 +457,7 @@ def test_whole_numbers_far_apart(keys):
 
 def test_keys_that_are_ticked_off_take_a_bit_each():
     keys = pl.int_range(100_000, eager=True).reverse()
-    proof = layouts.Keys(pl.LazyFrame({"query": keys}))
+    proof = unique.Keys(pl.LazyFrame({"query": keys}))
     for part in keys.to_frame("query").iter_slices(1_000):
         proof.add(part["query"])
     assert proof.unique()

@@ -6,13 +6,8 @@ from polars_rank.engine.bind import AnyFrame, Columns, Frame, align_ids, bind, l
 from polars_rank.engine.bounded.progress import Progress
 from polars_rank.engine.check import Check
 from polars_rank.engine.layout import Layout
-from polars_rank.engine.request import (
-    DOC,
-    Duplicates,
-    Request,
-    plan_request,
-    request_of,
-)
+from polars_rank.engine.per_query import plan_request
+from polars_rank.engine.request import DOC, Duplicates, Request, request_of
 from polars_rank.engine.result import collected, laid_out, mean_frame, per_query_frame
 
 __all__ = [
