@@ -9,7 +9,7 @@ from polars_rank.engine.bounded.source import bounded
 
 __all__ = ["lazy", "toy"]
 
-LIMIT = overhead() + 4 * 200_000  # buckets of 200 kB
+LIMIT = overhead() + 4 * 400_000  # buckets of 200 kB, half of what fits
 
 
 def toy(parts) -> pl.LazyFrame:

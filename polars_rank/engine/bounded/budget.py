@@ -18,7 +18,7 @@ UNITS = {"B": 1} | {
     for power, letter in enumerate("KMGT", start=1)
 }
 LEAST = 400 * MB
-FEWEST, MOST = 32, 128
+FEWEST, MOST = 32, 192  # buckets that are written at a time
 ROWS_PER_GROUP = 122_880
 
 
@@ -93,11 +93,11 @@ class Budget:
     def of(cls, limit: int, factor: float) -> Budget:
         """Share the limit out; evaluating takes ``factor`` times the bytes of rows."""
         free = max(limit - overhead(), 0)
-        return cls(max(int(free / factor), 1 << 12), max(free // 4, 1 << 20))
+        return cls(max(int(free / factor), 1 << 12), max(free // 12, 1 << 20))
 
     def buckets(self, size: Size) -> int:
-        """Buckets of uneven size that still fit; few enough to be written at once."""
-        return min(max(ceil(1.25 * size.memory / self.bucket), FEWEST), MOST)
+        """Buckets of half of what fits, as they are uneven; so many can be written."""
+        return min(max(ceil(2.5 * size.memory / self.bucket), FEWEST), MOST)
 
     def rows_per_group(self, size: Size, buckets: int) -> int:
         """Rows that each bucket's writer may hold back."""
