@@ -14,7 +14,13 @@ from faults import finish, program
 from polars.io.plugins import register_io_source
 from polars.testing import assert_frame_equal
 
-from polars_rank.engine.bounded.budget import overhead, parse_memory_limit
+from polars_rank.engine.bounded.budget import (
+    MB,
+    Budget,
+    Size,
+    overhead,
+    parse_memory_limit,
+)
 from polars_rank.engine.bounded.progress import Progress
 from polars_rank.engine.bounded.source import bounded
 from polars_rank.errors import DataError
@@ -205,6 +211,19 @@ def test_one_query_is_not_split(key0):
     work = Buckets(rows_of)
     same(lazy([frame], work).collect(), rows_of([frame.lazy()]).collect())
     assert [rows for rows in work.rows if rows] == [N]
+
+
+@pytest.mark.parametrize("width", [13, 60, 120])
+@pytest.mark.parametrize("rows", [10**6, 10**8, 10**9])
+@pytest.mark.parametrize("more", [140 * MB, 250 * MB, 2000 * MB])
+def test_what_writers_hold_back_fits(width, rows, more):
+    """Nor does a bucket get larger with the data, while there may be more of them."""
+    budget, size = Budget.of(overhead() + more, 4), Size(rows, rows * width, 0)
+    buckets = budget.buckets(size)
+    held = buckets * budget.rows_per_group(size, buckets) * width
+    assert held <= budget.buffers
+    assert 32 <= buckets <= 192
+    assert buckets * budget.bucket >= 2 * size.memory or held * 2 > budget.buffers
 
 
 def test_a_query_in_every_row():

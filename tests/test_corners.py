@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from math import inf, nan
+import random
+from math import fsum, inf, nan
 
 import polars as pl
 import pytest
@@ -201,3 +202,15 @@ def test_what_the_convention_refuses_is_an_error_whatever_is_checked(check, func
     refuse = TREC.replace(missing="error")
     with pytest.raises(pr.DataError, match="missing from the run"):
         function(RUN, "rr", qrels=absent, convention=refuse, check=check)
+
+
+def test_hinge_of_large_scores(collect):
+    """Only differences count: seconds since 1970 lose nothing."""
+    draw = random.Random(5)
+    scores = [1.7e9 + draw.gauss(0, 1) for _ in range(300)]
+    labels = [draw.randrange(4) for _ in scores]
+    above = [(i, j) for i in range(300) for j in range(300) if labels[i] > labels[j]]
+    losses = [max(0.0, 1.0 - (scores[i] - scores[j])) for i, j in above]
+    frame = pl.LazyFrame({"query_id": 1, "score": scores, "label": labels})
+    (found,) = collect(frame.rank_eval.evaluate("hinge"))["hinge"]
+    assert found == pytest.approx(fsum(losses) / len(losses), rel=1e-12)

@@ -9,7 +9,7 @@ from polars_rank.engine.bounded.source import bounded
 
 __all__ = ["lazy", "toy"]
 
-LIMIT = overhead() + 4 * 400_000  # buckets of 200 kB, half of what fits
+LIMIT = overhead() + 4 * 400_000  # so that 32 buckets are enough
 
 
 def toy(parts) -> pl.LazyFrame:

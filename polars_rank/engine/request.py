@@ -10,10 +10,7 @@ import polars as pl
 
 from polars_rank.convention import Convention
 from polars_rank.conventions import convention_of
-from polars_rank.engine.bind import (
-    AnyFrame,
-    Columns,
-)
+from polars_rank.engine.bind import AnyFrame, Columns
 from polars_rank.engine.bounded.progress import Listener
 from polars_rank.engine.check import Check
 from polars_rank.engine.layout import IN_MEMORY_ROWS, Grouping, Layout

@@ -51,7 +51,7 @@ class Keys:
         return bool((keys.slice(1) > keys.head(len(keys) - 1)).all())
 
     def unique(self) -> bool:
-        """Whether no key came twice."""
+        """Whether no key came twice; asked once, at the end."""
         if self.ticks is not None and not self.ticks.unique():
             return False
         if self.hashes:
@@ -66,7 +66,10 @@ class Keys:
 
 
 class Ticks:
-    """A bit for each of ``WINDOW`` whole numbers, about the first that came: 8 MB."""
+    """A bit for each whole number of the window that holds the least of the ``first``.
+
+    There are as many bits as the keys need, at most 8 MB.
+    """
 
     WINDOW = 2**26
 
@@ -74,9 +77,7 @@ class Ticks:
         least = first.cast(pl.Int64, strict=False).min()
         self.start = (least if isinstance(least, int) else 0) // self.WINDOW
         self.start *= self.WINDOW
-        self.ticked = pl.repeat(
-            value=False, n=self.WINDOW, dtype=pl.Boolean, eager=True
-        )
+        self.ticked = pl.Series(dtype=pl.Boolean)
         self.count = 0
 
     def add(self, keys: pl.Series) -> pl.Series:
@@ -84,9 +85,16 @@ class Ticks:
         place = keys.cast(pl.Int64, strict=False) - self.start
         inside = place.is_between(0, self.WINDOW - 1).fill_null(value=False)
         place = place.filter(inside)
+        self._make_room(place)
         self.ticked.scatter(place.cast(pl.UInt32), values=True)
         self.count += len(place)
         return keys.filter(~inside)
+
+    def _make_room(self, place: pl.Series) -> None:
+        last, size = place.max(), len(self.ticked)
+        if isinstance(last, int) and last >= size:
+            more = max(last + 1, 2 * size) - size
+            self.ticked = self.ticked.extend_constant(value=False, n=more)
 
     def unique(self) -> bool:
         """Whether no key in the window came twice."""

@@ -241,7 +241,7 @@ def _vigna(x: pl.Expr, y: pl.Expr, w: pl.Expr, additive: bool) -> pl.Expr:
         x, y, w = map(doc.struct.field, ("x", "y", "w"))
         terms = [(w, ONE), (ONE, w)] if additive else [(w, w)]
         pairs = Pairs(
-            all=_tied_weight(x * 0, w, additive),
+            all=_tied_weight(x * 0, w, additive),  # one key for all
             concordant=pair_sum(x, y, terms),
             tied_x=_tied_weight(x, w, additive),
             tied_y=_tied_weight(y, w, additive),
@@ -259,7 +259,7 @@ def _vigna(x: pl.Expr, y: pl.Expr, w: pl.Expr, additive: bool) -> pl.Expr:
 
 
 def _tied_weight(key: pl.Expr, w: pl.Expr, additive: bool) -> pl.Expr:
-    """Weight of the pairs that share the key: ``w_a + w_b``, or ``w_a w_b``."""
+    """Weight of the pairs that share the key: of each ``w_a + w_b``, or ``w_a w_b``."""
     if additive:
         others = key.rank("max").cast(pl.Int64) - key.rank("min").cast(pl.Int64)
         return (w * others).sum()

@@ -1,4 +1,4 @@
-"""Sums over pairs of documents in n log n: the pairs are never formed."""
+"""Sums over pairs of documents: of n, n log n are sorted, and no pair is formed."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def pair_sum(
 def every_bit(
     value: pl.Expr, others: dict[str, pl.Expr], f: Callable[[pl.Expr], pl.Expr]
 ) -> pl.Expr:
-    """``f`` of all documents, once for each bit of their place by ``value``.
+    """``f`` of the documents, each repeated for every bit of its place by ``value``.
 
     Two places first differ in one bit; above it they share a prefix. So each pair of
     different values meets in one ``block`` (a bit and a prefix) in which the greater

@@ -18,8 +18,8 @@ UNITS = {"B": 1} | {
     for power, letter in enumerate("KMGT", start=1)
 }
 LEAST = 400 * MB
-FEWEST, MOST = 32, 192  # buckets that are written at a time
-ROWS_PER_GROUP = 122_880
+FEWEST, MOST = 32, 192
+LEAST_ROWS_PER_GROUP, ROWS_PER_GROUP = 2048, 122_880
 
 
 def parse_memory_limit(limit: int | str) -> int:
@@ -67,6 +67,11 @@ class Size:
     memory: int
     disk: int
 
+    @property
+    def width(self) -> int:
+        """Bytes of a row in memory."""
+        return max(self.memory // max(self.rows, 1), 1)
+
     def __add__(self, other: Size) -> Size:
         """Both together."""
         return Size(
@@ -96,13 +101,17 @@ class Budget:
         return cls(max(int(free / factor), 1 << 12), max(free // 12, 1 << 20))
 
     def buckets(self, size: Size) -> int:
-        """Buckets of half of what fits, as they are uneven; so many can be written."""
-        return min(max(ceil(2.5 * size.memory / self.bucket), FEWEST), MOST)
+        """Buckets of less than half of what fits, as they are uneven.
+
+        There are no more than can be written at once.
+        """
+        most = min(self.buffers // (LEAST_ROWS_PER_GROUP * size.width), MOST)
+        return max(min(ceil(2.5 * size.memory / self.bucket), most), FEWEST)
 
     def rows_per_group(self, size: Size, buckets: int) -> int:
         """Rows that each bucket's writer may hold back."""
-        width = max(size.memory // max(size.rows, 1), 1)
-        return min(max(self.buffers // (buckets * width), 2048), ROWS_PER_GROUP)
+        rows = self.buffers // (buckets * size.width)
+        return min(max(rows, LEAST_ROWS_PER_GROUP), ROWS_PER_GROUP)
 
 
 def size_of(frames: Sequence[pl.LazyFrame]) -> Size:
