@@ -98,7 +98,8 @@ def test_a_cutoff_beyond_the_list_is_none(name, rows):
 def test_the_best_order_is_1_and_the_worst_is_least(name, labels):
     best = value(name, sorted(labels, reverse=True))
     assert best == pytest.approx(1.0 if any(labels) else 0.0)
-    assert value(name, sorted(labels)) <= value(name, labels) + 1e-12
+    if name not in where("a better order can cost"):
+        assert value(name, sorted(labels)) <= value(name, labels) + 1e-12
 
 
 @pytest.mark.parametrize("name", ["kendall_distance", "spearman"])

@@ -29,9 +29,14 @@ CASES = [
     Case(
         "g_measure", [0, 0, 0, 2], (2 / log2(2 + 2 + 1 + 2 - 2)) / 3, unretrieved=(1,)
     ),
+    Case("g_measure", [0, 4, 2], (4 / log2(4) + 2 / log2(3)) / 6),
+    Case("g_measure", [0, 2, 4], (2 / log2(6) + 4 / log2(3)) / 6),
     Case("g_measure", [0, 2, 1], (1 / log2(3) + 1 / log2(3)) / 2, {"gain": "binary"}),
 ]
 
 WHERE = {
     "the best order is 1": ["average_ndcg", "r_ndcg", "g_measure"],
+    # of 0, 4, 2 it is (4 / log2(4) + 2 / log2(3)) / 6, of the worst order 0, 2, 4 it is
+    # (2 / log2(6) + 4 / log2(3)) / 6, which is more
+    "a better order can cost": ["g_measure"],
 }
