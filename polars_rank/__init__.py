@@ -7,6 +7,7 @@ Importing the package registers ``.rank_eval`` on ``Expr``, ``DataFrame`` and
 from __future__ import annotations
 
 from polars_rank import metrics, namespaces
+from polars_rank.arithmetic import ratio
 from polars_rank.convention import Convention
 from polars_rank.conventions import CONVENTIONS
 from polars_rank.coverage import coverage
@@ -17,7 +18,7 @@ from polars_rank.explain import explain
 from polars_rank.expression import ranked
 from polars_rank.measure import Measure, measure
 from polars_rank.preferences import preferences
-from polars_rank.ranking import Ranking, ratio
+from polars_rank.ranking import Ranking
 from polars_rank.subtopics import Subtopics
 
 __all__ = [

@@ -7,20 +7,17 @@ from typing import Literal, cast
 
 import polars as pl
 
-from polars_rank.errors import DataError
-from polars_rank.ranking import (
+from polars_rank.arithmetic import descending, let
+from polars_rank.errors import (
     BELOW_ONE,
     INFINITE_GRADE,
     NAN_SCORE,
     NULL_SCORE,
     SAME_RANK,
+    DataError,
     Fault,
-    Ranking,
-    Ties,
-    descending,
-    let,
-    order_by,
 )
+from polars_rank.ranking import Ranking, Ties, order_by
 
 __all__ = ["ranked"]
 

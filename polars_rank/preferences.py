@@ -7,10 +7,11 @@ from typing import Literal, TypeAlias, TypedDict, get_args
 
 import polars as pl
 
+from polars_rank.arithmetic import ratio
 from polars_rank.engine import AnyFrame, Check, Columns, Frame, align_ids, bind, like
 from polars_rank.engine.bind import require_columns
 from polars_rank.engine.check import raise_faults
-from polars_rank.ranking import INFINITE_GRADE, NAN_SCORE, NULL_SCORE, ratio
+from polars_rank.errors import INFINITE_GRADE, NAN_SCORE, NULL_SCORE
 
 __all__ = ["PreferenceOptions", "PreferenceTies", "Unretrieved", "preferences"]
 

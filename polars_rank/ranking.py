@@ -8,33 +8,22 @@ frame (``polars_rank.engine``, one plan for many measures).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 import polars as pl
 
+from polars_rank.arithmetic import descending, divide
+from polars_rank.errors import NEGATIVE_GAIN, OVERFLOW, Fault
 from polars_rank.weights import GAINS, LARGEST_EXP2_GRADE, Gain, custom_gain, one
 
 __all__ = [
-    "BELOW_ONE",
-    "INFINITE_GRADE",
-    "NAN_SCORE",
-    "NULL_SCORE",
-    "OVERFLOW",
-    "SAME_RANK",
-    "Fault",
     "Ideal",
     "NoRelevant",
     "Ranking",
     "Ties",
-    "arg_sort_by",
-    "descending",
-    "divide",
-    "let",
     "order_by",
-    "ratio",
-    "steady_sum",
 ]
 
 Ties: TypeAlias = Literal[
@@ -43,41 +32,6 @@ Ties: TypeAlias = Literal[
 NoRelevant: TypeAlias = Literal["zero", "one", "skip", "null", "error"]
 Ideal: TypeAlias = Literal["judged", "retrieved"]
 Cutoff: TypeAlias = int | pl.Expr | None  # an expression: r.constant(...)
-NAN_SCORE = (
-    "NaN scores cannot be ranked; drop these rows or give them a score, e.g. with "
-    "pl.col('score').fill_nan(...)"
-)
-NULL_SCORE = (
-    "scores are null; drop these rows, or leave the documents to the judgments (qrels=)"
-)
-OVERFLOW = (
-    "a grade above 1023: 2^grade overflows; rescale the grades, or use a measure with "
-    'gain="linear"'
-)
-NEGATIVE_GAIN = (
-    "gains below 0 (or NaN): the best order would leave documents out; give gains of "
-    "at least 0"
-)
-BELOW_ONE = (
-    "ranks below 1 or between two places; rank= counts places from 1 (null: not "
-    "retrieved)"
-)
-SAME_RANK = "a rank stands twice in one query; give each place to one document"
-INFINITE_GRADE = (
-    "grades that are NaN or infinite; give a finite number, or null for unjudged"
-)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Fault:
-    """A rule that documents may break: how many do, and what to tell the user.
-
-    A ``refusal`` is no fault of the data: the user asked for an error.
-    """
-
-    count: pl.Expr
-    message: str
-    refusal: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -351,39 +305,6 @@ class Ranking:
         )
 
 
-def arg_sort_by(
-    keys: Sequence[pl.Expr], *, descending: Sequence[bool] = (False,)
-) -> pl.Expr:
-    """Positions that sort by the keys, stably, nulls last; to be gathered.
-
-    Of a plain ``sort_by`` that a sum and a running sum share, the optimiser of Polars
-    2.1 drops the sort for both; a gather stays.
-    """
-    positions = pl.int_range(0, keys[0].len())
-    return positions.sort_by(
-        keys, descending=list(descending), nulls_last=True, maintain_order=True
-    )
-
-
-def descending(value: pl.Expr) -> pl.Expr:
-    """Sorted from the largest down, nulls last."""
-    return value.gather(value.arg_sort(descending=True, nulls_last=True))
-
-
-def ratio(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
-    """``part / whole``; undefined (null) where the whole is 0."""
-    return pl.when(whole != 0).then(part / whole)
-
-
-def divide(part: pl.Expr, number: float | pl.Expr) -> pl.Expr:
-    """``part / number``, to the last bit.
-
-    By a literal 10 Polars multiplies by 1/10 instead: no exact 3/10, and in a frame of
-    one row another value.
-    """
-    return part / (0.0 * part + number)
-
-
 def order_by(
     score: pl.Expr, *, label: pl.Expr, doc: pl.Expr | None, ties: Ties
 ) -> tuple[list[pl.Expr], list[bool]]:
@@ -397,16 +318,3 @@ def order_by(
     }
     key, descending = second.get(ties, (None, False))
     return ([score], [True]) if key is None else ([score, key], [True, descending])
-
-
-def let(value: pl.Expr, f: Callable[[pl.Expr], pl.Expr]) -> pl.Expr:
-    """``f(value)``, a single value, with ``value`` computed once however often used."""
-    return value.implode().list.eval(f(pl.element())).list.first()
-
-
-def steady_sum(term: pl.Expr) -> pl.Expr:
-    """Sum within ``let``: the last bit does not depend on the queries beside this.
-
-    With a null in any list beside this one, Polars adds in blocks.
-    """
-    return term.cast(pl.Float64).fill_null(0.0).implode().list.sum()

@@ -13,7 +13,9 @@ from typing import Literal, TypeAlias
 
 import polars as pl
 
-from polars_rank.ranking import Fault, Ranking, ratio
+from polars_rank.arithmetic import ratio
+from polars_rank.errors import Fault
+from polars_rank.ranking import Ranking
 
 __all__ = ["Empty", "Subtopics"]
 

@@ -19,9 +19,10 @@ from polars_rank.engine.layout import Grouping
 from polars_rank.engine.rank import Key
 from polars_rank.engine.rules import judged_faults, raw_faults
 from polars_rank.engine.shared import Needs
+from polars_rank.errors import Fault
 from polars_rank.measure import Custom, Measure
 from polars_rank.metrics.registry import Rows, check, value
-from polars_rank.ranking import Fault, Ties
+from polars_rank.ranking import Ties
 
 __all__ = ["Answer", "Question", "answer"]
 

@@ -9,7 +9,7 @@ import polars as pl
 from polars_rank.engine.bind import Kind
 from polars_rank.engine.check import Check
 from polars_rank.engine.shared import Needs
-from polars_rank.ranking import (
+from polars_rank.errors import (
     BELOW_ONE,
     INFINITE_GRADE,
     NAN_SCORE,

@@ -11,21 +11,17 @@ from dataclasses import replace
 
 import polars as pl
 
+from polars_rank.arithmetic import arg_sort_by, descending
 from polars_rank.engine.ask import Question, answer
 from polars_rank.engine.greedy import Ideal, with_greedy_ranks
 from polars_rank.engine.judged import judged_rows, named, query_numbers
 from polars_rank.engine.plan import PerQuery, claimed, per_query_plan, summed
 from polars_rank.engine.rules import DUPLICATE
 from polars_rank.engine.shared import Names
+from polars_rank.errors import INFINITE_GRADE, Fault
 from polars_rank.measure import Custom, Measure
 from polars_rank.metrics.registry import check, value
-from polars_rank.ranking import (
-    INFINITE_GRADE,
-    Fault,
-    Ranking,
-    arg_sort_by,
-    descending,
-)
+from polars_rank.ranking import Ranking
 from polars_rank.subtopics import Subtopics
 
 __all__ = ["plan_question", "require_kind"]

@@ -6,9 +6,10 @@ from typing import Annotated, Literal
 
 import polars as pl
 
+from polars_rank.arithmetic import ratio
 from polars_rank.metrics.parameters import Range
 from polars_rank.metrics.registry import metric
-from polars_rank.ranking import Ranking, ratio
+from polars_rank.ranking import Ranking
 from polars_rank.weights import one, reciprocal
 
 __all__ = [

@@ -6,9 +6,18 @@ from typing import Literal
 
 import polars as pl
 
-from polars_rank.metrics.pairs import ONE, Pairs, block_sum, both, let_pairs, pair_sum
+from polars_rank.arithmetic import let, ratio
+from polars_rank.metrics.pairs import (
+    ONE,
+    Pairs,
+    block_sum,
+    both,
+    let_pairs,
+    others_tied,
+    pair_sum,
+)
 from polars_rank.metrics.registry import metric
-from polars_rank.ranking import Ranking, let, ratio
+from polars_rank.ranking import Ranking
 from polars_rank.weights import Discount, inverse
 
 __all__ = [
@@ -63,22 +72,19 @@ def kendall_tau(
     Example: scores 3, 2, 1 and labels 3, 1, 2: (2 - 1) / 3.
     """
     score, label = _pair(r, k)
-    n = label.len().cast(pl.Float64)
-    m = pl.min_horizontal(score.n_unique(), label.n_unique()).cast(pl.Float64)
+    if variant == "c":
+        n = label.len().cast(pl.Float64)
+        m = pl.min_horizontal(score.n_unique(), label.n_unique()).cast(pl.Float64)
+        most = ratio(n.pow(2) * (m - 1.0), 2.0 * m)
+        return r.aggregate(ratio(let_pairs(score, label, lambda p: p.difference), most))
 
     def tau(pairs: Pairs) -> pl.Expr:
-        difference = pairs.concordant - pairs.discordant
         if variant == "a":
-            return ratio(difference, pairs.all)
-        if variant == "c":
-            return 2.0 * difference
+            return ratio(pairs.difference, pairs.all)
         scores, labels = pairs.all - pairs.tied_x, pairs.all - pairs.tied_y
-        return ratio(difference, scores.sqrt() * labels.sqrt())
+        return ratio(pairs.difference, scores.sqrt() * labels.sqrt())
 
-    value = let_pairs(score, label, tau)
-    if variant == "c":
-        value = ratio(value, n.pow(2) * (m - 1.0) / m).fill_nan(None)
-    return r.aggregate(value)
+    return r.aggregate(let_pairs(score, label, tau))
 
 
 @metric(rows="judged", relevance=False, tied=False)
@@ -250,9 +256,8 @@ def _vigna(x: pl.Expr, y: pl.Expr, w: pl.Expr, additive: bool) -> pl.Expr:
         return pairs.let(tau)
 
     def tau(pairs: Pairs) -> pl.Expr:
-        difference = pairs.concordant - pairs.discordant
         lengths = (pairs.all - pairs.tied_x).sqrt() * (pairs.all - pairs.tied_y).sqrt()
-        return difference / lengths
+        return pairs.difference / lengths
 
     ranks = pl.struct(x=x.rank("dense"), y=y.rank("dense"), w=w)
     return pl.when(_varied(x, y)).then(let(ranks, weighed))
@@ -261,8 +266,7 @@ def _vigna(x: pl.Expr, y: pl.Expr, w: pl.Expr, additive: bool) -> pl.Expr:
 def _tied_weight(key: pl.Expr, w: pl.Expr, additive: bool) -> pl.Expr:
     """Weight of the pairs that share the key: of each ``w_a + w_b``, or ``w_a w_b``."""
     if additive:
-        others = key.rank("max").cast(pl.Int64) - key.rank("min").cast(pl.Int64)
-        return (w * others).sum()
+        return (w * others_tied(key)).sum()
     return (w * (block_sum(w, key) - w)).sum() / 2.0
 
 

@@ -6,9 +6,10 @@ from typing import Annotated, NamedTuple, TypeAlias
 
 import polars as pl
 
+from polars_rank.arithmetic import ratio
 from polars_rank.metrics.parameters import Range
 from polars_rank.metrics.registry import metric
-from polars_rank.ranking import Ranking, ratio
+from polars_rank.ranking import Ranking
 from polars_rank.weights import Gain
 
 __all__ = ["arp", "binary_accuracy", "fall_out", "hits", "mcc", "mean_label"]

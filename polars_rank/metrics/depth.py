@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import polars as pl
 
-from polars_rank.ranking import let, steady_sum
+from polars_rank.arithmetic import let, steady_sum
 
 __all__ = ["Estimate", "Tied", "powers", "rank_biased"]
 

@@ -8,10 +8,11 @@ from typing import Literal, TypeAlias
 
 import polars as pl
 
+from polars_rank.arithmetic import ratio
 from polars_rank.metrics.binary import accuracy, ap, precision
 from polars_rank.metrics.parameters import Persistence, Share
 from polars_rank.metrics.registry import metric
-from polars_rank.ranking import Ranking, ratio
+from polars_rank.ranking import Ranking
 from polars_rank.subtopics import Empty, Subtopics
 from polars_rank.weights import inverse, reciprocal
 

@@ -7,8 +7,9 @@ from typing import Literal, TypeAlias
 
 import polars as pl
 
+from polars_rank.arithmetic import ratio
 from polars_rank.metrics.registry import metric
-from polars_rank.ranking import Ranking, ratio
+from polars_rank.ranking import Ranking
 from polars_rank.weights import Discount, Gain, inverse, one
 
 IdealOrder: TypeAlias = Literal["judged", "retrieved", "min_k_n", "k"]

@@ -8,9 +8,10 @@ from typing import Annotated, Literal, TypeAlias
 
 import polars as pl
 
+from polars_rank.arithmetic import ratio
 from polars_rank.metrics.parameters import Range, Share
 from polars_rank.metrics.registry import metric
-from polars_rank.ranking import Ranking, ratio
+from polars_rank.ranking import Ranking
 
 __all__ = ["eleven_point_ap", "interpolated_precision", "r_precision"]
 

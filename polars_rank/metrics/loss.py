@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
-from polars_rank.metrics.pairs import every_bit, running_within
+from polars_rank.arithmetic import arg_sort_by, let, ratio
+from polars_rank.metrics.pairs import every_bit, running_within, tied
 from polars_rank.metrics.registry import metric
-from polars_rank.ranking import Ranking, arg_sort_by, let, ratio
+from polars_rank.ranking import Ranking
 
 __all__ = ["hinge", "listmle", "squared_error"]
 
@@ -38,8 +39,7 @@ def hinge(r: Ranking, *, k: int | None = None) -> pl.Expr:
     judged = _judged(r) & r.within(k)
     score, label = r.score.filter(judged), r.label.filter(judged)
     n = label.len().cast(pl.Float64)
-    tied = label.rank("max").cast(pl.Int64) - label.rank("min").cast(pl.Int64)
-    pairs = (n * (n - 1.0) - tied.sum()) / 2.0
+    pairs = n * (n - 1.0) / 2.0 - tied(label)
     return r.aggregate(ratio(_hinge_sum(score, label), pairs))
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import polars as pl
 
+from polars_rank.arithmetic import arg_sort_by, ratio
 from polars_rank.metrics.depth import Estimate, Tied, powers, rank_biased
 from polars_rank.metrics.parameters import Persistence
 from polars_rank.metrics.registry import metric
-from polars_rank.ranking import Ranking, arg_sort_by, ratio
+from polars_rank.ranking import Ranking
 
 __all__ = ["compat", "jaccard", "overlap", "rbo"]
 

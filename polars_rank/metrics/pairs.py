@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from polars_rank.ranking import let, steady_sum
+from polars_rank.arithmetic import let, steady_sum
 
 __all__ = [
     "ONE",
@@ -16,6 +16,7 @@ __all__ = [
     "both",
     "every_bit",
     "let_pairs",
+    "others_tied",
     "pair_sum",
     "running_within",
     "tied",
@@ -42,6 +43,11 @@ class Pairs(NamedTuple):
         """Pairs in opposite order."""
         apart = self.all - self.tied_x - self.tied_y + self.tied_both
         return apart - self.concordant
+
+    @property
+    def difference(self) -> pl.Expr:
+        """Concordant less discordant pairs."""
+        return self.concordant - self.discordant
 
     def let(self, f: Callable[[Pairs], pl.Expr]) -> pl.Expr:
         """``f`` of these numbers, a single value, each computed once."""
@@ -78,9 +84,13 @@ def both(x: pl.Expr, y: pl.Expr, *, descending: bool = False) -> pl.Expr:
 
 
 def tied(value: pl.Expr) -> pl.Expr:
-    """Pairs of equal values: every one sees the others of its block."""
-    others = value.rank("max").cast(pl.Int64) - value.rank("min").cast(pl.Int64)
-    return others.sum().cast(pl.Float64) / 2.0
+    """Pairs of equal values."""
+    return others_tied(value).sum().cast(pl.Float64) / 2.0
+
+
+def others_tied(value: pl.Expr) -> pl.Expr:
+    """How many other documents have the value of this one."""
+    return value.rank("max").cast(pl.Int64) - value.rank("min").cast(pl.Int64)
 
 
 def block_sum(value: pl.Expr, key: pl.Expr) -> pl.Expr:
@@ -103,7 +113,8 @@ def pair_sum(
 
     def ordered(event: pl.Expr) -> pl.Expr:
         block, x, one = (event.struct.field(f) for f in ("block", "x", "one"))
-        return let(event.sort_by((block * event.len() + x) * 2 + one), swept)
+        by_block_x_one = (block * event.len() + x) * 2 + one  # as one number
+        return let(event.sort_by(by_block_x_one), swept)
 
     def swept(event: pl.Expr) -> pl.Expr:
         block, one = event.struct.field("block"), event.struct.field("one")

@@ -6,10 +6,11 @@ from typing import Annotated, Literal, NamedTuple, TypeAlias
 
 import polars as pl
 
+from polars_rank.arithmetic import ratio
 from polars_rank.metrics.pairs import Pairs, both, let_pairs
 from polars_rank.metrics.parameters import Range, Share
 from polars_rank.metrics.registry import metric
-from polars_rank.ranking import Ranking, ratio
+from polars_rank.ranking import Ranking
 
 __all__ = [
     "auc",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
+from polars_rank.arithmetic import ratio
 from polars_rank.metrics.binary import size
 from polars_rank.metrics.registry import metric
-from polars_rank.ranking import Ranking, ratio
+from polars_rank.ranking import Ranking
 
 __all__ = ["bpref", "gm_bpref", "inf_ap", "judged", "unjudged"]
 

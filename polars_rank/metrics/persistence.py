@@ -7,9 +7,10 @@ from typing import Annotated, Literal, TypeAlias
 
 import polars as pl
 
+from polars_rank.arithmetic import ratio
 from polars_rank.metrics.parameters import Persistence, Range
 from polars_rank.metrics.registry import metric
-from polars_rank.ranking import Ranking, ratio
+from polars_rank.ranking import Ranking
 from polars_rank.weights import Gain
 
 __all__ = ["rbp", "rbp_residual"]

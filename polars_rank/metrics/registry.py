@@ -10,8 +10,9 @@ from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 import polars as pl
 
+from polars_rank.errors import Fault
 from polars_rank.metrics.parameters import refuse, rules
-from polars_rank.ranking import Fault, NoRelevant, Ranking, Ties
+from polars_rank.ranking import NoRelevant, Ranking, Ties
 from polars_rank.subtopics import Subtopics
 
 __all__ = [

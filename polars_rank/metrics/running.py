@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
+from polars_rank.arithmetic import ratio
 from polars_rank.metrics.gain import ndcg
 from polars_rank.metrics.registry import metric
-from polars_rank.ranking import Ranking, ratio
+from polars_rank.ranking import Ranking
 from polars_rank.weights import Gain, inverse
 
 __all__ = ["average_ndcg", "g_measure", "r_ndcg"]

@@ -13,10 +13,11 @@ from typing import Annotated, NamedTuple, TypeAlias
 
 import polars as pl
 
+from polars_rank.arithmetic import divide
 from polars_rank.metrics.parameters import Range, refuse
 from polars_rank.metrics.registry import metric
 from polars_rank.metrics.series import harmonic, inverse_squares
-from polars_rank.ranking import Ranking, divide
+from polars_rank.ranking import Ranking
 from polars_rank.weights import inverse, one, power, reciprocal
 
 __all__ = [
