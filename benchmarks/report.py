@@ -14,6 +14,7 @@ NAMES = {
     "floor": "(floor: compiled pass)",
     "nothing": "(nothing)",
     "imports": "(import: polars, then polars_rank)",
+    "by_hand": "(Polars, by hand)",
     "duckdb": "DuckDB",
     "pytrec_eval": "pytrec_eval-terrier",
     "sklearn": "scikit-learn",

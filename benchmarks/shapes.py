@@ -115,6 +115,8 @@ SCAN, FLOOR = Case("scan"), Case("floor")
 DUCKDB, PANDAS, PYTREC_EVAL, RANX = map(
     Case, ("duckdb", "pandas", "pytrec_eval", "ranx")
 )
+HAND = Case("by_hand", layout="adjacent")
+ANY_HAND = Case("by_hand", order="shuffled", layout="any")
 NDCG = Case("polars_ds", measures=1), Case("sklearn", measures=1)
 PEERS = (
     DUCKDB, PANDAS, *NDCG, PYTREC_EVAL, Case("ir_measures"), RANX, Case("torchmetrics"),
@@ -124,6 +126,8 @@ GROWTH = SCAN, FLOOR, OURS, ANY, BOUNDED, *PEERS
 
 MANY = Case("polars_rank", layout="adjacent", measures=30)
 VARIATIONS = (
+    HAND,
+    ANY_HAND,
     *DEFAULT,
     replace(OURS, order="ascending"),
     replace(OURS, measures=1),
@@ -138,6 +142,7 @@ VARIATIONS = (
 FEW = SCAN, FLOOR, OURS, ANY, DUCKDB, PANDAS
 TEXT_OURS = replace(OURS, ids="text")
 JUDGED = replace(TEXT_OURS, ties=True)
+JUDGED_HAND = replace(HAND, ids="text", ties=True)
 JOINED = Case("scan", ids="text")
 TEXT_RANX = replace(RANX, ids="text")  # equal scores in no particular order
 TREC_TOOLS = tuple(
@@ -154,7 +159,12 @@ NAMED = (
     Shape("process", (Case("nothing"), Case("imports")), calls=0),
     Shape("trec", texts((OURS, DEFAULT[0], *PEERS)), 50, 1000),
     Shape(
-        "memory", (DEFAULT[0], OURS, FLOOR, *PEERS), 50, 1000, in_memory=True, calls=200
+        "memory",
+        (DEFAULT[0], OURS, HAND, FLOOR, *PEERS),
+        50,
+        1000,
+        in_memory=True,
+        calls=200,
     ),
     Shape("1m", (*GROWTH, MANY, replace(RANX, measures=30)), 10_000, 100),
     Shape("10m", (*GROWTH, *VARIATIONS), 100_000, 100),
@@ -168,6 +178,7 @@ NAMED = (
         (
             JOINED,
             JUDGED,
+            JUDGED_HAND,
             TEXT_OURS,
             replace(ANY, ids="text", ties=True),
             *TREC_TOOLS[:2],
