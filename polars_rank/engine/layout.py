@@ -22,8 +22,8 @@ __all__ = [
     "IN_MEMORY_ROWS",
     "Grouping",
     "Layout",
-    "distinct_runs",
     "first_that_holds",
+    "glanced_at",
     "one_run_each",
     "proved",
     "streamed",
@@ -38,27 +38,30 @@ APART = (
 )
 IN_MEMORY_ROWS = 200_000
 BATCH = 50_000  # queries; smaller ones cost a tenth of the time
+LOOKS = 4  # batches
 LOG = logging.getLogger("polars_rank")
 
 
-def distinct_runs(runs: pl.LazyFrame) -> pl.LazyFrame:
-    """Stop at the first batch in which a query has two runs: a guess that is far off.
+def glanced_at(rows: pl.LazyFrame) -> pl.LazyFrame:
+    """The rows, or an error if in the first of them a query comes back.
 
     It spares ``layout="auto"`` the pass over a shuffled file: an error inside the plan
-    ends it at once. The proof is ``proved``. It costs 7 % of the time.
+    ends it at once. The proof is ``proved``.
     """
+    looks = iter(range(LOOKS))
 
-    def distinct(columns: Sequence[pl.Series]) -> pl.Series:
+    def together(columns: Sequence[pl.Series]) -> pl.Series:
         (query,) = columns
-        # A hash forgets the claimed order, which n_unique would believe.
-        suspect = query.hash().n_unique() < len(query)
-        if suspect and len(set(map(repr, query.to_list()))) < len(query):
-            raise DataError(APART)
+        if next(looks, None) is not None:
+            key = query.hash()  # forgets a claimed order; n_unique would believe it
+            runs = int((key != key.shift(1)).sum()) + 1
+            if key.n_unique() < runs:
+                raise DataError(APART)
         return query
 
-    query = runs.collect_schema()["query"]
-    return runs.with_columns(
-        pl.map_batches(["query"], distinct, return_dtype=query, is_elementwise=True)
+    query = rows.collect_schema()["query"]
+    return rows.with_columns(
+        pl.map_batches(["query"], together, return_dtype=query, is_elementwise=True)
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from polars_rank.engine.ask import Answer, Question
-from polars_rank.engine.layout import distinct_runs
+from polars_rank.engine.layout import glanced_at
 from polars_rank.engine.rank import DocTies, Ranked, in_rank_order, pack, rank_by
 from polars_rank.engine.shared import WORDS, Needs
 
@@ -70,6 +70,8 @@ def rank_documents(question: Question, answer: Answer, frame: pl.LazyFrame) -> R
     late: DocTies | None = None
     if joined and question.key == "score" and ties in ("doc_desc", "doc_asc"):
         late = ties
+    if question.guess:
+        frame = glanced_at(frame)
     if question.key == "order":
         frame = _closed_up(question, frame)
     ranked = rank_by(
@@ -81,8 +83,6 @@ def rank_documents(question: Question, answer: Answer, frame: pl.LazyFrame) -> R
         scalars=answer.scalars,
         grouping=question.grouping,
     )
-    if question.guess:
-        ranked = ranked._replace(queries=distinct_runs(ranked.queries))
     depth = None if question.key == "order" else question.depth
     return ranked._replace(ties=late, depth=depth)
 
