@@ -756,6 +756,42 @@ def test_a_source_is_read_once_where_it_holds():
         assert len(reads) == times
 
 
+@pytest.mark.parametrize("back", [[1, 2, 1], [None, 1, None], ["b", "a", "a", "b"]])
+def test_a_glance_sees_a_query_that_comes_back(back):
+    """Even if it is claimed that the queries ascend."""
+    together = sorted(back, key=repr, reverse=True)
+    for given in (together, back):
+        rows = pl.LazyFrame({"query": given}).set_sorted("query")
+        if given is back:
+            with pytest.raises(pr.DataError, match="do not stand together"):
+                layouts.glanced_at(rows).collect(engine="in-memory")
+        else:
+            assert (
+                layouts.glanced_at(rows).collect(engine="in-memory")["query"].to_list()
+                == together
+            )
+
+
+def test_a_batch_without_rows_is_no_doubt(caplog):
+    """Nor is a log without rows: nothing in it stands apart."""
+    rows = made(ids(30))
+    caplog.set_level(logging.INFO, logger="polars_rank")
+    for given in (rows, rows.clear()):
+
+        def source(columns, *_, given=given):
+            asked = given.select(columns or given.columns)
+            yield asked.clear()
+            yield asked
+
+        caplog.clear()
+        frame = register_io_source(source, schema=given.schema)
+        assert (
+            pr.evaluate(frame, "ap").collect()["queries"].item()
+            == given["query_id"].n_unique()
+        )
+        assert caplog.messages == ["layout: rows of a query stand together (proved)"]
+
+
 # --- What is remembered of a question ---------------------------------------------
 
 
