@@ -21,8 +21,8 @@ def contender(task: Task) -> Contender:
     def by_query(rows: pl.LazyFrame) -> pl.LazyGroupBy:
         return rows.set_sorted("query_id").group_by("query_id", maintain_order=True)
 
-    def numbered(length: pl.Expr, dtype=pl.Int32) -> pl.Expr:
-        return pl.int_ranges(1, length + 1, dtype=dtype)
+    def numbered(length: pl.Expr) -> pl.Expr:
+        return pl.int_ranges(1, length + 1, dtype=pl.Int32)
 
     def as_floats(words: pl.Expr) -> pl.Expr:
         return words.cast(pl.List(pl.Float64))
@@ -108,9 +108,10 @@ def contender(task: Task) -> Contender:
     def evaluate(loaded) -> Means:
         log, qrels = loaded
         plan = of_log(log) if qrels is None else of_run(log, qrels)
+        key = col("query_id").hash()  # it forgets the order that was claimed
         means = plan.select(
             col("ndcg@10", "ap", "rr", "precision@10", "recall@100").mean(),
-            together=col("query_id").n_unique() == pl.len(),
+            together=key.n_unique() == pl.len(),
         )
         found = means.collect(engine="in-memory" if task.in_memory else "streaming")
         row = found.row(0, named=True)
