@@ -60,7 +60,8 @@ def coverage(
     ran, judged = align_ids(
         left.frame, right.frame, own, where=("the run", "the judgments")
     )
-    return like(run, _report(ran, judged, list(left.keys)))
+    # The judgments are read twice, and a stream can be read only once.
+    return like(run, _report(ran, judged.cache(), list(left.keys)))
 
 
 def _report(ran: pl.LazyFrame, judged: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:

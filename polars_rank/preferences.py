@@ -123,7 +123,7 @@ def preferences(
     ran, judged = align_ids(left.frame, right.frame, own, where=where)
     place = pl.col("score") if rank is None else -pl.col("rank").cast(pl.Int64)
     ran = ran.select(*keys, "doc", place=place, found=pl.lit(value=True))
-    judged = judged.join(ran, on=[*keys, "doc"], how="left")
+    judged = judged.join(ran, on=[*keys, "doc"], how="left").cache()  # pairs, rules
     cell = [*keys, *(f"by{i}" for i in range(len(groups)))]
     pairs = _pairs(judged, cell, ties, unretrieved)
     result = _faultless(judged, keys, cell, check)

@@ -24,6 +24,7 @@ from polars_rank.namespaces import ExprRankEval
 HOME = Path(polars_rank.__file__).parent
 LAYERS = (
     "errors",
+    "source",
     "arithmetic",
     "weights",
     "ranking",

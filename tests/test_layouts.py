@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+import pyarrow.parquet as pq
 import pytest
 from polars.exceptions import PolarsError
 from polars.io.plugins import register_io_source
@@ -25,6 +26,7 @@ from polars_rank.engine import layout as layouts
 from polars_rank.engine import plan as plans
 from polars_rank.engine import unique
 from polars_rank.metrics import METRICS
+from polars_rank.source import lazy_source
 
 TREC = pr.CONVENTIONS["trec_eval"]
 ENGINES = ["streaming", "in-memory"]
@@ -742,15 +744,24 @@ def test_every_layout_streams(kind, rank, monkeypatch):
 
 
 def test_a_source_is_read_once_where_it_holds():
-    """``"auto"`` reads rows that stand together once, others once more."""
+    """``"auto"`` reads rows that stand together once, others once more.
+
+    Of a source that may not begin anew the rows are counted twice before.
+    """
     reads, rows = [], made(ids(30))
-    for given, times in ((rows, 1), (apart_runs()["first and last row"], 2)):
+    apart = apart_runs()["first and last row"]
+    for given, known, times in (
+        (rows, True, 1),
+        (rows, False, 1),
+        (apart, True, 2),
+        (apart, False, 4),
+    ):
 
-        def source(columns, *_, given=given):
+        def read(columns, given=given):
             reads.append(1)
-            yield given.select(columns or given.columns)
+            yield given.select(columns)
 
-        frame = register_io_source(source, schema=given.schema)
+        frame = lazy_source(read, given.schema, name="test", rereadable=known)
         reads.clear()
         pr.evaluate(frame, "ap").collect()
         assert len(reads) == times
@@ -815,3 +826,41 @@ def test_functions_of_the_user_are_asked_each_time():
     assert values() == (2.0, 0.0, 2.0)
     factor = 3
     assert values() == (6.0, 2.0, 6.0)
+
+
+@pytest.mark.parametrize("layout", ["any", "auto", "adjacent"])
+@pytest.mark.parametrize("source", ["frame", "lazy", "parquet", "judgments"])
+def test_a_lying_claim_of_order(tmp_path, layout, source):
+    """What a file or ``set_sorted`` claims of the rows decides nothing."""
+    rows = pl.DataFrame(
+        {
+            "query_id": [1, 2, 1, 2, 3, 1] * 20,
+            "doc_id": [f"d{i}" for i in range(120)],
+            "score": [float(i * 37 % 120) for i in range(120)],
+            "label": [0, 1, 1, 0, 2, 1] * 20,
+        }
+    )
+    honest = pr.evaluate(rows, ["ndcg", "rr"], layout="any")
+    lying = rows.with_columns(
+        pl.col("query_id", "doc_id", "score", "label").set_sorted()
+    )
+    options = {}
+    if source == "parquet":
+        claims = [pq.SortingColumn(i) for i in range(4)]
+        pq.write_table(rows.to_arrow(), tmp_path / "log", sorting_columns=claims)
+        lying = pl.scan_parquet(tmp_path / "log")
+    elif source == "lazy":
+        lying = lying.lazy()
+    elif source == "judgments":
+        options["qrels"] = lying.drop("score").lazy()
+        lying = lying.drop("label").lazy()
+
+    def found() -> pl.DataFrame:
+        asked = pr.evaluate(lying, ["ndcg", "rr"], layout=layout, **options)
+        return asked.lazy().collect()
+
+    if layout == "adjacent":
+        with pytest.raises(pr.DataError, match="do not stand together"):
+            found()
+    else:
+        assert found().equals(honest)

@@ -101,38 +101,38 @@ def bind(
     """
     schema = frame.collect_schema()
     require_columns(columns.query, schema, where=where, argument="query")
-    taken = [cs.by_name(name).alias(f"key{i}") for i, name in enumerate(columns.query)]
+    taken = [_renamed(name, f"key{i}") for i, name in enumerate(columns.query)]
     for name in columns.query:
         _require_type(name, schema[name], _is_id, "a query id", IDS)
     doc = columns.doc if "doc" in needs else None
     if doc is not None:
         require_columns([doc], schema, where=where, argument="doc")
         _require_type(doc, schema[doc], _is_id, "a document id", IDS)
-        taken.append(cs.by_name(doc).alias("doc"))
+        taken.append(_renamed(doc, "doc"))
     ranked = "score" in needs and columns.rank is not None
     score_type = label_type = None
     if ranked:
         assert columns.rank is not None
         require_columns([columns.rank], schema, where=where, argument="rank")
         _require_type(columns.rank, schema[columns.rank], _is_whole, "a rank", WHOLE)
-        taken.append(cs.by_name(columns.rank).alias("rank"))
+        taken.append(_renamed(columns.rank, "rank"))
     elif "score" in needs:
         require_columns([columns.score], schema, where=where, argument="score")
         score_type = schema[columns.score]
         _require_type(columns.score, score_type, _is_number, "a score", NUMBERS)
-        taken.append(cs.by_name(columns.score).alias("score"))
+        taken.append(_renamed(columns.score, "score"))
     if "label" in needs:
         require_columns([columns.label], schema, where=where, argument="label")
         label_type = schema[columns.label]
         _require_type(columns.label, label_type, _is_grade, "a grade", NUMBERS)
-        label = cs.by_name(columns.label).alias("label")
+        label = _renamed(columns.label, "label")
         taken.append(label if label_type.is_numeric() else label.cast(pl.UInt8))
     subtopic = columns.subtopic if "subtopic" in needs else None
     if subtopic is not None:
         require_columns([subtopic], schema, where=where, argument="subtopic")
         _require_type(subtopic, schema[subtopic], _is_id, "a subtopic", IDS)
-        taken.append(cs.by_name(subtopic).alias("subtopic"))
-    taken += [cs.by_name(name).alias(f"by{i}") for i, name in enumerate(carry)]
+        taken.append(_renamed(subtopic, "subtopic"))
+    taken += [_renamed(name, f"by{i}") for i, name in enumerate(carry)]
     kind = Kind(
         keys=tuple(f"key{i}" for i in range(len(columns.query))),
         has_doc=doc is not None,
@@ -142,6 +142,15 @@ def bind(
         has_subtopic=subtopic is not None,
     )
     return Log(frame.select(taken), kind)
+
+
+def _renamed(name: str, own: str) -> pl.Expr:
+    """The column under our name, and without any claim that it is sorted.
+
+    Polars takes the claim of a file or of ``set_sorted`` for granted, and then does
+    not sort, or counts runs for distinct values. A way through a struct forgets it.
+    """
+    return pl.struct(cs.by_name(name).alias(own)).struct.field(own)
 
 
 IDS = "an integer, text, Categorical, Enum, Boolean, date or binary column"

@@ -11,6 +11,7 @@ import polars as pl
 from polars_rank.engine.ask import Answer, Question
 from polars_rank.engine.rank import in_rank_order, pack, unpack
 from polars_rank.engine.rows import held_ranks, is_placed, rank_documents, words_of
+from polars_rank.measure import Custom
 
 __all__ = ["judged_rows", "named", "query_numbers"]
 
@@ -52,10 +53,15 @@ def judged_rows(
     else:
         documents, queries = _ranked(question, answer, log, qrels, matter, numbers)
     heads = queries.select("query", *answer.scalars, head=pl.lit(value=True))
-    pools = judged.group_by("query").agg(**answer.judgments)
+    pools = judged.group_by("query").agg(**answer.judgments, head=pl.lit(value=False))
     rows = pl.union([documents, heads, pools], how="diagonal_relaxed")
     words = [*words_of(answer.needs), *(["doc"] if doc else [])]
-    return in_rank_order(rows, words, [*answer.scalars, *answer.judgments])
+    return in_rank_order(
+        rows,
+        words,
+        [*answer.scalars, *answer.judgments],
+        settled=any(isinstance(m, Custom) for m in question.measures),
+    )
 
 
 def _placed(

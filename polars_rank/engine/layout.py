@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, TypeAlias
 
 import polars as pl
-from polars.io.plugins import register_io_source
 
 from polars_rank.engine.check import raise_faults
 from polars_rank.engine.unique import Keys
 from polars_rank.errors import DataError
+from polars_rank.source import lazy_source, require_rereadable
 
 __all__ = [
     "IN_MEMORY_ROWS",
@@ -93,30 +93,24 @@ def streamed(
 
     The ``proof`` looks at every ``query``.
     """
-    schema = plan.collect_schema()
 
-    def read(
-        columns: list[str] | None,
-        predicate: pl.Expr | None,
-        n_rows: int | None,
-        batch_size: int | None,
-    ) -> Iterator[pl.DataFrame]:
-        columns, left = columns or list(schema), n_rows
+    def read(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         keys = None if proof is None else proof()
         asked = plan.select(*dict.fromkeys(["query", *columns]))
-        batches = asked.collect_batches(chunk_size=BATCH, engine="streaming", lazy=True)
-        for batch in batches:
+        for batch in asked.collect_batches(
+            chunk_size=BATCH, engine="streaming", lazy=True
+        ):
             if keys is not None:
                 keys.add(batch["query"])
-            batch = batch if predicate is None else batch.filter(predicate)
-            batch = batch if left is None else batch.head(left)
-            left = None if left is None else left - len(batch)
-            yield batch.select(columns)
+            yield batch
         if keys is not None and not keys.unique():
             raise DataError(APART)
 
-    source = register_io_source(
-        read, schema=schema, explain_name="rows of a query together, proved"
+    source = lazy_source(
+        read,
+        plan.collect_schema(),
+        name="rows of a query together, proved",
+        drain=proof is not None,
     )
     return unpickled(source)
 
@@ -134,29 +128,19 @@ def first_that_holds(
     *,
     claim: str,
     otherwise: str,
+    reads: Sequence[pl.LazyFrame],
 ) -> pl.LazyFrame:
     """Result of ``attempt``, or of ``fallback`` if the ``claim`` is not true.
 
     Any error in the data sends it to ``fallback``, which tells it in full: what a
-    failed attempt saw is not the truth. A cast that fails is one, too.
+    failed attempt saw is not the truth. A cast that fails is one, too. Both see the
+    frames that it ``reads``, or it is an error.
     """
-    schema = fallback.collect_schema()
 
-    def read(
-        columns: list[str] | None,
-        predicate: pl.Expr | None,
-        n_rows: int | None,
-        batch_size: int | None,
-    ) -> Iterator[pl.DataFrame]:
-        def asked(frame: pl.LazyFrame) -> pl.DataFrame:
-            frame = frame if predicate is None else frame.filter(predicate)
-            frame = frame if columns is None else frame.select(columns)
-            frame = frame if n_rows is None else frame.head(n_rows)
-            return frame.collect(engine="streaming")
-
+    def read(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         held = True
         try:
-            result = asked(attempt())
+            result = attempt().select(columns).collect(engine="streaming")
             LOG.info("layout: %s (proved)", claim)
         except (DataError, pl.exceptions.InvalidOperationError) as error:
             held = False
@@ -165,7 +149,8 @@ def first_that_holds(
             found = found if refuted else "the data break a rule"
         if not held:
             LOG.info("layout: %s; %s", found, otherwise)
-            result = asked(fallback)
+            require_rereadable(*reads)
+            result = fallback.select(columns).collect(engine="streaming")
         yield result
 
-    return register_io_source(read, schema=schema, explain_name="layout=auto")
+    return lazy_source(read, fallback.collect_schema(), name="layout=auto")

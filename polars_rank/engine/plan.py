@@ -18,6 +18,7 @@ from polars_rank.engine.layout import (
 from polars_rank.engine.rank import pack
 from polars_rank.engine.rows import rows_that_matter
 from polars_rank.engine.shared import WORDS, Needs
+from polars_rank.source import is_rereadable
 
 __all__ = ["PerQuery", "claimed", "per_query_plan", "summed"]
 
@@ -50,7 +51,8 @@ def per_query_plan(
         plan = summed(question, asked, rows)
         return claimed(question, plan._replace(frame=named(plan.frame, numbers)), log)
     plan = summed(question, asked, rows_that_matter(question, asked, log))
-    if question.grouping == "sort" and question.key != "rank":
+    sorts = question.grouping == "sort" and question.key != "rank"
+    if sorts and is_rereadable(log):
         return plan._replace(frame=_sorted_sooner(question, plan.frame, log))
     return claimed(question, plan, log)
 
@@ -79,7 +81,7 @@ def _sorted_sooner(
         rows = per_query_plan(question._replace(grouping="adjacent"), near).frame
         rows = rows.sort("query")
     found = first_that_holds(
-        lambda: rows, plan, claim=claim, otherwise="sorting them as they are"
+        lambda: rows, plan, claim=claim, otherwise="sorting them as they are", reads=[]
     )
     return unpickled(found)
 

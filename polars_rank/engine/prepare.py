@@ -16,6 +16,8 @@ from polars_rank.engine.bind import (
     require_number,
 )
 from polars_rank.engine.request import Request
+from polars_rank.errors import DataError
+from polars_rank.source import SPENT, is_rereadable
 
 __all__ = ["bind_frames", "bind_queries", "prepared", "require_segments"]
 
@@ -33,6 +35,7 @@ def require_segments(request: Request, by: Sequence[str], weight: str | None) ->
 
 def bind_frames(request: Request, carry: Sequence[str]) -> tuple[Log, Log | None]:
     """The log, or the run and its judgments; ``carry`` are columns of the log."""
+    request = _readable_twice(request)
     columns, ties = request.columns, request.convention.ties
     if request.qrels is None:
         needs = ["score", "label", "doc"]
@@ -57,6 +60,21 @@ def bind_frames(request: Request, carry: Sequence[str]) -> tuple[Log, Log | None
     log = log._replace(frame=run)
     qrels = qrels._replace(frame=judged)
     return log, qrels
+
+
+def _readable_twice(request: Request) -> Request:
+    """Keep a run in memory whose keys judgments or queries lack: they take its values.
+
+    Nothing is kept where it can be read again.
+    """
+    others = [f for f in (request.qrels, request.queries) if f is not None]
+    query = request.columns.query
+    whole = all(f.collect_schema().keys() >= {*query} for f in others)
+    if whole or is_rereadable(request.frame):
+        return request
+    if request.memory is not None:
+        raise DataError(SPENT)
+    return request._replace(frame=request.frame.cache())
 
 
 def _bind_some(

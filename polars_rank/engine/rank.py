@@ -58,7 +58,9 @@ class Ranked(NamedTuple):
         """
         lists = self.queries.select("query", "row", *self.places, *scalars)
         place = pl.int_ranges(1, pl.col("row").list.len() + 1, dtype=pl.Int64)
-        rows = lists.with_columns(place=place).explode("row", *self.places, "place")
+        rows = lists.with_columns(place=place).explode(
+            "row", *self.places, "place", empty_as_null=True
+        )
         if len(self.payload) > 1:
             rows = rows.unnest("row")
         else:
@@ -147,16 +149,34 @@ def rank_by(
 
 
 def in_rank_order(
-    rows: pl.LazyFrame, payload: Sequence[str], scalars: Iterable[str]
+    rows: pl.LazyFrame,
+    payload: Sequence[str],
+    scalars: Iterable[str],
+    *,
+    settled: bool = False,
 ) -> pl.LazyFrame:
     """Documents of known ``rank``, a query's together, those without a rank last.
 
-    Beside them stand rows of a query that have scalars, and no document. Those of the
-    run are its ``head``; ``runs`` counts them.
+    Beside them come rows that have scalars of a query, and no document: ``head`` is
+    true for those of the run, which ``runs`` counts, and false for others. They are
+    gone from the result; a query without documents keeps one row of nulls. With
+    ``settled``, documents without a rank come by grade, as a join leaves them in any
+    order.
     """
     once = {name: pl.col(name).drop_nulls().first() for name in scalars}
     payload = [*payload, "rank"]
-    row = _row(payload).sort_by("rank", nulls_last=True, maintain_order=True)
+    document = pl.col("head").is_null()
+    keys = ["rank", "label"] if settled else ["rank"]
+    row = (
+        _row(payload)
+        .filter(document)
+        .sort_by(
+            [pl.col(key).filter(document) for key in keys],
+            descending=[key == "label" for key in keys],
+            nulls_last=True,
+            maintain_order=True,
+        )
+    )
     queries = (
         rows.sort("query", maintain_order=True)
         .group_by("query", maintain_order=True)

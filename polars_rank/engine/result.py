@@ -14,6 +14,7 @@ from polars_rank.engine.plan import PerQuery
 from polars_rank.engine.request import Request
 from polars_rank.errors import DataError
 from polars_rank.metrics.registry import OverQueries
+from polars_rank.source import is_rereadable
 
 __all__ = ["collected", "laid_out", "mean_frame", "per_query_frame"]
 
@@ -36,6 +37,9 @@ def laid_out(
     adjacent = request._replace(layout="adjacent", check=check, guess=True)
     fallback = result(request._replace(layout="any"))
     memory, qrels = request.memory, request.qrels
+    reads = [f for f in (request.frame, qrels, request.queries) if f is not None]
+    if memory is not None and not all(map(is_rereadable, reads)):
+        return fallback  # it puts the rows into a file first
 
     def attempt() -> pl.LazyFrame:
         if memory is not None and qrels is not None and not fits(qrels, memory):
@@ -46,7 +50,9 @@ def laid_out(
         "sorting them by query" if memory is None else "hashing them into buckets"
     )
     claim = "rows of a query stand together"
-    return first_that_holds(attempt, fallback, claim=claim, otherwise=otherwise)
+    return first_that_holds(
+        attempt, fallback, claim=claim, otherwise=otherwise, reads=reads
+    )
 
 
 def per_query_frame(request: Request, plan: PerQuery) -> pl.LazyFrame:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
+from polars_rank.source import require_rereadable
+
 __all__ = ["Keys", "Ticks"]
 
 
@@ -61,6 +63,7 @@ class Keys:
             self.open |= bool((hashes.slice(1) == hashes.head(len(hashes) - 1)).any())
         if not self.open:
             return True
+        require_rereadable(self.rows)
         found = self.rows.select(pl.col("query").n_unique()).collect(engine="streaming")
         return bool(found.item() == self.count)
 

@@ -18,6 +18,7 @@ import polars as pl
 
 from polars_rank.errors import DataError
 from polars_rank.io.files import Source, locate, magic, open_plain, readable
+from polars_rank.source import lazy_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -75,8 +76,6 @@ def scan_trec_qrels(path: str | Path) -> pl.LazyFrame:
 
 def scan_trec(files: Sequence[Source], kind: Literal["run", "qrels"]) -> pl.LazyFrame:
     """Scan TREC files one after the other as one lazy frame."""
-    from polars.io.plugins import register_io_source
-
     for file in files:
         if found := magic(file.head()):
             raise DataError(
@@ -85,32 +84,18 @@ def scan_trec(files: Sequence[Source], kind: Literal["run", "qrels"]) -> pl.Lazy
             )
     layout = _LAYOUTS[kind]
 
-    def frames(
-        columns: list[str] | None,
-        predicate: pl.Expr | None,
-        rows: int | None,
-        _size: int | None,
-    ) -> Iterator[pl.DataFrame]:
-        names = list(layout.given) if columns is None else columns
-        for file in files:
-            for frame in _read(file, layout, names):
-                part = frame if rows is None else frame.head(rows)
-                yield part if predicate is None else part.filter(predicate)
-                if rows is not None:
-                    rows -= part.height
-                    if rows == 0:
-                        return
-
-    return register_io_source(
-        frames,
-        schema=layout.dtypes(layout.given),
-        is_pure=True,
-        explain_name=f"TREC {kind}",
-        explain_detail=", ".join(file.name for file in files[:3]),
+    return lazy_source(
+        lambda names: (frame for file in files for frame in _read(file, layout, names)),
+        layout.dtypes(layout.given),
+        name=f"TREC {kind}",
+        detail=", ".join(file.name for file in files[:3]),
+        rereadable=True,
     )
 
 
-def _read(file: Source, layout: _Layout, names: list[str]) -> Iterator[pl.DataFrame]:
+def _read(
+    file: Source, layout: _Layout, names: Sequence[str]
+) -> Iterator[pl.DataFrame]:
     """Parse one file block by block; the first line that does not fit is named."""
     line = 1
     for block in _blocks(file):
@@ -166,7 +151,7 @@ def _tidy(block: bytes) -> bytes:
     return b"\n".join(line for line in lines if line and not line.startswith(b"#"))
 
 
-def _parse(block: bytes, layout: _Layout, names: list[str]) -> pl.DataFrame | None:
+def _parse(block: bytes, layout: _Layout, names: Sequence[str]) -> pl.DataFrame | None:
     """Parse tidy lines; None if the fields of any line are too many, few or wrong."""
     schema = layout.dtypes((*layout.fields, "more"))
     header = " ".join(schema).encode() + b"\n"

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
-from polars.io.plugins import register_io_source
 
 from polars_rank.engine.bounded.buckets import is_text
 from polars_rank.engine.bounded.budget import MB, Budget
 from polars_rank.engine.bounded.progress import Listener, Progress
 from polars_rank.engine.bounded.spill import Evaluate, Spill, results
+from polars_rank.source import lazy_source
 
 __all__ = ["Progress", "bounded"]
 
@@ -84,27 +84,11 @@ def bounded(
         fingerprint=fingerprint,
     )
 
-    def source(
-        columns: list[str] | None,
-        predicate: pl.Expr | None,
-        rows: int | None,
-        _size: int | None,
-    ) -> Iterator[pl.DataFrame]:
-        for frame in results(spill):
-            asked = _asked(frame, columns, predicate, rows)
-            yield asked
-            if rows is not None:
-                rows -= asked.height
-                if rows == 0:
-                    return
-
-    return register_io_source(
-        source,
-        schema=plan.collect_schema(),
-        validate_schema=True,
-        is_pure=True,
-        explain_name="bounded memory",
-        explain_detail=f"limit {limit / MB:.0f} MB",
+    return lazy_source(
+        lambda columns: results(spill),
+        plan.collect_schema(),
+        name="bounded memory",
+        detail=f"limit {limit / MB:.0f} MB",
     )
 
 
@@ -115,18 +99,3 @@ def _require_same_types(parts: Sequence[pl.LazyFrame], keys: Sequence[str]) -> N
         if len({pl.String() if is_text(found) else found for found in types}) > 1:
             msg = f"{key!r} has several types, {', '.join(map(str, types))}: cast it"
             raise TypeError(msg)
-
-
-def _asked(
-    frame: pl.DataFrame,
-    columns: list[str] | None,
-    predicate: pl.Expr | None,
-    rows: int | None,
-) -> pl.DataFrame:
-    """What the plan around the source asks for."""
-    if columns is not None:  # without columns, a frame still has its height
-        height = frame.height
-        frame = frame.select(columns) if columns else pl.DataFrame(height=height)
-    if predicate is not None:
-        frame = frame.filter(predicate)
-    return frame if rows is None else frame.head(rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -13,7 +13,7 @@ import polars as pl
 from polars_rank.engine.bounded.buckets import Bucket, is_one_query, split
 from polars_rank.engine.bounded.budget import Budget, Size, size_of
 from polars_rank.engine.bounded.digest import digest_of
-from polars_rank.engine.bounded.disk import require_space
+from polars_rank.engine.bounded.disk import full_disk_named, require_space
 from polars_rank.engine.bounded.progress import Listener, Progress, row_counter
 from polars_rank.engine.bounded.resume import (
     read_manifest,
@@ -23,9 +23,11 @@ from polars_rank.engine.bounded.resume import (
 from polars_rank.engine.bounded.temporary import (
     Folder,
     make_folder,
+    private_folder,
     remove_leftovers,
     resume_folder,
 )
+from polars_rank.source import is_rereadable
 
 __all__ = ["Evaluate", "Spill", "results"]
 
@@ -54,7 +56,30 @@ class Spill:
 
 
 def results(spill: Spill) -> Iterator[pl.DataFrame]:
-    """One row a query; temporary files are gone when it ends, however it ends."""
+    """One row a query; temporary files are gone when it ends, however it ends.
+
+    Rows are counted before they are read, so what may be readable only once goes into
+    a file first.
+    """
+    if all(map(is_rereadable, spill.parts)):
+        yield from _results(spill)
+        return
+    with private_folder(spill.folder) as folder:
+        parts = [
+            part if is_rereadable(part) else _spooled(part, folder / f"part{i}.parquet")
+            for i, part in enumerate(spill.parts)
+        ]
+        plan = spill.evaluate(parts)
+        yield from _results(replace(spill, parts=parts, plan=plan, resume=False))
+
+
+def _spooled(part: pl.LazyFrame, path: Path) -> pl.LazyFrame:
+    with full_disk_named(path):
+        part.sink_parquet(path, compression="lz4", statistics=False, engine="streaming")
+    return pl.scan_parquet(path, glob=False, hive_partitioning=False, cache=False)
+
+
+def _results(spill: Spill) -> Iterator[pl.DataFrame]:
     size = size_of(spill.parts)
     if size.memory <= spill.budget.bucket:
         spill.tell(0, 1)
