@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
-from polars_rank.conventions import TOOLS
+from polars_rank.conventions.tools import TOOLS
 from polars_rank.metrics import METRICS, SUBTOPIC_METRICS, Metric
 from polars_rank.namespaces import ExprRankEval
 

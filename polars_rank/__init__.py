@@ -7,19 +7,19 @@ Importing the package registers ``.rank_eval`` on ``Expr``, ``DataFrame`` and
 from __future__ import annotations
 
 from polars_rank import metrics, namespaces
-from polars_rank.arithmetic import ratio
-from polars_rank.convention import Convention
-from polars_rank.conventions import CONVENTIONS
-from polars_rank.coverage import coverage
-from polars_rank.engine import Progress
-from polars_rank.errors import DataError
-from polars_rank.evaluate import evaluate, per_query
-from polars_rank.explain import explain
-from polars_rank.expression import ranked
-from polars_rank.measure import Measure, measure
-from polars_rank.preferences import preferences
-from polars_rank.ranking import Ranking
-from polars_rank.subtopics import Subtopics
+from polars_rank._engine import Progress
+from polars_rank.conventions.convention import Convention
+from polars_rank.conventions.explain import explain
+from polars_rank.conventions.tools import CONVENTIONS
+from polars_rank.core.binding import ranked
+from polars_rank.core.expr import ratio
+from polars_rank.core.ranking import Ranking
+from polars_rank.core.subtopics import Subtopics
+from polars_rank.evaluation.evaluate import evaluate, per_query
+from polars_rank.evaluation.match_report import coverage
+from polars_rank.evaluation.preferences import preferences
+from polars_rank.exceptions import DataError
+from polars_rank.measures.measure import Measure, measure
 
 __all__ = [
     "CONVENTIONS",

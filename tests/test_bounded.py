@@ -14,16 +14,16 @@ from faults import finish, program
 from polars.io.plugins import register_io_source
 from polars.testing import assert_frame_equal
 
-from polars_rank.engine.bounded.budget import (
+from polars_rank._engine.spill.budget import (
     MB,
     Budget,
     Size,
     overhead,
     parse_memory_limit,
 )
-from polars_rank.engine.bounded.progress import Progress
-from polars_rank.engine.bounded.source import bounded
-from polars_rank.errors import DataError
+from polars_rank._engine.spill.progress import Progress
+from polars_rank._engine.spill.source import bounded
+from polars_rank.exceptions import DataError
 
 BUCKET = 16_000  # bytes of a bucket: 1000 rows of the frames below
 LIMIT = overhead() + 4 * BUCKET
@@ -444,7 +444,7 @@ def test_memory_stays_within_the_limit(tmp_path):
 import resource
 from pathlib import Path
 import polars as pl
-from polars_rank.engine.bounded.source import bounded
+from polars_rank._engine.spill.source import bounded
 one = pl.scan_parquet(sys.argv[1])
 part = pl.concat([one.with_columns(pl.col("key0") + 20_000 * i) for i in range(20)])
 def plan(parts):

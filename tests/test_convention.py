@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 import polars_rank as pr
-from polars_rank.conventions import TOOLS
-from polars_rank.explain import explanation
+from polars_rank.conventions.explain import explanation
+from polars_rank.conventions.tools import TOOLS
 from polars_rank.metrics import METRICS
 
 TREC = pr.CONVENTIONS["trec_eval"]

@@ -163,7 +163,7 @@ def other_plan(monkeypatch, path, work):
 
 
 def no_locks(monkeypatch, path, work):
-    monkeypatch.setattr("polars_rank.engine.bounded.temporary.fcntl", None)
+    monkeypatch.setattr("polars_rank._files.temporary.fcntl", None)
 
 
 CHANGES = [other_version, other_file, other_plan, no_locks, "fingerprint", "half"]
@@ -237,7 +237,7 @@ def test_the_disk_is_too_small(log, tmp_path):
 @pytest.mark.parametrize("engine", ["in-memory", "streaming"])
 def test_the_disk_fills_up(log, tmp_path, monkeypatch, engine):
     monkeypatch.setattr(
-        "polars_rank.engine.bounded.spill.require_space", lambda *_: None
+        "polars_rank._engine.spill.work.require_space", lambda *_: None
     )
     with small_disk(tmp_path / "disk", 2) as folder:
         with pytest.raises(OSError, match="no space left") as caught:

@@ -14,8 +14,8 @@ from polars.io.plugins import register_io_source
 from polars.testing import assert_frame_equal
 
 import polars_rank as pr
+from polars_rank.core.registry import value
 from polars_rank.metrics import METRICS
-from polars_rank.metrics.registry import value
 
 TREC = pr.CONVENTIONS["trec_eval"]
 TWO = ["doc_desc", "expected"]

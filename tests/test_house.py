@@ -17,8 +17,8 @@ from cases import CASES, FACTS, FAMILIES, SUBTOPIC_CASES, where
 from variants import variants
 
 import polars_rank
+from polars_rank.core.registry import check
 from polars_rank.metrics import METRICS, SUBTOPIC_METRICS
-from polars_rank.metrics.registry import check
 from polars_rank.namespaces import ExprRankEval
 
 HOME = Path(polars_rank.__file__).parent
@@ -48,7 +48,7 @@ WINGS = {"io", "example", "coverage", "preferences"}  # none knows another
 
 
 def layer(module: str) -> str:
-    """``polars_rank.engine.plan`` -> ``engine``."""
+    """``polars_rank._engine.plan`` -> ``engine``."""
     return module.split(".")[1]
 
 

@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from polars_rank.errors import DataError
+from polars_rank.exceptions import DataError
 from polars_rank.io import scan, scan_trec_qrels, scan_trec_run, trec, write
 
 ENGINES = ("in-memory", "streaming")

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from variants import hints
 
 import polars_rank as pr
+from polars_rank.core.weights import Discount, Gain
 from polars_rank.metrics import METRICS
-from polars_rank.weights import Discount, Gain
 
 
 def arguments(parameter: str, hint: Any) -> st.SearchStrategy:

@@ -7,7 +7,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_rank as pr
-from polars_rank.engine.bounded import budget
+from polars_rank._engine.spill import budget
 
 SOME = ["ndcg@10", "ap", "rr@5", "precision(divisor=retrieved)@10", "err", "spearman"]
 LOG = pl.DataFrame(

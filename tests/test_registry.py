@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 
 import polars_rank as pr
+from polars_rank.core.parameters import Range, rules
+from polars_rank.core.registry import ALIASES
 from polars_rank.metrics import METRICS, metric
-from polars_rank.metrics.parameters import Range, rules
-from polars_rank.metrics.registry import ALIASES
 from polars_rank.namespaces.method import method
 
 

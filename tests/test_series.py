@@ -7,7 +7,7 @@ from math import fsum
 import polars as pl
 import pytest
 
-from polars_rank.metrics.series import harmonic, inverse_squares
+from polars_rank.metrics._series import harmonic, inverse_squares
 
 
 def value(sum_of_series: pl.Expr) -> float:

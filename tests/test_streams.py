@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 
 import polars_rank as pr
-from polars_rank.engine.unique import Keys
+from polars_rank._engine.checks.unique import Keys
+from polars_rank.core.source import is_rereadable
 from polars_rank.io import scan_trec_run
-from polars_rank.source import is_rereadable
 
 N = 60_000
 SHUFFLED = pl.DataFrame(

@@ -12,11 +12,11 @@ from cases import SUBTOPIC_CASES
 from polars.testing import assert_frame_equal
 from reference import SUBTOPIC_METRICS as LOOPS
 from reference import SUBTOPIC_VARIANTS as VARIANTS
-from reference.diversity import _covered, _gains, _greedy, _total
+from reference.subtopic import _covered, _gains, _greedy, _total
 
 import polars_rank as pr
+from polars_rank._engine.spill import budget
 from polars_rank.cli import main
-from polars_rank.engine.bounded import budget
 from polars_rank.metrics import SUBTOPIC_METRICS
 
 QRELS = {"query_id": pl.String, "subtopic": pl.String, "doc_id": pl.String}

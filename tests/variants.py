@@ -6,9 +6,9 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from reference import VARIANTS
 
+from polars_rank.core.parameters import Range
+from polars_rank.core.weights import Discount, Gain
 from polars_rank.metrics import METRICS
-from polars_rank.metrics.parameters import Range
-from polars_rank.weights import Discount, Gain
 
 GAINS = ["exp2", "binary", {1: 3.5, 2: 9}, {0: 1, 1: 2}, lambda grade: grade + 0.5]
 RELEVANT = [0, 0.5, 2, 3]

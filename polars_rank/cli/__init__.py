@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from polars_rank.cli.words import sentence
-from polars_rank.errors import DataError
+from polars_rank.exceptions import DataError
 
 __all__ = ["main"]
 

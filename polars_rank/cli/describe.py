@@ -11,8 +11,8 @@ from rich.text import Text
 
 from polars_rank.cli.show import Format, show, show_rows, terminal
 from polars_rank.cli.words import visible
-from polars_rank.explain import Choice, explanation
-from polars_rank.metrics.registry import METRICS, SUBTOPIC_METRICS, Metric
+from polars_rank.conventions.explain import Choice, explanation
+from polars_rank.core.registry import METRICS, SUBTOPIC_METRICS, Metric
 
 __all__ = ["explain", "measures"]
 

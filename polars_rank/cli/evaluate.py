@@ -13,16 +13,16 @@ from cyclopts.validators import Path as PathRule
 
 import polars_rank
 import polars_rank.example
+from polars_rank._engine import Check, Layout
+from polars_rank._files.temporary import private_folder
 from polars_rank.cli.bar import Bar
 from polars_rank.cli.runs import Files, Run, open_file, same_ids, sort_out
 from polars_rank.cli.show import Format, show_means
-from polars_rank.conventions import convention_of
-from polars_rank.engine import Check, Layout
-from polars_rank.engine.bounded.temporary import private_folder
-from polars_rank.errors import DataError
-from polars_rank.evaluate import Duplicates, EvaluateOptions, PerQueryOptions
+from polars_rank.conventions.tools import convention_of
+from polars_rank.core.ranking import NoRelevant, Ties
+from polars_rank.evaluation.evaluate import Duplicates, EvaluateOptions, PerQueryOptions
+from polars_rank.exceptions import DataError
 from polars_rank.io import write
-from polars_rank.ranking import NoRelevant, Ties
 
 __all__ = ["evaluate"]
 

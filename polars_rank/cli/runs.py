@@ -14,9 +14,9 @@ import polars as pl
 import polars.selectors as cs
 from cyclopts import CycloptsError
 
-from polars_rank.errors import DataError
+from polars_rank.core.registry import closest
+from polars_rank.exceptions import DataError
 from polars_rank.io import scan
-from polars_rank.metrics.registry import closest
 
 __all__ = ["STDIN", "Files", "Run", "open_file", "same_ids", "sort_out"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from polars_rank.evaluate import EvaluateOptions
+from polars_rank.evaluation.evaluate import EvaluateOptions
 
 __all__ = ["sentence", "visible"]
 

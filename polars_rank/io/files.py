@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
-from polars_rank.errors import DataError
+from polars_rank.exceptions import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

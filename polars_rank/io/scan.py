@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
-from polars_rank.errors import DataError
+from polars_rank.exceptions import DataError
 from polars_rank.io.files import Source, locate, magic, readable
 from polars_rank.io.trec import scan_trec
 

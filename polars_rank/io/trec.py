@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
-from polars_rank.errors import DataError
+from polars_rank.core.source import lazy_source
+from polars_rank.exceptions import DataError
 from polars_rank.io.files import Source, locate, magic, open_plain, readable
-from polars_rank.source import lazy_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from polars_rank.engine.bounded.temporary import private_folder
+from polars_rank._files.temporary import private_folder
 
 if TYPE_CHECKING:
     import polars as pl

@@ -1,48 +1,48 @@
-"""The metrics, one family a file; every formula is one decorated function."""
+"""The metrics, one family per file; every formula is one decorated function."""
 
 from __future__ import annotations
 
+from polars_rank.core.registry import METRICS, SUBTOPIC_METRICS, Metric, metric
 from polars_rank.metrics import (
+    averaged_gain,
     binary,
     blended,
+    bpm,
     cascade,
+    confusion,
     correlation,
     counts,
-    cutoff,
-    diversity,
     gain,
-    levels,
-    loss,
+    incomplete,
+    losses,
     overlap,
     pairwise,
-    partial,
     persistence,
-    player,
-    running,
-    usermodel,
+    recall_levels,
+    subtopic,
+    user_models,
 )
-from polars_rank.metrics.registry import METRICS, SUBTOPIC_METRICS, Metric, metric
 
 __all__ = [
     "METRICS",
     "SUBTOPIC_METRICS",
     "Metric",
+    "averaged_gain",
     "binary",
     "blended",
+    "bpm",
     "cascade",
+    "confusion",
     "correlation",
     "counts",
-    "cutoff",
-    "diversity",
     "gain",
-    "levels",
-    "loss",
-    "metric",
+    "incomplete",
+    "losses",
     "overlap",
     "pairwise",
-    "partial",
     "persistence",
-    "player",
-    "running",
-    "usermodel",
+    "recall_levels",
+    "subtopic",
+    "user_models",
+    "metric",
 ]

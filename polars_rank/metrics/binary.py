@@ -6,11 +6,11 @@ from typing import Annotated, Literal
 
 import polars as pl
 
-from polars_rank.arithmetic import ratio
-from polars_rank.metrics.parameters import Range
-from polars_rank.metrics.registry import metric
-from polars_rank.ranking import Ranking
-from polars_rank.weights import one, reciprocal
+from polars_rank.core.expr import ratio
+from polars_rank.core.parameters import Range
+from polars_rank.core.ranking import Ranking
+from polars_rank.core.registry import metric
+from polars_rank.core.weights import one, reciprocal
 
 __all__ = [
     "accuracy",

@@ -6,12 +6,12 @@ from typing import Annotated, TypeAlias
 
 import polars as pl
 
-from polars_rank.arithmetic import ratio
+from polars_rank.core.expr import ratio
+from polars_rank.core.parameters import Range
+from polars_rank.core.ranking import Ranking
+from polars_rank.core.registry import metric
+from polars_rank.core.weights import Gain, one, power
 from polars_rank.metrics.binary import size
-from polars_rank.metrics.parameters import Range
-from polars_rank.metrics.registry import metric
-from polars_rank.ranking import Ranking
-from polars_rank.weights import Gain, one, power
 
 __all__ = ["ncu_gu", "ncu_rb", "o_measure", "p_measure", "p_plus", "q_measure"]
 

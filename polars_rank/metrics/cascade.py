@@ -7,12 +7,12 @@ from typing import Annotated, Literal, TypeAlias
 
 import polars as pl
 
-from polars_rank.arithmetic import divide, ratio
-from polars_rank.errors import OVERFLOW
-from polars_rank.metrics.parameters import Range
-from polars_rank.metrics.registry import metric
-from polars_rank.ranking import Ideal, Ranking
-from polars_rank.weights import LARGEST_EXP2_GRADE, power, reciprocal
+from polars_rank.core.expr import divide, ratio
+from polars_rank.core.parameters import Range
+from polars_rank.core.ranking import Ideal, Ranking
+from polars_rank.core.registry import metric
+from polars_rank.core.rules import OVERFLOW
+from polars_rank.core.weights import LARGEST_EXP2_GRADE, power, reciprocal
 
 __all__ = ["err", "nerr", "pfound"]
 

@@ -6,8 +6,11 @@ from typing import Literal
 
 import polars as pl
 
-from polars_rank.arithmetic import let, ratio
-from polars_rank.metrics.pairs import (
+from polars_rank.core.expr import let, ratio
+from polars_rank.core.ranking import Ranking
+from polars_rank.core.registry import metric
+from polars_rank.core.weights import Discount, inverse
+from polars_rank.metrics._pairs import (
     ONE,
     Pairs,
     block_sum,
@@ -16,9 +19,6 @@ from polars_rank.metrics.pairs import (
     others_tied,
     pair_sum,
 )
-from polars_rank.metrics.registry import metric
-from polars_rank.ranking import Ranking
-from polars_rank.weights import Discount, inverse
 
 __all__ = [
     "kendall_distance",

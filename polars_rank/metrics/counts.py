@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from polars_rank.metrics.registry import metric
-from polars_rank.ranking import Ranking
+from polars_rank.core.ranking import Ranking
+from polars_rank.core.registry import metric
 
 __all__ = ["num_nonrel_judged_ret", "num_q", "num_rel", "num_ret", "utility"]
 

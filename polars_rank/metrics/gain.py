@@ -7,10 +7,10 @@ from typing import Literal, TypeAlias
 
 import polars as pl
 
-from polars_rank.arithmetic import ratio
-from polars_rank.metrics.registry import metric
-from polars_rank.ranking import Ranking
-from polars_rank.weights import Discount, Gain, inverse, one
+from polars_rank.core.expr import ratio
+from polars_rank.core.ranking import Ranking
+from polars_rank.core.registry import metric
+from polars_rank.core.weights import Discount, Gain, inverse, one
 
 IdealOrder: TypeAlias = Literal["judged", "retrieved", "min_k_n", "k"]
 

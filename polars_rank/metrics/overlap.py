@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import polars as pl
 
-from polars_rank.arithmetic import arg_sort_by, ratio
-from polars_rank.metrics.depth import Estimate, Tied, powers, rank_biased
-from polars_rank.metrics.parameters import Persistence
-from polars_rank.metrics.registry import metric
-from polars_rank.ranking import Ranking
+from polars_rank.core.expr import arg_sort_by, ratio
+from polars_rank.core.parameters import Persistence
+from polars_rank.core.ranking import Ranking
+from polars_rank.core.registry import metric
+from polars_rank.metrics._rbo import Estimate, Tied, powers, rank_biased
 
 __all__ = ["compat", "jaccard", "overlap", "rbo"]
 

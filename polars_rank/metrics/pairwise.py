@@ -6,11 +6,11 @@ from typing import Annotated, Literal, NamedTuple, TypeAlias
 
 import polars as pl
 
-from polars_rank.arithmetic import ratio
-from polars_rank.metrics.pairs import Pairs, both, let_pairs
-from polars_rank.metrics.parameters import Range, Share
-from polars_rank.metrics.registry import metric
-from polars_rank.ranking import Ranking
+from polars_rank.core.expr import ratio
+from polars_rank.core.parameters import Range, Share
+from polars_rank.core.ranking import Ranking
+from polars_rank.core.registry import metric
+from polars_rank.metrics._pairs import Pairs, both, let_pairs
 
 __all__ = [
     "auc",

@@ -7,11 +7,11 @@ from typing import Annotated, Literal, TypeAlias
 
 import polars as pl
 
-from polars_rank.arithmetic import ratio
-from polars_rank.metrics.parameters import Persistence, Range
-from polars_rank.metrics.registry import metric
-from polars_rank.ranking import Ranking
-from polars_rank.weights import Gain
+from polars_rank.core.expr import ratio
+from polars_rank.core.parameters import Persistence, Range
+from polars_rank.core.ranking import Ranking
+from polars_rank.core.registry import metric
+from polars_rank.core.weights import Gain
 
 __all__ = ["rbp", "rbp_residual"]
 

@@ -7,16 +7,16 @@ from typing import Unpack
 
 import polars as pl
 
-from polars_rank.coverage import CoverageOptions, coverage
-from polars_rank.engine import AnyFrame
-from polars_rank.evaluate import (
+from polars_rank._engine import AnyFrame
+from polars_rank.evaluation.evaluate import (
     EvaluateOptions,
     PerQueryOptions,
     evaluate,
     per_query,
 )
-from polars_rank.measure import Measures
-from polars_rank.preferences import PreferenceOptions, preferences
+from polars_rank.evaluation.match_report import CoverageOptions, coverage
+from polars_rank.evaluation.preferences import PreferenceOptions, preferences
+from polars_rank.measures.measure import Measures
 
 __all__ = ["DataFrameRankEval", "LazyFrameRankEval"]
 

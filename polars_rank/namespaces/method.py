@@ -9,9 +9,9 @@ from typing import Any, TypeAlias
 import polars as pl
 import polars.selectors as cs
 
-from polars_rank.expression import ranked
-from polars_rank.metrics.registry import Metric, check, closest, value
-from polars_rank.ranking import NoRelevant, Ties
+from polars_rank.core.binding import ranked
+from polars_rank.core.ranking import NoRelevant, Ties
+from polars_rank.core.registry import Metric, check, closest, value
 
 __all__ = ["Column", "NoRelevant", "Score", "Ties", "method"]
 

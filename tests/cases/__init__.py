@@ -10,14 +10,14 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from cases.case import FACTS, Case
-from cases.diversity import CASES as SUBTOPIC_CASES
+from cases.subtopic import CASES as SUBTOPIC_CASES
 
 __all__ = ["CASES", "FACTS", "FAMILIES", "SUBTOPIC_CASES", "Case", "where"]
 
 FAMILIES = [
     import_module(f"cases.{module.name}")
     for module in iter_modules(__path__)
-    if module.name not in ("case", "diversity")
+    if module.name not in ("case", "subtopic")
 ]
 CASES: list[Case] = [case for family in FAMILIES for case in family.CASES]
 

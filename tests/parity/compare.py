@@ -13,7 +13,7 @@ from parity.random_runs import Ranked, frames
 from parity.record import record
 
 import polars_rank as pr
-from polars_rank.conventions import TOOLS
+from polars_rank.conventions.tools import TOOLS
 
 FLOAT32 = 1e-6  # relative, of tools that compute in float32
 Values: TypeAlias = dict[str, float | None]  # of the queries that the tool evaluates

@@ -7,7 +7,7 @@ from parity.compare import compare, need, remark
 from parity.random_runs import binary, random_runs, rows
 
 import polars_rank as pr
-from polars_rank.conventions import TOOLS
+from polars_rank.conventions.tools import TOOLS
 
 utils = need("catboost.utils")
 pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore")]

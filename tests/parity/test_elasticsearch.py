@@ -14,7 +14,7 @@ from parity.compare import compare, ours
 from parity.random_runs import in_order, random_runs
 
 import polars_rank as pr
-from polars_rank.conventions import TOOLS
+from polars_rank.conventions.tools import TOOLS
 
 pytestmark = pytest.mark.parity
 ELASTIC = pr.CONVENTIONS["elasticsearch"]

@@ -8,7 +8,7 @@ import pytest
 from parity.compare import compare, need, remark
 from parity.random_runs import random_runs
 
-from polars_rank.conventions import TOOLS
+from polars_rank.conventions.tools import TOOLS
 
 ir_measures = need("ir_measures")
 pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore")]

@@ -9,7 +9,7 @@ from parity.compare import compare, need, ours
 from parity.random_runs import frames, random_runs, rows
 
 import polars_rank as pr
-from polars_rank.conventions import TOOLS
+from polars_rank.conventions.tools import TOOLS
 
 lightgbm = need("lightgbm")
 np = need("numpy")

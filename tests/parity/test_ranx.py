@@ -9,7 +9,7 @@ from parity.compare import compare, need, ours, remark
 from parity.random_runs import random_runs
 
 import polars_rank as pr
-from polars_rank.conventions import TOOLS
+from polars_rank.conventions.tools import TOOLS
 
 ranx = need("ranx")
 pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore")]

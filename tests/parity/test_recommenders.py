@@ -7,7 +7,7 @@ from parity.compare import compare, need, remark
 from parity.random_runs import in_order, random_runs, relevant
 
 import polars_rank as pr
-from polars_rank.conventions import TOOLS
+from polars_rank.conventions.tools import TOOLS
 
 pandas = need("pandas")
 evaluation = need("recommenders.evaluation.python_evaluation")

@@ -7,7 +7,7 @@ from parity.compare import compare, need
 from parity.random_runs import in_order, random_runs, relevant
 
 import polars_rank as pr
-from polars_rank.conventions import TOOLS
+from polars_rank.conventions.tools import TOOLS
 
 pandas = need("pandas")
 metrics = need("rectools.metrics")

@@ -6,7 +6,7 @@ import pytest
 from parity.compare import compare, need, remark
 from parity.random_runs import random_runs, relevant
 
-from polars_rank.conventions import TOOLS
+from polars_rank.conventions.tools import TOOLS
 
 metrics = need("replay.metrics")
 pandas = need("pandas")

@@ -7,7 +7,7 @@ from parity.compare import compare, need, ours
 from parity.random_runs import random_runs, rows
 
 import polars_rank as pr
-from polars_rank.conventions import TOOLS
+from polars_rank.conventions.tools import TOOLS
 
 metrics = need("sklearn.metrics")
 pytestmark = pytest.mark.parity

@@ -11,7 +11,7 @@ from parity.random_runs import frames, in_order, random_runs, relevant
 from parity.record import record
 
 import polars_rank as pr
-from polars_rank.conventions import TOOLS
+from polars_rank.conventions.tools import TOOLS
 
 sql = need("pyspark.sql")
 evaluation = need("pyspark.mllib.evaluation")

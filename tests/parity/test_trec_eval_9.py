@@ -6,7 +6,7 @@ import pytest
 from parity.compare import compare, need
 from parity.random_runs import random_runs
 
-from polars_rank.conventions import TOOLS
+from polars_rank.conventions.tools import TOOLS
 
 pytrec_eval = need("pytrec_eval")
 pytestmark = pytest.mark.parity

@@ -7,7 +7,7 @@ from parity.compare import FLOAT32, compare, need, remark
 from parity.random_runs import binary, random_runs, rows
 
 import polars_rank as pr
-from polars_rank.conventions import TOOLS
+from polars_rank.conventions.tools import TOOLS
 
 xgboost = need("xgboost")
 np = need("numpy")

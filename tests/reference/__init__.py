@@ -10,7 +10,7 @@ from __future__ import annotations
 from importlib import import_module
 from pkgutil import iter_modules
 
-from reference import diversity
+from reference import subtopic
 from reference.core import Doc, Metric, expected, order
 from reference.queries import random_queries
 
@@ -28,7 +28,7 @@ __all__ = [
 FAMILIES = [
     import_module(f"reference.{module.name}")
     for module in iter_modules(__path__)
-    if module.name not in ("core", "queries", "diversity")
+    if module.name not in ("core", "queries", "subtopic")
 ]
 METRICS: dict[str, Metric] = {
     name: function
@@ -43,7 +43,7 @@ VARIANTS: dict[str, list[dict]] = {
 }
 SUBTOPIC_METRICS: dict[str, Metric] = {
     name: function
-    for name, function in vars(diversity).items()
-    if getattr(function, "__module__", "") == diversity.__name__ and name[0] != "_"
+    for name, function in vars(subtopic).items()
+    if getattr(function, "__module__", "") == subtopic.__name__ and name[0] != "_"
 }
-SUBTOPIC_VARIANTS: dict[str, list[dict]] = diversity.VARIANTS
+SUBTOPIC_VARIANTS: dict[str, list[dict]] = subtopic.VARIANTS

@@ -1,0 +1,1 @@
+"""Rules that data must keep: counted, proved, enforced."""

@@ -1,0 +1,123 @@
+"""Rows by the hash of their query in Parquet files: one bucket holds whole queries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from polars_rank._engine.spill.disk import full_disk_named
+
+__all__ = ["Bucket", "is_one_query", "is_text", "split"]
+
+BUCKET = "bucket"
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """The files of some queries, of each part, in the order of the rows."""
+
+    files: tuple[tuple[Path, ...], ...]
+
+    def frames(self, schemas: Sequence[pl.Schema]) -> list[pl.LazyFrame]:
+        """Scan each part, with the types that it had."""
+        return [
+            _scan(files, schema)
+            for files, schema in zip(self.files, schemas, strict=True)
+        ]
+
+    def remove(self) -> None:
+        """Remove the files."""
+        for files in self.files:
+            for path in files:
+                path.unlink(missing_ok=True)
+
+
+def _scan(files: Sequence[Path], schema: pl.Schema) -> pl.LazyFrame:
+    if not files:
+        return pl.LazyFrame(schema=schema)
+    frame = pl.scan_parquet(
+        list(files), glob=False, hive_partitioning=False, cache=False
+    )
+    return frame if frame.collect_schema() == schema else frame.cast(schema)
+
+
+def split(
+    parts: Sequence[pl.LazyFrame],
+    keys: Sequence[str],
+    folder: Path,
+    *,
+    buckets: int,
+    level: int,
+    rows_per_group: int,
+    durable: bool,
+    passed: Callable[[int], None] | None,
+) -> list[Bucket]:
+    """Write every part into buckets, in one pass that keeps the order of the rows.
+
+    ``level`` makes a hash that is independent of those of other levels; ``durable``
+    brings the files onto the disk; ``passed`` hears of rows that went through.
+    """
+    for i, part in enumerate(parts):
+        number = (_hash(keys, part.collect_schema(), level) % buckets).cast(pl.UInt16)
+        if passed is not None:
+            number = number.map_batches(
+                _listener(passed), return_dtype=pl.UInt16, is_elementwise=True
+            )
+        with full_disk_named(folder):
+            part.with_columns(number.alias(BUCKET)).sink_parquet(
+                pl.PartitionBy(folder / str(i), key=BUCKET, include_key=False),
+                mkdir=True,
+                compression="uncompressed",
+                statistics=False,
+                row_group_size=rows_per_group,
+                sync_on_close="all" if durable else None,
+                engine="streaming",
+            )
+    return [
+        Bucket(tuple(_files(folder / str(i), b) for i in range(len(parts))))
+        for b in range(buckets)
+    ]
+
+
+def _listener(passed: Callable[[int], None]) -> Callable[[pl.Series], pl.Series]:
+    def listen(rows: pl.Series) -> pl.Series:
+        passed(len(rows))
+        return rows
+
+    return listen
+
+
+def _files(folder: Path, bucket: int) -> tuple[Path, ...]:
+    return tuple(sorted((folder / f"{BUCKET}={bucket}").glob("*.parquet")))
+
+
+def is_text(dtype: pl.DataType) -> bool:
+    """Whether the values are texts, even if a file numbers them."""
+    return dtype in (pl.String, pl.Categorical, pl.Enum)
+
+
+def _hash(keys: Sequence[str], schema: pl.Schema, level: int) -> pl.Expr:
+    """Of the query; equal for equal text, whatever categories a file has."""
+    whole = pl.lit(0, dtype=pl.UInt64)
+    for i, key in enumerate(keys):
+        column = pl.col(key).cast(pl.String) if is_text(schema[key]) else pl.col(key)
+        whole = whole ^ column.hash(1000 * level + i)
+    return whole
+
+
+def is_one_query(
+    frames: Sequence[pl.LazyFrame], keys: Sequence[str], level: int
+) -> bool:
+    """Whether splitting is of no use."""
+    hashes = [
+        frame.select(query=_hash(keys, frame.collect_schema(), level))
+        for frame in frames
+    ]
+    ends = pl.concat(hashes).select(
+        first=pl.col("query").min(), last=pl.col("query").max()
+    )
+    first, last = ends.collect(engine="streaming").row(0)
+    return bool(first == last)

@@ -1,0 +1,68 @@
+"""What a killed process leaves to the next one: its buckets, and results by bucket."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from polars_rank._engine.spill.buckets import Bucket
+from polars_rank._engine.spill.disk import full_disk_named
+from polars_rank._files.temporary import write_whole
+
+__all__ = ["read_manifest", "read_or_write", "write_manifest"]
+
+MANIFEST = "manifest.json"
+
+
+def write_manifest(folder: Path, buckets: Sequence[Bucket]) -> None:
+    """Say that the buckets are whole: each file with its size."""
+    rows = [
+        [
+            [[str(path.relative_to(folder)), path.stat().st_size] for path in files]
+            for files in bucket.files
+        ]
+        for bucket in buckets
+    ]
+    text = json.dumps(rows)
+    write_whole(folder / MANIFEST, lambda path: path.write_text(text))
+
+
+def read_manifest(folder: Path) -> list[Bucket] | None:
+    """Buckets that are whole or evaluated; None unless all of them are."""
+    try:
+        rows = json.loads((folder / MANIFEST).read_text())
+    except (FileNotFoundError, ValueError):
+        return None
+    for i, bucket in enumerate(rows):
+        if _result(folder, i).exists():
+            continue
+        for files in bucket:
+            for name, size in files:
+                path = folder / name
+                if not path.exists() or path.stat().st_size != size:
+                    return None
+    return [
+        Bucket(tuple(tuple(folder / name for name, _ in files) for files in bucket))
+        for bucket in rows
+    ]
+
+
+def read_or_write(
+    folder: Path, i: int, frames: Iterable[pl.DataFrame]
+) -> Iterator[pl.DataFrame]:
+    """Read the result of bucket ``i``, or make it and leave it for others."""
+    path = _result(folder, i)
+    if not path.exists():
+        frame = pl.concat(frames)
+        with full_disk_named(folder):
+            write_whole(path, frame.write_parquet)
+        yield frame
+    else:
+        yield pl.read_parquet(path, glob=False, hive_partitioning=False)
+
+
+def _result(folder: Path, i: int) -> Path:
+    return folder / f"result-{i}.parquet"

@@ -1,0 +1,101 @@
+"""Bounded memory: a lazy frame that, when collected, evaluates bucket by bucket."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+
+from polars_rank._engine.spill.buckets import is_text
+from polars_rank._engine.spill.budget import MB, Budget
+from polars_rank._engine.spill.progress import Listener, Progress
+from polars_rank._engine.spill.work import Evaluate, Spill, results
+from polars_rank.core.source import lazy_source
+
+__all__ = ["Progress", "bounded"]
+
+
+def bounded(
+    parts: Sequence[pl.LazyFrame],
+    keys: Sequence[str],
+    evaluate: Evaluate,
+    *,
+    limit: int,
+    temp_dir: str | Path | None,
+    progress: Listener | None,
+    fingerprint: str,
+    factor: float = 4,
+) -> pl.LazyFrame:
+    """Evaluate whole queries bucket by bucket, in about ``limit`` bytes of memory.
+
+    Rows that fit are evaluated at once, without any file. Otherwise one pass over each
+    part writes its rows into buckets by the hash of their query; rows keep their order.
+    A bucket that is still too large is split again, unless it is a single query: that
+    one is evaluated whatever it takes.
+
+    Parameters
+    ----------
+    parts
+        The log, or the run and its judgments ...: what is evaluated together. All have
+        the columns ``keys``, of the same types.
+    evaluate
+        Plan for some of the queries, given the rows that each part has for them: one
+        row a query. Called for every bucket; it must not look beyond it.
+    limit
+        Bytes that the process may take, if it holds little else.
+    temp_dir
+        Folder for the temporary files, instead of the system's. In a folder that is
+        named here, buckets and their results outlast a process that is killed: the
+        next evaluation of the same goes on from there. (One of data that are not in
+        local files, or where files cannot be locked, begins anew.) Of two that do the
+        same at the same time, the second works for itself.
+    progress
+        Called with a :class:`Progress`, perhaps from another thread.
+    fingerprint
+        Tells evaluations of the same files apart.
+    factor
+        Bytes that evaluating takes for each byte of the rows.
+
+    Returns
+    -------
+    The rows of ``evaluate`` in the order of the buckets, that is in any order.
+
+    Raises
+    ------
+    OSError
+        When collected: the disk is too small; the message names the folder.
+    """
+    if temp_dir is not None and not Path(temp_dir).is_dir():
+        msg = f"temp_dir must be a folder that exists, not {str(temp_dir)!r}"
+        raise ValueError(msg)
+    _require_same_types(parts, keys)
+    plan = evaluate(parts)
+    spill = Spill(
+        parts=parts,
+        keys=keys,
+        evaluate=evaluate,
+        plan=plan,
+        budget=Budget.of(limit, factor),
+        folder=Path(temp_dir or tempfile.gettempdir()).absolute(),
+        resume=temp_dir is not None,
+        progress=progress,
+        fingerprint=fingerprint,
+    )
+
+    return lazy_source(
+        lambda columns: results(spill),
+        plan.collect_schema(),
+        name="bounded memory",
+        detail=f"limit {limit / MB:.0f} MB",
+    )
+
+
+def _require_same_types(parts: Sequence[pl.LazyFrame], keys: Sequence[str]) -> None:
+    """Equal ids of different types have different hashes."""
+    for key in keys:
+        types = [part.collect_schema()[key] for part in parts]
+        if len({pl.String() if is_text(found) else found for found in types}) > 1:
+            msg = f"{key!r} has several types, {', '.join(map(str, types))}: cast it"
+            raise TypeError(msg)

@@ -1,0 +1,173 @@
+"""The work of an evaluation in bounded memory: into buckets, and bucket by bucket."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeAlias
+
+import polars as pl
+
+from polars_rank._engine.spill.buckets import Bucket, is_one_query, split
+from polars_rank._engine.spill.budget import Budget, Size, size_of
+from polars_rank._engine.spill.digest import digest_of
+from polars_rank._engine.spill.disk import full_disk_named, require_space
+from polars_rank._engine.spill.progress import Listener, Progress, row_counter
+from polars_rank._engine.spill.resume import (
+    read_manifest,
+    read_or_write,
+    write_manifest,
+)
+from polars_rank._files.temporary import (
+    Folder,
+    make_folder,
+    private_folder,
+    remove_leftovers,
+    resume_folder,
+)
+from polars_rank.core.source import is_rereadable
+
+__all__ = ["Evaluate", "Spill", "results"]
+
+Evaluate: TypeAlias = Callable[[Sequence[pl.LazyFrame]], pl.LazyFrame]
+DEEPEST = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spill:
+    """The arguments of ``bounded``; ``plan`` evaluates all parts at once."""
+
+    parts: Sequence[pl.LazyFrame]
+    keys: Sequence[str]
+    evaluate: Evaluate
+    plan: pl.LazyFrame
+    budget: Budget
+    folder: Path
+    resume: bool
+    progress: Listener | None
+    fingerprint: str
+
+    def tell(self, done: int, buckets: int) -> None:
+        """Report on the buckets."""
+        if self.progress is not None:
+            self.progress(Progress("evaluate", done, buckets, "buckets"))
+
+
+def results(spill: Spill) -> Iterator[pl.DataFrame]:
+    """One row a query; temporary files are gone when it ends, however it ends.
+
+    Rows are counted before they are read, so what may be readable only once goes into
+    a file first.
+    """
+    if all(map(is_rereadable, spill.parts)):
+        yield from _results(spill)
+        return
+    with private_folder(spill.folder) as folder:
+        parts = [
+            part if is_rereadable(part) else _spooled(part, folder / f"part{i}.parquet")
+            for i, part in enumerate(spill.parts)
+        ]
+        plan = spill.evaluate(parts)
+        yield from _results(replace(spill, parts=parts, plan=plan, resume=False))
+
+
+def _spooled(part: pl.LazyFrame, path: Path) -> pl.LazyFrame:
+    with full_disk_named(path):
+        part.sink_parquet(path, compression="lz4", statistics=False, engine="streaming")
+    return pl.scan_parquet(path, glob=False, hive_partitioning=False, cache=False)
+
+
+def _results(spill: Spill) -> Iterator[pl.DataFrame]:
+    size = size_of(spill.parts)
+    if size.memory <= spill.budget.bucket:
+        spill.tell(0, 1)
+        yield spill.plan.collect(engine="streaming")
+        spill.tell(1, 1)
+        return
+    folder = _folder(spill)
+    try:
+        buckets = read_manifest(folder.path) if folder.kept else None
+        if buckets is None:
+            buckets = _first_split(spill, folder, size)
+        yield from _by_bucket(spill, folder, buckets)
+    finally:
+        try:
+            folder.remove()
+        finally:  # Ctrl-C can be reported twice: by Polars, then by Python
+            folder.remove()
+
+
+def _folder(spill: Spill) -> Folder:
+    """That of a process that was killed at the same work, or one of our own."""
+    digest = None
+    if spill.resume:
+        digest = digest_of(spill.parts, spill.plan, spill.fingerprint)
+    remove_leftovers(spill.folder, keep=digest)
+    folder = None if digest is None else resume_folder(spill.folder, digest)
+    return make_folder(spill.folder) if folder is None else folder
+
+
+def _first_split(spill: Spill, folder: Folder, size: Size) -> list[Bucket]:
+    folder.clear()
+    passed = None
+    if spill.progress is not None:
+        passed = row_counter(spill.progress, size.rows)
+    buckets = _split(
+        spill, spill.parts, size, folder.path, passed=passed, durable=folder.kept
+    )
+    if folder.kept:
+        write_manifest(folder.path, buckets)
+    return buckets
+
+
+def _by_bucket(
+    spill: Spill, folder: Folder, buckets: Sequence[Bucket]
+) -> Iterator[pl.DataFrame]:
+    spill.tell(0, len(buckets))
+    for i, bucket in enumerate(buckets):
+        frames = _evaluated(spill, bucket, folder.path / "split", level=1)
+        yield from read_or_write(folder.path, i, frames) if folder.kept else frames
+        bucket.remove()
+        spill.tell(i + 1, len(buckets))
+
+
+def _evaluated(
+    spill: Spill, bucket: Bucket, folder: Path, level: int
+) -> Iterator[pl.DataFrame]:
+    """Evaluate a bucket, in smaller ones if it is too large."""
+    parts = bucket.frames([part.collect_schema() for part in spill.parts])
+    size = size_of(parts)
+    fits = size.memory <= spill.budget.bucket
+    if fits or level > DEEPEST or is_one_query(parts, spill.keys, level):
+        yield spill.evaluate(parts).collect(engine="streaming")
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+    for smaller in _split(spill, parts, size, folder, level=level):
+        yield from _evaluated(spill, smaller, folder / "split", level + 1)
+        smaller.remove()
+
+
+def _split(
+    spill: Spill,
+    parts: Sequence[pl.LazyFrame],
+    size: Size,
+    folder: Path,
+    *,
+    level: int = 0,
+    passed: Callable[[int], None] | None = None,
+    durable: bool = False,
+) -> list[Bucket]:
+    require_space(size, spill.folder)
+    buckets = spill.budget.buckets(size)
+    return split(
+        parts,
+        spill.keys,
+        folder,
+        buckets=buckets,
+        level=level,
+        rows_per_group=spill.budget.rows_per_group(size, buckets),
+        durable=durable,
+        passed=passed,
+    )

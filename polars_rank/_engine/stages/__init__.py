@@ -1,0 +1,1 @@
+"""The stages of a plan, from rows to one row per query."""

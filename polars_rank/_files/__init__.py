@@ -1,0 +1,1 @@
+"""Files and folders that survive whatever kills the process."""

@@ -1,0 +1,1 @@
+"""Every disputed choice, by name."""

@@ -1,0 +1,212 @@
+"""The named conventions: what each tool computes, and where that is tested."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from polars_rank.conventions.convention import Convention
+from polars_rank.core.registry import closest
+
+__all__ = ["CONVENTIONS", "TOOLS", "Tool", "convention_of"]
+
+
+class Tool(NamedTuple):
+    """A tool whose convention has a name.
+
+    Attributes
+    ----------
+    name
+        How it is called.
+    convention
+        Its choices.
+    follows
+        The convention in a sentence.
+    equal
+        Metrics that a parity test compares with it, and its own name for each.
+    """
+
+    name: str
+    convention: Convention
+    follows: str
+    equal: Mapping[str, str]
+
+
+# Tools that rank rows with labels: there are no judgments beside the rows.
+_ROWS = Convention(name="", ties="order", pool="retrieved", missing="skip")
+# Recommenders: the relevant items of a user are listed, the others are unknown.
+_ITEMS = Convention(name="", ties="order", gain="binary", no_relevant="skip")
+_ZERO, _ONE = {"no_relevant": "zero"}, {"no_relevant": "one"}
+
+_TOOLS = (
+    Tool(
+        "trec_eval -c 10",
+        Convention(),
+        "ties by document id, linear gain, a missing query is 0",
+        {"ndcg": "ndcg", "ap": "map", "rr": "recip_rank", "precision": "P"}
+        | {"recall": "recall", "accuracy": "success", "f1": "set_F"},
+    ),
+    Tool(
+        "trec_eval 9, pytrec_eval",
+        Convention(name="trec_eval_9", score_dtype="float32", missing="skip"),
+        "as trec_eval; scores are float32, a missing query is left out",
+        {"ndcg": "ndcg", "ap": "map", "rr": "recip_rank", "precision": "P"}
+        | {"recall": "recall", "accuracy": "success", "f1": "set_F"},
+    ),
+    Tool(
+        "ir_measures",
+        Convention(name="ir_measures", score_dtype="float32"),
+        "as trec_eval; scores are float32 (its default provider is pytrec_eval)",
+        {"ndcg": "nDCG", "ap": "AP", "rr": "RR", "precision": "P"}
+        | {"recall": "R", "accuracy": "Success", "f1": "SetF"},
+    ),
+    Tool(
+        "gdeval (TREC Web track)",
+        Convention(name="gdeval", gain="exp2"),
+        "nDCG with gain 2^g - 1, ERR of grades 0 to 4",
+        {"ndcg": "nDCG(dcg='exp-log2')@k", "err": "ERR@k"},
+    ),
+    Tool(
+        "MS MARCO (RR@k of ir_measures)",
+        Convention(name="msmarco", ties="doc_asc"),
+        "ties by document id, ascending; a missing query is 0",
+        {"rr": "RR@k"},
+    ),
+    Tool(
+        "ranx",
+        Convention(name="ranx", ties="order", missing="error"),
+        "ties in input order, linear gain, a missing query is an error",
+        {"ndcg": "ndcg", "dcg": "dcg", "ap": "map", "rr": "mrr", "f1": "f1"}
+        | {"precision": "precision", "recall": "recall", "accuracy": "hit_rate"},
+    ),
+    Tool(
+        "scikit-learn",
+        _ROWS.replace(name="sklearn", ties="expected", negative="error"),
+        "mean over the orders of ties, ideal over the rows, no negative grades",
+        {"ndcg": "ndcg_score", "dcg": "dcg_score"},
+    ),
+    Tool(
+        "LightGBM",
+        _ROWS.replace(
+            name="lightgbm",
+            gain="exp2",
+            no_relevant="one",
+            negative="error",
+            ap_divisor="min_k_R",
+        ),
+        "gain 2^g - 1, ideal over the rows, 1 where nothing is relevant",
+        {"ndcg": "ndcg@k", "ap": "map@k"},
+    ),
+    Tool(
+        "XGBoost",
+        _ROWS.replace(
+            name="xgboost",
+            score_dtype="float32",
+            gain="exp2",
+            no_relevant="one",
+            negative="error",
+            precision_divisor="retrieved",
+            ap_divisor="min_k_R",
+            exceptions={"precision": _ZERO},
+        ),
+        "as LightGBM with float32 scores; P@k divides by min(k, n)",
+        {"ndcg": "ndcg@k", "ap": "map@k", "precision": "pre@k"},
+    ),
+    Tool(
+        "CatBoost",
+        _ROWS.replace(
+            name="catboost",
+            ties="pessimistic",
+            rel=math.nextafter(0.5, 1),  # above its border of 0.5
+            precision_divisor="retrieved",
+            ap_divisor="min_k_R",
+            exceptions={"ndcg": _ONE, "recall": _ONE},
+        ),
+        "ties with the worst first, linear gain, relevant above 0.5",
+        {"ndcg": "NDCG", "dcg": "DCG", "ap": "MAP", "rr": "MRR", "err": "ERR"}
+        | {"precision": "PrecisionAt", "recall": "RecallAt"},
+    ),
+    Tool(
+        "torchmetrics",
+        _ROWS.replace(name="torchmetrics", score_dtype="float32", ap_divisor="hits"),
+        "float32 scores, linear gain over the rows, AP@k divides by the hits",
+        {"ndcg": "retrieval_normalized_dcg", "ap": "retrieval_average_precision"}
+        | {"rr": "retrieval_reciprocal_rank", "precision": "retrieval_precision"}
+        | {"recall": "retrieval_recall", "accuracy": "retrieval_hit_rate"},
+    ),
+    Tool(
+        "recommenders",
+        _ITEMS.replace(name="recommenders", missing="skip"),
+        "binary gain, users without recommendations are left out",
+        {"ndcg": "ndcg_at_k", "ap": "map", "precision": "precision_at_k"}
+        | {"recall": "recall_at_k"},
+    ),
+    Tool(
+        "RecTools",
+        _ITEMS.replace(name="rectools", ideal="k"),
+        "binary gain, nDCG divides by k hits even where fewer exist",
+        {"ndcg": "NDCG", "ap": "MAP", "rr": "MRR", "accuracy": "HitRate"}
+        | {"precision": "Precision", "recall": "Recall", "f1": "F1Beta"},
+    ),
+    Tool(
+        "RePlay",
+        _ITEMS.replace(name="replay", ties="doc_desc", ap_divisor="min_k_R"),
+        "binary gain, ties by item id, AP@k divides by min(k, R)",
+        {"ndcg": "NDCG", "ap": "MAP", "rr": "MRR", "accuracy": "HitRate"}
+        | {"precision": "Precision", "recall": "Recall"},
+    ),
+    Tool(
+        "LensKit",
+        _ITEMS.replace(
+            name="lenskit",
+            missing="skip",
+            no_relevant="null",
+            discount="log2_from_2",
+            precision_divisor="retrieved",
+            recall_divisor="min_k_R",
+            ap_divisor="min_k_R_n",
+            exceptions={"dcg": _ZERO, "precision": _ZERO},
+        ),
+        "discount from rank 2, capped recall, undefined without test items",
+        {"ndcg": "NDCG", "dcg": "DCG", "ap": "AveragePrecision", "rr": "RecipRank"}
+        | {"precision": "Precision", "recall": "Recall", "accuracy": "Hit"},
+    ),
+    Tool(
+        "Spark MLlib",
+        _ITEMS.replace(
+            name="spark", missing="skip", no_relevant="zero", ap_divisor="min_k_R"
+        ),
+        "binary gain, AP@k divides by min(k, R)",
+        {"ndcg": "ndcgAt", "ap": "meanAveragePrecisionAt", "precision": "precisionAt"}
+        | {"recall": "recallAt"},
+    ),
+    Tool(
+        "Elasticsearch _rank_eval",
+        Convention(
+            name="elasticsearch",
+            ties="order",
+            gain="exp2",
+            ideal="min_k_n",
+            precision_divisor="retrieved",
+        ),
+        "gain 2^g - 1, ideal no longer than the hits, P@k divides by the hits",
+        {"ndcg": "dcg with normalize", "dcg": "dcg", "precision": "precision"}
+        | {"recall": "recall", "rr": "mean_reciprocal_rank"}
+        | {"err": "expected_reciprocal_rank"},
+    ),
+)
+TOOLS: dict[str, Tool] = {tool.convention.name: tool for tool in _TOOLS}
+CONVENTIONS: dict[str, Convention] = {n: tool.convention for n, tool in TOOLS.items()}
+
+
+def convention_of(given: str | Convention) -> Convention:
+    """Look up a convention by name."""
+    if isinstance(given, Convention):
+        return given
+    if given not in CONVENTIONS:
+        near = closest(str(given), list(CONVENTIONS))
+        known = ", ".join(CONVENTIONS)
+        msg = f"unknown convention {given!r}{near}; known: {known}, or a Convention"
+        raise ValueError(msg)
+    return CONVENTIONS[given]

@@ -1,0 +1,1 @@
+"""What a metric is written in; it knows no frame."""

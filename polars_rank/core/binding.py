@@ -1,0 +1,149 @@
+"""The first binding: a formula over raw columns, in any context of Polars."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal, cast
+
+import polars as pl
+
+from polars_rank.core.expr import descending, let
+from polars_rank.core.ranking import Ranking, Ties, order_by
+from polars_rank.core.rules import (
+    BELOW_ONE,
+    INFINITE_GRADE,
+    NAN_SCORE,
+    NULL_SCORE,
+    SAME_RANK,
+    Fault,
+)
+from polars_rank.exceptions import DataError
+
+__all__ = ["ranked"]
+
+
+def ranked(
+    formula: Callable[[Ranking], pl.Expr],
+    label: pl.Expr,
+    *,
+    by: pl.Expr | None = None,
+    rank: pl.Expr | None = None,
+    doc: pl.Expr | None = None,
+    ties: Ties | None = None,
+) -> pl.Expr:
+    """Bind a formula to raw columns: one value for the documents of the group at hand.
+
+    The result works in ``group_by().agg()``, in ``.over()`` and in ``select()``.
+
+    Parameters
+    ----------
+    formula
+        A metric: an expression over a :class:`Ranking` that gives one value.
+    label
+        Grades.
+    by
+        Scores; the highest stands first. Not needed with ``rank``.
+    rank
+        1-based places that are already known; null where not retrieved.
+    doc
+        Document identifiers that break ties, compared as text.
+    ties
+        What to do with equal scores. Default: ``"doc_desc"`` with ``doc``, else
+        ``"order"``. Known ranks have no ties.
+
+    Raises
+    ------
+    ValueError
+        At once: neither or both of ``by`` and ``rank``; a rule that lacks ``doc``.
+    DataError
+        When collected: NaN or null scores, ranks that are no places, grades that are
+        not finite.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_rank as pr
+    >>> log = pl.DataFrame({"score": [0.9, 0.8, 0.7], "label": [0, 1, 1]})
+    >>> hits = pr.ranked(lambda r: r.found(2), pl.col("label"), by=pl.col("score"))
+    >>> log.select(hits).item()
+    1.0
+    """
+    if (by is None) == (rank is None):
+        msg = "give either a score (the first argument) or rank=, not both or neither"
+        raise ValueError(msg)
+    if ties in ("doc_desc", "doc_asc") and doc is None:
+        msg = f"ties={ties!r} needs doc=, the column of document identifiers"
+        raise ValueError(msg)
+    ties = ties or ("order" if doc is None else "doc_desc")
+    text = None if doc is None else doc.cast(pl.String)
+    if by is not None:
+        keys, downwards = order_by(by, label=label, doc=text, ties=ties)
+    else:
+        keys, downwards = [cast("pl.Expr", rank)], [False]
+    # Adding 0 refuses text, which a cast would read as numbers.
+    known = (by if by is not None else keys[0]) + 0
+    expected = ties == "expected" and by is not None
+    columns = [
+        (label + 0).cast(pl.Float64).alias("label"),
+        known.cast(pl.Float64).alias("known"),
+        *([known.alias("given")] if expected else []),
+    ]
+    rows = pl.struct(columns).sort_by(
+        keys, descending=downwards, nulls_last=True, maintain_order=True
+    )
+    faults: list[Fault] = []
+
+    def value(row: pl.Expr) -> pl.Expr:
+        ranking = _bound(row, scored=by is not None, expected=expected)
+        result = formula(ranking).cast(pl.Float64).alias("value")
+        faults.extend(ranking.faults)
+        counts = (f.count.alias(f"fault{i}") for i, f in enumerate(ranking.faults))
+        return pl.struct(result, *counts)
+
+    result = _checked(let(rows, value), faults)
+    name = label.meta.output_name(raise_if_undetermined=False)
+    return result if name is None else result.alias(name)
+
+
+def _bound(row: pl.Expr, *, scored: bool, expected: bool) -> Ranking:
+    """A ranking over the rows of one query in rank order: label and score or rank."""
+    label, known = row.struct.field("label"), row.struct.field("known")
+    place = pl.int_range(1, row.len() + 1).cast(pl.Float64)
+    infinite = Fault((~label.is_finite()).sum(), INFINITE_GRADE)
+    if scored:
+        nan = Fault(known.is_nan().sum(), NAN_SCORE)
+        faults = [nan, Fault(known.null_count(), NULL_SCORE), infinite]
+    else:
+        whole = (known >= 1) & (known.floor() == known) & known.is_finite()
+        twice = known.count() - known.drop_nulls().n_unique()
+        faults = [Fault((~whole).sum(), BELOW_ONE), Fault(twice, SAME_RANK), infinite]
+
+    def tie(end: Literal["min", "max"]) -> pl.Expr:
+        given = row.struct.field("given")  # a large integer is no exact Float64
+        return given.rank(end, descending=True).cast(pl.Float64)
+
+    return Ranking(
+        label=label,
+        rank=place if scored else known,
+        place=place,
+        ideal_label=descending(label),
+        score=known if scored else -known,
+        tie_first=tie("min") if expected else None,
+        tie_last=tie("max") if expected else None,
+        faults=faults,
+    )
+
+
+def _checked(result: pl.Expr, faults: Sequence[Fault]) -> pl.Expr:
+    """The value of every group, or a :class:`DataError` if one breaks a rule."""
+
+    def check(columns: Sequence[pl.Series]) -> pl.Series:
+        groups = columns[0].struct
+        for i, fault in enumerate(faults):
+            count = groups.field(f"fault{i}")
+            if broken := count.sum():
+                where = f"{(count > 0).sum()} of {len(count)} groups"
+                msg = f"{fault.message} ({broken:.0f} found, in {where})"
+                raise DataError(msg)
+        return groups.field("value")
+
+    return pl.map_batches([result], check, return_dtype=pl.Float64, is_elementwise=True)

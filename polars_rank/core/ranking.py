@@ -1,0 +1,320 @@
+"""The vocabulary: what a metric may say about one ranked list.
+
+A metric is a formula over a :class:`Ranking`. It never sorts, never windows and
+never names a column: it speaks the words below. The same formula is bound to raw
+columns (``polars_rank.core.binding``, works anywhere) and to the shared columns of a
+frame (``polars_rank._engine``, one plan for many measures).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias
+
+import polars as pl
+
+from polars_rank.core.expr import descending, divide
+from polars_rank.core.rules import NEGATIVE_GAIN, OVERFLOW, Fault
+from polars_rank.core.weights import GAINS, LARGEST_EXP2_GRADE, Gain, custom_gain, one
+
+__all__ = [
+    "Ideal",
+    "NoRelevant",
+    "Ranking",
+    "Ties",
+    "order_by",
+]
+
+Ties: TypeAlias = Literal[
+    "doc_desc", "doc_asc", "order", "expected", "optimistic", "pessimistic"
+]
+NoRelevant: TypeAlias = Literal["zero", "one", "skip", "null", "error"]
+Ideal: TypeAlias = Literal["judged", "retrieved"]
+Cutoff: TypeAlias = int | pl.Expr | None  # an expression: r.constant(...)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Ranking:
+    """One query's documents in rank order, as expressions with a value per document.
+
+    Documents that are judged but were not retrieved come last, with a null rank.
+
+    Attributes
+    ----------
+    label
+        Grade as Float64; null where nobody judged the document.
+    rank
+        1-based place as Float64; null where the document was not retrieved.
+    place
+        1, 2, 3 ... along this record.
+    ideal_label
+        The grades in descending order, aligned with ``place``.
+    score
+        What the system gave; null where the document was not retrieved.
+    tie_first, tie_last
+        First and last place of the document's block of equal scores. Only with
+        ``expected``: then ``weigh``, ``within``, ``found``, ``first`` and
+        ``relevant_hits`` are means over all orders of the tied documents.
+    """
+
+    label: pl.Expr
+    rank: pl.Expr
+    place: pl.Expr
+    ideal_label: pl.Expr
+    score: pl.Expr
+    tie_first: pl.Expr | None = None
+    tie_last: pl.Expr | None = None
+    faults: list[Fault] = field(default_factory=list)
+
+    @property
+    def expected(self) -> bool:
+        """Whether words are means over the orders of tied documents."""
+        return self.tie_first is not None
+
+    # -- hooks: a frame binding computes shared words and sums once for all measures
+
+    def share(self, word: pl.Expr) -> pl.Expr:
+        """Mark a word (one value per document) as worth computing once."""
+        return word
+
+    def constant(self, value: pl.Expr) -> pl.Expr:
+        """Mark a value of the query for use beside its documents."""
+        return value
+
+    def sum(self, term: pl.Expr) -> pl.Expr:
+        """Sum over the documents of the query."""
+        return term.sum().cast(pl.Float64)
+
+    def aggregate(self, value: pl.Expr) -> pl.Expr:
+        """Any other value of the query as a whole, e.g. a correlation."""
+        return value
+
+    def require(self, broken: pl.Expr, message: str) -> None:
+        """Declare documents that make the measure meaningless: they are an error."""
+        self.faults.append(Fault(self.sum(broken), message))
+
+    # -- grades
+
+    @property
+    def grade(self) -> pl.Expr:
+        """The grade where positive, else 0 (unjudged and negative grades gain 0)."""
+        return pl.when(self.label > 0).then(self.label).otherwise(0.0)
+
+    def _grade_from(self, rel: float) -> pl.Expr:
+        return pl.when(self.label >= rel).then(self.grade).otherwise(0.0)
+
+    def relevant(self, rel: float = 1) -> pl.Expr:
+        """Whether the document is relevant: ``label >= rel``, never below 0."""
+        return (self.label >= max(rel, 0)).fill_null(value=False)
+
+    def nonrelevant(self, rel: float = 1) -> pl.Expr:
+        """Whether the document is judged and not relevant: ``0 <= label < rel``."""
+        return ((self.label >= 0) & (self.label < rel)).fill_null(value=False)
+
+    def worth(self, gain: Gain = "linear", rel: float | None = None) -> pl.Expr:
+        """Gain of the document; 0 if unjudged, of negative grade or below ``rel``."""
+        if gain == "exp2":
+            self.require(self.label > LARGEST_EXP2_GRADE, OVERFLOW)
+        if isinstance(gain, str):
+            return GAINS[gain](self.grade if rel is None else self._grade_from(rel))
+        judged = self.label >= max(rel or 0, 0)
+        worth = custom_gain(gain)(self.label).cast(pl.Float64)
+        self.require(judged & ~(worth >= 0), NEGATIVE_GAIN)
+        return pl.when(judged).then(worth).otherwise(0.0)
+
+    def sorted_worth(self, gain: Gain = "linear", rel: float | None = None) -> pl.Expr:
+        """Gains in descending order, aligned with ``place``."""
+        if isinstance(gain, str):
+            return self.ideal.worth(gain, rel)
+        return self.share(descending(self.worth(gain, rel)))
+
+    def scaled(self, least: float, most: float) -> pl.Expr:
+        """Grade as a share of its scale: 0 at or below ``least``, 1 at ``most``."""
+        return divide(self.grade.clip(lower_bound=least) - least, most - least)
+
+    # -- places
+
+    def at(self, f: Callable[[pl.Expr], pl.Expr], k: Cutoff = None) -> pl.Expr:
+        """Weight of this place: ``f(rank)``, 0 below the cutoff."""
+        if k is None:
+            return f(self.rank)
+        return pl.when(self.rank <= k).then(f(self.rank)).otherwise(0.0)
+
+    def weigh(self, f: Callable[[pl.Expr], pl.Expr], k: Cutoff = None) -> pl.Expr:
+        """Weight of this document: ``f(rank)``, 0 below the cutoff.
+
+        With ``expected`` ties: the mean weight of the places of its block.
+        """
+        if not self.expected:
+            return self.at(f, k)
+        return self.share(self._block_mean(self.at(f, k)))
+
+    def within(self, k: Cutoff = None) -> pl.Expr:
+        """Whether the document was retrieved in the first ``k`` places.
+
+        With ``expected`` ties: the share of the orders in which it is.
+        """
+        if self.expected:
+            return self.weigh(one, k).fill_null(0.0)
+        if k is None:
+            return self.rank.is_not_null()
+        return (self.rank <= k).fill_null(value=False)
+
+    def at_rank(self, along: pl.Expr) -> pl.Expr:
+        """Of a word along ``place``: its value at this rank, the last one below all."""
+        place = self.rank.clip(1, along.len()).cast(pl.Int64)
+        return self.share(along.gather(place - 1))
+
+    # -- counts of a query
+
+    def relevant_count(self, rel: float = 1) -> pl.Expr:
+        """``R``: relevant documents, retrieved or not."""
+        return self.sum(self.relevant(rel))
+
+    def retrieved_count(self) -> pl.Expr:
+        """``n``: retrieved documents."""
+        return self.sum(self.rank.is_not_null())
+
+    def among(self, which: pl.Expr, k: Cutoff = None) -> pl.Expr:
+        """Documents of the first ``k`` for which ``which`` holds."""
+        if self.expected:
+            return self.sum(which * self.within(k))
+        return self.sum(which & self.within(k))
+
+    def found(self, k: Cutoff = None, rel: float = 1) -> pl.Expr:
+        """Relevant documents among the first ``k``."""
+        return self.among(self.relevant(rel), k)
+
+    # -- running words
+
+    def hits(self, rel: float = 1) -> pl.Expr:
+        """Relevant documents at or above this one."""
+        self._require_one_order("hits")
+        return self.share(self.relevant(rel).cum_sum().cast(pl.Float64))
+
+    def relevant_hits(self, rel: float = 1) -> pl.Expr:
+        """``hits`` where the document is relevant, else 0.
+
+        With ``expected`` ties: the mean over the orders, place by place (McSherry
+        and Najork, ECIR 2008): of a block of ``t`` documents with ``r`` relevant,
+        after ``h`` hits, place ``i`` of the block has ``r/t (h + 1 + i (r-1)/(t-1))``.
+        """
+        relevant = self.relevant(rel)
+        if not self.expected:
+            return pl.when(relevant).then(self.hits(rel)).otherwise(0.0)
+        t, i, r = self._block_size, self._block_index, self._block_sum(relevant)
+        above = self.share(self._sum_above_block(relevant))
+        among = pl.when(t > 1).then(i * (r - 1.0) / (t - 1.0)).otherwise(0.0)
+        return r / t * (above + 1.0 + among)
+
+    def first(self, rel: float = 1) -> pl.Expr:
+        """Whether this place holds the first relevant document.
+
+        With ``expected`` ties: the share of the orders in which it does.
+        """
+        relevant = self.relevant(rel)
+        if not self.expected:
+            return (relevant & (self.hits(rel) == 1.0)).cast(pl.Float64)
+        t, i, r = self._block_size, self._block_index, self._block_sum(relevant)
+        miss = ((t - r - i) / (t - i)).clip(lower_bound=0.0)
+        none_yet = miss.cum_prod()
+        return self.share(none_yet.shift(1, fill_value=1.0) - none_yet)
+
+    def unstopped(self, stop: pl.Expr) -> pl.Expr:
+        """Chance that the user gets here: product of ``1 - stop`` above this place."""
+        self._require_one_order("unstopped")
+        return self.share((1.0 - stop).cum_prod().shift(1, fill_value=1.0))
+
+    def gathered(self, worth: pl.Expr) -> pl.Expr:
+        """Gain of the documents at or above this one."""
+        self._require_one_order("gathered")
+        return self.share(worth.cum_sum())
+
+    def gathered_above(self, worth: pl.Expr) -> pl.Expr:
+        """Gain of the documents above this one."""
+        return self.share(self.gathered(worth).shift(1, fill_value=0.0))
+
+    def best_gathered(self, gain: Gain = "linear", rel: float | None = None) -> pl.Expr:
+        """Gain that the best order has gathered by this rank."""
+        best = self.share(self.sorted_worth(gain, rel).cum_sum())
+        last = self.rank.clip(upper_bound=best.len())
+        return self.share(best.gather(last.cast(pl.Int64) - 1))
+
+    def _require_one_order(self, word: str) -> None:
+        if self.expected:
+            msg = f"{word!r} has no mean over the orders of ties='expected'"
+            raise ValueError(msg)
+
+    # -- other orders
+
+    @property
+    def ideal(self) -> Ranking:
+        """The best order of the judged documents: by grade, descending."""
+        return replace(
+            self,
+            label=self.ideal_label,
+            rank=self.place,
+            tie_first=None,
+            tie_last=None,
+        )
+
+    def ideal_over(self, pool: Ideal) -> Ranking:
+        """The best order of all judged documents, or of the retrieved ones only."""
+        if pool == "judged":
+            return self
+        retrieved = pl.when(self.rank.is_not_null()).then(self.label)
+        best = self.share(descending(retrieved))
+        return replace(self, label=retrieved, ideal_label=best)
+
+    # -- blocks of tied documents (rows stand in rank order, place = row number)
+
+    @property
+    def _block_size(self) -> pl.Expr:
+        return self._last - self._first + 1.0
+
+    @property
+    def _block_index(self) -> pl.Expr:
+        return self.rank - self._first
+
+    @property
+    def _first(self) -> pl.Expr:
+        assert self.tie_first is not None
+        return self.tie_first
+
+    @property
+    def _last(self) -> pl.Expr:
+        assert self.tie_last is not None
+        return self.tie_last
+
+    def _sum_above_block(self, value: pl.Expr) -> pl.Expr:
+        running = value.cast(pl.Float64).cum_sum().shift(1, fill_value=0.0)
+        return running.gather(self._first.cast(pl.Int64) - 1)
+
+    def _block_sum(self, value: pl.Expr) -> pl.Expr:
+        running = value.cast(pl.Float64).cum_sum()
+        through = running.gather(self._last.cast(pl.Int64) - 1)
+        return self.share(through - self._sum_above_block(value))
+
+    def _block_mean(self, value: pl.Expr) -> pl.Expr:
+        alone = self._block_size == 1.0
+        return (
+            pl.when(alone)
+            .then(value)
+            .otherwise(self._block_sum(value) / self._block_size)
+        )
+
+
+def order_by(
+    score: pl.Expr, *, label: pl.Expr, doc: pl.Expr | None, ties: Ties
+) -> tuple[list[pl.Expr], list[bool]]:
+    """Sort keys and their directions that put a query's documents in rank order."""
+    grade = pl.when(label > 0).then(label).otherwise(0)
+    second: dict[Ties, tuple[pl.Expr | None, bool]] = {
+        "doc_desc": (doc, True),
+        "doc_asc": (doc, False),
+        "optimistic": (grade, True),
+        "pessimistic": (grade, False),
+    }
+    key, descending = second.get(ties, (None, False))
+    return ([score], [True]) if key is None else ([score, key], [True, descending])

@@ -1,0 +1,133 @@
+"""Lazy frames whose rows a Python function reads; and which frames can be read twice.
+
+Polars hands such a function the columns, the filter and the number of rows that the
+plan around it needs. A number of rows always comes first: ``head(5).filter(...)``
+reaches the function as both, ``filter(...).head(5)`` as the filter alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeAlias
+
+import polars as pl
+from polars.io.plugins import register_io_source
+
+from polars_rank.exceptions import DataError
+
+__all__ = ["SPENT", "Read", "is_rereadable", "lazy_source", "require_rereadable"]
+
+Read: TypeAlias = Callable[[Sequence[str]], Iterator[pl.DataFrame]]
+
+
+def lazy_source(
+    read: Read,
+    schema: pl.Schema | dict[str, pl.DataType],
+    *,
+    name: str,
+    detail: str | None = None,
+    drain: bool = False,
+    rereadable: bool = False,
+) -> pl.LazyFrame:
+    """Scan what ``read`` yields.
+
+    Parameters
+    ----------
+    read
+        Given the names of columns, yields frames that have at least these.
+    schema
+        All columns.
+    name, detail
+        What ``explain`` shows.
+    drain
+        Whether to read to the end even when enough rows were seen, because ``read``
+        proves something there.
+    rereadable
+        Whether ``read`` yields the same rows however often it is called.
+    """
+
+    def batches(
+        columns: list[str] | None,
+        predicate: pl.Expr | None,
+        n_rows: int | None,
+        _batch_size: int | None,
+    ) -> Iterator[pl.DataFrame]:
+        columns = list(schema) if columns is None else columns
+        left = n_rows
+        for batch in read(columns):
+            if left is not None:
+                batch = batch.head(left)
+                left -= batch.height
+            if predicate is not None:
+                batch = batch.filter(predicate)
+            # A frame without columns still has its height.
+            yield batch.select(columns) if columns else pl.DataFrame(height=len(batch))
+            if left == 0 and not drain:
+                return
+
+    if rereadable:
+        batches.is_rereadable = True  # type: ignore[attr-defined]
+    return register_io_source(
+        batches,
+        schema=schema,
+        validate_schema=True,
+        is_pure=True,
+        explain_name=name,
+        explain_detail=detail,
+    )
+
+
+def is_rereadable(frame: pl.LazyFrame) -> bool:
+    """Whether every collection of the frame is known to see the same rows.
+
+    True for data in memory, files, and sources of our own. Not known for others that
+    Python reads: a stream such as ``pl.scan_arrow_c_stream(reader)`` is spent after
+    one pass.
+    """
+    plan = frame._ldf.visit()
+    left = [plan.get_node()]
+    while left:
+        plan.set_node(left.pop())
+        inputs = plan.get_inputs()
+        if not inputs and not _is_rereadable(plan):
+            return False
+        left += inputs
+    return True
+
+
+def _is_rereadable(plan: Any) -> bool:
+    try:
+        node = plan.view_current_node()
+    except NotImplementedError:  # a scan of Polars' own that it does not show
+        return True
+    if type(node).__name__ != "PythonScan":
+        return True
+    scan, _, kind, *_ = node.options
+    cells = getattr(scan, "__closure__", None) or ()
+    ours = any(hasattr(cell.cell_contents, "is_rereadable") for cell in cells)
+    return ours or kind == "pyarrow"
+
+
+def require_rereadable(*frames: pl.LazyFrame) -> None:
+    """Raise ``DataError`` if a frame that was read does not begin anew.
+
+    Where that is not known the rows are counted, twice: a stream that was read in part
+    gives the rest of its rows first, and then none.
+    """
+    for frame in frames:
+        if not is_rereadable(frame):
+            first, second = (_rows(frame) for _ in range(2))
+            if first != second or not first:
+                raise DataError(SPENT)
+
+
+def _rows(frame: pl.LazyFrame) -> int:
+    rows: int = frame.select(pl.len()).collect(engine="streaming").item()
+    return rows
+
+
+SPENT = (
+    "the rows would have to be read again, but this frame can be read only once; write "
+    "them to a file first, e.g. with sink_parquet, or see whether layout='any' or "
+    "memory_limit= is enough: each of them alone reads rows once"
+)

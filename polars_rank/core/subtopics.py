@@ -1,0 +1,62 @@
+"""The vocabulary of diversity: what a metric may say about a query's subtopics.
+
+A subtopic (intent, aspect) has grades of its own for the documents of the query. A
+formula first says what one subtopic sees of the ranking, then what becomes of these
+values; it never names a column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+import polars as pl
+
+from polars_rank.core.expr import ratio
+from polars_rank.core.ranking import Ranking
+from polars_rank.core.rules import Fault
+
+__all__ = ["Empty", "Subtopics"]
+
+Empty: TypeAlias = Literal["skip", "zero"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Subtopics:
+    """One query's ranking, as each of its subtopics sees it.
+
+    Attributes
+    ----------
+    each
+        The documents in rank order with the grades of one subtopic: a formula over it
+        has one value for every subtopic.
+    sum
+        Sum of such a value over the subtopics.
+    greedy
+        ``greedy(alpha, rel, k)`` is ``each`` in the greedily best order, k documents
+        long: each place goes to the document that adds most, where the j-th relevant
+        document of a subtopic adds ``(1 - alpha)^(j - 1)``; of equals, the one with the
+        largest id, compared as text. (The best order itself is NP-hard to find.)
+    """
+
+    each: Ranking
+    sum: Callable[[pl.Expr], pl.Expr]
+    greedy: Callable[[float, float, int], Ranking]
+    faults: list[Fault] = field(default_factory=list)
+
+    def count(self, rel: float = 1) -> pl.Expr:
+        """Subtopics with a relevant document, retrieved or not."""
+        return self.sum(self.each.relevant_count(rel) > 0)
+
+    def judged_count(self) -> pl.Expr:
+        """Subtopics with a judged document."""
+        return self.sum(self.each.label.count() > 0)
+
+    def mean(self, value: pl.Expr, rel: float = 1, empty: Empty = "skip") -> pl.Expr:
+        """Mean over the subtopics with something relevant.
+
+        With ``empty="zero"`` over all that were judged.
+        """
+        whole = self.count(rel) if empty == "skip" else self.judged_count()
+        return ratio(self.sum(value), whole)

@@ -1,0 +1,249 @@
+"""Evaluate a frame: one ranking pass for any number of measures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypedDict
+
+import polars as pl
+
+from polars_rank._engine import (
+    DOC,
+    AnyFrame,
+    Check,
+    Duplicates,
+    Frame,
+    Layout,
+    Progress,
+    Request,
+    collected,
+    laid_out,
+    mean_frame,
+    per_query_frame,
+    plan_request,
+    request_of,
+)
+from polars_rank.conventions.convention import Convention
+from polars_rank.measures.measure import Measures
+
+__all__ = ["Duplicates", "EvaluateOptions", "PerQueryOptions", "evaluate", "per_query"]
+
+
+class PerQueryOptions(TypedDict, total=False):
+    """Keyword arguments of :func:`per_query`."""
+
+    qrels: AnyFrame | None
+    query: str | Sequence[str]
+    doc: str | None
+    score: str
+    label: str
+    subtopic: str | None
+    rank: str | None
+    queries: AnyFrame | None
+    convention: str | Convention
+    check: Check
+    on_duplicate: Duplicates
+    layout: Layout
+    memory_limit: int | str | None
+    temp_dir: str | Path | None
+    progress: Callable[[Progress], object] | None
+    depth: int | None
+
+
+class EvaluateOptions(PerQueryOptions, total=False):
+    """Keyword arguments of :func:`evaluate`."""
+
+    by: str | Sequence[str] | None
+    weight: str | None
+
+
+def per_query(
+    frame: Frame,
+    measures: Measures,
+    *,
+    qrels: AnyFrame | None = None,
+    query: str | Sequence[str] = "query_id",
+    doc: str | None = DOC,
+    score: str = "score",
+    label: str = "label",
+    subtopic: str | None = None,
+    rank: str | None = None,
+    queries: AnyFrame | None = None,
+    convention: str | Convention = "trec_eval",
+    check: Check = "strict",
+    on_duplicate: Duplicates = "error",
+    layout: Layout = "auto",
+    memory_limit: int | str | None = None,
+    temp_dir: str | Path | None = None,
+    progress: Callable[[Progress], object] | None = None,
+    depth: int | None = None,
+) -> Frame:
+    """Value of every measure for every query.
+
+    Parameters
+    ----------
+    frame
+        A log: a row a document, with ``query``, ``label`` and ``score`` (or ``rank``);
+        ``doc`` where it exists breaks ties. With ``qrels``: the run, with ``query``,
+        ``doc`` and ``score`` (or ``rank``).
+    measures
+        One or more of: text such as ``"ndcg@10"`` or ``"ndcg(gain=exp2)@10"`` (names of
+        trec_eval, ir_measures and ranx work too), a :class:`Measure`, or a mapping
+        ``name -> function of a Ranking`` for measures of your own.
+    qrels
+        The judgments: ``query``, ``doc``, ``label``. Their queries are evaluated.
+    query, doc, score, label
+        Column names. ``query`` may be several columns, e.g. ``["system", "query_id"]``;
+        judgments without the ``system`` column serve all systems. ``doc=None``: no
+        document ids, ties keep the input order; so does a single frame without the
+        default ``doc_id`` column.
+    subtopic
+        Column of the judgments with the subtopic (intent, aspect) that the grade is
+        for, or with the assessor who gave it: a row for each query, document and
+        subtopic. The measures of diversity need it (``"alpha_ndcg@10"``); a measure of
+        your own is then a function of the :class:`Subtopics`.
+    rank
+        Column with the 1-based place of the document: nothing is ranked by score.
+    queries
+        One row a query: it fixes which queries are evaluated. It may lack some of
+        several query columns, too.
+    convention
+        Name of a convention, or a :class:`Convention`: every disputed choice.
+    check
+        What happens on bad data: ``"strict"`` raises, ``"warn"`` warns, ``"off"``
+        does not look, ``"full"`` also looks for documents that stand twice among
+        those that no measure asks for (unjudged ones, say).
+    on_duplicate
+        ``"best"`` keeps the best score and label of a document that stands twice.
+    layout
+        Where the rows of a query stand in ``frame``: ``"adjacent"`` (together, the
+        queries in any order), which needs no sort and little memory and is proved: a
+        false claim is an error; ``"any"``; or ``"auto"``, which tries the one and
+        falls back to the other.
+    memory_limit
+        What the process may take, e.g. ``"2GB"``, however many rows there are and in
+        whatever order: queries go into buckets on disk and are evaluated in turn.
+        Rows that stand together need no buckets.
+    temp_dir
+        Folder for the buckets. An evaluation that was killed goes on from what it left
+        in a folder named here.
+    progress
+        Called with a :class:`Progress` as buckets are filled and evaluated.
+    depth
+        Documents below this place count as not retrieved, for every measure; they
+        remain judged.
+
+    Returns
+    -------
+    The query columns and a Float64 column for each measure, sorted by query; a
+    DataFrame for a DataFrame, a LazyFrame for a LazyFrame (nothing but schemas is read
+    until it is collected).
+
+    Raises
+    ------
+    ValueError, TypeError, polars.exceptions.ColumnNotFoundError
+        At once, for wrong arguments.
+    DataError
+        When collected, for rows that break a rule.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_rank as pr
+    >>> log = pl.DataFrame(
+    ...     {"query_id": [1, 1, 2], "score": [0.9, 0.8, 0.7], "label": [0, 1, 1]}
+    ... )
+    >>> pr.per_query(log, ["rr", "precision@1"])
+    shape: (2, 3)
+    ┌──────────┬─────┬─────────────┐
+    │ query_id ┆ rr  ┆ precision@1 │
+    │ ---      ┆ --- ┆ ---         │
+    │ i64      ┆ f64 ┆ f64         │
+    ╞══════════╪═════╪═════════════╡
+    │ 1        ┆ 0.5 ┆ 0.0         │
+    │ 2        ┆ 1.0 ┆ 1.0         │
+    └──────────┴─────┴─────────────┘
+    """
+    request = request_of(
+        frame, measures, qrels, query, doc, score, label, subtopic, rank, queries,
+        convention, check, on_duplicate, layout, memory_limit, temp_dir, progress,
+        depth,
+    )  # fmt: skip
+    request.require_distinct(request.columns.query)
+
+    def result(request: Request) -> pl.LazyFrame:
+        return per_query_frame(request, plan_request(request))
+
+    return collected(frame, request, laid_out(request, result))
+
+
+def evaluate(
+    frame: Frame,
+    measures: Measures,
+    *,
+    qrels: AnyFrame | None = None,
+    query: str | Sequence[str] = "query_id",
+    doc: str | None = DOC,
+    score: str = "score",
+    label: str = "label",
+    subtopic: str | None = None,
+    rank: str | None = None,
+    queries: AnyFrame | None = None,
+    by: str | Sequence[str] | None = None,
+    weight: str | None = None,
+    convention: str | Convention = "trec_eval",
+    check: Check = "strict",
+    on_duplicate: Duplicates = "error",
+    layout: Layout = "auto",
+    memory_limit: int | str | None = None,
+    temp_dir: str | Path | None = None,
+    progress: Callable[[Progress], object] | None = None,
+    depth: int | None = None,
+) -> Frame:
+    """Mean of every measure over the queries.
+
+    Parameters are those of :func:`per_query`, and:
+
+    Parameters
+    ----------
+    by
+        Columns that split the mean into segments, one output row each; taken from
+        ``queries``, else from ``frame``, where they must be constant within a query (a
+        judged query that is missing from the run then has none: null).
+    weight
+        Column with the query's weight (its traffic) in the mean; found like ``by``.
+
+    Returns
+    -------
+    The ``by`` columns, ``queries`` (how many), and a Float64 column for each measure:
+    one row, or one for each segment, sorted.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_rank as pr
+    >>> log = pl.DataFrame(
+    ...     {"query_id": [1, 1, 2], "score": [0.9, 0.8, 0.7], "label": [0, 1, 1]}
+    ... )
+    >>> pr.evaluate(log, ["rr", "precision@1"])
+    shape: (1, 3)
+    ┌─────────┬──────┬─────────────┐
+    │ queries ┆ rr   ┆ precision@1 │
+    │ ---     ┆ ---  ┆ ---         │
+    │ u32     ┆ f64  ┆ f64         │
+    ╞═════════╪══════╪═════════════╡
+    │ 2       ┆ 0.75 ┆ 0.5         │
+    └─────────┴──────┴─────────────┘
+    """
+    request = request_of(
+        frame, measures, qrels, query, doc, score, label, subtopic, rank, queries,
+        convention, check, on_duplicate, layout, memory_limit, temp_dir, progress,
+        depth,
+    )  # fmt: skip
+    groups: list[str] = [by] if isinstance(by, str) else list(by or [])
+    request.require_distinct([*groups, "queries"])
+
+    def result(request: Request) -> pl.LazyFrame:
+        plan = plan_request(request, groups, weight)
+        return mean_frame(request, plan, groups, weight is not None)
+
+    return collected(frame, request, laid_out(request, result))

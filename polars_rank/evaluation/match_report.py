@@ -1,0 +1,117 @@
+"""What was matched: the report to read before the numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypedDict
+
+import polars as pl
+
+from polars_rank._engine import AnyFrame, Columns, Frame, align_ids, bind, like
+
+__all__ = ["CoverageOptions", "coverage"]
+
+TOP = 10
+
+
+class CoverageOptions(TypedDict, total=False):
+    """Keyword arguments of :func:`coverage`."""
+
+    query: str | Sequence[str]
+    doc: str
+    score: str
+    label: str
+
+
+def coverage(
+    run: Frame,
+    qrels: AnyFrame,
+    *,
+    query: str | Sequence[str] = "query_id",
+    doc: str = "doc_id",
+    score: str = "score",
+    label: str = "label",
+) -> Frame:
+    """Count what run and judgments have in common: rows of ``item`` and ``value``.
+
+    Returns
+    -------
+    A frame like ``run`` with the rows: ``queries in both``, ``queries only in the
+    run``, ``queries only in the judgments``, ``queries with nothing relevant`` (of the
+    judged), ``run rows``, ``judgment rows``, ``judgments retrieved``; of those in both:
+    ``unjudged share in the top 10`` (ties by document id, descending) and ``tied
+    share`` (rows whose score stands elsewhere in the query, too); and ``duplicates in
+    the run`` and ``duplicates in the judgments`` (rows beyond the first of a document
+    in a query). Shares of nothing are null.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_rank as pr
+    >>> run = pl.DataFrame({"query_id": [1, 2], "doc_id": ["a", "b"], "score": [1, 2]})
+    >>> qrels = pl.DataFrame({"query_id": [1], "doc_id": ["a"], "label": [1]})
+    >>> pr.coverage(run, qrels).row(1)
+    ('queries only in the run', 1.0)
+    """
+    names = (query,) if isinstance(query, str) else tuple(query)
+    columns = Columns(names, doc, score, label, None)
+    left = bind(run.lazy(), columns, where="the run", needs=["score", "doc"])
+    right = bind(qrels.lazy(), columns, where="the judgments", needs=["label", "doc"])
+    own = dict(zip(left.keys, names, strict=True)) | {"doc": doc}
+    ran, judged = align_ids(
+        left.frame, right.frame, own, where=("the run", "the judgments")
+    )
+    # The judgments are read twice, and a stream can be read only once.
+    return like(run, _report(ran, judged.cache(), list(left.keys)))
+
+
+def _report(ran: pl.LazyFrame, judged: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
+    documents = ran.join(
+        judged.group_by([*keys, "doc"]).agg(pl.col("label").first()),
+        on=[*keys, "doc"],
+        how="left",
+    )
+    known = pl.col("label").is_not_null()
+    in_run = (
+        documents.sort(keys)
+        .group_by(keys, maintain_order=True)
+        .agg(
+            rows=pl.len(),
+            retrieved=known.sum(),
+            copies=pl.len() - pl.col("doc").n_unique(),
+            tied=pl.col("score").is_duplicated().sum(),
+            top=pl.len().clip(upper_bound=TOP),
+            unjudged=(~known)
+            .sort_by(["score", pl.col("doc").cast(pl.String)], descending=True)
+            .head(TOP)
+            .sum(),
+        )
+    )
+    in_qrels = judged.group_by(keys).agg(
+        judgments=pl.len(),
+        relevant=(pl.col("label") > 0).sum(),
+        judged_copies=pl.len() - pl.struct("doc").n_unique(),
+    )
+    queries = in_run.join(in_qrels, on=keys, how="full", coalesce=True)
+    both = pl.col("rows").is_not_null() & pl.col("judgments").is_not_null()
+    facts = {
+        "queries in both": both.sum(),
+        "queries only in the run": pl.col("judgments").is_null().sum(),
+        "queries only in the judgments": pl.col("rows").is_null().sum(),
+        "queries with nothing relevant": (pl.col("relevant") == 0).sum(),
+        "run rows": pl.col("rows").sum(),
+        "judgment rows": pl.col("judgments").sum(),
+        "judgments retrieved": pl.col("retrieved").sum(),
+        "unjudged share in the top 10": _share("unjudged", "top", both),
+        "tied share": _share("tied", "rows", both),
+        "duplicates in the run": pl.col("copies").sum(),
+        "duplicates in the judgments": pl.col("judged_copies").sum(),
+    }
+    return queries.select(
+        value.cast(pl.Float64).alias(item) for item, value in facts.items()
+    ).unpivot(variable_name="item", value_name="value")
+
+
+def _share(part: str, whole: str, both: pl.Expr) -> pl.Expr:
+    parts = pl.when(both).then(pl.col(part)).sum()
+    wholes = pl.when(both).then(pl.col(whole)).sum()
+    return pl.when(wholes > 0).then(parts / wholes)

@@ -1,0 +1,229 @@
+"""Preferences: which of two documents is better, said by one or more assessors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, TypeAlias, TypedDict, get_args
+
+import polars as pl
+
+from polars_rank._engine import AnyFrame, Check, Columns, Frame, align_ids, bind, like
+from polars_rank._engine.checks.enforce import raise_faults
+from polars_rank._engine.schema import require_columns
+from polars_rank.core.expr import ratio
+from polars_rank.core.rules import INFINITE_GRADE, NAN_SCORE, NULL_SCORE
+
+__all__ = ["PreferenceOptions", "PreferenceTies", "Unretrieved", "preferences"]
+
+PreferenceTies: TypeAlias = Literal["doc_desc", "doc_asc", "expected"]
+Unretrieved: TypeAlias = Literal["below", "leave_out"]
+
+
+class PreferenceOptions(TypedDict, total=False):
+    """Keyword arguments of :func:`preferences`."""
+
+    query: str | Sequence[str]
+    doc: str
+    score: str
+    label: str
+    rank: str | None
+    group: str | Sequence[str] | None
+    ties: PreferenceTies
+    unretrieved: Unretrieved
+    check: Check
+
+
+def preferences(
+    run: Frame,
+    judgments: AnyFrame,
+    *,
+    query: str | Sequence[str] = "query_id",
+    doc: str = "doc_id",
+    score: str = "score",
+    label: str = "label",
+    rank: str | None = None,
+    group: str | Sequence[str] | None = None,
+    ties: PreferenceTies = "doc_desc",
+    unretrieved: Unretrieved = "below",
+    check: Check = "strict",
+) -> Frame:
+    """Count the preferences that the run's order fulfils, query by query.
+
+    Of two documents of a group, the one with the higher label is preferred; equal
+    labels prefer none. The run fulfils a preference if that document stands first.
+
+    Parameters
+    ----------
+    run
+        ``query``, ``doc`` and ``score`` (or ``rank``); nothing is sorted.
+    judgments
+        ``query``, ``doc``, ``label`` and the columns of ``group``; a row a document.
+        Their queries are evaluated. Every pair of a group is looked at, so groups
+        should be pools, not collections.
+    query, doc, score, label, rank, check
+        As in :func:`evaluate`.
+    group
+        Columns that tell the judgments of a query apart, e.g. the assessor: documents
+        of different groups are not compared. None: one group a query.
+    ties
+        Which of two documents with the same score stands first: by document id, as
+        text, or ``"expected"``: half of each.
+    unretrieved
+        ``"below"``: documents that were not retrieved stand below all that were, and
+        of two such, the preferred one is not first; ``"leave_out"``: only pairs of
+        retrieved documents count.
+
+    Returns
+    -------
+    A frame like ``run``, sorted by query: the query columns, ``preferences`` (how many
+    there are), ``fulfilled`` (how many of them), ``prefs_simp`` (their share, all
+    groups pooled), ``prefs_pair`` (mean over pairs of documents of the share of the
+    pair's preferences) and ``prefs_avgjg`` (mean over groups of the group's share).
+    Shares of nothing are null.
+
+    Errors: among the judged documents NaN or null scores, labels that are not finite,
+    a document that stands twice in the run or in a group.
+
+    Source: Carterette, Bennett, Chickering and Dumais, ECIR 2008; the names are those
+    of trec_eval's measures of the same idea.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_rank as pr
+    >>> run = pl.DataFrame(
+    ...     {"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"], "score": [3, 2, 1]}
+    ... )
+    >>> better = pl.DataFrame(
+    ...     {"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"], "label": [1, 0, 2]}
+    ... )
+    >>> pr.preferences(run, better).row(0, named=True)["prefs_simp"]  # of a>b, c>a, c>b
+    0.3333333333333333
+    """
+    for name, given, allowed in (
+        ("ties", ties, get_args(PreferenceTies)),
+        ("unretrieved", unretrieved, get_args(Unretrieved)),
+        ("check", check, get_args(Check)),
+    ):
+        if given not in allowed:
+            msg = f"{name} must be one of {', '.join(allowed)}, not {given!r}"
+            raise ValueError(msg)
+    names = (query,) if isinstance(query, str) else tuple(query)
+    groups: list[str] = [group] if isinstance(group, str) else list(group or [])
+    columns = Columns(names, doc, score, label, rank)
+    where = "the run", "the judgments"
+    left = bind(run.lazy(), columns, where=where[0], needs=["score", "doc"])
+    require_columns(
+        groups, judgments.lazy().collect_schema(), where=where[1], argument="group"
+    )
+    right = bind(
+        judgments.lazy(), columns, where=where[1], needs=["label", "doc"], carry=groups
+    )
+    keys: list[str] = list(left.keys)
+    own = dict(zip(keys, names, strict=True)) | {"doc": doc}
+    ran, judged = align_ids(left.frame, right.frame, own, where=where)
+    place = pl.col("score") if rank is None else -pl.col("rank").cast(pl.Int64)
+    ran = ran.select(*keys, "doc", place=place, found=pl.lit(value=True))
+    judged = judged.join(ran, on=[*keys, "doc"], how="left").cache()  # pairs, rules
+    cell = [*keys, *(f"by{i}" for i in range(len(groups)))]
+    pairs = _pairs(judged, cell, ties, unretrieved)
+    result = _faultless(judged, keys, cell, check)
+    for frame in (_of_groups(pairs, keys, cell), _of_documents(pairs, keys)):
+        result = result.join(frame, on=keys, how="left", nulls_equal=True)
+    return like(
+        run,
+        result.sort(keys).select(
+            *(pl.col(key).alias(name) for key, name in zip(keys, names, strict=True)),
+            pl.col("preferences").fill_null(0),
+            pl.col("fulfilled").fill_null(0.0),
+            ratio(pl.col("fulfilled"), pl.col("preferences")).alias("prefs_simp"),
+            "prefs_pair",
+            "prefs_avgjg",
+        ),
+    )
+
+
+def _pairs(
+    judged: pl.LazyFrame,
+    cell: list[str],
+    ties: PreferenceTies,
+    unretrieved: Unretrieved,
+) -> pl.LazyFrame:
+    """A row for each preference: the better document, ``_other``, and whether first."""
+    pairs = judged.join(judged, on=cell, suffix="_other", nulls_equal=True).filter(
+        pl.col("label") > pl.col("label_other")
+    )
+    place, other = pl.col("place"), pl.col("place_other")
+    if unretrieved == "leave_out":
+        pairs = pairs.filter(place.is_not_null() & other.is_not_null())
+    text, text_other = (pl.col(c).cast(pl.String) for c in ("doc", "doc_other"))
+    first_of_equals = {
+        "doc_desc": (text > text_other).cast(pl.Float64),
+        "doc_asc": (text < text_other).cast(pl.Float64),
+        "expected": pl.lit(0.5),
+    }[ties]
+    first = (
+        pl.when(place.is_null())
+        .then(0.0)
+        .when(other.is_null())
+        .then(1.0)
+        .when(place == other)
+        .then(first_of_equals)
+        .otherwise((place > other).cast(pl.Float64))
+    )
+    return pairs.with_columns(first=first)
+
+
+def _of_groups(pairs: pl.LazyFrame, keys: list[str], cell: list[str]) -> pl.LazyFrame:
+    return (
+        pairs.group_by(cell)
+        .agg(pl.len().alias("preferences"), pl.col("first").sum().alias("fulfilled"))
+        .with_columns(share=pl.col("fulfilled") / pl.col("preferences"))
+        .group_by(keys)
+        .agg(
+            pl.col("preferences", "fulfilled").sum(),
+            pl.col("share").mean().alias("prefs_avgjg"),
+        )
+    )
+
+
+def _of_documents(pairs: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
+    doc, other = pl.col("doc"), pl.col("doc_other")
+    low = pl.when(doc < other).then(doc).otherwise(other)
+    high = pl.when(doc < other).then(other).otherwise(doc)
+    return (
+        pairs.group_by(*keys, low.alias("low"), high.alias("high"))
+        .agg(pl.col("first").mean())
+        .group_by(keys)
+        .agg(pl.col("first").mean().alias("prefs_pair"))
+    )
+
+
+def _faultless(
+    judged: pl.LazyFrame, keys: list[str], cell: list[str], check: Check
+) -> pl.LazyFrame:
+    """The queries; an error where documents break a rule."""
+    place, label = pl.col("place").cast(pl.Float64), pl.col("label").cast(pl.Float64)
+    faults = {
+        "nan": (place.is_nan().sum(), NAN_SCORE),
+        "null": ((pl.col("found") & place.is_null()).sum(), NULL_SCORE),
+        "infinite": ((~label.is_finite()).sum(), INFINITE_GRADE),
+        "twice": (pl.len() - pl.col("doc").n_unique(), TWICE),
+    }
+    queries = (
+        judged.group_by(cell)
+        .agg(count.alias(name) for name, (count, _) in faults.items())
+        .group_by(keys)
+        .agg(pl.col(list(faults)).sum())
+    )
+    messages = {name: message for name, (_, message) in faults.items()}
+    return raise_faults(
+        queries,
+        messages,
+        refusals=frozenset(),
+        example=keys[0],
+        check=check,
+        whole=False,
+    ).select(keys)
+
+
+TWICE = "a document stands twice in the run or in one group; drop the copies"

@@ -1,0 +1,1 @@
+"""Measures as values and as text."""

@@ -1,0 +1,97 @@
+"""Gain against the best order, looked at where documents are found."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from polars_rank.core.expr import ratio
+from polars_rank.core.ranking import Ranking
+from polars_rank.core.registry import metric
+from polars_rank.core.weights import Gain, inverse
+from polars_rank.metrics.gain import ndcg
+
+__all__ = ["average_ndcg", "g_measure", "r_ndcg"]
+
+LOG2 = inverse("log2")
+
+
+@metric(rows="relevant", expected=False, after=(), aliases={"ndcg_rel": {}})
+def average_ndcg(
+    r: Ranking, *, gain: Gain = "linear", rel: float | None = None
+) -> pl.Expr:
+    """Mean of nDCG at the rank of each document with a gain.
+
+    A document that was not retrieved counts the nDCG of the whole list.
+
+    Undefined: no document has a gain.
+    Errors: a gain below 0; ``gain="exp2"`` and a grade above 1023; no closed form for
+    ``ties="expected"``.
+    Source: Jarvelin and Kekalainen, TOIS 2002; averaged by trec_eval ``ndcg_rel``.
+    Equal to: trec_eval ``ndcg_rel``.
+    Example: grades 0, 1 in rank order: average_ndcg = 1 / log2(3).
+    """
+    worth = r.worth(gain, rel)
+    dcg = r.share((worth * r.at(LOG2)).cum_sum())
+    best = r.share((r.sorted_worth(gain, rel) * r.ideal.at(LOG2)).cum_sum())
+    gains = worth > 0
+    found = r.sum(pl.when(gains).then(dcg / r.at_rank(best)))
+    lost = r.sum(gains & r.rank.is_null())
+    return ratio(found + lost * ndcg(r, gain=gain, rel=rel), r.sum(gains))
+
+
+@metric(rows="relevant", expected=False, after=(), aliases={"Rndcg": {}})
+def r_ndcg(r: Ranking, *, gain: Gain = "linear", rel: float | None = None) -> pl.Expr:
+    """Mean of nDCG at the places where the best order changes to a lower gain.
+
+    If best are five documents of grade 3 and two of grade 1: the mean of ndcg@5, ndcg@7
+    and, of a list longer by 2 or more than these, ndcg.
+
+    Undefined: no document has a gain.
+    Errors: a gain below 0; ``gain="exp2"`` and a grade above 1023; no closed form for
+    ``ties="expected"``.
+    Source: Jarvelin and Kekalainen, TOIS 2002; averaged by trec_eval ``Rndcg``.
+    Equal to: trec_eval ``Rndcg``.
+    Example: grades 0, 2, 1 in rank order: the mean of ndcg@1 = 0 and ndcg@2.
+    """
+    worth, best = r.worth(gain, rel), r.sorted_worth(gain, rel)
+    ideal_dcg = r.share((best * r.ideal.at(LOG2)).cum_sum())
+    last = r.share(best > best.shift(-1, fill_value=0.0))
+    # DCG at every level: each document counts at the levels that reach its rank.
+    reaching = pl.when(last).then(1.0 / ideal_dcg).otherwise(0.0)
+    reaching = r.at_rank(r.share(reaching.cum_sum(reverse=True)))
+    size = r.constant((worth > 0).sum())
+    reached = pl.when(r.rank <= size).then(reaching)
+    at_levels = r.sum(worth * r.at(LOG2) * reached)
+    longer = (r.retrieved_count() > r.sum(worth > 0) + 1.0).cast(pl.Float64)
+    whole = longer * ndcg(r, gain=gain, rel=rel)
+    return ratio(at_levels + whole, r.sum(last) + longer)
+
+
+@metric(
+    rows="relevant",
+    expected=False,
+    after=(),
+    aliases={"G": {}, "binG": {"gain": "binary"}},
+)
+def g_measure(
+    r: Ranking, *, gain: Gain = "linear", rel: float | None = None
+) -> pl.Expr:
+    """Normalised gain G: each gain, discounted by what is missing so far.
+
+    ``sum of gain_i / log2(2 + ideal_i - found_i), divided by the sum of all gains``:
+    ``found_i`` adds up the gains to rank i, ``ideal_i`` those of the best order, which
+    below its last gain grows by 1 with every rank.
+
+    Undefined: no document has a gain.
+    Errors: a gain below 0; ``gain="exp2"`` and a grade above 1023; no closed form for
+    ``ties="expected"``.
+    Source: trec_eval ``G`` (Buckley, 2008, experimental).
+    Equal to: trec_eval ``G``; ``binG`` with ``gain="binary"``.
+    Example: grades 0, 0, 1 in rank order: g_measure = 1 / log2(2 + 2).
+    """
+    worth = r.worth(gain, rel)
+    found = r.share(worth.cum_sum())
+    best = r.share(r.sorted_worth(gain, rel).cum_sum())
+    size = r.constant((worth > 0).sum().cast(pl.Float64))
+    ideal = r.at_rank(best) + (r.rank - size).clip(lower_bound=0.0)
+    return ratio(r.sum(worth / (2.0 + ideal - found).log(2.0)), r.sum(worth))

@@ -1,0 +1,91 @@
+"""Bejeweled Player Model: the user stops when she gained or saw enough."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import polars as pl
+
+from polars_rank.core.parameters import Range
+from polars_rank.core.ranking import Ranking
+from polars_rank.core.registry import metric
+from polars_rank.core.weights import one
+from polars_rank.metrics.user_models import Grade, Least, Target, scaled_gain
+
+__all__ = ["bpm", "bpm_dynamic"]
+
+
+@metric(rows="relevant", expected=False, aliases={"BPM": {}})
+def bpm(
+    r: Ranking,
+    *,
+    k: int = 10,
+    T: Target = 1,
+    max_grade: Grade = 4,
+    min_grade: Least = 0,
+) -> pl.Expr:
+    """Gain per document of a user who stops once she gained T or saw k documents.
+
+    The mean of ``g`` (as in ``sdcg``) over the places down to the first where the gain
+    so far is at least T, or to k. The static Bejeweled Player Model.
+
+    Undefined: no document has a positive grade.
+    Errors: a grade above ``max_grade``; no closed form for ``ties="expected"``.
+    Source: Zhang, Liu, Li, Zhang, Xu and Ma, SIGIR 2017.
+    Equal to: ir_measures ``BPM@k``, cwl_eval ``BPM``.
+    Example: grades 0, 4, 4 in rank order: bpm = 1/2.
+    """
+    gain = scaled_gain(r, min_grade, max_grade)
+    looking = r.gathered_above(gain) < T
+    last = looking & (r.gathered(gain) >= T)
+    unseen = pl.when(last).then(r.at(lambda rank: k - rank, k)).otherwise(0.0)
+    gained = pl.when(looking).then(gain * r.at(one, k)).otherwise(0.0)
+    return r.sum(gained) / (k - r.sum(unseen))
+
+
+@metric(rows="relevant", expected=False)
+def bpm_dynamic(
+    r: Ranking,
+    *,
+    k: int = 10,
+    T: Target = 1,
+    hb: Least = 1,
+    hc: Least = 0,
+    median: Annotated[float, Range(least=0, most=1)] = 0.5,
+    max_grade: Grade = 4,
+    min_grade: Least = 0,
+) -> pl.Expr:
+    """As ``bpm``, but what the user finds changes what she wants and would pay.
+
+    At place i she wants ``T + hb d`` and sees at most ``k + hc d`` documents, where
+    ``d = sum over j < i of (g_j - median)``.
+
+    Undefined: no document has a positive grade.
+    Errors: a grade above ``max_grade``; no closed form for ``ties="expected"``.
+    Source: Zhang, Liu, Li, Zhang, Xu and Ma, SIGIR 2017 (dynamic).
+    Equal to: cwl_eval ``BPMD``, which never changes k, with ``hc=0``.
+    Example: grades 0, 4, 4 in rank order: bpm_dynamic = 1/2.
+    """
+    gain = scaled_gain(r, min_grade, max_grade)
+    after, before = r.gathered(gain), r.gathered_above(gain)
+
+    def quiet_end(gathered: pl.Expr, above: pl.Expr) -> pl.Expr:
+        """Where she stops if she gains nothing more below the place ``above``."""
+        ends = [(k + hc * (gathered + median)) / (1.0 + hc * median)]
+        if hb * median > 0:
+            ends.append((T + (hb - 1.0) * gathered) / (hb * median) + 1.0)
+        return pl.max_horizontal(pl.min_horizontal(ends).ceil(), above + 1.0)
+
+    surplus = before - median * (r.rank - 1.0)
+    quiet = r.share(quiet_end(before, r.rank.shift(1, fill_value=0.0)))
+    enough = (after >= T + hb * surplus) | (r.rank >= k + hc * surplus)
+    end = pl.when(quiet <= r.rank).then(quiet).otherwise(pl.when(enough).then(r.rank))
+    ended = r.share(end.is_not_null().cum_sum().cast(pl.Float64))
+    ended_above = r.share(ended.shift(1, fill_value=0.0))
+    looking = (ended_above == 0.0) & (quiet >= r.rank)
+    gained = r.sum(pl.when(looking).then(gain).otherwise(0.0))
+    first_end = r.sum(pl.when(ended_above == 0.0).then(end))
+    all_gained = r.sum(pl.when(r.rank.is_not_null()).then(gain))
+    last = r.aggregate(r.rank.max())
+    seen = pl.when(first_end > 0).then(first_end).otherwise(quiet_end(all_gained, last))
+    return gained / seen

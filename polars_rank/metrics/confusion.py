@@ -1,0 +1,143 @@
+"""What the first k hold, counted; and how far down relevance lies."""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple, TypeAlias
+
+import polars as pl
+
+from polars_rank.core.expr import ratio
+from polars_rank.core.parameters import Range
+from polars_rank.core.ranking import Ranking
+from polars_rank.core.registry import metric
+from polars_rank.core.weights import Gain
+
+__all__ = ["arp", "binary_accuracy", "fall_out", "hits", "mcc", "mean_label"]
+
+Catalog: TypeAlias = Annotated[int, Range(least=1)] | None
+
+
+@metric(rows="relevant")
+def hits(r: Ranking, *, k: int | None = None, rel: float = 1) -> pl.Expr:
+    """Number of relevant documents in the first k.
+
+    Undefined: nothing is relevant.
+    Source: Voorhees and Harman, "TREC", 2005 (rel_ret).
+    Equal to: ranx ``hits``, trec_eval ``num_rel_ret`` without k.
+    Example: grades 1, 0, 1 in rank order: hits@2 = 1, hits = 2.
+    """
+    return r.found(k, rel)
+
+
+@metric(rows="judged", relevance=False, expected=False, aliases={"FallOut": {}})
+def fall_out(
+    r: Ranking, *, k: int | None = None, rel: float = 1, catalog: Catalog = None
+) -> pl.Expr:
+    """Share of all irrelevant documents that stand in the first k; lower is better.
+
+    ``FP / (FP + TN)`` of the judged documents. With ``catalog``, the number of
+    documents that could be retrieved, every one without a relevant judgment is
+    irrelevant: ``(k - found(k)) / (catalog - R)``.
+
+    Undefined: nothing is irrelevant.
+    Errors: no closed form for ``ties="expected"``.
+    Source: van Rijsbergen, 1979, ch. 7.
+    Equal to: torchmetrics ``retrieval_fall_out``.
+    Example: grades 1, 0, 0 in rank order: fall_out@2 = 1/2.
+    """
+    table = _confusion(r, k, rel, catalog)
+    return ratio(table.fp, table.fp + table.tn)
+
+
+@metric(rows="judged", relevance=False, expected=False)
+def binary_accuracy(
+    r: Ranking, *, k: int | None = None, rel: float = 1, catalog: Catalog = None
+) -> pl.Expr:
+    """Share of documents put on their side of the cut: relevant above, others below.
+
+    ``(TP + TN) / (TP + FP + FN + TN)`` of the judged documents, or of a ``catalog`` of
+    so many, as in ``fall_out``; k counts in full there, however short the list.
+
+    Undefined: no document.
+    Errors: no closed form for ``ties="expected"``.
+    Source: Sokolova and Lapalme, 2009.
+    Equal to: RecTools ``Accuracy`` with ``catalog``.
+    Example: grades 1, 0, 0 in rank order: binary_accuracy@2 = 2/3.
+    """
+    table = _confusion(r, k, rel, catalog)
+    right = table.tp + table.tn
+    return ratio(right, right + table.fp + table.fn)
+
+
+@metric(rows="judged", relevance=False, expected=False, aliases={"MCC": {}})
+def mcc(
+    r: Ranking, *, k: int | None = None, rel: float = 1, catalog: Catalog = None
+) -> pl.Expr:
+    """Matthews correlation of being relevant and standing in the first k.
+
+    ``(TP TN - FP FN) / sqrt((TP + FP) (TP + FN) (TN + FP) (TN + FN))`` of the documents
+    of ``binary_accuracy``; 0 where a sum is 0.
+
+    Undefined: never.
+    Errors: no closed form for ``ties="expected"``.
+    Source: Matthews, 1975.
+    Equal to: RecTools ``MCC`` with ``catalog``; ``sklearn.metrics.matthews_corrcoef``.
+    Example: grades 1, 0, 0 in rank order: mcc@2 = (1 - 0) / sqrt(2 * 1 * 2 * 1).
+    """
+    t = _confusion(r, k, rel, catalog)
+    sums = (t.tp + t.fp) * (t.tp + t.fn) * (t.tn + t.fp) * (t.tn + t.fn)
+    return ratio(t.tp * t.tn - t.fp * t.fn, sums.sqrt()).fill_null(0.0)
+
+
+@metric(rows="judged", relevance=False, expected=False, aliases={"QueryAverage": {}})
+def mean_label(r: Ranking, *, k: int | None = None) -> pl.Expr:
+    """Mean label of the judged documents in the first k.
+
+    Undefined: no judged document among them.
+    Errors: no closed form for ``ties="expected"``.
+    Source: Prokhorenkova et al., "CatBoost", NeurIPS 2018.
+    Equal to: CatBoost ``QueryAverage:top=k``.
+    Example: grades 3, 0, 1 in rank order: mean_label@2 = 3/2.
+    """
+    judged = r.label.is_not_null() & r.within(k)
+    return ratio(r.sum(pl.when(judged).then(r.label)), r.sum(judged))
+
+
+@metric(rows="relevant", relevance=False, aliases={"ARP": {}})
+def arp(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
+    """Average relevance position: mean rank, weighed by gain; lower is better.
+
+    ``sum of gain(label) rank / sum of gain(label)`` over the retrieved documents;
+    ``gain`` as in ``dcg``.
+
+    Undefined: no retrieved document has a gain.
+    Errors: a gain below 0; ``gain="exp2"`` and a grade above 1023.
+    Source: Zhu, 2004; Joachims, Swaminathan and Schnabel, WSDM 2017.
+    Equal to: TensorFlow Ranking ``ARPMetric``.
+    Example: grades 3, 0, 1 in rank order: (3 * 1 + 1 * 3) / 4.
+    """
+    worth = pl.when(r.rank.is_not_null()).then(r.worth(gain))
+    return ratio(r.sum(worth * r.weigh(lambda rank: rank)), r.sum(worth))
+
+
+class _Confusion(NamedTuple):
+    """Counts: relevant or not (true, false), in the first k or not."""
+
+    tp: pl.Expr
+    fp: pl.Expr
+    fn: pl.Expr
+    tn: pl.Expr
+
+
+def _confusion(
+    r: Ranking, k: int | None, rel: float, catalog: int | None
+) -> _Confusion:
+    """Of the judged documents, or of a catalogue of so many."""
+    tp, relevant = r.found(k, rel), r.relevant_count(rel)
+    if catalog is None:
+        judged = r.label.is_not_null() & ~r.relevant(rel)
+        fp, irrelevant = r.sum(judged & r.within(k)), r.sum(judged)
+    else:
+        fp = (r.retrieved_count() if k is None else 0.0 * tp + float(k)) - tp
+        irrelevant = float(catalog) - relevant
+    return _Confusion(tp=tp, fp=fp, fn=relevant - tp, tn=irrelevant - fp)

@@ -1,0 +1,107 @@
+"""Partial judgments: what can be said where not every document was judged."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from polars_rank.core.expr import ratio
+from polars_rank.core.ranking import Ranking
+from polars_rank.core.registry import metric
+from polars_rank.metrics.binary import size
+
+__all__ = ["bpref", "gm_bpref", "inf_ap", "judged", "unjudged"]
+
+EPSILON = 1e-5
+
+
+@metric(rows="judged", expected=False, aliases={"Bpref": {}})
+def bpref(r: Ranking, *, rel: float = 1) -> pl.Expr:
+    """Binary preference: relevant documents above judged non-relevant ones.
+
+    ``1/R sum over relevant retrieved of 1 - min(n_above, R) / min(N, R)``; ``n_above``
+    counts the judged non-relevant documents above, ``N`` all of them. Unjudged
+    documents and negative grades are passed over.
+
+    Undefined: nothing is relevant.
+    Errors: no closed form for ``ties="expected"``.
+    Source: Buckley and Voorhees, SIGIR 2004; the bounds are those of trec_eval 8.
+    Equal to: trec_eval ``bpref``, ir_measures ``Bpref``.
+    Example: grades 1, 0, 1 in rank order: bpref = (1 + (1 - 1 / 1)) / 2.
+    """
+    relevant, nonrelevant = r.relevant(rel), r.nonrelevant(rel)
+    most = r.constant(relevant.sum().cast(pl.Float64))
+    others = r.constant(nonrelevant.sum().cast(pl.Float64))
+    above = r.share(nonrelevant.cum_sum().cast(pl.Float64))
+    share = pl.min_horizontal(above, most) / pl.min_horizontal(others, most)
+    preferred = pl.when(above > 0).then(1.0 - share).otherwise(1.0)
+    hit = relevant & r.rank.is_not_null()
+    return ratio(r.sum(pl.when(hit).then(preferred)), r.relevant_count(rel))
+
+
+@metric(rows="judged", expected=False, over_queries="geometric")
+def gm_bpref(r: Ranking, *, rel: float = 1) -> pl.Expr:
+    """Binary preference for a geometric mean over queries.
+
+    A query's value is ``log(max(bpref, 1e-5))``; over queries, ``exp`` of their mean.
+
+    Undefined: nothing is relevant.
+    Errors: no closed form for ``ties="expected"``.
+    Source: Buckley and Voorhees, SIGIR 2004; Robertson, CIKM 2006 (the mean).
+    Equal to: trec_eval ``gm_bpref``.
+    Example: grades 1, 0, 1 in rank order: gm_bpref = log(1/2).
+    """
+    return bpref(r, rel=rel)
+
+
+@metric(rows="judged", expected=False, aliases={"infAP": {}})
+def inf_ap(r: Ranking, *, rel: float = 1) -> pl.Expr:
+    """Inferred average precision: AP estimated from a sample of the pool.
+
+    ``1/R sum over relevant ranks i of (1 + pool * p) / i`` with ``pool`` the documents
+    above in the pool and ``p = (rel + e) / (rel + nonrel + 2 e)`` of those judged,
+    ``e = 1e-5``. A negative grade: in the pool, not judged; no grade: not in the pool.
+
+    Undefined: nothing is relevant.
+    Errors: no closed form for ``ties="expected"``.
+    Source: Yilmaz and Aslam, CIKM 2006, eq. 1.
+    Equal to: trec_eval ``infAP``, ir_measures ``infAP``.
+    Example: grades 1, 0, -1, 1 in rank order: the second adds (1 + 3 * 1/2) / 4.
+    """
+    relevant = r.relevant(rel)
+    pool = r.share(r.label.is_not_null().cum_sum().cast(pl.Float64)) - 1.0
+    above = r.hits(rel) - 1.0
+    others = r.share(r.nonrelevant(rel).cum_sum().cast(pl.Float64))
+    precision = (above + EPSILON) / (above + others + 2.0 * EPSILON)
+    inferred = pl.when(relevant).then((1.0 + pool * precision) / r.rank)
+    return ratio(r.sum(inferred), r.relevant_count(rel))
+
+
+@metric(rows="judged", relevance=False, aliases={"Judged": {}})
+def judged(r: Ranking, *, k: int | None = None) -> pl.Expr:
+    """Share of the retrieved documents in the first k that have a label.
+
+    ``judged within k / min(k, n)``; 0 for a query with nothing retrieved.
+
+    Undefined: never.
+    Source: ir_measures ``Judged@k``.
+    Equal to: ir_measures ``Judged@k``.
+    Example: grades 1, unjudged in rank order: judged@5 = 1/2.
+    """
+    found = r.among(r.label.is_not_null(), k)
+    return ratio(found, size("retrieved", r, k, 1)).fill_null(0.0)
+
+
+@metric(rows="judged", relevance=False, aliases={"unj": {}})
+def unjudged(r: Ranking, *, k: int | None = None) -> pl.Expr:
+    """Share of the first k that nobody judged; short lists are filled with judged.
+
+    ``unjudged within k / k``; without a cutoff k is n. A negative grade is unjudged.
+
+    Undefined: never; 0 for a query with nothing retrieved.
+    Source: trec_eval ``unj``.
+    Equal to: trec_eval 10 ``unj``.
+    Example: grades 1, unjudged in rank order: unjudged@5 = 1/5.
+    """
+    known = r.among((r.label >= 0).fill_null(value=False), k)
+    unknown = size("retrieved", r, k, 1) - known
+    return ratio(unknown, size("k", r, k, 1)).fill_null(0.0)

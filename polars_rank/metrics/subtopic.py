@@ -1,0 +1,292 @@
+"""Diversity: one list has to serve several readings of a query, its subtopics."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Literal, TypeAlias
+
+import polars as pl
+
+from polars_rank.core.expr import ratio
+from polars_rank.core.parameters import Persistence, Share
+from polars_rank.core.ranking import Ranking
+from polars_rank.core.registry import metric
+from polars_rank.core.subtopics import Empty, Subtopics
+from polars_rank.core.weights import inverse, reciprocal
+from polars_rank.metrics.binary import accuracy, ap, precision
+
+__all__ = [
+    "alpha_dcg",
+    "alpha_ndcg",
+    "ap_ia",
+    "err_ia",
+    "nerr_ia",
+    "nnrbp",
+    "nrbp",
+    "p_ia",
+    "st_recall",
+]
+
+Weight: TypeAlias = Callable[[pl.Expr], pl.Expr]
+Norm: TypeAlias = Literal["cover", "ndeval", "none"]
+
+
+def novelty(
+    r: Ranking, alpha: float, rel: float, weight: Weight, k: int | None = None
+) -> pl.Expr:
+    """Worth of the relevant documents, each ``1 - alpha`` of the one above it."""
+    relevant = r.relevant(rel).cast(pl.Float64)
+    return r.sum(relevant * r.unstopped(alpha * relevant) * r.at(weight, k))
+
+
+def cover(alpha: float, weight: Weight, k: int) -> pl.Expr:
+    """What a subtopic gets of a list in which every document is relevant to it."""
+    place = pl.int_range(1, k + 1).cast(pl.Float64)
+    return (pl.lit(1.0 - alpha).pow(place - 1.0) * weight(place)).sum()
+
+
+@metric(
+    subtopics=True,
+    rows="relevant",
+    expected=False,
+    aliases={"alpha_DCG": {}, "alpha-DCG": {}},
+)
+def alpha_dcg(
+    s: Subtopics,
+    *,
+    k: int = 20,
+    alpha: Share = 0.5,
+    rel: float = 1,
+    norm: Norm = "cover",
+) -> pl.Expr:
+    """DCG of what is new: a subtopic's j-th document gains ``(1 - alpha)^(j - 1)``.
+
+    ``sum over subtopics, over its relevant ranks i <= k, of
+    (1 - alpha)^(j - 1) / log2(i + 1)``, where i is the rank of its j-th relevant
+    document; divided (``norm``) by what a list gets in which every document covers
+    every subtopic: ``"cover"``; not divided: ``"none"``; or ``"ndeval"``, which is
+    ``"cover"`` but for k = 1, where that tool does not divide.
+
+    Undefined: no subtopic has a relevant document.
+    Errors: no closed form for ``ties="expected"``.
+    Source: Clarke et al., SIGIR 2008, eq. 5 to 7 (there ``norm="none"``).
+    Equal to: ndeval ``alpha-DCG@k`` (k up to 20; @1 with ``norm="ndeval"``),
+    ir_measures ``alpha_DCG@k``.
+    Example: subtopics A: 1, 1 and B: 0, 1 in rank order: alpha_dcg(norm=none)@2 =
+    1 + 1.5 / log2(3).
+    """
+    gain = novelty(s.each, alpha, rel, inverse("log2"), k)
+    if norm == "none" or (norm == "ndeval" and k == 1):
+        return s.sum(gain)
+    return s.mean(gain, rel) / cover(alpha, inverse("log2"), k)
+
+
+@metric(
+    subtopics=True,
+    rows="relevant",
+    expected=False,
+    aliases={"alpha_nDCG": {}, "alpha-nDCG": {}},
+)
+def alpha_ndcg(
+    s: Subtopics, *, k: int = 20, alpha: Share = 0.5, rel: float = 1
+) -> pl.Expr:
+    """Alpha-DCG as a share of that of the greedily best order of judged documents.
+
+    ``alpha_dcg / alpha_dcg of the greedy order``, without ``norm``. The greedy order
+    takes the document that adds most, of equals the one with the largest id; the best
+    order can be better (it is NP-hard to find), so values above 1 are possible. Sums of
+    equal gains are equal whatever alpha; ndeval's can differ in the last bit where
+    powers of 1 - alpha are not exact (0.3), and then it takes another of the equals.
+
+    Undefined: no subtopic has a relevant document.
+    Errors: no closed form for ``ties="expected"``.
+    Source: Clarke et al., SIGIR 2008, section 4.
+    Equal to: ndeval ``alpha-nDCG@k`` (k up to 20), ir_measures ``alpha_nDCG@k``.
+    Example: subtopics A: 1, 1 and B: 0, 1 in rank order: alpha_ndcg@2 =
+    (1 + 1.5 / log2(3)) / (2 + 0.5 / log2(3)).
+    """
+    return _share_of_greedy(s, inverse("log2"), k, alpha, rel)
+
+
+@metric(
+    subtopics=True,
+    rows="relevant",
+    expected=False,
+    aliases={"ERR_IA": {}, "ERR-IA": {}},
+)
+def err_ia(
+    s: Subtopics,
+    *,
+    k: int = 20,
+    alpha: Share = 0.5,
+    rel: float = 1,
+    norm: Norm = "cover",
+) -> pl.Expr:
+    """Intent-aware ERR: mean over subtopics of the reciprocal rank of what is new.
+
+    ``mean over subtopics of the sum over its relevant ranks i <= k of
+    (1 - alpha)^(j - 1) / i``, where i is the rank of its j-th relevant document;
+    divided (``norm``) by what a list gets in which every document covers every
+    subtopic: ``"cover"``; not divided: ``"none"``; or ``"ndeval"``, which is
+    ``"cover"`` but for k = 1, where that tool gives the sum instead of the mean. With
+    alpha as the chance that a relevant document satisfies, alpha times the undivided
+    value is an expected reciprocal rank.
+
+    Undefined: no subtopic has a relevant document.
+    Errors: no closed form for ``ties="expected"``.
+    Source: Chapelle et al., CIKM 2009, section 7; Clarke et al., WSDM 2011, table 1.
+    Equal to: ndeval ``ERR-IA@k`` (k up to 20; @1 with ``norm="ndeval"``), ir_measures
+    ``ERR_IA@k``.
+    Example: subtopics A: 1, 1 and B: 0, 1 in rank order: err_ia(norm=none)@2 =
+    (1.25 + 0.5) / 2, err_ia@2 = (1.25 + 0.5) / 2 / 1.25.
+    """
+    gain = novelty(s.each, alpha, rel, reciprocal, k)
+    if norm == "ndeval" and k == 1:
+        return s.sum(gain)
+    whole = 1.0 if norm == "none" else cover(alpha, reciprocal, k)
+    return s.mean(gain, rel) / whole
+
+
+@metric(
+    subtopics=True,
+    rows="relevant",
+    expected=False,
+    aliases={"nERR_IA": {}, "nERR-IA": {}},
+)
+def nerr_ia(
+    s: Subtopics, *, k: int = 20, alpha: Share = 0.5, rel: float = 1
+) -> pl.Expr:
+    """ERR-IA as a share of that of the greedily best order of judged documents.
+
+    ``err_ia / err_ia of the greedy order`` (see ``alpha_ndcg``).
+
+    Undefined: no subtopic has a relevant document.
+    Errors: no closed form for ``ties="expected"``.
+    Source: Clarke et al., WSDM 2011, section 3.
+    Equal to: ndeval ``nERR-IA@k`` (k up to 20), ir_measures ``nERR_IA@k``.
+    Example: subtopics A: 1, 1 and B: 0, 1 in rank order: nerr_ia@2 =
+    (1.25 + 0.5) / (2 + 0.25).
+    """
+    return _share_of_greedy(s, reciprocal, k, alpha, rel)
+
+
+@metric(subtopics=True, rows="relevant", expected=False, aliases={"NRBP": {}})
+def nrbp(
+    s: Subtopics, *, alpha: Share = 0.5, beta: Persistence = 0.5, rel: float = 1
+) -> pl.Expr:
+    """Novelty- and rank-biased precision: what is new, to a user of patience beta.
+
+    ``(1 - (1 - alpha) beta) times the mean over subtopics of the sum over its relevant
+    ranks i of (1 - alpha)^(j - 1) beta^(i - 1)``, where i is the rank of its j-th
+    relevant document. The factor makes 1 of an endless list in which every document
+    covers every subtopic.
+
+    Undefined: no subtopic has a relevant document.
+    Errors: no closed form for ``ties="expected"``.
+    Source: Clarke, Kolla and Vechtomova, ICTIR 2009, eq. 11.
+    Equal to: ndeval ``NRBP``, ir_measures ``NRBP``.
+    Example: subtopics A: 1, 1 and B: 0, 1 in rank order: nrbp =
+    0.75 * (1.25 + 0.5) / 2.
+    """
+    gain = novelty(s.each, alpha, rel, _patient(beta))
+    return (1.0 - (1.0 - alpha) * beta) * s.mean(gain, rel)
+
+
+@metric(subtopics=True, rows="relevant", expected=False, aliases={"nNRBP": {}})
+def nnrbp(
+    s: Subtopics, *, alpha: Share = 0.5, beta: Persistence = 0.5, rel: float = 1
+) -> pl.Expr:
+    """NRBP as a share of that of the greedily best order of judged documents.
+
+    ``nrbp / nrbp of the greedy order`` (see ``alpha_ndcg``), which is as deep as places
+    still count in Float64.
+
+    Undefined: no subtopic has a relevant document.
+    Errors: no closed form for ``ties="expected"``.
+    Source: Clarke et al., WSDM 2011, section 3.
+    Equal to: ndeval ``nNRBP``, ir_measures ``nNRBP``.
+    Example: subtopics A: 1, 1 and B: 0, 1 in rank order: nnrbp =
+    (1.25 + 0.5) / (2 + 0.25).
+    """
+    depth = math.ceil(math.log(1e-17 * (1.0 - beta)) / math.log(beta))
+    best = novelty(s.greedy(alpha, rel, depth), alpha, rel, _patient(beta))
+    return ratio(s.sum(novelty(s.each, alpha, rel, _patient(beta))), s.sum(best))
+
+
+@metric(
+    subtopics=True,
+    rows="relevant",
+    expected=False,
+    aliases={"P_IA": {}, "P-IA": {}, "P_avgjg": {"empty": "zero"}},
+)
+def p_ia(
+    s: Subtopics, *, k: int | None = None, rel: float = 1, empty: Empty = "skip"
+) -> pl.Expr:
+    """Intent-aware precision: mean over subtopics of precision@k.
+
+    Over the subtopics with something relevant, or (``empty="zero"``, where a subtopic
+    is an assessor) over all that were judged.
+
+    Undefined: no subtopic has a relevant document.
+    Errors: no closed form for ``ties="expected"``.
+    Source: Agrawal, Gollapudi, Halverson and Ieong, WSDM 2009, section 4.
+    Equal to: ndeval ``P-IA@k``, ir_measures ``P_IA@k``.
+    Example: subtopics A: 1, 1 and B: 0, 1 in rank order: p_ia@2 = (1 + 1/2) / 2.
+    """
+    return s.mean(precision(s.each, k=k, rel=rel), rel, empty)
+
+
+@metric(
+    subtopics=True,
+    rows="relevant",
+    expected=False,
+    aliases={"AP_IA": {}, "MAP-IA": {}, "map-ia": {}, "map_avgjg": {"empty": "zero"}},
+)
+def ap_ia(
+    s: Subtopics, *, k: int | None = None, rel: float = 1, empty: Empty = "skip"
+) -> pl.Expr:
+    """Intent-aware average precision: mean over subtopics of average precision.
+
+    Over the subtopics with something relevant, or (``empty="zero"``, where a subtopic
+    is an assessor) over all that were judged.
+
+    Undefined: no subtopic has a relevant document.
+    Errors: no closed form for ``ties="expected"``.
+    Source: Agrawal, Gollapudi, Halverson and Ieong, WSDM 2009, section 4.
+    Equal to: ndeval ``MAP-IA``, ir_measures ``AP_IA``.
+    Example: subtopics A: 1, 1 and B: 0, 1 in rank order: ap_ia = (1 + 1/2) / 2.
+    """
+    return s.mean(ap(s.each, k=k, rel=rel), rel, empty)
+
+
+@metric(
+    subtopics=True,
+    rows="relevant",
+    expected=False,
+    aliases={"StRecall": {}, "strec": {}},
+)
+def st_recall(s: Subtopics, *, k: int | None = None, rel: float = 1) -> pl.Expr:
+    """Subtopic recall: share of the subtopics that the first k documents cover.
+
+    ``subtopics with a relevant document in the first k / subtopics with one at all``.
+
+    Undefined: no subtopic has a relevant document.
+    Errors: no closed form for ``ties="expected"``.
+    Source: Zhai, Cohen and Lafferty, SIGIR 2003, section 3.1.
+    Equal to: ndeval ``strec@k``, ir_measures ``StRecall@k``.
+    Example: subtopics A: 1, 1 and B: 0, 1 in rank order: st_recall@1 = 1/2.
+    """
+    return s.mean(accuracy(s.each, k=k, rel=rel), rel)
+
+
+def _share_of_greedy(
+    s: Subtopics, weight: Weight, k: int, alpha: float, rel: float
+) -> pl.Expr:
+    best = novelty(s.greedy(alpha, rel, k), alpha, rel, weight, k)
+    return ratio(s.sum(novelty(s.each, alpha, rel, weight, k)), s.sum(best))
+
+
+def _patient(beta: float) -> Weight:
+    """The user looks at the next document with this chance."""
+    return lambda rank: pl.lit(beta).pow(rank - 1.0)
