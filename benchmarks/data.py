@@ -33,7 +33,7 @@ class Files:
 
     queries: int
     docs: int
-    order: str = "adjacent"
+    order: str = "contiguous"
     ids: str = "int"  # or text; a log with int ids has no document ids
     parts: int = 1
     judged: int = 0  # documents a query; 0: the labels stand in the log

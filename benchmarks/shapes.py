@@ -17,7 +17,7 @@ class Case:
     """One line of the table: a contender, its input and what is asked of it."""
 
     contender: str
-    order: str = "adjacent"
+    order: str = "contiguous"
     ids: str = "int"
     measures: int = 5
     ties: bool = False
@@ -107,7 +107,7 @@ class Shape:
         return described | {"rows": self.rows, "title": self.title}
 
 
-OURS = Case("polars_rank", layout="adjacent")
+OURS = Case("polars_rank", layout="contiguous")
 ANY = Case("polars_rank", order="shuffled", layout="any")
 BOUNDED = Case("polars_rank", order="shuffled", memory_limit="1GB")
 DEFAULT = Case("polars_rank"), Case("polars_rank", order="shuffled")
@@ -115,7 +115,7 @@ SCAN, FLOOR = Case("scan"), Case("floor")
 DUCKDB, PANDAS, PYTREC_EVAL, RANX = map(
     Case, ("duckdb", "pandas", "pytrec_eval", "ranx")
 )
-HAND = Case("by_hand", layout="adjacent")
+HAND = Case("by_hand", layout="contiguous")
 ANY_HAND = Case("by_hand", order="shuffled", layout="any")
 NDCG = Case("polars_ds", measures=1), Case("sklearn", measures=1)
 PEERS = (
@@ -124,7 +124,7 @@ PEERS = (
 GROWTH = SCAN, FLOOR, OURS, ANY, BOUNDED, *PEERS
 """Measured on every size from 1 M rows to 1 G, each as far as it gets."""
 
-MANY = Case("polars_rank", layout="adjacent", measures=30)
+MANY = Case("polars_rank", layout="contiguous", measures=30)
 VARIATIONS = (
     HAND,
     ANY_HAND,

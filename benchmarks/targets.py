@@ -146,7 +146,7 @@ TARGETS = (
     ),
     *(
         target
-        for name, case in (("adjacent", OURS), ("any order, 1 GB", BOUNDED))
+        for name, case in (("contiguous", OURS), ("any order, 1 GB", BOUNDED))
         for target in (
             Target(
                 f"1 G rows, {name}: time against 5 times that of 200 M",

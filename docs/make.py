@@ -1,6 +1,6 @@
 """Write what follows from the registry: ``python docs/make.py``.
 
-The types of the methods on expressions (``polars_rank/namespaces/expression.pyi``) and
+The types of the methods on expressions (``polars_rank/namespaces/expr.pyi``) and
 the tables of measures and conventions in the README. The tests fail while they differ
 from it.
 """
@@ -18,7 +18,7 @@ from polars_rank.metrics import METRICS, SUBTOPIC_METRICS, Metric
 from polars_rank.namespaces import ExprRankEval
 
 HOUSE = Path(__file__).resolve().parent.parent
-STUB = HOUSE / "polars_rank" / "namespaces" / "expression.pyi"
+STUB = HOUSE / "polars_rank" / "namespaces" / "expr.pyi"
 README = HOUSE / "README.md"
 METHOD = "polars_rank.namespaces.method"
 

@@ -123,14 +123,14 @@ def test_table_in_a_pipe_is_plain(call):
     assert not any(line.endswith(" ") for line in lines)
 
 
-def test_depth_cuts_the_lists(call, rows):
-    found = rows("log.parquet", "-m", "num_ret", "--depth", 1)
+def test_max_rank_cuts_the_lists(call, rows):
+    found = rows("log.parquet", "-m", "num_ret", "--max-rank", 1)
     assert found == {"queries": 2, "num_ret": 2.0}
-    argv = ("evaluate", "log.parquet", "-m", "rr", "--depth")
-    assert "; depth 1; " in call(*argv, 1, "--format", "table")[1]
+    argv = ("evaluate", "log.parquet", "-m", "rr", "--max-rank")
+    assert "; max rank 1; " in call(*argv, 1, "--format", "table")[1]
     status, _, err = call(*argv, 0)
     assert status != 0
-    assert "depth must be a whole number of at least 1" in err
+    assert "max_rank must be a whole number of at least 1" in err
 
 
 def test_undefined_is_null_and_never_nan(call, rows):

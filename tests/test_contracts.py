@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 import polars_rank as pr
 from polars_rank.metrics import METRICS
 
-RELEVANCE = [name for name, m in METRICS.items() if m.relevance]
+RELEVANCE = [name for name, m in METRICS.items() if m.needs_relevant]
 UNBOUNDED = where("there is no upper bound") + where("it can be negative")
 BOUNDED = [name for name in RELEVANCE if name not in UNBOUNDED]
 MEANS = [
     name
     for name in RELEVANCE
-    if METRICS[name].expected
-    and METRICS[name].tied
+    if METRICS[name].tie_mean
+    and METRICS[name].tie_sensitive
     and name not in where("a better order can cost")
 ]
 few = settings(max_examples=25, deadline=None)
@@ -148,7 +148,7 @@ def test_losses_and_distances_are_not_negative(name):
     ("policy", "wanted"), [("zero", 0.0), ("one", 1.0), ("null", None), ("skip", None)]
 )
 def test_nothing_relevant(name, policy, wanted):
-    if METRICS[name].over_queries == "geometric" and wanted is not None:
+    if METRICS[name].aggregate == "geometric" and wanted is not None:
         wanted = pytest.approx(log(max(wanted, 1e-5)))
     for labels in ([0, 0], [None, None], [-1, -2]):
         assert value(name, labels, no_relevant=policy) == wanted

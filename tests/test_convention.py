@@ -61,7 +61,7 @@ def test_all_measures_work_under_every_convention(name):
 
 
 def test_pool_of_the_retrieved():
-    rows = TREC.replace(pool="retrieved")
+    rows = TREC.replace(judgments="retrieved")
     assert value("ndcg", rows) == pytest.approx(1 / log2(3))
     assert value("recall", rows) == 1 / 1
     assert value("ap", rows) == 1 / 2
@@ -75,19 +75,19 @@ def test_pool_of_the_retrieved():
 def test_pool_of_the_retrieved_in_a_measure_of_ones_own():
     mine = {"relevant": lambda r: r.relevant_count()}
     assert value(mine, TREC) == 2
-    assert value(mine, TREC.replace(pool="retrieved")) == 1
+    assert value(mine, TREC.replace(judgments="retrieved")) == 1
 
 
 @pytest.mark.parametrize("check", ["strict", "off"])
 def test_negative_grades_that_are_refused(check):
-    refuse = TREC.replace(negative="error")
+    refuse = TREC.replace(negative_grade="error")
     assert value("ndcg", refuse) == value("ndcg", TREC)
     minus = QRELS.with_columns(label=pl.Series([-1.0, 1.0, 2.0]))
     assert value("ndcg", TREC, minus) == value("ndcg", TREC)
     log = RUN.with_columns(label=pl.Series([-1, 1]))
     for options in ({"qrels": minus}, {}):
         frame = RUN if options else log
-        with pytest.raises(pr.DataError, match='negative="zero"'):
+        with pytest.raises(pr.DataError, match='negative_grade="zero"'):
             pr.evaluate(frame, "ndcg", convention=refuse, check=check, **options)
 
 
@@ -116,8 +116,11 @@ def test_the_threshold_of_relevance():
 @pytest.mark.parametrize(
     ("choice", "words"),
     [
-        ({"pool": "all"}, "pool must be one of judged, retrieved, not 'all'"),
-        ({"negative": "gain"}, "negative must be one of zero, error, not 'gain'"),
+        ({"judgments": "all"}, "judgments must be one of judged, retrieved, not 'all'"),
+        (
+            {"negative_grade": "gain"},
+            "negative_grade must be one of zero, error, not 'gain'",
+        ),
         ({"rel": "1"}, "rel must be a finite number, not '1'"),
         ({"ideal": "best"}, "ideal must be one of judged, retrieved, min_k_n, k"),
         (
@@ -127,7 +130,7 @@ def test_the_threshold_of_relevance():
         ({"exceptions": {"ap": {"gain": "exp2"}}}, "ap has no parameter 'gain'"),
         ({"exceptions": {"ap": {"divisor": "n"}}}, "divisor must be one of R, min_k_R"),
         ({"exceptions": {"ap": {"no_relevant": 1}}}, "no_relevant must be one of zero"),
-        ({"pools": "judged"}, "no choice 'pools'; did you mean 'pool'"),
+        ({"judgment": "judged"}, "no choice 'judgment'; did you mean 'judgments'"),
     ],
 )
 def test_what_is_no_choice(choice, words):

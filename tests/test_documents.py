@@ -22,14 +22,14 @@ WORDS = {
     "grade": lambda r: r.grade,
     "relevant": lambda r: r.relevant().cast(pl.Float64),
     "nonrelevant": lambda r: r.nonrelevant().cast(pl.Float64),
-    "worth": lambda r: r.worth("exp2"),
-    "sorted_worth": lambda r: r.sorted_worth("exp2"),
-    "within": lambda r: r.within(2).cast(pl.Float64),
-    "hits": lambda r: r.hits(),
+    "worth": lambda r: r.gain("exp2"),
+    "sorted_worth": lambda r: r.ideal_gain("exp2"),
+    "within": lambda r: r.in_top(2).cast(pl.Float64),
+    "hits": lambda r: r.cumulative_hits(),
     "relevant_hits": lambda r: r.relevant_hits(),
-    "first": lambda r: r.first(),
-    "gathered": lambda r: r.gathered(r.worth()),
-    "unstopped": lambda r: r.unstopped(r.scaled(0, 4)),
+    "first": lambda r: r.is_first_relevant(),
+    "gathered": lambda r: r.cumulative_gain(r.gain()),
+    "unstopped": lambda r: r.reach_probability(r.normalized_grade(0, 4)),
 }
 VIEWS = {
     "len": lambda word: word.len(),
@@ -114,7 +114,7 @@ def tables(label: pl.DataType, queries: dict[str, list[Doc]]):
 
 def paths(run: pl.DataFrame, qrels: pl.DataFrame, measures, **options):
     yield "in memory", pr.per_query(run, measures, qrels=qrels, **options)
-    for layout in ("auto", "any", "adjacent"):
+    for layout in ("auto", "any", "contiguous"):
         found = pr.per_query(
             run.lazy(), measures, qrels=qrels.lazy(), layout=layout, **options
         )
@@ -163,7 +163,7 @@ def test_every_measure(label):
     wanted = {
         query: {
             name: LOOPS[m](
-                docs, **p, **({"ties": "doc_desc"} if METRICS[m].tied else {})
+                docs, **p, **({"ties": "doc_desc"} if METRICS[m].tie_sensitive else {})
             )
             for name, (m, p) in params.items()
         }

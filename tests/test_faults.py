@@ -236,9 +236,7 @@ def test_the_disk_is_too_small(log, tmp_path):
 
 @pytest.mark.parametrize("engine", ["in-memory", "streaming"])
 def test_the_disk_fills_up(log, tmp_path, monkeypatch, engine):
-    monkeypatch.setattr(
-        "polars_rank._engine.spill.work.require_space", lambda *_: None
-    )
+    monkeypatch.setattr("polars_rank._engine.spill.work.require_space", lambda *_: None)
     with small_disk(tmp_path / "disk", 2) as folder:
         with pytest.raises(OSError, match="no space left") as caught:
             lazy(log, folder).collect(engine=engine)

@@ -58,7 +58,7 @@ def one(frame: pl.DataFrame, measure: str = "rr", **options) -> float:
 
 def possible(ties: str, measures: list[str] = ALL) -> list[str]:
     """The measures that have a closed form for the rule."""
-    closed = [m for m in measures if pr.Measure.parse(m).definition.expected]
+    closed = [m for m in measures if pr.Measure.parse(m).definition.tie_mean]
     return closed if ties == "expected" else measures
 
 

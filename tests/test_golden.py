@@ -49,7 +49,7 @@ def at_level(m: pr.Measure, rel: int) -> pr.Measure:
 
 
 @pytest.mark.parametrize(
-    ("name", "rel", "unjudged", "depth"),
+    ("name", "rel", "unjudged", "max_rank"),
     [
         ("all_trec.c.txt", 1, "nonrelevant", None),
         ("all_trec.c.l2.txt", 2, "nonrelevant", None),
@@ -57,14 +57,14 @@ def at_level(m: pr.Measure, rel: int) -> pr.Measure:
         ("all_trec.c.M20.txt", 1, "nonrelevant", 20),
     ],
 )
-def test_golden(name, rel, unjudged, depth, collect):
+def test_golden(name, rel, unjudged, max_rank, collect):
     run, qrels = texts()
     wanted = golden(name)
     names = list(dict.fromkeys(m for _, m in wanted))
     asked = measures(names, rel)
     options = dict(
         qrels=qrels,
-        depth=depth,
+        max_rank=max_rank,
         convention=pr.CONVENTIONS["trec_eval"].replace(unjudged=unjudged),
     )
     each = collect(pr.per_query(run, asked, **options))

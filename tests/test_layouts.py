@@ -138,7 +138,7 @@ def test_rows_that_stand_together_are_ranked_as_they_come(keys, morsel):
         frame, options = in_kinds(rows)[morsel is None]
         options |= {"query": query, "check": "off"}
         expected = pr.per_query(frame, SOME, layout="any", **options).collect()
-        found = pr.per_query(frame, SOME, layout="adjacent", **options)
+        found = pr.per_query(frame, SOME, layout="contiguous", **options)
         for engine in ENGINES[: 1 if morsel else 2]:
             assert_same(found.collect(engine=engine), expected)
 
@@ -167,8 +167,8 @@ def test_every_metric_to_the_last_bit(ties, unjudged, tmp_path):
             return pr.per_query(frame, asked, **how, **options)
 
         expected = values(frame, layout="any").collect()
-        assert_same(values(files, layout="adjacent").collect(), expected)
-        plan = values(chunks.lazy(), layout="adjacent")
+        assert_same(values(files, layout="contiguous").collect(), expected)
+        plan = values(chunks.lazy(), layout="contiguous")
         assert_same(plan.collect(engine="in-memory"), expected)
         small = {k: v.collect() if k == "qrels" else v for k, v in options.items()}
         assert_same(pr.per_query(given, asked, **small), expected)
@@ -186,7 +186,7 @@ def test_segments_weights_queries_and_checks(kind):
         for more in ({"by": "country", "weight": "traffic"}, {"queries": asked}):
             plan = [
                 pr.evaluate(frame, SOME, check=check, layout=how, **options, **more)
-                for how in ("any", "adjacent", "auto")
+                for how in ("any", "contiguous", "auto")
             ]
             expected, *found = pl.collect_all(plan)
             for values in found:
@@ -194,7 +194,8 @@ def test_segments_weights_queries_and_checks(kind):
         best = {"on_duplicate": "best", "check": check, **options}
         twice = pl.concat([frame, frame.head(1)])
         plan = [
-            pr.per_query(twice, SOME, layout=how, **best) for how in ("any", "adjacent")
+            pr.per_query(twice, SOME, layout=how, **best)
+            for how in ("any", "contiguous")
         ]
         assert_same(*pl.collect_all(plan))
 
@@ -226,7 +227,7 @@ def test_threads_and_morsels_of_another_process(tmp_path):
     expected = told("any")
     for threads, morsel in ((1, 50), (2, 1000), (4, 50)):
         environment = {"POLARS_IDEAL_MORSEL_SIZE": str(morsel)}
-        found = told("adjacent", POLARS_MAX_THREADS=str(threads), **environment)
+        found = told("contiguous", POLARS_MAX_THREADS=str(threads), **environment)
         assert found == expected
 
 
@@ -269,7 +270,7 @@ print(int(told.split("VmHWM:")[1].split()[0]) // 1024)  # ru_maxrss has the pare
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_memory_does_not_grow_with_the_rows():
     """6 M more rows of 32 bytes are 183 MB; a sort of them takes 300 MB and more."""
-    few, many = (int(run_python(GROWTH, n, "adjacent")) for n in (20, 80))
+    few, many = (int(run_python(GROWTH, n, "contiguous")) for n in (20, 80))
     assert many - few < 150
 
 
@@ -300,12 +301,12 @@ def test_a_false_claim_is_an_error_or_the_right_number(case, check, morsel):
     for engine in ENGINES[: 1 if morsel else 2]:
         for frame, options in in_kinds(rows):
             options = options | {"check": check}
-            claim = pr.per_query(frame, ["ap", "rr"], layout="adjacent", **options)
+            claim = pr.per_query(frame, ["ap", "rr"], layout="contiguous", **options)
             for plan in asked_of(claim)[first]:
                 for _ in range(2):
                     with pytest.raises(pr.DataError, match=error):
                         plan.collect(engine=engine)
-            claim = pr.evaluate(frame, "ap", layout="adjacent", **options)
+            claim = pr.evaluate(frame, "ap", layout="contiguous", **options)
             with pytest.raises(pr.DataError, match=error):
                 pl.collect_all([claim, claim], engine=engine)
             if nameless:
@@ -325,7 +326,7 @@ def test_overlapping_files(tmp_path):
         half.write_parquet(tmp_path / f"{name}.parquet")
     files = pl.scan_parquet(tmp_path / "*.parquet")
     with pytest.raises(pr.DataError, match=APART):
-        pr.per_query(files, SOME, layout="adjacent").collect()
+        pr.per_query(files, SOME, layout="contiguous").collect()
     expected = pr.per_query(rows, SOME)
     assert_same(pr.per_query(files, SOME).collect(), expected)
 
@@ -341,14 +342,14 @@ def test_the_run_of_a_query_that_nobody_judged(morsel):
         found = pr.per_query(frame, "ap", layout="auto", **options).collect()
         assert_same(found, expected)
         with suppress(pr.DataError):
-            claim = pr.per_query(frame, "ap", layout="adjacent", **options).collect()
+            claim = pr.per_query(frame, "ap", layout="contiguous", **options).collect()
             assert_same(claim, expected)
 
 
 def test_a_small_frame_is_proved_too():
     rows = apart_runs()["first and last row"]
     with pytest.raises(pr.DataError, match=APART):
-        pr.evaluate(rows, "ap", layout="adjacent")
+        pr.evaluate(rows, "ap", layout="contiguous")
 
 
 @pytest.mark.parametrize("query", ["query_id", ["country", "query_id"]])
@@ -356,7 +357,9 @@ def test_queries_with_one_hash_are_kept_apart(query, monkeypatch, caplog, collec
     """Text comes together by its hash; by itself if that does not do."""
     rows = made(ids(60), most=90, seed=5).cast({"query_id": pl.String})
     shuffled = rows.sample(fraction=1, shuffle=True, seed=1).lazy()
-    expected = collect(pr.per_query(rows.lazy(), SOME, query=query, layout="adjacent"))
+    expected = collect(
+        pr.per_query(rows.lazy(), SOME, query=query, layout="contiguous")
+    )
     caplog.set_level(logging.INFO, logger="polars_rank")
     for hashed, told in (
         (plans._hash, "no two queries have one hash (proved)"),
@@ -479,11 +482,11 @@ def test_equal_hashes_prove_nothing(kind, monkeypatch):
     for query in ("query_id", ["country", "query_id"]):
         found, expected = (
             pr.per_query(frame, SOME, layout=how, query=query, **options).collect()
-            for how in ("adjacent", "any")
+            for how in ("contiguous", "any")
         )
         assert_same(found, expected)
         apart = pl.concat([frame, frame.head(1)])
-        plan = pr.per_query(apart, "rr", layout="adjacent", query=query, **options)
+        plan = pr.per_query(apart, "rr", layout="contiguous", query=query, **options)
         with pytest.raises(pr.DataError, match=APART):
             plan.collect()
 
@@ -522,7 +525,7 @@ def test_warnings_come_once():
     bad = faulty(rows)["NaN scores"]
     for given in (bad, pl.concat([bad[1:], bad[:1]])):
         told = {}
-        for how in ("any", "auto", *(["adjacent"] if given is bad else [])):
+        for how in ("any", "auto", *(["contiguous"] if given is bad else [])):
             plan = pr.evaluate(given.lazy(), ["ap", "rr"], check="warn", layout=how)
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
@@ -568,7 +571,7 @@ def test_many_at_once(engine):
         pr.evaluate(rows, "ap"),
         pr.evaluate(apart, "ap"),
         pr.evaluate(run, "rr", qrels=judged),
-        pr.per_query(rows, "ap", layout="adjacent").select("ap"),
+        pr.per_query(rows, "ap", layout="contiguous").select("ap"),
     ]
     expected = [part.collect() for part in parts]
 
@@ -595,7 +598,7 @@ def test_many_at_once(engine):
     check([found[i] for i in range(4, 8)])
 
 
-@pytest.mark.parametrize("how", ["adjacent", "auto"])
+@pytest.mark.parametrize("how", ["contiguous", "auto"])
 def test_a_reader_that_stops_or_fails(how, tmp_path):
     rows = made(ids(300))
 
@@ -616,7 +619,7 @@ def test_a_reader_that_stops_or_fails(how, tmp_path):
         plan.collect()
 
 
-@pytest.mark.parametrize("how", ["any", "adjacent", "auto"])
+@pytest.mark.parametrize("how", ["any", "contiguous", "auto"])
 def test_a_filter_that_cannot_be_pickled(how):
     lock = threading.Lock()
 
@@ -650,7 +653,7 @@ def by_rank(rows: pl.DataFrame) -> pl.DataFrame:
 )
 def test_known_ranks_equal_scores_to_the_last_bit(kind, unjudged, engine):
     """A log and a run, each choice and each engine; any two of them meet."""
-    asked = [m for m in ALL if not pr.Measure.parse(m).definition.score]
+    asked = [m for m in ALL if not pr.Measure.parse(m).definition.uses_scores]
     frame, options = in_kinds(made(ids(60), most=500, seed=9))[kind]
     rows = by_rank(frame.collect())
     options = options | {"convention": TREC.replace(unjudged=unjudged)}
@@ -659,7 +662,7 @@ def test_known_ranks_equal_scores_to_the_last_bit(kind, unjudged, engine):
     shuffled = rows.sample(fraction=1, shuffle=True, seed=1)
     for given, how in (
         (rows.lazy(), "any"),
-        (rows.lazy(), "adjacent"),
+        (rows.lazy(), "contiguous"),
         (rows.lazy(), "auto"),
         (shuffled.lazy(), "any"),
         (shuffled.lazy(), "auto"),
@@ -726,12 +729,14 @@ def test_every_layout_streams(kind, rank, monkeypatch):
     for module in (layouts, plans):
         monkeypatch.setattr(module, "streamed", kept)
     frame, options = in_kinds(made(ids(30)))[kind]
-    asked = [m for m in ALL if rank is None or not pr.Measure.parse(m).definition.score]
-    for how in ("any", "adjacent"):
+    asked = [
+        m for m in ALL if rank is None or not pr.Measure.parse(m).definition.uses_scores
+    ]
+    for how in ("any", "contiguous"):
         for query in ("query_id", ["country", "query_id"]):
             options |= {"rank": rank, "query": query, "layout": how}
             outer = pr.evaluate(frame, asked, by="country", **options)
-            for plan in (outer, *([inner.pop()] if how == "adjacent" else [])):
+            for plan in (outer, *([inner.pop()] if how == "contiguous" else [])):
                 nodes, _ = physical(plan)
                 assert not [n for n in nodes.values() if "0.0 0.3 1.0" in n]
                 if plan is not outer and not kind:
@@ -814,7 +819,7 @@ def test_functions_of_the_user_are_asked_each_time():
         return grade * factor
 
     def found(r: pr.Ranking) -> pl.Expr:
-        return r.found(factor)
+        return r.hits_at(factor)
 
     choice = TREC.replace(gain=gain)
     asked = [pr.measure("cg", gain=gain, name="own"), {"found": found}]
@@ -828,7 +833,7 @@ def test_functions_of_the_user_are_asked_each_time():
     assert values() == (6.0, 2.0, 6.0)
 
 
-@pytest.mark.parametrize("layout", ["any", "auto", "adjacent"])
+@pytest.mark.parametrize("layout", ["any", "auto", "contiguous"])
 @pytest.mark.parametrize("source", ["frame", "lazy", "parquet", "judgments"])
 def test_a_lying_claim_of_order(tmp_path, layout, source):
     """What a file or ``set_sorted`` claims of the rows decides nothing."""
@@ -859,7 +864,7 @@ def test_a_lying_claim_of_order(tmp_path, layout, source):
         asked = pr.evaluate(lying, ["ndcg", "rr"], layout=layout, **options)
         return asked.lazy().collect()
 
-    if layout == "adjacent":
+    if layout == "contiguous":
         with pytest.raises(pr.DataError, match="do not stand together"):
             found()
     else:

@@ -106,7 +106,7 @@ def test_any_text_is_a_measure_or_a_clear_error(text):
         ("IPrec(rel=2)@0.1", "interpolated_precision(recall=0.1, rel=2)"),
         ("Rprec_mult_0.20", "r_precision(multiple=0.2)"),
         ("11pt_avg", "eleven_point_ap"),
-        ("utility_1,-1,0,0", "utility(found=1, missed=0, noise=-1, rejected=0)"),
+        ("utility_1,-1,0,0", "utility(fn=0, fp=-1, tn=0, tp=1)"),
         ("ndcg.1=3.5,2=9", "ndcg(gain={1: 3.5, 2: 9})"),
         ("Rndcg_0=1", "r_ndcg(gain={0: 1})"),
         ("ndcg_p", "ndcg(discount=log2_from_2)"),
@@ -139,7 +139,7 @@ def test_the_column_bears_the_name_as_written():
     ("text", "message"),
     [
         ("ndgc@10", "unknown measure 'ndgc'; did you mean 'ndcg'"),
-        ("zzzzzz", "known: accuracy"),
+        ("zzzzzz", "known: cg, dcg"),
         ("ndcg@", "whole number of at least 1, not ''"),
         ("ndcg@0", "whole number of at least 1, not '0'"),
         ("ndcg@-3", "whole number of at least 1, not '-3'"),

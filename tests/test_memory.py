@@ -101,7 +101,7 @@ def test_a_bucket_without_a_query_in_common_is_no_error(options):
 
 
 def test_a_function_of_ones_own(options):
-    mine = {"hits": lambda r: r.found(3)}
+    mine = {"hits": lambda r: r.hits_at(3)}
     whole = pr.per_query(LOG.lazy(), mine, layout="any").collect()
     assert_frame_equal(pr.per_query(LOG.lazy(), mine, **options).collect(), whole)
 

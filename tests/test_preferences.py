@@ -77,7 +77,7 @@ def loop(run: list, judged: list, ties: str, unretrieved: str) -> dict:
         pairs = [statistics.fmean(s) for s in by_pair.values()]
         found[query] = {
             "preferences": len(every),
-            "fulfilled": math.fsum(every),
+            "satisfied": math.fsum(every),
             "prefs_simp": statistics.fmean(every) if every else None,
             "prefs_pair": statistics.fmean(pairs) if pairs else None,
             "prefs_avgjg": statistics.fmean(means) if means else None,
@@ -117,7 +117,7 @@ def test_by_hand():
     assert row == {
         "query_id": "q",
         "preferences": 4,
-        "fulfilled": 3.0,
+        "satisfied": 3.0,
         "prefs_simp": 3 / 4,
         "prefs_pair": pytest.approx((1 / 2 + 1 + 1) / 3),
         "prefs_avgjg": (3 / 3 + 0 / 1) / 2,

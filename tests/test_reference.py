@@ -23,7 +23,7 @@ TURNS = [
     (name, ties, ENGINES[(i + j) % 2])
     for i, name in enumerate(METRICS)
     for j, ties in enumerate(TIES)
-    if METRICS[name].tied or ties in ("doc_desc", "pessimistic")
+    if METRICS[name].tie_sensitive or ties in ("doc_desc", "pessimistic")
 ]
 
 
@@ -67,13 +67,13 @@ def share(measures: dict[str, dict], name: str, ties: str) -> dict[str, dict]:
     change, one.
     """
     j = TIES.index(ties)
-    period, turns = (4, (j - 1, j)) if METRICS[name].tied else (2, (j % 2,))
+    period, turns = (4, (j - 1, j)) if METRICS[name].tie_sensitive else (2, (j % 2,))
     columns = enumerate(measures.items())
     return dict(column for i, column in columns if i == 0 or i % period in turns)
 
 
 def loops(name: str, docs: list[Doc], params: dict, ties: str, **more) -> float | None:
-    rule = {"ties": ties} if METRICS[name].tied else {}
+    rule = {"ties": ties} if METRICS[name].tie_sensitive else {}
     return LOOPS[name](docs, **params, **rule, **more)
 
 
@@ -131,7 +131,7 @@ def test_one_frame_and_expression(name, ties, engine):
     integers = log.with_columns(pl.col("label").cast(pl.Int8))
     compare(by_frame(integers, some), wanted_some)
     method = getattr(pl.col("label").rank_eval, name)
-    rule = {"doc": "doc_id", "ties": ties} if METRICS[name].tied else {}
+    rule = {"doc": "doc_id", "ties": ties} if METRICS[name].tie_sensitive else {}
     values = [method("score", **params, **rule).alias(c) for c, params in some.items()]
     by_agg = log.group_by("query_id").agg(values)
     compare(by_agg.collect(engine=engine), wanted_some)
@@ -139,7 +139,7 @@ def test_one_frame_and_expression(name, ties, engine):
     compare(by_over.unique().collect(engine=engine), wanted_some)
 
 
-EXPECTED = [name for name, m in METRICS.items() if m.expected and m.tied]
+EXPECTED = [name for name, m in METRICS.items() if m.tie_mean and m.tie_sensitive]
 
 
 @pytest.mark.parametrize("name", EXPECTED)
@@ -158,7 +158,7 @@ def test_expected_ties_are_the_mean_over_all_orders(name, collect):
     measures = {
         f"v{i}": params
         for i, params in enumerate(variants(name))
-        if METRICS[name].has_mean(params)
+        if METRICS[name].has_tie_mean(params)
     }
     found = pr.per_query(
         run.drop_nulls().lazy(),

@@ -36,8 +36,8 @@ def bare(r: pr.Ranking) -> pl.Expr:
 def registered():
     """Two metrics of this file's own."""
     before = dict(METRICS), dict(ALIASES)
-    metric(rows="all", aliases={"MadeUp": {}, "down": {"side": "down"}})(made_up)
-    metric(rows="all", relevance=False, score=True, tied=False)(bare)
+    metric(aliases={"MadeUp": {}, "down": {"side": "down"}})(made_up)
+    metric(needs_relevant=False, uses_scores=True, tie_sensitive=False)(bare)
     yield
     for registry, was in zip((METRICS, ALIASES), before, strict=True):
         registry.clear()
@@ -92,10 +92,10 @@ def test_a_name_is_given_once(name):
     def own(r: pr.Ranking) -> pl.Expr:
         return r.sum(r.relevant())
 
-    metric(rows="all", aliases={"Mine": {}})(own)
+    metric(aliases={"Mine": {}})(own)
     own.__name__ = "other"
     with pytest.raises(ValueError, match=f"'{name}' names both .* and other; keep one"):
-        metric(rows="all", aliases={name: {}})(own)
+        metric(aliases={name: {}})(own)
 
 
 def test_a_method_takes_what_the_metric_needs():

@@ -39,7 +39,7 @@ def sources(tmp_path) -> dict[str, pl.LazyFrame]:
     return {
         "auto": pr.per_query(LOG.lazy(), "rr"),
         "auto, shuffled": pr.per_query(shuffled, "rr"),
-        "contiguous": pr.per_query(LOG.lazy(), "rr", layout="adjacent"),
+        "contiguous": pr.per_query(LOG.lazy(), "rr", layout="contiguous"),
         "any": pr.per_query(shuffled, "rr", layout="any"),
         "judgments": pr.per_query(LOG.lazy().drop("label"), "rr", qrels=qrels),
         "bounded": pr.per_query(shuffled, "rr", layout="any", memory_limit="1GB"),

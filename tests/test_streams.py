@@ -34,7 +34,7 @@ def total(frame: pl.LazyFrame, **options: object) -> tuple[int, float]:
     return found["queries"].item(), found["num_rel"].item()
 
 
-@pytest.mark.parametrize("layout", ["auto", "any", "adjacent"])
+@pytest.mark.parametrize("layout", ["auto", "any", "contiguous"])
 @pytest.mark.parametrize("memory_limit", [None, "1GB"])
 def test_contiguous(layout, memory_limit):
     options = {"layout": layout, "memory_limit": memory_limit}
@@ -66,7 +66,7 @@ def test_shuffled_rows_are_not_read_again():
 
 
 @pytest.mark.parametrize("memory_limit", [None, "1GB"])
-@pytest.mark.parametrize("layout", ["auto", "any", "adjacent"])
+@pytest.mark.parametrize("layout", ["auto", "any", "contiguous"])
 def test_run_and_judgments(layout, memory_limit):
     run, qrels = CONTIGUOUS.drop("label"), SHUFFLED.select(QRELS)
     options = {"layout": layout, "memory_limit": memory_limit}
@@ -90,7 +90,7 @@ def test_judgments_that_serve_all_systems():
     run = CONTIGUOUS.drop("label").with_columns(system=pl.lit("a"))
     options = {"query": ["system", "query_id"], "qrels": SHUFFLED.select(QRELS)}
     assert total(run.lazy(), **options) == (500, RELEVANT)
-    for layout in ("any", "adjacent"):
+    for layout in ("any", "contiguous"):
         assert total(stream(run), layout=layout, **options) == (500, RELEVANT)
     with pytest.raises(pr.DataError, match="can be read only once"):
         total(stream(run), memory_limit="1GB", **options)
@@ -109,7 +109,7 @@ def test_keys_that_are_counted_again():
             keys.unique()
 
 
-@pytest.mark.parametrize("function", [pr.coverage, pr.preferences])
+@pytest.mark.parametrize("function", [pr.match_report, pr.preferences])
 def test_reports_read_once(function):
     run, qrels = CONTIGUOUS.drop("label").head(2000), CONTIGUOUS.select(QRELS).head(900)
     wanted = function(run, qrels)

@@ -102,7 +102,7 @@ def test_plain_loops(name, collect):
     compare(collect(found), name, run, qrels)
 
 
-@pytest.mark.parametrize("options", [{"layout": "any"}, {"layout": "adjacent"}, {}])
+@pytest.mark.parametrize("options", [{"layout": "any"}, {"layout": "contiguous"}, {}])
 def test_every_layout(options, tmp_path):
     """All measures at once, from files, ranks known or not."""
     run, qrels = made_up(2)
@@ -386,7 +386,7 @@ def test_systems_segments_and_weights():
 
 def test_a_measure_of_ones_own():
     mine = {
-        "worst subtopic gets": lambda s: s.mean(s.each.found(1)),
+        "worst subtopic gets": lambda s: s.mean(s.each.hits_at(1)),
         "subtopics": lambda s: s.judged_count(),
     }
     found = ask(["ap_ia", mine])
@@ -429,7 +429,7 @@ def test_text(text, own):
 def test_a_false_claim_about_the_layout():
     run = [("q", "a", 2.0), ("p", "a", 1.0), ("q", "b", 1.0)]
     with pytest.raises(pr.DataError, match="do not stand together"):
-        ask(run=run, layout="adjacent")
+        ask(run=run, layout="contiguous")
     assert ask(run=run).row(0)[1] == pytest.approx((1 + 1 / 2) / 2)
 
 

@@ -30,10 +30,10 @@ __all__ = [
     "unpickled",
 ]
 
-Layout: TypeAlias = Literal["auto", "any", "adjacent"]
-Grouping: TypeAlias = Literal["sort", "adjacent", "hash"]
+Layout: TypeAlias = Literal["auto", "any", "contiguous"]
+Grouping: TypeAlias = Literal["sort", "contiguous", "hash"]
 APART = (
-    "the rows of a query do not stand together, as layout='adjacent' says; "
+    "the rows of a query do not stand together, as layout='contiguous' says; "
     "use layout='any' (or 'auto'), or sort the rows by query"
 )
 IN_MEMORY_ROWS = 200_000

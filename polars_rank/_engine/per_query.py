@@ -52,7 +52,7 @@ def plan_request(
         tuple(inside),
         request.grouping,
         request.guess,
-        request.depth,
+        request.max_rank,
     )
     kinds = [log.kind] if qrels is None else [log.kind, qrels.kind]
 

@@ -78,7 +78,7 @@ def _sorted_sooner(
     else:
         claim = "no two queries have one hash"
         near = log.sort(_hash(keys), maintain_order=True)
-        rows = per_query_plan(question._replace(grouping="adjacent"), near).frame
+        rows = per_query_plan(question._replace(grouping="contiguous"), near).frame
         rows = rows.sort("query")
     found = first_that_holds(
         lambda: rows, plan, claim=claim, otherwise="sorting them as they are", reads=[]
@@ -96,7 +96,7 @@ def summed(question: Question, asked: Answer, rows: pl.LazyFrame) -> PerQuery:
     pooled = []
     if question.qrels is not None:
         pooled = ["retrieved", "judged"]
-        if question.grouping == "adjacent":
+        if question.grouping == "contiguous":
             pooled.append("runs")
             scalars.append("runs")
     words = _words(rows, needs, scalars)
@@ -118,7 +118,7 @@ def summed(question: Question, asked: Answer, rows: pl.LazyFrame) -> PerQuery:
 
 def claimed(question: Question, plan: PerQuery, log: pl.LazyFrame) -> PerQuery:
     """The same; where rows are said to stand together, with the proof of it."""
-    if question.grouping != "adjacent":
+    if question.grouping != "contiguous":
         return plan
     if question.qrels is not None:
         return plan._replace(frame=streamed(one_run_each(plan.frame).drop("runs")))

@@ -85,7 +85,7 @@ class Needs:
         if any(names.roots() & self._sums() for names in asked):
             msg = (
                 "a sum over the query stands beside its documents: write "
-                "r.constant(term.sum()) instead of r.sum(term) or a count there"
+                "r.broadcast(term.sum()) instead of r.sum(term) or a count there"
             )
             raise ValueError(msg)
         read = set().union(*(names.roots() for names in asked))
@@ -149,11 +149,11 @@ class SharedRanking(Ranking):
 
     needs: Needs
 
-    def share(self, word: pl.Expr) -> pl.Expr:
+    def cached(self, word: pl.Expr) -> pl.Expr:
         """Compute the word once, as a column."""
         return pl.col(self.needs.words.add(word))
 
-    def constant(self, value: pl.Expr) -> pl.Expr:
+    def broadcast(self, value: pl.Expr) -> pl.Expr:
         """Compute the value once, repeated along the query's rows."""
         return pl.col(self.needs.constants.add(value))
 
@@ -162,7 +162,7 @@ class SharedRanking(Ranking):
         name = self.needs.terms.add(term.cast(pl.Float64).fill_null(0.0))
         return pl.col(name).list.sum()
 
-    def aggregate(self, value: pl.Expr) -> pl.Expr:
+    def reduce(self, value: pl.Expr) -> pl.Expr:
         """Compute the value once."""
         return pl.col(self.needs.aggregates.add(value))
 
@@ -171,10 +171,10 @@ class SharedRanking(Ranking):
         self.needs.retrieved = True
         return pl.col("retrieved").fill_null(0).cast(pl.Float64)
 
-    def hits(self, rel: float = 1) -> pl.Expr:
+    def cumulative_hits(self, rel: float = 1) -> pl.Expr:
         """Relevant documents at or above; the place where every row is relevant."""
         needs = self.needs
         if needs.rows == "relevant" and needs.whole_grades and 0 < rel <= 1:
             needs.lead = True
             return pl.col("place") - pl.col("lead")
-        return super().hits(rel)
+        return super().cumulative_hits(rel)

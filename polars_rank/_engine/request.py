@@ -16,7 +16,7 @@ from polars_rank._engine.spill.progress import Listener
 from polars_rank._engine.stages.subtopics import require_kind
 from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.tools import convention_of
-from polars_rank.core.registry import OverQueries
+from polars_rank.core.registry import AggregateName
 from polars_rank.measures.measure import Custom, Measure, Measures, parse_measures
 
 __all__ = ["DOC", "Duplicates", "Request", "request_of"]
@@ -39,21 +39,21 @@ class Request(NamedTuple):
     on_duplicate: Duplicates
     layout: Layout
     memory: Memory | None
-    depth: int | None
+    max_rank: int | None
     small: bool
     guess: bool = False
 
     @property
     def grouping(self) -> Grouping:
         """How rows of a query come together."""
-        if self.layout == "adjacent":
-            return "adjacent"
+        if self.layout == "contiguous":
+            return "contiguous"
         return "hash" if self.small and self.memory is None else "sort"
 
     @property
     def sorted(self) -> bool:
         """Whether queries come in ascending order."""
-        return self.grouping != "adjacent" and self.memory is None
+        return self.grouping != "contiguous" and self.memory is None
 
     def require_distinct(self, others: Sequence[str]) -> None:
         """Output columns must have different names."""
@@ -68,17 +68,17 @@ class Request(NamedTuple):
     def relevance(self, i: int) -> bool:
         """Whether measure i is 0 for a query without an answer."""
         m = self.measures[i]
-        return isinstance(m, Measure) and m.definition.relevance
+        return isinstance(m, Measure) and m.definition.needs_relevant
 
-    def over_queries(self, i: int) -> OverQueries:
+    def aggregate(self, i: int) -> AggregateName:
         """How the values of measure i are put together."""
         m = self.measures[i]
-        return m.definition.over_queries if isinstance(m, Measure) else "mean"
+        return m.definition.aggregate if isinstance(m, Measure) else "mean"
 
     def spreads(self, i: int) -> bool:
         """Whether a null of measure i makes the mean null."""
         m = self.measures[i]
-        if not isinstance(m, Measure) or not m.definition.relevance:
+        if not isinstance(m, Measure) or not m.definition.needs_relevant:
             return False
         return self.convention.no_relevant_of(m.metric) == "null"
 
@@ -101,7 +101,7 @@ def request_of(
     memory_limit: int | str | None,
     temp_dir: str | Path | None,
     progress: Listener | None,
-    depth: int | None,
+    max_rank: int | None,
 ) -> Request:
     """Check the arguments; only schemas are read."""
     for name, given, allowed in (
@@ -112,8 +112,10 @@ def request_of(
         if given not in allowed:
             msg = f"{name} must be one of {', '.join(allowed)}, not {given!r}"
             raise ValueError(msg)
-    if depth is not None and not (type(depth) is int and depth >= 1):
-        msg = f"depth must be a whole number of at least 1, or None, not {depth!r}"
+    if max_rank is not None and not (type(max_rank) is int and max_rank >= 1):
+        msg = (
+            f"max_rank must be a whole number of at least 1, or None, not {max_rank!r}"
+        )
         raise ValueError(msg)
     keys = (query,) if isinstance(query, str) else tuple(query)
     if not keys:
@@ -142,7 +144,7 @@ def request_of(
         on_duplicate,
         layout,
         memory_of(memory_limit, temp_dir, progress),
-        depth,
+        max_rank,
         all(f is None or _is_small(f) for f in (frame, qrels)),
     )
 

@@ -12,7 +12,7 @@ from polars_rank._engine.plan import PerQuery
 from polars_rank._engine.request import Request
 from polars_rank._engine.schema import Frame
 from polars_rank._engine.spill.plan import fits
-from polars_rank.core.registry import OverQueries
+from polars_rank.core.registry import AggregateName
 from polars_rank.core.source import is_rereadable
 from polars_rank.exceptions import DataError
 
@@ -34,7 +34,7 @@ def laid_out(
     if request.layout != "auto" or request.grouping == "hash":
         return result(request)
     check: Check = "strict" if request.check == "warn" else request.check
-    adjacent = request._replace(layout="adjacent", check=check, guess=True)
+    adjacent = request._replace(layout="contiguous", check=check, guess=True)
     fallback = result(request._replace(layout="any"))
     memory, qrels = request.memory, request.qrels
     reads = [f for f in (request.frame, qrels, request.queries) if f is not None]
@@ -95,7 +95,7 @@ def mean_frame(
         pl.len().alias("queries"),
         *(
             _over_queries(
-                f"m{i}", request.over_queries(i), weight, spread=request.spreads(i)
+                f"m{i}", request.aggregate(i), weight, spread=request.spreads(i)
             )
             for i in range(len(request.measures))
         ),
@@ -119,7 +119,7 @@ def mean_frame(
 
 
 def _over_queries(
-    name: str, how: OverQueries, weight: pl.Expr | None, *, spread: bool
+    name: str, how: AggregateName, weight: pl.Expr | None, *, spread: bool
 ) -> pl.Expr:
     """Mean or sum of the defined values; with ``spread``, null as soon as one is."""
     value = pl.col(name)

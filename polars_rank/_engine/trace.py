@@ -33,9 +33,9 @@ class Question(NamedTuple):
     """All that decides the plan, but the frames themselves.
 
     ``carry`` are the log's columns ``by0`` ... that must be constant within a query.
-    ``grouping`` is how the log's rows of a query come together; ``"adjacent"`` claims
+    ``grouping`` is how the log's rows of a query come together; ``"contiguous"`` claims
     that they stand so, and ``guess`` says that nobody has claimed it. Below place
-    ``depth`` nothing counts as retrieved.
+    ``max_rank`` nothing counts as retrieved.
     """
 
     log: Kind
@@ -46,7 +46,7 @@ class Question(NamedTuple):
     carry: tuple[str, ...] = ()
     grouping: Grouping = "sort"
     guess: bool = False
-    depth: int | None = None
+    max_rank: int | None = None
 
     @property
     def ties(self) -> Ties:
@@ -59,7 +59,7 @@ class Question(NamedTuple):
     def pooled(self) -> bool:
         """Whether judgments of documents that were not retrieved are left out."""
         whole = self.qrels is None and not self.log.ranked
-        return self.convention.pool == "retrieved" and not whole
+        return self.convention.judgments == "retrieved" and not whole
 
     @property
     def key(self) -> Key:
@@ -118,18 +118,22 @@ def _retrieved(question: Question) -> pl.Expr:
     """Documents of the log that count as retrieved."""
     place = pl.col(question.key)
     if question.key == "score":
-        return pl.len() if question.depth is None else pl.len().clip(0, question.depth)
-    if question.key == "rank" and question.depth is not None:
-        return (place <= question.depth).sum().cast(pl.UInt32)
+        return (
+            pl.len()
+            if question.max_rank is None
+            else pl.len().clip(0, question.max_rank)
+        )
+    if question.key == "rank" and question.max_rank is not None:
+        return (place <= question.max_rank).sum().cast(pl.UInt32)
     return place.count()
 
 
 def _ask(question: Question) -> tuple[Needs, list[pl.Expr], list[Fault]]:
     """Let every measure say what it needs; its value in terms of a query's sums."""
-    if question.depth is not None and question.ties == "expected":
+    if question.max_rank is not None and question.ties == "expected":
         msg = (
-            "depth= has no mean over the orders of ties='expected'; use another rule, "
-            "or measures with a cutoff"
+            "max_rank= has no mean over the orders of ties='expected'; use another "
+            "rule, or measures with a cutoff"
         )
         raise ValueError(msg)
     label_type = (question.qrels or question.log).label_type
@@ -149,7 +153,7 @@ def _ask(question: Question) -> tuple[Needs, list[pl.Expr], list[Fault]]:
     asked: list[Rows] = ["all" if isinstance(m, Custom) else m.rows for m in measures]
     if needs.expected:
         asked.append("all")
-    if question.convention.negative == "error":
+    if question.convention.negative_grade == "error":
         asked.append("judged")
     needs.rows = max([needs.rows, *asked], key=ROWS.index)
     values, faults = [], []
@@ -164,7 +168,7 @@ def _ask(question: Question) -> tuple[Needs, list[pl.Expr], list[Fault]]:
             faults += [replace(fault, count=pl.col(name)) for name, fault in named]
             continue
         check(m.definition, m.arguments, question.ties)
-        if m.definition.score and not needs.scored:
+        if m.definition.uses_scores and not needs.scored:
             msg = (
                 f"{m.metric} looks at the scores themselves: it cannot work with rank="
             )
@@ -172,7 +176,7 @@ def _ask(question: Question) -> tuple[Needs, list[pl.Expr], list[Fault]]:
         no_relevant = question.convention.no_relevant_of(m.metric)
         values.append(value(m.definition, ranking, m.arguments, no_relevant))
         faults += ranking.faults
-    if question.convention.negative == "error":
+    if question.convention.negative_grade == "error":
         below = needs.aggregates.add((pl.col("label") < 0).sum())
         faults.append(Fault(pl.col(below), NEGATIVE, refusal=True))
     once = {(fault.message, str(fault.count)): fault for fault in faults}
@@ -181,5 +185,5 @@ def _ask(question: Question) -> tuple[Needs, list[pl.Expr], list[Fault]]:
 
 NEGATIVE = (
     "negative grades, which the convention refuses; count them as not relevant with "
-    'negative="zero"'
+    'negative_grade="zero"'
 )

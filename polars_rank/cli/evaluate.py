@@ -73,7 +73,7 @@ def evaluate(
     layout: Annotated[Layout, RESOURCE] = "auto",
     memory_limit: Annotated[str | None, Parameter(metavar="SIZE"), RESOURCE] = None,
     temp_dir: Annotated[Path | None, RESOURCE] = None,
-    depth: Annotated[int | None, Parameter(group=CHOICES, metavar="PLACE")] = None,
+    max_rank: Annotated[int | None, Parameter(group=CHOICES, metavar="PLACE")] = None,
     format: Annotated[Format | None, Parameter(group=OUTPUT)] = None,
     per_query: Annotated[
         Path | None, Parameter(group=OUTPUT, validator=PathRule(ext=WRITTEN))
@@ -136,7 +136,7 @@ def evaluate(
         What may be taken, e.g. 2GB: then queries go into buckets on disk.
     temp_dir
         Folder for the buckets; what was killed goes on from what it left there.
-    depth
+    max_rank
         Count documents below this place as not retrieved.
     format
         Default: table on a terminal, csv elsewhere.
@@ -173,7 +173,7 @@ def evaluate(
         memory_limit=memory_limit,
         temp_dir=temp_dir,
         progress=None if memory_limit is None else bar.told,
-        depth=depth,
+        max_rank=max_rank,
     )
     plans = _plans(given, measure, system, options)
     with bar:
@@ -185,7 +185,7 @@ def evaluate(
         keys=means[0].columns.index("queries"),
         notes=[
             " ".join(["convention", convention, *_written(changed)]),
-            *([] if depth is None else [f"depth {depth}"]),
+            *([] if max_rank is None else [f"max rank {max_rank}"]),
             *([] if weight is None else [f"weighted by {weight}"]),
             _listed(sources),
         ],

@@ -41,10 +41,10 @@ class Convention:
     unjudged
         ``"nonrelevant"``: unjudged documents hold their place; ``"drop"``: the ranking
         closes up over them and over negative grades (condensed list).
-    pool
+    judgments
         Judgments that count: of all ``"judged"`` documents, or of the ``"retrieved"``
         ones only, as in tools that see nothing but the ranked rows.
-    negative
+    negative_grade
         Negative grades: ``"zero"`` (not relevant, gain 0) or ``"error"``.
     rel
         Default of the parameter ``rel`` of measures that know relevant and not
@@ -70,8 +70,8 @@ class Convention:
     missing: Literal["zero", "skip", "error"] = "zero"
     no_relevant: NoRelevant = "zero"
     unjudged: Literal["nonrelevant", "drop"] = "nonrelevant"
-    pool: Ideal = "judged"
-    negative: Literal["zero", "error"] = "zero"
+    judgments: Ideal = "judged"
+    negative_grade: Literal["zero", "error"] = "zero"
     rel: float = 1
     gain: Gain = "linear"
     discount: Discount = "log2"
@@ -151,8 +151,8 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "missing": ("zero", "skip", "error"),
     "no_relevant": get_args(NoRelevant),
     "unjudged": ("nonrelevant", "drop"),
-    "pool": get_args(Ideal),
-    "negative": ("zero", "error"),
+    "judgments": get_args(Ideal),
+    "negative_grade": ("zero", "error"),
 }
 _PARAMETERS = (
     ("ndcg", "gain"),

@@ -62,11 +62,11 @@ WORDS: dict[str, dict[Any, str]] = {
         "nonrelevant": "an unjudged document is not relevant and holds its place",
         "drop": "unjudged documents and negative grades are taken out of the list",
     },
-    "pool": {
+    "judgments": {
         "judged": "judgments of documents that were not retrieved count, too",
         "retrieved": "judgments count for the retrieved documents only",
     },
-    "negative": {
+    "negative_grade": {
         "zero": "a negative grade is not relevant and gains 0",
         "error": "a negative grade is an error",
     },
@@ -85,7 +85,7 @@ WORDS: dict[str, dict[Any, str]] = {
 }
 GRADES_ALONE = {  # where relevance plays no part
     ("missing", "zero"): "a judged query that is missing from the run has no value",
-    ("negative", "zero"): "a negative grade is a grade like any other",
+    ("negative_grade", "zero"): "a negative grade is a grade like any other",
     ("unjudged", "nonrelevant"): "an unjudged document holds its place",
 }
 COUNTED = {
@@ -192,7 +192,7 @@ def explanation(
     text, *parts = SECTION.split(asked.definition.doc)
     sections = dict(zip(parts[::2], map(str.strip, parts[1::2]), strict=True))
     counted = assumed.no_relevant_of(asked.metric)
-    counted = counted if asked.definition.relevance else "skip"
+    counted = counted if asked.definition.needs_relevant else "skip"
     undefined = sections.get("Undefined", "never")
     sections["Undefined"] = f"{undefined} Such a query {COUNTED[counted]}."
     return Explanation(
@@ -220,10 +220,10 @@ def in_effect(measure: Measure, convention: Convention) -> dict[str, Any]:
     metric = measure.definition
     filled = measure.with_defaults(convention.defaults(measure.metric)).arguments
     chosen = metric.defaults | filled
-    names = ["score_dtype", *(["ties"] if metric.tied else [])]
-    names += ["unjudged", "pool", "negative", "missing"]
+    names = ["score_dtype", *(["ties"] if metric.tie_sensitive else [])]
+    names += ["unjudged", "judgments", "negative_grade", "missing"]
     chosen |= {name: getattr(convention, name) for name in names}
-    if metric.relevance:
+    if metric.needs_relevant:
         chosen["no_relevant"] = convention.no_relevant_of(measure.metric)
     return chosen
 
@@ -247,7 +247,7 @@ def _words(metric: Metric, name: str, value: Any) -> str:
         return f"relevant is a grade of at least {value:g}"
     if name == "max_grade" and value != "query":
         return f"{value:g} is the top of the scale"
-    if not metric.relevance and (name, value) in GRADES_ALONE:
+    if not metric.needs_relevant and (name, value) in GRADES_ALONE:
         return GRADES_ALONE[name, value]
     return WORDS.get(name, {}).get(value, "see above")
 

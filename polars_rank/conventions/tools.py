@@ -34,7 +34,7 @@ class Tool(NamedTuple):
 
 
 # Tools that rank rows with labels: there are no judgments beside the rows.
-_ROWS = Convention(name="", ties="order", pool="retrieved", missing="skip")
+_ROWS = Convention(name="", ties="order", judgments="retrieved", missing="skip")
 # Recommenders: the relevant items of a user are listed, the others are unknown.
 _ITEMS = Convention(name="", ties="order", gain="binary", no_relevant="skip")
 _ZERO, _ONE = {"no_relevant": "zero"}, {"no_relevant": "one"}
@@ -82,7 +82,7 @@ _TOOLS = (
     ),
     Tool(
         "scikit-learn",
-        _ROWS.replace(name="sklearn", ties="expected", negative="error"),
+        _ROWS.replace(name="sklearn", ties="expected", negative_grade="error"),
         "mean over the orders of ties, ideal over the rows, no negative grades",
         {"ndcg": "ndcg_score", "dcg": "dcg_score"},
     ),
@@ -92,7 +92,7 @@ _TOOLS = (
             name="lightgbm",
             gain="exp2",
             no_relevant="one",
-            negative="error",
+            negative_grade="error",
             ap_divisor="min_k_R",
         ),
         "gain 2^g - 1, ideal over the rows, 1 where nothing is relevant",
@@ -105,7 +105,7 @@ _TOOLS = (
             score_dtype="float32",
             gain="exp2",
             no_relevant="one",
-            negative="error",
+            negative_grade="error",
             precision_divisor="retrieved",
             ap_divisor="min_k_R",
             exceptions={"precision": _ZERO},

@@ -19,14 +19,14 @@ from polars_rank.core.rules import (
 )
 from polars_rank.exceptions import DataError
 
-__all__ = ["ranked"]
+__all__ = ["metric_expr"]
 
 
-def ranked(
+def metric_expr(
     formula: Callable[[Ranking], pl.Expr],
     label: pl.Expr,
     *,
-    by: pl.Expr | None = None,
+    score: pl.Expr | None = None,
     rank: pl.Expr | None = None,
     doc: pl.Expr | None = None,
     ties: Ties | None = None,
@@ -41,7 +41,7 @@ def ranked(
         A metric: an expression over a :class:`Ranking` that gives one value.
     label
         Grades.
-    by
+    score
         Scores; the highest stands first. Not needed with ``rank``.
     rank
         1-based places that are already known; null where not retrieved.
@@ -54,7 +54,7 @@ def ranked(
     Raises
     ------
     ValueError
-        At once: neither or both of ``by`` and ``rank``; a rule that lacks ``doc``.
+        At once: neither or both of ``score`` and ``rank``; a rule that lacks ``doc``.
     DataError
         When collected: NaN or null scores, ranks that are no places, grades that are
         not finite.
@@ -63,11 +63,11 @@ def ranked(
     --------
     >>> import polars as pl, polars_rank as pr
     >>> log = pl.DataFrame({"score": [0.9, 0.8, 0.7], "label": [0, 1, 1]})
-    >>> hits = pr.ranked(lambda r: r.found(2), pl.col("label"), by=pl.col("score"))
-    >>> log.select(hits).item()
+    >>> label, score = pl.col("label"), pl.col("score")
+    >>> log.select(pr.metric_expr(lambda r: r.hits_at(2), label, score=score)).item()
     1.0
     """
-    if (by is None) == (rank is None):
+    if (score is None) == (rank is None):
         msg = "give either a score (the first argument) or rank=, not both or neither"
         raise ValueError(msg)
     if ties in ("doc_desc", "doc_asc") and doc is None:
@@ -75,13 +75,13 @@ def ranked(
         raise ValueError(msg)
     ties = ties or ("order" if doc is None else "doc_desc")
     text = None if doc is None else doc.cast(pl.String)
-    if by is not None:
-        keys, downwards = order_by(by, label=label, doc=text, ties=ties)
+    if score is not None:
+        keys, downwards = order_by(score, label=label, doc=text, ties=ties)
     else:
         keys, downwards = [cast("pl.Expr", rank)], [False]
     # Adding 0 refuses text, which a cast would read as numbers.
-    known = (by if by is not None else keys[0]) + 0
-    expected = ties == "expected" and by is not None
+    known = (score if score is not None else keys[0]) + 0
+    expected = ties == "expected" and score is not None
     columns = [
         (label + 0).cast(pl.Float64).alias("label"),
         known.cast(pl.Float64).alias("known"),
@@ -93,7 +93,7 @@ def ranked(
     faults: list[Fault] = []
 
     def value(row: pl.Expr) -> pl.Expr:
-        ranking = _bound(row, scored=by is not None, expected=expected)
+        ranking = _bound(row, scored=score is not None, expected=expected)
         result = formula(ranking).cast(pl.Float64).alias("value")
         faults.extend(ranking.faults)
         counts = (f.count.alias(f"fault{i}") for i, f in enumerate(ranking.faults))

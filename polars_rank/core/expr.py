@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import polars as pl
 
-__all__ = ["arg_sort_by", "descending", "divide", "let", "ratio", "steady_sum"]
+__all__ = ["arg_sort_by", "descending", "divide", "let", "ratio", "stable_sum"]
 
 
 def ratio(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
@@ -47,7 +47,7 @@ def let(value: pl.Expr, f: Callable[[pl.Expr], pl.Expr]) -> pl.Expr:
     return value.implode().list.eval(f(pl.element())).list.first()
 
 
-def steady_sum(term: pl.Expr) -> pl.Expr:
+def stable_sum(term: pl.Expr) -> pl.Expr:
     """Sum within ``let``: the last bit does not depend on the queries beside this.
 
     With a null in any list beside this one, Polars adds in blocks.

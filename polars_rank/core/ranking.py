@@ -31,7 +31,7 @@ Ties: TypeAlias = Literal[
 ]
 NoRelevant: TypeAlias = Literal["zero", "one", "skip", "null", "error"]
 Ideal: TypeAlias = Literal["judged", "retrieved"]
-Cutoff: TypeAlias = int | pl.Expr | None  # an expression: r.constant(...)
+Cutoff: TypeAlias = int | pl.Expr | None  # an expression: r.broadcast(...)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -54,8 +54,8 @@ class Ranking:
         What the system gave; null where the document was not retrieved.
     tie_first, tie_last
         First and last place of the document's block of equal scores. Only with
-        ``expected``: then ``weigh``, ``within``, ``found``, ``first`` and
-        ``relevant_hits`` are means over all orders of the tied documents.
+        ``expected``: then ``weight``, ``in_top``, ``hits_at``, ``relevant_hits`` and
+        ``is_first_relevant`` are means over all orders of the tied documents.
     """
 
     label: pl.Expr
@@ -74,11 +74,11 @@ class Ranking:
 
     # -- hooks: a frame binding computes shared words and sums once for all measures
 
-    def share(self, word: pl.Expr) -> pl.Expr:
+    def cached(self, word: pl.Expr) -> pl.Expr:
         """Mark a word (one value per document) as worth computing once."""
         return word
 
-    def constant(self, value: pl.Expr) -> pl.Expr:
+    def broadcast(self, value: pl.Expr) -> pl.Expr:
         """Mark a value of the query for use beside its documents."""
         return value
 
@@ -86,11 +86,11 @@ class Ranking:
         """Sum over the documents of the query."""
         return term.sum().cast(pl.Float64)
 
-    def aggregate(self, value: pl.Expr) -> pl.Expr:
+    def reduce(self, value: pl.Expr) -> pl.Expr:
         """Any other value of the query as a whole, e.g. a correlation."""
         return value
 
-    def require(self, broken: pl.Expr, message: str) -> None:
+    def forbid(self, broken: pl.Expr, message: str) -> None:
         """Declare documents that make the measure meaningless: they are an error."""
         self.faults.append(Fault(self.sum(broken), message))
 
@@ -112,59 +112,59 @@ class Ranking:
         """Whether the document is judged and not relevant: ``0 <= label < rel``."""
         return ((self.label >= 0) & (self.label < rel)).fill_null(value=False)
 
-    def worth(self, gain: Gain = "linear", rel: float | None = None) -> pl.Expr:
+    def gain(self, gain: Gain = "linear", rel: float | None = None) -> pl.Expr:
         """Gain of the document; 0 if unjudged, of negative grade or below ``rel``."""
         if gain == "exp2":
-            self.require(self.label > LARGEST_EXP2_GRADE, OVERFLOW)
+            self.forbid(self.label > LARGEST_EXP2_GRADE, OVERFLOW)
         if isinstance(gain, str):
             return GAINS[gain](self.grade if rel is None else self._grade_from(rel))
         judged = self.label >= max(rel or 0, 0)
         worth = custom_gain(gain)(self.label).cast(pl.Float64)
-        self.require(judged & ~(worth >= 0), NEGATIVE_GAIN)
+        self.forbid(judged & ~(worth >= 0), NEGATIVE_GAIN)
         return pl.when(judged).then(worth).otherwise(0.0)
 
-    def sorted_worth(self, gain: Gain = "linear", rel: float | None = None) -> pl.Expr:
+    def ideal_gain(self, gain: Gain = "linear", rel: float | None = None) -> pl.Expr:
         """Gains in descending order, aligned with ``place``."""
         if isinstance(gain, str):
-            return self.ideal.worth(gain, rel)
-        return self.share(descending(self.worth(gain, rel)))
+            return self.ideal.gain(gain, rel)
+        return self.cached(descending(self.gain(gain, rel)))
 
-    def scaled(self, least: float, most: float) -> pl.Expr:
+    def normalized_grade(self, least: float, most: float) -> pl.Expr:
         """Grade as a share of its scale: 0 at or below ``least``, 1 at ``most``."""
         return divide(self.grade.clip(lower_bound=least) - least, most - least)
 
     # -- places
 
-    def at(self, f: Callable[[pl.Expr], pl.Expr], k: Cutoff = None) -> pl.Expr:
+    def rank_weight(self, f: Callable[[pl.Expr], pl.Expr], k: Cutoff = None) -> pl.Expr:
         """Weight of this place: ``f(rank)``, 0 below the cutoff."""
         if k is None:
             return f(self.rank)
         return pl.when(self.rank <= k).then(f(self.rank)).otherwise(0.0)
 
-    def weigh(self, f: Callable[[pl.Expr], pl.Expr], k: Cutoff = None) -> pl.Expr:
+    def weight(self, f: Callable[[pl.Expr], pl.Expr], k: Cutoff = None) -> pl.Expr:
         """Weight of this document: ``f(rank)``, 0 below the cutoff.
 
         With ``expected`` ties: the mean weight of the places of its block.
         """
         if not self.expected:
-            return self.at(f, k)
-        return self.share(self._block_mean(self.at(f, k)))
+            return self.rank_weight(f, k)
+        return self.cached(self._block_mean(self.rank_weight(f, k)))
 
-    def within(self, k: Cutoff = None) -> pl.Expr:
+    def in_top(self, k: Cutoff = None) -> pl.Expr:
         """Whether the document was retrieved in the first ``k`` places.
 
         With ``expected`` ties: the share of the orders in which it is.
         """
         if self.expected:
-            return self.weigh(one, k).fill_null(0.0)
+            return self.weight(one, k).fill_null(0.0)
         if k is None:
             return self.rank.is_not_null()
         return (self.rank <= k).fill_null(value=False)
 
-    def at_rank(self, along: pl.Expr) -> pl.Expr:
+    def lookup_at_rank(self, along: pl.Expr) -> pl.Expr:
         """Of a word along ``place``: its value at this rank, the last one below all."""
         place = self.rank.clip(1, along.len()).cast(pl.Int64)
-        return self.share(along.gather(place - 1))
+        return self.cached(along.gather(place - 1))
 
     # -- counts of a query
 
@@ -176,25 +176,25 @@ class Ranking:
         """``n``: retrieved documents."""
         return self.sum(self.rank.is_not_null())
 
-    def among(self, which: pl.Expr, k: Cutoff = None) -> pl.Expr:
+    def count(self, which: pl.Expr, k: Cutoff = None) -> pl.Expr:
         """Documents of the first ``k`` for which ``which`` holds."""
         if self.expected:
-            return self.sum(which * self.within(k))
-        return self.sum(which & self.within(k))
+            return self.sum(which * self.in_top(k))
+        return self.sum(which & self.in_top(k))
 
-    def found(self, k: Cutoff = None, rel: float = 1) -> pl.Expr:
+    def hits_at(self, k: Cutoff = None, rel: float = 1) -> pl.Expr:
         """Relevant documents among the first ``k``."""
-        return self.among(self.relevant(rel), k)
+        return self.count(self.relevant(rel), k)
 
     # -- running words
 
-    def hits(self, rel: float = 1) -> pl.Expr:
+    def cumulative_hits(self, rel: float = 1) -> pl.Expr:
         """Relevant documents at or above this one."""
-        self._require_one_order("hits")
-        return self.share(self.relevant(rel).cum_sum().cast(pl.Float64))
+        self._require_one_order("cumulative_hits")
+        return self.cached(self.relevant(rel).cum_sum().cast(pl.Float64))
 
     def relevant_hits(self, rel: float = 1) -> pl.Expr:
-        """``hits`` where the document is relevant, else 0.
+        """``cumulative_hits`` where the document is relevant, else 0.
 
         With ``expected`` ties: the mean over the orders, place by place (McSherry
         and Najork, ECIR 2008): of a block of ``t`` documents with ``r`` relevant,
@@ -202,44 +202,46 @@ class Ranking:
         """
         relevant = self.relevant(rel)
         if not self.expected:
-            return pl.when(relevant).then(self.hits(rel)).otherwise(0.0)
+            return pl.when(relevant).then(self.cumulative_hits(rel)).otherwise(0.0)
         t, i, r = self._block_size, self._block_index, self._block_sum(relevant)
-        above = self.share(self._sum_above_block(relevant))
+        above = self.cached(self._sum_above_block(relevant))
         among = pl.when(t > 1).then(i * (r - 1.0) / (t - 1.0)).otherwise(0.0)
         return r / t * (above + 1.0 + among)
 
-    def first(self, rel: float = 1) -> pl.Expr:
+    def is_first_relevant(self, rel: float = 1) -> pl.Expr:
         """Whether this place holds the first relevant document.
 
         With ``expected`` ties: the share of the orders in which it does.
         """
         relevant = self.relevant(rel)
         if not self.expected:
-            return (relevant & (self.hits(rel) == 1.0)).cast(pl.Float64)
+            return (relevant & (self.cumulative_hits(rel) == 1.0)).cast(pl.Float64)
         t, i, r = self._block_size, self._block_index, self._block_sum(relevant)
         miss = ((t - r - i) / (t - i)).clip(lower_bound=0.0)
         none_yet = miss.cum_prod()
-        return self.share(none_yet.shift(1, fill_value=1.0) - none_yet)
+        return self.cached(none_yet.shift(1, fill_value=1.0) - none_yet)
 
-    def unstopped(self, stop: pl.Expr) -> pl.Expr:
+    def reach_probability(self, stop: pl.Expr) -> pl.Expr:
         """Chance that the user gets here: product of ``1 - stop`` above this place."""
-        self._require_one_order("unstopped")
-        return self.share((1.0 - stop).cum_prod().shift(1, fill_value=1.0))
+        self._require_one_order("reach_probability")
+        return self.cached((1.0 - stop).cum_prod().shift(1, fill_value=1.0))
 
-    def gathered(self, worth: pl.Expr) -> pl.Expr:
+    def cumulative_gain(self, worth: pl.Expr) -> pl.Expr:
         """Gain of the documents at or above this one."""
-        self._require_one_order("gathered")
-        return self.share(worth.cum_sum())
+        self._require_one_order("cumulative_gain")
+        return self.cached(worth.cum_sum())
 
-    def gathered_above(self, worth: pl.Expr) -> pl.Expr:
+    def cumulative_gain_above(self, worth: pl.Expr) -> pl.Expr:
         """Gain of the documents above this one."""
-        return self.share(self.gathered(worth).shift(1, fill_value=0.0))
+        return self.cached(self.cumulative_gain(worth).shift(1, fill_value=0.0))
 
-    def best_gathered(self, gain: Gain = "linear", rel: float | None = None) -> pl.Expr:
+    def ideal_cumulative_gain(
+        self, gain: Gain = "linear", rel: float | None = None
+    ) -> pl.Expr:
         """Gain that the best order has gathered by this rank."""
-        best = self.share(self.sorted_worth(gain, rel).cum_sum())
+        best = self.cached(self.ideal_gain(gain, rel).cum_sum())
         last = self.rank.clip(upper_bound=best.len())
-        return self.share(best.gather(last.cast(pl.Int64) - 1))
+        return self.cached(best.gather(last.cast(pl.Int64) - 1))
 
     def _require_one_order(self, word: str) -> None:
         if self.expected:
@@ -264,7 +266,7 @@ class Ranking:
         if pool == "judged":
             return self
         retrieved = pl.when(self.rank.is_not_null()).then(self.label)
-        best = self.share(descending(retrieved))
+        best = self.cached(descending(retrieved))
         return replace(self, label=retrieved, ideal_label=best)
 
     # -- blocks of tied documents (rows stand in rank order, place = row number)
@@ -294,7 +296,7 @@ class Ranking:
     def _block_sum(self, value: pl.Expr) -> pl.Expr:
         running = value.cast(pl.Float64).cum_sum()
         through = running.gather(self._last.cast(pl.Int64) - 1)
-        return self.share(through - self._sum_above_block(value))
+        return self.cached(through - self._sum_above_block(value))
 
     def _block_mean(self, value: pl.Expr) -> pl.Expr:
         alone = self._block_size == 1.0

@@ -20,8 +20,8 @@ __all__ = [
     "METRICS",
     "SMALLEST",
     "SUBTOPIC_METRICS",
+    "AggregateName",
     "Metric",
-    "OverQueries",
     "Rows",
     "check",
     "closest",
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 Rows: TypeAlias = Literal["relevant", "judged", "all"]
-OverQueries: TypeAlias = Literal["mean", "sum", "geometric"]
+AggregateName: TypeAlias = Literal["mean", "sum", "geometric"]
 SMALLEST = 1e-5  # of the values that a geometric mean takes
 Function = TypeVar("Function", bound=Callable[..., pl.Expr])
 
@@ -47,23 +47,24 @@ class Metric:
         The function, the namespace method and the text form are this one word.
     family
         The file that defines it.
-    rows
+    depends_on
         The documents that can change its value: ``"relevant"`` (positive grades),
         ``"judged"`` or ``"all"``. The frame level drops the others early.
-    relevance
+    needs_relevant
         Whether it is undefined for a query with nothing relevant.
-    expected
-        Whether it has a closed form for ``ties="expected"``.
-    one_order
-        Values of parameters with which it has none all the same (``...``: any value).
-    score
+    tie_mean
+        Whether it is written for ``ties="expected"``: with words that are means over
+        the orders of tied documents, so that its value is the mean of its values.
+    no_tie_mean_when
+        Values of parameters with which it is not (``...``: any value but None).
+    uses_scores
         Whether it looks at the scores themselves, not only at their order.
-    tied
+    tie_sensitive
         Whether the order of documents with equal scores can change it.
-    over_queries
+    aggregate
         How queries are put together: ``"mean"``, ``"sum"`` (counts), or the
         ``"geometric"`` mean; then a query's value is ``log(max(value, 1e-5))``.
-    after
+    suffix
         The parameters set by what follows ``_`` or ``.`` in trec_eval's names:
         ``P_5``, ``utility.1,-1,0,0``.
     aliases
@@ -76,14 +77,14 @@ class Metric:
     name: str
     function: Callable[..., pl.Expr]
     family: str
-    rows: Rows
-    relevance: bool = True
-    expected: bool = True
-    one_order: Mapping[str, Any] = field(default_factory=dict)
-    score: bool = False
-    tied: bool = True
-    over_queries: OverQueries = "mean"
-    after: tuple[str, ...] = ("k",)
+    depends_on: Rows = "all"
+    needs_relevant: bool = True
+    tie_mean: bool = False
+    no_tie_mean_when: Mapping[str, Any] = field(default_factory=dict)
+    uses_scores: bool = False
+    tie_sensitive: bool = True
+    aggregate: AggregateName = "mean"
+    suffix: tuple[str, ...] = ("k",)
     aliases: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     subtopics: bool = False
 
@@ -95,15 +96,15 @@ class Metric:
     @property
     def at(self) -> str:
         """The parameter set by what follows ``@``: ``P@5``, ``IPrec@0.1``."""
-        cut = "k" in self.defaults or len(self.after) != 1
-        return "k" if cut else self.after[0]
+        cut = "k" in self.defaults or len(self.suffix) != 1
+        return "k" if cut else self.suffix[0]
 
     @property
     def zero(self) -> float | None:
         """Value of a query of which there is nothing; None where it is undefined."""
-        if self.over_queries == "geometric":
+        if self.aggregate == "geometric":
             return log(SMALLEST)
-        return 0.0 if self.relevance or self.over_queries == "sum" else None
+        return 0.0 if self.needs_relevant or self.aggregate == "sum" else None
 
     @property
     def doc(self) -> str:
@@ -115,14 +116,15 @@ class Metric:
         """What is measured, in one line."""
         return (self.function.__doc__ or "").partition("\n")[0]
 
-    def has_mean(self, params: Mapping[str, Any]) -> bool:
+    def has_tie_mean(self, params: Mapping[str, Any]) -> bool:
         """Whether it has a closed form for ``ties="expected"`` with the parameters."""
-        given = {name: params.get(name, self.defaults[name]) for name in self.one_order}
-        alone = any(
+        if not self.tie_sensitive:
+            return True
+        given = self.defaults | dict(params)
+        return self.tie_mean and not any(
             given[name] == value or (value is ... and given[name] is not None)
-            for name, value in self.one_order.items()
+            for name, value in self.no_tie_mean_when.items()
         )
-        return self.expected and not alone
 
 
 METRICS: dict[str, Metric] = {}  # of one ranked list
@@ -132,20 +134,21 @@ ALIASES: dict[str, Metric] = {}  # other tools' names
 
 def metric(
     *,
-    rows: Rows,
-    relevance: bool = True,
-    expected: bool = True,
-    one_order: Mapping[str, Any] | None = None,
-    score: bool = False,
-    tied: bool = True,
-    over_queries: OverQueries = "mean",
-    after: tuple[str, ...] = ("k",),
+    depends_on: Rows = "all",
+    needs_relevant: bool = True,
+    tie_mean: bool = False,
+    no_tie_mean_when: Mapping[str, Any] | None = None,
+    uses_scores: bool = False,
+    tie_sensitive: bool = True,
+    aggregate: AggregateName = "mean",
+    suffix: tuple[str, ...] = ("k",),
     aliases: Mapping[str, Mapping[str, Any]] | None = None,
     subtopics: bool = False,
 ) -> Callable[[Function], Function]:
     """Register a formula ``f(r: Ranking, *, ...) -> pl.Expr`` under its own name.
 
-    With ``subtopics`` it is one over ``s: Subtopics``.
+    With ``subtopics`` it is one over ``s: Subtopics``. What is not declared is refused
+    or takes the slow, safe way: the flags are those of :class:`Metric`.
     """
 
     def register(function: Function) -> Function:
@@ -153,14 +156,14 @@ def metric(
             name=function.__name__,
             function=function,
             family=function.__module__.rpartition(".")[2],
-            rows=rows,
-            relevance=relevance,
-            expected=expected,
-            one_order=one_order or {},
-            score=score,
-            tied=tied,
-            over_queries=over_queries,
-            after=after,
+            depends_on=depends_on,
+            needs_relevant=needs_relevant,
+            tie_mean=tie_mean,
+            no_tie_mean_when=no_tie_mean_when or {},
+            uses_scores=uses_scores,
+            tie_sensitive=tie_sensitive,
+            aggregate=aggregate,
+            suffix=suffix,
             aliases=aliases or {},
             subtopics=subtopics,
         )
@@ -193,7 +196,7 @@ def value(
 ) -> pl.Expr:
     """One value of the query: the formula, and the policy where it is undefined."""
     found = _value(metric, r, params, no_relevant)
-    if metric.over_queries == "geometric":
+    if metric.aggregate == "geometric":
         return found.clip(lower_bound=SMALLEST).log()
     return found
 
@@ -205,7 +208,7 @@ def _value(
     no_relevant: NoRelevant,
 ) -> pl.Expr:
     formula = metric.function(r, **params)
-    if not metric.relevance:
+    if not metric.needs_relevant:
         return formula
     relevant = _relevant_count(metric, r, params)
     defined = pl.when(relevant > 0).then(formula)
@@ -227,7 +230,7 @@ def _relevant_count(
     if isinstance(r, Subtopics):
         return r.count(given["rel"])
     if "gain" in given:
-        return r.sum(r.worth(given["gain"], given.get("rel")) > 0)
+        return r.sum(r.gain(given["gain"], given.get("rel")) > 0)
     if "rel" in given:
         return r.relevant_count(given["rel"])
     return r.sum(r.grade > 0)
@@ -264,7 +267,7 @@ def check(
             refuse(name, rule, given)
     if ties is not None and ties not in get_args(Ties):
         refuse("ties", f"one of {', '.join(get_args(Ties))}", ties)
-    if ties == "expected" and not metric.has_mean(params):
+    if ties == "expected" and not metric.has_tie_mean(params):
         msg = (
             f"{metric.name} has no closed form for ties='expected'; use another "
             "rule, or 'optimistic' and 'pessimistic' for the range"

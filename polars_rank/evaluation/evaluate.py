@@ -48,7 +48,7 @@ class PerQueryOptions(TypedDict, total=False):
     memory_limit: int | str | None
     temp_dir: str | Path | None
     progress: Callable[[Progress], object] | None
-    depth: int | None
+    max_rank: int | None
 
 
 class EvaluateOptions(PerQueryOptions, total=False):
@@ -77,7 +77,7 @@ def per_query(
     memory_limit: int | str | None = None,
     temp_dir: str | Path | None = None,
     progress: Callable[[Progress], object] | None = None,
-    depth: int | None = None,
+    max_rank: int | None = None,
 ) -> Frame:
     """Value of every measure for every query.
 
@@ -117,7 +117,7 @@ def per_query(
     on_duplicate
         ``"best"`` keeps the best score and label of a document that stands twice.
     layout
-        Where the rows of a query stand in ``frame``: ``"adjacent"`` (together, the
+        Where the rows of a query stand in ``frame``: ``"contiguous"`` (together, the
         queries in any order), which needs no sort and little memory and is proved: a
         false claim is an error; ``"any"``; or ``"auto"``, which tries the one and
         falls back to the other.
@@ -130,7 +130,7 @@ def per_query(
         in a folder named here.
     progress
         Called with a :class:`Progress` as buckets are filled and evaluated.
-    depth
+    max_rank
         Documents below this place count as not retrieved, for every measure; they
         remain judged.
 
@@ -167,7 +167,7 @@ def per_query(
     request = request_of(
         frame, measures, qrels, query, doc, score, label, subtopic, rank, queries,
         convention, check, on_duplicate, layout, memory_limit, temp_dir, progress,
-        depth,
+        max_rank,
     )  # fmt: skip
     request.require_distinct(request.columns.query)
 
@@ -198,7 +198,7 @@ def evaluate(
     memory_limit: int | str | None = None,
     temp_dir: str | Path | None = None,
     progress: Callable[[Progress], object] | None = None,
-    depth: int | None = None,
+    max_rank: int | None = None,
 ) -> Frame:
     """Mean of every measure over the queries.
 
@@ -237,7 +237,7 @@ def evaluate(
     request = request_of(
         frame, measures, qrels, query, doc, score, label, subtopic, rank, queries,
         convention, check, on_duplicate, layout, memory_limit, temp_dir, progress,
-        depth,
+        max_rank,
     )  # fmt: skip
     groups: list[str] = [by] if isinstance(by, str) else list(by or [])
     request.require_distinct([*groups, "queries"])

@@ -9,13 +9,13 @@ import polars as pl
 
 from polars_rank._engine import AnyFrame, Columns, Frame, align_ids, bind, like
 
-__all__ = ["CoverageOptions", "coverage"]
+__all__ = ["MatchReportOptions", "match_report"]
 
 TOP = 10
 
 
-class CoverageOptions(TypedDict, total=False):
-    """Keyword arguments of :func:`coverage`."""
+class MatchReportOptions(TypedDict, total=False):
+    """Keyword arguments of :func:`match_report`."""
 
     query: str | Sequence[str]
     doc: str
@@ -23,7 +23,7 @@ class CoverageOptions(TypedDict, total=False):
     label: str
 
 
-def coverage(
+def match_report(
     run: Frame,
     qrels: AnyFrame,
     *,
@@ -49,7 +49,7 @@ def coverage(
     >>> import polars as pl, polars_rank as pr
     >>> run = pl.DataFrame({"query_id": [1, 2], "doc_id": ["a", "b"], "score": [1, 2]})
     >>> qrels = pl.DataFrame({"query_id": [1], "doc_id": ["a"], "label": [1]})
-    >>> pr.coverage(run, qrels).row(1)
+    >>> pr.match_report(run, qrels).row(1)
     ('queries only in the run', 1.0)
     """
     names = (query,) if isinstance(query, str) else tuple(query)

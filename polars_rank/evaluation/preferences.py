@@ -76,7 +76,7 @@ def preferences(
     Returns
     -------
     A frame like ``run``, sorted by query: the query columns, ``preferences`` (how many
-    there are), ``fulfilled`` (how many of them), ``prefs_simp`` (their share, all
+    there are), ``satisfied`` (how many of them), ``prefs_simp`` (their share, all
     groups pooled), ``prefs_pair`` (mean over pairs of documents of the share of the
     pair's preferences) and ``prefs_avgjg`` (mean over groups of the group's share).
     Shares of nothing are null.
@@ -134,8 +134,8 @@ def preferences(
         result.sort(keys).select(
             *(pl.col(key).alias(name) for key, name in zip(keys, names, strict=True)),
             pl.col("preferences").fill_null(0),
-            pl.col("fulfilled").fill_null(0.0),
-            ratio(pl.col("fulfilled"), pl.col("preferences")).alias("prefs_simp"),
+            pl.col("satisfied").fill_null(0.0),
+            ratio(pl.col("satisfied"), pl.col("preferences")).alias("prefs_simp"),
             "prefs_pair",
             "prefs_avgjg",
         ),
@@ -176,11 +176,11 @@ def _pairs(
 def _of_groups(pairs: pl.LazyFrame, keys: list[str], cell: list[str]) -> pl.LazyFrame:
     return (
         pairs.group_by(cell)
-        .agg(pl.len().alias("preferences"), pl.col("first").sum().alias("fulfilled"))
-        .with_columns(share=pl.col("fulfilled") / pl.col("preferences"))
+        .agg(pl.len().alias("preferences"), pl.col("first").sum().alias("satisfied"))
+        .with_columns(share=pl.col("satisfied") / pl.col("preferences"))
         .group_by(keys)
         .agg(
-            pl.col("preferences", "fulfilled").sum(),
+            pl.col("preferences", "satisfied").sum(),
             pl.col("share").mean().alias("prefs_avgjg"),
         )
     )

@@ -82,7 +82,7 @@ class Measure:
         arguments = self.arguments
         named = isinstance(arguments.get("gain", "linear"), str)
         positive = arguments.get("rel") is None or arguments["rel"] > 0
-        rows = self.definition.rows
+        rows = self.definition.depends_on
         return "judged" if rows == "relevant" and not (named and positive) else rows
 
     @property
@@ -256,11 +256,13 @@ def _after(metric: Metric, rest: str) -> dict[str, Any] | None:
         if "gain" in metric.defaults and all(map(NUMBER.fullmatch, named)):
             return {"gain": {_read(grade): worth for grade, worth in named.items()}}
         return named if named.keys() <= metric.defaults.keys() else None
-    fits = len(parts) == len(metric.after) and metric.defaults.keys() >= {*metric.after}
+    fits = len(parts) == len(metric.suffix) and metric.defaults.keys() >= {
+        *metric.suffix
+    }
     if not fits or any(equals for _, equals, _ in parts):
         return None
     values = [_read(name) for name, _, _ in parts]
-    return dict(zip(metric.after, values, strict=True))
+    return dict(zip(metric.suffix, values, strict=True))
 
 
 def _read(number: str) -> float:

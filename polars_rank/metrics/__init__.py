@@ -38,11 +38,11 @@ __all__ = [
     "gain",
     "incomplete",
     "losses",
+    "metric",
     "overlap",
     "pairwise",
     "persistence",
     "recall_levels",
     "subtopic",
     "user_models",
-    "metric",
 ]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from polars_rank.core.expr import let, steady_sum
+from polars_rank.core.expr import let, stable_sum
 
 __all__ = [
     "ONE",
@@ -124,7 +124,7 @@ def pair_sum(
             * running_within(one * event.struct.field(f"above{i}"), block)
             for i in range(len(terms))
         )
-        return pl.sum_horizontal(steady_sum(s) for s in sums)
+        return pl.sum_horizontal(stable_sum(s) for s in sums)
 
     down = x.rank("dense", descending=True).cast(pl.Int64) - 1
     return every_bit(y, {"x": down, **weights}, ordered)

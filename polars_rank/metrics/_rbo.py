@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import polars as pl
 
-from polars_rank.core.expr import let, steady_sum
+from polars_rank.core.expr import let, stable_sum
 
 __all__ = ["Estimate", "Tied", "powers", "rank_biased"]
 
@@ -142,20 +142,20 @@ def _sum(at: pl.Expr, p: float, estimate: Estimate) -> pl.Expr:
     in_all, beneath = met.last(), weight.last() * p * (1.0 / (1.0 - p))
 
     def total(common: pl.Expr, tail: pl.Expr) -> pl.Expr:
-        value = (1.0 - p) / p * (steady_sum(common / whole * weight) + tail)
+        value = (1.0 - p) / p * (stable_sum(common / whole * weight) + tail)
         return pl.when(least > 0).then(value)
 
     if estimate == "ext":
         agreed = (met / whole).filter(depth == least).first()
         added = pl.when(beyond > 0).then(beyond * agreed * share).otherwise(0.0)
         return total(met + added, (in_all + (size - least) * agreed) / size * beneath)
-    low = total(met, in_all * (-pl.lit(1.0 - p).log() - steady_sum(weight / depth)))
+    low = total(met, in_all * (-pl.lit(1.0 - p).log() - stable_sum(weight / depth)))
     # Every document of the shorter list turns up in the longer one, then all agree.
     end = size + least - in_all
     step = pl.int_range(0, (end - size).round(0).cast(pl.Int64) + 1).cast(pl.Float64)
     power, deep = powers(p, step).shift(1, fill_value=1.0), size + step
     rising = (2.0 * deep - end) / deep * power
-    rising = weight.last() * steady_sum(rising.filter(step > 0))
+    rising = weight.last() * stable_sum(rising.filter(step > 0))
     added = pl.when(beyond > 0).then(most).otherwise(0.0)
     high = total(met + added, rising + beneath * power.last())
     return {"min": low, "max": high, "res": high - low}[estimate]

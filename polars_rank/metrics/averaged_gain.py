@@ -15,7 +15,7 @@ __all__ = ["average_ndcg", "g_measure", "r_ndcg"]
 LOG2 = inverse("log2")
 
 
-@metric(rows="relevant", expected=False, after=(), aliases={"ndcg_rel": {}})
+@metric(depends_on="relevant", suffix=(), aliases={"ndcg_rel": {}})
 def average_ndcg(
     r: Ranking, *, gain: Gain = "linear", rel: float | None = None
 ) -> pl.Expr:
@@ -30,16 +30,16 @@ def average_ndcg(
     Equal to: trec_eval ``ndcg_rel``.
     Example: grades 0, 1 in rank order: average_ndcg = 1 / log2(3).
     """
-    worth = r.worth(gain, rel)
-    dcg = r.share((worth * r.at(LOG2)).cum_sum())
-    best = r.share((r.sorted_worth(gain, rel) * r.ideal.at(LOG2)).cum_sum())
+    worth = r.gain(gain, rel)
+    dcg = r.cached((worth * r.rank_weight(LOG2)).cum_sum())
+    best = r.cached((r.ideal_gain(gain, rel) * r.ideal.rank_weight(LOG2)).cum_sum())
     gains = worth > 0
-    found = r.sum(pl.when(gains).then(dcg / r.at_rank(best)))
+    found = r.sum(pl.when(gains).then(dcg / r.lookup_at_rank(best)))
     lost = r.sum(gains & r.rank.is_null())
     return ratio(found + lost * ndcg(r, gain=gain, rel=rel), r.sum(gains))
 
 
-@metric(rows="relevant", expected=False, after=(), aliases={"Rndcg": {}})
+@metric(depends_on="relevant", suffix=(), aliases={"Rndcg": {}})
 def r_ndcg(r: Ranking, *, gain: Gain = "linear", rel: float | None = None) -> pl.Expr:
     """Mean of nDCG at the places where the best order changes to a lower gain.
 
@@ -53,24 +53,23 @@ def r_ndcg(r: Ranking, *, gain: Gain = "linear", rel: float | None = None) -> pl
     Equal to: trec_eval ``Rndcg``.
     Example: grades 0, 2, 1 in rank order: the mean of ndcg@1 = 0 and ndcg@2.
     """
-    worth, best = r.worth(gain, rel), r.sorted_worth(gain, rel)
-    ideal_dcg = r.share((best * r.ideal.at(LOG2)).cum_sum())
-    last = r.share(best > best.shift(-1, fill_value=0.0))
+    worth, best = r.gain(gain, rel), r.ideal_gain(gain, rel)
+    ideal_dcg = r.cached((best * r.ideal.rank_weight(LOG2)).cum_sum())
+    last = r.cached(best > best.shift(-1, fill_value=0.0))
     # DCG at every level: each document counts at the levels that reach its rank.
     reaching = pl.when(last).then(1.0 / ideal_dcg).otherwise(0.0)
-    reaching = r.at_rank(r.share(reaching.cum_sum(reverse=True)))
-    size = r.constant((worth > 0).sum())
+    reaching = r.lookup_at_rank(r.cached(reaching.cum_sum(reverse=True)))
+    size = r.broadcast((worth > 0).sum())
     reached = pl.when(r.rank <= size).then(reaching)
-    at_levels = r.sum(worth * r.at(LOG2) * reached)
+    at_levels = r.sum(worth * r.rank_weight(LOG2) * reached)
     longer = (r.retrieved_count() > r.sum(worth > 0) + 1.0).cast(pl.Float64)
     whole = longer * ndcg(r, gain=gain, rel=rel)
     return ratio(at_levels + whole, r.sum(last) + longer)
 
 
 @metric(
-    rows="relevant",
-    expected=False,
-    after=(),
+    depends_on="relevant",
+    suffix=(),
     aliases={"G": {}, "binG": {"gain": "binary"}},
 )
 def g_measure(
@@ -89,9 +88,9 @@ def g_measure(
     Equal to: trec_eval ``G``; ``binG`` with ``gain="binary"``.
     Example: grades 0, 0, 1 in rank order: g_measure = 1 / log2(2 + 2).
     """
-    worth = r.worth(gain, rel)
-    found = r.share(worth.cum_sum())
-    best = r.share(r.sorted_worth(gain, rel).cum_sum())
-    size = r.constant((worth > 0).sum().cast(pl.Float64))
-    ideal = r.at_rank(best) + (r.rank - size).clip(lower_bound=0.0)
+    worth = r.gain(gain, rel)
+    found = r.cached(worth.cum_sum())
+    best = r.cached(r.ideal_gain(gain, rel).cum_sum())
+    size = r.broadcast((worth > 0).sum().cast(pl.Float64))
+    ideal = r.lookup_at_rank(best) + (r.rank - size).clip(lower_bound=0.0)
     return ratio(r.sum(worth / (2.0 + ideal - found).log(2.0)), r.sum(worth))

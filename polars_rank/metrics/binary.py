@@ -29,20 +29,24 @@ __all__ = [
 def size(divisor: str, r: Ranking, k: int | None, rel: float) -> pl.Expr:
     """Number that precision, recall and average precision are divided by."""
     if divisor == "hits":
-        return r.found(k, rel)
+        return r.hits_at(k, rel)
     if divisor == "R" or (divisor == "min_k_R" and k is None):
         return r.relevant_count(rel)
     if divisor == "min_k_R_n":
         return pl.min_horizontal(size("retrieved", r, k, rel), r.relevant_count(rel))
     # Polars multiplies by 1/k where it divides by a literal k: 3/5 would not be 0.6.
-    depth = r.retrieved_count() if k is None else 0.0 * r.found(k, rel) + k
+    depth = r.retrieved_count() if k is None else 0.0 * r.hits_at(k, rel) + k
     if divisor == "k":
         return depth
     other = r.retrieved_count() if divisor == "retrieved" else r.relevant_count(rel)
     return pl.min_horizontal(depth, other)
 
 
-@metric(rows="relevant", aliases={"Success": {}, "success": {}, "hit_rate": {}})
+@metric(
+    depends_on="relevant",
+    tie_mean=True,
+    aliases={"Success": {}, "success": {}, "hit_rate": {}},
+)
 def accuracy(r: Ranking, *, k: int | None = None, rel: float = 1) -> pl.Expr:
     """Whether any relevant document stands in the first k (success, hit rate).
 
@@ -53,11 +57,12 @@ def accuracy(r: Ranking, *, k: int | None = None, rel: float = 1) -> pl.Expr:
     Equal to: trec_eval ``success``, ir_measures ``Success@k``, ranx ``hit_rate@k``.
     Example: grades 0, 0, 1 in rank order: accuracy@2 = 0, accuracy@3 = 1.
     """
-    return r.sum(r.first(rel) * r.at(one, k))
+    return r.sum(r.is_first_relevant(rel) * r.rank_weight(one, k))
 
 
 @metric(
-    rows="relevant",
+    depends_on="relevant",
+    tie_mean=True,
     aliases={
         "P": {},
         "SetP": {},
@@ -88,10 +93,14 @@ def precision(
     whole = size(divisor, r, k, rel)
     if divisor == "min_k_R" and k is None:
         whole = pl.min_horizontal(r.retrieved_count(), whole)
-    return ratio(r.found(k, rel), whole).fill_null(0.0)
+    return ratio(r.hits_at(k, rel), whole).fill_null(0.0)
 
 
-@metric(rows="relevant", aliases={"R": {}, "SetR": {}, "set_recall": {}})
+@metric(
+    depends_on="relevant",
+    tie_mean=True,
+    aliases={"R": {}, "SetR": {}, "set_recall": {}},
+)
 def recall(
     r: Ranking,
     *,
@@ -108,10 +117,10 @@ def recall(
     Equal to: trec_eval ``recall``, ir_measures ``R@k``, ranx ``recall@k``.
     Example: grades 1, 0, 1, 0, 1 in rank order: recall@3 = 2/3.
     """
-    return ratio(r.found(k, rel), size(divisor, r, k, rel))
+    return ratio(r.hits_at(k, rel), size(divisor, r, k, rel))
 
 
-@metric(rows="relevant")
+@metric(depends_on="relevant", tie_mean=True)
 def f1(r: Ranking, *, k: int | None = None, rel: float = 1) -> pl.Expr:
     """Harmonic mean of precision@k and recall@k.
 
@@ -125,7 +134,12 @@ def f1(r: Ranking, *, k: int | None = None, rel: float = 1) -> pl.Expr:
     return f_measure(r, k=k, rel=rel)
 
 
-@metric(rows="relevant", after=("x",), aliases={"SetF": {}, "set_F": {}})
+@metric(
+    depends_on="relevant",
+    tie_mean=True,
+    suffix=("x",),
+    aliases={"SetF": {}, "set_F": {}},
+)
 def f_measure(
     r: Ranking,
     *,
@@ -143,12 +157,13 @@ def f_measure(
     Example: grades 1, 0, 1, 0, 1 in rank order: f_measure(x=2)@3 = 3 * 2 / (3 + 6).
     """
     whole = size("k", r, k, rel) + x * r.relevant_count(rel)
-    return (x + 1.0) * r.found(k, rel) / whole
+    return (x + 1.0) * r.hits_at(k, rel) / whole
 
 
 @metric(
-    rows="relevant",
-    one_order={"divisor": "hits"},
+    depends_on="relevant",
+    tie_mean=True,
+    no_tie_mean_when={"divisor": "hits"},
     aliases={"AP": {}, "MAP": {}, "map": {}, "map_cut": {}},
 )
 def ap(
@@ -173,11 +188,15 @@ def ap(
     torchmetrics with "hits".
     Example: grades 1, 0, 1, 0, 1 in rank order: ap = (1 + 2/3 + 3/5) / 3.
     """
-    precisions = r.sum(r.relevant_hits(rel) * r.at(reciprocal, k))
+    precisions = r.sum(r.relevant_hits(rel) * r.rank_weight(reciprocal, k))
     return ratio(precisions, size(divisor, r, k, rel)).fill_null(0.0)
 
 
-@metric(rows="relevant", aliases={"RR": {}, "MRR": {}, "mrr": {}, "recip_rank": {}})
+@metric(
+    depends_on="relevant",
+    tie_mean=True,
+    aliases={"RR": {}, "MRR": {}, "mrr": {}, "recip_rank": {}},
+)
 def rr(r: Ranking, *, k: int | None = None, rel: float = 1) -> pl.Expr:
     """Reciprocal rank of the first relevant document; 0 if it stands below k.
 
@@ -188,12 +207,10 @@ def rr(r: Ranking, *, k: int | None = None, rel: float = 1) -> pl.Expr:
     Equal to: trec_eval ``recip_rank``, ir_measures ``RR``, ranx ``mrr``.
     Example: grades 0, 0, 1 in rank order: rr = 1/3, rr@2 = 0.
     """
-    return r.sum(r.first(rel) * r.at(reciprocal, k))
+    return r.sum(r.is_first_relevant(rel) * r.rank_weight(reciprocal, k))
 
 
-@metric(
-    rows="relevant", expected=False, over_queries="geometric", aliases={"gm_map": {}}
-)
+@metric(depends_on="relevant", aggregate="geometric", aliases={"gm_map": {}})
 def gm_ap(r: Ranking, *, rel: float = 1) -> pl.Expr:
     """Average precision for a geometric mean over queries (GMAP).
 
@@ -208,7 +225,7 @@ def gm_ap(r: Ranking, *, rel: float = 1) -> pl.Expr:
     return ap(r, rel=rel)
 
 
-@metric(rows="relevant", expected=False)
+@metric(depends_on="relevant")
 def yaap(r: Ranking, *, rel: float = 1) -> pl.Expr:
     """Yet another average precision: AP on a logistic scale.
 
@@ -220,11 +237,13 @@ def yaap(r: Ranking, *, rel: float = 1) -> pl.Expr:
     Equal to: trec_eval ``yaap``.
     Example: grades 0, 1 in rank order: yaap = log((1 + 1/2) / (1 + 1 - 1/2)) = 0.
     """
-    s = r.sum(r.relevant_hits(rel) * r.at(reciprocal))
+    s = r.sum(r.relevant_hits(rel) * r.rank_weight(reciprocal))
     return ((1.0 + s) / (1.0 + r.relevant_count(rel) - s)).log()
 
 
-@metric(rows="relevant", tied=False, aliases={"SetAP": {}, "set_map": {}})
+@metric(
+    depends_on="relevant", tie_sensitive=False, aliases={"SetAP": {}, "set_map": {}}
+)
 def set_ap(r: Ranking, *, rel: float = 1) -> pl.Expr:
     """Average precision of an unranked set: precision times recall.
 

@@ -18,7 +18,7 @@ __all__ = ["ncu_gu", "ncu_rb", "o_measure", "p_measure", "p_plus", "q_measure"]
 Beta: TypeAlias = Annotated[float, Range(least=0)]
 
 
-@metric(rows="relevant", expected=False, aliases={"QMeasure": {}})
+@metric(depends_on="relevant", aliases={"QMeasure": {}})
 def q_measure(
     r: Ranking,
     *,
@@ -41,13 +41,12 @@ def q_measure(
     Equal to: pyNTCIREVAL ``QMeasure``.
     Example: grades 1, 0, 2 in rank order: q_measure = (2/3 + 5/6) / 2.
     """
-    ratios = _of_relevant(r, rel, _blended(r, beta, gain, rel) * r.at(one, k))
+    ratios = _of_relevant(r, rel, _blended(r, beta, gain, rel) * r.rank_weight(one, k))
     return ratio(r.sum(ratios), size("min_k_R", r, k, rel))
 
 
 @metric(
-    rows="relevant",
-    expected=False,
+    depends_on="relevant",
     aliases={"NCUguBR": {}, "NCUguP": {"beta": 0}},
 )
 def ncu_gu(
@@ -70,14 +69,13 @@ def ncu_gu(
     Equal to: pyNTCIREVAL ``NCUguBR``, ``NCUguP`` with ``beta=0``.
     Example: grades 1, 0, 2 in rank order: ncu_gu = (2/3 + 2 * 5/6) / 3.
     """
-    chance = r.worth(stop, rel)
+    chance = r.gain(stop, rel)
     ratios = _of_relevant(r, rel, chance * _blended(r, beta, gain, rel))
     return ratio(r.sum(ratios), r.sum(chance)).fill_null(0.0)
 
 
 @metric(
-    rows="relevant",
-    expected=False,
+    depends_on="relevant",
     aliases={"NCUrbBR": {}, "NCUrbP": {"beta": 0}},
 )
 def ncu_rb(
@@ -99,12 +97,12 @@ def ncu_rb(
     Equal to: pyNTCIREVAL ``NCUrbBR``, ``NCUrbP`` with ``beta=0``.
     Example: grades 1, 0, 2 in rank order: ncu_rb = (2/3 + 0.95 * 5/6) / 1.95.
     """
-    chance = power(gamma)(r.hits(rel))
+    chance = power(gamma)(r.cumulative_hits(rel))
     ratios = _of_relevant(r, rel, chance * _blended(r, beta, gain, rel))
     return ratio(r.sum(ratios), r.sum(_of_relevant(r, rel, chance)))
 
 
-@metric(rows="relevant", expected=False, aliases={"OMeasure": {}})
+@metric(depends_on="relevant", aliases={"OMeasure": {}})
 def o_measure(
     r: Ranking, *, beta: Beta = 1, gain: Gain = "linear", rel: float = 1
 ) -> pl.Expr:
@@ -118,10 +116,10 @@ def o_measure(
     Equal to: pyNTCIREVAL ``OMeasure``.
     Example: grades 0, 1, 2 in rank order: o_measure = 2/5.
     """
-    return r.sum(r.first(rel) * _blended(r, beta, gain, rel))
+    return r.sum(r.is_first_relevant(rel) * _blended(r, beta, gain, rel))
 
 
-@metric(rows="relevant", expected=False, aliases={"PMeasure": {}})
+@metric(depends_on="relevant", aliases={"PMeasure": {}})
 def p_measure(
     r: Ranking, *, beta: Beta = 1, gain: Gain = "linear", rel: float = 1
 ) -> pl.Expr:
@@ -141,7 +139,7 @@ def p_measure(
     return r.sum(ratios)
 
 
-@metric(rows="relevant", expected=False, aliases={"PPlusMeasure": {}})
+@metric(depends_on="relevant", aliases={"PPlusMeasure": {}})
 def p_plus(
     r: Ranking, *, beta: Beta = 1, gain: Gain = "linear", rel: float = 1
 ) -> pl.Expr:
@@ -165,9 +163,9 @@ def p_plus(
 
 def _blended(r: Ranking, beta: float, gain: Gain, rel: float) -> pl.Expr:
     """The ratio ``(hits + beta cg) / (rank + beta cg*)`` at every rank."""
-    gathered = r.gathered(r.worth(gain, rel))
-    best = r.best_gathered(gain, rel)
-    return (r.hits(rel) + beta * gathered) / (r.rank + beta * best)
+    gathered = r.cumulative_gain(r.gain(gain, rel))
+    best = r.ideal_cumulative_gain(gain, rel)
+    return (r.cumulative_hits(rel) + beta * gathered) / (r.rank + beta * best)
 
 
 def _of_relevant(r: Ranking, rel: float, value: pl.Expr) -> pl.Expr:
@@ -177,8 +175,8 @@ def _of_relevant(r: Ranking, rel: float, value: pl.Expr) -> pl.Expr:
 def _is_best(r: Ranking, rel: float) -> pl.Expr:
     """Whether the document has the highest grade of the relevant ones retrieved."""
     found = pl.when(r.rank.is_not_null() & r.relevant(rel)).then(r.label)
-    return (found == r.constant(found.max())).fill_null(value=False)
+    return (found == r.broadcast(found.max())).fill_null(value=False)
 
 
 def _count(r: Ranking, which: pl.Expr) -> pl.Expr:
-    return r.share(which.cum_sum().cast(pl.Float64))
+    return r.cached(which.cum_sum().cast(pl.Float64))

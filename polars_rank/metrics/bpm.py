@@ -15,7 +15,7 @@ from polars_rank.metrics.user_models import Grade, Least, Target, scaled_gain
 __all__ = ["bpm", "bpm_dynamic"]
 
 
-@metric(rows="relevant", expected=False, aliases={"BPM": {}})
+@metric(depends_on="relevant", aliases={"BPM": {}})
 def bpm(
     r: Ranking,
     *,
@@ -36,14 +36,14 @@ def bpm(
     Example: grades 0, 4, 4 in rank order: bpm = 1/2.
     """
     gain = scaled_gain(r, min_grade, max_grade)
-    looking = r.gathered_above(gain) < T
-    last = looking & (r.gathered(gain) >= T)
-    unseen = pl.when(last).then(r.at(lambda rank: k - rank, k)).otherwise(0.0)
-    gained = pl.when(looking).then(gain * r.at(one, k)).otherwise(0.0)
+    looking = r.cumulative_gain_above(gain) < T
+    last = looking & (r.cumulative_gain(gain) >= T)
+    unseen = pl.when(last).then(r.rank_weight(lambda rank: k - rank, k)).otherwise(0.0)
+    gained = pl.when(looking).then(gain * r.rank_weight(one, k)).otherwise(0.0)
     return r.sum(gained) / (k - r.sum(unseen))
 
 
-@metric(rows="relevant", expected=False)
+@metric(depends_on="relevant")
 def bpm_dynamic(
     r: Ranking,
     *,
@@ -67,7 +67,7 @@ def bpm_dynamic(
     Example: grades 0, 4, 4 in rank order: bpm_dynamic = 1/2.
     """
     gain = scaled_gain(r, min_grade, max_grade)
-    after, before = r.gathered(gain), r.gathered_above(gain)
+    after, before = r.cumulative_gain(gain), r.cumulative_gain_above(gain)
 
     def quiet_end(gathered: pl.Expr, above: pl.Expr) -> pl.Expr:
         """Where she stops if she gains nothing more below the place ``above``."""
@@ -77,15 +77,15 @@ def bpm_dynamic(
         return pl.max_horizontal(pl.min_horizontal(ends).ceil(), above + 1.0)
 
     surplus = before - median * (r.rank - 1.0)
-    quiet = r.share(quiet_end(before, r.rank.shift(1, fill_value=0.0)))
+    quiet = r.cached(quiet_end(before, r.rank.shift(1, fill_value=0.0)))
     enough = (after >= T + hb * surplus) | (r.rank >= k + hc * surplus)
     end = pl.when(quiet <= r.rank).then(quiet).otherwise(pl.when(enough).then(r.rank))
-    ended = r.share(end.is_not_null().cum_sum().cast(pl.Float64))
-    ended_above = r.share(ended.shift(1, fill_value=0.0))
+    ended = r.cached(end.is_not_null().cum_sum().cast(pl.Float64))
+    ended_above = r.cached(ended.shift(1, fill_value=0.0))
     looking = (ended_above == 0.0) & (quiet >= r.rank)
     gained = r.sum(pl.when(looking).then(gain).otherwise(0.0))
     first_end = r.sum(pl.when(ended_above == 0.0).then(end))
     all_gained = r.sum(pl.when(r.rank.is_not_null()).then(gain))
-    last = r.aggregate(r.rank.max())
+    last = r.reduce(r.rank.max())
     seen = pl.when(first_end > 0).then(first_end).otherwise(quiet_end(all_gained, last))
     return gained / seen

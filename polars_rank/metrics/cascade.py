@@ -29,8 +29,7 @@ STOPS: dict[Stop, Callable[[pl.Expr, pl.Expr], pl.Expr]] = {
 
 
 @metric(
-    rows="relevant",
-    expected=False,
+    depends_on="relevant",
     aliases={"ERR": {}},
 )
 def err(
@@ -58,7 +57,7 @@ def err(
     return _reciprocal_stop(r, k, stop, _largest(r, max_grade, stop))
 
 
-@metric(rows="relevant", expected=False, aliases={"nERR": {}})
+@metric(depends_on="relevant", aliases={"nERR": {}})
 def nerr(
     r: Ranking,
     *,
@@ -86,7 +85,7 @@ def nerr(
     )
 
 
-@metric(rows="relevant", expected=False, aliases={"PFound": {"max_grade": 1}})
+@metric(depends_on="relevant", aliases={"PFound": {"max_grade": 1}})
 def pfound(
     r: Ranking,
     *,
@@ -106,16 +105,16 @@ def pfound(
     Example: grades 0, 4 in rank order: pfound = 0.85.
     """
     stop = STOPS["grade"](r.grade, _largest(r, max_grade, "grade"))
-    return r.sum(r.unstopped(stop) * stop * r.at(power(decay), k))
+    return r.sum(r.reach_probability(stop) * stop * r.rank_weight(power(decay), k))
 
 
 def _largest(r: Ranking, max_grade: Largest, stop: Stop) -> pl.Expr:
     """The grade that satisfies for sure, nearly."""
     if stop == "exp2":
-        r.require(r.label > LARGEST_EXP2_GRADE, OVERFLOW)
+        r.forbid(r.label > LARGEST_EXP2_GRADE, OVERFLOW)
     if max_grade == "query":
-        return r.constant(r.label.max())
-    r.require(
+        return r.broadcast(r.label.max())
+    r.forbid(
         r.label > max_grade,
         f"a grade above max_grade={max_grade:g}; give the largest grade of the scale, "
         'e.g. err(max_grade=5), or max_grade="query"',
@@ -127,4 +126,4 @@ def _reciprocal_stop(
     r: Ranking, k: int | None, stop: Stop, largest: pl.Expr
 ) -> pl.Expr:
     chance = STOPS[stop](r.grade, largest)
-    return r.sum(r.unstopped(chance) * chance * r.at(reciprocal, k))
+    return r.sum(r.reach_probability(chance) * chance * r.rank_weight(reciprocal, k))

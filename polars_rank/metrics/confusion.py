@@ -17,7 +17,7 @@ __all__ = ["arp", "binary_accuracy", "fall_out", "hits", "mcc", "mean_label"]
 Catalog: TypeAlias = Annotated[int, Range(least=1)] | None
 
 
-@metric(rows="relevant")
+@metric(depends_on="relevant", tie_mean=True)
 def hits(r: Ranking, *, k: int | None = None, rel: float = 1) -> pl.Expr:
     """Number of relevant documents in the first k.
 
@@ -26,10 +26,10 @@ def hits(r: Ranking, *, k: int | None = None, rel: float = 1) -> pl.Expr:
     Equal to: ranx ``hits``, trec_eval ``num_rel_ret`` without k.
     Example: grades 1, 0, 1 in rank order: hits@2 = 1, hits = 2.
     """
-    return r.found(k, rel)
+    return r.hits_at(k, rel)
 
 
-@metric(rows="judged", relevance=False, expected=False, aliases={"FallOut": {}})
+@metric(depends_on="judged", needs_relevant=False, aliases={"FallOut": {}})
 def fall_out(
     r: Ranking, *, k: int | None = None, rel: float = 1, catalog: Catalog = None
 ) -> pl.Expr:
@@ -49,7 +49,7 @@ def fall_out(
     return ratio(table.fp, table.fp + table.tn)
 
 
-@metric(rows="judged", relevance=False, expected=False)
+@metric(depends_on="judged", needs_relevant=False)
 def binary_accuracy(
     r: Ranking, *, k: int | None = None, rel: float = 1, catalog: Catalog = None
 ) -> pl.Expr:
@@ -69,7 +69,7 @@ def binary_accuracy(
     return ratio(right, right + table.fp + table.fn)
 
 
-@metric(rows="judged", relevance=False, expected=False, aliases={"MCC": {}})
+@metric(depends_on="judged", needs_relevant=False, aliases={"MCC": {}})
 def mcc(
     r: Ranking, *, k: int | None = None, rel: float = 1, catalog: Catalog = None
 ) -> pl.Expr:
@@ -89,7 +89,7 @@ def mcc(
     return ratio(t.tp * t.tn - t.fp * t.fn, sums.sqrt()).fill_null(0.0)
 
 
-@metric(rows="judged", relevance=False, expected=False, aliases={"QueryAverage": {}})
+@metric(depends_on="judged", needs_relevant=False, aliases={"QueryAverage": {}})
 def mean_label(r: Ranking, *, k: int | None = None) -> pl.Expr:
     """Mean label of the judged documents in the first k.
 
@@ -99,11 +99,11 @@ def mean_label(r: Ranking, *, k: int | None = None) -> pl.Expr:
     Equal to: CatBoost ``QueryAverage:top=k``.
     Example: grades 3, 0, 1 in rank order: mean_label@2 = 3/2.
     """
-    judged = r.label.is_not_null() & r.within(k)
+    judged = r.label.is_not_null() & r.in_top(k)
     return ratio(r.sum(pl.when(judged).then(r.label)), r.sum(judged))
 
 
-@metric(rows="relevant", relevance=False, aliases={"ARP": {}})
+@metric(depends_on="relevant", tie_mean=True, needs_relevant=False, aliases={"ARP": {}})
 def arp(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
     """Average relevance position: mean rank, weighed by gain; lower is better.
 
@@ -116,8 +116,8 @@ def arp(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
     Equal to: TensorFlow Ranking ``ARPMetric``.
     Example: grades 3, 0, 1 in rank order: (3 * 1 + 1 * 3) / 4.
     """
-    worth = pl.when(r.rank.is_not_null()).then(r.worth(gain))
-    return ratio(r.sum(worth * r.weigh(lambda rank: rank)), r.sum(worth))
+    worth = pl.when(r.rank.is_not_null()).then(r.gain(gain))
+    return ratio(r.sum(worth * r.weight(lambda rank: rank)), r.sum(worth))
 
 
 class _Confusion(NamedTuple):
@@ -133,10 +133,10 @@ def _confusion(
     r: Ranking, k: int | None, rel: float, catalog: int | None
 ) -> _Confusion:
     """Of the judged documents, or of a catalogue of so many."""
-    tp, relevant = r.found(k, rel), r.relevant_count(rel)
+    tp, relevant = r.hits_at(k, rel), r.relevant_count(rel)
     if catalog is None:
         judged = r.label.is_not_null() & ~r.relevant(rel)
-        fp, irrelevant = r.sum(judged & r.within(k)), r.sum(judged)
+        fp, irrelevant = r.sum(judged & r.in_top(k)), r.sum(judged)
     else:
         fp = (r.retrieved_count() if k is None else 0.0 * tp + float(k)) - tp
         irrelevant = float(catalog) - relevant

@@ -30,7 +30,9 @@ __all__ = [
 ]
 
 
-@metric(rows="judged", relevance=False, score=True, tied=False)
+@metric(
+    depends_on="judged", needs_relevant=False, uses_scores=True, tie_sensitive=False
+)
 def kendall_distance(
     r: Ranking, *, k: int | None = None, penalty: float = 0.5
 ) -> pl.Expr:
@@ -51,10 +53,15 @@ def kendall_distance(
         tied_once = pairs.tied_x + pairs.tied_y - 2.0 * pairs.tied_both
         return ratio(pairs.discordant + penalty * tied_once, pairs.all)
 
-    return r.aggregate(let_pairs(*_pair(r, k), swapped))
+    return r.reduce(let_pairs(*_pair(r, k), swapped))
 
 
-@metric(rows="judged", relevance=False, tied=False, aliases={"kendalltau": {}})
+@metric(
+    depends_on="judged",
+    needs_relevant=False,
+    tie_sensitive=False,
+    aliases={"kendalltau": {}},
+)
 def kendall_tau(
     r: Ranking, *, k: int | None = None, variant: Literal["a", "b", "c"] = "b"
 ) -> pl.Expr:
@@ -76,7 +83,7 @@ def kendall_tau(
         n = label.len().cast(pl.Float64)
         m = pl.min_horizontal(score.n_unique(), label.n_unique()).cast(pl.Float64)
         most = ratio(n.pow(2) * (m - 1.0), 2.0 * m)
-        return r.aggregate(ratio(let_pairs(score, label, lambda p: p.difference), most))
+        return r.reduce(ratio(let_pairs(score, label, lambda p: p.difference), most))
 
     def tau(pairs: Pairs) -> pl.Expr:
         if variant == "a":
@@ -84,10 +91,10 @@ def kendall_tau(
         scores, labels = pairs.all - pairs.tied_x, pairs.all - pairs.tied_y
         return ratio(pairs.difference, scores.sqrt() * labels.sqrt())
 
-    return r.aggregate(let_pairs(score, label, tau))
+    return r.reduce(let_pairs(score, label, tau))
 
 
-@metric(rows="judged", relevance=False, tied=False)
+@metric(depends_on="judged", needs_relevant=False, tie_sensitive=False)
 def tau_ap(
     r: Ranking, *, k: int | None = None, variant: Literal["a", "b"] = "a"
 ) -> pl.Expr:
@@ -109,10 +116,15 @@ def tau_ap(
     """
     score, label = _pair(r, k)
     tau = {"a": _tau_ap_a, "b": _tau_ap_b}[variant](score, label)
-    return r.aggregate(tau)
+    return r.reduce(tau)
 
 
-@metric(rows="judged", relevance=False, tied=False, aliases={"weightedtau": {}})
+@metric(
+    depends_on="judged",
+    needs_relevant=False,
+    tie_sensitive=False,
+    aliases={"weightedtau": {}},
+)
 def weighted_tau(
     r: Ranking,
     *,
@@ -140,10 +152,12 @@ def weighted_tau(
     chosen = ways.values() if weigh_by == "both" else [ways[weigh_by]]
     weigh = inverse(weigher)
     taus = [_vigna(score, label, weigh(_place(*way)), additive) for way in chosen]
-    return r.aggregate(pl.mean_horizontal(taus, ignore_nulls=False))
+    return r.reduce(pl.mean_horizontal(taus, ignore_nulls=False))
 
 
-@metric(rows="judged", relevance=False, score=True, tied=False)
+@metric(
+    depends_on="judged", needs_relevant=False, uses_scores=True, tie_sensitive=False
+)
 def spearman(r: Ranking, *, k: int | None = None) -> pl.Expr:
     """Spearman's rho: correlation of the ranks by score and by label.
 
@@ -157,10 +171,12 @@ def spearman(r: Ranking, *, k: int | None = None) -> pl.Expr:
     """
     score, label = _pair(r, k)
     rho = pl.corr(score.rank().cast(pl.Float64), label.rank().cast(pl.Float64))
-    return r.aggregate(rho.fill_nan(None))
+    return r.reduce(rho.fill_nan(None))
 
 
-@metric(rows="judged", relevance=False, score=True, tied=False)
+@metric(
+    depends_on="judged", needs_relevant=False, uses_scores=True, tie_sensitive=False
+)
 def pearson(r: Ranking, *, k: int | None = None) -> pl.Expr:
     """Pearson's r: linear correlation of score and label.
 
@@ -173,7 +189,7 @@ def pearson(r: Ranking, *, k: int | None = None) -> pl.Expr:
     """
     score, label = _pair(r, k)
     linear = pl.when(_varied(score, label)).then(pl.corr(score, label))
-    return r.aggregate(linear.fill_nan(None))
+    return r.reduce(linear.fill_nan(None))
 
 
 def _pair(r: Ranking, k: int | None) -> tuple[pl.Expr, pl.Expr]:

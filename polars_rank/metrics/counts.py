@@ -11,10 +11,10 @@ __all__ = ["num_nonrel_judged_ret", "num_q", "num_rel", "num_ret", "utility"]
 
 
 @metric(
-    rows="relevant",
-    relevance=False,
-    tied=False,
-    over_queries="sum",
+    depends_on="relevant",
+    needs_relevant=False,
+    tie_sensitive=False,
+    aggregate="sum",
     aliases={"NumQ": {}},
 )
 def num_q(r: Ranking) -> pl.Expr:
@@ -29,10 +29,10 @@ def num_q(r: Ranking) -> pl.Expr:
 
 
 @metric(
-    rows="relevant",
-    relevance=False,
-    tied=False,
-    over_queries="sum",
+    depends_on="relevant",
+    needs_relevant=False,
+    tie_sensitive=False,
+    aggregate="sum",
     aliases={"NumRet": {}, "num_rel_ret": {"rel": 1}},
 )
 def num_ret(r: Ranking, *, rel: float | None = None) -> pl.Expr:
@@ -46,14 +46,14 @@ def num_ret(r: Ranking, *, rel: float | None = None) -> pl.Expr:
     ``num_rel_ret``, ir_measures ``NumRet(rel)``.
     Example: grades 1, 0 in rank order: num_ret = 2, num_ret(rel=1) = 1.
     """
-    return r.retrieved_count() if rel is None else r.found(rel=rel)
+    return r.retrieved_count() if rel is None else r.hits_at(rel=rel)
 
 
 @metric(
-    rows="relevant",
-    relevance=False,
-    tied=False,
-    over_queries="sum",
+    depends_on="relevant",
+    needs_relevant=False,
+    tie_sensitive=False,
+    aggregate="sum",
     aliases={"NumRel": {}},
 )
 def num_rel(r: Ranking, *, rel: float = 1) -> pl.Expr:
@@ -68,7 +68,7 @@ def num_rel(r: Ranking, *, rel: float = 1) -> pl.Expr:
     return r.relevant_count(rel)
 
 
-@metric(rows="judged", relevance=False, tied=False, over_queries="sum")
+@metric(depends_on="judged", needs_relevant=False, tie_sensitive=False, aggregate="sum")
 def num_nonrel_judged_ret(r: Ranking, *, rel: float = 1) -> pl.Expr:
     """Number of retrieved documents that were judged not relevant, summed.
 
@@ -77,38 +77,38 @@ def num_nonrel_judged_ret(r: Ranking, *, rel: float = 1) -> pl.Expr:
     Equal to: trec_eval ``num_nonrel_judged_ret``.
     Example: grades 1, 0, unjudged in rank order: num_nonrel_judged_ret = 1.
     """
-    return r.among(r.nonrelevant(rel))
+    return r.count(r.nonrelevant(rel))
 
 
 @metric(
-    rows="relevant",
-    relevance=False,
-    tied=False,
-    after=("found", "noise", "missed", "rejected"),
+    depends_on="relevant",
+    needs_relevant=False,
+    tie_sensitive=False,
+    suffix=("tp", "fp", "fn", "tn"),
 )
 def utility(
     r: Ranking,
     *,
     rel: float = 1,
-    found: float = 1.0,
-    noise: float = -1.0,
-    missed: float = 0.0,
-    rejected: float = 0.0,
+    tp: float = 1.0,
+    fp: float = -1.0,
+    fn: float = 0.0,
+    tn: float = 0.0,
     collection: float = 0,
 ) -> pl.Expr:
     """Worth of the retrieved set: a weight for each cell of its contingency table.
 
-    ``found * a + noise * b + missed * c + rejected * d`` with a the relevant and b the
-    other retrieved documents, c the relevant and d the other ones of ``collection``
-    (how many documents there are) that were not retrieved.
+    ``tp * a + fp * b + fn * c + tn * d`` with a the relevant and b the other retrieved
+    documents, c the relevant and d the other ones of ``collection`` (how many documents
+    there are) that were not retrieved.
 
     Undefined: never.
     Source: Hull, TREC-7 filtering track, 1998 (linear utility).
     Equal to: trec_eval ``utility`` (``-N`` is ``collection``).
     Example: grades 1, 0, 0 in rank order: utility = 1 - 2.
     """
-    hits, retrieved = r.found(rel=rel), r.retrieved_count()
+    hits, retrieved = r.hits_at(rel=rel), r.retrieved_count()
     misses = r.relevant_count(rel) - hits
     outside = collection - retrieved - misses
-    worth = found * hits + noise * (retrieved - hits)
-    return worth + missed * misses + rejected * outside
+    value = tp * hits + fp * (retrieved - hits)
+    return value + fn * misses + tn * outside

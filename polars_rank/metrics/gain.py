@@ -17,7 +17,7 @@ IdealOrder: TypeAlias = Literal["judged", "retrieved", "min_k_n", "k"]
 __all__ = ["cg", "dcg", "ndcg"]
 
 
-@metric(rows="relevant")
+@metric(depends_on="relevant", tie_mean=True)
 def cg(
     r: Ranking,
     *,
@@ -34,10 +34,10 @@ def cg(
     Source: Jarvelin and Kekalainen, TOIS 2002, eq. 1.
     Example: grades 3, 2, 0 in rank order: cg@2 = 5.
     """
-    return r.sum(r.worth(gain, rel) * r.weigh(one, k))
+    return r.sum(r.gain(gain, rel) * r.weight(one, k))
 
 
-@metric(rows="relevant", aliases={"dcg_burges": {"gain": "exp2"}})
+@metric(depends_on="relevant", tie_mean=True, aliases={"dcg_burges": {"gain": "exp2"}})
 def dcg(
     r: Ranking,
     *,
@@ -60,11 +60,12 @@ def dcg(
     Equal to: ranx ``dcg`` and ``dcg_burges``.
     Example: grades 3, 2, 0 in rank order: dcg = 3 + 2 / log2(3).
     """
-    return r.sum(r.worth(gain, rel) * r.weigh(inverse(discount), k))
+    return r.sum(r.gain(gain, rel) * r.weight(inverse(discount), k))
 
 
 @metric(
-    rows="relevant",
+    depends_on="relevant",
+    tie_mean=True,
     aliases={
         "nDCG": {},
         "NDCG": {},
@@ -115,13 +116,13 @@ def _ideal_dcg(
 ) -> pl.Expr:
     weight = inverse(discount)
     if ideal == "k":
-        top = r.aggregate(r.worth(gain, rel).max().cast(pl.Float64))
+        top = r.reduce(r.gain(gain, rel).max().cast(pl.Float64))
         return top * _all_weights(weight, r.retrieved_count() if k is None else k)
     best = r.ideal_over("retrieved" if ideal == "retrieved" else "judged")
-    weights = best.ideal.at(weight, k)
+    weights = best.ideal.rank_weight(weight, k)
     if ideal == "min_k_n":
         weights = pl.when(r.place <= r.retrieved_count()).then(weights).otherwise(0.0)
-    return r.sum(best.sorted_worth(gain, rel) * weights)
+    return r.sum(best.ideal_gain(gain, rel) * weights)
 
 
 def _all_weights(weight: Callable[[pl.Expr], pl.Expr], depth: int | pl.Expr) -> pl.Expr:

@@ -14,7 +14,7 @@ __all__ = ["bpref", "gm_bpref", "inf_ap", "judged", "unjudged"]
 EPSILON = 1e-5
 
 
-@metric(rows="judged", expected=False, aliases={"Bpref": {}})
+@metric(depends_on="judged", aliases={"Bpref": {}})
 def bpref(r: Ranking, *, rel: float = 1) -> pl.Expr:
     """Binary preference: relevant documents above judged non-relevant ones.
 
@@ -29,16 +29,16 @@ def bpref(r: Ranking, *, rel: float = 1) -> pl.Expr:
     Example: grades 1, 0, 1 in rank order: bpref = (1 + (1 - 1 / 1)) / 2.
     """
     relevant, nonrelevant = r.relevant(rel), r.nonrelevant(rel)
-    most = r.constant(relevant.sum().cast(pl.Float64))
-    others = r.constant(nonrelevant.sum().cast(pl.Float64))
-    above = r.share(nonrelevant.cum_sum().cast(pl.Float64))
+    most = r.broadcast(relevant.sum().cast(pl.Float64))
+    others = r.broadcast(nonrelevant.sum().cast(pl.Float64))
+    above = r.cached(nonrelevant.cum_sum().cast(pl.Float64))
     share = pl.min_horizontal(above, most) / pl.min_horizontal(others, most)
     preferred = pl.when(above > 0).then(1.0 - share).otherwise(1.0)
     hit = relevant & r.rank.is_not_null()
     return ratio(r.sum(pl.when(hit).then(preferred)), r.relevant_count(rel))
 
 
-@metric(rows="judged", expected=False, over_queries="geometric")
+@metric(depends_on="judged", aggregate="geometric")
 def gm_bpref(r: Ranking, *, rel: float = 1) -> pl.Expr:
     """Binary preference for a geometric mean over queries.
 
@@ -53,7 +53,7 @@ def gm_bpref(r: Ranking, *, rel: float = 1) -> pl.Expr:
     return bpref(r, rel=rel)
 
 
-@metric(rows="judged", expected=False, aliases={"infAP": {}})
+@metric(depends_on="judged", aliases={"infAP": {}})
 def inf_ap(r: Ranking, *, rel: float = 1) -> pl.Expr:
     """Inferred average precision: AP estimated from a sample of the pool.
 
@@ -68,15 +68,17 @@ def inf_ap(r: Ranking, *, rel: float = 1) -> pl.Expr:
     Example: grades 1, 0, -1, 1 in rank order: the second adds (1 + 3 * 1/2) / 4.
     """
     relevant = r.relevant(rel)
-    pool = r.share(r.label.is_not_null().cum_sum().cast(pl.Float64)) - 1.0
-    above = r.hits(rel) - 1.0
-    others = r.share(r.nonrelevant(rel).cum_sum().cast(pl.Float64))
+    pool = r.cached(r.label.is_not_null().cum_sum().cast(pl.Float64)) - 1.0
+    above = r.cumulative_hits(rel) - 1.0
+    others = r.cached(r.nonrelevant(rel).cum_sum().cast(pl.Float64))
     precision = (above + EPSILON) / (above + others + 2.0 * EPSILON)
     inferred = pl.when(relevant).then((1.0 + pool * precision) / r.rank)
     return ratio(r.sum(inferred), r.relevant_count(rel))
 
 
-@metric(rows="judged", relevance=False, aliases={"Judged": {}})
+@metric(
+    depends_on="judged", tie_mean=True, needs_relevant=False, aliases={"Judged": {}}
+)
 def judged(r: Ranking, *, k: int | None = None) -> pl.Expr:
     """Share of the retrieved documents in the first k that have a label.
 
@@ -87,11 +89,11 @@ def judged(r: Ranking, *, k: int | None = None) -> pl.Expr:
     Equal to: ir_measures ``Judged@k``.
     Example: grades 1, unjudged in rank order: judged@5 = 1/2.
     """
-    found = r.among(r.label.is_not_null(), k)
+    found = r.count(r.label.is_not_null(), k)
     return ratio(found, size("retrieved", r, k, 1)).fill_null(0.0)
 
 
-@metric(rows="judged", relevance=False, aliases={"unj": {}})
+@metric(depends_on="judged", tie_mean=True, needs_relevant=False, aliases={"unj": {}})
 def unjudged(r: Ranking, *, k: int | None = None) -> pl.Expr:
     """Share of the first k that nobody judged; short lists are filled with judged.
 
@@ -102,6 +104,6 @@ def unjudged(r: Ranking, *, k: int | None = None) -> pl.Expr:
     Equal to: trec_eval 10 ``unj``.
     Example: grades 1, unjudged in rank order: unjudged@5 = 1/5.
     """
-    known = r.among((r.label >= 0).fill_null(value=False), k)
+    known = r.count((r.label >= 0).fill_null(value=False), k)
     unknown = size("retrieved", r, k, 1) - known
     return ratio(unknown, size("k", r, k, 1)).fill_null(0.0)

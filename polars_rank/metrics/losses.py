@@ -12,7 +12,7 @@ from polars_rank.metrics._pairs import every_bit, running_within, tied
 __all__ = ["hinge", "listmle", "squared_error"]
 
 
-@metric(rows="judged", relevance=False, expected=False, score=True)
+@metric(depends_on="judged", needs_relevant=False, uses_scores=True)
 def squared_error(r: Ranking, *, k: int | None = None) -> pl.Expr:
     """Mean squared error of score and label over the judged in the first k.
 
@@ -21,12 +21,12 @@ def squared_error(r: Ranking, *, k: int | None = None) -> pl.Expr:
     Equal to: ``sklearn.metrics.mean_squared_error`` of one query.
     Example: scores 3, 1 and labels 2, 1: 1/2.
     """
-    judged = _judged(r) & r.within(k)
+    judged = _judged(r) & r.in_top(k)
     error = pl.when(judged).then((r.score - r.label).pow(2))
     return ratio(r.sum(error), r.sum(judged))
 
 
-@metric(rows="judged", relevance=False, expected=False, score=True)
+@metric(depends_on="judged", needs_relevant=False, uses_scores=True)
 def hinge(r: Ranking, *, k: int | None = None) -> pl.Expr:
     """Mean of max(0, 1 - (score_a - score_b)) over pairs with label_a > label_b.
 
@@ -36,14 +36,16 @@ def hinge(r: Ranking, *, k: int | None = None) -> pl.Expr:
     Source: Herbrich, Graepel and Obermayer, 2000; Joachims, KDD 2002.
     Example: scores 1, 0.5 and labels 0, 1: max(0, 1 - (0.5 - 1)) = 1.5.
     """
-    judged = _judged(r) & r.within(k)
+    judged = _judged(r) & r.in_top(k)
     score, label = r.score.filter(judged), r.label.filter(judged)
     n = label.len().cast(pl.Float64)
     pairs = n * (n - 1.0) / 2.0 - tied(label)
-    return r.aggregate(ratio(_hinge_sum(score, label), pairs))
+    return r.reduce(ratio(_hinge_sum(score, label), pairs))
 
 
-@metric(rows="judged", relevance=False, score=True, tied=False)
+@metric(
+    depends_on="judged", needs_relevant=False, uses_scores=True, tie_sensitive=False
+)
 def listmle(r: Ranking, *, k: int | None = None) -> pl.Expr:
     """Negative log-likelihood that the scores draw the documents in label order.
 
@@ -64,13 +66,13 @@ def listmle(r: Ranking, *, k: int | None = None) -> pl.Expr:
     rest = pl.max_horizontal(rest, score.cum_max(reverse=True))
     loss = rest - score
     loss = loss if k is None else loss.head(k)
-    return r.aggregate(pl.when(score.len() > 0).then(loss.sum()))
+    return r.reduce(pl.when(score.len() > 0).then(loss.sum()))
 
 
 def _judged(r: Ranking) -> pl.Expr:
     """Whether the document has a label; its score must be finite."""
     judged = r.label.is_not_null()
-    r.require(
+    r.forbid(
         judged & r.score.is_infinite(),
         "infinite scores of judged documents have no loss; give them finite scores",
     )

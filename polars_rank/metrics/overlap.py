@@ -13,7 +13,9 @@ from polars_rank.metrics._rbo import Estimate, Tied, powers, rank_biased
 __all__ = ["compat", "jaccard", "overlap", "rbo"]
 
 
-@metric(rows="all", relevance=False, tied=False, aliases={"RBO": {}})
+@metric(
+    depends_on="all", needs_relevant=False, tie_sensitive=False, aliases={"RBO": {}}
+)
 def rbo(
     r: Ranking,
     *,
@@ -38,10 +40,10 @@ def rbo(
     Example: scores 2, 1 and labels 1, 2, p = 1/2: A_1 = 0 and 1 from there on: 1/2.
     """
     value = rank_biased(r.score, r.label, p=p, estimate=estimate, tied=tied)
-    return r.aggregate(value)
+    return r.reduce(value)
 
 
-@metric(rows="all", expected=False, aliases={"Compat": {}})
+@metric(depends_on="all", aliases={"Compat": {}})
 def compat(r: Ranking, *, p: Persistence = 0.95, normalize: bool = True) -> pl.Expr:
     """Compatibility: rank-biased overlap with the ideal ranking that comes closest.
 
@@ -66,10 +68,10 @@ def compat(r: Ranking, *, p: Persistence = 0.95, normalize: bool = True) -> pl.E
     found = pl.when(rank.is_not_null()).then(pl.max_horizontal(rank, place))
     common = rest.gather(found.drop_nulls().cast(pl.Int64) - 1).sum()
     whole = rest.gather(place - 1).sum() if normalize else weight.sum()
-    return r.aggregate(ratio(common, whole))
+    return r.reduce(ratio(common, whole))
 
 
-@metric(rows="all", relevance=False, expected=False)
+@metric(depends_on="all", needs_relevant=False)
 def overlap(r: Ranking, *, k: int | None = None) -> pl.Expr:
     """Share of the first k by score that are among the first k by label.
 
@@ -84,10 +86,10 @@ def overlap(r: Ranking, *, k: int | None = None) -> pl.Expr:
     """
     by_score, by_label = _top(r, k)
     longer = pl.max_horizontal(by_score.sum(), by_label.sum())
-    return r.aggregate(ratio((by_score & by_label).sum(), longer))
+    return r.reduce(ratio((by_score & by_label).sum(), longer))
 
 
-@metric(rows="all", relevance=False, expected=False)
+@metric(depends_on="all", needs_relevant=False)
 def jaccard(r: Ranking, *, k: int | None = None) -> pl.Expr:
     """Jaccard similarity of the first k by score and the first k by label.
 
@@ -99,7 +101,7 @@ def jaccard(r: Ranking, *, k: int | None = None) -> pl.Expr:
     Example: grades 1, 0, 2 in rank order: jaccard@2 = 1/3.
     """
     by_score, by_label = _top(r, k)
-    return r.aggregate(ratio((by_score & by_label).sum(), (by_score | by_label).sum()))
+    return r.reduce(ratio((by_score & by_label).sum(), (by_score | by_label).sum()))
 
 
 def _top(r: Ranking, k: int | None) -> tuple[pl.Expr, pl.Expr]:

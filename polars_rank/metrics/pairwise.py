@@ -27,9 +27,10 @@ Rate: TypeAlias = Annotated[float, Range(above=0, most=1)]
 
 
 @metric(
-    rows="judged",
-    relevance=False,
-    one_order={"k": ...},
+    depends_on="judged",
+    tie_mean=True,
+    needs_relevant=False,
+    no_tie_mean_when={"k": ...},
     aliases={"AUC": {}, "roc_auc": {}, "QueryAUC": {"one_class": 0.0}},
 )
 def auc(
@@ -66,13 +67,14 @@ def auc(
     if max_fpr < 1:
         chance = max_fpr**2 / 2.0
         value = (1.0 + (value - chance) * (1.0 / (max_fpr - chance))) / 2.0
-    return r.aggregate(_or(value, one_class))
+    return r.reduce(_or(value, one_class))
 
 
 @metric(
-    rows="relevant",
-    relevance=False,
-    one_order={"k": ...},
+    depends_on="relevant",
+    tie_mean=True,
+    needs_relevant=False,
+    no_tie_mean_when={"k": ...},
     aliases={"Accuracy": {}, "RocAuc": {}},
 )
 def relevant_above(
@@ -94,18 +96,17 @@ def relevant_above(
     Equal to: ir_measures ``Accuracy``; RePlay ``RocAuc`` where both kinds are found.
     Example: grades 1, 0, 1 in rank order: 1 - (0 + 1) / (2 * 1) = 1/2.
     """
-    found = r.found(k, rel)
+    found = r.hits_at(k, rel)
     depth = r.retrieved_count()
     if k is not None:
         depth = pl.min_horizontal(depth, float(k))
-    ranks = r.sum(r.relevant(rel) * r.weigh(lambda rank: rank, k))
+    ranks = r.sum(r.relevant(rel) * r.weight(lambda rank: rank, k))
     above = ranks - found * (found + 1.0) / 2.0
     return _or(1.0 - ratio(above, found * (depth - found)), one_class)
 
 
 @metric(
-    rows="relevant",
-    expected=False,
+    depends_on="relevant",
     aliases={"PartialAUC": {}, "PAP": {"positives": "k"}},
 )
 def partial_auc(
@@ -130,7 +131,7 @@ def partial_auc(
     Equal to: RecTools ``PartialAUC`` and ``PAP`` (``positives="k"``).
     Example: grades 0, 1, 0 in rank order: partial_auc@2 = (2 - 1) / 2.
     """
-    hits, relevant = r.hits(rel), r.relevant(rel)
+    hits, relevant = r.cumulative_hits(rel), r.relevant(rel)
     above = pl.when(relevant).then(r.rank - hits)
     if k is not None:
         gain = (k - above).clip(lower_bound=0.0)
@@ -139,16 +140,17 @@ def partial_auc(
             gain = pl.when(hits <= k).then(gain)
             whole = pl.min_horizontal(whole, float(k))
         return r.sum(gain) / (float(k) * whole)
-    found = r.found(k, rel)
+    found = r.hits_at(k, rel)
     irrelevant = r.retrieved_count() - found
     over_all = 1.0 - ratio(r.sum(above), found * irrelevant).fill_null(0.0)
     return over_all * found / r.relevant_count(rel)
 
 
 @metric(
-    rows="judged",
-    relevance=False,
-    one_order={"k": ...},
+    depends_on="judged",
+    tie_mean=True,
+    needs_relevant=False,
+    no_tie_mean_when={"k": ...},
     aliases={"PairAccuracy": {}},
 )
 def pair_accuracy(
@@ -170,10 +172,16 @@ def pair_accuracy(
         right = pairs.concordant + tied_score * (pairs.tied_x - pairs.tied_both)
         return ratio(right, pairs.all - pairs.tied_y)
 
-    return r.aggregate(let_pairs(*_scored(r, k), share))
+    return r.reduce(let_pairs(*_scored(r, k), share))
 
 
-@metric(rows="judged", relevance=False, one_order={"k": ...}, aliases={"OPA": {}})
+@metric(
+    depends_on="judged",
+    tie_mean=True,
+    needs_relevant=False,
+    no_tie_mean_when={"k": ...},
+    aliases={"OPA": {}},
+)
 def opa(r: Ranking, *, k: int | None = None, tied_score: Share = 0) -> pl.Expr:
     """Ordered pair accuracy: as pair_accuracy, weighed by the difference of labels.
 
@@ -192,10 +200,10 @@ def opa(r: Ranking, *, k: int | None = None, tied_score: Share = 0) -> pl.Expr:
     within = both(score, label).rank("ordinal").cast(pl.Float64)
     tied = _spread(label, within) - signed
     right = (every + signed - tied) / 2.0 + tied_score * tied
-    return r.aggregate(ratio(right, every))
+    return r.reduce(ratio(right, every))
 
 
-@metric(rows="judged", relevance=False, tied=False)
+@metric(depends_on="judged", needs_relevant=False, tie_sensitive=False)
 def ranking_loss(
     r: Ranking, *, rel: float = 1, one_class: float | None = None
 ) -> pl.Expr:
@@ -213,10 +221,10 @@ def ranking_loss(
     wrong = blocks.irrelevant_above + blocks.irrelevant_tied
     pairs = blocks.relevant * blocks.irrelevant
     value = ratio(wrong.filter(blocks.positive).sum(), pairs)
-    return r.aggregate(_or(value, one_class))
+    return r.reduce(_or(value, one_class))
 
 
-@metric(rows="judged", tied=False, aliases={"LRAP": {}})
+@metric(depends_on="judged", tie_sensitive=False, aliases={"LRAP": {}})
 def lrap(r: Ranking, *, rel: float = 1) -> pl.Expr:
     """Label ranking average precision: AP in which tied documents stand last.
 
@@ -231,10 +239,10 @@ def lrap(r: Ranking, *, rel: float = 1) -> pl.Expr:
     """
     blocks = _Blocks(*_known(r, None, rel))
     precision = (blocks.relevant_above + blocks.relevant_tied) / blocks.last
-    return r.aggregate(precision.filter(blocks.positive).mean())
+    return r.reduce(precision.filter(blocks.positive).mean())
 
 
-@metric(rows="judged", relevance=False, tied=False)
+@metric(depends_on="judged", needs_relevant=False, tie_sensitive=False)
 def coverage_error(r: Ranking, *, rel: float = 1) -> pl.Expr:
     """How far down the list to go to have all relevant documents.
 
@@ -247,7 +255,7 @@ def coverage_error(r: Ranking, *, rel: float = 1) -> pl.Expr:
     Example: grades 1, 0, 1, 0 in rank order: 3.
     """
     blocks = _Blocks(*_known(r, None, rel))
-    return r.aggregate(blocks.last.filter(blocks.positive).max())
+    return r.reduce(blocks.last.filter(blocks.positive).max())
 
 
 class _Blocks(NamedTuple):

@@ -23,7 +23,12 @@ def seen(p: float) -> Callable[[pl.Expr], pl.Expr]:
     return lambda rank: (1.0 - p) * pl.lit(p).pow(rank - 1.0)
 
 
-@metric(rows="relevant", after=("p",), aliases={"RBP": {"p": 0.8, "gain": "binary"}})
+@metric(
+    depends_on="relevant",
+    tie_mean=True,
+    suffix=("p",),
+    aliases={"RBP": {"p": 0.8, "gain": "binary"}},
+)
 def rbp(
     r: Ranking,
     *,
@@ -46,15 +51,16 @@ def rbp(
     ``gain="binary"``; ranx ``rbp.90`` with ``scale=1``.
     Example: grades 0, 2, 1 in rank order: rbp(p=0.5) = 1/2 (1/2 * 2/2 + 1/4 * 1/2).
     """
-    worth = r.worth(gain, rel)
-    best = pl.lit(scale) if scale != "max" else r.aggregate(worth.max())
-    return ratio(r.sum(worth * r.weigh(seen(p), k)), best)
+    worth = r.gain(gain, rel)
+    best = pl.lit(scale) if scale != "max" else r.reduce(worth.max())
+    return ratio(r.sum(worth * r.weight(seen(p), k)), best)
 
 
 @metric(
-    rows="judged",
-    relevance=False,
-    after=("p",),
+    depends_on="judged",
+    tie_mean=True,
+    needs_relevant=False,
+    suffix=("p",),
     aliases={"rbp_resid": {"all_judged": "zero"}},
 )
 def rbp_residual(
@@ -77,8 +83,8 @@ def rbp_residual(
     Example: grades 1, unjudged in rank order: rbp_residual(p=0.5) = 1 - 1/2.
     """
     known = (r.label >= 0).fill_null(value=False)
-    residual = 1.0 - r.sum(pl.when(known).then(r.weigh(seen(p), k)))
+    residual = 1.0 - r.sum(pl.when(known).then(r.weight(seen(p), k)))
     if all_judged == "tail":
         return residual
-    every = r.among(known) == r.retrieved_count()
+    every = r.count(known) == r.retrieved_count()
     return pl.when(every).then(0.0).otherwise(residual)

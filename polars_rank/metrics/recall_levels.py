@@ -18,7 +18,12 @@ __all__ = ["eleven_point_ap", "interpolated_precision", "r_precision"]
 Rounding: TypeAlias = Literal["nearest", "up"]
 
 
-@metric(rows="relevant", after=("multiple",), aliases={"Rprec": {}, "Rprec_mult": {}})
+@metric(
+    depends_on="relevant",
+    tie_mean=True,
+    suffix=("multiple",),
+    aliases={"Rprec": {}, "Rprec_mult": {}},
+)
 def r_precision(
     r: Ranking,
     *,
@@ -38,14 +43,13 @@ def r_precision(
     def place(relevant: pl.Expr) -> pl.Expr:
         return (multiple * relevant + 0.9).floor()
 
-    cutoff = r.constant(place(r.relevant(rel).sum()))
-    return ratio(r.found(cutoff, rel), place(r.relevant_count(rel)))
+    cutoff = r.broadcast(place(r.relevant(rel).sum()))
+    return ratio(r.hits_at(cutoff, rel), place(r.relevant_count(rel)))
 
 
 @metric(
-    rows="relevant",
-    expected=False,
-    after=("recall",),
+    depends_on="relevant",
+    suffix=("recall",),
     aliases={"IPrec": {}, "iprec_at_recall": {}},
 )
 def interpolated_precision(
@@ -68,17 +72,17 @@ def interpolated_precision(
     Example: grades 0, 1, 1 in rank order: interpolated_precision(recall=0.5) = 2/3.
     """
     bound = recall * r.relevant(rel).sum()
-    least = r.constant(
+    least = r.broadcast(
         bound.round(mode="half_away_from_zero")
         if rounding == "nearest"
         else (bound + 0.9).floor()
     )
-    hits = r.hits(rel)
+    hits = r.cumulative_hits(rel)
     precision = pl.when(r.relevant(rel) & (hits >= least)).then(hits / r.rank)
-    return r.aggregate(precision.max().fill_null(0.0))
+    return r.reduce(precision.max().fill_null(0.0))
 
 
-@metric(rows="relevant", expected=False, after=(), aliases={"11pt_avg": {}})
+@metric(depends_on="relevant", suffix=(), aliases={"11pt_avg": {}})
 def eleven_point_ap(
     r: Ranking, *, rel: float = 1, rounding: Rounding = "nearest"
 ) -> pl.Expr:

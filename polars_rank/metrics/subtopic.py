@@ -37,7 +37,9 @@ def novelty(
 ) -> pl.Expr:
     """Worth of the relevant documents, each ``1 - alpha`` of the one above it."""
     relevant = r.relevant(rel).cast(pl.Float64)
-    return r.sum(relevant * r.unstopped(alpha * relevant) * r.at(weight, k))
+    return r.sum(
+        relevant * r.reach_probability(alpha * relevant) * r.rank_weight(weight, k)
+    )
 
 
 def cover(alpha: float, weight: Weight, k: int) -> pl.Expr:
@@ -48,8 +50,7 @@ def cover(alpha: float, weight: Weight, k: int) -> pl.Expr:
 
 @metric(
     subtopics=True,
-    rows="relevant",
-    expected=False,
+    depends_on="relevant",
     aliases={"alpha_DCG": {}, "alpha-DCG": {}},
 )
 def alpha_dcg(
@@ -84,8 +85,7 @@ def alpha_dcg(
 
 @metric(
     subtopics=True,
-    rows="relevant",
-    expected=False,
+    depends_on="relevant",
     aliases={"alpha_nDCG": {}, "alpha-nDCG": {}},
 )
 def alpha_ndcg(
@@ -111,8 +111,7 @@ def alpha_ndcg(
 
 @metric(
     subtopics=True,
-    rows="relevant",
-    expected=False,
+    depends_on="relevant",
     aliases={"ERR_IA": {}, "ERR-IA": {}},
 )
 def err_ia(
@@ -150,8 +149,7 @@ def err_ia(
 
 @metric(
     subtopics=True,
-    rows="relevant",
-    expected=False,
+    depends_on="relevant",
     aliases={"nERR_IA": {}, "nERR-IA": {}},
 )
 def nerr_ia(
@@ -171,7 +169,7 @@ def nerr_ia(
     return _share_of_greedy(s, reciprocal, k, alpha, rel)
 
 
-@metric(subtopics=True, rows="relevant", expected=False, aliases={"NRBP": {}})
+@metric(subtopics=True, depends_on="relevant", aliases={"NRBP": {}})
 def nrbp(
     s: Subtopics, *, alpha: Share = 0.5, beta: Persistence = 0.5, rel: float = 1
 ) -> pl.Expr:
@@ -193,7 +191,7 @@ def nrbp(
     return (1.0 - (1.0 - alpha) * beta) * s.mean(gain, rel)
 
 
-@metric(subtopics=True, rows="relevant", expected=False, aliases={"nNRBP": {}})
+@metric(subtopics=True, depends_on="relevant", aliases={"nNRBP": {}})
 def nnrbp(
     s: Subtopics, *, alpha: Share = 0.5, beta: Persistence = 0.5, rel: float = 1
 ) -> pl.Expr:
@@ -216,8 +214,7 @@ def nnrbp(
 
 @metric(
     subtopics=True,
-    rows="relevant",
-    expected=False,
+    depends_on="relevant",
     aliases={"P_IA": {}, "P-IA": {}, "P_avgjg": {"empty": "zero"}},
 )
 def p_ia(
@@ -239,8 +236,7 @@ def p_ia(
 
 @metric(
     subtopics=True,
-    rows="relevant",
-    expected=False,
+    depends_on="relevant",
     aliases={"AP_IA": {}, "MAP-IA": {}, "map-ia": {}, "map_avgjg": {"empty": "zero"}},
 )
 def ap_ia(
@@ -262,8 +258,7 @@ def ap_ia(
 
 @metric(
     subtopics=True,
-    rows="relevant",
-    expected=False,
+    depends_on="relevant",
     aliases={"StRecall": {}, "strec": {}},
 )
 def st_recall(s: Subtopics, *, k: int | None = None, rel: float = 1) -> pl.Expr:

@@ -82,7 +82,7 @@ def _towards(target: float, depth: int) -> Patience:
 # -- places that weigh the same in every list
 
 
-@metric(rows="relevant", aliases={"SDCG": {}})
+@metric(depends_on="relevant", tie_mean=True, aliases={"SDCG": {}})
 def sdcg(
     r: Ranking, *, k: int = 10, max_grade: Grade = 4, min_grade: Least = 0
 ) -> pl.Expr:
@@ -99,10 +99,10 @@ def sdcg(
     """
     most = fsum(1.0 / log2(place + 1) for place in range(1, k + 1))
     gain = scaled_gain(r, min_grade, max_grade)
-    return divide(r.sum(gain * r.weigh(inverse("log2"), k)), most)
+    return divide(r.sum(gain * r.weight(inverse("log2"), k)), most)
 
 
-@metric(rows="relevant", aliases={"INSQ": {}})
+@metric(depends_on="relevant", tie_mean=True, aliases={"INSQ": {}})
 def insq(
     r: Ranking,
     *,
@@ -124,13 +124,13 @@ def insq(
     """
     patience = _towards(T, depth)
     gain = scaled_gain(r, min_grade, max_grade)
-    return divide(r.sum(gain * r.weigh(patience.weight, depth)), patience.total)
+    return divide(r.sum(gain * r.weight(patience.weight, depth)), patience.total)
 
 
 # -- what was gained decides how far the user looks
 
 
-@metric(rows="relevant", expected=False, aliases={"INST": {}})
+@metric(depends_on="relevant", aliases={"INST": {}})
 def inst(
     r: Ranking,
     *,
@@ -153,10 +153,10 @@ def inst(
     """
     # While nothing is gained W_i x_(i-1)^2 stays as it is: every gain sets it anew.
     gain, t = scaled_gain(r, min_grade, max_grade), 2.0 * T
-    after, before = r.gathered(gain), r.gathered_above(gain)
+    after, before = r.cumulative_gain(gain), r.cumulative_gain_above(gain)
     change = ((r.rank + (t - 1.0) - after) / (r.rank + (t - 1.0) - before)).pow(2)
-    will = r.share(t**2 * change.cum_prod())
-    will_above = r.share(will.shift(1, fill_value=t**2))
+    will = r.cached(t**2 * change.cum_prod())
+    will_above = r.cached(will.shift(1, fill_value=t**2))
 
     def looks_below(rank: pl.Expr) -> pl.Expr:
         """What the gain here changes in the sum of W below it."""
@@ -168,14 +168,14 @@ def inst(
     def look(rank: pl.Expr) -> pl.Expr:
         return will_above / (rank + (t - 1.0) - before).pow(2)
 
-    looks = _towards(T, depth).total + r.sum(r.at(looks_below, depth))
-    return r.sum(gain * r.at(look, depth)) / looks
+    looks = _towards(T, depth).total + r.sum(r.rank_weight(looks_below, depth))
+    return r.sum(gain * r.rank_weight(look, depth)) / looks
 
 
 # -- nearly expected reciprocal rank: a gain satisfies, so that the user stops
 
 
-@metric(rows="relevant", expected=False, aliases={"NERR8": {}})
+@metric(depends_on="relevant", aliases={"NERR8": {}})
 def nerr8(
     r: Ranking, *, k: int = 10, max_grade: Grade = 4, min_grade: Least = 0
 ) -> pl.Expr:
@@ -193,7 +193,7 @@ def nerr8(
     return _unsatisfied(r, scaled_gain(r, min_grade, max_grade), _steady(k))
 
 
-@metric(rows="relevant", expected=False, aliases={"NERR9": {}})
+@metric(depends_on="relevant", aliases={"NERR9": {}})
 def nerr9(
     r: Ranking, *, k: int = 10, max_grade: Grade = 4, min_grade: Least = 0
 ) -> pl.Expr:
@@ -210,7 +210,7 @@ def nerr9(
     return _unsatisfied(r, scaled_gain(r, min_grade, max_grade), _reciprocal(k))
 
 
-@metric(rows="relevant", expected=False, aliases={"NERR10": {}})
+@metric(depends_on="relevant", aliases={"NERR10": {}})
 def nerr10(
     r: Ranking,
     *,
@@ -232,7 +232,7 @@ def nerr10(
     return _unsatisfied(r, scaled_gain(r, min_grade, max_grade), _geometric(p, depth))
 
 
-@metric(rows="relevant", expected=False, aliases={"NERR11": {}})
+@metric(depends_on="relevant", aliases={"NERR11": {}})
 def nerr11(
     r: Ranking,
     *,
@@ -258,16 +258,16 @@ def scaled_gain(r: Ranking, min_grade: float, max_grade: float) -> pl.Expr:
     """The grade as a share of its scale."""
     if min_grade >= max_grade:
         refuse("min_grade", f"below max_grade={max_grade:g}", min_grade)
-    r.require(
+    r.forbid(
         r.label > max_grade,
         f"a grade above max_grade={max_grade:g}; give the largest grade of the scale",
     )
-    return r.scaled(min_grade, max_grade)
+    return r.normalized_grade(min_grade, max_grade)
 
 
 def _unsatisfied(r: Ranking, gain: pl.Expr, patience: Patience) -> pl.Expr:
     """Gain per document of a user whom a gain satisfies, with that chance."""
-    satisfied = gain * r.unstopped(gain)
-    gained = r.sum(satisfied * r.at(patience.weight, patience.depth))
-    missed = r.sum(satisfied * r.at(patience.below, patience.depth))
+    satisfied = gain * r.reach_probability(gain)
+    gained = r.sum(satisfied * r.rank_weight(patience.weight, patience.depth))
+    missed = r.sum(satisfied * r.rank_weight(patience.below, patience.depth))
     return gained / (patience.total - missed)

@@ -1,9 +1,6 @@
 """Types of the methods; written by ``python docs/make.py``."""
 
-from typing import Annotated, Literal
-
 import polars as pl
-
 from polars_rank.core.parameters import Persistence, Range, Share
 from polars_rank.core.ranking import Ideal, NoRelevant, Ties
 from polars_rank.core.weights import Discount, Gain
@@ -17,9 +14,88 @@ from polars_rank.metrics.persistence import Scale
 from polars_rank.metrics.recall_levels import Rounding
 from polars_rank.metrics.user_models import Depth, Grade, Least, Target
 from polars_rank.namespaces.method import Column, Score
+from typing import Annotated, Literal
 
 class ExprRankEval:
     def __init__(self, expr: pl.Expr) -> None: ...
+    def cg(
+        self,
+        score: Score = None,
+        *,
+        k: int | None = None,
+        gain: Gain = "linear",
+        rel: float | None = None,
+        rank: Score = None,
+        doc: Score = None,
+        ties: Ties | None = None,
+        no_relevant: NoRelevant = "zero",
+    ) -> pl.Expr:
+        """Cumulative gain: the sum of ``gain(label)`` over the first k."""
+    def dcg(
+        self,
+        score: Score = None,
+        *,
+        k: int | None = None,
+        gain: Gain = "linear",
+        discount: Discount = "log2",
+        rel: float | None = None,
+        rank: Score = None,
+        doc: Score = None,
+        ties: Ties | None = None,
+        no_relevant: NoRelevant = "zero",
+    ) -> pl.Expr:
+        """Discounted cumulative gain: the sum of ``gain(label) / log2(rank + 1)``."""
+    def ndcg(
+        self,
+        score: Score = None,
+        *,
+        k: int | None = None,
+        gain: Gain = "linear",
+        discount: Discount = "log2",
+        ideal: IdealOrder = "judged",
+        rel: float | None = None,
+        rank: Score = None,
+        doc: Score = None,
+        ties: Ties | None = None,
+        no_relevant: NoRelevant = "zero",
+    ) -> pl.Expr:
+        """DCG as a share of the best DCG that the judged documents allow."""
+    def average_ndcg(
+        self,
+        score: Score = None,
+        *,
+        gain: Gain = "linear",
+        rel: float | None = None,
+        rank: Score = None,
+        doc: Score = None,
+        ties: Ties | None = None,
+        no_relevant: NoRelevant = "zero",
+    ) -> pl.Expr:
+        """Mean of nDCG at the rank of each document with a gain."""
+    def r_ndcg(
+        self,
+        score: Score = None,
+        *,
+        gain: Gain = "linear",
+        rel: float | None = None,
+        rank: Score = None,
+        doc: Score = None,
+        ties: Ties | None = None,
+        no_relevant: NoRelevant = "zero",
+    ) -> pl.Expr:
+        """Mean of nDCG at the places where the best order changes to a lower gain."""
+    def g_measure(
+        self,
+        score: Score = None,
+        *,
+        gain: Gain = "linear",
+        rel: float | None = None,
+        rank: Score = None,
+        doc: Score = None,
+        ties: Ties | None = None,
+        no_relevant: NoRelevant = "zero",
+    ) -> pl.Expr:
+        """Normalised gain G: each gain, discounted by what is missing so far."""
     def accuracy(
         self,
         score: Score = None,
@@ -220,6 +296,132 @@ class ExprRankEval:
         no_relevant: NoRelevant = "zero",
     ) -> pl.Expr:
         """P+: the mean blended ratio of the relevant documents down to the first best."""
+    def sdcg(
+        self,
+        score: Score = None,
+        *,
+        k: int = 10,
+        max_grade: Grade = 4,
+        min_grade: Least = 0,
+        rank: Score = None,
+        doc: Score = None,
+        ties: Ties | None = None,
+        no_relevant: NoRelevant = "zero",
+    ) -> pl.Expr:
+        """DCG@k as a share of k documents of the highest grade of the scale."""
+    def insq(
+        self,
+        score: Score = None,
+        *,
+        T: Target = 1,
+        max_grade: Grade = 4,
+        min_grade: Least = 0,
+        depth: Depth = 1000,
+        rank: Score = None,
+        doc: Score = None,
+        ties: Ties | None = None,
+        no_relevant: NoRelevant = "zero",
+    ) -> pl.Expr:
+        """Gain per document of a user who sets out to gain T and gets less willing."""
+    def inst(
+        self,
+        score: Score = None,
+        *,
+        T: Target = 1,
+        max_grade: Grade = 4,
+        min_grade: Least = 0,
+        depth: Depth = 1000,
+        rank: Score = None,
+        doc: Score = None,
+        ties: Ties | None = None,
+        no_relevant: NoRelevant = "zero",
+    ) -> pl.Expr:
+        """Gain per document of a user who gets less willing as she nears her target T."""
+    def nerr8(
+        self,
+        score: Score = None,
+        *,
+        k: int = 10,
+        max_grade: Grade = 4,
+        min_grade: Least = 0,
+        rank: Score = None,
+        doc: Score = None,
+        ties: Ties | None = None,
+        no_relevant: NoRelevant = "zero",
+    ) -> pl.Expr:
+        """Gain per document of a user whom only satisfaction or place k stops."""
+    def nerr9(
+        self,
+        score: Score = None,
+        *,
+        k: int = 10,
+        max_grade: Grade = 4,
+        min_grade: Least = 0,
+        rank: Score = None,
+        doc: Score = None,
+        ties: Ties | None = None,
+        no_relevant: NoRelevant = "zero",
+    ) -> pl.Expr:
+        """As ``nerr8``, and the user leaves from place i with chance 1 / (i + 1)."""
+    def nerr10(
+        self,
+        score: Score = None,
+        *,
+        p: Annotated[float, Range(above=0, below=1)] = 0.9,
+        max_grade: Grade = 4,
+        min_grade: Least = 0,
+        depth: Depth = 1000,
+        rank: Score = None,
+        doc: Score = None,
+        ties: Ties | None = None,
+        no_relevant: NoRelevant = "zero",
+    ) -> pl.Expr:
+        """As ``nerr8`` without k, and the user persists with chance p."""
+    def nerr11(
+        self,
+        score: Score = None,
+        *,
+        T: Target = 1,
+        max_grade: Grade = 4,
+        min_grade: Least = 0,
+        depth: Depth = 1000,
+        rank: Score = None,
+        doc: Score = None,
+        ties: Ties | None = None,
+        no_relevant: NoRelevant = "zero",
+    ) -> pl.Expr:
+        """As ``nerr8`` without k, and the user gets less willing, as in ``insq``."""
+    def bpm(
+        self,
+        score: Score = None,
+        *,
+        k: int = 10,
+        T: Target = 1,
+        max_grade: Grade = 4,
+        min_grade: Least = 0,
+        rank: Score = None,
+        doc: Score = None,
+        ties: Ties | None = None,
+        no_relevant: NoRelevant = "zero",
+    ) -> pl.Expr:
+        """Gain per document of a user who stops once she gained T or saw k documents."""
+    def bpm_dynamic(
+        self,
+        score: Score = None,
+        *,
+        k: int = 10,
+        T: Target = 1,
+        hb: Least = 1,
+        hc: Least = 0,
+        median: Annotated[float, Range(least=0, most=1)] = 0.5,
+        max_grade: Grade = 4,
+        min_grade: Least = 0,
+        rank: Score = None,
+        doc: Score = None,
+        ties: Ties | None = None,
+        no_relevant: NoRelevant = "zero",
+    ) -> pl.Expr:
+        """As ``bpm``, but what the user finds changes what she wants and would pay."""
     def err(
         self,
         score: Score = None,
@@ -260,6 +462,74 @@ class ExprRankEval:
         no_relevant: NoRelevant = "zero",
     ) -> pl.Expr:
         """Chance that the user finds what she needs before she stops or tires."""
+    def hits(
+        self,
+        score: Score = None,
+        *,
+        k: int | None = None,
+        rel: float = 1,
+        rank: Score = None,
+        doc: Score = None,
+        ties: Ties | None = None,
+        no_relevant: NoRelevant = "zero",
+    ) -> pl.Expr:
+        """Number of relevant documents in the first k."""
+    def fall_out(
+        self,
+        score: Score = None,
+        *,
+        k: int | None = None,
+        rel: float = 1,
+        catalog: Catalog = None,
+        rank: Score = None,
+        doc: Score = None,
+        ties: Ties | None = None,
+    ) -> pl.Expr:
+        """Share of all irrelevant documents that stand in the first k; lower is better."""
+    def binary_accuracy(
+        self,
+        score: Score = None,
+        *,
+        k: int | None = None,
+        rel: float = 1,
+        catalog: Catalog = None,
+        rank: Score = None,
+        doc: Score = None,
+        ties: Ties | None = None,
+    ) -> pl.Expr:
+        """Share of documents put on their side of the cut: relevant above, others below."""
+    def mcc(
+        self,
+        score: Score = None,
+        *,
+        k: int | None = None,
+        rel: float = 1,
+        catalog: Catalog = None,
+        rank: Score = None,
+        doc: Score = None,
+        ties: Ties | None = None,
+    ) -> pl.Expr:
+        """Matthews correlation of being relevant and standing in the first k."""
+    def mean_label(
+        self,
+        score: Score = None,
+        *,
+        k: int | None = None,
+        rank: Score = None,
+        doc: Score = None,
+        ties: Ties | None = None,
+    ) -> pl.Expr:
+        """Mean label of the judged documents in the first k."""
+    def arp(
+        self,
+        score: Score = None,
+        *,
+        gain: Gain = "linear",
+        rank: Score = None,
+        doc: Score = None,
+        ties: Ties | None = None,
+    ) -> pl.Expr:
+        """Average relevance position: mean rank, weighed by gain; lower is better."""
     def kendall_distance(
         self,
         score: Column,
@@ -347,161 +617,67 @@ class ExprRankEval:
         score: Score = None,
         *,
         rel: float = 1,
-        found: float = 1.0,
-        noise: float = -1.0,
-        missed: float = 0.0,
-        rejected: float = 0.0,
+        tp: float = 1.0,
+        fp: float = -1.0,
+        fn: float = 0.0,
+        tn: float = 0.0,
         collection: float = 0,
         rank: Score = None,
     ) -> pl.Expr:
         """Worth of the retrieved set: a weight for each cell of its contingency table."""
-    def hits(
+    def bpref(
         self,
         score: Score = None,
         *,
-        k: int | None = None,
         rel: float = 1,
         rank: Score = None,
         doc: Score = None,
         ties: Ties | None = None,
         no_relevant: NoRelevant = "zero",
     ) -> pl.Expr:
-        """Number of relevant documents in the first k."""
-    def fall_out(
+        """Binary preference: relevant documents above judged non-relevant ones."""
+    def gm_bpref(
         self,
         score: Score = None,
         *,
-        k: int | None = None,
         rel: float = 1,
-        catalog: Catalog = None,
-        rank: Score = None,
-        doc: Score = None,
-        ties: Ties | None = None,
-    ) -> pl.Expr:
-        """Share of all irrelevant documents that stand in the first k; lower is better."""
-    def binary_accuracy(
-        self,
-        score: Score = None,
-        *,
-        k: int | None = None,
-        rel: float = 1,
-        catalog: Catalog = None,
-        rank: Score = None,
-        doc: Score = None,
-        ties: Ties | None = None,
-    ) -> pl.Expr:
-        """Share of documents put on their side of the cut: relevant above, others below."""
-    def mcc(
-        self,
-        score: Score = None,
-        *,
-        k: int | None = None,
-        rel: float = 1,
-        catalog: Catalog = None,
-        rank: Score = None,
-        doc: Score = None,
-        ties: Ties | None = None,
-    ) -> pl.Expr:
-        """Matthews correlation of being relevant and standing in the first k."""
-    def mean_label(
-        self,
-        score: Score = None,
-        *,
-        k: int | None = None,
-        rank: Score = None,
-        doc: Score = None,
-        ties: Ties | None = None,
-    ) -> pl.Expr:
-        """Mean label of the judged documents in the first k."""
-    def arp(
-        self,
-        score: Score = None,
-        *,
-        gain: Gain = "linear",
-        rank: Score = None,
-        doc: Score = None,
-        ties: Ties | None = None,
-    ) -> pl.Expr:
-        """Average relevance position: mean rank, weighed by gain; lower is better."""
-    def cg(
-        self,
-        score: Score = None,
-        *,
-        k: int | None = None,
-        gain: Gain = "linear",
-        rel: float | None = None,
         rank: Score = None,
         doc: Score = None,
         ties: Ties | None = None,
         no_relevant: NoRelevant = "zero",
     ) -> pl.Expr:
-        """Cumulative gain: the sum of ``gain(label)`` over the first k."""
-    def dcg(
+        """Binary preference for a geometric mean over queries."""
+    def inf_ap(
+        self,
+        score: Score = None,
+        *,
+        rel: float = 1,
+        rank: Score = None,
+        doc: Score = None,
+        ties: Ties | None = None,
+        no_relevant: NoRelevant = "zero",
+    ) -> pl.Expr:
+        """Inferred average precision: AP estimated from a sample of the pool."""
+    def judged(
         self,
         score: Score = None,
         *,
         k: int | None = None,
-        gain: Gain = "linear",
-        discount: Discount = "log2",
-        rel: float | None = None,
         rank: Score = None,
         doc: Score = None,
         ties: Ties | None = None,
-        no_relevant: NoRelevant = "zero",
     ) -> pl.Expr:
-        """Discounted cumulative gain: the sum of ``gain(label) / log2(rank + 1)``."""
-    def ndcg(
+        """Share of the retrieved documents in the first k that have a label."""
+    def unjudged(
         self,
         score: Score = None,
         *,
         k: int | None = None,
-        gain: Gain = "linear",
-        discount: Discount = "log2",
-        ideal: IdealOrder = "judged",
-        rel: float | None = None,
         rank: Score = None,
         doc: Score = None,
         ties: Ties | None = None,
-        no_relevant: NoRelevant = "zero",
     ) -> pl.Expr:
-        """DCG as a share of the best DCG that the judged documents allow."""
-    def r_precision(
-        self,
-        score: Score = None,
-        *,
-        rel: float = 1,
-        multiple: Annotated[float, Range(above=0)] = 1.0,
-        rank: Score = None,
-        doc: Score = None,
-        ties: Ties | None = None,
-        no_relevant: NoRelevant = "zero",
-    ) -> pl.Expr:
-        """R-precision: precision at place R, the number of relevant documents."""
-    def interpolated_precision(
-        self,
-        score: Score = None,
-        *,
-        rel: float = 1,
-        recall: Share = 0.5,
-        rounding: Rounding = "nearest",
-        rank: Score = None,
-        doc: Score = None,
-        ties: Ties | None = None,
-        no_relevant: NoRelevant = "zero",
-    ) -> pl.Expr:
-        """Best precision at any place where recall is at least ``recall``."""
-    def eleven_point_ap(
-        self,
-        score: Score = None,
-        *,
-        rel: float = 1,
-        rounding: Rounding = "nearest",
-        rank: Score = None,
-        doc: Score = None,
-        ties: Ties | None = None,
-        no_relevant: NoRelevant = "zero",
-    ) -> pl.Expr:
-        """Mean of the interpolated precision at recall 0, 0.1, 0.2 ... 1."""
+        """Share of the first k that nobody judged; short lists are filled with judged."""
     def squared_error(
         self,
         score: Column,
@@ -655,59 +831,6 @@ class ExprRankEval:
         rank: Score = None,
     ) -> pl.Expr:
         """How far down the list to go to have all relevant documents."""
-    def bpref(
-        self,
-        score: Score = None,
-        *,
-        rel: float = 1,
-        rank: Score = None,
-        doc: Score = None,
-        ties: Ties | None = None,
-        no_relevant: NoRelevant = "zero",
-    ) -> pl.Expr:
-        """Binary preference: relevant documents above judged non-relevant ones."""
-    def gm_bpref(
-        self,
-        score: Score = None,
-        *,
-        rel: float = 1,
-        rank: Score = None,
-        doc: Score = None,
-        ties: Ties | None = None,
-        no_relevant: NoRelevant = "zero",
-    ) -> pl.Expr:
-        """Binary preference for a geometric mean over queries."""
-    def inf_ap(
-        self,
-        score: Score = None,
-        *,
-        rel: float = 1,
-        rank: Score = None,
-        doc: Score = None,
-        ties: Ties | None = None,
-        no_relevant: NoRelevant = "zero",
-    ) -> pl.Expr:
-        """Inferred average precision: AP estimated from a sample of the pool."""
-    def judged(
-        self,
-        score: Score = None,
-        *,
-        k: int | None = None,
-        rank: Score = None,
-        doc: Score = None,
-        ties: Ties | None = None,
-    ) -> pl.Expr:
-        """Share of the retrieved documents in the first k that have a label."""
-    def unjudged(
-        self,
-        score: Score = None,
-        *,
-        k: int | None = None,
-        rank: Score = None,
-        doc: Score = None,
-        ties: Ties | None = None,
-    ) -> pl.Expr:
-        """Share of the first k that nobody judged; short lists are filled with judged."""
     def rbp(
         self,
         score: Score = None,
@@ -735,165 +858,40 @@ class ExprRankEval:
         ties: Ties | None = None,
     ) -> pl.Expr:
         """What unjudged documents could still add to rank-biased precision."""
-    def sdcg(
+    def r_precision(
         self,
         score: Score = None,
         *,
-        k: int = 10,
-        max_grade: Grade = 4,
-        min_grade: Least = 0,
+        rel: float = 1,
+        multiple: Annotated[float, Range(above=0)] = 1.0,
         rank: Score = None,
         doc: Score = None,
         ties: Ties | None = None,
         no_relevant: NoRelevant = "zero",
     ) -> pl.Expr:
-        """DCG@k as a share of k documents of the highest grade of the scale."""
-    def insq(
+        """R-precision: precision at place R, the number of relevant documents."""
+    def interpolated_precision(
         self,
         score: Score = None,
         *,
-        T: Target = 1,
-        max_grade: Grade = 4,
-        min_grade: Least = 0,
-        depth: Depth = 1000,
+        rel: float = 1,
+        recall: Share = 0.5,
+        rounding: Rounding = "nearest",
         rank: Score = None,
         doc: Score = None,
         ties: Ties | None = None,
         no_relevant: NoRelevant = "zero",
     ) -> pl.Expr:
-        """Gain per document of a user who sets out to gain T and gets less willing."""
-    def inst(
+        """Best precision at any place where recall is at least ``recall``."""
+    def eleven_point_ap(
         self,
         score: Score = None,
         *,
-        T: Target = 1,
-        max_grade: Grade = 4,
-        min_grade: Least = 0,
-        depth: Depth = 1000,
+        rel: float = 1,
+        rounding: Rounding = "nearest",
         rank: Score = None,
         doc: Score = None,
         ties: Ties | None = None,
         no_relevant: NoRelevant = "zero",
     ) -> pl.Expr:
-        """Gain per document of a user who gets less willing as she nears her target T."""
-    def nerr8(
-        self,
-        score: Score = None,
-        *,
-        k: int = 10,
-        max_grade: Grade = 4,
-        min_grade: Least = 0,
-        rank: Score = None,
-        doc: Score = None,
-        ties: Ties | None = None,
-        no_relevant: NoRelevant = "zero",
-    ) -> pl.Expr:
-        """Gain per document of a user whom only satisfaction or place k stops."""
-    def nerr9(
-        self,
-        score: Score = None,
-        *,
-        k: int = 10,
-        max_grade: Grade = 4,
-        min_grade: Least = 0,
-        rank: Score = None,
-        doc: Score = None,
-        ties: Ties | None = None,
-        no_relevant: NoRelevant = "zero",
-    ) -> pl.Expr:
-        """As ``nerr8``, and the user leaves from place i with chance 1 / (i + 1)."""
-    def nerr10(
-        self,
-        score: Score = None,
-        *,
-        p: Annotated[float, Range(above=0, below=1)] = 0.9,
-        max_grade: Grade = 4,
-        min_grade: Least = 0,
-        depth: Depth = 1000,
-        rank: Score = None,
-        doc: Score = None,
-        ties: Ties | None = None,
-        no_relevant: NoRelevant = "zero",
-    ) -> pl.Expr:
-        """As ``nerr8`` without k, and the user persists with chance p."""
-    def nerr11(
-        self,
-        score: Score = None,
-        *,
-        T: Target = 1,
-        max_grade: Grade = 4,
-        min_grade: Least = 0,
-        depth: Depth = 1000,
-        rank: Score = None,
-        doc: Score = None,
-        ties: Ties | None = None,
-        no_relevant: NoRelevant = "zero",
-    ) -> pl.Expr:
-        """As ``nerr8`` without k, and the user gets less willing, as in ``insq``."""
-    def bpm(
-        self,
-        score: Score = None,
-        *,
-        k: int = 10,
-        T: Target = 1,
-        max_grade: Grade = 4,
-        min_grade: Least = 0,
-        rank: Score = None,
-        doc: Score = None,
-        ties: Ties | None = None,
-        no_relevant: NoRelevant = "zero",
-    ) -> pl.Expr:
-        """Gain per document of a user who stops once she gained T or saw k documents."""
-    def bpm_dynamic(
-        self,
-        score: Score = None,
-        *,
-        k: int = 10,
-        T: Target = 1,
-        hb: Least = 1,
-        hc: Least = 0,
-        median: Annotated[float, Range(least=0, most=1)] = 0.5,
-        max_grade: Grade = 4,
-        min_grade: Least = 0,
-        rank: Score = None,
-        doc: Score = None,
-        ties: Ties | None = None,
-        no_relevant: NoRelevant = "zero",
-    ) -> pl.Expr:
-        """As ``bpm``, but what the user finds changes what she wants and would pay."""
-    def average_ndcg(
-        self,
-        score: Score = None,
-        *,
-        gain: Gain = "linear",
-        rel: float | None = None,
-        rank: Score = None,
-        doc: Score = None,
-        ties: Ties | None = None,
-        no_relevant: NoRelevant = "zero",
-    ) -> pl.Expr:
-        """Mean of nDCG at the rank of each document with a gain."""
-    def r_ndcg(
-        self,
-        score: Score = None,
-        *,
-        gain: Gain = "linear",
-        rel: float | None = None,
-        rank: Score = None,
-        doc: Score = None,
-        ties: Ties | None = None,
-        no_relevant: NoRelevant = "zero",
-    ) -> pl.Expr:
-        """Mean of nDCG at the places where the best order changes to a lower gain."""
-    def g_measure(
-        self,
-        score: Score = None,
-        *,
-        gain: Gain = "linear",
-        rel: float | None = None,
-        rank: Score = None,
-        doc: Score = None,
-        ties: Ties | None = None,
-        no_relevant: NoRelevant = "zero",
-    ) -> pl.Expr:
-        """Normalised gain G: each gain, discounted by what is missing so far."""
+        """Mean of the interpolated precision at recall 0, 0.1, 0.2 ... 1."""

@@ -14,7 +14,7 @@ from polars_rank.evaluation.evaluate import (
     evaluate,
     per_query,
 )
-from polars_rank.evaluation.match_report import CoverageOptions, coverage
+from polars_rank.evaluation.match_report import MatchReportOptions, match_report
 from polars_rank.evaluation.preferences import PreferenceOptions, preferences
 from polars_rank.measures.measure import Measures
 
@@ -48,11 +48,11 @@ class DataFrameRankEval:
         """Value of every measure and query; see ``polars_rank.per_query``."""
         return per_query(self._frame, measures, **options).collect()
 
-    def coverage(
-        self, qrels: AnyFrame, **options: Unpack[CoverageOptions]
+    def match_report(
+        self, qrels: AnyFrame, **options: Unpack[MatchReportOptions]
     ) -> pl.DataFrame:
-        """What was matched; see ``polars_rank.coverage``."""
-        return coverage(self._frame, qrels, **options).collect()
+        """What was matched; see ``polars_rank.match_report``."""
+        return match_report(self._frame, qrels, **options).collect()
 
     def preferences(
         self, judgments: AnyFrame, **options: Unpack[PreferenceOptions]
@@ -81,11 +81,11 @@ class LazyFrameRankEval:
         """Value of every measure and query; see ``polars_rank.per_query``."""
         return per_query(self._frame, measures, **options)
 
-    def coverage(
-        self, qrels: AnyFrame, **options: Unpack[CoverageOptions]
+    def match_report(
+        self, qrels: AnyFrame, **options: Unpack[MatchReportOptions]
     ) -> pl.LazyFrame:
-        """What was matched; see ``polars_rank.coverage``."""
-        return coverage(self._frame, qrels, **options)
+        """What was matched; see ``polars_rank.match_report``."""
+        return match_report(self._frame, qrels, **options)
 
     def preferences(
         self, judgments: AnyFrame, **options: Unpack[PreferenceOptions]

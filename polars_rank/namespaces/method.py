@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import polars as pl
 import polars.selectors as cs
 
-from polars_rank.core.binding import ranked
+from polars_rank.core.binding import metric_expr
 from polars_rank.core.ranking import NoRelevant, Ties
 from polars_rank.core.registry import Metric, check, closest, value
 
@@ -35,9 +35,9 @@ NO_RELEVANT = _option("no_relevant", "NoRelevant", "zero")
 
 def method(metric: Metric) -> Callable[..., pl.Expr]:
     """The method: its score is needed where ``rank=`` cannot stand for it."""
-    options = [] if metric.score else [RANK]
-    options += [DOC, TIES] if metric.tied else []
-    options += [NO_RELEVANT] if metric.relevance else []
+    options = [] if metric.uses_scores else [RANK]
+    options += [DOC, TIES] if metric.tie_sensitive else []
+    options += [NO_RELEVANT] if metric.needs_relevant else []
     known = {option.name: option.default for option in options}
 
     def call(self: Any, score: Score, **given: Any) -> pl.Expr:
@@ -55,10 +55,10 @@ def method(metric: Metric) -> Callable[..., pl.Expr]:
         ties: Ties | None = option.get("ties")
         check(metric, asked, ties, no_relevant)
         label: pl.Expr = self._label
-        return ranked(
+        return metric_expr(
             lambda ranking: value(metric, ranking, asked, no_relevant),
             label,
-            by=_expr(score),
+            score=_expr(score),
             rank=_expr(option.get("rank")),
             doc=_expr(option.get("doc")),
             ties=ties,
@@ -67,7 +67,7 @@ def method(metric: Metric) -> Callable[..., pl.Expr]:
     call.__name__, call.__qualname__ = metric.name, f"ExprRankEval.{metric.name}"
     call.__doc__ = metric.summary
     score = SCORE
-    if not metric.score:
+    if not metric.uses_scores:
         call.__defaults__ = (None,)
         score = SCORE.replace(annotation="Score", default=None)
     hints = metric.function.__annotations__

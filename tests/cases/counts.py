@@ -19,7 +19,7 @@ CASES = [
         "utility",
         MIXED,
         2 * 2 + 0.5 * 3 - 1 * 1 + 0.25 * (10 - 6),
-        {"found": 2, "noise": 0.5, "missed": -1, "rejected": 0.25, "collection": 10},
+        {"tp": 2, "fp": 0.5, "fn": -1, "tn": 0.25, "collection": 10},
         unretrieved=(1,),
     ),
 ]

@@ -6,10 +6,10 @@ from reference.core import Doc, count
 
 VARIANTS = {
     "utility": [
-        {"found": 2.0},
-        {"noise": -0.5},
-        {"missed": -1.5, "rel": 2},
-        {"rejected": 0.25, "collection": 1000},
+        {"tp": 2.0},
+        {"fp": -0.5},
+        {"fn": -1.5, "rel": 2},
+        {"tn": 0.25, "collection": 1000},
     ],
 }
 
@@ -44,10 +44,10 @@ def utility(
     docs: list[Doc],
     *,
     rel: float = 1,
-    found: float = 1.0,
-    noise: float = -1.0,
-    missed: float = 0.0,
-    rejected: float = 0.0,
+    tp: float = 1.0,
+    fp: float = -1.0,
+    fn: float = 0.0,
+    tn: float = 0.0,
     collection: float = 0,
 ) -> float:
     """Return the sum of the four counts of the contingency table, each weighted."""
@@ -55,4 +55,4 @@ def utility(
     b = len(_retrieved(docs)) - a
     c = count(docs, rel) - a
     d = collection - a - b - c
-    return found * a + noise * b + missed * c + rejected * d
+    return tp * a + fp * b + fn * c + tn * d

@@ -68,7 +68,7 @@ def bucketed(
 
 def _by_lists(measure: Measure | Custom) -> bool:
     """Whether it looks at a query's documents as a whole, not only at their sums."""
-    return isinstance(measure, Custom) or measure.definition.score
+    return isinstance(measure, Custom) or measure.definition.uses_scores
 
 
 def _fingerprint(question: Question) -> str:

@@ -99,7 +99,7 @@ def _ranked(
     if question.key == "order" or question.ties in ("optimistic", "pessimistic"):
         on = [*keys, "doc"]
         log = log.join(qrels, on=on, how="left", maintain_order="left")
-    if question.grouping == "adjacent":
+    if question.grouping == "contiguous":
         ranked = rank_documents(question, answer, pack(log, keys))
         queries = _numbered(unpack(ranked.queries, keys), numbers)
     else:

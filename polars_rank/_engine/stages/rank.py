@@ -40,7 +40,7 @@ class Ranked(NamedTuple):
     ``row`` holds the ``payload`` of the documents, ``places`` are lists beside it, and
     each of the scalars is a column. ``key`` is what ordered them: ``score``, known
     ``rank``, or ``order``: either of them with null for documents that hold no place.
-    Below ``depth`` none holds one. ``ties`` are still to be broken by document id,
+    Below ``max_rank`` none holds one. ``ties`` are still to be broken by document id,
     where they are given.
     """
 
@@ -48,7 +48,7 @@ class Ranked(NamedTuple):
     payload: Sequence[str]
     places: Sequence[str]
     key: Key
-    depth: int | None = None
+    max_rank: int | None = None
     ties: DocTies | None = None
 
     def documents(self, scalars: Iterable[str] = ()) -> pl.LazyFrame:
@@ -70,12 +70,12 @@ class Ranked(NamedTuple):
         place = pl.col("place").cast(pl.Float64)
         known = pl.col(self.key) if self.key != "score" else place
         held = known.is_not_null()
-        if self.depth is not None:
-            held &= (known if self.key == "rank" else place) <= self.depth
+        if self.max_rank is not None:
+            held &= (known if self.key == "rank" else place) <= self.max_rank
         holds = pl.when(held)
         columns = {name: pl.col(name).cast(pl.Float64) for name in self.places}
         columns["rank"] = known.cast(pl.Float64) if self.key == "rank" else place
-        closed = self.key == "order" or self.depth is not None
+        closed = self.key == "order" or self.max_rank is not None
         if closed:
             columns["rank"] = holds.then(columns["rank"])
         if closed and "score" in self.payload:
@@ -140,7 +140,7 @@ def rank_by(
     if grouping == "hash":  # in memory the cheapest, for streaming a fallback
         queries = frame.group_by("query").agg(**aggregated).sort("query")
         return Ranked(queries, payload, list(places), key)
-    if grouping == "adjacent":
+    if grouping == "contiguous":
         frame = frame.set_sorted("query")  # a run of equal keys is all it relies on
     else:
         frame = frame.sort("query", maintain_order=True)

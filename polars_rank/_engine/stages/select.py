@@ -34,7 +34,7 @@ def rows_that_matter(
 
 def is_placed(question: Question, answer: Answer) -> bool:
     """Whether ranks are known and few rows are needed: then no row need be sorted."""
-    known = question.key == "rank" and question.grouping != "adjacent"
+    known = question.key == "rank" and question.grouping != "contiguous"
     return known and answer.needs.rows != "all"
 
 
@@ -50,11 +50,11 @@ def _placed(question: Question, answer: Answer, log: pl.LazyFrame) -> pl.LazyFra
 
 
 def held_ranks(question: Question) -> pl.Expr:
-    """The known ranks above the depth."""
+    """The known ranks above the max_rank."""
     rank = pl.col("rank").cast(pl.Float64)
-    if question.depth is None:
+    if question.max_rank is None:
         return rank
-    return pl.when(rank <= question.depth).then(rank)
+    return pl.when(rank <= question.max_rank).then(rank)
 
 
 def words_of(needs: Needs) -> list[str]:
@@ -89,19 +89,19 @@ def rank_documents(question: Question, answer: Answer, frame: pl.LazyFrame) -> R
         scalars=answer.scalars,
         grouping=question.grouping,
     )
-    depth = None if question.key == "order" else question.depth
-    return ranked._replace(ties=late, depth=depth)
+    max_rank = None if question.key == "order" else question.max_rank
+    return ranked._replace(ties=late, max_rank=max_rank)
 
 
 def _closed_up(question: Question, frame: pl.LazyFrame) -> pl.LazyFrame:
-    """``order``: score or rank of the judged documents, of those above the depth."""
+    """``order``: score or rank of the judged documents, of those above the max_rank."""
     place = "rank" if question.log.ranked else "score"
     holds = pl.col("label") >= 0
-    if question.depth is not None:
+    if question.max_rank is not None:
         if not question.log.ranked:
             frame = _with_place(question, frame)
         rank = pl.col("rank" if question.log.ranked else "place")
-        holds &= rank <= question.depth
+        holds &= rank <= question.max_rank
     return frame.with_columns(order=pl.when(holds).then(pl.col(place)))
 
 

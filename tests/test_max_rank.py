@@ -1,4 +1,4 @@
-"""``depth=``: what stands below counts as judged, but not as retrieved."""
+"""``max_rank=``: what stands below counts as judged, but not as retrieved."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def untied(docs: list[Doc]) -> list[Doc]:
     ]
 
 
-@pytest.mark.parametrize("layout", ["any", "adjacent"])
+@pytest.mark.parametrize("layout", ["any", "contiguous"])
 @pytest.mark.parametrize("unjudged", ["nonrelevant", "drop"])
 @pytest.mark.parametrize("form", ["score", "rank", "log"])
 def test_documents_below_are_not_retrieved(form, unjudged, layout, collect):
@@ -61,11 +61,11 @@ def test_documents_below_are_not_retrieved(form, unjudged, layout, collect):
     if form == "log":
         run = run.join(qrels, on=["query_id", "doc_id"], how="left")
         options = {}
-    measures = [n for n, m in METRICS.items() if form != "rank" or not m.score]
+    measures = [n for n, m in METRICS.items() if form != "rank" or not m.uses_scores]
     found = pr.per_query(
         run.sort("query_id", maintain_order=True).lazy(),
         measures,
-        depth=4,
+        max_rank=4,
         layout=layout,
         convention=TREC.replace(unjudged=unjudged),
         **{n: v.lazy() if n == "qrels" else v for n, v in options.items()},
@@ -84,18 +84,20 @@ def test_documents_below_are_not_retrieved(form, unjudged, layout, collect):
 LOG = pl.DataFrame({"query_id": [1, 1, 1], "score": [3, 2, 1], "label": [0, 0, 1]})
 
 
-def test_nothing_is_below_a_deep_enough_depth():
-    assert pr.per_query(LOG, ["rr", "num_ret"], depth=3).row(0) == (1, 1 / 3, 3.0)
-    assert pr.per_query(LOG, ["rr", "num_ret"], depth=2).row(0) == (1, 0.0, 2.0)
-    assert pr.evaluate(LOG, ["rr", "num_rel"], depth=2).row(0) == (1, 0.0, 1.0)
+def test_nothing_is_below_a_low_enough_max_rank():
+    assert pr.per_query(LOG, ["rr", "num_ret"], max_rank=3).row(0) == (1, 1 / 3, 3.0)
+    assert pr.per_query(LOG, ["rr", "num_ret"], max_rank=2).row(0) == (1, 0.0, 2.0)
+    assert pr.evaluate(LOG, ["rr", "num_rel"], max_rank=2).row(0) == (1, 0.0, 1.0)
 
 
-@pytest.mark.parametrize("depth", [0, -1, 2.0, True, "10"])
-def test_a_depth_is_a_whole_number(depth):
-    with pytest.raises(ValueError, match="depth must be a whole number of at least 1"):
-        pr.per_query(LOG, "rr", depth=depth)
+@pytest.mark.parametrize("max_rank", [0, -1, 2.0, True, "10"])
+def test_a_max_rank_is_a_whole_number(max_rank):
+    with pytest.raises(
+        ValueError, match="max_rank must be a whole number of at least 1"
+    ):
+        pr.per_query(LOG, "rr", max_rank=max_rank)
 
 
-def test_expected_ties_have_no_depth():
-    with pytest.raises(ValueError, match="depth= has no mean over the orders"):
-        pr.per_query(LOG, "rr", depth=2, convention=TREC.replace(ties="expected"))
+def test_expected_ties_have_no_max_rank():
+    with pytest.raises(ValueError, match="max_rank= has no mean over the orders"):
+        pr.per_query(LOG, "rr", max_rank=2, convention=TREC.replace(ties="expected"))

@@ -61,7 +61,7 @@ def test_counts(collect):
         "duplicates in the run": 0,
         "duplicates in the judgments": 0,
     }
-    found = collect(pr.coverage(run_frame.lazy(), qrels_frame.lazy()))
+    found = collect(pr.match_report(run_frame.lazy(), qrels_frame.lazy()))
     assert dict(found.rows()) == pytest.approx(wanted)
 
 
@@ -71,7 +71,7 @@ def test_copies_are_counted_not_hidden():
     )
     qrels = pl.DataFrame({"q": [1, 1, 1], "d": ["b", "b", "b"], "l": [0, 0, 0]})
     names = dict(query="q", doc="d", score="s", label="l")
-    found = dict(run.rank_eval.coverage(qrels, **names).rows())
+    found = dict(run.rank_eval.match_report(qrels, **names).rows())
     assert found["duplicates in the run"] == 1
     assert found["duplicates in the judgments"] == 2
     assert found["run rows"] == found["judgment rows"] == 3
@@ -82,7 +82,7 @@ def test_copies_are_counted_not_hidden():
 def test_shares_of_nothing_are_null():
     run = pl.DataFrame({"query_id": [1], "doc_id": ["a"], "score": [1.0]})
     qrels = pl.DataFrame({"query_id": [2], "doc_id": ["a"], "label": [1]})
-    found = dict(pr.coverage(run, qrels).rows())
+    found = dict(pr.match_report(run, qrels).rows())
     assert found["queries in both"] == 0
     assert found["tied share"] is None
     assert found["unjudged share in the top 10"] is None
@@ -90,7 +90,7 @@ def test_shares_of_nothing_are_null():
 
 def test_streams():
     *_, run, qrels = frames()
-    graph = pr.coverage(run.lazy(), qrels.lazy()).show_graph(
+    graph = pr.match_report(run.lazy(), qrels.lazy()).show_graph(
         engine="streaming", plan_stage="physical", raw_output=True, show=False
     )
     nodes = [line for line in graph.splitlines() if "Legend" not in line]
