@@ -7,7 +7,7 @@ Importing the package registers ``.rank_eval`` on ``Expr``, ``DataFrame`` and
 from __future__ import annotations
 
 from polars_rank import metrics, namespaces
-from polars_rank._engine import Progress
+from polars_rank._engine.spill.progress import Progress
 from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.explain import explain
 from polars_rank.conventions.tools import CONVENTIONS

@@ -37,10 +37,10 @@ def test_a_query_without_a_document_at_rank_1_is_in_the_run(collect):
 @pytest.mark.parametrize(
     ("ranks", "message"),
     [
-        ([1, 1], "a rank stands twice"),
-        ([1.0, nan], "ranks below 1 or between two places"),
-        ([1.0, 1.5], "ranks below 1 or between two places"),
-        ([0, 1], "ranks below 1 or between two places"),
+        ([1, 1], "duplicate ranks within a query"),
+        ([1.0, nan], "ranks below 1 or between two whole numbers"),
+        ([1.0, 1.5], "ranks below 1 or between two whole numbers"),
+        ([0, 1], "ranks below 1 or between two whole numbers"),
     ],
 )
 def test_known_ranks_of_an_expression_are_checked(ranks, message):
@@ -86,7 +86,7 @@ def test_skipped_queries_keep_their_faults(collect):
         collect(pr.per_query(RUN.lazy(), "rr", qrels=nameless, **skip))
     absent = QRELS[1:].with_columns(query_id=pl.lit(9))
     twice = pl.concat([QRELS, absent, absent], how="vertical_relaxed")
-    with pytest.raises(pr.DataError, match="stands twice"):
+    with pytest.raises(pr.DataError, match="duplicate documents"):
         collect(pr.per_query(RUN.lazy(), "rr", qrels=twice, **skip))
 
 
@@ -182,7 +182,7 @@ def test_a_sum_beside_documents_is_explained():
         return r.sum(r.relevant() & (r.rank <= r.relevant_count()))
 
     METRICS["rprec"] = Metric(
-        name="rprec", function=rprec, family="own", rows="all", expected=False
+        name="rprec", function=rprec, family="own", depends_on="all"
     )
     try:
         with pytest.raises(ValueError, match=r"write r\.constant\(term\.sum\(\)\)"):

@@ -96,7 +96,7 @@ def again(frame: pl.DataFrame, row: int) -> pl.DataFrame:
     ],
 )
 def test_duplicates(call, frame, options, query):
-    words = "stands twice", "1 found", f"query {query}", 'on_duplicate="best"'
+    words = "duplicate documents", "1 found", f"query {query}", 'on_duplicate="best"'
     with refused(pr.DataError, *words):
         call(pr.per_query, frame, **options)
 
@@ -200,7 +200,7 @@ QUERIES = pl.DataFrame({"query_id": [1, 2], "weight": [1.0, 2.0], "by": ["x", "y
     ("options", "words"),
     [
         ({"rank": [1, 0, 1]}, ("ranks below 1", "1 found", "query 1", "from 1")),
-        ({"rank": [2, 2, 1]}, ("rank stands twice", "query 1", "each place")),
+        ({"rank": [2, 2, 1]}, ("duplicate ranks", "query 1", "a rank of its own")),
         ({"by": ["x", "y", "x"]}, ("by=", "varies within a query", "query 1")),
         ({"weight": [1.0, 2.0, 1.0]}, ("weight=", "varies within a query", "query 1")),
         ({"weight": [1.0, 1.0, None]}, ("weights that are null", "query 2")),

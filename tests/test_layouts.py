@@ -24,13 +24,13 @@ from polars.testing import assert_frame_equal
 import polars_rank as pr
 from polars_rank._engine import layout as layouts
 from polars_rank._engine import plan as plans
-from polars_rank._engine import unique
+from polars_rank._engine.checks import unique
 from polars_rank.core.source import lazy_source
 from polars_rank.metrics import METRICS
 
 TREC = pr.CONVENTIONS["trec_eval"]
 ENGINES = ["streaming", "in-memory"]
-APART = "do not stand together.*layout='any'"
+APART = "are not contiguous.*layout='any'"
 ALL = [*METRICS, "ndcg(ideal=retrieved)", "nerr(max_grade=query)", "ndcg@3", "ap@3"]
 SOME = ["ndcg", "ap@3", "rr", "squared_error"]
 TIES = ["doc_desc", "expected", "doc_asc", "order", "optimistic", "pessimistic"]
@@ -86,7 +86,7 @@ def in_kinds(rows: pl.DataFrame) -> list[tuple[pl.LazyFrame, dict]]:
 
 
 def possible(ties: str) -> list[str]:
-    closed = [m for m in ALL if pr.Measure.parse(m).definition.expected]
+    closed = [m for m in ALL if pr.Measure.parse(m).definition.tie_mean]
     return closed if ties == "expected" else ALL
 
 
@@ -401,7 +401,7 @@ def test_keys_that_come_twice_are_found(dtype, window, monkeypatch):
     Whole numbers all in the window of those that are ticked off, or some of them.
     """
     if window is not None:
-        monkeypatch.setattr(unique.Ticks, "WINDOW", window)
+        monkeypatch.setattr(unique.Bitmap, "WINDOW", window)
     draw = np.random.default_rng(6)
     for case in range(40):
         keys = ids(12, dtype, seed=case)
@@ -415,7 +415,7 @@ def test_keys_that_come_twice_are_found(dtype, window, monkeypatch):
             keys = pl.concat([keys, keys.clear(1)])
         cuts = [0, *sorted(draw.integers(0, len(keys) + 1, 3)), len(keys)]
         rows = pl.LazyFrame({"query": pl.concat([keys, keys])})
-        proof = unique.Keys(rows)
+        proof = unique.UniquenessCheck(rows)
         for start, end in pairwise(cuts):
             proof.add(keys[start:end])
         assert proof.unique() is not twice, (case, keys)
@@ -424,7 +424,7 @@ def test_keys_that_come_twice_are_found(dtype, window, monkeypatch):
 def test_a_nanosecond_keeps_keys_apart():
     """A Python value of the range's end would be rounded: the key would be missed."""
     keys = pl.Series([1_100, 1_500, 1_300, 1_500]).cast(pl.Datetime("ns"))
-    proof = unique.Keys(pl.LazyFrame({"query": keys}))
+    proof = unique.UniquenessCheck(pl.LazyFrame({"query": keys}))
     for part in (keys[:2], keys[2:3], keys[3:]):
         proof.add(part)
     assert not proof.unique()
@@ -432,10 +432,10 @@ def test_a_nanosecond_keeps_keys_apart():
 
 def test_ascending_keys_are_not_kept():
     rows = pl.LazyFrame({"query": [*range(1000), 2000]})
-    proof = unique.Keys(rows)
+    proof = unique.UniquenessCheck(rows)
     for start in range(0, 1000, 10):
         proof.add(pl.Series(range(start, start + 10)))
-    assert proof.ticks is None
+    assert proof.bitmap is None
     assert proof.hashes == []
     proof.add(pl.Series([5]))
     proof.add(pl.Series([2000]))
@@ -454,7 +454,7 @@ def test_whole_numbers_far_apart(keys):
     """No difference of two keys is taken for another key."""
     rows = pl.LazyFrame({"query": keys})
     for again in ([], keys[:1], keys[-1:]):
-        proof = unique.Keys(rows)
+        proof = unique.UniquenessCheck(rows)
         for key in [*keys, *again]:
             proof.add(pl.Series([key], dtype=pl.Int64))
         assert proof.unique() is not bool(again)
@@ -462,11 +462,11 @@ def test_whole_numbers_far_apart(keys):
 
 def test_keys_that_are_ticked_off_take_a_bit_each():
     keys = pl.int_range(100_000, eager=True).reverse()
-    proof = unique.Keys(pl.LazyFrame({"query": keys}))
+    proof = unique.UniquenessCheck(pl.LazyFrame({"query": keys}))
     for part in keys.to_frame("query").iter_slices(1_000):
         proof.add(part["query"])
     assert sum(len(hashes) for hashes in proof.hashes) == 0
-    assert proof.ticks.ticked.estimated_size() <= 2 * len(keys) / 8
+    assert proof.bitmap.bits.estimated_size() <= 2 * len(keys) / 8
     assert proof.unique()
 
 
@@ -543,10 +543,10 @@ def test_the_log_tells_which_layout_it_was(caplog, collect):
     sorting, narrow = "sorting them by query", "query ids fit into 32 bits (proved)"
     caplog.set_level(logging.INFO, logger="polars_rank")
     for given, *told in (
-        (rows, "rows of a query stand together (proved)"),
+        (rows, "rows of a query are contiguous (proved)"),
         (
             apart,
-            f"it is not true that rows of a query stand together; {sorting}",
+            f"it is not true that rows of a query are contiguous; {sorting}",
             narrow,
         ),
         (nan, f"the data break a rule; {sorting}", narrow),
@@ -720,14 +720,14 @@ def test_known_ranks_need_no_sort_of_the_rows(kind):
 @pytest.mark.parametrize("rank", [None, "rank"])
 @pytest.mark.parametrize("kind", [0, 1], ids=["log", "run"])
 def test_every_layout_streams(kind, rank, monkeypatch):
-    inner, streamed = [], layouts.streamed
+    inner, streamed = [], layouts.as_streaming_source
 
     def kept(plan, proof=None):
         inner.append(plan)
         return streamed(plan, proof)
 
     for module in (layouts, plans):
-        monkeypatch.setattr(module, "streamed", kept)
+        monkeypatch.setattr(module, "as_streaming_source", kept)
     frame, options = in_kinds(made(ids(30)))[kind]
     asked = [
         m for m in ALL if rank is None or not pr.Measure.parse(m).definition.uses_scores
@@ -779,11 +779,13 @@ def test_a_glance_sees_a_query_that_comes_back(back):
     for given in (together, back):
         rows = pl.LazyFrame({"query": given}).set_sorted("query")
         if given is back:
-            with pytest.raises(pr.DataError, match="do not stand together"):
-                layouts.glanced_at(rows).collect(engine="in-memory")
+            with pytest.raises(pr.DataError, match="are not contiguous"):
+                layouts.reject_if_shuffled(rows).collect(engine="in-memory")
         else:
             assert (
-                layouts.glanced_at(rows).collect(engine="in-memory")["query"].to_list()
+                layouts.reject_if_shuffled(rows)
+                .collect(engine="in-memory")["query"]
+                .to_list()
                 == together
             )
 
@@ -805,7 +807,7 @@ def test_a_batch_without_rows_is_no_doubt(caplog):
             pr.evaluate(frame, "ap").collect()["queries"].item()
             == given["query_id"].n_unique()
         )
-        assert caplog.messages == ["layout: rows of a query stand together (proved)"]
+        assert caplog.messages == ["layout: rows of a query are contiguous (proved)"]
 
 
 # --- What is remembered of a question ---------------------------------------------
@@ -865,7 +867,7 @@ def test_a_lying_claim_of_order(tmp_path, layout, source):
         return asked.lazy().collect()
 
     if layout == "contiguous":
-        with pytest.raises(pr.DataError, match="do not stand together"):
+        with pytest.raises(pr.DataError, match="are not contiguous"):
             found()
     else:
         assert found().equals(honest)

@@ -148,13 +148,13 @@ def test_nothing_to_prefer():
     [
         ([("q", "a", float("nan"))], [], "NaN scores"),
         ([("q", "a", None)], [], "scores are null"),
-        ([("q", "a", 1.0)], [], "a document stands twice"),
-        ([], [("q", "x", "a", 2)], "a document stands twice"),
+        ([("q", "a", 1.0)], [], "duplicate documents"),
+        ([], [("q", "x", "a", 2)], "duplicate documents"),
         ([], [("q", "x", "z", float("inf"))], "grades that are NaN or infinite"),
     ],
 )
 def test_wrong_data(run, judged, message):
-    start = A_B_C if "twice" in message else A_B_C[1:]
+    start = A_B_C if "duplicate" in message else A_B_C[1:]
     ranked, better = frames(
         [*start, *run], [("q", "x", "a", 1), ("q", "x", "b", 0), *judged]
     )

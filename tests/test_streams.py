@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import polars_rank as pr
-from polars_rank._engine.checks.unique import Keys
+from polars_rank._engine.checks.unique import UniquenessCheck
 from polars_rank.core.source import is_rereadable
 from polars_rank.io import scan_trec_run
 
@@ -99,7 +99,7 @@ def test_judgments_that_serve_all_systems():
 def test_keys_that_are_counted_again():
     """A key inside the range of those before it: its rows are counted once more."""
     for rows, spent in ((CONTIGUOUS.lazy(), False), (stream(CONTIGUOUS), True)):
-        keys = Keys(rows.rename({"query_id": "query"}))
+        keys = UniquenessCheck(rows.rename({"query_id": "query"}))
         keys.add(pl.Series(["a", "c"]))
         keys.add(pl.Series(["b"]))
         if not spent:

@@ -256,7 +256,7 @@ def ask(measures="ap_ia", run=TWO["run"], rows=TWO["qrels"], **options):
         ({"subtopic": None}, ValueError, "ap_ia looks at subtopics: give judgments"),
         ({"subtopic": None, "qrels": None}, ValueError, "name their column with subt"),
         ({"qrels": None}, ValueError, "subtopic names a column of the judgments"),
-        ({"measures": "ndcg@10"}, ValueError, "ndcg needs one grade a document"),
+        ({"measures": "ndcg@10"}, ValueError, "ndcg needs one grade per document"),
         ({"measures": ["ap_ia", "rr"]}, ValueError, "without subtopic=, .*agg"),
         (
             {"subtopic": "topic"},
@@ -266,7 +266,7 @@ def ask(measures="ap_ia", run=TWO["run"], rows=TWO["qrels"], **options):
         (
             {"subtopic": "label"},
             TypeError,
-            "'label' has dtype Float64, but a subtopic must be an integer, text",
+            "'label' of the judgments has dtype Float64, but a subtopic must be an integer, text",
         ),
         ({"measures": "alpha_ndcg(alpha=2)"}, ValueError, "alpha must be a number"),
         ({"measures": "nrbp(beta=1)"}, ValueError, "beta must be a number above 0"),
@@ -287,7 +287,7 @@ def test_wrong_arguments(options, error, message):
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        (("q", "A", "b", 1), "a document stands twice in one query"),
+        (("q", "A", "b", 1), "duplicate documents within a query"),
         (("q", None, "c", 1), "subtopics are null"),
         (("q", "A", None, 1), "document ids are null"),
         ((None, "A", "b", 1), "query ids are null"),
@@ -308,7 +308,7 @@ def test_wrong_judgments(row, message, layout):
 
 
 def test_a_document_twice_in_the_run():
-    with pytest.raises(pr.DataError, match="a document stands twice in one query"):
+    with pytest.raises(pr.DataError, match="duplicate documents within a query"):
         ask(run=[*TWO["run"], ("q", "b", 0.0)])
 
 
@@ -428,7 +428,7 @@ def test_text(text, own):
 
 def test_a_false_claim_about_the_layout():
     run = [("q", "a", 2.0), ("p", "a", 1.0), ("q", "b", 1.0)]
-    with pytest.raises(pr.DataError, match="do not stand together"):
+    with pytest.raises(pr.DataError, match="are not contiguous"):
         ask(run=run, layout="contiguous")
     assert ask(run=run).row(0)[1] == pytest.approx((1 + 1 / 2) / 2)
 

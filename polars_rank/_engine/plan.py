@@ -1,179 +1,144 @@
-"""One lazy plan: rank, keep the rows that matter, share words, sum, one row a query."""
+"""From a request to its result: the front door, and the stages in their order.
+
+Bind columns; trace the measures; bring the rows of a query together, rank them, keep
+those that matter, join the judgments, sum; keep the queries asked for; aggregate.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
 
 import polars as pl
 
+from polars_rank._engine.inputs import Inputs, bind_inputs, normalize
 from polars_rank._engine.layout import (
-    first_that_holds,
-    one_run_each,
-    proved,
-    streamed,
-    unpickled,
+    as_streaming_source,
+    require_one_run,
+    try_else,
+    verify_contiguous,
+    without_pushdown,
 )
-from polars_rank._engine.recorder import WORDS, Needs
-from polars_rank._engine.stages.join import judged_rows, named, query_numbers
-from polars_rank._engine.stages.rank import pack
-from polars_rank._engine.stages.select import rows_that_matter
-from polars_rank._engine.trace import Answer, Question, answer
+from polars_rank._engine.request import Request
+from polars_rank._engine.result import means, values_per_query
+from polars_rank._engine.spill.plan import fits_in_memory, spill_plan
+from polars_rank._engine.stages.join import sum_judged
+from polars_rank._engine.stages.queries import select_queries
+from polars_rank._engine.stages.rank import pack, unpack
+from polars_rank._engine.stages.select import relevant_rows
+from polars_rank._engine.stages.subtopics import sum_subtopics
+from polars_rank._engine.stages.sum import Plan, sum_terms
+from polars_rank._engine.trace import PlanKey, trace_measures
 from polars_rank.core.source import is_rereadable
+from polars_rank.exceptions import DataError
 
-__all__ = ["PerQuery", "claimed", "per_query_plan", "summed"]
-
-
-class PerQuery(NamedTuple):
-    """One row a query, sorted by it.
-
-    Columns: ``query``, the carried ones, ``m0`` ... for the measures, and those of
-    ``faults``, which count what breaks a rule (name -> message); ``refusals`` are those
-    that the convention makes one (``no_relevant="error"``): always an error, whatever
-    ``check`` says. With judgments,
-    ``retrieved`` is the number of documents in the run (null: query not in it), and
-    ``judged`` of judgments.
-    """
-
-    frame: pl.LazyFrame
-    faults: dict[str, str]
-    refusals: frozenset[str] = frozenset()
+__all__ = ["plan_result"]
 
 
-def per_query_plan(
-    question: Question, log: pl.LazyFrame, qrels: pl.LazyFrame | None = None
-) -> PerQuery:
-    """Plan the values of every query of a log, or of a run and its judgments."""
-    asked = answer(question)
-    if qrels is not None:
-        pool = qrels.cache()  # read for the numbers and for the labels
-        numbers = query_numbers(question, pool)
-        rows = judged_rows(question, asked, log, pool, numbers)
-        plan = summed(question, asked, rows)
-        return claimed(question, plan._replace(frame=named(plan.frame, numbers)), log)
-    plan = summed(question, asked, rows_that_matter(question, asked, log))
-    sorts = question.grouping == "sort" and question.key != "rank"
-    if sorts and is_rereadable(log):
-        return plan._replace(frame=_sorted_sooner(question, plan.frame, log))
-    return claimed(question, plan, log)
+def plan_result(request: Request) -> pl.LazyFrame:
+    """The values per query, or the means, in the layout asked for."""
+    if request.layout != "auto" or request.grouping == "hash":
+        return _plan_layout(request)
+    resources, qrels = request.resources, request.qrels
+    fallback = _plan_layout(request._replace(layout="any"))
+    if resources is not None and not all(map(is_rereadable, request.inputs)):
+        return fallback  # it writes the rows to a file first
+
+    def contiguous() -> pl.LazyFrame:
+        if resources and qrels is not None and not fits_in_memory(qrels, resources):
+            raise DataError("the judgments do not fit into memory_limit")
+        check = "strict" if request.check == "warn" else request.check
+        return _plan_layout(
+            request._replace(layout="contiguous", check=check, unclaimed=True)
+        )
+
+    return try_else(
+        contiguous,
+        fallback,
+        claim="rows of a query are contiguous",
+        otherwise="spilling them to disk" if resources else "sorting them by query",
+        reads=request.inputs,
+    )
 
 
-def _sorted_sooner(
-    question: Question, plan: pl.LazyFrame, log: pl.LazyFrame
-) -> pl.LazyFrame:
+def _plan_layout(request: Request) -> pl.LazyFrame:
+    inputs = bind_inputs(request)
+    plan = plan_per_query(request, inputs)
+    if request.by is None:
+        return values_per_query(request, plan)
+    return means(request, plan, inputs.segments)
+
+
+def plan_per_query(request: Request, inputs: Inputs) -> Plan:
+    """One row per query asked for: ``key0`` ..., segments, ``m0`` ..., rules."""
+    key = PlanKey.of(request, inputs)
+    schemas = [part.schema for part in inputs.parts]
+
+    def plan_parts(frames: Sequence[pl.LazyFrame]) -> Plan:
+        parts = zip(frames, schemas, strict=True)
+        return plan_values(key, *(normalize(*part, request) for part in parts))
+
+    frames = [part.frame for part in inputs.parts]
+    if request.resources is not None and request.grouping == "sort":
+        plan = spill_plan(plan_parts, key, frames, request.resources)
+    else:
+        plan = plan_parts(frames)
+    plan = plan._replace(frame=unpack(plan.frame, inputs.run.keys))
+    return select_queries(request, inputs, plan)
+
+
+def plan_values(
+    key: PlanKey, run: pl.LazyFrame, qrels: pl.LazyFrame | None = None
+) -> Plan:
+    """One row per query: ``query``, ``m0`` ..., and a count for every rule."""
+    if qrels is None or key.qrels is None:
+        trace = trace_measures(key)
+        plan = sum_terms(key, trace, relevant_rows(key, trace, run))
+        if key.grouping == "contiguous":
+            rows = pack(run, key.run.keys)
+            return plan._replace(frame=verify_contiguous(plan.frame, rows))
+        if key.grouping == "sort" and key.ordered_by != "rank" and is_rereadable(run):
+            return plan._replace(frame=_sort_cheaper(key, plan.frame, run))
+        return plan
+    if key.qrels.dtype("subtopic") is None:
+        plan = sum_judged(key, run, qrels)
+    else:
+        plan = sum_subtopics(key, run, qrels)
+    if key.grouping == "contiguous":
+        frame = as_streaming_source(require_one_run(plan.frame).drop("runs"))
+        return plan._replace(frame=frame)
+    return plan
+
+
+def _sort_cheaper(key: PlanKey, plan: pl.LazyFrame, run: pl.LazyFrame) -> pl.LazyFrame:
     """The same values, from a log whose queries are sorted by something cheaper.
 
     Ids of 64 bits by 32, if all of them fit: nine tenths of the time. Text, or several
     columns, by a hash: a quarter of the time of the sort. Should two queries have one
     hash, their rows may be mixed; the proof finds out.
     """
-    keys = list(question.log.keys)
-    key, schema = keys[0], log.collect_schema()
-    if len(keys) == 1 and schema[key] in (pl.Int64, pl.UInt64):
+    keys = list(key.run.keys)
+    first, schema = keys[0], run.collect_schema()
+    if len(keys) == 1 and schema[first] in (pl.Int64, pl.UInt64):
         claim = "query ids fit into 32 bits"
-        near = log.with_columns(pl.col(key).cast(pl.Int32))
-        rows = per_query_plan(question, near).frame
-        rows = rows.with_columns(pl.col("query").cast(schema[key]))
-    elif len(keys) == 1 and (schema[key].is_integer() or schema[key].is_temporal()):
+        near = run.with_columns(pl.col(first).cast(pl.Int32))
+        rows = plan_values(key, near).frame
+        rows = rows.with_columns(pl.col("query").cast(schema[first]))
+    elif len(keys) == 1 and (schema[first].is_integer() or schema[first].is_temporal()):
         return plan
     else:
         claim = "no two queries have one hash"
-        near = log.sort(_hash(keys), maintain_order=True)
-        rows = per_query_plan(question._replace(grouping="contiguous"), near).frame
+        near = run.sort(_hash(keys), maintain_order=True)
+        rows = plan_values(key._replace(grouping="contiguous"), near).frame
         rows = rows.sort("query")
-    found = first_that_holds(
-        lambda: rows, plan, claim=claim, otherwise="sorting them as they are", reads=[]
+    attempt = try_else(
+        lambda: rows,
+        plan,
+        claim=claim,
+        otherwise="sorting them as they are",
+        reads=[],
     )
-    return unpickled(found)
+    return without_pushdown(attempt)
 
 
 def _hash(keys: list[str]) -> pl.Expr:
     return (pl.struct(keys) if len(keys) > 1 else pl.col(keys)).hash()
-
-
-def summed(question: Question, asked: Answer, rows: pl.LazyFrame) -> PerQuery:
-    """Values of every query from the rows that matter to them."""
-    needs, scalars = asked.needs, [*asked.scalars, *asked.judgments]
-    pooled = []
-    if question.qrels is not None:
-        pooled = ["retrieved", "judged"]
-        if question.grouping == "contiguous":
-            pooled.append("runs")
-            scalars.append("runs")
-    words = _words(rows, needs, scalars)
-    sums = _sums(words, needs, scalars)
-    counts = {f"fault{i}": fault for i, fault in enumerate(asked.faults)}
-    frame = sums.select(
-        "query",
-        *question.carry,
-        *pooled,
-        *(expr.cast(pl.Float64).alias(f"m{i}") for i, expr in enumerate(asked.values)),
-        *(fault.count.alias(name) for name, fault in counts.items()),
-    )
-    return PerQuery(
-        frame,
-        {name: fault.message for name, fault in counts.items()},
-        frozenset(name for name, fault in counts.items() if fault.refusal),
-    )
-
-
-def claimed(question: Question, plan: PerQuery, log: pl.LazyFrame) -> PerQuery:
-    """The same; where rows are said to stand together, with the proof of it."""
-    if question.grouping != "contiguous":
-        return plan
-    if question.qrels is not None:
-        return plan._replace(frame=streamed(one_run_each(plan.frame).drop("runs")))
-    return plan._replace(frame=proved(plan.frame, pack(log, question.log.keys)))
-
-
-def _words(rows: pl.LazyFrame, needs: Needs, scalars: list[str]) -> pl.LazyFrame:
-    """Add the words that look at neighbouring documents, level by level."""
-    floats = ["label", *(["score"] if "score" in needs.columns else [])]
-    rows = rows.with_columns(pl.col(floats).cast(pl.Float64))
-    have = [w for w in WORDS if w in needs.columns | {"label"}]
-    constants, once = needs.constants.named, list(scalars)
-    for level, words in enumerate(needs.word_levels):
-        lists = {name: pl.col(name) for name in have} | words
-        singles = {name: pl.col(name).first() for name in once}
-        singles |= constants if level == 0 else {}
-        lead = needs.lead and level == 0
-        rows = (
-            rows.group_by("query", maintain_order=True)
-            .agg(**lists, **singles)
-            .with_columns(**_along_the_list(lead=lead))
-            .explode(*lists, "place")
-            .set_sorted("query")
-        )
-        have, once = list(lists), [*singles, *(["lead"] if lead else [])]
-    return rows
-
-
-def _along_the_list(*, lead: bool) -> dict[str, pl.Expr]:
-    """``place``, and whether the first row of the query is not relevant."""
-    label = pl.col("label")
-    place = pl.int_ranges(1, label.list.len() + 1, dtype=pl.Int64)
-    columns = {"place": place.cast(pl.List(pl.Float64))}
-    if lead:
-        columns["lead"] = (~(label.list.first() > 0).fill_null(value=False)).cast(
-            pl.Float64
-        )
-    return columns
-
-
-def _sums(words: pl.LazyFrame, needs: Needs, scalars: list[str]) -> pl.LazyFrame:
-    """One row a query: the terms as lists (to be summed), aggregates, scalars."""
-    roots = sorted(needs.aggregates.roots() - needs.terms.named.keys())
-    return (
-        words.select(
-            "query",
-            *roots,
-            *scalars,
-            *(term.alias(name) for name, term in needs.terms.named.items()),
-        )
-        .set_sorted("query")
-        .group_by("query", maintain_order=True)
-        .agg(
-            *needs.terms.named,
-            *(value.alias(name) for name, value in needs.aggregates.named.items()),
-            *(pl.col(name).first() for name in scalars),
-        )
-    )

@@ -1,4 +1,11 @@
-"""The second binding: words and sums of many measures, each computed once."""
+"""The second binding: record which words and sums the measures ask for, each once.
+
+A formula is traced, as in JAX: it runs once, on a ranking whose words are columns that
+do not exist yet. Each word that looks at its neighbours, each sum and each other value
+of the query is written down in the :class:`Recorder` under a name, and the formula goes
+on with the column of that name. The plan then computes what was written down, once for
+all measures.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +17,13 @@ import polars as pl
 from polars_rank.core.ranking import Ranking
 from polars_rank.core.registry import Rows
 
-__all__ = ["WORDS", "Needs", "SharedRanking"]
+__all__ = ["WORDS", "Recorder", "RecordingRanking"]
 
 WORDS = ("label", "rank", "score", "tie_first", "tie_last")
 
 
-class Names:
-    """Expressions by name; an expression that is known already keeps its name."""
+class ExprTable:
+    """Expressions by name; one that was added before keeps its name."""
 
     def __init__(self, prefix: str) -> None:
         self.prefix = prefix
@@ -39,14 +46,14 @@ class Names:
         return {root for expr in self.named.values() for root in expr.meta.root_names()}
 
 
-class Needs:
-    """What the measures of one plan ask for.
+class Recorder:
+    """What the measures of one plan were seen to need.
 
     Attributes
     ----------
     rows
-        The documents that stand in the frame, beside each query's first.
-    whole_grades
+        The documents that the plan keeps, beside each query's first.
+    integer_grades
         Whether labels are integers: then positive means at least 1.
     scored
         Whether there are scores, not only ranks.
@@ -66,16 +73,16 @@ class Needs:
     """
 
     def __init__(
-        self, rows: Rows, *, whole_grades: bool, scored: bool, expected: bool
+        self, rows: Rows, *, integer_grades: bool, scored: bool, expected: bool
     ) -> None:
         self.rows = rows
-        self.whole_grades = whole_grades
+        self.integer_grades = integer_grades
         self.scored = scored
         self.expected = expected
-        self.words = Names("word")
-        self.constants = Names("constant")
-        self.terms = Names("term")
-        self.aggregates = Names("aggregate")
+        self.words = ExprTable("word")
+        self.constants = ExprTable("constant")
+        self.terms = ExprTable("term")
+        self.aggregates = ExprTable("aggregate")
         self.retrieved = self.lead = False
 
     @cached_property
@@ -136,45 +143,45 @@ class Needs:
             tie_last=pl.col("tie_last") if self.expected else None,
         )
 
-    def shared_ranking(self) -> SharedRanking:
+    def recording_ranking(self) -> RecordingRanking:
         """The same, writing down what the measures ask for."""
         plain = self.ranking()
         words = {f.name: getattr(plain, f.name) for f in fields(plain)}
-        return SharedRanking(**words, needs=self)
+        return RecordingRanking(**words, recorder=self)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class SharedRanking(Ranking):
+class RecordingRanking(Ranking):
     """A ranking over columns that writes down what it needs."""
 
-    needs: Needs
+    recorder: Recorder
 
     def cached(self, word: pl.Expr) -> pl.Expr:
         """Compute the word once, as a column."""
-        return pl.col(self.needs.words.add(word))
+        return pl.col(self.recorder.words.add(word))
 
     def broadcast(self, value: pl.Expr) -> pl.Expr:
         """Compute the value once, repeated along the query's rows."""
-        return pl.col(self.needs.constants.add(value))
+        return pl.col(self.recorder.constants.add(value))
 
     def sum(self, term: pl.Expr) -> pl.Expr:
         """Sum the term once; a query's terms stand in a list, in rank order."""
-        name = self.needs.terms.add(term.cast(pl.Float64).fill_null(0.0))
+        name = self.recorder.terms.add(term.cast(pl.Float64).fill_null(0.0))
         return pl.col(name).list.sum()
 
     def reduce(self, value: pl.Expr) -> pl.Expr:
         """Compute the value once."""
-        return pl.col(self.needs.aggregates.add(value))
+        return pl.col(self.recorder.aggregates.add(value))
 
     def retrieved_count(self) -> pl.Expr:
         """``n``, counted where the rows were ranked."""
-        self.needs.retrieved = True
+        self.recorder.retrieved = True
         return pl.col("retrieved").fill_null(0).cast(pl.Float64)
 
     def cumulative_hits(self, rel: float = 1) -> pl.Expr:
         """Relevant documents at or above; the place where every row is relevant."""
-        needs = self.needs
-        if needs.rows == "relevant" and needs.whole_grades and 0 < rel <= 1:
-            needs.lead = True
+        recorder = self.recorder
+        if recorder.rows == "relevant" and recorder.integer_grades and 0 < rel <= 1:
+            recorder.lead = True
             return pl.col("place") - pl.col("lead")
         return super().cumulative_hits(rel)

@@ -1,156 +1,246 @@
-"""What the user asks for: the arguments, checked."""
+"""What the user asks for: the arguments of an evaluation, checked once."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias, get_args
+from typing import Literal, NamedTuple, TypeAlias, TypeVar, get_args
 
 import polars as pl
 
 from polars_rank._engine.checks.enforce import Check
-from polars_rank._engine.layout import IN_MEMORY_ROWS, Grouping, Layout
-from polars_rank._engine.schema import AnyFrame, Columns
-from polars_rank._engine.spill.plan import Memory, memory_of
+from polars_rank._engine.schema import Columns
 from polars_rank._engine.spill.progress import Listener
-from polars_rank._engine.stages.subtopics import require_kind
 from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.tools import convention_of
-from polars_rank.core.registry import AggregateName
-from polars_rank.measures.measure import Custom, Measure, Measures, parse_measures
+from polars_rank.measures.measure import (
+    Custom,
+    Measure,
+    Measures,
+    parse_measures,
+)
 
-__all__ = ["DOC", "Duplicates", "Request", "request_of"]
+__all__ = [
+    "DOC",
+    "IN_MEMORY_ROWS",
+    "AnyFrame",
+    "Duplicates",
+    "Frame",
+    "Grouping",
+    "Layout",
+    "Request",
+    "Resources",
+    "like_input",
+]
 
+AnyFrame: TypeAlias = pl.DataFrame | pl.LazyFrame
+Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 Duplicates: TypeAlias = Literal["error", "best"]
+Layout: TypeAlias = Literal["auto", "any", "contiguous"]
+Grouping: TypeAlias = Literal["sort", "contiguous", "hash"]
 
 DOC = "doc_id"
+IN_MEMORY_ROWS = 200_000
+
+
+class Resources(NamedTuple):
+    """A memory limit in bytes, the folder for spill files, who hears of progress."""
+
+    memory: int
+    temp_dir: str | Path | None
+    progress: Listener | None
+
+    @classmethod
+    def of(
+        cls,
+        memory_limit: int | str | None,
+        temp_dir: str | Path | None,
+        progress: Listener | None,
+    ) -> Resources | None:
+        """Check the arguments; None without a limit."""
+        if memory_limit is not None:
+            from polars_rank._engine.spill.budget import parse_memory_limit
+
+            return cls(parse_memory_limit(memory_limit), temp_dir, progress)
+        for name, value in (("temp_dir", temp_dir), ("progress", progress)):
+            if value is not None:
+                msg = f"{name} is for bounded memory: give memory_limit too"
+                raise ValueError(msg)
+        return None
 
 
 class Request(NamedTuple):
-    """The arguments of ``evaluate`` or ``per_query``, checked."""
+    """An evaluation: of what, by which measures, how.
+
+    Attributes
+    ----------
+    by, weight
+        Segments and weights of the mean; ``by`` is None for values per query.
+    small
+        Whether all frames are in memory and small: then no streaming is worth while.
+    unclaimed
+        Whether ``layout="contiguous"`` is a guess that nobody made: it is given up as
+        soon as the first rows speak against it.
+    """
 
     frame: pl.LazyFrame
     qrels: pl.LazyFrame | None
     queries: pl.LazyFrame | None
     columns: Columns
-    measures: list[Measure | Custom]
+    measures: tuple[Measure | Custom, ...]
+    by: tuple[str, ...] | None
+    weight: str | None
     convention: Convention
     check: Check
     on_duplicate: Duplicates
     layout: Layout
-    memory: Memory | None
+    resources: Resources | None
     max_rank: int | None
     small: bool
-    guess: bool = False
+    unclaimed: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        frame: AnyFrame,
+        measures: Measures,
+        *,
+        qrels: AnyFrame | None,
+        queries: AnyFrame | None,
+        query: str | Sequence[str],
+        doc: str | None,
+        score: str,
+        label: str,
+        subtopic: str | None,
+        rank: str | None,
+        convention: str | Convention,
+        check: Check,
+        on_duplicate: Duplicates,
+        layout: Layout,
+        memory_limit: int | str | None,
+        temp_dir: str | Path | None,
+        progress: Listener | None,
+        max_rank: int | None,
+        by: str | Sequence[str] | None = None,
+        weight: str | None = None,
+        means: bool = False,
+    ) -> Request:
+        """Check the arguments; only schemas are read."""
+        _require_choice("check", check, get_args(Check))
+        _require_choice("on_duplicate", on_duplicate, get_args(Duplicates))
+        _require_choice("layout", layout, get_args(Layout))
+        if max_rank is not None and not (type(max_rank) is int and max_rank >= 1):
+            msg = (
+                "max_rank must be a whole number of at least 1, or None, not "
+                f"{max_rank!r}"
+            )
+            raise ValueError(msg)
+        keys = (query,) if isinstance(query, str) else tuple(query)
+        if not keys:
+            msg = "query must name at least one column"
+            raise ValueError(msg)
+        log = _lazy(frame, "the first argument")
+        if doc == DOC and qrels is None and doc not in log.collect_schema():
+            doc = None
+        if doc is None and qrels is not None:
+            msg = "doc must name the column of document ids: judgments are joined by it"
+            raise ValueError(msg)
+        if doc is None and (on_duplicate == "best" or check == "full"):
+            msg = "doc must name the column of document ids: duplicates are found by it"
+            raise ValueError(msg)
+        if subtopic is not None and qrels is None:
+            msg = "subtopic names a column of the judgments: give them with qrels="
+            raise ValueError(msg)
+        parsed = parse_measures(measures)
+        _require_vocabulary(parsed, subtopics=subtopic is not None)
+        request = cls(
+            frame=log,
+            qrels=None if qrels is None else _lazy(qrels, "qrels"),
+            queries=None if queries is None else _lazy(queries, "queries"),
+            columns=Columns(
+                query=keys,
+                names={
+                    "doc": doc,
+                    "score": score if rank is None else None,
+                    "label": label,
+                    "rank": rank,
+                    "subtopic": subtopic,
+                },
+            ),
+            measures=tuple(parsed),
+            by=(by,) if isinstance(by, str) else tuple(by or ()) if means else None,
+            weight=weight,
+            convention=convention_of(convention),
+            check=check,
+            on_duplicate=on_duplicate,
+            layout=layout,
+            resources=Resources.of(memory_limit, temp_dir, progress),
+            max_rank=max_rank,
+            small=all(
+                isinstance(f, pl.DataFrame) and len(f) <= IN_MEMORY_ROWS
+                for f in (frame, qrels)
+                if f is not None
+            ),
+        )
+        request._require_distinct_names()
+        return request
 
     @property
     def grouping(self) -> Grouping:
-        """How rows of a query come together."""
+        """How the rows of a query come together."""
         if self.layout == "contiguous":
             return "contiguous"
-        return "hash" if self.small and self.memory is None else "sort"
+        return "hash" if self.small and self.resources is None else "sort"
 
     @property
-    def sorted(self) -> bool:
-        """Whether queries come in ascending order."""
-        return self.grouping != "contiguous" and self.memory is None
+    def inputs(self) -> list[pl.LazyFrame]:
+        """All frames."""
+        return [f for f in (self.frame, self.qrels, self.queries) if f is not None]
 
-    def require_distinct(self, others: Sequence[str]) -> None:
-        """Output columns must have different names."""
+    def _require_distinct_names(self) -> None:
+        others = self.columns.query if self.by is None else (*self.by, "queries")
         names = [*others, *(m.name for m in self.measures)]
-        if twice := sorted({name for name in names if names.count(name) > 1}):
+        if duplicates := sorted({name for name in names if names.count(name) > 1}):
             msg = (
-                f"two output columns would be called {', '.join(map(repr, twice))}; "
-                "rename the input column, or name the measure with pr.measure(name=...)"
+                f"two output columns would be called "
+                f"{', '.join(map(repr, duplicates))}; rename the input column, or name "
+                "the measure with pr.measure(name=...)"
             )
             raise ValueError(msg)
 
-    def relevance(self, i: int) -> bool:
-        """Whether measure i is 0 for a query without an answer."""
-        m = self.measures[i]
-        return isinstance(m, Measure) and m.definition.needs_relevant
 
-    def aggregate(self, i: int) -> AggregateName:
-        """How the values of measure i are put together."""
-        m = self.measures[i]
-        return m.definition.aggregate if isinstance(m, Measure) else "mean"
-
-    def spreads(self, i: int) -> bool:
-        """Whether a null of measure i makes the mean null."""
-        m = self.measures[i]
-        if not isinstance(m, Measure) or not m.definition.needs_relevant:
-            return False
-        return self.convention.no_relevant_of(m.metric) == "null"
+def like_input(frame: Frame, result: pl.LazyFrame, *, in_memory: bool = False) -> Frame:
+    """A DataFrame for a DataFrame, a LazyFrame for a LazyFrame."""
+    if isinstance(frame, pl.LazyFrame):
+        return result
+    return result.collect(engine="in-memory" if in_memory else "streaming")
 
 
-def request_of(
-    frame: AnyFrame,
-    measures: Measures,
-    qrels: AnyFrame | None,
-    query: str | Sequence[str],
-    doc: str | None,
-    score: str,
-    label: str,
-    subtopic: str | None,
-    rank: str | None,
-    queries: AnyFrame | None,
-    convention: str | Convention,
-    check: Check,
-    on_duplicate: Duplicates,
-    layout: Layout,
-    memory_limit: int | str | None,
-    temp_dir: str | Path | None,
-    progress: Listener | None,
-    max_rank: int | None,
-) -> Request:
-    """Check the arguments; only schemas are read."""
-    for name, given, allowed in (
-        ("check", check, get_args(Check)),
-        ("on_duplicate", on_duplicate, get_args(Duplicates)),
-        ("layout", layout, get_args(Layout)),
-    ):
-        if given not in allowed:
-            msg = f"{name} must be one of {', '.join(allowed)}, not {given!r}"
-            raise ValueError(msg)
-    if max_rank is not None and not (type(max_rank) is int and max_rank >= 1):
-        msg = (
-            f"max_rank must be a whole number of at least 1, or None, not {max_rank!r}"
-        )
+def _require_choice(name: str, value: object, allowed: Sequence[str]) -> None:
+    if value not in allowed:
+        msg = f"{name} must be one of {', '.join(allowed)}, not {value!r}"
         raise ValueError(msg)
-    keys = (query,) if isinstance(query, str) else tuple(query)
-    if not keys:
-        msg = "query must name at least one column"
-        raise ValueError(msg)
-    lazy = _lazy(frame, "the first argument")
-    if doc == DOC and qrels is None and doc not in lazy.collect_schema():
-        doc = None
-    if doc is None and (qrels is not None or on_duplicate == "best" or check == "full"):
-        reason = "judgments are joined" if qrels is not None else "duplicates are found"
-        msg = f"doc must name the column of document ids: {reason} by it"
-        raise ValueError(msg)
-    if subtopic is not None and qrels is None:
-        msg = "subtopic names a column of the judgments: give them with qrels="
-        raise ValueError(msg)
-    asked = parse_measures(measures)
-    require_kind(asked, subtopics=subtopic is not None)
-    return Request(
-        lazy,
-        None if qrels is None else _lazy(qrels, "qrels"),
-        None if queries is None else _lazy(queries, "queries"),
-        Columns(keys, doc, score, label, rank, subtopic),
-        asked,
-        convention_of(convention),
-        check,
-        on_duplicate,
-        layout,
-        memory_of(memory_limit, temp_dir, progress),
-        max_rank,
-        all(f is None or _is_small(f) for f in (frame, qrels)),
-    )
 
 
-def _is_small(frame: AnyFrame) -> bool:
-    return isinstance(frame, pl.DataFrame) and len(frame) <= IN_MEMORY_ROWS
+def _require_vocabulary(
+    measures: Sequence[Measure | Custom], *, subtopics: bool
+) -> None:
+    """Measures of diversity need subtopics; the others one grade per document."""
+    for m in measures:
+        if isinstance(m, Custom) or m.definition.subtopics == subtopics:
+            continue
+        if subtopics:
+            msg = (
+                f"{m.metric} needs one grade per document, not one per subtopic: ask "
+                "for it without subtopic=, with judgments such as "
+                "qrels.group_by('query_id', 'doc_id').agg(pl.col('label').max())"
+            )
+        else:
+            msg = (
+                f"{m.metric} looks at subtopics: give judgments (qrels=) and name "
+                "their column with subtopic="
+            )
+        raise ValueError(msg)
 
 
 def _lazy(frame: AnyFrame, name: str) -> pl.LazyFrame:

@@ -1,178 +1,64 @@
-"""The user's columns under our own names, with the types that the plan relies on.
+"""Columns by their role: the user's names and types, and ours.
 
-Only schemas are read. Every column is renamed first, so that no name of the user's,
-not even ``*`` or ``^x$``, can meet one of ours.
+Only schemas are read. Every column is renamed to its role first, so that user column
+names can never collide with internal ones, not even ``*`` or ``^x$``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias
 
 import polars as pl
 import polars.selectors as cs
 from polars.datatypes import DataType, DataTypeClass
 
 __all__ = [
-    "AnyFrame",
+    "ROLES",
+    "BoundFrame",
+    "BoundSchema",
     "Columns",
-    "Frame",
-    "Log",
+    "Role",
     "align_ids",
-    "bind",
-    "like",
+    "bind_columns",
+    "bind_run_and_qrels",
+    "renamed",
     "require_columns",
-    "require_number",
 ]
 
-AnyFrame: TypeAlias = pl.DataFrame | pl.LazyFrame
-Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 Dtype: TypeAlias = DataType | DataTypeClass
 
 
-def like(frame: Frame, result: pl.LazyFrame) -> Frame:
-    """A DataFrame for a DataFrame, a LazyFrame for a LazyFrame."""
-    return result.collect() if isinstance(frame, pl.DataFrame) else result
+class Role(NamedTuple):
+    """What a column is to an evaluation.
 
+    Attributes
+    ----------
+    name
+        Its name in the engine, and the argument that names the user's column.
+    what
+        A value of it, in words.
+    allowed
+        Whether a type will do.
+    expected
+        The types that do, in words.
+    """
 
-class Columns(NamedTuple):
-    """Names of the user's columns; see ``evaluate``."""
+    name: str
+    what: str
+    allowed: Callable[[DataType], bool]
+    expected: str
 
-    query: tuple[str, ...]
-    doc: str | None
-    score: str
-    label: str
-    rank: str | None
-    subtopic: str | None = None
-
-
-class Kind(NamedTuple):
-    """What a frame under our names has: key0 ..., doc, score or rank, label ..."""
-
-    keys: tuple[str, ...]
-    has_doc: bool
-    ranked: bool
-    label_type: DataType | None
-    score_type: DataType | None
-    has_subtopic: bool = False
-
-
-class Log(NamedTuple):
-    """A frame under our names, with by0 ... beside those of its kind."""
-
-    frame: pl.LazyFrame
-    kind: Kind
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """The query columns."""
-        return self.kind.keys
-
-
-def require_columns(
-    names: Sequence[str], schema: pl.Schema, *, where: str, argument: str = "column"
-) -> None:
-    """Raise ``ColumnNotFoundError`` with the columns there are and the closest one."""
-    for name in names:
-        if name not in schema:
-            from difflib import get_close_matches  # rarely needed, slow to import
-
-            near = get_close_matches(name, list(schema), n=1, cutoff=0.4)
-            hint = f"; did you mean {near[0]!r}?" if near else "."
-            columns = ", ".join(map(repr, schema)) or "none"
+    def column(self, column: str, schema: pl.Schema, *, where: str) -> pl.Expr:
+        """The user's column under our name, once its type is checked."""
+        dtype = schema[column]
+        if not self.allowed(dtype):
             msg = (
-                f"{argument} {name!r} is not in {where}{hint} Its columns are: "
-                f"{columns}. Name yours with {argument}=."
+                f"column {column!r} of {where} has dtype {dtype}, but {self.what} must "
+                f"be {self.expected}"
             )
-            raise pl.exceptions.ColumnNotFoundError(msg)
-
-
-def bind(
-    frame: pl.LazyFrame,
-    columns: Columns,
-    *,
-    where: str,
-    needs: Sequence[str],
-    carry: Sequence[str] = (),
-) -> Log:
-    """Take the needed roles (``"score"``, ``"label"``, ``"doc"``) and rename them.
-
-    ``"subtopic"``, too, where the user has such a column.
-    """
-    schema = frame.collect_schema()
-    require_columns(columns.query, schema, where=where, argument="query")
-    taken = [_renamed(name, f"key{i}") for i, name in enumerate(columns.query)]
-    for name in columns.query:
-        _require_type(name, schema[name], _is_id, "a query id", IDS)
-    doc = columns.doc if "doc" in needs else None
-    if doc is not None:
-        require_columns([doc], schema, where=where, argument="doc")
-        _require_type(doc, schema[doc], _is_id, "a document id", IDS)
-        taken.append(_renamed(doc, "doc"))
-    ranked = "score" in needs and columns.rank is not None
-    score_type = label_type = None
-    if ranked:
-        assert columns.rank is not None
-        require_columns([columns.rank], schema, where=where, argument="rank")
-        _require_type(columns.rank, schema[columns.rank], _is_whole, "a rank", WHOLE)
-        taken.append(_renamed(columns.rank, "rank"))
-    elif "score" in needs:
-        require_columns([columns.score], schema, where=where, argument="score")
-        score_type = schema[columns.score]
-        _require_type(columns.score, score_type, _is_number, "a score", NUMBERS)
-        taken.append(_renamed(columns.score, "score"))
-    if "label" in needs:
-        require_columns([columns.label], schema, where=where, argument="label")
-        label_type = schema[columns.label]
-        _require_type(columns.label, label_type, _is_grade, "a grade", NUMBERS)
-        label = _renamed(columns.label, "label")
-        taken.append(label if label_type.is_numeric() else label.cast(pl.UInt8))
-    subtopic = columns.subtopic if "subtopic" in needs else None
-    if subtopic is not None:
-        require_columns([subtopic], schema, where=where, argument="subtopic")
-        _require_type(subtopic, schema[subtopic], _is_id, "a subtopic", IDS)
-        taken.append(_renamed(subtopic, "subtopic"))
-    taken += [_renamed(name, f"by{i}") for i, name in enumerate(carry)]
-    kind = Kind(
-        keys=tuple(f"key{i}" for i in range(len(columns.query))),
-        has_doc=doc is not None,
-        ranked=ranked,
-        label_type=label_type,
-        score_type=score_type,
-        has_subtopic=subtopic is not None,
-    )
-    return Log(frame.select(taken), kind)
-
-
-def _renamed(name: str, own: str) -> pl.Expr:
-    """The column under our name, and without any claim that it is sorted.
-
-    Polars takes the claim of a file or of ``set_sorted`` for granted, and then does
-    not sort, or counts runs for distinct values. A way through a struct forgets it.
-    """
-    return pl.struct(cs.by_name(name).alias(own)).struct.field(own)
-
-
-IDS = "an integer, text, Categorical, Enum, Boolean, date or binary column"
-NUMBERS = "a numeric column; cast it, e.g. with pl.col(...).cast(pl.Float64)"
-WHOLE = "an integer column that counts places from 1"
-
-
-def require_number(name: str, found: DataType, what: str) -> None:
-    """Raise ``TypeError`` unless the column is numeric."""
-    _require_type(name, found, _is_number, what, NUMBERS)
-
-
-def _require_type(
-    name: str,
-    found: DataType,
-    allowed: Callable[[DataType], bool],
-    what: str,
-    expected: str,
-) -> None:
-    if not allowed(found):
-        msg = f"column {name!r} has dtype {found}, but {what} must be {expected}"
-        raise TypeError(msg)
+            raise TypeError(msg)
+        return renamed(column, self.name)
 
 
 def _is_text(dtype: DataType) -> bool:
@@ -200,6 +86,137 @@ def _is_grade(dtype: DataType) -> bool:
     return dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)
 
 
+_IDS = "an integer, text, Categorical, Enum, Boolean, date or binary column"
+_NUMBERS = "a numeric column; cast it, e.g. with pl.col(...).cast(pl.Float64)"
+_WHOLE = "an integer column that counts from 1"
+
+ROLES = {
+    role.name: role
+    for role in (
+        Role("query", "a query id", _is_id, _IDS),
+        Role("doc", "a document id", _is_id, _IDS),
+        Role("rank", "a rank", _is_whole, _WHOLE),
+        Role("score", "a score", _is_number, _NUMBERS),
+        Role("label", "a grade", _is_grade, _NUMBERS),
+        Role("subtopic", "a subtopic", _is_id, _IDS),
+        Role("weight", "a weight", _is_number, _NUMBERS),
+    )
+}
+
+
+class Columns(NamedTuple):
+    """The user's column names by role: several for ``query``; None: no such column."""
+
+    query: tuple[str, ...]
+    names: Mapping[str, str | None]
+
+
+class BoundSchema(NamedTuple):
+    """What a frame under our names has: the key columns, and the roles with types."""
+
+    keys: tuple[str, ...]
+    dtypes: tuple[tuple[str, DataType], ...]
+
+    def dtype(self, role: str) -> DataType | None:
+        """The user's type of this column; None if the frame has none."""
+        return dict(self.dtypes).get(role)
+
+    def without(self, role: str) -> BoundSchema:
+        """The same but for one role."""
+        dtypes = tuple((name, dtype) for name, dtype in self.dtypes if name != role)
+        return self._replace(dtypes=dtypes)
+
+
+class BoundFrame(NamedTuple):
+    """A frame under our names: ``key0`` ..., its roles, and ``by0`` ..."""
+
+    frame: pl.LazyFrame
+    schema: BoundSchema
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The query columns."""
+        return self.schema.keys
+
+
+def bind_columns(
+    frame: pl.LazyFrame,
+    columns: Columns,
+    *,
+    where: str,
+    roles: Sequence[str],
+    carry: Sequence[str] = (),
+) -> BoundFrame:
+    """Select the query columns, those of ``roles`` and ``carry``, under our names.
+
+    A role for which the user named no column is left out; columns to ``carry`` become
+    ``by0`` ... whatever their type.
+    """
+    schema = frame.collect_schema()
+    taken, dtypes = [], []
+    for i, name in enumerate(columns.query):
+        require_columns([name], schema, where=where, argument="query")
+        key = ROLES["query"].column(name, schema, where=where)
+        taken.append(key.alias(f"key{i}"))
+    for role in roles:
+        column = columns.names.get(role)
+        if column is None:
+            continue
+        require_columns([column], schema, where=where, argument=role)
+        taken.append(ROLES[role].column(column, schema, where=where))
+        dtypes.append((role, schema[column]))
+        if role == "label" and not schema[column].is_numeric():
+            taken[-1] = taken[-1].cast(pl.UInt8)
+    taken += [renamed(name, f"by{i}") for i, name in enumerate(carry)]
+    keys = tuple(f"key{i}" for i in range(len(columns.query)))
+    return BoundFrame(frame.select(taken), BoundSchema(keys, tuple(dtypes)))
+
+
+def bind_run_and_qrels(
+    run: pl.LazyFrame,
+    qrels: pl.LazyFrame,
+    columns: Columns,
+    *,
+    run_roles: Sequence[str],
+    qrels_roles: Sequence[str],
+    carry: Sequence[str] = (),
+) -> tuple[pl.LazyFrame, pl.LazyFrame]:
+    """Bind a run and judgments with the same query columns; ``carry`` is of these."""
+    where = "the run", "the judgments"
+    left = bind_columns(run, columns, where=where[0], roles=run_roles)
+    right = bind_columns(qrels, columns, where=where[1], roles=qrels_roles, carry=carry)
+    names = dict(zip(left.keys, columns.query, strict=True))
+    names["doc"] = columns.names["doc"] or ""
+    return align_ids(left.frame, right.frame, names, where=where)
+
+
+def renamed(column: str, own: str) -> pl.Expr:
+    """The column under our name, and without any claim that it is sorted.
+
+    Polars takes the claim of a file or of ``set_sorted`` for granted, and then does
+    not sort, or counts runs for distinct values. A way through a struct forgets it.
+    """
+    return pl.struct(cs.by_name(column).alias(own)).struct.field(own)
+
+
+def require_columns(
+    names: Sequence[str], schema: pl.Schema, *, where: str, argument: str = "column"
+) -> None:
+    """Raise ``ColumnNotFoundError`` with the columns there are and the closest one."""
+    for name in names:
+        if name not in schema:
+            from difflib import get_close_matches  # rarely needed, slow to import
+
+            near = get_close_matches(name, list(schema), n=1, cutoff=0.4)
+            hint = f"; did you mean {near[0]!r}?" if near else "."
+            columns = ", ".join(map(repr, schema)) or "none"
+            msg = (
+                f"{argument} {name!r} is not in {where}{hint} Its columns are: "
+                f"{columns}. Name yours with {argument}=."
+            )
+            raise pl.exceptions.ColumnNotFoundError(msg)
+
+
 def align_ids(
     left: pl.LazyFrame,
     right: pl.LazyFrame,
@@ -214,18 +231,16 @@ def align_ids(
     """
     left_types, right_types = left.collect_schema(), right.collect_schema()
     for column, name in names.items():
-        common = _common(left_types[column], right_types[column], name, where)
-        if common is not None:
-            left = left.with_columns(pl.col(column).cast(common))
-            right = right.with_columns(pl.col(column).cast(common))
+        dtypes = left_types[column], right_types[column]
+        if dtypes[0] != dtypes[1]:
+            common = pl.col(column).cast(_common_type(*dtypes, name, where))
+            left, right = left.with_columns(common), right.with_columns(common)
     return left, right
 
 
-def _common(
+def _common_type(
     left: DataType, right: DataType, name: str, where: tuple[str, str]
-) -> Dtype | None:
-    if left == right:
-        return None
+) -> Dtype:
     if left.is_integer() and right.is_integer():
         return pl.Int128 if pl.UInt64 in (left, right) else pl.Int64
     if _is_text(left) and _is_text(right):

@@ -1,189 +1,228 @@
-"""What a question asks of the plan: the expressions, without a frame.
+"""Trace the measures: which shared columns, sums and checks they need.
 
-They depend on schemas, measures and choices only, so they are built once for each
-question: on a small frame that takes longer than the sums.
+No data are touched: the result depends on schemas, measures and choices only, so it is
+cached. On a small frame tracing takes longer than the sums.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
 import polars as pl
 
-from polars_rank._engine.checks.counts import judged_faults, raw_faults
+from polars_rank._engine.checks.counts import qrels_checks, run_checks
 from polars_rank._engine.checks.enforce import Check
-from polars_rank._engine.layout import Grouping
-from polars_rank._engine.recorder import Needs
-from polars_rank._engine.schema import Kind
-from polars_rank._engine.stages.rank import Key
+from polars_rank._engine.inputs import Inputs
+from polars_rank._engine.recorder import Recorder
+from polars_rank._engine.request import Grouping, Request
+from polars_rank._engine.schema import BoundSchema
+from polars_rank._engine.stages.rank import OrderedBy
 from polars_rank.conventions.convention import Convention
-from polars_rank.core.ranking import Ties
+from polars_rank.core.ranking import Ranking, Ties
 from polars_rank.core.registry import Rows, check, value
-from polars_rank.core.rules import Fault
+from polars_rank.core.rules import DUPLICATE_DOC, NEGATIVE_GRADE, Violation
 from polars_rank.measures.measure import Custom, Measure
 
-__all__ = ["Answer", "Question", "answer"]
+__all__ = ["PlanKey", "Trace", "trace_measures"]
 
 ROWS: tuple[Rows, ...] = ("relevant", "judged", "all")
 
 
-class Question(NamedTuple):
-    """All that decides the plan, but the frames themselves.
+class PlanKey(NamedTuple):
+    """Everything that determines the plan except the data; the cache key.
 
-    ``carry`` are the log's columns ``by0`` ... that must be constant within a query.
-    ``grouping`` is how the log's rows of a query come together; ``"contiguous"`` claims
-    that they stand so, and ``guess`` says that nobody has claimed it. Below place
-    ``max_rank`` nothing counts as retrieved.
+    ``carry`` are the run's columns ``by0`` ... that must be constant within a query;
+    the others are those of :class:`Request`.
     """
 
-    log: Kind
-    qrels: Kind | None
+    run: BoundSchema
+    qrels: BoundSchema | None
     measures: tuple[Measure | Custom, ...]
     convention: Convention
     check: Check
     carry: tuple[str, ...] = ()
     grouping: Grouping = "sort"
-    guess: bool = False
+    unclaimed: bool = False
     max_rank: int | None = None
+
+    @classmethod
+    def of(cls, request: Request, inputs: Inputs) -> PlanKey:
+        """The key of a request whose frames are bound."""
+        return cls(
+            run=inputs.run.schema,
+            qrels=None if inputs.qrels is None else inputs.qrels.schema,
+            measures=request.measures,
+            convention=request.convention,
+            check=request.check,
+            carry=inputs.carry,
+            grouping=request.grouping,
+            unclaimed=request.unclaimed,
+            max_rank=request.max_rank,
+        )
+
+    @property
+    def ranked(self) -> bool:
+        """Whether ranks are known: then there are no scores."""
+        return self.run.dtype("rank") is not None
 
     @property
     def ties(self) -> Ties:
         """The convention's rule; without document ids ties keep the input order."""
-        rule = self.convention.ties
-        lacking = rule in ("doc_desc", "doc_asc") and not self.log.has_doc
-        return "order" if lacking or self.log.ranked else rule
+        ties = self.convention.ties
+        lacking = ties in ("doc_desc", "doc_asc") and self.run.dtype("doc") is None
+        return "order" if lacking or self.ranked else ties
 
     @property
-    def pooled(self) -> bool:
+    def retrieved_only(self) -> bool:
         """Whether judgments of documents that were not retrieved are left out."""
-        whole = self.qrels is None and not self.log.ranked
-        return self.convention.judgments == "retrieved" and not whole
+        complete = self.qrels is None and not self.ranked
+        return self.convention.judgments == "retrieved" and not complete
 
     @property
-    def key(self) -> Key:
+    def ordered_by(self) -> OrderedBy:
         """The column that orders a query's rows; see ``Ranked``."""
         if self.convention.unjudged == "drop":
             return "order"
-        return "rank" if self.log.ranked else "score"
+        return "rank" if self.ranked else "score"
 
 
-class Answer(NamedTuple):
+class Trace(NamedTuple):
     """What the measures need of the plan, and their values in terms of its sums.
 
-    ``scalars`` are aggregations of a query's rows, ``judgments`` of its judgments.
+    ``run_scalars`` are aggregations of a query's rows, ``qrels_scalars`` of its
+    judgments.
     """
 
-    needs: Needs
+    recorder: Recorder
     values: list[pl.Expr]
-    faults: list[Fault]
-    scalars: dict[str, pl.Expr]
-    judgments: dict[str, pl.Expr]
+    violations: list[Violation]
+    run_scalars: dict[str, pl.Expr]
+    qrels_scalars: dict[str, pl.Expr]
 
 
-def answer(question: Question) -> Answer:
-    """Let every measure say what it needs; a function of the user's, every time."""
-    choices: list[object] = [question.convention.gain, question.convention.discount]
-    for m in question.measures:
+def trace_measures(key: PlanKey) -> Trace:
+    """Trace all measures. Results are cached, except with user-defined functions."""
+    choices: list[object] = [key.convention.gain, key.convention.discount]
+    for m in key.measures:
         choices += [m.function] if isinstance(m, Custom) else [v for _, v in m.params]
     if any(map(callable, choices)):
-        return _answer(question)
+        return _trace(key)
     try:
-        return _known(question)
+        return _trace_cached(key)
     except TypeError:  # a gain that cannot be hashed
-        return _answer(question)
+        return _trace(key)
 
 
 @lru_cache(maxsize=64)
-def _known(question: Question) -> Answer:
-    return _answer(question)
+def _trace_cached(key: PlanKey) -> Trace:
+    return _trace(key)
 
 
-def _answer(question: Question) -> Answer:
-    needs, values, faults = _ask(question)
-    whole = needs.rows == "all"
-    scalars, raw = raw_faults(question.log, question.carry, question.check, whole=whole)
-    judgments: dict[str, pl.Expr] = {}
-    faults += raw
-    if question.qrels is not None:
-        judgments, pooled = judged_faults(question.qrels, needs, question.check)
-        faults += pooled
-    if question.qrels is not None or needs.retrieved:
-        scalars["retrieved"] = _retrieved(question)
-    return Answer(needs, values, faults, scalars, judgments)
-
-
-def _retrieved(question: Question) -> pl.Expr:
-    """Documents of the log that count as retrieved."""
-    place = pl.col(question.key)
-    if question.key == "score":
-        return (
-            pl.len()
-            if question.max_rank is None
-            else pl.len().clip(0, question.max_rank)
-        )
-    if question.key == "rank" and question.max_rank is not None:
-        return (place <= question.max_rank).sum().cast(pl.UInt32)
-    return place.count()
-
-
-def _ask(question: Question) -> tuple[Needs, list[pl.Expr], list[Fault]]:
-    """Let every measure say what it needs; its value in terms of a query's sums."""
-    if question.max_rank is not None and question.ties == "expected":
+def _trace(key: PlanKey) -> Trace:
+    if key.max_rank is not None and key.ties == "expected":
         msg = (
             "max_rank= has no mean over the orders of ties='expected'; use another "
             "rule, or measures with a cutoff"
         )
         raise ValueError(msg)
-    label_type = (question.qrels or question.log).label_type
-    needs = Needs(
-        rows="relevant" if question.measures else "judged",
-        whole_grades=label_type is not None
-        and (label_type.is_integer() or not label_type.is_numeric()),
-        scored=not question.log.ranked,
-        expected=question.ties == "expected",
-    )
     measures = [
         m
         if isinstance(m, Custom)
-        else m.with_defaults(question.convention.defaults(m.metric))
-        for m in question.measures
+        else m.with_defaults(key.convention.defaults(m.metric))
+        for m in key.measures
     ]
-    asked: list[Rows] = ["all" if isinstance(m, Custom) else m.rows for m in measures]
-    if needs.expected:
-        asked.append("all")
-    if question.convention.negative_grade == "error":
-        asked.append("judged")
-    needs.rows = max([needs.rows, *asked], key=ROWS.index)
-    values, faults = [], []
+    recorder = _recorder(key, measures)
+    values: list[pl.Expr] = []
+    violations: list[Violation] = []
     for m in measures:
-        ranking = needs.ranking() if isinstance(m, Custom) else needs.shared_ranking()
-        if question.pooled:
-            ranking = ranking.ideal_over("retrieved")
-        if isinstance(m, Custom):
-            values.append(pl.col(needs.aggregates.add(m.value(ranking))))
-            counts = [needs.aggregates.add(fault.count) for fault in ranking.faults]
-            named = zip(counts, ranking.faults, strict=True)
-            faults += [replace(fault, count=pl.col(name)) for name, fault in named]
-            continue
-        check(m.definition, m.arguments, question.ties)
-        if m.definition.uses_scores and not needs.scored:
-            msg = (
-                f"{m.metric} looks at the scores themselves: it cannot work with rank="
-            )
-            raise ValueError(msg)
-        no_relevant = question.convention.no_relevant_of(m.metric)
-        values.append(value(m.definition, ranking, m.arguments, no_relevant))
-        faults += ranking.faults
-    if question.convention.negative_grade == "error":
-        below = needs.aggregates.add((pl.col("label") < 0).sum())
-        faults.append(Fault(pl.col(below), NEGATIVE, refusal=True))
-    once = {(fault.message, str(fault.count)): fault for fault in faults}
-    return needs, values, list(once.values())
+        value, broken = _traced(key, recorder, m)
+        values.append(value)
+        violations += broken
+    if key.convention.negative_grade == "error":
+        below = recorder.aggregates.add((pl.col("label") < 0).sum())
+        violations.append(Violation(NEGATIVE_GRADE, pl.col(below)))
+    once = {(v.rule, str(v.count)): v for v in violations}
+    return _with_checks(key, recorder, values, list(once.values()))
 
 
-NEGATIVE = (
-    "negative grades, which the convention refuses; count them as not relevant with "
-    'negative_grade="zero"'
-)
+def _recorder(key: PlanKey, measures: list[Measure | Custom]) -> Recorder:
+    """An empty recorder that knows which documents the measures depend on."""
+    grades = (key.qrels or key.run).dtype("label")
+    depends_on: list[Rows] = ["relevant" if measures else "judged"]
+    depends_on += ["all" if isinstance(m, Custom) else m.rows for m in measures]
+    if key.ties == "expected":
+        depends_on.append("all")
+    if key.convention.negative_grade == "error":
+        depends_on.append("judged")
+    return Recorder(
+        rows=max(depends_on, key=ROWS.index),
+        integer_grades=grades is not None
+        and (grades.is_integer() or not grades.is_numeric()),
+        scored=not key.ranked,
+        expected=key.ties == "expected",
+    )
+
+
+def _traced(
+    key: PlanKey, recorder: Recorder, measure: Measure | Custom
+) -> tuple[pl.Expr, list[Violation]]:
+    """The measure's value in terms of the sums, and what it forbids."""
+    if isinstance(measure, Custom):
+        plain = recorder.ranking()
+        if key.retrieved_only:
+            plain = plain.ideal_over("retrieved")
+        name = recorder.aggregates.add(measure.value(plain))
+        violations = [
+            Violation(v.rule, pl.col(recorder.aggregates.add(v.count)))
+            for v in plain.violations
+        ]
+        return pl.col(name), violations
+    metric, arguments = measure.definition, measure.arguments
+    check(metric, arguments, key.ties)
+    if metric.uses_scores and key.ranked:
+        msg = f"{measure.metric} looks at the scores themselves: it cannot use rank="
+        raise ValueError(msg)
+    ranking: Ranking = recorder.recording_ranking()
+    if key.retrieved_only:
+        ranking = ranking.ideal_over("retrieved")
+    no_relevant = key.convention.no_relevant_of(measure.metric)
+    return value(metric, ranking, arguments, no_relevant), ranking.violations
+
+
+def _with_checks(
+    key: PlanKey,
+    recorder: Recorder,
+    values: list[pl.Expr],
+    violations: list[Violation],
+) -> Trace:
+    """Add the rules for the rows themselves, and the counts that the plan needs."""
+    all_documents = recorder.rows == "all"
+    run = run_checks(key.run, key.carry, key.check, all_documents=all_documents)
+    run_scalars, qrels_scalars = run.scalars, {}
+    violations = violations + run.violations
+    if key.qrels is not None:
+        qrels = qrels_checks(key.qrels, key.check)
+        qrels_scalars = qrels.scalars
+        if key.check != "off":
+            # A judgment that the join matched twice is of a duplicate in the run.
+            qrels_scalars["matter"] = recorder.matter.sum()
+            joined = pl.col(recorder.aggregates.add(pl.col("label").count()))
+            copies = joined - pl.col("matter")
+            violations.append(Violation(DUPLICATE_DOC, copies))
+        violations += qrels.violations
+    if key.qrels is not None or recorder.retrieved:
+        run_scalars["retrieved"] = _retrieved_count(key)
+    return Trace(recorder, values, violations, run_scalars, qrels_scalars)
+
+
+def _retrieved_count(key: PlanKey) -> pl.Expr:
+    """Documents of the run that count as retrieved."""
+    if key.ordered_by == "order":
+        return pl.col("order").count()
+    if not key.ranked:
+        return pl.len() if key.max_rank is None else pl.len().clip(0, key.max_rank)
+    rank = pl.col("rank")
+    if key.max_rank is None:
+        return rank.count()
+    return (rank <= key.max_rank).sum().cast(pl.UInt32)

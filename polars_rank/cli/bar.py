@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn
 from rich.progress import Progress as Display
 
-from polars_rank._engine import Progress
+from polars_rank._engine.spill.progress import Progress
 
 __all__ = ["Bar"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias, cast
+from typing import Annotated, Any, Literal, TypeAlias
 
 import polars as pl
 from cyclopts import CycloptsError, Group, Parameter
@@ -13,14 +13,14 @@ from cyclopts.validators import Path as PathRule
 
 import polars_rank
 import polars_rank.example
-from polars_rank._engine import Check, Layout
+from polars_rank._engine.checks.enforce import Check
+from polars_rank._engine.request import Duplicates, Layout
 from polars_rank._files.temporary import private_folder
 from polars_rank.cli.bar import Bar
 from polars_rank.cli.runs import Files, Run, open_file, same_ids, sort_out
 from polars_rank.cli.show import Format, show_means
 from polars_rank.conventions.tools import convention_of
 from polars_rank.core.ranking import NoRelevant, Ties
-from polars_rank.evaluation.evaluate import Duplicates, EvaluateOptions, PerQueryOptions
 from polars_rank.exceptions import DataError
 from polars_rank.io import write
 
@@ -41,6 +41,7 @@ CHOICE = Parameter(group=CHOICES)
 RESOURCE = Parameter(group=RESOURCES)
 Column: TypeAlias = Annotated[str, COLUMN]
 OneColumn: TypeAlias = Annotated[str | None, COLUMN]
+Options: TypeAlias = dict[str, Any]  # keyword arguments of polars_rank.evaluate
 
 
 def evaluate(
@@ -154,7 +155,7 @@ def evaluate(
     changed = {name: value for name, value in choices.items() if value is not None}
     assumed = convention_of(convention)
     assumed = assumed.replace(**changed) if changed else assumed
-    options = EvaluateOptions(
+    options = Options(
         qrels=given.qrels,
         query=query,
         doc=doc,
@@ -209,7 +210,7 @@ class Plan:
 
 
 def _plans(
-    given: Files, measures: Sequence[str], system: str | None, options: EvaluateOptions
+    given: Files, measures: Sequence[str], system: str | None, options: Options
 ) -> list[Plan]:
     """Plan each run: several by themselves, one with its systems apart."""
     alone = len(given.runs) == 1
@@ -231,26 +232,24 @@ def _plans(
 
 
 def _with_judgments(
-    given: Files, run: Run, options: EvaluateOptions
-) -> tuple[pl.LazyFrame, EvaluateOptions]:
+    given: Files, run: Run, options: Options
+) -> tuple[pl.LazyFrame, Options]:
     """The run and its judgments, with ids of one type where a file has no types."""
     qrels, doc = given.qrels, options["doc"]
     if qrels is None or doc is None:
         return run.frame, options
     files, columns = [run.file, given.sources[-1]], [*options["query"], doc]
     frame, qrels = same_ids(run.frame, qrels, files, columns)
-    return frame, options | EvaluateOptions(qrels=qrels)
+    return frame, options | Options(qrels=qrels)
 
 
-def _plan(
-    frame: pl.LazyFrame, options: EvaluateOptions, measures: Sequence[str]
-) -> Plan:
+def _plan(frame: pl.LazyFrame, options: Options, measures: Sequence[str]) -> Plan:
     inner = {n: v for n, v in options.items() if n not in ("by", "weight")}
     if options["check"] == "warn":
         inner["check"] = "off"  # the means warn, once
     return Plan(
         polars_rank.evaluate(frame, measures, **options),
-        polars_rank.per_query(frame, measures, **cast("PerQueryOptions", inner)),
+        polars_rank.per_query(frame, measures, **inner),
     )
 
 
@@ -280,14 +279,14 @@ def _passes(
             yield pl.collect_all(asked, engine="streaming")[0]
 
 
-def _apart(run: Run, system: str | None, options: EvaluateOptions) -> EvaluateOptions:
+def _apart(run: Run, system: str | None, options: Options) -> Options:
     """Evaluate the systems of one file apart: they are part of the query id."""
     if system is None:
         return options
     run.require(system, "Name the one that tells systems apart with --system.")
     query = [system, *(name for name in options["query"] if name != system)]
     by = [system, *(name for name in options["by"] or () if name != system)]
-    return options | EvaluateOptions(query=query, by=by)
+    return options | Options(query=query, by=by)
 
 
 def _require_apart(target: Path | None, sources: Sequence[str]) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from inspect import signature
 
-from polars_rank.evaluation.evaluate import EvaluateOptions
+from polars_rank.evaluation.evaluate import evaluate
 
 __all__ = ["sentence", "visible"]
 
 KEYWORD = re.compile(
-    rf'(?<![^\s(])({"|".join(EvaluateOptions.__annotations__)})=(?:"(\w+)")?'
+    rf'(?<![^\s(])({"|".join(signature(evaluate).parameters)})=(?:"(\w+)")?'
 )
 
 

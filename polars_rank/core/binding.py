@@ -10,12 +10,12 @@ import polars as pl
 from polars_rank.core.expr import descending, let
 from polars_rank.core.ranking import Ranking, Ties, order_by
 from polars_rank.core.rules import (
-    BELOW_ONE,
+    DUPLICATE_RANK,
     INFINITE_GRADE,
+    INVALID_RANK,
     NAN_SCORE,
     NULL_SCORE,
-    SAME_RANK,
-    Fault,
+    Violation,
 )
 from polars_rank.exceptions import DataError
 
@@ -90,16 +90,16 @@ def metric_expr(
     rows = pl.struct(columns).sort_by(
         keys, descending=downwards, nulls_last=True, maintain_order=True
     )
-    faults: list[Fault] = []
+    violations: list[Violation] = []
 
     def value(row: pl.Expr) -> pl.Expr:
         ranking = _bound(row, scored=score is not None, expected=expected)
         result = formula(ranking).cast(pl.Float64).alias("value")
-        faults.extend(ranking.faults)
-        counts = (f.count.alias(f"fault{i}") for i, f in enumerate(ranking.faults))
+        violations.extend(ranking.violations)
+        counts = (v.count.alias(f"rule{i}") for i, v in enumerate(ranking.violations))
         return pl.struct(result, *counts)
 
-    result = _checked(let(rows, value), faults)
+    result = _checked(let(rows, value), violations)
     name = label.meta.output_name(raise_if_undetermined=False)
     return result if name is None else result.alias(name)
 
@@ -108,14 +108,15 @@ def _bound(row: pl.Expr, *, scored: bool, expected: bool) -> Ranking:
     """A ranking over the rows of one query in rank order: label and score or rank."""
     label, known = row.struct.field("label"), row.struct.field("known")
     place = pl.int_range(1, row.len() + 1).cast(pl.Float64)
-    infinite = Fault((~label.is_finite()).sum(), INFINITE_GRADE)
+    infinite = Violation(INFINITE_GRADE, (~label.is_finite()).sum())
     if scored:
-        nan = Fault(known.is_nan().sum(), NAN_SCORE)
-        faults = [nan, Fault(known.null_count(), NULL_SCORE), infinite]
+        nan = Violation(NAN_SCORE, known.is_nan().sum())
+        violations = [nan, Violation(NULL_SCORE, known.null_count()), infinite]
     else:
         whole = (known >= 1) & (known.floor() == known) & known.is_finite()
-        twice = known.count() - known.drop_nulls().n_unique()
-        faults = [Fault((~whole).sum(), BELOW_ONE), Fault(twice, SAME_RANK), infinite]
+        copies = known.count() - known.drop_nulls().n_unique()
+        invalid = Violation(INVALID_RANK, (~whole).sum())
+        violations = [invalid, Violation(DUPLICATE_RANK, copies), infinite]
 
     def tie(end: Literal["min", "max"]) -> pl.Expr:
         given = row.struct.field("given")  # a large integer is no exact Float64
@@ -129,21 +130,21 @@ def _bound(row: pl.Expr, *, scored: bool, expected: bool) -> Ranking:
         score=known if scored else -known,
         tie_first=tie("min") if expected else None,
         tie_last=tie("max") if expected else None,
-        faults=faults,
+        violations=violations,
     )
 
 
-def _checked(result: pl.Expr, faults: Sequence[Fault]) -> pl.Expr:
+def _checked(result: pl.Expr, violations: Sequence[Violation]) -> pl.Expr:
     """The value of every group, or a :class:`DataError` if one breaks a rule."""
 
     def check(columns: Sequence[pl.Series]) -> pl.Series:
         groups = columns[0].struct
-        for i, fault in enumerate(faults):
-            count = groups.field(f"fault{i}")
-            if broken := count.sum():
+        for i, rule in enumerate(v.rule for v in violations):
+            count = groups.field(f"rule{i}")
+            if broken := int(count.sum() or 0):
                 where = f"{(count > 0).sum()} of {len(count)} groups"
-                msg = f"{fault.message} ({broken:.0f} found, in {where})"
-                raise DataError(msg)
+                msg = f"{rule.message} ({broken} found, in {where})"
+                raise DataError(msg, rule=rule.name, count=broken)
         return groups.field("value")
 
     return pl.map_batches([result], check, return_dtype=pl.Float64, is_elementwise=True)

@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 import polars as pl
 
 from polars_rank.core.expr import descending, divide
-from polars_rank.core.rules import NEGATIVE_GAIN, OVERFLOW, Fault
+from polars_rank.core.rules import GAIN_OVERFLOW, NEGATIVE_GAIN, Rule, Violation
 from polars_rank.core.weights import GAINS, LARGEST_EXP2_GRADE, Gain, custom_gain, one
 
 __all__ = [
@@ -65,7 +65,7 @@ class Ranking:
     score: pl.Expr
     tie_first: pl.Expr | None = None
     tie_last: pl.Expr | None = None
-    faults: list[Fault] = field(default_factory=list)
+    violations: list[Violation] = field(default_factory=list)
 
     @property
     def expected(self) -> bool:
@@ -90,9 +90,11 @@ class Ranking:
         """Any other value of the query as a whole, e.g. a correlation."""
         return value
 
-    def forbid(self, broken: pl.Expr, message: str) -> None:
-        """Declare documents that make the measure meaningless: they are an error."""
-        self.faults.append(Fault(self.sum(broken), message))
+    def forbid(self, condition: pl.Expr, rule: Rule | str) -> None:
+        """Make documents that meet the condition an error: by a rule, or a message."""
+        if isinstance(rule, str):
+            rule = Rule("forbidden", rule)
+        self.violations.append(Violation(rule, self.sum(condition)))
 
     # -- grades
 
@@ -115,7 +117,7 @@ class Ranking:
     def gain(self, gain: Gain = "linear", rel: float | None = None) -> pl.Expr:
         """Gain of the document; 0 if unjudged, of negative grade or below ``rel``."""
         if gain == "exp2":
-            self.forbid(self.label > LARGEST_EXP2_GRADE, OVERFLOW)
+            self.forbid(self.label > LARGEST_EXP2_GRADE, GAIN_OVERFLOW)
         if isinstance(gain, str):
             return GAINS[gain](self.grade if rel is None else self._grade_from(rel))
         judged = self.label >= max(rel or 0, 0)

@@ -12,7 +12,7 @@ import polars as pl
 
 from polars_rank.core.parameters import refuse, rules
 from polars_rank.core.ranking import NoRelevant, Ranking, Ties
-from polars_rank.core.rules import Fault
+from polars_rank.core.rules import Violation, undefined
 from polars_rank.core.subtopics import Subtopics
 
 __all__ = [
@@ -213,12 +213,8 @@ def _value(
     relevant = _relevant_count(metric, r, params)
     defined = pl.when(relevant > 0).then(formula)
     if no_relevant == "error":
-        message = (
-            f"{metric.name} is undefined where nothing is relevant; "
-            'choose a value with no_relevant="zero", "one", "skip" or "null"'
-        )
-        undefined = defined.is_null().cast(pl.UInt32)
-        r.faults.append(Fault(undefined, message, refusal=True))
+        missing = defined.is_null().cast(pl.UInt32)
+        r.violations.append(Violation(undefined(metric.name), missing))
     fill = {"zero": 0.0, "one": 1.0}.get(no_relevant)
     return defined if fill is None else defined.fill_null(fill)
 

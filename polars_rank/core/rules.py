@@ -1,54 +1,170 @@
-"""Rules that data must keep, and what to tell the user who breaks one."""
+"""Every rule that data must keep: its name, and what to tell the user who breaks it.
+
+A rule is counted as an expression of a plan (:class:`Violation`) and enforced when the
+plan runs, by :class:`~polars_rank.exceptions.DataError`.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import polars as pl
 
 __all__ = [
-    "BELOW_ONE",
+    "DUPLICATE_DOC",
+    "DUPLICATE_PREFERENCE",
+    "DUPLICATE_QUERY",
+    "DUPLICATE_RANK",
+    "GAIN_OVERFLOW",
     "INFINITE_GRADE",
+    "INVALID_RANK",
+    "INVALID_WEIGHT",
+    "MISSING_QUERY",
     "NAN_SCORE",
     "NEGATIVE_GAIN",
+    "NEGATIVE_GRADE",
+    "NOT_CONTIGUOUS",
+    "NO_COMMON_QUERY",
+    "NULL_DOC",
+    "NULL_QUERY",
     "NULL_SCORE",
-    "OVERFLOW",
-    "SAME_RANK",
-    "Fault",
+    "NULL_SUBTOPIC",
+    "READ_ONCE",
+    "VARYING_SEGMENT",
+    "Rule",
+    "Violation",
+    "undefined",
 ]
 
-NAN_SCORE = (
-    "NaN scores cannot be ranked; drop these rows or give them a score, e.g. with "
-    "pl.col('score').fill_nan(...)"
-)
-NULL_SCORE = (
-    "scores are null; drop these rows, or leave the documents to the judgments (qrels=)"
-)
-OVERFLOW = (
-    "a grade above 1023: 2^grade overflows; rescale the grades, or use a measure with "
-    'gain="linear"'
-)
-NEGATIVE_GAIN = (
-    "gains below 0 (or NaN): the best order would leave documents out; give gains of "
-    "at least 0"
-)
-BELOW_ONE = (
-    "ranks below 1 or between two places; rank= counts places from 1 (null: not "
-    "retrieved)"
-)
-SAME_RANK = "a rank stands twice in one query; give each place to one document"
-INFINITE_GRADE = (
-    "grades that are NaN or infinite; give a finite number, or null for unjudged"
-)
 
+class Rule(NamedTuple):
+    """A rule about data.
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Fault:
-    """A rule that documents may break: how many do, and what to tell the user.
-
-    A ``refusal`` is no fault of the data: the user asked for an error.
+    Attributes
+    ----------
+    name
+        Identifies the rule for programs: ``DataError.rule``.
+    message
+        What is wrong, and the way out.
+    always
+        Whether breaking it is an error whatever ``check=`` says: the user asked for it.
     """
 
-    count: pl.Expr
+    name: str
     message: str
-    refusal: bool = False
+    always: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Violation:
+    """How often a rule is broken, counted within a query."""
+
+    rule: Rule
+    count: pl.Expr
+
+
+NAN_SCORE = Rule(
+    "nan_score",
+    "NaN scores cannot be ranked; drop these rows or give them a score, e.g. with "
+    "pl.col('score').fill_nan(...)",
+)
+NULL_SCORE = Rule(
+    "null_score",
+    "scores are null; drop these rows, or leave the documents to the judgments "
+    "(qrels=)",
+)
+INVALID_RANK = Rule(
+    "invalid_rank",
+    "ranks below 1 or between two whole numbers; rank= counts from 1 (null: not "
+    "retrieved)",
+)
+DUPLICATE_RANK = Rule(
+    "duplicate_rank",
+    "duplicate ranks within a query; give every document a rank of its own",
+)
+INFINITE_GRADE = Rule(
+    "infinite_grade",
+    "grades that are NaN or infinite; give a finite number, or null for unjudged",
+)
+NEGATIVE_GRADE = Rule(
+    "negative_grade",
+    "negative grades, which the convention refuses; count them as not relevant with "
+    'negative_grade="zero"',
+    always=True,
+)
+GAIN_OVERFLOW = Rule(
+    "gain_overflow",
+    "a grade above 1023: 2^grade overflows; rescale the grades, or use a measure with "
+    'gain="linear"',
+)
+NEGATIVE_GAIN = Rule(
+    "negative_gain",
+    "gains below 0 (or NaN): the ideal order would leave documents out; give gains of "
+    "at least 0",
+)
+NULL_DOC = Rule(
+    "null_doc", "document ids are null; drop these rows or give them a document id"
+)
+DUPLICATE_DOC = Rule(
+    "duplicate_doc",
+    "duplicate documents within a query; drop the copies, or keep the best of each "
+    'with on_duplicate="best"',
+)
+NULL_SUBTOPIC = Rule(
+    "null_subtopic",
+    "subtopics are null; drop these judgments or give them a subtopic",
+)
+NULL_QUERY = Rule(
+    "null_query", "query ids are null; drop these rows or give them a query id"
+)
+DUPLICATE_QUERY = Rule(
+    "duplicate_query", "queries= has more than one row per query; keep one of each"
+)
+MISSING_QUERY = Rule(
+    "missing_query",
+    'judged queries are missing from the run; evaluate them as 0 with missing="zero" '
+    'or leave them out with missing="skip"',
+    always=True,
+)
+NO_COMMON_QUERY = Rule(
+    "no_common_query",
+    "no judged query is in the run: the run has queries like {run}, the judgments "
+    "{qrels}; check query= and the spelling of the ids",
+)
+VARYING_SEGMENT = Rule(
+    "varying_segment",
+    "a by= or weight= column varies within a query; make it constant, give one row per "
+    "query in queries=, or add the column to query=",
+)
+INVALID_WEIGHT = Rule(
+    "invalid_weight",
+    "weights that are null, negative or not finite; give each query a weight",
+)
+NOT_CONTIGUOUS = Rule(
+    "not_contiguous",
+    "the rows of a query are not contiguous, as layout='contiguous' claims; use "
+    "layout='any' (or 'auto'), or sort the rows by query",
+    always=True,
+)
+READ_ONCE = Rule(
+    "read_once",
+    "the rows would have to be read again, but this frame can be read only once; write "
+    "them to a file first, e.g. with sink_parquet, or see whether layout='any' or "
+    "memory_limit= is enough: each of them alone reads the rows once",
+    always=True,
+)
+DUPLICATE_PREFERENCE = Rule(
+    "duplicate_preference",
+    "duplicate documents in the run or within a group of judgments; drop the copies",
+)
+
+
+def undefined(metric: str) -> Rule:
+    """``no_relevant="error"``: a query without a value is one."""
+    return Rule(
+        "undefined",
+        f"{metric} is undefined where nothing is relevant; choose a value with "
+        'no_relevant="zero", "one", "skip" or "null"',
+        always=True,
+    )

@@ -13,9 +13,10 @@ from typing import Any, TypeAlias
 import polars as pl
 from polars.io.plugins import register_io_source
 
+from polars_rank.core.rules import READ_ONCE
 from polars_rank.exceptions import DataError
 
-__all__ = ["SPENT", "Read", "is_rereadable", "lazy_source", "require_rereadable"]
+__all__ = ["Read", "is_rereadable", "lazy_source", "require_rereadable"]
 
 Read: TypeAlias = Callable[[Sequence[str]], Iterator[pl.DataFrame]]
 
@@ -118,16 +119,9 @@ def require_rereadable(*frames: pl.LazyFrame) -> None:
         if not is_rereadable(frame):
             first, second = (_rows(frame) for _ in range(2))
             if first != second or not first:
-                raise DataError(SPENT)
+                raise DataError(READ_ONCE.message, rule=READ_ONCE.name)
 
 
 def _rows(frame: pl.LazyFrame) -> int:
     rows: int = frame.select(pl.len()).collect(engine="streaming").item()
     return rows
-
-
-SPENT = (
-    "the rows would have to be read again, but this frame can be read only once; write "
-    "them to a file first, e.g. with sink_parquet, or see whether layout='any' or "
-    "memory_limit= is enough: each of them alone reads rows once"
-)

@@ -15,7 +15,7 @@ import polars as pl
 
 from polars_rank.core.expr import ratio
 from polars_rank.core.ranking import Ranking
-from polars_rank.core.rules import Fault
+from polars_rank.core.rules import Violation
 
 __all__ = ["Empty", "Subtopics"]
 
@@ -43,7 +43,7 @@ class Subtopics:
     each: Ranking
     sum: Callable[[pl.Expr], pl.Expr]
     greedy: Callable[[float, float, int], Ranking]
-    faults: list[Fault] = field(default_factory=list)
+    violations: list[Violation] = field(default_factory=list)
 
     def count(self, rel: float = 1) -> pl.Expr:
         """Subtopics with a relevant document, retrieved or not."""

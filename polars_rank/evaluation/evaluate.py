@@ -4,58 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypedDict
 
-import polars as pl
-
-from polars_rank._engine import (
+from polars_rank._engine.checks.enforce import Check
+from polars_rank._engine.plan import plan_result
+from polars_rank._engine.request import (
     DOC,
     AnyFrame,
-    Check,
     Duplicates,
     Frame,
     Layout,
-    Progress,
     Request,
-    collected,
-    laid_out,
-    mean_frame,
-    per_query_frame,
-    plan_request,
-    request_of,
+    like_input,
 )
+from polars_rank._engine.spill.progress import Progress
 from polars_rank.conventions.convention import Convention
 from polars_rank.measures.measure import Measures
 
-__all__ = ["Duplicates", "EvaluateOptions", "PerQueryOptions", "evaluate", "per_query"]
-
-
-class PerQueryOptions(TypedDict, total=False):
-    """Keyword arguments of :func:`per_query`."""
-
-    qrels: AnyFrame | None
-    query: str | Sequence[str]
-    doc: str | None
-    score: str
-    label: str
-    subtopic: str | None
-    rank: str | None
-    queries: AnyFrame | None
-    convention: str | Convention
-    check: Check
-    on_duplicate: Duplicates
-    layout: Layout
-    memory_limit: int | str | None
-    temp_dir: str | Path | None
-    progress: Callable[[Progress], object] | None
-    max_rank: int | None
-
-
-class EvaluateOptions(PerQueryOptions, total=False):
-    """Keyword arguments of :func:`evaluate`."""
-
-    by: str | Sequence[str] | None
-    weight: str | None
+__all__ = ["evaluate", "per_query"]
 
 
 def per_query(
@@ -164,17 +129,28 @@ def per_query(
     │ 2        ┆ 1.0 ┆ 1.0         │
     └──────────┴─────┴─────────────┘
     """
-    request = request_of(
-        frame, measures, qrels, query, doc, score, label, subtopic, rank, queries,
-        convention, check, on_duplicate, layout, memory_limit, temp_dir, progress,
-        max_rank,
-    )  # fmt: skip
-    request.require_distinct(request.columns.query)
-
-    def result(request: Request) -> pl.LazyFrame:
-        return per_query_frame(request, plan_request(request))
-
-    return collected(frame, request, laid_out(request, result))
+    request = Request.of(
+        frame,
+        measures,
+        qrels=qrels,
+        queries=queries,
+        query=query,
+        doc=doc,
+        score=score,
+        label=label,
+        subtopic=subtopic,
+        rank=rank,
+        convention=convention,
+        check=check,
+        on_duplicate=on_duplicate,
+        layout=layout,
+        memory_limit=memory_limit,
+        temp_dir=temp_dir,
+        progress=progress,
+        max_rank=max_rank,
+    )
+    in_memory = request.grouping == "hash"
+    return like_input(frame, plan_result(request), in_memory=in_memory)
 
 
 def evaluate(
@@ -234,16 +210,28 @@ def evaluate(
     │ 2       ┆ 0.75 ┆ 0.5         │
     └─────────┴──────┴─────────────┘
     """
-    request = request_of(
-        frame, measures, qrels, query, doc, score, label, subtopic, rank, queries,
-        convention, check, on_duplicate, layout, memory_limit, temp_dir, progress,
-        max_rank,
-    )  # fmt: skip
-    groups: list[str] = [by] if isinstance(by, str) else list(by or [])
-    request.require_distinct([*groups, "queries"])
-
-    def result(request: Request) -> pl.LazyFrame:
-        plan = plan_request(request, groups, weight)
-        return mean_frame(request, plan, groups, weight is not None)
-
-    return collected(frame, request, laid_out(request, result))
+    request = Request.of(
+        frame,
+        measures,
+        qrels=qrels,
+        queries=queries,
+        query=query,
+        doc=doc,
+        score=score,
+        label=label,
+        subtopic=subtopic,
+        rank=rank,
+        convention=convention,
+        check=check,
+        on_duplicate=on_duplicate,
+        layout=layout,
+        memory_limit=memory_limit,
+        temp_dir=temp_dir,
+        progress=progress,
+        max_rank=max_rank,
+        means=True,
+        by=by,
+        weight=weight,
+    )
+    in_memory = request.grouping == "hash"
+    return like_input(frame, plan_result(request), in_memory=in_memory)

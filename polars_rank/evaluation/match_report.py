@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypedDict
 
 import polars as pl
 
-from polars_rank._engine import AnyFrame, Columns, Frame, align_ids, bind, like
+from polars_rank._engine.request import AnyFrame, Frame, like_input
+from polars_rank._engine.schema import Columns, bind_run_and_qrels
 
-__all__ = ["MatchReportOptions", "match_report"]
+__all__ = ["match_report"]
 
 TOP = 10
-
-
-class MatchReportOptions(TypedDict, total=False):
-    """Keyword arguments of :func:`match_report`."""
-
-    query: str | Sequence[str]
-    doc: str
-    score: str
-    label: str
 
 
 def match_report(
@@ -53,15 +44,17 @@ def match_report(
     ('queries only in the run', 1.0)
     """
     names = (query,) if isinstance(query, str) else tuple(query)
-    columns = Columns(names, doc, score, label, None)
-    left = bind(run.lazy(), columns, where="the run", needs=["score", "doc"])
-    right = bind(qrels.lazy(), columns, where="the judgments", needs=["label", "doc"])
-    own = dict(zip(left.keys, names, strict=True)) | {"doc": doc}
-    ran, judged = align_ids(
-        left.frame, right.frame, own, where=("the run", "the judgments")
+    columns = Columns(names, {"doc": doc, "score": score, "label": label})
+    ran, judged = bind_run_and_qrels(
+        run.lazy(),
+        qrels.lazy(),
+        columns,
+        run_roles=["score", "doc"],
+        qrels_roles=["label", "doc"],
     )
+    keys = [f"key{i}" for i in range(len(names))]
     # The judgments are read twice, and a stream can be read only once.
-    return like(run, _report(ran, judged.cache(), list(left.keys)))
+    return like_input(run, _report(ran, judged.cache(), keys))
 
 
 def _report(ran: pl.LazyFrame, judged: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:

@@ -3,34 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, TypeAlias, TypedDict, get_args
+from typing import Literal, TypeAlias, get_args
 
 import polars as pl
 
-from polars_rank._engine import AnyFrame, Check, Columns, Frame, align_ids, bind, like
-from polars_rank._engine.checks.enforce import raise_faults
-from polars_rank._engine.schema import require_columns
+from polars_rank._engine.checks.enforce import Check, enforce
+from polars_rank._engine.request import AnyFrame, Frame, like_input
+from polars_rank._engine.schema import Columns, bind_run_and_qrels, require_columns
 from polars_rank.core.expr import ratio
-from polars_rank.core.rules import INFINITE_GRADE, NAN_SCORE, NULL_SCORE
+from polars_rank.core.rules import (
+    DUPLICATE_PREFERENCE,
+    INFINITE_GRADE,
+    NAN_SCORE,
+    NULL_SCORE,
+    Violation,
+)
 
-__all__ = ["PreferenceOptions", "PreferenceTies", "Unretrieved", "preferences"]
+__all__ = ["PreferenceTies", "Unretrieved", "preferences"]
 
 PreferenceTies: TypeAlias = Literal["doc_desc", "doc_asc", "expected"]
 Unretrieved: TypeAlias = Literal["below", "leave_out"]
-
-
-class PreferenceOptions(TypedDict, total=False):
-    """Keyword arguments of :func:`preferences`."""
-
-    query: str | Sequence[str]
-    doc: str
-    score: str
-    label: str
-    rank: str | None
-    group: str | Sequence[str] | None
-    ties: PreferenceTies
-    unretrieved: Unretrieved
-    check: Check
 
 
 def preferences(
@@ -109,27 +101,39 @@ def preferences(
             raise ValueError(msg)
     names = (query,) if isinstance(query, str) else tuple(query)
     groups: list[str] = [group] if isinstance(group, str) else list(group or [])
-    columns = Columns(names, doc, score, label, rank)
-    where = "the run", "the judgments"
-    left = bind(run.lazy(), columns, where=where[0], needs=["score", "doc"])
+    columns = Columns(
+        names,
+        {
+            "doc": doc,
+            "score": score if rank is None else None,
+            "rank": rank,
+            "label": label,
+        },
+    )
     require_columns(
-        groups, judgments.lazy().collect_schema(), where=where[1], argument="group"
+        groups,
+        judgments.lazy().collect_schema(),
+        where="the judgments",
+        argument="group",
     )
-    right = bind(
-        judgments.lazy(), columns, where=where[1], needs=["label", "doc"], carry=groups
+    ran, judged = bind_run_and_qrels(
+        run.lazy(),
+        judgments.lazy(),
+        columns,
+        run_roles=["score", "rank", "doc"],
+        qrels_roles=["label", "doc"],
+        carry=groups,
     )
-    keys: list[str] = list(left.keys)
-    own = dict(zip(keys, names, strict=True)) | {"doc": doc}
-    ran, judged = align_ids(left.frame, right.frame, own, where=where)
+    keys: list[str] = [f"key{i}" for i in range(len(names))]
     place = pl.col("score") if rank is None else -pl.col("rank").cast(pl.Int64)
-    ran = ran.select(*keys, "doc", place=place, found=pl.lit(value=True))
+    ran = ran.select(*keys, "doc", place=place, retrieved=pl.lit(value=True))
     judged = judged.join(ran, on=[*keys, "doc"], how="left").cache()  # pairs, rules
     cell = [*keys, *(f"by{i}" for i in range(len(groups)))]
     pairs = _pairs(judged, cell, ties, unretrieved)
-    result = _faultless(judged, keys, cell, check)
+    result = _sound_queries(judged, keys, cell, check)
     for frame in (_of_groups(pairs, keys, cell), _of_documents(pairs, keys)):
         result = result.join(frame, on=keys, how="left", nulls_equal=True)
-    return like(
+    return like_input(
         run,
         result.sort(keys).select(
             *(pl.col(key).alias(name) for key, name in zip(keys, names, strict=True)),
@@ -198,32 +202,24 @@ def _of_documents(pairs: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
     )
 
 
-def _faultless(
+def _sound_queries(
     judged: pl.LazyFrame, keys: list[str], cell: list[str], check: Check
 ) -> pl.LazyFrame:
     """The queries; an error where documents break a rule."""
     place, label = pl.col("place").cast(pl.Float64), pl.col("label").cast(pl.Float64)
-    faults = {
-        "nan": (place.is_nan().sum(), NAN_SCORE),
-        "null": ((pl.col("found") & place.is_null()).sum(), NULL_SCORE),
-        "infinite": ((~label.is_finite()).sum(), INFINITE_GRADE),
-        "twice": (pl.len() - pl.col("doc").n_unique(), TWICE),
+    violations = {
+        "nan": Violation(NAN_SCORE, place.is_nan().sum()),
+        "null": Violation(NULL_SCORE, (pl.col("retrieved") & place.is_null()).sum()),
+        "infinite": Violation(INFINITE_GRADE, (~label.is_finite()).sum()),
+        "copies": Violation(DUPLICATE_PREFERENCE, pl.len() - pl.col("doc").n_unique()),
     }
     queries = (
         judged.group_by(cell)
-        .agg(count.alias(name) for name, (count, _) in faults.items())
+        .agg(v.count.alias(name) for name, v in violations.items())
         .group_by(keys)
-        .agg(pl.col(list(faults)).sum())
+        .agg(pl.col(list(violations)).sum())
     )
-    messages = {name: message for name, (_, message) in faults.items()}
-    return raise_faults(
-        queries,
-        messages,
-        refusals=frozenset(),
-        example=keys[0],
-        check=check,
-        whole=False,
+    rules = {name: v.rule for name, v in violations.items()}
+    return enforce(
+        queries, rules, example=keys[0], check=check, exact_counts=False
     ).select(keys)
-
-
-TWICE = "a document stands twice in the run or in one group; drop the copies"

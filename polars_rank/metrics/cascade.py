@@ -11,7 +11,7 @@ from polars_rank.core.expr import divide, ratio
 from polars_rank.core.parameters import Range
 from polars_rank.core.ranking import Ideal, Ranking
 from polars_rank.core.registry import metric
-from polars_rank.core.rules import OVERFLOW
+from polars_rank.core.rules import GAIN_OVERFLOW
 from polars_rank.core.weights import LARGEST_EXP2_GRADE, power, reciprocal
 
 __all__ = ["err", "nerr", "pfound"]
@@ -111,7 +111,7 @@ def pfound(
 def _largest(r: Ranking, max_grade: Largest, stop: Stop) -> pl.Expr:
     """The grade that satisfies for sure, nearly."""
     if stop == "exp2":
-        r.forbid(r.label > LARGEST_EXP2_GRADE, OVERFLOW)
+        r.forbid(r.label > LARGEST_EXP2_GRADE, GAIN_OVERFLOW)
     if max_grade == "query":
         return r.broadcast(r.label.max())
     r.forbid(

@@ -1,29 +1,60 @@
-"""``.rank_eval`` on DataFrame and LazyFrame: a thin, typed adapter."""
+"""``.rank_eval`` on DataFrame and LazyFrame: the functions, as methods."""
 
 from __future__ import annotations
 
 import weakref
-from typing import Unpack
+from collections.abc import Callable
+from functools import wraps
+from inspect import signature
+from typing import Any, Concatenate, ParamSpec
 
 import polars as pl
 
-from polars_rank._engine import AnyFrame
-from polars_rank.evaluation.evaluate import (
-    EvaluateOptions,
-    PerQueryOptions,
-    evaluate,
-    per_query,
-)
-from polars_rank.evaluation.match_report import MatchReportOptions, match_report
-from polars_rank.evaluation.preferences import PreferenceOptions, preferences
-from polars_rank.measures.measure import Measures
+from polars_rank.evaluation.evaluate import evaluate, per_query
+from polars_rank.evaluation.match_report import match_report
+from polars_rank.evaluation.preferences import preferences
 
 __all__ = ["DataFrameRankEval", "LazyFrameRankEval"]
+
+P = ParamSpec("P")
+
+
+def _eager(
+    function: Callable[Concatenate[pl.DataFrame, P], pl.DataFrame],
+) -> Callable[Concatenate[DataFrameRankEval, P], pl.DataFrame]:
+    @wraps(function)
+    def method(
+        self: DataFrameRankEval, /, *args: P.args, **kwargs: P.kwargs
+    ) -> pl.DataFrame:
+        return function(self._frame, *args, **kwargs)
+
+    _show_signature(method, function)
+    return method
+
+
+def _lazy(
+    function: Callable[Concatenate[pl.LazyFrame, P], pl.LazyFrame],
+) -> Callable[Concatenate[LazyFrameRankEval, P], pl.LazyFrame]:
+    @wraps(function)
+    def method(
+        self: LazyFrameRankEval, /, *args: P.args, **kwargs: P.kwargs
+    ) -> pl.LazyFrame:
+        return function(self._frame, *args, **kwargs)
+
+    _show_signature(method, function)
+    return method
+
+
+def _show_signature(method: Any, function: Callable[..., object]) -> None:
+    """Show the function's parameters, its first one as ``self``."""
+    first, *others = signature(function).parameters.values()
+    own = first.replace(name="self", annotation=first.empty)
+    method.__signature__ = signature(function).replace(parameters=[own, *others])
 
 
 @pl.api.register_dataframe_namespace("rank_eval")
 class DataFrameRankEval:
-    """What the package does with a DataFrame."""
+    """Evaluate the rankings in a DataFrame."""
 
     def __init__(self, frame: pl.DataFrame) -> None:
         # Polars keeps this object on the frame: a reference back would be a cycle, and
@@ -32,63 +63,25 @@ class DataFrameRankEval:
         self._copy = frame.lazy()
 
     @property
-    def _frame(self) -> pl.LazyFrame:
+    def _frame(self) -> pl.DataFrame:
         frame = self._alive()
-        return self._copy if frame is None else frame.lazy()
+        return self._copy.collect() if frame is None else frame
 
-    def evaluate(
-        self, measures: Measures, **options: Unpack[EvaluateOptions]
-    ) -> pl.DataFrame:
-        """Mean of every measure over the queries; see ``polars_rank.evaluate``."""
-        return evaluate(self._frame, measures, **options).collect()
-
-    def per_query(
-        self, measures: Measures, **options: Unpack[PerQueryOptions]
-    ) -> pl.DataFrame:
-        """Value of every measure and query; see ``polars_rank.per_query``."""
-        return per_query(self._frame, measures, **options).collect()
-
-    def match_report(
-        self, qrels: AnyFrame, **options: Unpack[MatchReportOptions]
-    ) -> pl.DataFrame:
-        """What was matched; see ``polars_rank.match_report``."""
-        return match_report(self._frame, qrels, **options).collect()
-
-    def preferences(
-        self, judgments: AnyFrame, **options: Unpack[PreferenceOptions]
-    ) -> pl.DataFrame:
-        """Preferences that the order fulfils; see ``polars_rank.preferences``."""
-        return preferences(self._frame, judgments, **options).collect()
+    evaluate = _eager(evaluate)
+    per_query = _eager(per_query)
+    match_report = _eager(match_report)
+    preferences = _eager(preferences)
 
 
 @pl.api.register_lazyframe_namespace("rank_eval")
 class LazyFrameRankEval:
-    """What the package does with a LazyFrame."""
+    """Evaluate the rankings in a LazyFrame, lazily."""
 
     def __init__(self, frame: pl.LazyFrame) -> None:
         # Polars keeps this object on the frame: a reference back would be a cycle.
         self._frame = frame.clone()
 
-    def evaluate(
-        self, measures: Measures, **options: Unpack[EvaluateOptions]
-    ) -> pl.LazyFrame:
-        """Mean of every measure over the queries; see ``polars_rank.evaluate``."""
-        return evaluate(self._frame, measures, **options)
-
-    def per_query(
-        self, measures: Measures, **options: Unpack[PerQueryOptions]
-    ) -> pl.LazyFrame:
-        """Value of every measure and query; see ``polars_rank.per_query``."""
-        return per_query(self._frame, measures, **options)
-
-    def match_report(
-        self, qrels: AnyFrame, **options: Unpack[MatchReportOptions]
-    ) -> pl.LazyFrame:
-        """What was matched; see ``polars_rank.match_report``."""
-        return match_report(self._frame, qrels, **options)
-
-    def preferences(
-        self, judgments: AnyFrame, **options: Unpack[PreferenceOptions]
-    ) -> pl.LazyFrame:
-        """Preferences that the order fulfils; see ``polars_rank.preferences``."""
-        return preferences(self._frame, judgments, **options)
+    evaluate = _lazy(evaluate)
+    per_query = _lazy(per_query)
+    match_report = _lazy(match_report)
+    preferences = _lazy(preferences)

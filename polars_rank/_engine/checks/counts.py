@@ -1,96 +1,92 @@
-"""The rules that data must keep, as counts that ride in the same pass."""
+"""Rules counted: aggregations of a query's rows that ride in the same pass."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import polars as pl
 
 from polars_rank._engine.checks.enforce import Check
-from polars_rank._engine.recorder import Needs
-from polars_rank._engine.schema import Kind
+from polars_rank._engine.schema import BoundSchema
 from polars_rank.core.rules import (
-    BELOW_ONE,
+    DUPLICATE_DOC,
+    DUPLICATE_RANK,
     INFINITE_GRADE,
+    INVALID_RANK,
     NAN_SCORE,
+    NULL_DOC,
     NULL_SCORE,
-    SAME_RANK,
-    Fault,
+    VARYING_SEGMENT,
+    Rule,
+    Violation,
 )
 
-__all__ = ["judged_faults", "raw_faults"]
+__all__ = ["Counted", "qrels_checks", "run_checks"]
 
 
-def raw_faults(
-    log: Kind, carry: Sequence[str], check: Check, *, whole: bool
-) -> tuple[dict[str, pl.Expr], list[Fault]]:
-    """Aggregations of each query's raw rows, and what they mean if not 0.
+class Counted(NamedTuple):
+    """Scalars of a query, by name, and the rules that some of them count."""
 
-    ``whole`` says whether documents count that nobody judged.
+    scalars: dict[str, pl.Expr]
+    violations: list[Violation]
+
+
+def run_checks(
+    run: BoundSchema, carry: Sequence[str], check: Check, *, all_documents: bool
+) -> Counted:
+    """The carried columns of the log or run, and the rules for its rows.
+
+    ``all_documents`` says whether a document that nobody judged can change a value.
     """
     scalars = {name: pl.col(name).first() for name in carry}
     if check == "off":
-        return scalars, []
-    counts: list[tuple[pl.Expr, str]] = []
-    if log.ranked:
+        return Counted(scalars, [])
+    counts: list[tuple[Rule, pl.Expr]] = []
+    score_dtype, label_dtype = run.dtype("score"), run.dtype("label")
+    if run.dtype("rank") is not None:
         rank = pl.col("rank")
-        twice = rank.count() - rank.drop_nulls().n_unique()
-        counts += [((rank < 1).sum(), BELOW_ONE), (twice, SAME_RANK)]
-    else:
-        score = pl.col("score")
-        counts.append((score.null_count(), NULL_SCORE))
-        if log.score_type is not None and log.score_type.is_float():
-            counts.append((score.is_nan().sum(), NAN_SCORE))
-    if log.label_type is not None and log.label_type.is_float():
-        counts.append(((~pl.col("label").is_finite()).sum(), INFINITE_GRADE))
-    if log.has_doc:
-        counts.append((pl.col("doc").null_count(), NO_DOC))
-        if check == "full" or (whole and log.label_type is None):
-            counts.append((pl.col("doc").len() - pl.col("doc").n_unique(), DUPLICATE))
-        elif log.label_type is not None:
-            judged = pl.col("doc").filter(pl.col("label").is_not_null())
-            counts.append((judged.len() - judged.n_unique(), DUPLICATE))
-    for name in carry:
-        varies = pl.col(name).n_unique() - 1
-        counts.append((varies, VARIES))
-    faults = []
-    for i, (count, message) in enumerate(counts):
-        scalars[f"raw{i}"] = count
-        faults.append(Fault(pl.col(f"raw{i}"), message))
-    return scalars, faults
+        copies = rank.count() - rank.drop_nulls().n_unique()
+        counts += [(INVALID_RANK, (rank < 1).sum()), (DUPLICATE_RANK, copies)]
+    if score_dtype is not None:
+        counts.append((NULL_SCORE, pl.col("score").null_count()))
+        if score_dtype.is_float():
+            counts.append((NAN_SCORE, pl.col("score").is_nan().sum()))
+    if label_dtype is not None and label_dtype.is_float():
+        counts.append((INFINITE_GRADE, (~pl.col("label").is_finite()).sum()))
+    if run.dtype("doc") is not None:
+        doc = pl.col("doc")
+        counts.append((NULL_DOC, doc.null_count()))
+        if check == "full" or (all_documents and label_dtype is None):
+            counts.append((DUPLICATE_DOC, doc.len() - doc.n_unique()))
+        elif label_dtype is not None:
+            judged = doc.filter(pl.col("label").is_not_null())
+            counts.append((DUPLICATE_DOC, judged.len() - judged.n_unique()))
+    counts += [(VARYING_SEGMENT, pl.col(name).n_unique() - 1) for name in carry]
+    return _counted("run", scalars, counts)
 
 
-def judged_faults(
-    qrels: Kind, needs: Needs, check: Check
-) -> tuple[dict[str, pl.Expr], list[Fault]]:
-    """Aggregations of each query's judgments, and what breaks a rule in them.
-
-    ``judged`` counts them. A judgment that the join finds twice is of a document that
-    stands twice in the run.
-    """
+def qrels_checks(qrels: BoundSchema, check: Check) -> Counted:
+    """The number of judgments, and the rules for their rows."""
     label, doc = pl.col("label"), pl.col("doc")
     scalars = {"judged": label.count()}
     if check == "off":
-        return scalars, []
-    scalars["matter"] = needs.matter.sum()
-    found = pl.col(needs.aggregates.add(label.count()))
-    faults = [Fault(found - pl.col("matter"), DUPLICATE)]
+        return Counted(scalars, [])
     copies = doc.count() + doc.null_count().clip(0, 1) - doc.n_unique()
-    counts = [(doc.null_count(), NO_DOC), (copies, DUPLICATE)]
-    if qrels.label_type is not None and qrels.label_type.is_float():
-        counts.append(((~label.is_finite()).sum(), INFINITE_GRADE))
-    for i, (count, message) in enumerate(counts):
-        scalars[f"pool{i}"] = count
-        faults.append(Fault(pl.col(f"pool{i}"), message))
-    return scalars, faults
+    counts = [(NULL_DOC, doc.null_count()), (DUPLICATE_DOC, copies)]
+    label_dtype = qrels.dtype("label")
+    if label_dtype is not None and label_dtype.is_float():
+        counts.append((INFINITE_GRADE, (~label.is_finite()).sum()))
+    return _counted("qrels", scalars, counts)
 
 
-NO_DOC = "document ids are null; drop these rows or name their documents"
-DUPLICATE = (
-    "a document stands twice in one query; drop the copies, or keep the best of each "
-    'with on_duplicate="best"'
-)
-VARIES = (
-    "a by= or weight= column varies within a query; make it constant, give one row a "
-    "query in queries=, or make it a part of query="
-)
+def _counted(
+    prefix: str, scalars: dict[str, pl.Expr], counts: list[tuple[Rule, pl.Expr]]
+) -> Counted:
+    """Give each count a name: the plan computes it once, with the scalars."""
+    named = {f"{prefix}{i}": count for i, (_, count) in enumerate(counts)}
+    rules = [rule for rule, _ in counts]
+    violations = [
+        Violation(rule, pl.col(name)) for rule, name in zip(rules, named, strict=True)
+    ]
+    return Counted(scalars | named, violations)

@@ -1,77 +1,75 @@
-"""Faults in the data: counted in the plan, raised on a handful of values."""
+"""Rules enforced: an error or a warning on a handful of counts."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
 import polars as pl
 import polars.selectors as cs
 
+from polars_rank.core.rules import NO_COMMON_QUERY, Rule
 from polars_rank.exceptions import DataError
 
-__all__ = ["Check", "in_common", "raise_faults"]
+__all__ = ["Check", "enforce", "require_common_queries"]
 
 Check: TypeAlias = Literal["strict", "warn", "off", "full"]
 
 
-def raise_faults(
+def enforce(
     frame: pl.LazyFrame,
-    faults: dict[str, str],
+    rules: Mapping[str, Rule],
     *,
-    refusals: frozenset[str],
     example: str,
     check: Check,
-    whole: bool,
+    exact_counts: bool,
 ) -> pl.LazyFrame:
-    """Let the frame pass only if no column of ``faults`` (name -> message) counts any.
+    """Let the frame pass only if no column of ``rules`` (column -> rule) counts any.
 
-    ``refusals`` raise always, the others as ``check`` says.
-    ``example`` names the column that tells where: a query, or a struct with one for
-    each fault. A frame of one row a query is checked batch by batch, as its rows pass,
-    so counts are of the batch that was seen first; a ``whole`` one has all counts in
-    its rows. Being a filter, the check runs whatever columns are asked for later.
+    ``example`` names the column that tells where: a query, or a struct with a field
+    for each column. A frame of one row per query is checked batch by batch, as its rows
+    pass, so counts are those of the first batch at fault; with ``exact_counts`` its
+    rows have all counts. Being a filter, the check runs whatever columns are asked for
+    later.
     """
-    names = [name for name in faults if check != "off" or name in refusals]
-    if not names:
+    columns = [name for name, rule in rules.items() if rule.always or check != "off"]
+    if not columns:
         return frame
-    told: set[str] = set()
+    warned: set[str] = set()
 
-    def passes(columns: Sequence[pl.Series]) -> pl.Series:
-        where, *counts = columns
-        for name, count in zip(names, counts, strict=True):
-            broken = int(count.sum() or 0)
-            rule: Check = "strict" if name in refusals else check
+    def passes(series: Sequence[pl.Series]) -> pl.Series:
+        where, *counts = series
+        for name, count in zip(columns, counts, strict=True):
+            rule, broken = rules[name], int(count.sum() or 0)
+            warns = check == "warn" and not rule.always
             # A warning comes once; an error each time the frame is collected.
-            if broken and not (rule == "warn" and name in told):
-                told.add(name)
-                found = f"{broken} found" if whole else f"at least {broken} found"
+            if broken and not (warns and name in warned):
+                warned.add(name)
                 examples = _examples(where, count > 0, name)
-                report(f"{faults[name]} ({found}{examples})", rule)
+                report(rule, broken, examples, exact=exact_counts, warns=warns)
         return pl.repeat(True, len(where), dtype=pl.Boolean, eager=True)
 
     sound = pl.map_batches(
-        [example, *names], passes, return_dtype=pl.Boolean, is_elementwise=True
+        [example, *columns], passes, return_dtype=pl.Boolean, is_elementwise=True
     )
     return frame.filter(sound)
 
 
-def in_common(
+def require_common_queries(
     run: pl.LazyFrame, qrels: pl.LazyFrame, query: Sequence[str], check: Check
 ) -> pl.Expr:
     """True; or an error if judged queries exist and none of them is in the run."""
 
     def passes(columns: Sequence[pl.Series]) -> pl.Series:
-        found, judged = columns
-        if judged.sum() and not found.sum():
-            report(
-                "no judged query is in the run: the run has queries like "
-                f"{_first_ids(run, query)}, the judgments {_first_ids(qrels, query)}; "
-                "check query= and the spelling of the ids",
-                check,
+        retrieved, judged = columns
+        if judged.sum() and not retrieved.sum():
+            sides = {"run": _first_ids(run, query), "qrels": _first_ids(qrels, query)}
+            message = NO_COMMON_QUERY.message.format(**sides)
+            _raise_or_warn(
+                DataError(message, rule=NO_COMMON_QUERY.name), warns=check == "warn"
             )
-        return pl.repeat(True, len(found), dtype=pl.Boolean, eager=True)
+        return pl.repeat(True, len(retrieved), dtype=pl.Boolean, eager=True)
 
     return pl.map_batches(
         [pl.col("retrieved").count(), pl.col("judged").sum()],
@@ -79,6 +77,24 @@ def in_common(
         return_dtype=pl.Boolean,
         is_elementwise=True,
     )
+
+
+def report(
+    rule: Rule, count: int, examples: Sequence[object], *, exact: bool, warns: bool
+) -> None:
+    """Raise the error, or warn instead."""
+    shown = ", ".join(map(_shown, examples))
+    counted = f"{count} found" if exact else f"at least {count} found"
+    where = f", e.g. in query {shown}" if shown else ""
+    message = f"{rule.message} ({counted}{where})"
+    error = DataError(message, rule=rule.name, count=count, examples=examples)
+    _raise_or_warn(error, warns=warns)
+
+
+def _raise_or_warn(error: DataError, *, warns: bool) -> None:
+    if not warns:
+        raise error
+    warnings.warn(str(error), UserWarning, stacklevel=2)
 
 
 def _first_ids(frame: pl.LazyFrame, query: Sequence[str]) -> str:
@@ -89,22 +105,14 @@ def _first_ids(frame: pl.LazyFrame, query: Sequence[str]) -> str:
     return ", ".join(shown) or "nothing"
 
 
-def report(message: str, check: Check) -> None:
-    """Raise, or warn where asked to."""
-    if check != "warn":
-        raise DataError(message)
-    warnings.warn(message, UserWarning, stacklevel=2)
+def _examples(where: pl.Series, broken: pl.Series, column: str) -> list[object]:
+    queries = where.filter(broken)
+    if isinstance(queries.dtype, pl.Struct) and column in queries.struct.fields:
+        queries = queries.struct.field(column)
+    return queries.drop_nulls().head(5).to_list()
 
 
-def _examples(where: pl.Series, broken: pl.Series, name: str) -> str:
-    found = where.filter(broken)
-    if isinstance(found.dtype, pl.Struct) and name in found.struct.fields:
-        found = found.struct.field(name)
-    shown = [_key(value) for value in found.drop_nulls().head(5).to_list()]
-    return f", e.g. in query {', '.join(shown)}" if shown else ""
-
-
-def _key(value: object) -> str:
-    if isinstance(value, dict):
-        return "(" + ", ".join(map(repr, value.values())) + ")"
-    return repr(value)
+def _shown(query: object) -> str:
+    if isinstance(query, dict):
+        return "(" + ", ".join(map(repr, query.values())) + ")"
+    return repr(query)

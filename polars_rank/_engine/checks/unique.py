@@ -1,4 +1,4 @@
-"""Whether keys are unique, as they pass."""
+"""Uniqueness of keys in a stream, in little memory."""
 
 from __future__ import annotations
 
@@ -6,16 +6,15 @@ import polars as pl
 
 from polars_rank.core.source import require_rereadable
 
-__all__ = ["Keys", "Ticks"]
+__all__ = ["Bitmap", "UniquenessCheck"]
 
 
-class Keys:
-    """Whether keys are unique, in constant memory while they ascend.
+class UniquenessCheck:
+    """Check that keys are unique while they stream past.
 
-    The ascending keys at the start are a range. Of the others, whole numbers near each
-    other are ticked off; of the rest a hash is kept. What these leave open (a key
-    inside the range, two equal hashes) is counted again, among the ``query`` of
-    ``rows``.
+    Kept are a range while keys ascend, a bitmap for dense integers, hashes otherwise.
+    Ambiguous cases (a key inside the range, two equal hashes) are recounted exactly,
+    from the ``query`` column of ``rows``.
     """
 
     def __init__(self, rows: pl.LazyFrame) -> None:
@@ -24,7 +23,7 @@ class Keys:
         self.last: pl.Series | None = None
         self.count = 0
         self.open = False
-        self.ticks: Ticks | None = None
+        self.bitmap: Bitmap | None = None
         self.hashes: list[pl.Series] = []
 
     def add(self, keys: pl.Series) -> None:
@@ -32,7 +31,7 @@ class Keys:
         if keys.is_empty():
             return
         self.count += len(keys)
-        if self.ticks is None and not self.hashes and self._ascend(keys):
+        if self.bitmap is None and not self.hashes and self._ascend(keys):
             self.first = keys.head(1) if self.first is None else self.first
             self.last = keys.tail(1)
             return
@@ -41,8 +40,8 @@ class Keys:
             inside = (keys >= self.first) & (keys <= self.last)
             self.open |= bool(inside.fill_null(value=True).any())
         if keys.dtype.is_integer():
-            self.ticks = self.ticks or Ticks(keys)
-            keys = self.ticks.add(keys)
+            self.bitmap = self.bitmap or Bitmap(keys)
+            keys = self.bitmap.add(keys)
         self.hashes.append(keys.hash())
 
     def _ascend(self, keys: pl.Series) -> bool:
@@ -54,7 +53,7 @@ class Keys:
 
     def unique(self) -> bool:
         """Whether no key came twice; asked once, at the end."""
-        if self.ticks is not None and not self.ticks.unique():
+        if self.bitmap is not None and not self.bitmap.unique():
             return False
         if self.hashes:
             hashes = pl.concat(self.hashes)
@@ -64,14 +63,14 @@ class Keys:
         if not self.open:
             return True
         require_rereadable(self.rows)
-        found = self.rows.select(pl.col("query").n_unique()).collect(engine="streaming")
-        return bool(found.item() == self.count)
+        queries = self.rows.select(pl.col("query").n_unique())
+        return bool(queries.collect(engine="streaming").item() == self.count)
 
 
-class Ticks:
-    """A bit for each whole number of the window that holds the least of the ``first``.
+class Bitmap:
+    """A bit for each integer of the window that holds the smallest of the ``first``.
 
-    There are as many bits as the keys need, at most 8 MB.
+    It has as many bits as the keys need, at most 8 MB.
     """
 
     WINDOW = 2**26
@@ -80,25 +79,25 @@ class Ticks:
         least = first.cast(pl.Int64, strict=False).min()
         self.start = (least if isinstance(least, int) else 0) // self.WINDOW
         self.start *= self.WINDOW
-        self.ticked = pl.Series(dtype=pl.Boolean)
+        self.bits = pl.Series(dtype=pl.Boolean)
         self.count = 0
 
     def add(self, keys: pl.Series) -> pl.Series:
-        """Tick these keys off; those that are not in the window."""
+        """Set the bits of these keys; return the keys outside the window."""
         place = keys.cast(pl.Int64, strict=False) - self.start
         inside = place.is_between(0, self.WINDOW - 1).fill_null(value=False)
         place = place.filter(inside)
         self._make_room(place)
-        self.ticked.scatter(place.cast(pl.UInt32), values=True)
+        self.bits.scatter(place.cast(pl.UInt32), values=True)
         self.count += len(place)
         return keys.filter(~inside)
 
     def _make_room(self, place: pl.Series) -> None:
-        last, size = place.max(), len(self.ticked)
+        last, size = place.max(), len(self.bits)
         if isinstance(last, int) and last >= size:
             more = max(last + 1, 2 * size) - size
-            self.ticked = self.ticked.extend_constant(value=False, n=more)
+            self.bits = self.bits.extend_constant(value=False, n=more)
 
     def unique(self) -> bool:
         """Whether no key in the window came twice."""
-        return self.ticked.sum() == self.count
+        return self.bits.sum() == self.count

@@ -8,38 +8,48 @@ from __future__ import annotations
 
 import polars as pl
 
-from polars_rank._engine.stages.rank import in_rank_order, pack, unpack
+from polars_rank._engine.stages.rank import pack, regroup_by_rank, unpack
 from polars_rank._engine.stages.select import (
-    held_ranks,
-    is_placed,
+    document_columns,
     rank_documents,
-    words_of,
+    ranks_within_limit,
+    skips_ranking,
 )
-from polars_rank._engine.trace import Answer, Question
+from polars_rank._engine.stages.sum import Plan, sum_terms
+from polars_rank._engine.trace import PlanKey, Trace, trace_measures
 from polars_rank.measures.measure import Custom
 
-__all__ = ["judged_rows", "named", "query_numbers"]
+__all__ = ["join_qrels", "number_queries", "restore_query_keys", "sum_judged"]
 
 
-def query_numbers(question: Question, qrels: pl.LazyFrame) -> pl.LazyFrame:
+def sum_judged(key: PlanKey, run: pl.LazyFrame, qrels: pl.LazyFrame) -> Plan:
+    """Values of every judged query."""
+    trace = trace_measures(key)
+    qrels = qrels.cache()  # read for the numbers and for the labels
+    numbers = number_queries(key, qrels)
+    plan = sum_terms(key, trace, join_qrels(key, trace, run, qrels, numbers))
+    return plan._replace(frame=restore_query_keys(plan.frame, numbers))
+
+
+def number_queries(key: PlanKey, qrels: pl.LazyFrame) -> pl.LazyFrame:
     """One row a judged query: its key columns, and ``query``, its number.
 
     Numbers ascend as the keys do.
     """
-    keys = question.log.keys
+    keys = key.run.keys
     return qrels.select(keys).unique().sort(keys).with_row_index("query").cache()
 
 
-def named(frame: pl.LazyFrame, numbers: pl.LazyFrame) -> pl.LazyFrame:
+def restore_query_keys(frame: pl.LazyFrame, numbers: pl.LazyFrame) -> pl.LazyFrame:
     """The same with the keys, as ``query``, in place of its number."""
     keys = [name for name in numbers.collect_schema() if name != "query"]
     rows = frame.join(numbers, on="query", how="left", maintain_order="left")
     return pack(rows.drop("query"), keys)
 
 
-def judged_rows(
-    question: Question,
-    answer: Answer,
+def join_qrels(
+    key: PlanKey,
+    trace: Trace,
     log: pl.LazyFrame,
     qrels: pl.LazyFrame,
     numbers: pl.LazyFrame,
@@ -51,74 +61,76 @@ def judged_rows(
     ``query`` is its number. All rows of a query repeat what is known of it: the
     scalars of the run, and those of the judgments. ``doc`` says whether to keep ids.
     """
-    judged = qrels.join(numbers, on=question.log.keys, nulls_equal=True).cache()
-    matter = judged.filter(answer.needs.matter)
-    if is_placed(question, answer):
-        documents, queries = _placed(question, answer, log, matter, numbers)
+    judged = qrels.join(numbers, on=key.run.keys, nulls_equal=True).cache()
+    matter = judged.filter(trace.recorder.matter)
+    if skips_ranking(key, trace):
+        documents, queries = _rows_of_known_rank(key, trace, log, matter, numbers)
     else:
-        documents, queries = _ranked(question, answer, log, qrels, matter, numbers)
-    heads = queries.select("query", *answer.scalars, head=pl.lit(value=True))
-    pools = judged.group_by("query").agg(**answer.judgments, head=pl.lit(value=False))
+        documents, queries = _rows_to_rank(key, trace, log, qrels, matter, numbers)
+    heads = queries.select("query", *trace.run_scalars, head=pl.lit(value=True))
+    pools = judged.group_by("query").agg(
+        **trace.qrels_scalars, head=pl.lit(value=False)
+    )
     rows = pl.union([documents, heads, pools], how="diagonal_relaxed")
-    words = [*words_of(answer.needs), *(["doc"] if doc else [])]
-    return in_rank_order(
+    words = [*document_columns(trace.recorder), *(["doc"] if doc else [])]
+    return regroup_by_rank(
         rows,
         words,
-        [*answer.scalars, *answer.judgments],
-        settled=any(isinstance(m, Custom) for m in question.measures),
+        [*trace.run_scalars, *trace.qrels_scalars],
+        settled=any(isinstance(m, Custom) for m in key.measures),
     )
 
 
-def _placed(
-    question: Question,
-    answer: Answer,
+def _rows_of_known_rank(
+    key: PlanKey,
+    trace: Trace,
     log: pl.LazyFrame,
     matter: pl.LazyFrame,
     numbers: pl.LazyFrame,
 ) -> tuple[pl.LazyFrame, pl.LazyFrame]:
     """Judged documents with known ranks, and the queries: no sort of the run's rows."""
-    keys, log = question.log.keys, log.cache()  # read twice below
-    documents = log.with_columns(held_ranks(question)).join(
+    keys, log = key.run.keys, log.cache()  # read twice below
+    documents = log.with_columns(ranks_within_limit(key)).join(
         matter, on=[*keys, "doc"], how="right"
     )
-    queries = log.group_by(keys).agg(**answer.scalars)
+    queries = log.group_by(keys).agg(**trace.run_scalars)
     documents = documents.select("query", "doc", "label", "rank")
-    return documents, _numbered(queries, numbers)
+    return documents, _number(queries, numbers)
 
 
-def _ranked(
-    question: Question,
-    answer: Answer,
+def _rows_to_rank(
+    key: PlanKey,
+    trace: Trace,
     log: pl.LazyFrame,
     qrels: pl.LazyFrame,
     matter: pl.LazyFrame,
     numbers: pl.LazyFrame,
 ) -> tuple[pl.LazyFrame, pl.LazyFrame]:
     """Judged documents with the ranks they are given, and the queries."""
-    keys = question.log.keys
-    if question.key == "order" or question.ties in ("optimistic", "pessimistic"):
+    keys = key.run.keys
+    if key.ordered_by == "order" or key.ties in ("optimistic", "pessimistic"):
         on = [*keys, "doc"]
         log = log.join(qrels, on=on, how="left", maintain_order="left")
-    if question.grouping == "contiguous":
-        ranked = rank_documents(question, answer, pack(log, keys))
-        queries = _numbered(unpack(ranked.queries, keys), numbers)
+    if key.grouping == "contiguous":
+        ranked = rank_documents(key, trace, pack(log, keys))
+        queries = _number(unpack(ranked.queries, keys), numbers)
     else:
-        steady = question.ties not in ("doc_desc", "doc_asc")
-        log = _numbered(log, numbers, steady=steady)
-        ranked = rank_documents(question, answer, log)
+        steady = key.ties not in ("doc_desc", "doc_asc")
+        log = _number(log, numbers, steady=steady)
+        ranked = rank_documents(key, trace, log)
         queries = ranked.queries
     queries = queries.cache()  # read twice, here and by the caller
     documents = ranked._replace(queries=queries).documents()
     documents = documents.drop("place", "label", strict=False).join(
         matter.select("query", "doc", "label"),
         on=["query", "doc"],
-        how="full" if answer.needs.rows == "all" else "right",
+        how="full" if trace.recorder.rows == "all" else "right",
         coalesce=True,
     )
     return documents, queries
 
 
-def _numbered(
+def _number(
     frame: pl.LazyFrame, numbers: pl.LazyFrame, *, steady: bool = False
 ) -> pl.LazyFrame:
     """The rows of judged queries, and those without a query: they are an error."""

@@ -1,8 +1,8 @@
 """The only stage that touches every row: documents of a query in rank order.
 
-A query's rows stand together as they come, or after one sort by the query alone. A
+A query's rows are contiguous as they come, or after one sort by the query alone. A
 group-by that knows its key to be sorted streams any aggregation, one query after the
-other; it asks for no more than that the rows stand together.
+other; it asks for no more than that the rows are contiguous.
 """
 
 from __future__ import annotations
@@ -12,17 +12,25 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import polars as pl
 
-from polars_rank._engine.layout import Grouping
+from polars_rank._engine.request import Grouping
 from polars_rank.core.ranking import Ties, order_by
 
-__all__ = ["DocTies", "Key", "Ranked", "in_rank_order", "pack", "rank_by", "unpack"]
+__all__ = [
+    "DocTies",
+    "OrderedBy",
+    "Ranked",
+    "pack",
+    "rank_rows",
+    "regroup_by_rank",
+    "unpack",
+]
 
-Key: TypeAlias = Literal["score", "rank", "order"]
+OrderedBy: TypeAlias = Literal["score", "rank", "order"]
 DocTies: TypeAlias = Literal["doc_desc", "doc_asc"]
 
 
 def pack(frame: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
-    """Put the key columns into one, ``query``; several become a struct."""
+    """Pack the key columns into one, ``query``; several become a struct."""
     query = pl.col(keys[0]) if len(keys) == 1 else pl.struct(keys)
     return frame.select(query.alias("query"), pl.exclude(keys))
 
@@ -47,14 +55,14 @@ class Ranked(NamedTuple):
     queries: pl.LazyFrame
     payload: Sequence[str]
     places: Sequence[str]
-    key: Key
+    key: OrderedBy
     max_rank: int | None = None
     ties: DocTies | None = None
 
     def documents(self, scalars: Iterable[str] = ()) -> pl.LazyFrame:
         """One row a document: the payload, ``place``, ``rank``, repeated scalars.
 
-        Those of a query stand together; in rank order, unless ties were to be broken.
+        Those of a query are contiguous; in rank order, unless ties were to be broken.
         """
         lists = self.queries.select("query", "row", *self.places, *scalars)
         place = pl.int_ranges(1, pl.col("row").list.len() + 1, dtype=pl.Int64)
@@ -66,7 +74,7 @@ class Ranked(NamedTuple):
         else:
             rows = rows.rename({"row": self.payload[0]})
         if self.ties is not None:
-            rows = _ties_broken(rows, self.ties)
+            rows = _break_ties(rows, self.ties)
         place = pl.col("place").cast(pl.Float64)
         known = pl.col(self.key) if self.key != "score" else place
         held = known.is_not_null()
@@ -83,7 +91,7 @@ class Ranked(NamedTuple):
         return rows.with_columns(**columns)
 
 
-def _ties_broken(rows: pl.LazyFrame, ties: DocTies) -> pl.LazyFrame:
+def _break_ties(rows: pl.LazyFrame, ties: DocTies) -> pl.LazyFrame:
     """Order equal scores by document id, and look at no other rows for it.
 
     A neighbour of another query may look like a tie, too: it keeps its place.
@@ -110,8 +118,8 @@ def _ties_broken(rows: pl.LazyFrame, ties: DocTies) -> pl.LazyFrame:
     return pl.union([alone, blocks])
 
 
-def rank_by(
-    key: Key,
+def rank_rows(
+    key: OrderedBy,
     frame: pl.LazyFrame,
     payload: Sequence[str],
     *,
@@ -133,7 +141,7 @@ def rank_by(
             places["tie_first"] = score.rank("min", descending=True)
             places["tie_last"] = score.rank("max", descending=True)
     payload = payload if key == "score" else [*payload, key]
-    row = _row(payload).sort_by(
+    row = _document(payload).sort_by(
         keys, descending=downwards, nulls_last=True, maintain_order=True
     )
     aggregated = {"row": row, **places, **scalars}
@@ -148,7 +156,7 @@ def rank_by(
     return Ranked(queries, payload, list(places), key)
 
 
-def in_rank_order(
+def regroup_by_rank(
     rows: pl.LazyFrame,
     payload: Sequence[str],
     scalars: Iterable[str],
@@ -168,7 +176,7 @@ def in_rank_order(
     document = pl.col("head").is_null()
     keys = ["rank", "label"] if settled else ["rank"]
     row = (
-        _row(payload)
+        _document(payload)
         .filter(document)
         .sort_by(
             [pl.col(key).filter(document) for key in keys],
@@ -186,5 +194,5 @@ def in_rank_order(
     return ranked.set_sorted("query")
 
 
-def _row(payload: Sequence[str]) -> pl.Expr:
+def _document(payload: Sequence[str]) -> pl.Expr:
     return pl.struct(payload) if len(payload) > 1 else pl.col(payload[0])

@@ -1,118 +1,101 @@
-"""The plan of measures of diversity: rank once, sum for each subtopic, then combine.
+"""Measures of diversity: rank once, sum per subtopic, then combine.
 
 The run is ranked as for any measure. A judgment takes the rank of its document; the
-rows of a query and a subtopic are a ranked list, and its values are summed up.
+rows of a query and a subtopic are a ranked list, and its values are summed over the
+subtopics.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-
 import polars as pl
 
-from polars_rank._engine.checks.counts import DUPLICATE
-from polars_rank._engine.plan import PerQuery, claimed, per_query_plan, summed
-from polars_rank._engine.recorder import Names
+from polars_rank._engine.recorder import ExprTable
 from polars_rank._engine.stages.greedy import Ideal, with_greedy_ranks
-from polars_rank._engine.stages.join import judged_rows, named, query_numbers
-from polars_rank._engine.trace import Question, answer
+from polars_rank._engine.stages.join import (
+    join_qrels,
+    number_queries,
+    restore_query_keys,
+)
+from polars_rank._engine.stages.sum import Plan, sum_terms
+from polars_rank._engine.trace import PlanKey, trace_measures
 from polars_rank.core.expr import arg_sort_by, descending
 from polars_rank.core.ranking import Ranking
 from polars_rank.core.registry import check, value
-from polars_rank.core.rules import INFINITE_GRADE, Fault
+from polars_rank.core.rules import (
+    DUPLICATE_DOC,
+    INFINITE_GRADE,
+    NULL_SUBTOPIC,
+    Violation,
+)
 from polars_rank.core.subtopics import Subtopics
-from polars_rank.measures.measure import Custom, Measure
+from polars_rank.measures.measure import Custom
 
-__all__ = ["plan_question", "require_kind"]
-
-
-def require_kind(measures: Sequence[Measure | Custom], *, subtopics: bool) -> None:
-    """Measures of diversity need subtopics; the others one grade a document."""
-    for m in measures:
-        if isinstance(m, Custom) or m.definition.subtopics == subtopics:
-            continue
-        if subtopics:
-            msg = (
-                f"{m.metric} needs one grade a document, not one a subtopic: ask for "
-                "it without subtopic=, with judgments such as "
-                "qrels.group_by('query_id', 'doc_id').agg(pl.col('label').max())"
-            )
-        else:
-            msg = (
-                f"{m.metric} looks at subtopics: give judgments (qrels=) and name "
-                "their column with subtopic="
-            )
-        raise ValueError(msg)
+__all__ = ["sum_subtopics"]
 
 
-def plan_question(
-    question: Question, log: pl.LazyFrame, qrels: pl.LazyFrame | None = None
-) -> PerQuery:
-    """Plan the values of every query, with or without subtopics."""
-    if qrels is None or question.qrels is None or not question.qrels.has_subtopic:
-        return per_query_plan(question, log, qrels)
+def sum_subtopics(key: PlanKey, run: pl.LazyFrame, qrels: pl.LazyFrame) -> Plan:
+    """Values of every query whose judgments name subtopics."""
+    assert key.qrels is not None
     sums = Sums()
-    values, faults = _ask(question, sums)
-    keys = question.log.keys
-    documents = question.qrels._replace(has_subtopic=False)
-    ranked = question._replace(measures=(), qrels=documents)
-    asked = answer(ranked)
+    values, violations = _trace(key, sums)
+    keys = key.run.keys
+    # What any evaluation needs, without measures: ranks, counts, the rules for the run.
+    ranked = key._replace(measures=(), qrels=key.qrels.without("subtopic"))
+    trace = trace_measures(ranked)
     qrels = qrels.cache()  # read for the numbers, the grades and the subtopics
     grades = qrels.group_by(*keys, "doc").agg(pl.col("label").max())
-    numbers = query_numbers(ranked, qrels)
-    rows = judged_rows(ranked, asked, log, grades, numbers, doc=True).cache()
-    queries = summed(ranked, asked, rows)
+    numbers = number_queries(ranked, qrels)
+    rows = join_qrels(ranked, trace, run, grades, numbers, doc=True).cache()
+    queries = sum_terms(ranked, trace, rows)
+    documents = rows.filter(pl.col("doc").is_not_null())
     judgments = qrels.join(numbers, on=keys, nulls_equal=True).join(
-        rows.filter(pl.col("doc").is_not_null()).select(
-            "query", "doc", "rank", "retrieved"
-        ),
+        documents.select("query", "doc", "rank", "retrieved"),
         on=["query", "doc"],
         how="left",
         nulls_equal=True,
     )
-    totals = sums.of(judgments)
-    counts = {f"subtopics{i}": fault for i, fault in enumerate(faults)}
     frame = queries.frame.join(
-        totals, on="query", how="left", nulls_equal=True, maintain_order="left"
-    ).select(
-        pl.exclude(list(sums.values.named)),
-        *(v.cast(pl.Float64).alias(f"m{i}") for i, v in enumerate(values)),
-        *(fault.count.alias(name) for name, fault in counts.items()),
+        sums.of(judgments),
+        on="query",
+        how="left",
+        nulls_equal=True,
+        maintain_order="left",
     )
-    plan = PerQuery(
-        named(frame, numbers),
-        queries.faults | {name: fault.message for name, fault in counts.items()},
-        queries.refusals | {name for name, f in counts.items() if f.refusal},
-    )
-    return claimed(question, plan, log)
+    plan = Plan(frame, queries.rules)
+    for violation in violations:
+        plan = plan.with_rule(violation.rule, violation.count)
+    columns = {f"m{i}": value.cast(pl.Float64) for i, value in enumerate(values)}
+    frame = plan.frame.with_columns(**columns).drop(list(sums.values.named))
+    return Plan(restore_query_keys(frame, numbers), plan.rules)
 
 
-def _ask(question: Question, sums: Sums) -> tuple[list[pl.Expr], list[Fault]]:
+def _trace(key: PlanKey, sums: Sums) -> tuple[list[pl.Expr], list[Violation]]:
     """Values of the measures in terms of the sums, and the rules for judgments."""
-    values, faults = [], []
-    for m in question.measures:
+    values: list[pl.Expr] = []
+    violations: list[Violation] = []
+    for m in key.measures:
         subtopics = sums.subtopics()
         if isinstance(m, Custom):
             values.append(m.value(subtopics))
         else:
-            m = m.with_defaults(question.convention.defaults(m.metric))
-            check(m.definition, m.arguments, question.ties)
-            policy = question.convention.no_relevant
-            values.append(value(m.definition, subtopics, m.arguments, policy))
-        faults += subtopics.faults
-        each = subtopics.each.faults
-        faults += [replace(fault, count=sums.add(fault.count)) for fault in each]
-    if question.check != "off":
+            m = m.with_defaults(key.convention.defaults(m.metric))
+            check(m.definition, m.arguments, key.ties)
+            no_relevant = key.convention.no_relevant_of(m.metric)
+            values.append(value(m.definition, subtopics, m.arguments, no_relevant))
+        violations += subtopics.violations
+        violations += [
+            Violation(v.rule, sums.add(v.count)) for v in subtopics.each.violations
+        ]
+    if key.check != "off":
         doc, subtopic = pl.col("doc"), pl.col("subtopic")
         copies = doc.count() - doc.drop_nulls().n_unique()
         infinite = ~pl.col("label").is_finite()
-        faults += [
-            Fault(sums.add(copies), DUPLICATE),
-            Fault(sums.add(infinite.sum()), INFINITE_GRADE),
-            Fault(sums.add(subtopic.is_null().sum()), NO_SUBTOPIC),
+        violations += [
+            Violation(DUPLICATE_DOC, sums.add(copies)),
+            Violation(INFINITE_GRADE, sums.add(infinite.sum())),
+            Violation(NULL_SUBTOPIC, sums.add(subtopic.is_null().sum())),
         ]
-    once = {(fault.message, str(fault.count)): fault for fault in faults}
+    once = {(v.rule, str(v.count)): v for v in violations}
     return values, list(once.values())
 
 
@@ -120,7 +103,7 @@ class Sums:
     """Values of each subtopic that are summed, and the ideal orders they look at."""
 
     def __init__(self) -> None:
-        self.values = Names("sum")
+        self.values = ExprTable("sum")
         self.ideals: dict[str, tuple[Ideal, int]] = {}
 
     def add(self, value: pl.Expr) -> pl.Expr:
@@ -180,6 +163,3 @@ def _ranking(label: pl.Expr, rank: pl.Expr) -> Ranking:
         ideal_label=descending(label),
         score=-rank,
     )
-
-
-NO_SUBTOPIC = "subtopics are null; drop these judgments or name their subtopics"

@@ -1,0 +1,79 @@
+"""The stage that keeps the queries asked for: judged ones, those of ``queries=``."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from polars_rank._engine.checks.enforce import require_common_queries
+from polars_rank._engine.inputs import Inputs
+from polars_rank._engine.request import Request
+from polars_rank._engine.schema import align_ids
+from polars_rank._engine.stages.sum import Plan
+from polars_rank.core.rules import DUPLICATE_QUERY, MISSING_QUERY, NULL_QUERY
+from polars_rank.measures.measure import Measure
+
+__all__ = ["select_queries"]
+
+
+def select_queries(request: Request, inputs: Inputs, plan: Plan) -> Plan:
+    """Keep the queries that are judged and asked for; count the missing ones."""
+    null_key = pl.any_horizontal(pl.col(inputs.run.keys).is_null())
+    if inputs.qrels is not None:
+        plan = _only_judged(request, plan, null_key)
+    if inputs.queries is not None:
+        plan = _only_requested(request, inputs.run.keys, inputs.queries, plan)
+    return plan if request.check == "off" else plan.with_rule(NULL_QUERY, null_key)
+
+
+def _only_judged(request: Request, plan: Plan, null_key: pl.Expr) -> Plan:
+    frame = plan.frame.filter((pl.col("judged") > 0) | null_key)
+    if request.check != "off":
+        assert request.qrels is not None
+        frame = frame.filter(
+            require_common_queries(
+                request.frame, request.qrels, request.columns.query, request.check
+            )
+        )
+    missing = pl.col("retrieved").is_null()
+    if request.convention.missing == "skip":
+        if request.check in ("strict", "full"):  # queries at fault are kept: an error
+            rules = plan.rules.items()
+            counts = [pl.col(name) for name, rule in rules if not rule.always]
+            faulty = pl.sum_horizontal(counts) > 0 if counts else pl.lit(value=False)
+            missing = missing & ~faulty & ~null_key
+        frame = frame.filter(~missing)
+    plan = plan._replace(frame=frame)
+    if request.convention.missing == "error":
+        return plan.with_rule(MISSING_QUERY, missing)
+    return plan
+
+
+def _only_requested(
+    request: Request, keys: tuple[str, ...], queries: pl.LazyFrame, plan: Plan
+) -> Plan:
+    """Exactly the queries of ``queries=``; those without rows count as missing."""
+    names = dict(zip(keys, request.columns.query, strict=True))
+    queries, frame = align_ids(
+        queries, plan.frame, names, where=("queries", "the frame")
+    )
+    frame = frame.with_columns(known=pl.lit(value=True))
+    frame = queries.join(frame, on=list(keys), how="left").sort(keys)
+    missing = pl.col("known").is_null()
+    if request.convention.missing == "skip":
+        frame = frame.filter(~missing)
+    if request.convention.missing == "zero":
+        zeros = {
+            f"m{i}": m.definition.zero
+            for i, m in enumerate(request.measures)
+            if isinstance(m, Measure) and m.definition.zero is not None
+        }
+        frame = frame.with_columns(
+            pl.when(~missing).then(pl.col(name)).otherwise(zero).alias(name)
+            for name, zero in zeros.items()
+        )
+    plan = plan._replace(frame=frame)
+    if request.convention.missing == "error":
+        plan = plan.with_rule(MISSING_QUERY, missing)
+    if request.check != "off":
+        plan = plan.with_rule(DUPLICATE_QUERY, pl.col("copies"))
+    return plan

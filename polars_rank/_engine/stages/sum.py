@@ -1,0 +1,113 @@
+"""The stages that compute: words along the documents, then one row per query."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import polars as pl
+
+from polars_rank._engine.recorder import WORDS, Recorder
+from polars_rank._engine.trace import PlanKey, Trace
+from polars_rank.core.rules import Rule
+
+__all__ = ["Plan", "sum_terms"]
+
+
+class Plan(NamedTuple):
+    """One row per query: its values, and how often it breaks each rule.
+
+    Attributes
+    ----------
+    frame
+        ``query``, the carried columns, ``m0`` ... for the measures, and a count for
+        each of the ``rules``. With judgments, ``retrieved`` is the number of documents
+        in the run (null: query not in it), and ``judged`` that of judgments.
+    rules
+        Which rule a column counts.
+    """
+
+    frame: pl.LazyFrame
+    rules: dict[str, Rule]
+
+    def with_rule(self, rule: Rule, count: pl.Expr) -> Plan:
+        """Count another rule."""
+        name = f"rule{len(self.rules)}"
+        frame = self.frame.with_columns(count.cast(pl.UInt32).alias(name))
+        return Plan(frame, {**self.rules, name: rule})
+
+
+def sum_terms(key: PlanKey, trace: Trace, rows: pl.LazyFrame) -> Plan:
+    """Values of every query from the rows that matter to them."""
+    recorder, scalars = trace.recorder, [*trace.run_scalars, *trace.qrels_scalars]
+    joined = []
+    if key.qrels is not None:
+        joined = ["retrieved", "judged"]
+        if key.grouping == "contiguous":
+            joined.append("runs")
+            scalars.append("runs")
+    words = _words(rows, recorder, scalars)
+    counts = {f"rule{i}": v.count for i, v in enumerate(trace.violations)}
+    frame = _sums(words, recorder, scalars).select(
+        "query",
+        *key.carry,
+        *joined,
+        *(expr.cast(pl.Float64).alias(f"m{i}") for i, expr in enumerate(trace.values)),
+        *(count.alias(name) for name, count in counts.items()),
+    )
+    return Plan(
+        frame, dict(zip(counts, (v.rule for v in trace.violations), strict=True))
+    )
+
+
+def _words(rows: pl.LazyFrame, recorder: Recorder, scalars: list[str]) -> pl.LazyFrame:
+    """Add the words that look at neighbouring documents, level by level."""
+    floats = ["label", *(["score"] if "score" in recorder.columns else [])]
+    rows = rows.with_columns(pl.col(floats).cast(pl.Float64))
+    have = [w for w in WORDS if w in recorder.columns | {"label"}]
+    constants, once = recorder.constants.named, list(scalars)
+    for level, words in enumerate(recorder.word_levels):
+        lists = {name: pl.col(name) for name in have} | words
+        singles = {name: pl.col(name).first() for name in once}
+        singles |= constants if level == 0 else {}
+        lead = recorder.lead and level == 0
+        rows = (
+            rows.group_by("query", maintain_order=True)
+            .agg(**lists, **singles)
+            .with_columns(**_along_the_list(lead=lead))
+            .explode(*lists, "place")
+            .set_sorted("query")
+        )
+        have, once = list(lists), [*singles, *(["lead"] if lead else [])]
+    return rows
+
+
+def _along_the_list(*, lead: bool) -> dict[str, pl.Expr]:
+    """``place``, and whether the first row of the query is not relevant."""
+    label = pl.col("label")
+    place = pl.int_ranges(1, label.list.len() + 1, dtype=pl.Int64)
+    columns = {"place": place.cast(pl.List(pl.Float64))}
+    if lead:
+        columns["lead"] = (~(label.list.first() > 0).fill_null(value=False)).cast(
+            pl.Float64
+        )
+    return columns
+
+
+def _sums(words: pl.LazyFrame, recorder: Recorder, scalars: list[str]) -> pl.LazyFrame:
+    """One row a query: the terms as lists (to be summed), aggregates, scalars."""
+    roots = sorted(recorder.aggregates.roots() - recorder.terms.named.keys())
+    return (
+        words.select(
+            "query",
+            *roots,
+            *scalars,
+            *(term.alias(name) for name, term in recorder.terms.named.items()),
+        )
+        .set_sorted("query")
+        .group_by("query", maintain_order=True)
+        .agg(
+            *recorder.terms.named,
+            *(value.alias(name) for name, value in recorder.aggregates.named.items()),
+            *(pl.col(name).first() for name in scalars),
+        )
+    )

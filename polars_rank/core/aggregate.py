@@ -1,0 +1,234 @@
+"""How values of queries are put together: a mean, a sum, a ratio of sums.
+
+An aggregate has three steps. ``state`` says what one part of the data computes, a few
+numbers per measure; ``merge`` combines the states of parts; ``finish`` makes the value
+out of a merged state. Parts may be days, files, or partitions of a cluster: their
+states add up to that of the whole.
+
+Sums are exact: the result has the same bits for any order of the queries, any split
+into parts and any number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+import polars as pl
+
+from polars_rank.core.expr import ratio
+
+__all__ = [
+    "Aggregate",
+    "GeometricMean",
+    "Mean",
+    "Moments",
+    "NullIfAny",
+    "Quantile",
+    "RatioOfSums",
+    "State",
+    "Sum",
+    "exact_sum",
+    "exact_total",
+]
+
+State: TypeAlias = dict[str, pl.Expr]
+Read: TypeAlias = Callable[[str], pl.Expr]
+
+
+class Aggregate(Protocol):
+    """A way to put the values of queries together."""
+
+    def state(self, value: pl.Expr, weight: pl.Expr | None = None) -> State:
+        """What one part computes: named aggregations of its values; null: undefined."""
+        ...
+
+    def merge(self, name: str, column: pl.Expr) -> pl.Expr:
+        """One part of the state out of those of several parts."""
+        ...
+
+    def finish(self, state: Read) -> pl.Expr:
+        """The value, where ``state(name)`` is the column of that part of the state."""
+        ...
+
+
+# -- exact sums
+
+LIMB = 2.0**31
+LIMBS = 4
+LARGEST, SMALLEST = 2.0**31, 2.0**-20
+
+
+def exact_sum(name: str, value: pl.Expr) -> State:
+    """State of the exact sum of a Float64 expression; nulls are left out.
+
+    Each value is cut into four integers of 31 bits, whole part first, and integers add
+    up exactly: bits down to 2^-93 count. That holds where the largest value lies
+    between 2^-20 and 2^31; elsewhere the plain sum is taken, so that is kept as well.
+    """
+    state: State = {f"{name}_plain": value.sum(), f"{name}_high": value.abs().max()}
+    rest = value
+    for i in range(LIMBS):
+        limb = rest.cast(pl.Int64, strict=False)
+        state[f"{name}_{i}"] = limb.sum()
+        rest = (rest - limb) * LIMB
+    return state
+
+
+def exact_total(name: str, state: Read) -> pl.Expr:
+    """The sum itself, rounded once the limbs are added up."""
+    total, carry = pl.lit(0.0), pl.lit(0, pl.Int64)
+    for i in reversed(range(1, LIMBS)):
+        limb = state(f"{name}_{i}") + carry
+        carry = limb.floordiv(int(LIMB))
+        total = (total + (limb - carry * int(LIMB)).cast(pl.Float64)) / LIMB
+    whole = (state(f"{name}_0") + carry).cast(pl.Float64)
+    high = state(f"{name}_high")
+    exact = high.is_between(SMALLEST, LARGEST, closed="left") | (high == 0.0)
+    return pl.when(exact).then(whole + total).otherwise(state(f"{name}_plain"))
+
+
+class _Sums:
+    """Merging of exact sums and counts: everything adds up but the largest value."""
+
+    def merge(self, name: str, column: pl.Expr) -> pl.Expr:
+        """Largest of the largest, sum of everything else."""
+        return column.max() if name.endswith("_high") else column.sum()
+
+
+# -- aggregates
+
+
+@dataclass(frozen=True)
+class Sum(_Sums):
+    """Sum of the values, each times its weight; a sum of nothing is undefined."""
+
+    weighted: bool = False
+
+    def state(self, value: pl.Expr, weight: pl.Expr | None = None) -> State:
+        """The sum, and the number of values."""
+        return {"n": value.count(), **exact_sum("x", _times(value, weight))}
+
+    def finish(self, state: Read) -> pl.Expr:
+        """The sum."""
+        return pl.when(state("n") > 0).then(exact_total("x", state))
+
+
+@dataclass(frozen=True)
+class Mean(Sum):
+    """Mean over the queries that have a value."""
+
+    def state(self, value: pl.Expr, weight: pl.Expr | None = None) -> State:
+        """As of a sum; and the sum of the weights of the queries that have a value."""
+        state = super().state(value, weight)
+        if weight is not None:
+            weight = pl.when(value.is_not_null()).then(weight)
+            state |= exact_sum("w", weight.cast(pl.Float64))
+        return state
+
+    def finish(self, state: Read) -> pl.Expr:
+        """Sum by number, or by the sum of weights; undefined where that is 0."""
+        return ratio(exact_total("x", state), self._number(state))
+
+    def _number(self, state: Read) -> pl.Expr:
+        return exact_total("w", state) if self.weighted else state("n")
+
+
+@dataclass(frozen=True)
+class GeometricMean(Mean):
+    """Geometric mean, of values that are given as logarithms."""
+
+    def finish(self, state: Read) -> pl.Expr:
+        """Exponential of the mean."""
+        return super().finish(state).exp()
+
+
+@dataclass(frozen=True)
+class Moments(Mean):
+    """Mean, variance and standard error, as if queries were a random sample."""
+
+    def state(self, value: pl.Expr, weight: pl.Expr | None = None) -> State:
+        """As of the mean; and the sum of squares."""
+        squares = exact_sum("xx", _times(value * value, weight))
+        return super().state(value, weight) | squares
+
+    def variance(self, state: Read) -> pl.Expr:
+        """Sample variance of the values (divisor n - 1); needs two of them."""
+        n = self._number(state).cast(pl.Float64)
+        squares, total = exact_total("xx", state), exact_total("x", state)
+        above = (squares - total * (total / n)).clip(lower_bound=0.0)
+        return pl.when(n > 1).then(above / (n - 1.0))
+
+    def standard_error(self, state: Read) -> pl.Expr:
+        """Standard deviation of the mean."""
+        return (self.variance(state) / self._number(state)).sqrt()
+
+
+@dataclass(frozen=True, eq=False)
+class RatioOfSums(_Sums):
+    """Sum of the values by the sum of their ``denominator``, e.g. clicks by views."""
+
+    denominator: pl.Expr
+
+    def state(self, value: pl.Expr, weight: pl.Expr | None = None) -> State:
+        """Both sums, over the queries that have both."""
+        both = value.is_not_null() & self.denominator.is_not_null()
+        above, below = (
+            pl.when(both).then(_times(part, weight)).cast(pl.Float64)
+            for part in (value, self.denominator)
+        )
+        return exact_sum("x", above) | exact_sum("d", below)
+
+    def finish(self, state: Read) -> pl.Expr:
+        """One by the other; undefined where the denominators sum to 0."""
+        return ratio(exact_total("x", state), exact_total("d", state))
+
+
+@dataclass(frozen=True)
+class Quantile:
+    """A quantile of the values, by linear interpolation; 0.5 is the median.
+
+    Its state is all values: 8 bytes per query.
+    """
+
+    q: float = 0.5
+
+    def state(self, value: pl.Expr, weight: pl.Expr | None = None) -> State:
+        """The values; weights are refused."""
+        if weight is not None:
+            msg = "a quantile of weighted queries is not defined; leave out weight="
+            raise ValueError(msg)
+        return {"values": value.drop_nulls().implode()}
+
+    def merge(self, name: str, column: pl.Expr) -> pl.Expr:
+        """All values of all parts."""
+        return column.explode().implode()
+
+    def finish(self, state: Read) -> pl.Expr:
+        """The quantile; undefined where there is no value."""
+        quantile = pl.element().quantile(self.q, interpolation="linear")
+        return state("values").list.eval(quantile).list.first()
+
+
+@dataclass(frozen=True)
+class NullIfAny:
+    """Another aggregate, undefined as soon as one query is."""
+
+    aggregate: Aggregate
+
+    def state(self, value: pl.Expr, weight: pl.Expr | None = None) -> State:
+        """That of the other; and the number of undefined values."""
+        return self.aggregate.state(value, weight) | {"nulls": value.null_count()}
+
+    def merge(self, name: str, column: pl.Expr) -> pl.Expr:
+        """As the other; numbers add up."""
+        return column.sum() if name == "nulls" else self.aggregate.merge(name, column)
+
+    def finish(self, state: Read) -> pl.Expr:
+        """The other's value, if no query was undefined."""
+        return pl.when(state("nulls") == 0).then(self.aggregate.finish(state))
+
+
+def _times(value: pl.Expr, weight: pl.Expr | None) -> pl.Expr:
+    return value if weight is None else value * weight
