@@ -185,7 +185,7 @@ def test_a_sum_beside_documents_is_explained():
         name="rprec", function=rprec, family="own", depends_on="all"
     )
     try:
-        with pytest.raises(ValueError, match=r"write r\.constant\(term\.sum\(\)\)"):
+        with pytest.raises(ValueError, match=r"write r\.broadcast\(term\.sum\(\)\)"):
             pr.per_query(RUN, "rprec", qrels=QRELS)
     finally:
         del METRICS["rprec"]

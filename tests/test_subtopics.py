@@ -266,7 +266,7 @@ def ask(measures="ap_ia", run=TWO["run"], rows=TWO["qrels"], **options):
         (
             {"subtopic": "label"},
             TypeError,
-            "'label' of the judgments has dtype Float64, but a subtopic must be an integer, text",
+            "'label' of the judgments has dtype Float64, but a subtopic must be an ",
         ),
         ({"measures": "alpha_ndcg(alpha=2)"}, ValueError, "alpha must be a number"),
         ({"measures": "nrbp(beta=1)"}, ValueError, "beta must be a number above 0"),

@@ -9,10 +9,10 @@ import polars as pl
 
 from polars_rank._engine.request import Request
 from polars_rank._engine.schema import (
-    ROLES,
     BoundFrame,
     BoundSchema,
     align_ids,
+    bind_column,
     bind_columns,
     renamed,
     require_columns,
@@ -89,10 +89,7 @@ def _segments(request: Request) -> list[str]:
         schema |= request.queries.collect_schema()
     require_columns(by, pl.Schema(schema), where="the frame", argument="by")
     if weight is not None:
-        require_columns(
-            [weight], pl.Schema(schema), where="the frame", argument="weight"
-        )
-        ROLES["weight"].column(weight, pl.Schema(schema), where="the frame")
+        bind_column("weight", weight, pl.Schema(schema), where="the frame")
     return [*by, *([] if weight is None else [weight])]
 
 
@@ -179,12 +176,13 @@ def normalize(
 ) -> pl.LazyFrame:
     """Keep the best of duplicates, make ids text where they order ties, cast scores."""
     if request.on_duplicate == "best":
-        subtopic = ["subtopic"] if schema.dtype("subtopic") is not None else []
+        subtopic = ["subtopic"] if "subtopic" in schema.roles else []
         frame = _best_copies(frame, [*schema.keys, "doc", *subtopic])
-    convention, doc = request.convention, schema.dtype("doc")
-    if convention.ties in ("doc_desc", "doc_asc") and doc not in (None, pl.Binary):
+    convention, dtypes = request.convention, schema.by_role
+    by_doc = convention.ties in ("doc_desc", "doc_asc")
+    if by_doc and dtypes.get("doc") not in (None, pl.Binary):
         frame = frame.with_columns(pl.col("doc").cast(pl.String))
-    if convention.score_dtype == "float32" and schema.dtype("score") is not None:
+    if convention.score_dtype == "float32" and "score" in dtypes:
         frame = frame.with_columns(pl.col("score").cast(pl.Float32))
     return frame
 

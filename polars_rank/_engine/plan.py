@@ -99,7 +99,7 @@ def plan_values(
         if key.grouping == "sort" and key.ordered_by != "rank" and is_rereadable(run):
             return plan._replace(frame=_sort_cheaper(key, plan.frame, run))
         return plan
-    if key.qrels.dtype("subtopic") is None:
+    if "subtopic" not in key.qrels.roles:
         plan = sum_judged(key, run, qrels)
     else:
         plan = sum_subtopics(key, run, qrels)

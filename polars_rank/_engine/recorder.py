@@ -88,14 +88,14 @@ class Recorder:
     @cached_property
     def columns(self) -> set[str]:
         """Columns that words, terms and aggregates read, once all have asked."""
-        asked = self.words, self.constants, self.terms, self.aggregates
-        if any(names.roots() & self._sums() for names in asked):
+        tables = self.words, self.constants, self.terms, self.aggregates
+        read = set().union(*(table.roots() for table in tables))
+        if read & (self.terms.named.keys() | self.aggregates.named.keys()):
             msg = (
-                "a sum over the query stands beside its documents: write "
+                "a sum over the query is used beside its documents: write "
                 "r.broadcast(term.sum()) instead of r.sum(term) or a count there"
             )
             raise ValueError(msg)
-        read = set().union(*(names.roots() for names in asked))
         return read | ({"label"} if self.lead or "ideal_label" in read else set())
 
     @property
@@ -103,9 +103,6 @@ class Recorder:
         """Whether a document can change a value by its label."""
         label = pl.col("label")
         return label > 0 if self.rows == "relevant" else label.is_not_null()
-
-    def _sums(self) -> set[str]:
-        return self.terms.named.keys() | self.aggregates.named.keys()
 
     @cached_property
     def word_levels(self) -> list[dict[str, pl.Expr]]:

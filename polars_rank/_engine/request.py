@@ -126,9 +126,14 @@ class Request(NamedTuple):
         means: bool = False,
     ) -> Request:
         """Check the arguments; only schemas are read."""
-        _require_choice("check", check, get_args(Check))
-        _require_choice("on_duplicate", on_duplicate, get_args(Duplicates))
-        _require_choice("layout", layout, get_args(Layout))
+        for name, value, choices in (
+            ("check", check, get_args(Check)),
+            ("on_duplicate", on_duplicate, get_args(Duplicates)),
+            ("layout", layout, get_args(Layout)),
+        ):
+            if value not in choices:
+                msg = f"{name} must be one of {', '.join(choices)}, not {value!r}"
+                raise ValueError(msg)
         if max_rank is not None and not (type(max_rank) is int and max_rank >= 1):
             msg = (
                 "max_rank must be a whole number of at least 1, or None, not "
@@ -214,12 +219,6 @@ def like_input(frame: Frame, result: pl.LazyFrame, *, in_memory: bool = False) -
     if isinstance(frame, pl.LazyFrame):
         return result
     return result.collect(engine="in-memory" if in_memory else "streaming")
-
-
-def _require_choice(name: str, value: object, allowed: Sequence[str]) -> None:
-    if value not in allowed:
-        msg = f"{name} must be one of {', '.join(allowed)}, not {value!r}"
-        raise ValueError(msg)
 
 
 def _require_vocabulary(

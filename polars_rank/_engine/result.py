@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 import polars as pl
 
@@ -47,18 +46,19 @@ def means(request: Request, plan: Plan, segments: Sequence[str]) -> pl.LazyFrame
             valid = (weight >= 0) & weight.is_finite()
             plan = plan.with_rule(INVALID_WEIGHT, ~valid.fill_null(value=False))
     aggregates = [_aggregate(request, m) for m in request.measures]
-    states = {
-        f"m{i}_{name}": state
-        for i, aggregate in enumerate(aggregates)
-        for name, state in aggregate.state(pl.col(f"m{i}"), weight).items()
-    }
+    values = [pl.col(f"m{i}") for i in range(len(aggregates))]
+    states = [a.state(v, weight) for a, v in zip(aggregates, values, strict=True)]
     examples = [
         pl.col("key0").filter(pl.col(column) > 0).drop_nulls().first().alias(column)
         for column in plan.rules
     ]
     totals = [
         pl.len().alias("queries"),
-        *(state.alias(name) for name, state in states.items()),
+        *(
+            value.alias(f"m{i}_{name}")
+            for i, state in enumerate(states)
+            for name, value in state.items()
+        ),
         *(pl.col(column).sum() for column in plan.rules),
         *([pl.struct(examples).alias("example")] if examples else []),
     ]
@@ -66,21 +66,12 @@ def means(request: Request, plan: Plan, segments: Sequence[str]) -> pl.LazyFrame
     frame = enforce(
         frame, plan.rules, example="example", check=request.check, exact_counts=True
     )
-    return frame.sort(by).select(
-        *(pl.col(own).alias(name) for own, name in zip(by, names, strict=True)),
-        "queries",
-        *(
-            aggregate.finish(partial(_state, i)).alias(m.name)
-            for i, (aggregate, m) in enumerate(
-                zip(aggregates, request.measures, strict=True)
-            )
-        ),
-    )
-
-
-def _state(i: int, name: str) -> pl.Expr:
-    """A part of the state of measure ``i``."""
-    return pl.col(f"m{i}_{name}")
+    columns = [pl.col(own).alias(name) for own, name in zip(by, names, strict=True)]
+    columns.append(pl.col("queries"))
+    for i, (aggregate, m) in enumerate(zip(aggregates, request.measures, strict=True)):
+        state = {name: pl.col(f"m{i}_{name}") for name in states[i]}
+        columns.append(aggregate.finish(state).alias(m.name))
+    return frame.sort(by).select(columns)
 
 
 def _aggregate(request: Request, measure: Measure | Custom) -> Aggregate:

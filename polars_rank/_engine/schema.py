@@ -20,6 +20,7 @@ __all__ = [
     "Columns",
     "Role",
     "align_ids",
+    "bind_column",
     "bind_columns",
     "bind_run_and_qrels",
     "renamed",
@@ -48,17 +49,6 @@ class Role(NamedTuple):
     what: str
     allowed: Callable[[DataType], bool]
     expected: str
-
-    def column(self, column: str, schema: pl.Schema, *, where: str) -> pl.Expr:
-        """The user's column under our name, once its type is checked."""
-        dtype = schema[column]
-        if not self.allowed(dtype):
-            msg = (
-                f"column {column!r} of {where} has dtype {dtype}, but {self.what} must "
-                f"be {self.expected}"
-            )
-            raise TypeError(msg)
-        return renamed(column, self.name)
 
 
 def _is_text(dtype: DataType) -> bool:
@@ -112,19 +102,21 @@ class Columns(NamedTuple):
 
 
 class BoundSchema(NamedTuple):
-    """What a frame under our names has: the key columns, and the roles with types."""
+    """What a frame under our names has: key columns, and roles with their types."""
 
     keys: tuple[str, ...]
-    dtypes: tuple[tuple[str, DataType], ...]
+    roles: tuple[str, ...]
+    dtypes: tuple[DataType, ...]
 
-    def dtype(self, role: str) -> DataType | None:
-        """The user's type of this column; None if the frame has none."""
-        return dict(self.dtypes).get(role)
+    @property
+    def by_role(self) -> dict[str, DataType]:
+        """The type of each role."""
+        return dict(zip(self.roles, self.dtypes, strict=True))
 
     def without(self, role: str) -> BoundSchema:
         """The same but for one role."""
-        dtypes = tuple((name, dtype) for name, dtype in self.dtypes if name != role)
-        return self._replace(dtypes=dtypes)
+        kept = {name: dtype for name, dtype in self.by_role.items() if name != role}
+        return self._replace(roles=tuple(kept), dtypes=tuple(kept.values()))
 
 
 class BoundFrame(NamedTuple):
@@ -153,23 +145,36 @@ def bind_columns(
     ``by0`` ... whatever their type.
     """
     schema = frame.collect_schema()
-    taken, dtypes = [], []
+    taken: list[pl.Expr] = []
+    dtypes: dict[str, DataType] = {}
     for i, name in enumerate(columns.query):
-        require_columns([name], schema, where=where, argument="query")
-        key = ROLES["query"].column(name, schema, where=where)
+        key = bind_column("query", name, schema, where=where)
         taken.append(key.alias(f"key{i}"))
     for role in roles:
         column = columns.names.get(role)
         if column is None:
             continue
-        require_columns([column], schema, where=where, argument=role)
-        taken.append(ROLES[role].column(column, schema, where=where))
-        dtypes.append((role, schema[column]))
+        taken.append(bind_column(role, column, schema, where=where))
+        dtypes[role] = schema[column]
         if role == "label" and not schema[column].is_numeric():
             taken[-1] = taken[-1].cast(pl.UInt8)
     taken += [renamed(name, f"by{i}") for i, name in enumerate(carry)]
     keys = tuple(f"key{i}" for i in range(len(columns.query)))
-    return BoundFrame(frame.select(taken), BoundSchema(keys, tuple(dtypes)))
+    bound = BoundSchema(keys, tuple(dtypes), tuple(dtypes.values()))
+    return BoundFrame(frame.select(taken), bound)
+
+
+def bind_column(role: str, column: str, schema: pl.Schema, *, where: str) -> pl.Expr:
+    """The user's column under our name, once it is found and its type checked."""
+    if column not in schema:
+        require_columns([column], schema, where=where, argument=role)
+    if not ROLES[role].allowed(schema[column]):
+        msg = (
+            f"column {column!r} of {where} has dtype {schema[column]}, but "
+            f"{ROLES[role].what} must be {ROLES[role].expected}"
+        )
+        raise TypeError(msg)
+    return renamed(column, role)
 
 
 def bind_run_and_qrels(

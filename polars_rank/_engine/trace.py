@@ -32,59 +32,59 @@ ROWS: tuple[Rows, ...] = ("relevant", "judged", "all")
 class PlanKey(NamedTuple):
     """Everything that determines the plan except the data; the cache key.
 
-    ``carry`` are the run's columns ``by0`` ... that must be constant within a query;
-    the others are those of :class:`Request`.
+    Attributes
+    ----------
+    run, qrels
+        Columns of the bound frames.
+    ties
+        The convention's rule, as far as it can be followed: without document ids ties
+        keep the input order, and known ranks have none.
+    ordered_by
+        The column that orders a query's rows; see ``Ranked``.
+    retrieved_only
+        Whether judgments of documents that were not retrieved are left out.
+    carry
+        The run's columns ``by0`` ... that must be constant within a query.
+    measures, convention, check, grouping, unclaimed, max_rank
+        As in :class:`Request`.
     """
 
     run: BoundSchema
     qrels: BoundSchema | None
     measures: tuple[Measure | Custom, ...]
     convention: Convention
+    ties: Ties
+    ordered_by: OrderedBy
+    retrieved_only: bool
     check: Check
-    carry: tuple[str, ...] = ()
-    grouping: Grouping = "sort"
-    unclaimed: bool = False
-    max_rank: int | None = None
+    carry: tuple[str, ...]
+    grouping: Grouping
+    unclaimed: bool
+    max_rank: int | None
 
     @classmethod
     def of(cls, request: Request, inputs: Inputs) -> PlanKey:
         """The key of a request whose frames are bound."""
+        convention, columns = request.convention, inputs.run.schema.roles
+        ties = convention.ties
+        if "rank" in columns or ("doc" not in columns and ties.startswith("doc_")):
+            ties = "order"
+        ordered_by: OrderedBy = "rank" if "rank" in columns else "score"
+        all_retrieved = inputs.qrels is None and ordered_by == "score"
         return cls(
             run=inputs.run.schema,
             qrels=None if inputs.qrels is None else inputs.qrels.schema,
             measures=request.measures,
-            convention=request.convention,
+            convention=convention,
+            ties=ties,
+            ordered_by="order" if convention.unjudged == "drop" else ordered_by,
+            retrieved_only=convention.judgments == "retrieved" and not all_retrieved,
             check=request.check,
             carry=inputs.carry,
             grouping=request.grouping,
             unclaimed=request.unclaimed,
             max_rank=request.max_rank,
         )
-
-    @property
-    def ranked(self) -> bool:
-        """Whether ranks are known: then there are no scores."""
-        return self.run.dtype("rank") is not None
-
-    @property
-    def ties(self) -> Ties:
-        """The convention's rule; without document ids ties keep the input order."""
-        ties = self.convention.ties
-        lacking = ties in ("doc_desc", "doc_asc") and self.run.dtype("doc") is None
-        return "order" if lacking or self.ranked else ties
-
-    @property
-    def retrieved_only(self) -> bool:
-        """Whether judgments of documents that were not retrieved are left out."""
-        complete = self.qrels is None and not self.ranked
-        return self.convention.judgments == "retrieved" and not complete
-
-    @property
-    def ordered_by(self) -> OrderedBy:
-        """The column that orders a query's rows; see ``Ranked``."""
-        if self.convention.unjudged == "drop":
-            return "order"
-        return "rank" if self.ranked else "score"
 
 
 class Trace(NamedTuple):
@@ -148,7 +148,7 @@ def _trace(key: PlanKey) -> Trace:
 
 def _recorder(key: PlanKey, measures: list[Measure | Custom]) -> Recorder:
     """An empty recorder that knows which documents the measures depend on."""
-    grades = (key.qrels or key.run).dtype("label")
+    grades = (key.qrels or key.run).by_role.get("label")
     depends_on: list[Rows] = ["relevant" if measures else "judged"]
     depends_on += ["all" if isinstance(m, Custom) else m.rows for m in measures]
     if key.ties == "expected":
@@ -159,7 +159,7 @@ def _recorder(key: PlanKey, measures: list[Measure | Custom]) -> Recorder:
         rows=max(depends_on, key=ROWS.index),
         integer_grades=grades is not None
         and (grades.is_integer() or not grades.is_numeric()),
-        scored=not key.ranked,
+        scored="rank" not in key.run.roles,
         expected=key.ties == "expected",
     )
 
@@ -180,7 +180,7 @@ def _traced(
         return pl.col(name), violations
     metric, arguments = measure.definition, measure.arguments
     check(metric, arguments, key.ties)
-    if metric.uses_scores and key.ranked:
+    if metric.uses_scores and not recorder.scored:
         msg = f"{measure.metric} looks at the scores themselves: it cannot use rank="
         raise ValueError(msg)
     ranking: Ranking = recorder.recording_ranking()
@@ -220,7 +220,7 @@ def _retrieved_count(key: PlanKey) -> pl.Expr:
     """Documents of the run that count as retrieved."""
     if key.ordered_by == "order":
         return pl.col("order").count()
-    if not key.ranked:
+    if "rank" not in key.run.roles:
         return pl.len() if key.max_rank is None else pl.len().clip(0, key.max_rank)
     rank = pl.col("rank")
     if key.max_rank is None:

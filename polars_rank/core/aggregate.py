@@ -11,7 +11,7 @@ into parts and any number of threads.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
@@ -34,7 +34,6 @@ __all__ = [
 ]
 
 State: TypeAlias = dict[str, pl.Expr]
-Read: TypeAlias = Callable[[str], pl.Expr]
 
 
 class Aggregate(Protocol):
@@ -48,8 +47,8 @@ class Aggregate(Protocol):
         """One part of the state out of those of several parts."""
         ...
 
-    def finish(self, state: Read) -> pl.Expr:
-        """The value, where ``state(name)`` is the column of that part of the state."""
+    def finish(self, state: Mapping[str, pl.Expr]) -> pl.Expr:
+        """The value, where ``state`` has the column of each part of the state."""
         ...
 
 
@@ -76,17 +75,17 @@ def exact_sum(name: str, value: pl.Expr) -> State:
     return state
 
 
-def exact_total(name: str, state: Read) -> pl.Expr:
+def exact_total(name: str, state: Mapping[str, pl.Expr]) -> pl.Expr:
     """The sum itself, rounded once the limbs are added up."""
     total, carry = pl.lit(0.0), pl.lit(0, pl.Int64)
     for i in reversed(range(1, LIMBS)):
-        limb = state(f"{name}_{i}") + carry
+        limb = state[f"{name}_{i}"] + carry
         carry = limb.floordiv(int(LIMB))
         total = (total + (limb - carry * int(LIMB)).cast(pl.Float64)) / LIMB
-    whole = (state(f"{name}_0") + carry).cast(pl.Float64)
-    high = state(f"{name}_high")
+    whole = (state[f"{name}_0"] + carry).cast(pl.Float64)
+    high = state[f"{name}_high"]
     exact = high.is_between(SMALLEST, LARGEST, closed="left") | (high == 0.0)
-    return pl.when(exact).then(whole + total).otherwise(state(f"{name}_plain"))
+    return pl.when(exact).then(whole + total).otherwise(state[f"{name}_plain"])
 
 
 class _Sums:
@@ -110,9 +109,9 @@ class Sum(_Sums):
         """The sum, and the number of values."""
         return {"n": value.count(), **exact_sum("x", _times(value, weight))}
 
-    def finish(self, state: Read) -> pl.Expr:
+    def finish(self, state: Mapping[str, pl.Expr]) -> pl.Expr:
         """The sum."""
-        return pl.when(state("n") > 0).then(exact_total("x", state))
+        return pl.when(state["n"] > 0).then(exact_total("x", state))
 
 
 @dataclass(frozen=True)
@@ -127,19 +126,19 @@ class Mean(Sum):
             state |= exact_sum("w", weight.cast(pl.Float64))
         return state
 
-    def finish(self, state: Read) -> pl.Expr:
+    def finish(self, state: Mapping[str, pl.Expr]) -> pl.Expr:
         """Sum by number, or by the sum of weights; undefined where that is 0."""
         return ratio(exact_total("x", state), self._number(state))
 
-    def _number(self, state: Read) -> pl.Expr:
-        return exact_total("w", state) if self.weighted else state("n")
+    def _number(self, state: Mapping[str, pl.Expr]) -> pl.Expr:
+        return exact_total("w", state) if self.weighted else state["n"]
 
 
 @dataclass(frozen=True)
 class GeometricMean(Mean):
     """Geometric mean, of values that are given as logarithms."""
 
-    def finish(self, state: Read) -> pl.Expr:
+    def finish(self, state: Mapping[str, pl.Expr]) -> pl.Expr:
         """Exponential of the mean."""
         return super().finish(state).exp()
 
@@ -153,14 +152,14 @@ class Moments(Mean):
         squares = exact_sum("xx", _times(value * value, weight))
         return super().state(value, weight) | squares
 
-    def variance(self, state: Read) -> pl.Expr:
+    def variance(self, state: Mapping[str, pl.Expr]) -> pl.Expr:
         """Sample variance of the values (divisor n - 1); needs two of them."""
         n = self._number(state).cast(pl.Float64)
         squares, total = exact_total("xx", state), exact_total("x", state)
         above = (squares - total * (total / n)).clip(lower_bound=0.0)
         return pl.when(n > 1).then(above / (n - 1.0))
 
-    def standard_error(self, state: Read) -> pl.Expr:
+    def standard_error(self, state: Mapping[str, pl.Expr]) -> pl.Expr:
         """Standard deviation of the mean."""
         return (self.variance(state) / self._number(state)).sqrt()
 
@@ -180,7 +179,7 @@ class RatioOfSums(_Sums):
         )
         return exact_sum("x", above) | exact_sum("d", below)
 
-    def finish(self, state: Read) -> pl.Expr:
+    def finish(self, state: Mapping[str, pl.Expr]) -> pl.Expr:
         """One by the other; undefined where the denominators sum to 0."""
         return ratio(exact_total("x", state), exact_total("d", state))
 
@@ -205,10 +204,10 @@ class Quantile:
         """All values of all parts."""
         return column.explode().implode()
 
-    def finish(self, state: Read) -> pl.Expr:
+    def finish(self, state: Mapping[str, pl.Expr]) -> pl.Expr:
         """The quantile; undefined where there is no value."""
         quantile = pl.element().quantile(self.q, interpolation="linear")
-        return state("values").list.eval(quantile).list.first()
+        return state["values"].list.eval(quantile).list.first()
 
 
 @dataclass(frozen=True)
@@ -225,9 +224,9 @@ class NullIfAny:
         """As the other; numbers add up."""
         return column.sum() if name == "nulls" else self.aggregate.merge(name, column)
 
-    def finish(self, state: Read) -> pl.Expr:
+    def finish(self, state: Mapping[str, pl.Expr]) -> pl.Expr:
         """The other's value, if no query was undefined."""
-        return pl.when(state("nulls") == 0).then(self.aggregate.finish(state))
+        return pl.when(state["nulls"] == 0).then(self.aggregate.finish(state))
 
 
 def _times(value: pl.Expr, weight: pl.Expr | None) -> pl.Expr:

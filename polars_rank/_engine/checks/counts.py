@@ -43,8 +43,9 @@ def run_checks(
     if check == "off":
         return Counted(scalars, [])
     counts: list[tuple[Rule, pl.Expr]] = []
-    score_dtype, label_dtype = run.dtype("score"), run.dtype("label")
-    if run.dtype("rank") is not None:
+    dtypes = run.by_role
+    score_dtype, label_dtype = dtypes.get("score"), dtypes.get("label")
+    if "rank" in dtypes:
         rank = pl.col("rank")
         copies = rank.count() - rank.drop_nulls().n_unique()
         counts += [(INVALID_RANK, (rank < 1).sum()), (DUPLICATE_RANK, copies)]
@@ -54,7 +55,7 @@ def run_checks(
             counts.append((NAN_SCORE, pl.col("score").is_nan().sum()))
     if label_dtype is not None and label_dtype.is_float():
         counts.append((INFINITE_GRADE, (~pl.col("label").is_finite()).sum()))
-    if run.dtype("doc") is not None:
+    if "doc" in dtypes:
         doc = pl.col("doc")
         counts.append((NULL_DOC, doc.null_count()))
         if check == "full" or (all_documents and label_dtype is None):
@@ -74,7 +75,7 @@ def qrels_checks(qrels: BoundSchema, check: Check) -> Counted:
         return Counted(scalars, [])
     copies = doc.count() + doc.null_count().clip(0, 1) - doc.n_unique()
     counts = [(NULL_DOC, doc.null_count()), (DUPLICATE_DOC, copies)]
-    label_dtype = qrels.dtype("label")
+    label_dtype = qrels.by_role.get("label")
     if label_dtype is not None and label_dtype.is_float():
         counts.append((INFINITE_GRADE, (~label.is_finite()).sum()))
     return _counted("qrels", scalars, counts)

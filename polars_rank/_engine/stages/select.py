@@ -88,7 +88,7 @@ def rank_documents(key: PlanKey, trace: Trace, frame: pl.LazyFrame) -> Ranked:
         key.ordered_by,
         frame,
         sorted(payload | ({"score"} if late else set())),
-        descending=not key.ranked,
+        descending="rank" not in key.run.roles,
         ties="order" if late else ties,
         scalars=trace.run_scalars,
         grouping=key.grouping,
@@ -99,12 +99,12 @@ def rank_documents(key: PlanKey, trace: Trace, frame: pl.LazyFrame) -> Ranked:
 
 def _condensed(key: PlanKey, frame: pl.LazyFrame) -> pl.LazyFrame:
     """``order``: score or rank of the judged documents, of those above the max_rank."""
-    place = "rank" if key.ranked else "score"
+    place = "rank" if "rank" in key.run.roles else "score"
     holds = pl.col("label") >= 0
     if key.max_rank is not None:
-        if not key.ranked:
+        if "rank" not in key.run.roles:
             frame = _with_rank_among_all(key, frame)
-        rank = pl.col("rank" if key.ranked else "place")
+        rank = pl.col("rank" if "rank" in key.run.roles else "place")
         holds &= rank <= key.max_rank
     return frame.with_columns(order=pl.when(holds).then(pl.col(place)))
 
