@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import runpy
 from collections import Counter
@@ -51,6 +52,13 @@ def test_relative_links(page):
         assert other.exists(), target
         assert other.is_relative_to(HOUSE), target
         assert not anchor or anchor in anchors(other), target
+
+
+def test_code_that_is_shown_can_be_parsed():
+    """What is no session: functions to be copied."""
+    for page in PAGES:
+        for code in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL):
+            ast.parse(code)
 
 
 def test_every_page_can_be_reached():
