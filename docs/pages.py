@@ -10,14 +10,14 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_args
 
 import polars_rank.metrics
 from polars_rank.conventions.convention import Convention
-from polars_rank.conventions.explain import WORDS
 from polars_rank.conventions.tools import TOOLS
-from polars_rank.core.ranking import NoRelevant, Ties
+from polars_rank.core.ranking import NoRelevant
 from polars_rank.metrics import Metric
 
 DOCS = Path(__file__).resolve().parent
@@ -248,12 +248,10 @@ def default() -> Convention:
 
 def choices() -> Iterator[str]:
     """One row for every value of every choice, the default first."""
-    for choice, known in CHOICES.items():
+    for choice, values in named_values().items():
         usual = getattr(default(), choice)
-        words = WORDS.get(choice.rpartition("_")[2], {}) | WORDS.get(choice, {})
-        values = dict.fromkeys((usual, *(known or words)))
-        for value in values:
-            meaning = words.get(value) or SPELT_OUT[choice, value]
+        for value in dict.fromkeys((usual, *values)):
+            meaning = values.get(value) or SPELT_OUT[choice, value]
             first = value == usual
             name, mark = (f"`{choice}`", " (default)") if first else ("", "")
             yield f"| {name} | {code(value)}{mark} | {cell(meaning)} |"
@@ -261,20 +259,28 @@ def choices() -> Iterator[str]:
             yield f"|  | {OPEN[choice]} |"
 
 
-# The values of a choice, or None: those that have words.
-CHOICES: dict[str, tuple[Any, ...] | None] = {
-    "ties": get_args(Ties),
-    "score_dtype": None,
-    "missing": None,
-    "no_relevant": get_args(NoRelevant),
-    "unjudged": None,
-    "judgments": None,
-    "negative_grade": None,
-    "rel": (1,),
-    "gain": None,
-    "discount": None,
-    "ideal": None,
-    "max_grade": None,
+def named_values() -> dict[str, dict[Any, str]]:
+    """The values of every choice that have a name, and what they mean."""
+    try:
+        from polars_rank.conventions.choices import CHOICES
+    except ImportError:  # a tree without that table: the words of ``explain``
+        from polars_rank.conventions.explain import WORDS
+
+        known: dict[str, dict[Any, str]] = {choice: WORDS[choice] for choice in WORDED}
+        known |= {"no_relevant": {v: WORDS["no_relevant"][v] for v in OUTCOMES}}
+        for choice, values in DIVISORS.items():
+            known[choice] = {value: WORDS["divisor"][value] for value in values}
+        order = [f.name for f in fields(Convention)]
+        return {n: known.get(n, {}) for n in order if n in known or n == "rel"}
+    return {name: dict(choice.values) for name, choice in CHOICES.items()}
+
+
+WORDED = (
+    *("ties", "score_dtype", "missing", "unjudged", "judgments", "negative_grade"),
+    *("gain", "discount", "ideal", "max_grade"),
+)
+OUTCOMES = get_args(NoRelevant)
+DIVISORS = {
     "precision_divisor": ("k", "retrieved", "min_k_R"),
     "recall_divisor": ("R", "min_k_R"),
     "ap_divisor": ("R", "min_k_R", "min_k_R_n", "hits", "k"),
@@ -297,7 +303,7 @@ def differs(convention: Convention) -> str:
     usual = default()
     found = [
         f"`{choice}={shown(value)}`"
-        for choice in CHOICES
+        for choice in named_values()
         if (value := getattr(convention, choice)) != getattr(usual, choice)
     ]
     found += [
