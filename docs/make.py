@@ -1,8 +1,8 @@
 """Write what follows from the registry: ``python docs/make.py``.
 
-The types of the methods on expressions (``polars_rank/namespaces/expr.pyi``) and
-the tables of measures and conventions in the README. The tests fail while they differ
-from it.
+The types of the methods on expressions (``polars_rank/namespaces/expr.pyi``) and, in
+``docs/pages.py``, the pages of measures, the tables of conventions and the README's
+table. The tests fail while they differ from it.
 """
 
 from __future__ import annotations
@@ -12,21 +12,20 @@ import inspect
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from runpy import run_path
 
-from polars_rank.conventions.tools import TOOLS
-from polars_rank.metrics import METRICS, SUBTOPIC_METRICS, Metric
+from polars_rank.metrics import METRICS, Metric
 from polars_rank.namespaces import ExprRankEval
 
 HOUSE = Path(__file__).resolve().parent.parent
 STUB = HOUSE / "polars_rank" / "namespaces" / "expr.pyi"
-README = HOUSE / "README.md"
 METHOD = "polars_rank.namespaces.method"
 
 
 def main() -> None:
     """Rewrite the files."""
     STUB.write_text(stub(), encoding="utf-8")
-    README.write_text(readme(), encoding="utf-8")
+    pages()
 
 
 # -- the types of the methods
@@ -121,35 +120,10 @@ def home_of(name: str, module: str) -> str:
     return "builtins"
 
 
-# -- the tables of the README
+# -- the pages and the README's table
 
-
-def readme() -> str:
-    """The README with its tables made anew."""
-    text = README.read_text(encoding="utf-8")
-    for name, table in (("measures", measures()), ("conventions", conventions())):
-        before, start, rest = text.partition(f"<!-- {name} -->\n")
-        _, end, after = rest.partition(f"\n<!-- /{name} -->")
-        text = before + start + table + end + after
-    return text
-
-
-def conventions() -> str:
-    """One row a convention."""
-    lines = ["| convention | tool | in a few words |", "|---|---|---|"]
-    for name, tool in TOOLS.items():
-        lines.append(f"| `{name}` | {tool.name} | {tool.follows} |")
-    return "\n".join(lines)
-
-
-def measures() -> str:
-    """One row a measure."""
-    lines = ["| measure | what it measures |", "|---|---|"]
-    for name, metric in (METRICS | SUBTOPIC_METRICS).items():
-        parameters = f" ({', '.join(metric.defaults)})" if metric.defaults else ""
-        summary = metric.summary.replace("|", r"\|")
-        lines.append(f"| `{name}`{parameters} | {summary} |")
-    return "\n".join(lines)
+_PAGES = run_path(str(HOUSE / "docs" / "pages.py"))
+README, readme, pages = _PAGES["README"], _PAGES["readme"], _PAGES["main"]
 
 
 if __name__ == "__main__":

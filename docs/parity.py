@@ -27,7 +27,6 @@ PACKAGES = {
     "RePlay": "replay-rec",
     "Spark MLlib": "pyspark",
 }
-SHARED = 2  # tools that a measure needs for a column of its own
 
 
 @dataclass
@@ -65,11 +64,15 @@ def main(folder: str) -> None:
         for measure in sorted(cells)
     )
     HELD.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    PAGE.write_text(page(found), encoding="utf-8")
+
+
+def page(found: Found) -> str:
+    """The page with its tables made anew."""
     text = PAGE.read_text(encoding="utf-8")
     before, start, rest = text.partition(MARKS[0])
     _, end, after = rest.partition(MARKS[1])
-    page = before + start + "\n".join(tables(found)) + end + after
-    PAGE.write_text(page, encoding="utf-8")
+    return before + start + "\n".join(tables(found)) + end + after
 
 
 def held() -> Found:
@@ -95,27 +98,30 @@ def read(folder: Path) -> Found:
 
 
 def tables(found: Found) -> Iterable[str]:
-    """A table of the measures that several tools have, one of the others, the notes."""
-    measures = sorted({m for cells in found.values() for m in cells})
-    having = {m: [t for t in found if m in found[t]] for m in measures}
-    columns = [m for m in measures if len(having[m]) >= SHARED]
-    columns.sort(key=lambda m: -len(having[m]))
-    notes: list[str] = []
-    yield f"| tool | version | {' | '.join(columns)} |"
-    yield "|---|---|" + "---|" * len(columns)
+    """One line for each tool, then a table of its measures with the notes below."""
+    yield "| tool | version | measures | values | largest difference |"
+    yield "|---|---|---:|---:|---:|"
     for tool, cells in found.items():
-        if any(m in cells for m in columns):
-            row = [shown(cells.get(m), notes) for m in columns]
-            yield f"| {tool} | {newest(cells)} | {' | '.join(row)} |"
-    if alone := [m for m in measures if len(having[m]) < SHARED]:
-        yield from ("", "| measure | tool | difference (cases) |", "|---|---|---|")
-        for m in alone:
-            (tool,) = having[m]
-            where = f"{tool} {found[tool][m].version}".strip()
-            yield f"| {m} | {where} | {shown(found[tool][m], notes)} |"
-    yield ""
-    for number, note in enumerate(notes, 1):
-        yield f"{number}. {note}"
+        values = sum(cell.cases for cell in cells.values())
+        most = max(cell.difference for cell in cells.values())
+        link = f"[{tool}](#{anchor(tool)})"
+        shape = f"{len(cells)} | {values:,} | {size(most)}"
+        yield f"| {link} | {newest(cells)} | {shape} |"
+    for tool, cells in found.items():
+        notes: list[str] = []
+        yield from ("", f"## {tool}", "")
+        yield from ("| measure | values | largest difference |", "|---|---:|---:|")
+        for measure, cell in sorted(cells.items(), key=lambda item: item[0].lower()):
+            yield f"| {measure} | {shown(cell, notes)} |"
+        if notes:
+            yield ""
+        for number, note in enumerate(notes, 1):
+            yield f"{number}. {note}"
+
+
+def anchor(heading: str) -> str:
+    """The anchor that GitHub makes of a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
 def newest(cells: dict[str, Cell]) -> str:
@@ -123,15 +129,17 @@ def newest(cells: dict[str, Cell]) -> str:
     return ", ".join(sorted({cell.version for cell in cells.values() if cell.version}))
 
 
-def shown(cell: Cell | None, notes: list[str]) -> str:
-    """Difference, cases and the numbers of notes."""
-    if cell is None:
-        return ""
+def shown(cell: Cell, notes: list[str]) -> str:
+    """Cases, difference and the numbers of notes."""
     notes.extend(note for note in cell.notes if note not in notes)
     marks = ", ".join(str(notes.index(note) + 1) for note in cell.notes)
-    far = "0" if cell.difference == 0 else f"{cell.difference:.0e}"
-    value = f"{far} ({cell.cases})" if cell.cases else ""
-    return value + (f" <sup>{marks}</sup>" if marks else "")
+    values = f"{cell.cases:,} | {size(cell.difference)}" if cell.cases else " | "
+    return values + (f" <sup>{marks}</sup>" if marks else "")
+
+
+def size(difference: float) -> str:
+    """A difference with one digit."""
+    return "0" if difference == 0 else f"{difference:.0e}"
 
 
 def release(tool: str) -> str:

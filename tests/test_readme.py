@@ -1,4 +1,4 @@
-"""The README and the docstrings print what they show."""
+"""The README, the pages and the docstrings print what they show."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import importlib
 import pkgutil
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import polars as pl
@@ -15,34 +16,59 @@ import pytest
 import polars_rank
 from polars_rank.cli import main
 
-README = Path(__file__).parent.parent / "README.md"
+HOUSE = Path(__file__).parent.parent
+PAGES = [HOUSE / "README.md", *sorted((HOUSE / "docs").rglob("*.md"))]
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+SESSION = re.compile(r"```pycon\n(.*?)```", re.DOTALL)
+CONSOLE = re.compile(r"```console\n(.*?)```", re.DOTALL)
+COMMAND = re.compile(r"^\$ (.*)\n", re.MULTILINE)
 
 
-def sessions() -> str:
-    """The README's Python sessions, one after the other."""
-    return "\n".join(re.findall(r"```pycon\n(.*?)```", README.read_text(), re.DOTALL))
+def name_of(page: Path) -> str:
+    return str(page.relative_to(HOUSE))
 
 
-def test_python_sessions():
+def with_any(block: re.Pattern[str]) -> list[Path]:
+    return [page for page in PAGES if block.search(page.read_text())]
+
+
+@pytest.mark.parametrize("page", with_any(SESSION), ids=name_of)
+def test_python_sessions(page):
+    """All sessions of a page, one after the other: it imports what it uses."""
     pl.Config.restore_defaults()
-    test = doctest.DocTestParser().get_doctest(sessions(), {}, "README", None, 0)
+    sessions = "\n".join(SESSION.findall(page.read_text()))
+    test = doctest.DocTestParser().get_doctest(sessions, {}, name_of(page), None, 0)
     report: list[str] = []
     result = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(
         test, out=report.append
     )
-    assert result.attempted >= 12
+    assert result.attempted
     assert result.failed == 0, "".join(report)
 
 
-def test_commands(capsys):
-    shown = re.findall(r"```console\n\$ (.*?)\n(.*?)```", README.read_text(), re.DOTALL)
-    assert shown
-    for command, output in shown:
-        name, *arguments = shlex.split(command)
-        assert name == "polars-rank"
-        assert main(arguments) == 0
-        assert capsys.readouterr().out.strip() == output.strip()
+@pytest.mark.parametrize("page", with_any(CONSOLE), ids=name_of)
+def test_commands(page, capsys, tmp_path, monkeypatch):
+    """In a folder that holds ``run.txt`` and ``qrels.txt``."""
+    for file in ("run.txt", "qrels.txt"):
+        shutil.copy(HOUSE / "tests" / "golden" / file, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    for block in CONSOLE.findall(page.read_text()):
+        _, *shown = COMMAND.split(block)
+        assert shown
+        for command, output in zip(shown[::2], shown[1::2], strict=True):
+            name, *arguments = shlex.split(command)
+            assert name == "polars-rank"
+            assert main(arguments) == 0
+            same = doctest.OutputChecker().check_output
+            printed = capsys.readouterr().out
+            assert same(output.strip(), printed.strip(), OPTIONS), printed
+
+
+def test_what_the_readme_must_show():
+    text = (HOUSE / "README.md").read_text()
+    assert len(SESSION.findall(text)) >= 3
+    assert len(re.findall(r"^python -m pip install .* && ", text, re.MULTILINE)) == 2
+    assert len(text.splitlines()) <= 160
 
 
 def names() -> list[str]:
