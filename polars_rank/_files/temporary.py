@@ -1,4 +1,4 @@
-"""Temporary folders that go when they should, whoever dies.
+"""Crash-safe temporary folders, and files that appear whole.
 
 A folder belongs to the process that holds the lock on the file inside. One whose lock
 is free was left behind by a process that is no more: the next run removes it. Where
@@ -26,6 +26,7 @@ __all__ = [
     "make_folder",
     "private_folder",
     "remove_leftovers",
+    "replace_durably",
     "resume_folder",
     "write_whole",
 ]
@@ -168,6 +169,11 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
     """Let ``write`` fill a file that is found at ``path`` whole and on disk, or not."""
     hidden = path.with_name(f"{path.name}.part")
     write(hidden)
+    replace_durably(hidden, path)
+
+
+def replace_durably(hidden: Path, path: Path) -> None:
+    """Let a whole file take the place of ``path``, both on disk."""
     _to_disk(hidden, os.O_RDWR)
     os.replace(hidden, path)
     if os.name == "posix":

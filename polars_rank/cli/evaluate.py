@@ -23,11 +23,12 @@ from polars_rank.conventions.tools import convention_of
 from polars_rank.core.ranking import NoRelevant, Ties
 from polars_rank.exceptions import DataError
 from polars_rank.io import write
+from polars_rank.io.formats import extensions
 
 __all__ = ["evaluate"]
 
 MEASURES = ("ndcg@10", "ap", "rr", "precision@10", "recall@100")
-WRITTEN = ("parquet", "csv", "ndjson", "jsonl", "arrow")
+WRITTEN = tuple(extension.removeprefix(".") for extension in extensions())
 
 FILES = Group("Files", sort_key=1)
 COLUMNS = Group("Columns", sort_key=2)

@@ -17,6 +17,7 @@ from cyclopts import CycloptsError
 from polars_rank.core.registry import closest
 from polars_rank.exceptions import DataError
 from polars_rank.io import scan
+from polars_rank.io.formats import extensions
 
 __all__ = ["STDIN", "Files", "Run", "open_file", "same_ids", "sort_out"]
 
@@ -78,7 +79,7 @@ class Files:
             raise type(error)(f"{run.file}: {error}") from error
 
 
-TYPED = (".parquet", ".arrow", ".ipc", ".feather", ".ndjson", ".jsonl")
+TYPED = extensions(typed=True)
 
 
 def same_ids(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from polars_rank.io.formats import FORMATS, Format
 from polars_rank.io.scan import scan
 from polars_rank.io.trec import scan_trec_qrels, scan_trec_run
 from polars_rank.io.write import write
 
-__all__ = ["scan", "scan_trec_qrels", "scan_trec_run", "write"]
+__all__ = ["FORMATS", "Format", "scan", "scan_trec_qrels", "scan_trec_run", "write"]

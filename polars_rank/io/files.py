@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
 from polars_rank.exceptions import DataError
+from polars_rank.io.formats import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,10 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["Source", "locate", "magic", "open_plain", "readable"]
 
 _GZIP = b"\x1f\x8b"
-_MAGIC = {
-    b"PAR1": "Parquet",
+_MAGIC = {row.magic: row.name for row in FORMATS.values() if row.magic} | {
     b"PARE": "encrypted Parquet",
-    b"ARROW1": "Arrow IPC",
     b"\xff\xff\xff\xff": "an Arrow IPC stream",
     b"FEA1": "Feather version 1",
     _GZIP: "gzip",

@@ -4,35 +4,17 @@ from __future__ import annotations
 
 import glob
 import os
-import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import polars as pl
 
 from polars_rank.exceptions import DataError
 from polars_rank.io.files import Source, locate, magic, readable
+from polars_rank.io.formats import FORMATS, TREC_TEXT, Format, format_of
 from polars_rank.io.trec import scan_trec
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 __all__ = ["scan"]
-
-_FORMATS = {
-    ".parquet": "Parquet",
-    ".arrow": "Arrow IPC",
-    ".ipc": "Arrow IPC",
-    ".feather": "Arrow IPC",
-    ".csv": "CSV",
-    ".tsv": "TSV",
-    ".ndjson": "NDJSON",
-    ".jsonl": "NDJSON",
-}
-_MARKS = {"Parquet": b"PAR1", "Arrow IPC": b"ARROW1"}
-_TEXT = "TREC text"
-_IDS = ("query_id", "doc_id", "iteration", "system")
-_NUMBERS = ("score", "label")
 
 
 def scan(source: str | Path, *, kind: Literal["run", "qrels"]) -> pl.LazyFrame:
@@ -42,9 +24,9 @@ def scan(source: str | Path, *, kind: Literal["run", "qrels"]) -> pl.LazyFrame:
     ----------
     source
         A file, a folder (also of hive partitions), a glob or ``-`` for standard
-        input. The extension names the format: ``.parquet``, ``.arrow``, ``.ipc``,
-        ``.feather``, ``.csv``, ``.tsv``, ``.ndjson``, ``.jsonl``; any other is TREC
-        text. Text may be gzipped. Standard input is told by its first bytes.
+        input. The extension names the format (``polars_rank.io.FORMATS``); any other
+        is TREC text. Text may be gzipped. Standard input is recognised by its first
+        bytes.
     kind
         What TREC text holds: ``"run"`` or ``"qrels"``.
 
@@ -64,28 +46,29 @@ def scan(source: str | Path, *, kind: Literal["run", "qrels"]) -> pl.LazyFrame:
         raise ValueError(f"kind is 'run' or 'qrels', not {kind!r}")
     text = os.fspath(source)
     if "://" in text:
-        found = _format(text)
-        if found == _TEXT:
+        remote = format_of(text)
+        if remote is None:
             raise ValueError(f"{text}: TREC text is read from local files: copy it.")
-        return _open([text], found, None)
+        return remote.scan([text], None)
     files, hive = _files(text)
-    formats = {_sniff(f.head()) if f.spooled else _format(f.name) for f in files}
+    formats = {_sniff(f.head()) if f.spooled else format_of(f.name) for f in files}
     if len(formats) > 1:
+        names = sorted(TREC_TEXT if f is None else f.name for f in formats)
         raise DataError(
-            f"{text}: holds {' and '.join(sorted(formats))}. "
+            f"{text}: holds {' and '.join(names)}. "
             "Pick the files of one format with a glob such as 'folder/*.parquet'."
         )
-    (found,) = formats
-    if found == _TEXT:
+    (format,) = formats
+    if format is None:
         return scan_trec(files, kind)
     for file in files:
-        _check(file, found)
+        _check(file, format)
     try:
-        frame = _open([str(file.path) for file in files], found, hive)
+        frame = format.scan([str(file.path) for file in files], hive)
         frame.collect_schema()
     except pl.exceptions.PolarsError as error:
         raise DataError(
-            f"{text}: cannot be read as {found}: {error}. "
+            f"{text}: cannot be read as {format.name}: {error}. "
             "Check the file, or name it after its format."
         ) from error
     return frame
@@ -110,29 +93,23 @@ def _files(text: str) -> tuple[list[Source], bool]:
     return [locate(p) for p in found], hive
 
 
-def _format(name: str) -> str:
-    """Name the format after the extension, compression aside."""
-    stem = re.sub(r"\.(gz|zst)$", "", name.lower())
-    return _FORMATS.get(os.path.splitext(stem)[1], _TEXT)
-
-
-def _sniff(head: bytes) -> str:
-    """Name the format after the first bytes."""
-    for found, mark in _MARKS.items():
-        if head.startswith(mark):
-            return found
+def _sniff(head: bytes) -> Format | None:
+    """The format that the first bytes show; None: TREC text."""
+    for format in FORMATS.values():
+        if format.magic is not None and head.startswith(format.magic):
+            return format
     line = head.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")[0].strip()
     if line.startswith(b"{"):
-        return "NDJSON"
+        return FORMATS["NDJSON"]
     names = [name.strip(b' "') for name in line.split(b",")]
     plain = all(name and not name.split()[1:] for name in names)
     header = plain and len(set(names)) == len(names) > 1
-    return "CSV" if header else _TEXT
+    return FORMATS["CSV"] if header else None
 
 
-def _check(file: Source, expected: str) -> None:
+def _check(file: Source, format: Format) -> None:
     """Check the first bytes of a file and, for binary formats, the last."""
-    mark = _MARKS.get(expected)
+    mark, expected = format.magic, format.name
     if mark is None:
         found = magic(file.head())
         if found and found != "zstd":
@@ -157,27 +134,3 @@ def _check(file: Source, expected: str) -> None:
             f"{file.name}: the {expected} file is cut short: {size} bytes that do not "
             f"end in {mark.decode()}. Copy or write it again."
         )
-
-
-def _open(paths: Sequence[str], found: str, hive: bool | None) -> pl.LazyFrame:
-    """Scan files of one format with Polars; None leaves folders and globs to it."""
-    several, wild = list(paths), hive is None
-    if found == "Parquet":
-        return pl.scan_parquet(several, glob=wild, hive_partitioning=hive)
-    if found == "Arrow IPC":
-        return pl.scan_ipc(several, glob=wild, hive_partitioning=hive)
-    if found == "NDJSON":
-        several = several if wild else [glob.escape(path) for path in several]
-        names = pl.scan_ndjson(several).collect_schema().names()
-        numbers = {n: pl.Float64() for n in names if n in _NUMBERS}
-        return pl.scan_ndjson(several, schema_overrides=numbers or None)
-    return pl.scan_csv(
-        several,
-        separator="\t" if found == "TSV" else ",",
-        schema_overrides={
-            **dict.fromkeys(_IDS, pl.String()),
-            **dict.fromkeys(_NUMBERS, pl.Float64()),
-        },
-        infer_schema_length=10_000,
-        glob=wild,
-    )

@@ -1,0 +1,133 @@
+"""The file formats, one row each: how a file is told, read and written."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+import polars as pl
+
+__all__ = ["FORMATS", "TREC_TEXT", "Format", "extensions", "format_of"]
+
+Scan: TypeAlias = Callable[[Sequence[str], bool | None], pl.LazyFrame]
+Sink: TypeAlias = Callable[[pl.LazyFrame, Path], object]
+
+_IDS = ("query_id", "doc_id", "iteration", "system")
+_NUMBERS = ("score", "label")
+TREC_TEXT = "TREC text"
+
+
+class Format(NamedTuple):
+    """A file format.
+
+    Attributes
+    ----------
+    name
+        What messages call it.
+    extensions
+        How file names end; the first is the usual one.
+    magic
+        First and last bytes of a file; None for text.
+    typed
+        Whether a file says that an id is a number, so that 007 is 7.
+    scan
+        ``scan(paths, hive)``; with ``hive=None`` Polars expands globs and folders.
+    sink
+        How a lazy frame is written.
+    """
+
+    name: str
+    extensions: tuple[str, ...]
+    magic: bytes | None
+    typed: bool
+    scan: Scan
+    sink: Sink
+
+
+def _scan_parquet(paths: Sequence[str], hive: bool | None) -> pl.LazyFrame:
+    return pl.scan_parquet(list(paths), glob=hive is None, hive_partitioning=hive)
+
+
+def _scan_ipc(paths: Sequence[str], hive: bool | None) -> pl.LazyFrame:
+    return pl.scan_ipc(list(paths), glob=hive is None, hive_partitioning=hive)
+
+
+def _scan_ndjson(paths: Sequence[str], hive: bool | None) -> pl.LazyFrame:
+    files = list(paths) if hive is None else [glob.escape(path) for path in paths]
+    names = pl.scan_ndjson(files).collect_schema().names()
+    numbers = {n: pl.Float64() for n in names if n in _NUMBERS}
+    return pl.scan_ndjson(files, schema_overrides=numbers or None)
+
+
+def _separated(separator: str) -> tuple[Scan, Sink]:
+    def scan(paths: Sequence[str], hive: bool | None) -> pl.LazyFrame:
+        return pl.scan_csv(
+            list(paths),
+            separator=separator,
+            schema_overrides={
+                **dict.fromkeys(_IDS, pl.String()),
+                **dict.fromkeys(_NUMBERS, pl.Float64()),
+            },
+            infer_schema_length=10_000,
+            glob=hive is None,
+        )
+
+    def sink(frame: pl.LazyFrame, path: Path) -> None:
+        frame.sink_csv(
+            path, separator=separator, check_extension=False, engine="streaming"
+        )
+
+    return scan, sink
+
+
+def _sink_parquet(frame: pl.LazyFrame, path: Path) -> None:
+    frame.sink_parquet(path, engine="streaming")
+
+
+def _sink_ipc(frame: pl.LazyFrame, path: Path) -> None:
+    frame.sink_ipc(path, engine="streaming")
+
+
+def _sink_ndjson(frame: pl.LazyFrame, path: Path) -> None:
+    frame.sink_ndjson(path, check_extension=False, engine="streaming")
+
+
+FORMATS = {
+    row.name: row
+    for row in (
+        Format("Parquet", (".parquet",), b"PAR1", True, _scan_parquet, _sink_parquet),
+        Format(
+            "Arrow IPC",
+            (".arrow", ".ipc", ".feather"),
+            b"ARROW1",
+            True,
+            _scan_ipc,
+            _sink_ipc,
+        ),
+        Format("CSV", (".csv",), None, False, *_separated(",")),
+        Format("TSV", (".tsv",), None, False, *_separated("\t")),
+        Format("NDJSON", (".ndjson", ".jsonl"), None, True, _scan_ndjson, _sink_ndjson),
+    )
+}
+
+
+def format_of(path: str | Path) -> Format | None:
+    """The format that a file's extension names, compression aside; None: TREC text."""
+    stem = re.sub(r"\.(gz|zst)$", "", os.fspath(path).lower())
+    extension = os.path.splitext(stem)[1]
+    rows = (row for row in FORMATS.values() if extension in row.extensions)
+    return next(rows, None)
+
+
+def extensions(*, typed: bool | None = None) -> list[str]:
+    """How file names may end: those of all formats, or of typed ones only."""
+    return [
+        extension
+        for row in FORMATS.values()
+        if typed is None or row.typed == typed
+        for extension in row.extensions
+    ]
