@@ -77,10 +77,11 @@ def means(request: Request, plan: Plan, segments: Sequence[str]) -> pl.LazyFrame
 def _aggregate(request: Request, measure: Measure | Custom) -> Aggregate:
     """How the values of a measure are put together."""
     weighted = request.weight is not None
+    few = request.grouping == "hash" and not request.by
     if isinstance(measure, Custom):
-        return Mean(weighted)
+        return Mean(weighted, few)
     metric, convention = measure.definition, request.convention
-    aggregate = AGGREGATES[metric.aggregate](weighted)
+    aggregate = AGGREGATES[metric.aggregate](weighted, few)
     spreads = metric.needs_relevant and (
         convention.no_relevant_of(measure.metric) == "null"
     )

@@ -11,6 +11,7 @@ into parts and any number of threads.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
@@ -31,6 +32,7 @@ __all__ = [
     "Sum",
     "exact_sum",
     "exact_total",
+    "fsum",
 ]
 
 State: TypeAlias = dict[str, pl.Expr]
@@ -54,7 +56,7 @@ class Aggregate(Protocol):
 
 # -- exact sums
 
-LIMB = 2.0**31
+LIMB = 31  # bits
 LIMBS = 4
 LARGEST, SMALLEST = 2.0**31, 2.0**-20
 
@@ -71,21 +73,38 @@ def exact_sum(name: str, value: pl.Expr) -> State:
     for i in range(LIMBS):
         limb = rest.cast(pl.Int64, strict=False)
         state[f"{name}_{i}"] = limb.sum()
-        rest = (rest - limb) * LIMB
+        rest = (rest - limb) * 2.0**LIMB
     return state
 
 
 def exact_total(name: str, state: Mapping[str, pl.Expr]) -> pl.Expr:
-    """The sum itself, rounded once the limbs are added up."""
-    total, carry = pl.lit(0.0), pl.lit(0, pl.Int64)
-    for i in reversed(range(1, LIMBS)):
-        limb = state[f"{name}_{i}"] + carry
-        carry = limb.floordiv(int(LIMB))
-        total = (total + (limb - carry * int(LIMB)).cast(pl.Float64)) / LIMB
-    whole = (state[f"{name}_0"] + carry).cast(pl.Float64)
-    high = state[f"{name}_high"]
-    exact = high.is_between(SMALLEST, LARGEST, closed="left") | (high == 0.0)
-    return pl.when(exact).then(whole + total).otherwise(state[f"{name}_plain"])
+    """The sum itself, rounded once, to the nearest: what ``math.fsum`` gives."""
+    limbs = [state[f"{name}_{i}"] for i in range(LIMBS)]
+    for i in reversed(range(1, LIMBS)):  # what a limb cannot hold goes to the one above
+        carry = limbs[i].floordiv(2**LIMB)
+        limbs[i], limbs[i - 1] = limbs[i] - carry * 2**LIMB, limbs[i - 1] + carry
+    # Two numbers of 53 bits, exact as floats; a last bit stands for all below it.
+    top, low = limbs[1].floordiv(2**9), limbs[3].floordiv(2**18)
+    high = limbs[0] * 2**22 + top
+    rest = (limbs[1] - top * 2**9) * 2**44 + limbs[2] * 2**13 + low
+    odd = (limbs[3] != low * 2**18) & (rest.mod(2) == 0)
+    rest = rest + odd.cast(pl.Int64)
+    total = high.cast(pl.Float64) * 2.0**-22 + rest.cast(pl.Float64) * 2.0**-75
+    largest = state[f"{name}_high"]
+    exact = largest.is_between(SMALLEST, LARGEST, closed="left") | (largest == 0.0)
+    return pl.when(exact).then(total).otherwise(state[f"{name}_plain"])
+
+
+def fsum(value: pl.Expr) -> pl.Expr:
+    """The exact sum of few values in memory, with the bits of ``exact_total``.
+
+    One call of Python costs less there than the expressions of ``exact_sum``.
+    """
+    return value.map_batches(
+        lambda values: math.fsum(values.drop_nulls().to_list()),
+        return_dtype=pl.Float64,
+        returns_scalar=True,
+    )
 
 
 class _Sums:
@@ -101,17 +120,28 @@ class _Sums:
 
 @dataclass(frozen=True)
 class Sum(_Sums):
-    """Sum of the values, each times its weight; a sum of nothing is undefined."""
+    """Sum of the values, each times its weight; a sum of nothing is undefined.
+
+    ``few`` says that the values are few and in memory: the state then holds the sum
+    itself, and is that of the whole.
+    """
 
     weighted: bool = False
+    few: bool = False
 
     def state(self, value: pl.Expr, weight: pl.Expr | None = None) -> State:
         """The sum, and the number of values."""
-        return {"n": value.count(), **exact_sum("x", _times(value, weight))}
+        return {"n": value.count(), **self._sum("x", _times(value, weight))}
 
     def finish(self, state: Mapping[str, pl.Expr]) -> pl.Expr:
         """The sum."""
-        return pl.when(state["n"] > 0).then(exact_total("x", state))
+        return pl.when(state["n"] > 0).then(self._total("x", state))
+
+    def _sum(self, name: str, value: pl.Expr) -> State:
+        return {name: fsum(value)} if self.few else exact_sum(name, value)
+
+    def _total(self, name: str, state: Mapping[str, pl.Expr]) -> pl.Expr:
+        return state[name] if self.few else exact_total(name, state)
 
 
 @dataclass(frozen=True)
@@ -123,15 +153,15 @@ class Mean(Sum):
         state = super().state(value, weight)
         if weight is not None:
             weight = pl.when(value.is_not_null()).then(weight)
-            state |= exact_sum("w", weight.cast(pl.Float64))
+            state |= self._sum("w", weight.cast(pl.Float64))
         return state
 
     def finish(self, state: Mapping[str, pl.Expr]) -> pl.Expr:
         """Sum by number, or by the sum of weights; undefined where that is 0."""
-        return ratio(exact_total("x", state), self._number(state))
+        return ratio(self._total("x", state), self._number(state))
 
     def _number(self, state: Mapping[str, pl.Expr]) -> pl.Expr:
-        return exact_total("w", state) if self.weighted else state["n"]
+        return self._total("w", state) if self.weighted else state["n"]
 
 
 @dataclass(frozen=True)
@@ -149,13 +179,13 @@ class Moments(Mean):
 
     def state(self, value: pl.Expr, weight: pl.Expr | None = None) -> State:
         """As of the mean; and the sum of squares."""
-        squares = exact_sum("xx", _times(value * value, weight))
+        squares = self._sum("xx", _times(value * value, weight))
         return super().state(value, weight) | squares
 
     def variance(self, state: Mapping[str, pl.Expr]) -> pl.Expr:
         """Sample variance of the values (divisor n - 1); needs two of them."""
         n = self._number(state).cast(pl.Float64)
-        squares, total = exact_total("xx", state), exact_total("x", state)
+        squares, total = self._total("xx", state), self._total("x", state)
         above = (squares - total * (total / n)).clip(lower_bound=0.0)
         return pl.when(n > 1).then(above / (n - 1.0))
 
