@@ -172,15 +172,24 @@ def _kept_if_read_twice(request: Request) -> Request:
 
 
 def normalize(
-    frame: pl.LazyFrame, schema: BoundSchema, request: Request
+    frame: pl.LazyFrame,
+    schema: BoundSchema,
+    request: Request,
+    *,
+    integers_late: bool = False,
 ) -> pl.LazyFrame:
-    """Keep the best of duplicates, make ids text where they order ties, cast scores."""
+    """Keep the best of duplicates, make ids text where they order ties, cast scores.
+
+    With ``integers_late``, integer ids become text only where they are compared.
+    """
     if request.on_duplicate == "best":
         subtopic = ["subtopic"] if "subtopic" in schema.roles else []
         frame = _best_copies(frame, [*schema.keys, "doc", *subtopic])
     convention, dtypes = request.convention, schema.by_role
     by_doc = convention.ties in ("doc_desc", "doc_asc")
-    if by_doc and dtypes.get("doc") not in (None, pl.Binary):
+    doc = dtypes.get("doc")
+    late = integers_late and doc is not None and doc.is_integer()
+    if by_doc and doc not in (None, pl.Binary) and not late:
         frame = frame.with_columns(pl.col("doc").cast(pl.String))
     if convention.score_dtype == "float32" and "score" in dtypes:
         frame = frame.with_columns(pl.col("score").cast(pl.Float32))

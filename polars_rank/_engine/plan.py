@@ -75,7 +75,10 @@ def plan_per_query(request: Request, inputs: Inputs) -> Plan:
 
     def plan_parts(frames: Sequence[pl.LazyFrame]) -> Plan:
         parts = zip(frames, schemas, strict=True)
-        return plan_values(key, *(normalize(*part, request) for part in parts))
+        late = key.settles_ties
+        return plan_values(
+            key, *(normalize(*part, request, integers_late=late) for part in parts)
+        )
 
     frames = [part.frame for part in inputs.parts]
     if request.resources is not None and request.grouping == "sort":

@@ -62,6 +62,12 @@ class PlanKey(NamedTuple):
     unclaimed: bool
     max_rank: int | None
 
+    @property
+    def settles_ties(self) -> bool:
+        """Whether ties are settled by id once all documents are ordered by score."""
+        by_doc = self.ordered_by == "score" and self.ties in ("doc_desc", "doc_asc")
+        return by_doc and self.qrels is None and self.grouping != "hash"
+
     @classmethod
     def of(cls, request: Request, inputs: Inputs) -> PlanKey:
         """The key of a request whose frames are bound."""

@@ -7,12 +7,12 @@ import polars as pl
 from polars_rank._engine.layout import reject_if_shuffled
 from polars_rank._engine.recorder import WORDS, Recorder
 from polars_rank._engine.stages.rank import (
-    DocTies,
     Ranked,
     pack,
     rank_rows,
     regroup_by_rank,
 )
+from polars_rank._engine.stages.ties import settle_ties
 from polars_rank._engine.trace import PlanKey, Trace
 
 __all__ = [
@@ -72,29 +72,35 @@ def rank_documents(key: PlanKey, trace: Trace, frame: pl.LazyFrame) -> Ranked:
 
     With judgments the labels are not known yet, unless the order asks for them.
     """
-    joined = key.qrels is not None
-    payload = {"doc"} if joined else {"label"}
+    payload = {"label"} if key.qrels is None else {"doc"}
     if "score" in trace.recorder.columns:
         payload.add("score")
-    ties = key.ties
-    late: DocTies | None = None
-    if joined and key.ordered_by == "score" and ties in ("doc_desc", "doc_asc"):
-        late = ties
     if key.unclaimed:
         frame = reject_if_shuffled(frame)
     if key.ordered_by == "order":
         frame = _condensed(key, frame)
+    ties, late = key.ties, None
+    carried = payload
+    if key.ordered_by == "score" and (ties == "doc_desc" or ties == "doc_asc"):
+        if key.settles_ties:
+            late, carried = ties, payload | {"doc", "label", "score"}
+        elif key.qrels is not None:
+            late, carried = ties, payload | {"score"}
     ranked = rank_rows(
         key.ordered_by,
         frame,
-        sorted(payload | ({"score"} if late else set())),
+        sorted(carried),
         descending="rank" not in key.run.roles,
         ties="order" if late else ties,
         scalars=trace.run_scalars,
         grouping=key.grouping,
     )
-    max_rank = None if key.ordered_by == "order" else key.max_rank
-    return ranked._replace(ties=late, max_rank=max_rank)
+    if key.ordered_by != "order":
+        ranked = ranked._replace(max_rank=key.max_rank)
+    if late and key.settles_ties:
+        queries = settle_ties(ranked.queries, sorted(payload), late)
+        return ranked._replace(queries=queries, payload=sorted(payload))
+    return ranked._replace(ties=late)
 
 
 def _condensed(key: PlanKey, frame: pl.LazyFrame) -> pl.LazyFrame:
