@@ -1,8 +1,8 @@
 """Write what follows from the registry: ``python docs/make.py``.
 
-The types of the methods on expressions (``polars_rank/namespaces/expr.pyi``) and
-the tables of measures and conventions in the README. The tests fail while they differ
-from it.
+The types of the methods on expressions (``polars_rank/namespaces/expr.pyi``) and the
+tables of measures, choices and conventions in the README. The tests fail while they
+differ from it.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 
-from polars_rank.conventions.tools import TOOLS
-from polars_rank.metrics import METRICS, SUBTOPIC_METRICS, Metric
+from polars_rank import typing
+from polars_rank.conventions.choices import CHOICES, Disputed, sentence
+from polars_rank.conventions.tools import CONVENTIONS, DEFAULT, TOOLS
+from polars_rank.metrics import METRICS, Metric, of_vocabulary
 from polars_rank.namespaces import ExprRankEval
 
 HOUSE = Path(__file__).resolve().parent.parent
 STUB = HOUSE / "polars_rank" / "namespaces" / "expr.pyi"
 README = HOUSE / "README.md"
-METHOD = "polars_rank.namespaces.method"
 
 
 def main() -> None:
@@ -34,22 +34,28 @@ def main() -> None:
 
 def stub() -> str:
     """A typed method for every metric."""
+    methods = [line for m in of_vocabulary("ranking").values() for line in typed(m)]
+    used = sorted(names("\n".join(methods)) & set(typing.__all__))
     lines = [
         '"""Types of the methods; written by ``python docs/make.py``."""',
         "",
+        "from typing import Literal",
+        "",
         "import polars as pl",
-        *sorted(imports()),
+        "",
+        "from polars_rank.typing import (",
+        *(f"    {name}," for name in used),
+        ")",
         "",
         "class ExprRankEval:",
         "    def __init__(self, expr: pl.Expr) -> None: ...",
+        *methods,
     ]
-    for metric in METRICS.values():
-        lines += typed(metric)
     return "\n".join(lines) + "\n"
 
 
 def typed(metric: Metric) -> Iterator[str]:
-    """The method, a parameter a line."""
+    """The method, one line per parameter."""
     yield f"    def {metric.name}("
     keyword_only = False
     for parameter in signature(metric).values():
@@ -78,47 +84,10 @@ def signature(metric: Metric) -> dict[str, inspect.Parameter]:
     return dict(inspect.signature(getattr(ExprRankEval, metric.name)).parameters)
 
 
-def imports() -> set[str]:
-    """Every name in an annotation, from where its module has it."""
-    homes: dict[str, str] = {}
-    for metric in METRICS.values():
-        for parameter in signature(metric).values():
-            if parameter.annotation is parameter.empty:
-                continue
-            own = parameter.name in metric.defaults
-            module = metric.function.__module__ if own else METHOD
-            for name in names(parameter.annotation):
-                home = homes.setdefault(name, home_of(name, module))
-                if home != home_of(name, module):
-                    raise SystemExit(f"{name} means two things: {home}, {module}")
-    by_home: dict[str, set[str]] = {}
-    for name, home in homes.items():
-        by_home.setdefault(home, set()).add(name)
-    return {
-        f"from {home} import {', '.join(sorted(found))}"
-        for home, found in by_home.items()
-        if home != "builtins"
-    }
-
-
-def names(annotation: str) -> set[str]:
-    """The names that an annotation uses."""
-    tree = ast.parse(annotation, mode="eval")
+def names(methods: str) -> set[str]:
+    """The names that the methods use."""
+    tree = ast.parse(f"class ExprRankEval:\n{methods}")
     return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-
-
-def home_of(name: str, module: str) -> str:
-    """The module that a module imports a name from, or itself."""
-    source = inspect.getsource(import_module(module))
-    for node in ast.parse(source).body:
-        if isinstance(node, ast.ImportFrom) and node.module:
-            if name in (alias.name for alias in node.names):
-                return node.module
-        elif isinstance(node, ast.AnnAssign | ast.Assign):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            if name in (t.id for t in targets if isinstance(t, ast.Name)):
-                return module
-    return "builtins"
 
 
 # -- the tables of the README
@@ -127,15 +96,34 @@ def home_of(name: str, module: str) -> str:
 def readme() -> str:
     """The README with its tables made anew."""
     text = README.read_text(encoding="utf-8")
-    for name, table in (("measures", measures()), ("conventions", conventions())):
+    tables = {"measures": measures, "choices": choices, "conventions": conventions}
+    for name, table in tables.items():
         before, start, rest = text.partition(f"<!-- {name} -->\n")
         _, end, after = rest.partition(f"\n<!-- /{name} -->")
-        text = before + start + table + end + after
+        if start:
+            text = before + start + table() + end + after
     return text
 
 
+def choices() -> str:
+    """One row per choice of a convention."""
+    lines = [f"| choice | `{DEFAULT}` | other values |", "|---|---|---|"]
+    for name, choice in CHOICES.items():
+        value = getattr(CONVENTIONS[DEFAULT], name)
+        others = ", ".join(other_values(choice, value))
+        lines.append(f"| `{name}` | `{value}`: {sentence(name, value)} | {others} |")
+    return "\n".join(lines)
+
+
+def other_values(choice: Disputed, value: object) -> Iterator[str]:
+    """What else may be chosen."""
+    yield from (f"`{other}`" for other in choice.values if other != value)
+    if choice.others:
+        yield choice.others
+
+
 def conventions() -> str:
-    """One row a convention."""
+    """One row per convention."""
     lines = ["| convention | tool | in a few words |", "|---|---|---|"]
     for name, tool in TOOLS.items():
         lines.append(f"| `{name}` | {tool.name} | {tool.follows} |")
@@ -143,9 +131,9 @@ def conventions() -> str:
 
 
 def measures() -> str:
-    """One row a measure."""
+    """One row per measure."""
     lines = ["| measure | what it measures |", "|---|---|"]
-    for name, metric in (METRICS | SUBTOPIC_METRICS).items():
+    for name, metric in METRICS.items():
         parameters = f" ({', '.join(metric.defaults)})" if metric.defaults else ""
         summary = metric.summary.replace("|", r"\|")
         lines.append(f"| `{name}`{parameters} | {summary} |")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import polars as pl
 import pytest
 from cases import CASES, Case
+from vocabularies import METRICS
 
 import polars_rank as pr
-from polars_rank.metrics import METRICS
 
 
 def log(case: Case) -> pl.DataFrame:

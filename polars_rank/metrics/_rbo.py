@@ -8,16 +8,23 @@ open are counted, so n log n suffices.
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Annotated, Literal, NamedTuple, TypeAlias
 
 import polars as pl
 
 from polars_rank.core.expr import let, stable_sum
+from polars_rank.core.parameters import Doc
 
 __all__ = ["Estimate", "Tied", "powers", "rank_biased"]
 
-Estimate: TypeAlias = Literal["ext", "min", "max", "res"]
-Tied: TypeAlias = Literal["a", "b", "w"]
+Estimate: TypeAlias = Annotated[
+    Literal["ext", "min", "max", "res"],
+    Doc("beyond the lists: extrapolated, least or most possible, or their difference"),
+]
+Tied: TypeAlias = Annotated[
+    Literal["a", "b", "w"],
+    Doc("a: the mean over all orders of ties; b: that, corrected; w: equal ranks"),
+]
 ENDS: tuple[Literal["min", "max"], ...] = ("min", "max")
 
 

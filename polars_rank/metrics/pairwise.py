@@ -1,4 +1,4 @@
-"""Pairs of documents, and whether the better one stands above the worse."""
+"""Pairs of documents, and whether the better one is ranked above the worse."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from typing import Annotated, Literal, NamedTuple, TypeAlias
 
 import polars as pl
 
+from polars_rank.core.arguments import Cutoff, Rel, Share
 from polars_rank.core.expr import ratio
-from polars_rank.core.parameters import Range, Share
+from polars_rank.core.parameters import Doc, Range
 from polars_rank.core.ranking import Ranking
 from polars_rank.core.registry import metric
 from polars_rank.metrics._pairs import Pairs, both, let_pairs
@@ -23,7 +24,13 @@ __all__ = [
     "relevant_above",
 ]
 
-Rate: TypeAlias = Annotated[float, Range(above=0, most=1)]
+Rate: TypeAlias = Annotated[
+    float, Range(above=0, most=1), Doc("false positive rate up to which area counts")
+]
+OneClass: TypeAlias = Annotated[
+    float | None, Doc("value where all are relevant or none is; None: undefined")
+]
+TiedScore: TypeAlias = Annotated[Share, Doc("count of a pair with equal scores")]
 
 
 @metric(
@@ -36,10 +43,10 @@ Rate: TypeAlias = Annotated[float, Range(above=0, most=1)]
 def auc(
     r: Ranking,
     *,
-    k: int | None = None,
-    rel: float = 1,
+    k: Cutoff = None,
+    rel: Rel = 1,
     max_fpr: Rate = 1,
-    one_class: float | None = None,
+    one_class: OneClass = None,
 ) -> pl.Expr:
     """Area under the ROC curve: share of pairs with the relevant document above.
 
@@ -50,7 +57,6 @@ def auc(
     query is GAUC.
 
     Undefined: no such pair, unless ``one_class`` is given.
-    Errors: with k, no closed form for ``ties="expected"``.
     Source: Hanley and McNeil, Radiology 1982; McClish, 1989 (``max_fpr``); GAUC: Zhou
     et al., KDD 2018.
     Equal to: ``sklearn.metrics.roc_auc_score``; torchmetrics ``retrieval_auroc`` and
@@ -80,29 +86,28 @@ def auc(
 def relevant_above(
     r: Ranking,
     *,
-    k: int | None = None,
-    rel: float = 1,
-    one_class: float | None = None,
+    k: Cutoff = None,
+    rel: Rel = 1,
+    one_class: OneClass = None,
 ) -> pl.Expr:
-    """Chance that a retrieved relevant document stands above one that is not.
+    """Probability that a retrieved relevant document is above one that is not.
 
     ``1 - sum over the F relevant ranks i <= k of (i - hits_i) / (F (n - F))`` with the
     first k, or all n, retrieved documents: AUC by place, where unjudged documents are
     not relevant. ``one_class``: the value where all of them are relevant or none is.
 
     Undefined: no such pair, unless ``one_class`` is given.
-    Errors: with k, no closed form for ``ties="expected"``.
     Source: Mann and Whitney, 1947.
     Equal to: ir_measures ``Accuracy``; RePlay ``RocAuc`` where both kinds are found.
     Example: grades 1, 0, 1 in rank order: 1 - (0 + 1) / (2 * 1) = 1/2.
     """
-    found = r.hits_at(k, rel)
+    hits = r.hits_at(k, rel)
     depth = r.retrieved_count()
     if k is not None:
         depth = pl.min_horizontal(depth, float(k))
     ranks = r.sum(r.relevant(rel) * r.weight(lambda rank: rank, k))
-    above = ranks - found * (found + 1.0) / 2.0
-    return _or(1.0 - ratio(above, found * (depth - found)), one_class)
+    above = ranks - hits * (hits + 1.0) / 2.0
+    return _or(1.0 - ratio(above, hits * (depth - hits)), one_class)
 
 
 @metric(
@@ -112,20 +117,21 @@ def relevant_above(
 def partial_auc(
     r: Ranking,
     *,
-    k: int | None = None,
-    rel: float = 1,
-    positives: Literal["all", "k"] = "all",
+    k: Cutoff = None,
+    rel: Rel = 1,
+    positives: Annotated[
+        Literal["all", "k"],
+        Doc("relevant documents that form pairs: all, or the first min(k, R)"),
+    ] = "all",
 ) -> pl.Expr:
     """Share of pairs in order, of the relevant and the first k irrelevant documents.
 
     ``sum over relevant ranks i of max(0, k - (i - hits_i)), divided by k R``; the
     ``i - hits_i`` documents above that are not relevant may be unjudged, relevant
-    documents that were not found add 0, and a short list is filled with irrelevant
+    documents that were not retrieved add 0, and a short list is padded with irrelevant
     ones. Without k all that were retrieved count. ``positives="k"`` takes the first
     min(k, R) relevant documents only (pAp@k).
 
-    Undefined: nothing is relevant.
-    Errors: no closed form for ``ties="expected"``.
     Source: Budhiraja, Hiranandani, Yarrabelly, Choure, Koyejo and Jain, 2020;
     Hiranandani, Vijitbenjaronk, Koyejo and Jain, ICML 2020.
     Equal to: RecTools ``PartialAUC`` and ``PAP`` (``positives="k"``).
@@ -135,15 +141,15 @@ def partial_auc(
     above = pl.when(relevant).then(r.rank - hits)
     if k is not None:
         gain = (k - above).clip(lower_bound=0.0)
-        whole = r.relevant_count(rel)
+        counted = r.relevant_count(rel)
         if positives == "k":
             gain = pl.when(hits <= k).then(gain)
-            whole = pl.min_horizontal(whole, float(k))
-        return r.sum(gain) / (float(k) * whole)
-    found = r.hits_at(k, rel)
-    irrelevant = r.retrieved_count() - found
-    over_all = 1.0 - ratio(r.sum(above), found * irrelevant).fill_null(0.0)
-    return over_all * found / r.relevant_count(rel)
+            counted = pl.min_horizontal(counted, float(k))
+        return r.sum(gain) / (float(k) * counted)
+    retrieved = r.hits_at(k, rel)
+    irrelevant = r.retrieved_count() - retrieved
+    over_all = 1.0 - ratio(r.sum(above), retrieved * irrelevant).fill_null(0.0)
+    return over_all * retrieved / r.relevant_count(rel)
 
 
 @metric(
@@ -154,7 +160,7 @@ def partial_auc(
     aliases={"PairAccuracy": {}},
 )
 def pair_accuracy(
-    r: Ranking, *, k: int | None = None, tied_score: Share = 0.5
+    r: Ranking, *, k: Cutoff = None, tied_score: TiedScore = 0.5
 ) -> pl.Expr:
     """Share of the pairs of unequal labels that the scores put in order.
 
@@ -162,7 +168,6 @@ def pair_accuracy(
     equal scores count ``tied_score``.
 
     Undefined: no such pair.
-    Errors: with k, no closed form for ``ties="expected"``.
     Source: Herbrich, Graepel and Obermayer, 2000; Joachims, KDD 2002.
     Equal to: CatBoost ``PairAccuracy`` over these pairs, with ``tied_score=0``.
     Example: grades 2, 0, 1 in rank order: two pairs of three are in order: 2/3.
@@ -182,15 +187,14 @@ def pair_accuracy(
     no_tie_mean_when={"k": ...},
     aliases={"OPA": {}},
 )
-def opa(r: Ranking, *, k: int | None = None, tied_score: Share = 0) -> pl.Expr:
-    """Ordered pair accuracy: as pair_accuracy, weighed by the difference of labels.
+def opa(r: Ranking, *, k: Cutoff = None, tied_score: TiedScore = 0) -> pl.Expr:
+    """Ordered pair accuracy: as pair_accuracy, weighted by differences of labels.
 
     ``sum of |label_a - label_b| over pairs in order / over all pairs`` of the
     documents in the first k that have a score and a label; equal scores count
     ``tied_score``.
 
     Undefined: no pair of unequal labels.
-    Errors: with k, no closed form for ``ties="expected"``.
     Source: Pasumarthi et al., "TF-Ranking", KDD 2019.
     Equal to: TensorFlow Ranking ``OPAMetric``, Rax ``opa_metric``.
     Example: grades 2, 0, 1 in rank order: (2 + 1) / (2 + 1 + 1).
@@ -204,9 +208,7 @@ def opa(r: Ranking, *, k: int | None = None, tied_score: Share = 0) -> pl.Expr:
 
 
 @metric(depends_on="judged", needs_relevant=False, tie_sensitive=False)
-def ranking_loss(
-    r: Ranking, *, rel: float = 1, one_class: float | None = None
-) -> pl.Expr:
+def ranking_loss(r: Ranking, *, rel: Rel = 1, one_class: OneClass = None) -> pl.Expr:
     """Label ranking loss: share of pairs with the irrelevant document not below.
 
     Pairs of a relevant and an irrelevant document that have a score and a label; equal
@@ -225,13 +227,12 @@ def ranking_loss(
 
 
 @metric(depends_on="judged", tie_sensitive=False, aliases={"LRAP": {}})
-def lrap(r: Ranking, *, rel: float = 1) -> pl.Expr:
-    """Label ranking average precision: AP in which tied documents stand last.
+def lrap(r: Ranking, *, rel: Rel = 1) -> pl.Expr:
+    """Label ranking average precision: AP in which tied documents come last.
 
     Mean over relevant documents of the share of relevant ones among those with at
     least their score; documents without a score or a label are left out.
 
-    Undefined: nothing is relevant.
     Source: Tsoumakas, Katakis and Vlahavas, 2010.
     Equal to: ``sklearn.metrics.label_ranking_average_precision_score`` with
     ``no_relevant="one"``.
@@ -243,8 +244,8 @@ def lrap(r: Ranking, *, rel: float = 1) -> pl.Expr:
 
 
 @metric(depends_on="judged", needs_relevant=False, tie_sensitive=False)
-def coverage_error(r: Ranking, *, rel: float = 1) -> pl.Expr:
-    """How far down the list to go to have all relevant documents.
+def coverage_error(r: Ranking, *, rel: Rel = 1) -> pl.Expr:
+    """Number of documents to read in order to have all relevant ones.
 
     Documents with at least the least score of a relevant one, of those that have a
     score and a label.
@@ -317,7 +318,7 @@ def _scored(r: Ranking, k: int | None) -> tuple[pl.Expr, pl.Expr]:
 
 
 def _judged(r: Ranking, k: int | None) -> pl.Expr:
-    """Whether a document has a label and stands in the first k."""
+    """Whether a document has a label and is among the first k."""
     retrieved = r.rank.is_not_null() if k is None else r.rank <= k
     return retrieved & r.label.is_not_null()
 

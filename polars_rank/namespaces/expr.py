@@ -9,7 +9,7 @@ from typing import NoReturn
 
 import polars as pl
 
-from polars_rank.core.registry import METRICS, known
+from polars_rank.core.registry import known, of_vocabulary
 from polars_rank.namespaces.method import method
 
 __all__ = ["ExprRankEval"]
@@ -39,7 +39,7 @@ class ExprRankEval:
     def __getattr__(self, name: str) -> NoReturn:
         """What is no method: a measure of diversity, or a mistake."""
         metric = known(name)
-        if metric is None or not metric.subtopics:
+        if metric is None or metric.vocabulary == "ranking":
             msg = f"rank_eval of an expression has no method {name!r}"
         else:
             msg = (
@@ -50,5 +50,5 @@ class ExprRankEval:
         raise AttributeError(msg, name=name, obj=self)
 
 
-for _metric in METRICS.values():
+for _metric in of_vocabulary("ranking").values():
     setattr(ExprRankEval, _metric.name, method(_metric))

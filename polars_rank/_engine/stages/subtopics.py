@@ -29,8 +29,9 @@ __all__ = ["plan_question", "require_kind"]
 
 def require_kind(measures: Sequence[Measure | Custom], *, subtopics: bool) -> None:
     """Measures of diversity need subtopics; the others one grade a document."""
+    vocabulary = "subtopics" if subtopics else "ranking"
     for m in measures:
-        if isinstance(m, Custom) or m.definition.subtopics == subtopics:
+        if isinstance(m, Custom) or m.definition.vocabulary == vocabulary:
             continue
         if subtopics:
             msg = (
@@ -98,7 +99,7 @@ def _ask(question: Question, sums: Sums) -> tuple[list[pl.Expr], list[Fault]]:
         else:
             m = m.with_defaults(question.convention.defaults(m.metric))
             check(m.definition, m.arguments, question.ties)
-            policy = question.convention.no_relevant
+            policy = question.convention.no_relevant_of(m.metric)
             values.append(value(m.definition, subtopics, m.arguments, policy))
         faults += subtopics.faults
         each = subtopics.each.faults

@@ -1,0 +1,48 @@
+"""Types for annotations of code that calls the package."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import polars as pl
+
+from polars_rank.conventions.choices import (
+    Missing,
+    NegativeGrade,
+    ScoreType,
+    Unjudged,
+)
+from polars_rank.conventions.tools import ConventionLike
+from polars_rank.core.arguments import (
+    ApDivisor,
+    IdealOrder,
+    MaxGrade,
+    PrecisionDivisor,
+    RecallDivisor,
+)
+from polars_rank.core.ranking import Ideal, NoRelevant, Ties
+from polars_rank.core.weights import Discount, Gain
+from polars_rank.measures.measure import MeasureLike, Measures
+
+__all__ = [
+    "ApDivisor",
+    "Column",
+    "ConventionLike",
+    "Discount",
+    "Gain",
+    "Ideal",
+    "IdealOrder",
+    "MaxGrade",
+    "MeasureLike",
+    "Measures",
+    "Missing",
+    "NegativeGrade",
+    "NoRelevant",
+    "PrecisionDivisor",
+    "RecallDivisor",
+    "ScoreType",
+    "Ties",
+    "Unjudged",
+]
+
+Column: TypeAlias = str | pl.Expr
