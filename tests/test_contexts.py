@@ -94,7 +94,7 @@ def test_known_ranks_equal_scores(collect):
     cases = [
         c
         for c in SINGLE
-        if not METRICS[c.metric].score
+        if not METRICS[c.metric].uses_scores
         and (c.scores is None or len(set(c.scores)) == len(c.scores))
     ]
     for case in cases:

@@ -26,7 +26,7 @@ __all__ = [
     "Vocabulary",
     "check",
     "closest",
-    "known",
+    "find_metric",
     "metric",
     "of_vocabulary",
     "registered",
@@ -208,7 +208,7 @@ def metric(
             aliases=aliases or {},
         )
         for name in (added.name, *added.aliases):
-            if other := known(name):
+            if other := find_metric(name):
                 msg = f"{name!r} names both {other.name} and {added.name}; keep one"
                 raise ValueError(msg)
         METRICS[added.name] = added
@@ -228,8 +228,8 @@ def registered(name: str) -> Metric:
     return METRICS[name]
 
 
-def known(name: str) -> Metric | None:
-    """The metric that has the name, its own or another tool's."""
+def find_metric(name: str) -> Metric | None:
+    """The metric of that name, its own or another tool's; None without one."""
     return METRICS.get(name) or ALIASES.get(name)
 
 
@@ -284,11 +284,11 @@ def _relevant_count(
 # -- arguments are checked once, where the expression is built
 
 
-def closest(word: str, known: list[str]) -> str:
+def closest(word: str, names: list[str]) -> str:
     """``"; did you mean 'x' or 'y'?"`` for a misspelt word, or nothing."""
     from difflib import get_close_matches  # rarely needed, slow to import
 
-    lowered = {name.lower(): name for name in reversed(known)}
+    lowered = {name.lower(): name for name in reversed(names)}
     near = get_close_matches(word.lower(), lowered, n=3, cutoff=0.55)
     if not near:
         return ""

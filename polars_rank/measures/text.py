@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from polars_rank.core.registry import ALIASES, METRICS, Metric, closest, known
+from polars_rank.core.registry import ALIASES, METRICS, Metric, closest, find_metric
 
 __all__ = ["read_measure", "unknown_measure", "write_value"]
 
@@ -65,7 +65,7 @@ def _resolve(name: str) -> tuple[Metric, dict[str, Any], dict[str, Any]]:
     if digits := RANX_PERSISTENCE.fullmatch(name):
         return METRICS["rbp"], {"scale": 1}, {"p": float(f"0.{digits[1]}")}
     for end in range(len(name), 0, -1):
-        metric = known(name[:end])
+        metric = find_metric(name[:end])
         rest = name[end:]
         if metric is None or (rest and rest[0] not in "_."):
             continue

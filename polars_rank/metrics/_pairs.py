@@ -160,7 +160,7 @@ def every_bit(
 
 
 def running_within(value: pl.Expr, block: pl.Expr) -> pl.Expr:
-    """Running sum along each block; those of a block stand together."""
+    """Running sum along each block; the rows of a block are contiguous."""
     running = value.cum_sum()
     starts = (block != block.shift(1)).fill_null(value=True)
     return running - pl.when(starts).then(running - value).forward_fill()

@@ -113,28 +113,28 @@ def _whole(doc: pl.Expr, x: _List, y: _List, depth: pl.Expr, tied: Tied) -> pl.E
         first, second = (end.fill_null(depth) for end in ends)
         return (first + second) / 2.0
     squares = []
-    for given in (x, y):
-        first, last = _at(given.first, depth), _at(given.last, depth)
-        square = first - 1 + (last - first + 1) * given.open(depth).pow(2)
+    for side in (x, y):
+        first, last = _at(side.first, depth), _at(side.last, depth)
+        square = first - 1 + (last - first + 1) * side.open(depth).pow(2)
         squares.append(square.fill_null(depth).cast(pl.Float64))
     return squares[0].sqrt() * squares[1].sqrt()
 
 
-def _share(given: _List, depth: pl.Expr) -> pl.Expr:
+def _share(side: _List, depth: pl.Expr) -> pl.Expr:
     """Of the documents that are in, or open, only here: how far, on the average."""
-    first, last = given.first.filter(given.own), given.last.filter(given.own)
+    first, last = side.first.filter(side.own), side.last.filter(side.own)
     whole, partly = _between(last + 1, None, depth), _between(first, last, depth)
-    return (whole + partly * given.open(depth)) / (whole + partly)
+    return (whole + partly * side.open(depth)) / (whole + partly)
 
 
-def _most(given: _List, least: pl.Expr, depth: pl.Expr) -> pl.Expr:
+def _most(side: _List, least: pl.Expr, depth: pl.Expr) -> pl.Expr:
     """How many only here could be in the other ranking, one more at every depth."""
-    first, last = given.first.filter(given.own), given.last.filter(given.own)
+    first, last = side.first.filter(side.own), side.last.filter(side.own)
     first, last = first.sort(), last.sort()
     turn = least + pl.int_range(1, first.len() + 1)
     whole = _between(pl.max_horizontal(turn, last + 1), None, depth)
     partly = _between(pl.max_horizontal(turn, first), last, depth)
-    return whole + partly * given.open(depth)
+    return whole + partly * side.open(depth)
 
 
 def _sum(at: pl.Expr, p: float, estimate: Estimate) -> pl.Expr:

@@ -28,13 +28,13 @@ def average_ndcg(
     Equal to: trec_eval ``ndcg_rel``.
     Example: grades 0, 1 in rank order: average_ndcg = 1 / log2(3).
     """
-    worth = r.gain(gain, rel)
-    dcg = r.cached((worth * r.rank_weight(LOG2)).cum_sum())
+    gains = r.gain(gain, rel)
+    dcg = r.cached((gains * r.rank_weight(LOG2)).cum_sum())
     best = r.cached((r.ideal_gain(gain, rel) * r.ideal.rank_weight(LOG2)).cum_sum())
-    gains = worth > 0
-    retrieved = r.sum(pl.when(gains).then(dcg / r.lookup_at_rank(best)))
-    missed = r.sum(gains & r.rank.is_null())
-    return ratio(retrieved + missed * ndcg(r, gain=gain, rel=rel), r.sum(gains))
+    counted = gains > 0
+    retrieved = r.sum(pl.when(counted).then(dcg / r.lookup_at_rank(best)))
+    missed = r.sum(counted & r.rank.is_null())
+    return ratio(retrieved + missed * ndcg(r, gain=gain, rel=rel), r.sum(counted))
 
 
 @metric(depends_on="relevant", aliases={"Rndcg": {}})
@@ -48,16 +48,16 @@ def r_ndcg(r: Ranking, *, gain: Gain = "linear", rel: OptionalRel = None) -> pl.
     Equal to: trec_eval ``Rndcg``.
     Example: grades 0, 2, 1 in rank order: the mean of ndcg@1 = 0 and ndcg@2.
     """
-    worth, best = r.gain(gain, rel), r.ideal_gain(gain, rel)
+    gains, best = r.gain(gain, rel), r.ideal_gain(gain, rel)
     ideal_dcg = r.cached((best * r.ideal.rank_weight(LOG2)).cum_sum())
     last = r.cached(best > best.shift(-1, fill_value=0.0))
     # DCG at every level: each document counts at the levels that reach its rank.
     reaching = pl.when(last).then(1.0 / ideal_dcg).otherwise(0.0)
     reaching = r.lookup_at_rank(r.cached(reaching.cum_sum(reverse=True)))
-    size = r.broadcast((worth > 0).sum())
+    size = r.broadcast((gains > 0).sum())
     reached = pl.when(r.rank <= size).then(reaching)
-    at_levels = r.sum(worth * r.rank_weight(LOG2) * reached)
-    longer = (r.retrieved_count() > r.sum(worth > 0) + 1.0).cast(pl.Float64)
+    at_levels = r.sum(gains * r.rank_weight(LOG2) * reached)
+    longer = (r.retrieved_count() > r.sum(gains > 0) + 1.0).cast(pl.Float64)
     at_end = longer * ndcg(r, gain=gain, rel=rel)
     return ratio(at_levels + at_end, r.sum(last) + longer)
 
@@ -77,9 +77,9 @@ def g_measure(r: Ranking, *, gain: Gain = "linear", rel: OptionalRel = None) -> 
     Equal to: trec_eval ``G``; ``binG`` with ``gain="binary"``.
     Example: grades 0, 0, 1 in rank order: g_measure = 1 / log2(2 + 2).
     """
-    worth = r.gain(gain, rel)
-    cumulative = r.cached(worth.cum_sum())
+    gains = r.gain(gain, rel)
+    cumulative = r.cached(gains.cum_sum())
     best = r.cached(r.ideal_gain(gain, rel).cum_sum())
-    size = r.broadcast((worth > 0).sum().cast(pl.Float64))
+    size = r.broadcast((gains > 0).sum().cast(pl.Float64))
     ideal = r.lookup_at_rank(best) + (r.rank - size).clip(lower_bound=0.0)
-    return ratio(r.sum(worth / (2.0 + ideal - cumulative).log(2.0)), r.sum(worth))
+    return ratio(r.sum(gains / (2.0 + ideal - cumulative).log(2.0)), r.sum(gains))

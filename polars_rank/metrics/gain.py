@@ -1,4 +1,4 @@
-"""Cumulative gain: graded metrics that add up what each place is worth."""
+"""Cumulative gain: graded metrics that add up discounted gains."""
 
 from __future__ import annotations
 

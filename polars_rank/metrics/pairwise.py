@@ -63,7 +63,7 @@ def auc(
     CatBoost ``QueryAUC`` with ``one_class=0``.
     Example: grades 1, 0, 1 in rank order: one pair of two is in order: 1/2.
     """
-    blocks = _Blocks(*_known(r, k, rel))
+    blocks = _Blocks(*_scored_relevance(r, k, rel))
     # A block of equal scores is a straight piece of the curve; max_fpr may cut it.
     left = max_fpr * blocks.irrelevant - blocks.irrelevant_above
     part = 1.0 if max_fpr == 1 else (left / blocks.irrelevant_tied).clip(0.0, 1.0)
@@ -177,7 +177,7 @@ def pair_accuracy(
         right = pairs.concordant + tied_score * (pairs.tied_x - pairs.tied_both)
         return ratio(right, pairs.all - pairs.tied_y)
 
-    return r.reduce(let_pairs(*_scored(r, k), share))
+    return r.reduce(let_pairs(*_scored_labels(r, k), share))
 
 
 @metric(
@@ -199,7 +199,7 @@ def opa(r: Ranking, *, k: Cutoff = None, tied_score: TiedScore = 0) -> pl.Expr:
     Equal to: TensorFlow Ranking ``OPAMetric``, Rax ``opa_metric``.
     Example: grades 2, 0, 1 in rank order: (2 + 1) / (2 + 1 + 1).
     """
-    score, label = _scored(r, k)
+    score, label = _scored_labels(r, k)
     every, signed = _spread(label, label), _spread(label, score)
     within = both(score, label).rank("ordinal").cast(pl.Float64)
     tied = _spread(label, within) - signed
@@ -219,7 +219,7 @@ def ranking_loss(r: Ranking, *, rel: Rel = 1, one_class: OneClass = None) -> pl.
     Equal to: ``sklearn.metrics.label_ranking_loss`` with ``one_class=0``.
     Example: grades 1, 0, 1 in rank order: 1/2.
     """
-    blocks = _Blocks(*_known(r, None, rel))
+    blocks = _Blocks(*_scored_relevance(r, None, rel))
     wrong = blocks.irrelevant_above + blocks.irrelevant_tied
     pairs = blocks.relevant * blocks.irrelevant
     value = ratio(wrong.filter(blocks.positive).sum(), pairs)
@@ -238,7 +238,7 @@ def lrap(r: Ranking, *, rel: Rel = 1) -> pl.Expr:
     ``no_relevant="one"``.
     Example: scores 2, 2 and grades 1, 0: 1/2.
     """
-    blocks = _Blocks(*_known(r, None, rel))
+    blocks = _Blocks(*_scored_relevance(r, None, rel))
     precision = (blocks.relevant_above + blocks.relevant_tied) / blocks.last
     return r.reduce(precision.filter(blocks.positive).mean())
 
@@ -255,7 +255,7 @@ def coverage_error(r: Ranking, *, rel: Rel = 1) -> pl.Expr:
     Equal to: ``sklearn.metrics.coverage_error``.
     Example: grades 1, 0, 1, 0 in rank order: 3.
     """
-    blocks = _Blocks(*_known(r, None, rel))
+    blocks = _Blocks(*_scored_relevance(r, None, rel))
     return r.reduce(blocks.last.filter(blocks.positive).max())
 
 
@@ -305,13 +305,13 @@ class _Blocks(NamedTuple):
         return self.positive.cast(pl.Float64).cum_sum()
 
 
-def _known(r: Ranking, k: int | None, rel: float) -> tuple[pl.Expr, pl.Expr]:
+def _scored_relevance(r: Ranking, k: int | None, rel: float) -> tuple[pl.Expr, pl.Expr]:
     """Score and relevance of the judged documents in the first k."""
     judged = _judged(r, k)
     return r.score.filter(judged), r.relevant(rel).filter(judged)
 
 
-def _scored(r: Ranking, k: int | None) -> tuple[pl.Expr, pl.Expr]:
+def _scored_labels(r: Ranking, k: int | None) -> tuple[pl.Expr, pl.Expr]:
     """Score and label of the judged documents in the first k."""
     judged = _judged(r, k)
     return r.score.filter(judged), r.label.filter(judged)

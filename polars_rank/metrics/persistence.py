@@ -53,9 +53,9 @@ def rbp(
     ``gain="binary"``; ranx ``rbp.90`` with ``scale=1``.
     Example: grades 0, 2, 1 in rank order: rbp(p=0.5) = 1/2 (1/2 * 2/2 + 1/4 * 1/2).
     """
-    worth = r.gain(gain, rel)
-    best = pl.lit(scale) if scale != "max" else r.reduce(worth.max())
-    return ratio(r.sum(worth * r.weight(seen(p), k)), best)
+    gains = r.gain(gain, rel)
+    best = pl.lit(scale) if scale != "max" else r.reduce(gains.max())
+    return ratio(r.sum(gains * r.weight(seen(p), k)), best)
 
 
 @metric(

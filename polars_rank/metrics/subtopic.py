@@ -1,4 +1,4 @@
-"""Diversity: one list has to serve several readings of a query, its subtopics."""
+"""Diversity: how well one list serves several subtopics of a query."""
 
 from __future__ import annotations
 

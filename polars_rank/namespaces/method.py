@@ -21,7 +21,6 @@ from typing import (
 import polars as pl
 import polars.selectors as cs
 
-from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.tools import DEFAULT, ConventionLike, convention_of
 from polars_rank.core import documentation
 from polars_rank.core.binding import metric_expr
@@ -36,7 +35,7 @@ __all__ = ["method"]
 
 
 class Options(NamedTuple):
-    """What a method takes beside the metric's parameters, None where not given."""
+    """Arguments of a method besides the metric's parameters; None: not given."""
 
     score: Annotated[
         Column | None,
@@ -74,7 +73,7 @@ NEGATIVE = (
 
 
 def method(metric: Metric) -> Callable[..., pl.Expr]:
-    """The method: its score is needed where ``rank=`` cannot stand for it."""
+    """Build the method; it needs a score where ``rank=`` cannot replace it."""
     options = _options(metric)
     names = [option.name for option in options[1:]]
 
@@ -118,14 +117,20 @@ def _expr(
     if ties is None and options.rank is None and metric.tie_sensitive:
         needs_doc = convention.ties in ("doc_desc", "doc_asc")
         ties = None if needs_doc and options.doc is None else convention.ties
-    no_relevant = options.no_relevant or convention.no_relevant_of(metric.name)
+    no_relevant = options.no_relevant
+    if no_relevant is None:
+        no_relevant = convention.no_relevant_of(metric.name)
     check(metric, params, ties, no_relevant)
     score = _column(options.score)
     if score is not None and convention.score_dtype == "float32":
         score = (score + 0).cast(pl.Float32)
 
-    def formula(ranking: Ranking) -> pl.Expr:
-        return _value(metric, ranking, params, no_relevant, convention)
+    def formula(r: Ranking) -> pl.Expr:
+        if convention.negative_grade == "error":
+            r.faults.append(Fault(r.sum(r.label < 0), NEGATIVE, refusal=True))
+        if options.rank is not None:  # else all that is judged was retrieved
+            r = r.ideal_over(convention.judgments)
+        return value(metric, r, params, no_relevant)
 
     return metric_expr(
         formula,
@@ -135,18 +140,6 @@ def _expr(
         doc=_column(options.doc),
         ties=ties,
     )
-
-
-def _value(
-    metric: Metric,
-    r: Ranking,
-    params: dict[str, Any],
-    no_relevant: NoRelevant,
-    convention: Convention,
-) -> pl.Expr:
-    if convention.negative_grade == "error":
-        r.faults.append(Fault(r.sum(r.label < 0), NEGATIVE, refusal=True))
-    return value(metric, r.ideal_over(convention.judgments), params, no_relevant)
 
 
 def _column(column: Column | None) -> pl.Expr | None:
