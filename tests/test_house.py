@@ -21,9 +21,11 @@ from vocabularies import METRICS, SUBTOPIC_METRICS
 
 import polars_rank
 import polars_rank.typing
+from polars_rank.conventions.choices import CHOICES
 from polars_rank.core.parameters import Doc, read_hint
 from polars_rank.core.registry import METRICS as ALL
 from polars_rank.core.registry import check
+from polars_rank.core.weights import DISCOUNTS, GAINS
 from polars_rank.namespaces import ExprRankEval
 
 HOME = Path(polars_rank.__file__).parent
@@ -174,14 +176,34 @@ def test_the_help_of_a_method_is_complete(name):
 @pytest.mark.parametrize("name", ALL)
 def test_every_parameter_is_described(name):
     for parameter in ALL[name].parameters.values():
-        assert parameter.doc, f"{name}: {parameter.name}: Annotated[..., Doc(...)]"
-        assert parameter.doc[-1] != "."
-        assert "\n" not in parameter.doc
+        where, text = f"{name}: {parameter.name}", parameter.doc.text
+        assert text, f"{where}: Annotated[..., Doc(...)]"
+        assert text[-1] != "."
+        assert "\n" not in text
+        for value in parameter.doc.values:
+            assert parameter.allowed.test(value), where
+        named = {*parameter.doc.values, *values_of(parameter.meaning)}
+        for value in literals(parameter.hint):
+            assert value in named or value in (*GAINS, *DISCOUNTS), f"{where}: {value}"
+
+
+def values_of(meaning: str) -> set[object]:
+    return {*CHOICES[meaning].values} if meaning in CHOICES else set()
+
+
+def literals(hint: object) -> list[object]:
+    """Values of a type that have a name."""
+    parts = get_args(hint) if get_origin(hint) is not Annotated else get_args(hint)[:1]
+    if get_origin(hint) is Literal:
+        return list(parts)
+    if get_origin(hint) in (Annotated, Union, UnionType):
+        return [value for part in parts for value in literals(part)]
+    return []
 
 
 def test_the_last_description_counts():
     general = Annotated[int, Doc("in general")]
-    assert read_hint("n", Annotated[general, Doc("here")]).doc == "here"
+    assert read_hint("n", Annotated[general, Doc("here")]).doc.text == "here"
 
 
 @pytest.mark.parametrize("name", ALL)

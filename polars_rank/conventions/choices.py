@@ -66,10 +66,10 @@ CHOICES: dict[str, Disputed] = {
     "ties": Disputed(
         "order of equal scores",
         {
-            "doc_desc": "equal scores: by document id as text, descending; without "
-            "ids in input order",
-            "doc_asc": "equal scores: by document id as text, ascending; without ids "
-            "in input order",
+            "doc_desc": "equal scores: by document id as text, descending "
+            "(without ids: in input order)",
+            "doc_asc": "equal scores: by document id as text, ascending "
+            "(without ids: in input order)",
             "order": "equal scores: in input order",
             "expected": "equal scores: the mean over all their orders",
             "optimistic": "equal scores: the best grade first",

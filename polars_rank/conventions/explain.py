@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from polars_rank.conventions.choices import OUTCOMES, sentence
@@ -15,6 +15,7 @@ from polars_rank.conventions.tools import (
     convention_of,
 )
 from polars_rank.core.documentation import definition
+from polars_rank.core.parameters import Doc
 from polars_rank.core.registry import Metric
 from polars_rank.measures.measure import Measure, MeasureLike
 
@@ -105,7 +106,7 @@ def explain(measure: MeasureLike, *, convention: ConventionLike = DEFAULT) -> st
     <BLANKLINE>
     Reciprocal rank of the first relevant document; 0 if it is below place k.
     ...
-      ties         doc_asc      equal scores: by document id as text, ascending; ...
+      ties         doc_asc      equal scores: by document id as text, ascending ...
     ...
     """
     return str(explanation(measure, convention))
@@ -174,7 +175,12 @@ def _words(metric: Metric, name: str, value: Any) -> str:
     parameter = metric.parameters.get(name)
     if parameter is None:
         return sentence(name, value) or ""
-    return sentence(parameter.meaning, value) or parameter.doc
+    of_value = sentence(parameter.meaning, value) or _of_value(parameter.doc, value)
+    return of_value or parameter.doc.text
+
+
+def _of_value(doc: Doc, value: Any) -> str | None:
+    return doc.values.get(value) if isinstance(value, Hashable) else None
 
 
 def _tools(measure: Measure, convention: Convention) -> list[tuple[str, str, str]]:

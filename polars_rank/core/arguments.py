@@ -38,7 +38,7 @@ Cutoff: TypeAlias = Annotated[
         lambda k: k is None or (type(k) is int and k >= 1),
     ),
     Meaning("k"),
-    Doc("cutoff: only the first k places count; None: the whole list"),
+    Doc("cutoff: only the first k places count", {None: "no cutoff: the whole list"}),
 ]
 FiniteCutoff: TypeAlias = Annotated[
     int, Range(least=1), Meaning("k"), Doc("cutoff: only the first k places count")
@@ -47,13 +47,13 @@ Rel: TypeAlias = Annotated[float, Meaning("rel"), Doc("lowest grade that is rele
 OptionalRel: TypeAlias = Annotated[
     float | None,
     Meaning("optional_rel"),
-    Doc("lowest grade that gains anything; None: every positive grade"),
+    Doc("lowest grade that gains anything", {None: "every positive grade gains"}),
 ]
 
 MaxGrade: TypeAlias = Annotated[
     Annotated[float, Range(above=0)] | Literal["query"],
     Meaning("max_grade"),
-    Doc('top of the scale of grades; "query": the highest grade of the query'),
+    Doc("top of the scale of grades"),
 ]
 TopGrade: TypeAlias = Annotated[
     float,

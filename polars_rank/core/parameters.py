@@ -11,8 +11,8 @@ metrics share are in ``polars_rank.core.arguments`` and ``polars_rank.core.weigh
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from types import NoneType, UnionType
 from typing import (
     Annotated,
@@ -38,11 +38,15 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Doc:
-    """Description of a parameter in one line; of several the last one counts."""
+    """Description of a parameter in one line, and of values that need one.
+
+    Of several the last one counts.
+    """
 
     text: str
+    values: Mapping[Any, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -93,6 +97,9 @@ class Allowed:
     test: Callable[[Any], bool]
 
 
+NO_DOC = Doc("")
+
+
 class Parameter(NamedTuple):
     """One parameter, as its annotation describes it.
 
@@ -103,7 +110,7 @@ class Parameter(NamedTuple):
     hint: Any
     allowed: Allowed
     meaning: str = ""
-    doc: str = ""
+    doc: Doc = NO_DOC
     default: Any = None
 
     def check(self, value: object) -> None:
@@ -132,13 +139,13 @@ def read_hint(name: str, hint: Any, default: Any = None) -> Parameter:
     """The parameter that a type hint describes."""
     extras = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
     meanings = [extra.name for extra in extras if isinstance(extra, Meaning)]
-    docs = [extra.text for extra in extras if isinstance(extra, Doc)]
+    docs = [extra for extra in extras if isinstance(extra, Doc)]
     return Parameter(
         name=name,
         hint=hint,
         allowed=_allowed(hint),
         meaning=meanings[-1] if meanings else "",
-        doc=docs[-1] if docs else "",
+        doc=docs[-1] if docs else NO_DOC,
         default=default,
     )
 

@@ -70,17 +70,14 @@ Gain: TypeAlias = Annotated[
     GainLike,
     Meaning("gain"),
     Doc(
-        'gain of a grade: "linear" (the grade), "exp2" (2^grade - 1), "binary", a '
-        "mapping of grades to gains, or a function of an expression"
+        "gain of a grade: by name, as a mapping of grades to gains, or as a function "
+        "of an expression"
     ),
 ]
 Discount: TypeAlias = Annotated[
     DiscountLike,
     Meaning("discount"),
-    Doc(
-        'divisor of the gain at a place: "log2" of rank + 1, "log2_from_2", which '
-        'spares ranks 1 and 2, "position" (the rank), or a function of an expression'
-    ),
+    Doc("discount of a place: by name, or as a function of an expression"),
 ]
 
 

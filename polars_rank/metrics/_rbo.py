@@ -19,11 +19,26 @@ __all__ = ["Estimate", "Tied", "powers", "rank_biased"]
 
 Estimate: TypeAlias = Annotated[
     Literal["ext", "min", "max", "res"],
-    Doc("beyond the lists: extrapolated, least or most possible, or their difference"),
+    Doc(
+        "what is assumed below the end of the lists",
+        {
+            "ext": "below the end of the lists agreement goes on (extrapolated)",
+            "min": "the least value that is possible",
+            "max": "the largest value that is possible",
+            "res": "the difference of the largest and the least possible value",
+        },
+    ),
 ]
 Tied: TypeAlias = Annotated[
     Literal["a", "b", "w"],
-    Doc("a: the mean over all orders of ties; b: that, corrected; w: equal ranks"),
+    Doc(
+        "what ties mean",
+        {
+            "a": "the mean over all orders of tied documents",
+            "b": "that mean, corrected for the information lost",
+            "w": "ties are equal ranks, as in sports",
+        },
+    ),
 ]
 ENDS: tuple[Literal["min", "max"], ...] = ("min", "max")
 

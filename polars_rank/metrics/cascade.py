@@ -20,8 +20,12 @@ __all__ = ["err", "nerr", "pfound"]
 Stop: TypeAlias = Annotated[
     Literal["exp2", "linear", "grade"],
     Doc(
-        'chance that a grade satisfies: "exp2" (2^grade - 1) / 2^max_grade, "linear" '
-        'grade / (max_grade + 1), "grade" grade / max_grade'
+        "chance that a document satisfies",
+        {
+            "exp2": "satisfies with chance (2^grade - 1) / 2^max_grade",
+            "linear": "satisfies with chance grade / (max_grade + 1)",
+            "grade": "satisfies with chance grade / max_grade",
+        },
     ),
 ]
 ErrIdeal: TypeAlias = Annotated[

@@ -17,7 +17,10 @@ __all__ = ["arp", "binary_accuracy", "fall_out", "hits", "mcc", "mean_label"]
 
 Catalog: TypeAlias = Annotated[
     Annotated[int, Range(least=1)] | None,
-    Doc("documents that could be retrieved; None: the judged ones"),
+    Doc(
+        "number of documents that could be retrieved",
+        {None: "counts are of judged documents"},
+    ),
 ]
 
 

@@ -33,16 +33,27 @@ __all__ = [
 
 
 EitherTop: TypeAlias = Annotated[
-    Cutoff, Doc("cutoff: documents in the first k of either order; None: all")
+    Cutoff,
+    Doc("cutoff: the first k of either order count", {None: "all documents count"}),
 ]
 Penalty: TypeAlias = Annotated[float, Doc("count of a pair that is tied in one order")]
 TauVariant: TypeAlias = Annotated[
     Literal["a", "b", "c"],
-    Doc("tau-a ignores ties, tau-b corrects for them, tau-c for tables of any shape"),
+    Doc(
+        "how ties are corrected for",
+        {
+            "a": "ties are not corrected for (tau-a)",
+            "b": "tied pairs are left out of the divisor (tau-b)",
+            "c": "corrected for the number of distinct values (tau-c)",
+        },
+    ),
 ]
 TauApVariant: TypeAlias = Annotated[
     Literal["a", "b"],
-    Doc("a: the mean over all orders of ties; b: ties are taken as agreed"),
+    Doc(
+        "what ties count",
+        {"a": "the mean over all orders of ties", "b": "ties count as agreement"},
+    ),
 ]
 
 
@@ -144,11 +155,19 @@ def weighted_tau(
     *,
     k: EitherTop = None,
     weigher: Annotated[
-        DiscountLike, Doc("divisor of the weight at a place, written as discount")
+        DiscountLike,
+        Doc("discount of a place: by name, or as a function of an expression"),
     ] = "position",
     weigh_by: Annotated[
         Literal["both", "score", "label"],
-        Doc("order whose places weigh; both: the mean of the two values"),
+        Doc(
+            "order whose places weigh",
+            {
+                "both": "the mean of the values by score and by label",
+                "score": "places by score weigh",
+                "label": "places by label weigh",
+            },
+        ),
     ] = "both",
     additive: Annotated[
         bool, Doc("whether the weights of a pair are added, not multiplied")

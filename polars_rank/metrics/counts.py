@@ -43,7 +43,8 @@ def num_ret(
     r: Ranking,
     *,
     rel: Annotated[
-        OptionalRel, Doc("lowest grade that is counted; None: all retrieved documents")
+        OptionalRel,
+        Doc("lowest grade that is counted", {None: "all retrieved documents count"}),
     ] = None,
 ) -> pl.Expr:
     """Number of retrieved documents, or of the relevant ones, summed.

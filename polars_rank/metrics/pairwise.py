@@ -28,7 +28,11 @@ Rate: TypeAlias = Annotated[
     float, Range(above=0, most=1), Doc("false positive rate up to which area counts")
 ]
 OneClass: TypeAlias = Annotated[
-    float | None, Doc("value where all are relevant or none is; None: undefined")
+    float | None,
+    Doc(
+        "value where all are relevant or none is",
+        {None: "undefined where all are relevant or none is"},
+    ),
 ]
 TiedScore: TypeAlias = Annotated[Share, Doc("count of a pair with equal scores")]
 
@@ -121,7 +125,13 @@ def partial_auc(
     rel: Rel = 1,
     positives: Annotated[
         Literal["all", "k"],
-        Doc("relevant documents that form pairs: all, or the first min(k, R)"),
+        Doc(
+            "relevant documents that form pairs",
+            {
+                "all": "all relevant documents form pairs",
+                "k": "the first min(k, R) relevant documents form pairs",
+            },
+        ),
     ] = "all",
 ) -> pl.Expr:
     """Share of pairs in order, of the relevant and the first k irrelevant documents.

@@ -18,7 +18,10 @@ __all__ = ["rbp", "rbp_residual"]
 
 Scale: TypeAlias = Annotated[
     Annotated[float, Range(above=0)] | Literal["max"],
-    Doc("number that gains are divided by; max: the largest gain of the query"),
+    Doc(
+        "number that gains are divided by",
+        {"max": "gains are divided by the largest gain of the query"},
+    ),
 ]
 
 
@@ -72,7 +75,13 @@ def rbp_residual(
     p: Persistence = 0.9,
     all_judged: Annotated[
         Literal["tail", "zero"],
-        Doc("value where every retrieved document is judged: the tail below, or 0"),
+        Doc(
+            "value where every retrieved document is judged",
+            {
+                "tail": "where every retrieved document is judged: the tail below",
+                "zero": "where every retrieved document is judged: 0",
+            },
+        ),
     ] = "tail",
 ) -> pl.Expr:
     """Rank-biased precision that unjudged documents could still add.

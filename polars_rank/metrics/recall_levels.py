@@ -17,7 +17,14 @@ from polars_rank.core.registry import metric
 __all__ = ["eleven_point_ap", "interpolated_precision", "r_precision"]
 
 Rounding: TypeAlias = Annotated[
-    Literal["nearest", "up"], Doc("how recall times R becomes a whole number")
+    Literal["nearest", "up"],
+    Doc(
+        "how recall * R becomes a whole number",
+        {
+            "nearest": "recall * R is rounded to the nearest whole number",
+            "up": "recall * R is rounded by floor(recall * R + 0.9)",
+        },
+    ),
 ]
 
 

@@ -44,10 +44,24 @@ Beta: TypeAlias = Annotated[
 ]
 Norm: TypeAlias = Annotated[
     Literal["cover", "ndeval", "none"],
-    Doc("cover: divide by a list that covers everything; ndeval: not at k = 1; none"),
+    Doc(
+        "divisor of the value",
+        {
+            "cover": "divided by what a list gets that covers all subtopics everywhere",
+            "ndeval": "as cover, but for k = 1, where ndeval does not divide",
+            "none": "not divided",
+        },
+    ),
 ]
 EmptySubtopics: TypeAlias = Annotated[
-    Empty, Doc("subtopics with nothing relevant: left out of the mean, or 0")
+    Empty,
+    Doc(
+        "value of a subtopic with nothing relevant",
+        {
+            "skip": "a subtopic with nothing relevant is left out of the mean",
+            "zero": "a subtopic with nothing relevant counts as 0",
+        },
+    ),
 ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from inspect import Parameter, Signature
 from types import UnionType
@@ -21,10 +21,12 @@ from typing import (
 import polars as pl
 import polars.selectors as cs
 
+from polars_rank.conventions.choices import CHOICES
 from polars_rank.conventions.tools import DEFAULT, ConventionLike, convention_of
 from polars_rank.core import documentation
 from polars_rank.core.binding import metric_expr
 from polars_rank.core.parameters import Doc
+from polars_rank.core.parameters import Parameter as Argument
 from polars_rank.core.ranking import NoRelevant, Ranking, Ties
 from polars_rank.core.registry import Metric, check, closest, value
 from polars_rank.core.rules import Fault
@@ -184,8 +186,10 @@ def _parameter(name: str, hint: Any, default: object) -> Parameter:
 def _described(metric: Metric, options: list[Parameter]) -> str:
     """The documentation of the method, with a block about every parameter."""
     names = [option.name for option in options]
-    own = {p.name: p.doc for p in metric.parameters.values()}
+    own = {p.name: _description(p) for p in metric.parameters.values()}
     texts = DESCRIPTIONS | own
+    for name in ("ties", "no_relevant"):
+        texts[name] = _with_values(DESCRIPTIONS[name], CHOICES[name].values)
     block = documentation.block((n, texts[n]) for n in (names[0], *own, *names[1:]))
     return documentation.text(metric, block)
 
@@ -193,6 +197,23 @@ def _described(metric: Metric, options: list[Parameter]) -> str:
 NAMED = {get_args(GainLike)[0]: "Gain", get_args(DiscountLike)[0]: "Discount"}
 NAMED |= {Column: "Column", Ties: "Ties", NoRelevant: "NoRelevant"}
 NAMED |= {ConventionLike: "ConventionLike"}
+
+
+def _description(parameter: Argument) -> str:
+    """What the parameter is, and what its values say."""
+    values = parameter.doc.values
+    if not values and parameter.meaning in CHOICES:
+        values = CHOICES[parameter.meaning].values
+    allowed = {v: words for v, words in values.items() if parameter.allowed.test(v)}
+    return _with_values(parameter.doc.text, allowed)
+
+
+def _with_values(text: str, values: Mapping[Any, str]) -> str:
+    said = (
+        (f'"{value}"' if isinstance(value, str) else str(value)) + f": {words}"
+        for value, words in values.items()
+    )
+    return ". ".join(filter(None, (text, "; ".join(said))))
 
 
 @cache
