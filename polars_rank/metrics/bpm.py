@@ -25,7 +25,7 @@ def bpm(
     max_grade: TopGrade = 4,
     min_grade: MinGrade = 0,
 ) -> pl.Expr:
-    """Gain per document of a user who stops once she gained T or saw k documents.
+    """Gain per document of a user who stops once she has gained T or seen k documents.
 
     The mean of ``g`` (as in ``sdcg``) over the places down to the first where the
     cumulative gain is at least T, or to k. The static Bejeweled Player Model.

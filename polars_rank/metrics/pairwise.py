@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NamedTuple, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import polars as pl
 
@@ -11,7 +11,7 @@ from polars_rank.core.expr import ratio
 from polars_rank.core.parameters import Doc, Range
 from polars_rank.core.ranking import Ranking
 from polars_rank.core.registry import metric
-from polars_rank.metrics._pairs import Pairs, both, let_pairs
+from polars_rank.metrics._pairs import Blocks, Pairs, both, let_pairs
 
 __all__ = [
     "auc",
@@ -67,7 +67,7 @@ def auc(
     CatBoost ``QueryAUC`` with ``one_class=0``.
     Example: grades 1, 0, 1 in rank order: one pair of two is in order: 1/2.
     """
-    blocks = _Blocks(*_scored_relevance(r, k, rel))
+    blocks = Blocks(*_scored_relevance(r, k, rel))
     # A block of equal scores is a straight piece of the curve; max_fpr may cut it.
     left = max_fpr * blocks.irrelevant - blocks.irrelevant_above
     part = 1.0 if max_fpr == 1 else (left / blocks.irrelevant_tied).clip(0.0, 1.0)
@@ -229,7 +229,7 @@ def ranking_loss(r: Ranking, *, rel: Rel = 1, one_class: OneClass = None) -> pl.
     Equal to: ``sklearn.metrics.label_ranking_loss`` with ``one_class=0``.
     Example: grades 1, 0, 1 in rank order: 1/2.
     """
-    blocks = _Blocks(*_scored_relevance(r, None, rel))
+    blocks = Blocks(*_scored_relevance(r, None, rel))
     wrong = blocks.irrelevant_above + blocks.irrelevant_tied
     pairs = blocks.relevant * blocks.irrelevant
     value = ratio(wrong.filter(blocks.positive).sum(), pairs)
@@ -248,7 +248,7 @@ def lrap(r: Ranking, *, rel: Rel = 1) -> pl.Expr:
     ``no_relevant="one"``.
     Example: scores 2, 2 and grades 1, 0: 1/2.
     """
-    blocks = _Blocks(*_scored_relevance(r, None, rel))
+    blocks = Blocks(*_scored_relevance(r, None, rel))
     precision = (blocks.relevant_above + blocks.relevant_tied) / blocks.last
     return r.reduce(precision.filter(blocks.positive).mean())
 
@@ -265,54 +265,8 @@ def coverage_error(r: Ranking, *, rel: Rel = 1) -> pl.Expr:
     Equal to: ``sklearn.metrics.coverage_error``.
     Example: grades 1, 0, 1, 0 in rank order: 3.
     """
-    blocks = _Blocks(*_scored_relevance(r, None, rel))
+    blocks = Blocks(*_scored_relevance(r, None, rel))
     return r.reduce(blocks.last.filter(blocks.positive).max())
-
-
-class _Blocks(NamedTuple):
-    """For each document, those above and within its block of equal scores.
-
-    Scores descend.
-    """
-
-    score: pl.Expr
-    positive: pl.Expr
-
-    @property
-    def first(self) -> pl.Expr:
-        return self.score.rank("min", descending=True).cast(pl.Int64)
-
-    @property
-    def last(self) -> pl.Expr:
-        return self.score.rank("max", descending=True).cast(pl.Int64)
-
-    @property
-    def relevant(self) -> pl.Expr:
-        return self.positive.sum().cast(pl.Float64)
-
-    @property
-    def irrelevant(self) -> pl.Expr:
-        return (~self.positive).sum().cast(pl.Float64)
-
-    @property
-    def relevant_above(self) -> pl.Expr:
-        return self._running.shift(1, fill_value=0.0).gather(self.first - 1)
-
-    @property
-    def relevant_tied(self) -> pl.Expr:
-        return self._running.gather(self.last - 1) - self.relevant_above
-
-    @property
-    def irrelevant_above(self) -> pl.Expr:
-        return self.first - 1.0 - self.relevant_above
-
-    @property
-    def irrelevant_tied(self) -> pl.Expr:
-        return self.last - self.first + 1.0 - self.relevant_tied
-
-    @property
-    def _running(self) -> pl.Expr:
-        return self.positive.cast(pl.Float64).cum_sum()
 
 
 def _scored_relevance(r: Ranking, k: int | None, rel: float) -> tuple[pl.Expr, pl.Expr]:

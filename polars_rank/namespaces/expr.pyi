@@ -431,7 +431,7 @@ class ExprRankEval:
         no_relevant: NoRelevant | None = None,
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
-        """Gain per document of a user who stops once she gained T or saw k documents."""
+        """Gain per document of a user who stops once she has gained T or seen k documents."""
     def bpm_dynamic(
         self,
         score: Column | None = None,

@@ -48,11 +48,11 @@ class Options(NamedTuple):
         Doc("ranks from 1 that are known, instead of scores; null: not retrieved"),
     ] = None
     doc: Annotated[
-        Column | None, Doc("document ids, which order equal scores as text")
+        Column | None, Doc("document ids, compared as text to order equal scores")
     ] = None
     ties: Annotated[
         Ties | None,
-        Doc("order of equal scores; None: the convention's, without doc input order"),
+        Doc("order of equal scores; None: the convention's (without doc: input order)"),
     ] = None
     no_relevant: Annotated[
         NoRelevant | None,
@@ -61,8 +61,8 @@ class Options(NamedTuple):
     convention: Annotated[
         ConventionLike,
         Doc(
-            "tool whose choices hold for all that is not given; what missing queries "
-            "count is beyond an expression"
+            "tool whose choices hold for what is not given; queries missing from "
+            "the run are beyond an expression"
         ),
     ] = DEFAULT
 
