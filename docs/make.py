@@ -10,16 +10,15 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from runpy import run_path
 
-from polars_rank.metrics import METRICS, Metric
+from polars_rank import typing
+from polars_rank.metrics import Metric, of_vocabulary
 from polars_rank.namespaces import ExprRankEval
 
 HOUSE = Path(__file__).resolve().parent.parent
 STUB = HOUSE / "polars_rank" / "namespaces" / "expr.pyi"
-METHOD = "polars_rank.namespaces.method"
 
 
 def main() -> None:
@@ -33,22 +32,28 @@ def main() -> None:
 
 def stub() -> str:
     """A typed method for every metric."""
+    methods = [line for m in of_vocabulary("ranking").values() for line in typed(m)]
+    used = sorted(names("\n".join(methods)) & set(typing.__all__))
     lines = [
         '"""Types of the methods; written by ``python docs/make.py``."""',
         "",
+        "from typing import Literal",
+        "",
         "import polars as pl",
-        *sorted(imports()),
+        "",
+        "from polars_rank.typing import (",
+        *(f"    {name}," for name in used),
+        ")",
         "",
         "class ExprRankEval:",
         "    def __init__(self, expr: pl.Expr) -> None: ...",
+        *methods,
     ]
-    for metric in METRICS.values():
-        lines += typed(metric)
     return "\n".join(lines) + "\n"
 
 
 def typed(metric: Metric) -> Iterator[str]:
-    """The method, a parameter a line."""
+    """The method, one line per parameter."""
     yield f"    def {metric.name}("
     keyword_only = False
     for parameter in signature(metric).values():
@@ -77,47 +82,10 @@ def signature(metric: Metric) -> dict[str, inspect.Parameter]:
     return dict(inspect.signature(getattr(ExprRankEval, metric.name)).parameters)
 
 
-def imports() -> set[str]:
-    """Every name in an annotation, from where its module has it."""
-    homes: dict[str, str] = {}
-    for metric in METRICS.values():
-        for parameter in signature(metric).values():
-            if parameter.annotation is parameter.empty:
-                continue
-            own = parameter.name in metric.defaults
-            module = metric.function.__module__ if own else METHOD
-            for name in names(parameter.annotation):
-                home = homes.setdefault(name, home_of(name, module))
-                if home != home_of(name, module):
-                    raise SystemExit(f"{name} means two things: {home}, {module}")
-    by_home: dict[str, set[str]] = {}
-    for name, home in homes.items():
-        by_home.setdefault(home, set()).add(name)
-    return {
-        f"from {home} import {', '.join(sorted(found))}"
-        for home, found in by_home.items()
-        if home != "builtins"
-    }
-
-
-def names(annotation: str) -> set[str]:
-    """The names that an annotation uses."""
-    tree = ast.parse(annotation, mode="eval")
+def names(methods: str) -> set[str]:
+    """The names that the methods use."""
+    tree = ast.parse(f"class ExprRankEval:\n{methods}")
     return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-
-
-def home_of(name: str, module: str) -> str:
-    """The module that a module imports a name from, or itself."""
-    source = inspect.getsource(import_module(module))
-    for node in ast.parse(source).body:
-        if isinstance(node, ast.ImportFrom) and node.module:
-            if name in (alias.name for alias in node.names):
-                return node.module
-        elif isinstance(node, ast.AnnAssign | ast.Assign):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            if name in (t.id for t in targets if isinstance(t, ast.Name)):
-                return module
-    return "builtins"
 
 
 # -- the pages and the README's table

@@ -10,15 +10,13 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
-import polars_rank.metrics
+from polars_rank.conventions.choices import CHOICES, sentence
 from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.tools import TOOLS
-from polars_rank.core.ranking import NoRelevant
-from polars_rank.metrics import Metric
+from polars_rank.metrics import METRICS, Metric
 
 DOCS = Path(__file__).resolve().parent
 README = DOCS.parent / "README.md"
@@ -83,20 +81,14 @@ def written() -> dict[Path, str]:
 
 def readme() -> str:
     """The README with its table of ten measures."""
-    ten = (f"| `{name}` | {summary(metrics()[name])} |" for name in TEN)
+    ten = (f"| `{name}` | {summary(METRICS[name])} |" for name in TEN)
     return filled(README, measures=table("measure", "what it measures", ten))
-
-
-def metrics() -> dict[str, Metric]:
-    """All metrics, in the order of their families."""
-    of_subtopics = getattr(polars_rank.metrics, "SUBTOPIC_METRICS", {})
-    return polars_rank.metrics.METRICS | of_subtopics
 
 
 def families() -> dict[str, list[Metric]]:
     """The metrics of each family."""
     groups: dict[str, list[Metric]] = {}
-    for metric in metrics().values():
+    for metric in METRICS.values():
         groups.setdefault(metric.family, []).append(metric)
     return groups
 
@@ -106,7 +98,7 @@ def families() -> dict[str, list[Metric]]:
 
 def index() -> str:
     """The table of all measures."""
-    text = f"# Measures\n\n{len(metrics())} measures in {len(families())} families.\n"
+    text = f"# Measures\n\n{len(METRICS)} measures in {len(families())} families.\n"
     text += INTRODUCTION
     for family, members in families().items():
         rows = (
@@ -153,7 +145,7 @@ def measure_section(metric: Metric) -> str:
     ]
     if tools:
         facts["Conventions compared"] = f"{', '.join(tools)}: [results](../parity.md)."
-    if needs_subtopics(metric):
+    if metric.vocabulary == "subtopics":
         facts["Needs"] = (
             "judgments with a column of [subtopics](../guide/subtopics.md)."
         )
@@ -163,16 +155,12 @@ def measure_section(metric: Metric) -> str:
 
 
 def parameters(metric: Metric) -> str:
-    """The table of a metric's parameters; with meanings where the types have them."""
-    rows = {name: described(metric, name) for name in metric.defaults}
-    told = any(meaning for _, meaning in rows.values())
-    head = ["parameter", "default", "may be", *(["meaning"] if told else [])]
-    lines = []
-    for name, (may_be, meaning) in rows.items():
-        cells = [f"`{name}`", code(metric.defaults[name]), cell(may_be)]
-        cells += [cell(meaning)] if told else []
-        lines.append(f"| {' | '.join(cells)} |")
-    return table(*head, lines)
+    """The table of a metric's parameters."""
+    rows = (
+        f"| `{p.name}` | {code(p.default)} | {cell(p.allowed.words)} | {cell(p.doc.text)} |"
+        for p in metric.parameters.values()
+    )
+    return table("parameter", "default", "may be", "meaning", rows)
 
 
 def tied(metric: Metric) -> str:
@@ -196,21 +184,6 @@ def title(family: str) -> str:
 def summary(metric: Metric) -> str:
     """The first line of a docstring, in a table."""
     return cell(markdown(metric.summary))
-
-
-def described(metric: Metric, parameter: str) -> tuple[str, str]:
-    """What an argument may be, and what it means where the type says it."""
-    if known := getattr(metric, "parameters", {}):
-        return known[parameter].allowed.words, known[parameter].doc
-    from polars_rank.core.parameters import rules
-
-    return rules(metric.function)[parameter][0], ""
-
-
-def needs_subtopics(metric: Metric) -> bool:
-    """Whether a metric is a formula over the subtopics of a query."""
-    vocabulary = getattr(metric, "vocabulary", "")
-    return vocabulary == "subtopics" or getattr(metric, "subtopics", False)
 
 
 def settings(preset: Mapping[str, Any]) -> str:
@@ -248,10 +221,10 @@ def default() -> Convention:
 
 def choices() -> Iterator[str]:
     """One row for every value of every choice, the default first."""
-    for choice, values in named_values().items():
-        usual = getattr(default(), choice)
+    for choice, disputed in CHOICES.items():
+        usual, values = getattr(default(), choice), disputed.values
         for value in dict.fromkeys((usual, *values)):
-            meaning = values.get(value) or SPELT_OUT[choice, value]
+            meaning = sentence(choice, value) or ""
             first = value == usual
             name, mark = (f"`{choice}`", " (default)") if first else ("", "")
             yield f"| {name} | {code(value)}{mark} | {cell(meaning)} |"
@@ -259,36 +232,6 @@ def choices() -> Iterator[str]:
             yield f"|  | {OPEN[choice]} |"
 
 
-def named_values() -> dict[str, dict[Any, str]]:
-    """The values of every choice that have a name, and what they mean."""
-    try:
-        from polars_rank.conventions.choices import CHOICES
-    except ImportError:  # a tree without that table: the words of ``explain``
-        from polars_rank.conventions.explain import WORDS
-
-        known: dict[str, dict[Any, str]] = {choice: WORDS[choice] for choice in WORDED}
-        known |= {"no_relevant": {v: WORDS["no_relevant"][v] for v in OUTCOMES}}
-        for choice, values in DIVISORS.items():
-            known[choice] = {value: WORDS["divisor"][value] for value in values}
-        order = [f.name for f in fields(Convention)]
-        return {n: known.get(n, {}) for n in order if n in known or n == "rel"}
-    return {name: dict(choice.values) for name, choice in CHOICES.items()}
-
-
-WORDED = (
-    *("ties", "score_dtype", "missing", "unjudged", "judgments", "negative_grade"),
-    *("gain", "discount", "ideal", "max_grade"),
-)
-OUTCOMES = get_args(NoRelevant)
-DIVISORS = {
-    "precision_divisor": ("k", "retrieved", "min_k_R"),
-    "recall_divisor": ("R", "min_k_R"),
-    "ap_divisor": ("R", "min_k_R", "min_k_R_n", "hits", "k"),
-}
-SPELT_OUT = {
-    ("rel", 1): "relevant is a grade of at least 1",
-    ("max_grade", 4): "the top of the scale of grades, for ERR and its kin",
-}
 OPEN = {
     "rel": "a number | relevant is a grade of at least this number",
     "gain": "a mapping or a function | `{1: 3.5, 2: 9}`, where grades that it lacks "
@@ -303,7 +246,7 @@ def differs(convention: Convention) -> str:
     usual = default()
     found = [
         f"`{choice}={shown(value)}`"
-        for choice in named_values()
+        for choice in CHOICES
         if (value := getattr(convention, choice)) != getattr(usual, choice)
     ]
     found += [

@@ -5,9 +5,9 @@ from __future__ import annotations
 import polars as pl
 import pytest
 from cases import CASES, Case
+from vocabularies import METRICS
 
 import polars_rank as pr
-from polars_rank.metrics import METRICS
 
 
 def log(case: Case) -> pl.DataFrame:
@@ -94,7 +94,7 @@ def test_known_ranks_equal_scores(collect):
     cases = [
         c
         for c in SINGLE
-        if not METRICS[c.metric].score
+        if not METRICS[c.metric].uses_scores
         and (c.scores is None or len(set(c.scores)) == len(c.scores))
     ]
     for case in cases:

@@ -9,9 +9,9 @@ import pytest
 from cases import where
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from vocabularies import METRICS
 
 import polars_rank as pr
-from polars_rank.metrics import METRICS
 
 RELEVANCE = [name for name, m in METRICS.items() if m.needs_relevant]
 UNBOUNDED = where("there is no upper bound") + where("it can be negative")

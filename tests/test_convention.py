@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
+import re
 from math import log2
 from pathlib import Path
+from typing import Literal, get_args, get_origin, get_type_hints
 
 import polars as pl
 import pytest
+from vocabularies import METRICS
 
 import polars_rank as pr
+from polars_rank.conventions.choices import CHOICES
 from polars_rank.conventions.explain import explanation
-from polars_rank.conventions.tools import TOOLS
-from polars_rank.metrics import METRICS
+from polars_rank.conventions.tools import DEFAULT, TOOLS
+from polars_rank.core.registry import METRICS as ALL
 
 TREC = pr.CONVENTIONS["trec_eval"]
 RUN = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "score": [2.0, 1.0]})
@@ -35,6 +41,45 @@ def test_a_convention_is_a_value(name):
     changed = convention.replace(rel=2)
     assert changed != convention
     assert changed.name == f"{name}*"
+
+
+def test_a_convention_states_every_choice():
+    fields = {f.name: f for f in dataclasses.fields(pr.Convention)}
+    assert fields.keys() == {"name", *CHOICES, "exceptions"}
+    for name in ("name", *CHOICES):
+        assert fields[name].default is dataclasses.MISSING
+    with pytest.raises(TypeError, match="missing 16 required"):
+        pr.Convention()
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_signatures_have_the_defaults_of_the_default_convention(name):
+    chosen = pr.CONVENTIONS[DEFAULT].defaults(name)
+    assert chosen.items() <= ALL[name].defaults.items()
+    assert pr.CONVENTIONS[DEFAULT].exceptions == ()
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_the_table_of_choices_has_the_values_of_the_types(name):
+    hint = get_type_hints(pr.Convention)[name]
+    literals = [hint] if get_origin(hint) is Literal else get_args(hint)
+    named = {
+        v for part in literals if get_origin(part) is Literal for v in get_args(part)
+    }
+    choice = CHOICES[name]
+    assert choice.values.keys() == named
+    assert all([choice.decides, *choice.values.values()])
+    assert bool(choice.others) == (get_origin(hint) is not Literal)
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_the_docstring_of_a_convention_has_every_choice(name):
+    attributes = inspect.getdoc(pr.Convention).partition("Attributes\n")[2]
+    terms = re.findall(r"^\w[\w, ]*$", attributes, re.MULTILINE)
+    assert name in {word for term in terms for word in term.split(", ")}
+    if name not in ("gain", "discount", "ideal", "max_grade") and "div" not in name:
+        for value in CHOICES[name].values:
+            assert f'"{value}"' in attributes
 
 
 def test_no_two_conventions_are_the_same():
@@ -106,6 +151,18 @@ def test_exceptions_hold_for_one_metric():
     assert again == cut
 
 
+def test_an_exception_for_a_measure_of_subtopics():
+    judged = pl.DataFrame(
+        {"query_id": 1, "doc_id": "a", "subtopic": "x", "label": [0.0]}
+    )
+    one = TREC.replace(exceptions={"alpha_ndcg": {"no_relevant": "one"}})
+    names = ["alpha_ndcg", "err_ia"]
+    options = dict(qrels=judged, subtopic="subtopic", convention=one)
+    assert pr.per_query(RUN, names, **options).row(0) == (1, 1.0, 0.0)
+    deep = TREC.replace(exceptions={"alpha_ndcg": {"alpha": 0.7}})
+    assert deep.defaults("alpha_ndcg") == {"rel": 1, "alpha": 0.7}
+
+
 def test_the_threshold_of_relevance():
     strict = TREC.replace(rel=2)
     assert (value("recall", strict), value("rr", strict)) == (0, 0)
@@ -139,12 +196,13 @@ def test_what_is_no_choice(choice, words):
 
 
 @pytest.mark.parametrize("convention", pr.CONVENTIONS)
-@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("name", ALL)
 def test_explain_every_metric_under_every_convention(name, convention):
     said = explanation(name, convention)
     assert all(choice.words for choice in said.choices)
     text = pr.explain(name, convention=convention)
-    assert text.startswith(f"{name}\n\n{METRICS[name].summary.replace('``', '')}\n")
+    assert "see above" not in text
+    assert text.startswith(f"{name}\n\n{ALL[name].summary.replace('``', '')}\n")
     for metric, choice, chosen in pr.CONVENTIONS[convention].exceptions:
         assert metric != name or f"  {choice} " in text
         assert metric != name or f" {chosen} " in text

@@ -9,9 +9,9 @@ import pytest
 from reference import METRICS as LOOPS
 from reference import Doc, random_queries
 from variants import variants
+from vocabularies import METRICS
 
 import polars_rank as pr
-from polars_rank.metrics import METRICS
 
 # Words of the vocabulary, each seen by counts and by both ends of the list.
 WORDS = {

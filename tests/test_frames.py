@@ -12,10 +12,10 @@ import polars as pl
 import pytest
 from polars.io.plugins import register_io_source
 from polars.testing import assert_frame_equal
+from vocabularies import METRICS
 
 import polars_rank as pr
 from polars_rank.core.registry import value
-from polars_rank.metrics import METRICS
 
 TREC = pr.CONVENTIONS["trec_eval"]
 TWO = ["doc_desc", "expected"]

@@ -9,16 +9,23 @@ import runpy
 import subprocess
 import sys
 from pathlib import Path
+from types import UnionType
+from typing import Annotated, Literal, Union, get_args, get_origin
 
 import polars as pl
 import pytest
 import reference
 from cases import CASES, FACTS, FAMILIES, SUBTOPIC_CASES, where
 from variants import variants
+from vocabularies import METRICS, SUBTOPIC_METRICS
 
 import polars_rank
+import polars_rank.typing
+from polars_rank.conventions.choices import CHOICES
+from polars_rank.core.parameters import Doc, read_hint
+from polars_rank.core.registry import METRICS as ALL
 from polars_rank.core.registry import check
-from polars_rank.metrics import METRICS, SUBTOPIC_METRICS
+from polars_rank.core.weights import DISCOUNTS, GAINS
 from polars_rank.namespaces import ExprRankEval
 
 HOME = Path(polars_rank.__file__).parent
@@ -33,6 +40,7 @@ LAYERS = (
     "evaluation",
     "io",
     "example",
+    "typing",
     "namespaces",
     "cli",
 )
@@ -95,7 +103,6 @@ def test_every_metric_stands_everywhere(name):
 @pytest.mark.parametrize("name", SUBTOPIC_METRICS)
 def test_every_metric_of_subtopics_stands_everywhere(name):
     metric = SUBTOPIC_METRICS[name]
-    assert metric.subtopics
     assert name in reference.SUBTOPIC_METRICS, "a plain loop in tests/reference"
     assert name in {case[0] for case in SUBTOPIC_CASES}, "rows in tests/cases"
     for section in ("Undefined:", "Source:", "Example:"):
@@ -145,10 +152,103 @@ def test_every_parameter_has_a_default_a_rule_and_a_test(name):
 @pytest.mark.parametrize("name", METRICS)
 def test_a_method_has_the_signature_of_its_metric(name):
     metric, method = METRICS[name], getattr(ExprRankEval, name)
-    assert (method.__name__, method.__doc__) == (name, metric.summary)
-    parameters = inspect.signature(method).parameters
-    for parameter, default in metric.defaults.items():
-        assert parameters[parameter].default == default
+    assert method.__name__ == name
+    _, _, *parameters = inspect.signature(method).parameters.values()
+    shown = {p.name: p.default for p in parameters}
+    assert list(shown)[: len(metric.defaults)] == list(metric.defaults)
+    assert metric.defaults.items() <= shown.items()
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_the_help_of_a_method_is_complete(name):
+    """The metric's documentation, and every parameter with its description."""
+    metric, method = METRICS[name], getattr(ExprRankEval, name)
+    before, _, after = method.__doc__.partition("\n\nParameters\n----------\n")
+    block, _, sections = after.partition("\n\n")
+    assert f"{before}\n\n{sections}" == metric.doc
+    _, *parameters = inspect.signature(method).parameters
+    lines = block.splitlines()
+    assert sorted(line for line in lines if line[0] != " ") == sorted(parameters)
+    for i, line in enumerate(lines):
+        assert line[0] == " " or lines[i + 1].startswith("    "), line
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_parameter_is_described(name):
+    for parameter in ALL[name].parameters.values():
+        where, text = f"{name}: {parameter.name}", parameter.doc.text
+        assert text, f"{where}: Annotated[..., Doc(...)]"
+        assert text[-1] != "."
+        assert "\n" not in text
+        for value in parameter.doc.values:
+            assert parameter.allowed.test(value), where
+        named = {*parameter.doc.values, *values_of(parameter.meaning)}
+        for value in literals(parameter.hint):
+            assert value in named or value in (*GAINS, *DISCOUNTS), f"{where}: {value}"
+
+
+def values_of(meaning: str) -> set[object]:
+    return {*CHOICES[meaning].values} if meaning in CHOICES else set()
+
+
+def literals(hint: object) -> list[object]:
+    """Values of a type that have a name."""
+    parts = get_args(hint) if get_origin(hint) is not Annotated else get_args(hint)[:1]
+    if get_origin(hint) is Literal:
+        return list(parts)
+    if get_origin(hint) in (Annotated, Union, UnionType):
+        return [value for part in parts for value in literals(part)]
+    return []
+
+
+def test_the_last_description_counts():
+    general = Annotated[int, Doc("in general")]
+    assert read_hint("n", Annotated[general, Doc("here")]).doc.text == "here"
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_what_follows_from_flags_is_not_written(name):
+    """``Metric.doc`` composes it; a docstring that says it, too, will drift."""
+    written = ALL[name].function.__doc__
+    for words in ('closed form for ``ties="expected"``', "above 1023", "grade above"):
+        assert words not in written
+    undefined = written.partition("Undefined: ")[2].partition("\n")[0]
+    assert undefined not in (
+        "nothing is relevant.",
+        "no document has a gain.",
+        "no document has a positive grade.",
+        "no subtopic has a relevant document.",
+    )
+
+
+def test_what_follows_from_flags_is_said():
+    for name, metric in ALL.items():
+        said = 'closed form for ``ties="expected"``' in " ".join(metric.doc.split())
+        some = metric.tie_sensitive and bool(metric.no_tie_mean_when)
+        assert said == (some or not metric.has_tie_mean({})), name
+        assert "Undefined: " in metric.doc, name
+    assert ALL["ap"].sections["Errors"].startswith('with ``divisor="hits"``, no closed')
+    assert ALL["recall"].sections["Undefined"] == "nothing is relevant."
+    assert "gain below 0" in ALL["rbp"].sections["Errors"]
+
+
+@pytest.mark.parametrize(
+    "name", [n for n, m in METRICS.items() if m.named("max_grade")]
+)
+def test_a_grade_above_the_scale_is_an_error(name):
+    log = pl.DataFrame({"score": [1.0], "label": [5]})
+    value = getattr(pl.col("label").rank_eval, name)("score", max_grade=4)
+    assert "a grade above ``max_grade``" in METRICS[name].sections["Errors"]
+    with pytest.raises(polars_rank.DataError, match="grade above max_grade=4"):
+        log.select(value)
+
+
+@pytest.mark.parametrize("name", [n for n, m in METRICS.items() if m.named("gain")])
+def test_a_negative_gain_is_an_error(name):
+    log = pl.DataFrame({"score": [1.0], "label": [5]})
+    value = getattr(pl.col("label").rank_eval, name)("score", gain=lambda g: -g)
+    with pytest.raises(polars_rank.DataError, match="gains below 0"):
+        log.select(value)
 
 
 def test_only_metrics_have_rows_and_loops():
@@ -176,8 +276,7 @@ def test_no_function_is_forgotten():
             if isinstance(node, ast.Assign) and node.targets[0].id == "__all__"
         )
         assert sorted(named) == sorted(exported)
-        registered = METRICS.keys() | SUBTOPIC_METRICS.keys()
-        assert named <= registered, f"import {path.stem} in metrics/__init__.py"
+        assert named <= ALL.keys(), f"import {path.stem} in metrics/__init__.py"
 
 
 def test_what_follows_from_the_registry_is_written():
@@ -201,11 +300,13 @@ def test_the_types_of_the_methods_are_those_of_the_metrics():
     (body,) = (node.body for node in tree.body if isinstance(node, ast.ClassDef))
     methods = {node.name: node.args for node in body if node.name != "__init__"}
     assert methods.keys() == METRICS.keys()
+    names = {name: getattr(polars_rank.typing, name, None) for name in known}
+    names |= {"Literal": Literal}
     for name, metric in METRICS.items():
         of_method = {arg.arg: arg.annotation for arg in methods[name].kwonlyargs}
-        source = ast.parse(inspect.getsource(metric.function)).body[0]
-        for arg in source.args.kwonlyargs:
-            assert ast.dump(of_method[arg.arg]) == ast.dump(arg.annotation)
+        for parameter in metric.parameters.values():
+            shown = eval(ast.unparse(of_method[parameter.name]), names)
+            assert bare(shown) == bare(parameter.hint)
         used = {
             node.id
             for annotation in of_method.values()
@@ -213,6 +314,15 @@ def test_the_types_of_the_methods_are_those_of_the_metrics():
             if isinstance(node, ast.Name)
         }
         assert used <= known | vars(builtins).keys()
+
+
+def bare(hint: object) -> object:
+    """The type without what the library adds to it; unions as sets."""
+    if get_origin(hint) is Annotated:
+        return bare(get_args(hint)[0])
+    if get_origin(hint) in (Union, UnionType):
+        return frozenset(map(bare, get_args(hint)))
+    return hint
 
 
 def test_import_brings_no_extra():

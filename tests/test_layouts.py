@@ -20,13 +20,13 @@ import pytest
 from polars.exceptions import PolarsError
 from polars.io.plugins import register_io_source
 from polars.testing import assert_frame_equal
+from vocabularies import METRICS
 
 import polars_rank as pr
 from polars_rank._engine import layout as layouts
 from polars_rank._engine import plan as plans
 from polars_rank._engine.checks import unique
 from polars_rank.core.source import lazy_source
-from polars_rank.metrics import METRICS
 
 TREC = pr.CONVENTIONS["trec_eval"]
 ENGINES = ["streaming", "in-memory"]

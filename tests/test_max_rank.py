@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 from reference import Doc, order, random_queries
 from test_reference import compare, frames, loops
+from vocabularies import METRICS
 
 import polars_rank as pr
-from polars_rank.metrics import METRICS
 
 TREC = pr.CONVENTIONS["trec_eval"]
 

@@ -9,29 +9,35 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from variants import hints
+from variants import DISCOUNT, GAIN
+from vocabularies import METRICS
 
 import polars_rank as pr
-from polars_rank.core.weights import Discount, Gain
-from polars_rank.metrics import METRICS
+from polars_rank.core.parameters import Parameter
 
 
-def arguments(parameter: str, hint: Any) -> st.SearchStrategy:
+def arguments(parameter: Parameter) -> st.SearchStrategy:
     """What a parameter accepts, by its annotation."""
+    if parameter.meaning == "k":
+        optional = parameter.allowed.test(None)
+        return st.integers(1, 10**6) | (st.none() if optional else st.nothing())
+    return of_type(parameter.hint).filter(parameter.allowed.test)
+
+
+def of_type(hint: Any) -> st.SearchStrategy:
+    """Values of a type; some break the rules of a parameter that has it."""
     inside = get_args(hint)
-    if parameter == "k":
-        return st.integers(1, 10**6) | (st.none() if inside else st.nothing())
-    if hint == Gain:
+    if hint == GAIN:
         numbers = st.dictionaries(st.integers(0, 5), st.floats(0, 9), min_size=1)
         return st.sampled_from(["linear", "exp2", "binary"]) | numbers
-    if hint == Discount:
+    if hint == DISCOUNT:
         return st.sampled_from(["log2", "log2_from_2", "position"])
     if get_origin(hint) is Literal:
         return st.sampled_from(inside)
     if get_origin(hint) is Annotated:
-        return arguments("", inside[0]).filter(lambda number: number in inside[1])
+        return of_type(inside[0])
     if inside:
-        return st.one_of([arguments("", part) for part in inside])
+        return st.one_of([of_type(part) for part in inside])
     return {
         float: st.integers(-3, 9) | st.floats(-5, 5, allow_nan=False),
         int: st.integers(-3, 9),
@@ -43,9 +49,9 @@ def arguments(parameter: str, hint: Any) -> st.SearchStrategy:
 @st.composite
 def measures(draw):
     name = draw(st.sampled_from(sorted(METRICS)))
-    types = hints(name)
-    names = draw(st.sets(st.sampled_from(sorted(types)))) if types else ()
-    return pr.measure(name, **{n: draw(arguments(n, types[n])) for n in names})
+    known = METRICS[name].parameters
+    names = draw(st.sets(st.sampled_from(sorted(known)))) if known else ()
+    return pr.measure(name, **{n: draw(arguments(known[n])) for n in names})
 
 
 @given(measures())
@@ -176,6 +182,31 @@ def test_measures_are_values():
     assert pr.measure("ndcg", k=None) == pr.measure("ndcg")
     assert pr.measure("ndcg", gain="linear") != pr.measure("ndcg")  # a convention's
     assert pr.measure("ndcg") != pr.measure("dcg")
+
+
+def test_a_measure_at_a_place():
+    assert pr.measure("ndcg", gain="exp2") @ 10 == pr.Measure.parse(
+        "ndcg(gain=exp2)@10"
+    )
+    assert (pr.measure("ndcg", gain="exp2") @ 10).name == "ndcg(gain=exp2)@10"
+    assert (pr.Measure.parse("nDCG") @ 10).name == "nDCG@10"
+    assert pr.Measure.parse("IPrec") @ 0.1 == pr.Measure.parse("IPrec@0.1")
+    cutoffs = [pr.measure("ndcg", name="mine") @ k for k in (5, 10)]
+    assert [m.name for m in cutoffs] == ["mine@5", "mine@10"]
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "message"),
+    [
+        ("ndcg@5", 10, "k is already set in the measure 'ndcg@5'"),
+        ("IPrec@0.5", 0.1, "recall is already set in the measure 'IPrec@0.5'"),
+        ("ndcg", 0, "k must be a whole number of at least 1"),
+        ("bpref", 10, "bpref has no cutoff"),
+    ],
+)
+def test_a_place_that_cannot_be_set(name, place, message):
+    with pytest.raises(ValueError, match=message):
+        _ = pr.Measure.parse(name) @ place
 
 
 @pytest.mark.parametrize("k", [0, -1, 2.0, True, "10"])

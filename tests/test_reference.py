@@ -10,9 +10,9 @@ import pytest
 from reference import METRICS as LOOPS
 from reference import Doc, expected, random_queries
 from variants import variants
+from vocabularies import METRICS
 
 import polars_rank as pr
-from polars_rank.metrics import METRICS
 
 TIES = ("order", "doc_desc", "doc_asc", "optimistic", "pessimistic")
 ENGINES = ("in-memory", "streaming")

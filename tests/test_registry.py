@@ -8,8 +8,10 @@ import polars as pl
 import pytest
 
 import polars_rank as pr
-from polars_rank.core.parameters import Range, rules
-from polars_rank.core.registry import ALIASES
+from polars_rank.core.arguments import Cutoff, Rel
+from polars_rank.core.parameters import Allowed, Doc, Meaning, Range, read_parameters
+from polars_rank.core.registry import ALIASES, of_vocabulary
+from polars_rank.core.weights import Gain, GainLike
 from polars_rank.metrics import METRICS, metric
 from polars_rank.namespaces.method import method
 
@@ -84,7 +86,87 @@ def test_a_type_without_a_rule_is_found_out():
         return r.sum(r.relevant())
 
     with pytest.raises(TypeError, match=r"no rule for arguments of type list\[str\]"):
-        rules(odd)
+        read_parameters(odd)
+
+
+def test_a_type_may_bring_its_rule():
+    def even(
+        r: pr.Ranking,
+        *,
+        n: Annotated[
+            list[int], Allowed("even numbers", lambda v: sum(v) % 2 == 0)
+        ] = (),
+    ) -> pl.Expr:
+        return r.sum(r.relevant())
+
+    n = read_parameters(even)["n"]
+    n.check([2, 4])
+    with pytest.raises(ValueError, match=r"n must be even numbers, not \[3\]"):
+        n.check([3])
+
+
+def test_two_parameters_of_one_meaning_are_refused():
+    def twice(r: pr.Ranking, *, a: Gain = "linear", b: Gain = "linear") -> pl.Expr:
+        return r.sum(r.gain(a) * r.gain(b))
+
+    with pytest.raises(TypeError, match="two parameters of twice mean 'gain'"):
+        read_parameters(twice)
+
+
+def test_conventions_fill_parameters_by_type():
+    """Not by name: ``gain`` of another type is nobody's gain, ``g: Gain`` is."""
+
+    def by_type(
+        r: pr.Ranking, *, depth: Cutoff = None, g: Gain = "linear", least: Rel = 1
+    ) -> pl.Expr:
+        return r.sum(r.gain(g, least) * r.in_top(depth))
+
+    def by_name(
+        r: pr.Ranking,
+        *,
+        gain: GainLike = "linear",
+        rel: Annotated[float, Doc("an offset")] = 5,
+    ) -> pl.Expr:
+        return r.sum(r.gain(gain)) + rel
+
+    metric(depends_on="relevant")(by_type)
+    metric(depends_on="relevant")(by_name)
+    strict = pr.CONVENTIONS["lightgbm"].replace(rel=2)
+    assert strict.defaults("by_type") == {"g": "exp2", "least": 2}
+    assert strict.defaults("by_name") == {}
+    log = pl.DataFrame({"query_id": 1, "score": [3.0, 2.0, 1.0], "label": [1, 3, 2]})
+    named = ["by_type@2", "by_name", "by_type(g=binary)@1"]
+    values = pr.per_query(log, named, convention=strict)
+    assert values.row(0) == (1, 7.0, 11.0, 0.0)
+    assert str(pr.Measure.parse("by_type_2-l3")) == "by_type(least=3)@2"
+    assert str(pr.Measure.parse("by_type.1=4")) == "by_type(g={1: 4})"
+    assert pr.measure("by_type", least=0).rows == "judged"
+    assert pr.measure("by_type", g={1: 2}).rows == "judged"
+    assert pr.measure("by_name", rel=0).rows == "relevant"
+    assert "relevant is a grade of at least 2" in pr.explain("by_type(least=2)")
+
+
+def test_nothing_relevant_goes_by_type():
+    """A query is undefined where nothing reaches the threshold, whatever its name."""
+
+    def ones(r: pr.Ranking, *, least: Annotated[float, Meaning("rel")] = 1) -> pl.Expr:
+        return pl.lit(1.0)
+
+    metric(depends_on="relevant")(ones)
+    log = pl.DataFrame({"query_id": 1, "score": [1.0], "label": [1]})
+    values = pr.per_query(log, ["ones", "ones(least=2)"])
+    assert values.row(0) == (1, 1.0, 0.0)
+
+
+def test_the_first_parameter_tells_the_vocabulary():
+    def over_subtopics(s: pr.Subtopics) -> pl.Expr:
+        return s.count()
+
+    metric(depends_on="relevant")(over_subtopics)
+    assert METRICS["over_subtopics"].vocabulary == "subtopics"
+    assert METRICS["bare"].vocabulary == "ranking"
+    assert "over_subtopics" in of_vocabulary("subtopics")
+    assert {*of_vocabulary("ranking"), *of_vocabulary("subtopics")} == set(METRICS)
 
 
 @pytest.mark.parametrize("name", ["ndcg", "nDCG", "own"])

@@ -13,11 +13,11 @@ from polars.testing import assert_frame_equal
 from reference import SUBTOPIC_METRICS as LOOPS
 from reference import SUBTOPIC_VARIANTS as VARIANTS
 from reference.subtopic import _covered, _gains, _greedy, _total
+from vocabularies import SUBTOPIC_METRICS
 
 import polars_rank as pr
 from polars_rank._engine.spill import budget
 from polars_rank.cli import main
-from polars_rank.metrics import SUBTOPIC_METRICS
 
 QRELS = {"query_id": pl.String, "subtopic": pl.String, "doc_id": pl.String}
 RUN = {"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64}

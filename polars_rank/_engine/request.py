@@ -12,7 +12,7 @@ from polars_rank._engine.checks.enforce import Check
 from polars_rank._engine.schema import Columns
 from polars_rank._engine.spill.progress import Listener
 from polars_rank.conventions.convention import Convention
-from polars_rank.conventions.tools import convention_of
+from polars_rank.conventions.tools import ConventionLike, convention_of
 from polars_rank.measures.measure import (
     Custom,
     Measure,
@@ -113,7 +113,7 @@ class Request(NamedTuple):
         label: str,
         subtopic: str | None,
         rank: str | None,
-        convention: str | Convention,
+        convention: ConventionLike,
         check: Check,
         on_duplicate: Duplicates,
         layout: Layout,
@@ -225,8 +225,9 @@ def _require_vocabulary(
     measures: Sequence[Measure | Custom], *, subtopics: bool
 ) -> None:
     """Measures of diversity need subtopics; the others one grade per document."""
+    vocabulary = "subtopics" if subtopics else "ranking"
     for m in measures:
-        if isinstance(m, Custom) or m.definition.subtopics == subtopics:
+        if isinstance(m, Custom) or m.definition.vocabulary == vocabulary:
             continue
         if subtopics:
             msg = (

@@ -12,7 +12,8 @@ from rich.text import Text
 from polars_rank.cli.show import Format, show, show_rows, terminal
 from polars_rank.cli.words import visible
 from polars_rank.conventions.explain import Choice, explanation
-from polars_rank.core.registry import METRICS, SUBTOPIC_METRICS, Metric
+from polars_rank.conventions.tools import DEFAULT
+from polars_rank.core.registry import METRICS, Metric
 
 __all__ = ["explain", "measures"]
 
@@ -29,24 +30,23 @@ def measures(*, format: Format | None = None) -> None:
     if chosen == "table":
         show(*_families())
         return
-    rows = [(m.family, m.name, _unquoted(m.summary), _parameters(m)) for m in _all()]
+    rows = [
+        (m.family, m.name, _unquoted(m.summary), _parameters(m))
+        for m in METRICS.values()
+    ]
     columns = ["family", "measure", "description", "parameters"]
     table = pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String), orient="row")
     show_rows(table, chosen, keys=len(columns))
 
 
-def _all() -> list[Metric]:
-    return [*METRICS.values(), *SUBTOPIC_METRICS.values()]
-
-
 def _families() -> Iterator[Table | Text]:
-    width = max(len(m.name) for m in _all())
-    for i, family in enumerate(dict.fromkeys(m.family for m in _all())):
+    width = max(len(m.name) for m in METRICS.values())
+    for i, family in enumerate(dict.fromkeys(m.family for m in METRICS.values())):
         yield Text(("\n" if i else "") + family, style="bold")
         table = Table.grid(padding=(0, 2, 0, 0))
         table.add_column(min_width=width + 2)
         table.add_column()
-        for metric in _all():
+        for metric in METRICS.values():
             if metric.family == family:
                 about = _marked(metric.summary)
                 about.append(f"\n{_parameters(metric)}", style="dim")
@@ -54,7 +54,7 @@ def _families() -> Iterator[Table | Text]:
         yield table
 
 
-def explain(measure: str, /, *, convention: str = "trec_eval") -> None:
+def explain(measure: str, /, *, convention: str = DEFAULT) -> None:
     """Explain a measure: definition, every choice, undefined case, source, tools.
 
     Parameters

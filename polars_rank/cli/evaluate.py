@@ -19,7 +19,7 @@ from polars_rank._files.temporary import private_folder
 from polars_rank.cli.bar import Bar
 from polars_rank.cli.runs import Files, Run, open_file, same_ids, sort_out
 from polars_rank.cli.show import Format, show_means
-from polars_rank.conventions.tools import convention_of
+from polars_rank.conventions.tools import DEFAULT, convention_of
 from polars_rank.core.ranking import NoRelevant, Ties
 from polars_rank.exceptions import DataError
 from polars_rank.io import write
@@ -66,7 +66,7 @@ def evaluate(
     system: OneColumn = None,
     by: Annotated[tuple[str, ...], COLUMN, Parameter(show_default=False)] = (),
     weight: OneColumn = None,
-    convention: Annotated[str, Parameter(group=CHOICES, metavar="NAME")] = "trec_eval",
+    convention: Annotated[str, Parameter(group=CHOICES, metavar="NAME")] = DEFAULT,
     no_relevant: Annotated[NoRelevant | None, CHOICE] = None,
     ties: Annotated[Ties | None, CHOICE] = None,
     missing: Annotated[Literal["zero", "skip", "error"] | None, CHOICE] = None,

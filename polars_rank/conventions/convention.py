@@ -5,41 +5,59 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, cast, get_args
+from functools import cache
+from typing import Any, TypeAlias, cast, get_type_hints
 
-from polars_rank.core.parameters import rules
+from polars_rank.conventions.choices import (
+    CHOICES,
+    Missing,
+    NegativeGrade,
+    ScoreType,
+    Unjudged,
+)
+from polars_rank.core.arguments import (
+    ApDivisor,
+    IdealOrder,
+    MaxGrade,
+    PrecisionDivisor,
+    RecallDivisor,
+    Rel,
+)
+from polars_rank.core.parameters import Parameter, read_hint
 from polars_rank.core.ranking import Ideal, NoRelevant, Ties
 from polars_rank.core.registry import METRICS, check, closest, registered
 from polars_rank.core.weights import Discount, Gain
-from polars_rank.metrics.gain import IdealOrder
 
 __all__ = ["Convention"]
 
 Exceptions: TypeAlias = tuple[tuple[str, str, Any], ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Convention:
     """The choices that a tool makes for its users. Print it, compare it, change it.
+
+    A convention states every choice: change a named one with ``replace``.
 
     Attributes
     ----------
     name
         Its name; ``replace`` marks a changed one with ``*``.
     ties
-        Order of equal scores. The two ``doc_`` rules need document identifiers, else
-        ties keep the input order. ``"optimistic"`` and ``"pessimistic"`` go by grade,
-        so they are bounds for gains that rise with the grade.
+        Order of equal scores. ``"doc_desc"`` and ``"doc_asc"`` need document ids,
+        without them ties keep the input order, as in ``"order"``. ``"expected"`` is the
+        mean over all orders. ``"optimistic"`` and ``"pessimistic"`` go by grade, so
+        they are bounds for gains that rise with the grade.
     score_dtype
-        Type in which scores are compared.
+        Type in which scores are compared: as ``"given"``, or ``"float32"``.
     missing
-        Value of a judged query that is missing from the run: ``"zero"``, or ``"skip"``
-        it, or ``"error"``.
+        Value of a judged query that is missing from the run: ``"zero"``, ``"skip"``
+        (left out of the mean) or ``"error"``.
     no_relevant
         Value of a query with nothing relevant: ``"zero"``, ``"one"``, ``"null"`` (the
         mean is null too), ``"skip"`` (left out of the mean) or ``"error"``.
     unjudged
-        ``"nonrelevant"``: unjudged documents hold their place; ``"drop"``: the ranking
+        ``"nonrelevant"``: unjudged documents keep their place; ``"drop"``: the ranking
         closes up over them and over negative grades (condensed list).
     judgments
         Judgments that count: of all ``"judged"`` documents, or of the ``"retrieved"``
@@ -47,12 +65,13 @@ class Convention:
     negative_grade
         Negative grades: ``"zero"`` (not relevant, gain 0) or ``"error"``.
     rel
-        Default of the parameter ``rel`` of measures that know relevant and not
-        relevant only; a gain is cut by ``rel`` where a measure says so.
+        Lowest relevant grade, for measures that know relevant and not relevant only;
+        measures of gain have a threshold of their own, which no convention sets.
     gain, discount, ideal, max_grade
-        Defaults of the measures' parameters of these names.
+        What parameters of these types are, in measures that have them and allow the
+        value.
     precision_divisor, recall_divisor, ap_divisor
-        Defaults of ``divisor`` of the three measures.
+        What ``divisor`` is in the three measures.
     exceptions
         What holds for one metric only: ``{"recall": {"no_relevant": "one"}}``, with
         ``no_relevant`` and the metric's own parameters.
@@ -64,34 +83,28 @@ class Convention:
     'expected'
     """
 
-    name: str = "trec_eval"
-    ties: Ties = "doc_desc"
-    score_dtype: Literal["given", "float32"] = "given"
-    missing: Literal["zero", "skip", "error"] = "zero"
-    no_relevant: NoRelevant = "zero"
-    unjudged: Literal["nonrelevant", "drop"] = "nonrelevant"
-    judgments: Ideal = "judged"
-    negative_grade: Literal["zero", "error"] = "zero"
-    rel: float = 1
-    gain: Gain = "linear"
-    discount: Discount = "log2"
-    ideal: IdealOrder = "judged"
-    max_grade: float | Literal["query"] = 4
-    precision_divisor: Literal["k", "retrieved", "min_k_R"] = "k"
-    recall_divisor: Literal["R", "min_k_R"] = "R"
-    ap_divisor: Literal["R", "min_k_R", "min_k_R_n", "hits", "k"] = "R"
+    name: str
+    ties: Ties
+    score_dtype: ScoreType
+    missing: Missing
+    no_relevant: NoRelevant
+    unjudged: Unjudged
+    judgments: Ideal
+    negative_grade: NegativeGrade
+    rel: Rel
+    gain: Gain
+    discount: Discount
+    ideal: IdealOrder
+    max_grade: MaxGrade
+    precision_divisor: PrecisionDivisor
+    recall_divisor: RecallDivisor
+    ap_divisor: ApDivisor
     exceptions: Exceptions | Mapping[str, Mapping[str, Any]] = ()
 
     def __post_init__(self) -> None:
         """Check every choice."""
-        for name, rule in _CHOICES.items():
-            if getattr(self, name) not in rule:
-                given = getattr(self, name)
-                msg = f"{name} must be one of {', '.join(rule)}, not {given!r}"
-                raise ValueError(msg)
-        for metric, choice in _PARAMETERS:
-            name = choice if choice != "divisor" else f"{metric}_divisor"
-            check(registered(metric), {choice: getattr(self, name)})
+        for name, field in _choices().items():
+            field.check(getattr(self, name))
         object.__setattr__(self, "exceptions", _listed(self.exceptions))
         for metric, choice, value in self._exceptions:
             if metric not in METRICS:
@@ -109,58 +122,44 @@ class Convention:
 
     def replace(self, **changes: Any) -> Convention:
         """Return the convention with some choices changed."""
-        known = [f.name for f in dataclasses.fields(self)]
+        names = [f.name for f in dataclasses.fields(self)]
         for name in changes:
-            if name not in known:
-                msg = f"a convention has no choice {name!r}{closest(name, known)}"
+            if name not in names:
+                msg = f"a convention has no choice {name!r}{closest(name, names)}"
                 raise ValueError(msg)
         changes.setdefault("name", self.name.rstrip("*") + "*")
         return dataclasses.replace(self, **changes)
 
     def defaults(self, metric: str) -> dict[str, Any]:
-        """Defaults of a metric's parameters."""
-        known = registered(metric).defaults
-        given = {n: getattr(self, n) for n in ("gain", "discount", "ideal")}
-        given["max_grade"] = self.max_grade
-        if known.get("rel") is not None:
-            given["rel"] = self.rel
-        if (divisor := getattr(self, f"{metric}_divisor", None)) is not None:
-            given["divisor"] = divisor
-        rule = rules(registered(metric).function)
-        given = {n: v for n, v in given.items() if n in known and rule[n][1](v)}
-        own = {n: v for m, n, v in self._exceptions if (m, n) == (metric, n)}
-        own.pop("no_relevant", None)
-        return given | own
+        """Values of the metric's parameters that it chooses, by their meaning."""
+        chosen = {
+            p.name: getattr(self, p.meaning)
+            for p in registered(metric).parameters.values()
+            if p.meaning in CHOICES and p.allowed.test(getattr(self, p.meaning))
+        }
+        exceptions = {n: v for m, n, v in self._exceptions if m == metric}
+        exceptions.pop("no_relevant", None)
+        return chosen | exceptions
 
     def no_relevant_of(self, metric: str) -> NoRelevant:
         """Value of the metric for a query with nothing relevant."""
-        own = {m: v for m, n, v in self._exceptions if n == "no_relevant"}
-        return cast("NoRelevant", own.get(metric, self.no_relevant))
+        exceptions = {m: v for m, n, v in self._exceptions if n == "no_relevant"}
+        return cast("NoRelevant", exceptions.get(metric, self.no_relevant))
 
 
-def _listed(given: Exceptions | Mapping[str, Mapping[str, Any]]) -> Exceptions:
+@cache
+def _choices() -> dict[str, Parameter]:
+    """The fields that choose, with their rules."""
+    hints = get_type_hints(Convention, include_extras=True)
+    return {name: read_hint(name, hints[name]) for name in CHOICES}
+
+
+def _listed(exceptions: Exceptions | Mapping[str, Mapping[str, Any]]) -> Exceptions:
     """Metric, choice and value of every exception, sorted: equal ones are equal."""
-    if isinstance(given, Mapping):
-        given = tuple((m, n, v) for m, own in given.items() for n, v in own.items())
-    return tuple(sorted(given, key=lambda exception: exception[:2]))
-
-
-_CHOICES: dict[str, tuple[str, ...]] = {
-    "ties": get_args(Ties),
-    "score_dtype": ("given", "float32"),
-    "missing": ("zero", "skip", "error"),
-    "no_relevant": get_args(NoRelevant),
-    "unjudged": ("nonrelevant", "drop"),
-    "judgments": get_args(Ideal),
-    "negative_grade": ("zero", "error"),
-}
-_PARAMETERS = (
-    ("ndcg", "gain"),
-    ("ndcg", "discount"),
-    ("ndcg", "ideal"),
-    ("err", "max_grade"),
-    ("accuracy", "rel"),
-    ("precision", "divisor"),
-    ("recall", "divisor"),
-    ("ap", "divisor"),
-)
+    if isinstance(exceptions, Mapping):
+        exceptions = tuple(
+            (metric, name, value)
+            for metric, choices in exceptions.items()
+            for name, value in choices.items()
+        )
+    return tuple(sorted(exceptions, key=lambda exception: exception[:2]))

@@ -1,99 +1,30 @@
-"""What a measure computes under a convention, in words."""
+"""Explain in words what a measure computes under a convention."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from polars_rank.conventions.choices import OUTCOMES, sentence
 from polars_rank.conventions.convention import Convention
-from polars_rank.conventions.tools import TOOLS, convention_of
+from polars_rank.conventions.tools import (
+    CONVENTIONS,
+    DEFAULT,
+    TOOLS,
+    ConventionLike,
+    convention_of,
+)
+from polars_rank.core.documentation import definition
+from polars_rank.core.parameters import Doc
 from polars_rank.core.registry import Metric
-from polars_rank.measures.measure import Measure
+from polars_rank.measures.measure import Measure, MeasureLike
 
 __all__ = ["Choice", "Explanation", "explain", "explanation"]
 
-SECTION = re.compile(r"^(Undefined|Errors|Source|Equal to|Example): ", re.MULTILINE)
-GAIN = "gain of a document is "
-DIVISOR = "the sum is divided by "
-WORDS: dict[str, dict[Any, str]] = {
-    "k": {None: "no cutoff: the whole list"},
-    "rel": {None: "every positive grade counts"},
-    "gain": {
-        "linear": GAIN + "its grade",
-        "exp2": GAIN + "2^grade - 1",
-        "binary": GAIN + "1 if its grade is positive, else 0",
-    },
-    "discount": {
-        "log2": "the gain at place i is divided by log2(i + 1)",
-        "log2_from_2": "the gain at place i is divided by max(1, log2(i))",
-        "position": "the gain at place i is divided by i",
-    },
-    "ideal": {
-        "judged": "the best order of all documents whose judgments count",
-        "retrieved": "the best order of the retrieved documents",
-        "min_k_n": "the best order of the judged documents, no longer than the list",
-        "k": "k documents as good as the best judged one, whether they exist or not",
-    },
-    "divisor": {
-        "k": DIVISOR + "k, however many are retrieved (by n without a cutoff)",
-        "retrieved": DIVISOR + "min(k, n), n documents being retrieved",
-        "R": DIVISOR + "R, all relevant documents, retrieved or not",
-        "min_k_R": DIVISOR + "min(k, R), R documents being relevant",
-        "min_k_R_n": DIVISOR + "min(k, R, n): R are relevant, n retrieved",
-        "hits": DIVISOR + "the relevant documents that were found",
-    },
-    "max_grade": {"query": "the largest grade of the query is the top of the scale"},
-    "score_dtype": {
-        "given": "scores are compared as they are, the highest first",
-        "float32": "scores are compared as float32, the highest first",
-    },
-    "ties": {
-        "doc_desc": "equal scores: by document id as text, descending; without ids as "
-        "they come",
-        "doc_asc": "equal scores: by document id as text, ascending; without ids as "
-        "they come",
-        "order": "equal scores stand as they come",
-        "expected": "equal scores: the mean over all their orders",
-        "optimistic": "equal scores: the best grade first",
-        "pessimistic": "equal scores: the worst grade first",
-    },
-    "unjudged": {
-        "nonrelevant": "an unjudged document is not relevant and holds its place",
-        "drop": "unjudged documents and negative grades are taken out of the list",
-    },
-    "judgments": {
-        "judged": "judgments of documents that were not retrieved count, too",
-        "retrieved": "judgments count for the retrieved documents only",
-    },
-    "negative_grade": {
-        "zero": "a negative grade is not relevant and gains 0",
-        "error": "a negative grade is an error",
-    },
-    "missing": {
-        "zero": "a judged query that is missing from the run counts 0",
-        "skip": "a judged query that is missing from the run is left out",
-        "error": "a judged query that is missing from the run is an error",
-    },
-    "no_relevant": {
-        "zero": "a query with nothing relevant counts 0",
-        "one": "a query with nothing relevant counts 1",
-        "null": "a query with nothing relevant has no value; nor has the mean",
-        "skip": "a query with nothing relevant is left out of the mean",
-        "error": "a query with nothing relevant is an error",
-    },
-}
 GRADES_ALONE = {  # where relevance plays no part
     ("missing", "zero"): "a judged query that is missing from the run has no value",
     ("negative_grade", "zero"): "a negative grade is a grade like any other",
-    ("unjudged", "nonrelevant"): "an unjudged document holds its place",
-}
-COUNTED = {
-    "zero": "counts 0",
-    "one": "counts 1",
-    "null": "has no value; nor has the mean",
-    "skip": "is left out of the mean",
-    "error": "is an error",
+    ("unjudged", "nonrelevant"): "an unjudged document keeps its place",
 }
 
 
@@ -132,8 +63,8 @@ class Explanation(NamedTuple):
     @property
     def title(self) -> str:
         """The measure as written, and its own text form if that is another."""
-        own, written = str(self.measure), self.measure.name
-        return written if own == written else f"{written}  is  {own}"
+        text, written = str(self.measure), self.measure.name
+        return written if text == written else f"{written}  is  {text}"
 
     def __str__(self) -> str:
         """The whole text."""
@@ -152,10 +83,8 @@ class Explanation(NamedTuple):
             yield from _columns(self.tools)
 
 
-def explain(
-    measure: str | Measure, *, convention: str | Convention = "trec_eval"
-) -> str:
-    """Say in words what a measure computes, every choice spelled out.
+def explain(measure: MeasureLike, *, convention: ConventionLike = DEFAULT) -> str:
+    """Explain in words what a measure computes, with every choice spelled out.
 
     Parameters
     ----------
@@ -175,34 +104,37 @@ def explain(
     >>> print(pr.explain("rr@10", convention="msmarco"))  # doctest: +ELLIPSIS
     rr@10
     <BLANKLINE>
-    Reciprocal rank of the first relevant document; 0 if it stands below k.
+    Reciprocal rank of the first relevant document; 0 if it is below place k.
     ...
-      ties         doc_asc      equal scores: by document id as text, ascending; ...
+      ties         doc_asc      equal scores: by document id as text, ascending ...
     ...
     """
     return str(explanation(measure, convention))
 
 
 def explanation(
-    measure: str | Measure, convention: str | Convention = "trec_eval"
+    measure: MeasureLike, convention: ConventionLike = DEFAULT
 ) -> Explanation:
     """Put together what :func:`explain` says."""
-    asked = measure if isinstance(measure, Measure) else Measure.parse(measure)
+    parsed = measure if isinstance(measure, Measure) else Measure.parse(measure)
     assumed = convention_of(convention)
-    text, *parts = SECTION.split(asked.definition.doc)
-    sections = dict(zip(parts[::2], map(str.strip, parts[1::2]), strict=True))
-    counted = assumed.no_relevant_of(asked.metric)
-    counted = counted if asked.definition.needs_relevant else "skip"
-    undefined = sections.get("Undefined", "never")
-    sections["Undefined"] = f"{undefined} Such a query {COUNTED[counted]}."
+    metric = parsed.definition
     return Explanation(
-        asked,
+        parsed,
         assumed,
-        text.strip().split("\n\n"),
-        list(_choices(asked, assumed)),
-        sections,
-        _tools(asked, assumed),
+        definition(metric).split("\n\n"),
+        list(_choices(parsed, assumed)),
+        metric.sections | {"Undefined": _undefined(metric, assumed)},
+        _tools(parsed, assumed),
     )
+
+
+def _undefined(metric: Metric, convention: Convention) -> str:
+    """The queries without a value, and what becomes of them in the mean."""
+    policy = convention.no_relevant_of(metric.name) if metric.needs_relevant else "skip"
+    undefined = metric.sections.get("Undefined", "never.")
+    outcome = f" Such a query {OUTCOMES[policy]}."
+    return undefined if undefined.startswith("never") else undefined + outcome
 
 
 def plain(text: str) -> str:
@@ -229,7 +161,7 @@ def in_effect(measure: Measure, convention: Convention) -> dict[str, Any]:
 
 
 def _choices(measure: Measure, convention: Convention) -> Iterator[Choice]:
-    usual = in_effect(Measure(measure.metric), Convention())
+    usual = in_effect(Measure(measure.metric), CONVENTIONS[DEFAULT])
     for name, value in in_effect(measure, convention).items():
         where = "" if value == usual[name] else convention.name
         where = "given" if name in measure.arguments else where
@@ -237,41 +169,40 @@ def _choices(measure: Measure, convention: Convention) -> Iterator[Choice]:
 
 
 def _words(metric: Metric, name: str, value: Any) -> str:
-    if isinstance(value, Mapping):
-        return "gains as listed; other grades keep their value"
-    if callable(value):
-        return "a function of your own"
-    if name == "k" and value is not None:
-        return f"the first {value} places"
-    if name == "rel" and value is not None:
-        return f"relevant is a grade of at least {value:g}"
-    if name == "max_grade" and value != "query":
-        return f"{value:g} is the top of the scale"
+    """What the value says; of a parameter that is no choice, its description."""
     if not metric.needs_relevant and (name, value) in GRADES_ALONE:
         return GRADES_ALONE[name, value]
-    return WORDS.get(name, {}).get(value, "see above")
+    parameter = metric.parameters.get(name)
+    if parameter is None:
+        return sentence(name, value) or ""
+    of_value = sentence(parameter.meaning, value) or _of_value(parameter.doc, value)
+    return of_value or parameter.doc.text
+
+
+def _of_value(doc: Doc, value: Any) -> str | None:
+    return doc.values.get(value) if isinstance(value, Hashable) else None
 
 
 def _tools(measure: Measure, convention: Convention) -> list[tuple[str, str, str]]:
     """Tools that a test compares the metric with, those that agree first."""
-    own = in_effect(measure, convention)
+    choices = in_effect(measure, convention)
     rows = []
     for name, tool in TOOLS.items():
         if measure.metric in tool.equal:
-            differ = _difference(own, in_effect(measure, tool.convention))
-            said = f"differs: {', '.join(differ)}" if differ else "agrees"
-            rows.append((name, tool.equal[measure.metric], said))
+            differ = _differences(choices, in_effect(measure, tool.convention))
+            verdict = f"differs: {', '.join(differ)}" if differ else "agrees"
+            rows.append((name, tool.equal[measure.metric], verdict))
     return sorted(rows, key=lambda row: row[2] != "agrees")
 
 
-def _difference(own: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
-    return [f"{name} {other[name]}" for name in own if own[name] != other[name]]
+def _differences(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[str]:
+    return [f"{name} {theirs[name]}" for name in ours if ours[name] != theirs[name]]
 
 
 def _columns(rows: Any) -> Iterator[str]:
     """Rows of text in columns, two spaces in."""
-    listed = list(rows)
-    widths = [max(map(len, column)) for column in zip(*listed, strict=True)][:-1]
-    for row in listed:
+    table = list(rows)
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)][:-1]
+    for row in table:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
         yield "  " + "  ".join([*cells, row[-1]]).rstrip()

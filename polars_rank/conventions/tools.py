@@ -1,15 +1,18 @@
-"""The named conventions: what each tool computes, and where that is tested."""
+"""The named conventions: the choices of each tool, and the metrics tested for it."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from polars_rank.conventions.convention import Convention
 from polars_rank.core.registry import closest
 
-__all__ = ["CONVENTIONS", "TOOLS", "Tool", "convention_of"]
+__all__ = ["CONVENTIONS", "DEFAULT", "TOOLS", "ConventionLike", "Tool", "convention_of"]
+
+DEFAULT = "trec_eval"  # whose choices hold where the user makes none
+ConventionLike: TypeAlias = str | Convention
 
 
 class Tool(NamedTuple):
@@ -18,13 +21,13 @@ class Tool(NamedTuple):
     Attributes
     ----------
     name
-        How it is called.
+        Its name in tables.
     convention
         Its choices.
     follows
         The convention in a sentence.
     equal
-        Metrics that a parity test compares with it, and its own name for each.
+        Metrics that a parity test compares with it, and its own name of each.
     """
 
     name: str
@@ -33,49 +36,67 @@ class Tool(NamedTuple):
     equal: Mapping[str, str]
 
 
+_TREC = Convention(
+    name="trec_eval",
+    ties="doc_desc",
+    score_dtype="given",
+    missing="zero",
+    no_relevant="zero",
+    unjudged="nonrelevant",
+    judgments="judged",
+    negative_grade="zero",
+    rel=1,
+    gain="linear",
+    discount="log2",
+    ideal="judged",
+    max_grade=4,
+    precision_divisor="k",
+    recall_divisor="R",
+    ap_divisor="R",
+)
 # Tools that rank rows with labels: there are no judgments beside the rows.
-_ROWS = Convention(name="", ties="order", judgments="retrieved", missing="skip")
+_ROWS = _TREC.replace(ties="order", judgments="retrieved", missing="skip")
 # Recommenders: the relevant items of a user are listed, the others are unknown.
-_ITEMS = Convention(name="", ties="order", gain="binary", no_relevant="skip")
+_ITEMS = _TREC.replace(ties="order", gain="binary", no_relevant="skip")
 _ZERO, _ONE = {"no_relevant": "zero"}, {"no_relevant": "one"}
 
 _TOOLS = (
     Tool(
         "trec_eval -c 10",
-        Convention(),
+        _TREC,
         "ties by document id, linear gain, a missing query is 0",
         {"ndcg": "ndcg", "ap": "map", "rr": "recip_rank", "precision": "P"}
         | {"recall": "recall", "accuracy": "success", "f1": "set_F"},
     ),
     Tool(
         "trec_eval 9, pytrec_eval",
-        Convention(name="trec_eval_9", score_dtype="float32", missing="skip"),
+        _TREC.replace(name="trec_eval_9", score_dtype="float32", missing="skip"),
         "as trec_eval; scores are float32, a missing query is left out",
         {"ndcg": "ndcg", "ap": "map", "rr": "recip_rank", "precision": "P"}
         | {"recall": "recall", "accuracy": "success", "f1": "set_F"},
     ),
     Tool(
         "ir_measures",
-        Convention(name="ir_measures", score_dtype="float32"),
+        _TREC.replace(name="ir_measures", score_dtype="float32"),
         "as trec_eval; scores are float32 (its default provider is pytrec_eval)",
         {"ndcg": "nDCG", "ap": "AP", "rr": "RR", "precision": "P"}
         | {"recall": "R", "accuracy": "Success", "f1": "SetF"},
     ),
     Tool(
         "gdeval (TREC Web track)",
-        Convention(name="gdeval", gain="exp2"),
+        _TREC.replace(name="gdeval", gain="exp2"),
         "nDCG with gain 2^g - 1, ERR of grades 0 to 4",
         {"ndcg": "nDCG(dcg='exp-log2')@k", "err": "ERR@k"},
     ),
     Tool(
         "MS MARCO (RR@k of ir_measures)",
-        Convention(name="msmarco", ties="doc_asc"),
+        _TREC.replace(name="msmarco", ties="doc_asc"),
         "ties by document id, ascending; a missing query is 0",
         {"rr": "RR@k"},
     ),
     Tool(
         "ranx",
-        Convention(name="ranx", ties="order", missing="error"),
+        _TREC.replace(name="ranx", ties="order", missing="error"),
         "ties in input order, linear gain, a missing query is an error",
         {"ndcg": "ndcg", "dcg": "dcg", "ap": "map", "rr": "mrr", "f1": "f1"}
         | {"precision": "precision", "recall": "recall", "accuracy": "hit_rate"},
@@ -183,7 +204,7 @@ _TOOLS = (
     ),
     Tool(
         "Elasticsearch _rank_eval",
-        Convention(
+        _TREC.replace(
             name="elasticsearch",
             ties="order",
             gain="exp2",
@@ -200,13 +221,15 @@ TOOLS: dict[str, Tool] = {tool.convention.name: tool for tool in _TOOLS}
 CONVENTIONS: dict[str, Convention] = {n: tool.convention for n, tool in TOOLS.items()}
 
 
-def convention_of(given: str | Convention) -> Convention:
+def convention_of(convention: ConventionLike) -> Convention:
     """Look up a convention by name."""
-    if isinstance(given, Convention):
-        return given
-    if given not in CONVENTIONS:
-        near = closest(str(given), list(CONVENTIONS))
-        known = ", ".join(CONVENTIONS)
-        msg = f"unknown convention {given!r}{near}; known: {known}, or a Convention"
+    if isinstance(convention, Convention):
+        return convention
+    if convention not in CONVENTIONS:
+        near = closest(str(convention), list(CONVENTIONS))
+        msg = (
+            f"unknown convention {convention!r}{near}; known: "
+            f"{', '.join(CONVENTIONS)}, or a Convention"
+        )
         raise ValueError(msg)
-    return CONVENTIONS[given]
+    return CONVENTIONS[convention]

@@ -1,27 +1,64 @@
-"""What the arguments of a metric may be: rules, read off its annotations."""
+"""Parameters of metrics: what their annotations say.
+
+A parameter is written once, as a type::
+
+    m: Annotated[int, Range(least=1), Doc("relevant documents needed")] = 2
+
+:class:`Range` or :class:`Allowed` is its rule, :class:`Doc` its description, and
+:class:`Meaning` what it is to the library, whatever its name. Types that several
+metrics share are in ``polars_rank.core.arguments`` and ``polars_rank.core.weights``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, field
 from types import NoneType, UnionType
 from typing import (
     Annotated,
     Any,
     Literal,
-    TypeAlias,
+    NamedTuple,
     Union,
     get_args,
     get_origin,
     get_type_hints,
 )
 
-from polars_rank.core.weights import DISCOUNTS, GAINS, Discount, Gain
+__all__ = [
+    "Allowed",
+    "Doc",
+    "Meaning",
+    "Parameter",
+    "Range",
+    "is_number",
+    "read_hint",
+    "read_parameters",
+    "refuse",
+]
 
-__all__ = ["Persistence", "Range", "Share", "is_number", "refuse", "rules"]
 
-Rule: TypeAlias = tuple[str, Callable[[Any], bool]]  # in words, and whether it holds
+@dataclass(frozen=True, eq=False)
+class Doc:
+    """Description of a parameter in one line, and of values that need one.
+
+    Of several the last one counts.
+    """
+
+    text: str
+    values: Mapping[Any, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What a parameter is to the library, whatever it is called.
+
+    ``"k"`` is the cutoff, ``"optional_rel"`` a threshold that no convention sets. Any
+    other meaning is a choice of conventions (``"rel"``, ``"gain"``, ``"ideal"`` ...):
+    they fill the parameters that have it.
+    """
+
+    name: str
 
 
 @dataclass(frozen=True)
@@ -52,89 +89,122 @@ class Range:
         return " and ".join(f"{w} {b:g}" for w, b in words.items() if b is not None)
 
 
-Share: TypeAlias = Annotated[float, Range(least=0, most=1)]
-Persistence: TypeAlias = Annotated[float, Range(above=0, below=1)]
+@dataclass(frozen=True)
+class Allowed:
+    """The values of a parameter: in words, and a test of one value."""
+
+    words: str
+    test: Callable[[Any], bool]
 
 
-def is_number(given: object) -> bool:
-    """Whether it is a finite number."""
-    return (
-        isinstance(given, int | float)
-        and not isinstance(given, bool)
-        and given == given
-        and abs(given) != float("inf")
+NO_DOC = Doc("")
+
+
+class Parameter(NamedTuple):
+    """One parameter, as its annotation describes it.
+
+    ``hint`` is the whole annotation.
+    """
+
+    name: str
+    hint: Any
+    allowed: Allowed
+    meaning: str = ""
+    doc: Doc = NO_DOC
+    default: Any = None
+
+    def check(self, value: object) -> None:
+        """Raise ``ValueError`` if the value is not allowed."""
+        if not self.allowed.test(value):
+            refuse(self.name, self.allowed.words, value)
+
+
+def read_parameters(function: Callable[..., Any]) -> dict[str, Parameter]:
+    """Every keyword parameter of a function."""
+    defaults = getattr(function, "__kwdefaults__", None) or {}
+    hints = get_type_hints(function, include_extras=True) if defaults else {}
+    parameters = {
+        name: read_hint(name, hints[name], default)
+        for name, default in defaults.items()
+    }
+    meanings = [p.meaning for p in parameters.values() if p.meaning]
+    for meaning in meanings:
+        if meanings.count(meaning) > 1:
+            msg = f"two parameters of {function.__name__} mean {meaning!r}; keep one"
+            raise TypeError(msg)
+    return parameters
+
+
+def read_hint(name: str, hint: Any, default: Any = None) -> Parameter:
+    """The parameter that a type hint describes."""
+    extras = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
+    meanings = [extra.name for extra in extras if isinstance(extra, Meaning)]
+    docs = [extra for extra in extras if isinstance(extra, Doc)]
+    return Parameter(
+        name=name,
+        hint=hint,
+        allowed=_allowed(hint),
+        meaning=meanings[-1] if meanings else "",
+        doc=docs[-1] if docs else NO_DOC,
+        default=default,
     )
 
 
-def refuse(name: str, rule: str, given: object) -> None:
+def is_number(value: object) -> bool:
+    """Whether it is a finite number."""
+    return (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and value == value
+        and abs(value) != float("inf")
+    )
+
+
+def refuse(name: str, rule: str, value: object) -> None:
     """Raise the error of an argument that breaks a rule."""
-    msg = f"{name} must be {rule}, not {given!r}"
+    msg = f"{name} must be {rule}, not {value!r}"
     raise ValueError(msg)
 
 
-@cache
-def rules(function: Callable[..., Any]) -> dict[str, Rule]:
-    """The rule of every parameter of a metric's function."""
-    hints = get_type_hints(function, include_extras=True)
-    own = {n: hint for n, hint in hints.items() if n not in ("r", "s", "return")}
-    return {n: _cutoff(h) if n == "k" else _rule(h) for n, h in own.items()}
+PLAIN: dict[Any, Allowed] = {
+    NoneType: Allowed("None", lambda value: value is None),
+    bool: Allowed("True or False", lambda value: type(value) is bool),
+    int: Allowed("a whole number", lambda value: type(value) is int),
+    float: Allowed("a finite number", is_number),
+}
 
 
-def _rule(hint: Any) -> Rule:
-    if known := next((rule for known, rule in KNOWN if hint == known), None):
-        return known
+def _allowed(hint: Any) -> Allowed:
     origin, inside = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return _annotated(*inside)
     if origin is Literal:
-        return f"one of {', '.join(map(str, inside))}", lambda v: _one_of(v, inside)
-    if origin is Annotated and isinstance(inside[1], Range):
-        bounds, (words, holds) = inside[1], _rule(inside[0])
-        words = f"{words.replace('finite ', '')} {bounds}"
-        return words, lambda v: holds(v) and v in bounds
+        words = f"one of {', '.join(map(str, inside))}"
+        return Allowed(words, lambda value: _is_one_of(value, inside))
     if origin in (Union, UnionType):
-        some = [_rule(part) for part in inside]
-        return " or ".join(r[0] for r in some), lambda v: any(r[1](v) for r in some)
-    msg = f"no rule for arguments of type {hint}; add it to metrics/parameters.py"
+        parts = [_allowed(part) for part in inside]
+        words = " or ".join(part.words for part in parts)
+        return Allowed(words, lambda value: any(part.test(value) for part in parts))
+    if hint in PLAIN:
+        return PLAIN[hint]
+    msg = (
+        f"no rule for arguments of type {hint}; give it one: "
+        "Annotated[..., Allowed(words, test)]"
+    )
     raise TypeError(msg)
 
 
-def _cutoff(hint: Any) -> Rule:
-    words, optional = "a whole number of at least 1", NoneType in get_args(hint)
-    return (
-        words + (", or None for no cutoff" if optional else ""),
-        lambda k: (optional and k is None) or (type(k) is int and k >= 1),
-    )
+def _annotated(hint: Any, *extras: Any) -> Allowed:
+    for extra in extras:
+        if isinstance(extra, Allowed):
+            return extra
+    plain = _allowed(hint)
+    ranges = [extra for extra in extras if isinstance(extra, Range)]
+    if not ranges:
+        return plain
+    words = f"{plain.words.replace('finite ', '')} {ranges[-1]}"
+    return Allowed(words, lambda value: plain.test(value) and value in ranges[-1])
 
 
-def _one_of(given: object, names: tuple[object, ...]) -> bool:
-    return any(type(given) is type(name) and given == name for name in names)
-
-
-def _is_gain(gain: object) -> bool:
-    if isinstance(gain, Mapping):
-        numbers = all(map(is_number, [*gain, *gain.values()]))
-        return bool(gain) and numbers and min(gain.values()) >= 0
-    return callable(gain) or (isinstance(gain, str) and gain in GAINS)
-
-
-def _is_discount(discount: object) -> bool:
-    return callable(discount) or (isinstance(discount, str) and discount in DISCOUNTS)
-
-
-KNOWN: tuple[tuple[Any, Rule], ...] = (
-    (NoneType, ("None", lambda v: v is None)),
-    (bool, ("True or False", lambda v: type(v) is bool)),
-    (int, ("a whole number", lambda v: type(v) is int)),
-    (float, ("a finite number", is_number)),
-    (
-        Gain,
-        (
-            f"one of {', '.join(GAINS)}, a mapping of grades to gains of at least 0 "
-            "or a function of an expression",
-            _is_gain,
-        ),
-    ),
-    (
-        Discount,
-        (f"one of {', '.join(DISCOUNTS)} or a function of an expression", _is_discount),
-    ),
-)
+def _is_one_of(value: object, names: tuple[object, ...]) -> bool:
+    return any(type(value) is type(name) and value == name for name in names)

@@ -31,7 +31,7 @@ Ties: TypeAlias = Literal[
 ]
 NoRelevant: TypeAlias = Literal["zero", "one", "skip", "null", "error"]
 Ideal: TypeAlias = Literal["judged", "retrieved"]
-Cutoff: TypeAlias = int | pl.Expr | None  # an expression: r.broadcast(...)
+Depth: TypeAlias = int | pl.Expr | None  # of a cutoff; an expression: r.broadcast(...)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -137,13 +137,13 @@ class Ranking:
 
     # -- places
 
-    def rank_weight(self, f: Callable[[pl.Expr], pl.Expr], k: Cutoff = None) -> pl.Expr:
+    def rank_weight(self, f: Callable[[pl.Expr], pl.Expr], k: Depth = None) -> pl.Expr:
         """Weight of this place: ``f(rank)``, 0 below the cutoff."""
         if k is None:
             return f(self.rank)
         return pl.when(self.rank <= k).then(f(self.rank)).otherwise(0.0)
 
-    def weight(self, f: Callable[[pl.Expr], pl.Expr], k: Cutoff = None) -> pl.Expr:
+    def weight(self, f: Callable[[pl.Expr], pl.Expr], k: Depth = None) -> pl.Expr:
         """Weight of this document: ``f(rank)``, 0 below the cutoff.
 
         With ``expected`` ties: the mean weight of the places of its block.
@@ -152,7 +152,7 @@ class Ranking:
             return self.rank_weight(f, k)
         return self.cached(self._block_mean(self.rank_weight(f, k)))
 
-    def in_top(self, k: Cutoff = None) -> pl.Expr:
+    def in_top(self, k: Depth = None) -> pl.Expr:
         """Whether the document was retrieved in the first ``k`` places.
 
         With ``expected`` ties: the share of the orders in which it is.
@@ -178,13 +178,13 @@ class Ranking:
         """``n``: retrieved documents."""
         return self.sum(self.rank.is_not_null())
 
-    def count(self, which: pl.Expr, k: Cutoff = None) -> pl.Expr:
+    def count(self, which: pl.Expr, k: Depth = None) -> pl.Expr:
         """Documents of the first ``k`` for which ``which`` holds."""
         if self.expected:
             return self.sum(which * self.in_top(k))
         return self.sum(which & self.in_top(k))
 
-    def hits_at(self, k: Cutoff = None, rel: float = 1) -> pl.Expr:
+    def hits_at(self, k: Depth = None, rel: float = 1) -> pl.Expr:
         """Relevant documents among the first ``k``."""
         return self.count(self.relevant(rel), k)
 

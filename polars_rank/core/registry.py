@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import log
 from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 import polars as pl
 
-from polars_rank.core.parameters import refuse, rules
+from polars_rank.core import documentation
+from polars_rank.core.parameters import Parameter, read_parameters, refuse
 from polars_rank.core.ranking import NoRelevant, Ranking, Ties
 from polars_rank.core.rules import Violation, undefined
 from polars_rank.core.subtopics import Subtopics
@@ -19,20 +20,22 @@ __all__ = [
     "ALIASES",
     "METRICS",
     "SMALLEST",
-    "SUBTOPIC_METRICS",
     "AggregateName",
     "Metric",
     "Rows",
+    "Vocabulary",
     "check",
     "closest",
-    "known",
+    "find_metric",
     "metric",
+    "of_vocabulary",
     "registered",
     "value",
 ]
 
 Rows: TypeAlias = Literal["relevant", "judged", "all"]
 AggregateName: TypeAlias = Literal["mean", "sum", "geometric"]
+Vocabulary: TypeAlias = Literal["ranking", "subtopics"]
 SMALLEST = 1e-5  # of the values that a geometric mean takes
 Function = TypeVar("Function", bound=Callable[..., pl.Expr])
 
@@ -62,16 +65,13 @@ class Metric:
     tie_sensitive
         Whether the order of documents with equal scores can change it.
     aggregate
-        How queries are put together: ``"mean"``, ``"sum"`` (counts), or the
+        How values of queries are combined: ``"mean"``, ``"sum"`` (counts), or the
         ``"geometric"`` mean; then a query's value is ``log(max(value, 1e-5))``.
     suffix
         The parameters set by what follows ``_`` or ``.`` in trec_eval's names:
-        ``P_5``, ``utility.1,-1,0,0``.
+        ``P_5``, ``utility.1,-1,0,0``. Default: the cutoff, if it has one.
     aliases
         Names in other tools, with the parameters that each stands for.
-    subtopics
-        Whether it is a formula over the :class:`Subtopics` of a query: then frames
-        alone can have it, with judgments that name their subtopics.
     """
 
     name: str
@@ -84,51 +84,92 @@ class Metric:
     uses_scores: bool = False
     tie_sensitive: bool = True
     aggregate: AggregateName = "mean"
-    suffix: tuple[str, ...] = ("k",)
+    suffix: tuple[str, ...] | None = None
     aliases: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    subtopics: bool = False
+
+    # -- read off the signature
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """What it is a formula over: one ``"ranking"``, or a query's ``"subtopics"``.
+
+        The annotation of the first parameter tells: ``r: Ranking`` or
+        ``s: Subtopics``. Only frames can have measures of subtopics.
+        """
+        annotation = next(iter(self.function.__annotations__.values()), Ranking)
+        if isinstance(annotation, str):
+            annotation = eval(annotation, getattr(self.function, "__globals__", {}))
+        return "subtopics" if annotation is Subtopics else "ranking"
+
+    @cached_property
+    def parameters(self) -> dict[str, Parameter]:
+        """The parameters, in order."""
+        return read_parameters(self.function)
 
     @property
     def defaults(self) -> dict[str, Any]:
         """Parameters and their default values, in order."""
         return dict(getattr(self.function, "__kwdefaults__", None) or {})
 
+    def named(self, meaning: str) -> str | None:
+        """Name of the parameter that has the meaning, e.g. of the cutoff ``"k"``."""
+        names = (n for n, p in self.parameters.items() if p.meaning == meaning)
+        return next(names, None)
+
+    def meant(self, meaning: str, params: Mapping[str, Any]) -> Any:
+        """Value of the parameter that has the meaning; None without one."""
+        name = self.named(meaning)
+        return None if name is None else params.get(name, self.defaults[name])
+
+    @property
+    def after(self) -> tuple[str, ...]:
+        """The parameters set by what follows ``_`` or ``.``: ``P_5``."""
+        cutoff = self.named("k")
+        if self.suffix is not None:
+            return self.suffix
+        return () if cutoff is None else (cutoff,)
+
     @property
     def at(self) -> str:
         """The parameter set by what follows ``@``: ``P@5``, ``IPrec@0.1``."""
-        cut = "k" in self.defaults or len(self.suffix) != 1
-        return "k" if cut else self.suffix[0]
+        return self.named("k") or (self.after[0] if len(self.after) == 1 else "k")
+
+    # -- what follows
 
     @property
     def zero(self) -> float | None:
-        """Value of a query of which there is nothing; None where it is undefined."""
+        """Value of a query without documents; None where it is undefined."""
         if self.aggregate == "geometric":
             return log(SMALLEST)
         return 0.0 if self.needs_relevant or self.aggregate == "sum" else None
-
-    @property
-    def doc(self) -> str:
-        """The docstring, without indentation."""
-        return inspect.getdoc(self.function) or ""
 
     @property
     def summary(self) -> str:
         """What is measured, in one line."""
         return (self.function.__doc__ or "").partition("\n")[0]
 
+    @property
+    def sections(self) -> dict[str, str]:
+        """Undefined case, errors, source ...: as written, and what follows."""
+        return documentation.sections(self)
+
+    @property
+    def doc(self) -> str:
+        """The documentation: the docstring, and what follows from the flags."""
+        return documentation.text(self)
+
     def has_tie_mean(self, params: Mapping[str, Any]) -> bool:
-        """Whether it has a closed form for ``ties="expected"`` with the parameters."""
+        """Whether it is defined for ``ties="expected"`` with the parameters."""
         if not self.tie_sensitive:
             return True
-        given = self.defaults | dict(params)
+        values = self.defaults | dict(params)
         return self.tie_mean and not any(
-            given[name] == value or (value is ... and given[name] is not None)
+            values[name] == value or (value is ... and values[name] is not None)
             for name, value in self.no_tie_mean_when.items()
         )
 
 
-METRICS: dict[str, Metric] = {}  # of one ranked list
-SUBTOPIC_METRICS: dict[str, Metric] = {}  # of a query whose subtopics are judged
+METRICS: dict[str, Metric] = {}
 ALIASES: dict[str, Metric] = {}  # other tools' names
 
 
@@ -141,14 +182,14 @@ def metric(
     uses_scores: bool = False,
     tie_sensitive: bool = True,
     aggregate: AggregateName = "mean",
-    suffix: tuple[str, ...] = ("k",),
+    suffix: tuple[str, ...] | None = None,
     aliases: Mapping[str, Mapping[str, Any]] | None = None,
-    subtopics: bool = False,
 ) -> Callable[[Function], Function]:
     """Register a formula ``f(r: Ranking, *, ...) -> pl.Expr`` under its own name.
 
-    With ``subtopics`` it is one over ``s: Subtopics``. What is not declared is refused
-    or takes the slow, safe way: the flags are those of :class:`Metric`.
+    With ``s: Subtopics`` it is one over the subtopics of a query. The flags are those
+    of :class:`Metric`; without them, what could be wrong is refused or takes the slow,
+    safe way. What a parameter may be, means and does is read off its annotation.
     """
 
     def register(function: Function) -> Function:
@@ -165,27 +206,31 @@ def metric(
             aggregate=aggregate,
             suffix=suffix,
             aliases=aliases or {},
-            subtopics=subtopics,
         )
         for name in (added.name, *added.aliases):
-            if other := known(name):
+            if other := find_metric(name):
                 msg = f"{name!r} names both {other.name} and {added.name}; keep one"
                 raise ValueError(msg)
-        (SUBTOPIC_METRICS if subtopics else METRICS)[added.name] = added
+        METRICS[added.name] = added
         ALIASES.update(dict.fromkeys(added.aliases, added))
         return function
 
     return register
 
 
+def of_vocabulary(vocabulary: Vocabulary) -> dict[str, Metric]:
+    """The metrics of one ``"ranking"``, or those of a query's ``"subtopics"``."""
+    return {name: m for name, m in METRICS.items() if m.vocabulary == vocabulary}
+
+
 def registered(name: str) -> Metric:
-    """The metric of either kind whose own name this is."""
-    return METRICS.get(name) or SUBTOPIC_METRICS[name]
+    """The metric whose own name this is."""
+    return METRICS[name]
 
 
-def known(name: str) -> Metric | None:
-    """The metric of either kind that has the name, its own or another tool's."""
-    return METRICS.get(name) or SUBTOPIC_METRICS.get(name) or ALIASES.get(name)
+def find_metric(name: str) -> Metric | None:
+    """The metric of that name, its own or another tool's; None without one."""
+    return METRICS.get(name) or ALIASES.get(name)
 
 
 def value(
@@ -195,10 +240,10 @@ def value(
     no_relevant: NoRelevant,
 ) -> pl.Expr:
     """One value of the query: the formula, and the policy where it is undefined."""
-    found = _value(metric, r, params, no_relevant)
+    defined = _value(metric, r, params, no_relevant)
     if metric.aggregate == "geometric":
-        return found.clip(lower_bound=SMALLEST).log()
-    return found
+        return defined.clip(lower_bound=SMALLEST).log()
+    return defined
 
 
 def _value(
@@ -222,24 +267,24 @@ def _value(
 def _relevant_count(
     metric: Metric, r: Ranking | Subtopics, params: Mapping[str, Any]
 ) -> pl.Expr:
-    given = metric.defaults | dict(params)
+    rel = metric.meant("rel", params)
     if isinstance(r, Subtopics):
-        return r.count(given["rel"])
-    if "gain" in given:
-        return r.sum(r.gain(given["gain"], given.get("rel")) > 0)
-    if "rel" in given:
-        return r.relevant_count(given["rel"])
-    return r.sum(r.grade > 0)
+        return r.count(1 if rel is None else rel)
+    gain = metric.meant("gain", params)
+    if gain is not None:
+        least = metric.meant("optional_rel", params) if rel is None else rel
+        return r.sum(r.gain(gain, least) > 0)
+    return r.sum(r.grade > 0) if rel is None else r.relevant_count(rel)
 
 
 # -- arguments are checked once, where the expression is built
 
 
-def closest(word: str, known: list[str]) -> str:
+def closest(word: str, names: list[str]) -> str:
     """``"; did you mean 'x' or 'y'?"`` for a misspelt word, or nothing."""
     from difflib import get_close_matches  # rarely needed, slow to import
 
-    lowered = {name.lower(): name for name in reversed(known)}
+    lowered = {name.lower(): name for name in reversed(names)}
     near = get_close_matches(word.lower(), lowered, n=3, cutoff=0.55)
     if not near:
         return ""
@@ -255,12 +300,10 @@ def check(
     """Raise ``ValueError`` naming argument, rule and value."""
     if no_relevant not in get_args(NoRelevant):
         refuse("no_relevant", f"one of {', '.join(get_args(NoRelevant))}", no_relevant)
-    for name, given in params.items():
-        if name not in metric.defaults:
+    for name, argument in params.items():
+        if name not in metric.parameters:
             raise _no_parameter(metric, name)
-        rule, holds = rules(metric.function)[name]
-        if not holds(given):
-            refuse(name, rule, given)
+        metric.parameters[name].check(argument)
     if ties is not None and ties not in get_args(Ties):
         refuse("ties", f"one of {', '.join(get_args(Ties))}", ties)
     if ties == "expected" and not metric.has_tie_mean(params):
@@ -272,9 +315,9 @@ def check(
 
 
 def _no_parameter(metric: Metric, name: str) -> ValueError:
-    known = metric.defaults
+    names = list(metric.parameters)
     if name == "k":
         return ValueError(f"{metric.name} has no cutoff; leave out k (as text: @k)")
-    has = f"it has {', '.join(known)}" if known else "it has none"
-    near = closest(name, list(known))
+    has = f"it has {', '.join(names)}" if names else "it has none"
+    near = closest(name, names)
     return ValueError(f"{metric.name} has no parameter {name!r}; {has}{near}")

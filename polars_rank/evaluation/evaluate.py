@@ -17,7 +17,7 @@ from polars_rank._engine.request import (
     like_input,
 )
 from polars_rank._engine.spill.progress import Progress
-from polars_rank.conventions.convention import Convention
+from polars_rank.conventions.tools import DEFAULT, ConventionLike
 from polars_rank.measures.measure import Measures
 
 __all__ = ["evaluate", "per_query"]
@@ -35,7 +35,7 @@ def per_query(
     subtopic: str | None = None,
     rank: str | None = None,
     queries: AnyFrame | None = None,
-    convention: str | Convention = "trec_eval",
+    convention: ConventionLike = DEFAULT,
     check: Check = "strict",
     on_duplicate: Duplicates = "error",
     layout: Layout = "auto",
@@ -167,7 +167,7 @@ def evaluate(
     queries: AnyFrame | None = None,
     by: str | Sequence[str] | None = None,
     weight: str | None = None,
-    convention: str | Convention = "trec_eval",
+    convention: ConventionLike = DEFAULT,
     check: Check = "strict",
     on_duplicate: Duplicates = "error",
     layout: Layout = "auto",

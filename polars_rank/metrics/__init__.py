@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from polars_rank.core.registry import METRICS, SUBTOPIC_METRICS, Metric, metric
+from polars_rank.core.registry import METRICS, Metric, metric, of_vocabulary
 from polars_rank.metrics import (
     averaged_gain,
     binary,
@@ -25,7 +25,6 @@ from polars_rank.metrics import (
 
 __all__ = [
     "METRICS",
-    "SUBTOPIC_METRICS",
     "Metric",
     "averaged_gain",
     "binary",
@@ -39,6 +38,7 @@ __all__ = [
     "incomplete",
     "losses",
     "metric",
+    "of_vocabulary",
     "overlap",
     "pairwise",
     "persistence",

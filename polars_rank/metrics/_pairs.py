@@ -1,4 +1,4 @@
-"""Sums over pairs of documents: of n, n log n are sorted, and no pair is formed."""
+"""Sums over pairs of documents in n log n steps: no pair is formed."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from polars_rank.core.expr import let, stable_sum
 
 __all__ = [
     "ONE",
+    "Blocks",
     "Pairs",
     "block_sum",
     "both",
@@ -53,6 +54,49 @@ class Pairs(NamedTuple):
         """``f`` of these numbers, a single value, each computed once."""
         numbers = pl.struct(**self._asdict())
         return let(numbers, lambda n: f(Pairs(*map(n.struct.field, self._fields))))
+
+
+class Blocks(NamedTuple):
+    """Per document, how many are above and within its block of equal scores."""
+
+    score: pl.Expr
+    positive: pl.Expr
+
+    @property
+    def first(self) -> pl.Expr:
+        return self.score.rank("min", descending=True).cast(pl.Int64)
+
+    @property
+    def last(self) -> pl.Expr:
+        return self.score.rank("max", descending=True).cast(pl.Int64)
+
+    @property
+    def relevant(self) -> pl.Expr:
+        return self.positive.sum().cast(pl.Float64)
+
+    @property
+    def irrelevant(self) -> pl.Expr:
+        return (~self.positive).sum().cast(pl.Float64)
+
+    @property
+    def relevant_above(self) -> pl.Expr:
+        return self._running.shift(1, fill_value=0.0).gather(self.first - 1)
+
+    @property
+    def relevant_tied(self) -> pl.Expr:
+        return self._running.gather(self.last - 1) - self.relevant_above
+
+    @property
+    def irrelevant_above(self) -> pl.Expr:
+        return self.first - 1.0 - self.relevant_above
+
+    @property
+    def irrelevant_tied(self) -> pl.Expr:
+        return self.last - self.first + 1.0 - self.relevant_tied
+
+    @property
+    def _running(self) -> pl.Expr:
+        return self.positive.cast(pl.Float64).cum_sum()
 
 
 def let_pairs(x: pl.Expr, y: pl.Expr, f: Callable[[Pairs], pl.Expr]) -> pl.Expr:
@@ -160,7 +204,7 @@ def every_bit(
 
 
 def running_within(value: pl.Expr, block: pl.Expr) -> pl.Expr:
-    """Running sum along each block; those of a block stand together."""
+    """Running sum along each block; the rows of a block are contiguous."""
     running = value.cum_sum()
     starts = (block != block.shift(1)).fill_null(value=True)
     return running - pl.when(starts).then(running - value).forward_fill()

@@ -8,16 +8,38 @@ open are counted, so n log n suffices.
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Annotated, Literal, NamedTuple, TypeAlias
 
 import polars as pl
 
 from polars_rank.core.expr import let, stable_sum
+from polars_rank.core.parameters import Doc
 
 __all__ = ["Estimate", "Tied", "powers", "rank_biased"]
 
-Estimate: TypeAlias = Literal["ext", "min", "max", "res"]
-Tied: TypeAlias = Literal["a", "b", "w"]
+Estimate: TypeAlias = Annotated[
+    Literal["ext", "min", "max", "res"],
+    Doc(
+        "what is assumed below the end of the lists",
+        {
+            "ext": "below the end of the lists agreement goes on (extrapolated)",
+            "min": "the least value that is possible",
+            "max": "the largest value that is possible",
+            "res": "the difference of the largest and the least possible value",
+        },
+    ),
+]
+Tied: TypeAlias = Annotated[
+    Literal["a", "b", "w"],
+    Doc(
+        "what ties mean",
+        {
+            "a": "the mean over all orders of tied documents",
+            "b": "that mean, corrected for the information lost",
+            "w": "ties are equal ranks, as in sports",
+        },
+    ),
+]
 ENDS: tuple[Literal["min", "max"], ...] = ("min", "max")
 
 
@@ -106,28 +128,28 @@ def _whole(doc: pl.Expr, x: _List, y: _List, depth: pl.Expr, tied: Tied) -> pl.E
         first, second = (end.fill_null(depth) for end in ends)
         return (first + second) / 2.0
     squares = []
-    for given in (x, y):
-        first, last = _at(given.first, depth), _at(given.last, depth)
-        square = first - 1 + (last - first + 1) * given.open(depth).pow(2)
+    for side in (x, y):
+        first, last = _at(side.first, depth), _at(side.last, depth)
+        square = first - 1 + (last - first + 1) * side.open(depth).pow(2)
         squares.append(square.fill_null(depth).cast(pl.Float64))
     return squares[0].sqrt() * squares[1].sqrt()
 
 
-def _share(given: _List, depth: pl.Expr) -> pl.Expr:
+def _share(side: _List, depth: pl.Expr) -> pl.Expr:
     """Of the documents that are in, or open, only here: how far, on the average."""
-    first, last = given.first.filter(given.own), given.last.filter(given.own)
+    first, last = side.first.filter(side.own), side.last.filter(side.own)
     whole, partly = _between(last + 1, None, depth), _between(first, last, depth)
-    return (whole + partly * given.open(depth)) / (whole + partly)
+    return (whole + partly * side.open(depth)) / (whole + partly)
 
 
-def _most(given: _List, least: pl.Expr, depth: pl.Expr) -> pl.Expr:
+def _most(side: _List, least: pl.Expr, depth: pl.Expr) -> pl.Expr:
     """How many only here could be in the other ranking, one more at every depth."""
-    first, last = given.first.filter(given.own), given.last.filter(given.own)
+    first, last = side.first.filter(side.own), side.last.filter(side.own)
     first, last = first.sort(), last.sort()
     turn = least + pl.int_range(1, first.len() + 1)
     whole = _between(pl.max_horizontal(turn, last + 1), None, depth)
     partly = _between(pl.max_horizontal(turn, first), last, depth)
-    return whole + partly * given.open(depth)
+    return whole + partly * side.open(depth)
 
 
 def _sum(at: pl.Expr, p: float, estimate: Estimate) -> pl.Expr:

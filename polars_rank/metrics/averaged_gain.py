@@ -1,9 +1,10 @@
-"""Gain against the best order, looked at where documents are found."""
+"""Gain against the best order, averaged over ranks or levels of gain."""
 
 from __future__ import annotations
 
 import polars as pl
 
+from polars_rank.core.arguments import OptionalRel
 from polars_rank.core.expr import ratio
 from polars_rank.core.ranking import Ranking
 from polars_rank.core.registry import metric
@@ -15,82 +16,70 @@ __all__ = ["average_ndcg", "g_measure", "r_ndcg"]
 LOG2 = inverse("log2")
 
 
-@metric(depends_on="relevant", suffix=(), aliases={"ndcg_rel": {}})
+@metric(depends_on="relevant", aliases={"ndcg_rel": {}})
 def average_ndcg(
-    r: Ranking, *, gain: Gain = "linear", rel: float | None = None
+    r: Ranking, *, gain: Gain = "linear", rel: OptionalRel = None
 ) -> pl.Expr:
     """Mean of nDCG at the rank of each document with a gain.
 
-    A document that was not retrieved counts the nDCG of the whole list.
+    A document that was not retrieved counts as the nDCG of the whole list.
 
-    Undefined: no document has a gain.
-    Errors: a gain below 0; ``gain="exp2"`` and a grade above 1023; no closed form for
-    ``ties="expected"``.
     Source: Jarvelin and Kekalainen, TOIS 2002; averaged by trec_eval ``ndcg_rel``.
     Equal to: trec_eval ``ndcg_rel``.
     Example: grades 0, 1 in rank order: average_ndcg = 1 / log2(3).
     """
-    worth = r.gain(gain, rel)
-    dcg = r.cached((worth * r.rank_weight(LOG2)).cum_sum())
+    gains = r.gain(gain, rel)
+    dcg = r.cached((gains * r.rank_weight(LOG2)).cum_sum())
     best = r.cached((r.ideal_gain(gain, rel) * r.ideal.rank_weight(LOG2)).cum_sum())
-    gains = worth > 0
-    found = r.sum(pl.when(gains).then(dcg / r.lookup_at_rank(best)))
-    lost = r.sum(gains & r.rank.is_null())
-    return ratio(found + lost * ndcg(r, gain=gain, rel=rel), r.sum(gains))
+    counted = gains > 0
+    retrieved = r.sum(pl.when(counted).then(dcg / r.lookup_at_rank(best)))
+    missed = r.sum(counted & r.rank.is_null())
+    return ratio(retrieved + missed * ndcg(r, gain=gain, rel=rel), r.sum(counted))
 
 
-@metric(depends_on="relevant", suffix=(), aliases={"Rndcg": {}})
-def r_ndcg(r: Ranking, *, gain: Gain = "linear", rel: float | None = None) -> pl.Expr:
+@metric(depends_on="relevant", aliases={"Rndcg": {}})
+def r_ndcg(r: Ranking, *, gain: Gain = "linear", rel: OptionalRel = None) -> pl.Expr:
     """Mean of nDCG at the places where the best order changes to a lower gain.
 
-    If best are five documents of grade 3 and two of grade 1: the mean of ndcg@5, ndcg@7
-    and, of a list longer by 2 or more than these, ndcg.
+    With five documents of grade 3 and two of grade 1 it is the mean of ndcg@5, ndcg@7
+    and, if the list is longer than these by 2 or more, ndcg.
 
-    Undefined: no document has a gain.
-    Errors: a gain below 0; ``gain="exp2"`` and a grade above 1023; no closed form for
-    ``ties="expected"``.
     Source: Jarvelin and Kekalainen, TOIS 2002; averaged by trec_eval ``Rndcg``.
     Equal to: trec_eval ``Rndcg``.
     Example: grades 0, 2, 1 in rank order: the mean of ndcg@1 = 0 and ndcg@2.
     """
-    worth, best = r.gain(gain, rel), r.ideal_gain(gain, rel)
+    gains, best = r.gain(gain, rel), r.ideal_gain(gain, rel)
     ideal_dcg = r.cached((best * r.ideal.rank_weight(LOG2)).cum_sum())
     last = r.cached(best > best.shift(-1, fill_value=0.0))
     # DCG at every level: each document counts at the levels that reach its rank.
     reaching = pl.when(last).then(1.0 / ideal_dcg).otherwise(0.0)
     reaching = r.lookup_at_rank(r.cached(reaching.cum_sum(reverse=True)))
-    size = r.broadcast((worth > 0).sum())
+    size = r.broadcast((gains > 0).sum())
     reached = pl.when(r.rank <= size).then(reaching)
-    at_levels = r.sum(worth * r.rank_weight(LOG2) * reached)
-    longer = (r.retrieved_count() > r.sum(worth > 0) + 1.0).cast(pl.Float64)
-    whole = longer * ndcg(r, gain=gain, rel=rel)
-    return ratio(at_levels + whole, r.sum(last) + longer)
+    at_levels = r.sum(gains * r.rank_weight(LOG2) * reached)
+    longer = (r.retrieved_count() > r.sum(gains > 0) + 1.0).cast(pl.Float64)
+    at_end = longer * ndcg(r, gain=gain, rel=rel)
+    return ratio(at_levels + at_end, r.sum(last) + longer)
 
 
 @metric(
     depends_on="relevant",
-    suffix=(),
     aliases={"G": {}, "binG": {"gain": "binary"}},
 )
-def g_measure(
-    r: Ranking, *, gain: Gain = "linear", rel: float | None = None
-) -> pl.Expr:
-    """Normalised gain G: each gain, discounted by what is missing so far.
+def g_measure(r: Ranking, *, gain: Gain = "linear", rel: OptionalRel = None) -> pl.Expr:
+    """Normalised gain G: each gain, discounted by the gain missing so far.
 
-    ``sum of gain_i / log2(2 + ideal_i - found_i), divided by the sum of all gains``:
-    ``found_i`` adds up the gains to rank i, ``ideal_i`` those of the best order, which
-    below its last gain grows by 1 with every rank.
+    ``sum of gain_i / log2(2 + ideal_i - cg_i), divided by the sum of all gains``:
+    ``cg_i`` is the cumulative gain at rank i, ``ideal_i`` that of the best order, which
+    below its last gain grows by 1 per rank.
 
-    Undefined: no document has a gain.
-    Errors: a gain below 0; ``gain="exp2"`` and a grade above 1023; no closed form for
-    ``ties="expected"``.
     Source: trec_eval ``G`` (Buckley, 2008, experimental).
     Equal to: trec_eval ``G``; ``binG`` with ``gain="binary"``.
     Example: grades 0, 0, 1 in rank order: g_measure = 1 / log2(2 + 2).
     """
-    worth = r.gain(gain, rel)
-    found = r.cached(worth.cum_sum())
+    gains = r.gain(gain, rel)
+    cumulative = r.cached(gains.cum_sum())
     best = r.cached(r.ideal_gain(gain, rel).cum_sum())
-    size = r.broadcast((worth > 0).sum().cast(pl.Float64))
+    size = r.broadcast((gains > 0).sum().cast(pl.Float64))
     ideal = r.lookup_at_rank(best) + (r.rank - size).clip(lower_bound=0.0)
-    return ratio(r.sum(worth / (2.0 + ideal - found).log(2.0)), r.sum(worth))
+    return ratio(r.sum(gains / (2.0 + ideal - cumulative).log(2.0)), r.sum(gains))

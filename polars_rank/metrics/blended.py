@@ -6,37 +6,37 @@ from typing import Annotated, TypeAlias
 
 import polars as pl
 
+from polars_rank.core.arguments import Cutoff, Rel
 from polars_rank.core.expr import ratio
-from polars_rank.core.parameters import Range
+from polars_rank.core.parameters import Doc, Range
 from polars_rank.core.ranking import Ranking
 from polars_rank.core.registry import metric
-from polars_rank.core.weights import Gain, one, power
+from polars_rank.core.weights import Gain, GainLike, one, power
 from polars_rank.metrics.binary import size
 
 __all__ = ["ncu_gu", "ncu_rb", "o_measure", "p_measure", "p_plus", "q_measure"]
 
-Beta: TypeAlias = Annotated[float, Range(least=0)]
+Beta: TypeAlias = Annotated[
+    float, Range(least=0), Doc("weight of the gain in the blended ratio; 0: precision")
+]
 
 
 @metric(depends_on="relevant", aliases={"QMeasure": {}})
 def q_measure(
     r: Ranking,
     *,
-    k: int | None = None,
+    k: Cutoff = None,
     beta: Beta = 1,
     gain: Gain = "linear",
-    rel: float = 1,
+    rel: Rel = 1,
 ) -> pl.Expr:
     """Q-measure: average precision with the blended ratio in place of precision.
 
     ``sum over relevant ranks i <= k of BR_i, divided by min(k, R)`` with
     ``BR_i = (hits_i + beta cg_i) / (i + beta cg*_i)``: cg is the gain at or above rank
-    i, cg* that of the best order of the judged documents. ``beta=0`` is AP. ``gain``
-    as in ``dcg``; documents below ``rel`` gain nothing.
+    i, cg* that of the best order of the judged documents. ``beta=0`` is AP.
+    Documents below ``rel`` gain nothing.
 
-    Undefined: no document has a gain.
-    Errors: a gain below 0; ``gain="exp2"`` and a grade above 1023; no closed form for
-    ``ties="expected"``.
     Source: Sakai, NTCIR-4, 2004; cutoff: Sakai and Song, SIGIR 2011.
     Equal to: pyNTCIREVAL ``QMeasure``.
     Example: grades 1, 0, 2 in rank order: q_measure = (2/3 + 5/6) / 2.
@@ -52,10 +52,12 @@ def q_measure(
 def ncu_gu(
     r: Ranking,
     *,
-    stop: Gain = "linear",
+    stop: Annotated[GainLike, Doc("chance to stop at a grade, written as gain")] = (
+        "linear"
+    ),
     beta: Beta = 1,
     gain: Gain = "linear",
-    rel: float = 1,
+    rel: Rel = 1,
 ) -> pl.Expr:
     """Normalised cumulative utility: users stop at relevant documents, by grade.
 
@@ -63,8 +65,6 @@ def ncu_gu(
     relevant documents``; ``BR`` as in ``q_measure``, ``stop`` a function of the grade
     as ``gain`` is. ``beta=0``: precision in place of ``BR``.
 
-    Undefined: no document has a gain.
-    Errors: as ``q_measure``.
     Source: Sakai and Robertson, EVIA 2008 (graded-uniform).
     Equal to: pyNTCIREVAL ``NCUguBR``, ``NCUguP`` with ``beta=0``.
     Example: grades 1, 0, 2 in rank order: ncu_gu = (2/3 + 2 * 5/6) / 3.
@@ -81,18 +81,18 @@ def ncu_gu(
 def ncu_rb(
     r: Ranking,
     *,
-    gamma: Annotated[float, Range(above=0, most=1)] = 0.95,
+    gamma: Annotated[
+        float, Range(above=0, most=1), Doc("chance to go on below a hit")
+    ] = 0.95,
     beta: Beta = 1,
     gain: Gain = "linear",
-    rel: float = 1,
+    rel: Rel = 1,
 ) -> pl.Expr:
     """Normalised cumulative utility: users stop at relevant documents, by order.
 
     ``sum over relevant ranks i of gamma^(hits_i - 1) BR_i, divided by the sum of
     gamma^(j - 1) for j = 1 ... R``; ``BR`` as in ``q_measure``.
 
-    Undefined: no document has a gain.
-    Errors: as ``q_measure``.
     Source: Sakai and Robertson, EVIA 2008 (rank-biased).
     Equal to: pyNTCIREVAL ``NCUrbBR``, ``NCUrbP`` with ``beta=0``.
     Example: grades 1, 0, 2 in rank order: ncu_rb = (2/3 + 0.95 * 5/6) / 1.95.
@@ -104,14 +104,12 @@ def ncu_rb(
 
 @metric(depends_on="relevant", aliases={"OMeasure": {}})
 def o_measure(
-    r: Ranking, *, beta: Beta = 1, gain: Gain = "linear", rel: float = 1
+    r: Ranking, *, beta: Beta = 1, gain: Gain = "linear", rel: Rel = 1
 ) -> pl.Expr:
     """O-measure: the blended ratio at the first relevant document.
 
     ``BR`` as in ``q_measure``.
 
-    Undefined: no document has a gain.
-    Errors: as ``q_measure``.
     Source: Sakai, IPSJ TOD 48 (SIG9), 2007.
     Equal to: pyNTCIREVAL ``OMeasure``.
     Example: grades 0, 1, 2 in rank order: o_measure = 2/5.
@@ -121,14 +119,12 @@ def o_measure(
 
 @metric(depends_on="relevant", aliases={"PMeasure": {}})
 def p_measure(
-    r: Ranking, *, beta: Beta = 1, gain: Gain = "linear", rel: float = 1
+    r: Ranking, *, beta: Beta = 1, gain: Gain = "linear", rel: Rel = 1
 ) -> pl.Expr:
     """P-measure: the blended ratio at the first of the best documents retrieved.
 
     ``BR`` as in ``q_measure``, at the first document of the highest grade retrieved.
 
-    Undefined: no document has a gain.
-    Errors: as ``q_measure``.
     Source: Sakai, IPSJ TOD 48 (SIG9), 2007.
     Equal to: pyNTCIREVAL ``PMeasure``.
     Example: grades 0, 1, 2 in rank order: p_measure = 5/6.
@@ -141,15 +137,13 @@ def p_measure(
 
 @metric(depends_on="relevant", aliases={"PPlusMeasure": {}})
 def p_plus(
-    r: Ranking, *, beta: Beta = 1, gain: Gain = "linear", rel: float = 1
+    r: Ranking, *, beta: Beta = 1, gain: Gain = "linear", rel: Rel = 1
 ) -> pl.Expr:
     """P+: the mean blended ratio of the relevant documents down to the first best.
 
     ``BR`` as in ``q_measure``; the list ends at the first document of the highest
     grade retrieved.
 
-    Undefined: no document has a gain.
-    Errors: as ``q_measure``.
     Source: Sakai, IPSJ TOD 48 (SIG9), 2007.
     Equal to: pyNTCIREVAL ``PPlusMeasure``.
     Example: grades 0, 1, 2 in rank order: p_plus = (2/5 + 5/6) / 2.
@@ -163,9 +157,9 @@ def p_plus(
 
 def _blended(r: Ranking, beta: float, gain: Gain, rel: float) -> pl.Expr:
     """The ratio ``(hits + beta cg) / (rank + beta cg*)`` at every rank."""
-    gathered = r.cumulative_gain(r.gain(gain, rel))
+    gained = r.cumulative_gain(r.gain(gain, rel))
     best = r.ideal_cumulative_gain(gain, rel)
-    return (r.cumulative_hits(rel) + beta * gathered) / (r.rank + beta * best)
+    return (r.cumulative_hits(rel) + beta * gained) / (r.rank + beta * best)
 
 
 def _of_relevant(r: Ranking, rel: float, value: pl.Expr) -> pl.Expr:
@@ -174,8 +168,8 @@ def _of_relevant(r: Ranking, rel: float, value: pl.Expr) -> pl.Expr:
 
 def _is_best(r: Ranking, rel: float) -> pl.Expr:
     """Whether the document has the highest grade of the relevant ones retrieved."""
-    found = pl.when(r.rank.is_not_null() & r.relevant(rel)).then(r.label)
-    return (found == r.broadcast(found.max())).fill_null(value=False)
+    grade = pl.when(r.rank.is_not_null() & r.relevant(rel)).then(r.label)
+    return (grade == r.broadcast(grade.max())).fill_null(value=False)
 
 
 def _count(r: Ranking, which: pl.Expr) -> pl.Expr:

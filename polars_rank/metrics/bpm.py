@@ -1,4 +1,4 @@
-"""Bejeweled Player Model: the user stops when she gained or saw enough."""
+"""Bejeweled Player Model: the user stops once she has gained or seen enough."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from typing import Annotated
 
 import polars as pl
 
-from polars_rank.core.parameters import Range
+from polars_rank.core.arguments import FiniteCutoff, Share, TopGrade
+from polars_rank.core.parameters import Doc, Range
 from polars_rank.core.ranking import Ranking
 from polars_rank.core.registry import metric
 from polars_rank.core.weights import one
-from polars_rank.metrics.user_models import Grade, Least, Target, scaled_gain
+from polars_rank.metrics.user_models import MinGrade, Target, scaled_gain
 
 __all__ = ["bpm", "bpm_dynamic"]
 
@@ -19,18 +20,16 @@ __all__ = ["bpm", "bpm_dynamic"]
 def bpm(
     r: Ranking,
     *,
-    k: int = 10,
+    k: FiniteCutoff = 10,
     T: Target = 1,
-    max_grade: Grade = 4,
-    min_grade: Least = 0,
+    max_grade: TopGrade = 4,
+    min_grade: MinGrade = 0,
 ) -> pl.Expr:
-    """Gain per document of a user who stops once she gained T or saw k documents.
+    """Gain per document of a user who stops once she has gained T or seen k documents.
 
-    The mean of ``g`` (as in ``sdcg``) over the places down to the first where the gain
-    so far is at least T, or to k. The static Bejeweled Player Model.
+    The mean of ``g`` (as in ``sdcg``) over the places down to the first where the
+    cumulative gain is at least T, or to k. The static Bejeweled Player Model.
 
-    Undefined: no document has a positive grade.
-    Errors: a grade above ``max_grade``; no closed form for ``ties="expected"``.
     Source: Zhang, Liu, Li, Zhang, Xu and Ma, SIGIR 2017.
     Equal to: ir_measures ``BPM@k``, cwl_eval ``BPM``.
     Example: grades 0, 4, 4 in rank order: bpm = 1/2.
@@ -47,21 +46,23 @@ def bpm(
 def bpm_dynamic(
     r: Ranking,
     *,
-    k: int = 10,
+    k: FiniteCutoff = 10,
     T: Target = 1,
-    hb: Least = 1,
-    hc: Least = 0,
-    median: Annotated[float, Range(least=0, most=1)] = 0.5,
-    max_grade: Grade = 4,
-    min_grade: Least = 0,
+    hb: Annotated[
+        float, Range(least=0), Doc("how much surplus gain raises the target")
+    ] = 1,
+    hc: Annotated[
+        float, Range(least=0), Doc("how much surplus gain raises the cutoff")
+    ] = 0,
+    median: Annotated[Share, Doc("gain that changes neither")] = 0.5,
+    max_grade: TopGrade = 4,
+    min_grade: MinGrade = 0,
 ) -> pl.Expr:
-    """As ``bpm``, but what the user finds changes what she wants and would pay.
+    """As ``bpm``, but gains so far change the target and how far the user looks.
 
     At place i she wants ``T + hb d`` and sees at most ``k + hc d`` documents, where
     ``d = sum over j < i of (g_j - median)``.
 
-    Undefined: no document has a positive grade.
-    Errors: a grade above ``max_grade``; no closed form for ``ties="expected"``.
     Source: Zhang, Liu, Li, Zhang, Xu and Ma, SIGIR 2017 (dynamic).
     Equal to: cwl_eval ``BPMD``, which never changes k, with ``hc=0``.
     Example: grades 0, 4, 4 in rank order: bpm_dynamic = 1/2.
@@ -69,11 +70,11 @@ def bpm_dynamic(
     gain = scaled_gain(r, min_grade, max_grade)
     after, before = r.cumulative_gain(gain), r.cumulative_gain_above(gain)
 
-    def quiet_end(gathered: pl.Expr, above: pl.Expr) -> pl.Expr:
+    def quiet_end(gained: pl.Expr, above: pl.Expr) -> pl.Expr:
         """Where she stops if she gains nothing more below the place ``above``."""
-        ends = [(k + hc * (gathered + median)) / (1.0 + hc * median)]
+        ends = [(k + hc * (gained + median)) / (1.0 + hc * median)]
         if hb * median > 0:
-            ends.append((T + (hb - 1.0) * gathered) / (hb * median) + 1.0)
+            ends.append((T + (hb - 1.0) * gained) / (hb * median) + 1.0)
         return pl.max_horizontal(pl.min_horizontal(ends).ceil(), above + 1.0)
 
     surplus = before - median * (r.rank - 1.0)

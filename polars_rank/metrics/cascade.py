@@ -7,8 +7,9 @@ from typing import Annotated, Literal, TypeAlias
 
 import polars as pl
 
+from polars_rank.core.arguments import Cutoff, MaxGrade
 from polars_rank.core.expr import divide, ratio
-from polars_rank.core.parameters import Range
+from polars_rank.core.parameters import Doc, Meaning, Range
 from polars_rank.core.ranking import Ideal, Ranking
 from polars_rank.core.registry import metric
 from polars_rank.core.rules import GAIN_OVERFLOW
@@ -16,8 +17,20 @@ from polars_rank.core.weights import LARGEST_EXP2_GRADE, power, reciprocal
 
 __all__ = ["err", "nerr", "pfound"]
 
-Largest: TypeAlias = Annotated[float, Range(above=0)] | Literal["query"]
-Stop: TypeAlias = Literal["exp2", "linear", "grade"]
+Stop: TypeAlias = Annotated[
+    Literal["exp2", "linear", "grade"],
+    Doc(
+        "chance that a document satisfies",
+        {
+            "exp2": "satisfies with chance (2^grade - 1) / 2^max_grade",
+            "linear": "satisfies with chance grade / (max_grade + 1)",
+            "grade": "satisfies with chance grade / max_grade",
+        },
+    ),
+]
+ErrIdeal: TypeAlias = Annotated[
+    Ideal, Meaning("ideal"), Doc("documents that the best order is made of")
+]
 
 STOPS: dict[Stop, Callable[[pl.Expr, pl.Expr], pl.Expr]] = {
     "exp2": lambda grade, largest: (
@@ -28,15 +41,12 @@ STOPS: dict[Stop, Callable[[pl.Expr, pl.Expr], pl.Expr]] = {
 }
 
 
-@metric(
-    depends_on="relevant",
-    aliases={"ERR": {}},
-)
+@metric(depends_on="relevant", aliases={"ERR": {}})
 def err(
     r: Ranking,
     *,
-    k: int | None = None,
-    max_grade: Largest = 4,
+    k: Cutoff = None,
+    max_grade: MaxGrade = 4,
     stop: Stop = "exp2",
 ) -> pl.Expr:
     """Expected reciprocal rank: mean of 1 / rank where the user is satisfied.
@@ -47,8 +57,6 @@ def err(
     ``max_grade=1`` grades are the probabilities). ``max_grade="query"`` takes the
     largest grade of the query.
 
-    Undefined: no document has a positive grade.
-    Errors: a grade above ``max_grade``; no closed form for ``ties="expected"``.
     Source: Chapelle, Metzler, Zhang and Grinspan, CIKM 2009, eq. 4 and 5.
     Equal to: gdeval ``ERR@k`` with ``max_grade=4``, before it rounds; pyNTCIREVAL
     ``ERR`` with "linear"; CatBoost ``ERR`` with "grade" and ``max_grade=1``.
@@ -61,19 +69,16 @@ def err(
 def nerr(
     r: Ranking,
     *,
-    k: int | None = None,
-    max_grade: Largest = 4,
-    ideal: Ideal = "judged",
+    k: Cutoff = None,
+    max_grade: MaxGrade = 4,
+    ideal: ErrIdeal = "judged",
     stop: Stop = "exp2",
 ) -> pl.Expr:
     """ERR as a share of the best ERR that the judged documents allow.
 
     ``err / err of the best order``, of the judged or (``ideal``) retrieved documents.
-    ``stop`` as in ``err``.
 
-    Undefined: no document has a positive grade (with ``ideal="retrieved"``: no
-    retrieved one).
-    Errors: a grade above ``max_grade``; no closed form for ``ties="expected"``.
+    Undefined: with ``ideal="retrieved"``, no retrieved one has.
     Source: Chapelle, Metzler, Zhang and Grinspan, CIKM 2009.
     Equal to: pyNTCIREVAL ``nERR`` with ``stop="linear"``.
     Example: grades 0, 4 in rank order: nerr = 1/2.
@@ -89,17 +94,17 @@ def nerr(
 def pfound(
     r: Ranking,
     *,
-    k: int | None = None,
-    decay: Annotated[float, Range(above=0, most=1)] = 0.85,
-    max_grade: Largest = 4,
+    k: Cutoff = None,
+    decay: Annotated[
+        float, Range(above=0, most=1), Doc("chance that the user does not tire")
+    ] = 0.85,
+    max_grade: MaxGrade = 4,
 ) -> pl.Expr:
-    """Chance that the user finds what she needs before she stops or tires.
+    """Probability that the user is satisfied before she stops or tires.
 
     ``sum over i <= k of decay^(i - 1) q_i * product over j < i of (1 - q_j)`` with the
     chance ``q = grade / max_grade`` that a document satisfies.
 
-    Undefined: no document has a positive grade.
-    Errors: a grade above ``max_grade``; no closed form for ``ties="expected"``.
     Source: Gulin, Karpovich, Raskovalov and Segalovich, ROMIP 2009.
     Equal to: CatBoost ``PFound`` with ``max_grade=1``.
     Example: grades 0, 4 in rank order: pfound = 0.85.
@@ -108,7 +113,7 @@ def pfound(
     return r.sum(r.reach_probability(stop) * stop * r.rank_weight(power(decay), k))
 
 
-def _largest(r: Ranking, max_grade: Largest, stop: Stop) -> pl.Expr:
+def _largest(r: Ranking, max_grade: float | Literal["query"], stop: Stop) -> pl.Expr:
     """The grade that satisfies for sure, nearly."""
     if stop == "exp2":
         r.forbid(r.label > LARGEST_EXP2_GRADE, GAIN_OVERFLOW)

@@ -1,4 +1,4 @@
-"""What the first k hold, counted; and how far down relevance lies."""
+"""Confusion matrix at a cutoff, and how far down relevant documents are."""
 
 from __future__ import annotations
 
@@ -6,22 +6,28 @@ from typing import Annotated, NamedTuple, TypeAlias
 
 import polars as pl
 
+from polars_rank.core.arguments import Cutoff, Rel
 from polars_rank.core.expr import ratio
-from polars_rank.core.parameters import Range
+from polars_rank.core.parameters import Doc, Range
 from polars_rank.core.ranking import Ranking
 from polars_rank.core.registry import metric
 from polars_rank.core.weights import Gain
 
 __all__ = ["arp", "binary_accuracy", "fall_out", "hits", "mcc", "mean_label"]
 
-Catalog: TypeAlias = Annotated[int, Range(least=1)] | None
+Catalog: TypeAlias = Annotated[
+    Annotated[int, Range(least=1)] | None,
+    Doc(
+        "number of documents that could be retrieved",
+        {None: "counts are of judged documents"},
+    ),
+]
 
 
 @metric(depends_on="relevant", tie_mean=True)
-def hits(r: Ranking, *, k: int | None = None, rel: float = 1) -> pl.Expr:
-    """Number of relevant documents in the first k.
+def hits(r: Ranking, *, k: Cutoff = None, rel: Rel = 1) -> pl.Expr:
+    """Number of relevant documents among the first k.
 
-    Undefined: nothing is relevant.
     Source: Voorhees and Harman, "TREC", 2005 (rel_ret).
     Equal to: ranx ``hits``, trec_eval ``num_rel_ret`` without k.
     Example: grades 1, 0, 1 in rank order: hits@2 = 1, hits = 2.
@@ -31,16 +37,15 @@ def hits(r: Ranking, *, k: int | None = None, rel: float = 1) -> pl.Expr:
 
 @metric(depends_on="judged", needs_relevant=False, aliases={"FallOut": {}})
 def fall_out(
-    r: Ranking, *, k: int | None = None, rel: float = 1, catalog: Catalog = None
+    r: Ranking, *, k: Cutoff = None, rel: Rel = 1, catalog: Catalog = None
 ) -> pl.Expr:
-    """Share of all irrelevant documents that stand in the first k; lower is better.
+    """Share of all irrelevant documents among the first k; lower is better.
 
     ``FP / (FP + TN)`` of the judged documents. With ``catalog``, the number of
     documents that could be retrieved, every one without a relevant judgment is
-    irrelevant: ``(k - found(k)) / (catalog - R)``.
+    irrelevant: ``(k - hits(k)) / (catalog - R)``.
 
     Undefined: nothing is irrelevant.
-    Errors: no closed form for ``ties="expected"``.
     Source: van Rijsbergen, 1979, ch. 7.
     Equal to: torchmetrics ``retrieval_fall_out``.
     Example: grades 1, 0, 0 in rank order: fall_out@2 = 1/2.
@@ -51,15 +56,14 @@ def fall_out(
 
 @metric(depends_on="judged", needs_relevant=False)
 def binary_accuracy(
-    r: Ranking, *, k: int | None = None, rel: float = 1, catalog: Catalog = None
+    r: Ranking, *, k: Cutoff = None, rel: Rel = 1, catalog: Catalog = None
 ) -> pl.Expr:
-    """Share of documents put on their side of the cut: relevant above, others below.
+    """Share of documents on their side of the cut: relevant above, others below.
 
-    ``(TP + TN) / (TP + FP + FN + TN)`` of the judged documents, or of a ``catalog`` of
-    so many, as in ``fall_out``; k counts in full there, however short the list.
+    ``(TP + TN) / (TP + FP + FN + TN)`` of the judged documents, or of ``catalog``
+    documents, as in ``fall_out``; then k counts in full, however short the list.
 
     Undefined: no document.
-    Errors: no closed form for ``ties="expected"``.
     Source: Sokolova and Lapalme, 2009.
     Equal to: RecTools ``Accuracy`` with ``catalog``.
     Example: grades 1, 0, 0 in rank order: binary_accuracy@2 = 2/3.
@@ -71,15 +75,14 @@ def binary_accuracy(
 
 @metric(depends_on="judged", needs_relevant=False, aliases={"MCC": {}})
 def mcc(
-    r: Ranking, *, k: int | None = None, rel: float = 1, catalog: Catalog = None
+    r: Ranking, *, k: Cutoff = None, rel: Rel = 1, catalog: Catalog = None
 ) -> pl.Expr:
-    """Matthews correlation of being relevant and standing in the first k.
+    """Matthews correlation of being relevant and being among the first k.
 
     ``(TP TN - FP FN) / sqrt((TP + FP) (TP + FN) (TN + FP) (TN + FN))`` of the documents
-    of ``binary_accuracy``; 0 where a sum is 0.
+    of ``binary_accuracy``; 0 if one of the sums is 0.
 
     Undefined: never.
-    Errors: no closed form for ``ties="expected"``.
     Source: Matthews, 1975.
     Equal to: RecTools ``MCC`` with ``catalog``; ``sklearn.metrics.matthews_corrcoef``.
     Example: grades 1, 0, 0 in rank order: mcc@2 = (1 - 0) / sqrt(2 * 1 * 2 * 1).
@@ -90,11 +93,10 @@ def mcc(
 
 
 @metric(depends_on="judged", needs_relevant=False, aliases={"QueryAverage": {}})
-def mean_label(r: Ranking, *, k: int | None = None) -> pl.Expr:
-    """Mean label of the judged documents in the first k.
+def mean_label(r: Ranking, *, k: Cutoff = None) -> pl.Expr:
+    """Mean label of the judged documents among the first k.
 
     Undefined: no judged document among them.
-    Errors: no closed form for ``ties="expected"``.
     Source: Prokhorenkova et al., "CatBoost", NeurIPS 2018.
     Equal to: CatBoost ``QueryAverage:top=k``.
     Example: grades 3, 0, 1 in rank order: mean_label@2 = 3/2.
@@ -105,19 +107,17 @@ def mean_label(r: Ranking, *, k: int | None = None) -> pl.Expr:
 
 @metric(depends_on="relevant", tie_mean=True, needs_relevant=False, aliases={"ARP": {}})
 def arp(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
-    """Average relevance position: mean rank, weighed by gain; lower is better.
+    """Average relevance position: mean rank, weighted by gain; lower is better.
 
-    ``sum of gain(label) rank / sum of gain(label)`` over the retrieved documents;
-    ``gain`` as in ``dcg``.
+    ``sum of gain(label) rank / sum of gain(label)`` over the retrieved documents.
 
     Undefined: no retrieved document has a gain.
-    Errors: a gain below 0; ``gain="exp2"`` and a grade above 1023.
     Source: Zhu, 2004; Joachims, Swaminathan and Schnabel, WSDM 2017.
     Equal to: TensorFlow Ranking ``ARPMetric``.
     Example: grades 3, 0, 1 in rank order: (3 * 1 + 1 * 3) / 4.
     """
-    worth = pl.when(r.rank.is_not_null()).then(r.gain(gain))
-    return ratio(r.sum(worth * r.weight(lambda rank: rank)), r.sum(worth))
+    gains = pl.when(r.rank.is_not_null()).then(r.gain(gain))
+    return ratio(r.sum(gains * r.weight(lambda rank: rank)), r.sum(gains))
 
 
 class _Confusion(NamedTuple):
@@ -132,7 +132,7 @@ class _Confusion(NamedTuple):
 def _confusion(
     r: Ranking, k: int | None, rel: float, catalog: int | None
 ) -> _Confusion:
-    """Of the judged documents, or of a catalogue of so many."""
+    """Counts of the judged documents, or of ``catalog`` documents."""
     tp, relevant = r.hits_at(k, rel), r.relevant_count(rel)
     if catalog is None:
         judged = r.label.is_not_null() & ~r.relevant(rel)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal, TypeAlias
 
 import polars as pl
 
+from polars_rank.core.arguments import Cutoff
 from polars_rank.core.expr import let, ratio
+from polars_rank.core.parameters import Doc
 from polars_rank.core.ranking import Ranking
 from polars_rank.core.registry import metric
-from polars_rank.core.weights import Discount, inverse
+from polars_rank.core.weights import DiscountLike, inverse
 from polars_rank.metrics._pairs import (
     ONE,
     Pairs,
@@ -30,16 +32,41 @@ __all__ = [
 ]
 
 
+EitherTop: TypeAlias = Annotated[
+    Cutoff,
+    Doc("cutoff: the first k of either order count", {None: "all documents count"}),
+]
+Penalty: TypeAlias = Annotated[float, Doc("count of a pair that is tied in one order")]
+TauVariant: TypeAlias = Annotated[
+    Literal["a", "b", "c"],
+    Doc(
+        "how ties are corrected for",
+        {
+            "a": "ties are not corrected for (tau-a)",
+            "b": "tied pairs are left out of the divisor (tau-b)",
+            "c": "corrected for the number of distinct values (tau-c)",
+        },
+    ),
+]
+TauApVariant: TypeAlias = Annotated[
+    Literal["a", "b"],
+    Doc(
+        "what ties count",
+        {"a": "the mean over all orders of ties", "b": "ties count as agreement"},
+    ),
+]
+
+
 @metric(
     depends_on="judged", needs_relevant=False, uses_scores=True, tie_sensitive=False
 )
 def kendall_distance(
-    r: Ranking, *, k: int | None = None, penalty: float = 0.5
+    r: Ranking, *, k: EitherTop = None, penalty: Penalty = 0.5
 ) -> pl.Expr:
     """Normalised Kendall tau distance: share of pairs that the two orders swap.
 
-    ``discordant pairs / (n (n - 1) / 2)`` over the documents that stand in the first k
-    of either order, by score or by label, both descending. A pair that is tied in one
+    ``discordant pairs / (n (n - 1) / 2)`` over the documents in the first k of either
+    order, by score or by label, both descending. A pair that is tied in one
     order only counts ``penalty``. Documents without a score or a label are left out.
 
     Undefined: fewer than two documents.
@@ -63,15 +90,15 @@ def kendall_distance(
     aliases={"kendalltau": {}},
 )
 def kendall_tau(
-    r: Ranking, *, k: int | None = None, variant: Literal["a", "b", "c"] = "b"
+    r: Ranking, *, k: EitherTop = None, variant: TauVariant = "b"
 ) -> pl.Expr:
     """Kendall's tau: concordant less discordant pairs of score and label, as a share.
 
     ``(C - D) / sqrt((n0 - n1) (n0 - n2))`` of the ``n0 = n (n - 1) / 2`` pairs, ``n1``
     tied in score and ``n2`` in label (tau-b). ``variant="a"``: ``(C - D) / n0``;
     ``"c"``: ``2 (C - D) / (n^2 (m - 1) / m)`` with m values of the coarser of the two.
-    With k, the documents that stand in the first k of either order. Documents without a
-    score or a label are left out.
+    With k, the documents in the first k of either order. Documents without a score or a
+    label are left out.
 
     Undefined: fewer than two documents; in b and c, all tied in one of the orders.
     Source: Kendall, Biometrika 1938 (a) and 1945 (b); Stuart, Biometrika 1953 (c).
@@ -95,9 +122,7 @@ def kendall_tau(
 
 
 @metric(depends_on="judged", needs_relevant=False, tie_sensitive=False)
-def tau_ap(
-    r: Ranking, *, k: int | None = None, variant: Literal["a", "b"] = "a"
-) -> pl.Expr:
+def tau_ap(r: Ranking, *, k: EitherTop = None, variant: TauApVariant = "a") -> pl.Expr:
     """AP correlation: Kendall's tau in which swaps near the top cost more.
 
     ``2 / (n - 1) * sum over places i > 1 by score of C(i) / (i - 1) - 1``; ``C(i)``
@@ -128,18 +153,32 @@ def tau_ap(
 def weighted_tau(
     r: Ranking,
     *,
-    k: int | None = None,
-    weigher: Discount = "position",
-    weigh_by: Literal["both", "score", "label"] = "both",
-    additive: bool = True,
+    k: EitherTop = None,
+    weigher: Annotated[
+        DiscountLike,
+        Doc("discount of a place: by name, or as a function of an expression"),
+    ] = "position",
+    weigh_by: Annotated[
+        Literal["both", "score", "label"],
+        Doc(
+            "order whose places weigh",
+            {
+                "both": "the mean of the values by score and by label",
+                "score": "places by score weigh",
+                "label": "places by label weigh",
+            },
+        ),
+    ] = "both",
+    additive: Annotated[
+        bool, Doc("whether the weights of a pair are added, not multiplied")
+    ] = True,
 ) -> pl.Expr:
-    """Kendall's tau-b of pairs weighed by the places of their documents.
+    """Kendall's tau-b of pairs weighted by the places of their documents.
 
     A pair weighs ``w_a + w_b`` (or ``w_a w_b``, ``additive=False``), a document
-    ``w = 1 / weigher(place)``: hyperbolic unless told otherwise. Places are those
-    ``weigh_by`` score (equal ones by label), by label (equal ones by score), or the
-    mean of both values is taken. ``weigher`` as ``discount`` in ``dcg``. Documents as
-    in ``kendall_tau``.
+    ``w = 1 / weigher(place)``: hyperbolic by default. Places are those by score
+    (equal ones by label), by label (equal ones by score), or the mean of both values is
+    taken. Documents as in ``kendall_tau``.
 
     Undefined: fewer than two documents, or all tied in one of the orders.
     Source: Vigna, WWW 2015, tau_h; Shieh, 1998 (multiplied weights).
@@ -158,11 +197,11 @@ def weighted_tau(
 @metric(
     depends_on="judged", needs_relevant=False, uses_scores=True, tie_sensitive=False
 )
-def spearman(r: Ranking, *, k: int | None = None) -> pl.Expr:
+def spearman(r: Ranking, *, k: EitherTop = None) -> pl.Expr:
     """Spearman's rho: correlation of the ranks by score and by label.
 
-    Ties have the mean rank. With k, the documents that stand in the first k of either
-    order, ranked among themselves. Documents without a score or a label are left out.
+    Ties have the mean rank. With k, the documents in the first k of either order,
+    ranked among themselves. Documents without a score or a label are left out.
 
     Undefined: fewer than two documents, or all tied in one of the orders.
     Source: Spearman, 1904; Zhao, "Metrics in Learn-To-Rank", 2023.
@@ -177,7 +216,7 @@ def spearman(r: Ranking, *, k: int | None = None) -> pl.Expr:
 @metric(
     depends_on="judged", needs_relevant=False, uses_scores=True, tie_sensitive=False
 )
-def pearson(r: Ranking, *, k: int | None = None) -> pl.Expr:
+def pearson(r: Ranking, *, k: EitherTop = None) -> pl.Expr:
     """Pearson's r: linear correlation of score and label.
 
     Documents as in ``kendall_tau``.
@@ -194,8 +233,8 @@ def pearson(r: Ranking, *, k: int | None = None) -> pl.Expr:
 
 def _pair(r: Ranking, k: int | None) -> tuple[pl.Expr, pl.Expr]:
     """Score and label of the documents that have both, of those in either top k."""
-    known = r.score.is_not_null() & r.label.is_not_null()
-    score, label = r.score.filter(known), r.label.filter(known)
+    both_known = r.score.is_not_null() & r.label.is_not_null()
+    score, label = r.score.filter(both_known), r.label.filter(both_known)
     if k is None:
         return score, label
     top = (score.rank("min", descending=True) <= k) | (

@@ -1,9 +1,13 @@
-"""Counts, summed over queries, and the worth of a set by its counts."""
+"""Counts, summed over queries, and the utility of a set by its counts."""
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import polars as pl
 
+from polars_rank.core.arguments import OptionalRel, Rel
+from polars_rank.core.parameters import Doc
 from polars_rank.core.ranking import Ranking
 from polars_rank.core.registry import metric
 
@@ -35,7 +39,14 @@ def num_q(r: Ranking) -> pl.Expr:
     aggregate="sum",
     aliases={"NumRet": {}, "num_rel_ret": {"rel": 1}},
 )
-def num_ret(r: Ranking, *, rel: float | None = None) -> pl.Expr:
+def num_ret(
+    r: Ranking,
+    *,
+    rel: Annotated[
+        OptionalRel,
+        Doc("lowest grade that is counted", {None: "all retrieved documents count"}),
+    ] = None,
+) -> pl.Expr:
     """Number of retrieved documents, or of the relevant ones, summed.
 
     With ``rel``: those with ``label >= rel``.
@@ -56,7 +67,7 @@ def num_ret(r: Ranking, *, rel: float | None = None) -> pl.Expr:
     aggregate="sum",
     aliases={"NumRel": {}},
 )
-def num_rel(r: Ranking, *, rel: float = 1) -> pl.Expr:
+def num_rel(r: Ranking, *, rel: Rel = 1) -> pl.Expr:
     """Number of relevant documents, retrieved or not, summed over queries.
 
     Undefined: never.
@@ -69,7 +80,7 @@ def num_rel(r: Ranking, *, rel: float = 1) -> pl.Expr:
 
 
 @metric(depends_on="judged", needs_relevant=False, tie_sensitive=False, aggregate="sum")
-def num_nonrel_judged_ret(r: Ranking, *, rel: float = 1) -> pl.Expr:
+def num_nonrel_judged_ret(r: Ranking, *, rel: Rel = 1) -> pl.Expr:
     """Number of retrieved documents that were judged not relevant, summed.
 
     Undefined: never.
@@ -89,14 +100,14 @@ def num_nonrel_judged_ret(r: Ranking, *, rel: float = 1) -> pl.Expr:
 def utility(
     r: Ranking,
     *,
-    rel: float = 1,
-    tp: float = 1.0,
-    fp: float = -1.0,
-    fn: float = 0.0,
-    tn: float = 0.0,
-    collection: float = 0,
+    rel: Rel = 1,
+    tp: Annotated[float, Doc("weight of a relevant document, retrieved")] = 1.0,
+    fp: Annotated[float, Doc("weight of another document, retrieved")] = -1.0,
+    fn: Annotated[float, Doc("weight of a relevant document, not retrieved")] = 0.0,
+    tn: Annotated[float, Doc("weight of another document, not retrieved")] = 0.0,
+    collection: Annotated[float, Doc("number of documents that there are")] = 0,
 ) -> pl.Expr:
-    """Worth of the retrieved set: a weight for each cell of its contingency table.
+    """Utility of the retrieved set: a weight per cell of its contingency table.
 
     ``tp * a + fp * b + fn * c + tn * d`` with a the relevant and b the other retrieved
     documents, c the relevant and d the other ones of ``collection`` (how many documents

@@ -1,18 +1,16 @@
-"""Cumulative gain: graded metrics that add up what each place is worth."""
+"""Cumulative gain: graded metrics that add up discounted gains."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, TypeAlias
 
 import polars as pl
 
+from polars_rank.core.arguments import Cutoff, IdealOrder, OptionalRel
 from polars_rank.core.expr import ratio
 from polars_rank.core.ranking import Ranking
 from polars_rank.core.registry import metric
 from polars_rank.core.weights import Discount, Gain, inverse, one
-
-IdealOrder: TypeAlias = Literal["judged", "retrieved", "min_k_n", "k"]
 
 __all__ = ["cg", "dcg", "ndcg"]
 
@@ -21,16 +19,12 @@ __all__ = ["cg", "dcg", "ndcg"]
 def cg(
     r: Ranking,
     *,
-    k: int | None = None,
+    k: Cutoff = None,
     gain: Gain = "linear",
-    rel: float | None = None,
+    rel: OptionalRel = None,
 ) -> pl.Expr:
     """Cumulative gain: the sum of ``gain(label)`` over the first k.
 
-    ``gain`` and ``rel`` as in ``dcg``.
-
-    Undefined: no document has a gain.
-    Errors: a gain below 0; ``gain="exp2"`` and a grade above 1023.
     Source: Jarvelin and Kekalainen, TOIS 2002, eq. 1.
     Example: grades 3, 2, 0 in rank order: cg@2 = 5.
     """
@@ -41,21 +35,16 @@ def cg(
 def dcg(
     r: Ranking,
     *,
-    k: int | None = None,
+    k: Cutoff = None,
     gain: Gain = "linear",
     discount: Discount = "log2",
-    rel: float | None = None,
+    rel: OptionalRel = None,
 ) -> pl.Expr:
     """Discounted cumulative gain: the sum of ``gain(label) / log2(rank + 1)``.
 
-    ``gain``: ``"linear"``, ``"exp2"`` (2^grade - 1), ``"binary"``, a mapping of grades
-    to gains (grades that it lacks keep their value), or an elementwise function of an
-    expression. ``discount``: ``"log2"``, ``"log2_from_2"`` (ranks 1 and 2
-    undiscounted), ``"position"``, or an elementwise function of the rank. ``rel``:
-    grades below it gain nothing.
+    Grades that a mapping lacks are their own gain. Functions of an expression are
+    elementwise.
 
-    Undefined: no document has a gain.
-    Errors: a gain below 0; ``gain="exp2"`` and a grade above 1023.
     Source: Jarvelin and Kekalainen, TOIS 2002; exponential gain: Burges et al., 2005.
     Equal to: ranx ``dcg`` and ``dcg_burges``.
     Example: grades 3, 2, 0 in rank order: dcg = 3 + 2 / log2(3).
@@ -79,21 +68,20 @@ def dcg(
 def ndcg(
     r: Ranking,
     *,
-    k: int | None = None,
+    k: Cutoff = None,
     gain: Gain = "linear",
     discount: Discount = "log2",
     ideal: IdealOrder = "judged",
-    rel: float | None = None,
+    rel: OptionalRel = None,
 ) -> pl.Expr:
     """DCG as a share of the best DCG that the judged documents allow.
 
-    ``gain``, ``discount`` and ``rel`` as in ``dcg``. ``ideal``: the best order of all
-    ``"judged"`` documents, of the ``"retrieved"`` ones only, of the judged ones but no
-    longer than the list (``"min_k_n"``), or ``"k"`` documents as good as the best
-    judged one, whether they exist or not (n without a cutoff).
+    ``ideal``: the best order of all ``"judged"`` documents, of the ``"retrieved"`` ones
+    only, of the judged ones but no longer than the list (``"min_k_n"``), or of ``"k"``
+    documents as good as the best judged one, whether they exist or not (n without a
+    cutoff).
 
-    Undefined: no document has a gain (with ``ideal="retrieved"``: no retrieved one).
-    Errors: a gain below 0; ``gain="exp2"`` and a grade above 1023.
+    Undefined: with ``ideal="retrieved"``, no retrieved one has.
     Source: Jarvelin and Kekalainen, TOIS 2002; exponential gain: Burges et al., 2005.
     Equal to: trec_eval ``ndcg`` and ``ndcg_cut``, ir_measures ``nDCG``, ranx ``ndcg``;
     Elasticsearch ``dcg`` with ``normalize`` (exp2, "min_k_n"), RecTools ``NDCG``

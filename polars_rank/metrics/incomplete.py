@@ -1,9 +1,10 @@
-"""Partial judgments: what can be said where not every document was judged."""
+"""Incomplete judgments: metrics for lists of which not every document was judged."""
 
 from __future__ import annotations
 
 import polars as pl
 
+from polars_rank.core.arguments import Cutoff, Rel
 from polars_rank.core.expr import ratio
 from polars_rank.core.ranking import Ranking
 from polars_rank.core.registry import metric
@@ -15,15 +16,13 @@ EPSILON = 1e-5
 
 
 @metric(depends_on="judged", aliases={"Bpref": {}})
-def bpref(r: Ranking, *, rel: float = 1) -> pl.Expr:
+def bpref(r: Ranking, *, rel: Rel = 1) -> pl.Expr:
     """Binary preference: relevant documents above judged non-relevant ones.
 
     ``1/R sum over relevant retrieved of 1 - min(n_above, R) / min(N, R)``; ``n_above``
     counts the judged non-relevant documents above, ``N`` all of them. Unjudged
     documents and negative grades are passed over.
 
-    Undefined: nothing is relevant.
-    Errors: no closed form for ``ties="expected"``.
     Source: Buckley and Voorhees, SIGIR 2004; the bounds are those of trec_eval 8.
     Equal to: trec_eval ``bpref``, ir_measures ``Bpref``.
     Example: grades 1, 0, 1 in rank order: bpref = (1 + (1 - 1 / 1)) / 2.
@@ -39,13 +38,11 @@ def bpref(r: Ranking, *, rel: float = 1) -> pl.Expr:
 
 
 @metric(depends_on="judged", aggregate="geometric")
-def gm_bpref(r: Ranking, *, rel: float = 1) -> pl.Expr:
+def gm_bpref(r: Ranking, *, rel: Rel = 1) -> pl.Expr:
     """Binary preference for a geometric mean over queries.
 
     A query's value is ``log(max(bpref, 1e-5))``; over queries, ``exp`` of their mean.
 
-    Undefined: nothing is relevant.
-    Errors: no closed form for ``ties="expected"``.
     Source: Buckley and Voorhees, SIGIR 2004; Robertson, CIKM 2006 (the mean).
     Equal to: trec_eval ``gm_bpref``.
     Example: grades 1, 0, 1 in rank order: gm_bpref = log(1/2).
@@ -54,15 +51,13 @@ def gm_bpref(r: Ranking, *, rel: float = 1) -> pl.Expr:
 
 
 @metric(depends_on="judged", aliases={"infAP": {}})
-def inf_ap(r: Ranking, *, rel: float = 1) -> pl.Expr:
+def inf_ap(r: Ranking, *, rel: Rel = 1) -> pl.Expr:
     """Inferred average precision: AP estimated from a sample of the pool.
 
     ``1/R sum over relevant ranks i of (1 + pool * p) / i`` with ``pool`` the documents
     above in the pool and ``p = (rel + e) / (rel + nonrel + 2 e)`` of those judged,
     ``e = 1e-5``. A negative grade: in the pool, not judged; no grade: not in the pool.
 
-    Undefined: nothing is relevant.
-    Errors: no closed form for ``ties="expected"``.
     Source: Yilmaz and Aslam, CIKM 2006, eq. 1.
     Equal to: trec_eval ``infAP``, ir_measures ``infAP``.
     Example: grades 1, 0, -1, 1 in rank order: the second adds (1 + 3 * 1/2) / 4.
@@ -79,8 +74,8 @@ def inf_ap(r: Ranking, *, rel: float = 1) -> pl.Expr:
 @metric(
     depends_on="judged", tie_mean=True, needs_relevant=False, aliases={"Judged": {}}
 )
-def judged(r: Ranking, *, k: int | None = None) -> pl.Expr:
-    """Share of the retrieved documents in the first k that have a label.
+def judged(r: Ranking, *, k: Cutoff = None) -> pl.Expr:
+    """Share of the retrieved documents among the first k that have a label.
 
     ``judged within k / min(k, n)``; 0 for a query with nothing retrieved.
 
@@ -89,13 +84,13 @@ def judged(r: Ranking, *, k: int | None = None) -> pl.Expr:
     Equal to: ir_measures ``Judged@k``.
     Example: grades 1, unjudged in rank order: judged@5 = 1/2.
     """
-    found = r.count(r.label.is_not_null(), k)
-    return ratio(found, size("retrieved", r, k, 1)).fill_null(0.0)
+    labelled = r.count(r.label.is_not_null(), k)
+    return ratio(labelled, size("retrieved", r, k, 1)).fill_null(0.0)
 
 
 @metric(depends_on="judged", tie_mean=True, needs_relevant=False, aliases={"unj": {}})
-def unjudged(r: Ranking, *, k: int | None = None) -> pl.Expr:
-    """Share of the first k that nobody judged; short lists are filled with judged.
+def unjudged(r: Ranking, *, k: Cutoff = None) -> pl.Expr:
+    """Share of the first k that is unjudged; short lists are padded with judged.
 
     ``unjudged within k / k``; without a cutoff k is n. A negative grade is unjudged.
 
@@ -104,6 +99,6 @@ def unjudged(r: Ranking, *, k: int | None = None) -> pl.Expr:
     Equal to: trec_eval 10 ``unj``.
     Example: grades 1, unjudged in rank order: unjudged@5 = 1/5.
     """
-    known = r.count((r.label >= 0).fill_null(value=False), k)
-    unknown = size("retrieved", r, k, 1) - known
-    return ratio(unknown, size("k", r, k, 1)).fill_null(0.0)
+    judged = r.count((r.label >= 0).fill_null(value=False), k)
+    others = size("retrieved", r, k, 1) - judged
+    return ratio(others, size("k", r, k, 1)).fill_null(0.0)

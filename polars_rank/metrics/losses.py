@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from polars_rank.core.arguments import Cutoff
 from polars_rank.core.expr import arg_sort_by, let, ratio
 from polars_rank.core.ranking import Ranking
 from polars_rank.core.registry import metric
@@ -13,8 +14,8 @@ __all__ = ["hinge", "listmle", "squared_error"]
 
 
 @metric(depends_on="judged", needs_relevant=False, uses_scores=True)
-def squared_error(r: Ranking, *, k: int | None = None) -> pl.Expr:
-    """Mean squared error of score and label over the judged in the first k.
+def squared_error(r: Ranking, *, k: Cutoff = None) -> pl.Expr:
+    """Mean squared error of score and label, of judged documents in the first k.
 
     Undefined: no judged document among them.
     Source: Cossock and Zhang, COLT 2006 (pointwise regression).
@@ -27,10 +28,10 @@ def squared_error(r: Ranking, *, k: int | None = None) -> pl.Expr:
 
 
 @metric(depends_on="judged", needs_relevant=False, uses_scores=True)
-def hinge(r: Ranking, *, k: int | None = None) -> pl.Expr:
+def hinge(r: Ranking, *, k: Cutoff = None) -> pl.Expr:
     """Mean of max(0, 1 - (score_a - score_b)) over pairs with label_a > label_b.
 
-    Pairs are formed of the judged documents in the first k.
+    Pairs are formed of the judged documents among the first k.
 
     Undefined: no such pair.
     Source: Herbrich, Graepel and Obermayer, 2000; Joachims, KDD 2002.
@@ -46,7 +47,7 @@ def hinge(r: Ranking, *, k: int | None = None) -> pl.Expr:
 @metric(
     depends_on="judged", needs_relevant=False, uses_scores=True, tie_sensitive=False
 )
-def listmle(r: Ranking, *, k: int | None = None) -> pl.Expr:
+def listmle(r: Ranking, *, k: Cutoff = None) -> pl.Expr:
     """Negative log-likelihood that the scores draw the documents in label order.
 
     ``sum over i <= k of log(sum over j >= i of exp(score_j)) - score_i`` (Plackett and
@@ -57,9 +58,9 @@ def listmle(r: Ranking, *, k: int | None = None) -> pl.Expr:
     Source: Xia, Liu, Wang, Zhang and Li, ICML 2008, eq. 9; k: Xia et al., NIPS 2009.
     Example: scores 1, 0 and labels 1, 0: log(e + 1) - 1.
     """
-    known = r.score.is_not_null() & _judged(r)
-    label = r.label.filter(known)
-    score = r.score.filter(known)
+    scored = r.score.is_not_null() & _judged(r)
+    label = r.label.filter(scored)
+    score = r.score.filter(scored)
     score = score.gather(arg_sort_by([label], descending=[True]))
     top = score.max()
     rest = (score - top).exp().cum_sum(reverse=True).log() + top

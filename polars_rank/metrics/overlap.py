@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Annotated, TypeAlias
+
 import polars as pl
 
+from polars_rank.core.arguments import Cutoff, Persistence
 from polars_rank.core.expr import arg_sort_by, ratio
-from polars_rank.core.parameters import Persistence
+from polars_rank.core.parameters import Doc
 from polars_rank.core.ranking import Ranking
 from polars_rank.core.registry import metric
 from polars_rank.metrics._rbo import Estimate, Tied, powers, rank_biased
 
 __all__ = ["compat", "jaccard", "overlap", "rbo"]
+
+
+Normalize: TypeAlias = Annotated[
+    bool, Doc("whether to divide by the overlap of the ideal with itself")
+]
 
 
 @metric(
@@ -44,7 +52,9 @@ def rbo(
 
 
 @metric(depends_on="all", aliases={"Compat": {}})
-def compat(r: Ranking, *, p: Persistence = 0.95, normalize: bool = True) -> pl.Expr:
+def compat(
+    r: Ranking, *, p: Persistence = 0.95, normalize: Normalize = True
+) -> pl.Expr:
     """Compatibility: rank-biased overlap with the ideal ranking that comes closest.
 
     ``sum of p^(d-1) X_d / d`` over the depths d of the longer of both, where the first
@@ -52,8 +62,6 @@ def compat(r: Ranking, *, p: Persistence = 0.95, normalize: bool = True) -> pl.E
     the ideal with itself; ``normalize=False`` divides by the sum of ``p^(d-1)``. The
     ideal has the documents of positive grade by grade, equal ones in rank order.
 
-    Undefined: no document has a positive grade.
-    Errors: no closed form for ``ties="expected"``.
     Source: Clarke, Vtyurina and Smucker, TOIS 2021.
     Equal to: ir_measures ``Compat`` where scores are above 0.
     Example: grades 0, 1 in rank order, p = 1/2: (1/2 * 1/2) / (1 + 1/2 * 1/2) = 1/5.
@@ -65,21 +73,20 @@ def compat(r: Ranking, *, p: Persistence = 0.95, normalize: bool = True) -> pl.E
     depth = pl.int_range(1, longest + 1).cast(pl.Float64)
     weight = powers(p, depth).shift(1, fill_value=1.0)
     rest = (weight / depth).cum_sum(reverse=True)
-    found = pl.when(rank.is_not_null()).then(pl.max_horizontal(rank, place))
-    common = rest.gather(found.drop_nulls().cast(pl.Int64) - 1).sum()
-    whole = rest.gather(place - 1).sum() if normalize else weight.sum()
-    return r.reduce(ratio(common, whole))
+    shared = pl.when(rank.is_not_null()).then(pl.max_horizontal(rank, place))
+    common = rest.gather(shared.drop_nulls().cast(pl.Int64) - 1).sum()
+    most = rest.gather(place - 1).sum() if normalize else weight.sum()
+    return r.reduce(ratio(common, most))
 
 
 @metric(depends_on="all", needs_relevant=False)
-def overlap(r: Ranking, *, k: int | None = None) -> pl.Expr:
+def overlap(r: Ranking, *, k: Cutoff = None) -> pl.Expr:
     """Share of the first k by score that are among the first k by label.
 
     Of documents with equal labels, those ranked higher come first. ``k``, or the
     longer list if that is shorter, is what the documents in common are divided by.
 
     Undefined: no document has a score or a label.
-    Errors: no closed form for ``ties="expected"``.
     Source: Fagin, Kumar and Sivakumar, SIAM J. Discrete Math. 2003.
     Equal to: RecTools ``Intersection`` of full lists.
     Example: grades 1, 0, 2 in rank order: overlap@2 = 1/2.
@@ -90,13 +97,12 @@ def overlap(r: Ranking, *, k: int | None = None) -> pl.Expr:
 
 
 @metric(depends_on="all", needs_relevant=False)
-def jaccard(r: Ranking, *, k: int | None = None) -> pl.Expr:
+def jaccard(r: Ranking, *, k: Cutoff = None) -> pl.Expr:
     """Jaccard similarity of the first k by score and the first k by label.
 
     ``documents in both / documents in either``; equal labels as in ``overlap``.
 
     Undefined: no document has a score or a label.
-    Errors: no closed form for ``ties="expected"``.
     Source: Jaccard, 1901.
     Example: grades 1, 0, 2 in rank order: jaccard@2 = 1/3.
     """
@@ -105,7 +111,7 @@ def jaccard(r: Ranking, *, k: int | None = None) -> pl.Expr:
 
 
 def _top(r: Ranking, k: int | None) -> tuple[pl.Expr, pl.Expr]:
-    """Whether a document stands in the first k by score, and in those by label."""
+    """Whether a document is among the first k by score, and among those by label."""
     order = arg_sort_by([r.label, r.rank], descending=[True, False])
     rank, judged = (e.gather(order) for e in (r.rank, r.label.is_not_null()))
     place = pl.int_range(1, rank.len() + 1)

@@ -1,16 +1,17 @@
-"""Pairs of documents, and whether the better one stands above the worse."""
+"""Pairs of documents, and whether the better one is ranked above the worse."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NamedTuple, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import polars as pl
 
+from polars_rank.core.arguments import Cutoff, Rel, Share
 from polars_rank.core.expr import ratio
-from polars_rank.core.parameters import Range, Share
+from polars_rank.core.parameters import Doc, Range
 from polars_rank.core.ranking import Ranking
 from polars_rank.core.registry import metric
-from polars_rank.metrics._pairs import Pairs, both, let_pairs
+from polars_rank.metrics._pairs import Blocks, Pairs, both, let_pairs
 
 __all__ = [
     "auc",
@@ -23,7 +24,17 @@ __all__ = [
     "relevant_above",
 ]
 
-Rate: TypeAlias = Annotated[float, Range(above=0, most=1)]
+Rate: TypeAlias = Annotated[
+    float, Range(above=0, most=1), Doc("false positive rate up to which area counts")
+]
+OneClass: TypeAlias = Annotated[
+    float | None,
+    Doc(
+        "value where all are relevant or none is",
+        {None: "undefined where all are relevant or none is"},
+    ),
+]
+TiedScore: TypeAlias = Annotated[Share, Doc("count of a pair with equal scores")]
 
 
 @metric(
@@ -36,10 +47,10 @@ Rate: TypeAlias = Annotated[float, Range(above=0, most=1)]
 def auc(
     r: Ranking,
     *,
-    k: int | None = None,
-    rel: float = 1,
+    k: Cutoff = None,
+    rel: Rel = 1,
     max_fpr: Rate = 1,
-    one_class: float | None = None,
+    one_class: OneClass = None,
 ) -> pl.Expr:
     """Area under the ROC curve: share of pairs with the relevant document above.
 
@@ -50,14 +61,13 @@ def auc(
     query is GAUC.
 
     Undefined: no such pair, unless ``one_class`` is given.
-    Errors: with k, no closed form for ``ties="expected"``.
     Source: Hanley and McNeil, Radiology 1982; McClish, 1989 (``max_fpr``); GAUC: Zhou
     et al., KDD 2018.
     Equal to: ``sklearn.metrics.roc_auc_score``; torchmetrics ``retrieval_auroc`` and
     CatBoost ``QueryAUC`` with ``one_class=0``.
     Example: grades 1, 0, 1 in rank order: one pair of two is in order: 1/2.
     """
-    blocks = _Blocks(*_known(r, k, rel))
+    blocks = Blocks(*_scored_relevance(r, k, rel))
     # A block of equal scores is a straight piece of the curve; max_fpr may cut it.
     left = max_fpr * blocks.irrelevant - blocks.irrelevant_above
     part = 1.0 if max_fpr == 1 else (left / blocks.irrelevant_tied).clip(0.0, 1.0)
@@ -80,29 +90,28 @@ def auc(
 def relevant_above(
     r: Ranking,
     *,
-    k: int | None = None,
-    rel: float = 1,
-    one_class: float | None = None,
+    k: Cutoff = None,
+    rel: Rel = 1,
+    one_class: OneClass = None,
 ) -> pl.Expr:
-    """Chance that a retrieved relevant document stands above one that is not.
+    """Probability that a retrieved relevant document is above one that is not.
 
     ``1 - sum over the F relevant ranks i <= k of (i - hits_i) / (F (n - F))`` with the
     first k, or all n, retrieved documents: AUC by place, where unjudged documents are
     not relevant. ``one_class``: the value where all of them are relevant or none is.
 
     Undefined: no such pair, unless ``one_class`` is given.
-    Errors: with k, no closed form for ``ties="expected"``.
     Source: Mann and Whitney, 1947.
     Equal to: ir_measures ``Accuracy``; RePlay ``RocAuc`` where both kinds are found.
     Example: grades 1, 0, 1 in rank order: 1 - (0 + 1) / (2 * 1) = 1/2.
     """
-    found = r.hits_at(k, rel)
+    hits = r.hits_at(k, rel)
     depth = r.retrieved_count()
     if k is not None:
         depth = pl.min_horizontal(depth, float(k))
     ranks = r.sum(r.relevant(rel) * r.weight(lambda rank: rank, k))
-    above = ranks - found * (found + 1.0) / 2.0
-    return _or(1.0 - ratio(above, found * (depth - found)), one_class)
+    above = ranks - hits * (hits + 1.0) / 2.0
+    return _or(1.0 - ratio(above, hits * (depth - hits)), one_class)
 
 
 @metric(
@@ -112,20 +121,27 @@ def relevant_above(
 def partial_auc(
     r: Ranking,
     *,
-    k: int | None = None,
-    rel: float = 1,
-    positives: Literal["all", "k"] = "all",
+    k: Cutoff = None,
+    rel: Rel = 1,
+    positives: Annotated[
+        Literal["all", "k"],
+        Doc(
+            "relevant documents that form pairs",
+            {
+                "all": "all relevant documents form pairs",
+                "k": "the first min(k, R) relevant documents form pairs",
+            },
+        ),
+    ] = "all",
 ) -> pl.Expr:
     """Share of pairs in order, of the relevant and the first k irrelevant documents.
 
     ``sum over relevant ranks i of max(0, k - (i - hits_i)), divided by k R``; the
     ``i - hits_i`` documents above that are not relevant may be unjudged, relevant
-    documents that were not found add 0, and a short list is filled with irrelevant
+    documents that were not retrieved add 0, and a short list is padded with irrelevant
     ones. Without k all that were retrieved count. ``positives="k"`` takes the first
     min(k, R) relevant documents only (pAp@k).
 
-    Undefined: nothing is relevant.
-    Errors: no closed form for ``ties="expected"``.
     Source: Budhiraja, Hiranandani, Yarrabelly, Choure, Koyejo and Jain, 2020;
     Hiranandani, Vijitbenjaronk, Koyejo and Jain, ICML 2020.
     Equal to: RecTools ``PartialAUC`` and ``PAP`` (``positives="k"``).
@@ -135,15 +151,15 @@ def partial_auc(
     above = pl.when(relevant).then(r.rank - hits)
     if k is not None:
         gain = (k - above).clip(lower_bound=0.0)
-        whole = r.relevant_count(rel)
+        counted = r.relevant_count(rel)
         if positives == "k":
             gain = pl.when(hits <= k).then(gain)
-            whole = pl.min_horizontal(whole, float(k))
-        return r.sum(gain) / (float(k) * whole)
-    found = r.hits_at(k, rel)
-    irrelevant = r.retrieved_count() - found
-    over_all = 1.0 - ratio(r.sum(above), found * irrelevant).fill_null(0.0)
-    return over_all * found / r.relevant_count(rel)
+            counted = pl.min_horizontal(counted, float(k))
+        return r.sum(gain) / (float(k) * counted)
+    retrieved = r.hits_at(k, rel)
+    irrelevant = r.retrieved_count() - retrieved
+    over_all = 1.0 - ratio(r.sum(above), retrieved * irrelevant).fill_null(0.0)
+    return over_all * retrieved / r.relevant_count(rel)
 
 
 @metric(
@@ -154,7 +170,7 @@ def partial_auc(
     aliases={"PairAccuracy": {}},
 )
 def pair_accuracy(
-    r: Ranking, *, k: int | None = None, tied_score: Share = 0.5
+    r: Ranking, *, k: Cutoff = None, tied_score: TiedScore = 0.5
 ) -> pl.Expr:
     """Share of the pairs of unequal labels that the scores put in order.
 
@@ -162,7 +178,6 @@ def pair_accuracy(
     equal scores count ``tied_score``.
 
     Undefined: no such pair.
-    Errors: with k, no closed form for ``ties="expected"``.
     Source: Herbrich, Graepel and Obermayer, 2000; Joachims, KDD 2002.
     Equal to: CatBoost ``PairAccuracy`` over these pairs, with ``tied_score=0``.
     Example: grades 2, 0, 1 in rank order: two pairs of three are in order: 2/3.
@@ -172,7 +187,7 @@ def pair_accuracy(
         right = pairs.concordant + tied_score * (pairs.tied_x - pairs.tied_both)
         return ratio(right, pairs.all - pairs.tied_y)
 
-    return r.reduce(let_pairs(*_scored(r, k), share))
+    return r.reduce(let_pairs(*_scored_labels(r, k), share))
 
 
 @metric(
@@ -182,20 +197,19 @@ def pair_accuracy(
     no_tie_mean_when={"k": ...},
     aliases={"OPA": {}},
 )
-def opa(r: Ranking, *, k: int | None = None, tied_score: Share = 0) -> pl.Expr:
-    """Ordered pair accuracy: as pair_accuracy, weighed by the difference of labels.
+def opa(r: Ranking, *, k: Cutoff = None, tied_score: TiedScore = 0) -> pl.Expr:
+    """Ordered pair accuracy: as pair_accuracy, weighted by differences of labels.
 
     ``sum of |label_a - label_b| over pairs in order / over all pairs`` of the
     documents in the first k that have a score and a label; equal scores count
     ``tied_score``.
 
     Undefined: no pair of unequal labels.
-    Errors: with k, no closed form for ``ties="expected"``.
     Source: Pasumarthi et al., "TF-Ranking", KDD 2019.
     Equal to: TensorFlow Ranking ``OPAMetric``, Rax ``opa_metric``.
     Example: grades 2, 0, 1 in rank order: (2 + 1) / (2 + 1 + 1).
     """
-    score, label = _scored(r, k)
+    score, label = _scored_labels(r, k)
     every, signed = _spread(label, label), _spread(label, score)
     within = both(score, label).rank("ordinal").cast(pl.Float64)
     tied = _spread(label, within) - signed
@@ -204,9 +218,7 @@ def opa(r: Ranking, *, k: int | None = None, tied_score: Share = 0) -> pl.Expr:
 
 
 @metric(depends_on="judged", needs_relevant=False, tie_sensitive=False)
-def ranking_loss(
-    r: Ranking, *, rel: float = 1, one_class: float | None = None
-) -> pl.Expr:
+def ranking_loss(r: Ranking, *, rel: Rel = 1, one_class: OneClass = None) -> pl.Expr:
     """Label ranking loss: share of pairs with the irrelevant document not below.
 
     Pairs of a relevant and an irrelevant document that have a score and a label; equal
@@ -217,7 +229,7 @@ def ranking_loss(
     Equal to: ``sklearn.metrics.label_ranking_loss`` with ``one_class=0``.
     Example: grades 1, 0, 1 in rank order: 1/2.
     """
-    blocks = _Blocks(*_known(r, None, rel))
+    blocks = Blocks(*_scored_relevance(r, None, rel))
     wrong = blocks.irrelevant_above + blocks.irrelevant_tied
     pairs = blocks.relevant * blocks.irrelevant
     value = ratio(wrong.filter(blocks.positive).sum(), pairs)
@@ -225,26 +237,25 @@ def ranking_loss(
 
 
 @metric(depends_on="judged", tie_sensitive=False, aliases={"LRAP": {}})
-def lrap(r: Ranking, *, rel: float = 1) -> pl.Expr:
-    """Label ranking average precision: AP in which tied documents stand last.
+def lrap(r: Ranking, *, rel: Rel = 1) -> pl.Expr:
+    """Label ranking average precision: AP in which tied documents come last.
 
     Mean over relevant documents of the share of relevant ones among those with at
     least their score; documents without a score or a label are left out.
 
-    Undefined: nothing is relevant.
     Source: Tsoumakas, Katakis and Vlahavas, 2010.
     Equal to: ``sklearn.metrics.label_ranking_average_precision_score`` with
     ``no_relevant="one"``.
     Example: scores 2, 2 and grades 1, 0: 1/2.
     """
-    blocks = _Blocks(*_known(r, None, rel))
+    blocks = Blocks(*_scored_relevance(r, None, rel))
     precision = (blocks.relevant_above + blocks.relevant_tied) / blocks.last
     return r.reduce(precision.filter(blocks.positive).mean())
 
 
 @metric(depends_on="judged", needs_relevant=False, tie_sensitive=False)
-def coverage_error(r: Ranking, *, rel: float = 1) -> pl.Expr:
-    """How far down the list to go to have all relevant documents.
+def coverage_error(r: Ranking, *, rel: Rel = 1) -> pl.Expr:
+    """Number of documents to read in order to have all relevant ones.
 
     Documents with at least the least score of a relevant one, of those that have a
     score and a label.
@@ -254,70 +265,24 @@ def coverage_error(r: Ranking, *, rel: float = 1) -> pl.Expr:
     Equal to: ``sklearn.metrics.coverage_error``.
     Example: grades 1, 0, 1, 0 in rank order: 3.
     """
-    blocks = _Blocks(*_known(r, None, rel))
+    blocks = Blocks(*_scored_relevance(r, None, rel))
     return r.reduce(blocks.last.filter(blocks.positive).max())
 
 
-class _Blocks(NamedTuple):
-    """For each document, those above and within its block of equal scores.
-
-    Scores descend.
-    """
-
-    score: pl.Expr
-    positive: pl.Expr
-
-    @property
-    def first(self) -> pl.Expr:
-        return self.score.rank("min", descending=True).cast(pl.Int64)
-
-    @property
-    def last(self) -> pl.Expr:
-        return self.score.rank("max", descending=True).cast(pl.Int64)
-
-    @property
-    def relevant(self) -> pl.Expr:
-        return self.positive.sum().cast(pl.Float64)
-
-    @property
-    def irrelevant(self) -> pl.Expr:
-        return (~self.positive).sum().cast(pl.Float64)
-
-    @property
-    def relevant_above(self) -> pl.Expr:
-        return self._running.shift(1, fill_value=0.0).gather(self.first - 1)
-
-    @property
-    def relevant_tied(self) -> pl.Expr:
-        return self._running.gather(self.last - 1) - self.relevant_above
-
-    @property
-    def irrelevant_above(self) -> pl.Expr:
-        return self.first - 1.0 - self.relevant_above
-
-    @property
-    def irrelevant_tied(self) -> pl.Expr:
-        return self.last - self.first + 1.0 - self.relevant_tied
-
-    @property
-    def _running(self) -> pl.Expr:
-        return self.positive.cast(pl.Float64).cum_sum()
-
-
-def _known(r: Ranking, k: int | None, rel: float) -> tuple[pl.Expr, pl.Expr]:
+def _scored_relevance(r: Ranking, k: int | None, rel: float) -> tuple[pl.Expr, pl.Expr]:
     """Score and relevance of the judged documents in the first k."""
     judged = _judged(r, k)
     return r.score.filter(judged), r.relevant(rel).filter(judged)
 
 
-def _scored(r: Ranking, k: int | None) -> tuple[pl.Expr, pl.Expr]:
+def _scored_labels(r: Ranking, k: int | None) -> tuple[pl.Expr, pl.Expr]:
     """Score and label of the judged documents in the first k."""
     judged = _judged(r, k)
     return r.score.filter(judged), r.label.filter(judged)
 
 
 def _judged(r: Ranking, k: int | None) -> pl.Expr:
-    """Whether a document has a label and stands in the first k."""
+    """Whether a document has a label and is among the first k."""
     retrieved = r.rank.is_not_null() if k is None else r.rank <= k
     return retrieved & r.label.is_not_null()
 

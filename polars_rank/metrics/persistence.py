@@ -7,15 +7,22 @@ from typing import Annotated, Literal, TypeAlias
 
 import polars as pl
 
+from polars_rank.core.arguments import Cutoff, OptionalRel, Persistence
 from polars_rank.core.expr import ratio
-from polars_rank.core.parameters import Persistence, Range
+from polars_rank.core.parameters import Doc, Range
 from polars_rank.core.ranking import Ranking
 from polars_rank.core.registry import metric
 from polars_rank.core.weights import Gain
 
 __all__ = ["rbp", "rbp_residual"]
 
-Scale: TypeAlias = Annotated[float, Range(above=0)] | Literal["max"]
+Scale: TypeAlias = Annotated[
+    Annotated[float, Range(above=0)] | Literal["max"],
+    Doc(
+        "number that gains are divided by",
+        {"max": "gains are divided by the largest gain of the query"},
+    ),
+]
 
 
 def seen(p: float) -> Callable[[pl.Expr], pl.Expr]:
@@ -32,28 +39,26 @@ def seen(p: float) -> Callable[[pl.Expr], pl.Expr]:
 def rbp(
     r: Ranking,
     *,
-    k: int | None = None,
+    k: Cutoff = None,
     p: Persistence = 0.9,
     gain: Gain = "linear",
-    rel: float | None = None,
+    rel: OptionalRel = None,
     scale: Scale = "max",
 ) -> pl.Expr:
     """Rank-biased precision: gain at the rate at which the user finds it.
 
     ``(1 - p) sum over i <= k of p^(i - 1) gain_i / scale``; ``scale="max"`` is the
-    largest gain of the query. ``gain`` and ``rel`` as in ``dcg``; with
-    ``gain="binary"`` a document of grade ``rel`` or more counts 1.
+    largest gain of the query. With ``gain="binary"`` a document of grade ``rel`` or
+    more gains 1.
 
-    Undefined: no document has a gain.
-    Errors: a gain below 0; ``gain="exp2"`` and a grade above 1023.
     Source: Moffat and Zobel, TOIS 2008, eq. 3.
     Equal to: trec_eval 10 ``rbp``; ir_measures ``RBP(rel=1)``, p = 0.8, with
     ``gain="binary"``; ranx ``rbp.90`` with ``scale=1``.
     Example: grades 0, 2, 1 in rank order: rbp(p=0.5) = 1/2 (1/2 * 2/2 + 1/4 * 1/2).
     """
-    worth = r.gain(gain, rel)
-    best = pl.lit(scale) if scale != "max" else r.reduce(worth.max())
-    return ratio(r.sum(worth * r.weight(seen(p), k)), best)
+    gains = r.gain(gain, rel)
+    best = pl.lit(scale) if scale != "max" else r.reduce(gains.max())
+    return ratio(r.sum(gains * r.weight(seen(p), k)), best)
 
 
 @metric(
@@ -66,11 +71,20 @@ def rbp(
 def rbp_residual(
     r: Ranking,
     *,
-    k: int | None = None,
+    k: Cutoff = None,
     p: Persistence = 0.9,
-    all_judged: Literal["tail", "zero"] = "tail",
+    all_judged: Annotated[
+        Literal["tail", "zero"],
+        Doc(
+            "value where every retrieved document is judged",
+            {
+                "tail": "where every retrieved document is judged: the tail below",
+                "zero": "where every retrieved document is judged: 0",
+            },
+        ),
+    ] = "tail",
 ) -> pl.Expr:
-    """What unjudged documents could still add to rank-biased precision.
+    """Rank-biased precision that unjudged documents could still add.
 
     ``(1 - p) sum of p^(i - 1) over the unjudged i <= k, and p^n for what lies below``:
     all the weight that judged documents do not hold. ``all_judged="zero"``: 0, without
@@ -82,9 +96,9 @@ def rbp_residual(
     Equal to: trec_eval 10 ``rbp_resid`` with ``all_judged="zero"``.
     Example: grades 1, unjudged in rank order: rbp_residual(p=0.5) = 1 - 1/2.
     """
-    known = (r.label >= 0).fill_null(value=False)
-    residual = 1.0 - r.sum(pl.when(known).then(r.weight(seen(p), k)))
+    judged = (r.label >= 0).fill_null(value=False)
+    residual = 1.0 - r.sum(pl.when(judged).then(r.weight(seen(p), k)))
     if all_judged == "tail":
         return residual
-    every = r.count(known) == r.retrieved_count()
+    every = r.count(judged) == r.retrieved_count()
     return pl.when(every).then(0.0).otherwise(residual)

@@ -8,14 +8,24 @@ from typing import Annotated, Literal, TypeAlias
 
 import polars as pl
 
+from polars_rank.core.arguments import Rel, Share
 from polars_rank.core.expr import ratio
-from polars_rank.core.parameters import Range, Share
+from polars_rank.core.parameters import Doc, Range
 from polars_rank.core.ranking import Ranking
 from polars_rank.core.registry import metric
 
 __all__ = ["eleven_point_ap", "interpolated_precision", "r_precision"]
 
-Rounding: TypeAlias = Literal["nearest", "up"]
+Rounding: TypeAlias = Annotated[
+    Literal["nearest", "up"],
+    Doc(
+        "how recall * R becomes a whole number",
+        {
+            "nearest": "recall * R is rounded to the nearest whole number",
+            "up": "recall * R is rounded by floor(recall * R + 0.9)",
+        },
+    ),
+]
 
 
 @metric(
@@ -27,14 +37,15 @@ Rounding: TypeAlias = Literal["nearest", "up"]
 def r_precision(
     r: Ranking,
     *,
-    rel: float = 1,
-    multiple: Annotated[float, Range(above=0)] = 1.0,
+    rel: Rel = 1,
+    multiple: Annotated[
+        float, Range(above=0), Doc("the cutoff is this multiple of R")
+    ] = 1.0,
 ) -> pl.Expr:
     """R-precision: precision at place R, the number of relevant documents.
 
-    ``found(R) / R``; with ``multiple``, precision at ``floor(multiple * R + 0.9)``.
+    ``hits(R) / R``; with ``multiple``, precision at ``floor(multiple * R + 0.9)``.
 
-    Undefined: nothing is relevant.
     Source: Buckley and Voorhees, TREC (MIT Press), 2005, ch. 3.
     Equal to: trec_eval ``Rprec`` and ``Rprec_mult``, ir_measures ``Rprec``.
     Example: grades 1, 0, 1, 0, 1 in rank order: R = 3, r_precision = 2/3.
@@ -55,8 +66,8 @@ def r_precision(
 def interpolated_precision(
     r: Ranking,
     *,
-    rel: float = 1,
-    recall: Share = 0.5,
+    rel: Rel = 1,
+    recall: Annotated[Share, Doc("recall to be reached")] = 0.5,
     rounding: Rounding = "nearest",
 ) -> pl.Expr:
     """Best precision at any place where recall is at least ``recall``.
@@ -64,8 +75,6 @@ def interpolated_precision(
     ``max of hits_i / i over the ranks i with hits_i >= recall * R``, the bound rounded
     to a whole number; 0 if none. ``rounding="up"`` is ``floor(recall * R + 0.9)``.
 
-    Undefined: nothing is relevant.
-    Errors: no closed form for ``ties="expected"``.
     Source: Salton and McGill, 1983; Manning, Raghavan and Schuetze, 2008, ch. 8.4.
     Equal to: trec_eval 10 ``iprec_at_recall`` (up to 9.0: ``rounding="up"``),
     ir_measures ``IPrec@recall``.
@@ -82,16 +91,12 @@ def interpolated_precision(
     return r.reduce(precision.max().fill_null(0.0))
 
 
-@metric(depends_on="relevant", suffix=(), aliases={"11pt_avg": {}})
+@metric(depends_on="relevant", aliases={"11pt_avg": {}})
 def eleven_point_ap(
-    r: Ranking, *, rel: float = 1, rounding: Rounding = "nearest"
+    r: Ranking, *, rel: Rel = 1, rounding: Rounding = "nearest"
 ) -> pl.Expr:
     """Mean of the interpolated precision at recall 0, 0.1, 0.2 ... 1.
 
-    ``rounding`` as in ``interpolated_precision``.
-
-    Undefined: nothing is relevant.
-    Errors: no closed form for ``ties="expected"``.
     Source: Salton and McGill, 1983; Manning, Raghavan and Schuetze, 2008, ch. 8.4.
     Equal to: trec_eval 10 ``11pt_avg`` (up to 9.0: ``rounding="up"``).
     Example: grades 0, 1 in rank order: eleven_point_ap = 1/2.

@@ -1,15 +1,22 @@
-"""Diversity: one list has to serve several readings of a query, its subtopics."""
+"""Diversity: how well one list serves several subtopics of a query."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import polars as pl
 
+from polars_rank.core.arguments import (
+    Cutoff,
+    FiniteCutoff,
+    Persistence,
+    Rel,
+    Share,
+)
 from polars_rank.core.expr import ratio
-from polars_rank.core.parameters import Persistence, Share
+from polars_rank.core.parameters import Doc
 from polars_rank.core.ranking import Ranking
 from polars_rank.core.registry import metric
 from polars_rank.core.subtopics import Empty, Subtopics
@@ -29,13 +36,39 @@ __all__ = [
 ]
 
 Weight: TypeAlias = Callable[[pl.Expr], pl.Expr]
-Norm: TypeAlias = Literal["cover", "ndeval", "none"]
+Alpha: TypeAlias = Annotated[
+    Share, Doc("chance that a relevant document satisfies a subtopic")
+]
+Beta: TypeAlias = Annotated[
+    Persistence, Doc("patience: chance to look at the next document")
+]
+Norm: TypeAlias = Annotated[
+    Literal["cover", "ndeval", "none"],
+    Doc(
+        "divisor of the value",
+        {
+            "cover": "divided by what a list gets that covers all subtopics everywhere",
+            "ndeval": "as cover, but for k = 1, where ndeval does not divide",
+            "none": "not divided",
+        },
+    ),
+]
+EmptySubtopics: TypeAlias = Annotated[
+    Empty,
+    Doc(
+        "value of a subtopic with nothing relevant",
+        {
+            "skip": "a subtopic with nothing relevant is left out of the mean",
+            "zero": "a subtopic with nothing relevant counts as 0",
+        },
+    ),
+]
 
 
 def novelty(
-    r: Ranking, alpha: float, rel: float, weight: Weight, k: int | None = None
+    r: Ranking, alpha: float, rel: float, weight: Weight, k: Cutoff = None
 ) -> pl.Expr:
-    """Worth of the relevant documents, each ``1 - alpha`` of the one above it."""
+    """Gain of the relevant documents, each ``1 - alpha`` of the one above it."""
     relevant = r.relevant(rel).cast(pl.Float64)
     return r.sum(
         relevant * r.reach_probability(alpha * relevant) * r.rank_weight(weight, k)
@@ -43,22 +76,21 @@ def novelty(
 
 
 def cover(alpha: float, weight: Weight, k: int) -> pl.Expr:
-    """What a subtopic gets of a list in which every document is relevant to it."""
+    """Gain of a subtopic whose every document is relevant to it."""
     place = pl.int_range(1, k + 1).cast(pl.Float64)
     return (pl.lit(1.0 - alpha).pow(place - 1.0) * weight(place)).sum()
 
 
 @metric(
-    subtopics=True,
     depends_on="relevant",
     aliases={"alpha_DCG": {}, "alpha-DCG": {}},
 )
 def alpha_dcg(
     s: Subtopics,
     *,
-    k: int = 20,
-    alpha: Share = 0.5,
-    rel: float = 1,
+    k: FiniteCutoff = 20,
+    alpha: Alpha = 0.5,
+    rel: Rel = 1,
     norm: Norm = "cover",
 ) -> pl.Expr:
     """DCG of what is new: a subtopic's j-th document gains ``(1 - alpha)^(j - 1)``.
@@ -69,8 +101,6 @@ def alpha_dcg(
     every subtopic: ``"cover"``; not divided: ``"none"``; or ``"ndeval"``, which is
     ``"cover"`` but for k = 1, where that tool does not divide.
 
-    Undefined: no subtopic has a relevant document.
-    Errors: no closed form for ``ties="expected"``.
     Source: Clarke et al., SIGIR 2008, eq. 5 to 7 (there ``norm="none"``).
     Equal to: ndeval ``alpha-DCG@k`` (k up to 20; @1 with ``norm="ndeval"``),
     ir_measures ``alpha_DCG@k``.
@@ -84,12 +114,11 @@ def alpha_dcg(
 
 
 @metric(
-    subtopics=True,
     depends_on="relevant",
     aliases={"alpha_nDCG": {}, "alpha-nDCG": {}},
 )
 def alpha_ndcg(
-    s: Subtopics, *, k: int = 20, alpha: Share = 0.5, rel: float = 1
+    s: Subtopics, *, k: FiniteCutoff = 20, alpha: Alpha = 0.5, rel: Rel = 1
 ) -> pl.Expr:
     """Alpha-DCG as a share of that of the greedily best order of judged documents.
 
@@ -99,8 +128,6 @@ def alpha_ndcg(
     equal gains are equal whatever alpha; ndeval's can differ in the last bit where
     powers of 1 - alpha are not exact (0.3), and then it takes another of the equals.
 
-    Undefined: no subtopic has a relevant document.
-    Errors: no closed form for ``ties="expected"``.
     Source: Clarke et al., SIGIR 2008, section 4.
     Equal to: ndeval ``alpha-nDCG@k`` (k up to 20), ir_measures ``alpha_nDCG@k``.
     Example: subtopics A: 1, 1 and B: 0, 1 in rank order: alpha_ndcg@2 =
@@ -110,16 +137,15 @@ def alpha_ndcg(
 
 
 @metric(
-    subtopics=True,
     depends_on="relevant",
     aliases={"ERR_IA": {}, "ERR-IA": {}},
 )
 def err_ia(
     s: Subtopics,
     *,
-    k: int = 20,
-    alpha: Share = 0.5,
-    rel: float = 1,
+    k: FiniteCutoff = 20,
+    alpha: Alpha = 0.5,
+    rel: Rel = 1,
     norm: Norm = "cover",
 ) -> pl.Expr:
     """Intent-aware ERR: mean over subtopics of the reciprocal rank of what is new.
@@ -132,8 +158,6 @@ def err_ia(
     alpha as the chance that a relevant document satisfies, alpha times the undivided
     value is an expected reciprocal rank.
 
-    Undefined: no subtopic has a relevant document.
-    Errors: no closed form for ``ties="expected"``.
     Source: Chapelle et al., CIKM 2009, section 7; Clarke et al., WSDM 2011, table 1.
     Equal to: ndeval ``ERR-IA@k`` (k up to 20; @1 with ``norm="ndeval"``), ir_measures
     ``ERR_IA@k``.
@@ -143,24 +167,21 @@ def err_ia(
     gain = novelty(s.each, alpha, rel, reciprocal, k)
     if norm == "ndeval" and k == 1:
         return s.sum(gain)
-    whole = 1.0 if norm == "none" else cover(alpha, reciprocal, k)
-    return s.mean(gain, rel) / whole
+    most = 1.0 if norm == "none" else cover(alpha, reciprocal, k)
+    return s.mean(gain, rel) / most
 
 
 @metric(
-    subtopics=True,
     depends_on="relevant",
     aliases={"nERR_IA": {}, "nERR-IA": {}},
 )
 def nerr_ia(
-    s: Subtopics, *, k: int = 20, alpha: Share = 0.5, rel: float = 1
+    s: Subtopics, *, k: FiniteCutoff = 20, alpha: Alpha = 0.5, rel: Rel = 1
 ) -> pl.Expr:
     """ERR-IA as a share of that of the greedily best order of judged documents.
 
     ``err_ia / err_ia of the greedy order`` (see ``alpha_ndcg``).
 
-    Undefined: no subtopic has a relevant document.
-    Errors: no closed form for ``ties="expected"``.
     Source: Clarke et al., WSDM 2011, section 3.
     Equal to: ndeval ``nERR-IA@k`` (k up to 20), ir_measures ``nERR_IA@k``.
     Example: subtopics A: 1, 1 and B: 0, 1 in rank order: nerr_ia@2 =
@@ -169,9 +190,9 @@ def nerr_ia(
     return _share_of_greedy(s, reciprocal, k, alpha, rel)
 
 
-@metric(subtopics=True, depends_on="relevant", aliases={"NRBP": {}})
+@metric(depends_on="relevant", aliases={"NRBP": {}})
 def nrbp(
-    s: Subtopics, *, alpha: Share = 0.5, beta: Persistence = 0.5, rel: float = 1
+    s: Subtopics, *, alpha: Alpha = 0.5, beta: Beta = 0.5, rel: Rel = 1
 ) -> pl.Expr:
     """Novelty- and rank-biased precision: what is new, to a user of patience beta.
 
@@ -180,8 +201,6 @@ def nrbp(
     relevant document. The factor makes 1 of an endless list in which every document
     covers every subtopic.
 
-    Undefined: no subtopic has a relevant document.
-    Errors: no closed form for ``ties="expected"``.
     Source: Clarke, Kolla and Vechtomova, ICTIR 2009, eq. 11.
     Equal to: ndeval ``NRBP``, ir_measures ``NRBP``.
     Example: subtopics A: 1, 1 and B: 0, 1 in rank order: nrbp =
@@ -191,17 +210,15 @@ def nrbp(
     return (1.0 - (1.0 - alpha) * beta) * s.mean(gain, rel)
 
 
-@metric(subtopics=True, depends_on="relevant", aliases={"nNRBP": {}})
+@metric(depends_on="relevant", aliases={"nNRBP": {}})
 def nnrbp(
-    s: Subtopics, *, alpha: Share = 0.5, beta: Persistence = 0.5, rel: float = 1
+    s: Subtopics, *, alpha: Alpha = 0.5, beta: Beta = 0.5, rel: Rel = 1
 ) -> pl.Expr:
     """NRBP as a share of that of the greedily best order of judged documents.
 
     ``nrbp / nrbp of the greedy order`` (see ``alpha_ndcg``), which is as deep as places
     still count in Float64.
 
-    Undefined: no subtopic has a relevant document.
-    Errors: no closed form for ``ties="expected"``.
     Source: Clarke et al., WSDM 2011, section 3.
     Equal to: ndeval ``nNRBP``, ir_measures ``nNRBP``.
     Example: subtopics A: 1, 1 and B: 0, 1 in rank order: nnrbp =
@@ -213,20 +230,17 @@ def nnrbp(
 
 
 @metric(
-    subtopics=True,
     depends_on="relevant",
     aliases={"P_IA": {}, "P-IA": {}, "P_avgjg": {"empty": "zero"}},
 )
 def p_ia(
-    s: Subtopics, *, k: int | None = None, rel: float = 1, empty: Empty = "skip"
+    s: Subtopics, *, k: Cutoff = None, rel: Rel = 1, empty: EmptySubtopics = "skip"
 ) -> pl.Expr:
     """Intent-aware precision: mean over subtopics of precision@k.
 
     Over the subtopics with something relevant, or (``empty="zero"``, where a subtopic
     is an assessor) over all that were judged.
 
-    Undefined: no subtopic has a relevant document.
-    Errors: no closed form for ``ties="expected"``.
     Source: Agrawal, Gollapudi, Halverson and Ieong, WSDM 2009, section 4.
     Equal to: ndeval ``P-IA@k``, ir_measures ``P_IA@k``.
     Example: subtopics A: 1, 1 and B: 0, 1 in rank order: p_ia@2 = (1 + 1/2) / 2.
@@ -235,20 +249,17 @@ def p_ia(
 
 
 @metric(
-    subtopics=True,
     depends_on="relevant",
     aliases={"AP_IA": {}, "MAP-IA": {}, "map-ia": {}, "map_avgjg": {"empty": "zero"}},
 )
 def ap_ia(
-    s: Subtopics, *, k: int | None = None, rel: float = 1, empty: Empty = "skip"
+    s: Subtopics, *, k: Cutoff = None, rel: Rel = 1, empty: EmptySubtopics = "skip"
 ) -> pl.Expr:
     """Intent-aware average precision: mean over subtopics of average precision.
 
     Over the subtopics with something relevant, or (``empty="zero"``, where a subtopic
     is an assessor) over all that were judged.
 
-    Undefined: no subtopic has a relevant document.
-    Errors: no closed form for ``ties="expected"``.
     Source: Agrawal, Gollapudi, Halverson and Ieong, WSDM 2009, section 4.
     Equal to: ndeval ``MAP-IA``, ir_measures ``AP_IA``.
     Example: subtopics A: 1, 1 and B: 0, 1 in rank order: ap_ia = (1 + 1/2) / 2.
@@ -257,17 +268,14 @@ def ap_ia(
 
 
 @metric(
-    subtopics=True,
     depends_on="relevant",
     aliases={"StRecall": {}, "strec": {}},
 )
-def st_recall(s: Subtopics, *, k: int | None = None, rel: float = 1) -> pl.Expr:
+def st_recall(s: Subtopics, *, k: Cutoff = None, rel: Rel = 1) -> pl.Expr:
     """Subtopic recall: share of the subtopics that the first k documents cover.
 
     ``subtopics with a relevant document in the first k / subtopics with one at all``.
 
-    Undefined: no subtopic has a relevant document.
-    Errors: no closed form for ``ties="expected"``.
     Source: Zhai, Cohen and Lafferty, SIGIR 2003, section 3.1.
     Equal to: ndeval ``strec@k``, ir_measures ``StRecall@k``.
     Example: subtopics A: 1, 1 and B: 0, 1 in rank order: st_recall@1 = 1/2.

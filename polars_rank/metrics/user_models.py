@@ -1,4 +1,4 @@
-"""User models: what a user gains per document that she looks at (C/W/L).
+"""User models: expected gain per document that the user looks at (C/W/L).
 
 ``sum of W_i g_i / sum of W_i`` over the places i that there are: W_i is the chance to
 look at place i, 1 at the first; g_i the grade as a share of its scale. A place without
@@ -13,8 +13,9 @@ from typing import Annotated, NamedTuple, TypeAlias
 
 import polars as pl
 
+from polars_rank.core.arguments import FiniteCutoff, Persistence, TopGrade
 from polars_rank.core.expr import divide
-from polars_rank.core.parameters import Range, refuse
+from polars_rank.core.parameters import Doc, Range, refuse
 from polars_rank.core.ranking import Ranking
 from polars_rank.core.registry import metric
 from polars_rank.core.weights import inverse, one, power, reciprocal
@@ -30,10 +31,15 @@ __all__ = [
     "sdcg",
 ]
 
-Grade: TypeAlias = Annotated[float, Range(above=0)]
-Least: TypeAlias = Annotated[float, Range(least=0)]
-Target: TypeAlias = Annotated[float, Range(above=0)]
-Depth: TypeAlias = Annotated[int, Range(least=1)]
+MinGrade: TypeAlias = Annotated[
+    float, Range(least=0), Doc("bottom of the scale of grades: gain 0")
+]
+Target: TypeAlias = Annotated[
+    float, Range(above=0), Doc("gain that the user sets out for")
+]
+Depth: TypeAlias = Annotated[
+    int, Range(least=1), Doc("places that the user may look at")
+]
 
 
 class Patience(NamedTuple):
@@ -84,15 +90,17 @@ def _towards(target: float, depth: int) -> Patience:
 
 @metric(depends_on="relevant", tie_mean=True, aliases={"SDCG": {}})
 def sdcg(
-    r: Ranking, *, k: int = 10, max_grade: Grade = 4, min_grade: Least = 0
+    r: Ranking,
+    *,
+    k: FiniteCutoff = 10,
+    max_grade: TopGrade = 4,
+    min_grade: MinGrade = 0,
 ) -> pl.Expr:
     """DCG@k as a share of k documents of the highest grade of the scale.
 
     ``sum over i <= k of g_i / log2(i + 1), divided by that sum for g = 1``, with
     ``g = (grade - min_grade) / (max_grade - min_grade)``, 0 below ``min_grade``.
 
-    Undefined: no document has a positive grade.
-    Errors: a grade above ``max_grade``.
     Source: Jarvelin and Kekalainen, TOIS 2002; scaled: Moffat et al., TOIS 2017.
     Equal to: ir_measures ``SDCG``.
     Example: grades 0, 4 in rank order: sdcg@2 = (1 / log2(3)) / (1 + 1 / log2(3)).
@@ -107,8 +115,8 @@ def insq(
     r: Ranking,
     *,
     T: Target = 1,
-    max_grade: Grade = 4,
-    min_grade: Least = 0,
+    max_grade: TopGrade = 4,
+    min_grade: MinGrade = 0,
     depth: Depth = 1000,
 ) -> pl.Expr:
     """Gain per document of a user who sets out to gain T and gets less willing.
@@ -116,8 +124,6 @@ def insq(
     ``sum of W_i g_i / sum of W_i`` over ``depth`` places; ``W_i = (2T / x)^2``,
     ``x = i + 2T - 1``; ``g`` as in ``sdcg``.
 
-    Undefined: no document has a positive grade.
-    Errors: a grade above ``max_grade``.
     Source: Moffat, Scholer and Thomas, ADCS 2012.
     Equal to: ir_measures ``INSQ``, cwl_eval.
     Example: grades 0, 4 in rank order: insq(depth=2) = (4/9) / (1 + 4/9).
@@ -135,8 +141,8 @@ def inst(
     r: Ranking,
     *,
     T: Target = 1,
-    max_grade: Grade = 4,
-    min_grade: Least = 0,
+    max_grade: TopGrade = 4,
+    min_grade: MinGrade = 0,
     depth: Depth = 1000,
 ) -> pl.Expr:
     """Gain per document of a user who gets less willing as she nears her target T.
@@ -145,8 +151,6 @@ def inst(
     ``((x - 1) / x)^2``, ``x = i + 2T - G_i``; ``G`` is the gain so far, ``g`` as in
     ``sdcg``.
 
-    Undefined: no document has a positive grade.
-    Errors: a grade above ``max_grade``; no closed form for ``ties="expected"``.
     Source: Moffat, Bailey, Scholer and Thomas, ADCS 2015.
     Equal to: ir_measures ``INST``, cwl_eval.
     Example: grades 0, 4 in rank order: inst(depth=2) = (4/9) / (1 + 4/9).
@@ -177,15 +181,17 @@ def inst(
 
 @metric(depends_on="relevant", aliases={"NERR8": {}})
 def nerr8(
-    r: Ranking, *, k: int = 10, max_grade: Grade = 4, min_grade: Least = 0
+    r: Ranking,
+    *,
+    k: FiniteCutoff = 10,
+    max_grade: TopGrade = 4,
+    min_grade: MinGrade = 0,
 ) -> pl.Expr:
     """Gain per document of a user whom only satisfaction or place k stops.
 
     ``sum of W_i g_i / sum of W_i``; ``W_(i+1) = W_i (1 - g_i)`` for i below k, then 0;
     ``g`` as in ``sdcg``.
 
-    Undefined: no document has a positive grade.
-    Errors: a grade above ``max_grade``; no closed form for ``ties="expected"``.
     Source: Azzopardi, Mackenzie and Moffat, ICTIR 2021, eq. 8.
     Equal to: ir_measures ``NERR8@k``, cwl_eval.
     Example: grades 2, 4 in rank order: nerr8@2 = (1/2 + 1/2) / (1 + 1/2).
@@ -195,14 +201,16 @@ def nerr8(
 
 @metric(depends_on="relevant", aliases={"NERR9": {}})
 def nerr9(
-    r: Ranking, *, k: int = 10, max_grade: Grade = 4, min_grade: Least = 0
+    r: Ranking,
+    *,
+    k: FiniteCutoff = 10,
+    max_grade: TopGrade = 4,
+    min_grade: MinGrade = 0,
 ) -> pl.Expr:
     """As ``nerr8``, and the user leaves from place i with chance 1 / (i + 1).
 
     ``W_(i+1) = W_i (1 - g_i) i / (i + 1)`` for i below k, then 0.
 
-    Undefined: no document has a positive grade.
-    Errors: a grade above ``max_grade``; no closed form for ``ties="expected"``.
     Source: Azzopardi, Mackenzie and Moffat, ICTIR 2021, eq. 9.
     Equal to: ir_measures ``NERR9@k``, cwl_eval.
     Example: grades 2, 4 in rank order: nerr9@2 = (1/2 + 1/4) / (1 + 1/4).
@@ -214,17 +222,15 @@ def nerr9(
 def nerr10(
     r: Ranking,
     *,
-    p: Annotated[float, Range(above=0, below=1)] = 0.9,
-    max_grade: Grade = 4,
-    min_grade: Least = 0,
+    p: Persistence = 0.9,
+    max_grade: TopGrade = 4,
+    min_grade: MinGrade = 0,
     depth: Depth = 1000,
 ) -> pl.Expr:
     """As ``nerr8`` without k, and the user persists with chance p.
 
     ``W_(i+1) = W_i (1 - g_i) p`` over ``depth`` places.
 
-    Undefined: no document has a positive grade.
-    Errors: a grade above ``max_grade``; no closed form for ``ties="expected"``.
     Source: Azzopardi, Mackenzie and Moffat, ICTIR 2021, eq. 10.
     Equal to: ir_measures ``NERR10``, cwl_eval.
     Example: grades 2, 4 in rank order: nerr10 = (1/2 + 0.9/2) / (1 + 0.9/2).
@@ -237,16 +243,14 @@ def nerr11(
     r: Ranking,
     *,
     T: Target = 1,
-    max_grade: Grade = 4,
-    min_grade: Least = 0,
+    max_grade: TopGrade = 4,
+    min_grade: MinGrade = 0,
     depth: Depth = 1000,
 ) -> pl.Expr:
     """As ``nerr8`` without k, and the user gets less willing, as in ``insq``.
 
     ``W_(i+1) = W_i (1 - g_i) ((i + 2T - 1) / (i + 2T))^2`` over ``depth`` places.
 
-    Undefined: no document has a positive grade.
-    Errors: a grade above ``max_grade``; no closed form for ``ties="expected"``.
     Source: Azzopardi, Mackenzie and Moffat, ICTIR 2021, eq. 11.
     Equal to: ir_measures ``NERR11``, cwl_eval.
     Example: grades 2, 4 in rank order: nerr11 = (1/2 + 2/9) / (1 + 2/9).

@@ -1,6 +1,6 @@
 """``.rank_eval`` on Expr: one method for every metric of the registry.
 
-The types stand in ``expression.pyi``, which ``python docs/make.py`` writes.
+The types are in ``expr.pyi``, which ``python docs/make.py`` writes.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import NoReturn
 
 import polars as pl
 
-from polars_rank.core.registry import METRICS, known
+from polars_rank.core.registry import find_metric, of_vocabulary
 from polars_rank.namespaces.method import method
 
 __all__ = ["ExprRankEval"]
@@ -19,10 +19,15 @@ __all__ = ["ExprRankEval"]
 class ExprRankEval:
     """Metrics of one ranked list; the expression holds the labels.
 
-    Every method takes the score that ranks the documents (highest first). Metrics of
-    relevance also take ``rank=`` instead, a column of known places; ``doc=``, document
-    ids that break ties; ``ties=``; and ``no_relevant=``, the value where nothing is
-    relevant. The parameters and definitions are those of ``polars_rank.metrics``.
+    Every method takes the score that ranks the documents (highest first) and
+    ``convention=``, the tool whose choices hold for all that is not given. Most take
+    ``rank=`` instead of the score, a column of known ranks; ``doc=``, document ids that
+    break ties; ``ties=``; and ``no_relevant=``, the value where nothing is relevant.
+    The other parameters are those of the metric: ``help`` describes them.
+
+    An expression sees the rows of one query. It cannot follow a convention in what a
+    query that is missing from the run counts as, and refuses one that drops unjudged
+    documents.
 
     Examples
     --------
@@ -37,9 +42,9 @@ class ExprRankEval:
         self._label = expr
 
     def __getattr__(self, name: str) -> NoReturn:
-        """What is no method: a measure of diversity, or a mistake."""
-        metric = known(name)
-        if metric is None or not metric.subtopics:
+        """Explain where measures of subtopics are; refuse any other name."""
+        metric = find_metric(name)
+        if metric is None or metric.vocabulary == "ranking":
             msg = f"rank_eval of an expression has no method {name!r}"
         else:
             msg = (
@@ -50,5 +55,5 @@ class ExprRankEval:
         raise AttributeError(msg, name=name, obj=self)
 
 
-for _metric in METRICS.values():
+for _metric in of_vocabulary("ranking").values():
     setattr(ExprRankEval, _metric.name, method(_metric))

@@ -2,81 +2,236 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import cache
 from inspect import Parameter, Signature
-from typing import Any, TypeAlias
+from types import UnionType
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import polars as pl
 import polars.selectors as cs
 
+from polars_rank.conventions.choices import CHOICES
+from polars_rank.conventions.tools import DEFAULT, ConventionLike, convention_of
+from polars_rank.core import documentation
 from polars_rank.core.binding import metric_expr
-from polars_rank.core.ranking import NoRelevant, Ties
+from polars_rank.core.parameters import Doc
+from polars_rank.core.parameters import Parameter as Argument
+from polars_rank.core.ranking import NoRelevant, Ranking, Ties
 from polars_rank.core.registry import Metric, check, closest, value
+from polars_rank.core.rules import NEGATIVE_GRADE
+from polars_rank.core.weights import DiscountLike, GainLike
+from polars_rank.typing import Column
 
-__all__ = ["Column", "NoRelevant", "Score", "Ties", "method"]
-
-Column: TypeAlias = str | pl.Expr
-Score: TypeAlias = Column | None
-
-
-def _option(name: str, annotation: str, default: object = None) -> Parameter:
-    return Parameter(
-        name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation
-    )
+__all__ = ["method"]
 
 
-SELF = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)
-SCORE = Parameter("score", Parameter.POSITIONAL_OR_KEYWORD, annotation="Column")
-RANK = _option("rank", "Score")
-DOC = _option("doc", "Score")
-TIES = _option("ties", "Ties | None")
-NO_RELEVANT = _option("no_relevant", "NoRelevant", "zero")
+class Options(NamedTuple):
+    """Arguments of a method besides the metric's parameters; None: not given."""
+
+    score: Annotated[
+        Column | None,
+        Doc("scores: a column or an expression; the highest is ranked first"),
+    ] = None
+    rank: Annotated[
+        Column | None,
+        Doc("ranks from 1 that are known, instead of scores; null: not retrieved"),
+    ] = None
+    doc: Annotated[
+        Column | None, Doc("document ids, compared as text to order equal scores")
+    ] = None
+    ties: Annotated[
+        Ties | None,
+        Doc("order of equal scores; None: the convention's (without doc: input order)"),
+    ] = None
+    no_relevant: Annotated[
+        NoRelevant | None,
+        Doc("value where nothing is relevant; None: the convention's"),
+    ] = None
+    convention: Annotated[
+        ConventionLike,
+        Doc(
+            "tool whose choices hold for what is not given; queries missing from "
+            "the run are beyond an expression"
+        ),
+    ] = DEFAULT
+
+
+OPTIONS = Options()
 
 
 def method(metric: Metric) -> Callable[..., pl.Expr]:
-    """The method: its score is needed where ``rank=`` cannot stand for it."""
-    options = [] if metric.uses_scores else [RANK]
-    options += [DOC, TIES] if metric.tie_sensitive else []
-    options += [NO_RELEVANT] if metric.needs_relevant else []
-    known = {option.name: option.default for option in options}
+    """Build the method; it needs a score where ``rank=`` cannot replace it."""
+    options = _options(metric)
+    names = [option.name for option in options[1:]]
 
-    def call(self: Any, score: Score, **given: Any) -> pl.Expr:
-        asked = {n: v for n, v in given.items() if n not in known}
-        for name in asked:
-            if name not in metric.defaults:
-                allowed = [*metric.defaults, *known]
+    def call(self: Any, score: Column | None, **arguments: Any) -> pl.Expr:
+        params = {n: v for n, v in arguments.items() if n not in names}
+        for name in params:
+            if name not in metric.parameters:
                 msg = (
                     f"{call.__qualname__}() got an unexpected keyword argument "
-                    f"{name!r}{closest(name, allowed)}"
+                    f"{name!r}{closest(name, [*metric.parameters, *names])}"
                 )
                 raise TypeError(msg)
-        option = known | given
-        no_relevant: NoRelevant = option.get("no_relevant", "zero")
-        ties: Ties | None = option.get("ties")
-        check(metric, asked, ties, no_relevant)
-        label: pl.Expr = self._label
-        return metric_expr(
-            lambda ranking: value(metric, ranking, asked, no_relevant),
-            label,
-            score=_expr(score),
-            rank=_expr(option.get("rank")),
-            doc=_expr(option.get("doc")),
-            ties=ties,
-        )
+        given = {n: v for n, v in arguments.items() if n in names}
+        return _expr(metric, self._label, params, Options(score, **given))
 
     call.__name__, call.__qualname__ = metric.name, f"ExprRankEval.{metric.name}"
-    call.__doc__ = metric.summary
-    score = SCORE
     if not metric.uses_scores:
         call.__defaults__ = (None,)
-        score = SCORE.replace(annotation="Score", default=None)
-    hints = metric.function.__annotations__
-    own = [_option(n, hints[n], default) for n, default in metric.defaults.items()]
-    signature = Signature([SELF, score, *own, *options], return_annotation="pl.Expr")
+    own = [_parameter(p.name, p.hint, p.default) for p in metric.parameters.values()]
+    first, *others = options
+    receiver = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)
+    signature = Signature([receiver, first, *own, *others], return_annotation="pl.Expr")
     call.__signature__ = signature  # type: ignore[attr-defined]
+    call.__doc__ = _described(metric, options)
     return call
 
 
-def _expr(column: Score) -> pl.Expr | None:
+def _expr(
+    metric: Metric, label: pl.Expr, params: dict[str, Any], options: Options
+) -> pl.Expr:
+    """The metric over raw columns, under a convention."""
+    convention = convention_of(options.convention)
+    if convention.unjudged == "drop":
+        msg = (
+            'unjudged="drop" is beyond an expression: filter the rows (label >= 0) '
+            "first, or evaluate a frame"
+        )
+        raise ValueError(msg)
+    params = convention.defaults(metric.name) | params
+    ties = options.ties
+    if ties is None and options.rank is None and metric.tie_sensitive:
+        needs_doc = convention.ties in ("doc_desc", "doc_asc")
+        ties = None if needs_doc and options.doc is None else convention.ties
+    no_relevant = options.no_relevant
+    if no_relevant is None:
+        no_relevant = convention.no_relevant_of(metric.name)
+    check(metric, params, ties, no_relevant)
+    score = _column(options.score)
+    if score is not None and convention.score_dtype == "float32":
+        score = (score + 0).cast(pl.Float32)
+
+    def formula(r: Ranking) -> pl.Expr:
+        if convention.negative_grade == "error":
+            r.forbid(r.label < 0, NEGATIVE_GRADE)
+        if options.rank is not None:  # else all that is judged was retrieved
+            r = r.ideal_over(convention.judgments)
+        return value(metric, r, params, no_relevant)
+
+    return metric_expr(
+        formula,
+        label,
+        score=score,
+        rank=_column(options.rank),
+        doc=_column(options.doc),
+        ties=ties,
+    )
+
+
+def _column(column: Column | None) -> pl.Expr | None:
     """A name is one column, also where it looks like a pattern."""
     return cs.by_name(column).as_expr() if isinstance(column, str) else column
+
+
+# -- signature and help
+
+TYPES: dict[str, Any] = get_type_hints(Options)
+DESCRIPTIONS: dict[str, str] = {
+    name: get_args(hint)[1].text
+    for name, hint in get_type_hints(Options, include_extras=True).items()
+}
+
+
+def _options(metric: Metric) -> list[Parameter]:
+    """The options that the metric has a use for; the score comes first."""
+    useful = {
+        "rank": not metric.uses_scores,
+        "doc": metric.tie_sensitive,
+        "ties": metric.tie_sensitive,
+        "no_relevant": metric.needs_relevant,
+    }
+    score, *others = (
+        _parameter(name, TYPES[name], getattr(OPTIONS, name))
+        for name in Options._fields
+        if useful.get(name, True)
+    )
+    score = score.replace(kind=Parameter.POSITIONAL_OR_KEYWORD)
+    if metric.uses_scores:
+        score = score.replace(annotation="Column", default=Parameter.empty)
+    return [score, *others]
+
+
+def _parameter(name: str, hint: Any, default: object) -> Parameter:
+    return Parameter(
+        name, Parameter.KEYWORD_ONLY, default=default, annotation=spell(hint)
+    )
+
+
+def _described(metric: Metric, options: list[Parameter]) -> str:
+    """The documentation of the method, with a block about every parameter."""
+    names = [option.name for option in options]
+    own = {p.name: _description(p) for p in metric.parameters.values()}
+    texts = DESCRIPTIONS | own
+    for name in ("ties", "no_relevant"):
+        texts[name] = _with_values(DESCRIPTIONS[name], CHOICES[name].values)
+    block = documentation.block((n, texts[n]) for n in (names[0], *own, *names[1:]))
+    return documentation.text(metric, block)
+
+
+NAMED = {get_args(GainLike)[0]: "Gain", get_args(DiscountLike)[0]: "Discount"}
+NAMED |= {Column: "Column", Ties: "Ties", NoRelevant: "NoRelevant"}
+NAMED |= {ConventionLike: "ConventionLike"}
+
+
+def _description(parameter: Argument) -> str:
+    """What the parameter is, and what its values say."""
+    values = parameter.doc.values
+    if not values and parameter.meaning in CHOICES:
+        values = CHOICES[parameter.meaning].values
+    allowed = {v: words for v, words in values.items() if parameter.allowed.test(v)}
+    return _with_values(parameter.doc.text, allowed)
+
+
+def _with_values(text: str, values: Mapping[Any, str]) -> str:
+    said = (
+        (f'"{value}"' if isinstance(value, str) else str(value)) + f": {words}"
+        for value, words in values.items()
+    )
+    return ". ".join(filter(None, (text, "; ".join(said))))
+
+
+@cache
+def spell(hint: Any) -> str:
+    """The type as a user would write it, without the annotations of the library."""
+    if hint in NAMED:
+        return NAMED[hint]
+    origin, inside = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return spell(inside[0])
+    if origin is Literal:
+        return f"Literal[{', '.join(map(repr, inside))}]"
+    if origin in (Union, UnionType):
+        return " | ".join(map(spell, _unions(hint)))
+    return "None" if hint is type(None) else cast("str", hint.__name__)
+
+
+def _unions(hint: Any) -> list[Any]:
+    """The parts of a union; a named part stays whole."""
+    parts = list(get_args(hint))
+    for named in NAMED:
+        inside = get_args(named)
+        if get_origin(named) in (Union, UnionType) and set(inside) < set(parts):
+            return [named, *(part for part in parts if part not in inside)]
+    return parts

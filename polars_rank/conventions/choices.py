@@ -1,0 +1,185 @@
+"""The disputed choices: what each decides, and what each of its values says.
+
+One table for everybody who writes about them: ``explain``, the documentation, the help
+of the command. A :class:`~polars_rank.Convention` has a field per choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+__all__ = [
+    "CHOICES",
+    "OUTCOMES",
+    "Disputed",
+    "Missing",
+    "NegativeGrade",
+    "ScoreType",
+    "Unjudged",
+    "sentence",
+]
+
+ScoreType: TypeAlias = Literal["given", "float32"]
+Missing: TypeAlias = Literal["zero", "skip", "error"]
+Unjudged: TypeAlias = Literal["nonrelevant", "drop"]
+NegativeGrade: TypeAlias = Literal["zero", "error"]
+
+
+class Disputed(NamedTuple):
+    """A choice on which tools differ.
+
+    Attributes
+    ----------
+    decides
+        What is chosen.
+    values
+        The values with a name, and what a measure does under each.
+    others
+        Values without a name.
+    """
+
+    decides: str
+    values: Mapping[Any, str]
+    others: str = ""
+
+
+OUTCOMES = {
+    "zero": "counts as 0",
+    "one": "counts as 1",
+    "skip": "is left out of the mean",
+    "null": "has no value, and neither has the mean",
+    "error": "is an error",
+}
+_DIVIDED = "the sum is divided by"
+_BY = {
+    "k": f"{_DIVIDED} k, however many are retrieved (by n without a cutoff)",
+    "retrieved": f"{_DIVIDED} min(k, n), where n documents are retrieved",
+    "R": f"{_DIVIDED} R, the number of relevant documents, retrieved or not",
+    "min_k_R": f"{_DIVIDED} min(k, R), where R documents are relevant",
+    "min_k_R_n": f"{_DIVIDED} min(k, R, n), where R are relevant and n retrieved",
+    "hits": f"{_DIVIDED} the relevant documents among the first k",
+}
+_FUNCTION = "a function"
+
+CHOICES: dict[str, Disputed] = {
+    "ties": Disputed(
+        "order of equal scores",
+        {
+            "doc_desc": "equal scores: by document id as text, descending "
+            "(without ids: in input order)",
+            "doc_asc": "equal scores: by document id as text, ascending "
+            "(without ids: in input order)",
+            "order": "equal scores: in input order",
+            "expected": "equal scores: the mean over all their orders",
+            "optimistic": "equal scores: the best grade first",
+            "pessimistic": "equal scores: the worst grade first",
+        },
+    ),
+    "score_dtype": Disputed(
+        "type in which scores are compared",
+        {
+            "given": "scores are compared as they are, the highest first",
+            "float32": "scores are compared as float32, the highest first",
+        },
+    ),
+    "missing": Disputed(
+        "judged query that is missing from the run",
+        {
+            name: f"a judged query that is missing from the run {OUTCOMES[name]}"
+            for name in ("zero", "skip", "error")
+        },
+    ),
+    "no_relevant": Disputed(
+        "query with nothing relevant",
+        {
+            name: f"a query with nothing relevant {outcome}"
+            for name, outcome in OUTCOMES.items()
+        },
+    ),
+    "unjudged": Disputed(
+        "unjudged document",
+        {
+            "nonrelevant": "an unjudged document is not relevant and keeps its place",
+            "drop": "unjudged documents and negative grades are taken out of the list",
+        },
+    ),
+    "judgments": Disputed(
+        "judgments that count",
+        {
+            "judged": "judgments of documents that were not retrieved count, too",
+            "retrieved": "judgments count for retrieved documents only",
+        },
+    ),
+    "negative_grade": Disputed(
+        "negative grade",
+        {
+            "zero": "a negative grade is not relevant and gains 0",
+            "error": "a negative grade is an error",
+        },
+    ),
+    "rel": Disputed("lowest relevant grade", {}, "any number"),
+    "gain": Disputed(
+        "gain of a grade",
+        {
+            "linear": "gain of a document is its grade",
+            "exp2": "gain of a document is 2^grade - 1",
+            "binary": "gain of a document is 1 if its grade is positive, else 0",
+        },
+        f"a mapping, {_FUNCTION}",
+    ),
+    "discount": Disputed(
+        "discount of a place",
+        {
+            "log2": "the gain at place i is divided by log2(i + 1)",
+            "log2_from_2": "the gain at place i is divided by max(1, log2(i))",
+            "position": "the gain at place i is divided by i",
+        },
+        _FUNCTION,
+    ),
+    "ideal": Disputed(
+        "documents of the best order",
+        {
+            "judged": "the best order of all documents whose judgments count",
+            "retrieved": "the best order of the retrieved documents",
+            "min_k_n": "the best order of the judged documents, no longer than the "
+            "list",
+            "k": "k documents as good as the best judged one, whether they exist or "
+            "not",
+        },
+    ),
+    "max_grade": Disputed(
+        "top of the scale of grades",
+        {"query": "the highest grade of the query is the top of the scale"},
+        "any number above 0",
+    ),
+    "precision_divisor": Disputed(
+        "divisor of precision", {n: _BY[n] for n in ("k", "retrieved", "min_k_R")}
+    ),
+    "recall_divisor": Disputed(
+        "divisor of recall", {n: _BY[n] for n in ("R", "min_k_R")}
+    ),
+    "ap_divisor": Disputed(
+        "divisor of average precision",
+        {n: _BY[n] for n in ("R", "min_k_R", "min_k_R_n", "hits", "k")},
+    ),
+}
+_NUMBERS = {
+    "k": "the first {} places",
+    "rel": "relevant is a grade of at least {:g}",
+    "optional_rel": "a grade below {:g} gains nothing",
+    "max_grade": "{:g} is the top of the scale",
+}
+
+
+def sentence(choice: str, value: Any) -> str | None:
+    """What a value of a choice, or of a parameter of that meaning, says."""
+    if isinstance(value, Mapping):
+        return "gains as listed; other grades are their own gain"
+    if callable(value):
+        return "a user-defined function"
+    if choice in CHOICES and value in CHOICES[choice].values:
+        return CHOICES[choice].values[value]
+    if choice in _NUMBERS and value is not None:
+        return _NUMBERS[choice].format(value)
+    return None

@@ -1,0 +1,93 @@
+"""The documentation of a metric: its docstring, and what follows from its flags.
+
+A docstring holds what only its author knows: the definition and sections, each with a
+title. Where nothing relevant makes a query undefined, the errors of gains and scales,
+and the lack of a mean over tied orders follow from flags and types.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import textwrap
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from polars_rank.core.registry import Metric
+
+__all__ = ["block", "definition", "sections", "text"]
+
+TITLES = ("Undefined", "Errors", "Source", "Equal to", "Example")
+SECTION = re.compile(rf"^({'|'.join(TITLES)}): ", re.MULTILINE)
+NO_TIE_MEAN = 'no closed form for ``ties="expected"``'
+
+
+def text(metric: Metric, parameters: str = "") -> str:
+    """Definition, a block of parameters where one is given, and sections."""
+    listed = "\n".join(f"{title}: {body}" for title, body in sections(metric).items())
+    return "\n\n".join(filter(None, (definition(metric), parameters, listed)))
+
+
+def block(descriptions: Iterable[tuple[str, str]]) -> str:
+    """Names and descriptions as the section ``Parameters`` of a docstring."""
+    lines = ["Parameters", "----------"]
+    for name, description in descriptions:
+        sentence = f"{description[:1].upper()}{description[1:]}."
+        lines += [name, textwrap.indent(_filled(sentence, 76), " " * 4)]
+    return "\n".join(lines)
+
+
+def definition(metric: Metric) -> str:
+    """The docstring down to its sections."""
+    return SECTION.split(_docstring(metric))[0].strip()
+
+
+def sections(metric: Metric) -> dict[str, str]:
+    """Every section: what follows from the flags, then what the docstring adds."""
+    _, *parts = SECTION.split(_docstring(metric))
+    written = dict(zip(parts[::2], map(str.strip, parts[1::2]), strict=True))
+    derived = {"Undefined": _undefined(metric), "Errors": _errors(metric)}
+    for title, sentences in derived.items():
+        both = [*sentences, *([written[title]] if title in written else [])]
+        if both:
+            joined = "; ".join(sentence.rstrip(".") for sentence in both)
+            written[title] = _filled(f"{title}: {joined}.").removeprefix(f"{title}: ")
+    return {title: written[title] for title in TITLES if title in written}
+
+
+def _undefined(metric: Metric) -> Iterator[str]:
+    if not metric.needs_relevant:
+        return
+    if metric.vocabulary == "subtopics":
+        yield "no subtopic has a relevant document"
+    elif metric.named("gain"):
+        yield "no document has a gain"
+    elif metric.named("rel"):
+        yield "nothing is relevant"
+    else:
+        yield "no document has a positive grade"
+
+
+def _errors(metric: Metric) -> Iterator[str]:
+    if gain := metric.named("gain"):
+        yield f'a gain below 0; ``{gain}="exp2"`` and a grade above 1023'
+    if max_grade := metric.named("max_grade"):
+        yield f"a grade above ``{max_grade}``"
+    if not metric.has_tie_mean({}):
+        yield NO_TIE_MEAN
+        return
+    for name, value in metric.no_tie_mean_when.items():
+        which = f"``{name}``" if value is ... else f'``{name}="{value}"``'
+        yield f"with {which}, {NO_TIE_MEAN}"
+
+
+def _docstring(metric: Metric) -> str:
+    return inspect.getdoc(metric.function) or ""
+
+
+@cache
+def _filled(text: str, width: int = 80) -> str:
+    words = " ".join(text.split())
+    return textwrap.fill(words, width, break_long_words=False, break_on_hyphens=False)

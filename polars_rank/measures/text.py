@@ -1,0 +1,163 @@
+"""Measures as text: ``"ndcg(gain=exp2)@10"``, and other tools' names for them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from polars_rank.core.registry import ALIASES, METRICS, Metric, closest, find_metric
+
+__all__ = ["read_measure", "unknown_measure", "write_value"]
+
+PATTERN = re.compile(
+    r"(?P<name>[^\s()@]+)\s*(\((?P<inside>.*)\))?\s*(@(?P<k>[^@()]*))?"
+)
+NUMBER = re.compile(r"-?(\d+(\.\d*)?|\.\d+)")
+RANX_PERSISTENCE = re.compile(r"rbp\.(\d+)")
+RANX_LEVEL = re.compile(r"(.+)-l(\d+)")
+PARAMETER_NAMES = {"gains": "gain", "max_rel": "max_grade", "min_rel": "min_grade"}
+PARAMETER_ALIASES: dict[tuple[str, Any], tuple[str, Any]] = {
+    ("dcg", "log2"): ("gain", "linear"),
+    ("dcg", "exp-log2"): ("gain", "exp2"),
+}
+
+
+def read_measure(text: str) -> tuple[str, dict[str, Any]]:
+    """Name of the metric and parameters of a measure written as text."""
+    if not isinstance(text, str):
+        msg = f"a measure is text like 'ndcg@10', not {type(text).__name__}"
+        raise TypeError(msg)
+    body, rel = text.strip(), None
+    if level := RANX_LEVEL.fullmatch(body):
+        body, rel = level[1], int(level[2])
+    match = PATTERN.fullmatch(body)
+    if match is None:
+        msg = (
+            f"cannot read the measure {text!r}; write metric@k, e.g. 'ndcg@10', or "
+            "metric(parameter=value)@k, e.g. 'ndcg(gain=exp2)@10'"
+        )
+        raise ValueError(msg)
+    metric, preset, params = _resolve(match["name"])
+    for name, value in _arguments(match["inside"] or "", text):
+        name, value = PARAMETER_ALIASES.get((name, _key(value)), (name, value))
+        name = PARAMETER_NAMES.get(name, name)
+        _set(params, name, value, text)
+    if match["k"] is not None:
+        number = _cutoff if metric.at == (metric.named("k") or "k") else _number
+        _set(params, metric.at, number(match["k"], text), text)
+    if rel is not None:
+        name = metric.named("rel") or metric.named("optional_rel") or "rel"
+        _set(params, name, rel, text)
+    return metric.name, preset | params
+
+
+def _set(params: dict[str, Any], name: str, value: Any, text: str) -> None:
+    if name in params:
+        msg = f"{name} is given twice in the measure {text!r}"
+        raise ValueError(msg)
+    params[name] = value
+
+
+def _resolve(name: str) -> tuple[Metric, dict[str, Any], dict[str, Any]]:
+    """The metric, the alias's preset parameters and those in the name's suffix."""
+    if digits := RANX_PERSISTENCE.fullmatch(name):
+        return METRICS["rbp"], {"scale": 1}, {"p": float(f"0.{digits[1]}")}
+    for end in range(len(name), 0, -1):
+        metric = find_metric(name[:end])
+        rest = name[end:]
+        if metric is None or (rest and rest[0] not in "_."):
+            continue
+        after = _after(metric, rest[1:]) if rest else {}
+        if after is not None:
+            return metric, dict(metric.aliases.get(name[:end], {})), after
+    raise unknown_measure(name)
+
+
+def _after(metric: Metric, rest: str) -> dict[str, Any] | None:
+    """Read trec_eval's ``5``, ``0.10``, ``1,-1,0,0``, ``1=3.5,2=9`` or ``p=0.8``."""
+    parts = [part.partition("=") for part in rest.split(",")]
+    if not all(NUMBER.fullmatch(value or name) for name, _, value in parts):
+        return None
+    if all(equals for _, equals, _ in parts):
+        named = {name: _read(value) for name, _, value in parts}
+        gain = metric.named("gain")
+        if gain is not None and all(map(NUMBER.fullmatch, named)):
+            return {gain: {_read(grade): value for grade, value in named.items()}}
+        return named if named.keys() <= metric.defaults.keys() else None
+    if len(parts) != len(metric.after) or any(equals for _, equals, _ in parts):
+        return None
+    values = [_read(name) for name, _, _ in parts]
+    return dict(zip(metric.after, values, strict=True))
+
+
+def _read(number: str) -> float:
+    return float(number) if "." in number else int(number)
+
+
+def unknown_measure(name: str) -> ValueError:
+    """The error for a name that no metric has, with those that are close."""
+    others = [alias for alias, m in ALIASES.items() if m.name not in alias.lower()]
+    near = closest(name, [*METRICS, *others])
+    hint = near or "; known: " + ", ".join(METRICS)
+    return ValueError(f"unknown measure {name!r}{hint}")
+
+
+def _cutoff(digits: str, text: str) -> int:
+    if not re.fullmatch(r"[0-9]+", digits.strip()) or int(digits) < 1:
+        msg = (
+            f"the cutoff after @ must be a whole number of at least 1, "
+            f"not {digits.strip()!r}, in the measure {text!r}"
+        )
+        raise ValueError(msg)
+    return int(digits)
+
+
+def _number(digits: str, text: str) -> float:
+    if not NUMBER.fullmatch(digits.strip()):
+        msg = f"after @ comes a number, not {digits.strip()!r}, in the measure {text!r}"
+        raise ValueError(msg)
+    return float(digits)
+
+
+def _arguments(inside: str, text: str) -> Iterable[tuple[str, Any]]:
+    for part in re.split(r",(?![^{]*\})", inside):
+        if not part.strip():
+            if inside.strip():
+                msg = f"an empty parameter in the measure {text!r}"
+                raise ValueError(msg)
+            continue
+        name, equals, value = part.partition("=")
+        if not equals or not value.strip():
+            msg = (
+                f"write parameter=value, not {part.strip()!r}, in the measure {text!r}"
+            )
+            raise ValueError(msg)
+        yield name.strip(), _value(value.strip())
+
+
+def _value(text: str) -> Any:
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def _key(value: Any) -> Any:
+    return value if isinstance(value, str) else None
+
+
+def write_value(value: Any) -> str:
+    """A parameter's value as the text form has it."""
+    if isinstance(value, tuple):
+        return (
+            "{"
+            + ", ".join(f"{write_value(g)}: {write_value(w)}" for g, w in value)
+            + "}"
+        )
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    if callable(value):
+        return getattr(value, "__name__", type(value).__name__)
+    return str(value)

@@ -1,0 +1,55 @@
+"""Types for annotations of code that calls the package."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import polars as pl
+
+from polars_rank._engine.checks.enforce import Check
+from polars_rank._engine.request import AnyFrame, Duplicates, Frame, Layout
+from polars_rank.conventions.choices import (
+    Missing,
+    NegativeGrade,
+    ScoreType,
+    Unjudged,
+)
+from polars_rank.conventions.tools import ConventionLike
+from polars_rank.core.arguments import (
+    ApDivisor,
+    IdealOrder,
+    MaxGrade,
+    PrecisionDivisor,
+    RecallDivisor,
+)
+from polars_rank.core.ranking import Ideal, NoRelevant, Ties
+from polars_rank.core.weights import Discount, Gain
+from polars_rank.measures.measure import MeasureLike, Measures
+
+__all__ = [
+    "AnyFrame",
+    "ApDivisor",
+    "Check",
+    "Column",
+    "ConventionLike",
+    "Discount",
+    "Duplicates",
+    "Frame",
+    "Gain",
+    "Ideal",
+    "IdealOrder",
+    "Layout",
+    "MaxGrade",
+    "MeasureLike",
+    "Measures",
+    "Missing",
+    "NegativeGrade",
+    "NoRelevant",
+    "PrecisionDivisor",
+    "RecallDivisor",
+    "ScoreType",
+    "Ties",
+    "Unjudged",
+]
+
+Column: TypeAlias = str | pl.Expr

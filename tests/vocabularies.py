@@ -1,0 +1,8 @@
+"""The metrics, by what they are formulas over."""
+
+from __future__ import annotations
+
+from polars_rank.metrics import of_vocabulary
+
+METRICS = of_vocabulary("ranking")
+SUBTOPIC_METRICS = of_vocabulary("subtopics")
