@@ -157,7 +157,8 @@ def measure_section(metric: Metric) -> str:
 def parameters(metric: Metric) -> str:
     """The table of a metric's parameters."""
     rows = (
-        f"| `{p.name}` | {code(p.default)} | {cell(p.allowed.words)} | {cell(p.doc.text)} |"
+        f"| `{p.name}` | {code(p.default)} | {cell(p.allowed.words)} "
+        f"| {cell(p.doc.text)} |"
         for p in metric.parameters.values()
     )
     return table("parameter", "default", "may be", "meaning", rows)

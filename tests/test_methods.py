@@ -42,7 +42,6 @@ def method(text: str, *args: object, **options: object) -> pl.Expr:
 def defined(text: str, convention: pr.Convention) -> bool:
     """Whether the measure has a value under the convention's rule for ties."""
     measure = pr.Measure.parse(text)
-    measure = measure.with_defaults(convention.defaults(measure.metric))
     ties = convention.ties == "expected"
     return not ties or measure.definition.has_tie_mean(measure.arguments)
 

@@ -140,9 +140,9 @@ def test_conventions_fill_parameters_by_type():
     assert values.row(0) == (1, 7.0, 11.0, 0.0)
     assert str(pr.Measure.parse("by_type_2-l3")) == "by_type(least=3)@2"
     assert str(pr.Measure.parse("by_type.1=4")) == "by_type(g={1: 4})"
-    assert pr.measure("by_type", least=0).rows == "judged"
-    assert pr.measure("by_type", g={1: 2}).rows == "judged"
-    assert pr.measure("by_name", rel=0).rows == "relevant"
+    assert METRICS["by_type"].depends_on_with(dict(least=0)) == "judged"
+    assert METRICS["by_type"].depends_on_with(dict(g={1: 2})) == "judged"
+    assert METRICS["by_name"].depends_on_with(dict(rel=0)) == "relevant"
     assert "relevant is a grade of at least 2" in pr.explain("by_type(least=2)")
 
 

@@ -7,7 +7,7 @@ cached. On a small frame tracing takes longer than the sums.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -20,7 +20,7 @@ from polars_rank._engine.schema import BoundSchema
 from polars_rank._engine.stages.rank import OrderedBy
 from polars_rank.conventions.convention import Convention
 from polars_rank.core.ranking import Ranking, Ties
-from polars_rank.core.registry import Rows, check, value
+from polars_rank.core.registry import Rows, check_policy, value
 from polars_rank.core.rules import DUPLICATE_DOC, NEGATIVE_GRADE, Violation
 from polars_rank.measures.measure import Custom, Measure
 
@@ -132,17 +132,12 @@ def _trace(key: PlanKey) -> Trace:
             "rule, or measures with a cutoff"
         )
         raise ValueError(msg)
-    measures = [
-        m
-        if isinstance(m, Custom)
-        else m.with_defaults(key.convention.defaults(m.metric))
-        for m in key.measures
-    ]
-    recorder = _recorder(key, measures)
+    filled = [_filled(key, m) for m in key.measures]
+    recorder = _recorder(key, filled)
     values: list[pl.Expr] = []
     violations: list[Violation] = []
-    for m in measures:
-        value, broken = _traced(key, recorder, m)
+    for m, arguments in zip(key.measures, filled, strict=True):
+        value, broken = _traced(key, recorder, m, arguments)
         values.append(value)
         violations += broken
     if key.convention.negative_grade == "error":
@@ -152,11 +147,21 @@ def _trace(key: PlanKey) -> Trace:
     return _with_checks(key, recorder, values, list(once.values()))
 
 
-def _recorder(key: PlanKey, measures: list[Measure | Custom]) -> Recorder:
+def _filled(key: PlanKey, measure: Measure | Custom) -> dict[str, Any]:
+    """All arguments of a measure: its own, and the convention's."""
+    if isinstance(measure, Custom):
+        return {}
+    return key.convention.defaults(measure.metric) | measure.arguments
+
+
+def _recorder(key: PlanKey, filled: list[dict[str, Any]]) -> Recorder:
     """An empty recorder that knows which documents the measures depend on."""
     grades = (key.qrels or key.run).by_role.get("label")
-    depends_on: list[Rows] = ["relevant" if measures else "judged"]
-    depends_on += ["all" if isinstance(m, Custom) else m.rows for m in measures]
+    depends_on: list[Rows] = ["relevant" if key.measures else "judged"]
+    depends_on += [
+        "all" if isinstance(m, Custom) else m.definition.depends_on_with(arguments)
+        for m, arguments in zip(key.measures, filled, strict=True)
+    ]
     if key.ties == "expected":
         depends_on.append("all")
     if key.convention.negative_grade == "error":
@@ -171,7 +176,10 @@ def _recorder(key: PlanKey, measures: list[Measure | Custom]) -> Recorder:
 
 
 def _traced(
-    key: PlanKey, recorder: Recorder, measure: Measure | Custom
+    key: PlanKey,
+    recorder: Recorder,
+    measure: Measure | Custom,
+    arguments: dict[str, Any],
 ) -> tuple[pl.Expr, list[Violation]]:
     """The measure's value in terms of the sums, and what it forbids."""
     if isinstance(measure, Custom):
@@ -184,15 +192,17 @@ def _traced(
             for v in plain.violations
         ]
         return pl.col(name), violations
-    metric, arguments = measure.definition, measure.arguments
-    check(metric, arguments, key.ties)
+    metric, no_relevant = (
+        measure.definition,
+        key.convention.no_relevant_of(measure.metric),
+    )
+    check_policy(metric, arguments, key.ties, no_relevant)
     if metric.uses_scores and not recorder.scored:
         msg = f"{measure.metric} looks at the scores themselves: it cannot use rank="
         raise ValueError(msg)
     ranking: Ranking = recorder.recording_ranking()
     if key.retrieved_only:
         ranking = ranking.ideal_over("retrieved")
-    no_relevant = key.convention.no_relevant_of(measure.metric)
     return value(metric, ranking, arguments, no_relevant), ranking.violations
 
 

@@ -25,7 +25,7 @@ from polars_rank.core.arguments import (
 )
 from polars_rank.core.parameters import Parameter, read_hint
 from polars_rank.core.ranking import Ideal, NoRelevant, Ties
-from polars_rank.core.registry import METRICS, check, closest, registered
+from polars_rank.core.registry import METRICS, check, check_policy, closest, registered
 from polars_rank.core.weights import Discount, Gain
 
 __all__ = ["Convention"]
@@ -112,7 +112,7 @@ class Convention:
                 msg = f"exceptions name an unknown metric {metric!r}{near}"
                 raise ValueError(msg)
             if choice == "no_relevant":
-                check(registered(metric), {}, no_relevant=value)
+                check_policy(registered(metric), {}, None, value)
             else:
                 check(registered(metric), {choice: value})
 

@@ -150,7 +150,7 @@ def source(choice: Choice) -> str:
 def in_effect(measure: Measure, convention: Convention) -> dict[str, Any]:
     """Every choice that can change the measure's value, its parameters first."""
     metric = measure.definition
-    filled = measure.with_defaults(convention.defaults(measure.metric)).arguments
+    filled = convention.defaults(measure.metric) | measure.arguments
     chosen = metric.defaults | filled
     names = ["score_dtype", *(["ties"] if metric.tie_sensitive else [])]
     names += ["unjudged", "judgments", "negative_grade", "missing"]

@@ -25,6 +25,7 @@ __all__ = [
     "Rows",
     "Vocabulary",
     "check",
+    "check_policy",
     "closest",
     "find_metric",
     "metric",
@@ -106,20 +107,36 @@ class Metric:
         """The parameters, in order."""
         return read_parameters(self.function)
 
-    @property
+    @cached_property
     def defaults(self) -> dict[str, Any]:
         """Parameters and their default values, in order."""
         return dict(getattr(self.function, "__kwdefaults__", None) or {})
 
+    @cached_property
+    def meanings(self) -> dict[str, str]:
+        """Names of the parameters that mean something to the library, by meaning."""
+        parameters = self.parameters.values()
+        return {p.meaning: p.name for p in parameters if p.meaning is not None}
+
     def named(self, meaning: str) -> str | None:
         """Name of the parameter that has the meaning, e.g. of the cutoff ``"k"``."""
-        names = (n for n, p in self.parameters.items() if p.meaning == meaning)
-        return next(names, None)
+        return self.meanings.get(meaning)
 
-    def meant(self, meaning: str, params: Mapping[str, Any]) -> Any:
-        """Value of the parameter that has the meaning; None without one."""
-        name = self.named(meaning)
-        return None if name is None else params.get(name, self.defaults[name])
+    def depends_on_with(self, params: Mapping[str, Any]) -> Rows:
+        """``depends_on``; grades of 0 or less may gain, or be relevant, if asked to."""
+        values = self.defaults | dict(params)
+        gain, rel, least = (
+            values.get(self.meanings.get(meaning, ""))
+            for meaning in ("gain", "rel", "optional_rel")
+        )
+        named = gain is None or isinstance(gain, str)
+        positive = all(grade is None or grade > 0 for grade in (rel, least))
+        positive = positive and named
+        return (
+            "judged"
+            if self.depends_on == "relevant" and not positive
+            else self.depends_on
+        )
 
     @property
     def after(self) -> tuple[str, ...]:
@@ -255,26 +272,23 @@ def _value(
     formula = metric.function(r, **params)
     if not metric.needs_relevant:
         return formula
-    relevant = _relevant_count(metric, r, params)
+    values = metric.defaults | dict(params)
+    rel, gain, least = (
+        values.get(metric.meanings.get(meaning, ""))
+        for meaning in ("rel", "gain", "optional_rel")
+    )
+    if isinstance(r, Subtopics):
+        relevant = r.count(1 if rel is None else rel)
+    elif gain is not None:
+        relevant = r.sum(r.gain(gain, least if rel is None else rel) > 0)
+    else:
+        relevant = r.sum(r.grade > 0) if rel is None else r.relevant_count(rel)
     defined = pl.when(relevant > 0).then(formula)
     if no_relevant == "error":
         missing = defined.is_null().cast(pl.UInt32)
         r.violations.append(Violation(undefined(metric.name), missing))
     fill = {"zero": 0.0, "one": 1.0}.get(no_relevant)
     return defined if fill is None else defined.fill_null(fill)
-
-
-def _relevant_count(
-    metric: Metric, r: Ranking | Subtopics, params: Mapping[str, Any]
-) -> pl.Expr:
-    rel = metric.meant("rel", params)
-    if isinstance(r, Subtopics):
-        return r.count(1 if rel is None else rel)
-    gain = metric.meant("gain", params)
-    if gain is not None:
-        least = metric.meant("optional_rel", params) if rel is None else rel
-        return r.sum(r.gain(gain, least) > 0)
-    return r.sum(r.grade > 0) if rel is None else r.relevant_count(rel)
 
 
 # -- arguments are checked once, where the expression is built
@@ -291,19 +305,23 @@ def closest(word: str, names: list[str]) -> str:
     return "; did you mean " + " or ".join(repr(lowered[n]) for n in near) + "?"
 
 
-def check(
-    metric: Metric,
-    params: Mapping[str, Any],
-    ties: Ties | None = None,
-    no_relevant: NoRelevant = "zero",
-) -> None:
-    """Raise ``ValueError`` naming argument, rule and value."""
-    if no_relevant not in get_args(NoRelevant):
-        refuse("no_relevant", f"one of {', '.join(get_args(NoRelevant))}", no_relevant)
+def check(metric: Metric, params: Mapping[str, Any]) -> None:
+    """Raise ``ValueError`` naming parameter, rule and value."""
     for name, argument in params.items():
         if name not in metric.parameters:
             raise _no_parameter(metric, name)
         metric.parameters[name].check(argument)
+
+
+def check_policy(
+    metric: Metric,
+    params: Mapping[str, Any],
+    ties: Ties | None,
+    no_relevant: NoRelevant,
+) -> None:
+    """Raise ``ValueError`` for a rule that does not exist, or not for this metric."""
+    if no_relevant not in get_args(NoRelevant):
+        refuse("no_relevant", f"one of {', '.join(get_args(NoRelevant))}", no_relevant)
     if ties is not None and ties not in get_args(Ties):
         refuse("ties", f"one of {', '.join(get_args(Ties))}", ties)
     if ties == "expected" and not metric.has_tie_mean(params):

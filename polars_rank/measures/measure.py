@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias, cast
 import polars as pl
 
 from polars_rank.core.ranking import Ranking
-from polars_rank.core.registry import METRICS, Metric, Rows, check
+from polars_rank.core.registry import METRICS, Metric, check
 from polars_rank.core.subtopics import Subtopics
 from polars_rank.measures.text import read_measure, unknown_measure, write_value
 
@@ -78,25 +78,9 @@ class Measure:
         return METRICS[self.metric]
 
     @property
-    def rows(self) -> Rows:
-        """The documents that can change its value."""
-        metric, arguments = self.definition, self.arguments
-        gain = metric.meant("gain", arguments)
-        least = [metric.meant(name, arguments) for name in ("rel", "optional_rel")]
-        named = gain is None or isinstance(gain, str)
-        positive = all(grade is None or grade > 0 for grade in least)
-        rows = metric.depends_on
-        return "judged" if rows == "relevant" and not (named and positive) else rows
-
-    @property
     def arguments(self) -> dict[str, Any]:
         """Parameters as keyword arguments of the metric."""
         return {n: dict(v) if isinstance(v, tuple) else v for n, v in self.params}
-
-    def with_defaults(self, defaults: Mapping[str, Any]) -> Measure:
-        """Fill in parameters that the measure leaves open."""
-        fitting = {n: v for n, v in defaults.items() if n in self.definition.defaults}
-        return replace(self, params=tuple((fitting | self.arguments).items()))
 
     def __str__(self) -> str:
         """Text form: ``metric(param=value, ...)@k``."""

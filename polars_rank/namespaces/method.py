@@ -28,7 +28,7 @@ from polars_rank.core.binding import metric_expr
 from polars_rank.core.parameters import Doc
 from polars_rank.core.parameters import Parameter as Argument
 from polars_rank.core.ranking import NoRelevant, Ranking, Ties
-from polars_rank.core.registry import Metric, check, closest, value
+from polars_rank.core.registry import Metric, check, check_policy, closest, value
 from polars_rank.core.rules import NEGATIVE_GRADE
 from polars_rank.core.weights import DiscountLike, GainLike
 from polars_rank.typing import Column
@@ -110,6 +110,7 @@ def _expr(
             "first, or evaluate a frame"
         )
         raise ValueError(msg)
+    check(metric, params)
     params = convention.defaults(metric.name) | params
     ties = options.ties
     if ties is None and options.rank is None and metric.tie_sensitive:
@@ -118,7 +119,7 @@ def _expr(
     no_relevant = options.no_relevant
     if no_relevant is None:
         no_relevant = convention.no_relevant_of(metric.name)
-    check(metric, params, ties, no_relevant)
+    check_policy(metric, params, ties, no_relevant)
     score = _column(options.score)
     if score is not None and convention.score_dtype == "float32":
         score = (score + 0).cast(pl.Float32)

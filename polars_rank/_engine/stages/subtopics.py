@@ -20,7 +20,7 @@ from polars_rank._engine.stages.sum import Plan, sum_terms
 from polars_rank._engine.trace import PlanKey, trace_measures
 from polars_rank.core.expr import arg_sort_by, descending
 from polars_rank.core.ranking import Ranking
-from polars_rank.core.registry import check, value
+from polars_rank.core.registry import check_policy, value
 from polars_rank.core.rules import (
     DUPLICATE_DOC,
     INFINITE_GRADE,
@@ -78,10 +78,10 @@ def _trace(key: PlanKey, sums: Sums) -> tuple[list[pl.Expr], list[Violation]]:
         if isinstance(m, Custom):
             values.append(m.value(subtopics))
         else:
-            m = m.with_defaults(key.convention.defaults(m.metric))
-            check(m.definition, m.arguments, key.ties)
+            arguments = key.convention.defaults(m.metric) | m.arguments
             no_relevant = key.convention.no_relevant_of(m.metric)
-            values.append(value(m.definition, subtopics, m.arguments, no_relevant))
+            check_policy(m.definition, arguments, key.ties, no_relevant)
+            values.append(value(m.definition, subtopics, arguments, no_relevant))
         violations += subtopics.violations
         violations += [
             Violation(v.rule, sums.add(v.count)) for v in subtopics.each.violations
