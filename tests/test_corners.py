@@ -181,11 +181,9 @@ def test_a_sum_beside_documents_is_explained():
     def rprec(r):
         return r.sum(r.relevant() & (r.rank <= r.relevant_count()))
 
-    METRICS["rprec"] = Metric(
-        name="rprec", function=rprec, family="own", rows="all", expected=False
-    )
+    METRICS["rprec"] = Metric(name="rprec", function=rprec, family="own")
     try:
-        with pytest.raises(ValueError, match=r"write r\.constant\(term\.sum\(\)\)"):
+        with pytest.raises(ValueError, match=r"write r\.broadcast\(term\.sum\(\)\)"):
             pr.per_query(RUN, "rprec", qrels=QRELS)
     finally:
         del METRICS["rprec"]

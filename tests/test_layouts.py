@@ -24,7 +24,7 @@ from polars.testing import assert_frame_equal
 import polars_rank as pr
 from polars_rank._engine import layout as layouts
 from polars_rank._engine import plan as plans
-from polars_rank._engine import unique
+from polars_rank._engine.checks import unique
 from polars_rank.core.source import lazy_source
 from polars_rank.metrics import METRICS
 
@@ -86,7 +86,7 @@ def in_kinds(rows: pl.DataFrame) -> list[tuple[pl.LazyFrame, dict]]:
 
 
 def possible(ties: str) -> list[str]:
-    closed = [m for m in ALL if pr.Measure.parse(m).definition.expected]
+    closed = [m for m in ALL if pr.Measure.parse(m).definition.tie_mean]
     return closed if ties == "expected" else ALL
 
 
