@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from itertools import pairwise
 from math import log
 
@@ -52,9 +53,14 @@ def values(
     frame = pl.DataFrame(
         {"s": scores, "l": labels}, schema={"s": pl.Float64, "l": pl.Float64}
     )
-    label = pl.col("l").rank_eval
-    asked = {n: getattr(label, n)("s", **cut(n, k), **params) for n in names}
-    return frame.select(**asked).row(0, named=True)
+    asked = [expression(name, k, **params) for name in names]
+    return frame.select(asked).row(0, named=True)
+
+
+@cache
+def expression(name: str, k: int | None, **params) -> pl.Expr:
+    method = getattr(pl.col("l").rank_eval, name)
+    return method("s", **cut(name, k), **params).alias(name)
 
 
 def cut(name: str, k: int | None) -> dict[str, int]:

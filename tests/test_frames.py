@@ -207,12 +207,20 @@ def test_no_false_sorted_flag_leaves(frame, options, collect):
 SYSTEMS = {"s0": RUN, "s1": RUN.with_columns(score=-pl.col("score")), "s2": RUN[200:]}
 
 
-@pytest.mark.parametrize("function", [pr.per_query, pr.evaluate])
-def test_several_systems_in_one_pass(function, collect):
+@pytest.mark.parametrize(
+    ("function", "engine"),
+    [
+        (pr.per_query, "in-memory"),
+        (pr.evaluate, "streaming"),
+        pytest.param(pr.per_query, "streaming", marks=pytest.mark.slow),
+        pytest.param(pr.evaluate, "in-memory", marks=pytest.mark.slow),
+    ],
+)
+def test_several_systems_in_one_pass(function, engine):
     run = pl.concat(f.with_columns(system=pl.lit(s)) for s, f in SYSTEMS.items())
     options = {"query": ["system", "query_id"], "qrels": QRELS}
     options |= {"by": "system"} if function is pr.evaluate else {}
-    together = collect(function(run.lazy(), ALL, **options))
+    together = function(run.lazy(), ALL, **options).collect(engine=engine)
     assert together["system"].unique().sort().to_list() == list(SYSTEMS)
     for system, frame in SYSTEMS.items():
         alone = function(frame, ALL, qrels=QRELS)

@@ -38,10 +38,18 @@ def untied(docs: list[Doc]) -> list[Doc]:
     ]
 
 
-@pytest.mark.parametrize("layout", ["any", "contiguous"])
+@pytest.mark.parametrize(
+    ("layout", "engine"),
+    [
+        ("any", "in-memory"),
+        ("contiguous", "streaming"),
+        pytest.param("any", "streaming", marks=pytest.mark.slow),
+        pytest.param("contiguous", "in-memory", marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.parametrize("unjudged", ["nonrelevant", "drop"])
 @pytest.mark.parametrize("form", ["score", "rank", "log"])
-def test_documents_below_are_not_retrieved(form, unjudged, layout, collect):
+def test_documents_below_are_not_retrieved(form, unjudged, layout, engine):
     queries = {
         q: [d for d in docs if d.score is not None or form != "log"]
         for q, docs in random_queries(11, 40).items()
@@ -73,7 +81,7 @@ def test_documents_below_are_not_retrieved(form, unjudged, layout, collect):
     condense = unjudged == "drop"
     docs = {q: cut(ds, 4, condense=condense) for q, ds in queries.items()}
     compare(
-        collect(found),
+        found.collect(engine=engine),
         {
             q: {name: loops(name, ds, {}, "doc_desc") for name in measures}
             for q, ds in docs.items()

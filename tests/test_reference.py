@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator
 from itertools import groupby
+from typing import Literal, NamedTuple
 
 import polars as pl
 import pytest
@@ -14,38 +16,56 @@ from variants import variants
 import polars_rank as pr
 from polars_rank.metrics import METRICS
 
-# Rules for ties, engines and variants take turns. For each rule: the engine, and which
-# of a metric's variants the dearer contexts try, by number modulo 4 (the first variant,
-# no parameter, is always tried). So a metric meets every rule, a variant two rules, one
-# on each engine. Every other metric swaps the engines, so that a rule meets both.
-TURNS = {
-    "order": ("in-memory", {0}),
-    "doc_desc": ("streaming", {0, 1}),
-    "doc_asc": ("in-memory", {1, 2}),
-    "optimistic": ("streaming", {2, 3}),
-    "pessimistic": ("in-memory", {3}),
-}
-# Where ties can change nothing two rules do, one on each engine.
-UNTIED = {"doc_desc": ("streaming", {1, 3}), "pessimistic": ("in-memory", {0, 2})}
-OTHER = {"in-memory": "streaming", "streaming": "in-memory"}
+TIES = ("order", "doc_desc", "doc_asc", "optimistic", "pessimistic")
 
 
-def turns(name: str) -> dict[str, tuple[str, set[int]]]:
-    """The rules of a metric, with engine and share."""
-    table = TURNS if METRICS[name].tie_sensitive else UNTIED
-    if list(METRICS).index(name) % 2 == 0:
-        return table
-    return {ties: (OTHER[engine], share) for ties, (engine, share) in table.items()}
+class Turn(NamedTuple):
+    """A metric, a rule for ties, and how values are collected.
+
+    All variants of the metric are tried; in the dearer contexts the one without
+    parameters and every ``step``-th of the others, from the ``first`` on.
+    """
+
+    name: str
+    ties: str
+    how: Literal["DataFrame", "in-memory", "streaming"]
+    first: int = 0
+    step: int = 1
+
+
+def turns() -> Iterator[Turn]:
+    """Two turns for each metric; the slow tests have every rule and the third way.
+
+    By its place in the list a metric takes two of the rules, so that the metrics as a
+    whole meet each rule both ways.
+    """
+    for i, (name, metric) in enumerate(METRICS.items()):
+        yield Turn(name, TIES[i % 5], "DataFrame", first=0, step=2)
+        yield Turn(name, TIES[(i + 2) % 5], "streaming", first=1, step=2)
+        for ties in TIES if metric.tie_sensitive else TIES[:1]:
+            yield Turn(name, ties, "in-memory")
 
 
 EVERY_TURN = pytest.mark.parametrize(
-    ("name", "ties", "engine", "share"),
+    "turn",
     [
-        pytest.param(name, ties, engine, share, id=f"{name}-{ties}-{engine}")
-        for name in METRICS
-        for ties, (engine, share) in turns(name).items()
+        pytest.param(
+            turn,
+            id="-".join(turn[:3]),
+            marks=pytest.mark.slow if turn.how == "in-memory" else (),
+        )
+        for turn in turns()
     ],
 )
+
+
+def per_query(frame: pl.DataFrame, how: str, measures, qrels=None, **options):
+    """The values of a frame, lazy or not."""
+    if how == "DataFrame":
+        return pr.per_query(frame, measures, qrels=qrels, **options)
+    qrels = None if qrels is None else qrels.lazy()
+    found = pr.per_query(frame.lazy(), measures, qrels=qrels, **options)
+    return found.collect(engine=how)
 
 
 def frames(queries: dict[str, list[Doc]]) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -86,61 +106,87 @@ def loops(name: str, docs: list[Doc], params: dict, ties: str, **more) -> float 
     return LOOPS[name](docs, **params, **rule, **more)
 
 
-@EVERY_TURN
-def test_run_and_judgments(name, ties, engine, share):
-    queries = random_queries(7, 40)
+def run_and_judgments(queries: dict[str, list[Doc]]):
+    """The run, its judgments in another order, and the queries with judgments."""
     run, qrels = frames(queries)
     judged = {
         q: ds for q, ds in queries.items() if any(d.label is not None for d in ds)
     }
-    measures = measures_of(name)
-    found = pr.per_query(
-        run.drop_nulls().lazy(),
-        [
-            pr.measure(name, name=column, **params)
-            for column, params in measures.items()
-        ],
-        qrels=qrels.drop_nulls().sample(fraction=1, shuffle=True, seed=1).lazy(),
-        convention=pr.CONVENTIONS["trec_eval"].replace(ties=ties),
-    )
-    compare(
-        found.collect(engine=engine),
-        {
-            q: {c: loops(name, ds, params, ties) for c, params in measures.items()}
-            for q, ds in judged.items()
-        },
-    )
+    shuffled = qrels.drop_nulls().sample(fraction=1, shuffle=True, seed=1)
+    return run.drop_nulls(), shuffled, judged
 
 
 @EVERY_TURN
-def test_one_frame_and_expression(name, ties, engine, share):
-    """A frame of floats with all variants; what is dearer, or near to it, with fewer.
+def test_run_and_judgments(turn):
+    run, qrels, judged = run_and_judgments(random_queries(7, 40))
+    columns = measures_of(turn.name)
+    found = per_query(
+        run,
+        turn.how,
+        [pr.measure(turn.name, name=c, **params) for c, params in columns.items()],
+        qrels=qrels,
+        convention=pr.CONVENTIONS["trec_eval"].replace(ties=turn.ties),
+    )
+    wanted = {
+        q: {c: loops(turn.name, ds, p, turn.ties) for c, p in columns.items()}
+        for q, ds in judged.items()
+    }
+    compare(found, wanted)
 
-    Integers matter where rows are dropped by their grade; ``over`` is ``agg`` but for
-    what Polars makes of it.
+
+@pytest.mark.parametrize(
+    ("ties", "engine"),
+    [(ties, ("in-memory", "streaming")[i % 2]) for i, ties in enumerate(TIES)],
+)
+def test_all_metrics_at_once(ties, engine):
+    """Without parameters, under each rule."""
+    run, qrels, judged = run_and_judgments(random_queries(7, 40))
+    found = per_query(
+        run,
+        engine,
+        [*METRICS],
+        qrels=qrels,
+        convention=pr.CONVENTIONS["trec_eval"].replace(ties=ties),
+    )
+    wanted = {
+        q: {name: loops(name, ds, {}, ties) for name in METRICS}
+        for q, ds in judged.items()
+    }
+    compare(found, wanted)
+
+
+@EVERY_TURN
+def test_one_frame_and_expression(turn):
+    """Integers matter where rows are dropped by their grade, so only there.
+
+    ``over`` is what Polars makes of ``agg``: one measure of each metric is enough.
     """
+    name, ties, how, first, step = turn
     retrieved = {
         q: [d for d in docs if d.score is not None]
         for q, docs in random_queries(8, 40).items()
     }
     retrieved = {q: docs for q, docs in retrieved.items() if docs}
+    if step > 1:
+        del retrieved["many_documents"]  # half of the time of the loops
     run, qrels = frames(retrieved)
-    log = run.with_columns(qrels["label"]).lazy()
+    log = run.with_columns(qrels["label"])
     every = measures_of(name)
-    some = {c: p for i, (c, p) in enumerate(every.items()) if not i or i % 4 in share}
+    some = {
+        c: p for i, (c, p) in enumerate(every.items()) if not i or i % step == first
+    }
     wanted = {
         q: {c: loops(name, ds, params, ties) for c, params in every.items()}
         for q, ds in retrieved.items()
     }
 
-    def wanted_of(columns: dict[str, dict]) -> dict[str, dict[str, float | None]]:
+    def wanted_of(columns: Iterable[str]) -> dict[str, dict[str, float | None]]:
         return {q: {c: row[c] for c in columns} for q, row in wanted.items()}
 
-    def by_frame(log: pl.LazyFrame, measures: dict[str, dict]) -> pl.DataFrame:
-        asked = [pr.measure(name, name=c, **params) for c, params in measures.items()]
+    def by_frame(log: pl.DataFrame, columns: dict[str, dict]) -> pl.DataFrame:
+        asked = [pr.measure(name, name=c, **params) for c, params in columns.items()]
         convention = pr.CONVENTIONS["trec_eval"].replace(ties=ties)
-        found = pr.per_query(log, asked, convention=convention)
-        return found.collect(engine=engine)
+        return per_query(log, how, asked, convention=convention)
 
     compare(by_frame(log, every), wanted)
     if METRICS[name].depends_on == "relevant":
@@ -148,11 +194,13 @@ def test_one_frame_and_expression(name, ties, engine, share):
         compare(by_frame(integers, some), wanted_of(some))
     method = getattr(pl.col("label").rank_eval, name)
     rule = {"doc": "doc_id", "ties": ties} if METRICS[name].tie_sensitive else {}
+    engine = "in-memory" if how == "DataFrame" else how
     values = [method("score", **params, **rule).alias(c) for c, params in some.items()]
-    by_agg = log.group_by("query_id").agg(values)
+    by_agg = log.lazy().group_by("query_id").agg(values)
     compare(by_agg.collect(engine=engine), wanted_of(some))
-    by_over = log.select("query_id", values[0].over("query_id")).unique()
-    compare(by_over.collect(engine=engine), wanted_of({"v0": {}}))
+    value = method("score", **rule).alias("v0").over("query_id")
+    by_over = log.lazy().select("query_id", value).unique()
+    compare(by_over.collect(engine=engine), wanted_of(["v0"]))
 
 
 EXPECTED = [name for name, m in METRICS.items() if m.tie_mean and m.tie_sensitive]

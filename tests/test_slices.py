@@ -47,7 +47,7 @@ def sources(tmp_path) -> dict[str, pl.LazyFrame]:
     }
 
 
-@pytest.mark.parametrize("repeats", [1, 2, 3])
+@pytest.mark.parametrize("repeats", [1, 2, pytest.param(3, marks=pytest.mark.slow)])
 def test_rows_of_a_result(tmp_path, repeats):
     wrong = []
     whole = pr.per_query(LOG, "rr")
