@@ -34,7 +34,8 @@ class Mutant(NamedTuple):
 
     ``place`` is a file or a folder of the package; of a folder, the one file that has
     the ``old`` text, so that files may be renamed and split. ``tests`` are file names
-    without ``test_``, tried in this order.
+    without ``test_``, perhaps with a word of the tests' names (``io:bad_line``); they
+    are run in this order.
     """
 
     name: str
@@ -69,7 +70,7 @@ MUTANTS = (
         WEIGHTS,
         "for g, worth in listed.items()), grade",
         "for g, worth in listed.items()), pl.lit(0.0)",
-        "contexts reference",
+        "contexts",
     ),
     Mutant(
         "patience begins at the second place",
@@ -91,7 +92,7 @@ MUTANTS = (
         RANKING,
         "((self.label >= 0) & (self.label < rel))",
         "(self.label < rel)",
-        "contexts documents",
+        "contexts",
     ),
     Mutant(
         "cutoff one place too early",
@@ -112,35 +113,35 @@ MUTANTS = (
         RANKING,
         '"doc_desc": (doc, True)',
         '"doc_desc": (doc, False)',
-        "golden frames",
+        "golden",
     ),
     Mutant(
         "pessimistic ties are optimistic",
         RANKING,
         '"pessimistic": (grade, False)',
         '"pessimistic": (grade, True)',
-        "contracts reference",
+        "frames:test_values reference:all_metrics",
     ),
     Mutant(
-        "expected ties: the first one may come behind the last",
+        "expected ties: the first one is drawn with replacement",
         RANKING,
         "((t - r - i) / (t - i)).clip(lower_bound=0.0)",
-        "((t - r - i) / (t - i))",
-        "contracts reference",
+        "((t - r - i) / t).clip(lower_bound=0.0)",
+        "reference:expected_ties",
     ),
     Mutant(
         "expected ties: precision within a block",
         RANKING,
         "i * (r - 1.0) / (t - 1.0)",
         "i * r / t",
-        "contracts reference",
+        "reference:expected_ties",
     ),
     Mutant(
         "expected ties: a block has one place more",
         RANKING,
         "return self._last - self._first + 1.0",
         "return self._last - self._first + 2.0",
-        "contracts",
+        "reference:expected_ties",
     ),
     Mutant(
         "the user stops before he has read",
@@ -154,14 +155,14 @@ MUTANTS = (
         RANKING,
         "judged = self.label >= max(rel or 0, 0)",
         "judged = self.label > max(rel or 0, 0)",
-        "contexts reference",
+        "contexts documents:own_measures reference:run_and_judgments",
     ),
     Mutant(
         "negative gains pass",
         RANKING,
         "self.forbid(judged & ~(worth >= 0), NEGATIVE_GAIN)",
         "self.forbid(judged & worth.is_nan(), NEGATIVE_GAIN)",
-        "corners errors",
+        "corners",
     ),
     # -- formulas
     Mutant(
@@ -183,7 +184,7 @@ MUTANTS = (
         "metrics/gain.py",
         "pl.int_ranges(1, depth + 1)",
         "pl.int_ranges(1, depth + 2)",
-        "contexts reference",
+        "contexts",
     ),
     Mutant(
         "short lists are divided by k",
@@ -211,7 +212,7 @@ MUTANTS = (
         "metrics/subtopic.py",
         "r.reach_probability(alpha * relevant)",
         "r.reach_probability(relevant)",
-        "subtopics",
+        "subtopics:by_hand",
     ),
     # -- undefined values
     Mutant(
@@ -219,7 +220,7 @@ MUTANTS = (
         REGISTRY,
         '{"zero": 0.0, "one": 1.0}',
         '{"zero": 0.0, "one": 0.0}',
-        "contracts",
+        "contracts:nothing_relevant",
     ),
     Mutant(
         "undefined for a single relevant document",
@@ -233,14 +234,14 @@ MUTANTS = (
         REGISTRY,
         'return 0.0 if self.needs_relevant or self.aggregate == "sum" else None',
         "return 0.0",
-        "frames",
+        "frames:queries_fix",
     ),
     Mutant(
         "geometric means have no floor",
         REGISTRY,
         "found.clip(lower_bound=SMALLEST).log()",
         "found.log()",
-        "contexts over_queries",
+        "over_queries contexts",
     ),
     # -- measures and conventions
     Mutant(
@@ -269,7 +270,7 @@ MUTANTS = (
         MEASURE,
         'return "judged" if rows == "relevant" and not (named and positive) else rows',
         "return rows",
-        "reference",
+        "reference:run_and_judgments",
     ),
     Mutant(
         "exceptions of a convention are forgotten",
@@ -312,35 +313,35 @@ MUTANTS = (
         "_engine",
         "pl.Int128 if pl.UInt64 in (left, right) else pl.Int64",
         "pl.Int64",
-        "frames errors corners",
+        "frames:beyond_63_bits",
     ),
     Mutant(
         "a claim of order is believed",
         "_engine",
         "return pl.struct(cs.by_name(name).alias(own)).struct.field(own)",
         "return cs.by_name(name).alias(own)",
-        "layouts",
+        "layouts:lying_claim",
     ),
     Mutant(
         "document ids compare as numbers",
         "_engine",
         'frame = frame.with_columns(pl.col("doc").cast(pl.String))',
         'frame = frame.with_columns(pl.col("doc"))',
-        "reference",
+        "reference:id_types",
     ),
     Mutant(
         "scores compare as they are given",
         "_engine",
         'frame = frame.with_columns(pl.col("score").cast(pl.Float32))',
         'frame = frame.with_columns(pl.col("score").cast(pl.Float64))',
-        "frames convention",
+        "convention:choices",
     ),
     Mutant(
         "the worst rank of a copy",
         "_engine",
         '"rank": column.min()',
         '"rank": column.max()',
-        "frames errors corners",
+        "errors:on_duplicate",
     ),
     Mutant(
         "max_rank one place too early for known ranks",
@@ -361,28 +362,28 @@ MUTANTS = (
         "_engine",
         'holds = pl.col("label") >= 0',
         'holds = pl.col("label").is_not_null()',
-        "corners max_rank",
+        "corners",
     ),
     Mutant(
         "the last of tied documents keeps its place",
         "_engine",
         "score.eq_missing(score.shift(1)) | score.eq_missing(score.shift(-1))",
         "score.eq_missing(score.shift(-1))",
-        "golden frames reference",
+        "golden frames:test_values reference:all_metrics",
     ),
     Mutant(
         "queries nobody judged are evaluated",
         "_engine",
         'frame.filter((pl.col("judged") > 0) | null_key)',
         'frame.filter((pl.col("judged") >= 0) | null_key)',
-        "frames corners documents",
+        "corners",
     ),
     Mutant(
         "missing queries are skipped though they count",
         "_engine",
         "return frame.filter(~absent)",
         "return frame",
-        "frames corners",
+        "corners frames:means_of_queries",
     ),
     # -- rules for data
     Mutant(
@@ -390,35 +391,35 @@ MUTANTS = (
         "_engine",
         "if log.score_type is not None and log.score_type.is_float():",
         "if log.score_type is not None and log.score_type.is_temporal():",
-        "errors corners",
+        "errors:bad_scores",
     ),
     Mutant(
         "duplicates in a log pass",
         "_engine",
         "counts.append((judged.len() - judged.n_unique(), DUPLICATE))",
         "counts.append((judged.len() - judged.len(), DUPLICATE))",
-        "errors corners",
+        "errors:duplicates",
     ),
     Mutant(
         "duplicates in the judgments pass",
         "_engine",
         "copies = doc.count() + doc.null_count().clip(0, 1) - doc.n_unique()",
         "copies = doc.count() - doc.count()",
-        "errors corners",
+        "errors:duplicates",
     ),
     Mutant(
         "a rank may be given twice",
         "_engine",
         "twice = rank.count() - rank.drop_nulls().n_unique()",
         "twice = rank.count() - rank.count()",
-        "errors corners",
+        "errors:bad_ranks",
     ),
     Mutant(
         "negative weights pass",
         "_engine",
         "good = (weight >= 0) & weight.is_finite()",
         "good = weight.is_finite()",
-        "errors frames",
+        "errors:bad_ranks",
     ),
     # -- over queries
     Mutant(
@@ -426,21 +427,21 @@ MUTANTS = (
         "_engine",
         "weights = pl.when(value.is_not_null()).then(weight).sum()",
         "weights = weight.sum()",
-        "frames",
+        "over_queries",
     ),
     Mutant(
         "a null value does not spread to the mean",
         "_engine",
         "pl.when(value.null_count() == 0).then(found)",
         "pl.when(value.null_count() >= 0).then(found)",
-        "frames convention",
+        "convention frames:means_of_queries",
     ),
     Mutant(
         "segments are not sorted",
         "_engine",
         "return means.sort(by).select(",
         "return means.sort(by, descending=True).select(",
-        "frames",
+        "frames:schema_order",
     ),
     # -- layouts, streams, memory
     Mutant(
@@ -448,21 +449,21 @@ MUTANTS = (
         "_engine",
         "if keys is not None and not keys.unique():",
         "if keys is not None and keys is None:",
-        "layouts",
+        "layouts:false_claim",
     ),
     Mutant(
         "two runs of a query are one",
         "_engine",
         'runs=(pl.col("runs") > 1)',
         'runs=(pl.col("runs") > 2)',
-        "layouts",
+        "layouts:false_claim",
     ),
     Mutant(
         "equal keys ascend",
         "_engine",
         "(keys.slice(1) > keys.head(len(keys) - 1)).all()",
         "(keys.slice(1) >= keys.head(len(keys) - 1)).all()",
-        "layouts",
+        "layouts:come_twice",
     ),
     Mutant(
         "rows are filtered before they are cut",
@@ -488,7 +489,7 @@ MUTANTS = (
         SOURCE,
         "if left == 0 and not drain:",
         "if left == 0:",
-        "layouts",
+        "slices:proves",
     ),
     Mutant(
         "a spent stream is read again",
@@ -502,14 +503,14 @@ MUTANTS = (
         "_engine",
         "for b in range(buckets)",
         "for b in range(buckets - 1)",
-        "memory bounded",
+        "memory:per_query_values",
     ),
     Mutant(
         "a category's number stands for its text",
         "_engine",
         "pl.col(key).cast(pl.String) if is_text(schema[key]) else pl.col(key)",
         "pl.col(key)",
-        "bounded",
+        "bounded:texts_meet",
     ),
     # -- subtopics, preferences, reports
     Mutant(
@@ -517,14 +518,14 @@ MUTANTS = (
         "_engine",
         ".with_columns(pl.col(names).list.sum())",
         ".with_columns(pl.col(names).list.max())",
-        "subtopics",
+        "subtopics:by_hand",
     ),
     Mutant(
         "a document's least grade over subtopics",
         "_engine",
         'grades = qrels.group_by(*keys, "doc").agg(pl.col("label").max())',
         'grades = qrels.group_by(*keys, "doc").agg(pl.col("label").min())',
-        "subtopics",
+        "subtopics:best_grade",
     ),
     Mutant(
         "the greedy order takes the smallest id of equals",
@@ -614,7 +615,8 @@ def main() -> int:
         verdicts = [tried(m, copy, asked.tier) for m in mutants]
         killers = sorted({test for test in verdicts if test.startswith("tests/")})
         # What fails without a mutant has killed none.
-        broken = failing(copy, killers, asked.tier, limit=None) if killers else ""
+        whole = {"tier": asked.tier, "limit": None}
+        broken = failing(copy, *killers, **whole) if killers else ""
     if broken:
         print(f"fails without any mutant: {broken}")
     print(f"{len(mutants) - verdicts.count('')} of {len(mutants)} killed")
@@ -647,20 +649,18 @@ def found(mutant: Mutant, root: Path) -> list[Path]:
 def tried(mutant: Mutant, copy: Path, tier: str) -> str:
     """Apply the mutant, run its tests, undo it; the test that failed, or nothing."""
     (path,) = found(mutant, copy)
-    text, start = path.read_text(), time.perf_counter()
+    text, start, test = path.read_text(), time.perf_counter(), ""
     path.write_text(text.replace(mutant.old, mutant.new))
-    files = [f"tests/test_{name}.py" for name in mutant.tests.split()]
-    test = failing(copy, files, tier)
+    for part in mutant.tests.split():
+        name, _, word = part.partition(":")
+        test = test or failing(copy, f"tests/test_{name}.py", "-k", word, tier=tier)
     path.write_text(text)
-    seconds = f"{time.perf_counter() - start:.0f} s"
-    verdict = f"killed by {test}" if test else f"SURVIVED {' '.join(files)}"
-    print(f"{mutant.name}: {verdict} ({seconds})", flush=True)
+    verdict = f"killed by {test}" if test else f"SURVIVED {mutant.tests}"
+    print(f"{mutant.name}: {verdict} ({time.perf_counter() - start:.0f} s)", flush=True)
     return test
 
 
-def failing(
-    copy: Path, tests: Sequence[str], tier: str, limit: float | None = SECONDS
-) -> str:
+def failing(copy: Path, *tests: str, tier: str, limit: float | None = SECONDS) -> str:
     """Run these tests on the copy; the first that failed, or nothing."""
     command = [sys.executable, "-m", "pytest", "-x", "-n", "0", "-m", TIERS[tier]]
     environment = {"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
@@ -680,7 +680,8 @@ def failing(
         return ""
     failed = re.search(r"^(?:FAILED|ERROR) ([^\s\[]+)", done.stdout, re.MULTILINE)
     if failed is None:
-        raise RuntimeError(f"no test failed, yet:\n{done.stdout[-2000:]}{done.stderr}")
+        told = f"{done.stdout[-2000:]}{done.stderr}"
+        raise RuntimeError(f"{' '.join(tests)}: no test failed, yet:\n{told}")
     return failed[1]
 
 

@@ -28,7 +28,7 @@ def query(case: Case) -> str:
 
 
 def log(cases: list[Case]) -> pl.DataFrame:
-    """Each case a query, its rows in reverse; an unequal query before and after."""
+    """Each case is a query, its rows in reverse, between two other queries."""
     rows = [("before", "x", 1.0, 1.0)]
     for case in cases:
         n = len(case.labels)

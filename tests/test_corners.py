@@ -27,6 +27,12 @@ def test_a_query_with_unjudged_documents_only_is_in_the_run(collect):
     assert pr.evaluate(RUN, "rr", qrels=QRELS, convention=refused).row(0) == (2, 1 / 2)
 
 
+def test_a_query_whose_judgments_lack_labels_is_not_judged(collect):
+    qrels = QRELS.with_columns(label=pl.Series([1, None]))
+    found = collect(pr.per_query(RUN.lazy(), "rr", qrels=qrels))
+    assert found.rows() == [(1, 1.0)]
+
+
 def test_a_query_without_a_document_at_rank_1_is_in_the_run(collect):
     run = RUN.with_columns(place=pl.Series([1, 3])).drop("score")
     skip = TREC.replace(missing="skip")

@@ -303,6 +303,15 @@ def test_ids_of_one_kind_are_compared(left, right):
     assert sorted(pr.per_query(run, "ap", **swapped)["ap"]) == [0, 1]
 
 
+def test_ids_beyond_63_bits_are_themselves(collect):
+    """No signed integer of 64 bits holds the second query of the run."""
+    ids = {"query_id": [1, 2**64 - 1], "doc_id": "a"}
+    run = pl.LazyFrame({**ids, "score": 1.0}, schema_overrides={"query_id": pl.UInt64})
+    qrels = pl.LazyFrame({"query_id": [1, -1], "doc_id": "a", "label": 1})
+    found = collect(pr.per_query(run, "rr", qrels=qrels))
+    assert found.rows() == [(-1, 0.0), (1, 1.0)]
+
+
 @pytest.mark.parametrize("zeros", [(0.0, -0.0), (-0.0, 0.0)])
 @pytest.mark.parametrize("ties", TIES)
 def test_both_zeros_are_one_score(zeros, ties):

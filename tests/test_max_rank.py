@@ -98,6 +98,17 @@ def test_nothing_is_below_a_low_enough_max_rank():
     assert pr.evaluate(LOG, ["rr", "num_rel"], max_rank=2).row(0) == (1, 0.0, 1.0)
 
 
+@pytest.mark.parametrize("layout", ["any", "contiguous", "auto"])
+def test_the_last_known_rank_counts(layout):
+    """Where few rows are needed, those of known rank are not sorted."""
+    log = LOG.with_columns(place=pl.Series([1, 2, 3]), doc_id=pl.Series(list("abc")))
+    run, qrels = log.drop("label", "score").lazy(), log.drop("score", "place").lazy()
+    for frame, options in ((log.lazy(), {}), (run, {"qrels": qrels})):
+        for max_rank, wanted in ((3, 1 / 3), (2, 0.0)):
+            options |= {"rank": "place", "layout": layout, "max_rank": max_rank}
+            assert pr.per_query(frame, "rr", **options).collect()["rr"].item() == wanted
+
+
 @pytest.mark.parametrize("max_rank", [0, -1, 2.0, True, "10"])
 def test_a_max_rank_is_a_whole_number(max_rank):
     with pytest.raises(

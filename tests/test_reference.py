@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import groupby
 from typing import Literal, NamedTuple
 
@@ -19,31 +19,40 @@ from polars_rank.metrics import METRICS
 TIES = ("order", "doc_desc", "doc_asc", "optimistic", "pessimistic")
 
 
-class Turn(NamedTuple):
-    """A metric, a rule for ties, and how values are collected.
+BOTH, EVEN, ODD = {0, 1}, {0}, {1}
 
-    All variants of the metric are tried; in the dearer contexts the one without
-    parameters and every ``step``-th of the others, from the ``first`` on.
+
+class Turn(NamedTuple):
+    """A metric, a rule for ties, how values are collected.
+
+    ``run`` and ``frame`` say which variants of the metric are tried there, by their
+    number modulo 2. The first, without parameters, is always tried.
     """
 
     name: str
     ties: str
     how: Literal["DataFrame", "in-memory", "streaming"]
-    first: int = 0
-    step: int = 1
+    run: set[int]
+    frame: set[int]
 
 
 def turns() -> Iterator[Turn]:
-    """Two turns for each metric; the slow tests have every rule and the third way.
+    """Two turns for each metric; the slow tests have every rule and all variants.
 
     By its place in the list a metric takes two of the rules, so that the metrics as a
-    whole meet each rule both ways.
+    whole meet each rule both ways, and each variant is collected both ways.
     """
     for i, (name, metric) in enumerate(METRICS.items()):
-        yield Turn(name, TIES[i % 5], "DataFrame", first=0, step=2)
-        yield Turn(name, TIES[(i + 2) % 5], "streaming", first=1, step=2)
+        yield Turn(name, TIES[i % 5], "DataFrame", EVEN, ODD)
+        yield Turn(name, TIES[(i + 2) % 5], "streaming", ODD, EVEN)
         for ties in TIES if metric.tie_sensitive else TIES[:1]:
-            yield Turn(name, ties, "in-memory")
+            yield Turn(name, ties, "in-memory", BOTH, BOTH)
+
+
+def share(name: str, modulo: set[int]) -> dict[str, dict]:
+    """A column for each variant whose turn it is."""
+    columns = enumerate(variants(name))
+    return {f"v{i}": p for i, p in columns if i == 0 or i % 2 in modulo}
 
 
 EVERY_TURN = pytest.mark.parametrize(
@@ -96,11 +105,6 @@ def compare(found: pl.DataFrame, wanted: dict[str, dict[str, float | None]]) -> 
     assert not wrong, wrong[:5]
 
 
-def measures_of(name: str) -> dict[str, dict]:
-    """A column for each of the metric's variants."""
-    return {f"v{i}": params for i, params in enumerate(variants(name))}
-
-
 def loops(name: str, docs: list[Doc], params: dict, ties: str, **more) -> float | None:
     rule = {"ties": ties} if METRICS[name].tie_sensitive else {}
     return LOOPS[name](docs, **params, **rule, **more)
@@ -119,7 +123,7 @@ def run_and_judgments(queries: dict[str, list[Doc]]):
 @EVERY_TURN
 def test_run_and_judgments(turn):
     run, qrels, judged = run_and_judgments(random_queries(7, 40))
-    columns = measures_of(turn.name)
+    columns = share(turn.name, turn.run)
     found = per_query(
         run,
         turn.how,
@@ -161,46 +165,40 @@ def test_one_frame_and_expression(turn):
 
     ``over`` is what Polars makes of ``agg``: one measure of each metric is enough.
     """
-    name, ties, how, first, step = turn
+    name, ties, how, *_ = turn
     retrieved = {
         q: [d for d in docs if d.score is not None]
         for q, docs in random_queries(8, 40).items()
     }
     retrieved = {q: docs for q, docs in retrieved.items() if docs}
-    if step > 1:
+    if turn.frame != BOTH:
         del retrieved["many_documents"]  # half of the time of the loops
     run, qrels = frames(retrieved)
     log = run.with_columns(qrels["label"])
-    every = measures_of(name)
-    some = {
-        c: p for i, (c, p) in enumerate(every.items()) if not i or i % step == first
-    }
+    columns = share(name, turn.frame)
     wanted = {
-        q: {c: loops(name, ds, params, ties) for c, params in every.items()}
+        q: {c: loops(name, ds, params, ties) for c, params in columns.items()}
         for q, ds in retrieved.items()
     }
 
-    def wanted_of(columns: Iterable[str]) -> dict[str, dict[str, float | None]]:
-        return {q: {c: row[c] for c in columns} for q, row in wanted.items()}
-
-    def by_frame(log: pl.DataFrame, columns: dict[str, dict]) -> pl.DataFrame:
+    def by_frame(log: pl.DataFrame) -> pl.DataFrame:
         asked = [pr.measure(name, name=c, **params) for c, params in columns.items()]
         convention = pr.CONVENTIONS["trec_eval"].replace(ties=ties)
         return per_query(log, how, asked, convention=convention)
 
-    compare(by_frame(log, every), wanted)
+    compare(by_frame(log), wanted)
     if METRICS[name].depends_on == "relevant":
-        integers = log.with_columns(pl.col("label").cast(pl.Int8))
-        compare(by_frame(integers, some), wanted_of(some))
+        compare(by_frame(log.with_columns(pl.col("label").cast(pl.Int8))), wanted)
     method = getattr(pl.col("label").rank_eval, name)
     rule = {"doc": "doc_id", "ties": ties} if METRICS[name].tie_sensitive else {}
     engine = "in-memory" if how == "DataFrame" else how
-    values = [method("score", **params, **rule).alias(c) for c, params in some.items()]
+    values = [method("score", **p, **rule).alias(c) for c, p in columns.items()]
     by_agg = log.lazy().group_by("query_id").agg(values)
-    compare(by_agg.collect(engine=engine), wanted_of(some))
-    value = method("score", **rule).alias("v0").over("query_id")
-    by_over = log.lazy().select("query_id", value).unique()
-    compare(by_over.collect(engine=engine), wanted_of(["v0"]))
+    compare(by_agg.collect(engine=engine), wanted)
+    by_over = log.lazy().select("query_id", values[0].over("query_id")).unique()
+    compare(
+        by_over.collect(engine=engine), {q: {"v0": wanted[q]["v0"]} for q in wanted}
+    )
 
 
 EXPECTED = [name for name, m in METRICS.items() if m.tie_mean and m.tie_sensitive]

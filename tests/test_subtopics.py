@@ -129,6 +129,30 @@ def test_every_layout(options, tmp_path):
             compare(found, name, run, qrels)
 
 
+@pytest.mark.parametrize(
+    ("ties", "wanted"), [("optimistic", 2 / 3), ("pessimistic", 1 / 3)]
+)
+def test_ties_go_by_the_best_grade(ties, wanted, collect):
+    """Document a has grades 0, 2 and 2, b has 1: one of them is at rank 1."""
+    ranked, judged = frames(
+        [("q", "a", 1.0), ("q", "b", 1.0)],
+        [
+            ("q", "A", "a", 0),
+            ("q", "B", "a", 2),
+            ("q", "C", "a", 2),
+            ("q", "A", "b", 1),
+        ],
+    )
+    found = pr.per_query(
+        ranked,
+        "err_ia(norm=none)@1",
+        qrels=judged,
+        subtopic="subtopic",
+        convention=pr.CONVENTIONS["trec_eval"].replace(ties=ties),
+    )
+    assert collect(found).row(0) == ("q", pytest.approx(wanted))
+
+
 def test_a_small_frame_equals_a_lazy_one():
     ranked, judged = frames(*made_up(3))
     names = [m for name in SUBTOPIC_METRICS for m in asked(name)]
