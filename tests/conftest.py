@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -11,8 +12,13 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 
 
 def pytest_xdist_auto_num_workers(config):
-    """One process for ``-m parity``: at its end it writes the tables of all tools."""
-    return 0 if config.option.markexpr == "parity" else None
+    """One process where workers cost more than they give, or would be wrong.
+
+    Files or tests named on the command line are soon done. ``-m parity`` writes the
+    tables of all tools at its end.
+    """
+    named = all(Path(arg.partition("::")[0]).is_file() for arg in config.args)
+    return 0 if named or config.option.markexpr == "parity" else None
 
 
 @pytest.fixture(params=["in-memory", "streaming"])

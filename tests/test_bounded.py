@@ -115,7 +115,13 @@ IDS = {
 }
 
 
-@pytest.mark.parametrize("name", IDS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow) if name == "long text" else name
+        for name in IDS
+    ],
+)
 def test_types_of_ids(name):
     key0 = pl.when(pl.col("row") % 10 > 0).then(IDS[name])
     frame = LOG.with_columns(key0.alias("key0"))
@@ -226,6 +232,7 @@ def test_what_writers_hold_back_fits(width, rows, more):
     assert buckets * budget.bucket >= 2 * size.memory or held * 2 > budget.buffers
 
 
+@pytest.mark.slow
 def test_a_query_in_every_row():
     frame = log(40_000).with_columns(key0=pl.col("row") * 7)
     work = Buckets(rows_of)
@@ -436,6 +443,7 @@ def test_memory_limit_has_a_least_value(limit):
     assert "POLARS_MAX_THREADS" in str(e.value)
 
 
+@pytest.mark.slow
 def test_memory_stays_within_the_limit(tmp_path):
     """Some 500 MB of rows, whose sort takes over 1 GB."""
     path = tmp_path / "log.parquet"

@@ -1,6 +1,12 @@
-"""Every case in every context: agg, over, select, frame, run and judgments."""
+"""Every case in every context: agg, over, select, frame, run and judgments.
+
+The cases are queries of one frame and their measures are asked for together, as users
+ask; a failure lists the cases that are wrong, each with its value.
+"""
 
 from __future__ import annotations
+
+import math
 
 import polars as pl
 import pytest
@@ -9,103 +15,147 @@ from vocabularies import METRICS
 
 import polars_rank as pr
 
-
-def log(case: Case) -> pl.DataFrame:
-    """The case as query "q" between two other queries, rows out of order."""
-    n = len(case.labels)
-    scores = case.scores or [float(n - i) for i in range(n)]
-    rows = [
-        {"query": "q", "doc": f"d{i}", "score": float(s), "label": label}
-        for i, (s, label) in enumerate(zip(scores, case.labels, strict=True))
-    ]
-    other = [{"query": q, "doc": "x", "score": 1.0, "label": 1.0} for q in ("p", "r")]
-    schema = {"query": pl.String, "doc": pl.String, "score": pl.Float64}
-    return pl.DataFrame(
-        [other[0], *reversed(rows), other[1]], schema=schema | {"label": pl.Float64}
-    )
-
-
-def metric(case: Case) -> pl.Expr:
-    method = getattr(pl.col("label").rank_eval, case.metric)
-    return method("score", **case.params).alias("value")
-
-
-def value(frame: pl.DataFrame) -> float | None:
-    return frame.filter(pl.col("query") == "q")["value"].unique().item()
-
-
-def close(expected: float | None) -> object:
-    return expected if expected is None else pytest.approx(expected, rel=1e-12)
-
-
+ENGINES = ("in-memory", "streaming")
 SINGLE = [case for case in CASES if not case.unretrieved]
+QUERY = {id(case): f"q{i:03}" for i, case in enumerate(CASES)}
+SCHEMA = {"query": pl.String, "doc": pl.String}
+SCHEMA |= {"score": pl.Float64, "label": pl.Float64}
 
 
-@pytest.mark.parametrize("case", SINGLE, ids=str)
-def test_agg(case, collect):
-    frame = collect(log(case).lazy().group_by("query").agg(metric(case)))
-    assert value(frame) == close(case.expected)
+def query(case: Case) -> str:
+    """Its query id: no two cases are the same object."""
+    return QUERY[id(case)]
 
 
-@pytest.mark.parametrize("case", SINGLE, ids=str)
-def test_over(case, collect):
-    frame = collect(log(case).lazy().with_columns(metric(case).over("query")))
-    assert value(frame) == close(case.expected)
+def log(cases: list[Case]) -> pl.DataFrame:
+    """Each case is a query, its rows in reverse, between two other queries."""
+    rows = [("before", "x", 1.0, 1.0)]
+    for case in cases:
+        n = len(case.labels)
+        scores = case.scores or range(n, 0, -1)
+        listed = [
+            (query(case), f"d{i}", float(score), label)
+            for i, (score, label) in enumerate(zip(scores, case.labels, strict=True))
+        ]
+        rows += reversed(listed)
+    rows.append(("zz after", "x", 1.0, 1.0))
+    return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
 
-@pytest.mark.parametrize("case", SINGLE, ids=str)
-def test_select(case, collect):
-    alone = log(case).lazy().filter(pl.col("query") == "q")
-    assert collect(alone.select(metric(case))).item() == close(case.expected)
+def unretrieved(cases: list[Case]) -> pl.DataFrame:
+    """Judgments of documents that the run lacks."""
+    rows = [
+        (query(case), f"u{i}", None, float(grade))
+        for case in cases
+        for i, grade in enumerate(case.unretrieved)
+    ]
+    return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
 
-@pytest.mark.parametrize("case", SINGLE, ids=str)
-def test_frame(case, collect):
-    measure = pr.measure(case.metric, name="value", **case.params)
-    frame = pr.per_query(log(case).lazy(), [measure], query="query", doc="doc")
-    assert value(collect(frame)) == close(case.expected)
+def column(case: Case) -> str:
+    """The measure's column: cases with equal parameters share it."""
+    return f"{case.metric} {sorted(case.params.items())}"
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_run_and_judgments(case, collect):
-    rows = log(case)
-    lacking = pl.DataFrame(
-        {
-            "query": ["q"] * len(case.unretrieved),
-            "doc": [f"u{i}" for i in range(len(case.unretrieved))],
-            "label": [float(g) for g in case.unretrieved],
-        },
-        schema={"query": pl.String, "doc": pl.String, "label": pl.Float64},
-    )
-    judged = rows.select("query", "doc", "label").drop_nulls()
-    measure = pr.measure(case.metric, name="value", **case.params)
-    frame = pr.per_query(
-        rows.lazy().drop("label"),
-        [measure],
-        qrels=pl.concat([judged, lacking]).lazy(),
-        query="query",
-        doc="doc",
-    )
-    assert value(collect(frame)) == close(case.expected)
+def measures(cases: list[Case]) -> list[pr.Measure]:
+    named = {column(case): case for case in cases}
+    return [pr.measure(c.metric, name=n, **c.params) for n, c in named.items()]
+
+
+def methods(cases: list[Case], **given: str) -> list[pl.Expr]:
+    named = {column(case): case for case in cases}
+    label = pl.col("label").rank_eval
+    return [
+        getattr(label, c.metric)(**given, **c.params).alias(n) for n, c in named.items()
+    ]
+
+
+def same(found: float | None, wanted: float | None) -> bool:
+    if found is None or wanted is None:
+        return found is wanted
+    return math.isclose(found, wanted, rel_tol=1e-12)
+
+
+def wrong(found: pl.DataFrame, cases: list[Case]) -> list[str]:
+    """The cases whose value is another one."""
+    rows = {row["query"]: row for row in found.iter_rows(named=True)}
+    assert len(rows) == len(found)
+    values = [(case, rows[query(case)][column(case)]) for case in cases]
+    return [
+        f"{case}: {value}, not {case.expected}"
+        for case, value in values
+        if not same(value, case.expected)
+    ]
+
+
+# All cases at once: a measure of a scale would refuse the grades of other cases, so
+# rules are checked where each measure has its own cases only.
+TOGETHER = {"query": "query", "check": "off"}
+
+
+def test_frame(collect):
+    frame = pr.per_query(log(SINGLE).lazy(), measures(SINGLE), doc="doc", **TOGETHER)
+    assert not wrong(collect(frame), SINGLE)
+
+
+def test_run_and_judgments(collect):
+    rows = log(CASES)
+    judged = pl.concat([rows.drop_nulls(), unretrieved(CASES)]).drop("score")
+    run, qrels = rows.lazy().drop("label"), judged.lazy()
+    found = pr.per_query(run, measures(CASES), qrels=qrels, doc="doc", **TOGETHER)
+    assert not wrong(collect(found), CASES)
+
+
+def can_be_ranked(case: Case) -> bool:
+    """Whether ranks say all that its scores do."""
+    untied = case.scores is None or len(set(case.scores)) == len(case.scores)
+    return untied and not METRICS[case.metric].uses_scores
+
+
+def ranked(cases: list[Case]) -> pl.LazyFrame:
+    """The rows with their places, and without scores."""
+    place = pl.col("score").rank("ordinal", descending=True).over("query")
+    return log(cases).lazy().with_columns(place=place).drop("score")
+
+
+# The engines take turns: each metric meets both, and so does each context.
+CONTEXTS = ("agg", "over", "select", "frame", "rank")
+TURNS = [
+    (name, context, ENGINES[(i + j) % 2])
+    for i, name in enumerate(METRICS)
+    for j, context in enumerate(CONTEXTS)
+]
+
+
+@pytest.mark.parametrize(("name", "context", "engine"), TURNS)
+def test_metric(name, context, engine):
+    """Each measure on its own cases."""
+    found: dict[str, list[Case]] = {}
+    for case in SINGLE:
+        if case.metric == name and (context != "rank" or can_be_ranked(case)):
+            found.setdefault(column(case), []).append(case)
+    for cases in found.values():
+        rows = log(cases).lazy()
+        (value,), (measure,) = methods(cases, score="score"), measures(cases)
+        if context == "agg":
+            plans = [rows.group_by("query").agg(value)]
+        elif context == "over":
+            plans = [rows.select("query", value.over("query")).unique()]
+        elif context == "select":
+            lists = [rows.filter(query=query(case)) for case in cases]
+            plans = [one.select(pl.col("query").first(), value) for one in lists]
+        elif context == "frame":
+            plans = [pr.per_query(rows, [measure], query="query", doc="doc")]
+        else:
+            plans = [ranked(cases).group_by("query").agg(methods(cases, rank="place"))]
+        assert not wrong(pl.concat(pl.collect_all(plans, engine=engine)), cases)
 
 
 def test_known_ranks_equal_scores(collect):
     """``rank=`` needs no score; rows may stand in any order."""
-    cases = [
-        c
-        for c in SINGLE
-        if not METRICS[c.metric].uses_scores
-        and (c.scores is None or len(set(c.scores)) == len(c.scores))
-    ]
-    for case in cases:
-        ranks = pl.col("score").rank("ordinal", descending=True).over("query")
-        rows = log(case).lazy().with_columns(place=ranks).drop("score")
-        measure = pr.measure(case.metric, name="value", **case.params)
-        found = collect(pr.per_query(rows, [measure], query="query", rank="place"))
-        assert value(found) == close(case.expected), case
-        method = getattr(pl.col("label").rank_eval, case.metric)
-        by_hand = rows.group_by("query").agg(value=method(rank="place", **case.params))
-        assert value(collect(by_hand)) == close(case.expected), case
+    cases = [case for case in SINGLE if can_be_ranked(case)]
+    found = pr.per_query(ranked(cases), measures(cases), rank="place", **TOGETHER)
+    assert not wrong(collect(found), cases)
 
 
 def test_average_precision_is_the_sum_over_recall_steps():

@@ -27,6 +27,12 @@ def test_a_query_with_unjudged_documents_only_is_in_the_run(collect):
     assert pr.evaluate(RUN, "rr", qrels=QRELS, convention=refused).row(0) == (2, 1 / 2)
 
 
+def test_a_query_whose_judgments_lack_labels_is_not_judged(collect):
+    qrels = QRELS.with_columns(label=pl.Series([1, None]))
+    found = collect(pr.per_query(RUN.lazy(), "rr", qrels=qrels))
+    assert found.rows() == [(1, 1.0)]
+
+
 def test_a_query_without_a_document_at_rank_1_is_in_the_run(collect):
     run = RUN.with_columns(place=pl.Series([1, 3])).drop("score")
     skip = TREC.replace(missing="skip")
@@ -181,9 +187,7 @@ def test_a_sum_beside_documents_is_explained():
     def rprec(r):
         return r.sum(r.relevant() & (r.rank <= r.relevant_count()))
 
-    METRICS["rprec"] = Metric(
-        name="rprec", function=rprec, family="own", depends_on="all"
-    )
+    METRICS["rprec"] = Metric(name="rprec", function=rprec, family="own")
     try:
         with pytest.raises(ValueError, match=r"write r\.broadcast\(term\.sum\(\)\)"):
             pr.per_query(RUN, "rprec", qrels=QRELS)

@@ -110,6 +110,16 @@ def test_on_duplicate_best_keeps_best_score_and_label(call):
     assert call(pr.per_query, log, **best)["rr"].to_list() == [1, 1]
 
 
+def test_on_duplicate_best_keeps_the_best_rank(call):
+    """The relevant document stands at ranks 4 and 1."""
+    ids = {"query_id": 1, "doc_id": ["a", "b", "c", "a"]}
+    log = pl.DataFrame({**ids, "rank": [4, 2, 3, 1], "label": [1, 0, 0, 1]})
+    options = {"rank": "rank", "on_duplicate": "best"}
+    assert call(pr.per_query, log, **options)["rr"].item() == 1
+    run, qrels = log.drop("label"), log.drop("rank").unique("doc_id")
+    assert call(pr.per_query, run, qrels=qrels, **options)["rr"].item() == 1
+
+
 def test_on_duplicate_best_keeps_the_input_order_of_ties(call):
     ids = {"query_id": 1, "doc_id": range(300)}
     tied = pl.DataFrame({**ids, "score": 1.0, "label": [0] * 299 + [1]})

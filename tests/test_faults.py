@@ -79,6 +79,7 @@ def same(frame: pl.DataFrame, expected: pl.DataFrame) -> None:
     assert_frame_equal(frame.sort("key0"), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("resume", [False, True], ids=["private", "temp_dir"])
 def test_killed_at_any_moment(log, expected, temp, tmp_path, resume):
     draw, temp_dir, killed, left = random.Random(2026), temp if resume else "", 0, 0
@@ -135,6 +136,7 @@ def test_what_was_done_is_not_done_again(log, expected, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_killed_again_and_again(log, expected, tmp_path):
     for done in (5, 12, 31):
         killed_at("evaluate", done, log, tmp_path)
@@ -166,7 +168,14 @@ def no_locks(monkeypatch, path, work):
     monkeypatch.setattr("polars_rank._files.temporary.fcntl", None)
 
 
-CHANGES = [other_version, other_file, other_plan, no_locks, "fingerprint", "half"]
+CHANGES = [
+    other_file,
+    "half",
+    *(
+        pytest.param(change, marks=pytest.mark.slow)
+        for change in (other_version, other_plan, no_locks, "fingerprint")
+    ),
+]
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda c: getattr(c, "__name__", c))
@@ -196,7 +205,9 @@ def test_killed_before_all_rows_have_a_bucket(log, expected, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
+@pytest.mark.parametrize(
+    "engine", ["streaming", pytest.param("in-memory", marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize(
     ("stage", "resume"),
     [("partition", False), ("evaluate", False), ("evaluate", True)],
@@ -255,6 +266,7 @@ def test_two_at_once_in_one_process(log, expected, temp, resume):
     assert not list(temp.iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("resume", [False, True], ids=["private", "temp_dir"])
 def test_two_at_once_in_two_processes(log, expected, temp, tmp_path, resume):
     outs = [tmp_path / "1.parquet", tmp_path / "2.parquet"]
@@ -268,6 +280,7 @@ def test_two_at_once_in_two_processes(log, expected, temp, tmp_path, resume):
     assert not list(temp.iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("resume", [False, True], ids=["private", "temp_dir"])
 def test_folders_of_the_living_stay(log, expected, temp, resume):
     """A program stops in the midst of its work while others come and go."""

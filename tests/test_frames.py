@@ -207,12 +207,20 @@ def test_no_false_sorted_flag_leaves(frame, options, collect):
 SYSTEMS = {"s0": RUN, "s1": RUN.with_columns(score=-pl.col("score")), "s2": RUN[200:]}
 
 
-@pytest.mark.parametrize("function", [pr.per_query, pr.evaluate])
-def test_several_systems_in_one_pass(function, collect):
+@pytest.mark.parametrize(
+    ("function", "engine"),
+    [
+        (pr.per_query, "in-memory"),
+        (pr.evaluate, "streaming"),
+        pytest.param(pr.per_query, "streaming", marks=pytest.mark.slow),
+        pytest.param(pr.evaluate, "in-memory", marks=pytest.mark.slow),
+    ],
+)
+def test_several_systems_in_one_pass(function, engine):
     run = pl.concat(f.with_columns(system=pl.lit(s)) for s, f in SYSTEMS.items())
     options = {"query": ["system", "query_id"], "qrels": QRELS}
     options |= {"by": "system"} if function is pr.evaluate else {}
-    together = collect(function(run.lazy(), ALL, **options))
+    together = function(run.lazy(), ALL, **options).collect(engine=engine)
     assert together["system"].unique().sort().to_list() == list(SYSTEMS)
     for system, frame in SYSTEMS.items():
         alone = function(frame, ALL, qrels=QRELS)
@@ -293,6 +301,15 @@ def test_ids_of_one_kind_are_compared(left, right):
         assert one(run, "ap", qrels=qrels, choice={"ties": ties}) == 1 / 3
     swapped = {"query": "doc_id", "doc": "query_id", "qrels": qrels}
     assert sorted(pr.per_query(run, "ap", **swapped)["ap"]) == [0, 1]
+
+
+def test_ids_beyond_63_bits_are_themselves(collect):
+    """No signed integer of 64 bits holds the second query of the run."""
+    ids = {"query_id": [1, 2**64 - 1], "doc_id": "a"}
+    run = pl.LazyFrame({**ids, "score": 1.0}, schema_overrides={"query_id": pl.UInt64})
+    qrels = pl.LazyFrame({"query_id": [1, -1], "doc_id": "a", "label": 1})
+    found = collect(pr.per_query(run, "rr", qrels=qrels))
+    assert found.rows() == [(-1, 0.0), (1, 1.0)]
 
 
 @pytest.mark.parametrize("zeros", [(0.0, -0.0), (-0.0, 0.0)])

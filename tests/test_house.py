@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
+import json
 import runpy
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from vocabularies import METRICS, SUBTOPIC_METRICS
 import polars_rank
 import polars_rank.typing
 from polars_rank.conventions.choices import CHOICES
+from polars_rank.conventions.tools import DEFAULT, TOOLS
 from polars_rank.core.parameters import Doc, read_hint
 from polars_rank.core.registry import METRICS as ALL
 from polars_rank.core.registry import check
@@ -29,6 +31,7 @@ from polars_rank.core.weights import DISCOUNTS, GAINS
 from polars_rank.namespaces import ExprRankEval
 
 HOME = Path(polars_rank.__file__).parent
+PARITY = Path(__file__).parent.parent / "docs" / "parity.jsonl"
 LAYERS = (
     "exceptions",
     "core",
@@ -64,20 +67,22 @@ def imports(path: Path) -> set[str]:
     return {name for name in found if name.startswith("polars_rank.")}
 
 
-def modules() -> list[Path]:
-    return [p for p in HOME.rglob("*.py") if p != HOME / "__init__.py"]
-
-
-@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(HOME)))
-def test_imports_point_downwards(path):
-    own = path.relative_to(HOME).with_suffix("").parts[0]
-    assert own in LAYERS
-    for name in imports(path):
-        other = layer(name)
-        if own == "cli" and other not in LAYERS:  # names of the public package
+def test_imports_point_downwards():
+    wrong = []
+    for path in HOME.rglob("*.py"):
+        if path == HOME / "__init__.py":
             continue
-        assert LAYERS.index(other) <= LAYERS.index(own), f"{own} imports {name}"
-        assert own == other or not {own, other} <= WINGS, f"{own} imports {name}"
+        module = path.relative_to(HOME).with_suffix("")
+        own = module.parts[0]
+        assert own in LAYERS, f"{own} has no place in LAYERS"
+        for name in imports(path):
+            other = layer(name)
+            if own == "cli" and other not in LAYERS:  # names of the public package
+                continue
+            upward = LAYERS.index(other) > LAYERS.index(own)
+            if upward or (own != other and {own, other} <= WINGS):
+                wrong.append(f"{module} imports {name}")
+    assert not wrong
 
 
 def test_metrics_know_no_frame_and_no_column():
@@ -90,9 +95,8 @@ def test_metrics_know_no_frame_and_no_column():
 @pytest.mark.parametrize("name", METRICS)
 def test_every_metric_stands_everywhere(name):
     metric, family = METRICS[name], METRICS[name].family
-    assert any(case.metric == name for case in CASES), (
-        f"rows in tests/cases/{family}.py"
-    )
+    rows = [case for case in CASES if case.metric == name]
+    assert rows, f"rows in tests/cases/{family}.py"
     assert name in reference.METRICS, f"a plain loop in tests/reference/{family}.py"
     for section in ("Undefined:", "Source:", "Example:"):
         assert section in metric.doc, section
@@ -323,6 +327,56 @@ def bare(hint: object) -> object:
     if get_origin(hint) in (Union, UnionType):
         return frozenset(map(bare, get_args(hint)))
     return hint
+
+
+def test_defaults_of_a_metric_are_those_of_the_default_convention():
+    """Written twice, at the metric and in the convention: they must not drift apart."""
+    convention = polars_rank.CONVENTIONS[DEFAULT]
+    drifted = [
+        f"{name}({parameter}={metric.defaults[parameter]!r}), trec_eval: {value!r}"
+        for name, metric in (METRICS | SUBTOPIC_METRICS).items()
+        for parameter, value in convention.defaults(name).items()
+        if metric.defaults[parameter] != value
+    ]
+    assert not drifted
+
+
+def test_every_claim_to_equal_a_tool_is_recorded():
+    """A run of ``pytest -m parity`` records them; tests/golden has trec_eval itself."""
+    lines = map(json.loads, PARITY.read_text().splitlines())
+    recorded = {(line["tool"], line["measure"]) for line in lines}
+    claimed = {
+        (tool.name, metric)
+        for name, tool in TOOLS.items()
+        if name != "trec_eval"
+        for metric in tool.equal
+    }
+    missing = sorted(claimed - recorded)
+    assert not missing, "no line in docs/parity.jsonl: run pytest -m parity"
+
+
+def test_evaluate_takes_what_per_query_takes():
+    whole, each = (
+        inspect.signature(function).parameters
+        for function in (polars_rank.evaluate, polars_rank.per_query)
+    )
+    shared = {name: whole[name] for name in whole if name not in ("by", "weight")}
+    assert whole.keys() - shared.keys() == {"by", "weight"}
+    assert list(shared) == list(each)
+    for name, parameter in each.items():
+        assert shared[name].default == parameter.default, name
+        assert shared[name].kind == parameter.kind, name
+        assert shared[name].annotation == parameter.annotation, name
+
+
+def test_public_names_are_those_that_are_exported():
+    """Rooms of the house are there once imported; nothing else may leak."""
+    allowed = {*LAYERS, "annotations"}  # the latter from __future__
+    public = {name for name in vars(polars_rank) if name[0] != "_"}
+    exported = set(polars_rank.__all__)
+    assert len(exported) == len(polars_rank.__all__), "a name is exported twice"
+    assert not public - exported - allowed, "export it, or import it with an underscore"
+    assert not exported - public, "exported, but not there"
 
 
 def test_import_brings_no_extra():

@@ -38,7 +38,11 @@ INTEGERS = [pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.Int128]
 INTEGERS += [pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64, pl.UInt128]
 TEXTS = [pl.String, pl.Categorical, pl.Enum, pl.Binary]
 TIMES = [pl.Date, pl.Time, pl.Datetime("ns"), pl.Datetime("ns", "Europe/Zurich")]
-KEYS = [*INTEGERS, *TEXTS, *TIMES, pl.Duration("ns"), pl.Boolean]
+FEW = [pl.Int64, pl.UInt128, pl.String, pl.Enum, pl.Date]
+KEYS = [
+    key if key in FEW else pytest.param(key, marks=pytest.mark.slow)
+    for key in [*INTEGERS, *TEXTS, *TIMES, pl.Duration("ns"), pl.Boolean]
+]
 
 
 def ids(n: int, dtype=pl.Int64, seed: int = 0) -> pl.Series:
@@ -145,7 +149,17 @@ def test_rows_that_stand_together_are_ranked_as_they_come(keys, morsel):
 
 @pytest.mark.parametrize(
     ("ties", "unjudged"),
-    [*((rule, "nonrelevant") for rule in TIES), ("doc_desc", "drop")],
+    [
+        ("doc_desc", "nonrelevant"),
+        ("expected", "nonrelevant"),
+        *(
+            pytest.param(ties, unjudged, marks=pytest.mark.slow)
+            for ties, unjudged in (
+                *((rule, "nonrelevant") for rule in TIES[2:]),
+                ("doc_desc", "drop"),
+            )
+        ),
+    ],
 )
 def test_every_metric_to_the_last_bit(ties, unjudged, tmp_path):
     """Together, apart, in many files or chunks, in memory, on either engine."""
@@ -213,6 +227,7 @@ for options in ({}, {"qrels": qrels}, {"rank": "rank"}):
 """
 
 
+@pytest.mark.slow
 def test_threads_and_morsels_of_another_process(tmp_path):
     """Tiny queries between huge ones that span many morsels and row groups."""
     keys = pl.Series("query_id", np.arange(12) * 7 % 12)
@@ -267,6 +282,7 @@ print(int(told.split("VmHWM:")[1].split()[0]) // 1024)  # ru_maxrss has the pare
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_memory_does_not_grow_with_the_rows():
     """6 M more rows of 32 bytes are 183 MB; a sort of them takes 300 MB and more."""
@@ -290,7 +306,15 @@ def asked_of(plan: pl.LazyFrame) -> list[pl.LazyFrame]:
     ]
 
 
-@pytest.mark.parametrize("case", apart_runs())
+@pytest.mark.parametrize(
+    "case",
+    [
+        case
+        if case in ("first and last row", "null key")
+        else pytest.param(case, marks=pytest.mark.slow)
+        for case in apart_runs()
+    ],
+)
 @pytest.mark.parametrize("check", ["strict", "off"])
 def test_a_false_claim_is_an_error_or_the_right_number(case, check, morsel):
     rows = apart_runs()[case]
@@ -645,10 +669,15 @@ def by_rank(rows: pl.DataFrame) -> pl.DataFrame:
 @pytest.mark.parametrize(
     ("kind", "unjudged", "engine"),
     [
-        (0, "nonrelevant", "in-memory"),
-        (0, "drop", "streaming"),
         (1, "nonrelevant", "streaming"),
-        (1, "drop", "in-memory"),
+        *(
+            pytest.param(*choice, marks=pytest.mark.slow)
+            for choice in (
+                (0, "nonrelevant", "in-memory"),
+                (0, "drop", "streaming"),
+                (1, "drop", "in-memory"),
+            )
+        ),
     ],
 )
 def test_known_ranks_equal_scores_to_the_last_bit(kind, unjudged, engine):

@@ -38,10 +38,18 @@ def untied(docs: list[Doc]) -> list[Doc]:
     ]
 
 
-@pytest.mark.parametrize("layout", ["any", "contiguous"])
+@pytest.mark.parametrize(
+    ("layout", "engine"),
+    [
+        ("any", "in-memory"),
+        ("contiguous", "streaming"),
+        pytest.param("any", "streaming", marks=pytest.mark.slow),
+        pytest.param("contiguous", "in-memory", marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.parametrize("unjudged", ["nonrelevant", "drop"])
 @pytest.mark.parametrize("form", ["score", "rank", "log"])
-def test_documents_below_are_not_retrieved(form, unjudged, layout, collect):
+def test_documents_below_are_not_retrieved(form, unjudged, layout, engine):
     queries = {
         q: [d for d in docs if d.score is not None or form != "log"]
         for q, docs in random_queries(11, 40).items()
@@ -73,7 +81,7 @@ def test_documents_below_are_not_retrieved(form, unjudged, layout, collect):
     condense = unjudged == "drop"
     docs = {q: cut(ds, 4, condense=condense) for q, ds in queries.items()}
     compare(
-        collect(found),
+        found.collect(engine=engine),
         {
             q: {name: loops(name, ds, {}, "doc_desc") for name in measures}
             for q, ds in docs.items()
@@ -88,6 +96,17 @@ def test_nothing_is_below_a_low_enough_max_rank():
     assert pr.per_query(LOG, ["rr", "num_ret"], max_rank=3).row(0) == (1, 1 / 3, 3.0)
     assert pr.per_query(LOG, ["rr", "num_ret"], max_rank=2).row(0) == (1, 0.0, 2.0)
     assert pr.evaluate(LOG, ["rr", "num_rel"], max_rank=2).row(0) == (1, 0.0, 1.0)
+
+
+@pytest.mark.parametrize("layout", ["any", "contiguous", "auto"])
+def test_the_last_known_rank_counts(layout):
+    """Where few rows are needed, those of known rank are not sorted."""
+    log = LOG.with_columns(place=pl.Series([1, 2, 3]), doc_id=pl.Series(list("abc")))
+    run, qrels = log.drop("label", "score").lazy(), log.drop("score", "place").lazy()
+    for frame, options in ((log.lazy(), {}), (run, {"qrels": qrels})):
+        for max_rank, wanted in ((3, 1 / 3), (2, 0.0)):
+            options |= {"rank": "place", "layout": layout, "max_rank": max_rank}
+            assert pr.per_query(frame, "rr", **options).collect()["rr"].item() == wanted
 
 
 @pytest.mark.parametrize("max_rank", [0, -1, 2.0, True, "10"])

@@ -39,7 +39,9 @@ def options(tmp_path):
     return dict(memory_limit="1GB", temp_dir=tmp_path)
 
 
-@pytest.mark.parametrize("layout", ["any", "auto"])
+@pytest.mark.parametrize(
+    "layout", ["auto", pytest.param("any", marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("asked", [{}, {"doc": None}, {"qrels": QRELS}])
 def test_per_query_values_are_the_same_to_the_last_bit(options, layout, asked, collect):
     frame = (RUN if "qrels" in asked else LOG).lazy()
@@ -62,6 +64,7 @@ def test_means_and_segments(options, asked):
     assert_frame_equal(parts, whole, rel_tol=1e-12)
 
 
+@pytest.mark.slow
 def test_some_queries_and_several_systems(options):
     queries = pl.DataFrame({"query_id": [1, 2, 3, 10_000]})
     both = pl.concat([RUN.with_columns(system=pl.lit(name)) for name in "ab"]).lazy()

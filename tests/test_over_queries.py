@@ -34,6 +34,13 @@ def test_counts_are_summed(measure, wanted):
     assert value(measure) == wanted
 
 
+def test_the_weight_of_an_undefined_value_does_not_count():
+    """The labels of b are all the same, and those of c."""
+    each = pr.per_query(LOG, "spearman")["spearman"].to_list()
+    assert each == [-1.0, None, None]
+    assert value("spearman", queries=QUERIES, weight="traffic") == -1.0
+
+
 def test_counts_are_summed_by_segment_and_weighted():
     by = pr.evaluate(LOG, ["num_ret", "num_q"], queries=QUERIES, by="kind")
     assert by.rows() == [("x", 2, 4.0, 2.0), ("y", 1, 3.0, 1.0)]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from itertools import groupby
+from typing import Literal, NamedTuple
 
 import polars as pl
 import pytest
@@ -15,16 +17,64 @@ from vocabularies import METRICS
 import polars_rank as pr
 
 TIES = ("order", "doc_desc", "doc_asc", "optimistic", "pessimistic")
-ENGINES = ("in-memory", "streaming")
 
-# The engines take turns: each metric meets every rule and both engines, and each rule
-# both engines. What ties cannot change needs two rules only, one on each engine.
-TURNS = [
-    (name, ties, ENGINES[(i + j) % 2])
-    for i, name in enumerate(METRICS)
-    for j, ties in enumerate(TIES)
-    if METRICS[name].tie_sensitive or ties in ("doc_desc", "pessimistic")
-]
+
+BOTH, EVEN, ODD = {0, 1}, {0}, {1}
+
+
+class Turn(NamedTuple):
+    """A metric, a rule for ties, how values are collected.
+
+    ``run`` and ``frame`` say which variants of the metric are tried there, by their
+    number modulo 2. The first, without parameters, is always tried.
+    """
+
+    name: str
+    ties: str
+    how: Literal["DataFrame", "in-memory", "streaming"]
+    run: set[int]
+    frame: set[int]
+
+
+def turns() -> Iterator[Turn]:
+    """Two turns for each metric; the slow tests have every rule and all variants.
+
+    By its place in the list a metric takes two of the rules, so that the metrics as a
+    whole meet each rule both ways, and each variant is collected both ways.
+    """
+    for i, (name, metric) in enumerate(METRICS.items()):
+        yield Turn(name, TIES[i % 5], "DataFrame", EVEN, ODD)
+        yield Turn(name, TIES[(i + 2) % 5], "streaming", ODD, EVEN)
+        for ties in TIES if metric.tie_sensitive else TIES[:1]:
+            yield Turn(name, ties, "in-memory", BOTH, BOTH)
+
+
+def share(name: str, modulo: set[int]) -> dict[str, dict]:
+    """A column for each variant whose turn it is."""
+    columns = enumerate(variants(name))
+    return {f"v{i}": p for i, p in columns if i == 0 or i % 2 in modulo}
+
+
+EVERY_TURN = pytest.mark.parametrize(
+    "turn",
+    [
+        pytest.param(
+            turn,
+            id="-".join(turn[:3]),
+            marks=pytest.mark.slow if turn.how == "in-memory" else (),
+        )
+        for turn in turns()
+    ],
+)
+
+
+def per_query(frame: pl.DataFrame, how: str, measures, qrels=None, **options):
+    """The values of a frame, lazy or not."""
+    if how == "DataFrame":
+        return pr.per_query(frame, measures, qrels=qrels, **options)
+    qrels = None if qrels is None else qrels.lazy()
+    found = pr.per_query(frame.lazy(), measures, qrels=qrels, **options)
+    return found.collect(engine=how)
 
 
 def frames(queries: dict[str, list[Doc]]) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -55,88 +105,100 @@ def compare(found: pl.DataFrame, wanted: dict[str, dict[str, float | None]]) -> 
     assert not wrong, wrong[:5]
 
 
-def measures_of(name: str) -> dict[str, dict]:
-    """A column for each of the metric's variants."""
-    return {f"v{i}": params for i, params in enumerate(variants(name))}
-
-
-def share(measures: dict[str, dict], name: str, ties: str) -> dict[str, dict]:
-    """The variants whose turn it is; no parameter at all has every rule.
-
-    Each has two rules that follow one another, so both engines; of what ties cannot
-    change, one.
-    """
-    j = TIES.index(ties)
-    period, turns = (4, (j - 1, j)) if METRICS[name].tie_sensitive else (2, (j % 2,))
-    columns = enumerate(measures.items())
-    return dict(column for i, column in columns if i == 0 or i % period in turns)
-
-
 def loops(name: str, docs: list[Doc], params: dict, ties: str, **more) -> float | None:
     rule = {"ties": ties} if METRICS[name].tie_sensitive else {}
     return LOOPS[name](docs, **params, **rule, **more)
 
 
-@pytest.mark.parametrize(("name", "ties", "engine"), TURNS)
-def test_run_and_judgments(name, ties, engine):
-    queries = random_queries(7, 40)
+def run_and_judgments(queries: dict[str, list[Doc]]):
+    """The run, its judgments in another order, and the queries with judgments."""
     run, qrels = frames(queries)
     judged = {
         q: ds for q, ds in queries.items() if any(d.label is not None for d in ds)
     }
-    measures = measures_of(name)
-    found = pr.per_query(
-        run.drop_nulls().lazy(),
-        [
-            pr.measure(name, name=column, **params)
-            for column, params in measures.items()
-        ],
-        qrels=qrels.drop_nulls().sample(fraction=1, shuffle=True, seed=1).lazy(),
+    shuffled = qrels.drop_nulls().sample(fraction=1, shuffle=True, seed=1)
+    return run.drop_nulls(), shuffled, judged
+
+
+@EVERY_TURN
+def test_run_and_judgments(turn):
+    run, qrels, judged = run_and_judgments(random_queries(7, 40))
+    columns = share(turn.name, turn.run)
+    found = per_query(
+        run,
+        turn.how,
+        [pr.measure(turn.name, name=c, **params) for c, params in columns.items()],
+        qrels=qrels,
+        convention=pr.CONVENTIONS["trec_eval"].replace(ties=turn.ties),
+    )
+    wanted = {
+        q: {c: loops(turn.name, ds, p, turn.ties) for c, p in columns.items()}
+        for q, ds in judged.items()
+    }
+    compare(found, wanted)
+
+
+@pytest.mark.parametrize(
+    ("ties", "engine"),
+    [(ties, ("in-memory", "streaming")[i % 2]) for i, ties in enumerate(TIES)],
+)
+def test_all_metrics_at_once(ties, engine):
+    """Without parameters, under each rule."""
+    run, qrels, judged = run_and_judgments(random_queries(7, 40))
+    found = per_query(
+        run,
+        engine,
+        [*METRICS],
+        qrels=qrels,
         convention=pr.CONVENTIONS["trec_eval"].replace(ties=ties),
     )
-    compare(
-        found.collect(engine=engine),
-        {
-            q: {c: loops(name, ds, params, ties) for c, params in measures.items()}
-            for q, ds in judged.items()
-        },
-    )
+    wanted = {
+        q: {name: loops(name, ds, {}, ties) for name in METRICS}
+        for q, ds in judged.items()
+    }
+    compare(found, wanted)
 
 
-@pytest.mark.parametrize(("name", "ties", "engine"), TURNS)
-def test_one_frame_and_expression(name, ties, engine):
-    """A frame of floats with all variants, all else with their share of them."""
+@EVERY_TURN
+def test_one_frame_and_expression(turn):
+    """Integers matter where rows are dropped by their grade, so only there.
+
+    ``over`` is what Polars makes of ``agg``: one measure of each metric is enough.
+    """
+    name, ties, how, *_ = turn
     retrieved = {
         q: [d for d in docs if d.score is not None]
         for q, docs in random_queries(8, 40).items()
     }
     retrieved = {q: docs for q, docs in retrieved.items() if docs}
+    if turn.frame != BOTH:
+        del retrieved["many_documents"]  # half of the time of the loops
     run, qrels = frames(retrieved)
-    log = run.with_columns(qrels["label"]).lazy()
-    every = measures_of(name)
-    some = share(every, name, ties)
+    log = run.with_columns(qrels["label"])
+    columns = share(name, turn.frame)
     wanted = {
-        q: {c: loops(name, ds, params, ties) for c, params in every.items()}
+        q: {c: loops(name, ds, params, ties) for c, params in columns.items()}
         for q, ds in retrieved.items()
     }
-    wanted_some = {q: {c: row[c] for c in some} for q, row in wanted.items()}
 
-    def by_frame(log: pl.LazyFrame, measures: dict[str, dict]) -> pl.DataFrame:
-        asked = [pr.measure(name, name=c, **params) for c, params in measures.items()]
+    def by_frame(log: pl.DataFrame) -> pl.DataFrame:
+        asked = [pr.measure(name, name=c, **params) for c, params in columns.items()]
         convention = pr.CONVENTIONS["trec_eval"].replace(ties=ties)
-        found = pr.per_query(log, asked, convention=convention)
-        return found.collect(engine=engine)
+        return per_query(log, how, asked, convention=convention)
 
-    compare(by_frame(log, every), wanted)
-    integers = log.with_columns(pl.col("label").cast(pl.Int8))
-    compare(by_frame(integers, some), wanted_some)
+    compare(by_frame(log), wanted)
+    if METRICS[name].depends_on == "relevant":
+        compare(by_frame(log.with_columns(pl.col("label").cast(pl.Int8))), wanted)
     method = getattr(pl.col("label").rank_eval, name)
     rule = {"doc": "doc_id", "ties": ties} if METRICS[name].tie_sensitive else {}
-    values = [method("score", **params, **rule).alias(c) for c, params in some.items()]
-    by_agg = log.group_by("query_id").agg(values)
-    compare(by_agg.collect(engine=engine), wanted_some)
-    by_over = log.select("query_id", *(v.over("query_id") for v in values))
-    compare(by_over.unique().collect(engine=engine), wanted_some)
+    engine = "in-memory" if how == "DataFrame" else how
+    values = [method("score", **p, **rule).alias(c) for c, p in columns.items()]
+    by_agg = log.lazy().group_by("query_id").agg(values)
+    compare(by_agg.collect(engine=engine), wanted)
+    by_over = log.lazy().select("query_id", values[0].over("query_id")).unique()
+    compare(
+        by_over.collect(engine=engine), {q: {"v0": wanted[q]["v0"]} for q in wanted}
+    )
 
 
 EXPECTED = [name for name, m in METRICS.items() if m.tie_mean and m.tie_sensitive]

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import polars_rank as pr
+from polars_rank.core.source import lazy_source
 from polars_rank.io import scan_trec_run
 
 STEPS = {
@@ -47,7 +48,7 @@ def sources(tmp_path) -> dict[str, pl.LazyFrame]:
     }
 
 
-@pytest.mark.parametrize("repeats", [1, 2, 3])
+@pytest.mark.parametrize("repeats", [1, 2, pytest.param(3, marks=pytest.mark.slow)])
 def test_rows_of_a_result(tmp_path, repeats):
     wrong = []
     whole = pr.per_query(LOG, "rr")
@@ -79,3 +80,18 @@ def test_rows_of_a_trec_file(tmp_path, repeats):
         for name in names:
             found, wanted = steps[name](found), steps[name](wanted)
         assert found.collect().equals(wanted.collect()), names
+
+
+@pytest.mark.parametrize("drain", [False, True])
+def test_a_source_that_proves_something_reads_on(drain, collect):
+    """Rows that nobody takes may still break a rule."""
+    reads = []
+
+    def read(columns):
+        for part in range(3):
+            reads.append(part)
+            yield LOG.select(columns)
+
+    source = lazy_source(read, LOG.schema, name="test", drain=drain)
+    assert collect(source.head(1)).rows() == LOG.head(1).rows()
+    assert reads == ([0, 1, 2] if drain else [0])

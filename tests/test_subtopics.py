@@ -102,7 +102,14 @@ def test_plain_loops(name, collect):
     compare(collect(found), name, run, qrels)
 
 
-@pytest.mark.parametrize("options", [{"layout": "any"}, {"layout": "contiguous"}, {}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"layout": "contiguous"},
+        pytest.param({"layout": "any"}, marks=pytest.mark.slow),
+    ],
+)
 def test_every_layout(options, tmp_path):
     """All measures at once, from files, ranks known or not."""
     run, qrels = made_up(2)
@@ -120,6 +127,30 @@ def test_every_layout(options, tmp_path):
         assert found["query_id"].is_sorted()
         for name in SUBTOPIC_METRICS:
             compare(found, name, run, qrels)
+
+
+@pytest.mark.parametrize(
+    ("ties", "wanted"), [("optimistic", 2 / 3), ("pessimistic", 1 / 3)]
+)
+def test_ties_go_by_the_best_grade(ties, wanted, collect):
+    """Document a has grades 0, 2 and 2, b has 1: one of them is at rank 1."""
+    ranked, judged = frames(
+        [("q", "a", 1.0), ("q", "b", 1.0)],
+        [
+            ("q", "A", "a", 0),
+            ("q", "B", "a", 2),
+            ("q", "C", "a", 2),
+            ("q", "A", "b", 1),
+        ],
+    )
+    found = pr.per_query(
+        ranked,
+        "err_ia(norm=none)@1",
+        qrels=judged,
+        subtopic="subtopic",
+        convention=pr.CONVENTIONS["trec_eval"].replace(ties=ties),
+    )
+    assert collect(found).row(0) == ("q", pytest.approx(wanted))
 
 
 def test_a_small_frame_equals_a_lazy_one():
@@ -189,8 +220,8 @@ def test_by_hand(case, collect):
 def test_the_greedy_order_is_not_always_the_best():
     """A document that covers most comes first and spoils the rest."""
     rng = random.Random(5)
-    shares = []
-    for _ in range(200):
+    run, qrels, shares = [], [], {}
+    for i in range(200):
         grades = {
             t: {f"d{i}": 1 for i in range(5) if rng.random() < 0.45} for t in "ABCD"
         }
@@ -206,19 +237,18 @@ def test_the_greedy_order_is_not_always_the_best():
             itertools.permutations(covered),
             key=lambda order: _total(_gains(list(order), covered, 0.5), 3, "log"),
         )
-        ranked, judged = frames(
-            [("q", doc, float(-i)) for i, doc in enumerate(order)],
-            [
-                ("q", t, doc, g)
-                for t, given in grades.items()
-                for doc, g in given.items()
-            ],
-        )
-        found = pr.evaluate(ranked, "alpha_ndcg@3", qrels=judged, subtopic="subtopic")
-        assert found.collect()["alpha_ndcg@3"].item() == pytest.approx(best / greedy)
-        shares.append(best / greedy)
-    assert min(shares) >= 1 - 1e-12
-    assert sum(share > 1 + 1e-9 for share in shares) >= 2
+        run += [(f"q{i}", doc, float(-place)) for place, doc in enumerate(order)]
+        qrels += [
+            (f"q{i}", t, doc, grade)
+            for t, given in grades.items()
+            for doc, grade in given.items()
+        ]
+        shares[f"q{i}"] = best / greedy
+    ranked, judged = frames(run, qrels)
+    found = pr.per_query(ranked, "alpha_ndcg@3", qrels=judged, subtopic="subtopic")
+    assert dict(found.collect().rows()) == pytest.approx(shares)
+    assert min(shares.values()) >= 1 - 1e-12
+    assert sum(share > 1 + 1e-9 for share in shares.values()) >= 2
 
 
 @pytest.mark.parametrize("alpha", [0.3, 0.6, 0.9])

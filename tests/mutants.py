@@ -1,0 +1,689 @@
+"""Break the package one line at a time, and see a test fail each time.
+
+    python tests/mutants.py               all mutants, by the quick tests
+    python tests/mutants.py discount tie  those with one of these words in their name
+    python tests/mutants.py --tier all    by the slow tests, too
+
+Each mutant is applied to a copy of the checkout, never to the checkout itself. The exit
+code is 1 if one survives: then a test is missing. It is 1, too, if the text of a mutant
+is not found exactly once: then the code has moved on, and the mutant has to follow.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+COPIED = ("polars_rank", "tests", "docs", "README.md", "pyproject.toml")
+TIERS = {"quick": "not slow and not parity", "all": "not parity"}
+SECONDS = 300  # for the tests of one mutant
+
+
+class Mutant(NamedTuple):
+    """One changed line.
+
+    ``place`` is a file or a folder of the package; of a folder, the one file that has
+    the ``old`` text, so that files may be renamed and split. ``tests`` are file names
+    without ``test_``, perhaps with a word of the tests' names (``io:bad_line``); they
+    are run in this order.
+    """
+
+    name: str
+    place: str
+    old: str
+    new: str
+    tests: str
+
+
+WEIGHTS, RANKING = "core/weights.py", "core/ranking.py"
+REGISTRY, SOURCE = "core/registry.py", "core/source.py"
+MEASURE, CONVENTION = "measures/measure.py", "conventions/convention.py"
+
+MUTANTS = (
+    # -- what a grade is worth and a place weighs
+    Mutant(
+        "discount one place off",
+        WEIGHTS,
+        '"log2": lambda rank: (rank + 1.0)',
+        '"log2": lambda rank: (rank + 2.0)',
+        "contexts",
+    ),
+    Mutant(
+        "exponential gain without - 1",
+        WEIGHTS,
+        '"exp2": lambda grade: pl.lit(2.0).pow(grade) - 1.0',
+        '"exp2": lambda grade: pl.lit(2.0).pow(grade)',
+        "contexts",
+    ),
+    Mutant(
+        "a mapping of gains drops other grades",
+        WEIGHTS,
+        "for g, worth in listed.items()), grade",
+        "for g, worth in listed.items()), pl.lit(0.0)",
+        "contexts",
+    ),
+    Mutant(
+        "patience begins at the second place",
+        WEIGHTS,
+        "pl.lit(p).pow(rank - 1.0)",
+        "pl.lit(p).pow(rank)",
+        "contexts",
+    ),
+    # -- the vocabulary
+    Mutant(
+        "relevant above the threshold only",
+        RANKING,
+        "(self.label >= max(rel, 0)).fill_null",
+        "(self.label > max(rel, 0)).fill_null",
+        "contexts",
+    ),
+    Mutant(
+        "negative grades count as judged not relevant",
+        RANKING,
+        "((self.label >= 0) & (self.label < rel))",
+        "(self.label < rel)",
+        "contexts",
+    ),
+    Mutant(
+        "cutoff one place too early",
+        RANKING,
+        "return (self.rank <= k).fill_null(value=False)",
+        "return (self.rank < k).fill_null(value=False)",
+        "contexts",
+    ),
+    Mutant(
+        "cutoff of a weight one place too early",
+        RANKING,
+        "pl.when(self.rank <= k).then(f(self.rank))",
+        "pl.when(self.rank < k).then(f(self.rank))",
+        "contexts",
+    ),
+    Mutant(
+        "documents break ties the other way",
+        RANKING,
+        '"doc_desc": (doc, True)',
+        '"doc_desc": (doc, False)',
+        "golden",
+    ),
+    Mutant(
+        "pessimistic ties are optimistic",
+        RANKING,
+        '"pessimistic": (grade, False)',
+        '"pessimistic": (grade, True)',
+        "frames:test_values reference:all_metrics",
+    ),
+    Mutant(
+        "expected ties: the first one is drawn with replacement",
+        RANKING,
+        "((t - r - i) / (t - i)).clip(lower_bound=0.0)",
+        "((t - r - i) / t).clip(lower_bound=0.0)",
+        "reference:expected_ties",
+    ),
+    Mutant(
+        "expected ties: precision within a block",
+        RANKING,
+        "i * (r - 1.0) / (t - 1.0)",
+        "i * r / t",
+        "reference:expected_ties",
+    ),
+    Mutant(
+        "expected ties: a block has one place more",
+        RANKING,
+        "return self._last - self._first + 1.0",
+        "return self._last - self._first + 2.0",
+        "reference:expected_ties",
+    ),
+    Mutant(
+        "the user stops before he has read",
+        RANKING,
+        "(1.0 - stop).cum_prod().shift(1, fill_value=1.0)",
+        "(1.0 - stop).cum_prod()",
+        "contexts",
+    ),
+    Mutant(
+        "a gain of one's own lacks grade 0",
+        RANKING,
+        "judged = self.label >= max(rel or 0, 0)",
+        "judged = self.label > max(rel or 0, 0)",
+        "contexts documents:own_measures reference:run_and_judgments",
+    ),
+    Mutant(
+        "negative gains pass",
+        RANKING,
+        "self.forbid(judged & ~(worth >= 0), NEGATIVE_GAIN)",
+        "self.forbid(judged & worth.is_nan(), NEGATIVE_GAIN)",
+        "corners",
+    ),
+    # -- formulas
+    Mutant(
+        "ideal of the retrieved is that of the judged",
+        "metrics/gain.py",
+        '"retrieved" if ideal == "retrieved" else "judged"',
+        '"judged"',
+        "contexts",
+    ),
+    Mutant(
+        "ideal as long as the list, but for one",
+        "metrics/gain.py",
+        "r.place <= r.retrieved_count()",
+        "r.place < r.retrieved_count()",
+        "contexts",
+    ),
+    Mutant(
+        "ideal order of k such documents has one more",
+        "metrics/gain.py",
+        "pl.int_ranges(1, depth + 1)",
+        "pl.int_ranges(1, depth + 2)",
+        "contexts",
+    ),
+    Mutant(
+        "short lists are divided by k",
+        "metrics/binary.py",
+        "return pl.min_horizontal(depth, other)",
+        "return depth",
+        "contexts",
+    ),
+    Mutant(
+        "linear stops at the largest grade",
+        "metrics/cascade.py",
+        "divide(grade, largest + 1.0)",
+        "divide(grade, largest)",
+        "contexts",
+    ),
+    Mutant(
+        "pairs of relevant documents count",
+        "metrics/pairwise.py",
+        "above = ranks - found * (found + 1.0) / 2.0",
+        "above = ranks - found * (found - 1.0) / 2.0",
+        "contexts",
+    ),
+    Mutant(
+        "novelty without alpha",
+        "metrics/subtopic.py",
+        "r.reach_probability(alpha * relevant)",
+        "r.reach_probability(relevant)",
+        "subtopics:by_hand",
+    ),
+    # -- undefined values
+    Mutant(
+        "undefined is 0 where it should be 1",
+        REGISTRY,
+        '{"zero": 0.0, "one": 1.0}',
+        '{"zero": 0.0, "one": 0.0}',
+        "contracts:nothing_relevant",
+    ),
+    Mutant(
+        "undefined for a single relevant document",
+        REGISTRY,
+        "pl.when(relevant > 0).then(formula)",
+        "pl.when(relevant > 1).then(formula)",
+        "contexts",
+    ),
+    Mutant(
+        "a missing query has utility 0",
+        REGISTRY,
+        'return 0.0 if self.needs_relevant or self.aggregate == "sum" else None',
+        "return 0.0",
+        "frames:queries_fix",
+    ),
+    Mutant(
+        "geometric means have no floor",
+        REGISTRY,
+        "found.clip(lower_bound=SMALLEST).log()",
+        "found.log()",
+        "over_queries contexts",
+    ),
+    # -- measures and conventions
+    Mutant(
+        "an alias forgets its parameters",
+        MEASURE,
+        "dict(metric.aliases.get(name[:end], {}))",
+        "{}",
+        "measure",
+    ),
+    Mutant(
+        "exponential gain of ir_measures read as linear",
+        MEASURE,
+        '("dcg", "exp-log2"): ("gain", "exp2")',
+        '("dcg", "exp-log2"): ("gain", "linear")',
+        "measure",
+    ),
+    Mutant(
+        "ranx's level read one too high",
+        MEASURE,
+        "body, rel = level[1], int(level[2])",
+        "body, rel = level[1], int(level[2]) + 1",
+        "measure",
+    ),
+    Mutant(
+        "rows without a grade are dropped though they count",
+        MEASURE,
+        'return "judged" if rows == "relevant" and not (named and positive) else rows',
+        "return rows",
+        "reference:run_and_judgments",
+    ),
+    Mutant(
+        "exceptions of a convention are forgotten",
+        CONVENTION,
+        "if (m, n) == (metric, n)}",
+        "if (m, n) == (n, metric)}",
+        "convention",
+    ),
+    Mutant(
+        "exceptions for undefined values are forgotten",
+        CONVENTION,
+        "own.get(metric, self.no_relevant)",
+        "self.no_relevant",
+        "convention",
+    ),
+    Mutant(
+        "another tool's gain",
+        "conventions/tools.py",
+        'Convention(name="gdeval", gain="exp2")',
+        'Convention(name="gdeval", gain="binary")',
+        "convention",
+    ),
+    Mutant(
+        "another tool's ties",
+        "conventions/tools.py",
+        'name="sklearn", ties="expected"',
+        'name="sklearn", ties="optimistic"',
+        "convention",
+    ),
+    Mutant(
+        "another tool's undefined value",
+        "conventions/tools.py",
+        'exceptions={"ndcg": _ONE, "recall": _ONE}',
+        'exceptions={"ndcg": _ONE}',
+        "convention",
+    ),
+    # -- frames: ids, ranks, what is read
+    Mutant(
+        "signed and unsigned ids meet in 64 bits",
+        "_engine",
+        "pl.Int128 if pl.UInt64 in (left, right) else pl.Int64",
+        "pl.Int64",
+        "frames:beyond_63_bits",
+    ),
+    Mutant(
+        "a claim of order is believed",
+        "_engine",
+        "return pl.struct(cs.by_name(name).alias(own)).struct.field(own)",
+        "return cs.by_name(name).alias(own)",
+        "layouts:lying_claim",
+    ),
+    Mutant(
+        "document ids compare as numbers",
+        "_engine",
+        'frame = frame.with_columns(pl.col("doc").cast(pl.String))',
+        'frame = frame.with_columns(pl.col("doc"))',
+        "reference:id_types",
+    ),
+    Mutant(
+        "scores compare as they are given",
+        "_engine",
+        'frame = frame.with_columns(pl.col("score").cast(pl.Float32))',
+        'frame = frame.with_columns(pl.col("score").cast(pl.Float64))',
+        "convention:choices",
+    ),
+    Mutant(
+        "the worst rank of a copy",
+        "_engine",
+        '"rank": column.min()',
+        '"rank": column.max()',
+        "errors:on_duplicate",
+    ),
+    Mutant(
+        "max_rank one place too early for known ranks",
+        "_engine",
+        "pl.when(rank <= question.max_rank).then(rank)",
+        "pl.when(rank < question.max_rank).then(rank)",
+        "max_rank",
+    ),
+    Mutant(
+        "max_rank one place too early",
+        "_engine",
+        '(known if self.key == "rank" else place) <= self.max_rank',
+        '(known if self.key == "rank" else place) < self.max_rank',
+        "max_rank",
+    ),
+    Mutant(
+        "condensed lists keep negative grades",
+        "_engine",
+        'holds = pl.col("label") >= 0',
+        'holds = pl.col("label").is_not_null()',
+        "corners",
+    ),
+    Mutant(
+        "the last of tied documents keeps its place",
+        "_engine",
+        "score.eq_missing(score.shift(1)) | score.eq_missing(score.shift(-1))",
+        "score.eq_missing(score.shift(-1))",
+        "golden frames:test_values reference:all_metrics",
+    ),
+    Mutant(
+        "queries nobody judged are evaluated",
+        "_engine",
+        'frame.filter((pl.col("judged") > 0) | null_key)',
+        'frame.filter((pl.col("judged") >= 0) | null_key)',
+        "corners",
+    ),
+    Mutant(
+        "missing queries are skipped though they count",
+        "_engine",
+        "return frame.filter(~absent)",
+        "return frame",
+        "corners frames:means_of_queries",
+    ),
+    # -- rules for data
+    Mutant(
+        "NaN scores pass",
+        "_engine",
+        "if log.score_type is not None and log.score_type.is_float():",
+        "if log.score_type is not None and log.score_type.is_temporal():",
+        "errors:bad_scores",
+    ),
+    Mutant(
+        "duplicates in a log pass",
+        "_engine",
+        "counts.append((judged.len() - judged.n_unique(), DUPLICATE))",
+        "counts.append((judged.len() - judged.len(), DUPLICATE))",
+        "errors:duplicates",
+    ),
+    Mutant(
+        "duplicates in the judgments pass",
+        "_engine",
+        "copies = doc.count() + doc.null_count().clip(0, 1) - doc.n_unique()",
+        "copies = doc.count() - doc.count()",
+        "errors:duplicates",
+    ),
+    Mutant(
+        "a rank may be given twice",
+        "_engine",
+        "twice = rank.count() - rank.drop_nulls().n_unique()",
+        "twice = rank.count() - rank.count()",
+        "errors:bad_ranks",
+    ),
+    Mutant(
+        "negative weights pass",
+        "_engine",
+        "good = (weight >= 0) & weight.is_finite()",
+        "good = weight.is_finite()",
+        "errors:bad_ranks",
+    ),
+    # -- over queries
+    Mutant(
+        "the weight of undefined values counts",
+        "_engine",
+        "weights = pl.when(value.is_not_null()).then(weight).sum()",
+        "weights = weight.sum()",
+        "over_queries",
+    ),
+    Mutant(
+        "a null value does not spread to the mean",
+        "_engine",
+        "pl.when(value.null_count() == 0).then(found)",
+        "pl.when(value.null_count() >= 0).then(found)",
+        "convention frames:means_of_queries",
+    ),
+    Mutant(
+        "segments are not sorted",
+        "_engine",
+        "return means.sort(by).select(",
+        "return means.sort(by, descending=True).select(",
+        "frames:schema_order",
+    ),
+    # -- layouts, streams, memory
+    Mutant(
+        "rows together are claimed, not proved",
+        "_engine",
+        "if keys is not None and not keys.unique():",
+        "if keys is not None and keys is None:",
+        "layouts:false_claim",
+    ),
+    Mutant(
+        "two runs of a query are one",
+        "_engine",
+        'runs=(pl.col("runs") > 1)',
+        'runs=(pl.col("runs") > 2)',
+        "layouts:false_claim",
+    ),
+    Mutant(
+        "equal keys ascend",
+        "_engine",
+        "(keys.slice(1) > keys.head(len(keys) - 1)).all()",
+        "(keys.slice(1) >= keys.head(len(keys) - 1)).all()",
+        "layouts:come_twice",
+    ),
+    Mutant(
+        "rows are filtered before they are cut",
+        SOURCE,
+        """\
+            if left is not None:
+                batch = batch.head(left)
+                left -= batch.height
+            if predicate is not None:
+                batch = batch.filter(predicate)
+""",
+        """\
+            if predicate is not None:
+                batch = batch.filter(predicate)
+            if left is not None:
+                batch = batch.head(left)
+                left -= batch.height
+""",
+        "slices",
+    ),
+    Mutant(
+        "a cut ends the proof",
+        SOURCE,
+        "if left == 0 and not drain:",
+        "if left == 0:",
+        "slices:proves",
+    ),
+    Mutant(
+        "a spent stream is read again",
+        SOURCE,
+        "if first != second or not first:",
+        "if first != second:",
+        "streams",
+    ),
+    Mutant(
+        "the last bucket is lost",
+        "_engine",
+        "for b in range(buckets)",
+        "for b in range(buckets - 1)",
+        "memory:per_query_values",
+    ),
+    Mutant(
+        "a category's number stands for its text",
+        "_engine",
+        "pl.col(key).cast(pl.String) if is_text(schema[key]) else pl.col(key)",
+        "pl.col(key)",
+        "bounded:texts_meet",
+    ),
+    # -- subtopics, preferences, reports
+    Mutant(
+        "the best subtopic instead of their sum",
+        "_engine",
+        ".with_columns(pl.col(names).list.sum())",
+        ".with_columns(pl.col(names).list.max())",
+        "subtopics:by_hand",
+    ),
+    Mutant(
+        "a document's least grade over subtopics",
+        "_engine",
+        'grades = qrels.group_by(*keys, "doc").agg(pl.col("label").max())',
+        'grades = qrels.group_by(*keys, "doc").agg(pl.col("label").min())',
+        "subtopics:best_grade",
+    ),
+    Mutant(
+        "the greedy order takes the smallest id of equals",
+        "_engine",
+        '.sort("query", "doc", descending=[False, True])',
+        '.sort("query", "doc", descending=[False, False])',
+        "subtopics",
+    ),
+    Mutant(
+        "equal grades prefer each other",
+        "evaluation/preferences.py",
+        'pl.col("label") > pl.col("label_other")',
+        'pl.col("label") >= pl.col("label_other")',
+        "preferences",
+    ),
+    Mutant(
+        "the report divides by all rows",
+        "evaluation/match_report.py",
+        "top=pl.len().clip(upper_bound=TOP)",
+        "top=pl.len()",
+        "match_report",
+    ),
+    # -- files and the command
+    Mutant(
+        "the reader takes the rank for the score",
+        "io/trec.py",
+        '"rank", "score", "system")',
+        '"score", "rank", "system")',
+        "io",
+    ),
+    Mutant(
+        "lines of seven fields pass",
+        "io/trec.py",
+        'many = frame["more"].null_count() < frame.height',
+        'many = frame["more"].null_count() < 0',
+        "io",
+    ),
+    Mutant(
+        "ids of a CSV are numbers",
+        "io/scan.py",
+        "**dict.fromkeys(_IDS, pl.String()),",
+        "",
+        "io",
+    ),
+    Mutant(
+        "JSON lines are written as a table of commas",
+        "io/write.py",
+        '".jsonl": "ndjson"',
+        '".jsonl": "csv"',
+        "io cli",
+    ),
+    Mutant(
+        "the command rounds to three digits",
+        "cli/show.py",
+        'f"{value:.4f}"',
+        'f"{value:.3f}"',
+        "cli",
+    ),
+    Mutant(
+        "the command forgets an option that changes the convention",
+        "cli/evaluate.py",
+        "assumed = assumed.replace(**changed) if changed else assumed",
+        "assumed = assumed.replace(name=assumed.name) if changed else assumed",
+        "cli",
+    ),
+)
+
+
+def main() -> int:
+    """Run the mutants that are asked for; 1 if one survives or has lost its text."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("words", nargs="*", help="part of the names of mutants")
+    parser.add_argument("--tier", choices=TIERS, default="quick")
+    asked = parser.parse_args()
+    mutants = [m for m in MUTANTS if not asked.words or named(m, asked.words)]
+    lost = [m for m in mutants if len(found(m, ROOT)) != 1]
+    for m in lost:
+        times = len(found(m, ROOT))
+        print(
+            f"{m.name}: text not found exactly once in polars_rank/{m.place} "
+            f"({times} times): update the mutant in tests/mutants.py\n  {m.old!r}"
+        )
+    mutants = [m for m in mutants if m not in lost]
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+        copy = Path(folder) / "copy"
+        copied(copy)
+        verdicts = [tried(m, copy, asked.tier) for m in mutants]
+        killers = sorted({test for test in verdicts if test.startswith("tests/")})
+        # What fails without a mutant has killed none.
+        whole = {"tier": asked.tier, "limit": None}
+        broken = failing(copy, *killers, **whole) if killers else ""
+    if broken:
+        print(f"fails without any mutant: {broken}")
+    print(f"{len(mutants) - verdicts.count('')} of {len(mutants)} killed")
+    return 1 if lost or broken or "" in verdicts else 0
+
+
+def named(mutant: Mutant, words: Sequence[str]) -> bool:
+    return any(word.lower() in mutant.name.lower() for word in words)
+
+
+def copied(copy: Path) -> None:
+    """Copy what the tests need."""
+    copy.mkdir()
+    for name in COPIED:
+        if (ROOT / name).is_dir():
+            ignored = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(ROOT / name, copy / name, ignore=ignored)
+        else:
+            shutil.copy(ROOT / name, copy / name)
+
+
+def found(mutant: Mutant, root: Path) -> list[Path]:
+    """The files with the old text, as often as they have it."""
+    place = root / "polars_rank" / mutant.place
+    files = sorted(place.rglob("*.py")) if place.is_dir() else [place]
+    texts = [(path, path.read_text()) for path in files if path.exists()]
+    return [path for path, text in texts for _ in range(text.count(mutant.old))]
+
+
+def tried(mutant: Mutant, copy: Path, tier: str) -> str:
+    """Apply the mutant, run its tests, undo it; the test that failed, or nothing."""
+    (path,) = found(mutant, copy)
+    text, start, test = path.read_text(), time.perf_counter(), ""
+    path.write_text(text.replace(mutant.old, mutant.new))
+    for part in mutant.tests.split():
+        name, _, word = part.partition(":")
+        test = test or failing(copy, f"tests/test_{name}.py", "-k", word, tier=tier)
+    path.write_text(text)
+    verdict = f"killed by {test}" if test else f"SURVIVED {mutant.tests}"
+    print(f"{mutant.name}: {verdict} ({time.perf_counter() - start:.0f} s)", flush=True)
+    return test
+
+
+def failing(copy: Path, *tests: str, tier: str, limit: float | None = SECONDS) -> str:
+    """Run these tests on the copy; the first that failed, or nothing."""
+    command = [sys.executable, "-m", "pytest", "-x", "-n", "0", "-m", TIERS[tier]]
+    environment = {"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
+    try:
+        done = subprocess.run(
+            [*command, "--tb=no", "-rfE", *tests],
+            cwd=copy,
+            env=os.environ | environment,
+            capture_output=True,
+            text=True,
+            timeout=limit,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return f"the limit of {limit} s"
+    if done.returncode == 0:
+        return ""
+    failed = re.search(r"^(?:FAILED|ERROR) ([^\s\[]+)", done.stdout, re.MULTILINE)
+    if failed is None:
+        told = f"{done.stdout[-2000:]}{done.stderr}"
+        raise RuntimeError(f"{' '.join(tests)}: no test failed, yet:\n{told}")
+    return failed[1]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
