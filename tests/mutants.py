@@ -50,6 +50,42 @@ REGISTRY, SOURCE = "core/registry.py", "core/source.py"
 MEASURE, CONVENTION = "measures/measure.py", "conventions/convention.py"
 
 MUTANTS = (
+    # -- aggregates, sources, ties
+    Mutant(
+        "a carry of exact sums is lost",
+        "core/aggregate.py",
+        "limbs[i] - carry * 2**LIMB, limbs[i - 1] + carry",
+        "limbs[i] - carry * 2**LIMB, limbs[i - 1]",
+        "aggregate",
+    ),
+    Mutant(
+        "sums of parts keep the largest only",
+        "core/aggregate.py",
+        'return column.max() if name.endswith("_high") else column.sum()',
+        "return column.max()",
+        "aggregate",
+    ),
+    Mutant(
+        "a stream counts as readable twice",
+        SOURCE,
+        'return ours or kind == "pyarrow"',
+        "return True",
+        "streams",
+    ),
+    Mutant(
+        "mixed ties are not settled",
+        "_engine/stages/ties.py",
+        "if not mixed.is_empty():",
+        "if False:",
+        "layouts:last_bit frames",
+    ),
+    Mutant(
+        "phantom rows are documents",
+        "_engine/stages/rank.py",
+        'document = pl.col("head").is_null()',
+        "document = pl.lit(value=True)",
+        "documents:own_measures",
+    ),
     # -- what a grade is worth and a place weighs
     Mutant(
         "discount one place off",
@@ -68,8 +104,8 @@ MUTANTS = (
     Mutant(
         "a mapping of gains drops other grades",
         WEIGHTS,
-        "for g, worth in listed.items()), grade",
-        "for g, worth in listed.items()), pl.lit(0.0)",
+        "for g, value in gains.items()), grade",
+        "for g, value in gains.items()), pl.lit(0.0)",
         "contexts",
     ),
     Mutant(
@@ -203,8 +239,8 @@ MUTANTS = (
     Mutant(
         "pairs of relevant documents count",
         "metrics/pairwise.py",
-        "above = ranks - found * (found + 1.0) / 2.0",
-        "above = ranks - found * (found - 1.0) / 2.0",
+        "above = ranks - hits * (hits + 1.0) / 2.0",
+        "above = ranks - hits * (hits - 1.0) / 2.0",
         "contexts",
     ),
     Mutant(
@@ -239,58 +275,58 @@ MUTANTS = (
     Mutant(
         "geometric means have no floor",
         REGISTRY,
-        "found.clip(lower_bound=SMALLEST).log()",
-        "found.log()",
+        "defined.clip(lower_bound=SMALLEST).log()",
+        "defined.log()",
         "over_queries contexts",
     ),
     # -- measures and conventions
     Mutant(
         "an alias forgets its parameters",
-        MEASURE,
+        "measures/text.py",
         "dict(metric.aliases.get(name[:end], {}))",
         "{}",
         "measure",
     ),
     Mutant(
         "exponential gain of ir_measures read as linear",
-        MEASURE,
+        "measures/text.py",
         '("dcg", "exp-log2"): ("gain", "exp2")',
         '("dcg", "exp-log2"): ("gain", "linear")',
         "measure",
     ),
     Mutant(
         "ranx's level read one too high",
-        MEASURE,
+        "measures/text.py",
         "body, rel = level[1], int(level[2])",
         "body, rel = level[1], int(level[2]) + 1",
         "measure",
     ),
     Mutant(
         "rows without a grade are dropped though they count",
-        MEASURE,
-        'return "judged" if rows == "relevant" and not (named and positive) else rows',
-        "return rows",
+        REGISTRY,
+        'if self.depends_on == "relevant" and not (named and positive):',
+        'if self.depends_on == "none":',
         "reference:run_and_judgments",
     ),
     Mutant(
         "exceptions of a convention are forgotten",
         CONVENTION,
-        "if (m, n) == (metric, n)}",
-        "if (m, n) == (n, metric)}",
+        "return chosen | exceptions",
+        "return chosen",
         "convention",
     ),
     Mutant(
         "exceptions for undefined values are forgotten",
         CONVENTION,
-        "own.get(metric, self.no_relevant)",
+        "exceptions.get(metric, self.no_relevant)",
         "self.no_relevant",
         "convention",
     ),
     Mutant(
         "another tool's gain",
         "conventions/tools.py",
-        'Convention(name="gdeval", gain="exp2")',
-        'Convention(name="gdeval", gain="binary")',
+        '_TREC.replace(name="gdeval", gain="exp2")',
+        '_TREC.replace(name="gdeval", gain="binary")',
         "convention",
     ),
     Mutant(
@@ -318,8 +354,8 @@ MUTANTS = (
     Mutant(
         "a claim of order is believed",
         "_engine",
-        "return pl.struct(cs.by_name(name).alias(own)).struct.field(own)",
-        "return cs.by_name(name).alias(own)",
+        "return pl.struct(cs.by_name(column).alias(own)).struct.field(own)",
+        "return cs.by_name(column).alias(own)",
         "layouts:lying_claim",
     ),
     Mutant(
@@ -346,8 +382,8 @@ MUTANTS = (
     Mutant(
         "max_rank one place too early for known ranks",
         "_engine",
-        "pl.when(rank <= question.max_rank).then(rank)",
-        "pl.when(rank < question.max_rank).then(rank)",
+        "pl.when(rank <= key.max_rank).then(rank)",
+        "pl.when(rank < key.max_rank).then(rank)",
         "max_rank",
     ),
     Mutant(
@@ -381,23 +417,23 @@ MUTANTS = (
     Mutant(
         "missing queries are skipped though they count",
         "_engine",
-        "return frame.filter(~absent)",
-        "return frame",
+        "frame = frame.filter(~missing)\n    plan =",
+        "plan =",
         "corners frames:means_of_queries",
     ),
     # -- rules for data
     Mutant(
         "NaN scores pass",
         "_engine",
-        "if log.score_type is not None and log.score_type.is_float():",
-        "if log.score_type is not None and log.score_type.is_temporal():",
+        "if score_dtype.is_float():",
+        "if score_dtype.is_temporal():",
         "errors:bad_scores",
     ),
     Mutant(
         "duplicates in a log pass",
         "_engine",
-        "counts.append((judged.len() - judged.n_unique(), DUPLICATE))",
-        "counts.append((judged.len() - judged.len(), DUPLICATE))",
+        "counts.append((DUPLICATE_DOC, judged.len() - judged.n_unique()))",
+        "counts.append((DUPLICATE_DOC, judged.len() - judged.len()))",
         "errors:duplicates",
     ),
     Mutant(
@@ -410,37 +446,37 @@ MUTANTS = (
     Mutant(
         "a rank may be given twice",
         "_engine",
-        "twice = rank.count() - rank.drop_nulls().n_unique()",
-        "twice = rank.count() - rank.count()",
+        "copies = rank.count() - rank.drop_nulls().n_unique()",
+        "copies = rank.count() - rank.count()",
         "errors:bad_ranks",
     ),
     Mutant(
         "negative weights pass",
         "_engine",
-        "good = (weight >= 0) & weight.is_finite()",
-        "good = weight.is_finite()",
+        "valid = (weight >= 0) & weight.is_finite()",
+        "valid = weight.is_finite()",
         "errors:bad_ranks",
     ),
     # -- over queries
     Mutant(
         "the weight of undefined values counts",
-        "_engine",
-        "weights = pl.when(value.is_not_null()).then(weight).sum()",
-        "weights = weight.sum()",
-        "over_queries",
+        "core/aggregate.py",
+        "weight = pl.when(value.is_not_null()).then(weight)",
+        "weight = weight + 0.0",
+        "aggregate",
     ),
     Mutant(
         "a null value does not spread to the mean",
-        "_engine",
-        "pl.when(value.null_count() == 0).then(found)",
-        "pl.when(value.null_count() >= 0).then(found)",
+        "core/aggregate.py",
+        'pl.when(state["nulls"] == 0)',
+        'pl.when(state["nulls"] >= 0)',
         "convention frames:means_of_queries",
     ),
     Mutant(
         "segments are not sorted",
         "_engine",
-        "return means.sort(by).select(",
-        "return means.sort(by, descending=True).select(",
+        "return frame.sort(by).select(columns)",
+        "return frame.sort(by, descending=True).select(columns)",
         "frames:schema_order",
     ),
     # -- layouts, streams, memory
@@ -565,16 +601,16 @@ MUTANTS = (
     ),
     Mutant(
         "ids of a CSV are numbers",
-        "io/scan.py",
+        "io/formats.py",
         "**dict.fromkeys(_IDS, pl.String()),",
         "",
         "io",
     ),
     Mutant(
-        "JSON lines are written as a table of commas",
-        "io/write.py",
-        '".jsonl": "ndjson"',
-        '".jsonl": "csv"',
+        "tabs are written as commas",
+        "io/formats.py",
+        "path, separator=separator, check_extension=False",
+        'path, separator=",", check_extension=False',
         "io cli",
     ),
     Mutant(

@@ -131,12 +131,9 @@ class Metric:
         )
         named = gain is None or isinstance(gain, str)
         positive = all(grade is None or grade > 0 for grade in (rel, least))
-        positive = positive and named
-        return (
-            "judged"
-            if self.depends_on == "relevant" and not positive
-            else self.depends_on
-        )
+        if self.depends_on == "relevant" and not (named and positive):
+            return "judged"
+        return self.depends_on
 
     @property
     def after(self) -> tuple[str, ...]:
