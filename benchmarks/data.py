@@ -27,8 +27,8 @@ BLOCK = 5  # files over which the rows of a query are spread, where there are se
 class Files:
     """A log in ``parts`` files of ``queries`` x ``docs`` rows each, or a run.
 
-    The order of the rows: ``ascending``; ``adjacent``, queries in random order but the
-    rows of a query together; ``shuffled``. The numbers are the same in every order.
+    The order of the rows: ``ascending``; ``contiguous``, queries in random order but
+    the rows of each together; ``shuffled``. The numbers are the same in every order.
     """
 
     queries: int
@@ -131,12 +131,12 @@ def texts() -> list[pl.Expr]:
 
 
 def spread(files: Files, part: int) -> pl.DataFrame:
-    """A fifth of the rows of every query of five adjacent files, in any order."""
+    """A fifth of the rows of every query of five neighbouring files, in any order."""
     import polars as pl
 
-    adjacent = Files(files.queries, files.docs, ids=files.ids, parts=files.parts)
+    contiguous = Files(files.queries, files.docs, ids=files.ids, parts=files.parts)
     first, share = part // BLOCK * BLOCK, part % BLOCK
-    block = adjacent.make()["run"][first : first + BLOCK]
+    block = contiguous.make()["run"][first : first + BLOCK]
     slices = [pl.read_parquet(path).gather_every(BLOCK, share) for path in block]
     return pl.concat(slices).sample(fraction=1, shuffle=True, seed=part)
 

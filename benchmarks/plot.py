@@ -27,7 +27,7 @@ BLUE, ORANGE, GREEN, BLACK, GREY = "#0072B2", "#D55E00", "#009E73", "#222222", "
 LETTER, HEIGHT, SWEEPS = 4.8, 11, 10  # of a label, in points
 OUTLINE = [withStroke(linewidth=3, foreground="white")]
 OWN = {
-    OURS: ("polars_rank, adjacent", BLUE, "-"),
+    OURS: ("polars_rank, contiguous", BLUE, "-"),
     ANY: ("polars_rank, any order", GREEN, "-"),
     BOUNDED: ("polars_rank, bounded", ORANGE, "-"),
     FLOOR: ("floor: compiled pass", BLACK, "--"),

@@ -90,7 +90,7 @@ def peak(shape: str, case: Case) -> Figure:
 
 TARGETS = (
     Target(
-        "10 M rows, adjacent and proved: against the compiled floor",
+        "10 M rows, contiguous and proved: against the compiled floor",
         warm("10m", OURS), warm("10m", FLOOR), 0.65, by_hand=HAND,
     ),
     Target(
@@ -131,9 +131,9 @@ TARGETS = (
         "10 M rows: 30 measures against 5",
         warm("10m", MANY), warm("10m", OURS), 1.5,
     ),
-    Target("200 M rows, adjacent: peak", peak("200m", OURS), None, 400, unit=" MB"),
+    Target("200 M rows, contiguous: peak", peak("200m", OURS), None, 400, unit=" MB"),
     Target(
-        "200 M rows, adjacent: time against 20 times that of 10 M",
+        "200 M rows, contiguous: time against 20 times that of 10 M",
         whole("200m", OURS), whole("10m", OURS), 1.1, times=20,
     ),
     Target(
@@ -141,7 +141,7 @@ TARGETS = (
         peak("200m", BOUNDED), None, 1000, unit=" MB",
     ),
     Target(
-        'any order, 200 M rows, memory_limit="1GB": time against adjacent',
+        'any order, 200 M rows, memory_limit="1GB": time against contiguous',
         whole("200m", BOUNDED), whole("200m", OURS), 3,
     ),
     *(

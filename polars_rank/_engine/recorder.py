@@ -162,7 +162,7 @@ class RecordingRanking(Ranking):
         return pl.col(self.recorder.constants.add(value))
 
     def sum(self, term: pl.Expr) -> pl.Expr:
-        """Sum the term once; a query's terms stand in a list, in rank order."""
+        """Sum the term once; a query's terms are a list, in rank order."""
         name = self.recorder.terms.add(term.cast(pl.Float64).fill_null(0.0))
         return pl.col(name).list.sum()
 

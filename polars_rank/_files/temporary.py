@@ -100,7 +100,7 @@ def _remove_live() -> None:
 
 
 def make_folder(base: Path) -> Folder:
-    """Make a folder of our own in ``base``."""
+    """Make a private folder in ``base``."""
     for _ in range(TRIES):
         path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=base))
         try:

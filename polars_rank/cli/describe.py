@@ -111,7 +111,7 @@ def _unquoted(text: str) -> str:
 
 
 def _marked(text: str) -> Text:
-    """Join the lines of a paragraph and set off what stands in double backticks."""
+    """Join the lines of a paragraph and set off what is in double backticks."""
     words = " ".join(text.split()).split("``")
     styles = ["", "cyan"] * len(words)
     return Text.assemble(*zip(words, styles, strict=False))

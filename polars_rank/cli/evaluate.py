@@ -96,17 +96,18 @@ def evaluate(
     qrels
         The file with the judgments.
     queries
-        File with a row a query: these are evaluated; may hold --by and --weight.
+        File with the queries to evaluate, one row per query; may hold --by and
+        --weight.
     example
         Evaluate the example that ships with the package.
     measure
-        What to measure, once for each; see: polars-rank measures.
+        Measure to compute; may be repeated; see: polars-rank measures.
     query
         Query id; repeat it where several columns make up the id.
     doc
         Document id.
     score
-        Score that the run gave.
+        Score of the document.
     label
         Grade of the document.
     subtopic
@@ -117,29 +118,29 @@ def evaluate(
         Column that tells the systems in one file apart; of several runs, the name of
         the column with the file names (system, unless given).
     by
-        Split the means by this column, constant within a query. May be repeated.
+        Column that splits the means, constant within a query; may be repeated.
     weight
         Weight of the query in the means.
     convention
-        Tool whose choices are followed.
+        Tool whose choices are followed; see: polars-rank explain.
     no_relevant
         Value of a query with nothing relevant.
     ties
         Order of equal scores.
     missing
-        What a judged query counts that the run lacks.
+        Value of a judged query that is missing from the run.
     check
         What to do about bad rows; full also compares all pairs of query and document.
     on_duplicate
-        What to do about a document that stands twice in a query.
+        What to do about duplicate documents within a query.
     layout
-        Where the rows of a query stand: together (proved), anywhere, or find out.
+        Whether the rows of each query are contiguous (verified); auto finds out.
     memory_limit
-        What may be taken, e.g. 2GB: then queries go into buckets on disk.
+        Memory limit, e.g. 2GB; queries are spilled to disk.
     temp_dir
-        Folder for the buckets; what was killed goes on from what it left there.
+        Folder for spill files; an interrupted evaluation resumes from it.
     max_rank
-        Count documents below this place as not retrieved.
+        Count documents below this rank as not retrieved.
     format
         Default: table on a terminal, csv elsewhere.
     per_query

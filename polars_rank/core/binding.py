@@ -42,7 +42,7 @@ def metric_expr(
     label
         Grades.
     score
-        Scores; the highest stands first. Not needed with ``rank``.
+        Scores; the highest ranks first. Not needed with ``rank``.
     rank
         1-based places that are already known; null where not retrieved.
     doc

@@ -271,7 +271,7 @@ class Ranking:
         best = self.cached(descending(retrieved))
         return replace(self, label=retrieved, ideal_label=best)
 
-    # -- blocks of tied documents (rows stand in rank order, place = row number)
+    # -- blocks of tied documents (rows are in rank order, place = row number)
 
     @property
     def _block_size(self) -> pl.Expr:

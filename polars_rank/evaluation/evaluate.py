@@ -49,61 +49,59 @@ def per_query(
     Parameters
     ----------
     frame
-        A log: a row a document, with ``query``, ``label`` and ``score`` (or ``rank``);
-        ``doc`` where it exists breaks ties. With ``qrels``: the run, with ``query``,
-        ``doc`` and ``score`` (or ``rank``).
+        A log with one row per document: ``query``, ``label`` and ``score`` (or
+        ``rank``); ``doc`` breaks ties if it exists. With ``qrels``: the run, with
+        ``query``, ``doc`` and ``score`` (or ``rank``).
     measures
         One or more of: text such as ``"ndcg@10"`` or ``"ndcg(gain=exp2)@10"`` (names of
         trec_eval, ir_measures and ranx work too), a :class:`Measure`, or a mapping
-        ``name -> function of a Ranking`` for measures of your own.
+        ``name -> function of a Ranking`` for user-defined measures.
     qrels
         The judgments: ``query``, ``doc``, ``label``. Their queries are evaluated.
     query, doc, score, label
         Column names. ``query`` may be several columns, e.g. ``["system", "query_id"]``;
-        judgments without the ``system`` column serve all systems. ``doc=None``: no
-        document ids, ties keep the input order; so does a single frame without the
-        default ``doc_id`` column.
+        judgments without the ``system`` column apply to all systems. Without document
+        ids (``doc=None``, or a single frame without the default ``doc_id`` column),
+        ties keep the input order.
     subtopic
         Column of the judgments with the subtopic (intent, aspect) that the grade is
-        for, or with the assessor who gave it: a row for each query, document and
-        subtopic. The measures of diversity need it (``"alpha_ndcg@10"``); a measure of
-        your own is then a function of the :class:`Subtopics`.
+        for, or with the assessor who gave it: one row per query, document and subtopic.
+        Measures of diversity need it (``"alpha_ndcg@10"``); a user-defined measure is
+        then a function of the :class:`Subtopics`.
     rank
-        Column with the 1-based place of the document: nothing is ranked by score.
+        Column with the 1-based rank of the document, used instead of a score.
     queries
-        One row a query: it fixes which queries are evaluated. It may lack some of
-        several query columns, too.
+        The queries to evaluate, one row per query. It may lack some of several query
+        columns.
     convention
         Name of a convention, or a :class:`Convention`: every disputed choice.
     check
-        What happens on bad data: ``"strict"`` raises, ``"warn"`` warns, ``"off"``
-        does not look, ``"full"`` also looks for documents that stand twice among
-        those that no measure asks for (unjudged ones, say).
+        What to do about bad data: ``"strict"`` raises, ``"warn"`` warns, ``"off"`` does
+        not check. ``"full"`` also finds duplicates among documents that no measure
+        depends on, such as unjudged ones.
     on_duplicate
-        ``"best"`` keeps the best score and label of a document that stands twice.
+        ``"best"`` keeps the best score and label of a duplicate document.
     layout
-        Where the rows of a query stand in ``frame``: ``"contiguous"`` (together, the
-        queries in any order), which needs no sort and little memory and is proved: a
-        false claim is an error; ``"any"``; or ``"auto"``, which tries the one and
-        falls back to the other.
+        ``"contiguous"``: the rows of each query are contiguous, with the queries in any
+        order. Such rows are streamed without a sort, in little memory; the claim is
+        verified, and a false one is an error. ``"any"``: rows in any order. ``"auto"``
+        tries the first and falls back to the second.
     memory_limit
-        What the process may take, e.g. ``"2GB"``, however many rows there are and in
-        whatever order: queries go into buckets on disk and are evaluated in turn.
-        Rows that stand together need no buckets.
+        Memory limit of the process, e.g. ``"2GB"``, for any number of rows: queries are
+        spilled to disk in buckets and evaluated in turn. Contiguous rows need none.
     temp_dir
-        Folder for the buckets. An evaluation that was killed goes on from what it left
-        in a folder named here.
+        Folder for spill files. If set, an interrupted evaluation resumes from it.
     progress
         Called with a :class:`Progress` as buckets are filled and evaluated.
     max_rank
-        Documents below this place count as not retrieved, for every measure; they
+        Documents below this rank count as not retrieved, for every measure; they
         remain judged.
 
     Returns
     -------
-    The query columns and a Float64 column for each measure, sorted by query; a
-    DataFrame for a DataFrame, a LazyFrame for a LazyFrame (nothing but schemas is read
-    until it is collected).
+    The query columns and a Float64 column per measure, sorted by query: a DataFrame for
+    a DataFrame, a LazyFrame for a LazyFrame (which reads nothing but schemas until it
+    is collected).
 
     Raises
     ------

@@ -23,7 +23,7 @@ def match_report(
     score: str = "score",
     label: str = "label",
 ) -> Frame:
-    """Count what run and judgments have in common: rows of ``item`` and ``value``.
+    """Report how the ids of a run match those of its judgments: counts and shares.
 
     Returns
     -------
@@ -31,7 +31,7 @@ def match_report(
     run``, ``queries only in the judgments``, ``queries with nothing relevant`` (of the
     judged), ``run rows``, ``judgment rows``, ``judgments retrieved``; of those in both:
     ``unjudged share in the top 10`` (ties by document id, descending) and ``tied
-    share`` (rows whose score stands elsewhere in the query, too); and ``duplicates in
+    share`` (rows whose score occurs elsewhere in the query); and ``duplicates in
     the run`` and ``duplicates in the judgments`` (rows beyond the first of a document
     in a query). Shares of nothing are null.
 

@@ -39,30 +39,31 @@ def preferences(
     unretrieved: Unretrieved = "below",
     check: Check = "strict",
 ) -> Frame:
-    """Count the preferences that the run's order fulfils, query by query.
+    """Count the preferences that the run's order satisfies, per query.
 
     Of two documents of a group, the one with the higher label is preferred; equal
-    labels prefer none. The run fulfils a preference if that document stands first.
+    labels prefer none. The run satisfies a preference if it ranks that
+    document higher.
 
     Parameters
     ----------
     run
         ``query``, ``doc`` and ``score`` (or ``rank``); nothing is sorted.
     judgments
-        ``query``, ``doc``, ``label`` and the columns of ``group``; a row a document.
-        Their queries are evaluated. Every pair of a group is looked at, so groups
-        should be pools, not collections.
+        ``query``, ``doc``, ``label`` and the columns of ``group``, one row per
+        document. Their queries are evaluated. Every pair within a group is compared, so
+        groups should be pools, not collections.
     query, doc, score, label, rank, check
         As in :func:`evaluate`.
     group
         Columns that tell the judgments of a query apart, e.g. the assessor: documents
-        of different groups are not compared. None: one group a query.
+        of different groups are not compared. None: one group per query.
     ties
-        Which of two documents with the same score stands first: by document id, as
-        text, or ``"expected"``: half of each.
+        Which of two documents with equal scores ranks higher: by document id, as text,
+        or ``"expected"``: half of each.
     unretrieved
-        ``"below"``: documents that were not retrieved stand below all that were, and
-        of two such, the preferred one is not first; ``"leave_out"``: only pairs of
+        ``"below"``: documents that were not retrieved rank below all that were, and of
+        two such, neither ranks higher; ``"leave_out"``: only pairs of
         retrieved documents count.
 
     Returns
@@ -73,8 +74,8 @@ def preferences(
     pair's preferences) and ``prefs_avgjg`` (mean over groups of the group's share).
     Shares of nothing are null.
 
-    Errors: among the judged documents NaN or null scores, labels that are not finite,
-    a document that stands twice in the run or in a group.
+    Errors: among the judged documents, NaN or null scores, labels that are not finite,
+    duplicate documents in the run or within a group.
 
     Source: Carterette, Bennett, Chickering and Dumais, ECIR 2008; the names are those
     of trec_eval's measures of the same idea.

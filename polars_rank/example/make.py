@@ -67,7 +67,7 @@ B07PENC012  6.1 0
 
 
 def log() -> pl.DataFrame:
-    """Lay the text above out as a frame, a row a product."""
+    """Turn the text above into a frame, one row per product."""
     rows = []
     for block in LOG.strip().split("\n\n"):
         title, *products = block.splitlines()

@@ -4,7 +4,7 @@ A line is its fields between blanks (space, tab, vertical tab, form feed, carria
 return). Empty lines and lines that start with ``#`` say nothing. Ids are text, quotes
 and all; scores and grades are Float64, since grades such as 0.5 occur in the wild.
 
-Polars' CSV parser reads a block in which fields stand one blank apart. Whatever
+Polars' CSV parser reads a block in which one space separates the fields. Whatever
 else a block holds is first put into that form, and what then still does not fit is
 named with its file and line number.
 """

@@ -1,4 +1,4 @@
-"""Rules counted: aggregations of a query's rows that ride in the same pass."""
+"""Rules counted: aggregations of a query's rows computed in the same pass."""
 
 from __future__ import annotations
 

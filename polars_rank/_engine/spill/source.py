@@ -42,7 +42,7 @@ def bounded(
         the columns ``keys``, of the same types.
     evaluate
         Plan for some of the queries, given the rows that each part has for them: one
-        row a query. Called for every bucket; it must not look beyond it.
+        row per query. Called for every bucket; it must not look beyond it.
     limit
         Bytes that the process may take, if it holds little else.
     temp_dir

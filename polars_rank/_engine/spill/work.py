@@ -56,7 +56,7 @@ class Spill:
 
 
 def results(spill: Spill) -> Iterator[pl.DataFrame]:
-    """One row a query; temporary files are gone when it ends, however it ends.
+    """One row per query; temporary files are removed at the end, however it ends.
 
     Rows are counted before they are read, so what may be readable only once goes into
     a file first.
@@ -100,7 +100,7 @@ def _results(spill: Spill) -> Iterator[pl.DataFrame]:
 
 
 def _folder(spill: Spill) -> Folder:
-    """That of a process that was killed at the same work, or one of our own."""
+    """The folder of an interrupted evaluation of the same, or a new one."""
     digest = None
     if spill.resume:
         digest = digest_of(spill.parts, spill.plan, spill.fingerprint)

@@ -43,7 +43,7 @@ def unpack(frame: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
 
 
 class Ranked(NamedTuple):
-    """Queries with their documents in rank order: one row a query, in lists.
+    """Queries with their documents in rank order: one row per query, in lists.
 
     ``row`` holds the ``payload`` of the documents, ``places`` are lists beside it, and
     each of the scalars is a column. ``key`` is what ordered them: ``score``, known
@@ -60,7 +60,7 @@ class Ranked(NamedTuple):
     ties: DocTies | None = None
 
     def documents(self, scalars: Iterable[str] = ()) -> pl.LazyFrame:
-        """One row a document: the payload, ``place``, ``rank``, repeated scalars.
+        """One row per document: the payload, ``place``, ``rank``, repeated scalars.
 
         Those of a query are contiguous; in rank order, unless ties were to be broken.
         """
@@ -163,7 +163,7 @@ def regroup_by_rank(
     *,
     settled: bool = False,
 ) -> pl.LazyFrame:
-    """Documents of known ``rank``, a query's together, those without a rank last.
+    """Documents of known ``rank``, contiguous by query, those without a rank last.
 
     Beside them come rows that have scalars of a query, and no document: ``head`` is
     true for those of the run, which ``runs`` counts, and false for others. They are

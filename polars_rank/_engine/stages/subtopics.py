@@ -126,7 +126,7 @@ class Sums:
         return _ranking(pl.col("label").gather(order), pl.col(name).gather(order))
 
     def of(self, judgments: pl.LazyFrame) -> pl.LazyFrame:
-        """One row a query."""
+        """One row per query."""
         judgments = judgments.with_columns(pl.col("label").cast(pl.Float64))
         rows = with_greedy_ranks(judgments, self.ideals).with_columns(
             cell=pl.struct("query", "subtopic")

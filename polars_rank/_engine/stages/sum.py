@@ -94,7 +94,7 @@ def _along_the_list(*, lead: bool) -> dict[str, pl.Expr]:
 
 
 def _sums(words: pl.LazyFrame, recorder: Recorder, scalars: list[str]) -> pl.LazyFrame:
-    """One row a query: the terms as lists (to be summed), aggregates, scalars."""
+    """One row per query: the terms as lists (to be summed), aggregates, scalars."""
     roots = sorted(recorder.aggregates.roots() - recorder.terms.named.keys())
     return (
         words.select(
