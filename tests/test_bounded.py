@@ -13,6 +13,7 @@ import pytest
 from faults import finish, program
 from polars.io.plugins import register_io_source
 from polars.testing import assert_frame_equal
+from slow import slow
 
 from polars_rank._engine.spill.budget import (
     MB,
@@ -117,10 +118,7 @@ IDS = {
 
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(name, marks=pytest.mark.slow) if name == "long text" else name
-        for name in IDS
-    ],
+    [slow(name) if name == "long text" else name for name in IDS],
 )
 def test_types_of_ids(name):
     key0 = pl.when(pl.col("row") % 10 > 0).then(IDS[name])
@@ -240,6 +238,7 @@ def test_a_query_in_every_row():
     assert max(work.rows) * 16 <= BUCKET
 
 
+@pytest.mark.slow
 def test_long_texts_count():
     """Half of the bytes are in the documents of a few queries."""
     doc = pl.when(pl.col("key0") < 7).then(pl.lit("d" * 1000)).otherwise(pl.lit("d"))

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from reference import METRICS as LOOPS
 from reference import Doc, random_queries
+from slow import slow
 from variants import variants
 from vocabularies import METRICS
 
@@ -155,9 +156,7 @@ def test_own_measures(label):
 
 
 @pytest.mark.parametrize("label", [pl.Int64, pl.Float64], ids=str)
-@pytest.mark.parametrize(
-    "most", [1, pytest.param(None, marks=pytest.mark.slow)], ids=["metrics", "variants"]
-)
+@pytest.mark.parametrize("most", [1, slow(None)], ids=["metrics", "variants"])
 def test_every_measure(label, most):
     """All in one plan, with integer and float labels, and each way to collect."""
     run, qrels = tables(label, QUERIES)

@@ -23,6 +23,7 @@ from faults import (
     when_ready,
 )
 from polars.testing import assert_frame_equal
+from slow import ENGINES, slow
 from toy import lazy, toy
 
 ROWS, QUERIES, BUCKETS = 300_000, 5_000, 32
@@ -31,6 +32,7 @@ IMPORTS = """
 import os, signal
 import polars as pl
 from polars_rank.io import write
+from slow import ENGINES, slow
 from toy import lazy
 """
 WRITE = """
@@ -171,10 +173,7 @@ def no_locks(monkeypatch, path, work):
 CHANGES = [
     other_file,
     "half",
-    *(
-        pytest.param(change, marks=pytest.mark.slow)
-        for change in (other_version, other_plan, no_locks, "fingerprint")
-    ),
+    *map(slow, (other_version, other_plan, no_locks, "fingerprint")),
 ]
 
 
@@ -205,9 +204,7 @@ def test_killed_before_all_rows_have_a_bucket(log, expected, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    "engine", ["streaming", pytest.param("in-memory", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     ("stage", "resume"),
     [("partition", False), ("evaluate", False), ("evaluate", True)],

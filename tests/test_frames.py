@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 from polars.io.plugins import register_io_source
 from polars.testing import assert_frame_equal
+from slow import ENGINES, slow
 from vocabularies import METRICS
 
 import polars_rank as pr
@@ -149,7 +150,7 @@ def test_every_metric_streams(frame, options, ties):
         assert in_memory(plan) == []
 
 
-@pytest.mark.parametrize("ties", TWO)
+@pytest.mark.parametrize("ties", ["doc_desc", slow("expected")])
 @FRAMES
 def test_many_measures_at_once_equal_each_alone(frame, options, ties):
     options = {**options, "convention": TREC.replace(ties=ties)}
@@ -159,7 +160,7 @@ def test_many_measures_at_once_equal_each_alone(frame, options, ties):
         assert bits(alone) == bits(once.select("query_id", name))
 
 
-@pytest.mark.parametrize("ties", TWO)
+@pytest.mark.parametrize("ties", ["expected", slow("doc_desc")])
 @FRAMES
 def test_measures_of_your_own_equal_the_built_in(frame, options, ties):
     def own(metric):
@@ -194,10 +195,12 @@ def test_three_of_five_is_three_fifths_to_the_last_bit(n, collect):
     assert set(values["precision@5"]) == {3 / 5}
 
 
+@pytest.mark.parametrize("engine", ENGINES)
 @FRAMES
-def test_no_false_sorted_flag_leaves(frame, options, collect):
+def test_no_false_sorted_flag_leaves(frame, options, engine):
     options = {**options, "query": ["country", "query_id"]}
-    values = collect(pr.per_query(frame.lazy().reverse(), ALL, **options))
+    plan = pr.per_query(frame.lazy().reverse(), ALL, **options)
+    values = plan.collect(engine=engine)
     for column in values:
         fresh = pl.Series(column.to_list(), dtype=column.dtype)
         for flag, down in (("SORTED_ASC", False), ("SORTED_DESC", True)):
@@ -212,8 +215,8 @@ SYSTEMS = {"s0": RUN, "s1": RUN.with_columns(score=-pl.col("score")), "s2": RUN[
     [
         (pr.per_query, "in-memory"),
         (pr.evaluate, "streaming"),
-        pytest.param(pr.per_query, "streaming", marks=pytest.mark.slow),
-        pytest.param(pr.evaluate, "in-memory", marks=pytest.mark.slow),
+        slow(pr.per_query, "streaming"),
+        slow(pr.evaluate, "in-memory"),
     ],
 )
 def test_several_systems_in_one_pass(function, engine):

@@ -20,6 +20,7 @@ import pytest
 from polars.exceptions import PolarsError
 from polars.io.plugins import register_io_source
 from polars.testing import assert_frame_equal
+from slow import slow
 from vocabularies import METRICS
 
 import polars_rank as pr
@@ -40,7 +41,7 @@ TEXTS = [pl.String, pl.Categorical, pl.Enum, pl.Binary]
 TIMES = [pl.Date, pl.Time, pl.Datetime("ns"), pl.Datetime("ns", "Europe/Zurich")]
 FEW = [pl.Int64, pl.UInt128, pl.String, pl.Enum, pl.Date]
 KEYS = [
-    key if key in FEW else pytest.param(key, marks=pytest.mark.slow)
+    key if key in FEW else slow(key)
     for key in [*INTEGERS, *TEXTS, *TIMES, pl.Duration("ns"), pl.Boolean]
 ]
 
@@ -150,15 +151,9 @@ def test_rows_that_stand_together_are_ranked_as_they_come(keys, morsel):
 @pytest.mark.parametrize(
     ("ties", "unjudged"),
     [
-        ("doc_desc", "nonrelevant"),
-        ("expected", "nonrelevant"),
-        *(
-            pytest.param(ties, unjudged, marks=pytest.mark.slow)
-            for ties, unjudged in (
-                *((rule, "nonrelevant") for rule in TIES[2:]),
-                ("doc_desc", "drop"),
-            )
-        ),
+        *((rule, "nonrelevant") for rule in TIES[:2]),
+        *(slow(rule, "nonrelevant") for rule in TIES[2:]),
+        slow("doc_desc", "drop"),
     ],
 )
 def test_every_metric_to_the_last_bit(ties, unjudged, tmp_path):
@@ -308,12 +303,7 @@ def asked_of(plan: pl.LazyFrame) -> list[pl.LazyFrame]:
 
 @pytest.mark.parametrize(
     "case",
-    [
-        case
-        if case in ("first and last row", "null key")
-        else pytest.param(case, marks=pytest.mark.slow)
-        for case in apart_runs()
-    ],
+    [c if c in ("first and last row", "null key") else slow(c) for c in apart_runs()],
 )
 @pytest.mark.parametrize("check", ["strict", "off"])
 def test_a_false_claim_is_an_error_or_the_right_number(case, check, morsel):
@@ -669,17 +659,13 @@ def by_rank(rows: pl.DataFrame) -> pl.DataFrame:
 @pytest.mark.parametrize(
     ("kind", "unjudged", "engine"),
     [
+        (0, "nonrelevant", "in-memory"),
+        (0, "drop", "streaming"),
         (1, "nonrelevant", "streaming"),
-        *(
-            pytest.param(*choice, marks=pytest.mark.slow)
-            for choice in (
-                (0, "nonrelevant", "in-memory"),
-                (0, "drop", "streaming"),
-                (1, "drop", "in-memory"),
-            )
-        ),
+        (1, "drop", "in-memory"),
     ],
 )
+@pytest.mark.slow
 def test_known_ranks_equal_scores_to_the_last_bit(kind, unjudged, engine):
     """A log and a run, each choice and each engine; any two of them meet."""
     asked = [m for m in ALL if not pr.Measure.parse(m).definition.uses_scores]

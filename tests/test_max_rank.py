@@ -7,6 +7,7 @@ import dataclasses
 import polars as pl
 import pytest
 from reference import Doc, order, random_queries
+from slow import slow
 from test_reference import compare, frames, loops
 from vocabularies import METRICS
 
@@ -38,17 +39,20 @@ def untied(docs: list[Doc]) -> list[Doc]:
     ]
 
 
+@pytest.mark.parametrize("form", ["score", "rank", "log"])
 @pytest.mark.parametrize(
-    ("layout", "engine"),
+    ("unjudged", "layout", "engine"),
     [
-        ("any", "in-memory"),
-        ("contiguous", "streaming"),
-        pytest.param("any", "streaming", marks=pytest.mark.slow),
-        pytest.param("contiguous", "in-memory", marks=pytest.mark.slow),
+        ("nonrelevant", "any", "streaming"),
+        ("drop", "contiguous", "in-memory"),
+        slow("nonrelevant", "any", "in-memory"),
+        slow("nonrelevant", "contiguous", "in-memory"),
+        slow("nonrelevant", "contiguous", "streaming"),
+        slow("drop", "any", "in-memory"),
+        slow("drop", "any", "streaming"),
+        slow("drop", "contiguous", "streaming"),
     ],
 )
-@pytest.mark.parametrize("unjudged", ["nonrelevant", "drop"])
-@pytest.mark.parametrize("form", ["score", "rank", "log"])
 def test_documents_below_are_not_retrieved(form, unjudged, layout, engine):
     queries = {
         q: [d for d in docs if d.score is not None or form != "log"]

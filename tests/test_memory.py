@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from slow import slow
 
 import polars_rank as pr
 from polars_rank._engine.spill import budget
@@ -39,9 +40,7 @@ def options(tmp_path):
     return dict(memory_limit="1GB", temp_dir=tmp_path)
 
 
-@pytest.mark.parametrize(
-    "layout", ["auto", pytest.param("any", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("layout", ["auto", slow("any")])
 @pytest.mark.parametrize("asked", [{}, {"doc": None}, {"qrels": QRELS}])
 def test_per_query_values_are_the_same_to_the_last_bit(options, layout, asked, collect):
     frame = (RUN if "qrels" in asked else LOG).lazy()

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from reference import METRICS as LOOPS
 from reference import Doc, expected, random_queries
+from slow import ENGINES
 from variants import variants
 from vocabularies import METRICS
 
@@ -204,8 +205,9 @@ def test_one_frame_and_expression(turn):
 EXPECTED = [name for name, m in METRICS.items() if m.tie_mean and m.tie_sensitive]
 
 
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", EXPECTED)
-def test_expected_ties_are_the_mean_over_all_orders(name, collect):
+def test_expected_ties_are_the_mean_over_all_orders(name, engine):
     """Brute force: every permutation of every block of tied documents."""
     queries = {
         q: docs
@@ -234,7 +236,7 @@ def test_expected_ties_are_the_mean_over_all_orders(name, collect):
         for q, docs in judged.items()
     }
     assert sum(orders(docs) > 1 for docs in judged.values()) >= 10
-    compare(collect(found), wanted)
+    compare(found.collect(engine=engine), wanted)
 
 
 def orders(docs: list[Doc]) -> int:

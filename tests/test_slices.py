@@ -6,6 +6,7 @@ from itertools import product
 
 import polars as pl
 import pytest
+from slow import slow
 
 import polars_rank as pr
 from polars_rank.core.source import lazy_source
@@ -48,7 +49,7 @@ def sources(tmp_path) -> dict[str, pl.LazyFrame]:
     }
 
 
-@pytest.mark.parametrize("repeats", [1, 2, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("repeats", [1, 2, slow(3)])
 def test_rows_of_a_result(tmp_path, repeats):
     wrong = []
     whole = pr.per_query(LOG, "rr")

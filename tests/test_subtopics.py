@@ -13,6 +13,7 @@ from polars.testing import assert_frame_equal
 from reference import SUBTOPIC_METRICS as LOOPS
 from reference import SUBTOPIC_VARIANTS as VARIANTS
 from reference.subtopic import _covered, _gains, _greedy, _total
+from slow import ENGINES, slow
 from vocabularies import SUBTOPIC_METRICS
 
 import polars_rank as pr
@@ -94,21 +95,18 @@ def asked(name: str) -> list[pr.Measure]:
     return [pr.measure(name, name=c, **p) for c, p in measures(name).items()]
 
 
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", SUBTOPIC_METRICS)
-def test_plain_loops(name, collect):
+def test_plain_loops(name, engine):
     run, qrels = made_up(1)
     ranked, judged = frames(run, qrels)
     found = ranked.rank_eval.per_query(asked(name), qrels=judged, subtopic="subtopic")
-    compare(collect(found), name, run, qrels)
+    compare(found.collect(engine=engine), name, run, qrels)
 
 
 @pytest.mark.parametrize(
     "options",
-    [
-        {},
-        {"layout": "contiguous"},
-        pytest.param({"layout": "any"}, marks=pytest.mark.slow),
-    ],
+    [{}, slow({"layout": "contiguous"}), slow({"layout": "any"})],
 )
 def test_every_layout(options, tmp_path):
     """All measures at once, from files, ranks known or not."""
