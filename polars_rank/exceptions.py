@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Sequence
 
 __all__ = ["DataError"]
+
+_RAISED: OrderedDict[str, tuple[str, int | None, tuple[object, ...]]] = OrderedDict()
+_REMEMBERED = 64
 
 
 class DataError(ValueError):
@@ -31,7 +35,27 @@ class DataError(ValueError):
         count: int | None = None,
         examples: Sequence[object] = (),
     ) -> None:
+        if rule is None:
+            message, rule, count, examples = _recalled(message)
+        else:
+            _RAISED[message] = rule, count, tuple(examples)
+            while len(_RAISED) > _REMEMBERED:
+                _RAISED.popitem(last=False)
         super().__init__(message)
         self.rule = rule
         self.count = count
         self.examples = tuple(examples)
+
+
+def _recalled(
+    message: str,
+) -> tuple[str, str | None, int | None, tuple[object, ...]]:
+    """The error as it was raised inside a plan.
+
+    Polars makes an exception of the same class out of its message alone, and adds its
+    own plan to that.
+    """
+    for known, details in reversed(list(_RAISED.items())):
+        if message == known or message.startswith(f"{known}\n"):
+            return known, *details
+    return message, None, None, ()
