@@ -215,3 +215,13 @@ def test_cutoffs_are_whole_numbers(k):
         pr.measure("ndcg", k=k)
     with pytest.raises(ValueError, match="k must be a whole number of at least 1"):
         pl.col("label").rank_eval.ndcg("score", k=k)
+
+
+@pytest.mark.parametrize(
+    "text", ["----1" * 100_000, "1+" * 100_000, "a" * 1_000_000, "ndcg@" + "1" * 5000]
+)
+def test_a_long_text_is_refused_at_once(text):
+    with pytest.raises(
+        ValueError, match=r"characters, which begins with .* at most 1000"
+    ):
+        pr.Measure.parse(text)

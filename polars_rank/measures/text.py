@@ -11,6 +11,7 @@ from polars_rank.core.registry import ALIASES, METRICS, Metric, closest, find_me
 
 __all__ = ["read_measure", "unknown_measure", "write_value"]
 
+LONGEST = 1000  # characters
 PATTERN = re.compile(
     r"(?P<name>[^\s()@]+)\s*(\((?P<inside>.*)\))?\s*(@(?P<k>[^@()]*))?"
 )
@@ -29,6 +30,12 @@ def read_measure(text: str) -> tuple[str, dict[str, Any]]:
     if not isinstance(text, str):
         msg = f"a measure is text like 'ndcg@10', not {type(text).__name__}"
         raise TypeError(msg)
+    if len(text) > LONGEST:
+        msg = (
+            f"a measure of {len(text)} characters, which begins with {text[:40]!r}; "
+            f"at most {LONGEST} are read"
+        )
+        raise ValueError(msg)
     body, rel = text.strip(), None
     if level := RANX_LEVEL.fullmatch(body):
         body, rel = level[1], int(level[2])

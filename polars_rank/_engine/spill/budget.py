@@ -18,6 +18,7 @@ UNITS = {"B": 1} | {
     for power, letter in enumerate("KMGT", start=1)
 }
 LEAST = 400 * MB
+LARGEST = 2.0**62  # bytes, or whatever the unit is
 FEWEST, MOST = 32, 192
 LEAST_ROWS_PER_GROUP, ROWS_PER_GROUP = 2048, 122_880
 
@@ -34,7 +35,8 @@ def parse_memory_limit(limit: int | str) -> int:
     if isinstance(limit, str):
         found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*", limit, re.I)
         unit = UNITS.get(found[2].upper()) if found else None
-        number = int(float(found[1]) * unit) if found and unit else None
+        size = float(found[1]) if found else 0.0
+        number = int(size * unit) if unit and size < LARGEST else None
     elif isinstance(limit, int) and not isinstance(limit, bool):
         number = limit
     if number is None:

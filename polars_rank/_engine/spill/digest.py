@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,23 +12,27 @@ import polars as pl
 
 __all__ = ["digest_of"]
 
-FORMAT = 1  # of the files that we leave for another run
+FORMAT = 2  # of the files that we leave for another run
+CACHE = re.compile(r"CACHE\[id: [^\]]*\]")  # the id is random
 
 
 def digest_of(
     parts: Sequence[pl.LazyFrame], plan: pl.LazyFrame, fingerprint: str
 ) -> str | None:
-    """Digest of the plan, the files it scans (path, size, time), and our versions.
+    """Digest of the plan, of the files it scans, and of the versions at work.
 
     None if that cannot be known: when a part reads anything but local files.
     """
+    import polars_rank
+
     digest = hashlib.sha256()
     try:
         texts = [
             str(FORMAT),
             pl.__version__,
+            polars_rank.__version__,
             fingerprint,
-            plan.explain(optimized=False),
+            CACHE.sub("CACHE", plan.explain(optimized=False)),
         ]
         for part in parts:
             texts += [str(part.collect_schema()), *_files(part)]
@@ -40,7 +45,7 @@ def digest_of(
 
 
 def _files(part: pl.LazyFrame) -> list[str]:
-    """Path, size and time of every file; ``ValueError`` for any other source."""
+    """Identity of every file; ``ValueError`` for any other source."""
     plan = part._ldf.visit()
     found, left = [], [plan.get_node()]
     while left:
@@ -57,5 +62,12 @@ def _files(part: pl.LazyFrame) -> list[str]:
 
 
 def _about(path: Path) -> str:
+    """What tells a file from another one, even if size and time were kept.
+
+    A copy over it has another change time, a file in its place another inode, and a
+    retargeted link another real path.
+    """
     status = path.stat()
-    return f"{os.path.abspath(path)} {status.st_size} {status.st_mtime_ns}"
+    times = f"{status.st_mtime_ns} {status.st_ctime_ns}"
+    place = f"{os.path.abspath(path)} {os.path.realpath(path)}"
+    return f"{place} {status.st_dev} {status.st_ino} {status.st_size} {times}"

@@ -36,6 +36,8 @@ def read_manifest(folder: Path) -> list[Bucket] | None:
         rows = json.loads((folder / MANIFEST).read_text())
     except (FileNotFoundError, ValueError):
         return None
+    if not isinstance(rows, list) or not rows:  # no split leaves nothing
+        return None
     for i, bucket in enumerate(rows):
         if _result(folder, i).exists():
             continue
