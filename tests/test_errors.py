@@ -358,3 +358,36 @@ def test_ids_of_different_kinds_are_never_equal(column, left, right):
     types = str(run.schema[column]), str(qrels.schema[column])
     with refused(TypeError, repr(column), *types, "the run", "the judgments", "cast"):
         pr.per_query(run.lazy(), "rr", qrels=qrels.lazy())
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_objects_are_no_segments(lazy):
+    objects = pl.Series("by", [object(), object()], dtype=pl.Object)
+    run = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1]})
+    qrels = run.drop("score").with_columns(label=1)
+    queries = pl.DataFrame({"query_id": [1]}).with_columns(objects.head(1))
+    wrong = pytest.raises(TypeError, match=r"'by' of .* has dtype Object.*a segment")
+    log = run.with_columns(objects)
+    log = log.lazy() if lazy else log
+    with wrong:
+        pr.evaluate(log, "rr", qrels=qrels, by="by")
+    with wrong:
+        pr.evaluate(log.drop("by"), "rr", qrels=qrels, queries=queries, by="by")
+    with wrong:
+        pr.preferences(run, qrels.with_columns(objects), group="by")
+
+
+@pytest.mark.parametrize("name", ["satisfied", "preferences", "prefs_pair"])
+def test_preferences_need_room_for_their_counts(name):
+    run = pl.DataFrame({name: [1], "doc_id": ["a"], "score": [1.0]})
+    qrels = run.select(name, "doc_id", label=1)
+    with pytest.raises(
+        ValueError, match=f"two output columns would be called '{name}'"
+    ):
+        pr.preferences(run, qrels, query=name)
+
+
+@pytest.mark.parametrize("text", ["sdcg@2147483647", "alpha_ndcg@1000001"])
+def test_a_cutoff_whose_places_are_listed_is_bounded(text):
+    with pytest.raises(ValueError, match="of at least 1 and of at most 1"):
+        pr.Measure.parse(text)

@@ -76,6 +76,11 @@ def _is_grade(dtype: DataType) -> bool:
     return dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)
 
 
+def _is_plain(dtype: DataType) -> bool:
+    return dtype != pl.Object
+
+
+_PLAIN = "of a type that Polars can compare, not Object"
 _IDS = "an integer, text, Categorical, Enum, Boolean, date or binary column"
 _NUMBERS = "a numeric column; cast it, e.g. with pl.col(...).cast(pl.Float64)"
 _WHOLE = "an integer column that counts from 1"
@@ -90,6 +95,7 @@ ROLES = {
         Role("label", "a grade", _is_grade, _NUMBERS),
         Role("subtopic", "a subtopic", _is_id, _IDS),
         Role("weight", "a weight", _is_number, _NUMBERS),
+        Role("segment", "a segment", _is_plain, _PLAIN),
     )
 }
 
@@ -158,7 +164,9 @@ def bind_columns(
         dtypes[role] = schema[column]
         if role == "label" and not schema[column].is_numeric():
             taken[-1] = taken[-1].cast(pl.UInt8)
-    taken += [renamed(name, f"by{i}") for i, name in enumerate(carry)]
+    for i, name in enumerate(carry):
+        key = bind_column("segment", name, schema, where=where)
+        taken.append(key.alias(f"by{i}"))
     keys = tuple(f"key{i}" for i in range(len(columns.query)))
     bound = BoundSchema(keys, tuple(dtypes), tuple(dtypes.values()))
     return BoundFrame(frame.select(taken), bound)

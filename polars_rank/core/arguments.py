@@ -41,7 +41,10 @@ Cutoff: TypeAlias = Annotated[
     Doc("cutoff: only the first k places count", {None: "no cutoff: the whole list"}),
 ]
 FiniteCutoff: TypeAlias = Annotated[
-    int, Range(least=1), Meaning("k"), Doc("cutoff: only the first k places count")
+    int,
+    Range(least=1, most=1_000_000),  # its places are listed
+    Meaning("k"),
+    Doc("cutoff: only the first k places count"),
 ]
 Rel: TypeAlias = Annotated[float, Meaning("rel"), Doc("lowest grade that is relevant")]
 OptionalRel: TypeAlias = Annotated[

@@ -22,6 +22,7 @@ from polars_rank.core.rules import (
 __all__ = ["PreferenceTies", "Unretrieved", "preferences"]
 
 PreferenceTies: TypeAlias = Literal["doc_desc", "doc_asc", "expected"]
+COUNTS = {"preferences", "satisfied", "prefs_simp", "prefs_pair", "prefs_avgjg"}
 Unretrieved: TypeAlias = Literal["below", "leave_out"]
 
 
@@ -100,7 +101,13 @@ def preferences(
         if given not in allowed:
             msg = f"{name} must be one of {', '.join(allowed)}, not {given!r}"
             raise ValueError(msg)
-    names = (query,) if isinstance(query, str) else tuple(query)
+    names: tuple[str, ...] = (query,) if isinstance(query, str) else tuple(query)
+    if clashes := sorted(COUNTS & {*names}):
+        msg = (
+            f"two output columns would be called {', '.join(map(repr, clashes))}; "
+            "rename the query column"
+        )
+        raise ValueError(msg)
     groups: list[str] = [group] if isinstance(group, str) else list(group or [])
     columns = Columns(
         names,
