@@ -30,6 +30,9 @@ VALUES = {
     "counts": DRAW.integers(0, 10_000, 5000).astype(float),
     "mixed": DRAW.random(4000) * 10.0 ** DRAW.integers(-12, 9, 4000),
     "cancelling": np.concatenate([DRAW.normal(size=500) * 1e8, [1e-9, 0.25]]),
+    "large": DRAW.random(5000) * 2e9,  # sums beyond 2^41
+    "large and small": np.concatenate([DRAW.random(4000) * 2e9, DRAW.random(4000)]),
+    "large below 0": DRAW.random(5000) * -2e9,
     "one": np.array([0.1]),
     "zeros": np.zeros(3),
 }
@@ -76,6 +79,29 @@ def test_beyond_the_window_sums_are_plain(scale):
     values = (VALUES["shares"] * scale).tolist()
     found = aggregated(Mean(), [pl.DataFrame({"v": values})])
     assert found == pytest.approx(statistics.fmean(values), rel=1e-13)
+
+
+@pytest.mark.parametrize("few", [False, True])
+def test_what_is_not_finite_is_seen(few):
+    """As in plain arithmetic; and nothing that fits no float is an error."""
+    inf, nan = math.inf, math.nan
+    for values, total in (
+        ([inf, 1.0], inf),
+        ([1.0, -inf], -inf),
+        ([inf, -inf], nan),
+        ([0.5, nan], nan),
+        ([1e308] * 3, inf),
+    ):
+        found = aggregated(Sum(few=few), [pl.DataFrame({"v": values})])
+        assert found == pytest.approx(total, nan_ok=True), values
+    frame = pl.DataFrame({"v": [0.5, 1.0], "w": [nan, 1.0]})
+    mean = Mean(weighted=True, few=few)
+    assert aggregated(mean, [frame], weight=pl.col("w")) is None
+
+
+def test_moments_have_no_weights():
+    with pytest.raises(ValueError, match="leave out weight="):
+        Moments().state(pl.col("v"), pl.col("w"))
 
 
 def test_weights_of_undefined_values_do_not_count():

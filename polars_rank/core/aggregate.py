@@ -83,16 +83,26 @@ def exact_total(name: str, state: Mapping[str, pl.Expr]) -> pl.Expr:
     for i in reversed(range(1, LIMBS)):  # what a limb cannot hold goes to the one above
         carry = limbs[i].floordiv(2**LIMB)
         limbs[i], limbs[i - 1] = limbs[i] - carry * 2**LIMB, limbs[i - 1] + carry
-    # Two numbers of 53 bits, exact as floats; a last bit stands for all below it.
-    top, low = limbs[1].floordiv(2**9), limbs[3].floordiv(2**18)
-    high = limbs[0] * 2**22 + top
-    rest = (limbs[1] - top * 2**9) * 2**44 + limbs[2] * 2**13 + low
-    odd = (limbs[3] != low * 2**18) & (rest.mod(2) == 0)
-    rest = rest + odd.cast(pl.Int64)
-    total = high.cast(pl.Float64) * 2.0**-22 + rest.cast(pl.Float64) * 2.0**-75
-    largest = state[f"{name}_high"]
+    # Two numbers of 53 bits, exact as floats: the rest, whose last bit stands for all
+    # below it, and the whole part, which takes bits of the fraction while it is small.
+    whole, upper, middle, lower = limbs
+    top, low = upper.floordiv(2**9), lower.floordiv(2**18)
+    rest = (upper - top * 2**9) * 2**44 + middle * 2**13 + low
+    small = (whole * 2**22 + top).cast(pl.Float64) * 2.0**-22
+    small = small + _sticky(rest, lower != low * 2**18) * 2.0**-75
+    low = middle.floordiv(2**9)
+    beyond = (middle != low * 2**9) | (lower != 0)
+    large = whole.cast(pl.Float64) + _sticky(upper * 2**22 + low, beyond) * 2.0**-53
+    total = pl.when(whole.is_between(-(2**31), 2**31)).then(small).otherwise(large)
+    largest, plain = state[f"{name}_high"], state[f"{name}_plain"]
     exact = largest.is_between(SMALLEST, LARGEST, closed="left") | (largest == 0.0)
-    return pl.when(exact).then(total).otherwise(state[f"{name}_plain"])
+    return pl.when(exact & plain.is_finite()).then(total).otherwise(plain)
+
+
+def _sticky(number: pl.Expr, more: pl.Expr) -> pl.Expr:
+    """The number as a float, odd if there is ``more`` below: then no tie is seen."""
+    odd = more & (number.mod(2) == 0)
+    return (number + odd.cast(pl.Int64)).cast(pl.Float64)
 
 
 def fsum(value: pl.Expr) -> pl.Expr:
@@ -100,11 +110,14 @@ def fsum(value: pl.Expr) -> pl.Expr:
 
     One call of Python costs less there than the expressions of ``exact_sum``.
     """
-    return value.map_batches(
-        lambda values: math.fsum(values.drop_nulls().to_list()),
-        return_dtype=pl.Float64,
-        returns_scalar=True,
-    )
+    return value.map_batches(_fsum, return_dtype=pl.Float64, returns_scalar=True)
+
+
+def _fsum(values: pl.Series) -> float:
+    try:
+        return math.fsum(values.drop_nulls().to_list())
+    except (OverflowError, ValueError):  # too large for a float, or inf - inf
+        return float(values.sum())
 
 
 class _Sums:
@@ -158,7 +171,8 @@ class Mean(Sum):
 
     def finish(self, state: Mapping[str, pl.Expr]) -> pl.Expr:
         """Sum by number, or by the sum of weights; undefined where that is 0."""
-        return ratio(self._total("x", state), self._number(state))
+        mean = ratio(self._total("x", state), self._number(state))
+        return mean.fill_nan(None) if self.weighted else mean
 
     def _number(self, state: Mapping[str, pl.Expr]) -> pl.Expr:
         return self._total("w", state) if self.weighted else state["n"]
@@ -178,9 +192,11 @@ class Moments(Mean):
     """Mean, variance and standard error, as if queries were a random sample."""
 
     def state(self, value: pl.Expr, weight: pl.Expr | None = None) -> State:
-        """As of the mean; and the sum of squares."""
-        squares = self._sum("xx", _times(value * value, weight))
-        return super().state(value, weight) | squares
+        """As of the mean; and the sum of squares. Weights are refused."""
+        if weight is not None:
+            msg = "the variance of weighted queries is not defined; leave out weight="
+            raise ValueError(msg)
+        return super().state(value) | self._sum("xx", value * value)
 
     def variance(self, state: Mapping[str, pl.Expr]) -> pl.Expr:
         """Sample variance of the values (divisor n - 1); needs two of them."""
