@@ -75,7 +75,7 @@ def plan_per_query(request: Request, inputs: Inputs) -> Plan:
 
     def plan_parts(frames: Sequence[pl.LazyFrame]) -> Plan:
         parts = zip(frames, schemas, strict=True)
-        late = key.settles_ties
+        late = key.late_ties is not None and key.qrels is None
         return plan_values(
             key, *(normalize(*part, request, integers_late=late) for part in parts)
         )

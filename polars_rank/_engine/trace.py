@@ -17,7 +17,7 @@ from polars_rank._engine.inputs import Inputs
 from polars_rank._engine.recorder import Recorder
 from polars_rank._engine.request import Grouping, Request
 from polars_rank._engine.schema import BoundSchema
-from polars_rank._engine.stages.rank import OrderedBy
+from polars_rank._engine.stages.rank import DocTies, OrderedBy
 from polars_rank.conventions.convention import Convention
 from polars_rank.core.ranking import Ranking, Ties
 from polars_rank.core.registry import Rows, check_policy, value
@@ -63,10 +63,15 @@ class PlanKey(NamedTuple):
     max_rank: int | None
 
     @property
-    def settles_ties(self) -> bool:
-        """Whether ties are settled by id once all documents are ordered by score."""
-        by_doc = self.ordered_by == "score" and self.ties in ("doc_desc", "doc_asc")
-        return by_doc and self.qrels is None and self.grouping != "hash"
+    def late_ties(self) -> DocTies | None:
+        """The rule by which ids settle ties once documents are ordered by score.
+
+        None without such a rule; and for a small log, where two sort keys cost less.
+        """
+        small = self.qrels is None and self.grouping == "hash"
+        if self.ordered_by != "score" or small:
+            return None
+        return self.ties if self.ties == "doc_desc" or self.ties == "doc_asc" else None
 
     @classmethod
     def of(cls, request: Request, inputs: Inputs) -> PlanKey:
@@ -192,10 +197,8 @@ def _traced(
             for v in plain.violations
         ]
         return pl.col(name), violations
-    metric, no_relevant = (
-        measure.definition,
-        key.convention.no_relevant_of(measure.metric),
-    )
+    metric = measure.definition
+    no_relevant = key.convention.no_relevant_of(measure.metric)
     check_policy(metric, arguments, key.ties, no_relevant)
     if metric.uses_scores and not recorder.scored:
         msg = f"{measure.metric} looks at the scores themselves: it cannot use rank="

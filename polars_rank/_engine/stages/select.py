@@ -79,25 +79,21 @@ def rank_documents(key: PlanKey, trace: Trace, frame: pl.LazyFrame) -> Ranked:
         frame = reject_if_shuffled(frame)
     if key.ordered_by == "order":
         frame = _condensed(key, frame)
-    ties, late = key.ties, None
-    carried = payload
-    if key.ordered_by == "score" and (ties == "doc_desc" or ties == "doc_asc"):
-        if key.settles_ties:
-            late, carried = ties, payload | {"doc", "label", "score"}
-        elif key.qrels is not None:
-            late, carried = ties, payload | {"score"}
+    late, carried = key.late_ties, payload
+    if late:
+        carried = payload | ({"doc", "score"} if key.qrels is None else {"score"})
     ranked = rank_rows(
         key.ordered_by,
         frame,
         sorted(carried),
         descending="rank" not in key.run.roles,
-        ties="order" if late else ties,
+        ties="order" if late else key.ties,
         scalars=trace.run_scalars,
         grouping=key.grouping,
     )
     if key.ordered_by != "order":
         ranked = ranked._replace(max_rank=key.max_rank)
-    if late and key.settles_ties:
+    if late and key.qrels is None:
         queries = settle_ties(ranked.queries, sorted(payload), late)
         return ranked._replace(queries=queries, payload=sorted(payload))
     return ranked._replace(ties=late)
