@@ -15,7 +15,7 @@ from typing import Any
 
 from polars_rank.conventions.choices import CHOICES, sentence
 from polars_rank.conventions.convention import Convention
-from polars_rank.conventions.tools import TOOLS
+from polars_rank.conventions.tools import TOOLS, complete_arguments
 from polars_rank.metrics import METRICS, Metric
 
 DOCS = Path(__file__).resolve().parent
@@ -103,7 +103,7 @@ def index() -> str:
     for family, members in families().items():
         rows = (
             f"| [`{m.name}`]({family}.md#{m.name}) | {summary(m)} "
-            f"| {', '.join(m.defaults)} |"
+            f"| {', '.join(m.parameters)} |"
             for m in members
         )
         text += f"\n## [{title(family)}]({family}.md)\n\n"
@@ -126,7 +126,7 @@ def measure_section(metric: Metric) -> str:
     text, *found = SECTION.split(metric.doc)
     sections = dict(zip(found[::2], map(str.strip, found[1::2]), strict=True))
     parts = [f"## {metric.name}", markdown(text.strip())]
-    if metric.defaults:
+    if metric.parameters:
         parts.append(parameters(metric))
     facts = {name: markdown(text) for name, text in sections.items()}
     if CLOSED not in sections.get("Errors", ""):
@@ -156,8 +156,9 @@ def measure_section(metric: Metric) -> str:
 
 def parameters(metric: Metric) -> str:
     """The table of a metric's parameters."""
+    defaults = complete_arguments(metric)
     rows = (
-        f"| `{p.name}` | {code(p.default)} | {cell(p.allowed.words)} "
+        f"| `{p.name}` | {code(defaults[p.name])} | {cell(p.allowed.words)} "
         f"| {cell(p.doc.text)} |"
         for p in metric.parameters.values()
     )

@@ -513,7 +513,7 @@ def test_measures_as_rows(call):
 @pytest.mark.parametrize("name", ALL)
 def test_explain_says_what_the_docstring_says(call, name):
     metric = ALL[name]
-    cut = "@7" if "k" in metric.defaults else ""
+    cut = "@7" if "k" in metric.parameters else ""
     status, out, err = call("explain", name + cut)
     assert (status, err) == (0, "")
     said = " ".join(out.split())
@@ -521,7 +521,7 @@ def test_explain_says_what_the_docstring_says(call, name):
         words = line.replace("``", "")
         words = re.sub(r"^(Undefined|Errors|Source|Equal to|Example):", r"\1", words)
         assert words in said
-    for parameter in metric.defaults:
+    for parameter in metric.parameters:
         assert re.search(rf"^  {parameter} +\S", out, re.MULTILINE)
     wanted = r"^  k +7 +the first 7 places  \(given\)$"
     assert not cut or re.search(wanted, out, re.MULTILINE)

@@ -65,7 +65,7 @@ def expression(name: str, k: int | None, **params) -> pl.Expr:
 
 def cut(name: str, k: int | None) -> dict[str, int]:
     """The cutoff, for a metric that has one."""
-    return {"k": k} if k is not None and "k" in METRICS[name].defaults else {}
+    return {"k": k} if k is not None and "k" in METRICS[name].parameters else {}
 
 
 def assert_close(found: Values, wanted: Values) -> None:

@@ -16,7 +16,7 @@ from vocabularies import METRICS
 import polars_rank as pr
 from polars_rank.conventions.choices import CHOICES
 from polars_rank.conventions.explain import explanation
-from polars_rank.conventions.tools import DEFAULT, TOOLS
+from polars_rank.conventions.tools import DEFAULT, TOOLS, complete_arguments
 from polars_rank.core.registry import METRICS as ALL
 
 TREC = pr.CONVENTIONS["trec_eval"]
@@ -53,10 +53,23 @@ def test_a_convention_states_every_choice():
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_signatures_have_the_defaults_of_the_default_convention(name):
+def test_a_default_is_said_once(name):
+    """A disputed choice in the convention, all else in the metric's signature."""
     chosen = pr.CONVENTIONS[DEFAULT].defaults(name)
-    assert chosen.items() <= ALL[name].defaults.items()
+    assert not chosen.keys() & ALL[name].defaults.keys(), (
+        "leave out the default in the signature: conventions decide it"
+    )
+    assert chosen.keys() | ALL[name].defaults.keys() == ALL[name].parameters.keys(), (
+        "give every other parameter a default in the signature"
+    )
     assert pr.CONVENTIONS[DEFAULT].exceptions == ()
+
+
+def test_a_choice_that_a_metric_does_not_allow_is_the_default_one():
+    metric = ALL["nerr"]
+    assert "ideal" not in pr.CONVENTIONS["rectools"].defaults("nerr")
+    filled = complete_arguments(metric, convention=pr.CONVENTIONS["rectools"])
+    assert filled["ideal"] == pr.CONVENTIONS[DEFAULT].ideal
 
 
 @pytest.mark.parametrize("name", CHOICES)

@@ -43,7 +43,7 @@ def measures(names: list[str], rel: int) -> list[pr.Measure]:
 def at_level(m: pr.Measure, rel: int) -> pr.Measure:
     """With ``-l``; as in trec_eval, it leaves graded measures alone."""
     graded = m.metric in GRADED or m.name in ("G", "num_ret")
-    if rel == 1 or graded or "rel" not in m.definition.defaults:
+    if rel == 1 or graded or "rel" not in m.definition.parameters:
         return m
     return pr.measure(m.metric, name=m.name, **m.arguments | {"rel": rel})
 

@@ -106,7 +106,7 @@ def test_a_type_may_bring_its_rule():
 
 
 def test_two_parameters_of_one_meaning_are_refused():
-    def twice(r: pr.Ranking, *, a: Gain = "linear", b: Gain = "linear") -> pl.Expr:
+    def twice(r: pr.Ranking, *, a: Gain, b: Gain) -> pl.Expr:
         return r.sum(r.gain(a) * r.gain(b))
 
     with pytest.raises(TypeError, match="two parameters of twice mean 'gain'"):
@@ -116,9 +116,7 @@ def test_two_parameters_of_one_meaning_are_refused():
 def test_conventions_fill_parameters_by_type():
     """Not by name: ``gain`` of another type is nobody's gain, ``g: Gain`` is."""
 
-    def by_type(
-        r: pr.Ranking, *, depth: Cutoff = None, g: Gain = "linear", least: Rel = 1
-    ) -> pl.Expr:
+    def by_type(r: pr.Ranking, *, depth: Cutoff = None, g: Gain, least: Rel) -> pl.Expr:
         return r.sum(r.gain(g, least) * r.in_top(depth))
 
     def by_name(
@@ -149,7 +147,7 @@ def test_conventions_fill_parameters_by_type():
 def test_nothing_relevant_goes_by_type():
     """A query is undefined where nothing reaches the threshold, whatever its name."""
 
-    def ones(r: pr.Ranking, *, least: Annotated[float, Meaning("rel")] = 1) -> pl.Expr:
+    def ones(r: pr.Ranking, *, least: Annotated[float, Meaning("rel")]) -> pl.Expr:
         return pl.lit(1.0)
 
     metric(depends_on="relevant")(ones)

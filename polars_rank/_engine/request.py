@@ -121,11 +121,14 @@ class Request(NamedTuple):
         temp_dir: str | Path | None,
         progress: Listener | None,
         max_rank: int | None,
+        means: bool,
         by: str | Sequence[str] | None = None,
         weight: str | None = None,
-        means: bool = False,
     ) -> Request:
-        """Check the arguments; only schemas are read."""
+        """Check the arguments of ``evaluate``, or of ``per_query``.
+
+        Only schemas are read.
+        """
         for name, value, choices in (
             ("check", check, get_args(Check)),
             ("on_duplicate", on_duplicate, get_args(Duplicates)),

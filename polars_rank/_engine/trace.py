@@ -19,6 +19,7 @@ from polars_rank._engine.request import Grouping, Request
 from polars_rank._engine.schema import BoundSchema
 from polars_rank._engine.stages.rank import DocTies, OrderedBy
 from polars_rank.conventions.convention import Convention
+from polars_rank.conventions.tools import complete_arguments
 from polars_rank.core.ranking import Ranking, Ties
 from polars_rank.core.registry import Rows, check_policy, value
 from polars_rank.core.rules import DUPLICATE_DOC, NEGATIVE_GRADE, Violation
@@ -137,7 +138,12 @@ def _trace(key: PlanKey) -> Trace:
             "rule, or measures with a cutoff"
         )
         raise ValueError(msg)
-    filled = [_filled(key, m) for m in key.measures]
+    filled = [
+        {}
+        if isinstance(m, Custom)
+        else complete_arguments(m.definition, m.arguments, convention=key.convention)
+        for m in key.measures
+    ]
     recorder = _recorder(key, filled)
     values: list[pl.Expr] = []
     violations: list[Violation] = []
@@ -150,13 +156,6 @@ def _trace(key: PlanKey) -> Trace:
         violations.append(Violation(NEGATIVE_GRADE, pl.col(below)))
     once = {(v.rule, str(v.count)): v for v in violations}
     return _with_checks(key, recorder, values, list(once.values()))
-
-
-def _filled(key: PlanKey, measure: Measure | Custom) -> dict[str, Any]:
-    """All arguments of a measure: its own, and the convention's."""
-    if isinstance(measure, Custom):
-        return {}
-    return key.convention.defaults(measure.metric) | measure.arguments
 
 
 def _recorder(key: PlanKey, filled: list[dict[str, Any]]) -> Recorder:

@@ -12,7 +12,7 @@ from rich.text import Text
 from polars_rank.cli.show import Format, show, show_rows, terminal
 from polars_rank.cli.words import visible
 from polars_rank.conventions.explain import Choice, explanation
-from polars_rank.conventions.tools import DEFAULT
+from polars_rank.conventions.tools import DEFAULT, complete_arguments
 from polars_rank.core.registry import METRICS, Metric
 
 __all__ = ["explain", "measures"]
@@ -99,7 +99,7 @@ def _source(choice: Choice) -> str:
 
 
 def _parameters(metric: Metric) -> str:
-    return ", ".join(f"{n}={_shown(v)}" for n, v in metric.defaults.items())
+    return ", ".join(f"{n}={_shown(v)}" for n, v in complete_arguments(metric).items())
 
 
 def _shown(value: Any) -> str:

@@ -12,6 +12,7 @@ from polars_rank.conventions.tools import (
     DEFAULT,
     TOOLS,
     ConventionLike,
+    complete_arguments,
     convention_of,
 )
 from polars_rank.core.documentation import definition
@@ -150,8 +151,7 @@ def source(choice: Choice) -> str:
 def in_effect(measure: Measure, convention: Convention) -> dict[str, Any]:
     """Every choice that can change the measure's value, its parameters first."""
     metric = measure.definition
-    filled = convention.defaults(measure.metric) | measure.arguments
-    chosen = metric.defaults | filled
+    chosen = complete_arguments(metric, measure.arguments, convention=convention)
     names = ["score_dtype", *(["ties"] if metric.tie_sensitive else [])]
     names += ["unjudged", "judgments", "negative_grade", "missing"]
     chosen |= {name: getattr(convention, name) for name in names}

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import NamedTuple, TypeAlias
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeAlias
 
 from polars_rank.conventions.convention import Convention
-from polars_rank.core.registry import closest
+from polars_rank.core.registry import Metric, closest
 
-__all__ = ["CONVENTIONS", "DEFAULT", "TOOLS", "ConventionLike", "Tool", "convention_of"]
+__all__ = [
+    "CONVENTIONS",
+    "DEFAULT",
+    "TOOLS",
+    "ConventionLike",
+    "Tool",
+    "complete_arguments",
+    "convention_of",
+]
 
 DEFAULT = "trec_eval"  # whose choices hold where the user makes none
 ConventionLike: TypeAlias = str | Convention
@@ -233,3 +242,20 @@ def convention_of(convention: ConventionLike) -> Convention:
         )
         raise ValueError(msg)
     return CONVENTIONS[convention]
+
+
+def complete_arguments(
+    metric: Metric,
+    given: Mapping[str, Any] = MappingProxyType({}),
+    *,
+    convention: Convention = CONVENTIONS[DEFAULT],
+) -> dict[str, Any]:
+    """Every argument of a metric: as given, else the convention's or the metric's own.
+
+    Where the metric does not allow what the convention chooses, the default
+    convention's choice holds.
+    """
+    chosen = metric.defaults | convention.defaults(metric.name) | dict(given)
+    if len(chosen) < len(metric.parameters):
+        chosen = CONVENTIONS[DEFAULT].defaults(metric.name) | chosen
+    return {name: chosen[name] for name in metric.parameters}

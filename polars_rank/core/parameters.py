@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from inspect import signature
 from types import NoneType, UnionType
 from typing import (
     Annotated,
@@ -111,7 +112,6 @@ class Parameter(NamedTuple):
     allowed: Allowed
     meaning: str = ""
     doc: Doc = NO_DOC
-    default: Any = None
 
     def check(self, value: object) -> None:
         """Raise ``ValueError`` if the value is not allowed."""
@@ -121,12 +121,10 @@ class Parameter(NamedTuple):
 
 def read_parameters(function: Callable[..., Any]) -> dict[str, Parameter]:
     """Every keyword parameter of a function."""
-    defaults = getattr(function, "__kwdefaults__", None) or {}
-    hints = get_type_hints(function, include_extras=True) if defaults else {}
-    parameters = {
-        name: read_hint(name, hints[name], default)
-        for name, default in defaults.items()
-    }
+    keywords = signature(function).parameters.values()
+    names = [p.name for p in keywords if p.kind is p.KEYWORD_ONLY]
+    hints = get_type_hints(function, include_extras=True) if names else {}
+    parameters = {name: read_hint(name, hints[name]) for name in names}
     meanings = [p.meaning for p in parameters.values() if p.meaning]
     for meaning in meanings:
         if meanings.count(meaning) > 1:
@@ -135,7 +133,7 @@ def read_parameters(function: Callable[..., Any]) -> dict[str, Parameter]:
     return parameters
 
 
-def read_hint(name: str, hint: Any, default: Any = None) -> Parameter:
+def read_hint(name: str, hint: Any) -> Parameter:
     """The parameter that a type hint describes."""
     extras = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
     meanings = [extra.name for extra in extras if isinstance(extra, Meaning)]
@@ -146,7 +144,6 @@ def read_hint(name: str, hint: Any, default: Any = None) -> Parameter:
         allowed=_allowed(hint),
         meaning=meanings[-1] if meanings else "",
         doc=docs[-1] if docs else NO_DOC,
-        default=default,
     )
 
 

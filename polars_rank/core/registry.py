@@ -109,7 +109,10 @@ class Metric:
 
     @cached_property
     def defaults(self) -> dict[str, Any]:
-        """Parameters and their default values, in order."""
+        """The metric's own defaults.
+
+        A parameter that is a disputed choice has none: conventions decide it.
+        """
         return dict(getattr(self.function, "__kwdefaults__", None) or {})
 
     @cached_property
@@ -124,9 +127,8 @@ class Metric:
 
     def depends_on_with(self, params: Mapping[str, Any]) -> Rows:
         """``depends_on``; grades of 0 or less may gain, or be relevant, if asked to."""
-        values = self.defaults | dict(params)
         gain, rel, least = (
-            values.get(self.meanings.get(meaning, ""))
+            params.get(self.meanings.get(meaning, ""))
             for meaning in ("gain", "rel", "optional_rel")
         )
         named = gain is None or isinstance(gain, str)
@@ -178,7 +180,7 @@ class Metric:
             return True
         values = self.defaults | dict(params)
         return self.tie_mean and not any(
-            values[name] == value or (value is ... and values[name] is not None)
+            values.get(name) == value or (value is ... and values.get(name) is not None)
             for name, value in self.no_tie_mean_when.items()
         )
 
@@ -253,7 +255,10 @@ def value(
     params: Mapping[str, Any],
     no_relevant: NoRelevant,
 ) -> pl.Expr:
-    """One value of the query: the formula, and the policy where it is undefined."""
+    """One value of the query: the formula, and the policy where it is undefined.
+
+    ``params`` are complete: see ``conventions.tools.complete_arguments``.
+    """
     defined = _value(metric, r, params, no_relevant)
     if metric.aggregate == "geometric":
         return defined.clip(lower_bound=SMALLEST).log()
@@ -269,9 +274,8 @@ def _value(
     formula = metric.function(r, **params)
     if not metric.needs_relevant:
         return formula
-    values = metric.defaults | dict(params)
     rel, gain, least = (
-        values.get(metric.meanings.get(meaning, ""))
+        params.get(metric.meanings.get(meaning, ""))
         for meaning in ("rel", "gain", "optional_rel")
     )
     if isinstance(r, Subtopics):

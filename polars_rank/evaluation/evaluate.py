@@ -127,26 +127,7 @@ def per_query(
     │ 2        ┆ 1.0 ┆ 1.0         │
     └──────────┴─────┴─────────────┘
     """
-    request = Request.of(
-        frame,
-        measures,
-        qrels=qrels,
-        queries=queries,
-        query=query,
-        doc=doc,
-        score=score,
-        label=label,
-        subtopic=subtopic,
-        rank=rank,
-        convention=convention,
-        check=check,
-        on_duplicate=on_duplicate,
-        layout=layout,
-        memory_limit=memory_limit,
-        temp_dir=temp_dir,
-        progress=progress,
-        max_rank=max_rank,
-    )
+    request = Request.of(**locals(), means=False)
     in_memory = request.grouping == "hash"
     return like_input(frame, plan_result(request), in_memory=in_memory)
 
@@ -208,28 +189,6 @@ def evaluate(
     │ 2       ┆ 0.75 ┆ 0.5         │
     └─────────┴──────┴─────────────┘
     """
-    request = Request.of(
-        frame,
-        measures,
-        qrels=qrels,
-        queries=queries,
-        query=query,
-        doc=doc,
-        score=score,
-        label=label,
-        subtopic=subtopic,
-        rank=rank,
-        convention=convention,
-        check=check,
-        on_duplicate=on_duplicate,
-        layout=layout,
-        memory_limit=memory_limit,
-        temp_dir=temp_dir,
-        progress=progress,
-        max_rank=max_rank,
-        means=True,
-        by=by,
-        weight=weight,
-    )
+    request = Request.of(**locals(), means=True)
     in_memory = request.grouping == "hash"
     return like_input(frame, plan_result(request), in_memory=in_memory)

@@ -92,7 +92,7 @@ def _after(metric: Metric, rest: str) -> dict[str, Any] | None:
         gain = metric.named("gain")
         if gain is not None and all(map(NUMBER.fullmatch, named)):
             return {gain: {_read(grade): value for grade, value in named.items()}}
-        return named if named.keys() <= metric.defaults.keys() else None
+        return named if named.keys() <= metric.parameters.keys() else None
     if len(parts) != len(metric.after) or any(equals for _, equals, _ in parts):
         return None
     values = [_read(name) for name, _, _ in parts]

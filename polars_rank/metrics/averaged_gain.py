@@ -17,9 +17,7 @@ LOG2 = inverse("log2")
 
 
 @metric(depends_on="relevant", aliases={"ndcg_rel": {}})
-def average_ndcg(
-    r: Ranking, *, gain: Gain = "linear", rel: OptionalRel = None
-) -> pl.Expr:
+def average_ndcg(r: Ranking, *, gain: Gain, rel: OptionalRel = None) -> pl.Expr:
     """Mean of nDCG at the rank of each document with a gain.
 
     A document that was not retrieved counts as the nDCG of the whole list.
@@ -34,11 +32,11 @@ def average_ndcg(
     counted = gains > 0
     retrieved = r.sum(pl.when(counted).then(dcg / r.lookup_at_rank(best)))
     missed = r.sum(counted & r.rank.is_null())
-    return ratio(retrieved + missed * ndcg(r, gain=gain, rel=rel), r.sum(counted))
+    return ratio(retrieved + missed * _ndcg(r, gain, rel), r.sum(counted))
 
 
 @metric(depends_on="relevant", aliases={"Rndcg": {}})
-def r_ndcg(r: Ranking, *, gain: Gain = "linear", rel: OptionalRel = None) -> pl.Expr:
+def r_ndcg(r: Ranking, *, gain: Gain, rel: OptionalRel = None) -> pl.Expr:
     """Mean of nDCG at the places where the best order changes to a lower gain.
 
     With five documents of grade 3 and two of grade 1 it is the mean of ndcg@5, ndcg@7
@@ -58,7 +56,7 @@ def r_ndcg(r: Ranking, *, gain: Gain = "linear", rel: OptionalRel = None) -> pl.
     reached = pl.when(r.rank <= size).then(reaching)
     at_levels = r.sum(gains * r.rank_weight(LOG2) * reached)
     longer = (r.retrieved_count() > r.sum(gains > 0) + 1.0).cast(pl.Float64)
-    at_end = longer * ndcg(r, gain=gain, rel=rel)
+    at_end = longer * _ndcg(r, gain, rel)
     return ratio(at_levels + at_end, r.sum(last) + longer)
 
 
@@ -66,7 +64,7 @@ def r_ndcg(r: Ranking, *, gain: Gain = "linear", rel: OptionalRel = None) -> pl.
     depends_on="relevant",
     aliases={"G": {}, "binG": {"gain": "binary"}},
 )
-def g_measure(r: Ranking, *, gain: Gain = "linear", rel: OptionalRel = None) -> pl.Expr:
+def g_measure(r: Ranking, *, gain: Gain, rel: OptionalRel = None) -> pl.Expr:
     """Normalised gain G: each gain, discounted by the gain missing so far.
 
     ``sum of gain_i / log2(2 + ideal_i - cg_i), divided by the sum of all gains``:
@@ -83,3 +81,8 @@ def g_measure(r: Ranking, *, gain: Gain = "linear", rel: OptionalRel = None) -> 
     size = r.broadcast((gains > 0).sum().cast(pl.Float64))
     ideal = r.lookup_at_rank(best) + (r.rank - size).clip(lower_bound=0.0)
     return ratio(r.sum(gains / (2.0 + ideal - cumulative).log(2.0)), r.sum(gains))
+
+
+def _ndcg(r: Ranking, gain: Gain, rel: OptionalRel) -> pl.Expr:
+    """NDCG of the whole list, as the averages know it."""
+    return ndcg(r, gain=gain, rel=rel, discount="log2", ideal="judged")

@@ -54,7 +54,7 @@ def size(divisor: str, r: Ranking, k: int | None, rel: float) -> pl.Expr:
     tie_mean=True,
     aliases={"Success": {}, "success": {}, "hit_rate": {}},
 )
-def accuracy(r: Ranking, *, k: Cutoff = None, rel: Rel = 1) -> pl.Expr:
+def accuracy(r: Ranking, *, k: Cutoff = None, rel: Rel) -> pl.Expr:
     """Whether any of the first k documents is relevant (success, hit rate).
 
     ``1 if hits(k) > 0 else 0``.
@@ -82,8 +82,8 @@ def precision(
     r: Ranking,
     *,
     k: Cutoff = None,
-    rel: Rel = 1,
-    divisor: PrecisionDivisor = "k",
+    rel: Rel,
+    divisor: PrecisionDivisor,
 ) -> pl.Expr:
     """Share of the first k that is relevant; short lists are padded with misses.
 
@@ -110,8 +110,8 @@ def recall(
     r: Ranking,
     *,
     k: Cutoff = None,
-    rel: Rel = 1,
-    divisor: RecallDivisor = "R",
+    rel: Rel,
+    divisor: RecallDivisor,
 ) -> pl.Expr:
     """Share of all relevant documents that are among the first k.
 
@@ -125,7 +125,7 @@ def recall(
 
 
 @metric(depends_on="relevant", tie_mean=True)
-def f1(r: Ranking, *, k: Cutoff = None, rel: Rel = 1) -> pl.Expr:
+def f1(r: Ranking, *, k: Cutoff = None, rel: Rel) -> pl.Expr:
     """Harmonic mean of precision@k and recall@k.
 
     ``2 P R / (P + R) = 2 hits(k) / (k + R)``.
@@ -147,7 +147,7 @@ def f_measure(
     r: Ranking,
     *,
     k: Cutoff = None,
-    rel: Rel = 1,
+    rel: Rel,
     x: Annotated[
         float, Range(above=0), Doc("weight of recall: the square of the usual beta")
     ] = 1.0,
@@ -174,8 +174,8 @@ def ap(
     r: Ranking,
     *,
     k: Cutoff = None,
-    rel: Rel = 1,
-    divisor: ApDivisor = "R",
+    rel: Rel,
+    divisor: ApDivisor,
 ) -> pl.Expr:
     """Average precision: mean of the precision at each relevant document.
 
@@ -199,7 +199,7 @@ def ap(
     tie_mean=True,
     aliases={"RR": {}, "MRR": {}, "mrr": {}, "recip_rank": {}},
 )
-def rr(r: Ranking, *, k: Cutoff = None, rel: Rel = 1) -> pl.Expr:
+def rr(r: Ranking, *, k: Cutoff = None, rel: Rel) -> pl.Expr:
     """Reciprocal rank of the first relevant document; 0 if it is below place k.
 
     ``1 / min{i : relevant_i}``. Its mean over queries is MRR.
@@ -212,7 +212,7 @@ def rr(r: Ranking, *, k: Cutoff = None, rel: Rel = 1) -> pl.Expr:
 
 
 @metric(depends_on="relevant", aggregate="geometric", aliases={"gm_map": {}})
-def gm_ap(r: Ranking, *, rel: Rel = 1) -> pl.Expr:
+def gm_ap(r: Ranking, *, rel: Rel) -> pl.Expr:
     """Average precision for a geometric mean over queries (GMAP).
 
     A query's value is ``log(max(ap, 1e-5))``; over queries, ``exp`` of their mean.
@@ -221,11 +221,11 @@ def gm_ap(r: Ranking, *, rel: Rel = 1) -> pl.Expr:
     Equal to: trec_eval ``gm_map``.
     Example: grades 0, 1 in rank order: gm_ap = log(1/2).
     """
-    return ap(r, rel=rel)
+    return ap(r, rel=rel, divisor="R")
 
 
 @metric(depends_on="relevant")
-def yaap(r: Ranking, *, rel: Rel = 1) -> pl.Expr:
+def yaap(r: Ranking, *, rel: Rel) -> pl.Expr:
     """Yet another average precision: AP on a logistic scale.
 
     ``log((1 + s) / (1 + R - s))`` with ``s = sum of hits_i / i = R * ap``.
@@ -241,7 +241,7 @@ def yaap(r: Ranking, *, rel: Rel = 1) -> pl.Expr:
 @metric(
     depends_on="relevant", tie_sensitive=False, aliases={"SetAP": {}, "set_map": {}}
 )
-def set_ap(r: Ranking, *, rel: Rel = 1) -> pl.Expr:
+def set_ap(r: Ranking, *, rel: Rel) -> pl.Expr:
     """Average precision of an unranked set: precision times recall.
 
     ``P R`` over all retrieved documents, as if every hit had the precision of the set.
@@ -250,4 +250,4 @@ def set_ap(r: Ranking, *, rel: Rel = 1) -> pl.Expr:
     Equal to: trec_eval ``set_map``, ir_measures ``SetAP``.
     Example: grades 1, 0 in rank order: set_ap = 1/2 * 1.
     """
-    return precision(r, rel=rel) * recall(r, rel=rel)
+    return precision(r, rel=rel, divisor="k") * recall(r, rel=rel, divisor="R")

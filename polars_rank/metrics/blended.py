@@ -27,8 +27,8 @@ def q_measure(
     *,
     k: Cutoff = None,
     beta: Beta = 1,
-    gain: Gain = "linear",
-    rel: Rel = 1,
+    gain: Gain,
+    rel: Rel,
 ) -> pl.Expr:
     """Q-measure: average precision with the blended ratio in place of precision.
 
@@ -56,8 +56,8 @@ def ncu_gu(
         "linear"
     ),
     beta: Beta = 1,
-    gain: Gain = "linear",
-    rel: Rel = 1,
+    gain: Gain,
+    rel: Rel,
 ) -> pl.Expr:
     """Normalised cumulative utility: users stop at relevant documents, by grade.
 
@@ -85,8 +85,8 @@ def ncu_rb(
         float, Range(above=0, most=1), Doc("chance to go on below a hit")
     ] = 0.95,
     beta: Beta = 1,
-    gain: Gain = "linear",
-    rel: Rel = 1,
+    gain: Gain,
+    rel: Rel,
 ) -> pl.Expr:
     """Normalised cumulative utility: users stop at relevant documents, by order.
 
@@ -103,9 +103,7 @@ def ncu_rb(
 
 
 @metric(depends_on="relevant", aliases={"OMeasure": {}})
-def o_measure(
-    r: Ranking, *, beta: Beta = 1, gain: Gain = "linear", rel: Rel = 1
-) -> pl.Expr:
+def o_measure(r: Ranking, *, beta: Beta = 1, gain: Gain, rel: Rel) -> pl.Expr:
     """O-measure: the blended ratio at the first relevant document.
 
     ``BR`` as in ``q_measure``.
@@ -118,9 +116,7 @@ def o_measure(
 
 
 @metric(depends_on="relevant", aliases={"PMeasure": {}})
-def p_measure(
-    r: Ranking, *, beta: Beta = 1, gain: Gain = "linear", rel: Rel = 1
-) -> pl.Expr:
+def p_measure(r: Ranking, *, beta: Beta = 1, gain: Gain, rel: Rel) -> pl.Expr:
     """P-measure: the blended ratio at the first of the best documents retrieved.
 
     ``BR`` as in ``q_measure``, at the first document of the highest grade retrieved.
@@ -136,9 +132,7 @@ def p_measure(
 
 
 @metric(depends_on="relevant", aliases={"PPlusMeasure": {}})
-def p_plus(
-    r: Ranking, *, beta: Beta = 1, gain: Gain = "linear", rel: Rel = 1
-) -> pl.Expr:
+def p_plus(r: Ranking, *, beta: Beta = 1, gain: Gain, rel: Rel) -> pl.Expr:
     """P+: the mean blended ratio of the relevant documents down to the first best.
 
     ``BR`` as in ``q_measure``; the list ends at the first document of the highest

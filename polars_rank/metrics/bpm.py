@@ -22,7 +22,7 @@ def bpm(
     *,
     k: FiniteCutoff = 10,
     T: Target = 1,
-    max_grade: TopGrade = 4,
+    max_grade: TopGrade,
     min_grade: MinGrade = 0,
 ) -> pl.Expr:
     """Gain per document of a user who stops once she has gained T or seen k documents.
@@ -55,7 +55,7 @@ def bpm_dynamic(
         float, Range(least=0), Doc("how much surplus gain raises the cutoff")
     ] = 0,
     median: Annotated[Share, Doc("gain that changes neither")] = 0.5,
-    max_grade: TopGrade = 4,
+    max_grade: TopGrade,
     min_grade: MinGrade = 0,
 ) -> pl.Expr:
     """As ``bpm``, but gains so far change the target and how far the user looks.

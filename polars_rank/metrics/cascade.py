@@ -46,7 +46,7 @@ def err(
     r: Ranking,
     *,
     k: Cutoff = None,
-    max_grade: MaxGrade = 4,
+    max_grade: MaxGrade,
     stop: Stop = "exp2",
 ) -> pl.Expr:
     """Expected reciprocal rank: mean of 1 / rank where the user is satisfied.
@@ -70,8 +70,8 @@ def nerr(
     r: Ranking,
     *,
     k: Cutoff = None,
-    max_grade: MaxGrade = 4,
-    ideal: ErrIdeal = "judged",
+    max_grade: MaxGrade,
+    ideal: ErrIdeal,
     stop: Stop = "exp2",
 ) -> pl.Expr:
     """ERR as a share of the best ERR that the judged documents allow.
@@ -98,7 +98,7 @@ def pfound(
     decay: Annotated[
         float, Range(above=0, most=1), Doc("chance that the user does not tire")
     ] = 0.85,
-    max_grade: MaxGrade = 4,
+    max_grade: MaxGrade,
 ) -> pl.Expr:
     """Probability that the user is satisfied before she stops or tires.
 

@@ -25,7 +25,7 @@ Catalog: TypeAlias = Annotated[
 
 
 @metric(depends_on="relevant", tie_mean=True)
-def hits(r: Ranking, *, k: Cutoff = None, rel: Rel = 1) -> pl.Expr:
+def hits(r: Ranking, *, k: Cutoff = None, rel: Rel) -> pl.Expr:
     """Number of relevant documents among the first k.
 
     Source: Voorhees and Harman, "TREC", 2005 (rel_ret).
@@ -37,7 +37,7 @@ def hits(r: Ranking, *, k: Cutoff = None, rel: Rel = 1) -> pl.Expr:
 
 @metric(depends_on="judged", needs_relevant=False, aliases={"FallOut": {}})
 def fall_out(
-    r: Ranking, *, k: Cutoff = None, rel: Rel = 1, catalog: Catalog = None
+    r: Ranking, *, k: Cutoff = None, rel: Rel, catalog: Catalog = None
 ) -> pl.Expr:
     """Share of all irrelevant documents among the first k; lower is better.
 
@@ -56,7 +56,7 @@ def fall_out(
 
 @metric(depends_on="judged", needs_relevant=False)
 def binary_accuracy(
-    r: Ranking, *, k: Cutoff = None, rel: Rel = 1, catalog: Catalog = None
+    r: Ranking, *, k: Cutoff = None, rel: Rel, catalog: Catalog = None
 ) -> pl.Expr:
     """Share of documents on their side of the cut: relevant above, others below.
 
@@ -74,9 +74,7 @@ def binary_accuracy(
 
 
 @metric(depends_on="judged", needs_relevant=False, aliases={"MCC": {}})
-def mcc(
-    r: Ranking, *, k: Cutoff = None, rel: Rel = 1, catalog: Catalog = None
-) -> pl.Expr:
+def mcc(r: Ranking, *, k: Cutoff = None, rel: Rel, catalog: Catalog = None) -> pl.Expr:
     """Matthews correlation of being relevant and being among the first k.
 
     ``(TP TN - FP FN) / sqrt((TP + FP) (TP + FN) (TN + FP) (TN + FN))`` of the documents
@@ -106,7 +104,7 @@ def mean_label(r: Ranking, *, k: Cutoff = None) -> pl.Expr:
 
 
 @metric(depends_on="relevant", tie_mean=True, needs_relevant=False, aliases={"ARP": {}})
-def arp(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
+def arp(r: Ranking, *, gain: Gain) -> pl.Expr:
     """Average relevance position: mean rank, weighted by gain; lower is better.
 
     ``sum of gain(label) rank / sum of gain(label)`` over the retrieved documents.

@@ -67,7 +67,7 @@ def num_ret(
     aggregate="sum",
     aliases={"NumRel": {}},
 )
-def num_rel(r: Ranking, *, rel: Rel = 1) -> pl.Expr:
+def num_rel(r: Ranking, *, rel: Rel) -> pl.Expr:
     """Number of relevant documents, retrieved or not, summed over queries.
 
     Undefined: never.
@@ -80,7 +80,7 @@ def num_rel(r: Ranking, *, rel: Rel = 1) -> pl.Expr:
 
 
 @metric(depends_on="judged", needs_relevant=False, tie_sensitive=False, aggregate="sum")
-def num_nonrel_judged_ret(r: Ranking, *, rel: Rel = 1) -> pl.Expr:
+def num_nonrel_judged_ret(r: Ranking, *, rel: Rel) -> pl.Expr:
     """Number of retrieved documents that were judged not relevant, summed.
 
     Undefined: never.
@@ -100,7 +100,7 @@ def num_nonrel_judged_ret(r: Ranking, *, rel: Rel = 1) -> pl.Expr:
 def utility(
     r: Ranking,
     *,
-    rel: Rel = 1,
+    rel: Rel,
     tp: Annotated[float, Doc("weight of a relevant document, retrieved")] = 1.0,
     fp: Annotated[float, Doc("weight of another document, retrieved")] = -1.0,
     fn: Annotated[float, Doc("weight of a relevant document, not retrieved")] = 0.0,

@@ -20,7 +20,7 @@ def cg(
     r: Ranking,
     *,
     k: Cutoff = None,
-    gain: Gain = "linear",
+    gain: Gain,
     rel: OptionalRel = None,
 ) -> pl.Expr:
     """Cumulative gain: the sum of ``gain(label)`` over the first k.
@@ -36,8 +36,8 @@ def dcg(
     r: Ranking,
     *,
     k: Cutoff = None,
-    gain: Gain = "linear",
-    discount: Discount = "log2",
+    gain: Gain,
+    discount: Discount,
     rel: OptionalRel = None,
 ) -> pl.Expr:
     """Discounted cumulative gain: the sum of ``gain(label) / log2(rank + 1)``.
@@ -69,9 +69,9 @@ def ndcg(
     r: Ranking,
     *,
     k: Cutoff = None,
-    gain: Gain = "linear",
-    discount: Discount = "log2",
-    ideal: IdealOrder = "judged",
+    gain: Gain,
+    discount: Discount,
+    ideal: IdealOrder,
     rel: OptionalRel = None,
 ) -> pl.Expr:
     """DCG as a share of the best DCG that the judged documents allow.

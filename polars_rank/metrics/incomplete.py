@@ -16,7 +16,7 @@ EPSILON = 1e-5
 
 
 @metric(depends_on="judged", aliases={"Bpref": {}})
-def bpref(r: Ranking, *, rel: Rel = 1) -> pl.Expr:
+def bpref(r: Ranking, *, rel: Rel) -> pl.Expr:
     """Binary preference: relevant documents above judged non-relevant ones.
 
     ``1/R sum over relevant retrieved of 1 - min(n_above, R) / min(N, R)``; ``n_above``
@@ -38,7 +38,7 @@ def bpref(r: Ranking, *, rel: Rel = 1) -> pl.Expr:
 
 
 @metric(depends_on="judged", aggregate="geometric")
-def gm_bpref(r: Ranking, *, rel: Rel = 1) -> pl.Expr:
+def gm_bpref(r: Ranking, *, rel: Rel) -> pl.Expr:
     """Binary preference for a geometric mean over queries.
 
     A query's value is ``log(max(bpref, 1e-5))``; over queries, ``exp`` of their mean.
@@ -51,7 +51,7 @@ def gm_bpref(r: Ranking, *, rel: Rel = 1) -> pl.Expr:
 
 
 @metric(depends_on="judged", aliases={"infAP": {}})
-def inf_ap(r: Ranking, *, rel: Rel = 1) -> pl.Expr:
+def inf_ap(r: Ranking, *, rel: Rel) -> pl.Expr:
     """Inferred average precision: AP estimated from a sample of the pool.
 
     ``1/R sum over relevant ranks i of (1 + pool * p) / i`` with ``pool`` the documents

@@ -48,7 +48,7 @@ def auc(
     r: Ranking,
     *,
     k: Cutoff = None,
-    rel: Rel = 1,
+    rel: Rel,
     max_fpr: Rate = 1,
     one_class: OneClass = None,
 ) -> pl.Expr:
@@ -91,7 +91,7 @@ def relevant_above(
     r: Ranking,
     *,
     k: Cutoff = None,
-    rel: Rel = 1,
+    rel: Rel,
     one_class: OneClass = None,
 ) -> pl.Expr:
     """Probability that a retrieved relevant document is above one that is not.
@@ -122,7 +122,7 @@ def partial_auc(
     r: Ranking,
     *,
     k: Cutoff = None,
-    rel: Rel = 1,
+    rel: Rel,
     positives: Annotated[
         Literal["all", "k"],
         Doc(
@@ -218,7 +218,7 @@ def opa(r: Ranking, *, k: Cutoff = None, tied_score: TiedScore = 0) -> pl.Expr:
 
 
 @metric(depends_on="judged", needs_relevant=False, tie_sensitive=False)
-def ranking_loss(r: Ranking, *, rel: Rel = 1, one_class: OneClass = None) -> pl.Expr:
+def ranking_loss(r: Ranking, *, rel: Rel, one_class: OneClass = None) -> pl.Expr:
     """Label ranking loss: share of pairs with the irrelevant document not below.
 
     Pairs of a relevant and an irrelevant document that have a score and a label; equal
@@ -237,7 +237,7 @@ def ranking_loss(r: Ranking, *, rel: Rel = 1, one_class: OneClass = None) -> pl.
 
 
 @metric(depends_on="judged", tie_sensitive=False, aliases={"LRAP": {}})
-def lrap(r: Ranking, *, rel: Rel = 1) -> pl.Expr:
+def lrap(r: Ranking, *, rel: Rel) -> pl.Expr:
     """Label ranking average precision: AP in which tied documents come last.
 
     Mean over relevant documents of the share of relevant ones among those with at
@@ -254,7 +254,7 @@ def lrap(r: Ranking, *, rel: Rel = 1) -> pl.Expr:
 
 
 @metric(depends_on="judged", needs_relevant=False, tie_sensitive=False)
-def coverage_error(r: Ranking, *, rel: Rel = 1) -> pl.Expr:
+def coverage_error(r: Ranking, *, rel: Rel) -> pl.Expr:
     """Number of documents to read in order to have all relevant ones.
 
     Documents with at least the least score of a relevant one, of those that have a

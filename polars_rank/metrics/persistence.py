@@ -41,7 +41,7 @@ def rbp(
     *,
     k: Cutoff = None,
     p: Persistence = 0.9,
-    gain: Gain = "linear",
+    gain: Gain,
     rel: OptionalRel = None,
     scale: Scale = "max",
 ) -> pl.Expr:

@@ -37,7 +37,7 @@ Rounding: TypeAlias = Annotated[
 def r_precision(
     r: Ranking,
     *,
-    rel: Rel = 1,
+    rel: Rel,
     multiple: Annotated[
         float, Range(above=0), Doc("the cutoff is this multiple of R")
     ] = 1.0,
@@ -66,7 +66,7 @@ def r_precision(
 def interpolated_precision(
     r: Ranking,
     *,
-    rel: Rel = 1,
+    rel: Rel,
     recall: Annotated[Share, Doc("recall to be reached")] = 0.5,
     rounding: Rounding = "nearest",
 ) -> pl.Expr:
@@ -92,9 +92,7 @@ def interpolated_precision(
 
 
 @metric(depends_on="relevant", aliases={"11pt_avg": {}})
-def eleven_point_ap(
-    r: Ranking, *, rel: Rel = 1, rounding: Rounding = "nearest"
-) -> pl.Expr:
+def eleven_point_ap(r: Ranking, *, rel: Rel, rounding: Rounding = "nearest") -> pl.Expr:
     """Mean of the interpolated precision at recall 0, 0.1, 0.2 ... 1.
 
     Source: Salton and McGill, 1983; Manning, Raghavan and Schuetze, 2008, ch. 8.4.

@@ -90,7 +90,7 @@ def alpha_dcg(
     *,
     k: FiniteCutoff = 20,
     alpha: Alpha = 0.5,
-    rel: Rel = 1,
+    rel: Rel,
     norm: Norm = "cover",
 ) -> pl.Expr:
     """DCG of what is new: a subtopic's j-th document gains ``(1 - alpha)^(j - 1)``.
@@ -118,7 +118,7 @@ def alpha_dcg(
     aliases={"alpha_nDCG": {}, "alpha-nDCG": {}},
 )
 def alpha_ndcg(
-    s: Subtopics, *, k: FiniteCutoff = 20, alpha: Alpha = 0.5, rel: Rel = 1
+    s: Subtopics, *, k: FiniteCutoff = 20, alpha: Alpha = 0.5, rel: Rel
 ) -> pl.Expr:
     """Alpha-DCG as a share of that of the greedily best order of judged documents.
 
@@ -145,7 +145,7 @@ def err_ia(
     *,
     k: FiniteCutoff = 20,
     alpha: Alpha = 0.5,
-    rel: Rel = 1,
+    rel: Rel,
     norm: Norm = "cover",
 ) -> pl.Expr:
     """Intent-aware ERR: mean over subtopics of the reciprocal rank of what is new.
@@ -176,7 +176,7 @@ def err_ia(
     aliases={"nERR_IA": {}, "nERR-IA": {}},
 )
 def nerr_ia(
-    s: Subtopics, *, k: FiniteCutoff = 20, alpha: Alpha = 0.5, rel: Rel = 1
+    s: Subtopics, *, k: FiniteCutoff = 20, alpha: Alpha = 0.5, rel: Rel
 ) -> pl.Expr:
     """ERR-IA as a share of that of the greedily best order of judged documents.
 
@@ -191,9 +191,7 @@ def nerr_ia(
 
 
 @metric(depends_on="relevant", aliases={"NRBP": {}})
-def nrbp(
-    s: Subtopics, *, alpha: Alpha = 0.5, beta: Beta = 0.5, rel: Rel = 1
-) -> pl.Expr:
+def nrbp(s: Subtopics, *, alpha: Alpha = 0.5, beta: Beta = 0.5, rel: Rel) -> pl.Expr:
     """Novelty- and rank-biased precision: what is new, to a user of patience beta.
 
     ``(1 - (1 - alpha) beta) times the mean over subtopics of the sum over its relevant
@@ -211,9 +209,7 @@ def nrbp(
 
 
 @metric(depends_on="relevant", aliases={"nNRBP": {}})
-def nnrbp(
-    s: Subtopics, *, alpha: Alpha = 0.5, beta: Beta = 0.5, rel: Rel = 1
-) -> pl.Expr:
+def nnrbp(s: Subtopics, *, alpha: Alpha = 0.5, beta: Beta = 0.5, rel: Rel) -> pl.Expr:
     """NRBP as a share of that of the greedily best order of judged documents.
 
     ``nrbp / nrbp of the greedy order`` (see ``alpha_ndcg``), which is as deep as places
@@ -234,7 +230,7 @@ def nnrbp(
     aliases={"P_IA": {}, "P-IA": {}, "P_avgjg": {"empty": "zero"}},
 )
 def p_ia(
-    s: Subtopics, *, k: Cutoff = None, rel: Rel = 1, empty: EmptySubtopics = "skip"
+    s: Subtopics, *, k: Cutoff = None, rel: Rel, empty: EmptySubtopics = "skip"
 ) -> pl.Expr:
     """Intent-aware precision: mean over subtopics of precision@k.
 
@@ -245,7 +241,7 @@ def p_ia(
     Equal to: ndeval ``P-IA@k``, ir_measures ``P_IA@k``.
     Example: subtopics A: 1, 1 and B: 0, 1 in rank order: p_ia@2 = (1 + 1/2) / 2.
     """
-    return s.mean(precision(s.each, k=k, rel=rel), rel, empty)
+    return s.mean(precision(s.each, k=k, rel=rel, divisor="k"), rel, empty)
 
 
 @metric(
@@ -253,7 +249,7 @@ def p_ia(
     aliases={"AP_IA": {}, "MAP-IA": {}, "map-ia": {}, "map_avgjg": {"empty": "zero"}},
 )
 def ap_ia(
-    s: Subtopics, *, k: Cutoff = None, rel: Rel = 1, empty: EmptySubtopics = "skip"
+    s: Subtopics, *, k: Cutoff = None, rel: Rel, empty: EmptySubtopics = "skip"
 ) -> pl.Expr:
     """Intent-aware average precision: mean over subtopics of average precision.
 
@@ -264,14 +260,14 @@ def ap_ia(
     Equal to: ndeval ``MAP-IA``, ir_measures ``AP_IA``.
     Example: subtopics A: 1, 1 and B: 0, 1 in rank order: ap_ia = (1 + 1/2) / 2.
     """
-    return s.mean(ap(s.each, k=k, rel=rel), rel, empty)
+    return s.mean(ap(s.each, k=k, rel=rel, divisor="R"), rel, empty)
 
 
 @metric(
     depends_on="relevant",
     aliases={"StRecall": {}, "strec": {}},
 )
-def st_recall(s: Subtopics, *, k: Cutoff = None, rel: Rel = 1) -> pl.Expr:
+def st_recall(s: Subtopics, *, k: Cutoff = None, rel: Rel) -> pl.Expr:
     """Subtopic recall: share of the subtopics that the first k documents cover.
 
     ``subtopics with a relevant document in the first k / subtopics with one at all``.

@@ -93,7 +93,7 @@ def sdcg(
     r: Ranking,
     *,
     k: FiniteCutoff = 10,
-    max_grade: TopGrade = 4,
+    max_grade: TopGrade,
     min_grade: MinGrade = 0,
 ) -> pl.Expr:
     """DCG@k as a share of k documents of the highest grade of the scale.
@@ -115,7 +115,7 @@ def insq(
     r: Ranking,
     *,
     T: Target = 1,
-    max_grade: TopGrade = 4,
+    max_grade: TopGrade,
     min_grade: MinGrade = 0,
     depth: Depth = 1000,
 ) -> pl.Expr:
@@ -141,7 +141,7 @@ def inst(
     r: Ranking,
     *,
     T: Target = 1,
-    max_grade: TopGrade = 4,
+    max_grade: TopGrade,
     min_grade: MinGrade = 0,
     depth: Depth = 1000,
 ) -> pl.Expr:
@@ -184,7 +184,7 @@ def nerr8(
     r: Ranking,
     *,
     k: FiniteCutoff = 10,
-    max_grade: TopGrade = 4,
+    max_grade: TopGrade,
     min_grade: MinGrade = 0,
 ) -> pl.Expr:
     """Gain per document of a user whom only satisfaction or place k stops.
@@ -204,7 +204,7 @@ def nerr9(
     r: Ranking,
     *,
     k: FiniteCutoff = 10,
-    max_grade: TopGrade = 4,
+    max_grade: TopGrade,
     min_grade: MinGrade = 0,
 ) -> pl.Expr:
     """As ``nerr8``, and the user leaves from place i with chance 1 / (i + 1).
@@ -223,7 +223,7 @@ def nerr10(
     r: Ranking,
     *,
     p: Persistence = 0.9,
-    max_grade: TopGrade = 4,
+    max_grade: TopGrade,
     min_grade: MinGrade = 0,
     depth: Depth = 1000,
 ) -> pl.Expr:
@@ -243,7 +243,7 @@ def nerr11(
     r: Ranking,
     *,
     T: Target = 1,
-    max_grade: TopGrade = 4,
+    max_grade: TopGrade,
     min_grade: MinGrade = 0,
     depth: Depth = 1000,
 ) -> pl.Expr:

@@ -22,7 +22,12 @@ import polars as pl
 import polars.selectors as cs
 
 from polars_rank.conventions.choices import CHOICES
-from polars_rank.conventions.tools import DEFAULT, ConventionLike, convention_of
+from polars_rank.conventions.tools import (
+    DEFAULT,
+    ConventionLike,
+    complete_arguments,
+    convention_of,
+)
 from polars_rank.core import documentation
 from polars_rank.core.binding import metric_expr
 from polars_rank.core.parameters import Doc
@@ -90,7 +95,10 @@ def method(metric: Metric) -> Callable[..., pl.Expr]:
     call.__name__, call.__qualname__ = metric.name, f"ExprRankEval.{metric.name}"
     if not metric.uses_scores:
         call.__defaults__ = (None,)
-    own = [_parameter(p.name, p.hint, p.default) for p in metric.parameters.values()]
+    defaults = complete_arguments(metric)
+    own = [
+        _parameter(p.name, p.hint, defaults[p.name]) for p in metric.parameters.values()
+    ]
     first, *others = options
     receiver = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)
     signature = Signature([receiver, first, *own, *others], return_annotation="pl.Expr")
@@ -111,7 +119,7 @@ def _expr(
         )
         raise ValueError(msg)
     check(metric, params)
-    params = convention.defaults(metric.name) | params
+    params = complete_arguments(metric, params, convention=convention)
     ties = options.ties
     if ties is None and options.rank is None and metric.tie_sensitive:
         needs_doc = convention.ties in ("doc_desc", "doc_asc")

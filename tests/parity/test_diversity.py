@@ -49,7 +49,7 @@ def data(seed: int, queries: int = 40) -> tuple[list[tuple], list[tuple]]:
 def measure(name: str, **params: float) -> pr.Measure:
     """Ours for theirs; what it does not take of the parameters is left out."""
     found = pr.Measure.parse(name)
-    known = found.definition.defaults
+    known = found.definition.parameters
     given = {n: v for n, v in params.items() if n in known}
     if "norm" in known:
         given["norm"] = "ndeval"

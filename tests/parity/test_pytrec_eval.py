@@ -56,8 +56,8 @@ def table(given: dict, value: str) -> pl.DataFrame:
 
 def measure(name: str, rel: int) -> pr.Measure:
     m = pr.Measure.parse(name)
-    more: dict = UP if "rounding" in m.definition.defaults else {}
-    if "rel" in m.definition.defaults and name not in (*UNLEVELLED, "G", "num_ret"):
+    more: dict = UP if "rounding" in m.definition.parameters else {}
+    if "rel" in m.definition.parameters and name not in (*UNLEVELLED, "G", "num_ret"):
         more = more if m.metric in UNLEVELLED[:3] else more | {"rel": rel}
     return pr.measure(m.metric, name=name, **m.arguments | more)
 

@@ -18,6 +18,7 @@ from polars_rank._engine.stages.join import (
 )
 from polars_rank._engine.stages.sum import Plan, sum_terms
 from polars_rank._engine.trace import PlanKey, trace_measures
+from polars_rank.conventions.tools import complete_arguments
 from polars_rank.core.expr import arg_sort_by, descending
 from polars_rank.core.ranking import Ranking
 from polars_rank.core.registry import check_policy, value
@@ -78,7 +79,9 @@ def _trace(key: PlanKey, sums: Sums) -> tuple[list[pl.Expr], list[Violation]]:
         if isinstance(m, Custom):
             values.append(m.value(subtopics))
         else:
-            arguments = key.convention.defaults(m.metric) | m.arguments
+            arguments = complete_arguments(
+                m.definition, m.arguments, convention=key.convention
+            )
             no_relevant = key.convention.no_relevant_of(m.metric)
             check_policy(m.definition, arguments, key.ties, no_relevant)
             values.append(value(m.definition, subtopics, arguments, no_relevant))
