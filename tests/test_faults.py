@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import random
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -16,7 +14,6 @@ from faults import (
     finish,
     go,
     interrupt,
-    kill,
     program,
     small_disk,
     was_killed,
@@ -79,38 +76,6 @@ class Counting:
 
 def same(frame: pl.DataFrame, expected: pl.DataFrame) -> None:
     assert_frame_equal(frame.sort("key0"), expected)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("resume", [False, True], ids=["private", "temp_dir"])
-def test_killed_at_any_moment(log, expected, temp, tmp_path, resume):
-    draw, temp_dir, killed, left = random.Random(2026), temp if resume else "", 0, 0
-
-    def programs(n: int) -> list:
-        outs = [tmp_path / f"{i}.parquet" for i in range(n)]
-        code = IMPORTS + WRITE
-        return [(program(code, log, out, temp_dir, temp=temp), out) for out in outs]
-
-    ((undisturbed, out),) = programs(1)
-    when_ready(undisturbed)
-    start = time.perf_counter()
-    finish(undisturbed, "go")
-    usual = time.perf_counter() - start
-    same(pl.read_parquet(out), expected)
-    out.unlink()
-    for running, out in (pair for _ in range(2) for pair in programs(5)):
-        when_ready(running)
-        go(running)
-        died = kill(running, draw.uniform(0, usual))
-        assert died or out.exists()
-        killed, left = killed + died, left + any(temp.iterdir())
-        if out.exists():
-            same(pl.read_parquet(out), expected)
-            out.unlink()
-        same(lazy(log, temp_dir or None).collect(), expected)
-        assert not list(temp.iterdir())
-    assert killed >= 3
-    assert left >= 1
 
 
 KILLED_AT = """

@@ -1,4 +1,16 @@
-"""Programs that are killed, interrupted or left without a disk, and what they leave."""
+"""Programs that are killed, interrupted or left without a disk, and what they leave.
+
+A module of this folder with ``trials`` is a class of faults, tried by
+``python tests/faults/run.py``, by the slow tests in fewer rounds, and counted on
+``docs/reliability.md``. Its docstring is the text there; what else it has:
+
+``trials(rounds, folder)``
+    Yields a :class:`Trial` for each fault; the folder is empty, and its own.
+``FEW``, ``MANY``
+    Rounds for the slow tests, and for the page.
+``FIGURE``
+    What the figures of its trials are; None if they have none.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +21,31 @@ import sys
 import time
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parent.parent
 READY = "ready"
+
+
+class Trial(NamedTuple):
+    """One fault that was tried.
+
+    Attributes
+    ----------
+    case
+        What was done, e.g. ``"SIGTERM, command"``; a line of the page counts the trials
+        of a case.
+    lost
+        What it did to us, for people; empty if nothing.
+    figure
+        A number beside it; the page shows the largest of a case.
+    """
+
+    case: str
+    lost: str = ""
+    figure: float | None = None
 
 
 def program(
