@@ -36,6 +36,7 @@ LAYERS = (
     "exceptions",
     "core",
     "_files",
+    "_statistics",
     "metrics",
     "measures",
     "conventions",

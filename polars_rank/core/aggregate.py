@@ -27,6 +27,7 @@ __all__ = [
     "Moments",
     "NullIfAny",
     "Quantile",
+    "RatioMoments",
     "RatioOfSums",
     "State",
     "Sum",
@@ -59,6 +60,8 @@ class Aggregate(Protocol):
 LIMB = 31  # bits
 LIMBS = 4
 LARGEST, SMALLEST = 2.0**31, 2.0**-20
+ROUNDING = 1e-14  # of a sum of squares: differences below are none
+PRODUCTS = ("x", "d", "xx", "xd", "dd")
 
 
 def exact_sum(name: str, value: pl.Expr) -> State:
@@ -228,6 +231,90 @@ class RatioOfSums(_Sums):
     def finish(self, state: Mapping[str, pl.Expr]) -> pl.Expr:
         """One by the other; undefined where the denominators sum to 0."""
         return ratio(exact_total("x", state), exact_total("d", state))
+
+
+@dataclass(frozen=True, eq=False)
+class RatioMoments(_Sums):
+    """A ratio of sums with its standard error, as if units were a random sample.
+
+    A unit is a row: a query, or the sums of a cluster of rows that depend on each
+    other, such as a user's. The ``denominator`` is 1 by default, so that the ratio is a
+    mean; with weights, the weighted mean. The error is that of the delta method, with
+    the factor n / (n - 1): of a mean it is the standard error, of a weighted mean HC1,
+    and over clusters CR1.
+
+    Sums that are not ``exact`` take a tenth of the time, and leave out the last bits.
+
+    Source: Deng, Knoblich and Lu, KDD 2018 (ratios); MacKinnon and White, 1985 (HC1).
+    """
+
+    denominator: pl.Expr | None = None
+    exact: bool = True
+
+    def state(self, value: pl.Expr, weight: pl.Expr | None = None) -> State:
+        """Number of units; sums, squares and products of value and denominator.
+
+        The units that lack one of the three do not count.
+        """
+        if self.denominator is None and weight is None:
+            y = value.cast(pl.Float64)
+            return {"n": y.count(), **self._sum("x", y), **self._sum("xx", y * y)}
+        below = pl.lit(1.0) if self.denominator is None else self.denominator
+        known = value.is_not_null() & below.is_not_null()
+        if weight is not None:
+            known = known & weight.is_not_null()
+        x, d = (
+            pl.when(known).then(_times(part, weight).cast(pl.Float64))
+            for part in (value, below)
+        )
+        parts = {"x": x, "d": d, "xx": x * x, "xd": x * d, "dd": d * d}
+        sums: State = {"n": known.sum()}
+        for name, part in parts.items():
+            sums |= self._sum(name, part)
+        return sums
+
+    def sums(self, state: Mapping[str, pl.Expr]) -> State:
+        """The sums themselves: n, x, d, xx, xd, dd; columns to compute first."""
+        n = state["n"].cast(pl.Float64)
+        held = [c.removesuffix("_plain") if self.exact else c for c in state]
+        found = {c: self._total(c, state) for c in PRODUCTS if c in held}
+        if "d" not in found:  # denominators are 1
+            found |= {"d": n, "dd": n, "xd": found["x"]}
+        return {"n": n, **{name: found[name] for name in PRODUCTS}}
+
+    def finish(self, state: Mapping[str, pl.Expr]) -> pl.Expr:
+        """One sum by the other; undefined where the denominators sum to 0."""
+        sums = self.sums(state)
+        return ratio(sums["x"], sums["d"])
+
+    @staticmethod
+    def variance(sums: Mapping[str, pl.Expr]) -> pl.Expr:
+        """Variance of ``value - ratio * denominator`` (divisor n - 1); needs two units.
+
+        Of a mean it is the sample variance. What lies within the rounding of the sums
+        is 0.
+        """
+        n, x, d, xx, xd, dd = (sums[name] for name in ("n", *PRODUCTS))
+        r = ratio(x, d)
+        squares = xx - r * (2.0 * xd - r * dd)
+        above = pl.when(squares > ROUNDING * (xx + r * r * dd)).then(squares)
+        return pl.when((n > 1) & (d != 0)).then(above.otherwise(0.0) / (n - 1.0))
+
+    @staticmethod
+    def standard_error(sums: Mapping[str, pl.Expr]) -> pl.Expr:
+        """Standard deviation of the ratio."""
+        return (RatioMoments.variance(sums) * sums["n"]).sqrt() / sums["d"].abs()
+
+    @staticmethod
+    def effective_size(sums: Mapping[str, pl.Expr]) -> pl.Expr:
+        """Number of units of equal denominators that would say as much: ESS (Kish)."""
+        return ratio(sums["d"] * sums["d"], sums["dd"])
+
+    def _sum(self, name: str, value: pl.Expr) -> State:
+        return exact_sum(name, value) if self.exact else {name: value.sum()}
+
+    def _total(self, name: str, state: Mapping[str, pl.Expr]) -> pl.Expr:
+        return exact_total(name, state) if self.exact else state[name]
 
 
 @dataclass(frozen=True)
