@@ -282,8 +282,8 @@ MUTANTS = (
     # -- measures and conventions
     Mutant(
         "an alias forgets its parameters",
-        "measures/text.py",
-        "dict(metric.aliases.get(name[:end], {}))",
+        "measures/names.py",
+        "dict(_metric(name).aliases.get(name, {}))",
         "{}",
         "measure",
     ),

@@ -497,6 +497,7 @@ def test_measures_lists_every_metric(call, format):
         assert metric.family in out
         summary = metric.summary.replace("``", "")
         assert (summary in out) or format == "markdown"
+        assert all(alias in out for alias in metric.aliases) or format == "markdown"
 
 
 def test_measures_as_rows(call):
@@ -507,6 +508,8 @@ def test_measures_as_rows(call):
     assert list(found) == list(ALL)
     assert found["ap"]["parameters"] == "k=none, rel=1, divisor=R"
     assert found["ap"]["family"] == "binary"
+    assert "MAP, map, map_cut" in found["ap"]["aliases"]
+    assert found["rbp"]["aliases"] == "RBP (p=0.8, gain=binary)"
     assert [*csv.DictReader(io.StringIO(call("measures")[1]))] == [*found.values()]
 
 

@@ -43,6 +43,16 @@ def test_a_convention_is_a_value(name):
     assert changed.name == f"{name}*"
 
 
+def test_an_unknown_convention_is_told_what_comes_closest():
+    with pytest.raises(KeyError, match="unknown convention 'lightgm'; did you mean"):
+        _ = pr.CONVENTIONS["lightgm"]
+    with pytest.raises(KeyError, match="known: trec_eval, trec_eval_9"):
+        _ = pr.CONVENTIONS["zzzzzz"]
+    assert pr.CONVENTIONS.get("lightgm") is None
+    with pytest.raises(ValueError, match="did you mean 'lightgbm'"):
+        pr.explain("ndcg", convention="lightgm")
+
+
 def test_a_convention_states_every_choice():
     fields = {f.name: f for f in dataclasses.fields(pr.Convention)}
     assert fields.keys() == {"name", *CHOICES, "exceptions"}

@@ -130,9 +130,24 @@ def test_an_expression_says_where_measures_of_subtopics_are():
     for name in (*SUBTOPIC_METRICS, "alpha_nDCG"):
         with pytest.raises(AttributeError, match=r"evaluate or per_query.*subtopic="):
             getattr(pl.col("label").rank_eval, name)
-    with pytest.raises(AttributeError, match="no method 'ndgc'"):
+    with pytest.raises(AttributeError, match="'ndgc'; did you mean 'ndcg'"):
         _ = pl.col("label").rank_eval.ndgc
     assert not hasattr(ExprRankEval, "alpha_ndcg")
+
+
+def test_an_expression_knows_the_names_of_other_tools():
+    label = pl.col("label").rank_eval
+    for name, options, own, params in (
+        ("recip_rank", {}, "rr", {}),
+        ("HR", {"k": 5}, "accuracy", {"k": 5}),
+        ("Recall", {"k": 5}, "recall", {"k": 5}),
+        ("P_5", {}, "precision", {"k": 5}),
+        ("RBP", {}, "rbp", {"p": 0.8, "gain": "binary"}),
+        ("RBP", {"p": 0.5}, "rbp", {"p": 0.5, "gain": "binary"}),
+    ):
+        expected = getattr(label, own)("score", **params)
+        assert str(getattr(label, name)("score", **options)) == str(expected)
+    assert not hasattr(label, "_repr_html_")
 
 
 @pytest.mark.parametrize("name", METRICS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -127,6 +128,27 @@ def test_any_text_is_a_measure_or_a_clear_error(text):
         ("unj_5", "unjudged@5"),
         ("binG", "g_measure(gain=binary)"),
         ("P_05", "precision@5"),
+        ("HR@10", "accuracy@10"),
+        ("HitRate@10", "accuracy@10"),
+        ("hit@3", "accuracy@3"),
+        ("hit-ratio@3", "accuracy@3"),
+        ("hits_at_3", "accuracy@3"),  # PyKEEN's hit rate
+        ("hits@3", "hits@3"),  # ranx's number of hits
+        ("Recall@20", "recall@20"),
+        ("Precision@5", "precision@5"),
+        ("pre@5", "precision@5"),
+        ("mAP@5", "ap@5"),
+        ("MRR@10", "rr@10"),
+        ("RecipRank", "rr"),
+        ("mean_average_precision", "ap"),
+        ("ndcg_at_10", "ndcg@10"),
+        ("NDCG_AT_10", "ndcg@10"),
+        ("recall_at_20", "recall@20"),
+        ("R-Precision", "r_precision"),
+        ("ROC-AUC", "auc"),
+        ("F1@5", "f1@5"),
+        ("SET-RELATIVE-P.5", "precision(divisor=min_k_R)@5"),
+        ("Utility_1,-1,0,0", "utility(fn=0, fp=-1, tn=0, tp=1)"),
     ],
 )
 def test_names_of_other_tools(text, own):
@@ -145,7 +167,13 @@ def test_the_column_bears_the_name_as_written():
     ("text", "message"),
     [
         ("ndgc@10", "unknown measure 'ndgc'; did you mean 'ndcg'"),
-        ("zzzzzz", "known: cg, dcg"),
+        ("zzzzzz", "it could be ndcg, ap, rr, .* that polars-rank measures lists$"),
+        ("ndcg10", "did you mean 'ndcg@10'"),
+        ("P-10", "did you mean 'P@10'"),
+        ("recall_at_k", "did you mean 'recall@10'"),
+        ("acc@5", "did you mean 'accuracy' or"),
+        ("Rbp@5", r"may be 'rbp' or 'RBP', which is rbp\(p=0.8, gain=binary\)"),
+        ("ACCURACY", "may be 'accuracy' or 'Accuracy', which is relevant_above"),
         ("ndcg@", "whole number of at least 1, not ''"),
         ("ndcg@0", "whole number of at least 1, not '0'"),
         ("ndcg@-3", "whole number of at least 1, not '-3'"),
@@ -174,6 +202,34 @@ def test_the_column_bears_the_name_as_written():
 def test_errors_name_the_way_out(text, message):
     with pytest.raises(ValueError, match=message):
         pr.Measure.parse(text)
+
+
+def test_no_message_is_a_wall_of_names():
+    for text in ("zzzzzz", "qwertyuiop@10", "x", "HT@10"):
+        with pytest.raises(ValueError, match="unknown measure") as caught:
+            pr.Measure.parse(text)
+        assert len(str(caught.value)) < 200
+        assert "recall@" not in str(caught.value)
+
+
+def test_metrics_have_other_names_in_measure_too():
+    assert pr.measure("HR", k=3) == pr.Measure.parse("accuracy@3")
+    assert pr.measure("RBP") == pr.measure("rbp", p=0.8, gain="binary")
+    assert pr.measure("RBP", p=0.5) == pr.measure("rbp", p=0.5, gain="binary")
+    with pytest.raises(ValueError, match="unknown measure 'HR'; did you mean 'acc"):
+        pr.Measure("HR")
+
+
+def test_numbers_of_numpy_are_numbers():
+    k, p = np.int64(3), np.float32(0.5)
+    assert pr.measure("ndcg", k=k) == pr.measure("ndcg") @ k == pr.measure("ndcg", k=3)
+    assert repr(pr.measure("ndcg", k=k)) == repr(pr.measure("ndcg", k=3))
+    assert str(pr.measure("rbp", p=p, k=k)) == "rbp(p=0.5)@3"
+    label = pl.col("label").rank_eval
+    assert str(label.ndcg("score", k=k)) == str(label.ndcg("score", k=3))
+    for bad in (np.float64(3), np.bool_(True), np.nan):
+        with pytest.raises(ValueError, match="k must be a whole number"):
+            pr.measure("ndcg", k=bad)
 
 
 def test_measures_are_values():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import polars as pl
@@ -19,7 +19,9 @@ __all__ = ["explain", "measures"]
 
 
 def measures(*, format: Format | None = None) -> None:
-    """List the measures by family: name, what is measured, parameters and defaults.
+    """List the measures by family: names, what is measured, parameters and defaults.
+
+    What follows "also" are names of other tools that mean the same.
 
     Parameters
     ----------
@@ -31,10 +33,10 @@ def measures(*, format: Format | None = None) -> None:
         show(*_families())
         return
     rows = [
-        (m.family, m.name, _unquoted(m.summary), _parameters(m))
+        (m.family, m.name, _unquoted(m.summary), _parameters(m), _aliases(m))
         for m in METRICS.values()
     ]
-    columns = ["family", "measure", "description", "parameters"]
+    columns = ["family", "measure", "description", "parameters", "aliases"]
     table = pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String), orient="row")
     show_rows(table, chosen, keys=len(columns))
 
@@ -49,6 +51,8 @@ def _families() -> Iterator[Table | Text]:
         for metric in METRICS.values():
             if metric.family == family:
                 about = _marked(metric.summary)
+                if metric.aliases:
+                    about.append(f"\nalso {_aliases(metric)}", style="cyan")
                 about.append(f"\n{_parameters(metric)}", style="dim")
                 table.add_row(Text(f"  {metric.name}"), about)
         yield table
@@ -99,7 +103,18 @@ def _source(choice: Choice) -> str:
 
 
 def _parameters(metric: Metric) -> str:
-    return ", ".join(f"{n}={_shown(v)}" for n, v in complete_arguments(metric).items())
+    return _values(complete_arguments(metric))
+
+
+def _aliases(metric: Metric) -> str:
+    return ", ".join(
+        alias + (f" ({_values(preset)})" if preset else "")
+        for alias, preset in metric.aliases.items()
+    )
+
+
+def _values(params: Mapping[str, Any]) -> str:
+    return ", ".join(f"{n}={_shown(v)}" for n, v in params.items())
 
 
 def _shown(value: Any) -> str:

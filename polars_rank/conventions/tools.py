@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 from polars_rank.conventions.convention import Convention
 from polars_rank.core.registry import Metric, closest
@@ -227,7 +227,17 @@ _TOOLS = (
     ),
 )
 TOOLS: dict[str, Tool] = {tool.convention.name: tool for tool in _TOOLS}
-CONVENTIONS: dict[str, Convention] = {n: tool.convention for n, tool in TOOLS.items()}
+
+
+class Conventions(dict[str, Convention]):
+    """Conventions by name; an unknown name is told what comes closest."""
+
+    def __missing__(self, name: object) -> NoReturn:
+        """Say what is known."""
+        raise KeyError(_unknown(name))
+
+
+CONVENTIONS = Conventions({name: tool.convention for name, tool in TOOLS.items()})
 
 
 def convention_of(convention: ConventionLike) -> Convention:
@@ -235,12 +245,7 @@ def convention_of(convention: ConventionLike) -> Convention:
     if isinstance(convention, Convention):
         return convention
     if convention not in CONVENTIONS:
-        near = closest(str(convention), list(CONVENTIONS))
-        msg = (
-            f"unknown convention {convention!r}{near}; known: "
-            f"{', '.join(CONVENTIONS)}, or a Convention"
-        )
-        raise ValueError(msg)
+        raise ValueError(_unknown(convention))
     return CONVENTIONS[convention]
 
 
@@ -259,3 +264,8 @@ def complete_arguments(
     if len(chosen) < len(metric.parameters):
         chosen = CONVENTIONS[DEFAULT].defaults(metric.name) | chosen
     return {name: chosen[name] for name in metric.parameters}
+
+
+def _unknown(name: object) -> str:
+    near = closest(str(name), list(CONVENTIONS))
+    return f"unknown convention {name!r}{near or '; known: ' + ', '.join(CONVENTIONS)}"

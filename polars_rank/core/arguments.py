@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, TypeAlias
 
-from polars_rank.core.parameters import Allowed, Doc, Meaning, Range
+from polars_rank.core.parameters import Allowed, Doc, Meaning, Range, is_whole
 
 __all__ = [
     "ApDivisor",
@@ -35,7 +35,7 @@ Cutoff: TypeAlias = Annotated[
     int | None,
     Allowed(
         "a whole number of at least 1, or None for no cutoff",
-        lambda k: k is None or (type(k) is int and k >= 1),
+        lambda k: k is None or (is_whole(k) and k >= 1),
     ),
     Meaning("k"),
     Doc("cutoff: only the first k places count", {None: "no cutoff: the whole list"}),

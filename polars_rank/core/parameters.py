@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from inspect import signature
+from math import isfinite
+from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import (
     Annotated,
@@ -33,6 +35,8 @@ __all__ = [
     "Parameter",
     "Range",
     "is_number",
+    "is_whole",
+    "plain",
     "read_hint",
     "read_parameters",
     "refuse",
@@ -148,13 +152,22 @@ def read_hint(name: str, hint: Any) -> Parameter:
 
 
 def is_number(value: object) -> bool:
-    """Whether it is a finite number."""
-    return (
-        isinstance(value, int | float)
-        and not isinstance(value, bool)
-        and value == value
-        and abs(value) != float("inf")
-    )
+    """Whether it is a finite number, of Python's or another kind (NumPy's)."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return False
+    return isinstance(value, Integral) or isfinite(value)
+
+
+def is_whole(value: object) -> bool:
+    """Whether it is a whole number by its type: 2.0 is none."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def plain(value: Any) -> Any:
+    """The value; a number of another kind as Python's own."""
+    if is_whole(value):
+        return int(value)
+    return float(value) if is_number(value) else value
 
 
 def refuse(name: str, rule: str, value: object) -> None:
@@ -166,7 +179,7 @@ def refuse(name: str, rule: str, value: object) -> None:
 PLAIN: dict[Any, Allowed] = {
     NoneType: Allowed("None", lambda value: value is None),
     bool: Allowed("True or False", lambda value: type(value) is bool),
-    int: Allowed("a whole number", lambda value: type(value) is int),
+    int: Allowed("a whole number", is_whole),
     float: Allowed("a finite number", is_number),
 }
 

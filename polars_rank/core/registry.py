@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias, TypeVar, get_args
 import polars as pl
 
 from polars_rank.core import documentation
-from polars_rank.core.parameters import Parameter, read_parameters, refuse
+from polars_rank.core.parameters import Parameter, plain, read_parameters, refuse
 from polars_rank.core.ranking import NoRelevant, Ranking, Ties
 from polars_rank.core.rules import Violation, undefined
 from polars_rank.core.subtopics import Subtopics
@@ -306,12 +306,16 @@ def closest(word: str, names: list[str]) -> str:
     return "; did you mean " + " or ".join(repr(lowered[n]) for n in near) + "?"
 
 
-def check(metric: Metric, params: Mapping[str, Any]) -> None:
-    """Raise ``ValueError`` naming parameter, rule and value."""
+def check(metric: Metric, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments, numbers as Python's own.
+
+    Or raise ``ValueError`` naming parameter, rule and value.
+    """
     for name, argument in params.items():
         if name not in metric.parameters:
             raise _no_parameter(metric, name)
         metric.parameters[name].check(argument)
+    return {name: plain(argument) for name, argument in params.items()}
 
 
 def check_policy(

@@ -11,7 +11,8 @@ import polars as pl
 from polars_rank.core.ranking import Ranking
 from polars_rank.core.registry import METRICS, Metric, check
 from polars_rank.core.subtopics import Subtopics
-from polars_rank.measures.text import read_measure, unknown_measure, write_value
+from polars_rank.measures.names import resolve_name, unknown_measure
+from polars_rank.measures.text import read_measure, write_value
 
 __all__ = ["Custom", "Measure", "MeasureLike", "Measures", "measure", "parse_measures"]
 
@@ -53,8 +54,7 @@ class Measure:
 
     def __post_init__(self) -> None:
         """Check the parameters and order them."""
-        params = dict(self.params)
-        check(self.definition, params)
+        params = check(self.definition, dict(self.params))
         if params.get(cutoff := self.definition.named("k") or "k", ...) is None:
             del params[cutoff]  # no cutoff is the default everywhere
         ordered = tuple(sorted((n, _freeze(value)) for n, value in params.items()))
@@ -121,7 +121,7 @@ Measures: TypeAlias = (
 
 
 def measure(metric: str, /, *, name: str = "", **params: Any) -> Measure:
-    """Build a measure from a metric's name and parameters.
+    """Build a measure from a metric's name, or another tool's, and parameters.
 
     Examples
     --------
@@ -129,7 +129,8 @@ def measure(metric: str, /, *, name: str = "", **params: Any) -> Measure:
     >>> pr.measure("ndcg", gain="exp2") @ 10
     Measure(metric='ndcg', params=(('gain', 'exp2'), ('k', 10)), name='ndcg(gain=exp2)@10')
     """  # noqa: E501
-    return Measure(metric, tuple(params.items()), name)
+    known, preset, after = resolve_name(metric)
+    return Measure(known.name, tuple((preset | after | params).items()), name)
 
 
 def parse_measures(measures: Measures) -> list[Measure | Custom]:

@@ -7,16 +7,14 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from polars_rank.core.registry import ALIASES, METRICS, Metric, closest, find_metric
+from polars_rank.measures.names import NUMBER, resolve_name
 
-__all__ = ["read_measure", "unknown_measure", "write_value"]
+__all__ = ["read_measure", "write_value"]
 
 LONGEST = 1000  # characters
 PATTERN = re.compile(
     r"(?P<name>[^\s()@]+)\s*(\((?P<inside>.*)\))?\s*(@(?P<k>[^@()]*))?"
 )
-NUMBER = re.compile(r"-?(\d+(\.\d*)?|\.\d+)")
-RANX_PERSISTENCE = re.compile(r"rbp\.(\d+)")
 RANX_LEVEL = re.compile(r"(.+)-l(\d+)")
 PARAMETER_NAMES = {"gains": "gain", "max_rel": "max_grade", "min_rel": "min_grade"}
 PARAMETER_ALIASES: dict[tuple[str, Any], tuple[str, Any]] = {
@@ -46,7 +44,7 @@ def read_measure(text: str) -> tuple[str, dict[str, Any]]:
             "metric(parameter=value)@k, e.g. 'ndcg(gain=exp2)@10'"
         )
         raise ValueError(msg)
-    metric, preset, params = _resolve(match["name"])
+    metric, preset, params = resolve_name(match["name"])
     for name, value in _arguments(match["inside"] or "", text):
         name, value = PARAMETER_ALIASES.get((name, _key(value)), (name, value))
         name = PARAMETER_NAMES.get(name, name)
@@ -65,50 +63,6 @@ def _set(params: dict[str, Any], name: str, value: Any, text: str) -> None:
         msg = f"{name} is given twice in the measure {text!r}"
         raise ValueError(msg)
     params[name] = value
-
-
-def _resolve(name: str) -> tuple[Metric, dict[str, Any], dict[str, Any]]:
-    """The metric, the alias's preset parameters and those in the name's suffix."""
-    if digits := RANX_PERSISTENCE.fullmatch(name):
-        return METRICS["rbp"], {"scale": 1}, {"p": float(f"0.{digits[1]}")}
-    for end in range(len(name), 0, -1):
-        metric = find_metric(name[:end])
-        rest = name[end:]
-        if metric is None or (rest and rest[0] not in "_."):
-            continue
-        after = _after(metric, rest[1:]) if rest else {}
-        if after is not None:
-            return metric, dict(metric.aliases.get(name[:end], {})), after
-    raise unknown_measure(name)
-
-
-def _after(metric: Metric, rest: str) -> dict[str, Any] | None:
-    """Read trec_eval's ``5``, ``0.10``, ``1,-1,0,0``, ``1=3.5,2=9`` or ``p=0.8``."""
-    parts = [part.partition("=") for part in rest.split(",")]
-    if not all(NUMBER.fullmatch(value or name) for name, _, value in parts):
-        return None
-    if all(equals for _, equals, _ in parts):
-        named = {name: _read(value) for name, _, value in parts}
-        gain = metric.named("gain")
-        if gain is not None and all(map(NUMBER.fullmatch, named)):
-            return {gain: {_read(grade): value for grade, value in named.items()}}
-        return named if named.keys() <= metric.parameters.keys() else None
-    if len(parts) != len(metric.after) or any(equals for _, equals, _ in parts):
-        return None
-    values = [_read(name) for name, _, _ in parts]
-    return dict(zip(metric.after, values, strict=True))
-
-
-def _read(number: str) -> float:
-    return float(number) if "." in number else int(number)
-
-
-def unknown_measure(name: str) -> ValueError:
-    """The error for a name that no metric has, with those that are close."""
-    others = [alias for alias, m in ALIASES.items() if m.name not in alias.lower()]
-    near = closest(name, [*METRICS, *others])
-    hint = near or "; known: " + ", ".join(METRICS)
-    return ValueError(f"unknown measure {name!r}{hint}")
 
 
 def _cutoff(digits: str, text: str) -> int:

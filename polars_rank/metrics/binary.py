@@ -52,7 +52,15 @@ def size(divisor: str, r: Ranking, k: int | None, rel: float) -> pl.Expr:
 @metric(
     depends_on="relevant",
     tie_mean=True,
-    aliases={"Success": {}, "success": {}, "hit_rate": {}},
+    aliases={
+        "Success": {},
+        "success": {},
+        "hit_rate": {},
+        "hit_ratio": {},
+        "HR": {},
+        "hit": {},
+        "hits_at": {},
+    },
 )
 def accuracy(r: Ranking, *, k: Cutoff = None, rel: Rel) -> pl.Expr:
     """Whether any of the first k documents is relevant (success, hit rate).
@@ -60,7 +68,8 @@ def accuracy(r: Ranking, *, k: Cutoff = None, rel: Rel) -> pl.Expr:
     ``1 if hits(k) > 0 else 0``.
 
     Source: TREC "success"; Zhao, "Metrics in Learn-To-Rank", 2023.
-    Equal to: trec_eval ``success``, ir_measures ``Success@k``, ranx ``hit_rate@k``.
+    Equal to: trec_eval ``success``, ir_measures ``Success@k``, ranx ``hit_rate@k``,
+    PyKEEN ``hits_at_k``.
     Example: grades 0, 0, 1 in rank order: accuracy@2 = 0, accuracy@3 = 1.
     """
     return r.sum(r.is_first_relevant(rel) * r.rank_weight(one, k))
@@ -71,6 +80,7 @@ def accuracy(r: Ranking, *, k: Cutoff = None, rel: Rel) -> pl.Expr:
     tie_mean=True,
     aliases={
         "P": {},
+        "pre": {},
         "SetP": {},
         "set_P": {},
         "SetRelP": {"divisor": "min_k_R"},
@@ -168,7 +178,14 @@ def f_measure(
     depends_on="relevant",
     tie_mean=True,
     no_tie_mean_when={"divisor": "hits"},
-    aliases={"AP": {}, "MAP": {}, "map": {}, "map_cut": {}},
+    aliases={
+        "AP": {},
+        "MAP": {},
+        "map": {},
+        "map_cut": {},
+        "average_precision": {},
+        "mean_average_precision": {},
+    },
 )
 def ap(
     r: Ranking,
@@ -197,7 +214,14 @@ def ap(
 @metric(
     depends_on="relevant",
     tie_mean=True,
-    aliases={"RR": {}, "MRR": {}, "mrr": {}, "recip_rank": {}},
+    aliases={
+        "RR": {},
+        "MRR": {},
+        "mrr": {},
+        "recip_rank": {},
+        "reciprocal_rank": {},
+        "mean_reciprocal_rank": {},
+    },
 )
 def rr(r: Ranking, *, k: Cutoff = None, rel: Rel) -> pl.Expr:
     """Reciprocal rank of the first relevant document; 0 if it is below place k.

@@ -28,6 +28,8 @@ Catalog: TypeAlias = Annotated[
 def hits(r: Ranking, *, k: Cutoff = None, rel: Rel) -> pl.Expr:
     """Number of relevant documents among the first k.
 
+    A count: whether there is one at all is ``accuracy`` (hit rate).
+
     Source: Voorhees and Harman, "TREC", 2005 (rel_ret).
     Equal to: ranx ``hits``, trec_eval ``num_rel_ret`` without k.
     Example: grades 1, 0, 1 in rank order: hits@2 = 1, hits = 2.

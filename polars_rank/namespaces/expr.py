@@ -5,11 +5,13 @@ The types are in ``expr.pyi``, which ``python docs/make.py`` writes.
 
 from __future__ import annotations
 
-from typing import NoReturn
+from collections.abc import Callable
+from functools import partial
 
 import polars as pl
 
-from polars_rank.core.registry import find_metric, of_vocabulary
+from polars_rank.core.registry import of_vocabulary
+from polars_rank.measures.names import resolve_name
 from polars_rank.namespaces.method import method
 
 __all__ = ["ExprRankEval"]
@@ -23,7 +25,8 @@ class ExprRankEval:
     ``convention=``, the tool whose choices hold for all that is not given. Most take
     ``rank=`` instead of the score, a column of known ranks; ``doc=``, document ids that
     break ties; ``ties=``; and ``no_relevant=``, the value where nothing is relevant.
-    The other parameters are those of the metric: ``help`` describes them.
+    The other parameters are those of the metric: ``help`` describes them. Names of
+    other tools work as they do in text: ``recip_rank``, ``P_5``, ``Recall``.
 
     An expression sees the rows of one query. It cannot follow a convention in what a
     query that is missing from the run counts as, and refuses one that drops unjudged
@@ -41,17 +44,22 @@ class ExprRankEval:
     def __init__(self, expr: pl.Expr) -> None:
         self._label = expr
 
-    def __getattr__(self, name: str) -> NoReturn:
-        """Explain where measures of subtopics are; refuse any other name."""
-        metric = find_metric(name)
-        if metric is None or metric.vocabulary == "ranking":
-            msg = f"rank_eval of an expression has no method {name!r}"
-        else:
-            msg = (
-                f"{metric.name} looks at a query's subtopics, which one expression of "
-                "labels cannot hold: ask a frame for it, with evaluate or per_query, "
-                "qrels= and subtopic="
-            )
+    def __getattr__(self, name: str) -> Callable[..., pl.Expr]:
+        """Find the metric by another name; explain where measures of subtopics are."""
+        if name.startswith("_"):
+            raise AttributeError(name=name, obj=self)
+        try:
+            metric, preset, after = resolve_name(name)
+        except ValueError as error:
+            msg = f"rank_eval of an expression: {error}"
+            raise AttributeError(msg, name=name, obj=self) from None
+        if metric.vocabulary == "ranking":
+            return partial(getattr(self, metric.name), **preset | after)
+        msg = (
+            f"{metric.name} looks at a query's subtopics, which one expression of "
+            "labels cannot hold: ask a frame for it, with evaluate or per_query, "
+            "qrels= and subtopic="
+        )
         raise AttributeError(msg, name=name, obj=self)
 
 

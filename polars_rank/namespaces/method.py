@@ -118,8 +118,7 @@ def _expr(
             "first, or evaluate a frame"
         )
         raise ValueError(msg)
-    check(metric, params)
-    params = complete_arguments(metric, params, convention=convention)
+    params = complete_arguments(metric, check(metric, params), convention=convention)
     ties = options.ties
     if ties is None and options.rank is None and metric.tie_sensitive:
         needs_doc = convention.ties in ("doc_desc", "doc_asc")

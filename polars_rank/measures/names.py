@@ -1,0 +1,163 @@
+"""Names of measures: the library's, other tools', and what people type for them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from polars_rank.core.registry import ALIASES, METRICS, Metric
+
+__all__ = ["NUMBER", "Named", "resolve_name", "unknown_measure"]
+
+NUMBER = re.compile(r"-?(\d+(\.\d*)?|\.\d+)")
+RANX_PERSISTENCE = re.compile(r"rbp\.(\d+)")
+SUFFIX = re.compile(r"(?:_at_|[_.])(?P<rest>.*)", re.DOTALL | re.IGNORECASE)
+CUTOFF = re.compile(r"(?P<name>.*?[^\d_-])(?:[_-]?at)?[_-]?(?P<k>\d+|k)")
+CLOSE = 0.6  # of difflib; below it, what is suggested has little to do with the word
+USUAL = ("ndcg", "ap", "rr", "precision", "recall", "accuracy")
+
+
+class Named(NamedTuple):
+    """What a name stands for: a metric, its preset parameters, those in its suffix."""
+
+    metric: Metric
+    preset: dict[str, Any]
+    after: dict[str, Any]
+
+
+def resolve_name(name: str) -> Named:
+    """Read a name such as ``ndcg``, ``P_5``, ``map_cut.10``, ``Recall_at_20``, ``HR``.
+
+    A name as it is written goes before one in other letters; these count if they mean
+    one thing only.
+    """
+    if digits := RANX_PERSISTENCE.fullmatch(name):
+        return Named(METRICS["rbp"], {"scale": 1}, {"p": float(f"0.{digits[1]}")})
+    for form in (str, _folded, _squashed):
+        for names, after in _readings(name, form):
+            meanings = {(_metric(n).name, str(_preset(n))) for n in names}
+            if len(meanings) > 1:
+                raise ValueError(_ambiguous(name, names))
+            return Named(_metric(names[0]), _preset(names[0]), after)
+    raise unknown_measure(name)
+
+
+def _readings(
+    name: str, form: Callable[[str], str]
+) -> Iterator[tuple[list[str], dict[str, Any]]]:
+    """Known names that the name begins with, longest first, and what the rest sets."""
+    spellings = _spellings(form)
+    for end in range(len(name), 0, -1):
+        names, rest = spellings.get(form(name[:end])), SUFFIX.fullmatch(name, end)
+        if names and end == len(name):
+            yield names, {}
+        elif names and rest:
+            after = _after(_metric(names[0]), rest["rest"])
+            if after is not None:
+                yield names, after
+
+
+def _after(metric: Metric, rest: str) -> dict[str, Any] | None:
+    """Read trec_eval's ``5``, ``0.10``, ``1,-1,0,0``, ``1=3.5,2=9`` or ``p=0.8``."""
+    parts = [part.partition("=") for part in rest.split(",")]
+    if not all(NUMBER.fullmatch(value or name) for name, _, value in parts):
+        return None
+    if all(equals for _, equals, _ in parts):
+        named = {name: _number(value) for name, _, value in parts}
+        gain = metric.named("gain")
+        if gain is not None and all(map(NUMBER.fullmatch, named)):
+            return {gain: {_number(grade): value for grade, value in named.items()}}
+        return named if named.keys() <= metric.parameters.keys() else None
+    if len(parts) != len(metric.after) or any(equals for _, equals, _ in parts):
+        return None
+    values = [_number(name) for name, _, _ in parts]
+    return dict(zip(metric.after, values, strict=True))
+
+
+def _number(text: str) -> float:
+    return float(text) if "." in text else int(text)
+
+
+# -- other letters
+
+
+def _folded(name: str) -> str:
+    return name.lower().replace("-", "_")
+
+
+def _squashed(name: str) -> str:
+    return _folded(name).replace("_", "")
+
+
+def _spellings(form: Callable[[str], str]) -> dict[str, list[str]]:
+    """All names by their form; a metric's own name comes first."""
+    spellings: dict[str, list[str]] = {}
+    for name in (*METRICS, *ALIASES):
+        spellings.setdefault(form(name), []).append(name)
+    return spellings
+
+
+def _metric(name: str) -> Metric:
+    return METRICS.get(name) or ALIASES[name]
+
+
+def _preset(name: str) -> dict[str, Any]:
+    return dict(_metric(name).aliases.get(name, {}))
+
+
+# -- errors
+
+
+def unknown_measure(name: str) -> ValueError:
+    """The error for a name that no metric has, with those that are close."""
+    return ValueError(f"unknown measure {name!r}{_hint(name)}")
+
+
+def _hint(name: str) -> str:
+    if (cutoff := CUTOFF.fullmatch(name)) and (same := _same(cutoff["name"])):
+        k = cutoff["k"] if cutoff["k"].isdigit() else 10
+        return f"; did you mean '{same}@{k}'?"
+    if near := _close(_folded(name)):
+        return "; did you mean " + " or ".join(map(repr, near)) + "?"
+    return (
+        f"; it could be {', '.join(USUAL)}, or one of those that polars-rank measures "
+        "lists"
+    )
+
+
+def _same(name: str) -> str | None:
+    """The name as it is spelt, of a metric with a cutoff."""
+    spellings = _spellings(_squashed)
+    names = spellings.get(_squashed(name), [])
+    return next((n for n in names if _metric(n).named("k")), None)
+
+
+def _close(folded: str) -> list[str]:
+    """Names that begin with the word or look like it, one per metric.
+
+    Names of two letters look like too many words.
+    """
+    from difflib import get_close_matches  # rarely needed, slow to import
+
+    spellings = _spellings(_folded)
+    if folded in spellings:
+        return [_metric(spellings[folded][0]).name]
+    longer = [form for form in spellings if len(form) > 2]
+    begun = [form for form in longer if form.startswith(folded) and len(folded) > 1]
+    near: dict[str, str] = {}
+    for form in begun + get_close_matches(folded, longer, n=9, cutoff=CLOSE):
+        shown = spellings[form][0]
+        near.setdefault(_metric(shown).name, shown)
+    return list(near.values())[:3]
+
+
+def _ambiguous(name: str, names: list[str]) -> str:
+    own, *others = names
+    meant = (f"{other!r}, which is {_written(other)}" for other in others)
+    return f"the measure {name!r} may be {own!r} or {', or '.join(meant)}; write one"
+
+
+def _written(alias: str) -> str:
+    preset = ", ".join(f"{n}={value}" for n, value in _preset(alias).items())
+    return _metric(alias).name + (f"({preset})" if preset else "")
