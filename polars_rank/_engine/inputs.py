@@ -81,7 +81,7 @@ def bind_inputs(request: Request) -> Inputs:
 
 def _segments(request: Request) -> list[str]:
     """The user's names of segments and weight: each is in ``queries`` or the frame."""
-    by, weight = list(request.by or ()), request.weight
+    by, weight = request.by, request.weight
     if not by and weight is None:
         return []
     schema = dict(request.frame.collect_schema())

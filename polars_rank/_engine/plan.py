@@ -19,7 +19,7 @@ from polars_rank._engine.layout import (
     without_pushdown,
 )
 from polars_rank._engine.request import Request
-from polars_rank._engine.result import means, values_per_query
+from polars_rank._engine.result import Aggregation, values_per_query
 from polars_rank._engine.spill.plan import fits_in_memory, spill_plan
 from polars_rank._engine.stages.join import sum_judged
 from polars_rank._engine.stages.queries import select_queries
@@ -63,9 +63,11 @@ def plan_result(request: Request) -> pl.LazyFrame:
 def _plan_layout(request: Request) -> pl.LazyFrame:
     inputs = bind_inputs(request)
     plan = plan_per_query(request, inputs)
-    if request.by is None:
+    if request.result == "values":
         return values_per_query(request, plan)
-    return means(request, plan, inputs.segments)
+    aggregation = Aggregation.of(request)
+    sums = aggregation.sum(plan, inputs.segments)
+    return sums.frame if request.result == "sums" else aggregation.finish(sums)
 
 
 def plan_per_query(request: Request, inputs: Inputs) -> Plan:

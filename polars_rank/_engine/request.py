@@ -30,6 +30,7 @@ __all__ = [
     "Layout",
     "Request",
     "Resources",
+    "Result",
     "like_input",
 ]
 
@@ -38,6 +39,7 @@ Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 Duplicates: TypeAlias = Literal["error", "best"]
 Layout: TypeAlias = Literal["auto", "any", "contiguous"]
 Grouping: TypeAlias = Literal["sort", "contiguous", "hash"]
+Result: TypeAlias = Literal["values", "means", "sums"]
 
 DOC = "doc_id"
 IN_MEMORY_ROWS = 200_000
@@ -74,8 +76,10 @@ class Request(NamedTuple):
 
     Attributes
     ----------
+    result
+        Values per query, their means, or the sums that means are made of.
     by, weight
-        Segments and weights of the mean; ``by`` is None for values per query.
+        Segments and weights of the mean.
     small
         Whether all frames are in memory and small: then no streaming is worth while.
     unclaimed
@@ -88,7 +92,8 @@ class Request(NamedTuple):
     queries: pl.LazyFrame | None
     columns: Columns
     measures: tuple[Measure | Custom, ...]
-    by: tuple[str, ...] | None
+    result: Result
+    by: tuple[str, ...]
     weight: str | None
     convention: Convention
     check: Check
@@ -121,7 +126,7 @@ class Request(NamedTuple):
         temp_dir: str | Path | None,
         progress: Listener | None,
         max_rank: int | None,
-        means: bool,
+        result: Result,
         by: str | Sequence[str] | None = None,
         weight: str | None = None,
     ) -> Request:
@@ -176,7 +181,8 @@ class Request(NamedTuple):
                 },
             ),
             measures=tuple(parsed),
-            by=(by,) if isinstance(by, str) else tuple(by or ()) if means else None,
+            result=result,
+            by=(by,) if isinstance(by, str) else tuple(by or ()),
             weight=weight,
             convention=convention_of(convention),
             check=check,
@@ -206,7 +212,8 @@ class Request(NamedTuple):
         return [f for f in (self.frame, self.qrels, self.queries) if f is not None]
 
     def _require_distinct_names(self) -> None:
-        others = self.columns.query if self.by is None else (*self.by, "queries")
+        per_query = self.result == "values"
+        others = self.columns.query if per_query else (*self.by, "queries")
         names = [*others, *(m.name for m in self.measures)]
         if duplicates := sorted({name for name in names if names.count(name) > 1}):
             msg = (

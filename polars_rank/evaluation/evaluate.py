@@ -127,7 +127,7 @@ def per_query(
     │ 2        ┆ 1.0 ┆ 1.0         │
     └──────────┴─────┴─────────────┘
     """
-    request = Request.of(**locals(), means=False)
+    request = Request.of(**locals(), result="values")
     in_memory = request.grouping == "hash"
     return like_input(frame, plan_result(request), in_memory=in_memory)
 
@@ -189,6 +189,6 @@ def evaluate(
     │ 2       ┆ 0.75 ┆ 0.5         │
     └─────────┴──────┴─────────────┘
     """
-    request = Request.of(**locals(), means=True)
+    request = Request.of(**locals(), result="means")
     in_memory = request.grouping == "hash"
     return like_input(frame, plan_result(request), in_memory=in_memory)
