@@ -130,12 +130,14 @@ class Recorder:
 
     def ranking(self) -> Ranking:
         """Bind every word to the column of its name."""
+        raw_score = pl.col("score") if self.scored else -pl.col("rank")
         return Ranking(
             label=pl.col("label"),
             rank=pl.col("rank"),
             place=pl.col("place"),
             ideal_label=pl.col("ideal_label"),
-            score=pl.col("score") if self.scored else -pl.col("rank"),
+            score=raw_score.cast(pl.Float64),
+            raw_score=raw_score,
             tie_first=pl.col("tie_first") if self.expected else None,
             tie_last=pl.col("tie_last") if self.expected else None,
         )

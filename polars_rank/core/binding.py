@@ -82,12 +82,8 @@ def metric_expr(
     # Adding 0 refuses text, which a cast would read as numbers.
     known = (score if score is not None else keys[0]) + 0
     expected = ties == "expected" and score is not None
-    columns = [
-        (label + 0).cast(pl.Float64).alias("label"),
-        known.cast(pl.Float64).alias("known"),
-        *([known.alias("given")] if expected else []),
-    ]
-    rows = pl.struct(columns).sort_by(
+    label_column = (label + 0).cast(pl.Float64).alias("label")
+    rows = pl.struct(label_column, known.alias("known")).sort_by(
         keys, descending=downwards, nulls_last=True, maintain_order=True
     )
     violations: list[Violation] = []
@@ -106,7 +102,8 @@ def metric_expr(
 
 def _bound(row: pl.Expr, *, scored: bool, expected: bool) -> Ranking:
     """A ranking over the rows of one query in rank order: label and score or rank."""
-    label, known = row.struct.field("label"), row.struct.field("known")
+    label, raw = row.struct.field("label"), row.struct.field("known")
+    known = raw.cast(pl.Float64)
     place = pl.int_range(1, row.len() + 1).cast(pl.Float64)
     infinite = Violation(INFINITE_GRADE, (~label.is_finite()).sum())
     if scored:
@@ -119,8 +116,7 @@ def _bound(row: pl.Expr, *, scored: bool, expected: bool) -> Ranking:
         violations = [invalid, Violation(DUPLICATE_RANK, copies), infinite]
 
     def tie(end: Literal["min", "max"]) -> pl.Expr:
-        given = row.struct.field("given")  # a large integer is no exact Float64
-        return given.rank(end, descending=True).cast(pl.Float64)
+        return raw.rank(end, descending=True).cast(pl.Float64)
 
     return Ranking(
         label=label,
@@ -128,6 +124,7 @@ def _bound(row: pl.Expr, *, scored: bool, expected: bool) -> Ranking:
         place=place,
         ideal_label=descending(label),
         score=known if scored else -known,
+        raw_score=raw if scored else -known,
         tie_first=tie("min") if expected else None,
         tie_last=tie("max") if expected else None,
         violations=violations,

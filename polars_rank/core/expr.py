@@ -6,7 +6,15 @@ from collections.abc import Callable, Sequence
 
 import polars as pl
 
-__all__ = ["arg_sort_by", "descending", "divide", "let", "ratio", "stable_sum"]
+__all__ = [
+    "arg_sort_by",
+    "below_top",
+    "descending",
+    "divide",
+    "let",
+    "ratio",
+    "stable_sum",
+]
 
 
 def ratio(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
@@ -26,6 +34,19 @@ def divide(part: pl.Expr, number: float | pl.Expr) -> pl.Expr:
 def descending(value: pl.Expr) -> pl.Expr:
     """Sorted from the largest down, nulls last."""
     return value.gather(value.arg_sort(descending=True, nulls_last=True))
+
+
+def below_top(value: pl.Expr) -> pl.Expr:
+    """How far each value lies below the largest, as Float64: rounded after, not before.
+
+    Large integers are no exact Float64, but their differences may be.
+    """
+    # The sum is of a type in which the difference is exact, or Float64.
+    wide = value + pl.lit(0, dtype=pl.UInt32)
+    gap = (wide.max() - wide).cast(pl.Float64)
+    rounded = value.cast(pl.Float64)
+    overflown = gap < 0
+    return pl.when(overflown).then(rounded.max() - rounded).otherwise(gap)
 
 
 def arg_sort_by(

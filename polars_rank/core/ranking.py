@@ -51,7 +51,10 @@ class Ranking:
     ideal_label
         The grades in descending order, aligned with ``place``.
     score
-        What the system gave; null where the document was not retrieved.
+        What the system gave, as Float64; null where the document was not retrieved.
+    raw_score
+        The same in the type in which it was given: for comparisons, which Float64 would
+        round.
     tie_first, tie_last
         First and last place of the document's block of equal scores. Only with
         ``expected``: then ``weight``, ``in_top``, ``hits_at``, ``relevant_hits`` and
@@ -63,6 +66,7 @@ class Ranking:
     place: pl.Expr
     ideal_label: pl.Expr
     score: pl.Expr
+    raw_score: pl.Expr
     tie_first: pl.Expr | None = None
     tie_last: pl.Expr | None = None
     violations: list[Violation] = field(default_factory=list)

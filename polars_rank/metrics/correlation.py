@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 import polars as pl
 
 from polars_rank.core.arguments import Cutoff
-from polars_rank.core.expr import let, ratio
+from polars_rank.core.expr import below_top, let, ratio
 from polars_rank.core.parameters import Doc
 from polars_rank.core.ranking import Ranking
 from polars_rank.core.registry import metric
@@ -227,14 +227,14 @@ def pearson(r: Ranking, *, k: EitherTop = None) -> pl.Expr:
     Example: scores 3, 2, 1 and labels 3, 1, 2: 1/2.
     """
     score, label = _pair(r, k)
-    linear = pl.when(_varied(score, label)).then(pl.corr(score, label))
-    return r.reduce(linear.fill_nan(None))
+    linear = pl.corr(_share_of_range(score), _share_of_range(label))
+    return r.reduce(pl.when(_varied(score, label)).then(linear).fill_nan(None))
 
 
 def _pair(r: Ranking, k: int | None) -> tuple[pl.Expr, pl.Expr]:
     """Score and label of the documents that have both, of those in either top k."""
-    both_known = r.score.is_not_null() & r.label.is_not_null()
-    score, label = r.score.filter(both_known), r.label.filter(both_known)
+    both_known = r.raw_score.is_not_null() & r.label.is_not_null()
+    score, label = r.raw_score.filter(both_known), r.label.filter(both_known)
     if k is None:
         return score, label
     top = (score.rank("min", descending=True) <= k) | (
@@ -267,7 +267,7 @@ def _tau_ap_a(score: pl.Expr, label: pl.Expr) -> pl.Expr:
 
     sums = (1.0 / pl.int_range(1, label.len() + 1).cast(pl.Float64)).cum_sum()
     doc = pl.struct(
-        score=score,
+        score=score.rank("dense").cast(pl.Int64),
         label=label,
         first=score.rank("min", descending=True).cast(pl.Int64),
         last=score.rank("max", descending=True).cast(pl.Int64),
@@ -323,6 +323,17 @@ def _tied_weight(key: pl.Expr, w: pl.Expr, additive: bool) -> pl.Expr:
     if additive:
         return (w * others_tied(key)).sum()
     return (w * (block_sum(w, key) - w)).sum() / 2.0
+
+
+def _share_of_range(value: pl.Expr) -> pl.Expr:
+    """Where each value lies between the largest (0) and the smallest (1)."""
+    gap, half = below_top(value), value.cast(pl.Float64) / 2.0
+    halved = half.max() - half  # does not overflow
+    return (
+        pl.when(gap.max().is_infinite())
+        .then(halved / halved.max())
+        .otherwise(gap / gap.max())
+    )
 
 
 def _varied(x: pl.Expr, y: pl.Expr) -> pl.Expr:

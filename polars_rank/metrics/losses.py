@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from polars_rank.core.arguments import Cutoff
-from polars_rank.core.expr import arg_sort_by, let, ratio
+from polars_rank.core.expr import arg_sort_by, below_top, let, ratio
 from polars_rank.core.ranking import Ranking
 from polars_rank.core.registry import metric
 from polars_rank.metrics._pairs import every_bit, running_within, tied
@@ -38,7 +38,7 @@ def hinge(r: Ranking, *, k: Cutoff = None) -> pl.Expr:
     Example: scores 1, 0.5 and labels 0, 1: max(0, 1 - (0.5 - 1)) = 1.5.
     """
     judged = _judged(r) & r.in_top(k)
-    score, label = r.score.filter(judged), r.label.filter(judged)
+    score, label = r.raw_score.filter(judged), r.label.filter(judged)
     n = label.len().cast(pl.Float64)
     pairs = n * (n - 1.0) / 2.0 - tied(label)
     return r.reduce(ratio(_hinge_sum(score, label), pairs))
@@ -60,14 +60,12 @@ def listmle(r: Ranking, *, k: Cutoff = None) -> pl.Expr:
     """
     scored = r.score.is_not_null() & _judged(r)
     label = r.label.filter(scored)
-    score = r.score.filter(scored)
-    score = score.gather(arg_sort_by([label], descending=[True]))
-    top = score.max()
-    rest = (score - top).exp().cum_sum(reverse=True).log() + top
-    rest = pl.max_horizontal(rest, score.cum_max(reverse=True))
-    loss = rest - score
+    near = -below_top(r.raw_score.filter(scored))  # only differences count
+    near = near.gather(arg_sort_by([label], descending=[True]))
+    rest = near.exp().cum_sum(reverse=True).log()
+    loss = pl.max_horizontal(rest, near.cum_max(reverse=True)) - near
     loss = loss if k is None else loss.head(k)
-    return r.reduce(pl.when(score.len() > 0).then(loss.sum()))
+    return r.reduce(pl.when(near.len() > 0).then(loss.sum()))
 
 
 def _judged(r: Ranking) -> pl.Expr:
@@ -99,5 +97,5 @@ def _hinge_sum(score: pl.Expr, label: pl.Expr) -> pl.Expr:
         above = running_within(one, block) * key - running_within(one * key, block)
         return ((1 - one) * above).sum()
 
-    near = score - score.max()  # only differences count: of small numbers
+    near = -below_top(score)  # only differences count: of small numbers
     return every_bit(label, {"score": near}, swapped)

@@ -47,7 +47,7 @@ def rbo(
     rbo without ties.
     Example: scores 2, 1 and labels 1, 2, p = 1/2: A_1 = 0 and 1 from there on: 1/2.
     """
-    value = rank_biased(r.score, r.label, p=p, estimate=estimate, tied=tied)
+    value = rank_biased(r.raw_score, r.label, p=p, estimate=estimate, tied=tied)
     return r.reduce(value)
 
 

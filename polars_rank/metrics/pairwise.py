@@ -272,13 +272,13 @@ def coverage_error(r: Ranking, *, rel: Rel) -> pl.Expr:
 def _scored_relevance(r: Ranking, k: int | None, rel: float) -> tuple[pl.Expr, pl.Expr]:
     """Score and relevance of the judged documents in the first k."""
     judged = _judged(r, k)
-    return r.score.filter(judged), r.relevant(rel).filter(judged)
+    return r.raw_score.filter(judged), r.relevant(rel).filter(judged)
 
 
 def _scored_labels(r: Ranking, k: int | None) -> tuple[pl.Expr, pl.Expr]:
     """Score and label of the judged documents in the first k."""
     judged = _judged(r, k)
-    return r.score.filter(judged), r.label.filter(judged)
+    return r.raw_score.filter(judged), r.label.filter(judged)
 
 
 def _judged(r: Ranking, k: int | None) -> pl.Expr:

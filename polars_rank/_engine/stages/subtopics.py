@@ -165,4 +165,5 @@ def _ranking(label: pl.Expr, rank: pl.Expr) -> Ranking:
         place=pl.int_range(1, pl.len() + 1).cast(pl.Float64),
         ideal_label=descending(label),
         score=-rank,
+        raw_score=-rank,
     )

@@ -61,8 +61,7 @@ def sum_terms(key: PlanKey, trace: Trace, rows: pl.LazyFrame) -> Plan:
 
 def _words(rows: pl.LazyFrame, recorder: Recorder, scalars: list[str]) -> pl.LazyFrame:
     """Add the words that look at neighbouring documents, level by level."""
-    floats = ["label", *(["score"] if "score" in recorder.columns else [])]
-    rows = rows.with_columns(pl.col(floats).cast(pl.Float64))
+    rows = rows.with_columns(pl.col("label").cast(pl.Float64))
     have = [w for w in WORDS if w in recorder.columns | {"label"}]
     constants, once = recorder.constants.named, list(scalars)
     for level, words in enumerate(recorder.word_levels):
