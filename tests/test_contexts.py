@@ -11,6 +11,7 @@ import math
 import polars as pl
 import pytest
 from cases import CASES, Case
+from slow import slow
 from vocabularies import METRICS
 
 import polars_rank as pr
@@ -93,17 +94,34 @@ def wrong(found: pl.DataFrame, cases: list[Case]) -> list[str]:
 TOGETHER = {"query": "query", "check": "off"}
 
 
-def test_frame(collect):
-    frame = pr.per_query(log(SINGLE).lazy(), measures(SINGLE), doc="doc", **TOGETHER)
-    assert not wrong(collect(frame), SINGLE)
+# The quick tests share the cases between the engines.
+SHARED = pytest.mark.parametrize(
+    ("engine", "part"),
+    [
+        (ENGINES[0], slice(0, None, 2)),
+        (ENGINES[1], slice(1, None, 2)),
+        slow(ENGINES[0], slice(1, None, 2)),
+        slow(ENGINES[1], slice(0, None, 2)),
+    ],
+    ids=["in-memory-even", "streaming-odd", "in-memory-odd", "streaming-even"],
+)
 
 
-def test_run_and_judgments(collect):
-    rows = log(CASES)
-    judged = pl.concat([rows.drop_nulls(), unretrieved(CASES)]).drop("score")
+@SHARED
+def test_frame(engine, part):
+    cases = SINGLE[part]
+    plan = pr.per_query(log(cases).lazy(), measures(cases), doc="doc", **TOGETHER)
+    assert not wrong(plan.collect(engine=engine), cases)
+
+
+@SHARED
+def test_run_and_judgments(engine, part):
+    cases = CASES[part]
+    rows = log(cases)
+    judged = pl.concat([rows.drop_nulls(), unretrieved(cases)]).drop("score")
     run, qrels = rows.lazy().drop("label"), judged.lazy()
-    found = pr.per_query(run, measures(CASES), qrels=qrels, doc="doc", **TOGETHER)
-    assert not wrong(collect(found), CASES)
+    plan = pr.per_query(run, measures(cases), qrels=qrels, doc="doc", **TOGETHER)
+    assert not wrong(plan.collect(engine=engine), cases)
 
 
 def can_be_ranked(case: Case) -> bool:
@@ -118,12 +136,14 @@ def ranked(cases: list[Case]) -> pl.LazyFrame:
     return log(cases).lazy().with_columns(place=place).drop("score")
 
 
-# The engines take turns: each metric meets both, and so does each context.
+# The engines take turns: each metric meets both, and so does each context. The quick
+# tests have two contexts for each metric.
 CONTEXTS = ("agg", "over", "select", "frame", "rank")
 TURNS = [
-    (name, context, ENGINES[(i + j) % 2])
+    (turn if (i + j) % 5 in (0, 2) else slow(*turn))
     for i, name in enumerate(METRICS)
     for j, context in enumerate(CONTEXTS)
+    for turn in [(name, context, ENGINES[(i + j) % 2])]
 ]
 
 
@@ -151,11 +171,12 @@ def test_metric(name, context, engine):
         assert not wrong(pl.concat(pl.collect_all(plans, engine=engine)), cases)
 
 
-def test_known_ranks_equal_scores(collect):
+@SHARED
+def test_known_ranks_equal_scores(engine, part):
     """``rank=`` needs no score; rows may stand in any order."""
-    cases = [case for case in SINGLE if can_be_ranked(case)]
-    found = pr.per_query(ranked(cases), measures(cases), rank="place", **TOGETHER)
-    assert not wrong(collect(found), cases)
+    cases = [case for case in SINGLE if can_be_ranked(case)][part]
+    plan = pr.per_query(ranked(cases), measures(cases), rank="place", **TOGETHER)
+    assert not wrong(plan.collect(engine=engine), cases)
 
 
 def test_average_precision_is_the_sum_over_recall_steps():

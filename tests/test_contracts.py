@@ -26,7 +26,7 @@ MEANS = [
     and METRICS[name].tie_sensitive
     and name not in where("a better order can cost")
 ]
-few = settings(max_examples=15, deadline=None)  # each for all metrics
+few = settings(max_examples=5, deadline=None)  # each for all metrics
 
 grades = st.lists(st.integers(0, 4), min_size=1, max_size=12)
 graded = st.lists(
@@ -38,23 +38,28 @@ cutoffs = st.none() | st.integers(1, 15)
 Values = dict[str, float | None]
 
 
+def some(lists: st.SearchStrategy) -> st.SearchStrategy:
+    """Several lists an example: they cost one plan."""
+    return st.lists(lists, min_size=1, max_size=10)
+
+
 def values(
-    names: Iterable[str],
-    labels: list,
-    scores: list | None = None,
-    k: int | None = None,
-    **params,
-) -> Values:
-    """The metrics of one list; labels stand in rank order unless scores say else.
+    names: Iterable[str], lists: list[list[tuple]], k: int | None = None, **params
+) -> list[Values]:
+    """The metrics of each list of labels and scores.
 
     A metric without a cutoff has none.
     """
-    scores = scores or [-i for i in range(len(labels))]
-    frame = pl.DataFrame(
-        {"s": scores, "l": labels}, schema={"s": pl.Float64, "l": pl.Float64}
-    )
+    rows = [(q, *row) for q, listed in enumerate(lists) for row in listed]
+    schema = {"q": pl.Int64, "l": pl.Float64, "s": pl.Float64}
+    frame = pl.DataFrame(rows, schema=schema, orient="row")
     asked = [expression(name, k, **params) for name in names]
-    return frame.select(asked).row(0, named=True)
+    found = frame.group_by("q", maintain_order=True).agg(asked).drop("q")
+    return found.rows(named=True)
+
+
+def in_rank_order(labels: list) -> list[tuple]:
+    return [(label, -i) for i, label in enumerate(labels)]
 
 
 @cache
@@ -68,27 +73,29 @@ def cut(name: str, k: int | None) -> dict[str, int]:
     return {"k": k} if k is not None and "k" in METRICS[name].parameters else {}
 
 
-def assert_close(found: Values, wanted: Values) -> None:
-    assert found == pytest.approx(wanted)
+def assert_close(found: list[Values], wanted: list[Values]) -> None:
+    for one, other in zip(found, wanted, strict=True):
+        assert one == pytest.approx(other)
 
 
-def assert_ordered(*rising: Values) -> None:
-    """No metric falls from one row of values to the next."""
-    for low, high in pairwise(rising):
-        falls = {n: (low[n], high[n]) for n in low if not low[n] <= high[n] + 1e-12}
-        assert not falls
+def assert_ordered(*rising: list[Values]) -> None:
+    """No metric of a list falls from one list of values to the next."""
+    for lows, highs in pairwise(rising):
+        for low, high in zip(lows, highs, strict=True):
+            falls = {n: (low[n], high[n]) for n in low if not low[n] <= high[n] + 1e-12}
+            assert not falls
 
 
-@given(rows=graded, k=cutoffs)
+@given(lists=some(graded), k=cutoffs)
 @few
-def test_between_0_and_1(rows, k):
-    labels, scores = map(list, zip(*rows, strict=True))
-    found = values(BOUNDED, labels, scores, k)
-    assert_ordered(dict.fromkeys(found, 0.0), found, dict.fromkeys(found, 1.0))
+def test_between_0_and_1(lists, k):
+    found = values(BOUNDED, lists, k)
+    least, most = (dict.fromkeys(BOUNDED, bound) for bound in (0.0, 1.0))
+    assert_ordered([least] * len(lists), found, [most] * len(lists))
 
 
 @given(rows=graded, data=st.data())
-@few
+@settings(few, max_examples=10)
 def test_row_order_ids_and_copies_of_a_query_change_nothing(rows, data):
     labels, scores = map(list, zip(*rows, strict=True))
     frame = pl.DataFrame(
@@ -111,60 +118,64 @@ def test_row_order_ids_and_copies_of_a_query_change_nothing(rows, data):
     assert not changed  # to the last bit
 
 
-@given(rows=graded)
+@given(lists=some(graded), more=st.integers(0, 3))
 @few
-def test_a_cutoff_beyond_the_list_is_none(rows):
-    labels, scores = map(list, zip(*rows, strict=True))
+def test_a_cutoff_beyond_the_list_is_none(lists, more):
     names = [n for n in METRICS if cut(n, 1)]
     names = [n for n in names if n not in where("a list shorter than k costs")]
-    found = values(names, labels, scores, k=len(rows) + 3)
-    assert_close(found, values(names, labels, scores))
+    found = values(names, lists, k=max(map(len, lists)) + more)
+    assert_close(found, values(names, lists))
 
 
-@given(labels=grades)
+@given(lists=some(grades))
 @few
-def test_the_best_order_is_1_and_the_worst_is_least(labels):
+def test_the_best_order_is_1_and_the_worst_is_least(lists):
     names = where("the best order is 1")
-    best = values(names, sorted(labels, reverse=True))
-    assert_close(best, dict.fromkeys(names, 1.0 if any(labels) else 0.0))
+    best = [in_rank_order(sorted(labels, reverse=True)) for labels in lists]
+    wanted = [dict.fromkeys(names, 1.0 if any(labels) else 0.0) for labels in lists]
+    assert_close(values(names, best), wanted)
     names = [n for n in names if n not in where("a better order can cost")]
-    assert_ordered(values(names, sorted(labels)), values(names, labels))
+    worst = [in_rank_order(sorted(labels)) for labels in lists]
+    given_order = [in_rank_order(labels) for labels in lists]
+    assert_ordered(values(names, worst), values(names, given_order))
 
 
-@given(labels=st.lists(st.integers(-9, 9), min_size=2, max_size=9, unique=True))
+@given(some(st.lists(st.integers(-9, 9), min_size=2, max_size=9, unique=True)))
 @few
-def test_same_and_opposite_order(labels):
-    names, turned = ["kendall_distance", "spearman"], [-label for label in labels]
-    best, worst = values(names, labels, labels), values(names, labels, turned)
-    assert_close(best, {"kendall_distance": 0.0, "spearman": 1.0})
-    assert_close(worst, {"kendall_distance": 1.0, "spearman": -1.0})
+def test_same_and_opposite_order(lists):
+    names = ["kendall_distance", "spearman"]
+    best = values(names, [[(x, x) for x in labels] for labels in lists])
+    worst = values(names, [[(x, -x) for x in labels] for labels in lists])
+    assert_close(best, [{"kendall_distance": 0.0, "spearman": 1.0}] * len(lists))
+    assert_close(worst, [{"kendall_distance": 1.0, "spearman": -1.0}] * len(lists))
 
 
-@given(labels=grades, k=cutoffs, data=st.data())
+@given(pairs=some(st.tuples(grades, st.integers(0, 11), st.integers(0, 11))), k=cutoffs)
 @few
-def test_a_better_document_moved_up_never_costs(labels, k, data):
-    low = data.draw(st.integers(0, len(labels) - 1))
-    high = data.draw(st.integers(0, low))
-    if labels[low] <= labels[high]:
-        return
-    swapped = list(labels)
-    swapped[low], swapped[high] = labels[high], labels[low]
+def test_a_better_document_moved_up_never_costs(pairs, k):
+    before, after = [], []
+    for labels, one, other in pairs:
+        high, low = sorted((one % len(labels), other % len(labels)))
+        swapped = list(labels)
+        if labels[low] > labels[high]:
+            swapped[low], swapped[high] = labels[high], labels[low]
+        before.append(in_rank_order(labels))
+        after.append(in_rank_order(swapped))
     names = where("a better document moved up never costs")
-    assert_ordered(values(names, labels, k=k), values(names, swapped, k=k))
+    assert_ordered(values(names, before, k), values(names, after, k))
 
 
-@given(rows=graded, k=cutoffs)
+@given(lists=some(graded), k=cutoffs)
 @few
-def test_expected_lies_between_the_extremes(rows, k):
-    labels, scores = map(list, zip(*rows, strict=True))
+def test_expected_lies_between_the_extremes(lists, k):
     rules = ("pessimistic", "expected", "optimistic")
-    assert_ordered(*(values(MEANS, labels, scores, k, ties=rule) for rule in rules))
+    assert_ordered(*(values(MEANS, lists, k, ties=rule) for rule in rules))
 
 
 def test_losses_and_distances_are_not_negative():
-    found = values(METRICS, [0, 2, 1, None], [1.0, 0.5, 3.0, 2.0])
+    found = values(METRICS, [[(0, 1.0), (2, 0.5), (1, 3.0), (None, 2.0)]])
     least = {n: -1.0 if n in where("it can be negative") else 0.0 for n in METRICS}
-    assert_ordered(least, found)
+    assert_ordered([least], found)
 
 
 @pytest.mark.parametrize(
@@ -172,8 +183,8 @@ def test_losses_and_distances_are_not_negative():
 )
 def test_nothing_relevant(policy, wanted):
     geometric = None if wanted is None else pytest.approx(log(max(wanted, 1e-5)))
-    for labels in ([0, 0], [None, None], [-1, -2]):
-        found = values(RELEVANCE, labels, no_relevant=policy)
+    lists = [in_rank_order(labels) for labels in ([0, 0], [None, None], [-1, -2])]
+    for found in values(RELEVANCE, lists, no_relevant=policy):
         for name, value in found.items():
             mean = METRICS[name].aggregate != "geometric"
             assert value == (wanted if mean else geometric), name
@@ -182,4 +193,4 @@ def test_nothing_relevant(policy, wanted):
 def test_nothing_relevant_is_refused_where_it_is_an_error():
     for name in RELEVANCE:
         with pytest.raises(pr.DataError, match=rf"{name} is undefined.*no_relevant="):
-            values([name], [0, -1], no_relevant="error")
+            values([name], [in_rank_order([0, -1])], no_relevant="error")

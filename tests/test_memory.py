@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
-from slow import slow
+from slow import ENGINES, slow
 
 import polars_rank as pr
 from polars_rank._engine.spill import budget
@@ -40,16 +40,17 @@ def options(tmp_path):
     return dict(memory_limit="1GB", temp_dir=tmp_path)
 
 
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("layout", ["auto", slow("any")])
 @pytest.mark.parametrize("asked", [{}, {"doc": None}, {"qrels": QRELS}])
-def test_per_query_values_are_the_same_to_the_last_bit(options, layout, asked, collect):
+def test_per_query_values_are_the_same_to_the_last_bit(options, layout, asked, engine):
     frame = (RUN if "qrels" in asked else LOG).lazy()
     whole = pr.per_query(frame, SOME, layout="any", **asked).collect()
     told: list[pr.Progress] = []
     parts = pr.per_query(
         frame, SOME, layout=layout, **asked, **options, progress=told.append
     )
-    assert_frame_equal(collect(parts), whole, check_exact=True)
+    assert_frame_equal(parts.collect(engine=engine), whole, check_exact=True)
     assert {progress.stage for progress in told} == {"partition", "evaluate"}
     assert told[-1].done == told[-1].total > 1
     assert not any(options["temp_dir"].iterdir())

@@ -105,10 +105,18 @@ def test_plain_loops(name, engine):
 
 
 @pytest.mark.parametrize(
-    "options",
-    [{}, slow({"layout": "contiguous"}), slow({"layout": "any"})],
+    ("rank", "options"),
+    [
+        ("place", {}),
+        slow(None, {}),
+        *(
+            slow(rank, {"layout": layout})
+            for rank in (None, "place")
+            for layout in ("contiguous", "any")
+        ),
+    ],
 )
-def test_every_layout(options, tmp_path):
+def test_every_layout(rank, options, tmp_path):
     """All measures at once, from files, ranks known or not."""
     run, qrels = made_up(2)
     run.sort(key=lambda row: row[0])
@@ -117,14 +125,13 @@ def test_every_layout(options, tmp_path):
     ranked = ranked.with_columns(place=ranks.over("query_id").cast(pl.Int64))
     ranked.collect().write_parquet(tmp_path / "run.parquet")
     names = [m for name in SUBTOPIC_METRICS for m in asked(name)]
-    options |= {"qrels": judged, "subtopic": "subtopic"}
-    for rank in (None, "place"):
-        found = pr.per_query(
-            pl.scan_parquet(tmp_path / "run.parquet"), names, rank=rank, **options
-        ).collect()
-        assert found["query_id"].is_sorted()
-        for name in SUBTOPIC_METRICS:
-            compare(found, name, run, qrels)
+    options = options | {"qrels": judged, "subtopic": "subtopic"}
+    found = pr.per_query(
+        pl.scan_parquet(tmp_path / "run.parquet"), names, rank=rank, **options
+    ).collect()
+    assert found["query_id"].is_sorted()
+    for name in SUBTOPIC_METRICS:
+        compare(found, name, run, qrels)
 
 
 @pytest.mark.parametrize(
@@ -195,10 +202,16 @@ def test_row_order_changes_nothing():
     assert found[0].equals(found[1])
 
 
-@pytest.mark.parametrize("case", SUBTOPIC_CASES, ids=lambda c: f"{c[0]}({c[2]})")
-def test_by_hand(case, collect):
+ON_BOTH = [
+    (*case, engine) if i % 2 == j else slow(*case, engine)
+    for i, case in enumerate(SUBTOPIC_CASES)
+    for j, engine in enumerate(("in-memory", "streaming"))
+]
+
+
+@pytest.mark.parametrize(("name", "grades", "params", "expected", "engine"), ON_BOTH)
+def test_by_hand(name, grades, params, expected, engine):
     """Grades in rank order; those behind None were not retrieved."""
-    name, grades, params, expected = case
     size = max(map(len, grades.values()))
     cut = next((g.index(None) for g in grades.values() if None in g), size)
     run = [("q", f"d{i}", float(-i)) for i in range(cut)]
@@ -212,7 +225,8 @@ def test_by_hand(case, collect):
     found = ranked.rank_eval.evaluate(
         pr.measure(name, **params), qrels=judged, subtopic="subtopic"
     )
-    assert collect(found).row(0)[1] == pytest.approx(expected, rel=1e-12)
+    value = found.collect(engine=engine).row(0)[1]
+    assert value == pytest.approx(expected, rel=1e-12)
 
 
 def test_the_greedy_order_is_not_always_the_best():
@@ -249,7 +263,7 @@ def test_the_greedy_order_is_not_always_the_best():
     assert sum(share > 1 + 1e-9 for share in shares.values()) >= 2
 
 
-@pytest.mark.parametrize("alpha", [0.3, 0.6, 0.9])
+@pytest.mark.parametrize("alpha", [0.3, slow(0.6), slow(0.9)])
 def test_equal_gains_tie_whatever_alpha(alpha):
     """A sum of several powers is the same in any order; fractions know."""
     rng = random.Random(7)
@@ -350,17 +364,18 @@ def test_the_best_copy():
     assert found["ap_ia"].item() == pytest.approx((1 + 1 / 2) / 2)
 
 
-@pytest.mark.parametrize("name", SUBTOPIC_METRICS)
-def test_nothing_relevant(name):
+def test_nothing_relevant():
     qrels = [*TWO["qrels"], ("empty", "A", "a", 0), ("empty", "B", "b", -1)]
     run = [*TWO["run"], ("empty", "a", 1.0)]
     base = pr.CONVENTIONS["trec_eval"]
     for policy, wanted in (("zero", 0.0), ("one", 1.0), ("skip", None), ("null", None)):
         convention = base.replace(no_relevant=policy)
-        found = ask(name, run, qrels, convention=convention)
-        assert found.filter(query_id="empty")[name].item() == wanted
-    with pytest.raises(pr.DataError, match=rf"{name} is undefined.*no_relevant="):
-        ask(name, run, qrels, convention=base.replace(no_relevant="error"))
+        found = ask(list(SUBTOPIC_METRICS), run, qrels, convention=convention)
+        (values,) = found.filter(query_id="empty").drop("query_id").rows(named=True)
+        assert values == dict.fromkeys(SUBTOPIC_METRICS, wanted)
+    for name in SUBTOPIC_METRICS:
+        with pytest.raises(pr.DataError, match=rf"{name} is undefined.*no_relevant="):
+            ask(name, run, qrels, convention=base.replace(no_relevant="error"))
 
 
 def test_missing_queries():
