@@ -16,6 +16,7 @@ from slow import ENGINES, slow
 from vocabularies import METRICS
 
 import polars_rank as pr
+from polars_rank.conventions.tools import complete_arguments
 from polars_rank.core.registry import value
 
 TREC = pr.CONVENTIONS["trec_eval"]
@@ -166,7 +167,7 @@ def test_many_measures_at_once_equal_each_alone(frame, options, ties):
 @FRAMES
 def test_measures_of_your_own_equal_the_built_in(frame, options, ties):
     def own(metric):
-        return lambda r: value(metric, r, {}, "zero")
+        return lambda r: value(metric, r, complete_arguments(metric), "zero")
 
     names = possible(ties, list(METRICS))
     options = {**options, "convention": TREC.replace(ties=ties)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import cache
 from itertools import groupby
 from typing import Literal, NamedTuple
 
@@ -20,14 +21,14 @@ import polars_rank as pr
 TIES = ("order", "doc_desc", "doc_asc", "optimistic", "pessimistic")
 
 
-BOTH, EVEN, ODD = {0, 1}, {0}, {1}
+ALL = {0, 1, 2, 3}
 
 
 class Turn(NamedTuple):
     """A metric, a rule for ties, how values are collected.
 
-    ``run`` and ``frame`` say which variants of the metric are tried there, by their
-    number modulo 2. The first, without parameters, is always tried.
+    ``run``, ``frame`` and ``expression`` say which variants of the metric are tried
+    there, by their number modulo 4. The first, without parameters, is always tried.
     """
 
     name: str
@@ -35,25 +36,27 @@ class Turn(NamedTuple):
     how: Literal["DataFrame", "in-memory", "streaming"]
     run: set[int]
     frame: set[int]
+    expression: set[int]
 
 
 def turns() -> Iterator[Turn]:
     """Two turns for each metric; the slow tests have every rule and all variants.
 
     By its place in the list a metric takes two of the rules, so that the metrics as a
-    whole meet each rule both ways, and each variant is collected both ways.
+    whole meet each rule both ways. Each variant is tried with judgments, and either in
+    a frame or in an expression.
     """
     for i, (name, metric) in enumerate(METRICS.items()):
-        yield Turn(name, TIES[i % 5], "DataFrame", EVEN, ODD)
-        yield Turn(name, TIES[(i + 2) % 5], "streaming", ODD, EVEN)
+        yield Turn(name, TIES[i % 5], "DataFrame", {0, 2}, {1}, {3})
+        yield Turn(name, TIES[(i + 2) % 5], "streaming", {1, 3}, {0}, {2})
         for ties in TIES if metric.tie_sensitive else TIES[:1]:
-            yield Turn(name, ties, "in-memory", BOTH, BOTH)
+            yield Turn(name, ties, "in-memory", ALL, ALL, ALL)
 
 
 def share(name: str, modulo: set[int]) -> dict[str, dict]:
     """A column for each variant whose turn it is."""
     columns = enumerate(variants(name))
-    return {f"v{i}": p for i, p in columns if i == 0 or i % 2 in modulo}
+    return {f"v{i}": p for i, p in columns if i == 0 or i % 4 in modulo}
 
 
 EVERY_TURN = pytest.mark.parametrize(
@@ -111,8 +114,10 @@ def loops(name: str, docs: list[Doc], params: dict, ties: str, **more) -> float 
     return LOOPS[name](docs, **params, **rule, **more)
 
 
-def run_and_judgments(queries: dict[str, list[Doc]]):
+@cache
+def run_and_judgments():
     """The run, its judgments in another order, and the queries with judgments."""
+    queries = random_queries(7, 40)
     run, qrels = frames(queries)
     judged = {
         q: ds for q, ds in queries.items() if any(d.label is not None for d in ds)
@@ -123,7 +128,7 @@ def run_and_judgments(queries: dict[str, list[Doc]]):
 
 @EVERY_TURN
 def test_run_and_judgments(turn):
-    run, qrels, judged = run_and_judgments(random_queries(7, 40))
+    run, qrels, judged = run_and_judgments()
     columns = share(turn.name, turn.run)
     found = per_query(
         run,
@@ -145,7 +150,7 @@ def test_run_and_judgments(turn):
 )
 def test_all_metrics_at_once(ties, engine):
     """Without parameters, under each rule."""
-    run, qrels, judged = run_and_judgments(random_queries(7, 40))
+    run, qrels, judged = run_and_judgments()
     found = per_query(
         run,
         engine,
@@ -160,43 +165,54 @@ def test_all_metrics_at_once(ties, engine):
     compare(found, wanted)
 
 
-@EVERY_TURN
-def test_one_frame_and_expression(turn):
-    """Integers matter where rows are dropped by their grade, so only there.
-
-    ``over`` is what Polars makes of ``agg``: one measure of each metric is enough.
-    """
-    name, ties, how, *_ = turn
+@cache
+def retrieved_log(*, many: bool) -> tuple[pl.DataFrame, dict[str, list[Doc]]]:
+    """Without judgments of other documents; a query of many takes half of the time."""
     retrieved = {
         q: [d for d in docs if d.score is not None]
         for q, docs in random_queries(8, 40).items()
     }
     retrieved = {q: docs for q, docs in retrieved.items() if docs}
-    if turn.frame != BOTH:
-        del retrieved["many_documents"]  # half of the time of the loops
+    if not many:
+        del retrieved["many_documents"]
     run, qrels = frames(retrieved)
-    log = run.with_columns(qrels["label"])
+    return run.with_columns(qrels["label"]), retrieved
+
+
+@EVERY_TURN
+def test_one_frame_and_expression(turn):
+    """Integers matter where rows are dropped by their grade, so only there.
+
+    ``over`` is what Polars makes of ``agg``: one measure of each metric is enough, and
+    one turn.
+    """
+    name, ties, how, *_ = turn
+    log, retrieved = retrieved_log(many=turn.frame == ALL)
+
+    def values(columns: dict[str, dict]) -> dict[str, dict[str, float | None]]:
+        return {
+            q: {c: loops(name, ds, params, ties) for c, params in columns.items()}
+            for q, ds in retrieved.items()
+        }
+
     columns = share(name, turn.frame)
-    wanted = {
-        q: {c: loops(name, ds, params, ties) for c, params in columns.items()}
-        for q, ds in retrieved.items()
-    }
-
-    def by_frame(log: pl.DataFrame) -> pl.DataFrame:
-        asked = [pr.measure(name, name=c, **params) for c, params in columns.items()]
-        convention = pr.CONVENTIONS["trec_eval"].replace(ties=ties)
-        return per_query(log, how, asked, convention=convention)
-
-    compare(by_frame(log), wanted)
+    asked = [pr.measure(name, name=c, **params) for c, params in columns.items()]
+    convention, wanted = pr.CONVENTIONS["trec_eval"].replace(ties=ties), values(columns)
+    compare(per_query(log, how, asked, convention=convention), wanted)
     if METRICS[name].depends_on == "relevant":
-        compare(by_frame(log.with_columns(pl.col("label").cast(pl.Int8))), wanted)
+        whole = log.with_columns(pl.col("label").cast(pl.Int8))
+        compare(per_query(whole, how, asked, convention=convention), wanted)
+    columns = share(name, turn.expression)
+    wanted = values(columns)
     method = getattr(pl.col("label").rank_eval, name)
     rule = {"doc": "doc_id", "ties": ties} if METRICS[name].tie_sensitive else {}
     engine = "in-memory" if how == "DataFrame" else how
-    values = [method("score", **p, **rule).alias(c) for c, p in columns.items()]
-    by_agg = log.lazy().group_by("query_id").agg(values)
+    each = [method("score", **p, **rule).alias(c) for c, p in columns.items()]
+    by_agg = log.lazy().group_by("query_id").agg(each)
     compare(by_agg.collect(engine=engine), wanted)
-    by_over = log.lazy().select("query_id", values[0].over("query_id")).unique()
+    if how == "DataFrame":
+        return
+    by_over = log.lazy().select("query_id", each[0].over("query_id")).unique()
     compare(
         by_over.collect(engine=engine), {q: {"v0": wanted[q]["v0"]} for q in wanted}
     )
