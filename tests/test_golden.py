@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from slow import slow
 
 import polars_rank as pr
 
@@ -48,16 +49,22 @@ def at_level(m: pr.Measure, rel: int) -> pr.Measure:
     return pr.measure(m.metric, name=m.name, **m.arguments | {"rel": rel})
 
 
-@pytest.mark.parametrize(
-    ("name", "rel", "unjudged", "max_rank"),
-    [
-        ("all_trec.c.txt", 1, "nonrelevant", None),
-        ("all_trec.c.l2.txt", 2, "nonrelevant", None),
-        ("all_trec.c.J.txt", 1, "drop", None),
-        ("all_trec.c.M20.txt", 1, "nonrelevant", 20),
-    ],
-)
-def test_golden(name, rel, unjudged, max_rank, collect):
+OPTIONS = [
+    ("all_trec.c.txt", 1, "nonrelevant", None),
+    ("all_trec.c.l2.txt", 2, "nonrelevant", None),
+    ("all_trec.c.J.txt", 1, "drop", None),
+    ("all_trec.c.M20.txt", 1, "nonrelevant", 20),
+]
+# The quick tests share the options between the engines.
+ON_BOTH = [
+    (*options, engine) if i % 2 == j else slow(*options, engine)
+    for i, options in enumerate(OPTIONS)
+    for j, engine in enumerate(("streaming", "in-memory"))
+]
+
+
+@pytest.mark.parametrize(("name", "rel", "unjudged", "max_rank", "engine"), ON_BOTH)
+def test_golden(name, rel, unjudged, max_rank, engine):
     run, qrels = texts()
     wanted = golden(name)
     names = list(dict.fromkeys(m for _, m in wanted))
@@ -67,8 +74,8 @@ def test_golden(name, rel, unjudged, max_rank, collect):
         max_rank=max_rank,
         convention=pr.CONVENTIONS["trec_eval"].replace(unjudged=unjudged),
     )
-    each = collect(pr.per_query(run, asked, **options))
-    mean = collect(pr.evaluate(run, asked, **options))
+    plans = [ask(run, asked, **options) for ask in (pr.per_query, pr.evaluate)]
+    each, mean = (plan.collect(engine=engine) for plan in plans)
     found = {
         (row["query_id"], m): row[m]
         for row in each.iter_rows(named=True)
