@@ -131,6 +131,38 @@ def test_a_namespace_sees_changes_of_its_frame():
     assert frame.rank_eval.per_query("rr")["rr"].item() == 1
 
 
+def test_a_namespace_that_outlives_its_frame_runs_no_plan(monkeypatch):
+    """A plan that runs inside the groups of another can run the next group, and so on
+    until Python's stack is full."""
+    namespace = ranked([0, 1]).rank_eval
+    monkeypatch.setattr(pl.LazyFrame, "collect", None)
+    assert namespace._frame["label"].to_list() == [0, 1]
+
+
+@pytest.mark.slow
+def test_inside_the_groups_of_an_aggregation():
+    rows = pl.DataFrame({"row": range(2000)}).select(
+        group=pl.col("row") // 2,
+        query_id=pl.lit(1),
+        score=pl.col("row"),
+        label=pl.col("row") % 2,
+    )
+
+    def evaluated(columns):
+        log = columns[0].struct.unnest()
+        return log.rank_eval.evaluate("rr")["rr"]
+
+    values = rows.group_by("group").agg(
+        rr=pl.map_groups(
+            [pl.struct(pl.all())],
+            evaluated,
+            return_dtype=pl.Float64,
+            returns_scalar=True,
+        )
+    )
+    assert values["rr"].to_list() == [1.0] * 1000  # the higher score is relevant
+
+
 def in_memory(plan: pl.LazyFrame) -> list[str]:
     """Nodes of the physical plan that fall back: they are filled with red."""
     how = {"engine": "streaming", "plan_stage": "physical", "raw_output": True}

@@ -806,6 +806,41 @@ def test_a_glance_sees_a_query_that_comes_back(back):
             )
 
 
+@pytest.mark.parametrize(
+    ("batches", "apart"),
+    [
+        ([[1, 2, 3], [4, 5, 6], [7, 2, 8]], True),
+        ([[1, 2, 3], [4, 4, 4], [5, 5, 5], [6], [7], [8], [2]], True),
+        ([[1], [2], [3, 4, 5], [4]], True),
+        ([[1, None, 2], [None]], True),
+        ([[1, 2, 3], [3, 3, 3], [3, 4, 5]], False),  # a query of several batches
+        ([[3, 4, 5], [3, 3, 3], [1, 2, 3]], False),  # they may come in any order
+        ([[], [1], [], [2, 3]], False),
+    ],
+)
+def test_a_glance_remembers_the_first_batches(batches, apart):
+    """A query that began and ended in one of them does not come back."""
+    glance = layouts._Glance()
+    seen = [glance.sees_shuffled(pl.Series(batch, dtype=pl.Int64)) for batch in batches]
+    assert seen == [*[False] * (len(batches) - 1), apart]
+
+
+def test_interleaved_queries_are_noticed_early():
+    """Each batch by itself is contiguous: rows 0, 1, 2 ... of queries i % 5000."""
+    read = []
+
+    def batches(columns):
+        for i in range(100):
+            read.append(i)
+            query = (pl.int_range(i * 1000, (i + 1) * 1000, eager=True)) % 5000
+            yield pl.DataFrame({"query": query})
+
+    rows = lazy_source(batches, {"query": pl.Int64()}, name="test")
+    with pytest.raises(pr.DataError, match="are not contiguous"):
+        layouts.reject_if_shuffled(rows).collect(engine="streaming")
+    assert len(read) < 50
+
+
 def test_a_batch_without_rows_is_no_doubt(caplog):
     """Nor is a log without rows: nothing in it stands apart."""
     rows = made(ids(30))

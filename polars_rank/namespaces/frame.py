@@ -60,12 +60,12 @@ class DataFrameRankEval:
         # Polars keeps this object on the frame: a reference back would be a cycle, and
         # a copy alone would not see columns that are replaced in place.
         self._alive = weakref.ref(frame)
-        self._copy = frame.lazy()
+        self._copy = frame.clone()
 
     @property
     def _frame(self) -> pl.DataFrame:
         frame = self._alive()
-        return self._copy.collect() if frame is None else frame
+        return self._copy if frame is None else frame
 
     evaluate = _eager(evaluate)
     per_query = _eager(per_query)
