@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
+from polars_rank._engine.spill.digest import digest_of
 from polars_rank.exceptions import DataError
 from polars_rank.io import scan, scan_trec_qrels, scan_trec_run, trec, write
 from polars_rank.io.formats import extensions, format_of
@@ -129,7 +130,7 @@ def test_a_blank_too_many_shifts_no_field(put, line):
 
 
 def test_ids_are_kept_as_they_stand(put):
-    ids = ['"q', "'", "007", "d#1", "a,b", "x^", "\u00a0", "ü", "null", "NA", "a\0b"]
+    ids = ['"q', "'", "007", "d#1", "a,b", "x^", "\u00a0", "ü", "null", "NA"]
     data = "".join(f"{i} Q0 {i} 1 1 {i}\n" for i in ids).encode()
     frame = scan_trec_run(put("a", data)).collect()
     assert frame["query_id"].to_list() == ids
@@ -271,6 +272,122 @@ def test_binary_is_no_trec_text(put, data, found):
     assert f"{path}: found {found}, expected TREC text. Name the file" in message
 
 
+# --- Damaged text -------------------------------------------------------------------
+
+
+def csv_log(rows: int, end: str = "\n") -> bytes:
+    lines = [f"q{i // 9},d{i},{1 / (i + 1):.4f},{i % 3}" for i in range(rows)]
+    return end.join(["query_id,doc_id,score,label", *lines, ""]).encode()
+
+
+def trec_run(rows: int, tag: str = " tag") -> bytes:
+    lines = [f"q{i // 9} Q0 d{i} {i % 9} {1 / (i + 1):.4f}{tag}\n" for i in range(rows)]
+    return "".join(lines).encode()
+
+
+def trec_qrels(rows: int) -> bytes:
+    return "".join(f"q{i // 9} 0 d{i} {i % 13 - 1}\n" for i in range(rows)).encode()
+
+
+TEXTS = [
+    ("a.csv", csv_log(500), "run"),
+    ("a.tsv", csv_log(500).replace(b",", b"\t"), "run"),
+    ("windows.csv", csv_log(500, "\r\n"), "run"),
+    ("quoted.csv", re.sub(rb"(d\d+)", rb'"\1"', csv_log(500)), "run"),
+    ("a.run", trec_run(500), "run"),
+    ("no tag", trec_run(500, ""), "run"),
+    ("qrels", trec_qrels(500), "qrels"),
+]
+
+
+@pytest.mark.parametrize(("name", "data", "kind"), TEXTS)
+def test_a_last_line_that_was_cut_is_noticed(put, name, data, kind):
+    """Whatever is read has whole lines only, if the others show what is missing."""
+    rng = random.Random(name)
+    rows = scan(put(name, data), kind=kind).collect().rows()
+    accepted = 0
+    for place in rng.sample(range(len(data) // 2, len(data)), 25):
+        lines = data[:place].count(b"\n")
+        try:
+            found = scan(put(name, data[:place]), kind=kind).collect().rows()
+        except (DataError, pl.exceptions.ComputeError):
+            continue
+        assert found == rows[: len(found)], place
+        assert len(found) >= lines - 1
+        accepted += 1
+    assert accepted < 20
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_line_cut_short_says_what_to_do(put, engine):
+    message = fails(put("a", trec_run(20)[:-6]), engine=engine)
+    assert ", line 20: the last line has no newline and looks cut short" in message
+    assert "it has 5 fields, all others 6" in message
+    assert "if the line is whole, end it with a newline" in message
+    message = fails(put("a.csv", csv_log(20)[:-2]), engine=engine)
+    assert "a.csv: the last line has no newline and looks cut short" in message
+    assert "'' " not in message
+    assert "ends in '', which may be the beginning of a field" in message
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "kind"),
+    [
+        ("a", b"1 Q0 a 1 2.5\n1 Q0 b 2 1.5", "run"),
+        ("a", b"1 Q0 a 1 2.5", "run"),
+        ("a", b"1 Q0 a 1 2.5 tag\n1 Q0 b 2 1 tag", "run"),
+        ("a", b"1 Q0 a 1 2.5 tag\n1 Q0 b 2 1.25 other", "run"),
+        ("a", b"1 Q0 a 1 2.5 tag\n1 Q0 b 2 1\n1 Q0 c 2 1", "run"),  # tags are missing
+        ("a", b"1 Q0 a 1 2.5\n1 Q0 b 2 1\r", "run"),
+        ("a", b"1 Q0 a 1 2.5\n1 Q0 b 2 1\n# the end", "run"),
+        ("a", b"1 0 a -1\n1 0 b 2\n1 0 c 1", "qrels"),
+        ("a.csv", b"query_id,doc_id\n1,a\n1,b", "run"),
+        ("a.csv", b"query_id,rest\n1,\n2,", "run"),
+        ("a.csv", b'query_id,doc_id\n1,"a,b"\n1,b', "run"),
+        ("a.csv", b"query_id,doc_id\n1,a\n \t", "run"),
+        ("a.csv", b"query_id,doc_id", "run"),
+    ],
+)
+def test_a_whole_line_needs_no_newline(put, name, data, kind):
+    """Nothing shows that more should follow."""
+    scan(put(name, data), kind=kind).collect()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("name", "data", "kind"), TEXTS)
+def test_a_lost_sector_is_noticed(put, engine, name, data, kind):
+    """Also where it leaves as many fields, in columns that nobody reads."""
+    for place in (40, 1000, len(data) - 513):
+        path = put(name, data[:place] + b"\0" * 512 + data[place + 512 :])
+        with pytest.raises((DataError, pl.exceptions.ComputeError)):
+            scan(path, kind=kind).select("query_id").collect(engine=engine)
+    line = data[:4000].count(b"\n") + 1
+    path = put(name, data[:4000] + b"\0" + data[4000:])
+    with pytest.raises(DataError, match="found NUL bytes") as caught:
+        scan(path, kind=kind).select(pl.len()).collect(engine=engine)
+    place = f"{path}:" if "." in name and name != "a.run" else f"{path}, line {line}:"
+    assert str(caught.value).startswith(place)
+
+
+def test_a_file_that_changes_is_checked_again(put):
+    """And the plan is the same before and after: an evaluation can be resumed."""
+    path = put("a.csv", csv_log(50))
+    frame = scan(path, kind="run")
+    before = digest_of([frame], frame, "")
+    assert frame.collect().height == 50
+    assert digest_of([frame], frame, "") == before is not None
+    put("a.csv", csv_log(50).replace(b"d7,", b"d\0,"))
+    with pytest.raises(DataError, match="NUL"):
+        frame.collect()
+
+
+@pytest.mark.parametrize("data", [b"# 1 0 a 1\n", b"\n \n\n", b"#", b"#\n" * 9000])
+@pytest.mark.parametrize("kind", ["run", "qrels"])
+def test_a_file_of_comments_is_no_data(put, data, kind):
+    message = fails(put("a", data), kind=kind)
+    assert "holds no line but comments and empty ones. Expected" in message
+
+
 def read_plainly(data: bytes, counts: tuple[int, ...], number: int):
     """Read TREC text the slow way: the rows, or the number of the first bad line."""
     rows = []
@@ -322,7 +439,7 @@ def made_up(rng: random.Random, kind: str) -> bytes:
                 + line
             )
         lines.append(line)
-    text = end.join(lines) + end * rng.randint(0, 2)
+    text = end.join(lines) + end * rng.randint(1, 2)
     mark = rng.choice(["", "", "\ufeff"])
     data = (mark + text).encode()
     return data.replace(b"\xc3", b"\xff") if rng.random() < 0.02 else data

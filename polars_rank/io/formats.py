@@ -38,6 +38,8 @@ class Format(NamedTuple):
         ``scan(paths, hive)``; with ``hive=None`` Polars expands globs and folders.
     sink
         How a lazy frame is written.
+    separator
+        What is between the fields of a line, in separated text.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Format(NamedTuple):
     typed: bool
     scan: Scan
     sink: Sink
+    separator: str | None = None
 
 
 def _scan_parquet(paths: Sequence[str], hive: bool | None) -> pl.LazyFrame:
@@ -108,8 +111,8 @@ FORMATS = {
             _scan_ipc,
             _sink_ipc,
         ),
-        Format("CSV", (".csv",), None, False, *_separated(",")),
-        Format("TSV", (".tsv",), None, False, *_separated("\t")),
+        Format("CSV", (".csv",), None, False, *_separated(","), ","),
+        Format("TSV", (".tsv",), None, False, *_separated("\t"), "\t"),
         Format("NDJSON", (".ndjson", ".jsonl"), None, True, _scan_ndjson, _sink_ndjson),
     )
 }

@@ -10,6 +10,7 @@ from typing import Literal
 import polars as pl
 
 from polars_rank.exceptions import DataError
+from polars_rank.io.damage import Undamaged
 from polars_rank.io.files import Source, locate, magic, readable
 from polars_rank.io.formats import FORMATS, TREC_TEXT, Format, format_of
 from polars_rank.io.trec import scan_trec
@@ -71,7 +72,13 @@ def scan(source: str | Path, *, kind: Literal["run", "qrels"]) -> pl.LazyFrame:
             f"{text}: cannot be read as {format.name}: {error}. "
             "Check the file, or name it after its format."
         ) from error
-    return frame
+    if format.separator is None:
+        return frame
+    check = Undamaged([(str(f.path), f.name) for f in files], format.separator)
+    sound = pl.map_batches(
+        [pl.lit(True)], check, return_dtype=pl.Boolean, is_elementwise=True
+    )
+    return frame.filter(sound)
 
 
 def _files(text: str) -> tuple[list[Source], bool]:

@@ -18,6 +18,7 @@ import polars as pl
 
 from polars_rank.core.source import lazy_source
 from polars_rank.exceptions import DataError
+from polars_rank.io.damage import NUL, cut_error, last_lines, nul_error
 from polars_rank.io.files import Source, locate, magic, open_plain, readable
 
 if TYPE_CHECKING:
@@ -97,17 +98,34 @@ def _read(
     file: Source, layout: _Layout, names: Sequence[str]
 ) -> Iterator[pl.DataFrame]:
     """Parse one file block by block; the first line that does not fit is named."""
-    line = 1
+    line, rows, end = 1, 0, b""
     for block in _blocks(file):
+        if NUL in block:
+            lines = block.count(b"\n", 0, block.index(NUL))
+            raise nul_error(f"{file.name}, line {line + lines}")
         spaced = _spaced(block)
         frame = _parse(spaced, layout, names) if _is_tidy(spaced) else None
-        lines = block.count(b"\n") if frame is None else frame.height
         if frame is None:
             frame = _parse(_tidy(block), layout, names)
         if frame is None:
             raise _fault(block, layout, file.name, line)
         yield frame.select(names) if names else pl.DataFrame(height=frame.height)
-        line += lines
+        line += block.count(b"\n")
+        rows += frame.height
+        end = last_lines(end, block)
+    if error := cut_error(end, _fields, f"{file.name}, line {line}"):
+        raise error
+    if not rows:
+        raise DataError(
+            f"{file.name}: holds no line but comments and empty ones. "
+            f"Expected lines of the form: {layout.form}."
+        )
+
+
+def _fields(line: str) -> list[str]:
+    """The fields of a line; none if it says nothing."""
+    fields = line.split()
+    return fields if fields and not fields[0].startswith("#") else []
 
 
 def _blocks(file: Source) -> Iterator[bytes]:

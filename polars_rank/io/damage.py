@@ -1,0 +1,152 @@
+"""Signs that a text file was damaged: bytes never written, a last line cut short."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from polars_rank.exceptions import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["NUL", "Undamaged", "cut_error", "last_lines", "nul_error"]
+
+NUL = b"\0"
+TAIL = 1 << 16  # bytes at the end of a file that its last line is compared with
+BLOCK = 1 << 20
+PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")  # these have sums of their own
+
+
+def nul_error(place: str) -> DataError:
+    """The error for NUL bytes, which a lost or unwritten part of a disk holds."""
+    return DataError(
+        f"{place}: found NUL bytes, which no text holds: a part of the file is lost. "
+        "Copy or write it again.",
+        rule="nul_bytes",
+    )
+
+
+def last_lines(before: bytes, block: bytes) -> bytes:
+    """The last lines of a file, from where a line begins; block after block."""
+    end = before + block if len(block) <= TAIL else block
+    return end if len(end) <= TAIL else end[-TAIL:].partition(b"\n")[2]
+
+
+def cut_error(
+    lines: bytes,
+    split: Callable[[str], Sequence[str]],
+    place: str,
+    *,
+    width: int | None = None,
+) -> DataError | None:
+    """The error for a last line that looks cut short.
+
+    Only one without a newline can be. It is taken for whole unless it has fewer fields
+    than all ``lines`` above, or its last field looks like the beginning of one: a
+    number with fewer decimals than another (or digits, where none has decimals), a text
+    that another one continues. A file that was cut between two lines looks whole.
+
+    Parameters
+    ----------
+    lines
+        The end of the file, from where a line begins.
+    split
+        Gives the fields of a line; none for a comment.
+    place
+        File and, if known, line.
+    width
+        Number of fields, where a header tells.
+    """
+    *above, last = lines.decode(errors="replace").split("\n")
+    fields = split(last)
+    others = [other for line in above if (other := split(line))]
+    widths = {len(other) for other in others} | (set() if width is None else {width})
+    if not fields or len(widths) != 1:
+        return None  # nothing to compare it with, or they differ anyway
+    (most,) = widths
+    found = len(fields)
+    if found < most:
+        wrong = f"has {found} field{'s' if found > 1 else ''}, all others {most}"
+    elif last.endswith(fields[-1]) and _continued(fields[-1], [o[-1] for o in others]):
+        wrong = f"ends in {fields[-1]!r}, which may be the beginning of a field"
+    else:
+        return None
+    return DataError(
+        f"{place}: the last line has no newline and looks cut short: it {wrong}. "
+        "Copy or write the file again; if the line is whole, end it with a newline.",
+        rule="cut_short",
+    )
+
+
+def _continued(field: str, others: Sequence[str]) -> bool:
+    """Whether the others show that more may follow."""
+    if not _is_number(field):
+        return any(other != field and other.startswith(field) for other in others)
+    numbers = [other for other in others if _is_number(other)]
+    decimals = any("." in number for number in numbers)
+
+    def length(number: str) -> int:
+        return len(number.partition(".")[2] if decimals else number.lstrip("+-"))
+
+    return any(length(field) < length(number) for number in numbers)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+class Undamaged:
+    """A filter that lets all rows of separated text pass, or raises ``DataError``.
+
+    Polars itself reads a NUL byte as a letter, and nulls where fields are missing. The
+    files are read once more: when the first rows come, and again if a file has changed.
+    """
+
+    def __init__(self, files: Sequence[tuple[str, str]], separator: str) -> None:
+        """``files``: their paths, and the names that messages give them."""
+        self.files = files
+        self.separator = separator
+        self.seen: list[tuple[int, int]] = []
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle what is to be done, not what was: plans are compared by their bytes."""
+        return Undamaged, (self.files, self.separator)
+
+    def __call__(self, columns: Sequence[pl.Series]) -> pl.Series:
+        """Check the files unless that was done."""
+        states = [os.stat(path) for path, _ in self.files]
+        state = [(status.st_size, status.st_mtime_ns) for status in states]
+        if state != self.seen:
+            for path, name in self.files:
+                self._check(path, name)
+            self.seen = state
+        return pl.repeat(True, len(columns[0]), dtype=pl.Boolean, eager=True)
+
+    def _check(self, path: str, name: str) -> None:
+        end = b""
+        with open(path, "rb") as file:
+            header = file.readline(BLOCK)
+            if header.startswith(PACKED):
+                return
+            block = header
+            while block:
+                if NUL in block:
+                    raise nul_error(name)
+                block = file.read(BLOCK)
+                end = last_lines(end, block)
+        width = len(self._split(header.decode(errors="replace").rstrip("\n")))
+        error = cut_error(end, self._split, name, width=width)
+        if error is not None:
+            raise error
+
+    def _split(self, line: str) -> list[str]:
+        """Fields, roughly: with separators in quotes, lines differ and tell nothing."""
+        return line.removesuffix("\r").split(self.separator) if line.strip() else []
