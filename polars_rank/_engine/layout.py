@@ -33,7 +33,7 @@ SAMPLE = 64  # rows of a batch
 LOG = logging.getLogger("polars_rank")
 
 
-def reject_if_shuffled(rows: pl.LazyFrame) -> pl.LazyFrame:
+def reject_if_shuffled(rows: pl.LazyFrame, key: str = "query") -> pl.LazyFrame:
     """Fail fast on shuffled input: look closely at the first batches, then at samples.
 
     An error inside the plan ends it at once, which spares ``layout="auto"`` a pass.
@@ -47,9 +47,9 @@ def reject_if_shuffled(rows: pl.LazyFrame) -> pl.LazyFrame:
             raise DataError(NOT_CONTIGUOUS.message, rule=NOT_CONTIGUOUS.name)
         return query
 
-    query = rows.collect_schema()["query"]
+    dtype = rows.collect_schema()[key]
     return rows.with_columns(
-        pl.map_batches(["query"], check, return_dtype=query, is_elementwise=True)
+        pl.map_batches([key], check, return_dtype=dtype, is_elementwise=True)
     )
 
 
@@ -98,30 +98,34 @@ def require_one_run(per_query: pl.LazyFrame) -> pl.LazyFrame:
     )
 
 
-def verify_contiguous(per_query: pl.LazyFrame, rows: pl.LazyFrame) -> pl.LazyFrame:
-    """The rows of ``per_query``, or an error if a ``query`` comes twice.
+def verify_contiguous(
+    per_query: pl.LazyFrame, rows: pl.LazyFrame, key: str = "query"
+) -> pl.LazyFrame:
+    """The rows of ``per_query``, or an error if a ``key`` comes twice.
 
     ``rows`` has the same keys, in any number, to count them where they were not kept.
     """
-    return as_streaming_source(per_query, lambda: UniquenessCheck(rows))
+    return as_streaming_source(per_query, lambda: UniquenessCheck(rows, key), key)
 
 
 def as_streaming_source(
-    plan: pl.LazyFrame, proof: Callable[[], UniquenessCheck] | None = None
+    plan: pl.LazyFrame,
+    proof: Callable[[], UniquenessCheck] | None = None,
+    key: str = "query",
 ) -> pl.LazyFrame:
     """The same rows from the streaming engine, which alone keeps no claimed order.
 
-    The ``proof`` looks at every ``query``.
+    The ``proof`` looks at every ``key``.
     """
 
     def read(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         keys = None if proof is None else proof()
-        asked = plan.select(*dict.fromkeys(["query", *columns]))
+        asked = plan.select(*dict.fromkeys([key, *columns]))
         for batch in asked.collect_batches(
             chunk_size=BATCH, engine="streaming", lazy=True
         ):
             if keys is not None:
-                keys.add(batch["query"])
+                keys.add(batch[key])
             yield batch
         if keys is not None and not keys.unique():
             raise DataError(NOT_CONTIGUOUS.message, rule=NOT_CONTIGUOUS.name)

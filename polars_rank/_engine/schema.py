@@ -80,10 +80,27 @@ def _is_plain(dtype: DataType) -> bool:
     return dtype != pl.Object
 
 
+def _is_flag(dtype: DataType) -> bool:
+    return dtype == pl.Boolean
+
+
+def _is_duration(dtype: DataType) -> bool:
+    return dtype.is_numeric() or dtype == pl.Duration
+
+
+def _is_time(dtype: DataType) -> bool:
+    return dtype.is_numeric() or isinstance(dtype, pl.Datetime)
+
+
 _PLAIN = "of a type that Polars can compare, not Object"
 _IDS = "an integer, text, Categorical, Enum, Boolean, date or binary column"
 _NUMBERS = "a numeric column; cast it, e.g. with pl.col(...).cast(pl.Float64)"
 _WHOLE = "an integer column that counts from 1"
+_INTEGERS = "an integer column; cast it, e.g. with pl.col(...).cast(pl.Int32)"
+_FLAG = "a Boolean column; compare it, e.g. pl.col(...) == 1"
+_FLAGS = "a Boolean column, or one of 0 and 1"
+_DURATIONS = "a column of seconds, or a Duration"
+_TIMES = "a Datetime column, or one of seconds"
 
 ROLES = {
     role.name: role
@@ -96,6 +113,22 @@ ROLES = {
         Role("subtopic", "a subtopic", _is_id, _IDS),
         Role("weight", "a weight", _is_number, _NUMBERS),
         Role("segment", "a segment", _is_plain, _PLAIN),
+        # of click logs
+        Role("impression", "an impression id", _is_id, _IDS),
+        Role("position", "a position", _is_whole, _INTEGERS),
+        Role("page", "the number of a page", _is_whole, _INTEGERS),
+        Role("clicked", "a click", _is_grade, _FLAGS),
+        Role("count", "a number of impressions", _is_whole, _INTEGERS),
+        Role("dwell", "a dwell time", _is_duration, _DURATIONS),
+        Role("time", "a time", _is_time, _TIMES),
+        Role("clicked_at", "a time", _is_time, _TIMES),
+        Role("user", "a user id", _is_id, _IDS),
+        Role("session", "a session id", _is_id, _IDS),
+        Role("team", "a team", _is_id, _IDS),
+        Role("arm", "an arm", _is_id, _IDS),
+        Role("propensity", "a propensity", _is_number, _NUMBERS),
+        Role("seen", "whether a row was seen", _is_flag, _FLAG),
+        Role("flag", "whether it is so", _is_flag, _FLAG),
     )
 }
 
@@ -144,29 +177,31 @@ def bind_columns(
     where: str,
     roles: Sequence[str],
     carry: Sequence[str] = (),
+    key: str = "query",
 ) -> BoundFrame:
     """Select the query columns, those of ``roles`` and ``carry``, under our names.
 
     A role for which the user named no column is left out; columns to ``carry`` become
-    ``by0`` ... whatever their type.
+    ``by0`` ... whatever their type. ``key`` is the role of the query columns: a click
+    log has a list for each impression.
     """
     schema = frame.collect_schema()
     taken: list[pl.Expr] = []
     dtypes: dict[str, DataType] = {}
     for i, name in enumerate(columns.query):
-        key = bind_column("query", name, schema, where=where)
-        taken.append(key.alias(f"key{i}"))
+        column = bind_column(key, name, schema, where=where)
+        taken.append(column.alias(f"key{i}"))
     for role in roles:
-        column = columns.names.get(role)
-        if column is None:
+        named = columns.names.get(role)
+        if named is None:
             continue
-        taken.append(bind_column(role, column, schema, where=where))
-        dtypes[role] = schema[column]
-        if role == "label" and not schema[column].is_numeric():
+        taken.append(bind_column(role, named, schema, where=where))
+        dtypes[role] = schema[named]
+        if role == "label" and not schema[named].is_numeric():
             taken[-1] = taken[-1].cast(pl.UInt8)
     for i, name in enumerate(carry):
-        key = bind_column("segment", name, schema, where=where)
-        taken.append(key.alias(f"by{i}"))
+        column = bind_column("segment", name, schema, where=where)
+        taken.append(column.alias(f"by{i}"))
     keys = tuple(f"key{i}" for i in range(len(columns.query)))
     bound = BoundSchema(keys, tuple(dtypes), tuple(dtypes.values()))
     return BoundFrame(frame.select(taken), bound)

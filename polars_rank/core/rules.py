@@ -12,12 +12,20 @@ from typing import NamedTuple
 import polars as pl
 
 __all__ = [
+    "CLICK_BEFORE_IMPRESSION",
     "DUPLICATE_DOC",
+    "DUPLICATE_IMPRESSION",
+    "DUPLICATE_POSITION",
     "DUPLICATE_PREFERENCE",
     "DUPLICATE_QUERY",
     "DUPLICATE_RANK",
+    "DUPLICATE_SHOWN",
     "GAIN_OVERFLOW",
     "INFINITE_GRADE",
+    "INVALID_CLICK",
+    "INVALID_DWELL",
+    "INVALID_POSITION",
+    "INVALID_PROPENSITY",
     "INVALID_RANK",
     "INVALID_WEIGHT",
     "MISSING_QUERY",
@@ -26,11 +34,15 @@ __all__ = [
     "NEGATIVE_GRADE",
     "NOT_CONTIGUOUS",
     "NO_COMMON_QUERY",
+    "NULL_ARM",
     "NULL_DOC",
+    "NULL_IMPRESSION",
     "NULL_QUERY",
     "NULL_SCORE",
     "NULL_SUBTOPIC",
     "READ_ONCE",
+    "TWO_VALUES",
+    "UNKNOWN_IMPRESSION",
     "VARYING_SEGMENT",
     "Rule",
     "Violation",
@@ -157,6 +169,63 @@ READ_ONCE = Rule(
 DUPLICATE_PREFERENCE = Rule(
     "duplicate_preference",
     "duplicate documents in the run or within a group of judgments; drop the copies",
+)
+
+
+# -- click logs
+
+NULL_IMPRESSION = Rule(
+    "null_impression",
+    "impression ids are null; drop these rows or give them an impression id",
+)
+INVALID_POSITION = Rule(
+    "invalid_position",
+    "positions that are null or above the top of the list; they count from 1: give "
+    "first_position=0 if yours count from 0",
+)
+DUPLICATE_POSITION = Rule(
+    "duplicate_position",
+    "a position comes twice in an impression; if positions begin anew on each page, "
+    "name it with page= and page_size=, or add it to impression=; number the slots of "
+    "a grid or carousel row by row",
+)
+DUPLICATE_SHOWN = Rule(
+    "duplicate_shown",
+    "a document comes twice in an impression; unite its rows with "
+    'on_duplicate="first", or drop the copies',
+)
+INVALID_CLICK = Rule(
+    "invalid_click",
+    "clicked is neither 0 nor 1; turn numbers of clicks into pl.col(...) > 0, and "
+    'count null as 0 with clicked_null="zero"; a log of totals needs count=',
+)
+INVALID_DWELL = Rule(
+    "invalid_dwell",
+    "dwell times that are negative or not finite; make what is unknown null",
+)
+CLICK_BEFORE_IMPRESSION = Rule(
+    "click_before_impression",
+    "clicks before their impression; correct the clocks, or make such times null",
+)
+INVALID_PROPENSITY = Rule(
+    "invalid_propensity",
+    "propensities that are null, not above 0 or above 1; they are probabilities to be "
+    "examined (relative ones, which can exceed 1, belong into propensities=)",
+)
+NULL_ARM = Rule("null_arm", "arms are null; drop these impressions or give them an arm")
+TWO_VALUES = Rule(
+    "two_values",
+    "a query, user, arm, by= or weight= column varies within an impression; make it "
+    "constant, or add the column to impression=",
+)
+UNKNOWN_IMPRESSION = Rule(
+    "unknown_impression",
+    "impressions of the log are missing from impressions=; it has one row for each "
+    "impression, with or without results",
+)
+DUPLICATE_IMPRESSION = Rule(
+    "duplicate_impression",
+    "impressions= has more than one row per impression; keep one of each",
 )
 
 

@@ -1,11 +1,11 @@
-"""A small search log that ships with the package, for trying things out."""
+"""Small logs that ship with the package, for trying things out."""
 
 from __future__ import annotations
 
 from importlib.resources import files
 from pathlib import Path
 
-__all__ = ["path"]
+__all__ = ["clicks_path", "path"]
 
 
 def path() -> Path:
@@ -19,3 +19,22 @@ def path() -> Path:
     5
     """
     return Path(str(files(__name__) / "search.parquet"))
+
+
+def clicks_path() -> Path:
+    """Path of a simulated click log, one row per shown document.
+
+    10,000 impressions of 10 documents, 200 queries, 1,500 users; made by
+    ``polars_rank.clicks.simulate`` (``python -m polars_rank.clicks.example``).
+    Relevance is 10 % higher in arm B; a tenth of the lists was shuffled
+    (``randomized``), another fifth is a team draft of two rankers (``team``).
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polars_rank import example
+    >>> log = pl.scan_parquet(example.clicks_path())
+    >>> log.select(pl.col("clicked").sum()).collect().item()
+    12065
+    """
+    return Path(str(files(__name__) / "clicks.parquet"))

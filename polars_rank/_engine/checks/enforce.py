@@ -24,14 +24,15 @@ def enforce(
     example: str,
     check: Check,
     exact_counts: bool,
+    unit: str = "query",
 ) -> pl.LazyFrame:
     """Let the frame pass only if no column of ``rules`` (column -> rule) counts any.
 
     ``example`` names the column that tells where: a query, or a struct with a field
     for each column. A frame of one row per query is checked batch by batch, as its rows
     pass, so counts are those of the first batch at fault; with ``exact_counts`` its
-    rows have all counts. Being a filter, the check runs whatever columns are asked for
-    later.
+    rows have all counts. The message calls examples a ``unit``. Being a filter, the
+    check runs whatever columns are asked for later.
     """
     columns = [name for name, rule in rules.items() if rule.always or check != "off"]
     if not columns:
@@ -47,7 +48,9 @@ def enforce(
             if broken and not (warns and name in warned):
                 warned.add(name)
                 examples = _examples(where, count > 0, name)
-                report(rule, broken, examples, exact=exact_counts, warns=warns)
+                report(
+                    rule, broken, examples, exact=exact_counts, warns=warns, unit=unit
+                )
         return pl.repeat(True, len(where), dtype=pl.Boolean, eager=True)
 
     sound = pl.map_batches(
@@ -80,12 +83,18 @@ def require_common_queries(
 
 
 def report(
-    rule: Rule, count: int, examples: Sequence[object], *, exact: bool, warns: bool
+    rule: Rule,
+    count: int,
+    examples: Sequence[object],
+    *,
+    exact: bool,
+    warns: bool,
+    unit: str = "query",
 ) -> None:
     """Raise the error, or warn instead."""
     shown = ", ".join(map(_shown, examples))
     counted = f"{count} found" if exact else f"at least {count} found"
-    where = f", e.g. in query {shown}" if shown else ""
+    where = f", e.g. in {unit} {shown}" if shown else ""
     message = f"{rule.message} ({counted}{where})"
     error = DataError(message, rule=rule.name, count=count, examples=examples)
     _raise_or_warn(error, warns=warns)

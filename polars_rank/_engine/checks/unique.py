@@ -14,11 +14,12 @@ class UniquenessCheck:
 
     Kept are a range while keys ascend, a bitmap for dense integers, hashes otherwise.
     Ambiguous cases (a key inside the range, two equal hashes) are recounted exactly,
-    from the ``query`` column of ``rows``.
+    from the ``key`` column of ``rows``.
     """
 
-    def __init__(self, rows: pl.LazyFrame) -> None:
+    def __init__(self, rows: pl.LazyFrame, key: str = "query") -> None:
         self.rows = rows
+        self.key = key
         self.first: pl.Series | None = None
         self.last: pl.Series | None = None
         self.count = 0
@@ -63,7 +64,7 @@ class UniquenessCheck:
         if not self.open:
             return True
         require_rereadable(self.rows)
-        queries = self.rows.select(pl.col("query").n_unique())
+        queries = self.rows.select(pl.col(self.key).n_unique())
         return bool(queries.collect(engine="streaming").item() == self.count)
 
 

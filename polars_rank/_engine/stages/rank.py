@@ -29,17 +29,17 @@ OrderedBy: TypeAlias = Literal["score", "rank", "order"]
 DocTies: TypeAlias = Literal["doc_desc", "doc_asc"]
 
 
-def pack(frame: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
+def pack(frame: pl.LazyFrame, keys: Sequence[str], name: str = "query") -> pl.LazyFrame:
     """Pack the key columns into one, ``query``; several become a struct."""
-    query = pl.col(keys[0]) if len(keys) == 1 else pl.struct(keys)
-    return frame.select(query.alias("query"), pl.exclude(keys))
+    packed = pl.col(keys[0]) if len(keys) == 1 else pl.struct(keys)
+    return frame.select(packed.alias(name), pl.exclude(keys))
 
 
-def unpack(frame: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
+def unpack(
+    frame: pl.LazyFrame, keys: Sequence[str], name: str = "query"
+) -> pl.LazyFrame:
     """Undo ``pack``."""
-    if len(keys) == 1:
-        return frame.rename({"query": keys[0]})
-    return frame.unnest("query")
+    return frame.rename({name: keys[0]}) if len(keys) == 1 else frame.unnest(name)
 
 
 class Ranked(NamedTuple):

@@ -1,0 +1,25 @@
+"""Click logs: from raw impressions to numbers that one can act on.
+
+A log has one row per document that an impression showed. ``check`` says what is in a
+log and what can be estimated from it; ``dedupe`` unites repeated searches; ``simulate``
+makes logs whose truth is known.
+"""
+
+from __future__ import annotations
+
+from polars_rank.clicks.dedupe import dedupe
+from polars_rank.clicks.log import UBI, LogColumns, LogOptions
+from polars_rank.clicks.report import LogReport, check
+from polars_rank.clicks.simulation import Simulation, UserModel, simulate
+
+__all__ = [
+    "UBI",
+    "LogColumns",
+    "LogOptions",
+    "LogReport",
+    "Simulation",
+    "UserModel",
+    "check",
+    "dedupe",
+    "simulate",
+]

@@ -1,0 +1,175 @@
+"""The same search, logged several times: one impression, clicks united."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Unpack
+
+import polars as pl
+
+from polars_rank._engine.request import Frame, like_input
+from polars_rank._engine.schema import bind_column, renamed, require_columns
+from polars_rank.clicks.log import ClickLog, LogOptions
+
+__all__ = ["dedupe"]
+
+UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+def dedupe(
+    log: Frame,
+    /,
+    *,
+    within: str | float | timedelta = "30m",
+    keys: str | Sequence[str] = ("user_id", "query_id"),
+    **options: Unpack[LogOptions],
+) -> Frame:
+    """Make one impression of repeated ones: same keys, same list, soon after another.
+
+    Filters, pages and reloads log a search anew. An impression that shows the same
+    documents at the same positions for the same ``keys``, no later than ``within``
+    after the last such one, is a repetition: its rows are dropped, and its clicks,
+    dwell times and click times go to the first one of the series.
+
+    Parameters
+    ----------
+    log
+        One row per shown document, with the ``time`` of the impression.
+    within
+        Longest time between two of a series: seconds, a timedelta, or text such as
+        ``"90s"``, ``"30m"``, ``"1h"``.
+    keys
+        Columns that are equal in a series: the user or session, and the query.
+    **options
+        Columns of the log, ``clicked_null``, as in :class:`LogOptions`; ``time`` is
+        needed.
+
+    Returns
+    -------
+    A frame like ``log``, with the same columns and order: the rows of first
+    impressions. ``clicked`` is whether any of the series was clicked; ``dwell``, if
+    named, the longest; ``clicked_at``, if named, the earliest.
+
+    Examples
+    --------
+    >>> from datetime import datetime
+    >>> import polars as pl
+    >>> from polars_rank import clicks
+    >>> log = pl.DataFrame(
+    ...     {
+    ...         "impression_id": [1, 2],
+    ...         "user_id": [7, 7],
+    ...         "query_id": ["tea", "tea"],
+    ...         "doc_id": ["a", "a"],
+    ...         "position": [1, 1],
+    ...         "clicked": [False, True],
+    ...         "time": [datetime(2026, 1, 1, 12, 0), datetime(2026, 1, 1, 12, 5)],
+    ...     }
+    ... )
+    >>> clicks.dedupe(log, time="time").select("impression_id", "clicked").rows()
+    [(1, True)]
+    """
+    seconds = _seconds(within)
+    same = (keys,) if isinstance(keys, str) else tuple(keys)
+    if not same:
+        msg = "keys must name at least one column, e.g. of the user and the query"
+        raise ValueError(msg)
+    bound: ClickLog = ClickLog.of(log, options, needs=("doc", "time"))
+    schema = log.lazy().collect_schema()
+    require_columns(same, schema, where="the log", argument="keys")
+    roles, own = bound.roles, [f"same{i}" for i in range(len(same))]
+    names = [*bound.key_names, roles["doc"], roles["position"]]
+    ids = [f"id{i}" for i in range(len(names))]
+    impression = ids[: len(bound.key_names)]
+    rows = log.lazy().select(
+        *(renamed(name, f"id{i}") for i, name in enumerate(names)),
+        *(renamed(name, f"same{i}") for i, name in enumerate(same)),
+        renamed(roles["time"], "time"),
+    )
+    first = _first_of_series(rows, impression, own, ids[-2:], seconds)
+    united = {
+        roles["clicked"]: "max",
+        **({roles["dwell"]: "max"} if "dwell" in roles else {}),
+        **({roles["clicked_at"]: "min"} if "clicked_at" in roles else {}),
+    }
+    for name, role in ((roles[r], r) for r in ("dwell", "clicked_at") if r in roles):
+        bind_column(role, name, schema, where="the log")
+    best = log.lazy().select(
+        *(renamed(name, f"id{i}") for i, name in enumerate(names)),
+        *(pl.col(name).alias(f"best{i}") for i, name in enumerate(united)),
+    )
+    best = (
+        best.join(first, on=impression, nulls_equal=True)
+        .group_by(*(f"first{i}" for i in range(len(impression))), *ids[-2:])
+        .agg(
+            getattr(pl.col(f"best{i}"), how)() for i, how in enumerate(united.values())
+        )
+    )
+    on = [pl.col(name).alias(f"id{i}") for i, name in enumerate(names)]
+    keep = (
+        log.lazy()
+        .with_columns(on)
+        .join(
+            best.rename({f"first{i}": name for i, name in enumerate(impression)}),
+            on=ids,
+            how="inner",
+            nulls_equal=True,
+            maintain_order="left",
+        )
+        .with_columns(pl.col(f"best{i}").alias(name) for i, name in enumerate(united))
+        .select(list(schema))
+    )
+    return like_input(log, keep)
+
+
+def _first_of_series(
+    rows: pl.LazyFrame,
+    impression: list[str],
+    same: list[str],
+    shown: list[str],
+    seconds: float,
+) -> pl.LazyFrame:
+    """For each impression the first one of its series, as ``first0`` ..."""
+    doc, position = shown
+    by_position = pl.struct(pl.col(position), pl.col(doc)).sort()
+    lists = rows.group_by(impression).agg(
+        *(pl.col(name).first() for name in same),
+        pl.col("time").first(),
+        shown=by_position.implode().hash(),
+    )
+    order = [*same, "shown", "time", *impression]
+    lists = lists.sort(order, nulls_last=True)
+    other = pl.any_horizontal(
+        pl.col(name).ne_missing(pl.col(name).shift(1)) for name in (*same, "shown")
+    )
+    gap = pl.col("time") - pl.col("time").shift(1)
+    if isinstance(lists.collect_schema()["time"], pl.Datetime):
+        gap = gap.dt.total_microseconds() / 1e6
+    late = (gap > seconds).fill_null(value=True)
+    begins = (other | late).fill_null(value=True)
+    begins = begins | (pl.int_range(pl.len()) == 0)
+    return lists.select(
+        *impression,
+        *(
+            pl.when(begins).then(pl.col(name)).forward_fill().alias(f"first{i}")
+            for i, name in enumerate(impression)
+        ),
+    )
+
+
+def _seconds(within: str | float | timedelta) -> float:
+    if isinstance(within, timedelta):
+        return within.total_seconds()
+    if isinstance(within, str):
+        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([smhd])\s*", within)
+        if found:
+            return float(found[1]) * UNITS[found[2]]
+    elif not isinstance(within, bool) and within >= 0:
+        return float(within)
+    msg = (
+        'within must be a time such as "90s", "30m" or "1h", a timedelta or a number '
+        f"of seconds, not {within!r}"
+    )
+    raise ValueError(msg)

@@ -1,0 +1,49 @@
+"""Write the example: ``python -m polars_rank.clicks.example``."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+
+import polars as pl
+
+from polars_rank.clicks.simulation import Simulation, simulate
+
+__all__ = ["log", "simulation"]
+
+PATH = Path(str(files("polars_rank") / "example" / "clicks.parquet"))
+DEVICES = pl.Enum(["desktop", "phone"])
+
+
+def simulation() -> Simulation:
+    """The design of the example, and its truth."""
+    return simulate(
+        10_000,
+        queries=200,
+        docs=12,
+        randomized=0.1,
+        interleaved=0.2,
+        users=1500,
+        user_sd=0.7,
+        arms=2,
+        lift=0.1,
+        zipf=0.8,
+        seed=7,
+    )
+
+
+def log() -> pl.DataFrame:
+    """The simulated log; users have a device, which changes nothing."""
+    phone = (pl.col("user_id") % 5 < 3).cast(pl.UInt8)
+    device = pl.lit(pl.Series(["desktop", "phone"], dtype=DEVICES)).gather(phone)
+    return simulation().log.with_columns(
+        device=device,
+        dwell=pl.col("dwell").round(1),
+        score=pl.col("score").round(2),
+        new_score=pl.col("new_score").round(2),
+        time=pl.col("time").dt.round("1s"),
+    )
+
+
+if __name__ == "__main__":
+    log().write_parquet(PATH, compression_level=20)

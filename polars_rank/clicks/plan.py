@@ -1,0 +1,200 @@
+"""From rows to one row per impression: in any layout, checked, in bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import polars as pl
+
+from polars_rank._engine.checks.enforce import enforce
+from polars_rank._engine.layout import (
+    reject_if_shuffled,
+    try_else,
+    verify_contiguous,
+    without_pushdown,
+)
+from polars_rank._engine.stages.rank import pack, unpack
+from polars_rank._engine.stages.sum import Plan
+from polars_rank.clicks.log import ClickLog
+from polars_rank.core.rules import (
+    DUPLICATE_IMPRESSION,
+    DUPLICATE_POSITION,
+    DUPLICATE_SHOWN,
+    INVALID_WEIGHT,
+    TWO_VALUES,
+    UNKNOWN_IMPRESSION,
+    Rule,
+)
+from polars_rank.core.source import is_rereadable
+
+__all__ = [
+    "bounded_by",
+    "enforced",
+    "impressions_of",
+    "in_layout",
+    "require_sound_rows",
+]
+
+KEY = "impression"
+FACTOR = 4  # bytes that grouping takes for each byte of the rows
+
+
+def in_layout(log: ClickLog, plan: Callable[[ClickLog], pl.LazyFrame]) -> pl.LazyFrame:
+    """What ``plan`` makes of the log, in the layout that was asked for.
+
+    ``"auto"`` tries contiguous rows first, and plans for any order if they are not.
+    """
+    if log.layout != "auto" or log.small:
+        return plan(log)
+    fallback = plan(replace(log, layout="any"))
+    if log.resources is not None and not is_rereadable(log.rows):
+        return fallback
+    check = "strict" if log.check == "warn" else log.check
+    attempt = replace(log, layout="contiguous", check=check, unclaimed=True)
+    return try_else(
+        lambda: plan(attempt),
+        fallback,
+        claim="rows of an impression are contiguous",
+        otherwise="grouping them by impression",
+        reads=[log.rows],
+    )
+
+
+def impressions_of(
+    log: ClickLog, words: Mapping[str, pl.Expr], *, documents: bool = False
+) -> Plan:
+    """One row per impression: ``key0`` ..., the ``words``, ``by0`` ..., and rules.
+
+    ``words`` are aggregations of the rows of an impression; ``documents`` says whether
+    a document that comes twice would be counted twice.
+    """
+    schema = log.rows.collect_schema()
+    carried = [c for c in dict.fromkeys(log.carried.values()) if c in schema]
+    carried = [c for c in carried if c not in log.keys]
+    taken: dict[str, pl.Expr] = {**words}
+    taken |= {name: pl.col(name).first() for name in carried}
+    rows = log.rows
+    checks: dict[Rule | None, pl.Expr] = {}
+    if log.check != "off":
+        rows, checks = _checks(log, carried, documents=documents)
+    if "query" in schema:
+        taken.setdefault("query", pl.col("query").first())
+    taken |= {f"check{i}": count for i, count in enumerate(checks.values())}
+
+    def grouped(rows: pl.LazyFrame) -> pl.LazyFrame:
+        return rows.group_by(KEY).agg(**taken)
+
+    rows = pack(rows, log.keys, KEY)
+    if log.layout == "contiguous":
+        read = reject_if_shuffled(rows, KEY) if log.unclaimed else rows
+        runs = read.set_sorted(KEY).group_by(KEY, maintain_order=True).agg(**taken)
+        frame = verify_contiguous(runs, rows, KEY)
+    elif log.resources is not None:
+        frame = bounded_by(log, rows, [KEY], grouped, repr([*taken.values()]))
+    else:
+        frame = grouped(rows)
+    plan = Plan(unpack(frame, log.keys, KEY), {})
+    if log.impressions is not None:
+        plan = _with_all_impressions(log, plan, [*taken])
+    for i, rule in enumerate(checks):
+        if rule is None:  # a fault of the rows, by its number
+            fault = pl.col(f"check{i}")
+            for number, broken in enumerate(log.rules, start=1):
+                plan = plan.with_rule(broken, fault == number)
+        else:
+            plan = plan.with_rule(rule, pl.col(f"check{i}"))
+    if log.weight is not None and log.check != "off":
+        weight = pl.col(log.carried[log.weight]).cast(pl.Float64)
+        sound = ((weight >= 0) & weight.is_finite()).fill_null(value=False)
+        plan = plan.with_rule(INVALID_WEIGHT, ~sound)
+    return plan
+
+
+def _checks(
+    log: ClickLog, carried: Sequence[str], *, documents: bool
+) -> tuple[pl.LazyFrame, dict[Rule | None, pl.Expr]]:
+    """Rows, and what is aggregated of them to find those that break a rule."""
+    rows, schema = log.rows, log.rows.collect_schema()
+    position = pl.col("position")
+    checks: dict[Rule | None, pl.Expr] = {None: pl.col("fault").max()}
+    checks[DUPLICATE_POSITION] = pl.len() > position.n_unique()
+    if "doc" in schema and (documents or log.check == "full"):
+        checks[DUPLICATE_SHOWN] = pl.len() > pl.col("doc").n_unique()
+    constant = [*carried, *(["query"] if "query" in schema else [])]
+    if constant:
+        same = pl.lit(0, pl.UInt64)
+        for i, name in enumerate(constant):
+            same = same ^ pl.col(name).hash(i)
+        rows = rows.with_columns(constant=same)
+        checks[TWO_VALUES] = pl.col("constant").min() != pl.col("constant").max()
+    return rows, checks
+
+
+def _with_all_impressions(log: ClickLog, plan: Plan, words: Sequence[str]) -> Plan:
+    """Also those without results: their words are null, but for what is known."""
+    assert log.impressions is not None
+    shown = plan.frame.with_columns(shown=pl.lit(value=True))
+    frame = log.impressions.join(
+        shown, on=log.keys, how="full", coalesce=True, nulls_equal=True
+    )
+    plan = plan._replace(frame=frame)
+    if log.check != "off":
+        plan = plan.with_rule(UNKNOWN_IMPRESSION, pl.col("copies").is_null())
+        plan = plan.with_rule(DUPLICATE_IMPRESSION, pl.col("copies") > 1)
+    return plan
+
+
+def bounded_by(
+    log: ClickLog,
+    rows: pl.LazyFrame,
+    keys: Sequence[str],
+    evaluate: Callable[[pl.LazyFrame], pl.LazyFrame],
+    fingerprint: str,
+) -> pl.LazyFrame:
+    """``evaluate`` of all rows; with a memory limit, of buckets of whole ``keys``."""
+    if log.resources is None:
+        return evaluate(rows)
+    from polars_rank._engine.spill.source import bounded  # slow to import
+
+    source = bounded(
+        [rows],
+        keys,
+        lambda parts: evaluate(parts[0]),
+        limit=log.resources.memory,
+        temp_dir=log.resources.temp_dir,
+        progress=log.resources.progress,
+        fingerprint=fingerprint,
+        factor=FACTOR,
+    )
+    return without_pushdown(source)
+
+
+def enforced(log: ClickLog, plan: Plan) -> pl.LazyFrame:
+    """The impressions, if they break no rule; examples are named by the first key."""
+    return enforce(
+        plan.frame,
+        plan.rules,
+        example=log.keys[0],
+        check=log.check,
+        exact_counts=False,
+        unit="impression",
+    ).drop(plan.rules)
+
+
+def require_sound_rows(log: ClickLog) -> pl.LazyFrame:
+    """The rows, if none of them breaks a rule; rules of impressions are not seen."""
+    if log.check == "off":
+        return log.rows
+    plan = Plan(log.rows, {})
+    for number, rule in enumerate(log.rules, start=1):
+        plan = plan.with_rule(rule, pl.col("fault") == number)
+    example = log.keys[0] if log.keys else "query"
+    return enforce(
+        plan.frame,
+        plan.rules,
+        example=example,
+        check=log.check,
+        exact_counts=False,
+        unit="impression" if log.keys else "query",
+    ).drop(plan.rules)

@@ -1,0 +1,403 @@
+"""Click logs: what ``check`` and ``dedupe`` say of rows, by plain loops."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter, defaultdict
+from datetime import datetime, timedelta
+
+import polars as pl
+import pytest
+
+from polars_rank import clicks, example
+
+
+def random_log(seed, impressions=60, queries=5, docs=6):
+    rng = random.Random(seed)
+    rows = []
+    for i in range(impressions):
+        query = rng.randrange(queries)
+        shown = rng.sample(range(docs), rng.randint(1, docs))
+        for position, doc in enumerate(shown, start=1):
+            if rng.random() < 0.1:
+                continue  # a position that was skipped
+            rows.append(
+                (i, f"q{query}", f"d{doc}", position, rng.random() < 0.3, i % 7)
+            )
+    names = ["impression_id", "query_id", "doc_id", "position", "clicked", "user_id"]
+    return pl.DataFrame(rows, schema=names, orient="row")
+
+
+def facts(report):
+    return dict(report.facts.iter_rows())
+
+
+def plain_facts(log):
+    lists, pairs, places = defaultdict(list), defaultdict(list), Counter()
+    users = Counter()
+    for row in log.iter_rows(named=True):
+        lists[row["impression_id"]].append(row)
+        pairs[row["query_id"], row["doc_id"]].append(row["position"])
+        places[row["position"]] += 1
+        users[row["user_id"]] += 1
+    n, rows = len(lists), log.height
+    spans = [[r["position"] for r in shown] for shown in lists.values()]
+    clicked = [sum(r["clicked"] for r in shown) for shown in lists.values()]
+    often = [len(p) for p in pairs.values() if len(p) >= 50]
+    return {
+        "rows": rows,
+        "impressions": n,
+        "queries": len({q for q, _ in pairs}),
+        "documents of queries": len(pairs),
+        "users": len(users),
+        "share of the busiest user": max(users.values()) / rows,
+        "positions": len(places),
+        "clicks": sum(clicked),
+        "clicks per row": sum(clicked) / rows,
+        "share of impressions without a click": clicked.count(0) / n,
+        "share of impressions with several clicks": sum(c > 1 for c in clicked) / n,
+        "share of impressions that skip a position": sum(
+            max(s) - min(s) + 1 > len(s) for s in spans
+        )
+        / n,
+        "share of impressions that begin below position 1": sum(
+            min(s) > 1 for s in spans
+        )
+        / n,
+        "share of documents at several positions": sum(
+            len({*p}) > 1 for p in pairs.values()
+        )
+        / len(pairs),
+        "share of rows of documents shown 50 times": sum(often) / rows,
+        "positions that documents connect": reached(pairs.values()),
+    }
+
+
+def reached(groups):
+    """Positions that a walk over shared documents finds from the first."""
+    groups = [{*group} for group in groups]
+    seen = {min(map(min, groups))}
+    for _ in range(100):
+        for group in groups:
+            if group & seen:
+                seen |= group
+    return len(seen)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("limit", [None, "1GB"])
+def test_facts_are_those_of_a_plain_loop(seed, limit):
+    log = random_log(seed, impressions=40 * 4**seed)
+    found = facts(clicks.check(log.lazy(), memory_limit=limit))
+    wanted = plain_facts(log)
+    assert found.keys() == wanted.keys()
+    for name, value in wanted.items():
+        assert found[name] == pytest.approx(value, rel=1e-12, abs=0), name
+
+
+def test_facts_do_not_depend_on_the_order_of_rows_or_on_buckets(tmp_path, monkeypatch):
+    log = clicks.simulate(3000, queries=50, seed=4).log
+    wanted = clicks.check(log).facts
+    assert clicks.check(log.sample(fraction=1, shuffle=True, seed=1)).facts.equals(
+        wanted
+    )
+    budget = "polars_rank._engine.spill.budget.Budget.of"
+    from polars_rank._engine.spill.budget import Budget
+
+    monkeypatch.setattr(budget, lambda *_: Budget(200_000, 1 << 20))
+    spilled = clicks.check(log, memory_limit="1GB", temp_dir=tmp_path)
+    assert spilled.facts.equals(wanted)
+    assert spilled.positions.equals(clicks.check(log).positions)
+
+
+def test_a_position_that_no_document_connects_is_seen():
+    log = pl.DataFrame(
+        {
+            "impression_id": [1, 1, 2, 2],
+            "query_id": [1, 1, 1, 1],
+            "doc_id": ["a", "b", "b", "c"],
+            "position": [1, 2, 1, 3],
+            "clicked": [1, 0, 0, 0],
+        }
+    )
+    assert facts(clicks.check(log))["positions that documents connect"] == 2
+
+
+def methods(report):
+    return {name: (possible, why) for name, possible, why in report.methods.iter_rows()}
+
+
+def test_what_can_be_estimated():
+    log = pl.scan_parquet(example.clicks_path())
+    named = {"dwell": "dwell", "team": "team", "arm": "arm"}
+    found = methods(clicks.check(log, **named))
+    assert all(possible for possible, _ in found.values())
+    assert "2164 documents" in found["propensities: harvest"][1]
+    bare = methods(clicks.check(log.drop("user_id", "dwell")))
+    for name in ("intervals by user", "satisfied clicks", "interleaving"):
+        assert not bare[name][0]
+    still = log.unique(["query_id", "doc_id"])  # each document at one position
+    found = methods(clicks.check(still))
+    assert not found["propensities: harvest"][0]
+    assert not found["propensities: em"][0]
+    none = methods(clicks.check(log.with_columns(clicked=pl.lit(0))))
+    assert not any(
+        possible for name, (possible, _) in none.items() if name != "intervals by user"
+    )
+
+
+def test_a_query_for_every_impression_is_noticed():
+    """The id of a search event is taken for that of a query."""
+    log = pl.scan_parquet(example.clicks_path())
+    found = methods(clicks.check(log, query="impression_id"))
+    assert not found["propensities"][0]
+    assert "an id of the search event" in found["propensities"][1]
+
+
+def test_columns_of_ubi():
+    log = random_log(1)
+    names = dict(zip(clicks.UBI.values(), clicks.UBI, strict=True))
+    own = {
+        "impression": "impression_id",
+        "query": "query_id",
+        "doc": "doc_id",
+        "position": "position",
+        "user": "user_id",
+    }
+    ubi = log.select(
+        "clicked", *(pl.col(own[role]).alias(name) for name, role in names.items())
+    )
+    assert facts(clicks.check(ubi, **clicks.UBI)) == facts(clicks.check(log))
+
+
+def test_totals_have_the_facts_of_the_rows():
+    log = random_log(3, impressions=300)
+    totals = log.group_by("query_id", "doc_id", "position").agg(
+        impressions=pl.len(), clicks=pl.col("clicked").sum()
+    )
+    found = clicks.check(totals, count="impressions", clicked="clicks")
+    whole = clicks.check(log)
+    assert found.positions.equals(whole.positions)
+    assert (
+        facts(found)["share of rows of documents shown 50 times"]
+        == (facts(whole)["share of rows of documents shown 50 times"])
+    )
+    assert not methods(found)["behaviour"][0]
+    wrong = totals.with_columns(clicks=pl.col("impressions") + 1)
+    faults = clicks.check(wrong, count="impressions", clicked="clicks").faults
+    assert faults["rule"].to_list() == ["invalid_click"]
+
+
+# -- rules
+
+
+def one(**columns):
+    rows = {
+        "impression_id": [1, 1, 2],
+        "query_id": ["a", "a", "b"],
+        "doc_id": ["x", "y", "x"],
+        "position": [1, 2, 1],
+        "clicked": [1, 0, 1],
+        "dwell": [3.0, None, 40.0],
+        "time": [10.0, 10.0, 20.0],
+        "clicked_at": [12.0, None, 21.0],
+        "arm": ["A", "A", "B"],
+        "p": [1.0, 0.5, 1.0],
+        "user_id": [1, 1, 2],
+    }
+    return pl.DataFrame(rows | columns, strict=False)
+
+
+NAMED = {
+    "dwell": "dwell",
+    "time": "time",
+    "clicked_at": "clicked_at",
+    "arm": "arm",
+    "propensity": "p",
+    "user": "user_id",
+}
+
+BROKEN = {
+    "null_impression": {"impression_id": [1, None, 2]},
+    "invalid_position": {"position": [1, None, 1]},
+    "invalid_position ": {"position": [1, 2, 0]},
+    "invalid_position  ": {"position": [1, 2, -3]},
+    "invalid_click": {"clicked": [1, 0, 2]},
+    "invalid_click ": {"clicked": [1, None, 1]},
+    "invalid_click  ": {"clicked": [1.0, 0.5, 1.0]},
+    "invalid_click   ": {"clicked": [1.0, 0.0, float("nan")]},
+    "null_query": {"query_id": ["a", "a", None]},
+    "null_doc": {"doc_id": ["x", None, "x"]},
+    "invalid_dwell": {"dwell": [-1.0, None, 2.0]},
+    "invalid_dwell ": {"dwell": [float("inf"), None, 2.0]},
+    "invalid_dwell  ": {"dwell": [float("nan"), None, 2.0]},
+    "click_before_impression": {"clicked_at": [9.0, None, 21.0]},
+    "invalid_propensity": {"p": [1.0, 0.0, 1.0]},
+    "invalid_propensity ": {"p": [1.0, None, 1.0]},
+    "invalid_propensity  ": {"p": [1.0, 1.5, 1.0]},
+    "invalid_propensity   ": {"p": [1.0, float("nan"), 1.0]},
+    "null_arm": {"arm": ["A", "A", None]},
+    "duplicate_position": {"position": [1, 1, 1]},
+    "duplicate_shown": {"doc_id": ["x", "x", "x"]},
+    "two_values": {"user_id": [1, 2, 3]},
+    "two_values ": {"query_id": ["a", "b", "b"]},
+    "two_values  ": {"arm": ["A", "B", "B"]},
+}
+
+
+def test_a_sound_log_has_no_faults():
+    assert clicks.check(one(), **NAMED).faults.is_empty()
+
+
+@pytest.mark.parametrize("rule", BROKEN)
+def test_broken_rules_are_counted(rule):
+    faults = clicks.check(one(**BROKEN[rule]), **NAMED).faults
+    assert faults["rule"].to_list() == [rule.strip()]
+    assert faults["rows"].to_list() == [1]
+    assert ";" in faults["message"][0], "it says the way out"
+
+
+def test_positions_from_zero_pages_and_null_clicks():
+    log = one(position=[0, 1, 0], clicked=[1, None, 1], page=[1, 1, 3])
+    options = {"first_position": 0, "clicked_null": "zero"}
+    report = clicks.check(log, **options)
+    assert report.faults.is_empty()
+    assert report.positions.rows() == [(1, 2, 2, 1.0), (2, 1, 0, 0.0)]
+    report = clicks.check(log, page="page", page_size=10, **options)
+    assert report.positions["position"].to_list() == [1, 2, 21]
+
+
+def test_rows_that_were_not_seen_do_not_count():
+    report = clicks.check(one(seen=[True, False, True]), seen="seen")
+    assert facts(report)["rows"] == 2
+
+
+def test_one_row_per_document():
+    log = one(doc_id=["x", "x", "x"], clicked=[0, 1, 0])
+    report = clicks.check(log, on_duplicate="first")
+    assert report.faults.is_empty()
+    assert report.positions.rows() == [(1, 2, 1, 0.5)]
+
+
+def test_durations_and_datetimes():
+    start = datetime(2026, 1, 1)
+    log = one().with_columns(
+        dwell=pl.duration(seconds=pl.col("dwell")),
+        time=start + pl.duration(seconds=pl.col("time")),
+        clicked_at=start + pl.duration(seconds=pl.col("clicked_at")),
+    )
+    assert clicks.check(log, **NAMED).faults.is_empty()
+    late = log.with_columns(time=pl.col("time") + timedelta(seconds=1.5))
+    faults = clicks.check(late, **NAMED).faults
+    assert faults.select("rule", "rows").rows() == [("click_before_impression", 1)]
+
+
+ARGUMENTS = [
+    ({"positoin": "position"}, TypeError, "positoin.*did you mean 'position'"),
+    ({"position": "place"}, pl.exceptions.ColumnNotFoundError, "position 'place'"),
+    ({"position": "doc_id"}, TypeError, "a position must be an integer"),
+    ({"clicked": "doc_id"}, TypeError, "a click must be a Boolean"),
+    ({"dwell": "doc_id"}, TypeError, "a dwell time must be"),
+    ({"time": "doc_id"}, TypeError, "a time must be a Datetime"),
+    ({"arm": "p"}, TypeError, "an arm must be"),
+    ({"seen": "clicked"}, TypeError, "a Boolean column"),
+    ({"first_position": 2}, ValueError, "first_position must be one of 0, 1"),
+    ({"clicked_null": "one"}, ValueError, "clicked_null must be one of error, zero"),
+    ({"on_duplicate": "best"}, ValueError, "on_duplicate must be one of"),
+    ({"check": "lax"}, ValueError, "check must be one of"),
+    ({"page": "position"}, ValueError, "page_size= belong together"),
+    ({"page": "position", "page_size": 0}, ValueError, "page_size must be"),
+    ({"impression": []}, ValueError, "impression must name at least one"),
+    ({"temp_dir": "x"}, ValueError, "give memory_limit too"),
+    ({"on_duplicate": "first", "doc": None}, ValueError, "name it with doc="),
+]
+
+
+@pytest.mark.parametrize(("options", "error", "message"), ARGUMENTS)
+def test_wrong_arguments(options, error, message):
+    log = one().drop("doc_id") if "doc" in options else one()
+    with pytest.raises(error, match=message):
+        clicks.check(log, **options)
+    with pytest.raises(TypeError, match="must be a polars DataFrame or LazyFrame"):
+        clicks.check(log.to_dicts())
+
+
+def test_both_times_are_of_one_kind():
+    log = one(time=[datetime(2026, 1, 1)] * 3)
+    with pytest.raises(TypeError, match="both must be Datetime, or both seconds"):
+        clicks.check(log, time="time", clicked_at="clicked_at")
+
+
+# -- dedupe
+
+
+def plain_dedupe(log, keys, seconds):
+    """Of each series of the same list: the first, with the clicks of all."""
+    lists = defaultdict(list)
+    for row in log.iter_rows(named=True):
+        lists[row["impression_id"]].append(row)
+    series = defaultdict(list)
+    for rows in lists.values():
+        shown = tuple(sorted((r["position"], r["doc_id"]) for r in rows))
+        key = (*(rows[0][k] for k in keys), shown)
+        series[key].append(rows)
+    kept = []
+    for several in series.values():
+        several.sort(key=lambda rows: (rows[0]["time"], rows[0]["impression_id"]))
+        last = None
+        for rows in several:
+            time = rows[0]["time"]
+            if last is None or (time - last).total_seconds() > seconds:
+                head = {r["doc_id"]: dict(r) for r in rows}
+                kept += head.values()
+            else:
+                for r in rows:
+                    into = head[r["doc_id"]]
+                    into["clicked"] |= r["clicked"]
+                    both = [d for d in (into["dwell"], r["dwell"]) if d is not None]
+                    into["dwell"] = max(both, default=None)
+            last = time
+    return sorted(
+        (r["impression_id"], r["position"], r["clicked"], r["dwell"]) for r in kept
+    )
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("lazy", [True, False])
+def test_repeated_searches_are_united(seed, lazy):
+    rng = random.Random(seed)
+    rows, start = [], datetime(2026, 1, 1)
+    for i in range(80):
+        time = start + timedelta(minutes=rng.randrange(300))
+        query, user = rng.randrange(2), rng.choice([None, 1, 2])
+        docs = ["a", "b"] if rng.random() < 0.7 else ["b", "a"]
+        for position, doc in enumerate(docs, start=1):
+            clicked = rng.random() < 0.3
+            dwell = rng.randrange(90) if clicked else None
+            rows.append((i, user, query, doc, position, clicked, dwell, time))
+    names = ["impression_id", "user_id", "query_id", "doc_id", "position", "clicked"]
+    log = pl.DataFrame(rows, schema=[*names, "dwell", "time"], orient="row")
+    frame = log.lazy() if lazy else log
+    found = clicks.dedupe(frame, within="20m", time="time", dwell="dwell")
+    assert type(found) is type(frame)
+    found = found.lazy().collect()
+    assert found.schema == log.schema
+    assert found.height < log.height
+    wanted = plain_dedupe(log, ["user_id", "query_id"], 20 * 60)
+    shown = found.select("impression_id", "position", "clicked", "dwell").rows()
+    assert sorted(shown) == wanted
+    assert found["impression_id"].is_sorted(), "the order of rows is kept"
+
+
+def test_times_in_words():
+    log = one(doc_id=["x", "y", "x"], query_id=["a", "a", "a"], user_id=[1, 1, 1])
+    log = log.filter(pl.col("position") == 1)  # the same list, ten seconds apart
+    for within, rows in (("10s", 1), (9.5, 2), (timedelta(seconds=10), 1), ("1 h", 1)):
+        assert clicks.dedupe(log, within=within, time="time").height == rows
+    for wrong in ("soon", "-1s", -1, True):
+        with pytest.raises(ValueError, match='"30m" or "1h"'):
+            clicks.dedupe(log, within=wrong, time="time")
+    with pytest.raises(ValueError, match="column of time: name it with time="):
+        clicks.dedupe(log)
+    with pytest.raises(ValueError, match="keys must name"):
+        clicks.dedupe(log, keys=[], time="time")
