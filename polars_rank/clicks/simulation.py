@@ -475,8 +475,10 @@ def _dcm(
 def _dbn(
     design: Simulation, rng: np.random.Generator, chance: Array, satisfied: Array
 ) -> Array:
+    import numpy as np
+
     def after(place: int) -> Array:
-        stays: Array = ~satisfied[:, place] * design.gamma
+        stays: Array = np.where(satisfied[:, place], 0.0, design.gamma)
         return stays
 
     return _browsing(rng, chance, after, design.gamma)
