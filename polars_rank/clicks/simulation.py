@@ -438,8 +438,9 @@ def _trusting(
     theta, plus, minus = np.array(
         [design.examination, design.eps_plus, design.eps_minus], dtype=np.float32
     )
-    clicks = theta * (plus * chance + minus * (1 - chance))
-    return rng.random(chance.shape, dtype=np.float32) < clicks
+    p = theta * (plus * chance + minus * (1 - chance))
+    clicked: Array = rng.random(chance.shape, dtype=np.float32) < p
+    return clicked
 
 
 def _browsing(
