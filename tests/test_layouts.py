@@ -739,7 +739,7 @@ def test_known_ranks_need_no_sort_of_the_rows(kind):
 def test_every_layout_streams(kind, rank, monkeypatch):
     inner, streamed = [], layouts.as_streaming_source
 
-    def kept(plan, proof=None):
+    def kept(plan, proof=None, key="query"):
         inner.append(plan)
         return streamed(plan, proof)
 
