@@ -21,6 +21,12 @@ def pytest_xdist_auto_num_workers(config):
     return 0 if named or config.option.markexpr == "parity" else None
 
 
+def pytest_ignore_collect(collection_path, config):
+    """Leave the parity tests unread where none is asked for: their tools load slowly."""
+    asked = "parity" in config.option.markexpr.replace("not parity", "")
+    return True if collection_path.name == "parity" and not asked else None
+
+
 @pytest.fixture(params=["in-memory", "streaming"])
 def collect(request):
     """Collect a lazy frame on either engine."""

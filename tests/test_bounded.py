@@ -13,7 +13,7 @@ import pytest
 from faults import finish, program
 from polars.io.plugins import register_io_source
 from polars.testing import assert_frame_equal
-from slow import slow
+from slow import ENGINES, slow
 
 from polars_rank._engine.spill.budget import (
     MB,
@@ -88,10 +88,10 @@ class Buckets:
 def test_rows_keep_their_order(collect, tmp_path):
     files = tmp_path / "files"
     files.mkdir()
-    frame, chunk = log(200_000, 50), 50_000
+    frame, chunk = log(60_000, 50), 15_000
     for i in range(4):
         part = frame.slice(i * chunk, chunk)
-        part.write_parquet(files / f"{i}.parquet", row_group_size=7_001)
+        part.write_parquet(files / f"{i}.parquet", row_group_size=2_001)
     found = collect(lazy([pl.scan_parquet(files)], rows_of))
     same(found, rows_of([frame.lazy()]).collect())
     assert found["row"].list.eval(pl.element().diff().min()).explode().min() > 0
@@ -335,7 +335,7 @@ def test_stopped_in_the_midst(temp):
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
+@pytest.mark.parametrize("engine", ENGINES)
 def test_one_thread_is_enough(engine):
     """A plan inside a plan waits for no thread of the outer one."""
     code = """

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from polars.io.plugins import register_io_source
 from polars.testing import assert_frame_equal
+from slow import slow
 
 import polars_rank as pr
 
@@ -31,7 +32,7 @@ OWN = {"own": lambda r: r.retrieved_count()}
 NotFound = pl.exceptions.ColumnNotFoundError
 
 
-@pytest.fixture(params=["frame", "in-memory", "streaming"])
+@pytest.fixture(params=["frame", "streaming", slow("in-memory")])
 def call(request):
     """Evaluate frames as they are, or lazily on either engine."""
 

@@ -59,8 +59,8 @@ def test_per_query_values_are_the_same_to_the_last_bit(options, layout, asked, e
 @pytest.mark.parametrize("asked", [{"by": "country"}, {"weight": "label"}])
 def test_means_and_segments(options, asked):
     log = LOG.with_columns(label=pl.col("label").max().over("query_id"))
-    whole = pr.evaluate(log.lazy(), SOME, layout="any", **asked).collect()
-    parts = pr.evaluate(log.lazy(), SOME, **asked, **options).collect()
+    whole = pr.evaluate(log.lazy(), SOME[:3], layout="any", **asked).collect()
+    parts = pr.evaluate(log.lazy(), SOME[:3], **asked, **options).collect()
     assert_frame_equal(parts, whole, rel_tol=1e-12)
 
 

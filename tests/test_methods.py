@@ -7,6 +7,7 @@ import random
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from slow import slow
 from vocabularies import METRICS
 
 import polars_rank as pr
@@ -51,8 +52,15 @@ def options(text: str, doc: str | None) -> dict[str, str]:
     return {"doc": doc} if doc and sensitive else {}
 
 
-@pytest.mark.parametrize("doc", DOC)
-@pytest.mark.parametrize("name", pr.CONVENTIONS)
+# The quick tests have each convention with document ids, or without.
+@pytest.mark.parametrize(
+    ("name", "doc"),
+    [
+        (name, doc) if (i + j) % 2 else slow(name, doc)
+        for i, name in enumerate(pr.CONVENTIONS)
+        for j, doc in enumerate(DOC)
+    ],
+)
 def test_a_method_follows_a_convention(name, doc):
     convention = pr.CONVENTIONS[name]
     names = [text for text in MEASURES if defined(text, convention)]
