@@ -309,6 +309,34 @@ def test_a_warning_is_one_line_that_names_the_run(call):
     )
 
 
+FORMULAS = ["=1+2", "+1", "-1", "@x", "\tx"]
+PLAIN = ["a=1", "1-1", "'=1", "", "ü"]
+
+
+@pytest.mark.parametrize("extension", ["csv", "tsv", "parquet"])
+@pytest.mark.parametrize("dtype", [pl.String, pl.Categorical])
+def test_formulas_are_quoted_if_asked_for(call, extension, dtype):
+    """In cells of text; numbers below 0 are none."""
+    names = FORMULAS + PLAIN
+    log = [LOG.with_columns(system=pl.lit(n), score=-pl.col("score")) for n in names]
+    pl.concat(log).with_columns(pl.col("system").cast(dtype)).write_parquet("odd")
+    os.rename("odd", "odd.parquet")
+    file = f"values.{extension}"
+    argv = ["odd.parquet", "--system", "system", "-m", "utility", "--per-query", file]
+    for option in ([], ["--quote-formulas"]):
+        status, out, err = call("evaluate", *argv, *option)
+        assert (status, err) == (0, "")
+        quoted = {n: f"'{n}" if option and n in FORMULAS else n for n in names}
+        found = csv.DictReader(io.StringIO(out, newline=""))
+        assert {row["system"] for row in found} == {*quoted.values()}
+        rows = pr.io.scan(file, kind="run").collect()
+        typed = extension == "parquet"
+        expected = names if typed else ["" if n is None else n for n in quoted.values()]
+        kept = rows["system"].cast(pl.String).fill_null("").unique().to_list()
+        assert sorted(kept) == sorted(expected)
+        assert rows["utility"].dtype == pl.Float64
+
+
 # -- values of every query
 
 
@@ -383,6 +411,24 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(call, folder, argv, stat
         (["log.parquet", "--per-query", "y.txt"], 2, '"parquet"'),
         (["log.parquet", "--per-query", "./log.parquet"], 2, "part of what is read"),
         (["parts", "--per-query", "parts/y.csv"], 2, "part of what is read"),
+        (["l*.parquet", "--per-query", "ln.parquet"], 2, "part of what is read"),
+        (["./pa*/*.parquet", "--per-query", "parts/n.parquet"], 2, "part of what"),
+        (
+            ["**/l*.parquet", "--per-query", "parts/ln.parquet"],
+            2,
+            "part of what is read",
+        ),
+        (["**/l*.parquet", "--per-query", "ln.parquet"], 2, "part of what is read"),
+        (
+            ["log.parquet", "--queries", "q.csv", "--per-query", "q.csv"],
+            2,
+            "part of what is read",
+        ),
+        (
+            ["log.parquet", "--memory-limit", "2GB", "--temp-dir", ""],
+            2,
+            "a folder that exists, not ''",
+        ),
         (["log.parquet", "log.parquet"], 2, "given twice"),
         (["log.parquet", "log.csv", "--system", "query_id"], 2, "query_id is taken"),
         (["log.parquet", "--example"], 2, "name no FILE"),
@@ -398,6 +444,7 @@ def test_failures(call, folder, argv, status, words):
     (folder / "ragged.csv").write_text(head + "q2,c,3,4,5\n")
     (folder / "words.csv").write_text(head + "q2,c,high,1\n")
     (folder / "other.txt").write_text("9 0 a 1\n")
+    (folder / "q.csv").write_text("query_id\nq1\n")
     LOG.with_columns(system=pl.lit("x")).write_parquet("own.parquet")
     found, out, err = call("evaluate", *argv)
     assert (found, out) == (status, ""), err
@@ -604,7 +651,23 @@ def test_a_pipe_in_and_a_reader_that_leaves(folder):
         assert done.stdout.readline() == b"query_id,queries,rr\n"
         done.stdout.close()
         assert done.stderr.read() == b""
-    assert done.returncode == 0
+    assert done.returncode == 141  # as of a program that SIGPIPE ends
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a shell")
+@pytest.mark.parametrize("argv", ["evaluate log.parquet", "measures", "--help"])
+def test_standard_output_is_closed(argv):
+    done = subprocess.run(
+        f"{sys.executable} -m polars_rank.cli {argv} >&-",
+        shell=True,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=ENV,
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("polars-rank: standard output is closed;")
+    assert done.stderr.count("\n") == 1
 
 
 def test_a_process_returns_the_status():

@@ -839,6 +839,31 @@ def test_write_replaces_and_follows_links(put, tmp_path):
     assert_frame_equal(pl.read_parquet(path), TABLE.head(1))
 
 
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX permissions")
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_write_keeps_the_permissions(put, name):
+    path = put(name, b"old")
+    for mode in (0o600, 0o640):
+        path.chmod(mode)
+        write(TABLE, path)
+        assert path.stat().st_mode & 0o7777 == mode
+        assert_frame_equal(scan(path, kind="run").collect(), TABLE)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_write_into_a_pipe(tmp_path, name):
+    """It stays one, and its reader gets the whole file."""
+    path, whole = tmp_path / f"pipe-{name}", tmp_path / name
+    write(TABLE, whole)
+    os.mkfifo(path)
+    with subprocess.Popen(["cat", path], stdout=subprocess.PIPE) as reader:
+        write(TABLE, path)
+        assert reader.stdout.read() == whole.read_bytes()
+    assert path.is_fifo()
+    assert sorted(os.listdir(tmp_path)) == sorted([path.name, name])
+
+
 def test_what_a_killed_process_left_is_removed(tmp_path):
     child = f"""
 import os, polars as pl

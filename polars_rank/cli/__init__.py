@@ -30,7 +30,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status.
 
     0: done. 1: a file or its rows are at fault. 2: the command line is. 130: Ctrl-C.
+    141: the reader of the output has gone.
     """
+    if sys.stdout is None:  # closed by the shell: >&-
+        return _fail("standard output is closed; send it to /dev/null instead", 1)
     try:
         from cyclopts import CycloptsError
 
@@ -52,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
     except BrokenPipeError:  # the reader has gone; so should what is still buffered
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return 141  # as if SIGPIPE had ended it
     except FAULTS as error:
         return _fail(sentence(error), 1)
     except ValueError as error:  # what the library says of a wrong argument

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -18,12 +19,12 @@ from polars_rank._engine.request import Duplicates, Layout
 from polars_rank._files.temporary import private_folder
 from polars_rank.cli.bar import Bar
 from polars_rank.cli.runs import Files, Run, open_file, same_ids, sort_out
-from polars_rank.cli.show import Format, show_means
+from polars_rank.cli.show import Format, inert, show_means
 from polars_rank.conventions.tools import DEFAULT, convention_of
 from polars_rank.core.ranking import NoRelevant, Ties
 from polars_rank.exceptions import DataError
 from polars_rank.io import write
-from polars_rank.io.formats import extensions
+from polars_rank.io.formats import extensions, format_of
 
 __all__ = ["evaluate"]
 
@@ -74,12 +75,15 @@ def evaluate(
     on_duplicate: Annotated[Duplicates, CHOICE] = "error",
     layout: Annotated[Layout, RESOURCE] = "auto",
     memory_limit: Annotated[str | None, Parameter(metavar="SIZE"), RESOURCE] = None,
-    temp_dir: Annotated[Path | None, RESOURCE] = None,
+    temp_dir: Annotated[str | None, Parameter(metavar="FOLDER"), RESOURCE] = None,
     max_rank: Annotated[int | None, Parameter(group=CHOICES, metavar="PLACE")] = None,
     format: Annotated[Format | None, Parameter(group=OUTPUT)] = None,
     per_query: Annotated[
         Path | None, Parameter(group=OUTPUT, validator=PathRule(ext=WRITTEN))
     ] = None,
+    quote_formulas: Annotated[
+        bool, Parameter(group=OUTPUT, show_default=False)
+    ] = False,
 ) -> None:
     """Print the mean of every measure over the queries.
 
@@ -145,6 +149,9 @@ def evaluate(
         Default: table on a terminal, csv elsewhere.
     per_query
         Also write the values of every query to this file.
+    quote_formulas
+        In CSV and TSV, put ' before text that begins with =, +, - or @: spreadsheets
+        would run it.
     """
     if example and (files or qrels):
         raise CycloptsError(msg="--example brings its own data: name no FILE with it.")
@@ -152,7 +159,7 @@ def evaluate(
         files = (str(polars_rank.example.path()),)
     bar = Bar()
     given = sort_out(files, qrels, score if rank is None else rank, label)
-    _require_apart(per_query, given.sources)
+    _require_apart(per_query, [*given.sources, *([] if queries is None else [queries])])
     choices = {"no_relevant": no_relevant, "ties": ties, "missing": missing}
     changed = {name: value for name, value in choices.items() if value is not None}
     assumed = convention_of(convention)
@@ -180,12 +187,13 @@ def evaluate(
     )
     plans = _plans(given, measure, system, options)
     with bar:
-        means = _collect(given, plans, per_query)
+        means = _collect(given, plans, per_query, quote_formulas=quote_formulas)
     sources = ["example"] if example else [*given.sources]
     sources += [] if queries is None else [queries]
     show_means(
         pl.concat(means, how="vertical_relaxed"),
         keys=means[0].columns.index("queries"),
+        quote_formulas=quote_formulas,
         notes=[
             " ".join(["convention", convention, *_written(changed)]),
             *([] if max_rank is None else [f"max rank {max_rank}"]),
@@ -256,7 +264,7 @@ def _plan(frame: pl.LazyFrame, options: Options, measures: Sequence[str]) -> Pla
 
 
 def _collect(
-    given: Files, plans: Sequence[Plan], target: Path | None
+    given: Files, plans: Sequence[Plan], target: Path | None, *, quote_formulas: bool
 ) -> list[pl.DataFrame]:
     """Compute the means, run by run; in the same pass, the values for ``target``."""
     if target is None:
@@ -268,7 +276,11 @@ def _collect(
             for plan, part in zip(plans, parts, strict=True)
         ]
         means = list(_passes(given, frames))
-        write(pl.concat(map(pl.scan_parquet, parts), how="vertical_relaxed"), target)
+        values = pl.concat(map(pl.scan_parquet, parts), how="vertical_relaxed")
+        format = format_of(target)
+        if quote_formulas and format is not None and format.separator:
+            values = inert(values)
+        write(values, target)
     return means
 
 
@@ -298,8 +310,22 @@ def _require_apart(target: Path | None, sources: Sequence[str]) -> None:
     if not target.parent.is_dir():
         raise DataError(f"{target}: no such folder: {target.parent}")
     place = target.resolve()
-    if any(place.is_relative_to(Path(source).resolve()) for source in sources):
+    if any(_is_part(place, Path(source).resolve()) for source in sources):
         raise CycloptsError(msg=f"--per-query {target} is a part of what is read.")
+
+
+def _is_part(place: Path, source: Path) -> bool:
+    """Whether a file is what is read, or below it, or matches its glob."""
+    return place.is_relative_to(source) or _matches(place.parts, source.parts)
+
+
+def _matches(parts: Sequence[str], patterns: Sequence[str]) -> bool:
+    if not patterns or not parts:
+        return not parts and all(pattern == "**" for pattern in patterns)
+    if patterns[0] == "**":
+        return _matches(parts, patterns[1:]) or _matches(parts[1:], patterns)
+    same = fnmatchcase(parts[0], patterns[0])
+    return same and _matches(parts[1:], patterns[1:])
 
 
 def _written(changed: Mapping[str, str]) -> list[str]:

@@ -9,9 +9,10 @@ import math
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import polars as pl
+import polars.selectors as cs
 from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
@@ -20,12 +21,14 @@ from rich.text import Text
 
 from polars_rank.cli.words import visible
 
-__all__ = ["Format", "show", "show_means", "show_rows", "terminal"]
+__all__ = ["Format", "inert", "show", "show_means", "show_rows", "terminal"]
 
+Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 Format: TypeAlias = Literal["table", "json", "csv", "markdown"]
 UNDEFINED = "-"
 CONTROL = re.compile(r"[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 MARKDOWN = re.compile(r"[\\`*\[\]<>|&~$]|(?<![^\W_])_|_(?![^\W_])")
+FORMULA = r"^[=+\-@\t\r\n]"
 BETWEEN = 3
 
 
@@ -35,10 +38,17 @@ def terminal() -> bool:
 
 
 def show_means(
-    means: pl.DataFrame, *, keys: int, notes: Sequence[str], format: Format | None
+    means: pl.DataFrame,
+    *,
+    keys: int,
+    notes: Sequence[str],
+    format: Format | None,
+    quote_formulas: bool,
 ) -> None:
     """Print a row a system or segment: ``keys`` columns, queries, then the measures."""
     chosen = format or ("table" if terminal() else "csv")
+    if quote_formulas and chosen == "csv":
+        means = inert(means)
     if chosen != "table":
         show_rows(means, chosen, keys=keys)
     elif keys:
@@ -89,6 +99,12 @@ def show(*parts: RenderableType) -> None:
             console.print(part)
     lines = printed.get().split("\n")
     _emit("\n".join(lines if live else (line.rstrip() for line in lines)))
+
+
+def inert(rows: Frame) -> Frame:
+    """Put ' before text that a spreadsheet would run as a formula."""
+    text = (cs.string() | cs.categorical() | cs.enum()).cast(pl.String)
+    return rows.with_columns(text.str.replace(FORMULA, "'$0"))
 
 
 def _emit(text: str) -> None:

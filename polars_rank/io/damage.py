@@ -117,7 +117,7 @@ class Undamaged:
         self.seen: list[tuple[int, int]] = []
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle what is to be done, not what was: plans are compared by their bytes."""
+        """Forget what was seen: plans are compared by their bytes."""
         return Undamaged, (self.files, self.separator)
 
     def __call__(self, columns: Sequence[pl.Series]) -> pl.Series:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,13 +16,17 @@ if TYPE_CHECKING:
 
 __all__ = ["write"]
 
+BLOCK = 1 << 20
+
 
 def write(frame: pl.LazyFrame | pl.DataFrame, path: str | Path) -> None:
     """Write a frame, streaming, in the format that the extension names.
 
-    The rows go to a file in a hidden folder there, which takes the place of ``path``
-    once it is whole and on disk. Whatever goes wrong before that, the folder is removed
-    (after a kill: by the next run) and an older file at ``path`` stays as it was.
+    The rows go to a file in a hidden folder there, which takes the place of ``path``,
+    and its permissions, once it is whole and on disk. Whatever goes wrong before that,
+    the folder is removed (after a kill: by the next run) and an older file at ``path``
+    stays as it was. A pipe or device at ``path`` is not replaced: it gets the whole
+    file.
 
     Parameters
     ----------
@@ -48,4 +54,10 @@ def write(frame: pl.LazyFrame | pl.DataFrame, path: str | Path) -> None:
     with private_folder(target.parent) as folder:
         hidden = folder / target.name
         format.sink(lazy, hidden)
+        if target.exists() and not target.is_file():
+            with hidden.open("rb") as whole, target.open("wb") as stream:
+                shutil.copyfileobj(whole, stream, BLOCK)
+            return
+        if target.exists():
+            hidden.chmod(stat.S_IMODE(target.stat().st_mode))
         replace_durably(hidden, target)

@@ -67,7 +67,7 @@ def bounded(
     OSError
         When collected: the disk is too small; the message names the folder.
     """
-    if temp_dir is not None and not Path(temp_dir).is_dir():
+    if temp_dir is not None and not (str(temp_dir) and Path(temp_dir).is_dir()):
         msg = f"temp_dir must be a folder that exists, not {str(temp_dir)!r}"
         raise ValueError(msg)
     _require_same_types(parts, keys)
