@@ -20,11 +20,13 @@ from polars_rank.evaluation.match_report import match_report
 from polars_rank.evaluation.preferences import preferences
 from polars_rank.exceptions import DataError
 from polars_rank.measures.measure import Measure, measure
+from polars_rank.scale.evaluation import Evaluation
 
 __all__ = [
     "CONVENTIONS",
     "Convention",
     "DataError",
+    "Evaluation",
     "Measure",
     "Progress",
     "Ranking",

@@ -19,7 +19,7 @@ from polars_rank._engine.layout import (
     without_pushdown,
 )
 from polars_rank._engine.request import Request
-from polars_rank._engine.result import Aggregation, values_per_query
+from polars_rank._engine.result import Aggregation, sum_part, values_per_query
 from polars_rank._engine.spill.plan import fits_in_memory, spill_plan
 from polars_rank._engine.stages.join import sum_judged
 from polars_rank._engine.stages.queries import select_queries
@@ -65,9 +65,17 @@ def _plan_layout(request: Request) -> pl.LazyFrame:
     plan = plan_per_query(request, inputs)
     if request.result == "values":
         return values_per_query(request, plan)
-    aggregation = Aggregation.of(request)
-    sums = aggregation.sum(plan, inputs.segments)
-    return sums.frame if request.result == "sums" else aggregation.finish(sums)
+    aggregation = Aggregation.of(
+        request.measures,
+        by=request.by,
+        weight=request.weight,
+        convention=request.convention,
+        check=request.check,
+        few=request.grouping == "hash" and not request.by and request.result == "means",
+    )
+    if request.result == "sums":
+        return sum_part(aggregation, request, inputs, plan)
+    return aggregation.finish(aggregation.sum(plan, inputs.segments))
 
 
 def plan_per_query(request: Request, inputs: Inputs) -> Plan:

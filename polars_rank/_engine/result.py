@@ -8,13 +8,15 @@ from typing import NamedTuple
 import polars as pl
 
 from polars_rank._engine.checks.enforce import Check, enforce
+from polars_rank._engine.inputs import Inputs
 from polars_rank._engine.request import Request
 from polars_rank._engine.stages.sum import Plan
+from polars_rank.conventions.convention import Convention
 from polars_rank.core.aggregate import Aggregate, GeometricMean, Mean, NullIfAny, Sum
 from polars_rank.core.rules import INVALID_WEIGHT
 from polars_rank.measures.measure import Custom, Measure
 
-__all__ = ["Aggregation", "values_per_query"]
+__all__ = ["VIOLATION", "Aggregation", "sum_part", "values_per_query"]
 
 AGGREGATES = {"mean": Mean, "sum": Sum, "geometric": GeometricMean}
 
@@ -58,40 +60,76 @@ class Aggregation(NamedTuple):
     check: Check
 
     @classmethod
-    def of(cls, request: Request) -> Aggregation:
-        """That of a request."""
+    def of(
+        cls,
+        measures: Sequence[Measure | Custom],
+        *,
+        by: Sequence[str],
+        weight: str | None,
+        convention: Convention,
+        check: Check,
+        few: bool = False,
+    ) -> Aggregation:
+        """That of the measures under a convention.
+
+        ``few`` says that the values are few, in memory, and all of them.
+        """
+
+        def aggregate(measure: Measure | Custom) -> Aggregate:
+            if isinstance(measure, Custom):
+                return Mean(weight is not None, few)
+            metric = measure.definition
+            aggregate = AGGREGATES[metric.aggregate](weight is not None, few)
+            policy = convention.no_relevant_of(measure.metric)
+            spreads = metric.needs_relevant and policy == "null"
+            return NullIfAny(aggregate) if spreads else aggregate
+
         return cls(
-            names=tuple(m.name for m in request.measures),
-            aggregates=tuple(_aggregate(request, m) for m in request.measures),
-            by=request.by,
-            weighted=request.weight is not None,
-            check=request.check,
+            names=tuple(m.name for m in measures),
+            aggregates=tuple(map(aggregate, measures)),
+            by=tuple(by),
+            weighted=weight is not None,
+            check=check,
         )
 
-    def sum(self, plan: Plan, segments: Sequence[str]) -> Plan:
+    def sum(
+        self,
+        plan: Plan,
+        segments: Sequence[str],
+        *more: pl.Expr,
+        skipped: pl.Expr | None = None,
+    ) -> Plan:
         """One row, or one for each segment: a state per measure, a count per rule.
 
         ``segments`` are the columns of ``by`` and, last, of the weight. ``by0`` ... are
         the segments, ``queries`` their number, ``m0_n`` ... the states; ``example`` has
-        a query for each rule that is broken.
+        a query for each rule that is broken; ``more`` is aggregated beside them.
+        Queries that are ``skipped`` count in ``more`` and rules only.
         """
         weight = pl.col(segments[-1]).cast(pl.Float64) if self.weighted else None
         if weight is not None and self.check != "off":
             valid = (weight >= 0) & weight.is_finite()
             plan = plan.with_rule(INVALID_WEIGHT, ~valid.fill_null(value=False))
+        values = [pl.col(f"m{i}") for i in range(len(self.aggregates))]
+        number = pl.len()
+        if skipped is not None:
+            values = [value.filter(~skipped) for value in values]
+            weight = None if weight is None else weight.filter(~skipped)
+            number = (~skipped).sum()
         examples = [
             pl.col("key0").filter(pl.col(column) > 0).drop_nulls().first().alias(column)
             for column in plan.rules
         ]
         sums = [
-            pl.len().alias("queries"),
+            number.alias("queries"),
             *(
                 value.alias(f"m{i}_{part}")
                 for i, aggregate in enumerate(self.aggregates)
-                for part, value in aggregate.state(pl.col(f"m{i}"), weight).items()
+                for part, value in aggregate.state(values[i], weight).items()
             ),
             *(pl.col(column).sum() for column in plan.rules),
             *([pl.struct(examples).alias("example")] if examples else []),
+            *more,
         ]
         by = segments[: len(self.by)]
         if not by:
@@ -128,15 +166,47 @@ class _State(dict[str, pl.Expr]):
         return pl.col(f"{self.prefix}{part}")
 
 
-def _aggregate(request: Request, measure: Measure | Custom) -> Aggregate:
-    """How the values of a measure are put together."""
-    weighted = request.weight is not None
-    few = request.grouping == "hash" and not request.by
-    if isinstance(measure, Custom):
-        return Mean(weighted, few)
-    metric, convention = measure.definition, request.convention
-    aggregate = AGGREGATES[metric.aggregate](weighted, few)
-    spreads = metric.needs_relevant and (
-        convention.no_relevant_of(measure.metric) == "null"
+VIOLATION = pl.Struct(
+    {
+        "rule": pl.String,
+        "message": pl.String,
+        "always": pl.Boolean,
+        "count": pl.Int64,
+        "example": pl.String,
+    }
+)
+
+
+def sum_part(
+    aggregation: Aggregation, request: Request, inputs: Inputs, plan: Plan
+) -> pl.LazyFrame:
+    """The sums of a part of the data, with all that only the whole can judge.
+
+    ``violations`` lists the rules with their counts instead of raising any. With
+    judgments, ``judged`` queries were looked for, and ``found`` of them are in the run.
+    ``keys`` are the queries themselves.
+    """
+    more = [pl.struct(inputs.run.keys).implode().alias("keys")]
+    skipped = None
+    if request.qrels is not None:
+        skipped = pl.col("skipped")
+        found = pl.col("retrieved").count().cast(pl.Int64)
+        more += [found.alias("found"), pl.len().cast(pl.Int64).alias("judged")]
+    sums = aggregation.sum(plan, inputs.segments, *more, skipped=skipped)
+    listed = [
+        pl.struct(
+            rule=pl.lit(rule.name),
+            message=pl.lit(rule.message),
+            always=pl.lit(rule.always),
+            count=pl.col(column).cast(pl.Int64),
+            example=pl.col("example")
+            .struct.field(column)
+            .cast(pl.String, strict=False),
+        )
+        for column, rule in sums.rules.items()
+    ]
+    violations = (
+        pl.concat_list(listed) if listed else pl.lit([], dtype=pl.List(VIOLATION))
     )
-    return NullIfAny(aggregate) if spreads else aggregate
+    frame = sums.frame.with_columns(violations=violations)
+    return frame.drop(*sums.rules, "example", strict=False)

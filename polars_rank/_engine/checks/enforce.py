@@ -12,7 +12,7 @@ import polars.selectors as cs
 from polars_rank.core.rules import NO_COMMON_QUERY, Rule
 from polars_rank.exceptions import DataError
 
-__all__ = ["Check", "enforce", "require_common_queries"]
+__all__ = ["Check", "enforce", "raise_or_warn", "report", "require_common_queries"]
 
 Check: TypeAlias = Literal["strict", "warn", "off", "full"]
 
@@ -69,7 +69,7 @@ def require_common_queries(
         if judged.sum() and not retrieved.sum():
             sides = {"run": _first_ids(run, query), "qrels": _first_ids(qrels, query)}
             message = NO_COMMON_QUERY.message.format(**sides)
-            _raise_or_warn(
+            raise_or_warn(
                 DataError(message, rule=NO_COMMON_QUERY.name), warns=check == "warn"
             )
         return pl.repeat(True, len(retrieved), dtype=pl.Boolean, eager=True)
@@ -97,10 +97,11 @@ def report(
     where = f", e.g. in {unit} {shown}" if shown else ""
     message = f"{rule.message} ({counted}{where})"
     error = DataError(message, rule=rule.name, count=count, examples=examples)
-    _raise_or_warn(error, warns=warns)
+    raise_or_warn(error, warns=warns)
 
 
-def _raise_or_warn(error: DataError, *, warns: bool) -> None:
+def raise_or_warn(error: DataError, *, warns: bool) -> None:
+    """Raise the error, or say it as a warning."""
     if not warns:
         raise error
     warnings.warn(str(error), UserWarning, stacklevel=2)

@@ -27,7 +27,8 @@ def select_queries(request: Request, inputs: Inputs, plan: Plan) -> Plan:
 
 def _only_judged(request: Request, plan: Plan, null_key: pl.Expr) -> Plan:
     frame = plan.frame.filter((pl.col("judged") > 0) | null_key)
-    if request.check != "off":
+    part = request.result == "sums"  # what is true of the whole need not be of a part
+    if request.check != "off" and not part:
         assert request.qrels is not None
         frame = frame.filter(
             require_common_queries(
@@ -35,13 +36,17 @@ def _only_judged(request: Request, plan: Plan, null_key: pl.Expr) -> Plan:
             )
         )
     missing = pl.col("retrieved").is_null()
+    skipped = pl.lit(value=False)
     if request.convention.missing == "skip":
         if request.check in ("strict", "full"):  # queries at fault are kept: an error
             rules = plan.rules.items()
             counts = [pl.col(name) for name, rule in rules if not rule.always]
             faulty = pl.sum_horizontal(counts) > 0 if counts else pl.lit(value=False)
             missing = missing & ~faulty & ~null_key
-        frame = frame.filter(~missing)
+        skipped = missing
+        frame = frame if part else frame.filter(~missing)
+    if part:
+        frame = frame.with_columns(skipped=skipped)
     plan = plan._replace(frame=frame)
     if request.convention.missing == "error":
         return plan.with_rule(MISSING_QUERY, missing)

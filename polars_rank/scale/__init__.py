@@ -1,0 +1,8 @@
+"""Evaluations in parts: days, files, or partitions of a cluster."""
+
+from __future__ import annotations
+
+from polars_rank.scale.evaluation import Evaluation
+from polars_rank.scale.partitions import Part, cut, evaluate_parts, files
+
+__all__ = ["Evaluation", "Part", "cut", "evaluate_parts", "files"]

@@ -1,0 +1,351 @@
+"""An evaluation as a value: for data in parts, on any engine."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable
+from hashlib import sha256
+from typing import Any
+
+import polars as pl
+
+import polars_rank
+from polars_rank._engine.checks.enforce import Check, raise_or_warn, report
+from polars_rank._engine.plan import plan_result
+from polars_rank._engine.request import AnyFrame, Request
+from polars_rank._engine.result import Aggregation
+from polars_rank.conventions.tools import convention_of
+from polars_rank.core.registry import closest
+from polars_rank.core.rules import NO_COMMON_QUERY, Rule
+from polars_rank.evaluation.evaluate import evaluate, per_query
+from polars_rank.exceptions import DataError
+from polars_rank.measures.measure import Custom, Measures, parse_measures
+from polars_rank.scale.partial import add_partials, as_partial, finish_partial
+
+__all__ = ["Evaluation"]
+
+FRAMES = ("frame", "measures", "qrels", "queries")
+OPTIONS = {
+    name: parameter.default
+    for name, parameter in inspect.signature(evaluate).parameters.items()
+    if name not in FRAMES
+}
+QUERY_IN_TWO_PARTS = Rule(
+    "query_in_two_parts",
+    "queries whose rows are in more than one part of the data; partition by query, or "
+    "cut contiguous rows with polars_rank.scale.cut",
+)
+
+
+class Evaluation:
+    """Measures and options without data: :func:`evaluate` for data in parts.
+
+    A small value that pickles. ``partial`` computes what a part of the data adds to the
+    means, wherever that part is: another process, another machine, last Monday.
+    ``merge`` makes the means out of the partials of all parts, with the same bits as
+    :func:`evaluate` on the whole.
+
+    Every part must hold whole queries, each query in one part only. Errors and warnings
+    about data are counted in the partials; ``merge`` raises each once, with the total.
+
+    Parameters
+    ----------
+    measures, options
+        As in :func:`evaluate`, without its frames. Functions (user-defined measures,
+        gains) pickle only if they are importable.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_rank as pr
+    >>> log = pl.DataFrame(
+    ...     {"query_id": [1, 1, 2], "score": [0.9, 0.8, 0.7], "label": [0, 1, 1]}
+    ... )
+    >>> evaluation = pr.Evaluation(["rr", "precision@1"])
+    >>> monday = evaluation.partial(log.filter(pl.col("query_id") == 1))
+    >>> tuesday = evaluation.partial(log.filter(pl.col("query_id") == 2))
+    >>> evaluation.merge([monday, tuesday]).equals(
+    ...     pr.evaluate(log, ["rr", "precision@1"])
+    ... )
+    True
+    """
+
+    def __init__(self, measures: Measures, **options: Any) -> None:
+        for name in options:
+            if name not in OPTIONS:
+                hint = closest(name, list(OPTIONS))
+                if name in FRAMES:
+                    hint = ": give it to partial, with the rows of that part"
+                msg = f"an Evaluation takes no {name}{hint}"
+                raise TypeError(msg)
+        self._measures = parse_measures(measures)
+        self._given = [
+            {m.name: m.function} if isinstance(m, Custom) else m for m in self._measures
+        ]
+        self._options = OPTIONS | options
+        by = self._options["by"] or ()
+        self._aggregation = Aggregation.of(
+            self._measures,
+            by=(by,) if isinstance(by, str) else by,
+            weight=self._options["weight"],
+            convention=convention_of(self._options["convention"]),
+            check=self._options["check"],
+        )
+
+    def __repr__(self) -> str:
+        """The call that makes it."""
+        changed = (
+            f", {name}={value!r}"
+            for name, value in self._options.items()
+            if value != OPTIONS[name]
+        )
+        return f"Evaluation({[m.name for m in self._measures]}{''.join(changed)})"
+
+    @property
+    def definition(self) -> str:
+        """Sixteen hexadecimal digits of everything that decides the means."""
+        names = ("by", "weight", "max_rank", "on_duplicate", "subtopic")
+        measures = [
+            (m.name, _spelled(m.function) if isinstance(m, Custom) else str(m))
+            for m in self._measures
+        ]
+        convention = convention_of(self._options["convention"])
+        choices = {n: _spelled(v) for n, v in vars(convention).items() if n != "name"}
+        text = repr((measures, choices, [self._options[name] for name in names]))
+        return sha256(text.encode()).hexdigest()[:16]
+
+    def columns(self) -> dict[str, tuple[str, ...]]:
+        """Columns that are read of each frame, so that no engine moves others.
+
+        ``"log"`` is a frame with labels, ``"run"`` one that is evaluated with
+        ``"qrels"``. A document id that the options do not name is optional in a log;
+        segments and weights may be in ``queries=`` instead.
+        """
+        options = self._options
+        ranked = options["rank"] or options["score"]
+        read = {
+            "log": (options["doc"], ranked, options["label"], options["weight"]),
+            "run": (options["doc"], ranked, options["weight"]),
+            "qrels": (options["doc"], options["label"], options["subtopic"]),
+        }
+        by = {"log": self._aggregation.by, "run": self._aggregation.by}
+        return {
+            side: tuple(
+                dict.fromkeys(filter(None, (*self.query, *names, *by.get(side, ()))))
+            )
+            for side, names in read.items()
+        }
+
+    def partial(
+        self,
+        frame: AnyFrame,
+        *,
+        qrels: AnyFrame | None = None,
+        queries: AnyFrame | None = None,
+        broadcast: bool = False,
+        keys: bool = False,
+    ) -> pl.DataFrame:
+        """Return what a part of the data adds to the means.
+
+        Parameters
+        ----------
+        frame, qrels, queries
+            As in :func:`evaluate`: the rows of whole queries, with the judgments of
+            these queries.
+        broadcast
+            Whether ``qrels`` and ``queries`` are those of the whole. Queries that no
+            part has are then added by ``merge``, which needs the same two frames.
+        keys
+            Whether to list the queries: then ``merge`` refuses a query that is in two
+            parts. Implied by ``broadcast``.
+
+        Returns
+        -------
+        A long frame of a few kB: ``by0`` ..., ``measure`` and the state of its mean; in
+        rows without a measure the number of queries and the rules that are broken;
+        ``definition`` and ``version``.
+        """
+        if broadcast:
+            here = frame.lazy().select(self.query).unique()
+            qrels, queries = (
+                None
+                if other is None
+                else other.lazy().join(
+                    here, on=self._shared_keys(other), how="semi", nulls_equal=True
+                )
+                for other in (qrels, queries)
+            )
+        request = Request.of(
+            frame,
+            self._given,
+            qrels=qrels,
+            queries=queries,
+            result="sums",
+            **self._options,
+        )
+        in_memory = request.grouping == "hash"
+        plan = plan_result(request)
+        if not (keys or broadcast):
+            plan = plan.drop("keys")
+        sums = plan.collect(engine="in-memory" if in_memory else "streaming")
+        return as_partial(self._aggregation, sums, self._stamp)
+
+    def add(self, partials: pl.DataFrame | Iterable[pl.DataFrame]) -> pl.DataFrame:
+        """Return the partial of several parts together, in any order, in any tree.
+
+        Raises
+        ------
+        ValueError
+            For partials of another evaluation or another version of the package.
+        """
+        several = [partials] if isinstance(partials, pl.DataFrame) else [*partials]
+        if not several:
+            msg = "no partials given; merge takes those of at least one part"
+            raise ValueError(msg)
+        parts = pl.concat(several, how="diagonal_relaxed")
+        for name, own in self._stamp.items():
+            others = parts.filter(pl.col(name) != own)[name].unique().to_list()
+            if others:
+                msg = (
+                    f"partials of {name} {', '.join(map(repr, others))} do not add to "
+                    f"those of {own!r}: compute them with the same measures, options "
+                    "and version"
+                )
+                raise ValueError(msg)
+        return add_partials(self._aggregation, parts)
+
+    def merge(
+        self,
+        partials: pl.DataFrame | Iterable[pl.DataFrame],
+        *,
+        qrels: AnyFrame | None = None,
+        queries: AnyFrame | None = None,
+    ) -> pl.DataFrame:
+        """Return the means of the whole, as :func:`evaluate` does.
+
+        ``qrels`` and ``queries`` are those that were broadcast: their queries that no
+        part has are evaluated here, as missing from the run.
+
+        Raises
+        ------
+        DataError
+            For rules that rows of any part break, and queries in two parts.
+        """
+        total = self.add(partials)
+        if qrels is not None or queries is not None:
+            rest = self._missing(total, qrels=qrels, queries=queries)
+            total = total if rest is None else self.add([total, rest])
+        self._enforce(total)
+        return finish_partial(self._aggregation, total)
+
+    def per_query(
+        self,
+        frame: AnyFrame,
+        *,
+        qrels: AnyFrame | None = None,
+        queries: AnyFrame | None = None,
+    ) -> pl.LazyFrame:
+        """Return the values of every query of a part, as :func:`per_query` does."""
+        others = {n: v for n, v in self._options.items() if n not in ("by", "weight")}
+        return per_query(
+            frame.lazy(), self._given, qrels=qrels, queries=queries, **others
+        )
+
+    @property
+    def query(self) -> tuple[str, ...]:
+        """The query columns."""
+        query = self._options["query"]
+        return (query,) if isinstance(query, str) else tuple(query)
+
+    def _shared_keys(self, frame: AnyFrame) -> list[str]:
+        """The query columns that judgments or queries have."""
+        names = frame.lazy().collect_schema()
+        return [name for name in self.query if name in names]
+
+    @property
+    def _stamp(self) -> dict[str, str]:
+        return {"definition": self.definition, "version": polars_rank.__version__}
+
+    def _missing(
+        self,
+        total: pl.DataFrame,
+        *,
+        qrels: AnyFrame | None,
+        queries: AnyFrame | None,
+    ) -> pl.DataFrame | None:
+        """The partial of the queries that no part has: those of an empty run."""
+        if "keys" not in total.columns:
+            msg = "qrels and queries are for partials made with broadcast=True"
+            raise ValueError(msg)
+        seen = _keys_of(total).rename(
+            {f"key{i}": name for i, name in enumerate(self.query)}
+        )
+        rest = [
+            None
+            if other is None
+            else other.lazy()
+            .join(
+                seen.lazy(), on=self._shared_keys(other), how="anti", nulls_equal=True
+            )
+            .collect()
+            for other in (qrels, queries)
+        ]
+        if not any(len(other) for other in rest if other is not None):
+            return None
+        empty = self._empty_run(*(other for other in rest if other is not None))
+        return self.partial(empty, qrels=rest[0], queries=rest[1])
+
+    def _empty_run(self, *others: pl.DataFrame) -> pl.DataFrame:
+        """A run without rows, with ids of the types that the other frames have."""
+        known: dict[str, Any] = {}
+        for other in others:
+            known |= other.schema
+        numbers = {self._options["rank"]: pl.Int64, self._options["score"]: pl.Float64}
+        numbers |= {self._options["weight"]: pl.Float64}
+        names = self.columns()["log" if len(others) == 1 else "run"]
+        return pl.DataFrame(
+            schema={n: numbers.get(n, known.get(n, pl.Null)) for n in names}
+        )
+
+    def _enforce(self, total: pl.DataFrame) -> None:
+        """Raise, or warn of, what the rows of all parts break."""
+        check: Check = self._options["check"]
+        if "keys" in total.columns:
+            keys = _keys_of(total)
+            twice = keys.filter(keys.is_duplicated()).unique()
+            if len(twice):
+                examples = twice.head(3).rows()
+                shown = [e[0] if len(e) == 1 else e for e in examples]
+                report(QUERY_IN_TWO_PARTS, len(twice), shown, exact=True, warns=False)
+        if check != "off" and "found" in total.columns:
+            heads = total.filter(pl.col("measure").is_null())
+            if heads["judged"].sum() and not heads["found"].sum():
+                msg = (
+                    "no judged query is in the run, in any part; check query= and the "
+                    "spelling of the ids"
+                )
+                error = DataError(msg, rule=NO_COMMON_QUERY.name)
+                raise_or_warn(error, warns=check == "warn")
+        broken = (
+            total.select(pl.col("violations").explode())
+            .drop_nulls()
+            .unnest("violations")
+            .group_by("rule", "message", "always", maintain_order=True)
+            .agg(pl.col("count").sum(), pl.col("example").drop_nulls().head(5))
+        )
+        for name, message, always, count, examples in broken.rows():
+            if always or check != "off":
+                warns = check == "warn" and not always
+                rule = Rule(name, message, always=always)
+                report(rule, count, examples, exact=True, warns=warns)
+
+
+def _keys_of(total: pl.DataFrame) -> pl.DataFrame:
+    return total.select(pl.col("keys").explode()).drop_nulls().unnest("keys")
+
+
+def _spelled(value: object) -> str:
+    """A choice as text that is the same in every process."""
+    if callable(value):
+        name = getattr(value, "__qualname__", type(value).__qualname__)
+        return f"{value.__module__}.{name}"
+    return repr(value)

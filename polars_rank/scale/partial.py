@@ -1,0 +1,89 @@
+"""Partial results as frames: what one part of the data adds to the means.
+
+A partial is a long frame that any engine can carry: for each segment a row with its
+queries and the rules that its rows break, and a row per measure with the state of the
+measure's aggregate. The aggregates themselves say how states of several parts combine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import polars as pl
+
+from polars_rank._engine.result import Aggregation
+from polars_rank._engine.stages.sum import Plan
+
+__all__ = ["STAMP", "add_partials", "as_partial", "finish_partial"]
+
+STAMP = ("definition", "version")
+COUNTS = ("queries", "found", "judged")
+LISTS = ("violations", "keys")
+
+
+def as_partial(
+    aggregation: Aggregation, sums: pl.DataFrame, stamp: Mapping[str, str]
+) -> pl.DataFrame:
+    """The sums of one part, a row per segment and measure, and one per segment."""
+    by = [f"by{i}" for i in range(len(aggregation.by))]
+    broken = pl.element().filter(pl.element().struct.field("count") > 0)
+    sums = sums.with_columns(
+        pl.col("violations").list.eval(broken), pl.col("queries").cast(pl.Int64)
+    )
+
+    def rows() -> Iterator[pl.DataFrame]:
+        heads = [name for name in (*COUNTS, *LISTS) if name in sums.columns]
+        yield sums.select(*by, pl.lit(None, pl.String).alias("measure"), *heads)
+        for i, name in enumerate(aggregation.names):
+            state = _state(sums.columns, f"m{i}_")
+            yield sums.select(*by, pl.lit(name).alias("measure"), **state)
+
+    stamped = {name: pl.lit(value) for name, value in stamp.items()}
+    return pl.concat(rows(), how="diagonal").with_columns(**stamped)
+
+
+def add_partials(aggregation: Aggregation, parts: pl.DataFrame) -> pl.DataFrame:
+    """The partial of all the rows together."""
+    by = [f"by{i}" for i in range(len(aggregation.by))]
+    heads = parts.filter(pl.col("measure").is_null())
+    counts = [pl.col(name).sum() for name in COUNTS if name in parts.columns]
+    lists = [pl.col(n).explode().implode() for n in LISTS if n in parts.columns]
+    added = [_grouped(heads, by, [*counts, *lists])]
+    parameters = {*by, "measure", *COUNTS, *LISTS, *STAMP}
+    states = [name for name in parts.columns if name not in parameters]
+    for name, aggregate in zip(aggregation.names, aggregation.aggregates, strict=True):
+        rows = parts.filter(pl.col("measure") == name)
+        merged = [aggregate.merge(part, pl.col(part)).alias(part) for part in states]
+        added.append(_grouped(rows, by, [pl.col("measure").first(), *merged]))
+    stamp = [pl.lit(parts[name][0]).alias(name) for name in STAMP]
+    return pl.concat(added, how="diagonal").with_columns(stamp)
+
+
+def _grouped(rows: pl.DataFrame, by: list[str], merged: list[pl.Expr]) -> pl.DataFrame:
+    return rows.group_by(by).agg(merged) if by else rows.select(merged)
+
+
+def finish_partial(aggregation: Aggregation, partial: pl.DataFrame) -> pl.DataFrame:
+    """The means, as ``evaluate`` gives them."""
+    by = [f"by{i}" for i in range(len(aggregation.by))]
+    wide = partial.filter(pl.col("measure").is_null()).select(*by, "queries")
+    for i, name in enumerate(aggregation.names):
+        rows = partial.filter(pl.col("measure") == name)
+        state = (pl.col(c).alias(f"m{i}_{c}") for c in partial.columns if c not in by)
+        wide = _beside(wide, rows.select(*by, *state), by)
+    if by:
+        wide = wide.filter(pl.col("queries") > 0)
+    number = pl.UInt32 if wide["queries"].sum() < 2**32 else pl.Int64
+    wide = wide.with_columns(pl.col("queries").cast(number))
+    return aggregation.finish(Plan(wide.lazy(), {})).collect()
+
+
+def _beside(left: pl.DataFrame, right: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+    if by:
+        return left.join(right, on=by, how="left", nulls_equal=True)
+    return pl.concat([left, right], how="horizontal")
+
+
+def _state(columns: list[str], prefix: str) -> dict[str, pl.Expr]:
+    own = (name for name in columns if name.startswith(prefix))
+    return {name.removeprefix(prefix): pl.col(name) for name in own}

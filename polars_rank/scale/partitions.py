@@ -1,0 +1,157 @@
+"""Data in partitions, and any ``map`` that visits them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+import polars.selectors as cs
+
+from polars_rank._engine.request import AnyFrame
+from polars_rank.measures.measure import Measures
+from polars_rank.scale.evaluation import Evaluation
+
+__all__ = ["Part", "cut", "evaluate_parts", "files"]
+
+Map = Callable[[Callable[["Part"], Any], Iterable["Part"]], Iterable[Any]]
+
+
+class Part(NamedTuple):
+    """A part of the data, wherever its rows are; it pickles if its frames do.
+
+    Attributes
+    ----------
+    frame
+        A frame, or a scan that a worker reads.
+    qrels, queries
+        Those of the queries of this part; None: those of the whole, or none.
+    cut
+        Whether the first and the last query may go on in the neighbouring parts.
+    """
+
+    frame: AnyFrame
+    qrels: AnyFrame | None = None
+    queries: AnyFrame | None = None
+    cut: bool = False
+
+
+class Visited(NamedTuple):
+    """What comes back from a part: its partial, and rows of queries that were cut."""
+
+    partial: pl.DataFrame | None
+    edges: pl.DataFrame | None = None
+
+
+def files(paths: Iterable[str | Path]) -> list[Part]:
+    """One part per file; each file holds whole queries, which is verified."""
+    from polars_rank.io.scan import scan
+
+    return [Part(scan(path, kind="run")) for path in paths]
+
+
+def cut(frame: pl.LazyFrame, parts: int) -> list[Part]:
+    """Cut contiguous rows anywhere; the rows of queries that were cut come back."""
+    if parts < 1:
+        msg = f"parts must be a whole number of at least 1, not {parts!r}"
+        raise ValueError(msg)
+    rows = frame.select(pl.len()).collect(engine="streaming").item()
+    starts = [rows * i // parts for i in range(parts + 1)]
+    return [
+        Part(frame.slice(start, end - start), cut=True)
+        for start, end in pairwise(starts)
+        if end > start
+    ]
+
+
+def evaluate_parts(
+    parts: Iterable[Part],
+    measures: Measures,
+    *,
+    qrels: AnyFrame | None = None,
+    queries: AnyFrame | None = None,
+    map: Map = map,
+    **options: Any,
+) -> pl.DataFrame:
+    """Means over all parts, as :func:`evaluate` gives them for the whole.
+
+    Parameters
+    ----------
+    parts
+        From :func:`files` or :func:`cut`, or your own: any iterable of :class:`Part`.
+    measures, options
+        As in :func:`evaluate`.
+    qrels, queries
+        Those of the whole, if they are small: every worker gets them.
+    map
+        What visits the parts: the builtin, ``executor.map`` of a process pool,
+        ``client.map`` of Dask with ``gather``, or a function that starts Ray tasks.
+
+    Raises
+    ------
+    DataError
+        As :func:`evaluate`; and for a query in two parts.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_rank as pr
+    >>> from polars_rank.scale import cut, evaluate_parts
+    >>> log = pl.scan_parquet(pr.example.path())
+    >>> means = evaluate_parts(cut(log, 4), ["ndcg@10", "ap"])
+    >>> means.equals(pr.evaluate(log, ["ndcg@10", "ap"]).collect())
+    True
+    """
+    evaluation = Evaluation(measures, **options)
+    visit = partial(_visit, evaluation=evaluation, qrels=qrels, queries=queries)
+    visited = list(map(visit, parts))
+    edges = [v.edges for v in visited if v.edges is not None and len(v.edges)]
+    partials = [v.partial for v in visited if v.partial is not None]
+    if edges:
+        whole = Part(pl.concat(edges, how="vertical_relaxed"))
+        rest = visit(whole).partial
+        partials += [] if rest is None else [rest]
+    return evaluation.merge(partials, qrels=qrels, queries=queries)
+
+
+def _visit(
+    part: Part,
+    *,
+    evaluation: Evaluation,
+    qrels: AnyFrame | None,
+    queries: AnyFrame | None,
+) -> Visited:
+    frame, edges = part.frame, None
+    if part.cut:
+        frame, edges = _without_edges(part.frame.lazy(), evaluation.query)
+    own = part.qrels is not None or part.queries is not None
+    result = evaluation.partial(
+        frame,
+        qrels=part.qrels if own else qrels,
+        queries=part.queries if own else queries,
+        broadcast=not own and (qrels is not None or queries is not None),
+        keys=True,
+    )
+    return Visited(result, edges)
+
+
+def _without_edges(
+    frame: pl.LazyFrame, query: Sequence[str]
+) -> tuple[pl.LazyFrame, pl.DataFrame]:
+    """The rows of inner queries, and those of the first and the last query."""
+    key = pl.struct(cs.by_name(*query))
+    first, last = frame.select(
+        key.first().alias("first"), key.last().alias("last")
+    ).collect(engine="streaming")
+    at_edge = pl.any_horizontal(
+        pl.all_horizontal(
+            cs.by_name(name)
+            .as_expr()
+            .eq_missing(pl.lit(end.struct.field(name)).first())
+            for name in query
+        )
+        for end in (first, last)
+    )
+    return frame.filter(~at_edge), frame.filter(at_edge).collect(engine="streaming")

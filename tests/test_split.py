@@ -1,0 +1,283 @@
+"""An evaluation in parts: the same bits and the same errors as of the whole."""
+
+from __future__ import annotations
+
+import multiprocessing
+import pickle
+import random
+import warnings
+from concurrent.futures import ProcessPoolExecutor
+
+import polars as pl
+import pytest
+
+import polars_rank as pr
+from polars_rank.scale import Part, cut, evaluate_parts, files
+
+MEASURES = ["ndcg@10", "ap", "rr", "num_rel", "gm_ap", "precision@3"]
+SEED = 7
+
+
+def rows(queries: int = 60, seed: int = SEED) -> pl.DataFrame:
+    rng = random.Random(seed)
+    table = [
+        {
+            "query_id": q,
+            "doc_id": f"d{d}",
+            "score": rng.choice([0.1, 0.2, rng.random()]),
+            "label": rng.choice([0, 0, 0, 1, 2]),
+            "country": ["DE", "FR", None][q % 3],
+            "traffic": 0.1 + q % 7,
+        }
+        for q in range(queries)
+        for d in range(rng.randint(1, 12))
+    ]
+    return pl.DataFrame(table)
+
+
+def split(frame: pl.DataFrame, parts: int, seed: int) -> list[pl.DataFrame]:
+    """Whole queries, thrown into parts."""
+    rng = random.Random(seed)
+    part = {q: rng.randrange(parts) for q in frame["query_id"].unique()}
+    number = frame["query_id"].replace_strict(part)
+    return [frame.filter(number == i) for i in range(parts)]
+
+
+def bits(frame: pl.DataFrame) -> list[tuple]:
+    return [
+        tuple(v.hex() if isinstance(v, float) else v for v in row)
+        for row in frame.rows()
+    ]
+
+
+OPTIONS = [
+    {},
+    {"by": "country"},
+    {"weight": "traffic"},
+    {"by": ["country"], "weight": "traffic"},
+    {"convention": "lenskit"},
+    {"convention": pr.CONVENTIONS["trec_eval"].replace(no_relevant="null")},
+    {"convention": pr.CONVENTIONS["trec_eval"].replace(no_relevant="skip")},
+    {"layout": "any"},
+    {"max_rank": 2},
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_any_split_has_the_bits_of_the_whole(options):
+    log = rows()
+    evaluation = pr.Evaluation(MEASURES, **options)
+    whole = bits(pr.evaluate(log.lazy(), MEASURES, **options).collect())
+    for parts, seed in ((1, 0), (3, 1), (7, 2)):
+        partials = [evaluation.partial(p) for p in split(log, parts, seed) if len(p)]
+        random.Random(seed).shuffle(partials)
+        assert bits(evaluation.merge(partials)) == whole
+        tree = evaluation.add([evaluation.add(partials[:2]), *partials[2:]])
+        assert bits(evaluation.merge(tree)) == whole
+
+
+@pytest.mark.parametrize("missing", ["zero", "skip"])
+@pytest.mark.parametrize("by", [None, "country"])
+def test_judgments_go_with_their_queries_or_are_broadcast(missing, by):
+    """Two queries of the judgments are in no part of the run."""
+    log = rows()
+    convention = pr.CONVENTIONS["trec_eval"].replace(missing=missing)
+    run = log.drop("label").filter(~pl.col("query_id").is_in([3, 44]))
+    qrels = log.select("query_id", "doc_id", "label")
+    options = {"by": by, "convention": convention}
+    whole = bits(
+        pr.evaluate(run.lazy(), MEASURES, qrels=qrels.lazy(), **options).collect()
+    )
+    evaluation = pr.Evaluation(MEASURES, **options)
+    together = [
+        evaluation.partial(
+            run.filter(pl.col("query_id").is_in(ids)),
+            qrels=qrels.filter(pl.col("query_id").is_in(ids)),
+        )
+        for ids in (range(20), range(20, 41), range(41, 60))
+    ]
+    assert bits(evaluation.merge(together)) == whole
+    broadcast = [
+        evaluation.partial(part, qrels=qrels, broadcast=True)
+        for part in split(run, 4, 5)
+    ]
+    assert bits(evaluation.merge(broadcast, qrels=qrels)) == whole
+    chosen = qrels.select("query_id").unique().filter(pl.col("query_id") % 2 == 0)
+    whole = pr.evaluate(
+        run.lazy(), MEASURES, qrels=qrels.lazy(), queries=chosen.lazy(), **options
+    )
+    broadcast = [
+        evaluation.partial(part, qrels=qrels, queries=chosen, broadcast=True)
+        for part in split(run, 4, 6)
+    ]
+    merged = evaluation.merge(broadcast, qrels=qrels, queries=chosen)
+    assert bits(merged) == bits(whole.collect())
+
+
+def test_a_query_in_two_parts_is_an_error():
+    log = rows(10)
+    evaluation = pr.Evaluation("ap")
+    halves = [log.gather_every(2), log.gather_every(2, 1)]
+    with pytest.raises(pr.DataError, match="more than one part") as caught:
+        evaluation.merge([evaluation.partial(half, keys=True) for half in halves])
+    assert caught.value.rule == "query_in_two_parts"
+
+
+@pytest.mark.parametrize("check", ["strict", "warn", "off"])
+def test_errors_are_those_of_the_whole(check):
+    """A NaN score in two parts, told once with the total."""
+    nan = pl.when(pl.col("query_id").is_in([5, 50]) & (pl.col("doc_id") == "d0"))
+    log = rows().with_columns(score=nan.then(float("nan")).otherwise("score"))
+    evaluation = pr.Evaluation(MEASURES, check=check)
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        whole = _outcome(
+            lambda: pr.evaluate(log.lazy(), MEASURES, check=check).collect()
+        )
+        told = [str(w.message) for w in heard]
+        heard.clear()
+        partials = [evaluation.partial(part) for part in split(log, 4, 1)]
+        assert not heard
+        merged = _outcome(lambda: evaluation.merge(partials))
+        assert [_counted(str(w.message)) for w in heard] == list(map(_counted, told))
+    assert merged == whole
+
+
+def _outcome(call):
+    try:
+        return bits(call())
+    except pr.DataError as error:
+        return error.rule, error.count
+
+
+def _counted(message: str) -> str:
+    return message.partition(", e.g.")[0]
+
+
+def test_no_judged_query_in_any_part():
+    log = rows(6)
+    run, qrels = log.drop("label"), log.with_columns(query_id=pl.col("query_id") + 100)
+    for missing in ("zero", "skip"):
+        convention = pr.CONVENTIONS["trec_eval"].replace(missing=missing)
+        evaluation = pr.Evaluation("ap", convention=convention)
+        partials = [
+            evaluation.partial(part, qrels=qrels, broadcast=True)
+            for part in split(run, 2, 0)
+        ]
+        with pytest.raises(pr.DataError, match="no judged query is in the run") as e:
+            evaluation.merge(partials, qrels=qrels)
+        assert e.value.rule == "no_common_query"
+
+
+def test_a_part_may_lack_what_the_whole_has():
+    """A part where no judged query is in the run is no error."""
+    log = rows(6)
+    run, qrels = log.drop("label"), log.select("query_id", "doc_id", "label")
+    evaluation = pr.Evaluation("ap")
+    first = pl.col("query_id") < 3
+    partials = [
+        evaluation.partial(run.filter(first), qrels=qrels.filter(first)),
+        evaluation.partial(run.filter(first).clear(), qrels=qrels.filter(~first)),
+    ]
+    whole = pr.evaluate(run.filter(first), "ap", qrels=qrels)
+    assert bits(evaluation.merge(partials)) == bits(whole)
+
+
+def test_it_travels():
+    log = rows(9)
+    evaluation = pr.Evaluation(MEASURES, by="country", convention="xgboost")
+    copy = pickle.loads(pickle.dumps(evaluation))
+    assert copy.definition == evaluation.definition
+    assert repr(copy) == repr(evaluation)
+    partial = copy.partial(log)
+    crossed = pl.DataFrame(partial.to_arrow())
+    assert bits(evaluation.merge(crossed)) == bits(evaluation.merge(partial))
+    assert len(pickle.dumps(evaluation)) < 5000
+
+
+def test_partials_of_another_evaluation_are_refused():
+    log = rows(4)
+    other = pr.Evaluation("ap", max_rank=3).partial(log)
+    evaluation = pr.Evaluation("ap")
+    with pytest.raises(ValueError, match="do not add to those of"):
+        evaluation.merge([evaluation.partial(log), other])
+    with pytest.raises(ValueError, match="do not add to those of"):
+        evaluation.merge(evaluation.partial(log).with_columns(version=pl.lit("0.0.1")))
+    with pytest.raises(ValueError, match="no partials given"):
+        evaluation.merge([])
+
+
+def test_arguments_are_checked_at_once():
+    with pytest.raises(TypeError, match=r"no wieght; did you mean 'weight'\?"):
+        pr.Evaluation("ap", wieght="traffic")
+    with pytest.raises(TypeError, match="no qrels: give it to partial"):
+        pr.Evaluation("ap", qrels=pl.DataFrame())
+    with pytest.raises(ValueError, match="unknown measure"):
+        pr.Evaluation("appp")
+
+
+def test_the_columns_that_are_read():
+    evaluation = pr.Evaluation("ap", by="country", weight="traffic", query=["day", "q"])
+    assert evaluation.columns() == {
+        "log": ("day", "q", "doc_id", "score", "label", "traffic", "country"),
+        "run": ("day", "q", "doc_id", "score", "traffic", "country"),
+        "qrels": ("day", "q", "doc_id", "label"),
+    }
+
+
+def test_values_per_query_of_a_part():
+    log = rows(8)
+    evaluation = pr.Evaluation(["ap", {"n": lambda r: r.rank.len()}], by="country")
+    parts = [evaluation.per_query(part).collect() for part in split(log, 3, 0)]
+    values = pl.concat(parts).sort("query_id")
+    assert values.equals(pr.per_query(log, ["ap", {"n": lambda r: r.rank.len()}]))
+
+
+# -- parts, and any map
+
+
+def test_rows_cut_anywhere_have_the_bits_of_the_whole():
+    log = rows(30).lazy()
+    whole = bits(pr.evaluate(log, MEASURES, by="country").collect())
+    for parts in (1, 2, 7, 40, 1000):
+        assert bits(evaluate_parts(cut(log, parts), MEASURES, by="country")) == whole
+
+
+def test_rows_cut_with_judgments_of_the_whole():
+    log = rows(30)
+    run, qrels = log.drop("label"), log.select("query_id", "doc_id", "label")
+    run = run.filter(pl.col("query_id") != 11)
+    whole = bits(pr.evaluate(run.lazy(), MEASURES, qrels=qrels.lazy()).collect())
+    for parts in (1, 5, 50):
+        means = evaluate_parts(cut(run.lazy(), parts), MEASURES, qrels=qrels)
+        assert bits(means) == whole
+
+
+def test_a_false_claim_of_contiguous_rows_is_an_error():
+    log = rows(30).sample(fraction=1, shuffle=True, seed=1)
+    with pytest.raises(pr.DataError, match="more than one part"):
+        evaluate_parts(cut(log.lazy(), 4), "ap")
+
+
+@pytest.mark.slow
+def test_processes_give_the_bits_of_one(tmp_path):
+    """Files, read by two processes."""
+    log = rows(60)
+    for i, part in enumerate(split(log, 5, 3)):
+        part.write_parquet(tmp_path / f"{i}.parquet")
+    paths = sorted(tmp_path.glob("*.parquet"))
+    whole = bits(pr.evaluate(pl.scan_parquet(paths), MEASURES).collect())
+    assert bits(evaluate_parts(files(paths), MEASURES)) == whole
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(2, mp_context=context) as pool:
+        assert bits(evaluate_parts(files(paths), MEASURES, map=pool.map)) == whole
+    twice = [*files(paths), Part(log.filter(pl.col("query_id") == 0))]
+    with pytest.raises(pr.DataError, match="more than one part"):
+        evaluate_parts(twice, MEASURES)
+
+
+def test_no_parts():
+    with pytest.raises(ValueError, match="parts must be a whole number"):
+        cut(rows(3).lazy(), 0)
+    with pytest.raises(ValueError, match="no partials given"):
+        evaluate_parts([], "ap")
