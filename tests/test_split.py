@@ -183,6 +183,18 @@ def test_a_part_may_lack_what_the_whole_has():
     assert bits(evaluation.merge(partials)) == bits(whole)
 
 
+def test_parts_without_rows():
+    """They add nothing; and a whole without rows has no segments."""
+    log = rows(6)
+    for by in (None, "country"):
+        evaluation = pr.Evaluation(MEASURES, by=by)
+        empty = evaluation.partial(log.clear())
+        merged = evaluation.merge([empty, evaluation.partial(log), empty])
+        assert bits(merged) == bits(pr.evaluate(log, MEASURES, by=by))
+        nothing = pr.evaluate(log.clear(), MEASURES, by=by)
+        assert bits(evaluation.merge([empty, empty])) == bits(nothing)
+
+
 def test_it_travels():
     log = rows(9)
     evaluation = pr.Evaluation(MEASURES, by="country", convention="xgboost")

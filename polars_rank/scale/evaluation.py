@@ -211,7 +211,7 @@ class Evaluation:
                     "and version"
                 )
                 raise ValueError(msg)
-        return add_partials(self._aggregation, parts)
+        return add_partials(self._aggregation, parts, self._stamp)
 
     def merge(
         self,

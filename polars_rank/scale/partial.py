@@ -14,9 +14,8 @@ import polars as pl
 from polars_rank._engine.result import Aggregation
 from polars_rank._engine.stages.sum import Plan
 
-__all__ = ["STAMP", "add_partials", "as_partial", "finish_partial"]
+__all__ = ["add_partials", "as_partial", "finish_partial"]
 
-STAMP = ("definition", "version")
 COUNTS = ("queries", "found", "judged")
 LISTS = ("violations", "keys")
 
@@ -38,25 +37,30 @@ def as_partial(
             state = _state(sums.columns, f"m{i}_")
             yield sums.select(*by, pl.lit(name).alias("measure"), **state)
 
-    stamped = {name: pl.lit(value) for name, value in stamp.items()}
-    return pl.concat(rows(), how="diagonal").with_columns(**stamped)
+    return _stamped(pl.concat(rows(), how="diagonal"), stamp)
 
 
-def add_partials(aggregation: Aggregation, parts: pl.DataFrame) -> pl.DataFrame:
+def add_partials(
+    aggregation: Aggregation, parts: pl.DataFrame, stamp: Mapping[str, str]
+) -> pl.DataFrame:
     """The partial of all the rows together."""
     by = [f"by{i}" for i in range(len(aggregation.by))]
     heads = parts.filter(pl.col("measure").is_null())
     counts = [pl.col(name).sum() for name in COUNTS if name in parts.columns]
     lists = [pl.col(n).explode().implode() for n in LISTS if n in parts.columns]
     added = [_grouped(heads, by, [*counts, *lists])]
-    parameters = {*by, "measure", *COUNTS, *LISTS, *STAMP}
-    states = [name for name in parts.columns if name not in parameters]
+    others = {*by, "measure", *COUNTS, *LISTS, *stamp}
+    states = [name for name in parts.columns if name not in others]
     for name, aggregate in zip(aggregation.names, aggregation.aggregates, strict=True):
         rows = parts.filter(pl.col("measure") == name)
         merged = [aggregate.merge(part, pl.col(part)).alias(part) for part in states]
         added.append(_grouped(rows, by, [pl.col("measure").first(), *merged]))
-    stamp = [pl.lit(parts[name][0]).alias(name) for name in STAMP]
-    return pl.concat(added, how="diagonal").with_columns(stamp)
+    return _stamped(pl.concat(added, how="diagonal"), stamp)
+
+
+def _stamped(partial: pl.DataFrame, stamp: Mapping[str, str]) -> pl.DataFrame:
+    """The partial, with what tells it from those of other evaluations."""
+    return partial.with_columns(pl.lit(v).alias(name) for name, v in stamp.items())
 
 
 def _grouped(rows: pl.DataFrame, by: list[str], merged: list[pl.Expr]) -> pl.DataFrame:
