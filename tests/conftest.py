@@ -22,7 +22,7 @@ def pytest_xdist_auto_num_workers(config):
 
 
 def pytest_ignore_collect(collection_path, config):
-    """Leave the parity tests unread where none is asked for: their tools load slowly."""
+    """Leave the parity tests unread unless asked for: their tools load slowly."""
     asked = "parity" in config.option.markexpr.replace("not parity", "")
     return True if collection_path.name == "parity" and not asked else None
 

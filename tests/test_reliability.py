@@ -1,4 +1,4 @@
-"""The programs of faults lose nothing, and the page of reliability says what they found."""
+"""The programs of faults lose nothing, and the page says what they found."""
 
 from __future__ import annotations
 
