@@ -46,6 +46,7 @@ LAYERS = (
     "io",
     "example",
     "typing",
+    "scale",
     "namespaces",
     "cli",
 )
