@@ -16,6 +16,7 @@ from typing import Any
 from polars_rank.conventions.choices import CHOICES, sentence
 from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.tools import TOOLS, complete_arguments
+from polars_rank.core.documentation import argument
 from polars_rank.metrics import METRICS, Metric
 
 DOCS = Path(__file__).resolve().parent
@@ -172,7 +173,7 @@ def tied(metric: Metric) -> str:
     if not metric.tie_mean:
         return '`ties="expected"` is refused: there is no closed form.'
     given = metric.no_tie_mean_when.items()
-    but = " or ".join(f"`{n}`" if v is ... else f"`{n}={v!r}`" for n, v in given)
+    but = " or ".join(f"`{argument(name, value)}`" for name, value in given)
     return '`ties="expected"` gives the exact mean over all their orders' + (
         f", except with {but}." if but else "."
     )

@@ -12,12 +12,14 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from polars_rank.core.parameters import OtherThan
 
 if TYPE_CHECKING:
     from polars_rank.core.registry import Metric
 
-__all__ = ["block", "definition", "sections", "text"]
+__all__ = ["argument", "block", "definition", "sections", "text"]
 
 TITLES = ("Undefined", "Errors", "Source", "Equal to", "Example")
 SECTION = re.compile(rf"^({'|'.join(TITLES)}): ", re.MULTILINE)
@@ -79,8 +81,14 @@ def _errors(metric: Metric) -> Iterator[str]:
         yield NO_TIE_MEAN
         return
     for name, value in metric.no_tie_mean_when.items():
-        which = f"``{name}``" if value is ... else f'``{name}="{value}"``'
-        yield f"with {which}, {NO_TIE_MEAN}"
+        yield f"with ``{argument(name, value)}``, {NO_TIE_MEAN}"
+
+
+def argument(name: str, value: Any) -> str:
+    """A parameter with the value, or the values, that are meant."""
+    if not isinstance(value, OtherThan):
+        return f'{name}="{value}"'
+    return name if value.value is None else f"{name} != {value.value:g}"
 
 
 def _docstring(metric: Metric) -> str:

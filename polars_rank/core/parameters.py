@@ -32,6 +32,7 @@ __all__ = [
     "Allowed",
     "Doc",
     "Meaning",
+    "OtherThan",
     "Parameter",
     "Range",
     "is_number",
@@ -52,6 +53,16 @@ class Doc:
 
     text: str
     values: Mapping[Any, str] = field(default_factory=dict)
+
+
+class OtherThan(NamedTuple):
+    """All values of a parameter but this."""
+
+    value: Any
+
+    def __contains__(self, value: object) -> bool:
+        """Whether it is another."""
+        return bool(value != self.value)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,13 @@ from typing import Any, Literal, TypeAlias, TypeVar, get_args
 import polars as pl
 
 from polars_rank.core import documentation
-from polars_rank.core.parameters import Parameter, plain, read_parameters, refuse
+from polars_rank.core.parameters import (
+    OtherThan,
+    Parameter,
+    plain,
+    read_parameters,
+    refuse,
+)
 from polars_rank.core.ranking import NoRelevant, Ranking, Ties
 from polars_rank.core.rules import Violation, undefined
 from polars_rank.core.subtopics import Subtopics
@@ -60,7 +66,7 @@ class Metric:
         Whether it is written for ``ties="expected"``: with words that are means over
         the orders of tied documents, so that its value is the mean of its values.
     no_tie_mean_when
-        Values of parameters with which it is not (``...``: any value but None).
+        Values of parameters with which it is not; ``OtherThan(None)``: any given one.
     uses_scores
         Whether it looks at the scores themselves, not only at their order.
     tie_sensitive
@@ -180,8 +186,8 @@ class Metric:
             return True
         values = self.defaults | dict(params)
         return self.tie_mean and not any(
-            values.get(name) == value or (value is ... and values.get(name) is not None)
-            for name, value in self.no_tie_mean_when.items()
+            values.get(name) in (when if isinstance(when, OtherThan) else [when])
+            for name, when in self.no_tie_mean_when.items()
         )
 
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from polars_rank.core.arguments import Cutoff, Rel, Share
 from polars_rank.core.expr import ratio
-from polars_rank.core.parameters import Doc, Range
+from polars_rank.core.parameters import Doc, OtherThan, Range
 from polars_rank.core.ranking import Ranking
 from polars_rank.core.registry import metric
 from polars_rank.metrics._pairs import Blocks, Pairs, both, let_pairs
@@ -35,13 +35,23 @@ OneClass: TypeAlias = Annotated[
     ),
 ]
 TiedScore: TypeAlias = Annotated[Share, Doc("count of a pair with equal scores")]
+PairWeight: TypeAlias = Annotated[
+    Literal["equally", "by_difference"],
+    Doc(
+        "how pairs weigh",
+        {
+            "equally": "every pair weighs the same",
+            "by_difference": "a pair weighs the difference of its labels",
+        },
+    ),
+]
 
 
 @metric(
     depends_on="judged",
     tie_mean=True,
     needs_relevant=False,
-    no_tie_mean_when={"k": ...},
+    no_tie_mean_when={"k": OtherThan(None), "max_fpr": OtherThan(1)},
     aliases={"AUC": {}, "roc_auc": {}, "QueryAUC": {"one_class": 0.0}},
 )
 def auc(
@@ -84,7 +94,7 @@ def auc(
     depends_on="relevant",
     tie_mean=True,
     needs_relevant=False,
-    no_tie_mean_when={"k": ...},
+    no_tie_mean_when={"k": OtherThan(None)},
     aliases={"Accuracy": {}, "RocAuc": {}},
 )
 def relevant_above(
@@ -166,55 +176,59 @@ def partial_auc(
     depends_on="judged",
     tie_mean=True,
     needs_relevant=False,
-    no_tie_mean_when={"k": ...},
+    no_tie_mean_when={"k": OtherThan(None), "tied_score": OtherThan(0.5)},
     aliases={"PairAccuracy": {}},
 )
 def pair_accuracy(
-    r: Ranking, *, k: Cutoff = None, tied_score: TiedScore = 0.5
+    r: Ranking,
+    *,
+    k: Cutoff = None,
+    tied_score: TiedScore = 0.5,
+    weigh: PairWeight = "equally",
 ) -> pl.Expr:
     """Share of the pairs of unequal labels that the scores put in order.
 
     Pairs are formed of the documents in the first k that have a score and a label;
-    equal scores count ``tied_score``.
+    equal scores count ``tied_score``. ``weigh="by_difference"``: a pair weighs
+    ``|label_a - label_b|``.
 
     Undefined: no such pair.
     Source: Herbrich, Graepel and Obermayer, 2000; Joachims, KDD 2002.
     Equal to: CatBoost ``PairAccuracy`` over these pairs, with ``tied_score=0``.
     Example: grades 2, 0, 1 in rank order: two pairs of three are in order: 2/3.
     """
+    score, label = _scored_labels(r, k)
+    if weigh == "by_difference":
+        every, signed = _spread(label, label), _spread(label, score)
+        within = both(score, label).rank("ordinal").cast(pl.Float64)
+        tied = _spread(label, within) - signed
+        right = (every + signed - tied) / 2.0 + tied_score * tied
+        return r.reduce(ratio(right, every))
 
     def share(pairs: Pairs) -> pl.Expr:
         right = pairs.concordant + tied_score * (pairs.tied_x - pairs.tied_both)
         return ratio(right, pairs.all - pairs.tied_y)
 
-    return r.reduce(let_pairs(*_scored_labels(r, k), share))
+    return r.reduce(let_pairs(score, label, share))
 
 
 @metric(
     depends_on="judged",
-    tie_mean=True,
     needs_relevant=False,
-    no_tie_mean_when={"k": ...},
     aliases={"OPA": {}},
 )
-def opa(r: Ranking, *, k: Cutoff = None, tied_score: TiedScore = 0) -> pl.Expr:
-    """Ordered pair accuracy: as pair_accuracy, weighted by differences of labels.
+def opa(r: Ranking, *, k: Cutoff = None) -> pl.Expr:
+    """Ordered pair accuracy: share of the pairs of unequal labels in order.
 
-    ``sum of |label_a - label_b| over pairs in order / over all pairs`` of the
-    documents in the first k that have a score and a label; equal scores count
-    ``tied_score``.
+    As ``pair_accuracy``, but pairs of equal scores are not in order. Here, every query
+    has the same weight in the mean; TensorFlow Ranking weighs a list by its pairs.
 
-    Undefined: no pair of unequal labels.
+    Undefined: no pair of unequal labels (Rax: 0).
     Source: Pasumarthi et al., "TF-Ranking", KDD 2019.
-    Equal to: TensorFlow Ranking ``OPAMetric``, Rax ``opa_metric``.
-    Example: grades 2, 0, 1 in rank order: (2 + 1) / (2 + 1 + 1).
+    Equal to: Rax ``opa_metric``, TensorFlow Ranking ``OPAMetric`` of one list.
+    Example: grades 2, 0, 1 in rank order: two pairs of three are in order: 2/3.
     """
-    score, label = _scored_labels(r, k)
-    every, signed = _spread(label, label), _spread(label, score)
-    within = both(score, label).rank("ordinal").cast(pl.Float64)
-    tied = _spread(label, within) - signed
-    right = (every + signed - tied) / 2.0 + tied_score * tied
-    return r.reduce(ratio(right, every))
+    return pair_accuracy(r, k=k, tied_score=0, weigh="equally")
 
 
 @metric(depends_on="judged", needs_relevant=False, tie_sensitive=False)

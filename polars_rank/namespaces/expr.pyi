@@ -852,6 +852,7 @@ class ExprRankEval:
         *,
         k: int | None = None,
         tied_score: float = 0.5,
+        weigh: Literal["equally", "by_difference"] = "equally",
         rank: Column | None = None,
         doc: Column | None = None,
         ties: Ties | None = None,
@@ -863,13 +864,12 @@ class ExprRankEval:
         score: Column | None = None,
         *,
         k: int | None = None,
-        tied_score: float = 0,
         rank: Column | None = None,
         doc: Column | None = None,
         ties: Ties | None = None,
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
-        """Ordered pair accuracy: as pair_accuracy, weighted by differences of labels."""
+        """Ordered pair accuracy: share of the pairs of unequal labels in order."""
     def ranking_loss(
         self,
         score: Column | None = None,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from cases.case import LATE, NONE, ODD, Case
 
+BY_DIFFERENCE = {"weigh": "by_difference"}
+
 CASES = [
     Case("auc", [1, 0, 1], 1 / 2),
     Case("auc", ODD, (2 + 1 + 0) / (3 * 2)),
@@ -38,9 +40,11 @@ CASES = [
     Case("pair_accuracy", [2, 0, 1], 2 / 3, {"tied_score": 0}, scores=[3, 2, 2]),
     Case("pair_accuracy", [2, 0, 1], 1 / 1, {"k": 2}),
     Case("pair_accuracy", [2, 2], None),
-    Case("opa", [2, 0, 1], (2 + 1) / (2 + 1 + 1)),
-    Case("opa", [2, 0, 1], (2 + 1) / (2 + 1 + 1), scores=[3, 2, 2]),
-    Case("opa", [2, 0, 1], (2 + 1 + 1 / 2) / 4, {"tied_score": 0.5}, scores=[3, 2, 2]),
+    Case("pair_accuracy", [2, 0, 1], (2 + 1) / (2 + 1 + 1), BY_DIFFERENCE),
+    Case("pair_accuracy", [2, 0, 1], (3 + 1 / 2) / 4, BY_DIFFERENCE, scores=[3, 2, 2]),
+    Case("opa", [2, 0, 1], 2 / 3),
+    Case("opa", [1, 3, 0, 1], 3 / 5),
+    Case("opa", [2, 0, 1], 2 / 3, scores=[3, 2, 2]),
     Case("opa", [2, 2], None),
     Case("ranking_loss", [1, 0, 1], 1 / 2),
     Case("ranking_loss", [1, 0], 1.0, scores=[2, 2]),

@@ -44,14 +44,17 @@ def order(docs: list[Doc], ties: str = "order") -> list[Doc]:
 def expected(metric: Metric, docs: list[Doc], **params: object) -> float | None:
     """Return the mean of `metric` over all permutations inside blocks of equal scores.
 
-    `metric` has to take `ties`. None if the metric is None for any permutation.
+    In each all scores differ, as its order says. `metric` has to take `ties`. None if
+    the metric is None for any permutation.
     """
     rest = [d for d in docs if d.score is None]
     groups = itertools.groupby(order(docs, "order"), key=lambda d: d.score)
     blocks = [list(block) for _, block in groups]
     values = []
     for choice in itertools.product(*(itertools.permutations(b) for b in blocks)):
-        arranged = [d for block in choice for d in block] + rest
+        ordered = [d for block in choice for d in block]
+        ordered = [Doc(d.id, -float(i), d.label) for i, d in enumerate(ordered)]
+        arranged = ordered + rest
         value = metric(arranged, **{**params, "ties": "order"})
         if value is None:
             return None

@@ -97,33 +97,29 @@ def pair_accuracy(
     docs: list[Doc],
     k: int | None = None,
     tied_score: float = 0.5,
+    weigh: str = "equally",
     ties: str = "order",
 ) -> float | None:
-    """Return the share of pairs of unequal labels in order."""
-    return _in_order(_rows(docs, k, ties), tied_score, lambda a, b: 1.0)
-
-
-def opa(
-    docs: list[Doc],
-    k: int | None = None,
-    tied_score: float = 0.0,
-    ties: str = "order",
-) -> float | None:
-    """Return the share of label differences in order."""
-    return _in_order(_rows(docs, k, ties), tied_score, lambda a, b: a - b)
-
-
-def _in_order(rows: list[Doc], tied_score: float, weight) -> float | None:
+    """Return the share of pairs of unequal labels in order, or of their differences."""
+    rows = _rows(docs, k, ties)
     whole = right = 0.0
     for a in rows:
         for b in rows:
             if a.label > b.label:
-                whole += weight(a.label, b.label)
+                weight = 1.0 if weigh == "equally" else a.label - b.label
+                whole += weight
                 if a.score > b.score:
-                    right += weight(a.label, b.label)
+                    right += weight
                 elif a.score == b.score:
-                    right += tied_score * weight(a.label, b.label)
+                    right += tied_score * weight
     return right / whole if whole else None
+
+
+def opa(docs: list[Doc], k: int | None = None, ties: str = "order") -> float | None:
+    """Return the share of pairs of unequal labels with the better one above."""
+    rows = _rows(docs, k, ties)
+    pairs = [(a, b) for a in rows for b in rows if a.label > b.label]
+    return sum(a.score > b.score for a, b in pairs) / len(pairs) if pairs else None
 
 
 def ranking_loss(
@@ -157,5 +153,6 @@ def coverage_error(docs: list[Doc], rel: float = 1) -> float | None:
 VARIANTS = {
     "auc": [{"one_class": 0.5}, {"max_fpr": 0.1, "k": 20}],
     "relevant_above": [{"one_class": 0.5}],
+    "pair_accuracy": [{"weigh": "by_difference", "tied_score": 0.0, "k": 5}],
     "ranking_loss": [{"one_class": 0.0}],
 }
