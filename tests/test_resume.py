@@ -7,10 +7,12 @@ import shutil
 
 import polars as pl
 import pytest
+from faults import finish, program
 
 import polars_rank as pr
 from polars_rank._engine.spill import resume, source
 from polars_rank._engine.spill.digest import digest_of
+from polars_rank.io import scan, write
 
 LOG = pl.DataFrame(
     {
@@ -43,18 +45,40 @@ def scans(folder) -> dict[str, dict]:
         LOG.write_parquet(log)
         LOG.drop("label", "intent").write_parquet(run)
         LOG.drop("score", "place").write_parquet(qrels)
+        (folder / "folder").mkdir()
+        for suffix in ("arrow", "csv", "ndjson"):
+            write(LOG, folder / f"log.{suffix}")
+        for name in ("a", "b"):
+            LOG.write_ipc(folder / "folder" / f"{name}.arrow")
+        for name, row in (
+            ("run.txt", "{query_id} Q0 {doc_id} 1 {score} t\n"),
+            ("qrels.txt", "{query_id} 0 {doc_id} {label}\n"),
+        ):
+            text = "".join(row.format(**r) for r in LOG.to_dicts())
+            (folder / name).write_text(text)
     judged = {"frame": pl.scan_parquet(run), "qrels": pl.scan_parquet(qrels)}
+    copies = {"on_duplicate": "best"}
     return {
         "log": {"frame": pl.scan_parquet(log)},
         "known ranks": {"frame": pl.scan_parquet(log), "rank": "place"},
         "run and judgments": judged,
         "known ranks and judgments": judged | {"rank": "place"},
         "subtopics": judged | {"subtopic": "intent", "measures": "alpha_ndcg"},
+        "Arrow IPC": {"frame": scan(folder / "log.arrow", kind="run")},
+        "folder of Arrow IPC": {"frame": pl.scan_ipc(folder / "folder")} | copies,
+        "glob of Arrow IPC": {"frame": pl.scan_ipc(folder / "folder" / "*")} | copies,
+        "CSV": {"frame": scan(folder / "log.csv", kind="run")},
+        "NDJSON": {"frame": scan(folder / "log.ndjson", kind="run")},
+        "TREC text": {
+            "frame": scan(folder / "run.txt", kind="run"),
+            "qrels": scan(folder / "qrels.txt", kind="qrels"),
+        },
     }
 
 
 NAMES = ["log", "known ranks", "run and judgments"]
-NAMES += ["known ranks and judgments", "subtopics"]
+NAMES += ["known ranks and judgments", "subtopics", "CSV", "NDJSON", "TREC text"]
+NAMES += [f"{place}Arrow IPC" for place in ("", "folder of ", "glob of ")]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -102,6 +126,36 @@ def test_a_file_that_was_replaced_is_not(tmp_path, digests):
     assert in_place != before
     os.replace(other, path)
     assert evaluated(path) not in (before, in_place)
+
+
+@pytest.mark.parametrize("name", ["log.arrow", "run.txt", "folder/b.arrow"])
+def test_a_changed_file_is_other_work(tmp_path, digests, name):
+    kinds = {"log.arrow": "Arrow IPC", "run.txt": "TREC text"}
+    for _ in range(2):
+        options = scans(tmp_path)[kinds.get(name, "folder of Arrow IPC")]
+        pr.evaluate(
+            **options,
+            measures="ap",
+            layout="any",
+            memory_limit="1GB",
+            temp_dir=tmp_path,
+        ).collect()
+        os.utime(tmp_path / name)
+    assert None not in digests
+    assert digests[0] != digests[1]
+
+
+def test_two_programs_agree_on_text(tmp_path):
+    """The digest of a Python source says nothing of the process."""
+    scans(tmp_path)
+    code = """
+from polars_rank._engine.spill.digest import digest_of
+from polars_rank.io import scan
+frame = scan(sys.argv[1], kind="run").select(key0="query_id", score="score")
+print(digest_of([frame], frame, ""))
+"""
+    first, second = (finish(program(code, tmp_path / "run.txt")) for _ in range(2))
+    assert first == second != "None\n"
 
 
 def test_another_version_is_other_work(tmp_path, digests, monkeypatch):

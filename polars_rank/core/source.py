@@ -8,15 +8,16 @@ reaches the function as both, ``filter(...).head(5)`` as the filter alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import polars as pl
-from polars.io.plugins import register_io_source
 
 from polars_rank.core.rules import READ_ONCE
 from polars_rank.exceptions import DataError
 
-__all__ = ["Read", "is_rereadable", "lazy_source", "require_rereadable"]
+__all__ = ["Read", "Source", "is_rereadable", "lazy_source", "require_rereadable"]
 
 Read: TypeAlias = Callable[[Sequence[str]], Iterator[pl.DataFrame]]
 
@@ -29,6 +30,7 @@ def lazy_source(
     detail: str | None = None,
     drain: bool = False,
     rereadable: bool = False,
+    files: Sequence[Path] = (),
 ) -> pl.LazyFrame:
     """Scan what ``read`` yields.
 
@@ -45,37 +47,64 @@ def lazy_source(
         proves something there.
     rereadable
         Whether ``read`` yields the same rows however often it is called.
+    files
+        Local files, if the rows follow from them and from a ``read`` that can be
+        pickled: then an interrupted evaluation can be resumed.
+    """
+    source = Source(read, tuple(schema), drain, rereadable, tuple(files))
+    return pl.LazyFrame._scan_python_function(
+        schema=schema,
+        scan_fn=source,
+        pyarrow=False,
+        validate_schema=True,
+        is_pure=True,
+        explain_name=name,
+        explain_detail=detail,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """What Polars calls; as an object it can be recognised in a plan, and pickled.
+
+    ``register_io_source`` would hide it in a function.
     """
 
-    def batches(
+    read: Read
+    columns: tuple[str, ...]
+    drain: bool
+    rereadable: bool
+    files: tuple[Path, ...]
+
+    def __call__(
+        self,
         columns: list[str] | None,
-        predicate: pl.Expr | None,
+        predicate: bytes | None,
         n_rows: int | None,
         _batch_size: int | None,
+    ) -> tuple[Iterator[pl.DataFrame], bool]:
+        """The batches, and whether they are filtered."""
+        try:
+            parsed = pl.Expr.deserialize(predicate) if predicate else None
+        except Exception:  # then Polars filters
+            return self._batches(columns, None, n_rows), False
+        return self._batches(columns, parsed, n_rows), True
+
+    def _batches(
+        self, columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None
     ) -> Iterator[pl.DataFrame]:
-        columns = list(schema) if columns is None else columns
+        asked = self.columns if columns is None else columns
         left = n_rows
-        for batch in read(columns):
+        for batch in self.read(asked):
             if left is not None:
                 batch = batch.head(left)
                 left -= batch.height
             if predicate is not None:
                 batch = batch.filter(predicate)
             # A frame without columns still has its height.
-            yield batch.select(columns) if columns else pl.DataFrame(height=len(batch))
-            if left == 0 and not drain:
+            yield batch.select(asked) if asked else pl.DataFrame(height=len(batch))
+            if left == 0 and not self.drain:
                 return
-
-    if rereadable:
-        batches.is_rereadable = True  # type: ignore[attr-defined]
-    return register_io_source(
-        batches,
-        schema=schema,
-        validate_schema=True,
-        is_pure=True,
-        explain_name=name,
-        explain_detail=detail,
-    )
 
 
 def is_rereadable(frame: pl.LazyFrame) -> bool:
@@ -104,9 +133,7 @@ def _is_rereadable(plan: Any) -> bool:
     if type(node).__name__ != "PythonScan":
         return True
     scan, _, kind, *_ = node.options
-    cells = getattr(scan, "__closure__", None) or ()
-    ours = any(hasattr(cell.cell_contents, "is_rereadable") for cell in cells)
-    return ours or kind == "pyarrow"
+    return (isinstance(scan, Source) and scan.rereadable) or kind == "pyarrow"
 
 
 def require_rereadable(*frames: pl.LazyFrame) -> None:

@@ -12,6 +12,7 @@ named with its file and line number.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 import polars as pl
@@ -86,12 +87,20 @@ def scan_trec(files: Sequence[Source], kind: Literal["run", "qrels"]) -> pl.Lazy
     layout = _LAYOUTS[kind]
 
     return lazy_source(
-        lambda names: (frame for file in files for frame in _read(file, layout, names)),
+        partial(_read_all, tuple(files), kind),
         layout.dtypes(layout.given),
         name=f"TREC {kind}",
         detail=", ".join(file.name for file in files[:3]),
         rereadable=True,
+        files=[file.path for file in files],
     )
+
+
+def _read_all(
+    files: Sequence[Source], kind: str, names: Sequence[str]
+) -> Iterator[pl.DataFrame]:
+    for file in files:
+        yield from _read(file, _LAYOUTS[kind], names)
 
 
 def _read(

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 from collections.abc import Sequence
+from glob import glob
+from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import polars as pl
+
+from polars_rank.core.source import Source
 
 __all__ = ["digest_of"]
 
@@ -52,13 +58,47 @@ def _files(part: pl.LazyFrame) -> list[str]:
         plan.set_node(left.pop())
         inputs = plan.get_inputs()
         if not inputs:
-            paths = plan.view_current_node().paths
-            if not paths:
-                msg = "a scan without files"
-                raise ValueError(msg)
-            found += [_about(Path(path)) for path in paths]
+            found += [_about(path) for path in _paths(plan, part)]
         left += inputs
     return found
+
+
+def _paths(plan: Any, part: pl.LazyFrame) -> list[Path]:
+    """The files that the scan at hand reads."""
+    try:
+        node = plan.view_current_node()
+    except NotImplementedError:  # Arrow IPC: Polars shows it in the plan as written
+        paths = _written_paths(part)
+    else:
+        if type(node).__name__ == "PythonScan":
+            scan = node.options[0]
+            paths = list(scan.files) if isinstance(scan, Source) else []
+        else:
+            paths = [Path(path) for path in node.paths]
+    if not paths:
+        msg = "a scan without files"
+        raise ValueError(msg)
+    return paths
+
+
+def _written_paths(part: pl.LazyFrame) -> list[Path]:
+    """The files of all scans, with those in their folders and behind their globs."""
+    stream = BytesIO()
+    part._ldf.serialize_json(stream)
+    paths, left = [], [json.loads(stream.getvalue())]
+    while left:
+        node = left.pop()
+        if isinstance(node, dict):
+            for path in node.get("Paths", ()):
+                text = path["inner"]
+                found = [text] if os.path.exists(text) else glob(text, recursive=True)
+                paths += [Path(name) for name in found or [text]]
+            left += node.values()
+        elif isinstance(node, list):
+            left += node
+    folders = [path for path in paths if path.is_dir()]
+    below = [path for folder in folders for path in sorted(folder.rglob("*"))]
+    return sorted({*paths, *below})
 
 
 def _about(path: Path) -> str:
