@@ -7,14 +7,17 @@ import io
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from math import log2
 from pathlib import Path
 
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from slow import slow
 
 import polars_rank as pr
 from polars_rank.cli import main
@@ -719,3 +722,20 @@ def test_integer_ids_join_a_file_without_types(tmp_path, capsys):
     typed.write_parquet(tmp_path / "q.parquet")
     assert main(["evaluate", files[0], str(tmp_path / "q.parquet"), "-m", "mrr"]) == 1
     assert "never equal" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, slow(signal.SIGHUP)])
+def test_told_to_end_while_it_reads(tmp_path, number):
+    """What came from standard input was written to a file."""
+    pipe, env = subprocess.PIPE, ENV | {"TMPDIR": str(tmp_path)}
+    argv = [*COMMAND, "evaluate", "-"]
+    with subprocess.Popen(argv, stdin=pipe, stderr=pipe, env=env) as running:
+        running.stdin.write(b"1 Q0 a 1 1.0 t\n" * 100_000)
+        running.stdin.flush()
+        while not list(tmp_path.glob("*/input")):
+            assert running.poll() is None, running.stderr.read()
+            time.sleep(0.01)
+        running.send_signal(number)
+        assert running.wait(timeout=60) == 128 + number
+        assert not running.stderr.read()
+    assert not list(tmp_path.glob(".polars-rank-*"))

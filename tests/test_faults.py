@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -157,7 +159,8 @@ def test_anything_else_begins_anew(log, expected, tmp_path, monkeypatch, change)
     result = lazy(path, folder, evaluate=work, fingerprint=fingerprint).collect()
     same(result.select(expected.columns), expected)
     assert work.buckets == BUCKETS
-    assert list(folder.iterdir()) == ([left] if change is no_locks else [])
+    found = list(folder.iterdir())  # what cannot be used stays for those who can
+    assert found == ([] if change == "half" else [left])
 
 
 def test_killed_before_all_rows_have_a_bucket(log, expected, tmp_path):
@@ -195,6 +198,96 @@ print("came to its end")
     assert code != 0
     assert "KeyboardInterrupt" in err
     assert not list(temp.iterdir())
+
+
+TOLD_TO_END = """
+log, temp_dir, stage, clean = sys.argv[1:]
+import time
+from polars_rank.io import clean_on_signals
+if clean:
+    clean_on_signals()
+def progress(p):
+    if p.stage == stage and p.done > 3 and not told:
+        told.append(p)
+        ready()
+        time.sleep(0.3)
+told = []
+lazy(log, temp_dir or None, progress=progress).collect()
+print("came to its end")
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, slow(signal.SIGHUP)])
+@pytest.mark.parametrize("stage", [slow("partition"), "evaluate"])
+@pytest.mark.parametrize("resume", [False, True], ids=["private", "temp_dir"])
+def test_told_to_end(log, temp, number, stage, resume):
+    """Polars is at work in the main thread, which sees no signal until it is done."""
+    arguments = [log, temp if resume else "", stage, "clean"]
+    running = when_ready(program(IMPORTS + TOLD_TO_END, *arguments, temp=temp))
+    (left,) = temp.iterdir()
+    running.send_signal(number)
+    out, _ = running.communicate(timeout=60)
+    assert running.returncode == 128 + number
+    assert not out
+    assert list(temp.iterdir()) == ([left] if resume else [])
+
+
+def test_signals_of_the_program_are_left_to_it():
+    code = """
+import os, signal, time
+from polars_rank.io import clean_on_signals
+mine = lambda *_: print("mine", flush=True)
+signal.signal(signal.SIGTERM, mine)
+signal.signal(signal.SIGHUP, signal.SIG_IGN)
+clean_on_signals()
+os.kill(os.getpid(), signal.SIGTERM)
+os.kill(os.getpid(), signal.SIGHUP)
+time.sleep(0.1)
+print(signal.getsignal(signal.SIGTERM) is mine)
+"""
+    assert finish(program(code)) == "mine\nTrue\n"
+
+
+def test_a_child_process_ends_alone():
+    code = """
+import os, signal, time
+from polars_rank.io import clean_on_signals
+clean_on_signals()
+child = os.fork()
+if not child:
+    time.sleep(60)
+os.kill(child, signal.SIGTERM)
+print(os.WTERMSIG(os.waitpid(child, 0)[1]))
+time.sleep(0.2)
+print("alive")
+"""
+    assert finish(program(code)) == f"{signal.SIGTERM:d}\nalive\n"
+
+
+def test_another_evaluation_deletes_nothing_of_the_killed(log, expected, tmp_path):
+    killed_at("evaluate", 20, log, tmp_path)
+    (left,) = tmp_path.iterdir()
+    for temp_dir in (tmp_path, None):
+        same(lazy(log, temp_dir, fingerprint="other").collect(), expected)
+        assert list(tmp_path.iterdir()) == [left]
+    week_ago = time.time() - 8 * 24 * 3600
+    os.utime(left, (week_ago, week_ago))
+    same(lazy(log, tmp_path, fingerprint="other").collect(), expected)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "name", [".polars-rank-mine", ".polars-rank-abcdefgh", f".polars-rank-{'0' * 32}"]
+)
+@pytest.mark.parametrize("inside", ["data.txt", "lock"])
+def test_folders_of_the_user_are_not_touched(log, expected, tmp_path, name, inside):
+    mine = tmp_path / name / inside
+    mine.parent.mkdir()
+    mine.write_text("mine")
+    os.utime(mine.parent, (0, 0))
+    same(lazy(log, tmp_path).collect(), expected)
+    assert mine.read_text() == "mine"
+    assert list(mine.parent.iterdir()) == [mine]
 
 
 def test_the_disk_is_too_small(log, tmp_path):

@@ -1,17 +1,21 @@
 """Crash-safe temporary folders, and files that appear whole.
 
-A folder belongs to the process that holds the lock on the file inside. One whose lock
-is free was left behind by a process that is no more: the next run removes it. Where
-files cannot be locked, folders of the dead stay until the user removes them.
+A folder is ours if its name has our form and the file ``lock`` inside our mark; what
+a user calls alike is never touched. It belongs to the process that holds the lock. If
+that is free, the process is no more, and the next run removes the folder: a private one
+at once, and one that an evaluation can be resumed from after a week. Where files cannot
+be locked, folders of the dead stay until the user removes them.
 """
 
 from __future__ import annotations
 
 import atexit
 import os
+import re
 import shutil
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,8 +36,11 @@ __all__ = [
 ]
 
 PREFIX = ".polars-rank-"
-LOCK = "lock"
 GONE = ".gone"
+PRIVATE = re.compile(rf"{re.escape(PREFIX)}(\w{{8}}|[0-9a-f]{{16}}{re.escape(GONE)})")
+RESUMABLE = re.compile(rf"{re.escape(PREFIX)}[0-9a-f]{{32}}")
+LOCK, MARK = "lock", b"polars_rank: temporary files\n"
+WEEK = 7 * 24 * 3600  # seconds
 TRIES = 10
 
 
@@ -74,11 +81,7 @@ class Folder:
 
     def clear(self) -> None:
         """Remove all that is inside."""
-        for path in self.path.iterdir():
-            if path.is_dir():
-                _remove_tree(path)
-            elif path.name != LOCK:
-                path.unlink()
+        _clear(self.path)
 
     def _remove(self) -> None:
         with self._removing:
@@ -94,9 +97,11 @@ _live: set[Folder] = set()
 
 
 @atexit.register
-def _remove_live() -> None:
+def remove_live(*, kept: bool = True) -> None:
+    """Remove the folders of this process; ``kept``: all of them."""
     for folder in list(_live):
-        folder.remove()
+        if kept or not folder.kept:
+            folder.remove()
 
 
 def make_folder(base: Path) -> Folder:
@@ -145,10 +150,13 @@ def resume_folder(base: Path, digest: str) -> Folder | None:
 
 
 def remove_leftovers(base: Path, keep: str | None = None) -> None:
-    """Remove the folders of dead processes from ``base``, but not that of ``keep``."""
+    """Remove the folders of dead processes from ``base``, but not that of ``keep``.
+
+    Others that an evaluation may be resumed from are kept for a week.
+    """
     for path in base.glob(f"{PREFIX}*"):
         try:
-            if path.name == f"{PREFIX}{keep}" or not _is_ours(path):
+            if path.name == f"{PREFIX}{keep}" or not _is_leftover(path):
                 continue
             handle = _lock(path)
         except OSError:  # in use, gone, not ours, or no way to tell
@@ -188,10 +196,26 @@ def _to_disk(path: Path, flags: int) -> None:
         os.close(handle)
 
 
+def _is_leftover(path: Path) -> bool:
+    """Whether it may be removed if nobody works in it."""
+    if not _is_ours(path):
+        return False
+    if RESUMABLE.fullmatch(path.name):
+        return time.time() - path.stat().st_mtime > WEEK
+    return PRIVATE.fullmatch(path.name) is not None
+
+
 def _is_ours(path: Path) -> bool:
+    """Whether we made it: it has our mark, or nothing in it yet."""
     status = path.lstat()
     owner = os.getuid() if hasattr(os, "getuid") else status.st_uid
-    return path.is_dir() and not path.is_symlink() and status.st_uid == owner
+    if path.is_symlink() or not path.is_dir() or status.st_uid != owner:
+        return False
+    try:
+        mark = (path / LOCK).read_bytes()
+    except FileNotFoundError:
+        mark = b""
+    return mark == MARK or (not mark and {p.name for p in path.iterdir()} <= {LOCK})
 
 
 def _lock(path: Path) -> int | None:
@@ -208,6 +232,8 @@ def _lock(path: Path) -> int | None:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if lock.stat().st_ino != os.fstat(handle).st_ino:
             raise FileNotFoundError(lock)
+        if not os.fstat(handle).st_size:
+            os.write(handle, MARK)
     except BaseException:
         os.close(handle)
         raise
@@ -215,8 +241,24 @@ def _lock(path: Path) -> int | None:
 
 
 def _remove_tree(path: Path) -> None:
-    """Remove a folder, again and again while files still come into it."""
+    """Remove a folder, again and again while files still come into it.
+
+    The lock goes last: until then the folder can be told for ours.
+    """
     for _ in range(TRIES):
-        shutil.rmtree(path, ignore_errors=True)
-        if not path.exists():
+        try:
+            _clear(path)
+            (path / LOCK).unlink(missing_ok=True)
+            path.rmdir()
+        except FileNotFoundError:
             return
+        except OSError:
+            continue
+
+
+def _clear(path: Path) -> None:
+    for inside in path.iterdir():
+        if inside.is_dir() and not inside.is_symlink():
+            shutil.rmtree(inside, ignore_errors=True)
+        elif inside.name != LOCK:
+            inside.unlink(missing_ok=True)

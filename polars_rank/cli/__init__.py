@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from polars_rank._files.signals import clean_on_signals
 from polars_rank.cli.words import sentence
 from polars_rank.exceptions import DataError
 
@@ -30,10 +31,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status.
 
     0: done. 1: a file or its rows are at fault. 2: the command line is. 130: Ctrl-C.
-    141: the reader of the output has gone.
+    129: the terminal was closed. 141: the reader of the output has gone. 143: SIGTERM.
     """
     if sys.stdout is None:  # closed by the shell: >&-
         return _fail("standard output is closed; send it to /dev/null instead", 1)
+    if argv is None:
+        clean_on_signals()
     try:
         from cyclopts import CycloptsError
 

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from polars_rank._files.signals import clean_on_signals
 from polars_rank.io.formats import FORMATS, Format
 from polars_rank.io.scan import scan
 from polars_rank.io.trec import scan_trec_qrels, scan_trec_run
 from polars_rank.io.write import write
 
-__all__ = ["FORMATS", "Format", "scan", "scan_trec_qrels", "scan_trec_run", "write"]
+__all__ = [
+    "FORMATS",
+    "Format",
+    "clean_on_signals",
+    "scan",
+    "scan_trec_qrels",
+    "scan_trec_run",
+    "write",
+]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
+from polars_rank._files.temporary import make_folder, remove_leftovers
 from polars_rank.exceptions import DataError
 from polars_rank.io.formats import FORMATS
 
@@ -101,15 +102,14 @@ def locate(path: str | Path) -> Source:
 
 
 def _spool(stream: IO[bytes], name: str) -> Source:
-    """Copy a stream to a private file that goes when the process ends."""
-    import atexit
+    """Copy a stream to a file in a private folder that goes when the process ends."""
     import shutil
     import tempfile
 
-    handle, text = tempfile.mkstemp(prefix="polars-rank-")
-    path = Path(text)
-    atexit.register(path.unlink, missing_ok=True)
-    with open(handle, "wb") as file:
+    base = Path(tempfile.gettempdir())
+    remove_leftovers(base)
+    path = make_folder(base).path / "input"
+    with path.open("wb") as file:
         shutil.copyfileobj(stream, file, 1 << 20)
     if path.stat().st_size == 0:
         raise DataError(f"{name}: nothing came in (0 bytes). It can be read only once.")
