@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
-import polars as pl
-
 from polars_rank._engine.checks.enforce import Check
-from polars_rank._engine.request import AnyFrame, Duplicates, Frame, Layout
+from polars_rank._engine.request import Duplicates, Layout
+from polars_rank._engine.schema import Column
 from polars_rank.conventions.choices import (
     Missing,
     NegativeGrade,
@@ -24,17 +21,17 @@ from polars_rank.core.arguments import (
 )
 from polars_rank.core.ranking import Ideal, NoRelevant, Ties
 from polars_rank.core.weights import Discount, Gain
+from polars_rank.io.frames import FrameLike
 from polars_rank.measures.measure import MeasureLike, Measures
 
 __all__ = [
-    "AnyFrame",
     "ApDivisor",
     "Check",
     "Column",
     "ConventionLike",
     "Discount",
     "Duplicates",
-    "Frame",
+    "FrameLike",
     "Gain",
     "Ideal",
     "IdealOrder",
@@ -51,5 +48,3 @@ __all__ = [
     "Ties",
     "Unjudged",
 ]
-
-Column: TypeAlias = str | pl.Expr

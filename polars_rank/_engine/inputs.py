@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import polars as pl
@@ -11,17 +12,35 @@ from polars_rank._engine.request import Request
 from polars_rank._engine.schema import (
     BoundFrame,
     BoundSchema,
+    Column,
+    Columns,
     align_ids,
     bind_column,
     bind_columns,
+    has_column,
+    name_of,
     renamed,
     require_columns,
 )
-from polars_rank.core.rules import READ_ONCE
+from polars_rank.core.rules import (
+    DUPLICATE_SEGMENT,
+    READ_ONCE,
+    VARYING_SEGMENT,
+    Rule,
+)
 from polars_rank.core.source import is_rereadable
 from polars_rank.exceptions import DataError
 
-__all__ = ["Inputs", "bind_inputs", "normalize"]
+__all__ = ["Description", "Inputs", "bind_inputs", "normalize"]
+
+
+class Description(NamedTuple):
+    """A row per query with what is known of it, and how often that breaks a rule."""
+
+    frame: pl.LazyFrame
+    where: str
+    broken: str
+    rule: Rule
 
 
 class Inputs(NamedTuple):
@@ -34,16 +53,19 @@ class Inputs(NamedTuple):
     queries
         One row per query asked for, with the segments found there; ``copies`` counts
         further rows of the query. None: all queries.
+    descriptions
+        Further frames with segments.
     carry
         Columns of the run that must be constant within a query.
     segments
-        Where each of ``by`` and, last, the weight is found: a key column, or a
-        ``by0`` ... of the run or of ``queries``.
+        Where each of the request's attributes is found: a key column, or a ``by0`` ...
+        of the run, of ``queries`` or of a description.
     """
 
     run: BoundFrame
     qrels: BoundFrame | None
     queries: pl.LazyFrame | None
+    descriptions: tuple[Description, ...]
     carry: tuple[str, ...]
     segments: tuple[str, ...]
 
@@ -55,46 +77,77 @@ class Inputs(NamedTuple):
 
 def bind_inputs(request: Request) -> Inputs:
     """Select and rename the columns that the request needs; only schemas are read."""
-    request = _kept_if_read_twice(request)
-    segments = _segments(request)
-    keys = request.columns.query
-    names = [name for name in dict.fromkeys(segments) if name not in keys]
-    queries, inside = None, []
+    segments, found = _attributes(request)
+    request = _kept_if_read_twice(request, described=bool(found["the judgments"]))
+    run, qrels = _bind_run(request, found["the frame"])
+    queries, descriptions = None, []
     if request.queries is not None:
-        schema = request.queries.collect_schema()
-        inside = [name for name in names if name in schema]
-        queries = _bind_queries(request, request.queries, inside)
-    carried = [name for name in names if name not in inside]
-    own = {name: f"by{i}" for i, name in enumerate([*carried, *inside])}
-    own |= {name: f"key{i}" for i, name in enumerate(keys)}
-    if queries is not None:
-        queries = queries.rename({f"by{i}": own[n] for i, n in enumerate(inside)})
-    run, qrels = _bind_run(request, carried)
+        queries = _by_query(
+            request, request.queries, where="queries", segments=found["queries"]
+        )
+    if request.segments is not None:
+        frame = _by_query(
+            request, request.segments, where="segments", segments=found["segments"]
+        )
+        rule = DUPLICATE_SEGMENT
+        descriptions.append(Description(frame, "segments", "copies", rule))
+    if request.qrels is not None and found["the judgments"]:
+        frame = _by_query(
+            request,
+            request.qrels,
+            where="the judgments",
+            segments=found["the judgments"],
+        )
+        rule = VARYING_SEGMENT
+        descriptions.append(Description(frame, "the judgments", "varied", rule))
     return Inputs(
         run=run,
         qrels=qrels,
         queries=queries,
-        carry=tuple(own[name] for name in carried),
-        segments=tuple(own[name] for name in segments),
+        descriptions=tuple(descriptions),
+        carry=tuple(found["the frame"]),
+        segments=tuple(segments),
     )
 
 
-def _segments(request: Request) -> list[str]:
-    """The user's names of segments and weight: each is in ``queries`` or the frame."""
-    by, weight = request.by, request.weight
-    if not by and weight is None:
-        return []
-    schema = dict(request.frame.collect_schema())
-    if request.queries is not None:
-        schema |= request.queries.collect_schema()
-    require_columns(by, pl.Schema(schema), where="the frame", argument="by")
-    if weight is not None:
-        bind_column("weight", weight, pl.Schema(schema), where="the frame")
-    return [*by, *([] if weight is None else [weight])]
+def _attributes(request: Request) -> tuple[list[str], dict[str, dict[str, Column]]]:
+    """Our name for each attribute, and the attributes that each frame has.
+
+    The first frame that has a column gives it.
+    """
+    frames = {
+        "segments": request.segments,
+        "queries": request.queries,
+        "the frame": request.frame,
+        "the judgments": request.qrels,
+    }
+    found: dict[str, dict[str, Column]] = {where: {} for where in frames}
+    if not request.attributes:
+        return [], found
+    schemas = {w: f.collect_schema() for w, f in frames.items() if f is not None}
+    known = [name for name in request.columns.query if isinstance(name, str)]
+    segments: list[str] = []
+    for argument, column in request.attributes:
+        if argument != "weight" and isinstance(column, str) and column in known:
+            segments.append(f"key{request.columns.query.index(column)}")
+            continue
+        places = (w for w, schema in schemas.items() if has_column(column, schema))
+        where = next(places, None)
+        if where is None:
+            every = {n: t for schema in schemas.values() for n, t in schema.items()}
+            require_columns(
+                [column], pl.Schema(every), where="the frame", argument=argument
+            )
+            where = "the frame"
+        if argument == "weight":
+            bind_column("weight", column, schemas[where], where=where)
+        segments.append(f"by{len(segments)}")
+        found[where][segments[-1]] = column
+    return segments, found
 
 
 def _bind_run(
-    request: Request, carry: Sequence[str]
+    request: Request, carry: Mapping[str, Column]
 ) -> tuple[BoundFrame, BoundFrame | None]:
     columns = request.columns
     if request.qrels is None:
@@ -114,12 +167,22 @@ def _bind_run(
         roles=["score", "rank", "doc"],
         carry=carry,
     )
+    others = request.qrels_columns
     qrels = _bind_some_keys(
-        request, request.qrels, where=where[1], roles=["label", "doc", "subtopic"]
+        request,
+        request.qrels,
+        others,
+        where=where[1],
+        roles=["label", "doc", "subtopic"],
     )
     known = request.qrels.collect_schema()
-    ids = {f"key{i}": name for i, name in enumerate(columns.query) if name in known}
-    ids["doc"] = columns.names["doc"] or ""
+    ids = {
+        f"key{i}": name_of(column)
+        for i, column in enumerate(columns.query)
+        if has_column(others.query[i], known)
+    }
+    doc = columns.names["doc"]
+    ids["doc"] = "" if doc is None else name_of(doc)
     left, right = align_ids(run.frame, qrels.frame, ids, where=where)
     return run._replace(frame=left), qrels._replace(frame=right)
 
@@ -127,48 +190,73 @@ def _bind_run(
 def _bind_some_keys(
     request: Request,
     frame: pl.LazyFrame,
+    columns: Columns,
     *,
     where: str,
     roles: Sequence[str],
-    carry: Sequence[str] = (),
+    carry: Mapping[str, Column] = MappingProxyType({}),
 ) -> BoundFrame:
     """Bind a frame that may lack query columns: its rows serve all their values."""
-    query, schema = request.columns.query, frame.collect_schema()
-    shared = [i for i, name in enumerate(query) if name in schema]
+    query, schema = columns.query, frame.collect_schema()
+    shared = [i for i, column in enumerate(query) if has_column(column, schema)]
     if not shared:
         require_columns(query, schema, where=where, argument="query")
-    columns = request.columns._replace(query=tuple(query[i] for i in shared))
+    columns = columns._replace(query=tuple(query[i] for i in shared))
     bound = bind_columns(frame, columns, where=where, roles=roles, carry=carry)
     rows = bound.frame.rename({f"key{n}": f"key{i}" for n, i in enumerate(shared)})
     others = [i for i in range(len(query)) if i not in shared]
     if others:
-        values = [renamed(query[i], f"key{i}") for i in others]
+        values = [renamed(request.columns.query[i], f"key{i}") for i in others]
         rows = rows.join(request.frame.select(values).unique(), how="cross")
     keys = tuple(f"key{i}" for i in range(len(query)))
     return BoundFrame(rows, bound.schema._replace(keys=keys))
 
 
-def _bind_queries(
-    request: Request, queries: pl.LazyFrame, segments: Sequence[str]
+def _by_query(
+    request: Request,
+    frame: pl.LazyFrame,
+    *,
+    where: str,
+    segments: Mapping[str, Column],
 ) -> pl.LazyFrame:
-    bound = _bind_some_keys(request, queries, where="queries", roles=[], carry=segments)
-    values = {f"by{i}": pl.col(f"by{i}").first() for i in range(len(segments))}
-    return bound.frame.group_by(bound.keys).agg(**values, copies=pl.len() - 1)
+    """One row per query: its segments, how many ``copies``, whether they ``varied``."""
+    columns = request.qrels_columns if where == "the judgments" else request.columns
+    bound = _bind_some_keys(
+        request, frame, columns, where=where, roles=[], carry=segments
+    )
+    return bound.frame.group_by(bound.keys).agg(
+        *(pl.col(name).first() for name in segments),
+        copies=pl.len() - 1,
+        varied=pl.sum_horizontal(
+            pl.lit(0, pl.UInt32), *(pl.col(name).n_unique() - 1 for name in segments)
+        ),
+    )
 
 
-def _kept_if_read_twice(request: Request) -> Request:
-    """Keep a run in memory whose keys judgments or queries lack: they take its values.
+def _kept_if_read_twice(request: Request, *, described: bool) -> Request:
+    """Keep in memory what is read twice and cannot be.
 
-    Nothing is kept where it can be read again.
+    That is a run whose keys judgments or queries lack, for they take its values; and
+    judgments that describe queries, too.
     """
-    others = [f for f in (request.qrels, request.queries) if f is not None]
-    query = request.columns.query
-    complete = all(f.collect_schema().keys() >= {*query} for f in others)
-    if complete or is_rereadable(request.frame):
-        return request
-    if request.resources is not None:
+    query, keys = request.columns.query, request.qrels_columns.query
+    others = [(f, query) for f in (request.queries, request.segments) if f is not None]
+    others += [] if request.qrels is None else [(request.qrels, keys)]
+    schemas = [(frame.collect_schema(), columns) for frame, columns in others]
+    complete = all(
+        has_column(c, schema) for schema, columns in schemas for c in columns
+    )
+    run, qrels = request.frame, request.qrels
+    run_twice = not complete and not is_rereadable(run)
+    qrels_twice = described and qrels is not None and not is_rereadable(qrels)
+    apart = request.layout == "contiguous" and qrels_twice  # in two collections
+    if apart or ((run_twice or qrels_twice) and request.resources is not None):
         raise DataError(READ_ONCE.message, rule=READ_ONCE.name)
-    return request._replace(frame=request.frame.cache())
+    if run_twice:
+        request = request._replace(frame=run.cache())
+    if qrels_twice and qrels is not None:
+        request = request._replace(qrels=qrels.cache())
+    return request
 
 
 def normalize(

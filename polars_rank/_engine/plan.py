@@ -20,6 +20,7 @@ from polars_rank._engine.layout import (
 )
 from polars_rank._engine.request import Request
 from polars_rank._engine.result import Aggregation, sum_part, values_per_query
+from polars_rank._engine.schema import names_of
 from polars_rank._engine.spill.plan import fits_in_memory, spill_plan
 from polars_rank._engine.stages.join import sum_judged
 from polars_rank._engine.stages.queries import select_queries
@@ -64,11 +65,11 @@ def _plan_layout(request: Request) -> pl.LazyFrame:
     inputs = bind_inputs(request)
     plan = plan_per_query(request, inputs)
     if request.result == "values":
-        return values_per_query(request, plan)
+        return values_per_query(request, plan, inputs.segments)
     aggregation = Aggregation.of(
         request.measures,
-        by=request.by,
-        weight=request.weight,
+        by=names_of(request.by),
+        weighted=request.weight is not None,
         convention=request.convention,
         check=request.check,
         few=request.grouping == "hash" and not request.by and request.result == "means",

@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias, TypeVar, get_args
+from typing import (
+    Concatenate,
+    Literal,
+    NamedTuple,
+    ParamSpec,
+    Protocol,
+    TypeAlias,
+    TypeVar,
+    cast,
+    get_args,
+    overload,
+)
 
 import polars as pl
 
 from polars_rank._engine.checks.enforce import Check
-from polars_rank._engine.schema import Columns
+from polars_rank._engine.opening import Opened, open_about_queries, open_frames
+from polars_rank._engine.schema import (
+    Column,
+    Columns,
+    columns_by_role,
+    columns_of,
+    names_of,
+)
 from polars_rank._engine.spill.progress import Listener
 from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.tools import ConventionLike, convention_of
+from polars_rank.io.frames import EagerFrameLike, FrameLike
 from polars_rank.measures.measure import (
     Custom,
     Measure,
@@ -22,15 +41,16 @@ from polars_rank.measures.measure import (
 
 __all__ = [
     "DOC",
-    "IN_MEMORY_ROWS",
     "AnyFrame",
     "Duplicates",
     "Frame",
+    "FrameFunction",
     "Grouping",
     "Layout",
     "Request",
     "Resources",
     "Result",
+    "lazy_for_lazy",
     "like_input",
 ]
 
@@ -41,8 +61,22 @@ Layout: TypeAlias = Literal["auto", "any", "contiguous"]
 Grouping: TypeAlias = Literal["sort", "contiguous", "hash"]
 Result: TypeAlias = Literal["values", "means", "sums"]
 
+P = ParamSpec("P")
+
 DOC = "doc_id"
-IN_MEMORY_ROWS = 200_000
+
+
+class FrameFunction(Protocol[P]):
+    """A function of a frame: lazy for a LazyFrame, a DataFrame for all else."""
+
+    @overload
+    def __call__(
+        self, frame: pl.LazyFrame, /, *args: P.args, **kwargs: P.kwargs
+    ) -> pl.LazyFrame: ...
+    @overload
+    def __call__(
+        self, frame: EagerFrameLike, /, *args: P.args, **kwargs: P.kwargs
+    ) -> pl.DataFrame: ...
 
 
 class Resources(NamedTuple):
@@ -76,10 +110,14 @@ class Request(NamedTuple):
 
     Attributes
     ----------
+    queries, segments
+        The queries to evaluate; what is known of queries.
+    columns, qrels_columns
+        The columns of the run (or log), and of the judgments.
     result
         Values per query, their means, or the sums that means are made of.
-    by, weight
-        Segments and weights of the mean.
+    by, weight, keep
+        Segments and weights of the mean; columns to carry along with values per query.
     small
         Whether all frames are in memory and small: then no streaming is worth while.
     unclaimed
@@ -90,11 +128,14 @@ class Request(NamedTuple):
     frame: pl.LazyFrame
     qrels: pl.LazyFrame | None
     queries: pl.LazyFrame | None
+    segments: pl.LazyFrame | None
     columns: Columns
+    qrels_columns: Columns
     measures: tuple[Measure | Custom, ...]
     result: Result
-    by: tuple[str, ...]
-    weight: str | None
+    by: tuple[Column, ...]
+    weight: Column | None
+    keep: tuple[Column, ...]
     convention: Convention
     check: Check
     on_duplicate: Duplicates
@@ -107,17 +148,21 @@ class Request(NamedTuple):
     @classmethod
     def of(
         cls,
-        frame: AnyFrame,
+        frame: FrameLike,
         measures: Measures,
         *,
-        qrels: AnyFrame | None,
-        queries: AnyFrame | None,
-        query: str | Sequence[str],
-        doc: str | None,
-        score: str,
-        label: str,
-        subtopic: str | None,
-        rank: str | None,
+        qrels: FrameLike | None,
+        queries: FrameLike | None,
+        segments: FrameLike | None,
+        query: Column | Sequence[Column],
+        doc: Column | None,
+        score: Column,
+        label: Column | None,
+        subtopic: Column | None,
+        rank: Column | None,
+        qrels_query: Column | Sequence[Column] | None,
+        qrels_doc: Column | None,
+        descending: bool,
         convention: ConventionLike,
         check: Check,
         on_duplicate: Duplicates,
@@ -127,8 +172,9 @@ class Request(NamedTuple):
         progress: Listener | None,
         max_rank: int | None,
         result: Result,
-        by: str | Sequence[str] | None = None,
-        weight: str | None = None,
+        by: Column | Sequence[Column] | None = None,
+        weight: Column | None = None,
+        keep: Column | Sequence[Column] | None = None,
     ) -> Request:
         """Check the arguments of ``evaluate``, or of ``per_query``.
 
@@ -148,53 +194,54 @@ class Request(NamedTuple):
                 f"{max_rank!r}"
             )
             raise ValueError(msg)
-        keys = (query,) if isinstance(query, str) else tuple(query)
-        if not keys:
-            msg = "query must name at least one column"
-            raise ValueError(msg)
-        log = _lazy(frame, "the first argument")
-        if doc == DOC and qrels is None and doc not in log.collect_schema():
-            doc = None
-        if doc is None and qrels is not None:
-            msg = "doc must name the column of document ids: judgments are joined by it"
-            raise ValueError(msg)
-        if doc is None and (on_duplicate == "best" or check == "full"):
-            msg = "doc must name the column of document ids: duplicates are found by it"
+        if label is None and qrels is None:
+            msg = "label=None is for judgments that are all relevant: give qrels="
             raise ValueError(msg)
         if subtopic is not None and qrels is None:
             msg = "subtopic names a column of the judgments: give them with qrels="
             raise ValueError(msg)
         parsed = parse_measures(measures)
         _require_vocabulary(parsed, subtopics=subtopic is not None)
+        columns, of_qrels = columns_by_role(
+            query=query,
+            doc=doc,
+            score=score,
+            label=label,
+            rank=rank,
+            descending=descending,
+            qrels_query=qrels_query,
+            qrels_doc=qrels_doc,
+            subtopic=subtopic,
+        )
+        opened = open_frames(
+            frame,
+            qrels,
+            (columns, of_qrels),
+            stream=layout == "contiguous" or memory_limit is not None,
+        )
+        doc = _known_doc(doc, opened)
+        if doc is None and (on_duplicate == "best" or check == "full"):
+            msg = "doc must name the column of document ids: duplicates are found by it"
+            raise ValueError(msg)
         request = cls(
-            frame=log,
-            qrels=None if qrels is None else _lazy(qrels, "qrels"),
-            queries=None if queries is None else _lazy(queries, "queries"),
-            columns=Columns(
-                query=keys,
-                names={
-                    "doc": doc,
-                    "score": score if rank is None else None,
-                    "label": label,
-                    "rank": rank,
-                    "subtopic": subtopic,
-                },
-            ),
+            frame=opened.run,
+            qrels=opened.qrels,
+            queries=open_about_queries(queries, "queries", columns.query),
+            segments=open_about_queries(segments, "segments", columns.query),
+            columns=columns._replace(names={**columns.names, "doc": doc}),
+            qrels_columns=of_qrels,
             measures=tuple(parsed),
             result=result,
-            by=(by,) if isinstance(by, str) else tuple(by or ()),
+            by=columns_of(by),
             weight=weight,
+            keep=columns_of(keep),
             convention=convention_of(convention),
             check=check,
             on_duplicate=on_duplicate,
             layout=layout,
             resources=Resources.of(memory_limit, temp_dir, progress),
             max_rank=max_rank,
-            small=all(
-                isinstance(f, pl.DataFrame) and len(f) <= IN_MEMORY_ROWS
-                for f in (frame, qrels)
-                if f is not None
-            ),
+            small=opened.small,
         )
         request._require_distinct_names()
         return request
@@ -209,11 +256,21 @@ class Request(NamedTuple):
     @property
     def inputs(self) -> list[pl.LazyFrame]:
         """All frames."""
-        return [f for f in (self.frame, self.qrels, self.queries) if f is not None]
+        frames = (self.frame, self.qrels, self.queries, self.segments)
+        return [f for f in frames if f is not None]
+
+    @property
+    def attributes(self) -> list[tuple[str, Column]]:
+        """The columns that describe queries, each after the argument that names it."""
+        weight = [] if self.weight is None else [("weight", self.weight)]
+        by = [("by", column) for column in self.by]
+        return [*by, *weight, *(("keep", column) for column in self.keep)]
 
     def _require_distinct_names(self) -> None:
-        per_query = self.result == "values"
-        others = self.columns.query if per_query else (*self.by, "queries")
+        if self.result == "values":
+            others = names_of([*self.columns.query, *self.keep])
+        else:
+            others = [*names_of(self.by), "queries"]
         names = [*others, *(m.name for m in self.measures)]
         if duplicates := sorted({name for name in names if names.count(name) > 1}):
             msg = (
@@ -224,11 +281,37 @@ class Request(NamedTuple):
             raise ValueError(msg)
 
 
-def like_input(frame: Frame, result: pl.LazyFrame, *, in_memory: bool = False) -> Frame:
-    """A DataFrame for a DataFrame, a LazyFrame for a LazyFrame."""
+@overload
+def like_input(
+    frame: Frame, result: pl.LazyFrame, *, in_memory: bool = False
+) -> Frame: ...
+@overload
+def like_input(
+    frame: FrameLike, result: pl.LazyFrame, *, in_memory: bool = False
+) -> AnyFrame: ...
+def like_input(
+    frame: FrameLike, result: pl.LazyFrame, *, in_memory: bool = False
+) -> AnyFrame:
+    """A LazyFrame for a LazyFrame, a DataFrame for all else."""
     if isinstance(frame, pl.LazyFrame):
         return result
     return result.collect(engine="in-memory" if in_memory else "streaming")
+
+
+def lazy_for_lazy(
+    function: Callable[Concatenate[FrameLike, P], AnyFrame],
+) -> FrameFunction[P]:
+    """Tell type checkers that a function returns what ``like_input`` returns."""
+    return cast("FrameFunction[P]", function)
+
+
+def _known_doc(doc: Column | None, opened: Opened) -> Column | None:
+    """The document id; a single frame may lack the column of the default name."""
+    if opened.qrels is not None and doc is None:
+        msg = "doc must name the column of document ids: judgments are joined by it"
+        raise ValueError(msg)
+    default = isinstance(doc, str) and doc == DOC and opened.qrels is None
+    return None if default and DOC not in opened.run.collect_schema() else doc
 
 
 def _require_vocabulary(
@@ -251,13 +334,3 @@ def _require_vocabulary(
                 "their column with subtopic="
             )
         raise ValueError(msg)
-
-
-def _lazy(frame: AnyFrame, name: str) -> pl.LazyFrame:
-    if not isinstance(frame, pl.DataFrame | pl.LazyFrame):
-        msg = (
-            f"{name} must be a polars DataFrame or LazyFrame, not "
-            f"{type(frame).__name__}; wrap it with pl.DataFrame(...)"
-        )
-        raise TypeError(msg)
-    return frame.lazy()

@@ -10,6 +10,7 @@ import polars as pl
 from polars_rank._engine.checks.enforce import Check, enforce
 from polars_rank._engine.inputs import Inputs
 from polars_rank._engine.request import Request
+from polars_rank._engine.schema import names_of
 from polars_rank._engine.stages.sum import Plan
 from polars_rank.conventions.convention import Convention
 from polars_rank.core.aggregate import Aggregate, GeometricMean, Mean, NullIfAny, Sum
@@ -21,9 +22,15 @@ __all__ = ["VIOLATION", "Aggregation", "sum_part", "values_per_query"]
 AGGREGATES = {"mean": Mean, "sum": Sum, "geometric": GeometricMean}
 
 
-def values_per_query(request: Request, plan: Plan) -> pl.LazyFrame:
-    """One row per query, sorted, under the user's names."""
-    names = request.columns.query
+def values_per_query(
+    request: Request, plan: Plan, segments: Sequence[str]
+) -> pl.LazyFrame:
+    """One row per query, sorted, under the user's names.
+
+    ``segments`` are the columns to keep.
+    """
+    names = names_of(request.columns.query)
+    kept = zip(segments, names_of(request.keep), strict=True)
     keys = [f"key{i}" for i in range(len(names))]
     frame = enforce(
         plan.frame, plan.rules, example="key0", check=request.check, exact_counts=False
@@ -32,6 +39,7 @@ def values_per_query(request: Request, plan: Plan) -> pl.LazyFrame:
         frame = frame.sort(keys)
     return frame.select(
         *(pl.col(key).alias(name) for key, name in zip(keys, names, strict=True)),
+        *(pl.col(own).alias(name) for own, name in kept),
         *(pl.col(f"m{i}").alias(m.name) for i, m in enumerate(request.measures)),
     )
 
@@ -65,7 +73,7 @@ class Aggregation(NamedTuple):
         measures: Sequence[Measure | Custom],
         *,
         by: Sequence[str],
-        weight: str | None,
+        weighted: bool,
         convention: Convention,
         check: Check,
         few: bool = False,
@@ -77,9 +85,9 @@ class Aggregation(NamedTuple):
 
         def aggregate(measure: Measure | Custom) -> Aggregate:
             if isinstance(measure, Custom):
-                return Mean(weight is not None, few)
+                return Mean(weighted, few)
             metric = measure.definition
-            aggregate = AGGREGATES[metric.aggregate](weight is not None, few)
+            aggregate = AGGREGATES[metric.aggregate](weighted, few)
             policy = convention.no_relevant_of(measure.metric)
             spreads = metric.needs_relevant and policy == "null"
             return NullIfAny(aggregate) if spreads else aggregate
@@ -88,7 +96,7 @@ class Aggregation(NamedTuple):
             names=tuple(m.name for m in measures),
             aggregates=tuple(map(aggregate, measures)),
             by=tuple(by),
-            weighted=weight is not None,
+            weighted=weighted,
             check=check,
         )
 

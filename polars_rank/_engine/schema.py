@@ -6,7 +6,9 @@ names can never collide with internal ones, not even ``*`` or ``^x$``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
+from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 import polars as pl
@@ -17,17 +19,24 @@ __all__ = [
     "ROLES",
     "BoundFrame",
     "BoundSchema",
+    "Column",
     "Columns",
     "Role",
     "align_ids",
     "bind_column",
     "bind_columns",
     "bind_run_and_qrels",
+    "columns_by_role",
+    "columns_of",
+    "has_column",
+    "name_of",
+    "names_of",
     "renamed",
     "require_columns",
 ]
 
 Dtype: TypeAlias = DataType | DataTypeClass
+Column: TypeAlias = str | pl.Expr
 
 
 class Role(NamedTuple):
@@ -134,10 +143,14 @@ ROLES = {
 
 
 class Columns(NamedTuple):
-    """The user's column names by role: several for ``query``; None: no such column."""
+    """The user's columns by role: several for ``query``; None: no such column.
 
-    query: tuple[str, ...]
-    names: Mapping[str, str | None]
+    ``descending`` tells whether high scores come first.
+    """
+
+    query: tuple[Column, ...]
+    names: Mapping[str, Column | None]
+    descending: bool = True
 
 
 class BoundSchema(NamedTuple):
@@ -176,91 +189,187 @@ def bind_columns(
     *,
     where: str,
     roles: Sequence[str],
-    carry: Sequence[str] = (),
+    carry: Mapping[str, Column] = MappingProxyType({}),
     key: str = "query",
 ) -> BoundFrame:
     """Select the query columns, those of ``roles`` and ``carry``, under our names.
 
-    A role for which the user named no column is left out; columns to ``carry`` become
-    ``by0`` ... whatever their type. ``key`` is the role of the query columns: a click
-    log has a list for each impression.
+    A role for which the user named no column is left out; columns to ``carry`` have the
+    names that they are given there, and any type. ``key`` is the role of the query
+    columns: a click log has a list for each impression.
     """
     schema = frame.collect_schema()
     taken: list[pl.Expr] = []
     dtypes: dict[str, DataType] = {}
     for i, name in enumerate(columns.query):
-        column = bind_column(key, name, schema, where=where)
+        column, _ = bind_column(key, name, schema, where=where)
         taken.append(column.alias(f"key{i}"))
     for role in roles:
         named = columns.names.get(role)
         if named is None:
             continue
-        taken.append(bind_column(role, named, schema, where=where))
-        dtypes[role] = schema[named]
-        if role == "label" and not schema[named].is_numeric():
-            taken[-1] = taken[-1].cast(pl.UInt8)
-    for i, name in enumerate(carry):
-        column = bind_column("segment", name, schema, where=where)
-        taken.append(column.alias(f"by{i}"))
+        bound, dtype = bind_column(role, named, schema, where=where)
+        if role == "label" and not dtype.is_numeric():
+            bound = bound.cast(pl.UInt8)
+        if role == "score" and not columns.descending:
+            bound, dtype = _negated(bound, dtype)
+        taken.append(bound)
+        dtypes[role] = dtype
+    for own, named in carry.items():
+        segment, _ = bind_column("segment", named, schema, where=where)
+        taken.append(segment.alias(own))
     keys = tuple(f"key{i}" for i in range(len(columns.query)))
-    bound = BoundSchema(keys, tuple(dtypes), tuple(dtypes.values()))
-    return BoundFrame(frame.select(taken), bound)
+    bound_schema = BoundSchema(keys, tuple(dtypes), tuple(dtypes.values()))
+    return BoundFrame(frame.select(taken), bound_schema)
 
 
-def bind_column(role: str, column: str, schema: pl.Schema, *, where: str) -> pl.Expr:
-    """The user's column under our name, once it is found and its type checked."""
-    if column not in schema:
+def bind_column(
+    role: str, column: Column, schema: pl.Schema, *, where: str
+) -> tuple[pl.Expr, DataType]:
+    """The user's column under our name, and its type: it is there and will do."""
+    if not has_column(column, schema):
         require_columns([column], schema, where=where, argument=role)
-    if not ROLES[role].allowed(schema[column]):
+    dtype = _dtype(column, schema)
+    if not ROLES[role].allowed(dtype):
         msg = (
-            f"column {column!r} of {where} has dtype {schema[column]}, but "
+            f"column {name_of(column)!r} of {where} has dtype {dtype}, but "
             f"{ROLES[role].what} must be {ROLES[role].expected}"
         )
         raise TypeError(msg)
-    return renamed(column, role)
+    return renamed(column, role), dtype
+
+
+def _dtype(column: Column, schema: pl.Schema) -> DataType:
+    if isinstance(column, str):
+        return schema[column]
+    (dtype,) = pl.LazyFrame(schema=schema).select(column).collect_schema().values()
+    return dtype
+
+
+def _negated(score: pl.Expr, dtype: DataType) -> tuple[pl.Expr, DataType]:
+    """The score with its sign changed; integers in a type that holds the result."""
+    if not dtype.is_integer():
+        return -score, dtype
+    wide = dtype in (pl.Int64, pl.UInt64, pl.Int128, pl.UInt128)
+    signed = pl.Int128() if wide else pl.Int64()
+    # Int128 has no negation.
+    return (0 - score.cast(signed)).alias("score"), signed
+
+
+def columns_of(given: Column | Sequence[Column] | None) -> tuple[Column, ...]:
+    """One column, several or none, as a tuple."""
+    return (given,) if isinstance(given, str | pl.Expr) else tuple(given or ())
+
+
+def name_of(column: Column) -> str:
+    """The name that messages and results give a column."""
+    return column if isinstance(column, str) else column.meta.output_name()
+
+
+def names_of(columns: Iterable[Column]) -> list[str]:
+    """The names that messages and results give the columns."""
+    return [name_of(column) for column in columns]
+
+
+def has_column(column: Column, schema: pl.Schema) -> bool:
+    """Whether the column, or all that it is computed from, is there."""
+    return all(name in schema for name in _roots(column))
+
+
+def _roots(column: Column) -> list[str]:
+    return [column] if isinstance(column, str) else column.meta.root_names()
+
+
+def columns_by_role(
+    *,
+    query: Column | Sequence[Column],
+    doc: Column | None,
+    score: Column,
+    label: Column | None,
+    rank: Column | None,
+    descending: bool,
+    qrels_query: Column | Sequence[Column] | None,
+    qrels_doc: Column | None,
+    subtopic: Column | None = None,
+) -> tuple[Columns, Columns]:
+    """The columns of the run (or log), and those of the judgments.
+
+    Without ``label`` every judgment is of a relevant document.
+    """
+    keys = columns_of(query)
+    others = keys if qrels_query is None else columns_of(qrels_query)
+    if not keys:
+        msg = "query must name at least one column"
+        raise ValueError(msg)
+    if len(others) != len(keys):
+        msg = f"qrels_query must name as many columns as query: {len(keys)}"
+        raise ValueError(msg)
+    if not descending and rank is not None:
+        msg = "descending=False is for scores; the first rank is always 1"
+        raise ValueError(msg)
+    names = {
+        "doc": doc,
+        "score": score if rank is None else None,
+        "label": pl.lit(1, pl.UInt8).alias("label") if label is None else label,
+        "rank": rank,
+        "subtopic": subtopic,
+    }
+    run = Columns(keys, names, descending)
+    return run, Columns(
+        others, names | ({} if qrels_doc is None else {"doc": qrels_doc})
+    )
 
 
 def bind_run_and_qrels(
     run: pl.LazyFrame,
     qrels: pl.LazyFrame,
     columns: Columns,
+    qrels_columns: Columns,
     *,
     run_roles: Sequence[str],
     qrels_roles: Sequence[str],
-    carry: Sequence[str] = (),
+    carry: Mapping[str, Column] = MappingProxyType({}),
 ) -> tuple[pl.LazyFrame, pl.LazyFrame]:
-    """Bind a run and judgments with the same query columns; ``carry`` is of these."""
+    """Bind a run and judgments with as many query columns; ``carry`` is of these."""
     where = "the run", "the judgments"
     left = bind_columns(run, columns, where=where[0], roles=run_roles)
-    right = bind_columns(qrels, columns, where=where[1], roles=qrels_roles, carry=carry)
-    names = dict(zip(left.keys, columns.query, strict=True))
-    names["doc"] = columns.names["doc"] or ""
+    right = bind_columns(
+        qrels, qrels_columns, where=where[1], roles=qrels_roles, carry=carry
+    )
+    names = dict(zip(left.keys, names_of(columns.query), strict=True))
+    doc = columns.names["doc"]
+    names["doc"] = "" if doc is None else name_of(doc)
     return align_ids(left.frame, right.frame, names, where=where)
 
 
-def renamed(column: str, own: str) -> pl.Expr:
+def renamed(column: Column, own: str) -> pl.Expr:
     """The column under our name, and without any claim that it is sorted.
 
     Polars takes the claim of a file or of ``set_sorted`` for granted, and then does
     not sort, or counts runs for distinct values. A way through a struct forgets it.
     """
-    return pl.struct(cs.by_name(column).alias(own)).struct.field(own)
+    given = cs.by_name(column) if isinstance(column, str) else column
+    return pl.struct(given.alias(own)).struct.field(own)
 
 
 def require_columns(
-    names: Sequence[str], schema: pl.Schema, *, where: str, argument: str = "column"
+    columns: Sequence[Column],
+    schema: pl.Schema,
+    *,
+    where: str,
+    argument: str = "column",
 ) -> None:
     """Raise ``ColumnNotFoundError`` with the columns there are and the closest one."""
-    for name in names:
+    for name in chain.from_iterable(map(_roots, columns)):
         if name not in schema:
             from difflib import get_close_matches  # rarely needed, slow to import
 
             near = get_close_matches(name, list(schema), n=1, cutoff=0.4)
             hint = f"; did you mean {near[0]!r}?" if near else "."
-            columns = ", ".join(map(repr, schema)) or "none"
+            known = ", ".join(map(repr, schema)) or "none"
             msg = (
                 f"{argument} {name!r} is not in {where}{hint} Its columns are: "
-                f"{columns}. Name yours with {argument}=."
+                f"{known}. Name yours with {argument}=."
             )
             raise pl.exceptions.ColumnNotFoundError(msg)
 

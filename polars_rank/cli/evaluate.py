@@ -18,13 +18,14 @@ from polars_rank._engine.checks.enforce import Check
 from polars_rank._engine.request import Duplicates, Layout
 from polars_rank._files.temporary import private_folder
 from polars_rank.cli.bar import Bar
-from polars_rank.cli.runs import Files, Run, open_file, same_ids, sort_out
+from polars_rank.cli.runs import Files, Run, open_file, sort_out
 from polars_rank.cli.show import Format, inert, show_means
 from polars_rank.conventions.tools import DEFAULT, convention_of
 from polars_rank.core.ranking import NoRelevant, Ties
 from polars_rank.exceptions import DataError
 from polars_rank.io import write
 from polars_rank.io.formats import extensions, format_of
+from polars_rank.io.frames import same_ids
 
 __all__ = ["evaluate"]
 
@@ -249,7 +250,8 @@ def _with_judgments(
     if qrels is None or doc is None:
         return run.frame, options
     files, columns = [run.file, given.sources[-1]], [*options["query"], doc]
-    frame, qrels = same_ids(run.frame, qrels, files, columns)
+    ids = zip(columns, columns, strict=True)
+    frame, qrels = same_ids(run.frame, qrels, files, ids)
     return frame, options | Options(qrels=qrels)
 
 

@@ -11,15 +11,13 @@ from pathlib import Path
 from typing import Literal
 
 import polars as pl
-import polars.selectors as cs
 from cyclopts import CycloptsError
 
 from polars_rank.core.registry import closest
 from polars_rank.exceptions import DataError
 from polars_rank.io import scan
-from polars_rank.io.formats import extensions
 
-__all__ = ["STDIN", "Files", "Run", "open_file", "same_ids", "sort_out"]
+__all__ = ["STDIN", "Files", "Run", "open_file", "sort_out"]
 
 STDIN = "standard input"
 TREC = ["query_id", "doc_id", "score", "system"]
@@ -77,27 +75,6 @@ class Files:
             if str(error).startswith(tuple(self.sources)):
                 raise
             raise type(error)(f"{run.file}: {error}") from error
-
-
-TYPED = extensions(typed=True)
-
-
-def same_ids(
-    run: pl.LazyFrame, qrels: pl.LazyFrame, files: Sequence[str], columns: Sequence[str]
-) -> tuple[pl.LazyFrame, pl.LazyFrame]:
-    """Read integer ids as text where the other file is one without types.
-
-    Between two files with types, an integer never equals a text.
-    """
-    if all(Path(file).suffix in TYPED or Path(file).is_dir() for file in files):
-        return run, qrels
-    left, right = run.collect_schema(), qrels.collect_schema()
-    for name in columns:
-        kinds = left.get(name), right.get(name)
-        if pl.String in kinds and any(k is not None and k.is_integer() for k in kinds):
-            run = run.with_columns(cs.by_name(name).cast(pl.String))
-            qrels = qrels.with_columns(cs.by_name(name).cast(pl.String))
-    return run, qrels
 
 
 def open_file(file: str, kind: Literal["run", "qrels"]) -> pl.LazyFrame:

@@ -14,7 +14,8 @@ from typing import Annotated, Any, Literal, TypedDict, cast, get_args
 import polars as pl
 
 from polars_rank._engine.checks.enforce import Check
-from polars_rank._engine.request import IN_MEMORY_ROWS, AnyFrame, Layout, Resources
+from polars_rank._engine.opening import IN_MEMORY_ROWS
+from polars_rank._engine.request import AnyFrame, Layout, Resources
 from polars_rank._engine.schema import (
     Columns,
     align_ids,
@@ -254,7 +255,7 @@ class ClickLog:
             Columns(keys, roles),
             where="the log",
             roles=ROWS,
-            carry=inside,
+            carry={f"by{i}": name for i, name in enumerate(inside)},
             key="impression",
         )
         carried = {name: f"by{i}" for i, name in enumerate(inside)}
@@ -442,9 +443,13 @@ def _bind_impressions(
     known = [n for n in carried if n in schema and n not in names]
     require_columns(names, schema, where=where, argument="impression")
     bound = bind_columns(
-        frame, Columns(names, {}), where=where, roles=(), carry=known, key="impression"
-    ).frame.rename({f"by{i}": f"known{i}" for i in range(len(known))})
-    bound = bound.rename({f"known{i}": carried[n] for i, n in enumerate(known)})
+        frame,
+        Columns(names, {}),
+        where=where,
+        roles=(),
+        carry={carried[name]: name for name in known},
+        key="impression",
+    ).frame
     ids = dict(zip(keys, names, strict=True))
     bound, rows = align_ids(bound, rows, ids, where=(where, "the log"))
     own = [carried[n] for n in known]

@@ -19,6 +19,7 @@ __all__ = [
     "DUPLICATE_PREFERENCE",
     "DUPLICATE_QUERY",
     "DUPLICATE_RANK",
+    "DUPLICATE_SEGMENT",
     "DUPLICATE_SHOWN",
     "GAIN_OVERFLOW",
     "INFINITE_GRADE",
@@ -133,6 +134,9 @@ NULL_QUERY = Rule(
 DUPLICATE_QUERY = Rule(
     "duplicate_query", "queries= has more than one row per query; keep one of each"
 )
+DUPLICATE_SEGMENT = Rule(
+    "duplicate_segment", "segments= has more than one row per query; keep one of each"
+)
 MISSING_QUERY = Rule(
     "missing_query",
     'judged queries are missing from the run; evaluate them as 0 with missing="zero" '
@@ -146,8 +150,8 @@ NO_COMMON_QUERY = Rule(
 )
 VARYING_SEGMENT = Rule(
     "varying_segment",
-    "a by= or weight= column varies within a query; make it constant, give one row per "
-    "query in queries=, or add the column to query=",
+    "a by=, weight= or keep= column varies within a query; make it constant, give one "
+    "row per query in segments=, or add the column to query=",
 )
 INVALID_WEIGHT = Rule(
     "invalid_weight",

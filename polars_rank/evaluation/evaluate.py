@@ -5,36 +5,45 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import polars as pl
+
 from polars_rank._engine.checks.enforce import Check
 from polars_rank._engine.plan import plan_result
 from polars_rank._engine.request import (
     DOC,
-    AnyFrame,
     Duplicates,
-    Frame,
     Layout,
     Request,
+    lazy_for_lazy,
     like_input,
 )
+from polars_rank._engine.schema import Column
 from polars_rank._engine.spill.progress import Progress
 from polars_rank.conventions.tools import DEFAULT, ConventionLike
+from polars_rank.io.frames import FrameLike
 from polars_rank.measures.measure import Measures
 
 __all__ = ["evaluate", "per_query"]
 
 
+@lazy_for_lazy
 def per_query(
-    frame: Frame,
+    frame: FrameLike,
     measures: Measures,
     *,
-    qrels: AnyFrame | None = None,
-    query: str | Sequence[str] = "query_id",
-    doc: str | None = DOC,
-    score: str = "score",
-    label: str = "label",
-    subtopic: str | None = None,
-    rank: str | None = None,
-    queries: AnyFrame | None = None,
+    qrels: FrameLike | None = None,
+    query: Column | Sequence[Column] = "query_id",
+    doc: Column | None = DOC,
+    score: Column = "score",
+    label: Column | None = "label",
+    subtopic: Column | None = None,
+    rank: Column | None = None,
+    descending: bool = True,
+    qrels_query: Column | Sequence[Column] | None = None,
+    qrels_doc: Column | None = None,
+    queries: FrameLike | None = None,
+    segments: FrameLike | None = None,
+    keep: Column | Sequence[Column] | None = None,
     convention: ConventionLike = DEFAULT,
     check: Check = "strict",
     on_duplicate: Duplicates = "error",
@@ -43,7 +52,7 @@ def per_query(
     temp_dir: str | Path | None = None,
     progress: Callable[[Progress], object] | None = None,
     max_rank: int | None = None,
-) -> Frame:
+) -> pl.DataFrame | pl.LazyFrame:
     """Value of every measure for every query.
 
     Parameters
@@ -51,7 +60,9 @@ def per_query(
     frame
         A log with one row per document: ``query``, ``label`` and ``score`` (or
         ``rank``); ``doc`` breaks ties if it exists. With ``qrels``: the run, with
-        ``query``, ``doc`` and ``score`` (or ``rank``).
+        ``query``, ``doc`` and ``score`` (or ``rank``). Wherever a frame is taken, so is
+        anything with ``__arrow_c_stream__`` (frames of pandas, pyarrow, DuckDB ...), a
+        pyarrow dataset, a path or glob, and ``{query: {document: value}}``.
     measures
         One or more of: text such as ``"ndcg@10"`` or ``"ndcg(gain=exp2)@10"`` (names of
         trec_eval, ir_measures and ranx work too), a :class:`Measure`, or a mapping
@@ -59,10 +70,11 @@ def per_query(
     qrels
         The judgments: ``query``, ``doc``, ``label``. Their queries are evaluated.
     query, doc, score, label
-        Column names. ``query`` may be several columns, e.g. ``["system", "query_id"]``;
-        judgments without the ``system`` column apply to all systems. Without document
-        ids (``doc=None``, or a single frame without the default ``doc_id`` column),
-        ties keep the input order.
+        Columns: names or expressions. ``query`` may be several, e.g. ``["system",
+        "query_id"]``; judgments without ``system`` apply to all systems. Without
+        document ids (``doc=None``, or a single frame without the default ``doc_id``
+        column), ties keep the input order. Without ``label`` (None) every judgment is
+        of a relevant document.
     subtopic
         Column of the judgments with the subtopic (intent, aspect) that the grade is
         for, or with the assessor who gave it: one row per query, document and subtopic.
@@ -70,9 +82,18 @@ def per_query(
         then a function of the :class:`Subtopics`.
     rank
         Column with the 1-based rank of the document, used instead of a score.
+    descending
+        Whether high scores come first; False for distances.
+    qrels_query, qrels_doc
+        ``query`` and ``doc`` in the judgments, where they differ.
     queries
         The queries to evaluate, one row per query. It may lack some of several query
         columns.
+    segments
+        What is known of queries, one row per query; it leaves their set as it is.
+    keep
+        Columns to carry along, taken from ``segments``, ``queries``, ``frame`` or
+        ``qrels``, where they must be constant within a query.
     convention
         Name of a convention, or a :class:`Convention`: every disputed choice.
     check
@@ -99,9 +120,9 @@ def per_query(
 
     Returns
     -------
-    The query columns and a Float64 column per measure, sorted by query: a DataFrame for
-    a DataFrame, a LazyFrame for a LazyFrame (which reads nothing but schemas until it
-    is collected).
+    The query columns, those of ``keep`` and a Float64 column per measure, sorted by
+    query: a LazyFrame for a LazyFrame (which reads nothing but schemas until it is
+    collected), a DataFrame for all else.
 
     Raises
     ------
@@ -132,20 +153,25 @@ def per_query(
     return like_input(frame, plan_result(request), in_memory=in_memory)
 
 
+@lazy_for_lazy
 def evaluate(
-    frame: Frame,
+    frame: FrameLike,
     measures: Measures,
     *,
-    qrels: AnyFrame | None = None,
-    query: str | Sequence[str] = "query_id",
-    doc: str | None = DOC,
-    score: str = "score",
-    label: str = "label",
-    subtopic: str | None = None,
-    rank: str | None = None,
-    queries: AnyFrame | None = None,
-    by: str | Sequence[str] | None = None,
-    weight: str | None = None,
+    qrels: FrameLike | None = None,
+    query: Column | Sequence[Column] = "query_id",
+    doc: Column | None = DOC,
+    score: Column = "score",
+    label: Column | None = "label",
+    subtopic: Column | None = None,
+    rank: Column | None = None,
+    descending: bool = True,
+    qrels_query: Column | Sequence[Column] | None = None,
+    qrels_doc: Column | None = None,
+    queries: FrameLike | None = None,
+    segments: FrameLike | None = None,
+    by: Column | Sequence[Column] | None = None,
+    weight: Column | None = None,
     convention: ConventionLike = DEFAULT,
     check: Check = "strict",
     on_duplicate: Duplicates = "error",
@@ -154,17 +180,16 @@ def evaluate(
     temp_dir: str | Path | None = None,
     progress: Callable[[Progress], object] | None = None,
     max_rank: int | None = None,
-) -> Frame:
+) -> pl.DataFrame | pl.LazyFrame:
     """Mean of every measure over the queries.
 
-    Parameters are those of :func:`per_query`, and:
+    Parameters are those of :func:`per_query` except ``keep``, and:
 
     Parameters
     ----------
     by
-        Columns that split the mean into segments, one output row each; taken from
-        ``queries``, else from ``frame``, where they must be constant within a query (a
-        judged query that is missing from the run then has none: null).
+        Columns that split the mean into segments, one output row each; found like
+        those to ``keep`` (a judged query without a row there has none: null).
     weight
         Column with the query's weight (its traffic) in the mean; found like ``by``.
 

@@ -6,24 +6,32 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from polars_rank._engine.request import AnyFrame, Frame, like_input
-from polars_rank._engine.schema import Columns, bind_run_and_qrels
+from polars_rank._engine.opening import open_run_and_qrels
+from polars_rank._engine.request import lazy_for_lazy, like_input
+from polars_rank._engine.schema import Column, bind_run_and_qrels, columns_by_role
+from polars_rank.io.frames import FrameLike
 
 __all__ = ["match_report"]
 
 TOP = 10
 
 
+@lazy_for_lazy
 def match_report(
-    run: Frame,
-    qrels: AnyFrame,
+    run: FrameLike,
+    qrels: FrameLike,
     *,
-    query: str | Sequence[str] = "query_id",
-    doc: str = "doc_id",
-    score: str = "score",
-    label: str = "label",
-) -> Frame:
+    query: Column | Sequence[Column] = "query_id",
+    doc: Column = "doc_id",
+    score: Column = "score",
+    label: Column | None = "label",
+    descending: bool = True,
+    qrels_query: Column | Sequence[Column] | None = None,
+    qrels_doc: Column | None = None,
+) -> pl.DataFrame | pl.LazyFrame:
     """Report how the ids of a run match those of its judgments: counts and shares.
+
+    Parameters are those of :func:`per_query`.
 
     Returns
     -------
@@ -43,16 +51,23 @@ def match_report(
     >>> pr.match_report(run, qrels).row(1)
     ('queries only in the run', 1.0)
     """
-    names = (query,) if isinstance(query, str) else tuple(query)
-    columns = Columns(names, {"doc": doc, "score": score, "label": label})
+    columns = columns_by_role(
+        query=query,
+        doc=doc,
+        score=score,
+        label=label,
+        rank=None,
+        descending=descending,
+        qrels_query=qrels_query,
+        qrels_doc=qrels_doc,
+    )
     ran, judged = bind_run_and_qrels(
-        run.lazy(),
-        qrels.lazy(),
-        columns,
+        *open_run_and_qrels(run, qrels, columns),
+        *columns,
         run_roles=["score", "doc"],
         qrels_roles=["label", "doc"],
     )
-    keys = [f"key{i}" for i in range(len(names))]
+    keys = [f"key{i}" for i in range(len(columns[0].query))]
     # The judgments are read twice, and a stream can be read only once.
     return like_input(run, _report(ran, judged.cache(), keys))
 

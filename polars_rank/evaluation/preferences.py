@@ -8,8 +8,16 @@ from typing import Literal, TypeAlias, get_args
 import polars as pl
 
 from polars_rank._engine.checks.enforce import Check, enforce
-from polars_rank._engine.request import AnyFrame, Frame, like_input
-from polars_rank._engine.schema import Columns, bind_run_and_qrels, require_columns
+from polars_rank._engine.opening import open_run_and_qrels
+from polars_rank._engine.request import lazy_for_lazy, like_input
+from polars_rank._engine.schema import (
+    Column,
+    bind_run_and_qrels,
+    columns_by_role,
+    columns_of,
+    names_of,
+    require_columns,
+)
 from polars_rank.core.expr import ratio
 from polars_rank.core.rules import (
     DUPLICATE_PREFERENCE,
@@ -18,6 +26,7 @@ from polars_rank.core.rules import (
     NULL_SCORE,
     Violation,
 )
+from polars_rank.io.frames import FrameLike
 
 __all__ = ["PreferenceTies", "Unretrieved", "preferences"]
 
@@ -26,20 +35,24 @@ COUNTS = {"preferences", "satisfied", "prefs_simp", "prefs_pair", "prefs_avgjg"}
 Unretrieved: TypeAlias = Literal["below", "leave_out"]
 
 
+@lazy_for_lazy
 def preferences(
-    run: Frame,
-    judgments: AnyFrame,
+    run: FrameLike,
+    judgments: FrameLike,
     *,
-    query: str | Sequence[str] = "query_id",
-    doc: str = "doc_id",
-    score: str = "score",
-    label: str = "label",
-    rank: str | None = None,
-    group: str | Sequence[str] | None = None,
+    query: Column | Sequence[Column] = "query_id",
+    doc: Column = "doc_id",
+    score: Column = "score",
+    label: Column = "label",
+    rank: Column | None = None,
+    descending: bool = True,
+    qrels_query: Column | Sequence[Column] | None = None,
+    qrels_doc: Column | None = None,
+    group: Column | Sequence[Column] | None = None,
     ties: PreferenceTies = "doc_desc",
     unretrieved: Unretrieved = "below",
     check: Check = "strict",
-) -> Frame:
+) -> pl.DataFrame | pl.LazyFrame:
     """Count the preferences that the run's order satisfies, per query.
 
     Of two documents of a group, the one with the higher label is preferred; equal
@@ -54,7 +67,7 @@ def preferences(
         ``query``, ``doc``, ``label`` and the columns of ``group``, one row per
         document. Their queries are evaluated. Every pair within a group is compared, so
         groups should be pools, not collections.
-    query, doc, score, label, rank, check
+    query, doc, score, label, rank, descending, qrels_query, qrels_doc, check
         As in :func:`evaluate`.
     group
         Columns that tell the judgments of a query apart, e.g. the assessor: documents
@@ -101,33 +114,34 @@ def preferences(
         if given not in allowed:
             msg = f"{name} must be one of {', '.join(allowed)}, not {given!r}"
             raise ValueError(msg)
-    names: tuple[str, ...] = (query,) if isinstance(query, str) else tuple(query)
+    names = names_of(columns_of(query))
     if clashes := sorted(COUNTS & {*names}):
         msg = (
             f"two output columns would be called {', '.join(map(repr, clashes))}; "
             "rename the query column"
         )
         raise ValueError(msg)
-    groups: list[str] = [group] if isinstance(group, str) else list(group or [])
-    columns = Columns(
-        names,
-        {
-            "doc": doc,
-            "score": score if rank is None else None,
-            "rank": rank,
-            "label": label,
-        },
+    groups = {f"by{i}": column for i, column in enumerate(columns_of(group))}
+    columns = columns_by_role(
+        query=query,
+        doc=doc,
+        score=score,
+        label=label,
+        rank=rank,
+        descending=descending,
+        qrels_query=qrels_query,
+        qrels_doc=qrels_doc,
     )
+    frames = open_run_and_qrels(run, judgments, columns)
     require_columns(
-        groups,
-        judgments.lazy().collect_schema(),
+        list(groups.values()),
+        frames[1].collect_schema(),
         where="the judgments",
         argument="group",
     )
     ran, judged = bind_run_and_qrels(
-        run.lazy(),
-        judgments.lazy(),
-        columns,
+        *frames,
+        *columns,
         run_roles=["score", "rank", "doc"],
         qrels_roles=["label", "doc"],
         carry=groups,
@@ -136,7 +150,7 @@ def preferences(
     place = pl.col("score") if rank is None else -pl.col("rank").cast(pl.Int64)
     ran = ran.select(*keys, "doc", place=place, retrieved=pl.lit(value=True))
     judged = judged.join(ran, on=[*keys, "doc"], how="left").cache()  # pairs, rules
-    cell = [*keys, *(f"by{i}" for i in range(len(groups)))]
+    cell = [*keys, *groups]
     pairs = _pairs(judged, cell, ties, unretrieved)
     result = _sound_queries(judged, keys, cell, check)
     for frame in (_of_groups(pairs, keys, cell), _of_documents(pairs, keys)):

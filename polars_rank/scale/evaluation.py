@@ -24,11 +24,12 @@ from polars_rank.scale.partial import add_partials, as_partial, finish_partial
 
 __all__ = ["Evaluation"]
 
-FRAMES = ("frame", "measures", "qrels", "queries")
+FRAMES = ("frame", "measures", "qrels", "queries", "segments")
+ONE_NAME = ("qrels_query", "qrels_doc")  # judgments are partitioned as the run is
 OPTIONS = {
     name: parameter.default
     for name, parameter in inspect.signature(evaluate).parameters.items()
-    if name not in FRAMES
+    if name not in FRAMES + ONE_NAME
 }
 QUERY_IN_TWO_PARTS = Rule(
     "query_in_two_parts",
@@ -70,12 +71,16 @@ class Evaluation:
     """
 
     def __init__(self, measures: Measures, **options: Any) -> None:
-        for name in options:
+        for name, value in options.items():
             if name not in OPTIONS:
                 hint = closest(name, list(OPTIONS))
                 if name in FRAMES:
                     hint = ": give it to partial, with the rows of that part"
                 msg = f"an Evaluation takes no {name}{hint}"
+                raise TypeError(msg)
+            several = isinstance(value, list | tuple)
+            if any(isinstance(v, pl.Expr) for v in (value if several else [value])):
+                msg = f"an Evaluation takes names of columns; compute {name} beforehand"
                 raise TypeError(msg)
         self._measures = parse_measures(measures)
         self._given = [
@@ -86,7 +91,7 @@ class Evaluation:
         self._aggregation = Aggregation.of(
             self._measures,
             by=(by,) if isinstance(by, str) else by,
-            weight=self._options["weight"],
+            weighted=self._options["weight"] is not None,
             convention=convention_of(self._options["convention"]),
             check=self._options["check"],
         )
@@ -103,7 +108,7 @@ class Evaluation:
     @property
     def definition(self) -> str:
         """Sixteen hexadecimal digits of everything that decides the means."""
-        names = ("by", "weight", "max_rank", "on_duplicate", "subtopic")
+        names = ("by", "weight", "max_rank", "on_duplicate", "subtopic", "descending")
         measures = [
             (m.name, _spelled(m.function) if isinstance(m, Custom) else str(m))
             for m in self._measures
@@ -141,6 +146,7 @@ class Evaluation:
         *,
         qrels: AnyFrame | None = None,
         queries: AnyFrame | None = None,
+        segments: AnyFrame | None = None,
         broadcast: bool = False,
         keys: bool = False,
     ) -> pl.DataFrame:
@@ -151,6 +157,8 @@ class Evaluation:
         frame, qrels, queries
             As in :func:`evaluate`: the rows of whole queries, with the judgments of
             these queries.
+        segments
+            As in :func:`evaluate`; it may be that of the whole.
         broadcast
             Whether ``qrels`` and ``queries`` are those of the whole. Queries that no
             part has are then added by ``merge``, which needs the same two frames.
@@ -179,6 +187,9 @@ class Evaluation:
             self._given,
             qrels=qrels,
             queries=queries,
+            segments=segments,
+            qrels_query=None,
+            qrels_doc=None,
             result="sums",
             **self._options,
         )

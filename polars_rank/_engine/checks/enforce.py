@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
 import polars as pl
-import polars.selectors as cs
 
+from polars_rank._engine.schema import Column, has_column, renamed
 from polars_rank.core.rules import NO_COMMON_QUERY, Rule
 from polars_rank.exceptions import DataError
 
@@ -60,14 +60,19 @@ def enforce(
 
 
 def require_common_queries(
-    run: pl.LazyFrame, qrels: pl.LazyFrame, query: Sequence[str], check: Check
+    run: tuple[pl.LazyFrame, Sequence[Column]],
+    qrels: tuple[pl.LazyFrame, Sequence[Column]],
+    check: Check,
 ) -> pl.Expr:
-    """True; or an error if judged queries exist and none of them is in the run."""
+    """True; or an error if judged queries exist and none of them is in the run.
+
+    Each side is a frame and its query columns.
+    """
 
     def passes(columns: Sequence[pl.Series]) -> pl.Series:
         retrieved, judged = columns
         if judged.sum() and not retrieved.sum():
-            sides = {"run": _first_ids(run, query), "qrels": _first_ids(qrels, query)}
+            sides = {"run": _first_ids(*run), "qrels": _first_ids(*qrels)}
             message = NO_COMMON_QUERY.message.format(**sides)
             raise_or_warn(
                 DataError(message, rule=NO_COMMON_QUERY.name), warns=check == "warn"
@@ -107,9 +112,13 @@ def raise_or_warn(error: DataError, *, warns: bool) -> None:
     warnings.warn(str(error), UserWarning, stacklevel=2)
 
 
-def _first_ids(frame: pl.LazyFrame, query: Sequence[str]) -> str:
+def _first_ids(frame: pl.LazyFrame, query: Sequence[Column]) -> str:
     """Some ids for a message; read only when the message is needed."""
-    ids = frame.select(cs.by_name(*query, require_all=False)).head(100).collect()
+    schema = frame.collect_schema()
+    known = [
+        renamed(c, f"key{i}") for i, c in enumerate(query) if has_column(c, schema)
+    ]
+    ids = frame.select(known).head(100).collect()
     rows = ids.unique(maintain_order=True).head(3).rows()
     shown = (repr(row[0] if len(row) == 1 else row) for row in rows)
     return ", ".join(shown) or "nothing"

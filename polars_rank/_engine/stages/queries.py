@@ -5,9 +5,9 @@ from __future__ import annotations
 import polars as pl
 
 from polars_rank._engine.checks.enforce import require_common_queries
-from polars_rank._engine.inputs import Inputs
+from polars_rank._engine.inputs import Description, Inputs
 from polars_rank._engine.request import Request
-from polars_rank._engine.schema import align_ids
+from polars_rank._engine.schema import align_ids, names_of
 from polars_rank._engine.stages.sum import Plan
 from polars_rank.core.rules import DUPLICATE_QUERY, MISSING_QUERY, NULL_QUERY
 from polars_rank.measures.measure import Measure
@@ -22,6 +22,8 @@ def select_queries(request: Request, inputs: Inputs, plan: Plan) -> Plan:
         plan = _only_judged(request, plan, null_key)
     if inputs.queries is not None:
         plan = _only_requested(request, inputs.run.keys, inputs.queries, plan)
+    for description in inputs.descriptions:
+        plan = _described(request, inputs.run.keys, description, plan)
     return plan if request.check == "off" else plan.with_rule(NULL_QUERY, null_key)
 
 
@@ -32,7 +34,9 @@ def _only_judged(request: Request, plan: Plan, null_key: pl.Expr) -> Plan:
         assert request.qrels is not None
         frame = frame.filter(
             require_common_queries(
-                request.frame, request.qrels, request.columns.query, request.check
+                (request.frame, request.columns.query),
+                (request.qrels, request.qrels_columns.query),
+                request.check,
             )
         )
     missing = pl.col("retrieved").is_null()
@@ -57,11 +61,12 @@ def _only_requested(
     request: Request, keys: tuple[str, ...], queries: pl.LazyFrame, plan: Plan
 ) -> Plan:
     """Exactly the queries of ``queries=``; those without rows count as missing."""
-    names = dict(zip(keys, request.columns.query, strict=True))
+    names = dict(zip(keys, names_of(request.columns.query), strict=True))
     queries, frame = align_ids(
         queries, plan.frame, names, where=("queries", "the frame")
     )
     frame = frame.with_columns(known=pl.lit(value=True))
+    queries = queries.drop("varied")
     frame = queries.join(frame, on=list(keys), how="left").sort(keys)
     missing = pl.col("known").is_null()
     if request.convention.missing == "skip":
@@ -82,3 +87,20 @@ def _only_requested(
     if request.check != "off":
         plan = plan.with_rule(DUPLICATE_QUERY, pl.col("copies"))
     return plan
+
+
+def _described(
+    request: Request, keys: tuple[str, ...], about: Description, plan: Plan
+) -> Plan:
+    """The same queries with their segments; null where nothing is known of a query."""
+    names = dict(zip(keys, names_of(request.columns.query), strict=True))
+    where = (about.where, "the frame")
+    known, frame = align_ids(about.frame, plan.frame, names, where=where)
+    count = pl.col(about.broken).alias("broken")
+    known = known.select(pl.exclude("copies", "varied"), count)
+    frame = frame.join(known, on=list(keys), how="left", maintain_order="left")
+    plan = plan._replace(frame=frame)
+    if request.check == "off":
+        return plan._replace(frame=frame.drop("broken"))
+    plan = plan.with_rule(about.rule, pl.col("broken").fill_null(0))
+    return plan._replace(frame=plan.frame.drop("broken"))

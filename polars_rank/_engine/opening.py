@@ -1,0 +1,111 @@
+"""The frames that the user gives, whatever they are, as lazy frames."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import polars as pl
+
+from polars_rank._engine.schema import Column, Columns, names_of
+from polars_rank.io.frames import FrameLike, as_polars, same_ids
+
+__all__ = [
+    "IN_MEMORY_ROWS",
+    "Opened",
+    "open_about_queries",
+    "open_frames",
+    "open_run_and_qrels",
+]
+
+IN_MEMORY_ROWS = 200_000
+
+
+class Opened(NamedTuple):
+    """A log, or a run and its judgments.
+
+    ``small`` tells whether all of it is in memory and little.
+    """
+
+    run: pl.LazyFrame
+    qrels: pl.LazyFrame | None
+    small: bool
+
+
+def open_frames(
+    frame: FrameLike,
+    qrels: FrameLike | None,
+    columns: tuple[Columns, Columns],
+    *,
+    stream: bool = False,
+) -> Opened:
+    """Open a log, or a run and its judgments; ids of text files are text in both.
+
+    With ``stream``, what can be read only once is not read into memory.
+    """
+    run, judged = columns
+    place = run.names["score"] if run.names["rank"] is None else run.names["rank"]
+    opened = [
+        as_polars(
+            frame,
+            name="the first argument",
+            columns=_of_a_dictionary(run, place, "score"),
+            stream=stream,
+        )
+    ]
+    if qrels is not None:
+        opened.append(
+            as_polars(
+                qrels,
+                name="the judgments",
+                kind="qrels",
+                columns=_of_a_dictionary(judged, judged.names["label"], "label"),
+                stream=stream,
+            )
+        )
+    small = all(
+        isinstance(f, pl.DataFrame) and len(f) <= IN_MEMORY_ROWS for f in opened
+    )
+    if len(opened) == 1:
+        return Opened(opened[0].lazy(), None, small)
+    ids = [
+        (left, right)
+        for left, right in (
+            *zip(run.query, judged.query, strict=True),
+            (run.names["doc"], judged.names["doc"]),
+        )
+        if isinstance(left, str) and isinstance(right, str)
+    ]
+    left, right = same_ids(opened[0].lazy(), opened[1].lazy(), [frame, qrels], ids)
+    return Opened(left, right, small)
+
+
+def open_run_and_qrels(
+    run: FrameLike, qrels: FrameLike, columns: tuple[Columns, Columns]
+) -> tuple[pl.LazyFrame, pl.LazyFrame]:
+    """Open a run and its judgments."""
+    opened = open_frames(run, qrels, columns)
+    assert opened.qrels is not None
+    return opened.run, opened.qrels
+
+
+def open_about_queries(
+    source: FrameLike | None, name: str, keys: Sequence[Column]
+) -> pl.LazyFrame | None:
+    """Open a frame that has one row per query."""
+    if source is None:
+        return None
+    return as_polars(source, name=name, kind="qrels", columns=names_of(keys)).lazy()
+
+
+def _of_a_dictionary(
+    columns: Columns, value: Column | None, otherwise: str
+) -> list[str]:
+    """Names for ``{query: {document: value}}``."""
+    doc = columns.names["doc"]
+    given = [
+        *columns.query,
+        "doc_id" if doc is None else doc,
+        otherwise if value is None else value,
+    ]
+    return names_of(given)

@@ -1,0 +1,194 @@
+"""Frames of any library, files and dictionaries, as frames of Polars."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, repeat
+from pathlib import Path
+from typing import Any, Literal, Protocol, TypeAlias
+
+import polars as pl
+import polars.selectors as cs
+
+from polars_rank.core.source import lazy_source
+
+__all__ = ["ArrowStream", "EagerFrameLike", "FrameLike", "as_polars", "same_ids"]
+
+
+class ArrowStream(Protocol):
+    """What hands out Arrow data: frames of pandas, pyarrow, DuckDB, Ibis ..."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Open the stream."""
+
+
+EagerFrameLike: TypeAlias = (
+    pl.DataFrame
+    | ArrowStream
+    | str
+    | os.PathLike[str]
+    | Mapping[Any, Mapping[Any, Any]]
+)
+FrameLike: TypeAlias = pl.LazyFrame | EagerFrameLike
+
+_DISTRIBUTED = {
+    "pyspark": ("Spark", "with .write.parquet(folder)", ".toArrow()"),
+    "ray": ("Ray", "with .write_parquet(folder)", ".to_pandas()"),
+    "dask": ("Dask", "with .to_parquet(folder)", ".compute()"),
+    "modin": ("Modin", "with .to_parquet(folder)", ".modin.to_pandas()"),
+}
+
+
+def as_polars(
+    source: FrameLike,
+    *,
+    name: str,
+    kind: Literal["run", "qrels"] = "run",
+    columns: Sequence[str] = (),
+    stream: bool = False,
+) -> pl.DataFrame | pl.LazyFrame:
+    """Return the rows of ``source`` as a frame of Polars.
+
+    Parameters
+    ----------
+    source
+        A frame of Polars, which is returned as it is; anything with
+        ``__arrow_c_stream__``; a pyarrow ``Dataset``; a path or glob, which is scanned;
+        a dictionary of dictionaries.
+    name
+        What messages call it.
+    kind
+        What TREC text holds.
+    columns
+        Names of what a dictionary holds, ``{query: {document: value}}``. With one name,
+        it holds attributes: ``{query: {column: value}}``.
+    stream
+        Whether a stream stays one, which can be read once, or is read into memory.
+    """
+    if isinstance(source, pl.DataFrame | pl.LazyFrame):
+        return source
+    if isinstance(source, str | os.PathLike):
+        from polars_rank.io.scan import scan
+
+        return scan(Path(source), kind=kind)
+    if isinstance(source, Mapping):
+        return _from_dicts(source, name, columns)
+    library = type(source).__module__.partition(".")[0]
+    if library == "narwhals":
+        native = getattr(source, "to_native")()  # noqa: B009
+        return as_polars(native, name=name, kind=kind, columns=columns, stream=stream)
+    if library in _DISTRIBUTED:
+        whose, how, collected = _DISTRIBUTED[library]
+        msg = (
+            f"{name} is a {type(source).__name__} of {whose}, which spreads over "
+            f"processes; write it {how} and give the folder, or give what {collected} "
+            "returns if it fits into memory"
+        )
+        raise TypeError(msg)
+    if hasattr(source, "__arrow_c_stream__"):
+        return _from_stream(source, name, stream=stream)
+    if library == "pyarrow" and hasattr(source, "scanner"):
+        return _scan_dataset(source)
+    if library == "pyarrow" and hasattr(source, "to_reader"):
+        return _from_stream(source.to_reader(), name, stream=stream)
+    msg = (
+        f"{name} must be a frame (of Polars, or any that has __arrow_c_stream__, such "
+        "as those of pandas, pyarrow and DuckDB), a path, or a dictionary "
+        f"{{query: {{document: value}}}}, not {type(source).__name__}; wrap it with "
+        "pl.DataFrame(...)"
+    )
+    raise TypeError(msg)
+
+
+def same_ids(
+    run: pl.LazyFrame,
+    qrels: pl.LazyFrame,
+    sources: Sequence[object],
+    ids: Iterable[tuple[str, str]],
+) -> tuple[pl.LazyFrame, pl.LazyFrame]:
+    """Read integer ids as text if one of the ``sources`` is a file without types.
+
+    ``ids`` are columns of the run, each with that of the judgments. Between two sources
+    with types, an integer never equals a text.
+    """
+    if not any(isinstance(s, str | os.PathLike) and _is_plain_text(s) for s in sources):
+        return run, qrels
+    left, right = run.collect_schema(), qrels.collect_schema()
+    for names in ids:
+        kinds = left.get(names[0]), right.get(names[1])
+        if pl.String in kinds and any(k is not None and k.is_integer() for k in kinds):
+            run = run.with_columns(cs.by_name(names[0]).cast(pl.String))
+            qrels = qrels.with_columns(cs.by_name(names[1]).cast(pl.String))
+    return run, qrels
+
+
+def _is_plain_text(source: str | os.PathLike[str]) -> bool:
+    from polars_rank.io.formats import format_of
+
+    path = Path(source)
+    inside = (
+        sorted(p for p in path.rglob("*.*") if p.is_file()) if path.is_dir() else []
+    )
+    format = format_of(inside[0] if inside else path)
+    return format is None or not format.typed
+
+
+def _from_stream(
+    source: ArrowStream, name: str, *, stream: bool
+) -> pl.DataFrame | pl.LazyFrame:
+    try:
+        return pl.scan_arrow_c_stream(source) if stream else pl.DataFrame(source)
+    except (pl.exceptions.PolarsError, TypeError, ValueError) as error:
+        msg = f"{name}, a {type(source).__name__}, cannot be read as Arrow: {error}"
+        raise TypeError(msg) from error
+
+
+def _scan_dataset(dataset: Any) -> pl.LazyFrame:
+    """A pyarrow dataset, batch by batch; it reads few files ahead to save memory."""
+    empty = pl.DataFrame(dataset.schema.empty_table())
+
+    def read(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        batches = dataset.to_batches(
+            columns=list(columns), batch_readahead=2, fragment_readahead=1
+        )
+        for batch in batches:
+            yield pl.DataFrame(batch) if columns else pl.DataFrame(height=len(batch))
+
+    return lazy_source(read, empty.schema, name="pyarrow dataset", rereadable=True)
+
+
+def _from_dicts(
+    source: Mapping[Any, Mapping[Any, Any]], name: str, columns: Sequence[str]
+) -> pl.DataFrame:
+    inner = list(source.values())
+    if not all(isinstance(values, Mapping) for values in inner):
+        msg = (
+            f"{name} must be a dictionary of dictionaries, {{query: {{document: "
+            "value}}; a dictionary of columns goes through pl.DataFrame(...)"
+        )
+        raise TypeError(msg)
+    if len(columns) == 1:
+        return pl.from_dicts(
+            [{columns[0]: query, **values} for query, values in source.items()]
+        )
+    if len(columns) != 3:
+        msg = (
+            f"{name} is a dictionary {{query: {{document: value}}}}, but query= names "
+            "several columns; give a frame that has them"
+        )
+        raise ValueError(msg)
+    query, doc, value = columns
+    if not any(inner):
+        dtypes = (pl.String, pl.String, pl.Float64)
+        return pl.DataFrame(schema=dict(zip(columns, dtypes, strict=True)))
+    sizes = [len(documents) for documents in inner]
+    values = list(chain.from_iterable(documents.values() for documents in inner))
+    floats = any(isinstance(v, float) for v in values)  # among integers, perhaps
+    return pl.DataFrame(
+        {
+            query: list(chain.from_iterable(map(repeat, source, sizes))),
+            doc: list(chain.from_iterable(inner)),
+            value: pl.Series(values, dtype=pl.Float64 if floats else None),
+        }
+    )
