@@ -475,8 +475,8 @@ MUTANTS = (
     Mutant(
         "segments are not sorted",
         "_engine",
-        "return frame.sort(by).select(columns)",
-        "return frame.sort(by, descending=True).select(columns)",
+        "return frame.sort(by).select(",
+        "return frame.sort(by, descending=True).select(",
         "frames:schema_order",
     ),
     # -- layouts, streams, memory
