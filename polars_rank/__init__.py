@@ -6,6 +6,9 @@ Importing the package registers ``.rank_eval`` on ``Expr``, ``DataFrame`` and
 
 from __future__ import annotations
 
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
 from polars_rank import metrics, namespaces
 from polars_rank._engine.spill.progress import Progress
 from polars_rank.conventions.convention import Convention
@@ -22,8 +25,14 @@ from polars_rank.exceptions import DataError
 from polars_rank.measures.measure import Measure, measure
 from polars_rank.scale.evaluation import Evaluation
 
+if _TYPE_CHECKING:
+    from polars_rank.comparison.compare import compare
+    from polars_rank.comparison.moments import merge, moments
+    from polars_rank.comparison.result import Comparison
+
 __all__ = [
     "CONVENTIONS",
+    "Comparison",
     "Convention",
     "DataError",
     "Evaluation",
@@ -31,15 +40,38 @@ __all__ = [
     "Progress",
     "Ranking",
     "Subtopics",
+    "compare",
     "evaluate",
     "explain",
     "match_report",
     "measure",
+    "merge",
     "metric_expr",
     "metrics",
+    "moments",
     "namespaces",
     "per_query",
     "preferences",
     "ratio",
 ]
 __version__ = "0.1.0"
+
+# What needs numpy or an extra is imported when it is first used.
+_LATER = {
+    "Comparison": "result",
+    "compare": "compare",
+    "merge": "moments",
+    "moments": "moments",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LATER:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    module = _import_module(f"polars_rank.comparison.{_LATER[name]}")
+    return getattr(module, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})

@@ -27,6 +27,7 @@ __all__ = [
     "METRICS",
     "SMALLEST",
     "AggregateName",
+    "Better",
     "Metric",
     "Rows",
     "Vocabulary",
@@ -42,6 +43,7 @@ __all__ = [
 
 Rows: TypeAlias = Literal["relevant", "judged", "all"]
 AggregateName: TypeAlias = Literal["mean", "sum", "geometric"]
+Better: TypeAlias = Literal["higher", "lower"]
 Vocabulary: TypeAlias = Literal["ranking", "subtopics"]
 SMALLEST = 1e-5  # of the values that a geometric mean takes
 Function = TypeVar("Function", bound=Callable[..., pl.Expr])
@@ -74,6 +76,8 @@ class Metric:
     aggregate
         How values of queries are combined: ``"mean"``, ``"sum"`` (counts), or the
         ``"geometric"`` mean; then a query's value is ``log(max(value, 1e-5))``.
+    better
+        Whether higher values are better, or lower ones, as of losses.
     suffix
         The parameters set by what follows ``_`` or ``.`` in trec_eval's names:
         ``P_5``, ``utility.1,-1,0,0``. Default: the cutoff, if it has one.
@@ -91,6 +95,7 @@ class Metric:
     uses_scores: bool = False
     tie_sensitive: bool = True
     aggregate: AggregateName = "mean"
+    better: Better = "higher"
     suffix: tuple[str, ...] | None = None
     aliases: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
@@ -204,6 +209,7 @@ def metric(
     uses_scores: bool = False,
     tie_sensitive: bool = True,
     aggregate: AggregateName = "mean",
+    better: Better = "higher",
     suffix: tuple[str, ...] | None = None,
     aliases: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Callable[[Function], Function]:
@@ -226,6 +232,7 @@ def metric(
             uses_scores=uses_scores,
             tie_sensitive=tie_sensitive,
             aggregate=aggregate,
+            better=better,
             suffix=suffix,
             aliases=aliases or {},
         )

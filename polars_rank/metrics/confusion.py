@@ -37,7 +37,9 @@ def hits(r: Ranking, *, k: Cutoff = None, rel: Rel) -> pl.Expr:
     return r.hits_at(k, rel)
 
 
-@metric(depends_on="judged", needs_relevant=False, aliases={"FallOut": {}})
+@metric(
+    depends_on="judged", needs_relevant=False, aliases={"FallOut": {}}, better="lower"
+)
 def fall_out(
     r: Ranking, *, k: Cutoff = None, rel: Rel, catalog: Catalog = None
 ) -> pl.Expr:
@@ -105,7 +107,13 @@ def mean_label(r: Ranking, *, k: Cutoff = None) -> pl.Expr:
     return ratio(r.sum(pl.when(judged).then(r.label)), r.sum(judged))
 
 
-@metric(depends_on="relevant", tie_mean=True, needs_relevant=False, aliases={"ARP": {}})
+@metric(
+    depends_on="relevant",
+    tie_mean=True,
+    needs_relevant=False,
+    aliases={"ARP": {}},
+    better="lower",
+)
 def arp(r: Ranking, *, gain: Gain) -> pl.Expr:
     """Average relevance position: mean rank, weighted by gain; lower is better.
 

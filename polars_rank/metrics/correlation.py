@@ -58,7 +58,11 @@ TauApVariant: TypeAlias = Annotated[
 
 
 @metric(
-    depends_on="judged", needs_relevant=False, uses_scores=True, tie_sensitive=False
+    depends_on="judged",
+    needs_relevant=False,
+    uses_scores=True,
+    tie_sensitive=False,
+    better="lower",
 )
 def kendall_distance(
     r: Ranking, *, k: EitherTop = None, penalty: Penalty = 0.5

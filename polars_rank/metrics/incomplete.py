@@ -88,7 +88,13 @@ def judged(r: Ranking, *, k: Cutoff = None) -> pl.Expr:
     return ratio(labelled, size("retrieved", r, k, 1)).fill_null(0.0)
 
 
-@metric(depends_on="judged", tie_mean=True, needs_relevant=False, aliases={"unj": {}})
+@metric(
+    depends_on="judged",
+    tie_mean=True,
+    needs_relevant=False,
+    aliases={"unj": {}},
+    better="lower",
+)
 def unjudged(r: Ranking, *, k: Cutoff = None) -> pl.Expr:
     """Share of the first k that is unjudged; short lists are padded with judged.
 

@@ -13,7 +13,7 @@ from polars_rank.metrics._pairs import every_bit, running_within, tied
 __all__ = ["hinge", "listmle", "squared_error"]
 
 
-@metric(depends_on="judged", needs_relevant=False, uses_scores=True)
+@metric(depends_on="judged", needs_relevant=False, uses_scores=True, better="lower")
 def squared_error(r: Ranking, *, k: Cutoff = None) -> pl.Expr:
     """Mean squared error of score and label, of judged documents in the first k.
 
@@ -27,7 +27,7 @@ def squared_error(r: Ranking, *, k: Cutoff = None) -> pl.Expr:
     return ratio(r.sum(error), r.sum(judged))
 
 
-@metric(depends_on="judged", needs_relevant=False, uses_scores=True)
+@metric(depends_on="judged", needs_relevant=False, uses_scores=True, better="lower")
 def hinge(r: Ranking, *, k: Cutoff = None) -> pl.Expr:
     """Mean of max(0, 1 - (score_a - score_b)) over pairs with label_a > label_b.
 
@@ -45,7 +45,11 @@ def hinge(r: Ranking, *, k: Cutoff = None) -> pl.Expr:
 
 
 @metric(
-    depends_on="judged", needs_relevant=False, uses_scores=True, tie_sensitive=False
+    depends_on="judged",
+    needs_relevant=False,
+    uses_scores=True,
+    tie_sensitive=False,
+    better="lower",
 )
 def listmle(r: Ranking, *, k: Cutoff = None) -> pl.Expr:
     """Negative log-likelihood that the scores draw the documents in label order.

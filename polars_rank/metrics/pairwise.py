@@ -231,7 +231,7 @@ def opa(r: Ranking, *, k: Cutoff = None) -> pl.Expr:
     return pair_accuracy(r, k=k, tied_score=0, weigh="equally")
 
 
-@metric(depends_on="judged", needs_relevant=False, tie_sensitive=False)
+@metric(depends_on="judged", needs_relevant=False, tie_sensitive=False, better="lower")
 def ranking_loss(r: Ranking, *, rel: Rel, one_class: OneClass = None) -> pl.Expr:
     """Label ranking loss: share of pairs with the irrelevant document not below.
 
@@ -267,7 +267,7 @@ def lrap(r: Ranking, *, rel: Rel) -> pl.Expr:
     return r.reduce(precision.filter(blocks.positive).mean())
 
 
-@metric(depends_on="judged", needs_relevant=False, tie_sensitive=False)
+@metric(depends_on="judged", needs_relevant=False, tie_sensitive=False, better="lower")
 def coverage_error(r: Ranking, *, rel: Rel) -> pl.Expr:
     """Number of documents to read in order to have all relevant ones.
 

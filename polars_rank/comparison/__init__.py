@@ -1,0 +1,1 @@
+"""From numbers to decisions: compare systems, gate a change, plan a test."""

@@ -1,0 +1,103 @@
+"""What values were computed by: version, measures, convention, judgments."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from polars_rank._engine.request import AnyFrame
+from polars_rank._files.temporary import private_folder, replace_durably
+from polars_rank.conventions.tools import CONVENTIONS, ConventionLike, convention_of
+from polars_rank.measures.measure import Measure
+
+__all__ = ["KEY", "Definition", "fingerprint"]
+
+KEY = "polars_rank"
+BATCH = 1 << 20
+
+
+@dataclass(frozen=True)
+class Definition:
+    """Version, measures (column and text form), convention, query, judgments."""
+
+    version: str
+    measures: dict[str, str]
+    convention: dict[str, Any]
+    query: list[str]
+    judgments: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        measures: Sequence[str],
+        convention: ConventionLike,
+        query: Sequence[str],
+        judgments: str | None = None,
+    ) -> Definition:
+        """The definition of columns that are named after measures."""
+        import polars_rank
+
+        chosen = dataclasses.asdict(convention_of(convention))
+        return cls(
+            polars_rank.__version__,
+            {name: _text(name) for name in measures},
+            json.loads(json.dumps(chosen, default=str)),
+            list(query),
+            judgments,
+        )
+
+    def by_measure(self) -> dict[str, str]:
+        """Column to a text that equals that of another definition if both mean it."""
+        name = str(self.convention["name"])
+        known = CONVENTIONS.get(name)
+        own = {k: v for k, v in self.convention.items() if k != "name"}
+        if known is None or Definition.of([], known, []).convention != self.convention:
+            text = json.dumps(own, sort_keys=True)
+            name += "#" + hashlib.sha256(text.encode()).hexdigest()[:8]
+        return {c: f"{text} by {name}" for c, text in self.measures.items()}
+
+    def write(self, frame: AnyFrame, path: str | Path) -> None:
+        """Write a Parquet file with the definition in its metadata, whole or not."""
+        target = Path(path).resolve()
+        if target.suffix != ".parquet":
+            msg = f"{path}: the name must end in .parquet, whose metadata are used"
+            raise ValueError(msg)
+        if not target.parent.is_dir():
+            raise FileNotFoundError(f"{path}: no such folder: {target.parent}")
+        text = json.dumps(dataclasses.asdict(self), sort_keys=True)
+        with private_folder(target.parent) as folder:
+            hidden = folder / target.name
+            frame.lazy().sink_parquet(hidden, metadata={KEY: text})
+            replace_durably(hidden, target)
+
+    @classmethod
+    def read(cls, path: str | Path) -> Definition | None:
+        """The definition in a file's metadata; None if there is none."""
+        if Path(path).suffix != ".parquet" or not Path(path).is_file():
+            return None
+        text = pl.read_parquet_metadata(path).get(KEY)
+        return None if text is None else cls(**json.loads(text))
+
+
+def _text(name: str) -> str:
+    """The measure's own text form; of a user-defined one, its name."""
+    try:
+        return str(Measure.parse(name))
+    except (ValueError, TypeError):
+        return name
+
+
+def fingerprint(qrels: AnyFrame, columns: Sequence[str]) -> str:
+    """Hash of judgments that does not depend on the order of rows (SHA-256)."""
+    rows = qrels.lazy().select(pl.col(columns).cast(pl.String)).sort(columns)
+    digest = hashlib.sha256()
+    for batch in rows.collect(engine="streaming").iter_slices(BATCH):
+        digest.update(batch.write_csv(include_header=False).encode())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,210 @@
+"""Tests of paired differences that need the differences themselves.
+
+Each takes units in rows and comparisons in columns, and draws once for all columns.
+Differences are expected to be rounded (``rounded``): 0.55 - 0.5 is not 0.95 - 0.9.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from polars_rank._statistics.distributions import Alternative, special, tail
+
+__all__ = [
+    "Tested",
+    "chunks",
+    "randomisation",
+    "randomised_tukey",
+    "rank_biserial",
+    "rounded",
+    "sign",
+    "wilcoxon",
+]
+
+Array: TypeAlias = npt.NDArray[np.float64]
+DECIMALS = 12
+EXACT = 40  # differences that are not 0: 2^20 sums for each half
+CELLS = 1 << 22  # numbers held at a time
+
+
+class Tested(NamedTuple):
+    """Statistic and p-value of a comparison."""
+
+    statistic: float
+    p: float
+
+
+def rounded(differences: Array) -> Array:
+    """Differences of which equal ones are equal."""
+    return np.round(differences, DECIMALS) + 0.0
+
+
+def sign(wins: int, losses: int, alternative: Alternative = "two-sided") -> Tested:
+    """Sign test: wins among the queries that differ are binomial with 1/2.
+
+    Tests whether the system wins more often than it loses, not whether the means
+    differ; ties are left out.
+    """
+    n = wins + losses
+    if n == 0:
+        return Tested(0.0, 1.0)
+    bdtr = special().bdtr
+    least = float(bdtr(float(min(wins, losses)), n, 0.5))
+    p = {
+        "two-sided": min(1.0, 2 * least),
+        "greater": float(bdtr(float(losses), n, 0.5)),
+        "less": float(bdtr(float(wins), n, 0.5)),
+    }[alternative]
+    return Tested(float(wins), p)
+
+
+def wilcoxon(d: Array, alternative: Alternative = "two-sided") -> Tested:
+    """Wilcoxon's signed rank test; differences of 0 are left out.
+
+    Tests whether the differences are symmetric about 0, not whether the means differ;
+    unreliable for many queries (Smucker et al. 2007; Urbano et al. 2019). Exact up to
+    40 differences, with ties as well: it is the randomisation test of the signed ranks.
+    Beyond, normal, corrected for ties. The statistic is the sum of the ranks of
+    positive differences.
+    """
+    ranks = _signed_ranks(d)
+    n = len(ranks)
+    plus = float(ranks[ranks > 0].sum())
+    if n <= EXACT:
+        return Tested(plus, _exact(ranks, alternative).p)
+    _, ties = np.unique(np.abs(ranks), return_counts=True)
+    variance = (n * (n + 1) * (2 * n + 1) - (ties**3 - ties).sum() / 2) / 24
+    z = (plus - n * (n + 1) / 4) / variance**0.5
+    return Tested(plus, float(tail(z, alternative=alternative)))
+
+
+def rank_biserial(d: Array) -> float:
+    """Matched pairs rank-biserial correlation: (W+ - W-) / (W+ + W-)."""
+    ranks = _signed_ranks(d)
+    return float(ranks.sum() / np.abs(ranks).sum()) if len(ranks) else 0.0
+
+
+def _signed_ranks(d: Array) -> Array:
+    """Midranks of the sizes, with the signs of the differences that are not 0."""
+    kept = d[d != 0]
+    ranks = pl.Series(np.abs(kept)).rank("average").to_numpy()
+    return np.asarray(ranks * np.sign(kept), dtype=np.float64)
+
+
+# -- randomisation
+
+
+def randomisation(
+    units: Array,
+    *,
+    resamples: int,
+    random_state: int,
+    alternative: Alternative = "two-sided",
+) -> list[Tested]:
+    """Fisher's randomisation test: under the null, each difference may change sign.
+
+    Exact up to 40 differences that are not 0, else by ``resamples`` draws, with
+    p = (1 + extreme draws) / (1 + draws). The statistic is the sum of differences. For
+    more than some 10,000 queries it is the t test to three digits, and slow.
+
+    Source: Fisher 1935; Smucker, Allan and Carterette, CIKM 2007.
+    """
+    few = (units != 0).sum(axis=0) <= EXACT
+    found: dict[int, Tested] = {
+        int(c): _exact(units[units[:, c] != 0, c], alternative)
+        for c in np.flatnonzero(few)
+    }
+    many = np.flatnonzero(~few)
+    if len(many):
+        drawn = _drawn(units[:, many], resamples, random_state, alternative)
+        found |= dict(zip(map(int, many), drawn, strict=True))
+    return [found[c] for c in range(units.shape[1])]
+
+
+def _exact(d: Array, alternative: Alternative) -> Tested:
+    """Count all sign flips: sums of both halves meet in the middle."""
+    total = float(d.sum())
+    if not len(d):
+        return Tested(0.0, 1.0)
+    tolerance = 1e-12 * float(np.abs(d).sum())
+    left, right = _sums(d[::2]), _sums(d[1::2])
+    count = 0
+    if alternative != "less":
+        least = (abs(total) if alternative == "two-sided" else total) - tolerance
+        count += int((len(right) - np.searchsorted(right, least - left)).sum())
+    if alternative != "greater":
+        most = (-abs(total) if alternative == "two-sided" else total) + tolerance
+        count += int(np.searchsorted(right, most - left, side="right").sum())
+    return Tested(total, min(1.0, count / 2.0 ** len(d)))
+
+
+def _sums(d: Array) -> Array:
+    """All sums of +-d, sorted: two sorted halves are merged for each number."""
+    sums = np.zeros(1)
+    for value in d:
+        sums = np.sort(np.concatenate([sums - value, sums + value]), kind="stable")
+    return sums
+
+
+def _drawn(
+    units: Array, resamples: int, random_state: int, alternative: Alternative
+) -> list[Tested]:
+    total = units.sum(axis=0)
+    tolerance = 1e-12 * np.abs(units).sum(axis=0)
+    generator = np.random.default_rng(random_state)
+    extreme = np.zeros(units.shape[1])
+    n = len(units)
+    for size in chunks(resamples, n):
+        bits = np.unpackbits(
+            generator.integers(0, 256, (size, -(-n // 8)), np.uint8), axis=1
+        )
+        # a sum of flipped signs is the total less twice what is flipped
+        sums = total - 2.0 * (bits[:, :n].astype(np.float64) @ units)
+        beyond = {
+            "two-sided": np.abs(sums) >= np.abs(total) - tolerance,
+            "greater": sums >= total - tolerance,
+            "less": sums <= total + tolerance,
+        }[alternative]
+        extreme += beyond.sum(axis=0)
+    p = (1.0 + extreme) / (1.0 + resamples)
+    return [Tested(float(t), float(v)) for t, v in zip(total, p, strict=True)]
+
+
+def randomised_tukey(
+    values: Array, pairs: list[tuple[int, int]], *, resamples: int, random_state: int
+) -> list[Tested]:
+    """Randomised Tukey HSD: the largest difference when all systems are equal.
+
+    Queries in rows, systems in columns: each row is permuted. One outlying system
+    raises the p-values of all other pairs, since the null hypothesis is that all
+    systems are equal; prefer ``"tukey"``.
+
+    Source: Carterette, TOIS 2012; Sakai's discpower.
+    """
+    queries, systems = values.shape
+    if not queries:
+        return [Tested(0.0, 1.0)] * len(pairs)
+    means = values.mean(axis=0)
+    tolerance = 1e-12
+    differences = np.array([means[j] - means[i] for i, j in pairs])
+    generator = np.random.default_rng(random_state)
+    extreme = np.zeros(len(pairs))
+    for size in chunks(resamples, queries * systems):
+        shuffled = generator.permuted(
+            np.broadcast_to(values, (size, queries, systems)), axis=2
+        ).mean(axis=1)
+        span = shuffled.max(axis=1) - shuffled.min(axis=1)
+        extreme += (span[:, None] >= np.abs(differences) - tolerance).sum(axis=0)
+    p = (1.0 + extreme) / (1.0 + resamples)
+    return [Tested(float(d), float(v)) for d, v in zip(differences, p, strict=True)]
+
+
+def chunks(resamples: int, numbers: int) -> list[int]:
+    """Sizes of the chunks in which resamples of so many numbers are drawn."""
+    size = max(1, min(resamples, CELLS // max(1, numbers)))
+    whole, rest = divmod(resamples, size)
+    return [size] * whole + ([rest] if rest else [])

@@ -1,0 +1,79 @@
+"""Power of the paired t test: detectable differences and queries needed."""
+
+from __future__ import annotations
+
+import math
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from polars_rank._statistics.distributions import normal_quantile, special, t_quantile
+
+__all__ = ["detectable_effect", "power_of_t", "queries_for"]
+
+Array: TypeAlias = npt.NDArray[np.float64]
+STEPS = 60
+MOST = 1 << 40
+
+
+def power_of_t(
+    effect: npt.ArrayLike, n: npt.ArrayLike, *, alpha: float = 0.05
+) -> Array:
+    """Probability that a two-sided paired t test of n queries finds an effect.
+
+    ``effect`` is the mean difference by the standard deviation of the differences.
+
+    Examples
+    --------
+    >>> round(float(power_of_t(0.5, 34)), 4)
+    0.8078
+    """
+    n = np.asarray(n, dtype=np.float64)
+    df = n - 1.0
+    critical = t_quantile(1 - alpha / 2, df)
+    centre = np.abs(np.asarray(effect, dtype=np.float64)) * np.sqrt(n)
+    nctdtr = special().nctdtr
+    above = 1.0 - nctdtr(df, centre, critical)
+    below = np.nan_to_num(nctdtr(df, centre, -critical))  # underflows far out
+    far = (centre - critical) > 37.0
+    return np.asarray(np.where(far, 1.0, above + below))
+
+
+def detectable_effect(
+    n: npt.ArrayLike, *, alpha: float = 0.05, power: float = 0.8
+) -> Array:
+    """Smallest effect that n queries find with the power; NaN below 2 queries."""
+    n = np.atleast_1d(np.asarray(n, dtype=np.float64))
+    some = n >= 2
+    low, high = np.zeros(n.shape), np.where(n == 2, 1e3, 60.0)
+    held = np.where(some, n, 2.0)
+    for _ in range(STEPS):
+        middle = (low + high) / 2
+        enough = power_of_t(middle, held, alpha=alpha) >= power
+        high, low = np.where(enough, middle, high), np.where(enough, low, middle)
+    return np.asarray(np.where(some, high, np.nan))
+
+
+def queries_for(
+    effect: float, *, alpha: float = 0.05, power: float = 0.8
+) -> int | None:
+    """Smallest number of queries that finds the effect with the power; None for 0.
+
+    Examples
+    --------
+    >>> [queries_for(d) for d in (0.2, 0.5, 1.0)]
+    [199, 34, 10]
+    """
+    effect = abs(effect)
+    if not effect > 0:
+        return None
+    z, zb = normal_quantile(1 - alpha / 2), normal_quantile(power)
+    n = max(2, math.floor(((z + zb) / effect) ** 2 + z * z / 2) - 2)
+    if n > MOST:
+        return n
+    while n > 2 and power_of_t(effect, n - 1, alpha=alpha) >= power:
+        n -= 1
+    while power_of_t(effect, n, alpha=alpha) < power:
+        n += 1
+    return n

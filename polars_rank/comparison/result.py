@@ -1,0 +1,133 @@
+"""What ``compare`` returns: frames, and how they are shown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from polars_rank.comparison.values import Values, metric_of
+from polars_rank.report.comparison import letters, means_table, pairs_table
+from polars_rank.report.plots import Plots
+from polars_rank.report.table import Table, as_html, as_latex, as_markdown, as_text
+
+__all__ = ["Comparison"]
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Systems compared: two frames, and ways to show them.
+
+    Attributes
+    ----------
+    means
+        Per segment, measure and system: ``queries``, ``mean``, and ``low``, ``high`` of
+        its interval.
+    pairs
+        Per segment, measure and pair: ``queries``; ``baseline_mean``, ``mean`` (of the
+        system), their ``difference`` (system - baseline) with ``low`` and ``high``, and
+        ``relative`` to the baseline's mean; ``statistic``, ``df``, ``p``, ``adjusted``
+        and ``significant`` (of the adjusted p-value); the ``effect`` size, with an
+        interval for d_z and Hedges' g; queries that ``win``, ``tie`` and ``loss``, from
+        the system's view; the ``detectable`` difference, found in 80 % of cases; a
+        ``note`` where an assumption fails.
+    settings
+        What was asked.
+    anova
+        Two-way analysis of variance of systems and queries, where all pairs are known.
+    """
+
+    means: pl.DataFrame
+    pairs: pl.DataFrame
+    settings: dict[str, Any]
+    anova: pl.DataFrame | None = None
+    values: Values | None = field(default=None, repr=False)
+
+    @property
+    def _lower(self) -> list[str]:
+        names = self.means["measure"].unique(maintain_order=True)
+        metrics = {name: metric_of(name) for name in names}
+        return [n for n, m in metrics.items() if m is not None and m.better == "lower"]
+
+    def tables(self) -> list[Table]:
+        """The two tables, cell by cell."""
+        return [
+            means_table(self.means, self.pairs, self.settings, self._lower),
+            pairs_table(self.pairs, self.settings),
+        ]
+
+    def __str__(self) -> str:
+        """Means and differences as aligned text."""
+        return "\n\n".join(map(as_text, self.tables()))
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        try:
+            return self.to_html()
+        except ModuleNotFoundError:  # without great_tables
+            import html
+
+            return f"<pre>{html.escape(str(self))}</pre>"
+
+    def to_html(self, path: str | Path | None = None) -> str:
+        """Both tables as HTML (extra ``report``), to a file as well if one is named."""
+        text = "\n".join(map(as_html, self.tables()))
+        if path is not None:
+            head = '<!doctype html>\n<meta charset="utf-8">\n<title>Comparison</title>'
+            page = f"{head}\n{text}\n"
+            Path(path).write_text(page, encoding="utf-8")
+        return text
+
+    def to_latex(self) -> str:
+        r"""Both tables for a paper: booktabs; the best mean is bold, letters say more.
+
+        Needs ``\usepackage{booktabs}``.
+        """
+        return "\n\n".join(map(as_latex, self.tables()))
+
+    def to_markdown(self) -> str:
+        """Both tables for a pull request or a page."""
+        return "\n\n".join(map(as_markdown, self.tables()))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain lists and numbers; ``json.dumps`` takes it."""
+        told = {
+            "settings": self.settings,
+            "means": self.means.to_dicts(),
+            "pairs": self.pairs.to_dicts(),
+            "anova": None if self.anova is None else self.anova.to_dicts(),
+        }
+        return dict(json.loads(json.dumps(told, default=str), parse_constant=_constant))
+
+    def letters(self) -> pl.DataFrame:
+        """Letters per measure: systems that share one do not differ significantly.
+
+        Means all pairs are compared; a pair that was not tested counts as equal.
+        """
+        return letters(self.means, self.pairs, self._lower)
+
+    @property
+    def plot(self) -> Plots:
+        """Pictures, by altair (extra ``plot``): forest, deltas, segments, depth."""
+        return Plots(self.means, self.pairs, self._lower, self._deltas)
+
+    def _deltas(self, measure: str | None) -> pl.DataFrame:
+        """Difference of every query, for each pair."""
+        if self.values is None:
+            msg = "moments hold no values of single queries: compare the values"
+            raise ValueError(msg)
+        return self.values.differences(_pairs(self.pairs), measure)
+
+
+def _pairs(pairs: pl.DataFrame) -> Sequence[tuple[str, str]]:
+    return pairs.select("baseline", "system").unique(maintain_order=True).rows()
+
+
+def _constant(name: str) -> str | None:
+    """Infinite statistics are text, what is no number is null."""
+    return None if name == "NaN" else name

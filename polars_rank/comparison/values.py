@@ -1,0 +1,414 @@
+"""Values of several systems per query: read, checked and aligned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import polars as pl
+
+from polars_rank._engine.request import AnyFrame
+from polars_rank._engine.schema import require_columns
+from polars_rank.comparison.arguments import Pairing, names_of
+from polars_rank.core.registry import Metric
+from polars_rank.exceptions import DataError
+from polars_rank.io import scan
+from polars_rank.measures.measure import Measure
+
+__all__ = ["Columns", "Source", "Values", "cell", "lazy", "metric_of", "read"]
+
+Source: TypeAlias = AnyFrame | str | Path
+SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which column is what."""
+
+    system: str = "system"
+    query: str | Sequence[str] = "query_id"
+    measures: Sequence[str] | None = None
+    by: str | Sequence[str] | None = None
+    weight: str | None = None
+    cluster: str | None = None
+    seed: str | None = None
+
+    @property
+    def keys(self) -> list[str]:
+        """The columns that name a query."""
+        return names_of(self.query)
+
+    @property
+    def segments(self) -> list[str]:
+        """The columns that split queries into segments."""
+        return names_of(self.by)
+
+
+@dataclass(frozen=True)
+class Values:
+    """One row per query, sorted by query, with a column per measure and system.
+
+    ``frame`` has the columns ``key0`` ..., ``by0`` ..., ``weight`` and ``cluster``
+    where they were named, and ``cell(k, i)`` for measure k and system i. With seeds,
+    the values are means over them, and ``seeds`` has a row per query and seed.
+    """
+
+    frame: pl.DataFrame
+    systems: list[str]
+    measures: list[str]
+    columns: Columns
+    notes: list[str] = field(default_factory=list)
+    seeds: pl.DataFrame | None = None
+
+    @property
+    def by(self) -> list[str]:
+        """Own names of the columns of segments."""
+        return [f"by{i}" for i in range(len(self.columns.segments))]
+
+    def differences(
+        self, pairs: Sequence[tuple[str, str]], measure: str | None = None
+    ) -> pl.DataFrame:
+        """Per measure, pair and query: the values of both, and their difference."""
+        wanted = self.measures if measure is None else [measure]
+        keys = {f"key{i}": name for i, name in enumerate(self.columns.keys)}
+        parts = []
+        for name in wanted:
+            k = self.measures.index(name)
+            for a, b in pairs:
+                base, own = (cell(k, self.systems.index(s)) for s in (a, b))
+                parts.append(
+                    self.frame.select(
+                        pl.lit(name).alias("measure"),
+                        pl.lit(a).alias("baseline"),
+                        pl.lit(b).alias("system"),
+                        *(
+                            pl.col(key).alias(own_name)
+                            for key, own_name in keys.items()
+                        ),
+                        pl.col(base).alias("baseline_value"),
+                        pl.col(own).alias("value"),
+                        (pl.col(own) - pl.col(base)).alias("difference"),
+                    )
+                )
+        return pl.concat(parts)
+
+
+def cell(measure: int, system: int) -> str:
+    """Column of a measure's values of a system."""
+    return f"v{measure}_{system}"
+
+
+def metric_of(measure: str) -> Metric | None:
+    """The registered metric that a column is named after, if it is."""
+    try:
+        return Measure.parse(measure).definition
+    except (ValueError, TypeError):
+        return None
+
+
+def lazy(values: Source) -> pl.LazyFrame:
+    """A lazy frame of what was given: a frame, or a file."""
+    if isinstance(values, str | Path):
+        return scan(values, kind="run")
+    if not isinstance(values, pl.DataFrame | pl.LazyFrame):
+        msg = (
+            "values are a Polars frame or the path of a file, with a row per system "
+            f"and query, not {type(values).__name__}"
+        )
+        raise TypeError(msg)
+    return values.lazy()
+
+
+def read(values: Source, columns: Columns, pairs: Pairing = "same") -> Values:
+    """Read, check and align the values of all systems."""
+    frame = lazy(values)
+    schema = frame.collect_schema()
+    roles = {
+        "system": [columns.system],
+        "query": columns.keys,
+        "by": columns.segments,
+        "weight": names_of(columns.weight),
+        "cluster": names_of(columns.cluster),
+        "seed": names_of(columns.seed),
+    }
+    for argument, names in roles.items():
+        require_columns(names, schema, where="the values", argument=argument)
+    measures = _measures(
+        columns, schema, {n for names in roles.values() for n in names}
+    )
+    held = frame.select(
+        pl.col(columns.system).cast(pl.String).alias("system"),
+        *(pl.col(name).alias(f"key{i}") for i, name in enumerate(columns.keys)),
+        *(pl.col(name).alias(f"by{i}") for i, name in enumerate(columns.segments)),
+        *(
+            pl.col(name).alias(role)
+            for role in ("weight", "cluster", "seed")
+            for name in roles[role]
+        ),
+        *(pl.col(n).cast(pl.Float64).alias(f"v{k}") for k, n in enumerate(measures)),
+    ).collect(engine="streaming")
+    _require_numbers(held, columns, measures)
+    systems = held["system"].unique(maintain_order=True).to_list()
+    if len(systems) < 2:
+        only = f"one system, {systems[0]!r}" if systems else "no rows"
+        msg = (
+            f"nothing to compare: the values hold {only}; concatenate the values of "
+            f"several, told apart by the column {columns.system!r}"
+        )
+        raise ValueError(msg)
+    keys = [f"key{i}" for i in range(len(columns.keys))]
+    seeds = None
+    if columns.seed is not None:
+        seeds = held
+        held = _mean_over_seeds(held, keys, columns)
+    wide, notes = _aligned(held, keys, systems, len(measures), columns, pairs)
+    result = Values(wide, systems, measures, columns, notes)
+    if seeds is None:
+        return result
+    keyed = [*keys, "seed"]
+    apart, _ = _aligned(seeds, keyed, systems, len(measures), columns, "common")
+    return Values(wide, systems, measures, columns, notes, apart)
+
+
+def _measures(columns: Columns, schema: pl.Schema, taken: set[str]) -> list[str]:
+    if columns.measures is None:
+        names = [n for n, t in schema.items() if t.is_float() and n not in taken]
+        if not names:
+            msg = "the values have no Float column to compare; name some with measures="
+            raise ValueError(msg)
+    else:
+        names = names_of(columns.measures)
+        if not names:
+            msg = "no measure to compare: name at least one with measures="
+            raise ValueError(msg)
+        require_columns(names, schema, where="the values", argument="measures")
+    for name in names:
+        if not (schema[name].is_numeric() or schema[name] == pl.Boolean):
+            msg = f"the measure {name!r} must be numeric, not {schema[name]}"
+            raise TypeError(msg)
+        metric = metric_of(name)
+        if metric is not None and metric.aggregate == "sum":
+            msg = (
+                f"{name!r} is a count that is summed over queries, no mean to compare; "
+                "choose others with measures="
+            )
+            raise ValueError(msg)
+    return names
+
+
+def _require_numbers(
+    held: pl.DataFrame, columns: Columns, measures: Sequence[str]
+) -> None:
+    for name, said in (("system", columns.system), *_keys(columns)):
+        if nulls := held[name].null_count():
+            _fail(
+                "null_key", f"{nulls} rows have no {said!r}; fill or drop them", nulls
+            )
+    for k, name in enumerate(measures):
+        wrong = held.filter(~pl.col(f"v{k}").is_finite())
+        if len(wrong):
+            msg = (
+                f"{name!r} is NaN or infinite in {len(wrong)} rows, e.g. of the "
+                f"{_listed(wrong, columns)}; an undefined value is null"
+            )
+            _fail("nan_value", msg, len(wrong))
+    if columns.weight is not None:
+        weight = pl.col("weight").cast(pl.Float64)
+        wrong = held.filter(~(weight.is_finite() & (weight > 0)).fill_null(False))
+        if len(wrong):
+            msg = (
+                f"weights must be above 0: {columns.weight!r} is not in {len(wrong)} "
+                f"rows, e.g. of the {_listed(wrong, columns)}"
+            )
+            _fail("invalid_weight", msg, len(wrong))
+    if columns.cluster is not None and (nulls := held["cluster"].null_count()):
+        _fail("null_cluster", f"{nulls} rows have no {columns.cluster!r}", nulls)
+
+
+def _mean_over_seeds(
+    held: pl.DataFrame, keys: list[str], columns: Columns
+) -> pl.DataFrame:
+    _require_unique(held, [*keys, "seed"], columns)
+    values = [c for c in held.columns if c[0] == "v"]
+    others = [c for c in held.columns if c not in {"system", "seed", *keys, *values}]
+    means = held.group_by("system", *keys, maintain_order=True).agg(
+        pl.col(others).first(),
+        pl.when(pl.col(values).null_count() == 0).then(pl.col(values).mean()),
+        runs=pl.len(),
+    )
+    uneven = means.filter(pl.col("runs") != pl.col("runs").max().over("system"))
+    if len(uneven):
+        msg = (
+            f"{len(uneven)} times a system has fewer seeds for a query than for "
+            f"others, e.g. {_listed(uneven, columns)}; every query needs every seed"
+        )
+        _fail("missing_seed", msg, len(uneven))
+    return means.drop("runs")
+
+
+def _aligned(
+    held: pl.DataFrame,
+    keys: list[str],
+    systems: list[str],
+    measures: int,
+    columns: Columns,
+    pairs: Pairing,
+) -> tuple[pl.DataFrame, list[str]]:
+    """One row per query: values of all systems side by side."""
+    _require_unique(held, keys, columns)
+    values = [f"v{k}" for k in range(measures)]
+    others = [c for c in held.columns if c not in {"system", "seed", *keys, *values}]
+    parts = {
+        name: part.drop("system").sort(keys)
+        for (name,), part in held.partition_by("system", as_dict=True).items()
+    }
+    queries = parts[systems[0]].select(keys)
+    notes: list[str] = []
+    if not all(part.select(keys).equals(queries) for part in parts.values()):
+        queries, notes = _common(parts, keys, columns, pairs)
+        parts = {
+            name: queries.join(part, on=keys, how="left", maintain_order="left")
+            for name, part in parts.items()
+        }
+    attributes = [
+        _attribute(name, [parts[s][name] for s in systems], queries, columns)
+        for name in others
+    ]
+    wide = queries.with_columns(
+        *attributes,
+        *(
+            parts[s][f"v{k}"].alias(cell(k, i))
+            for i, s in enumerate(systems)
+            for k in range(measures)
+        ),
+    )
+    return (
+        wide
+        if pairs == "independent"
+        else _paired(wide, systems, measures, columns, pairs, notes)
+    ), notes
+
+
+def _common(
+    parts: Mapping[str, pl.DataFrame],
+    keys: list[str],
+    columns: Columns,
+    pairs: Pairing,
+) -> tuple[pl.DataFrame, list[str]]:
+    """The queries of all systems, or of any; an error if they must be the same."""
+    seen = (
+        pl.concat([part.select(*keys, system=pl.lit(n)) for n, part in parts.items()])
+        .group_by(keys)
+        .agg(pl.col("system"))
+        .sort(keys)
+    )
+    partial = seen.filter(pl.col("system").list.len() < len(parts))
+    if pairs == "independent":
+        return seen.select(keys), []
+    lacking = {
+        name: len(seen) - len(part)
+        for name, part in parts.items()
+        if len(part) < len(seen)
+    }
+    listed = ", ".join(
+        f"{name!r} lacks {n}" for name, n in list(lacking.items())[:SHOWN]
+    )
+    if pairs == "common":
+        kept = seen.filter(pl.col("system").list.len() == len(parts)).select(keys)
+        note = f"{len(partial)} queries left out that not every system has: {listed}"
+        return kept, [note]
+    msg = (
+        f"{len(partial)} queries have no value of every system ({listed}), e.g. the "
+        f"{_listed(partial, columns)}. Evaluate with missing='zero', so that a missing "
+        "query counts 0, or compare the others with pairs='common'."
+    )
+    raise DataError(
+        msg, rule="unpaired_query", count=len(partial), examples=_rows(partial)
+    )
+
+
+def _paired(
+    wide: pl.DataFrame,
+    systems: list[str],
+    measures: int,
+    columns: Columns,
+    pairs: Pairing,
+    notes: list[str],
+) -> pl.DataFrame:
+    """A value that is null for one system must be null for all."""
+    for k in range(measures):
+        cells = [cell(k, i) for i in range(len(systems))]
+        nulls = pl.sum_horizontal(pl.col(c).is_null() for c in cells)
+        uneven = wide.filter((nulls > 0) & (nulls < len(systems)))
+        if not len(uneven):
+            continue
+        if pairs == "common":
+            wide = wide.with_columns(
+                pl.when(nulls == 0).then(pl.col(c)).alias(c) for c in cells
+            )
+            notes.append(f"{len(uneven)} queries left out that have nulls")
+            continue
+        msg = (
+            f"{len(uneven)} queries have a value of some systems only, null for "
+            f"others, e.g. the {_listed(uneven, columns)}. The same judgments cannot "
+            "give that; leave these queries out with pairs='common'."
+        )
+        _fail("null_value", msg, len(uneven))
+    return wide
+
+
+def _attribute(
+    name: str, series: list[pl.Series], queries: pl.DataFrame, columns: Columns
+) -> pl.Series:
+    """Segment, weight or cluster of the queries: the same for all systems."""
+    known = pl.DataFrame([s.alias(str(i)) for i, s in enumerate(series)])
+    first = known.select(pl.coalesce(pl.all()).alias(name)).to_series()
+    for column in known:
+        wrong = ~(column.eq_missing(first) | column.is_null())
+        if wrong.any():
+            said = dict(
+                zip(
+                    ["weight", "cluster"],
+                    [columns.weight, columns.cluster],
+                    strict=True,
+                )
+            )
+            said |= {f"by{i}": c for i, c in enumerate(columns.segments)}
+            msg = (
+                f"{said[name]!r} differs between systems for {wrong.sum()} queries, "
+                f"e.g. the {_listed(queries.filter(wrong), columns)}; a query has one"
+            )
+            _fail("varying_segment", msg, int(wrong.sum()))
+    return first
+
+
+def _require_unique(held: pl.DataFrame, keys: list[str], columns: Columns) -> None:
+    copies = held.select("system", *keys).is_duplicated()
+    if copies.any():
+        wrong = held.filter(copies).unique(["system", *keys], maintain_order=True)
+        among = "" if "seed" in keys else "; several runs of a system need seed="
+        msg = (
+            f"{len(wrong)} times a system has several rows for a query, e.g. "
+            f"{_listed(wrong, columns)}{among}"
+        )
+        _fail("duplicate_value", msg, len(wrong))
+
+
+def _keys(columns: Columns) -> list[tuple[str, str]]:
+    return [(f"key{i}", name) for i, name in enumerate(columns.keys)]
+
+
+def _rows(frame: pl.DataFrame) -> list[Any]:
+    keys = [c for c in frame.columns if c.startswith("key")]
+    rows = frame.select(keys).unique(maintain_order=True).head(SHOWN).rows()
+    return [row[0] if len(row) == 1 else row for row in rows]
+
+
+def _listed(frame: pl.DataFrame, columns: Columns) -> str:
+    return "queries " + ", ".join(map(repr, _rows(frame)))
+
+
+def _fail(rule: str, message: str, count: int) -> None:
+    raise DataError(message, rule=rule, count=count)

@@ -1,0 +1,306 @@
+"""Tables of a comparison: means of the systems, differences of the pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from string import ascii_lowercase
+from typing import Any
+
+import polars as pl
+
+from polars_rank.report.table import Cell, Table, number
+
+__all__ = ["letters", "means_table", "pairs_table", "percent"]
+
+TESTS = {
+    "t": "paired t",
+    "randomisation": "randomisation test",
+    "wilcoxon": "Wilcoxon signed rank",
+    "sign": "sign test",
+    "bootstrap": "bootstrap shift test",
+    "tukey": "paired Tukey HSD",
+    "randomised_tukey": "randomised Tukey HSD",
+    "lsd": "Fisher's LSD",
+    "tost": "equivalence (TOST)",
+}
+CORRECTIONS = {
+    "holm": "Holm",
+    "bonferroni": "Bonferroni",
+    "sidak": "Šidák",
+    "hochberg": "Hochberg",
+    "bh": "Benjamini-Hochberg",
+    "by": "Benjamini-Yekutieli",
+}
+EFFECTS = {
+    "d_z": "d_z", "hedges": "g", "d_av": "d_av", "glass": "Glass", "sakai": "ES",
+    "dominance": "dominance", "rank_biserial": "r", "cliff": "Cliff",
+}  # fmt: skip
+SMALLEST = 1e-4
+
+
+def percent(level: float) -> str:
+    """A level in words.
+
+    Examples
+    --------
+    >>> percent(0.95), percent(0.999)
+    ('95 %', '99.9 %')
+    """
+    return f"{100 * level:.10g} %"
+
+
+def _segment(row: Mapping[str, Any], segments: Sequence[str]) -> list[Cell]:
+    return [Cell("-" if row[s] is None else str(row[s])) for s in segments]
+
+
+def means_table(
+    means: pl.DataFrame,
+    pairs: pl.DataFrame,
+    settings: Mapping[str, Any],
+    lower: Sequence[str],
+) -> Table:
+    """One row per system and segment, one column per measure; the best is bold.
+
+    A superscript names the systems that are significantly worse.
+    """
+    segments = [c for c in means.columns if c not in MEANS]
+    measures = means["measure"].unique(maintain_order=True).to_list()
+    systems = means["system"].unique(maintain_order=True).to_list()
+    sign = dict(zip(systems, _signs(len(systems)), strict=True))
+    beaten = _beaten(pairs, segments, lower)
+    marked = bool(beaten)
+    rows = []
+    for group in means.partition_by([*segments, "system"], maintain_order=True):
+        first = group.row(0, named=True)
+        name = first["system"]
+        cells = [
+            *_segment(first, segments),
+            Cell(name, superscript=sign[name] if marked else ""),
+        ]
+        cells.append(Cell(str(first["queries"])))
+        at = tuple(first[s] for s in segments)
+        for measure in measures:
+            known = group.filter(pl.col("measure") == measure).row(0, named=True)
+            worse = beaten.get((*at, measure, name), [])
+            cells.append(
+                Cell(
+                    _with_interval(known["mean"], known["low"], known["high"]),
+                    known["mean"] is not None
+                    and known["mean"] == _best(means, segments, at, measure, lower),
+                    "".join(sorted(sign[w] for w in worse)),
+                )
+            )
+        rows.append(cells)
+    if not segments:
+        rows.sort(key=lambda cells: systems.index(cells[0].text))
+    notes = []
+    if marked:
+        family = f"adjusted p < {1 - settings['level']:.4g}"
+        notes.append(
+            f"Superscripts: significantly better than these systems ({family})."
+        )
+    title = f"Means with {percent(settings['level'])} intervals"
+    return Table(
+        title,
+        [*segments, "system", "queries", *measures],
+        rows,
+        len(segments) + 1,
+        notes,
+    )
+
+
+MEANS = ("measure", "system", "queries", "mean", "low", "high")
+
+
+def _signs(n: int) -> list[str]:
+    """a, b, ... z, a1, b1 ..."""
+    return [
+        ascii_lowercase[i % 26] + (str(i // 26) if i >= 26 else "") for i in range(n)
+    ]
+
+
+def _beaten(
+    pairs: pl.DataFrame, segments: Sequence[str], lower: Sequence[str]
+) -> dict[tuple[Any, ...], list[str]]:
+    """Systems that are significantly worse, by segment, measure and system."""
+    if "p_low" in pairs.columns:  # of equivalence
+        return {}
+    found: dict[tuple[Any, ...], list[str]] = {}
+    for row in pairs.filter(pl.col("significant")).iter_rows(named=True):
+        up = (row["difference"] > 0) != (row["measure"] in lower)
+        better, worse = (
+            (row["system"], row["baseline"]) if up else (row["baseline"], row["system"])
+        )
+        at = tuple(row[s] for s in segments)
+        found.setdefault((*at, row["measure"], better), []).append(worse)
+    return found
+
+
+def _best(
+    means: pl.DataFrame,
+    segments: Sequence[str],
+    at: tuple[Any, ...],
+    measure: str,
+    lower: Sequence[str],
+) -> float | None:
+    same = pl.all_horizontal(
+        pl.col("measure") == measure,
+        *(pl.col(s).eq_missing(pl.lit(v)) for s, v in zip(segments, at, strict=True)),
+    )
+    values = means.filter(same)["mean"]
+    best = values.min() if measure in lower else values.max()
+    return None if best is None else float(best)  # type: ignore[arg-type]
+
+
+def pairs_table(pairs: pl.DataFrame, settings: Mapping[str, Any]) -> Table:
+    """One row per comparison."""
+    segments = pairs.columns[: pairs.columns.index("measure")]
+    effect = EFFECTS[settings["effect"]]
+    corrected = settings["correction"] != "none"
+    headers = [*segments, "measure", "baseline", "system", "difference"]
+    headers += [
+        "p",
+        *(["adjusted"] if corrected else []),
+        effect,
+        "W/T/L",
+        "detectable",
+    ]
+    with_notes = pairs["note"].null_count() < len(pairs)
+    rows = []
+    for row in pairs.iter_rows(named=True):
+        sure = bool(row["significant"])
+        cells = [
+            *_segment(row, segments),
+            *(Cell(row[c]) for c in ("measure", "baseline", "system")),
+        ]
+        cells.append(
+            Cell(
+                _with_interval(row["difference"], row["low"], row["high"], sign=True),
+                sure,
+            )
+        )
+        cells.append(Cell(_p(row["p"])))
+        if corrected:
+            cells.append(Cell(_p(row["adjusted"])))
+        counts = (row["win"], row["tie"], row["loss"])
+        cells += [
+            Cell(number(row["effect"], 2)),
+            Cell("-" if row["win"] is None else "/".join(map(str, counts))),
+            Cell(number(row["detectable"])),
+        ]
+        if sure:
+            cells[len(headers) - 4] = Cell(
+                cells[len(headers) - 4].text, superscript="*"
+            )
+        rows.append([*cells, *([Cell(row["note"] or "")] if with_notes else [])])
+    return Table(
+        f"Differences with {percent(settings['level'])} intervals",
+        [*headers, *(["note"] if with_notes else [])],
+        rows,
+        len(segments) + 3,
+        [_method(pairs, settings), *settings["notes"]],
+    )
+
+
+def _method(pairs: pl.DataFrame, settings: Mapping[str, Any]) -> str:
+    """What was done, in a sentence."""
+    test = TESTS[settings["test"]]
+    if settings["pairs"] == "independent":
+        test = "Welch's t"
+    parts = [test[0].upper() + test[1:]]
+    if settings["margin"] is not None:
+        parts[0] += f" within {settings['margin']:g}"
+    if settings["alternative"] != "two-sided":
+        parts.append(f"one-sided ({settings['alternative']})")
+    if settings["correction"] != "none":
+        parts.append(
+            f"{CORRECTIONS[settings['correction']]} over {family_size(pairs, settings)}"
+        )
+    if settings["interval"] != "t":
+        parts.append(f"{settings['interval']} intervals")
+    parts += [
+        f"{n} by {settings[n]}" for n in ("weight", "cluster", "seed") if settings[n]
+    ]
+    alpha = 1 - settings["level"]
+    adjusted = "adjusted p" if settings["correction"] != "none" else "p"
+    text = f"{', '.join(parts)}; *: {adjusted} < {alpha:.4g}."
+    if settings["correction"] != "none":
+        text += " Intervals are not adjusted."
+    return text + " Detectable: found with probability 80 %."
+
+
+def family_size(pairs: pl.DataFrame, settings: Mapping[str, Any]) -> int:
+    """Number of tests in the largest family."""
+    tested = pairs.filter(pl.col("p").is_not_null())
+    if settings["family"] == "none" or not len(tested):
+        return min(1, len(tested))
+    if settings["family"] == "all":
+        return len(tested)
+    return int(tested.group_by("measure").len()["len"].max())  # type: ignore[arg-type]
+
+
+def _with_interval(
+    value: float | None, low: float | None, high: float | None, *, sign: bool = False
+) -> str:
+    if value is None:
+        return "-"
+    text = number(value)
+    if sign and value > 0 and float(text) != 0:
+        text = f"+{text}"
+    if low is None or high is None:
+        return text
+    return f"{text} [{_end(low)}, {_end(high)}]"
+
+
+def _end(value: float) -> str:
+    return number(value) if abs(value) != float("inf") else f"{value:g}"
+
+
+def _p(value: float | None) -> str:
+    return "<0.0001" if value is not None and value < SMALLEST else number(value)
+
+
+def letters(
+    means: pl.DataFrame, pairs: pl.DataFrame, lower: Sequence[str]
+) -> pl.DataFrame:
+    """Compact letters: systems that share one do not differ significantly.
+
+    Source: Piepho, 2004 (insert and absorb).
+    """
+    segments = [c for c in means.columns if c not in MEANS]
+    keys = [*segments, "measure"]
+    parts = []
+    for group in means.partition_by(keys, maintain_order=True):
+        first = group.row(0, named=True)
+        ordered = group.sort(
+            "mean",
+            descending=first["measure"] not in lower,
+            nulls_last=True,
+            maintain_order=True,
+        )
+        systems = ordered["system"].to_list()
+        same = pl.all_horizontal(pl.col(k).eq_missing(pl.lit(first[k])) for k in keys)
+        sure = pairs.filter(same & pl.col("significant"))
+        columns: list[set[str]] = [set(systems)]
+        for a, b in sure.select("baseline", "system").rows():
+            split = [c - {x} for c in columns if {a, b} <= c for x in (a, b)]
+            columns = [c for c in columns if not {a, b} <= c] + split
+            columns = [
+                c
+                for i, c in enumerate(columns)
+                if not any(c < o or (c == o and j < i) for j, o in enumerate(columns))
+            ]
+        columns.sort(
+            key=lambda c: [systems.index(s) for s in sorted(c, key=systems.index)]
+        )
+        signs = _signs(len(columns))
+        shown = [
+            "".join(s for s, c in zip(signs, columns, strict=True) if name in c)
+            for name in systems
+        ]
+        parts.append(
+            ordered.select(
+                *keys, "system", "mean", letters=pl.Series(shown, dtype=pl.String)
+            )
+        )
+    return pl.concat(parts)

@@ -1,0 +1,174 @@
+"""A table of text cells, and how it is written: text, Markdown, LaTeX, HTML."""
+
+from __future__ import annotations
+
+import html
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from polars_rank.core.extras import require
+
+__all__ = ["Cell", "Table", "as_html", "as_latex", "as_markdown", "as_text", "number"]
+
+MARKDOWN = re.compile(r"[\\`*\[\]<>|&~$]|(?<![^\W_])_|_(?![^\W_])")
+LATEX = {
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&",
+    "#": r"\#", "%": r"\%", "_": r"\_", "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
+    "−": r"$-$", "±": r"$\pm$",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Text, and how it is set off."""
+
+    text: str
+    bold: bool = False
+    superscript: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of cells; the first ``labels`` columns are text, the others numbers."""
+
+    title: str
+    headers: list[str]
+    rows: list[list[Cell]]
+    labels: int
+    notes: list[str] = field(default_factory=list)
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """A number of four decimals; a dash for what is undefined.
+
+    Examples
+    --------
+    >>> number(0.5), number(None), number(-0.00001)
+    ('0.5000', '-', '0.0000')
+    """
+    if value is None:
+        return "-"
+    text = f"{value:.{digits}f}"
+    return text.lstrip("-") if float(text) == 0 else text
+
+
+def as_text(table: Table) -> str:
+    """Aligned columns for a terminal."""
+    rows = [table.headers] + [[_plain(c) for c in row] for row in table.rows]
+    rows = [[_visible(text) for text in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [
+        "  ".join(
+            text.ljust(w) if i < table.labels else text.rjust(w)
+            for i, (text, w) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+    return "\n".join(
+        [table.title, "", *lines, *([""] if table.notes else []), *table.notes]
+    )
+
+
+def _plain(cell: Cell) -> str:
+    mark = f" {cell.superscript}" if cell.superscript else ""
+    return cell.text + mark
+
+
+def _visible(text: str) -> str:
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def as_markdown(table: Table) -> str:
+    """A GitHub table."""
+    align = ["---" if i < table.labels else "---:" for i in range(len(table.headers))]
+    rows = [
+        [_markdown(text) for text in table.headers],
+        align,
+        *([_marked(cell) for cell in row] for row in table.rows),
+    ]
+    lines = ["| " + " | ".join(row) + " |" for row in rows]
+    notes = [line for note in table.notes for line in ("", _markdown(note))]
+    return "\n".join([f"**{_markdown(table.title)}**", "", *lines, *notes])
+
+
+def _markdown(text: str) -> str:
+    return MARKDOWN.sub(r"\\\g<0>", _visible(text))
+
+
+def _marked(cell: Cell) -> str:
+    text = _markdown(cell.text)
+    text = f"**{text}**" if cell.bold and text else text
+    return text + (
+        f"<sup>{html.escape(cell.superscript)}</sup>" if cell.superscript else ""
+    )
+
+
+def as_latex(table: Table) -> str:
+    """A table of booktabs, with superscripts; needs ``\\usepackage{booktabs}``."""
+    align = "l" * table.labels + "r" * (len(table.headers) - table.labels)
+    rows = [[_set(cell) for cell in row] for row in table.rows]
+    notes = [rf"\par\smallskip\footnotesize {_latex(note)}" for note in table.notes]
+    return "\n".join(
+        [
+            r"\begin{table}",
+            r"\centering",
+            rf"\caption{{{_latex(table.title)}}}",
+            rf"\begin{{tabular}}{{{align}}}",
+            r"\toprule",
+            " & ".join(map(_latex, table.headers)) + r" \\",
+            r"\midrule",
+            *(" & ".join(row) + r" \\" for row in rows),
+            r"\bottomrule",
+            r"\end{tabular}",
+            *notes,
+            r"\end{table}",
+        ]
+    )
+
+
+def _latex(text: str) -> str:
+    return "".join(LATEX.get(c, c) for c in _visible(text))
+
+
+def _set(cell: Cell) -> str:
+    text = _latex(cell.text)
+    text = rf"\textbf{{{text}}}" if cell.bold else text
+    text = f"{{}}{text}" if text.startswith("[") else text  # no option of \\
+    mark = cell.superscript
+    return text + (rf"\textsuperscript{{{_latex(mark)}}}" if mark else "")
+
+
+def as_html(table: Table) -> str:
+    """A table of great_tables, as a piece of HTML."""
+    import polars as pl
+
+    great_tables: Any = require("great_tables", "report")
+    columns = [f"c{i}" for i in range(len(table.headers))]
+    frame = pl.DataFrame(
+        {c: [_tagged(row[i]) for row in table.rows] for i, c in enumerate(columns)},
+        schema=dict.fromkeys(columns, pl.String),
+    )
+    labels = {
+        c: great_tables.html(html.escape(h))
+        for c, h in zip(columns, table.headers, strict=True)
+    }
+    shown = (
+        great_tables.GT(frame, id=f"polars-rank-{table.title.split()[0].lower()}")
+        .tab_header(title=great_tables.html(html.escape(table.title)))
+        .fmt(lambda cell: cell)  # escaped already
+        .cols_label(**labels)
+        .cols_align("left", columns=columns[: table.labels])
+        .cols_align("right", columns=columns[table.labels :])
+    )
+    for note in table.notes:
+        shown = shown.tab_source_note(great_tables.html(html.escape(note)))
+    return str(shown.as_raw_html())
+
+
+def _tagged(cell: Cell) -> str:
+    text = html.escape(_visible(cell.text))
+    text = f"<b>{text}</b>" if cell.bold else text
+    mark = html.escape(cell.superscript)
+    return text + (f"<sup>{mark}</sup>" if mark else "")

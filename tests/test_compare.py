@@ -1,0 +1,721 @@
+"""Comparison of systems: figures that scipy and statsmodels gave, loops, enumeration.
+
+tests/parity/test_comparison.py runs those libraries themselves.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+import statistics
+
+import numpy as np
+import polars as pl
+import pytest
+
+import polars_rank as pr
+from polars_rank.comparison import bootstrap, paired_tests
+from polars_rank.comparison.corrections import adjusted
+from polars_rank.comparison.effects import d_z_interval
+
+A = [0.50, 0.25, 1.0, 0.00, 0.33, 0.75, 0.60, 0.20, 0.10, 0.90, 0.40, 0.55]
+B = [0.55, 0.25, 1.0, 0.10, 0.50, 0.70, 0.80, 0.20, 0.30, 0.95, 0.50, 0.60]
+C = [0.45, 0.30, 0.90, 0.05, 0.20, 0.70, 0.65, 0.10, 0.15, 0.85, 0.35, 0.50]
+D = [0.60, 0.40, 1.0, 0.20, 0.45, 0.85, 0.75, 0.40, 0.25, 1.0, 0.55, 0.70]
+SYSTEMS = dict(zip("ABCD", (A, B, C, D), strict=True))
+TRAFFIC = [100, 80, 60, 50, 40, 30, 20, 10, 5, 3, 1, 1]
+
+
+def values(names: str = "ABCD", measure: str = "ndcg@10") -> pl.DataFrame:
+    return pl.concat(
+        pl.DataFrame(
+            {
+                "system": name,
+                "query_id": [f"q{i:02}" for i in range(12)],
+                measure: SYSTEMS[name],
+                "traffic": TRAFFIC,
+                "user": [i // 2 for i in range(12)],
+            }
+        )
+        for name in names
+    )
+
+
+def row(base: str = "A", system: str = "B", **options) -> dict:
+    found = pr.compare(values(), **options).pairs
+    chosen = (pl.col("baseline") == base) & (pl.col("system") == system)
+    return found.filter(chosen).row(0, named=True)
+
+
+def close(value: float, digits: float = 1e-8):
+    return pytest.approx(value, rel=digits)
+
+
+# -- figures of scipy 1.17 and statsmodels 0.15 on the same numbers
+
+
+def test_paired_t():
+    found = row(correction="none")
+    assert found["queries"] == 12
+    assert found["difference"] == close(0.0725)
+    assert found["statistic"] == close(3.0249539157)
+    assert found["p"] == close(0.01155299999)
+    assert (found["low"], found["high"]) == (close(0.0197483124), close(0.1252516876))
+    assert found["relative"] == close(0.0725 / 0.465)
+    assert (found["win"], found["tie"], found["loss"]) == (8, 3, 1)
+    assert found["detectable"] == close(0.0737807, 1e-6)
+    assert found["df"] == 11
+    assert found["note"] is None
+
+
+@pytest.mark.parametrize(
+    ("test", "p"),
+    [
+        ("sign", 0.0390625),
+        ("wilcoxon", 0.01953125),
+        ("randomisation", 80 / 4096),
+        ("tukey", 0.0093564),
+        ("lsd", 0.0018157),
+    ],
+)
+def test_other_tests(test, p):
+    assert row(test=test)["p"] == pytest.approx(p, rel=1e-5)
+
+
+def test_wilcoxon_of_many_queries():
+    d = paired_tests.rounded(np.tile(np.subtract(B, A), 5))
+    n, ranks = 45, []
+    sizes = sorted(abs(x) for x in d if x)
+    for x in d:
+        if x:
+            below = sum(s < abs(x) for s in sizes)
+            same = sum(s == abs(x) for s in sizes)
+            ranks.append((below + (same + 1) / 2, x > 0))
+    plus = sum(r for r, up in ranks if up)
+    ties = sum(sizes.count(s) ** 3 - sizes.count(s) for s in set(sizes))
+    variance = (n * (n + 1) * (2 * n + 1) - ties / 2) / 24
+    z = (plus - n * (n + 1) / 4) / math.sqrt(variance)
+    found = paired_tests.wilcoxon(d)
+    assert found.statistic == plus
+    assert found.p == close(math.erfc(abs(z) / math.sqrt(2)))
+    assert paired_tests.wilcoxon(np.zeros(5)).p == 1
+
+
+@pytest.mark.parametrize(
+    ("effect", "value"),
+    [
+        ("d_z", 0.8732289787),
+        ("hedges", 0.8120678551),
+        ("d_av", 0.2403156544),
+        ("glass", 0.2322724676),
+        ("cliff", 0.1388888889),
+        ("dominance", 0.5833333333),
+        ("rank_biserial", 0.8888888889),
+        ("sakai", 1.3848753911),
+    ],
+)
+def test_effects(effect, value):
+    found = row(effect=effect)
+    assert found["effect"] == close(value)
+    assert (found["effect_low"] is None) == (effect not in ("d_z", "hedges"))
+
+
+def test_the_interval_of_d_z():
+    found = row()
+    ends = found["effect_low"], found["effect_high"]
+    assert ends == (close(0.1884645367), close(1.5301772368, 1e-6))
+    assert np.isnan(d_z_interval(float("nan"), 1, 0.95)[0])
+
+
+TABLE = {  # t, Holm, BH, Tukey, LSD
+    "AB": (0.0115530, 0.0346590, 0.0173295, 0.0093564, 0.0018157),
+    "AC": (0.1227602, 0.1227602, 0.1227602, 0.4596454, 0.1479155),
+    "AD": (3.77858e-06, 1.88929e-05, 1.13357e-05, 3.91668e-06, 6.74791e-07),
+    "BC": (0.00155761, 0.00623045, 0.00311522, 0.000151030, 2.67345e-05),
+    "BD": (0.0363755, 0.0727510, 0.0436506, 0.0473024, 0.0100963),
+    "CD": (2.78815e-06, 1.67289e-05, 1.13357e-05, 5.57847e-08, 9.48196e-09),
+}
+
+
+def test_all_pairs_and_corrections():
+    for place, options in enumerate(
+        (
+            {"correction": "none"},
+            {},
+            {"correction": "bh"},
+            {"test": "tukey"},
+            {"test": "lsd", "correction": "none"},
+        )
+    ):
+        found = pr.compare(values(), **options).pairs
+        for pair in found.iter_rows(named=True):
+            expected = TABLE[pair["baseline"] + pair["system"]][place]
+            rough = 1e-5 if expected > 1e-6 else 1e-2  # of an integral
+            assert pair["adjusted"] == pytest.approx(expected, rel=rough), pair
+            assert pair["significant"] == (expected < 0.05)
+
+
+def test_randomised_tukey():
+    found = pr.compare(values(), test="randomised_tukey", resamples=2000).pairs
+    p = dict(zip(TABLE, found["p"], strict=True))
+    expected = {"AB": 0.190, "AC": 0.830, "AD": 0.001, "BC": 0.0189, "BD": 0.393}
+    for pair, value in expected.items():  # three errors of 2,000 draws
+        assert abs(p[pair] - value) < 3 * math.sqrt(value * (1 - value) / 2000) + 1e-3
+
+
+def test_analysis_of_variance():
+    (found,) = pr.compare(values()).anova.rows(named=True)
+    assert found["ss_system"] == close(0.1921083333)
+    assert found["ss_query"] == close(3.6458416667)
+    assert found["ss_error"] == close(0.0904416667)
+    assert found["f"] == close(23.3652446328)
+    assert found["p"] == pytest.approx(2.690533e-08, rel=1e-6)
+    assert found["omega_squared"] == close(0.0467769458)
+    assert found["partial_eta_squared"] == close(0.6799091606)
+
+
+def test_clusters_and_weights():
+    found = row(cluster="user")
+    assert found["df"] == 5
+    assert found["p"] == close(0.00428768, 2e-6)
+    assert found["statistic"] == close(0.0725 / 0.0146486632)
+    assert "fewer than 10 clusters" in found["note"]
+    found = row(weight="traffic")
+    mean = sum(w * (b - a) for w, a, b in zip(TRAFFIC, A, B, strict=True)) / 400
+    assert found["difference"] == close(mean)
+    assert found["statistic"] == close(mean / 0.0224324829)
+    assert "effective size 6.3" in found["note"]
+
+
+def test_equivalence():
+    found = row(test="tost", margin=0.1)
+    assert found["p_low"] == close(8.793126541e-06)
+    assert found["p_high"] == close(0.1377805725)
+    assert found["p"] == found["p_high"]
+    inside = row(test="tost", margin=found["high"] + 1e-9, correction="none")
+    assert inside["significant"]
+    outside = row(test="tost", margin=found["high"] - 1e-9, correction="none")
+    assert not outside["significant"]
+
+
+@pytest.mark.parametrize(
+    ("interval", "low", "high", "rough"),
+    [
+        ("percentile", 0.02917, 0.11754, 0.002),
+        ("bca", 0.0328, 0.1225, 0.002),
+        ("studentised", 0.0250, 0.1335, 0.004),
+        ("bayesian", 0.0317, 0.1179, 0.002),
+    ],
+)
+def test_bootstrap_intervals(interval, low, high, rough):
+    found = row(interval=interval, random_state=1)
+    assert found["low"] == pytest.approx(low, abs=rough)  # Monte Carlo
+    assert found["high"] == pytest.approx(high, abs=rough)
+    if interval == "bayesian":
+        assert found["probability"] > 0.999
+
+
+# -- loops
+
+
+def test_randomisation_is_the_enumeration():
+    draw = random.Random(1)
+    for _ in range(20):
+        d = [draw.choice([-0.2, -0.1, 0.0, 0.1, 0.3]) for _ in range(9)]
+        total = sum(d)
+        flips = [
+            sum(s * x for s, x in zip(signs, d, strict=True))
+            for signs in itertools.product((1, -1), repeat=len(d))
+        ]
+        for alternative, share in (
+            ("two-sided", sum(abs(f) >= abs(total) - 1e-9 for f in flips)),
+            ("greater", sum(f >= total - 1e-9 for f in flips)),
+            ("less", sum(f <= total + 1e-9 for f in flips)),
+        ):
+            (found,) = paired_tests.randomisation(
+                paired_tests.rounded(np.array(d)[:, None]),
+                resamples=99,
+                random_state=0,
+                alternative=alternative,
+            )
+            assert found.p == pytest.approx(share / len(flips), rel=1e-12)
+
+
+def test_drawn_flips_come_near_the_enumeration():
+    d = paired_tests.rounded(np.random.default_rng(2).normal(0.25, 1, (41, 1)))
+    (drawn,) = paired_tests.randomisation(d, resamples=9999, random_state=0)
+    (exact,) = paired_tests.randomisation(d[:40], resamples=99, random_state=0)
+    t = (
+        pr.compare(
+            pl.DataFrame(
+                {
+                    "system": ["a"] * 41 + ["b"] * 41,
+                    "query_id": [*range(41)] * 2,
+                    "v": [0.0] * 41 + d[:, 0].tolist(),
+                }
+            )
+        )
+        .pairs["p"]
+        .item()
+    )
+    assert drawn.p == pytest.approx(t, abs=0.02)
+    assert 0 < exact.p < 1
+
+
+def test_randomised_tukey_is_the_enumeration():
+    """All 6^4 permutations of the rows of a small matrix."""
+    draw = np.random.default_rng(3)
+    matrix = draw.random((4, 3))
+    pairs = [(0, 1), (0, 2), (1, 2)]
+    spans = []
+    for rows in itertools.product(itertools.permutations(range(3)), repeat=4):
+        means = np.mean([matrix[i][list(p)] for i, p in enumerate(rows)], axis=0)
+        spans.append(means.max() - means.min())
+    found = paired_tests.randomised_tukey(
+        matrix, pairs, resamples=20_000, random_state=0
+    )
+    means = matrix.mean(axis=0)
+    for (i, j), test in zip(pairs, found, strict=True):
+        exact = np.mean(np.array(spans) >= abs(means[j] - means[i]) - 1e-12)
+        assert test.p == pytest.approx(exact, abs=0.012)  # 3 errors of the draws
+
+
+def test_the_sign_test_is_a_sum_of_binomials():
+    for wins in range(7):
+        for losses in range(7):
+            n = wins + losses
+            mass = [math.comb(n, i) / 2**n for i in range(n + 1)]
+            above, below = sum(mass[wins:]), sum(mass[: wins + 1])
+            two = min(1.0, 2 * min(above, below)) if n else 1.0
+            assert paired_tests.sign(wins, losses).p == pytest.approx(two)
+            if n:
+                assert paired_tests.sign(wins, losses, "greater").p == close(above)
+                assert paired_tests.sign(wins, losses, "less").p == close(below)
+
+
+CORRECTIONS = ["bonferroni", "sidak", "holm", "hochberg", "bh", "by", "none"]
+
+
+def step(p: list[float], correction: str) -> list[float]:
+    """Adjusted p-values by their definition, one by one."""
+    k = len(p)
+    found = []
+    for value in p:
+        rank = sorted(p)
+        if correction == "none":
+            new = value
+        elif correction == "bonferroni":
+            new = k * value
+        elif correction == "sidak":
+            new = 1 - (1 - value) ** k
+        elif correction == "holm":
+            new = max((k - i) * v for i, v in enumerate(rank) if v <= value)
+        elif correction == "hochberg":
+            new = min((k - i) * v for i, v in enumerate(rank) if v >= value)
+        else:
+            scale = sum(1 / i for i in range(1, k + 1)) if correction == "by" else 1
+            new = min(scale * k / (i + 1) * v for i, v in enumerate(rank) if v >= value)
+        found.append(min(1.0, new))
+    return found
+
+
+@pytest.mark.parametrize("correction", CORRECTIONS)
+def test_corrections(correction):
+    draw = random.Random(4)
+    for n in (1, 2, 7, 30):
+        p = [draw.random() ** 3 for _ in range(n)]
+        assert adjusted(p, correction).tolist() == pytest.approx(step(p, correction))
+        holes = [*p, math.nan]
+        found = adjusted(holes, correction)
+        assert found[:-1].tolist() == pytest.approx(step(p, correction))
+        assert math.isnan(found[-1])
+
+
+def test_families():
+    two = values().with_columns(ap=pl.col("ndcg@10") ** 2)
+    k = {}
+    for family in ("measure", "all", "none"):
+        found = pr.compare(two, family=family, correction="bonferroni").pairs
+        k[family] = (found["adjusted"] / found["p"]).filter(found["adjusted"] < 1)
+    assert k["measure"].to_list() == pytest.approx([6.0] * len(k["measure"]))
+    assert k["all"].to_list() == pytest.approx([12.0] * len(k["all"]))
+    assert k["none"].to_list() == pytest.approx([1.0] * len(k["none"]))
+
+
+def test_the_studentised_bootstrap_is_a_loop():
+    x = np.array([0.1, 0.4, -0.2, 0.3, 0.05])[:, None]
+    w = np.array([1.0, 2.0, 0.5, 1.0, 1.5])
+    drawn = bootstrap.resampled(x, w, resamples=200, random_state=7)
+    generator = np.random.default_rng(7)
+    picks = generator.integers(0, 5, (200, 5))
+    for estimate, error, pick in zip(
+        drawn.estimate[:, 0], drawn.error[:, 0], picks, strict=True
+    ):
+        total = sum(w[i] for i in pick)
+        mean = sum(x[i, 0] for i in pick) / total
+        rest = sum((x[i, 0] - mean * w[i]) ** 2 for i in pick)
+        assert estimate == pytest.approx(mean)
+        assert error == pytest.approx(math.sqrt(5 / 4 * rest) / total, abs=1e-9)
+
+
+def test_weighted_clusters_are_a_loop():
+    found = row(cluster="user", weight="traffic")
+    d = [b - a for a, b in zip(A, B, strict=True)]
+    mean = sum(w * x for w, x in zip(TRAFFIC, d, strict=True)) / sum(TRAFFIC)
+    rest = [
+        sum(TRAFFIC[i] * (d[i] - mean) for i in (2 * g, 2 * g + 1)) ** 2
+        for g in range(6)
+    ]
+    error = math.sqrt(6 / 5 * sum(rest)) / sum(TRAFFIC)
+    assert found["difference"] == close(mean)
+    assert found["statistic"] == close(mean / error)
+
+
+def test_crossed_seeds_are_a_loop():
+    draw = random.Random(6)
+    q, r = 15, 4
+    d = [[draw.gauss(0.05, 0.1) for _ in range(r)] for _ in range(q)]
+    for i in range(r):
+        shift = draw.gauss(0, 0.1)
+        for one in d:
+            one[i] += shift
+    rows = [
+        (name, i, j, d[i][j] if name == "b" else 0.0)
+        for name in "ab"
+        for i in range(q)
+        for j in range(r)
+    ]
+    frame = pl.DataFrame(rows, schema=["system", "query_id", "run", "v"], orient="row")
+    mean = statistics.fmean(x for one in d for x in one)
+    by_q = [statistics.fmean(one) for one in d]
+    by_r = [statistics.fmean(d[i][j] for i in range(q)) for j in range(r)]
+    ms_q = r * sum((x - mean) ** 2 for x in by_q) / (q - 1)
+    ms_r = q * sum((x - mean) ** 2 for x in by_r) / (r - 1)
+    rest = sum(
+        (d[i][j] - by_q[i] - by_r[j] + mean) ** 2 for i in range(q) for j in range(r)
+    )
+    ms_e = rest / ((q - 1) * (r - 1))
+    total = ms_q + ms_r - ms_e
+    df = total**2 / (
+        ms_q**2 / (q - 1) + ms_r**2 / (r - 1) + ms_e**2 / ((q - 1) * (r - 1))
+    )
+    fixed = pr.compare(frame, seed="run").pairs.row(0, named=True)
+    assert fixed["queries"] == q
+    assert fixed["statistic"] == close(mean / (statistics.stdev(by_q) / math.sqrt(q)))
+    both = pr.compare(frame, seed="run", seeds="random").pairs.row(0, named=True)
+    assert both["statistic"] == close(mean / math.sqrt(total / (q * r)))
+    assert both["df"] == close(df)
+    assert both["high"] - both["low"] > fixed["high"] - fixed["low"]
+
+
+def test_welch():
+    found = row(pairs="independent")
+    v = [statistics.variance(x) / 12 for x in (A, B)]
+    t = (statistics.fmean(B) - statistics.fmean(A)) / math.sqrt(sum(v))
+    assert found["statistic"] == close(t)
+    assert found["df"] == close(sum(v) ** 2 / (v[0] ** 2 / 11 + v[1] ** 2 / 11))
+    uneven = values().filter((pl.col("system") == "A") | (pl.col("query_id") > "q03"))
+    found = pr.compare(uneven, baseline="A", pairs="independent").pairs
+    mean = statistics.fmean(B[4:]) - statistics.fmean(A)
+    assert found.row(0, named=True)["difference"] == close(mean)
+
+
+# -- what is compared with what
+
+
+def test_baselines():
+    def pairs(**options):
+        found = pr.compare(values(), **options).pairs
+        return ["".join(p) for p in found.select("baseline", "system").rows()]
+
+    assert pairs() == ["AB", "AC", "AD", "BC", "BD", "CD"]
+    assert pairs(baseline="C") == ["CA", "CB", "CD"]
+    assert pairs(baseline=["B", "A"]) == ["BA", "BC", "BD", "AC", "AD"]
+    turned = row("C", "A", baseline="C")
+    straight = row("A", "C")
+    for name in ("difference", "statistic", "effect"):
+        assert turned[name] == close(-straight[name])
+    assert turned["low"] == close(-straight["high"])
+    assert (turned["win"], turned["loss"]) == (straight["loss"], straight["win"])
+
+
+def test_lower_is_better_for_some():
+    found = pr.compare(values(measure="arp"), baseline="A").pairs
+    assert found.row(0, named=True)["win"] == 1
+    assert found.row(0, named=True)["loss"] == 8
+
+
+def test_geometric_means_are_ratios():
+    logs = values("AB").select(
+        "system", "query_id", gm_ap=(pl.col("ndcg@10") + 0.1).log()
+    )
+    comparison = pr.compare(logs)
+    found = comparison.pairs.row(0, named=True)
+    means = [statistics.geometric_mean(x + 0.1 for x in s) for s in (A, B)]
+    assert found["baseline_mean"] == close(means[0])
+    assert found["mean"] == close(means[1])
+    assert found["relative"] == close(means[1] / means[0] - 1)
+    assert found["difference"] == close(math.log(means[1] / means[0]))
+    assert comparison.means["mean"].to_list() == pytest.approx(means)
+
+
+def test_segments_are_compared_one_by_one():
+    split = values("AB").with_columns(part=pl.col("query_id") < "q05")
+    found = pr.compare(split, by="part", least=6).pairs
+    late, early = found.rows(named=True)
+    assert (late["part"], late["queries"]) == (False, 7)
+    assert late["difference"] == close(
+        statistics.fmean(B[5:]) - statistics.fmean(A[5:])
+    )
+    alone = pr.compare(split.filter(~pl.col("part"))).pairs.row(0, named=True)
+    assert late["p"] == close(alone["p"])
+    assert early["p"] is None
+    assert early["low"] is not None
+    assert early["note"] == "fewer than 6 queries: not tested"
+    assert late["adjusted"] == late["p"]  # what is not tested does not count
+
+
+@pytest.mark.parametrize(
+    "test", ["t", "randomisation", "bootstrap", "randomised_tukey"]
+)
+def test_the_order_of_rows_does_not_matter(test):
+    options = {"test": test, "resamples": 299, "interval": "percentile"}
+    expected = pr.compare(values(), **options)
+    shuffled = values().sample(fraction=1, shuffle=True, seed=5)
+    found = pr.compare(shuffled, **options, baseline=["A", "B", "C"]).pairs
+    assert found.sort("baseline", "system").equals(expected.pairs)
+
+
+def test_frames_and_files(tmp_path):
+    expected = pr.compare(values()).pairs
+    assert pr.compare(values().lazy()).pairs.equals(expected)
+    values().write_parquet(tmp_path / "v.parquet")
+    assert pr.compare(tmp_path / "v.parquet", measures="ndcg@10").pairs.equals(expected)
+    values().write_csv(tmp_path / "v.csv")
+    assert pr.compare(str(tmp_path / "v.csv"), measures="ndcg@10").pairs.equals(
+        expected
+    )
+
+
+def test_runs_and_judgments_in_one_call():
+    draw = random.Random(8)
+    runs = pl.DataFrame(
+        {
+            "system": [s for s in "ab" for _ in range(60)],
+            "query_id": [i // 6 for i in range(60)] * 2,
+            "doc_id": [i % 6 for i in range(60)] * 2,
+            "score": [draw.random() for _ in range(120)],
+        }
+    )
+    qrels = runs.filter(system="a").select(
+        "query_id", "doc_id", label=pl.col("doc_id") % 3
+    )
+    per_query = pr.per_query(
+        runs, ["ndcg@3", "ap"], qrels=qrels, query=["system", "query_id"]
+    )
+    expected = pr.compare(per_query).pairs
+    one = pr.compare(runs, measures=["ndcg@3", "ap"], qrels=qrels)
+    assert one.pairs.equals(expected)
+    apart = {s: runs.filter(system=s).drop("system") for s in "ab"}
+    two = pr.compare(apart, measures=["ndcg@3", "ap"], qrels=qrels.lazy())
+    assert two.pairs.equals(expected)
+    with pytest.raises(ValueError, match="name the measures to compute"):
+        pr.compare(apart, qrels=qrels)
+
+
+# -- inputs that decide
+
+
+def two(a: list, b: list, **more) -> pl.DataFrame:
+    return pl.DataFrame(
+        {
+            "system": ["a"] * len(a) + ["b"] * len(b),
+            "query_id": [*range(len(a)), *range(len(b))],
+            "v": [*a, *b],
+            **more,
+        },
+        schema_overrides={"v": pl.Float64},
+    )
+
+
+def only(frame: pl.DataFrame, **options) -> dict:
+    return pr.compare(frame, **options).pairs.row(0, named=True)
+
+
+def test_unequal_sets_of_queries():
+    frame = two([0.1, 0.2, 0.3, 0.4], [0.2, 0.1])
+    with pytest.raises(
+        pr.DataError, match=r"2 queries have no value of every system \('b' lacks 2\)"
+    ) as caught:
+        pr.compare(frame)
+    assert caught.value.rule == "unpaired_query"
+    assert caught.value.count == 2
+    assert caught.value.examples == (2, 3)
+    comparison = pr.compare(frame, pairs="common")
+    assert comparison.pairs["queries"].item() == 2
+    assert "2 queries left out that not every system has: 'b' lacks 2" in str(
+        comparison
+    )
+
+
+def test_nulls():
+    frame = two([0.1, None, 0.3, 0.5], [0.2, None, 0.1, 0.9])
+    assert only(frame)["queries"] == 3
+    one_side = two([0.1, None, 0.3], [0.2, 0.3, 0.1])
+    with pytest.raises(
+        pr.DataError, match="1 queries have a value of some systems only"
+    ):
+        pr.compare(one_side)
+    assert only(one_side, pairs="common")["queries"] == 2
+    frame = two([None, None], [None, None])
+    assert only(frame)["note"] == "no query"
+
+
+@pytest.mark.parametrize("wrong", [math.nan, math.inf])
+def test_what_is_no_number(wrong):
+    with pytest.raises(
+        pr.DataError, match=r"'v' is NaN or infinite in 1 rows, e\.g\. of"
+    ):
+        pr.compare(two([0.1, wrong], [0.2, 0.1]))
+
+
+def test_duplicates():
+    frame = pl.concat([two([0.1, 0.2], [0.2, 0.1])] * 2)
+    with pytest.raises(pr.DataError, match=r"several rows for a query.*need seed="):
+        pr.compare(frame)
+
+
+def test_one_system():
+    with pytest.raises(ValueError, match="the values hold one system, 'A'"):
+        pr.compare(values("A"))
+    with pytest.raises(ValueError, match="the values hold no rows"):
+        pr.compare(values().clear())
+
+
+@pytest.mark.parametrize(
+    "test", ["t", "randomisation", "wilcoxon", "sign", "bootstrap"]
+)
+def test_no_query_changed(test):
+    found = only(two(A, A), test=test)
+    assert (found["p"], found["difference"]) == (1.0, 0.0)
+    assert (found["low"], found["high"]) == (0.0, 0.0)
+    assert found["note"] == "no query changed"
+    assert not found["significant"]
+
+
+def test_constant_differences():
+    found = only(two(A, [a + 0.1 for a in A]))
+    assert (found["p"], found["statistic"]) == (0.0, math.inf)
+    assert found["high"] - found["low"] == pytest.approx(0.0, abs=1e-12)
+    assert found["note"] == "constant difference"
+    found = only(two([a + 0.1 for a in A], A))
+    assert (found["p"], found["statistic"]) == (0.0, -math.inf)
+
+
+@pytest.mark.parametrize(
+    "test", ["t", "randomisation", "wilcoxon", "sign", "bootstrap"]
+)
+def test_one_and_two_queries(test):
+    found = only(two([0.1], [0.4]), test=test)
+    assert found["difference"] == close(0.3)
+    assert (found["p"], found["low"], found["high"]) == (None, None, None)
+    assert found["note"] == "one query"
+    found = only(two([0.1, 0.2], [0.4, 0.7]), test=test, resamples=99)
+    assert 0 < found["p"] <= 1
+
+
+def test_a_segment_of_one_query():
+    frame = two(A, B).with_columns(part=pl.col("query_id").clip(0, 1))
+    first, rest = pr.compare(frame, by="part", least=5).pairs.rows(named=True)
+    assert (first["queries"], first["p"], first["note"]) == (1, None, "one query")
+    assert rest["p"] is not None
+
+
+def test_few_queries_that_differ():
+    a = [0.5] * 100
+    b = [0.5] * 97 + [0.6, 0.7, 0.8]
+    assert "only 3 queries differ" in only(two(a, b))["note"]
+
+
+def test_skewed_differences():
+    b = [0.5] * 30 + [0.6] * 9 + [9.0]
+    assert "skewed differences" in only(two([0.5] * 40, b))["note"]
+    assert only(two([0.5] * 40, b), interval="bca", resamples=199)["note"] is None
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"traffic": pl.lit(0.0)}, "weights must be above 0: 'traffic' is not in 48"),
+        ({"traffic": pl.lit(None)}, "weights must be above 0"),
+        ({"user": pl.lit(None)}, "48 rows have no 'user'"),
+        ({"query_id": pl.lit(None, pl.String)}, "48 rows have no 'query_id'"),
+        ({"user": pl.int_range(pl.len())}, "'user' differs between systems for 12"),
+    ],
+)
+def test_wrong_columns(change, message):
+    with pytest.raises(pr.DataError, match=message):
+        pr.compare(values().with_columns(**change), weight="traffic", cluster="user")
+
+
+def test_counts_have_no_mean():
+    with pytest.raises(ValueError, match="'num_ret' is a count that is summed"):
+        pr.compare(values(measure="num_ret"))
+
+
+def test_seeds_that_are_missing():
+    frame = pl.concat(
+        [two(A, B).with_columns(run=0), two(A, B).with_columns(run=1)[1:]]
+    )
+    with pytest.raises(pr.DataError, match="every query needs every seed"):
+        pr.compare(frame, seed="run")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"test": "student"}, "test must be one of t, randomisation"),
+        ({"correction": "hom"}, "did you mean 'holm'"),
+        ({"baseline": "E"}, "no system 'E'.*[Tt]here are: A, B, C, D"),
+        ({"baseline": ["A", "A"]}, "named twice"),
+        ({"measures": []}, "no measure to compare"),
+        ({"test": "tukey", "correction": "holm"}, "corrects for all pairs by itself"),
+        ({"test": "wilcoxon", "weight": "traffic"}, "weight= cannot be used with"),
+        ({"test": "tukey", "cluster": "user"}, "cluster= cannot be used with"),
+        ({"test": "tukey", "alternative": "less"}, "no one-sided form"),
+        ({"test": "tukey", "interval": "bca"}, "intervals of its own"),
+        ({"level": 95}, "level must lie between 0 and 1"),
+        ({"test": "randomisation", "resamples": 50}, "resamples must be at least 99"),
+        ({"test": "tost"}, "margin= belongs to test='tost'"),
+        ({"margin": 0.1}, "margin= belongs to test='tost'"),
+        ({"test": "tost", "margin": -1.0}, "margin must be above 0"),
+        ({"interval": "bca", "alternative": "less"}, "no one-sided form"),
+        ({"pairs": "independent", "test": "sign"}, "pairs='independent' is for"),
+        ({"seeds": "random"}, "seeds='random' needs seed="),
+        ({"effect": "sakai", "cluster": "user"}, "cannot be used with effect='sakai'"),
+        ({"effect": "huge"}, "effect must be one of"),
+    ],
+)
+def test_wrong_arguments(options, message):
+    with pytest.raises(ValueError, match=message):
+        pr.compare(values(), **options)
+
+
+def test_columns_that_are_not_there():
+    with pytest.raises(pl.exceptions.ColumnNotFoundError, match="did you mean 'user'"):
+        pr.compare(values(), cluster="usr")
+    with pytest.raises(TypeError, match="a Polars frame or the path of a file"):
+        pr.compare([1, 2])
+    with pytest.raises(TypeError, match="must be numeric"):
+        pr.compare(values(), measures="query_id", query="user")
+    with pytest.raises(ValueError, match="no Float column"):
+        pr.compare(values().drop("ndcg@10", "traffic"))
+
+
+def test_one_sided():
+    found = row(alternative="greater", correction="none")
+    assert found["p"] == close(0.01155299999 / 2)
+    assert found["high"] == math.inf
+    assert found["low"] > row()["low"]
+    assert row(alternative="less", correction="none")["p"] == close(1 - found["p"])

@@ -1,0 +1,172 @@
+"""Moments: parts add up to the whole; what does not fit together is refused."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import polars as pl
+import pytest
+
+import polars_rank as pr
+
+DAYS = 12
+
+
+def log(seed: int = 1) -> pl.DataFrame:
+    """Three systems, two measures, queries of several days, countries and users."""
+    draw = random.Random(seed)
+    rows = []
+    for day in range(DAYS):
+        for i in range(draw.randint(2, 9)):
+            query, country = f"d{day}q{i}", draw.choice(["DE", "JP"])
+            weight, user = draw.randint(1, 9), f"d{day}u{i // 2}"
+            hard = draw.random()
+            for system, gain in (("a", 0.0), ("b", 0.05), ("c", 0.1)):
+                ndcg = min(1.0, max(0.0, hard + gain + draw.gauss(0, 0.1)))
+                arp = 1000 + 300 * draw.random()
+                row = (day, query, country, weight, user, system, ndcg, arp)
+                rows.append(row)
+    names = ["day", "query_id", "country", "weight", "user", "system", "ndcg@10", "arp"]
+    return pl.DataFrame(rows, schema=names, orient="row")
+
+
+def parts(frame: pl.DataFrame, **options) -> list[pl.DataFrame]:
+    days = frame.partition_by("day", maintain_order=True)
+    return [pr.moments(day.drop("day"), **options) for day in days]
+
+
+def assert_same(found: pl.DataFrame, expected: pl.DataFrame) -> None:
+    assert found.columns == expected.columns
+    assert len(found) == len(expected)
+    for name in set(found.columns) - {"note"}:
+        for a, b in zip(found[name], expected[name], strict=True):
+            if isinstance(b, float):
+                near = 1e-9 if "effect_" in name else 1e-12  # scipy's roots
+                assert a == pytest.approx(b, rel=near, abs=near), name
+            else:
+                assert a == b, name
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"weight": "weight"},
+        {"cluster": "user"},
+        {"weight": "weight", "cluster": "user"},
+        {"by": "country"},
+    ],
+)
+def test_the_sum_of_the_days_is_the_whole(options):
+    frame = log()
+    expected = pr.compare(frame, measures=["ndcg@10", "arp"], least=5, **options)
+    daily = parts(frame, measures=["ndcg@10", "arp"], **options)
+    random.Random(2).shuffle(daily)
+    found = pr.compare(pr.merge(daily), least=5)
+    assert_same(found.pairs, expected.pairs)
+    keys = [c for c in ("country", "measure", "system") if c in found.means.columns]
+    assert_same(found.means.sort(keys), expected.means.sort(keys))
+
+
+@pytest.mark.parametrize("test", ["tukey", "lsd", "sign", "tost"])
+def test_other_tests_of_moments(test):
+    frame = log()
+    options = {"test": test} | ({"margin": 0.2} if test == "tost" else {})
+    expected = pr.compare(frame, measures="ndcg@10", **options)
+    merged = pr.merge(parts(frame, measures=["ndcg@10", "arp"]))
+    found = pr.compare(merged, measures="ndcg@10", **options)
+    assert_same(found.pairs, expected.pairs)
+    assert_same(found.anova, expected.anova)
+
+
+def test_differences_of_large_values_keep_their_digits():
+    """The deviation is 1e-8 of the values."""
+    draw = random.Random(3)
+    a = [1e6 + draw.gauss(0, 0.01) for _ in range(500)]
+    b = [x + draw.gauss(0.001, 0.01) for x in a]
+    frame = pl.DataFrame(
+        {"system": ["a"] * 500 + ["b"] * 500, "query_id": [*range(500)] * 2, "v": a + b}
+    )
+    d = [y - x for x, y in zip(a, b, strict=True)]
+    mean = sum(d) / 500
+    deviation = (sum((x - mean) ** 2 for x in d) / 499) ** 0.5
+    found = pr.compare(frame).pairs
+    assert found["statistic"].item() == pytest.approx(mean / deviation * 500**0.5)
+
+
+def test_merging_is_associative_and_takes_files(tmp_path):
+    daily = parts(log(), measures=["ndcg@10"])
+    whole = pr.merge(daily)
+    two = pr.merge([pr.merge(daily[:5]), pr.merge(daily[5:])])
+    assert_same(two, whole)
+    for i, part in enumerate(daily):
+        part.write_parquet(tmp_path / f"{i:02}.parquet")
+    keys = ["measure", "system", "other"]
+    again = pr.merge(str(tmp_path / "*.parquet"))
+    assert_same(again.sort(keys), whole.sort(keys))
+    lazy = pr.merge(pl.scan_parquet(tmp_path / "*.parquet"))
+    assert_same(lazy.sort(keys), whole.sort(keys))
+
+
+def test_days_as_units():
+    """The variance of the daily sums: queries of a day are not independent."""
+    frame = log()
+    by_day = parts(frame, measures=["ndcg@10"])
+    found = pr.compare(pr.merge(by_day, unit="part"), baseline="a")
+    expected = pr.compare(frame, measures="ndcg@10", cluster="day", baseline="a")
+    columns = ["difference", "low", "high", "p", "queries", "df"]
+    assert_same(found.pairs.select(columns), expected.pairs.select(columns))
+
+
+def test_what_a_file_says_about_itself(tmp_path):
+    path = tmp_path / "monday.parquet"
+    made = pr.moments(log(), measures=["ndcg@10", "arp"], path=path)
+    assert pl.read_parquet(path).equals(made)
+    told = json.loads(pl.read_parquet_metadata(path)["polars_rank"])
+    assert told["version"] == pr.__version__
+    assert told["measures"] == {"ndcg@10": "ndcg@10", "arp": "arp"}
+    assert told["convention"]["ties"] == "doc_desc"
+    assert told["query"] == ["query_id"]
+    with pytest.raises(ValueError, match=r"must end in \.parquet"):
+        pr.moments(log(), measures=["arp"], path=tmp_path / "monday.csv")
+
+
+def test_other_definitions_are_not_merged():
+    frame = log()
+    here = pr.moments(frame, measures=["ndcg@10"])
+    changed = pr.CONVENTIONS["trec_eval"].replace(ties="expected")
+    for convention in ("lightgbm", changed):
+        there = pr.moments(frame, measures=["ndcg@10"], convention=convention)
+        with pytest.raises(pr.DataError, match="'ndcg@10' is not the same in all"):
+            pr.merge([here, there])
+    named = pr.moments(frame.rename({"ndcg@10": "nDCG@10"}), measures=["nDCG@10"])
+    assert named["definition"][0] == here["definition"][0]
+    with pytest.raises(pr.DataError, match="different columns: country"):
+        pr.merge([here, pr.moments(frame, measures=["ndcg@10"], by="country")])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"test": "wilcoxon"}, "test='wilcoxon' needs the values of the queries"),
+        ({"interval": "bca"}, "interval='bca' needs the values of the queries"),
+        ({"weight": "weight"}, "weight= is chosen when moments are made"),
+        ({"effect": "cliff"}, "effect='cliff' needs values"),
+    ],
+)
+def test_what_moments_cannot_tell(options, message):
+    with pytest.raises(ValueError, match=message):
+        pr.compare(pr.moments(log(), measures=["arp"]), **options)
+
+
+def test_wrong_parts():
+    made = pr.moments(log(), measures=["arp"])
+    for wrong, message in (
+        (lambda: pr.merge([]), "nothing to merge"),
+        (lambda: pr.merge([log()]), "only moments can be merged"),
+        (lambda: pr.merge(made, unit="day"), "unit must be one of row, part"),
+        (lambda: pr.compare(made).plot.deltas(), "no values of single queries"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            wrong()

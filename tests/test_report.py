@@ -1,0 +1,163 @@
+"""Tables of a comparison: every format holds the numbers, and nothing breaks out."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from html.parser import HTMLParser
+from itertools import combinations
+
+import polars as pl
+import pytest
+from test_compare import values
+
+import polars_rank as pr
+
+ODD = {"A": "a_b & <script>$x^2$</script>", "B": "50 % {done} #1 \\~", "C": "|p|*q*`"}
+
+
+def odd() -> pr.Comparison:
+    named = pl.col("system").replace(ODD)
+    return pr.compare(values().with_columns(named), baseline="D")
+
+
+def test_text():
+    text = str(pr.compare(values(), baseline="A", interval="percentile", resamples=99))
+    assert text.startswith("Means with 95 % intervals\n\nsystem")
+    assert "+0.1308 [" in text
+    assert "Paired t, Holm over 3, percentile intervals; *: adjusted p < 0.05." in text
+    assert "8/3/1" in text
+    assert repr(pr.compare(values())) == str(pr.compare(values()))
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"test": "tukey"}, "Paired Tukey HSD; *: p < 0.05."),
+        ({"test": "tost", "margin": 0.1}, "Equivalence (TOST) within 0.1, Holm over 6"),
+        ({"alternative": "less"}, "one-sided (less)"),
+        ({"cluster": "user"}, "cluster by user"),
+        ({"pairs": "independent"}, "Welch's t"),
+        ({"correction": "bh", "family": "all"}, "Benjamini-Hochberg over 6"),
+        ({"family": "none"}, "Holm over 1"),
+        ({"level": 0.999}, "99.9 % intervals"),
+    ],
+)
+def test_the_method_is_told(options, said):
+    assert said in str(pr.compare(values(), **options))
+
+
+def test_the_best_is_bold_and_letters_say_what_it_beats():
+    found = pr.compare(values())
+    assert r"\textbf{0.5958 [0.4242, 0.7674]}\textsuperscript{ac}" in found.to_latex()
+    assert r"**0.5958 \[0.4242, 0.7674\]**<sup>ac</sup>" in found.to_markdown()
+    lower = pr.compare(values(measure="arp"))
+    assert r"\textbf{0.4333" in lower.to_latex()
+
+
+def test_letters_tell_what_differs():
+    """Two systems share a letter if and only if they do not differ significantly."""
+    for options in ({}, {"test": "tukey"}, {"correction": "none"}, {"level": 0.999999}):
+        found = pr.compare(values(), **options)
+        rows = found.letters().select("system", "letters").rows()
+        for (a, x), (b, y) in combinations(rows, 2):
+            pair = found.pairs.filter(
+                pl.col("baseline").is_in([a, b]) & pl.col("system").is_in([a, b])
+            )
+            assert pair["significant"].item() == (not {*x} & {*y})
+        assert all(letters for _, letters in rows)
+
+
+def test_segments_have_rows_of_their_own():
+    split = values().with_columns(part=pl.when(pl.col("query_id") < "q05").then(1))
+    text = pr.compare(split, by="part", baseline="A", least=2).to_markdown()
+    assert "| 1 | D" in text
+    assert "| - | D" in text
+
+
+class Reader(HTMLParser):
+    """What a browser would show."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+        self.tags: list[str] = []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+
+def test_html(tmp_path):
+    comparison = odd()
+    text = comparison.to_html(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert text in page
+    reader = Reader()
+    reader.feed(page)
+    shown = "".join(reader.texts)
+    assert "script" not in reader.tags
+    assert all(name in shown for name in ODD.values())
+    assert "0.5958 [0.4242, 0.7674]" in shown
+    assert comparison._repr_html_() == text
+
+
+def test_markdown_shows_odd_names_as_they_are():
+    text = odd().to_markdown()
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    for row in rows:
+        bare = row.replace(r"\|", "")
+        assert bare.count("|") in (4, bare.count("|"))
+    assert r"\|p\|\*q\*\`" in text
+    assert r"\<script\>\$x^2\$" in text
+
+
+def test_latex_escapes_what_it_would_obey():
+    text = odd().to_latex()
+    assert r"a\_b \& \textless{}script\textgreater{}\$x\textasciicircum{}2\$" in text
+    assert r"50 \% \{done\} \#1 \textbackslash{}\textasciitilde{}" in text
+    assert text.count(r"\begin{table}") == text.count(r"\end{table}") == 2
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex")
+def test_latex_compiles(tmp_path):
+    head = "\\documentclass{article}\n\\usepackage[utf8]{inputenc}\n"
+    head += "\\usepackage[T1]{fontenc}\n\\usepackage{booktabs}\n\\begin{document}\n"
+    (tmp_path / "t.tex").write_text(f"{head}{odd().to_latex()}\n\\end{{document}}\n")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-2000:]
+
+
+def test_dict_is_json():
+    split = values().with_columns(part=pl.col("query_id") == "q05")
+    told = pr.compare(split, by="part", alternative="greater").to_dict()
+    again = json.loads(json.dumps(told, allow_nan=False))
+    assert len(again["pairs"]) == 12
+    assert again["settings"]["test"] == "t"
+    assert again["pairs"][0]["high"] == "Infinity"
+
+
+def test_without_an_extra_its_name_is_told():
+    code = (
+        "import sys; sys.modules['great_tables'] = sys.modules['altair'] = None\n"
+        "import polars as pl, polars_rank as pr\n"
+        "v = pl.DataFrame({'system': ['<a>', '<a>', 'b', 'b'],\n"
+        "    'query_id': [1, 2] * 2, 'v': [.1, .5, .3, .4]})\n"
+        "c = pr.compare(v)\n"
+        "print(c._repr_html_()[:5], '&lt;a&gt;' in c._repr_html_())\n"
+        "for f in (c.to_html, c.plot.forest):\n"
+        "    try: f()\n"
+        "    except ModuleNotFoundError as error: print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.splitlines() == [
+        "<pre> True",
+        "this needs great_tables: pip install 'polars-rank[report]'",
+        "this needs altair: pip install 'polars-rank[plot]'",
+    ], done.stderr
