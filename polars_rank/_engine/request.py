@@ -31,6 +31,7 @@ from polars_rank._engine.schema import (
 from polars_rank._engine.spill.progress import Listener
 from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.tools import ConventionLike, convention_of
+from polars_rank.core.fork import note_run, warn_if_forked
 from polars_rank.io.frames import EagerFrameLike, FrameLike
 from polars_rank.measures.measure import (
     Custom,
@@ -180,6 +181,7 @@ class Request(NamedTuple):
 
         Only schemas are read.
         """
+        warn_if_forked()
         for name, value, choices in (
             ("check", check, get_args(Check)),
             ("on_duplicate", on_duplicate, get_args(Duplicates)),
@@ -293,8 +295,10 @@ def like_input(
     frame: FrameLike, result: pl.LazyFrame, *, in_memory: bool = False
 ) -> AnyFrame:
     """A LazyFrame for a LazyFrame, a DataFrame for all else."""
+    warn_if_forked()
     if isinstance(frame, pl.LazyFrame):
         return result
+    note_run()
     return result.collect(engine="in-memory" if in_memory else "streaming")
 
 

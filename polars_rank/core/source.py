@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
+from polars_rank.core.fork import note_run
 from polars_rank.core.rules import READ_ONCE
 from polars_rank.exceptions import DataError
 
@@ -93,6 +94,7 @@ class Source:
     def _batches(
         self, columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None
     ) -> Iterator[pl.DataFrame]:
+        note_run()
         asked = self.columns if columns is None else columns
         left = n_rows
         for batch in self.read(asked):

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 import polars as pl
 
 from polars_rank._engine.schema import Column, has_column, renamed
+from polars_rank.core.fork import note_run
 from polars_rank.core.rules import NO_COMMON_QUERY, Rule
 from polars_rank.exceptions import DataError
 
@@ -40,6 +41,7 @@ def enforce(
     warned: set[str] = set()
 
     def passes(series: Sequence[pl.Series]) -> pl.Series:
+        note_run()
         where, *counts = series
         for name, count in zip(columns, counts, strict=True):
             rule, broken = rules[name], int(count.sum() or 0)

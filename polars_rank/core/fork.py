@@ -1,0 +1,43 @@
+"""Polars' threads do not survive a fork: a warning where a process is about to hang."""
+
+from __future__ import annotations
+
+import os
+import warnings
+
+__all__ = ["note_run", "warn_if_forked"]
+
+_has_run = False
+_is_forked = False
+
+
+def note_run() -> None:
+    """Note that Polars has run something of ours in this process."""
+    global _has_run
+    _has_run = True
+
+
+def warn_if_forked() -> None:
+    """Warn, once, in a process that was forked after that: it has no threads to work.
+
+    The warning comes before the work, since the process waits forever once it begins.
+    """
+    global _is_forked
+    if _is_forked:
+        _is_forked = False
+        warnings.warn(
+            "this process was forked from one that had evaluated something; Polars "
+            "hangs in such a process: start it with "
+            "multiprocessing.get_context('spawn') or 'forkserver'",
+            RuntimeWarning,
+            stacklevel=4,
+        )
+
+
+def _after_fork() -> None:
+    global _is_forked
+    _is_forked = _has_run
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
