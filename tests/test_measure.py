@@ -281,3 +281,12 @@ def test_a_long_text_is_refused_at_once(text):
         ValueError, match=r"characters, which begins with .* at most 1000"
     ):
         pr.Measure.parse(text)
+
+
+@pytest.mark.parametrize("text", ["ap@%d", "ap(rel=%d)", "judged(k=%d)", "P_%d"])
+@pytest.mark.parametrize("number", [2**63, 10**400])
+def test_whole_numbers_have_64_bits(text, number):
+    """Polars has no larger ones: an error when the plan runs would come late."""
+    with pytest.raises(ValueError, match=r"\b(k|rel) must be a"):
+        pr.Measure.parse(text % number)
+    pr.Measure.parse(text % (2**63 - 1))

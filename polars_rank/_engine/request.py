@@ -190,7 +190,9 @@ class Request(NamedTuple):
             if value not in choices:
                 msg = f"{name} must be one of {', '.join(choices)}, not {value!r}"
                 raise ValueError(msg)
-        if max_rank is not None and not (type(max_rank) is int and max_rank >= 1):
+        if max_rank is not None and not (
+            type(max_rank) is int and 0 < max_rank < 2**63
+        ):
             msg = (
                 "max_rank must be a whole number of at least 1, or None, not "
                 f"{max_rank!r}"

@@ -166,12 +166,14 @@ def is_number(value: object) -> bool:
     """Whether it is a finite number, of Python's or another kind (NumPy's)."""
     if not isinstance(value, Real) or isinstance(value, bool):
         return False
-    return isinstance(value, Integral) or isfinite(value)
+    return is_whole(value) if isinstance(value, Integral) else isfinite(value)
 
 
 def is_whole(value: object) -> bool:
-    """Whether it is a whole number by its type: 2.0 is none."""
-    return isinstance(value, Integral) and not isinstance(value, bool)
+    """Whether it is a whole number, of 64 bits, by its type: 2.0 is none."""
+    if not isinstance(value, Integral) or isinstance(value, bool):
+        return False
+    return -(2**63) <= int(value) < 2**63
 
 
 def plain(value: Any) -> Any:

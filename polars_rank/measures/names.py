@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from polars_rank.core.registry import ALIASES, METRICS, Metric
@@ -48,11 +48,11 @@ def _readings(
 ) -> Iterator[tuple[list[str], dict[str, Any]]]:
     """Known names that the name begins with, longest first, and what the rest sets."""
     spellings = _spellings(form)
-    for end in range(len(name), 0, -1):
-        names, rest = spellings.get(form(name[:end])), SUFFIX.fullmatch(name, end)
+    for end in range(min(len(name), _longest(spellings)), 0, -1):
+        names = spellings.get(form(name[:end]))
         if names and end == len(name):
             yield names, {}
-        elif names and rest:
+        elif names and (rest := SUFFIX.fullmatch(name, end)):
             after = _after(_metric(names[0]), rest["rest"])
             if after is not None:
                 yield names, after
@@ -96,6 +96,11 @@ def _spellings(form: Callable[[str], str]) -> dict[str, list[str]]:
     for name in (*METRICS, *ALIASES):
         spellings.setdefault(form(name), []).append(name)
     return spellings
+
+
+def _longest(spellings: Iterable[str]) -> int:
+    """The most characters of a name, however many signs are between its words."""
+    return 2 * max(map(len, spellings))
 
 
 def _metric(name: str) -> Metric:
@@ -145,6 +150,8 @@ def _close(folded: str) -> list[str]:
         return [_metric(spellings[folded][0]).name]
     longer = [form for form in spellings if len(form) > 2]
     begun = [form for form in longer if form.startswith(folded) and len(folded) > 1]
+    if len(folded) > _longest(longer):  # nothing can be close, which takes long to find
+        return []
     near: dict[str, str] = {}
     for form in begun + get_close_matches(folded, longer, n=9, cutoff=CLOSE):
         shown = spellings[form][0]

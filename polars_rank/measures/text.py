@@ -13,7 +13,7 @@ __all__ = ["read_measure", "write_value"]
 
 LONGEST = 1000  # characters
 PATTERN = re.compile(
-    r"(?P<name>[^\s()@]+)\s*(\((?P<inside>.*)\))?\s*(@(?P<k>[^@()]*))?"
+    r"(?P<name>[^\s()@]+)\s*(?:\((?P<inside>.*)\)\s*)?(@(?P<k>[^@()]*))?"
 )
 RANX_LEVEL = re.compile(r"(.+)-l(\d+)")
 PARAMETER_NAMES = {"gains": "gain", "max_rel": "max_grade", "min_rel": "min_grade"}
