@@ -21,7 +21,7 @@ from polars_rank.core.subtopics import Subtopics
 from polars_rank.evaluation.evaluate import evaluate, per_query
 from polars_rank.evaluation.match_report import match_report
 from polars_rank.evaluation.preferences import preferences
-from polars_rank.exceptions import DataError
+from polars_rank.exceptions import DataError, DataWarning
 from polars_rank.measures.measure import Measure, measure
 from polars_rank.scale.evaluation import Evaluation
 
@@ -35,6 +35,7 @@ __all__ = [
     "Comparison",
     "Convention",
     "DataError",
+    "DataWarning",
     "Evaluation",
     "Measure",
     "Progress",

@@ -1,14 +1,22 @@
-"""What is raised when data break a rule."""
+"""What is raised when data break a rule, and what is warned of."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
 
-__all__ = ["DataError"]
+__all__ = ["DataError", "DataWarning"]
 
 _RAISED: OrderedDict[str, tuple[str, int | None, tuple[object, ...]]] = OrderedDict()
 _REMEMBERED = 64
+
+
+class DataWarning(UserWarning):
+    """The result may not be what it seems: judged queries that the run lacks, say.
+
+    It is also the category of ``check="warn"``. Python shows a warning once; silence
+    it with ``warnings.filterwarnings("ignore", category=pr.DataWarning)``.
+    """
 
 
 class DataError(ValueError):

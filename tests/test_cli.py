@@ -24,7 +24,7 @@ from polars_rank.cli import main
 from polars_rank.example import make, path
 from polars_rank.metrics import METRICS as ALL
 
-COMMAND = [sys.executable, "-m", "polars_rank.cli"]
+COMMAND = [sys.executable, "-m", "polars_rank"]
 ENV = os.environ | {
     "PYTHONPATH": str(Path(pr.__file__).parents[1]),
     "PYTHONUNBUFFERED": "",  # else a write that is cut short is no error
@@ -49,6 +49,9 @@ QRELS = "q1 0 a 1\nq1 0 b 0\nq2 0 d 2\n"
 RUN = "q1 Q0 a 1 3 t\nq1 Q0 b 2 2 t\nq2 Q0 c 1 5 t\nq2 Q0 d 2 4 t\n"
 OTHER = "q1 Q0 b 1 3 u\nq1 Q0 a 2 2 u\n"  # q2 is missing: it counts 0
 OTHER_RR = (1 / 2 + 0) / 2
+
+
+REMARKS = re.compile(r"polars-rank: (runs?|warning: .* judged queries is missing).*\n")
 
 
 @pytest.fixture(autouse=True)
@@ -80,7 +83,8 @@ def rows(call):
 
     def rows(*argv: object):
         status, out, err = call("evaluate", *argv, "--format", "json")
-        assert (status, err) == (0, "")
+        assert status == 0
+        assert not REMARKS.sub("", err)
         return json.loads(out)
 
     return rows
@@ -88,6 +92,48 @@ def rows(call):
 
 def near(expected: object) -> object:
     return pytest.approx(expected, rel=1e-12)
+
+
+# -- what is told beside the numbers
+
+
+def test_the_command_says_which_file_is_what(call):
+    argv = ("evaluate", "one.run", "qrels.txt", "-m", "rr")
+    assert call(*argv)[2] == "polars-rank: run: one.run; judgments: qrels.txt\n"
+    err = call("evaluate", "one.run", "two.run", "--qrels", "qrels.txt")[2]
+    assert "polars-rank: runs: one.run, two.run; judgments: qrels.txt\n" in err
+    err = call("evaluate", "log.csv", "log.parquet", "-m", "rr")[2]
+    own = "runs, each with labels of its own: log.csv, log.parquet"
+    assert err == f"polars-rank: {own}\n"
+    assert call("evaluate", "log.parquet", "-m", "rr")[2] == ""
+
+
+def test_missing_queries_are_told_once_and_with_their_number(call, tmp_path):
+    argv = ("evaluate", "two.run", "qrels.txt", "-m", "rr", "--per-query", "v.csv")
+    _, warning = call(*argv)[2].splitlines()
+    assert "warning: two.run: 1 of 2 judged queries is missing from the run" in warning
+    assert "counts as 0" in warning
+    assert warning.endswith("say --missing zero")
+    for choice in ("zero", "skip"):
+        err = call(*argv, "--missing", choice)[2]
+        assert "warning" not in err
+
+
+def test_a_file_with_grades_named_score_holds_the_judgments(call, rows):
+    """As BEIR's: query-id, corpus-id, score."""
+    columns = ["query-id", "corpus-id", "score"]
+    run = LOG.select("query_id", "doc_id", "score").rename(
+        dict(zip(LOG.columns, columns, strict=False))
+    )
+    run.write_csv("run.tsv", separator="\t")
+    qrels = LOG.select("query_id", "doc_id", score="label").filter(pl.col("score") > 0)
+    qrels.columns = columns
+    qrels.write_csv("qrels.tsv", separator="\t")
+    argv = ("run.tsv", "qrels.tsv", "--query", "query-id", "--doc", "corpus-id")
+    assert rows(*argv, "--label", "score", "-m", "rr")["rr"] == MEANS["rr"]
+    status, _, err = call("evaluate", *argv)  # nothing is taken for labels
+    assert status != 0
+    assert "no column 'label'" in err
 
 
 # -- formats
@@ -307,8 +353,10 @@ def test_a_warning_is_one_line_that_names_the_run(call):
     status, out, err = call("evaluate", *argv, "--per-query", "values.csv")
     assert status == 0
     assert out
+    files, warning = err.splitlines()
+    assert files.endswith(": nan.parquet, log.parquet")
     assert re.fullmatch(
-        r"polars-rank: warning: nan.parquet: NaN scores .*4 found.*\n", err
+        r"polars-rank: warning: nan.parquet: NaN scores .*4 found.*", warning
     )
 
 
@@ -459,7 +507,7 @@ def test_failures(call, folder, argv, status, words):
 def test_an_error_names_the_run_it_is_about(call):
     LOG.with_columns(score=pl.lit(float("nan"))).write_parquet("nan.parquet")
     err = call("evaluate", "log.parquet", "nan.parquet")[2]
-    assert err.startswith("polars-rank: nan.parquet: NaN scores")
+    assert "\npolars-rank: nan.parquet: NaN scores" in err
 
 
 @pytest.mark.parametrize(
@@ -653,7 +701,8 @@ def test_a_pipe_in_and_a_reader_that_leaves(folder):
         done.stdin.close()
         assert done.stdout.readline() == b"query_id,queries,rr\n"
         done.stdout.close()
-        assert done.stderr.read() == b""
+        files = b"polars-rank: run: standard input; judgments: many.txt"
+        assert done.stderr.read().strip() == files
     assert done.returncode == 141  # as of a program that SIGPIPE ends
 
 

@@ -377,7 +377,11 @@ def test_score_types_change_no_value(dtype):
 
 HALF, NEAR = ranked([0.5, 1]), ranked([0, 1], score=[1 + 1e-9, 1.0])
 DROP, SINGLE = {"unjudged": "drop"}, {"score_dtype": "float32"}
-LOST = {"qrels": ranked([1], doc_id="lost"), "choice": {"missing": "error"}}
+LOST = {
+    "qrels": ranked([1], doc_id="lost"),
+    "choice": {"missing": "error"},
+    "check": "off",
+}
 
 
 @pytest.mark.parametrize(

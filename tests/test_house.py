@@ -51,6 +51,7 @@ LAYERS = (
     "scale",
     "namespaces",
     "cli",
+    "__main__",
 )
 WINGS = {"example", "evaluation", "clicks"}  # none knows another
 

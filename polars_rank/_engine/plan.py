@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from polars_rank._engine.checks.doubts import doubt_labels, doubt_sums
 from polars_rank._engine.inputs import Inputs, bind_inputs, normalize
 from polars_rank._engine.layout import (
     as_streaming_source,
@@ -64,7 +65,11 @@ def plan_result(request: Request) -> pl.LazyFrame:
 def _plan_layout(request: Request) -> pl.LazyFrame:
     inputs = bind_inputs(request)
     plan = plan_per_query(request, inputs)
+    doubts = request.check != "off"
     if request.result == "values":
+        if doubts and request.qrels is None:
+            frame = doubt_labels(request, inputs, plan.frame, pl.len())
+            plan = plan._replace(frame=frame)
         return values_per_query(request, plan, inputs.segments)
     aggregation = Aggregation.of(
         request.measures,
@@ -76,7 +81,11 @@ def _plan_layout(request: Request) -> pl.LazyFrame:
     )
     if request.result == "sums":
         return sum_part(aggregation, request, inputs, plan)
-    return aggregation.finish(aggregation.sum(plan, inputs.segments))
+    more = [pl.col("highest").max()] if doubts else []
+    sums = aggregation.sum(plan, inputs.segments, *more)
+    if doubts:
+        sums = sums._replace(frame=doubt_sums(request, inputs, sums.frame))
+    return aggregation.finish(sums)
 
 
 def plan_per_query(request: Request, inputs: Inputs) -> Plan:

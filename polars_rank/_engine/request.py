@@ -29,9 +29,12 @@ from polars_rank._engine.schema import (
     names_of,
 )
 from polars_rank._engine.spill.progress import Listener
+from polars_rank.conventions.choices import Missing, Unjudged
 from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.tools import ConventionLike, convention_of
 from polars_rank.core.fork import note_run, warn_if_forked
+from polars_rank.core.parameters import is_whole
+from polars_rank.core.ranking import NoRelevant, Ties
 from polars_rank.io.frames import EagerFrameLike, FrameLike
 from polars_rank.measures.measure import (
     Custom,
@@ -119,6 +122,8 @@ class Request(NamedTuple):
         Values per query, their means, or the sums that means are made of.
     by, weight, keep
         Segments and weights of the mean; columns to carry along with values per query.
+    missing_given
+        Whether the user has said what a missing query counts.
     small
         Whether all frames are in memory and small: then no streaming is worth while.
     unclaimed
@@ -138,6 +143,7 @@ class Request(NamedTuple):
     weight: Column | None
     keep: tuple[Column, ...]
     convention: Convention
+    missing_given: bool
     check: Check
     on_duplicate: Duplicates
     layout: Layout
@@ -172,6 +178,11 @@ class Request(NamedTuple):
         temp_dir: str | Path | None,
         progress: Listener | None,
         max_rank: int | None,
+        ties: Ties | None,
+        missing: Missing | None,
+        no_relevant: NoRelevant | None,
+        unjudged: Unjudged | None,
+        rel: float | None,
         result: Result,
         by: Column | Sequence[Column] | None = None,
         weight: Column | None = None,
@@ -190,9 +201,7 @@ class Request(NamedTuple):
             if value not in choices:
                 msg = f"{name} must be one of {', '.join(choices)}, not {value!r}"
                 raise ValueError(msg)
-        if max_rank is not None and not (
-            type(max_rank) is int and 0 < max_rank < 2**63
-        ):
+        if max_rank is not None and not (is_whole(max_rank) and 0 < max_rank < 2**63):
             msg = (
                 "max_rank must be a whole number of at least 1, or None, not "
                 f"{max_rank!r}"
@@ -239,7 +248,15 @@ class Request(NamedTuple):
             by=columns_of(by),
             weight=weight,
             keep=columns_of(keep),
-            convention=convention_of(convention),
+            convention=convention_of(
+                convention,
+                ties=ties,
+                missing=missing,
+                no_relevant=no_relevant,
+                unjudged=unjudged,
+                rel=rel,
+            ),
+            missing_given=missing is not None,
             check=check,
             on_duplicate=on_duplicate,
             layout=layout,

@@ -103,7 +103,7 @@ class Trace(NamedTuple):
     """What the measures need of the plan, and their values in terms of its sums.
 
     ``run_scalars`` are aggregations of a query's rows, ``qrels_scalars`` of its
-    judgments.
+    judgments; ``facts`` are in terms of the sums, and no measure needs them.
     """
 
     recorder: Recorder
@@ -111,6 +111,7 @@ class Trace(NamedTuple):
     violations: list[Violation]
     run_scalars: dict[str, pl.Expr]
     qrels_scalars: dict[str, pl.Expr]
+    facts: dict[str, pl.Expr]
 
 
 def trace_measures(key: PlanKey) -> Trace:
@@ -231,7 +232,19 @@ def _with_checks(
         violations += qrels.violations
     if key.qrels is not None or recorder.retrieved:
         run_scalars["retrieved"] = _retrieved_count(key)
-    return Trace(recorder, values, violations, run_scalars, qrels_scalars)
+    facts = _facts(key, recorder)
+    return Trace(recorder, values, violations, run_scalars, qrels_scalars, facts)
+
+
+def _facts(key: PlanKey, recorder: Recorder) -> dict[str, pl.Expr]:
+    """What tells whether the result is what it seems."""
+    if key.check == "off":
+        return {}
+    label, rank = pl.col("label"), pl.col("rank")
+    facts = {"highest": label.max()}
+    if key.qrels is not None:
+        facts["matched"] = label.filter(rank.is_not_null()).count()
+    return {n: pl.col(recorder.aggregates.add(fact)) for n, fact in facts.items()}
 
 
 def _retrieved_count(key: PlanKey) -> pl.Expr:

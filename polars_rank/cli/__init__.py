@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from polars_rank._files.signals import clean_on_signals
-from polars_rank.cli.words import sentence
+from polars_rank.cli.words import remark, sentence
 from polars_rank.exceptions import DataError
 
 __all__ = ["main"]
@@ -49,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always", UserWarning)
-            warnings.showwarning = _warn
+            warnings.showwarning = _Warnings().tell
             run(sys.argv[1:] if argv is None else argv)
             sys.stdout.flush()
     except CycloptsError as error:
@@ -67,9 +67,18 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _fail(text: str, status: int) -> int:
-    print(f"polars-rank: {text}", file=sys.stderr)
+    remark(text)
     return status
 
 
-def _warn(message: Warning | str, *_: Any, **__: Any) -> None:
-    _fail("warning: " + " ".join(sentence(message).split()), 0)
+class _Warnings:
+    """Warnings as lines on standard error, each once."""
+
+    def __init__(self) -> None:
+        self.told: set[str] = set()
+
+    def tell(self, message: Warning | str, *_: Any, **__: Any) -> None:
+        text = " ".join(sentence(message).split())
+        if text not in self.told:
+            self.told.add(text)
+            remark(f"warning: {text}")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import polars as pl
 from cyclopts import CycloptsError, Group, Parameter
@@ -20,7 +20,9 @@ from polars_rank._files.temporary import private_folder
 from polars_rank.cli.bar import Bar
 from polars_rank.cli.runs import Files, Run, open_file, sort_out
 from polars_rank.cli.show import Format, inert, show_means
-from polars_rank.conventions.tools import DEFAULT, convention_of
+from polars_rank.cli.words import remark
+from polars_rank.conventions.choices import Missing, Unjudged
+from polars_rank.conventions.tools import DEFAULT
 from polars_rank.core.ranking import NoRelevant, Ties
 from polars_rank.exceptions import DataError
 from polars_rank.io import write
@@ -71,7 +73,9 @@ def evaluate(
     convention: Annotated[str, Parameter(group=CHOICES, metavar="NAME")] = DEFAULT,
     no_relevant: Annotated[NoRelevant | None, CHOICE] = None,
     ties: Annotated[Ties | None, CHOICE] = None,
-    missing: Annotated[Literal["zero", "skip", "error"] | None, CHOICE] = None,
+    missing: Annotated[Missing | None, CHOICE] = None,
+    unjudged: Annotated[Unjudged | None, CHOICE] = None,
+    rel: Annotated[float | None, Parameter(group=CHOICES, metavar="GRADE")] = None,
     check: Annotated[Check, CHOICE] = "strict",
     on_duplicate: Annotated[Duplicates, CHOICE] = "error",
     layout: Annotated[Layout, RESOURCE] = "auto",
@@ -90,9 +94,9 @@ def evaluate(
 
     One FILE with scores and labels is evaluated as it is. Of several, the last holds
     the judgments and the others are runs; with --qrels, or if the last has scores, too,
-    all of them are runs. A FILE may be a folder, a quoted glob or - for standard input;
-    its extension names the format: parquet, arrow, csv, tsv, ndjson. Any other is TREC
-    text. Text may be gzipped.
+    all of them are runs. A line on standard error says which is what. A FILE may be a
+    folder, a quoted glob or - for standard input; its extension names the format:
+    parquet, arrow, csv, tsv, ndjson. Any other is TREC text. Text may be gzipped.
 
     Parameters
     ----------
@@ -134,6 +138,10 @@ def evaluate(
         Order of equal scores.
     missing
         Value of a judged query that is missing from the run.
+    unjudged
+        Whether unjudged documents keep their place.
+    rel
+        Lowest grade that is relevant.
     check
         What to do about bad rows; full also compares all pairs of query and document.
     on_duplicate
@@ -161,10 +169,16 @@ def evaluate(
     bar = Bar()
     given = sort_out(files, qrels, score if rank is None else rank, label)
     _require_apart(per_query, [*given.sources, *([] if queries is None else [queries])])
-    choices = {"no_relevant": no_relevant, "ties": ties, "missing": missing}
-    changed = {name: value for name, value in choices.items() if value is not None}
-    assumed = convention_of(convention)
-    assumed = assumed.replace(**changed) if changed else assumed
+    if len(given.sources) > 1:
+        remark(str(given))
+    choices = {
+        "no_relevant": no_relevant,
+        "ties": ties,
+        "missing": missing,
+        "unjudged": unjudged,
+        "rel": rel,
+    }
+    changed = {n: str(v) for n, v in choices.items() if v is not None}
     options = Options(
         qrels=given.qrels,
         query=query,
@@ -176,7 +190,8 @@ def evaluate(
         queries=None if queries is None else open_file(queries, "qrels"),
         by=by,
         weight=weight,
-        convention=assumed,
+        convention=convention,
+        **choices,
         check=check,
         on_duplicate=on_duplicate,
         # Means and values share one pass only where both see the same plan.

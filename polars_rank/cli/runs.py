@@ -61,6 +61,14 @@ class Files:
     qrels: pl.LazyFrame | None
     sources: list[str]
 
+    def __str__(self) -> str:
+        """Which files are what."""
+        files = ", ".join(run.file for run in self.runs)
+        kind = "run" if len(self.runs) == 1 else "runs"
+        if self.qrels is None:
+            return f"{kind}, each with labels of its own: {files}"
+        return f"{kind}: {files}; judgments: {self.sources[-1]}"
+
     @contextmanager
     def about(self, run: Run) -> Iterator[None]:
         """Name the run in errors, unless they name a file, and in warnings."""
@@ -86,7 +94,8 @@ def sort_out(files: Sequence[str], qrels: str | None, place: str, label: str) ->
     """Tell runs from judgments.
 
     The last of several files holds the judgments, unless ``qrels`` does or it has a
-    column ``place`` of scores or ranks: then all of them are runs.
+    column ``place`` of scores or ranks, which is not that of labels: then all of them
+    are runs.
     """
     if not files:
         raise CycloptsError(msg="name a FILE to evaluate, or try --example.")
@@ -97,7 +106,7 @@ def sort_out(files: Sequence[str], qrels: str | None, place: str, label: str) ->
     ran, last = list(files), None
     if qrels is None and len(files) > 1:
         last = open_file(files[-1], "qrels")
-        if place not in last.collect_schema():
+        if place == label or place not in last.collect_schema():
             judgments, last = last, None
             ran.pop()
     frames = [open_file(f, "run") for f in (ran if last is None else ran[:-1])]

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import re
+import sys
 from inspect import signature
 
 from polars_rank.evaluation.evaluate import evaluate
 
-__all__ = ["sentence", "visible"]
+__all__ = ["remark", "sentence", "visible"]
 
 KEYWORD = re.compile(
     rf'(?<![^\s(])({"|".join(signature(evaluate).parameters)})=(?:"(\w+)")?'
 )
+
+
+def remark(text: str) -> None:
+    """Say something on standard error."""
+    print(f"polars-rank: {text}", file=sys.stderr)
 
 
 def visible(text: object) -> str:

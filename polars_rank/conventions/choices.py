@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 __all__ = [
     "CHOICES",
     "OUTCOMES",
+    "SHORTCUTS",
     "Disputed",
     "Missing",
     "NegativeGrade",
@@ -24,6 +25,10 @@ ScoreType: TypeAlias = Literal["given", "float32"]
 Missing: TypeAlias = Literal["zero", "skip", "error"]
 Unjudged: TypeAlias = Literal["nonrelevant", "drop"]
 NegativeGrade: TypeAlias = Literal["zero", "error"]
+
+
+# Choices that are also keywords beside ``convention=``.
+SHORTCUTS = ("ties", "missing", "no_relevant", "unjudged", "rel")
 
 
 class Disputed(NamedTuple):

@@ -130,6 +130,14 @@ class Convention:
         changes.setdefault("name", self.name.rstrip("*") + "*")
         return dataclasses.replace(self, **changes)
 
+    def with_choices(self, **choices: Any) -> Convention:
+        """Return the convention with the choices that are not None, for all metrics."""
+        given = {name: value for name, value in choices.items() if value is not None}
+        if not given:
+            return self
+        kept = tuple(e for e in self._exceptions if e[1] not in given)
+        return self.replace(**given, exceptions=kept)
+
     def defaults(self, metric: str) -> dict[str, Any]:
         """Values of the metric's parameters that it chooses, by their meaning."""
         chosen = {

@@ -240,13 +240,13 @@ class Conventions(dict[str, Convention]):
 CONVENTIONS = Conventions({name: tool.convention for name, tool in TOOLS.items()})
 
 
-def convention_of(convention: ConventionLike) -> Convention:
-    """Look up a convention by name."""
+def convention_of(convention: ConventionLike, **choices: Any) -> Convention:
+    """Look up a convention by name; ``choices`` that are not None replace its own."""
     if isinstance(convention, Convention):
-        return convention
+        return convention.with_choices(**choices)
     if convention not in CONVENTIONS:
         raise ValueError(_unknown(convention))
-    return CONVENTIONS[convention]
+    return CONVENTIONS[convention].with_choices(**choices)
 
 
 def complete_arguments(

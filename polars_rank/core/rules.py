@@ -34,6 +34,7 @@ __all__ = [
     "NEGATIVE_GAIN",
     "NEGATIVE_GRADE",
     "NOT_CONTIGUOUS",
+    "NO_COMMON_DOC",
     "NO_COMMON_QUERY",
     "NULL_ARM",
     "NULL_DOC",
@@ -147,6 +148,12 @@ NO_COMMON_QUERY = Rule(
     "no_common_query",
     "no judged query is in the run: the run has queries like {run}, the judgments "
     "{qrels}; check query= and the spelling of the ids",
+)
+NO_COMMON_DOC = Rule(
+    "no_common_doc",
+    "no judged document was retrieved by any query: the run has documents like {run}, "
+    "the judgments {qrels}; check doc= and the spelling of the ids (prefixes, blanks, "
+    "leading zeros)",
 )
 VARYING_SEGMENT = Rule(
     "varying_segment",

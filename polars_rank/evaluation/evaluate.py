@@ -19,7 +19,9 @@ from polars_rank._engine.request import (
 )
 from polars_rank._engine.schema import Column
 from polars_rank._engine.spill.progress import Progress
+from polars_rank.conventions.choices import Missing, Unjudged
 from polars_rank.conventions.tools import DEFAULT, ConventionLike
+from polars_rank.core.ranking import NoRelevant, Ties
 from polars_rank.io.frames import FrameLike
 from polars_rank.measures.measure import Measures
 
@@ -45,6 +47,11 @@ def per_query(
     segments: FrameLike | None = None,
     keep: Column | Sequence[Column] | None = None,
     convention: ConventionLike = DEFAULT,
+    ties: Ties | None = None,
+    missing: Missing | None = None,
+    no_relevant: NoRelevant | None = None,
+    unjudged: Unjudged | None = None,
+    rel: float | None = None,
     check: Check = "strict",
     on_duplicate: Duplicates = "error",
     layout: Layout = "auto",
@@ -96,6 +103,11 @@ def per_query(
         ``qrels``, where they must be constant within a query.
     convention
         Name of a convention, or a :class:`Convention`: every disputed choice.
+    ties, missing, no_relevant, unjudged, rel
+        Replace that choice of the convention, for all measures: order of equal scores,
+        value of a judged query that the run lacks, value where nothing is relevant,
+        unjudged documents, lowest relevant grade.
+        The parameters of a measure go first.
     check
         What to do about bad data: ``"strict"`` raises, ``"warn"`` warns, ``"off"`` does
         not check. ``"full"`` also finds duplicates among documents that no measure
@@ -130,6 +142,12 @@ def per_query(
         At once, for wrong arguments.
     DataError
         When collected, for rows that break a rule.
+
+    Warns
+    -----
+    DataWarning
+        When collected: judged queries that the run lacks (unless ``missing`` is given),
+        judgments or labels that are empty, labels that never reach ``rel``.
 
     Examples
     --------
@@ -173,6 +191,11 @@ def evaluate(
     by: Column | Sequence[Column] | None = None,
     weight: Column | None = None,
     convention: ConventionLike = DEFAULT,
+    ties: Ties | None = None,
+    missing: Missing | None = None,
+    no_relevant: NoRelevant | None = None,
+    unjudged: Unjudged | None = None,
+    rel: float | None = None,
     check: Check = "strict",
     on_duplicate: Duplicates = "error",
     layout: Layout = "auto",

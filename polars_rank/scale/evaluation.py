@@ -14,6 +14,8 @@ from polars_rank._engine.checks.enforce import Check, raise_or_warn, report
 from polars_rank._engine.plan import plan_result
 from polars_rank._engine.request import AnyFrame, Request
 from polars_rank._engine.result import Aggregation
+from polars_rank.conventions.choices import SHORTCUTS
+from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.tools import convention_of
 from polars_rank.core.registry import closest
 from polars_rank.core.rules import NO_COMMON_QUERY, Rule
@@ -92,7 +94,7 @@ class Evaluation:
             self._measures,
             by=(by,) if isinstance(by, str) else by,
             weighted=self._options["weight"] is not None,
-            convention=convention_of(self._options["convention"]),
+            convention=self._convention,
             check=self._options["check"],
         )
 
@@ -106,6 +108,11 @@ class Evaluation:
         return f"Evaluation({[m.name for m in self._measures]}{''.join(changed)})"
 
     @property
+    def _convention(self) -> Convention:
+        choices = {name: self._options[name] for name in SHORTCUTS}
+        return convention_of(self._options["convention"], **choices)
+
+    @property
     def definition(self) -> str:
         """Sixteen hexadecimal digits of everything that decides the means."""
         names = ("by", "weight", "max_rank", "on_duplicate", "subtopic", "descending")
@@ -113,8 +120,8 @@ class Evaluation:
             (m.name, _spelled(m.function) if isinstance(m, Custom) else str(m))
             for m in self._measures
         ]
-        convention = convention_of(self._options["convention"])
-        choices = {n: _spelled(v) for n, v in vars(convention).items() if n != "name"}
+        choices = vars(self._convention)
+        choices = {n: _spelled(v) for n, v in choices.items() if n != "name"}
         text = repr((measures, choices, [self._options[name] for name in names]))
         return sha256(text.encode()).hexdigest()[:16]
 

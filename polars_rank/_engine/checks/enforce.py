@@ -8,12 +8,13 @@ from typing import Literal, TypeAlias
 
 import polars as pl
 
-from polars_rank._engine.schema import Column, has_column, renamed
 from polars_rank.core.fork import note_run
-from polars_rank.core.rules import NO_COMMON_QUERY, Rule
-from polars_rank.exceptions import DataError
+from polars_rank.core.rules import Rule
+from polars_rank.exceptions import DataError, DataWarning
 
-__all__ = ["Check", "enforce", "raise_or_warn", "report", "require_common_queries"]
+__all__ = ["Check", "enforce", "raise_or_warn", "report", "warn"]
+
+_WARNED: dict[str | tuple[str, type[Warning], int], int] = {}
 
 Check: TypeAlias = Literal["strict", "warn", "off", "full"]
 
@@ -61,34 +62,6 @@ def enforce(
     return frame.filter(sound)
 
 
-def require_common_queries(
-    run: tuple[pl.LazyFrame, Sequence[Column]],
-    qrels: tuple[pl.LazyFrame, Sequence[Column]],
-    check: Check,
-) -> pl.Expr:
-    """True; or an error if judged queries exist and none of them is in the run.
-
-    Each side is a frame and its query columns.
-    """
-
-    def passes(columns: Sequence[pl.Series]) -> pl.Series:
-        retrieved, judged = columns
-        if judged.sum() and not retrieved.sum():
-            sides = {"run": _first_ids(*run), "qrels": _first_ids(*qrels)}
-            message = NO_COMMON_QUERY.message.format(**sides)
-            raise_or_warn(
-                DataError(message, rule=NO_COMMON_QUERY.name), warns=check == "warn"
-            )
-        return pl.repeat(True, len(retrieved), dtype=pl.Boolean, eager=True)
-
-    return pl.map_batches(
-        [pl.col("retrieved").count(), pl.col("judged").sum()],
-        passes,
-        return_dtype=pl.Boolean,
-        is_elementwise=True,
-    )
-
-
 def report(
     rule: Rule,
     count: int,
@@ -108,22 +81,17 @@ def report(
 
 
 def raise_or_warn(error: DataError, *, warns: bool) -> None:
-    """Raise the error, or say it as a warning."""
+    """Raise the error, or warn of it."""
     if not warns:
         raise error
-    warnings.warn(str(error), UserWarning, stacklevel=2)
+    warn(str(error))
 
 
-def _first_ids(frame: pl.LazyFrame, query: Sequence[Column]) -> str:
-    """Some ids for a message; read only when the message is needed."""
-    schema = frame.collect_schema()
-    known = [
-        renamed(c, f"key{i}") for i, c in enumerate(query) if has_column(c, schema)
-    ]
-    ids = frame.select(known).head(100).collect()
-    rows = ids.unique(maintain_order=True).head(3).rows()
-    shown = (repr(row[0] if len(row) == 1 else row) for row in rows)
-    return ", ".join(shown) or "nothing"
+def warn(message: str) -> None:
+    """Warn of data: the same words once, as Python does, and no line of our code."""
+    warnings.warn_explicit(
+        message, DataWarning, "polars_rank", 1, module="polars_rank", registry=_WARNED
+    )
 
 
 def _examples(where: pl.Series, broken: pl.Series, column: str) -> list[object]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from polars_rank._engine.checks.enforce import require_common_queries
+from polars_rank._engine.checks.doubts import doubt_judgments
 from polars_rank._engine.inputs import Description, Inputs
 from polars_rank._engine.request import Request
 from polars_rank._engine.schema import align_ids, names_of
@@ -19,7 +19,7 @@ def select_queries(request: Request, inputs: Inputs, plan: Plan) -> Plan:
     """Keep the queries that are judged and asked for; count the missing ones."""
     null_key = pl.any_horizontal(pl.col(inputs.run.keys).is_null())
     if inputs.qrels is not None:
-        plan = _only_judged(request, plan, null_key)
+        plan = _only_judged(request, inputs, plan, null_key)
     if inputs.queries is not None:
         plan = _only_requested(request, inputs.run.keys, inputs.queries, plan)
     for description in inputs.descriptions:
@@ -27,18 +27,14 @@ def select_queries(request: Request, inputs: Inputs, plan: Plan) -> Plan:
     return plan if request.check == "off" else plan.with_rule(NULL_QUERY, null_key)
 
 
-def _only_judged(request: Request, plan: Plan, null_key: pl.Expr) -> Plan:
-    frame = plan.frame.filter((pl.col("judged") > 0) | null_key)
+def _only_judged(
+    request: Request, inputs: Inputs, plan: Plan, null_key: pl.Expr
+) -> Plan:
+    frame = plan.frame
     part = request.result == "sums"  # what is true of the whole need not be of a part
     if request.check != "off" and not part:
-        assert request.qrels is not None
-        frame = frame.filter(
-            require_common_queries(
-                (request.frame, request.columns.query),
-                (request.qrels, request.qrels_columns.query),
-                request.check,
-            )
-        )
+        frame = doubt_judgments(request, inputs, frame)
+    frame = frame.filter((pl.col("judged") > 0) | null_key)
     missing = pl.col("retrieved").is_null()
     skipped = pl.lit(value=False)
     if request.convention.missing == "skip":

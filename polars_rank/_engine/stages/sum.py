@@ -21,7 +21,9 @@ class Plan(NamedTuple):
     frame
         ``query``, the carried columns, ``m0`` ... for the measures, and a count for
         each of the ``rules``. With judgments, ``retrieved`` is the number of documents
-        in the run (null: query not in it), and ``judged`` that of judgments.
+        in the run (null: query not in it), ``judged`` that of judgments and ``matched``
+        that of retrieved ones among those that matter. ``highest`` is the largest label
+        of these. Both are left out with ``check="off"``.
     rules
         Which rule a column counts.
     """
@@ -51,6 +53,7 @@ def sum_terms(key: PlanKey, trace: Trace, rows: pl.LazyFrame) -> Plan:
         "query",
         *key.carry,
         *joined,
+        *(expr.alias(name) for name, expr in trace.facts.items()),
         *(expr.cast(pl.Float64).alias(f"m{i}") for i, expr in enumerate(trace.values)),
         *(count.alias(name) for name, count in counts.items()),
     )

@@ -1,0 +1,187 @@
+"""Doubts: results that break no rule row by row, and yet are not what they seem.
+
+They are told by a few sums over the queries, which the plan computes in the same pass.
+Only where these arouse suspicion are the rows read again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from polars_rank._engine.checks.enforce import raise_or_warn, warn
+from polars_rank._engine.inputs import Inputs
+from polars_rank._engine.request import Request
+from polars_rank.conventions.tools import complete_arguments
+from polars_rank.core.rules import NO_COMMON_DOC, NO_COMMON_QUERY, Rule
+from polars_rank.core.source import is_rereadable
+from polars_rank.exceptions import DataError
+from polars_rank.measures.measure import Measure
+
+__all__ = ["doubt_judgments", "doubt_labels", "doubt_sums"]
+
+Found = Mapping[str, Any]
+MISSING = {"zero": "counts as 0", "skip": "is left out"}
+
+
+def doubt_judgments(
+    request: Request, inputs: Inputs, frame: pl.LazyFrame
+) -> pl.LazyFrame:
+    """The rows of ``frame``, one per judged query, unless run and judgments differ."""
+    ran, known = pl.col("retrieved").is_not_null(), pl.col("judged") > 0
+    sums = {
+        "rows": pl.len(),
+        "judged": known.sum(),
+        "common": (ran & known).sum(),
+        "matched": pl.col("matched").sum(),
+        "highest": pl.col("highest").max(),
+    }
+
+    def judge(found: Found) -> None:
+        missing = found["judged"] - found["common"]
+        if not found["judged"]:
+            if found["rows"]:
+                warn(f"{_label(request)} of the judgments {_IS_NULL}")
+        elif not found["common"]:
+            _refuse(request, inputs, NO_COMMON_QUERY, inputs.run.keys)
+        elif not found["matched"] and _no_document_in_common(inputs):
+            _refuse(request, inputs, NO_COMMON_DOC, ["doc"])
+        if missing and not request.missing_given and request.queries is None:
+            _warn_of_missing(request, missing, found["judged"])
+        _warn_of_scale(request, found["highest"])
+
+    return _judged(frame, sums, judge)
+
+
+def doubt_sums(request: Request, inputs: Inputs, sums: pl.LazyFrame) -> pl.LazyFrame:
+    """The rows of ``sums``, unless there was nothing to sum up."""
+    queries = pl.col("queries").sum()
+    if inputs.qrels is None:
+        return doubt_labels(request, inputs, sums, queries)
+    qrels = inputs.qrels.frame
+
+    def judge(found: Found) -> None:
+        if not found["queries"] and is_rereadable(qrels) and _is_empty(qrels):
+            warn("the judgments have no rows, so no query is evaluated")
+
+    return _judged(sums, {"queries": queries}, judge)
+
+
+def doubt_labels(
+    request: Request, inputs: Inputs, frame: pl.LazyFrame, queries: pl.Expr
+) -> pl.LazyFrame:
+    """The rows of ``frame``, values or sums of the queries of a log."""
+    sums = {"queries": queries, "highest": pl.col("highest").max()}
+
+    def judge(found: Found) -> None:
+        if found["highest"] is None and found["queries"] and _has_no_label(inputs):
+            warn(f"{_label(request)} of the frame {_IS_NULL}")
+        _warn_of_scale(request, found["highest"])
+
+    return _judged(frame, sums, judge)
+
+
+def _judged(
+    frame: pl.LazyFrame, sums: Mapping[str, pl.Expr], judge: Callable[[Found], None]
+) -> pl.LazyFrame:
+    """The same rows, once ``judge`` has seen the sums over all of them."""
+
+    def passes(columns: Sequence[pl.Series]) -> pl.Series:
+        judge({n: column.item() for n, column in zip(sums, columns, strict=True)})
+        return pl.Series([True])
+
+    return frame.filter(
+        pl.map_batches(
+            list(sums.values()), passes, return_dtype=pl.Boolean, is_elementwise=True
+        )
+    )
+
+
+# -- suspicions confirmed: few rows are read, and only if there is a suspicion
+
+
+def _has_no_label(inputs: Inputs) -> bool:
+    frame = inputs.run.frame
+    if not is_rereadable(frame):
+        return False
+    return _is_empty(frame.filter(pl.col("label").is_not_null()))
+
+
+def _no_document_in_common(inputs: Inputs) -> bool:
+    """Whether no query at all retrieved a document that was judged for any query."""
+    assert inputs.qrels is not None
+    if not (is_rereadable(inputs.run.frame) and is_rereadable(inputs.qrels.frame)):
+        return False
+    judged = inputs.qrels.frame.filter(pl.col("label").is_not_null()).select("doc")
+    common = inputs.run.frame.select("doc").join(judged.unique(), on="doc", how="semi")
+    return _is_empty(common)
+
+
+def _is_empty(frame: pl.LazyFrame) -> bool:
+    return frame.head(1).collect().is_empty()
+
+
+# -- what is said
+
+
+_IS_NULL = (
+    "is null in every row: without grades nothing is relevant; name the column of "
+    "grades with label="
+)
+
+
+def _label(request: Request) -> str:
+    return f"column {request.columns.names['label']!r}"
+
+
+def _refuse(
+    request: Request, inputs: Inputs, rule: Rule, columns: Sequence[str]
+) -> None:
+    assert inputs.qrels is not None
+    message = rule.message.format(
+        run=_first_ids(inputs.run.frame, columns),
+        qrels=_first_ids(inputs.qrels.frame, columns),
+    )
+    raise_or_warn(DataError(message, rule=rule.name), warns=request.check == "warn")
+
+
+def _first_ids(frame: pl.LazyFrame, columns: Sequence[str]) -> str:
+    """Some ids for a message; read only when the message is needed."""
+    ids = frame.select(columns).head(100).collect()
+    rows = ids.unique(maintain_order=True).head(3).rows()
+    shown = (repr(row[0] if len(row) == 1 else row) for row in rows)
+    return ", ".join(shown) or "nothing"
+
+
+def _warn_of_missing(request: Request, missing: int, judged: int) -> None:
+    policy = request.convention.missing
+    if policy not in MISSING:
+        return
+    warn(
+        f"{missing} of {judged} judged queries "
+        + ("is" if missing == 1 else "are")
+        + f" missing from the run: such a query {MISSING[policy]}, as the convention "
+        f'has it; if that is meant, say missing="{policy}"'
+    )
+
+
+def _warn_of_scale(request: Request, highest: float | None) -> None:
+    """Measures that know relevant and not relevant see nothing below ``rel``."""
+    if highest is None or highest <= 0:
+        return
+    for m in request.measures:
+        if not isinstance(m, Measure):
+            continue
+        name = m.definition.named("rel")
+        given = complete_arguments(
+            m.definition, m.arguments, convention=request.convention
+        )
+        if name is not None and highest < given[name]:
+            warn(
+                f"no document is relevant to {m.name}: the largest label is "
+                f"{highest:g}, and relevant is a grade of at least {given[name]:g}; "
+                "set rel= to a lower grade, or rescale the labels"
+            )
+            return

@@ -1,0 +1,201 @@
+"""Numbers that are wrong though no row breaks a rule: refused, or warned of."""
+
+from __future__ import annotations
+
+import warnings
+
+import polars as pl
+import pytest
+from slow import slow
+
+import polars_rank as pr
+
+RUN = pl.DataFrame(
+    {
+        "query_id": [1, 1, 2, 3],
+        "doc_id": ["007", "12", "007", "9"],
+        "score": [2.0, 1.0, 1.0, 1.0],
+    }
+)
+QRELS = pl.DataFrame(
+    {
+        "query_id": [1, 1, 2, 3],
+        "doc_id": ["12", "4", "007", "5"],
+        "label": [1, 2, 0, 1],
+    }
+)
+LOG = RUN.with_columns(label=pl.Series([0, 1, 2, 1]))
+BOTH = pytest.mark.parametrize("function", [pr.evaluate, pr.per_query])
+
+
+WAYS = ["frame", "streaming", *map(slow, ("in-memory", "contiguous", "bounded"))]
+
+
+@pytest.fixture(params=WAYS)
+def call(request):
+    """Evaluate in one of the ways in which a plan is run."""
+
+    def call(function, frame, measures="rr", **options):
+        if request.param == "frame":
+            return function(frame, measures, **options)
+        ways = {
+            "contiguous": {"layout": "contiguous"},
+            "bounded": {"memory_limit": "1GB"},
+        }
+        lazy = {n: v.lazy() for n, v in options.items() if isinstance(v, pl.DataFrame)}
+        options = {**options, **lazy, **ways.get(request.param, {})}
+        engine = "in-memory" if request.param == "in-memory" else "streaming"
+        return function(frame.lazy(), measures, **options).collect(engine=engine)
+
+    return call
+
+
+def silent(call, *args, **options) -> pl.DataFrame:
+    """The result; a warning is an error."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return call(*args, **options)
+
+
+def spelt(ids: pl.Expr) -> pl.DataFrame:
+    return QRELS.with_columns(doc_id=ids)
+
+
+DOC = pl.col("doc_id")
+OTHERWISE = pytest.mark.parametrize(
+    "qrels",
+    [
+        spelt("doc" + DOC),
+        spelt(DOC + " "),
+        spelt(DOC.replace_strict({"007": "7", "12": "012"}, default="x")),
+    ],
+    ids=["prefix", "blank", "zero"],
+)
+
+
+@BOTH
+@OTHERWISE
+def test_ids_that_never_match(call, function, qrels):
+    with pytest.raises(pr.DataError) as caught:
+        call(function, RUN, qrels=qrels)
+    assert caught.value.rule == "no_common_doc"
+    for word in ("'007', '12', '9'", repr(qrels["doc_id"][0]), "doc=", "zeros"):
+        assert word in str(caught.value)
+    with pytest.warns(pr.DataWarning, match="no judged document was retrieved"):
+        assert call(function, RUN, qrels=qrels, check="warn")["rr"].sum() == 0
+    assert silent(call, function, RUN, qrels=qrels, check="off")["rr"].sum() == 0
+
+
+@BOTH
+def test_nothing_relevant_retrieved_is_no_error_if_ids_match(call, function):
+    """They do where a document was judged not relevant, or for another query."""
+    lost = QRELS.filter(pl.col("label") != 1)
+    assert silent(call, function, RUN, qrels=lost)["rr"].sum() == 0
+    elsewhere = QRELS.with_columns(query_id=pl.Series([2, 2, 3, 1]))
+    assert silent(call, function, RUN, qrels=elsewhere)["rr"].sum() == 0
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("missing", "outcome", "rr"),
+    [("zero", "counts as 0", 1 / 4), ("skip", "out", 1 / 2)],
+)
+def test_missing_queries_are_counted(call, function, missing, outcome, rr):
+    run = RUN.filter(pl.col("query_id") == 1)
+    qrels = QRELS.filter(pl.col("query_id") < 3)
+    convention = pr.CONVENTIONS["trec_eval"].replace(missing=missing)
+    found = rf"^1 of 2 judged queries is missing .*{outcome}.*missing=\"{missing}\"$"
+    with pytest.warns(pr.DataWarning, match=found) as caught:
+        values = call(function, run, qrels=qrels, convention=convention)
+    assert len(caught) == 1
+    assert values["rr"].mean() == rr
+    said = silent(call, function, run, qrels=qrels, missing=missing)
+    assert said.equals(values)
+    silent(call, function, run, qrels=qrels, queries=run.select("query_id").unique())
+
+
+@BOTH
+def test_judgments_without_rows_or_grades(call, function):
+    if function is pr.evaluate:  # values per query have no rows either
+        with pytest.warns(pr.DataWarning, match="the judgments have no rows"):
+            call(function, RUN, qrels=QRELS.clear())
+    nothing = pl.lit(None, pl.Int64)
+    with pytest.warns(pr.DataWarning, match="'label' of the judgments is null in ev"):
+        call(function, RUN, qrels=QRELS.with_columns(label=nothing))
+    with pytest.warns(pr.DataWarning, match="'label' of the frame is null in every"):
+        call(function, LOG.with_columns(label=nothing), ["ndcg", "ap"])
+    zeros = LOG.with_columns(label=0)
+    assert silent(call, function, zeros)["rr"].sum() == 0
+    few = LOG.with_columns(label=pl.Series([None, None, None, 1]))
+    assert silent(call, function, few)["rr"].sum() > 0
+
+
+@BOTH
+@pytest.mark.parametrize("judged", [False, True])
+def test_a_scale_that_never_reaches_rel(call, function, judged):
+    def ask(measures, factor, **options):
+        scaled = pl.col("label") * factor
+        if judged:
+            options["qrels"] = QRELS.with_columns(scaled)
+        frame = RUN if judged else LOG.with_columns(scaled)
+        return call(function, frame, measures, **options)
+
+    words = "no document is relevant to ap: the largest label is 0.5, .*; set rel= to"
+    with pytest.warns(pr.DataWarning, match=words):
+        ask(["ndcg", "ap"], 1 / 4)
+    silent(ask, ["ndcg", "ap"], 1 / 2)  # the largest is 1
+    silent(ask, ["ndcg", "dcg"], 1 / 4)
+    silent(ask, ["ndcg", "ap"], 1 / 4, rel=0.25)
+    silent(ask, ["ndcg", "ap(rel=0.25)"], 1 / 4)
+    silent(ask, ["ndcg", "ap"], 0)
+
+
+def test_a_warning_is_of_a_category_of_its_own_and_comes_once():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        for _ in range(3):
+            pr.evaluate(LOG.with_columns(label=0.5), "ap")
+    assert [w.category for w in caught] == [pr.DataWarning]
+    assert issubclass(pr.DataWarning, UserWarning)
+
+
+@pytest.mark.parametrize(
+    ("choice", "value"),
+    [
+        ("ties", "optimistic"),
+        ("missing", "skip"),
+        ("no_relevant", "one"),
+        ("unjudged", "drop"),
+        ("rel", 2),
+    ],
+)
+@BOTH
+def test_shortcuts_replace_one_choice_of_the_convention(function, choice, value):
+    run = pl.DataFrame(
+        {
+            "query_id": [1, 1, 1, 2, 3],
+            "doc_id": ["a", "b", "c", "a", "a"],
+            "score": [1.0, 1.0, 1.0, 1.0, 1.0],
+        }
+    )
+    qrels = pl.DataFrame(
+        {
+            "query_id": [1, 1, 2, 3, 4],
+            "doc_id": ["a", "b", "a", "a", "a"],
+            "label": [1, 2, 0, 1, 1],
+        }
+    )
+    for name in ("trec_eval", "xgboost"):
+        convention = pr.CONVENTIONS[name]
+        others = [e for e in convention.exceptions if e[1] != choice]
+        exact = convention.replace(**{choice: value}, exceptions=tuple(others))
+        for asked in (name, convention):
+            options = {"qrels": qrels, "convention": asked, choice: value}
+            found = function(run, ["rr", "precision@2"], **options)
+            options = {"qrels": qrels, "convention": exact}
+            assert found.equals(function(run, ["rr", "precision@2"], **options))
+    default = function(run, ["rr", "precision@2"], qrels=qrels)
+    options = {"qrels": qrels, choice: value}
+    assert not function(run, ["rr", "precision@2"], **options).equals(default)
+    with pytest.raises(ValueError, match=f"{choice} must be "):
+        function(run, "rr", qrels=qrels, **{choice: "nonsense"})
