@@ -199,3 +199,15 @@ def test_shortcuts_replace_one_choice_of_the_convention(function, choice, value)
     assert not function(run, ["rr", "precision@2"], **options).equals(default)
     with pytest.raises(ValueError, match=f"{choice} must be "):
         function(run, "rr", qrels=qrels, **{choice: "nonsense"})
+
+
+def test_expression_and_frame_order_ties_alike_with_ids():
+    tied = LOG.with_columns(score=1.0)
+    label = pl.col("label").rank_eval
+    own = tied.group_by("query_id", maintain_order=True).agg(
+        rr=label.rr("score", doc="doc_id"), order=label.rr("score")
+    )
+    assert own["rr"].to_list() == pr.per_query(tied, "rr")["rr"].to_list()
+    rows = pr.per_query(tied, "rr", doc=None)["rr"].to_list()
+    assert own["order"].to_list() == rows == [1 / 2, 1, 1]
+    assert own["rr"][0] == 1  # "12" goes before "007"
