@@ -42,7 +42,7 @@ for path in map(Path, paths):
             frame = frame.with_columns(label=pl.col("score"))
         found = pr.evaluate(frame, ["num_ret"], on_duplicate="best").collect()
         print("read", found["num_ret"].item(), flush=True)
-    except (pr.DataError, OSError, pl.exceptions.PolarsError):
+    except (ValueError, TypeError, OSError, pl.exceptions.PolarsError):
         print("refused", flush=True)
     except BaseException as error:
         print(type(error).__name__, flush=True)
