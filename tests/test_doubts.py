@@ -9,6 +9,7 @@ import pytest
 from slow import slow
 
 import polars_rank as pr
+from polars_rank.cli import main
 
 RUN = pl.DataFrame(
     {
@@ -211,3 +212,44 @@ def test_expression_and_frame_order_ties_alike_with_ids():
     rows = pr.per_query(tied, "rr", doc=None)["rr"].to_list()
     assert own["order"].to_list() == rows == [1 / 2, 1, 1]
     assert own["rr"][0] == 1  # "12" goes before "007"
+
+
+# -- columns taken for what they are not
+
+
+@BOTH
+def test_one_column_has_one_role(function):
+    for options, words in (
+        ({"label": "score"}, "score and label are both column 'score'"),
+        ({"doc": "query_id"}, "query and doc are both column 'query_id'"),
+        ({"rank": "label"}, "rank and label are both column 'label'"),
+        ({"query": ["query_id", "query_id"]}, "query and query are both"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            function(LOG, "rr", **options)
+    beir = QRELS.rename({"label": "score"})
+    named = function(RUN, "rr", qrels=beir, label="score")  # of two frames
+    assert named.equals(function(RUN, "rr", qrels=QRELS))
+    with pytest.raises(ValueError, match="doc and label are both column 'doc_id'"):
+        function(RUN, "rr", qrels=QRELS, label="doc_id")
+
+
+@BOTH
+@pytest.mark.parametrize("name", ["docno", "Doc-ID", "item_id", "corpus-id", "doc"])
+def test_document_ids_are_not_missed_by_accident(function, name):
+    log = LOG.rename({"doc_id": name})
+    with pytest.raises(ValueError, match="looks like document ids") as caught:
+        function(log, "rr")
+    assert f"doc='{name}', or doc=None" in str(caught.value)
+    assert function(log, "rr", doc=name).equals(function(LOG, "rr"))
+    function(log, "rr", doc=None)
+    if function is pr.evaluate:
+        function(log, "rr", by=name, query=["query_id", name])
+
+
+def test_the_command_names_document_ids_and_goes_without(tmp_path, capsys):
+    LOG.rename({"doc_id": "docno"}).write_csv(tmp_path / "log.csv")
+    argv = ["evaluate", str(tmp_path / "log.csv"), "-m", "rr"]
+    assert main(argv) == 2
+    assert "--doc docno, or --doc none" in capsys.readouterr().err
+    assert main([*argv, "--doc", "docno"]) == main([*argv, "--doc", "none"]) == 0

@@ -374,7 +374,7 @@ def test_evaluate_takes_what_per_query_takes():
         inspect.signature(function).parameters
         for function in (polars_rank.evaluate, polars_rank.per_query)
     )
-    assert whole.keys() - each.keys() == {"by", "weight"}
+    assert whole.keys() - each.keys() == {"by", "weight", "stats"}
     assert each.keys() - whole.keys() == {"keep"}
     shared = [name for name in whole if name in each]
     assert shared == [name for name in each if name in whole]

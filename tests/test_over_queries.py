@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from math import exp, log
+from math import exp, log, sqrt
+from statistics import mean, stdev
 
 import polars as pl
 import pytest
@@ -78,3 +79,64 @@ def test_a_query_without_rows_counts_as_nothing():
 def test_sums_and_means_of_nothing_are_null():
     empty = pr.evaluate(LOG.clear(), ["num_ret", "gm_map", "map"])
     assert empty.row(0) == (0, None, None, None)
+
+
+# -- statistics beside the mean
+
+ALL: list = ["mean", "n", "std", "se"]
+MANY = pl.DataFrame(
+    {
+        "query_id": [i // 3 for i in range(30)],
+        "score": [i * 7 % 11 for i in range(30)],
+        "label": [int(i % 4 == 1) for i in range(30)],
+        "half": [i // 15 for i in range(30)],
+    }
+)
+
+
+@pytest.mark.parametrize("layout", ["auto", "contiguous", "any"])
+@pytest.mark.parametrize("by", [None, "half"])
+def test_statistics_are_those_of_the_values_that_exist(layout, by):
+    asked = {"measures": ["ap", "rr"], "no_relevant": "skip", "layout": layout}
+    values = pr.per_query(MANY.lazy(), **asked).collect()
+    found = pr.evaluate(MANY.lazy(), **asked, by=by, stats=ALL).collect()
+    assert found.columns[-8:-4] == ["ap", "ap_n", "ap_std", "ap_se"]
+    for row in found.iter_rows(named=True):
+        own = values.filter(pl.col("query_id") // 5 == row["half"]) if by else values
+        assert row["queries"] == len(own)
+        for name in ("ap", "rr"):
+            each = own[name].drop_nulls().to_list()
+            assert 1 < len(each) == row[f"{name}_n"] < row["queries"]
+            assert row[name] == pytest.approx(mean(each), rel=1e-15)
+            assert row[f"{name}_std"] == pytest.approx(stdev(each), rel=1e-12)
+            error = stdev(each) / sqrt(len(each))
+            assert row[f"{name}_se"] == pytest.approx(error, rel=1e-12)
+
+
+def test_statistics_that_are_not_defined():
+    stats = pr.evaluate(LOG, ["num_ret", "gm_map", "spearman"], stats=ALL)
+    for name, n in (("num_ret", 3), ("gm_map", 3), ("spearman", 1)):
+        assert stats[f"{name}_n"].item() == n
+        assert stats[f"{name}_std"].item() is stats[f"{name}_se"].item() is None
+    spread = pr.evaluate(LOG, "ap", no_relevant="null", stats=ALL)
+    assert spread.row(0) == (3, None, 2, None, None)
+    one = pr.evaluate(LOG, "ap", stats="n", queries=QUERIES, weight="traffic")
+    assert one.row(0) == (3, 3)
+    with pytest.raises(ValueError, match="no std and se of weighted queries"):
+        pr.evaluate(LOG, "ap", stats="se", queries=QUERIES, weight="traffic")
+
+
+def test_statistics_are_asked_for_by_name():
+    for bad in ("var", [], ["mean", "sd"]):
+        with pytest.raises(ValueError, match="stats must be one or more of mean, n"):
+            pr.evaluate(LOG, "ap", stats=bad)
+    with pytest.raises(ValueError, match="two output columns would be called 'ap_n'"):
+        pr.evaluate(LOG, ["ap", pr.measure("rr", name="ap_n")], stats=["mean", "n"])
+
+
+def test_statistics_of_parts_are_those_of_the_whole():
+    evaluation = pr.Evaluation(["ap", "rr"], stats=ALL, no_relevant="skip")
+    parts = [evaluation.partial(MANY[:12]), evaluation.partial(MANY[12:])]
+    whole = pr.evaluate(MANY, ["ap", "rr"], stats=ALL, no_relevant="skip")
+    assert evaluation.merge(parts).equals(whole)
+    assert evaluation.definition != pr.Evaluation(["ap", "rr"]).definition

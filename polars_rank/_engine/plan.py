@@ -77,6 +77,7 @@ def _plan_layout(request: Request) -> pl.LazyFrame:
         weighted=request.weight is not None,
         convention=request.convention,
         check=request.check,
+        stats=request.stats,
         few=request.grouping == "hash" and not request.by and request.result == "means",
     )
     if request.result == "sums":

@@ -19,6 +19,10 @@ from typing import (
 
 import polars as pl
 
+from polars_rank._engine.checks.columns import (
+    require_distinct_roles,
+    require_no_other_ids,
+)
 from polars_rank._engine.checks.enforce import Check
 from polars_rank._engine.opening import Opened, open_about_queries, open_frames
 from polars_rank._engine.schema import (
@@ -54,8 +58,11 @@ __all__ = [
     "Request",
     "Resources",
     "Result",
+    "Stat",
     "lazy_for_lazy",
     "like_input",
+    "stat_name",
+    "stats_of",
 ]
 
 AnyFrame: TypeAlias = pl.DataFrame | pl.LazyFrame
@@ -64,6 +71,8 @@ Duplicates: TypeAlias = Literal["error", "best"]
 Layout: TypeAlias = Literal["auto", "any", "contiguous"]
 Grouping: TypeAlias = Literal["sort", "contiguous", "hash"]
 Result: TypeAlias = Literal["values", "means", "sums"]
+
+Stat: TypeAlias = Literal["mean", "n", "std", "se"]
 
 P = ParamSpec("P")
 
@@ -122,6 +131,8 @@ class Request(NamedTuple):
         Values per query, their means, or the sums that means are made of.
     by, weight, keep
         Segments and weights of the mean; columns to carry along with values per query.
+    stats
+        What is told of the values of queries.
     missing_given
         Whether the user has said what a missing query counts.
     small
@@ -142,6 +153,7 @@ class Request(NamedTuple):
     by: tuple[Column, ...]
     weight: Column | None
     keep: tuple[Column, ...]
+    stats: tuple[Stat, ...]
     convention: Convention
     missing_given: bool
     check: Check
@@ -187,6 +199,7 @@ class Request(NamedTuple):
         by: Column | Sequence[Column] | None = None,
         weight: Column | None = None,
         keep: Column | Sequence[Column] | None = None,
+        stats: Stat | Sequence[Stat] = "mean",
     ) -> Request:
         """Check the arguments of ``evaluate``, or of ``per_query``.
 
@@ -232,7 +245,10 @@ class Request(NamedTuple):
             (columns, of_qrels),
             stream=layout == "contiguous" or memory_limit is not None,
         )
-        doc = _known_doc(doc, opened)
+        require_distinct_roles(columns, of_qrels, judged=opened.qrels is not None)
+        roles = [*columns.query, *columns.names.values()]
+        used = [*roles, *columns_of(by), *columns_of(keep), weight]
+        doc = _known_doc(doc, opened, used)
         if doc is None and (on_duplicate == "best" or check == "full"):
             msg = "doc must name the column of document ids: duplicates are found by it"
             raise ValueError(msg)
@@ -248,6 +264,7 @@ class Request(NamedTuple):
             by=columns_of(by),
             weight=weight,
             keep=columns_of(keep),
+            stats=stats_of(stats),
             convention=convention_of(
                 convention,
                 ties=ties,
@@ -288,11 +305,14 @@ class Request(NamedTuple):
         return [*by, *weight, *(("keep", column) for column in self.keep)]
 
     def _require_distinct_names(self) -> None:
-        if self.result == "values":
-            others = names_of([*self.columns.query, *self.keep])
-        else:
-            others = [*names_of(self.by), "queries"]
-        names = [*others, *(m.name for m in self.measures)]
+        per_query = self.result == "values"
+        others = [*self.columns.query, *self.keep] if per_query else self.by
+        stats: tuple[Stat, ...] = ("mean",) if per_query else self.stats
+        names = [
+            *names_of(others),
+            *([] if per_query else ["queries"]),
+            *(stat_name(m.name, stat) for m in self.measures for stat in stats),
+        ]
         if duplicates := sorted({name for name in names if names.count(name) > 1}):
             msg = (
                 f"two output columns would be called "
@@ -300,6 +320,22 @@ class Request(NamedTuple):
                 "the measure with pr.measure(name=...)"
             )
             raise ValueError(msg)
+
+
+def stats_of(stats: Stat | Sequence[Stat]) -> tuple[Stat, ...]:
+    """What is asked of the values of queries, checked."""
+    several = cast(
+        "tuple[Stat, ...]", (stats,) if isinstance(stats, str) else (*stats,)
+    )
+    if not several or not {*several} <= {*get_args(Stat)}:
+        msg = f"stats must be one or more of {', '.join(get_args(Stat))}, not {stats!r}"
+        raise ValueError(msg)
+    return tuple(dict.fromkeys(several))
+
+
+def stat_name(measure: str, stat: Stat) -> str:
+    """Name of the column: that of the measure, with a suffix for all but the mean."""
+    return measure if stat == "mean" else f"{measure}_{stat}"
 
 
 @overload
@@ -328,13 +364,19 @@ def lazy_for_lazy(
     return cast("FrameFunction[P]", function)
 
 
-def _known_doc(doc: Column | None, opened: Opened) -> Column | None:
+def _known_doc(
+    doc: Column | None, opened: Opened, used: Sequence[Column | None]
+) -> Column | None:
     """The document id; a single frame may lack the column of the default name."""
     if opened.qrels is not None and doc is None:
         msg = "doc must name the column of document ids: judgments are joined by it"
         raise ValueError(msg)
     default = isinstance(doc, str) and doc == DOC and opened.qrels is None
-    return None if default and DOC not in opened.run.collect_schema() else doc
+    schema = opened.run.collect_schema()
+    if not default or DOC in schema:
+        return doc
+    require_no_other_ids(schema, used)
+    return None
 
 
 def _require_vocabulary(

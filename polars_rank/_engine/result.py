@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import polars as pl
 
 from polars_rank._engine.checks.enforce import Check, enforce
 from polars_rank._engine.inputs import Inputs
-from polars_rank._engine.request import Request
+from polars_rank._engine.request import Request, Stat, stat_name
 from polars_rank._engine.schema import names_of
 from polars_rank._engine.stages.sum import Plan
 from polars_rank.conventions.convention import Convention
-from polars_rank.core.aggregate import Aggregate, GeometricMean, Mean, NullIfAny, Sum
+from polars_rank.core.aggregate import (
+    Aggregate,
+    GeometricMean,
+    Mean,
+    Moments,
+    NullIfAny,
+    Sum,
+)
 from polars_rank.core.rules import INVALID_WEIGHT
 from polars_rank.measures.measure import Custom, Measure
 
 __all__ = ["VIOLATION", "Aggregation", "sum_part", "values_per_query"]
 
-AGGREGATES = {"mean": Mean, "sum": Sum, "geometric": GeometricMean}
+AGGREGATES: dict[str, type[Sum]] = {"sum": Sum, "geometric": GeometricMean}
 
 
 def values_per_query(
@@ -57,6 +64,8 @@ class Aggregation(NamedTuple):
         The user's names of segments.
     weighted
         Whether queries have weights.
+    stats
+        What is told of each measure, in order.
     check
         As in :class:`Request`.
     """
@@ -66,6 +75,7 @@ class Aggregation(NamedTuple):
     by: tuple[str, ...]
     weighted: bool
     check: Check
+    stats: tuple[Stat, ...] = ("mean",)
 
     @classmethod
     def of(
@@ -76,6 +86,7 @@ class Aggregation(NamedTuple):
         weighted: bool,
         convention: Convention,
         check: Check,
+        stats: Sequence[Stat] = ("mean",),
         few: bool = False,
     ) -> Aggregation:
         """That of the measures under a convention.
@@ -83,11 +94,20 @@ class Aggregation(NamedTuple):
         ``few`` says that the values are few, in memory, and all of them.
         """
 
+        mean = Moments if {"std", "se"} & {*stats} else Mean
+        if mean is Moments and weighted:
+            msg = (
+                "stats= has no std and se of weighted queries: leave out weight=, or "
+                "ask for mean and n only"
+            )
+            raise ValueError(msg)
+
         def aggregate(measure: Measure | Custom) -> Aggregate:
             if isinstance(measure, Custom):
-                return Mean(weighted, few)
+                return mean(weighted, few)
             metric = measure.definition
-            aggregate = AGGREGATES[metric.aggregate](weighted, few)
+            kind = AGGREGATES.get(metric.aggregate, mean)
+            aggregate = kind(weighted, few)
             policy = convention.no_relevant_of(measure.metric)
             spreads = metric.needs_relevant and policy == "null"
             return NullIfAny(aggregate) if spreads else aggregate
@@ -98,6 +118,7 @@ class Aggregation(NamedTuple):
             by=tuple(by),
             weighted=weighted,
             check=check,
+            stats=tuple(stats),
         )
 
     def sum(
@@ -156,12 +177,35 @@ class Aggregation(NamedTuple):
             exact_counts=True,
         )
         by = [f"by{i}" for i in range(len(self.by))]
-        means = (a.finish(_State(f"m{i}_")) for i, a in enumerate(self.aggregates))
+        statistics = (
+            _statistic(aggregate, stat, _State(f"m{i}_")).alias(stat_name(name, stat))
+            for i, (name, aggregate) in enumerate(
+                zip(self.names, self.aggregates, strict=True)
+            )
+            for stat in self.stats
+        )
         return frame.sort(by).select(
             *(pl.col(own).alias(name) for own, name in zip(by, self.by, strict=True)),
             pl.col("queries"),
-            *(mean.alias(name) for mean, name in zip(means, self.names, strict=True)),
+            *statistics,
         )
+
+
+def _statistic(
+    aggregate: Aggregate, stat: Stat, state: Mapping[str, pl.Expr]
+) -> pl.Expr:
+    """The value; or another number about the values of the queries that have one."""
+    if stat == "mean":
+        return aggregate.finish(state)
+    if stat == "n":
+        return state["n"].cast(pl.UInt32)
+    moments, known = aggregate, pl.lit(value=True)
+    if isinstance(aggregate, NullIfAny):
+        moments, known = aggregate.aggregate, state["nulls"] == 0
+    if not isinstance(moments, Moments):  # of a sum, or a geometric mean
+        return pl.lit(None, pl.Float64)
+    std, se = moments.variance(state).sqrt(), moments.standard_error(state)
+    return pl.when(known).then(std if stat == "std" else se)
 
 
 class _State(dict[str, pl.Expr]):

@@ -15,7 +15,7 @@ from cyclopts.validators import Path as PathRule
 import polars_rank
 import polars_rank.example
 from polars_rank._engine.checks.enforce import Check
-from polars_rank._engine.request import Duplicates, Layout
+from polars_rank._engine.request import Duplicates, Layout, Stat
 from polars_rank._files.temporary import private_folder
 from polars_rank.cli.bar import Bar
 from polars_rank.cli.runs import Files, Run, open_file, sort_out
@@ -33,6 +33,8 @@ __all__ = ["evaluate"]
 
 MEASURES = ("ndcg@10", "ap", "rr", "precision@10", "recall@100")
 WRITTEN = tuple(extension.removeprefix(".") for extension in extensions())
+
+NONE = "none"  # no such column
 
 FILES = Group("Files", sort_key=1)
 COLUMNS = Group("Columns", sort_key=2)
@@ -70,6 +72,9 @@ def evaluate(
     system: OneColumn = None,
     by: Annotated[tuple[str, ...], COLUMN, Parameter(show_default=False)] = (),
     weight: OneColumn = None,
+    stats: Annotated[tuple[Stat, ...], CHOICE, Parameter(show_default=" ".join)] = (
+        "mean",
+    ),
     convention: Annotated[str, Parameter(group=CHOICES, metavar="NAME")] = DEFAULT,
     no_relevant: Annotated[NoRelevant | None, CHOICE] = None,
     ties: Annotated[Ties | None, CHOICE] = None,
@@ -114,7 +119,7 @@ def evaluate(
     query
         Query id; repeat it where several columns make up the id.
     doc
-        Document id.
+        Document id; none goes without.
     score
         Score of the document.
     label
@@ -130,6 +135,9 @@ def evaluate(
         Column that splits the means, constant within a query; may be repeated.
     weight
         Weight of the query in the means.
+    stats
+        What to print of each measure; may be repeated: its mean, the number of queries
+        that have a value, their standard deviation, the standard error of the mean.
     convention
         Tool whose choices are followed; see: polars-rank explain.
     no_relevant
@@ -182,7 +190,7 @@ def evaluate(
     options = Options(
         qrels=given.qrels,
         query=query,
-        doc=doc,
+        doc=None if doc == NONE else doc,
         score=score,
         label=label,
         subtopic=subtopic,
@@ -190,6 +198,7 @@ def evaluate(
         queries=None if queries is None else open_file(queries, "qrels"),
         by=by,
         weight=weight,
+        stats=stats,
         convention=convention,
         **choices,
         check=check,
@@ -271,7 +280,7 @@ def _with_judgments(
 
 
 def _plan(frame: pl.LazyFrame, options: Options, measures: Sequence[str]) -> Plan:
-    inner = {n: v for n, v in options.items() if n not in ("by", "weight")}
+    inner = {n: v for n, v in options.items() if n not in ("by", "weight", "stats")}
     if options["check"] == "warn":
         inner["check"] = "off"  # the means warn, once
     return Plan(

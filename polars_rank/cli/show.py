@@ -174,7 +174,9 @@ def _word(value: object) -> str:
 
 
 def _number(value: float | None) -> str:
-    return UNDEFINED if value is None else f"{value:.4f}"
+    if value is None:
+        return UNDEFINED
+    return str(value) if isinstance(value, int) else f"{value:.4f}"
 
 
 # -- text

@@ -11,7 +11,8 @@ from polars_rank.evaluation.evaluate import evaluate
 __all__ = ["remark", "sentence", "visible"]
 
 KEYWORD = re.compile(
-    rf'(?<![^\s(])({"|".join(signature(evaluate).parameters)})=(?:"(\w+)")?'
+    rf"(?<![^\s(])({'|'.join(signature(evaluate).parameters)})="
+    r"""(?:["']([\w -]+)["']|(None))?"""
 )
 
 
@@ -40,4 +41,5 @@ def sentence(error: BaseException | str) -> str:
 def _option(keyword: re.Match[str]) -> str:
     """Write a keyword argument as an option: ``ties="order"`` is ``--ties order``."""
     option = "--" + keyword[1].replace("_", "-")
-    return option if keyword[2] is None else f"{option} {keyword[2]}"
+    value = "none" if keyword[3] else keyword[2]
+    return option if value is None else f"{option} {value}"

@@ -14,6 +14,7 @@ from polars_rank._engine.request import (
     Duplicates,
     Layout,
     Request,
+    Stat,
     lazy_for_lazy,
     like_input,
 )
@@ -190,6 +191,7 @@ def evaluate(
     segments: FrameLike | None = None,
     by: Column | Sequence[Column] | None = None,
     weight: Column | None = None,
+    stats: Stat | Sequence[Stat] = "mean",
     convention: ConventionLike = DEFAULT,
     ties: Ties | None = None,
     missing: Missing | None = None,
@@ -215,11 +217,18 @@ def evaluate(
         those to ``keep`` (a judged query without a row there has none: null).
     weight
         Column with the query's weight (its traffic) in the mean; found like ``by``.
+    stats
+        What to tell of each measure: ``"mean"``, in a column with its name; ``"n"``,
+        the number of queries that have a value, in ``<name>_n``; ``"std"``, their
+        standard deviation (divisor n - 1), in ``<name>_std``; and ``"se"``, the
+        standard error of the mean, in ``<name>_se``. The last two are null for counts
+        and geometric means, and refuse ``weight``.
 
     Returns
     -------
-    The ``by`` columns, ``queries`` (how many), and a Float64 column for each measure:
-    one row, or one for each segment, sorted.
+    The ``by`` columns, ``queries``, and a Float64 column for each measure: one row, or
+    one for each segment, sorted. ``queries`` is how many were evaluated; a measure that
+    is undefined for some of them has its mean over the others: see ``stats``.
 
     Examples
     --------

@@ -12,7 +12,7 @@ import polars as pl
 import polars_rank
 from polars_rank._engine.checks.enforce import Check, raise_or_warn, report
 from polars_rank._engine.plan import plan_result
-from polars_rank._engine.request import AnyFrame, Request
+from polars_rank._engine.request import AnyFrame, Request, stats_of
 from polars_rank._engine.result import Aggregation
 from polars_rank.conventions.choices import SHORTCUTS
 from polars_rank.conventions.convention import Convention
@@ -96,6 +96,7 @@ class Evaluation:
             weighted=self._options["weight"] is not None,
             convention=self._convention,
             check=self._options["check"],
+            stats=stats_of(self._options["stats"]),
         )
 
     def __repr__(self) -> str:
@@ -115,7 +116,8 @@ class Evaluation:
     @property
     def definition(self) -> str:
         """Sixteen hexadecimal digits of everything that decides the means."""
-        names = ("by", "weight", "max_rank", "on_duplicate", "subtopic", "descending")
+        names = ["by", "weight", "stats", "max_rank", "on_duplicate", "subtopic"]
+        names += ["descending"]
         measures = [
             (m.name, _spelled(m.function) if isinstance(m, Custom) else str(m))
             for m in self._measures
