@@ -290,3 +290,8 @@ def test_whole_numbers_have_64_bits(text, number):
     with pytest.raises(ValueError, match=r"\b(k|rel) must be a"):
         pr.Measure.parse(text % number)
     pr.Measure.parse(text % (2**63 - 1))
+
+
+def test_a_value_that_is_too_deep_to_read_is_refused():
+    with pytest.raises(ValueError, match="gain must be"):
+        pr.Measure.parse("ndcg(gain={1:" + "(1," * 300 + "})")

@@ -101,7 +101,7 @@ def _arguments(inside: str, text: str) -> Iterable[tuple[str, Any]]:
 def _value(text: str) -> Any:
     try:
         return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
+    except (ValueError, SyntaxError, MemoryError, RecursionError):  # too deep
         return text
 
 

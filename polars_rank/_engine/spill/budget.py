@@ -32,7 +32,7 @@ def parse_memory_limit(limit: int | str) -> int:
         If it is none of these, or less than Polars takes for itself.
     """
     number = None
-    if isinstance(limit, str):
+    if isinstance(limit, str) and len(limit) < 100:
         found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*", limit, re.I)
         unit = UNITS.get(found[2].upper()) if found else None
         size = float(found[1]) if found else 0.0
