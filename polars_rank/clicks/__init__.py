@@ -7,19 +7,26 @@ makes logs whose truth is known.
 
 from __future__ import annotations
 
+from polars_rank.clicks.behaviour import behaviour, per_impression
 from polars_rank.clicks.dedupe import dedupe
+from polars_rank.clicks.impression import Impression
 from polars_rank.clicks.log import UBI, LogColumns, LogOptions
+from polars_rank.clicks.measures import BEHAVIOUR
 from polars_rank.clicks.report import LogReport, check
 from polars_rank.clicks.simulation import Simulation, UserModel, simulate
 
 __all__ = [
+    "BEHAVIOUR",
     "UBI",
+    "Impression",
     "LogColumns",
     "LogOptions",
     "LogReport",
     "Simulation",
     "UserModel",
+    "behaviour",
     "check",
     "dedupe",
+    "per_impression",
     "simulate",
 ]

@@ -372,8 +372,9 @@ def _clean(
     columns = {"position": position, "clicked": clicked}
     for name in ("dwell", "time", "clicked_at"):
         if name in schema:
-            columns[name] = _seconds(name, schema[name])
-    _require_same_clock(schema)
+            columns[name] = _seconds(pl.col(name), schema[name])
+    if "time" in schema and "clicked_at" in schema:
+        columns["wait"] = _wait(schema)
     rows = rows.with_columns(**columns).drop("page", strict=False)
     at, click = pl.col("position"), pl.col("clicked")
     most = pl.col("count") if "count" in schema else 1
@@ -388,8 +389,8 @@ def _clean(
     if "dwell" in schema:
         dwell = pl.col("dwell")
         broken[INVALID_DWELL] = (dwell < 0) | ~dwell.is_finite()
-    if "time" in schema and "clicked_at" in schema:
-        broken[CLICK_BEFORE_IMPRESSION] = pl.col("clicked_at") < pl.col("time")
+    if "wait" in columns:
+        broken[CLICK_BEFORE_IMPRESSION] = pl.col("wait") < 0
     if "propensity" in schema:
         p = pl.col("propensity").cast(pl.Float64)
         broken[INVALID_PROPENSITY] = ~((p > 0) & (p <= 1)).fill_null(value=False)
@@ -413,21 +414,26 @@ def _clicks(schema: pl.Schema, given: dict[str, Any]) -> pl.Expr:
     return clicked.fill_null(0) if given.get("clicked_null") == "zero" else clicked
 
 
-def _seconds(name: str, dtype: pl.DataType) -> pl.Expr:
-    column = pl.col(name)
+def _seconds(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+    """Of a length of time; of a moment, since 1970."""
     if dtype == pl.Duration:
-        return column.dt.total_microseconds() / 1e6
-    return column if dtype.is_temporal() else column.cast(pl.Float64)
+        return column.dt.total_nanoseconds() / 1e9
+    if dtype.is_temporal():
+        return column.dt.epoch("us") / 1e6
+    return column.cast(pl.Float64)
 
 
-def _require_same_clock(schema: pl.Schema) -> None:
-    kinds = {n: schema[n].is_temporal() for n in ("time", "clicked_at") if n in schema}
-    if len({*kinds.values()}) > 1:
+def _wait(schema: pl.Schema) -> pl.Expr:
+    """Seconds from the impression to the click."""
+    start, end = schema["time"], schema["clicked_at"]
+    if start.is_temporal() != end.is_temporal():
         msg = (
-            f"time= is {schema['time']} but clicked_at= is {schema['clicked_at']}; "
-            "both must be Datetime, or both seconds"
+            f"time= is {start} but clicked_at= is {end}; both must be Datetime, or "
+            "both seconds"
         )
         raise TypeError(msg)
+    wait = pl.col("clicked_at") - pl.col("time")
+    return _seconds(wait, pl.Duration() if start.is_temporal() else start)
 
 
 def _bind_impressions(

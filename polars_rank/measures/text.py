@@ -9,7 +9,7 @@ from typing import Any
 
 from polars_rank.measures.names import NUMBER, resolve_name
 
-__all__ = ["read_measure", "write_value"]
+__all__ = ["cutoff", "read_measure", "split_measure", "write_value"]
 
 LONGEST = 1000  # characters
 PATTERN = re.compile(
@@ -25,6 +25,26 @@ PARAMETER_ALIASES: dict[tuple[str, Any], tuple[str, Any]] = {
 
 def read_measure(text: str) -> tuple[str, dict[str, Any]]:
     """Name of the metric and parameters of a measure written as text."""
+    body, rel = text, None
+    if isinstance(text, str) and (level := RANX_LEVEL.fullmatch(text.strip())):
+        body, rel = level[1], int(level[2])
+    written, arguments, at = split_measure(body)
+    metric, preset, params = resolve_name(written)
+    for name, value in arguments:
+        name, value = PARAMETER_ALIASES.get((name, _key(value)), (name, value))
+        name = PARAMETER_NAMES.get(name, name)
+        _set(params, name, value, text)
+    if at is not None:
+        number = cutoff if metric.at == (metric.named("k") or "k") else _number
+        _set(params, metric.at, number(at, text), text)
+    if rel is not None:
+        name = metric.named("rel") or metric.named("optional_rel") or "rel"
+        _set(params, name, rel, text)
+    return metric.name, preset | params
+
+
+def split_measure(text: str) -> tuple[str, list[tuple[str, Any]], str | None]:
+    """Name, arguments in brackets, and what follows the ``@``."""
     if not isinstance(text, str):
         msg = f"a measure is text like 'ndcg@10', not {type(text).__name__}"
         raise TypeError(msg)
@@ -34,28 +54,14 @@ def read_measure(text: str) -> tuple[str, dict[str, Any]]:
             f"at most {LONGEST} are read"
         )
         raise ValueError(msg)
-    body, rel = text.strip(), None
-    if level := RANX_LEVEL.fullmatch(body):
-        body, rel = level[1], int(level[2])
-    match = PATTERN.fullmatch(body)
+    match = PATTERN.fullmatch(text.strip())
     if match is None:
         msg = (
             f"cannot read the measure {text!r}; write metric@k, e.g. 'ndcg@10', or "
             "metric(parameter=value)@k, e.g. 'ndcg(gain=exp2)@10'"
         )
         raise ValueError(msg)
-    metric, preset, params = resolve_name(match["name"])
-    for name, value in _arguments(match["inside"] or "", text):
-        name, value = PARAMETER_ALIASES.get((name, _key(value)), (name, value))
-        name = PARAMETER_NAMES.get(name, name)
-        _set(params, name, value, text)
-    if match["k"] is not None:
-        number = _cutoff if metric.at == (metric.named("k") or "k") else _number
-        _set(params, metric.at, number(match["k"], text), text)
-    if rel is not None:
-        name = metric.named("rel") or metric.named("optional_rel") or "rel"
-        _set(params, name, rel, text)
-    return metric.name, preset | params
+    return match["name"], list(_arguments(match["inside"] or "", text)), match["k"]
 
 
 def _set(params: dict[str, Any], name: str, value: Any, text: str) -> None:
@@ -65,7 +71,8 @@ def _set(params: dict[str, Any], name: str, value: Any, text: str) -> None:
     params[name] = value
 
 
-def _cutoff(digits: str, text: str) -> int:
+def cutoff(digits: str, text: str) -> int:
+    """Read what follows the ``@`` as a number of places."""
     if not re.fullmatch(r"[0-9]+", digits.strip()) or int(digits) < 1:
         msg = (
             f"the cutoff after @ must be a whole number of at least 1, "

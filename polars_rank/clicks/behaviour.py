@@ -1,0 +1,340 @@
+"""How people use a search: measures of impressions, as ratios of sums."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal, NamedTuple, TypeAlias, Unpack
+
+import polars as pl
+
+from polars_rank._engine.recorder import ExprTable
+from polars_rank._engine.request import Frame, like_input
+from polars_rank.clicks.impression import Impression, with_click_positions
+from polars_rank.clicks.log import ClickLog, LogOptions
+from polars_rank.clicks.measures import (
+    DEFAULT,
+    BehaviourMeasure,
+    Measures,
+    parse_behaviour,
+)
+from polars_rank.clicks.plan import bounded_by, enforced, impressions_of, in_layout
+from polars_rank.clicks.ratios import Interval, IntervalChoice, Ratio, estimates, sums
+from polars_rank.core.expr import ratio
+
+__all__ = ["Per", "Traced", "behaviour", "cluster_sums", "per_impression", "trace"]
+
+Per: TypeAlias = Literal["impression"]
+COUNTS = ("impressions", "total_clicks", "queries")
+LONG = ("measure", "estimate", "se", "lower", "upper", "impressions", "clusters")
+
+
+class Traced(NamedTuple):
+    """Measures as columns of impressions: words, then parts, a ratio for each.
+
+    Attributes
+    ----------
+    words, steps
+        Of the :class:`Impression`.
+    parts
+        Numerators and denominators, each once.
+    ratios
+        Which parts a measure is made of.
+    """
+
+    words: dict[str, pl.Expr]
+    steps: dict[str, pl.Expr]
+    parts: dict[str, pl.Expr]
+    ratios: list[Ratio]
+
+
+def trace(
+    log: ClickLog, measures: Sequence[BehaviourMeasure], *, per: Per | None = None
+) -> Traced:
+    """Let the measures say what they need; no data are touched."""
+    impression = Impression(log.roles, log.carried)
+    table, ratios = ExprTable("part"), []
+    for measure in measures:
+        num, den = measure.pair(impression)
+        if per == "impression":
+            value = ratio(num, den)
+            num, den = value.fill_null(0.0), value.is_not_null()
+        else:
+            # What has no denominator does not count, as an impression without clicks.
+            num = pl.when(den.is_not_null()).then(num).fill_null(0)
+            den = den.fill_null(0)
+        ratios.append(Ratio(measure.name, table.add(num), table.add(den)))
+    return Traced(impression.words, impression.steps, table.named, ratios)
+
+
+def per_impression(
+    log: Frame,
+    measures: Measures = DEFAULT,
+    /,
+    **options: Unpack[LogOptions],
+) -> Frame:
+    """Value of each measure for every impression.
+
+    Parameters
+    ----------
+    log, measures, **options
+        As in :func:`behaviour`; ``by``, ``weight`` and ``cluster`` are not used.
+
+    Returns
+    -------
+    The impression columns and a Float64 column per measure, sorted by impression: the
+    numerator by the denominator, null where that is 0.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polars_rank import clicks
+    >>> log = pl.DataFrame(
+    ...     {
+    ...         "impression_id": [1, 1, 2, 2],
+    ...         "position": [1, 2, 1, 2],
+    ...         "clicked": [0, 1, 0, 0],
+    ...     }
+    ... )
+    >>> clicks.per_impression(log, ["rr", "first_click"]).rows()
+    [(1, 0.5, 2.0), (2, 0.0, None)]
+    """
+    parsed = parse_behaviour(measures)
+    bound = ClickLog.of(log, options)
+    traced = trace(bound, parsed)
+    _require_distinct(bound.key_names, [m.name for m in parsed])
+
+    def plan(log: ClickLog) -> pl.LazyFrame:
+        values = [
+            ratio(pl.col(r.num), pl.col(r.den)).cast(pl.Float64).alias(f"m{i}")
+            for i, r in enumerate(traced.ratios)
+        ]
+        frame = _parts(log, traced).select(*log.keys, *values).sort(log.keys)
+        names = dict(zip(log.keys, log.key_names, strict=True))
+        names |= {f"m{i}": r.name for i, r in enumerate(traced.ratios)}
+        return frame.select(pl.col(own).alias(name) for own, name in names.items())
+
+    return like_input(log, in_layout(bound, plan), in_memory=bound.small)
+
+
+def behaviour(
+    log: Frame,
+    measures: Measures = DEFAULT,
+    /,
+    *,
+    per: Per | None = None,
+    interval: IntervalChoice = "none",
+    level: float = 0.95,
+    replicates: int = 1000,
+    seed: int = 0,
+    count_queries: bool = True,
+    **options: Unpack[LogOptions],
+) -> Frame:
+    """Measure how people use a search: clicks, abandonment, positions, dwell times.
+
+    A measure is a pair of numbers of an impression, and its value the ratio of their
+    sums: ``ctr@3`` is the clicks on the first three documents by the documents shown
+    there; ``abandonment`` the impressions without a click by all impressions. The
+    result does not depend on the order of the rows, to the last bit.
+
+    Parameters
+    ----------
+    log
+        One row per document that an impression showed.
+    measures
+        One or more of: text such as ``"ctr@3"`` or ``"satisfied_clicks(dwell=45)@10"``
+        (:data:`polars_rank.clicks.BEHAVIOUR` lists all), or a mapping of names to
+        functions of an :class:`Impression` that return a numerator and a denominator.
+    per
+        ``"impression"``: the mean over impressions of the ratio, where there is one,
+        instead of the ratio of the sums.
+    interval
+        ``"normal"``: standard errors by the delta method and normal intervals
+        (Student's t below 50 clusters, which takes the extra ``stats``);
+        ``"bootstrap"``: from clusters drawn anew, as percentiles.
+    level
+        Confidence level.
+    replicates, seed
+        Of the bootstrap.
+    count_queries
+        Whether to count distinct queries.
+    **options
+        Columns and options of :class:`LogOptions`. Name the users in ``cluster=`` for
+        intervals: impressions of one user are not independent.
+
+    Returns
+    -------
+    A DataFrame for a DataFrame, a LazyFrame for a LazyFrame, sorted by segment.
+    Without interval: the ``by`` columns, ``impressions``, ``total_clicks``, ``queries``
+    and a Float64 column per measure. With one: a row for each segment and measure, with
+    the ``by`` columns, ``measure``, ``estimate``, ``se``, ``lower``, ``upper``,
+    ``impressions``, ``clusters``. What is divided by 0 is null.
+
+    Raises
+    ------
+    ValueError, TypeError, polars.exceptions.ColumnNotFoundError
+        At once, for wrong arguments.
+    DataError
+        When collected, for rows that break a rule.
+
+    Source: Deng, Knoblich and Lu, KDD 2018 (errors of ratios over clusters); Hanley and
+    MacGibbon, 2006 (Poisson bootstrap).
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polars_rank import clicks
+    >>> log = pl.DataFrame(
+    ...     {
+    ...         "impression_id": [1, 1, 2, 2],
+    ...         "position": [1, 2, 1, 2],
+    ...         "clicked": [0, 1, 0, 0],
+    ...     }
+    ... )
+    >>> clicks.behaviour(log, ["ctr", "ctr@1", "abandonment", "rr"]).rows()
+    [(2, 1, 0.25, 0.0, 0.5, 0.25)]
+    """
+    parsed = parse_behaviour(measures)
+    choice = Interval.of(interval, level, replicates, seed)
+    if per not in (None, "impression"):
+        msg = f"per must be None or 'impression', not {per!r}"
+        raise ValueError(msg)
+    bound: ClickLog = ClickLog.of(log, options)
+    traced = trace(bound, parsed, per=per)
+    if interval == "none":
+        _require_distinct((*bound.by, *COUNTS), [m.name for m in parsed])
+    else:
+        _require_distinct((*bound.by, *LONG), [])
+        warn_of_users(bound)
+    counted = count_queries and "query" in bound.roles
+
+    def plan(log: ClickLog) -> pl.LazyFrame:
+        frame = (
+            _values(log, traced, count_queries=counted)
+            if interval == "none"
+            else _intervals(log, traced, choice)
+        )
+        by = [f"by:{i}" for i in range(len(log.by))]
+        names = dict(zip(by, log.by, strict=True))
+        return frame.sort(by, nulls_last=True, maintain_order=True).rename(names)
+
+    return like_input(log, in_layout(bound, plan), in_memory=bound.small)
+
+
+def warn_of_users(log: ClickLog) -> None:
+    """Warn if there are users, and they are not what is independent."""
+    if log.user_column is None or log.cluster:
+        return
+    warnings.warn(
+        f"intervals take impressions for independent, but {log.user_column!r} looks "
+        f"like the user: give cluster={log.user_column!r}, or the intervals are too "
+        "short",
+        UserWarning,
+        stacklevel=3,
+    )
+
+
+def _require_distinct(columns: Sequence[str], names: Sequence[str]) -> None:
+    both = [*columns, *names]
+    if twice := sorted({name for name in both if both.count(name) > 1}):
+        msg = (
+            f"two output columns would be called {', '.join(map(repr, twice))}; rename "
+            "the input column or the measure"
+        )
+        raise ValueError(msg)
+
+
+def _parts(log: ClickLog, traced: Traced) -> pl.LazyFrame:
+    """One row per impression: keys, ``by0`` ..., the parts, and ``clicks``."""
+    rows = with_click_positions(log.rows)
+    words = traced.words | {"clicks": pl.col("at").count().cast(pl.Int64)}
+    frame = enforced(log, impressions_of(replace(log, rows=rows), words))
+    if traced.steps:
+        frame = frame.with_columns(**traced.steps)
+    schema = frame.collect_schema()
+    parts = {}
+    for name, part in traced.parts.items():
+        (dtype,) = frame.select(part).collect_schema().dtypes()
+        whole = dtype == pl.Boolean or dtype.is_integer()
+        parts[name] = part.cast(pl.Int64 if whole else pl.Float64)
+    if log.weight is not None:
+        weight = pl.col(log.carried[log.weight]).cast(pl.Float64)
+        parts = {name: part * weight for name, part in parts.items()}
+    kept = [name for name in schema if name not in traced.words]
+    return frame.select(*kept, **parts).with_columns(pl.col("clicks").fill_null(0))
+
+
+def _values(log: ClickLog, traced: Traced, *, count_queries: bool) -> pl.LazyFrame:
+    """One row per segment: counts, and the measures."""
+    by = _segments(log)
+    frame = _parts(log, traced).with_columns(**by)
+    counts = {"impressions": pl.len(), "total_clicks": pl.col("clicks").sum()}
+    if count_queries and log.resources is None:
+        counts["queries"] = pl.col("query").drop_nulls().n_unique()
+    found = sums(frame, [*by], [*traced.parts], counts)
+    if count_queries and log.resources is not None:
+        found = _with_queries(log, found, by)
+    values = [
+        ratio(pl.col(r.num), pl.col(r.den)).cast(pl.Float64).alias(r.name)
+        for r in traced.ratios
+    ]
+    shown = COUNTS if count_queries else COUNTS[:2]
+    return found.select(*by, *shown, *values)
+
+
+def _with_queries(
+    log: ClickLog, found: pl.LazyFrame, by: dict[str, pl.Expr]
+) -> pl.LazyFrame:
+    """Count the queries of each segment, bucket by bucket: each lies in one."""
+    rows = log.rows.select("query", **by)
+
+    def counted(rows: pl.LazyFrame) -> pl.LazyFrame:
+        number = pl.col("query").drop_nulls().n_unique().alias("queries")
+        return rows.group_by(*by).agg(number) if by else rows.select(number)
+
+    parts = bounded_by(log, rows, ["query"], counted, "queries")
+    total = pl.col("queries").sum()
+    if not by:
+        return found.join(parts.select(total), how="cross")
+    queries = parts.group_by(*by).agg(total)
+    return found.join(queries, on=[*by], how="left", nulls_equal=True).with_columns(
+        pl.col("queries").fill_null(0)
+    )
+
+
+def _segments(log: ClickLog) -> dict[str, pl.Expr]:
+    return {f"by:{i}": pl.col(own) for i, own in enumerate(log.own(log.by))}
+
+
+def cluster_sums(
+    log: ClickLog, traced: Traced, groups: dict[str, pl.Expr]
+) -> tuple[pl.LazyFrame, list[str]]:
+    """One row per group and cluster: sums of the parts, and ``n`` impressions.
+
+    Returned with the names of the columns that identify a cluster.
+    """
+    frame = _parts(log, traced).with_columns(**groups)
+    clusters = log.own(log.cluster) or [*log.keys]
+    parts = [*traced.parts]
+    if {*clusters} == {*log.keys}:
+        frame = frame.select(*groups, *log.keys, *parts, n=pl.lit(1, pl.Int64))
+        return frame, [*log.keys]
+    keys = [f"cluster{i}" for i in range(len(clusters))]
+    named = {key: pl.col(own) for key, own in zip(keys, clusters, strict=True)}
+    frame = frame.select(*groups, *parts, **named)
+
+    def summed(impressions: pl.LazyFrame) -> pl.LazyFrame:
+        n = {"n": pl.len().cast(pl.Int64)}
+        return sums(impressions, [*groups, *keys], parts, n)
+
+    return bounded_by(log, frame, keys, summed, repr([*traced.parts.values()])), keys
+
+
+def _intervals(log: ClickLog, traced: Traced, interval: Interval) -> pl.LazyFrame:
+    """One row per segment and measure: the estimate and its error."""
+    by = _segments(log)
+    clusters, keys = cluster_sums(log, traced, by)
+    found = estimates(clusters, [*by], traced.ratios, interval, keys)
+    renamed = found.rename({"n": "impressions"})
+    return renamed.select(*by, *LONG)

@@ -1,0 +1,270 @@
+"""Ratios of sums with errors: over clusters, by the delta method or the bootstrap.
+
+What counts as independent is a cluster, such as a user. The numbers of its impressions
+are added up first; errors are those of a ratio of sums over clusters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
+
+import polars as pl
+
+from polars_rank._statistics.distributions import normal_quantile, t_quantile
+from polars_rank._statistics.intervals import require_level
+from polars_rank.core.aggregate import RatioMoments, State, exact_sum, exact_total
+from polars_rank.core.source import lazy_source
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+__all__ = ["FEW", "Interval", "IntervalChoice", "Ratio", "estimates", "margin", "sums"]
+
+IntervalChoice: TypeAlias = Literal["none", "normal", "bootstrap"]
+FEW = 50  # clusters: below it, quantiles are those of Student's t
+BUCKETS = 10_000  # of clusters that are resampled together where there are more
+REPLICATES = 250  # drawn at a time
+
+
+class Ratio(NamedTuple):
+    """A measure as columns of impressions, or of clusters: ``num`` and ``den``."""
+
+    name: str
+    num: str
+    den: str
+
+
+class Interval(NamedTuple):
+    """How errors are found: ``"normal"`` or ``"bootstrap"``, and its parameters."""
+
+    kind: IntervalChoice
+    level: float
+    replicates: int
+    seed: int
+
+    @classmethod
+    def of(cls, kind: str, level: float, replicates: int, seed: int) -> Interval:
+        """Check the arguments."""
+        if kind not in get_args(IntervalChoice):
+            allowed = ", ".join(get_args(IntervalChoice))
+            msg = f"interval must be one of {allowed}, not {kind!r}"
+            raise ValueError(msg)
+        require_level(level)
+        if type(replicates) is not int or replicates < 2:
+            msg = f"replicates must be a whole number of at least 2, not {replicates!r}"
+            raise ValueError(msg)
+        return cls(kind, level, replicates, seed)  # type: ignore[arg-type]
+
+
+def sums(
+    frame: pl.LazyFrame, by: Sequence[str], columns: Sequence[str], counts: State
+) -> pl.LazyFrame:
+    """Sums of columns for each of ``by``, the same in any order of the rows.
+
+    ``counts`` are other aggregations, kept as they are. Integers add up exactly as they
+    are; of other numbers the exact sum is taken.
+    """
+    schema = frame.collect_schema()
+    state: State = dict(counts)
+    for name in columns:
+        if schema[name].is_integer():
+            state[name] = pl.col(name).sum()
+        else:
+            state |= exact_sum(f"{name}_", pl.col(name))
+    # Not select: a segment of nothing is no row, the whole of nothing is one.
+    frame = frame.group_by(by).agg(**state) if by else frame.select(**state)
+    totals = [
+        exact_total(f"{name}_", _State(f"{name}_")).alias(name)
+        for name in columns
+        if not schema[name].is_integer()
+    ]
+    return frame.with_columns(totals).select(*by, *counts, *columns)
+
+
+class _State(dict[str, pl.Expr]):
+    """The parts of a state: the columns of their names."""
+
+    def __init__(self, prefix: str) -> None:
+        self.prefix = prefix
+
+    def __missing__(self, part: str) -> pl.Expr:
+        return pl.col(part)
+
+
+def estimates(
+    clusters: pl.LazyFrame,
+    by: Sequence[str],
+    ratios: Sequence[Ratio],
+    interval: Interval,
+    keys: Sequence[str],
+) -> pl.LazyFrame:
+    """One row per segment and measure: estimate, se, lower, upper, n, clusters.
+
+    ``clusters`` has one row per segment and cluster: the sums of its impressions, their
+    number ``n`` and the ``keys`` of the cluster.
+    """
+    if interval.kind == "bootstrap":
+        return _bootstrap(clusters, by, ratios, interval, keys)
+    moments = [RatioMoments(pl.col(ratio.den)) for ratio in ratios]
+    states: State = {"n": pl.col("n").sum(), "clusters": pl.len()}
+    parts = [m.state(pl.col(r.num)) for m, r in zip(moments, ratios, strict=True)]
+    states |= {
+        f"{i}_{name}": value
+        for i, state in enumerate(parts)
+        for name, value in state.items()
+    }
+    frame = clusters.group_by(by).agg(**states) if by else clusters.select(**states)
+    rows = []
+    for i, (moment, ratio) in enumerate(zip(moments, ratios, strict=True)):
+        found = moment.sums({name: pl.col(f"{i}_{name}") for name in parts[i]})
+        columns = {name: f"{i}:{name}" for name in found}
+        frame = frame.with_columns(
+            value.alias(columns[name]) for name, value in found.items()
+        )
+        held = {name: pl.col(column) for name, column in columns.items()}
+        known = pl.when(held["d"] != 0).then(held["x"] / held["d"])
+        rows.append((ratio.name, known, RatioMoments.standard_error(held)))
+    return _long(frame, by, rows, interval.level)
+
+
+def _long(
+    frame: pl.LazyFrame,
+    by: Sequence[str],
+    rows: Sequence[tuple[str, pl.Expr, pl.Expr]],
+    level: float,
+) -> pl.LazyFrame:
+    """A row for each measure instead of a column."""
+    several = pl.concat_list(
+        pl.struct(measure=pl.lit(name), estimate=estimate, se=se)
+        for name, estimate, se in rows
+    )
+    long = frame.select(*by, "n", "clusters", several.alias("row"))
+    long = long.explode("row", empty_as_null=True).unnest("row")
+    half = pl.col("se") * margin(pl.col("clusters"), level)
+    return long.with_columns(
+        lower=pl.col("estimate") - half, upper=pl.col("estimate") + half
+    )
+
+
+def margin(clusters: pl.Expr, level: float) -> pl.Expr:
+    """Standard errors on each side: normal, or Student's t for few clusters."""
+    z = normal_quantile(0.5 + level / 2)
+
+    def quantile(n: pl.Series) -> pl.Series:
+        few = (n < FEW) & (n > 1)
+        if not few.any():
+            return pl.repeat(z, len(n), eager=True)
+        df = n.cast(pl.Float64).to_numpy() - 1
+        t = pl.Series(t_quantile(0.5 + level / 2, df))
+        return pl.select(pl.when(few).then(t).otherwise(z)).to_series()
+
+    return clusters.map_batches(quantile, return_dtype=pl.Float64, is_elementwise=True)
+
+
+# -- bootstrap
+
+
+def _bootstrap(
+    clusters: pl.LazyFrame,
+    by: Sequence[str],
+    ratios: Sequence[Ratio],
+    interval: Interval,
+    keys: Sequence[str],
+) -> pl.LazyFrame:
+    """The same by resampling clusters, with Poisson weights.
+
+    The sums of all clusters are held in memory, in the order of their ids: the result
+    does not depend on the order of the rows.
+    """
+    schema = clusters.collect_schema()
+    result = {
+        **{name: schema[name] for name in by},
+        "n": schema["n"],
+        "clusters": clusters.select(pl.len()).collect_schema()["len"],
+        "measure": pl.String(),
+        **dict.fromkeys(("estimate", "se", "lower", "upper"), pl.Float64()),
+    }
+
+    def read(_: Sequence[str]) -> Iterator[pl.DataFrame]:
+        frame = clusters.sort(*by, *keys, nulls_last=True).collect(engine="streaming")
+        segments = (
+            frame.partition_by(by, as_dict=True, maintain_order=True)
+            if by
+            else {(): frame}
+        )
+        rows = [
+            (*key, segment["n"].sum(), len(segment), ratio.name, *found)
+            for key, segment in segments.items()
+            for ratio, found in zip(
+                ratios, _resampled(segment, ratios, interval), strict=True
+            )
+        ]
+        yield pl.DataFrame(rows, schema=result, orient="row")
+
+    return lazy_source(read, result, name="bootstrap over clusters")
+
+
+def _resampled(
+    segment: pl.DataFrame, ratios: Sequence[Ratio], interval: Interval
+) -> Iterator[tuple[float | None, ...]]:
+    """Estimate, standard error and interval of each ratio.
+
+    Source: Hanley and MacGibbon, 2006; Chamandy et al., 2012. Where there are many
+    clusters, random groups of them have one weight: errors stay what they are.
+    """
+    import numpy as np
+
+    rng = np.random.default_rng(interval.seed)
+    columns = [
+        segment[name].cast(pl.Float64) for r in ratios for name in (r.num, r.den)
+    ]
+    values = np.array([c.fill_null(0.0).to_numpy() for c in columns]).reshape(
+        len(columns), len(segment)
+    )
+    total = np.array([c.sum() for c in columns])
+    if len(segment) > BUCKETS:
+        bucket = rng.integers(BUCKETS, size=len(segment))
+        values = np.array([np.bincount(bucket, v, BUCKETS) for v in values])
+    drawn = np.concatenate(
+        [
+            _poisson(rng, min(REPLICATES, interval.replicates - done), values.shape[1])
+            @ values.T
+            for done in range(0, interval.replicates, REPLICATES)
+        ]
+    )
+    tails = (1 - interval.level) / 2
+    for i in range(len(ratios)):
+        above, below = total[2 * i : 2 * i + 2]
+        num, den = drawn[:, 2 * i], drawn[:, 2 * i + 1]
+        if below == 0 or len(segment) < 2:
+            estimate = None if below == 0 else above / below
+            yield estimate, None, None, None
+            continue
+        replicate = num[den != 0] / den[den != 0]
+        lower, upper = np.quantile(replicate, [tails, 1 - tails])
+        yield (
+            float(above / below),
+            float(replicate.std(ddof=1)),
+            float(lower),
+            float(upper),
+        )
+
+
+def _poisson(rng: np.random.Generator, rows: int, columns: int) -> Array:
+    """Poisson(1) numbers from 16 random bits each: mean 1, variance 0.99997."""
+    import numpy as np
+
+    bits = rng.integers(2**16, size=(rows, columns), dtype=np.uint16)
+    return _table()[bits]
+
+
+def _table() -> Array:
+    """The quantiles of Poisson(1) at (i + 1/2) / 2^16."""
+    import numpy as np
+
+    mass = np.exp(-1.0) / np.cumprod([1.0, *range(1, 12)])
+    middle = (np.arange(2**16) + 0.5) / 2**16
+    return np.searchsorted(np.cumsum(mass), middle).astype(np.float64)
