@@ -32,6 +32,7 @@ TITLES = {  # of the families; another family is called by the name of its file
     "blended": "Blended ratio (NTCIR)",
     "bpm": "Bejeweled Player Model",
     "cascade": "Cascade models",
+    "clicks": "Clicks",
     "confusion": "Confusion matrix at a cutoff",
     "correlation": "Rank correlation",
     "counts": "Counts",

@@ -9,6 +9,8 @@ from datetime import datetime, timedelta
 import polars as pl
 import pytest
 
+from slow import slow
+
 from polars_rank import clicks, example
 
 
@@ -85,7 +87,7 @@ def reached(groups):
 
 
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("limit", [None, "1GB"])
+@pytest.mark.parametrize("limit", [None, slow("1GB")])
 def test_facts_are_those_of_a_plain_loop(seed, limit):
     log = random_log(seed, impressions=40 * 4**seed)
     found = facts(clicks.check(log.lazy(), memory_limit=limit))

@@ -493,6 +493,61 @@ class ExprRankEval:
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
         """Probability that the user is satisfied before she stops or tires."""
+    def first_click(
+        self,
+        score: Column | None = None,
+        *,
+        rel: float = 1,
+        rank: Column | None = None,
+        doc: Column | None = None,
+        ties: Ties | None = None,
+        convention: ConventionLike = "trec_eval",
+    ) -> pl.Expr:
+        """Rank of the first relevant document: of the highest click."""
+    def last_click(
+        self,
+        score: Column | None = None,
+        *,
+        rel: float = 1,
+        rank: Column | None = None,
+        doc: Column | None = None,
+        ties: Ties | None = None,
+        convention: ConventionLike = "trec_eval",
+    ) -> pl.Expr:
+        """Rank of the last relevant document: of the lowest click."""
+    def mean_click(
+        self,
+        score: Column | None = None,
+        *,
+        rel: float = 1,
+        rank: Column | None = None,
+        doc: Column | None = None,
+        ties: Ties | None = None,
+        convention: ConventionLike = "trec_eval",
+    ) -> pl.Expr:
+        """Mean rank of the relevant documents: of the clicks."""
+    def mean_rr(
+        self,
+        score: Column | None = None,
+        *,
+        rel: float = 1,
+        rank: Column | None = None,
+        doc: Column | None = None,
+        ties: Ties | None = None,
+        convention: ConventionLike = "trec_eval",
+    ) -> pl.Expr:
+        """Mean reciprocal rank of the relevant documents: of the clicks."""
+    def p_skip(
+        self,
+        score: Column | None = None,
+        *,
+        rel: float = 1,
+        rank: Column | None = None,
+        doc: Column | None = None,
+        ties: Ties | None = None,
+        convention: ConventionLike = "trec_eval",
+    ) -> pl.Expr:
+        """Share of the ranks down to the last relevant document that are not: skips."""
     def hits(
         self,
         score: Column | None = None,
