@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 
 import polars as pl
 import pytest
-
 from slow import slow
 
 from polars_rank import clicks, example

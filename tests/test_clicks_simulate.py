@@ -8,7 +8,6 @@ import math
 import numpy as np
 import polars as pl
 import pytest
-
 from slow import slow
 
 from polars_rank import clicks
