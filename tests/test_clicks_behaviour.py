@@ -1,4 +1,4 @@
-"""Measures of behaviour: every formula by a plain loop, errors by formulas of papers."""
+"""Measures of behaviour: formulas by plain loops, errors by formulas of papers."""
 
 from __future__ import annotations
 
