@@ -27,8 +27,12 @@ from polars_rank.scale.evaluation import Evaluation
 
 if _TYPE_CHECKING:
     from polars_rank.comparison.compare import compare
+    from polars_rank.comparison.gate import Gate, gate
     from polars_rank.comparison.moments import merge, moments
+    from polars_rank.comparison.orders import discriminative, orders, stability
+    from polars_rank.comparison.plan import power
     from polars_rank.comparison.result import Comparison
+    from polars_rank.comparison.standard import standardise
 
 __all__ = [
     "CONVENTIONS",
@@ -37,13 +41,16 @@ __all__ = [
     "DataError",
     "DataWarning",
     "Evaluation",
+    "Gate",
     "Measure",
     "Progress",
     "Ranking",
     "Subtopics",
     "compare",
+    "discriminative",
     "evaluate",
     "explain",
+    "gate",
     "match_report",
     "measure",
     "merge",
@@ -51,18 +58,29 @@ __all__ = [
     "metrics",
     "moments",
     "namespaces",
+    "orders",
     "per_query",
+    "power",
     "preferences",
     "ratio",
+    "stability",
+    "standardise",
 ]
 __version__ = "0.1.0"
 
 # What needs numpy or an extra is imported when it is first used.
 _LATER = {
     "Comparison": "result",
+    "Gate": "gate",
     "compare": "compare",
+    "discriminative": "orders",
+    "gate": "gate",
     "merge": "moments",
     "moments": "moments",
+    "orders": "orders",
+    "power": "plan",
+    "stability": "orders",
+    "standardise": "standard",
 }
 
 

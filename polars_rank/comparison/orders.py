@@ -1,0 +1,197 @@
+"""Orders of systems: between measures, under resampling; power to tell apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from polars_rank.comparison.arguments import TestName
+from polars_rank.comparison.bootstrap import resampled
+from polars_rank.comparison.compare import compare
+from polars_rank.comparison.values import Columns, Source, cell, metric_of, read
+
+__all__ = ["discriminative", "orders", "stability"]
+
+
+def orders(values: Source, *, level: float = 0.95, **options: Any) -> pl.DataFrame:
+    """Compare the orders in which measures put the systems.
+
+    Parameters
+    ----------
+    values
+        As for :func:`compare`, with at least two measures.
+    level, options
+        As in :func:`compare`: its test says which swaps are significant.
+
+    Returns
+    -------
+    One row per pair of measures: ``measure``, ``other``; ``tau``, Kendall's tau-b of
+    the mean values; ``tau_ap``, AP correlation, with ``other`` as the truth;
+    ``swapped``, the pairs of systems in another order, and ``significant``, how many
+    of them differ significantly in either measure.
+
+    Source: Yilmaz, Aslam and Robertson, SIGIR 2008 (tau_ap).
+
+    Examples
+    --------
+    >>> import polars as pl, polars_rank as pr
+    >>> values = pl.DataFrame(
+    ...     {"system": ["a", "a", "b", "b"], "query_id": [1, 2] * 2,
+    ...      "rr": [1.0, 0.5, 0.5, 0.5], "ap": [0.2, 0.3, 0.4, 0.3]}
+    ... )
+    >>> pr.orders(values).row(0, named=True)["swapped"]
+    ['a, b']
+    """
+    found = compare(values, level=level, **options)
+    means, measures = _means(found.means)
+    if len(measures) < 2:
+        msg = f"orders of at least two measures are compared, not of {len(measures)}"
+        raise ValueError(msg)
+    sure = {
+        (m, *sorted(pair))
+        for m, *pair in found.pairs.filter("significant")
+        .select("measure", "baseline", "system")
+        .rows()
+    }
+    systems = means["system"].to_list()
+    rows = []
+    for one, other in combinations(measures, 2):
+        x, y = means[one].to_numpy(), means[other].to_numpy()
+        swapped = [
+            (systems[i], systems[j])
+            for i, j in combinations(range(len(systems)), 2)
+            if (x[i] - x[j]) * (y[i] - y[j]) < 0
+            and min(abs(x[i] - x[j]), abs(y[i] - y[j])) > 1e-12
+        ]
+        either = sum(
+            (one, *sorted(pair)) in sure or (other, *sorted(pair)) in sure
+            for pair in swapped
+        )
+        tau, tau_ap = _correlations(means[one], means[other])
+        rows.append((one, other, tau, tau_ap, [", ".join(p) for p in swapped], either))
+    schema: dict[str, Any] = {
+        "measure": pl.String, "other": pl.String, "tau": pl.Float64,
+        "tau_ap": pl.Float64, "swapped": pl.List(pl.String), "significant": pl.Int64,
+    }  # fmt: skip
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _means(means: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
+    """Systems in rows, measures in columns, higher is better in all."""
+    measures = means["measure"].unique(maintain_order=True).to_list()
+    wide = means.pivot("measure", index="system", values="mean")
+    lower = [
+        m for m in measures if (k := metric_of(m)) is not None and k.better == "lower"
+    ]
+    return wide.with_columns(-pl.col(lower)) if lower else wide, measures
+
+
+def _correlations(
+    one: pl.Series, other: pl.Series
+) -> tuple[float | None, float | None]:
+    frame = pl.DataFrame({"score": one, "label": other.rank("dense").cast(pl.Int64)})
+    label = pl.col("label").rank_eval  # type: ignore[attr-defined]
+    return frame.select(t=label.kendall_tau("score"), a=label.tau_ap("score")).row(0)
+
+
+def stability(
+    values: Source,
+    *,
+    system: str = "system",
+    query: str | Sequence[str] = "query_id",
+    measures: str | Sequence[str] | None = None,
+    resamples: int = 999,
+    random_state: int = 0,
+) -> pl.DataFrame:
+    """How often the order of the systems holds when queries are resampled.
+
+    Returns
+    -------
+    One row per measure and pair of systems: ``better`` and ``worse`` by their means,
+    ``kept``, the share of resamples in which that holds, and ``first``, the share in
+    which ``better`` is the best of all systems.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_rank as pr
+    >>> values = pl.DataFrame(
+    ...     {"system": ["a"] * 3 + ["b"] * 3, "query_id": [1, 2, 3] * 2,
+    ...      "ap": [0.2, 0.3, 0.1, 0.4, 0.5, 0.3]}
+    ... )
+    >>> pr.stability(values).row(0)
+    ('ap', 'b', 'a', 1.0, 1.0)
+    """
+    names = [measures] if isinstance(measures, str) else measures
+    held = read(values, Columns(system, query, names))
+    rows = []
+    for k, measure in enumerate(held.measures):
+        metric = metric_of(measure)
+        sign = -1.0 if metric is not None and metric.better == "lower" else 1.0
+        cells = [cell(k, i) for i in range(len(held.systems))]
+        x = sign * held.frame.drop_nulls(cells).select(cells).to_numpy()
+        if not len(x):
+            continue
+        drawn = resampled(
+            x, np.ones(len(x)), resamples=resamples, random_state=random_state
+        ).estimate
+        means = x.mean(axis=0)
+        best = (drawn >= drawn.max(axis=1, keepdims=True) - 1e-12).mean(axis=0)
+        for i, j in combinations(range(len(held.systems)), 2):
+            a, b = (i, j) if means[i] >= means[j] else (j, i)
+            kept = float((drawn[:, a] - drawn[:, b] > 1e-12).mean())
+            rows.append(
+                (measure, held.systems[a], held.systems[b], kept, float(best[a]))
+            )
+    schema: dict[str, Any] = {
+        "measure": pl.String, "better": pl.String, "worse": pl.String,
+        "kept": pl.Float64, "first": pl.Float64,
+    }  # fmt: skip
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def discriminative(
+    values: Source,
+    *,
+    test: TestName = "randomised_tukey",
+    level: float = 0.95,
+    **options: Any,
+) -> pl.DataFrame:
+    """Discriminative power: how many pairs of systems a measure tells apart.
+
+    Parameters
+    ----------
+    values, options
+        As for :func:`compare`.
+    test, level
+        The test of all pairs, and 1 - the largest significant p-value.
+
+    Returns
+    -------
+    One row per measure: ``pairs``, how many there are; ``significant``, the share that
+    differs significantly; ``sufficient``, the smallest such difference; ``p``, all
+    adjusted p-values, from the largest (the curve of achieved significance levels).
+
+    Source: Sakai, SIGIR 2006.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_rank as pr
+    >>> values = pl.DataFrame(
+    ...     {"system": ["a"] * 3 + ["b"] * 3, "query_id": [1, 2, 3] * 2,
+    ...      "ap": [0.2, 0.3, 0.1, 0.4, 0.51, 0.3]}
+    ... )
+    >>> pr.discriminative(values, test="t").select("pairs", "significant").row(0)
+    (1, 1.0)
+    """
+    pairs = compare(values, test=test, level=level, **options).pairs
+    size = pl.col("difference").abs()
+    return pairs.group_by("measure", maintain_order=True).agg(
+        pairs=pl.len(),
+        significant=pl.col("significant").mean(),
+        sufficient=size.filter("significant").min(),
+        p=pl.col("adjusted").sort(descending=True),
+    )

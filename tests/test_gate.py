@@ -1,0 +1,236 @@
+"""The gate: its rules by hand, what does not fit, and the way it is told."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import statistics
+
+import polars as pl
+import pytest
+
+import polars_rank as pr
+from polars_rank.comparison.definition import Definition
+
+
+def base(n: int = 60) -> pl.DataFrame:
+    draw = random.Random(1)
+    return pl.DataFrame(
+        {
+            "query_id": [f"q{i:03}" for i in range(n)],
+            "ndcg@10": [0.2 + 0.6 * draw.random() for _ in range(n)],
+            "country": ["JP" if i < 24 else "DE" for i in range(n)],
+        }
+    )
+
+
+def changed(by: float, noise: float, n: int = 60, seed: int = 2) -> pl.DataFrame:
+    """The mean changes by exactly ``by``."""
+    draw = random.Random(seed)
+    shifts = [draw.gauss(0, noise) for _ in range(n)]
+    middle = statistics.fmean(shifts)
+    new = pl.Series([by + s - middle for s in shifts])
+    return base(n).with_columns(pl.col("ndcg@10") + new)
+
+
+@pytest.mark.parametrize(
+    ("by", "noise", "margin", "verdicts"),
+    [  # significant, non_inferior, threshold
+        (-0.05, 0.02, 0.01, ("fail", "fail", "fail")),  # sure and large
+        (-0.05, 0.50, 0.01, ("warn", "fail", "fail")),  # large, not sure
+        (-0.005, 0.005, 0.01, ("warn", "pass", "pass")),  # sure, small
+        (-0.002, 0.02, 0.01, ("pass", "pass", "pass")),
+        (0.05, 0.02, 0.01, ("pass", "pass", "pass")),
+        (0.0, 0.50, 0.01, ("pass", "fail", "pass")),  # nothing is sure
+    ],
+)
+def test_rules(by, noise, margin, verdicts):
+    new = changed(by, noise)
+    rules = ("significant", "non_inferior", "threshold")
+    found = [pr.gate(base(), new, margin=margin, rule=rule).verdict for rule in rules]
+    assert tuple(found) == verdicts
+
+
+def test_a_check_by_hand():
+    new = changed(-0.05, 0.1)
+    (row,) = pr.gate(base(), new, margin=0.01).checks.rows(named=True)
+    d = (new["ndcg@10"] - base()["ndcg@10"]).to_list()
+    error = statistics.stdev(d) / math.sqrt(60)
+    both = pr.compare(
+        pl.concat(
+            [
+                base().with_columns(system=pl.lit("a")),
+                new.with_columns(system=pl.lit("b")),
+            ]
+        )
+    ).pairs.row(0, named=True)
+    assert row["difference"] == pytest.approx(-0.05)
+    assert row["p"] == pytest.approx(both["p"] / 2)
+    assert (row["low"], row["high"]) == pytest.approx((both["low"], both["high"]))
+    assert both["statistic"] == pytest.approx(-0.05 / error)
+    assert row["changed"] == row["queries"] == 60
+    # quantiles of t for 0.95 and, nearly, 0.8: what one-sided noncentral t says
+    assert row["detectable"] == pytest.approx((1.6711 + 0.848) * error, rel=2e-3)
+
+
+def test_a_loss_in_one_segment_is_seen():
+    new = base().with_columns(
+        pl.when(pl.col("country") == "JP")
+        .then(
+            pl.col("ndcg@10")
+            - 0.1
+            - pl.col("query_id").str.slice(1).cast(pl.Float64) / 500
+        )
+        .otherwise(pl.col("ndcg@10") + 0.09)
+    )
+    assert pr.gate(base(), new, margin=0.01).verdict in ("pass", "warn")
+    found = pr.gate(base(), new, margin=0.01, by="country")
+    assert found.verdict == "fail"
+    verdicts = dict(found.checks.select("segment", "verdict").rows())
+    assert verdicts["country = JP"] == "fail"
+    assert verdicts["country = DE"] == "pass"
+    few = pr.gate(base(), new, margin=0.01, by="country", least=30)
+    assert few.checks.filter(segment="country = JP")["verdict"].item() == "untested"
+    assert few.verdict in ("pass", "warn")
+    assert len(found.checks) == 3
+    from_new = pr.gate(base().drop("country"), new, margin=0.01, by="country")
+    assert from_new.checks.equals(found.checks)
+
+
+def test_the_correction_counts_all_checks():
+    new = changed(-0.02, 0.065, seed=3)
+    p = pr.gate(base(), new).checks["p"].item()
+    assert 0.01 < p < 0.05 / 2
+    found = pr.gate(base(), new, by="country", correction="bonferroni")
+    assert found.checks["adjusted"].to_list() == pytest.approx(
+        [min(1.0, 3 * p) for p in found.checks["p"]]
+    )
+
+
+def test_lower_is_better_for_some():
+    worse = changed(0.05, 0.02).rename({"ndcg@10": "arp"})
+    assert (
+        pr.gate(base().rename({"ndcg@10": "arp"}), worse, margin=0.01).verdict == "fail"
+    )
+    better = changed(-0.05, 0.02).rename({"ndcg@10": "arp"})
+    assert (
+        pr.gate(base().rename({"ndcg@10": "arp"}), better, margin=0.01).verdict
+        == "pass"
+    )
+
+
+def test_floors_and_margins_by_measure():
+    low = base()["ndcg@10"].mean() + 0.01
+    found = pr.gate(base(), base(), floors={"ndcg@10": low})
+    assert found.verdict == "fail"
+    assert "below the floor" in found.checks["note"].item()
+    assert pr.gate(base(), base(), floors={"ndcg@10": low - 0.02}).verdict == "pass"
+    new = changed(-0.05, 0.02)
+    assert pr.gate(base(), new, margin={"ndcg@10": 0.06}).verdict == "warn"
+    with pytest.raises(ValueError, match="a floor is set for 'ap', which is not gated"):
+        pr.gate(base(), base(), floors={"ap": 0.1})
+    with pytest.raises(ValueError, match="margin must be 0 or more"):
+        pr.gate(base(), base(), margin=-0.1)
+    with pytest.raises(ValueError, match="rule must be one of"):
+        pr.gate(base(), base(), rule="any")
+    with pytest.raises(ValueError, match="no column 'language'"):
+        pr.gate(base(), base(), by="language")
+
+
+def test_nothing_changed():
+    for rule in ("significant", "non_inferior", "threshold"):
+        found = pr.gate(base(), base(), rule=rule)
+        assert found.verdict == "pass"
+        assert "0 of 60 queries changed" in str(found)
+
+
+def test_a_constant_drop_is_sure():
+    new = base().with_columns(pl.col("ndcg@10") - 0.1)
+    assert pr.gate(base(), new, margin=0.01).verdict == "fail"
+    assert pr.gate(base(), new, margin=0.2, rule="non_inferior").verdict == "pass"
+    assert pr.gate(base(), new, margin=0.01, rule="non_inferior").verdict == "fail"
+
+
+def broken() -> list[tuple[pl.DataFrame, str]]:
+    return [
+        (base()[1:], "1 queries have no value of every system ('new' lacks 1)"),
+        (pl.concat([base(), base()[:1]]), "several rows for a query"),
+        (base().rename({"ndcg@10": "ap"}), "the new values have no column 'ndcg@10'"),
+        (base().with_columns(pl.col("ndcg@10") * 0), "in 100 % of the queries nothing"),
+        (base().with_columns(pl.lit(math.nan).alias("ndcg@10")), "NaN or infinite"),
+        (base().clear(), "one system"),
+    ]
+
+
+@pytest.mark.parametrize(("new", "reason"), broken())
+def test_what_does_not_fit_is_invalid(new, reason):
+    found = pr.gate(base(), new)
+    assert found.verdict == "invalid"
+    assert reason in found.reason
+    assert found.exit_code() == 1
+    assert reason in str(found)
+    assert reason in found.to_markdown()
+
+
+def test_other_definitions_are_invalid(tmp_path):
+    def file(name, convention, judgments):
+        made = Definition.of(["ndcg@10"], convention, ["query_id"], judgments)
+        made.write(base(), tmp_path / name)
+        return tmp_path / name
+
+    first = file("a.parquet", "trec_eval", "9f3c")
+    assert pr.gate(first, file("b.parquet", "trec_eval", "9f3c")).verdict == "pass"
+    other = pr.gate(first, file("c.parquet", "lightgbm", "9f3c"))
+    assert "'ndcg@10' is another measure in the baseline" in other.reason
+    judged = pr.gate(first, file("d.parquet", "trec_eval", "0000"))
+    assert "computed with other judgments (9f3c, now 0000)" in judged.reason
+    told = pr.gate(first, first)
+    assert "convention trec_eval; judgments 9f3c" in told.to_markdown()
+    assert pr.gate(first, base()).verdict == "pass"  # nothing known to differ
+
+
+def test_exit_codes():
+    codes = {
+        "pass": pr.gate(base(), base()),
+        "warn": pr.gate(base(), changed(-0.005, 0.005), margin=0.01),
+        "fail": pr.gate(base(), changed(-0.05, 0.02), margin=0.01),
+    }
+    assert {v: g.exit_code() for v, g in codes.items()} == {
+        "pass": 0,
+        "warn": 0,
+        "fail": 3,
+    }
+    assert {v: g.exit_code(strict=True) for v, g in codes.items()} == {
+        "pass": 0,
+        "warn": 3,
+        "fail": 3,
+    }
+
+
+def test_markdown_fits_a_pull_request():
+    new = changed(-0.05, 0.02)
+    text = pr.gate(base(), new, margin=0.01).to_markdown()
+    assert text.startswith("### Ranking gate: **failed** (1 of 1 check)")
+    assert "<details><summary>The 10 queries that lost most</summary>" in text
+    many = pl.concat([base(400)] * 1).with_columns(part=pl.int_range(pl.len()) // 2)
+    worse = many.with_columns(pl.col("ndcg@10") - 0.1 * pl.int_range(pl.len()) % 0.3)
+    found = pr.gate(many, worse, by="part", least=2)
+    assert len(found.checks) == 201
+    text = found.to_markdown()
+    assert len(text) < 65_536
+    assert "101 more checks are not shown" in text
+
+
+def test_worst_queries():
+    new = changed(-0.05, 0.02)
+    d = dict(zip(base()["query_id"], new["ndcg@10"] - base()["ndcg@10"], strict=True))
+    expected = sorted(d, key=d.__getitem__)[:10]
+    assert pr.gate(base(), new).worst["query_id"].to_list() == expected
+
+
+def test_dict_is_json():
+    found = pr.gate(base(), changed(-0.05, 0.02), margin={"ndcg@10": 0.01})
+    told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert told["verdict"] == "fail"
+    assert told["checks"][0]["measure"] == "ndcg@10"

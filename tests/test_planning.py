@@ -1,0 +1,165 @@
+"""Power, orders, stability, discriminative power and standardised scores."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import statistics
+
+import numpy as np
+import polars as pl
+import pytest
+from test_compare import A, B, C, D, values
+
+import polars_rank as pr
+from polars_rank.comparison.power import power_of_t, queries_for
+
+
+def test_queries_needed():
+    """As Sakai's sheets and statsmodels (198.15, 33.37, 9.94 and 12.35)."""
+    assert [queries_for(d) for d in (0.2, 0.5, 1.0)] == [199, 34, 10]
+    assert pr.power(values(), baseline="A", difference=0.0725)["queries"][0] == 13
+    for effect in (0.07, 0.3, 2.0, 9.0):
+        n = queries_for(effect)
+        assert power_of_t(effect, n) >= 0.8
+        assert n == 2 or power_of_t(effect, n - 1) < 0.8
+    assert queries_for(0.0) is None
+
+
+def test_power_is_that_of_simulations():
+    draw = np.random.default_rng(1)
+    d = draw.normal(0.5, 1, (20_000, 12))
+    t = d.mean(axis=1) / (d.std(axis=1, ddof=1) / math.sqrt(12))
+    share = (np.abs(t) > 2.200985).mean()
+    assert power_of_t(0.5, 12) == pytest.approx(share, abs=0.011)  # 3 errors
+    assert power_of_t(0.8732289787, 12) == pytest.approx(0.7862177314, rel=1e-8)
+    assert power_of_t(0.0, 30) == pytest.approx(0.05)
+    assert power_of_t(3.0, 10**6) == 1.0
+
+
+def test_detectable_differences():
+    found = pr.power(values(), baseline="A", measures="ndcg@10").row(0, named=True)
+    d = [b - a for a, b in zip(A, B, strict=True)]
+    assert found["sd"] == pytest.approx(statistics.stdev(d))
+    assert found["difference"] == pytest.approx(0.8886543 * statistics.stdev(d))
+    assert (found["queries"], found["power"]) == (12, 0.8)
+    again = pr.power(sd=0.2, difference=0.05, queries=100)["power"].item()
+    assert again == pytest.approx(float(power_of_t(0.25, 100)))
+
+
+def test_width_and_many_systems():
+    """The examples of Sakai 2016."""
+    sd = math.sqrt(0.006893)
+    assert pr.power(sd=sd, width=0.1)["queries"].item() == 13
+    assert pr.power(sd=sd, width=0.05)["queries"].item() == 45
+    many = pr.power(sd=math.sqrt(0.05), difference=0.1, systems=10)
+    assert many["queries"].item() == 158
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "name the values of a pilot or sd="),
+        ({"sd": 1}, "name difference=, queries= or width="),
+        ({"sd": -1, "queries": 3}, "sd must be a number of 0 or more"),
+        ({"sd": 1, "queries": 1}, "queries must be at least 2"),
+        ({"sd": 1, "queries": 9, "power": 80}, "power must lie between 0 and 1"),
+        ({"sd": 1, "width": 0.1, "queries": 9}, "leave out the others"),
+        ({"sd": 1, "systems": 3, "queries": 9}, "systems= needs sd= and difference="),
+    ],
+)
+def test_wrong_plans(options, message):
+    with pytest.raises(ValueError, match=message):
+        pr.power(**options)
+
+
+def test_plans_of_nothing():
+    assert pr.power(sd=0.0, difference=0.1)["queries"].item() is None
+    assert pr.power(sd=0.1, difference=0.0)["queries"].item() is None
+
+
+def two_measures() -> pl.DataFrame:
+    other = {"A": 0.1, "B": 0.5, "C": 0.4, "D": 0.2}
+    shift = pl.col("system").replace_strict(other, return_dtype=pl.Float64)
+    noise = pl.col("ndcg@10") * 0.1
+    return values().with_columns(ap=shift + noise)
+
+
+def test_orders():
+    (row,) = pr.orders(two_measures()).rows(named=True)
+    x = [statistics.fmean(s) for s in (A, B, C, D)]
+    y = [o + 0.1 * m for o, m in zip((0.1, 0.5, 0.4, 0.2), x, strict=True)]
+    pairs = list(itertools.combinations(range(4), 2))
+    signs = [(x[i] - x[j]) * (y[i] - y[j]) > 0 for i, j in pairs]
+    assert row["tau"] == pytest.approx((sum(signs) * 2 - 6) / 6)
+    swapped = [
+        ", ".join("ABCD"[k] for k in p)
+        for p, s in zip(pairs, signs, strict=True)
+        if not s
+    ]
+    assert row["swapped"] == swapped
+    order = sorted(range(4), key=lambda i: -x[i])
+    shares = [sum(y[order[j]] > y[order[i]] for j in range(i)) / i for i in range(1, 4)]
+    assert row["tau_ap"] == pytest.approx(2 * statistics.fmean(shares) - 1)
+    assert row["significant"] == len(swapped)
+    with pytest.raises(ValueError, match="at least two measures"):
+        pr.orders(values())
+
+
+def test_stability():
+    found = pr.stability(values(), resamples=2000)
+    d = np.subtract(A, C)
+    draw = np.random.default_rng(9)
+    share = (d[draw.integers(0, 12, (20_000, 12))].mean(axis=1) > 0).mean()
+    row = found.filter(better="A", worse="C").row(0, named=True)
+    assert row["kept"] == pytest.approx(share, abs=0.02)
+    assert found.filter(better="D")["first"].to_list()[0] > 0.95
+
+
+def test_discriminative_power():
+    (row,) = pr.discriminative(values(), test="t").rows(named=True)
+    pairs = pr.compare(values()).pairs
+    sure = pairs.filter("significant")
+    assert row["pairs"] == 6
+    assert row["significant"] == len(sure) / 6
+    assert row["sufficient"] == sure["difference"].abs().min()
+    assert row["p"] == sorted(pairs["adjusted"], reverse=True)
+
+
+@pytest.mark.parametrize("how", ["z", "phi", "ab", "cdf"])
+@pytest.mark.parametrize("reference", [None, ["A", "B", "C"], "frame"])
+def test_standardised_scores(how, reference):
+    names = ["A", "B", "C"] if reference else ["A", "B", "C", "D"]
+    given = values("BCA") if reference == "frame" else reference
+    table = dict(zip("ABCD", (A, B, C, D), strict=True))
+    found = pr.standardise(values(), measures="ndcg@10", reference=given, how=how)
+    assert found.select("system", "query_id").equals(
+        values().select("system", "query_id")
+    )
+    for row in found.iter_rows(named=True):
+        i = int(row["query_id"][1:])
+        known = [table[s][i] for s in names]
+        x, sd = table[row["system"]][i], statistics.stdev(known)
+        z = (x - statistics.fmean(known)) / sd if sd > 1e-12 else 0.0
+        expected = {
+            "z": z,
+            "phi": statistics.NormalDist().cdf(z),
+            "ab": min(1.0, max(0.0, 0.15 * z + 0.5)),
+            "cdf": sum(v <= x for v in known) / len(known),
+        }[how]
+        assert row["ndcg@10"] == pytest.approx(expected, abs=1e-12)
+
+
+def test_standardising_stays_lazy_and_keeps_nulls():
+    frame = values().with_columns(
+        pl.when(pl.col("query_id") != "q03").then(pl.col("ndcg@10"))
+    )
+    for how in ("z", "cdf"):
+        plan = pr.standardise(frame.lazy(), measures="ndcg@10", how=how)
+        assert isinstance(plan, pl.LazyFrame)
+        assert plan.collect()["ndcg@10"].null_count() == 4
+    elsewhere = values("AB").filter(pl.col("query_id") > "q05")
+    found = pr.standardise(values(), measures="ndcg@10", reference=elsewhere)
+    assert found["ndcg@10"].null_count() == 24
+    with pytest.raises(ValueError, match="how must be one of"):
+        pr.standardise(values(), how="rank")
