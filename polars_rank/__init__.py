@@ -22,6 +22,9 @@ from polars_rank.evaluation.evaluate import evaluate, per_query
 from polars_rank.evaluation.match_report import match_report
 from polars_rank.evaluation.preferences import preferences
 from polars_rank.exceptions import DataError, DataWarning
+from polars_rank.io.lists import from_groups, from_lists
+from polars_rank.io.scan import scan
+from polars_rank.io.trec import scan_trec_qrels, scan_trec_run
 from polars_rank.measures.measure import Measure, measure
 from polars_rank.scale.evaluation import Evaluation
 
@@ -50,6 +53,8 @@ __all__ = [
     "discriminative",
     "evaluate",
     "explain",
+    "from_groups",
+    "from_lists",
     "gate",
     "match_report",
     "measure",
@@ -63,6 +68,9 @@ __all__ = [
     "power",
     "preferences",
     "ratio",
+    "scan",
+    "scan_trec_qrels",
+    "scan_trec_run",
     "stability",
     "standardise",
 ]

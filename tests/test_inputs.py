@@ -443,3 +443,38 @@ def test_columns_to_keep():
         pl.exceptions.ColumnNotFoundError, match=re.escape("keep 'contry' is not in")
     ):
         pr.per_query(LOG, ["rr"], keep="contry")
+
+
+# -- lists and groups
+
+
+def test_lists_in_cells():
+    lists = pl.DataFrame(
+        {
+            "query_id": ["a", "b", "c", "d"],
+            "retrieved": [["x", "y"], ["z"], [], None],
+            "relevant": [["y"], ["x", "z"], ["x"], None],
+            "scores": [[0.5, 0.4], [1.0], [], None],
+            "grades": [[2], [1, 3], [1], None],
+        }
+    )
+    run, qrels = pr.from_lists(lists)
+    assert isinstance(run, pl.LazyFrame)
+    assert run.collect().rows() == [("a", "x", 1), ("a", "y", 2), ("b", "z", 1)]
+    judged = [("a", "y", 1), ("b", "x", 1), ("b", "z", 1), ("c", "x", 1)]
+    assert qrels.collect().rows() == judged
+    found = pr.per_query(run, ["rr", "recall@5"], qrels=qrels, rank="rank").collect()
+    assert found.rows() == [("a", 0.5, 1.0), ("b", 1.0, 0.5), ("c", 0.0, 0.0)]
+    run, qrels = pr.from_lists(lists.to_arrow(), scores="scores", labels="grades")
+    assert run.collect()["score"].to_list() == [0.5, 0.4, 1.0]
+    assert qrels.collect()["label"].to_list() == [2, 1, 3, 1]
+
+
+def test_sizes_of_groups():
+    import numpy as np
+
+    found = pr.from_groups(np.array([2, 0, 1]), label=np.array([0, 1, 2]))
+    assert found.rows() == [(0, 0), (0, 1), (2, 2)]
+    for sizes in ([2], [4], [4, -1]):
+        with pytest.raises(ValueError, match="must add up to the number of rows, 3"):
+            pr.from_groups(sizes, label=[0, 1, 2])

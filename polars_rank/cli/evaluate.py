@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
 import polars as pl
 from cyclopts import CycloptsError, Group, Parameter
-from cyclopts.validators import Path as PathRule
 
 import polars_rank
 import polars_rank.example
@@ -18,8 +19,8 @@ from polars_rank._engine.checks.enforce import Check
 from polars_rank._engine.request import Duplicates, Layout, Stat
 from polars_rank._files.temporary import private_folder
 from polars_rank.cli.bar import Bar
-from polars_rank.cli.runs import Files, Run, open_file, sort_out
-from polars_rank.cli.show import Format, inert, show_means
+from polars_rank.cli.runs import STDIN, Files, Reading, Run, open_file, sort_out
+from polars_rank.cli.show import Format, inert, show_means, show_values
 from polars_rank.cli.words import remark
 from polars_rank.conventions.choices import Missing, Unjudged
 from polars_rank.conventions.tools import DEFAULT
@@ -28,11 +29,11 @@ from polars_rank.exceptions import DataError
 from polars_rank.io import write
 from polars_rank.io.formats import extensions, format_of
 from polars_rank.io.frames import same_ids
+from polars_rank.io.scan import FileFormat
 
 __all__ = ["evaluate"]
 
 MEASURES = ("ndcg@10", "ap", "rr", "precision@10", "recall@100")
-WRITTEN = tuple(extension.removeprefix(".") for extension in extensions())
 
 NONE = "none"  # no such column
 
@@ -43,6 +44,7 @@ RESOURCES = Group("Resources", sort_key=4)
 OUTPUT = Group("Output", sort_key=5)
 
 COLUMN = Parameter(group=COLUMNS, metavar="COLUMN")
+NAMES = Parameter(group=FILES, metavar="NAME,NAME...")
 FILE = Parameter(group=FILES, metavar="FILE")
 CHOICE = Parameter(group=CHOICES)
 RESOURCE = Parameter(group=RESOURCES)
@@ -55,6 +57,11 @@ def evaluate(
     *files: Annotated[str, Parameter(name="FILE", group=FILES)],
     qrels: Annotated[str | None, FILE] = None,
     queries: Annotated[str | None, FILE] = None,
+    segments: Annotated[str | None, FILE] = None,
+    run_format: Annotated[FileFormat | None, Parameter(group=FILES)] = None,
+    qrels_format: Annotated[FileFormat | None, Parameter(group=FILES)] = None,
+    run_columns: Annotated[str | None, NAMES] = None,
+    qrels_columns: Annotated[str | None, NAMES] = None,
     example: Annotated[bool, Parameter(group=FILES, show_default=False)] = False,
     measure: Annotated[
         tuple[str, ...],
@@ -67,6 +74,11 @@ def evaluate(
     doc: Column = "doc_id",
     score: Column = "score",
     label: Column = "label",
+    lower_is_better: Annotated[
+        bool, Parameter(group=COLUMNS, show_default=False)
+    ] = False,
+    qrels_query: Annotated[tuple[str, ...], COLUMN, Parameter(show_default=False)] = (),
+    qrels_doc: OneColumn = None,
     subtopic: OneColumn = None,
     rank: OneColumn = None,
     system: OneColumn = None,
@@ -75,6 +87,7 @@ def evaluate(
     stats: Annotated[tuple[Stat, ...], CHOICE, Parameter(show_default=" ".join)] = (
         "mean",
     ),
+    keep: Annotated[tuple[str, ...], COLUMN, Parameter(show_default=False)] = (),
     convention: Annotated[str, Parameter(group=CHOICES, metavar="NAME")] = DEFAULT,
     no_relevant: Annotated[NoRelevant | None, CHOICE] = None,
     ties: Annotated[Ties | None, CHOICE] = None,
@@ -88,9 +101,10 @@ def evaluate(
     temp_dir: Annotated[str | None, Parameter(metavar="FOLDER"), RESOURCE] = None,
     max_rank: Annotated[int | None, Parameter(group=CHOICES, metavar="PLACE")] = None,
     format: Annotated[Format | None, Parameter(group=OUTPUT)] = None,
-    per_query: Annotated[
-        Path | None, Parameter(group=OUTPUT, validator=PathRule(ext=WRITTEN))
-    ] = None,
+    per_query: Annotated[str | None, Parameter(group=OUTPUT, metavar="FILE")] = None,
+    each: Annotated[
+        bool, Parameter(name="-q", group=OUTPUT, show_default=False)
+    ] = False,
     quote_formulas: Annotated[
         bool, Parameter(group=OUTPUT, show_default=False)
     ] = False,
@@ -112,10 +126,22 @@ def evaluate(
     queries
         File with the queries to evaluate, one row per query; may hold --by and
         --weight.
+    segments
+        File that describes queries, one row per query: --by, --weight, --keep. It
+        leaves the set of queries as it is.
+    run_format
+        Format of the runs, whatever their extension says.
+    qrels_format
+        Format of the judgments.
+    run_columns
+        Columns of runs in CSV or TSV without a header: query_id,doc_id,rank.
+    qrels_columns
+        Columns of judgments without a header.
     example
         Evaluate the example that ships with the package.
     measure
-        Measure to compute; may be repeated; see: polars-rank measures.
+        Measures to compute: ndcg@10,ap, or a group: official, all_trec or a family; may
+        be repeated; see: polars-rank measures.
     query
         Query id; repeat it where several columns make up the id.
     doc
@@ -123,7 +149,13 @@ def evaluate(
     score
         Score of the document.
     label
-        Grade of the document.
+        Grade of the document; none: every judged document is relevant.
+    lower_is_better
+        Whether low scores come first, as distances do.
+    qrels_query
+        Query id in the judgments, where it has another name.
+    qrels_doc
+        Document id in the judgments.
     subtopic
         Subtopic that the grade is for, in the judgments (TREC text: iteration).
     rank
@@ -138,6 +170,8 @@ def evaluate(
     stats
         What to print of each measure; may be repeated: its mean, the number of queries
         that have a value, their standard deviation, the standard error of the mean.
+    keep
+        Column to carry along with values per query; may be repeated.
     convention
         Tool whose choices are followed; see: polars-rank explain.
     no_relevant
@@ -165,7 +199,9 @@ def evaluate(
     format
         Default: table on a terminal, csv elsewhere.
     per_query
-        Also write the values of every query to this file.
+        Also write the values of every query to this file; -: print them, not the means.
+    each
+        Print the values of every query instead of the means.
     quote_formulas
         In CSV and TSV, put ' before text that begins with =, +, - or @: spreadsheets
         would run it.
@@ -175,8 +211,22 @@ def evaluate(
     if example:
         files = (str(polars_rank.example.path()),)
     bar = Bar()
-    given = sort_out(files, qrels, score if rank is None else rank, label)
-    _require_apart(per_query, [*given.sources, *([] if queries is None else [queries])])
+    each = each or per_query == STDIN
+    target = None if per_query in (None, STDIN) else _target(per_query)
+    measure = tuple(chain.from_iterable(map(_split, measure)))
+    grade = None if label == NONE else label
+    given = sort_out(
+        files,
+        qrels,
+        score if rank is None else rank,
+        grade,
+        (
+            Reading(run_format, _split(run_columns)),
+            Reading(qrels_format, _split(qrels_columns)),
+        ),
+    )
+    about = [file for file in (queries, segments) if file is not None]
+    _require_apart(target, [*given.sources, *about])
     if len(given.sources) > 1:
         remark(str(given))
     choices = {
@@ -192,10 +242,15 @@ def evaluate(
         query=query,
         doc=None if doc == NONE else doc,
         score=score,
-        label=label,
+        label=grade,
+        descending=not lower_is_better,
+        qrels_query=qrels_query or None,
+        qrels_doc=qrels_doc,
         subtopic=subtopic,
         rank=rank,
         queries=None if queries is None else open_file(queries, "qrels"),
+        segments=None if segments is None else open_file(segments, "qrels"),
+        keep=keep,
         by=by,
         weight=weight,
         stats=stats,
@@ -204,17 +259,27 @@ def evaluate(
         check=check,
         on_duplicate=on_duplicate,
         # Means and values share one pass only where both see the same plan.
-        layout="any" if layout == "auto" and per_query and not memory_limit else layout,
+        layout="any" if layout == "auto" and target and not memory_limit else layout,
         memory_limit=memory_limit,
         temp_dir=temp_dir,
         progress=None if memory_limit is None else bar.told,
         max_rank=max_rank,
     )
     plans = _plans(given, measure, system, options)
+    if each:
+        with bar:
+            values = pl.concat(
+                _passes(given, [[plan.values] for plan in plans]),
+                how="vertical_relaxed",
+            )
+        apart = {*query, *keep, *([] if system is None else [system])}
+        keys = len(apart) + (len(plans) > 1 and system is None)
+        show_values(values, keys=keys, format=format, quote_formulas=quote_formulas)
+        return
     with bar:
-        means = _collect(given, plans, per_query, quote_formulas=quote_formulas)
+        means = _collect(given, plans, target, quote_formulas=quote_formulas)
     sources = ["example"] if example else [*given.sources]
-    sources += [] if queries is None else [queries]
+    sources += about
     show_means(
         pl.concat(means, how="vertical_relaxed"),
         keys=means[0].columns.index("queries"),
@@ -227,6 +292,19 @@ def evaluate(
         ],
         format=format,
     )
+
+
+def _split(names: str | None) -> tuple[str, ...]:
+    """Names with commas between them; those within parentheses part arguments."""
+    return () if names is None else tuple(re.split(r",(?![^(]*\))", names))
+
+
+def _target(file: str) -> Path:
+    """The file for the values of every query."""
+    if not file.lower().endswith(tuple(extensions())):
+        names = ", ".join(extensions())
+        raise CycloptsError(msg=f"--per-query {file}: name it after a format: {names}.")
+    return Path(file)
 
 
 @dataclass(frozen=True)
@@ -273,14 +351,19 @@ def _with_judgments(
     qrels, doc = given.qrels, options["doc"]
     if qrels is None or doc is None:
         return run.frame, options
-    files, columns = [run.file, given.sources[-1]], [*options["query"], doc]
-    ids = zip(columns, columns, strict=True)
+    files = [run.file, given.sources[-1]]
+    others = [
+        *(options["qrels_query"] or options["query"]),
+        options["qrels_doc"] or doc,
+    ]
+    ids = zip([*options["query"], doc], others, strict=False)
     frame, qrels = same_ids(run.frame, qrels, files, ids)
     return frame, options | Options(qrels=qrels)
 
 
 def _plan(frame: pl.LazyFrame, options: Options, measures: Sequence[str]) -> Plan:
     inner = {n: v for n, v in options.items() if n not in ("by", "weight", "stats")}
+    options = {n: v for n, v in options.items() if n != "keep"}
     if options["check"] == "warn":
         inner["check"] = "off"  # the means warn, once
     return Plan(
@@ -326,7 +409,8 @@ def _apart(run: Run, system: str | None, options: Options) -> Options:
     run.require(system, "Name the one that tells systems apart with --system.")
     query = [system, *(name for name in options["query"] if name != system)]
     by = [system, *(name for name in options["by"] or () if name != system)]
-    return options | Options(query=query, by=by)
+    other = options["qrels_query"] and [system, *options["qrels_query"]]
+    return options | Options(query=query, by=by, qrels_query=other)
 
 
 def _require_apart(target: Path | None, sources: Sequence[str]) -> None:

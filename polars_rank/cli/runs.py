@@ -8,16 +8,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import polars as pl
 from cyclopts import CycloptsError
 
 from polars_rank.core.registry import closest
 from polars_rank.exceptions import DataError
-from polars_rank.io import scan
+from polars_rank.io.scan import FileFormat, scan
 
-__all__ = ["STDIN", "Files", "Run", "open_file", "sort_out"]
+__all__ = ["STDIN", "Files", "Reading", "Run", "open_file", "sort_out"]
 
 STDIN = "standard input"
 TREC = ["query_id", "doc_id", "score", "system"]
@@ -85,13 +85,36 @@ class Files:
             raise type(error)(f"{run.file}: {error}") from error
 
 
-def open_file(file: str, kind: Literal["run", "qrels"]) -> pl.LazyFrame:
+class Reading(NamedTuple):
+    """How files are read: their format, if forced; columns, without a header."""
+
+    format: FileFormat | None = None
+    columns: tuple[str, ...] = ()
+
+
+PLAIN = Reading()
+
+
+def open_file(
+    file: str, kind: Literal["run", "qrels"], reading: Reading = PLAIN
+) -> pl.LazyFrame:
     """Scan a file; what the command line calls ``-`` is standard input."""
-    return scan("-" if file == STDIN else file, kind=kind)
+    return scan(
+        "-" if file == STDIN else file,
+        kind=kind,
+        format=reading.format,
+        columns=reading.columns or None,
+    )
 
 
-def sort_out(files: Sequence[str], qrels: str | None, place: str, label: str) -> Files:
-    """Tell runs from judgments.
+def sort_out(
+    files: Sequence[str],
+    qrels: str | None,
+    place: str,
+    label: str | None,
+    readings: tuple[Reading, Reading] = (PLAIN, PLAIN),
+) -> Files:
+    """Tell runs from judgments; ``readings`` are those of both.
 
     The last of several files holds the judgments, unless ``qrels`` does or it has a
     column ``place`` of scores or ranks, which is not that of labels: then all of them
@@ -102,17 +125,20 @@ def sort_out(files: Sequence[str], qrels: str | None, place: str, label: str) ->
     sources = [*files, *([] if qrels is None else [qrels])]
     if twice := next((f for f in sources if sources.count(f) > 1), None):
         raise CycloptsError(msg=f"{twice} is given twice.")
-    judgments = None if qrels is None else open_file(qrels, "qrels")
+    judgments = None if qrels is None else open_file(qrels, "qrels", readings[1])
     ran, last = list(files), None
     if qrels is None and len(files) > 1:
-        last = open_file(files[-1], "qrels")
+        last = open_file(files[-1], "qrels", readings[1])
         if place == label or place not in last.collect_schema():
             judgments, last = last, None
             ran.pop()
-    frames = [open_file(f, "run") for f in (ran if last is None else ran[:-1])]
+    others = ran if last is None else ran[:-1]
+    frames = [open_file(f, "run", readings[0]) for f in others]
     frames += [] if last is None else [last]
     runs = [Run(*run) for run in zip(ran, _names(ran), frames, strict=True)]
-    if judgments is None:
+    if judgments is None and label is None:
+        raise CycloptsError(msg="--label none is for judgments: name their file.")
+    if judgments is None and label is not None:
         for run in runs:
             run.require(label, "Name another with --label, or add the judgments' file.")
     return Files(runs, judgments, sources)

@@ -21,10 +21,18 @@ from rich.text import Text
 
 from polars_rank.cli.words import visible
 
-__all__ = ["Format", "inert", "show", "show_means", "show_rows", "terminal"]
+__all__ = [
+    "Format",
+    "inert",
+    "show",
+    "show_means",
+    "show_rows",
+    "show_values",
+    "terminal",
+]
 
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
-Format: TypeAlias = Literal["table", "json", "csv", "markdown"]
+Format: TypeAlias = Literal["table", "json", "csv", "tsv", "markdown"]
 UNDEFINED = "-"
 CONTROL = re.compile(r"[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 MARKDOWN = re.compile(r"[\\`*\[\]<>|&~$]|(?<![^\W_])_|_(?![^\W_])")
@@ -47,7 +55,7 @@ def show_means(
 ) -> None:
     """Print a row a system or segment: ``keys`` columns, queries, then the measures."""
     chosen = format or ("table" if terminal() else "csv")
-    if quote_formulas and chosen == "csv":
+    if quote_formulas and chosen in ("csv", "tsv"):
         means = inert(means)
     if chosen != "table":
         show_rows(means, chosen, keys=keys)
@@ -59,8 +67,21 @@ def show_means(
         show(_down(means), _note([queries, *notes]))
 
 
+def show_values(
+    values: pl.DataFrame, *, keys: int, format: Format | None, quote_formulas: bool
+) -> None:
+    """Print a row per query: ``keys`` columns, then the measures."""
+    chosen = format or ("table" if terminal() else "csv")
+    if quote_formulas and chosen in ("csv", "tsv"):
+        values = inert(values)
+    if chosen != "table":
+        show_rows(values, chosen, keys=keys)
+    else:
+        show(*_across(values, keys - 1))
+
+
 def show_rows(
-    rows: pl.DataFrame, format: Literal["json", "csv", "markdown"], *, keys: int
+    rows: pl.DataFrame, format: Literal["json", "csv", "tsv", "markdown"], *, keys: int
 ) -> None:
     """Print rows for a program or a report: ``keys`` columns name a row.
 
@@ -72,13 +93,15 @@ def show_rows(
             dicts if keys else dicts[0], indent=2, ensure_ascii=False, default=str
         )
         _emit(CONTROL.sub(_escaped, text) + "\n")
-    elif format == "csv":
-        file = io.StringIO()
-        out = csv.writer(file, lineterminator="\n")
+    elif format in ("csv", "tsv"):
+        file, separator = io.StringIO(), "," if format == "csv" else "\t"
+        out = csv.writer(file, delimiter=separator, lineterminator="\n")
         out.writerows([rows.columns, *rows.rows()])
         text = file.getvalue()
-        lines = map(visible, text.split("\n")) if terminal() else [text]
-        _emit("\n".join(lines))
+        if terminal():
+            lines = (map(visible, line.split(separator)) for line in text.split("\n"))
+            text = "\n".join(map(separator.join, lines))
+        _emit(text)
     else:
         _emit("".join(f"{line}\n" for line in _markdown(rows, keys)))
 

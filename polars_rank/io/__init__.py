@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from polars_rank._files.signals import clean_on_signals
 from polars_rank.io.formats import FORMATS, Format
+from polars_rank.io.lists import from_groups, from_lists
 from polars_rank.io.scan import scan
 from polars_rank.io.trec import scan_trec_qrels, scan_trec_run
 from polars_rank.io.write import write
@@ -12,6 +13,8 @@ __all__ = [
     "FORMATS",
     "Format",
     "clean_on_signals",
+    "from_groups",
+    "from_lists",
     "scan",
     "scan_trec_qrels",
     "scan_trec_run",

@@ -5,13 +5,21 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 import polars as pl
 
-__all__ = ["FORMATS", "TREC_TEXT", "Format", "extensions", "format_of"]
+__all__ = [
+    "FORMATS",
+    "TREC_TEXT",
+    "Format",
+    "extensions",
+    "format_of",
+    "scan_separated",
+]
 
 Scan: TypeAlias = Callable[[Sequence[str], bool | None], pl.LazyFrame]
 Sink: TypeAlias = Callable[[pl.LazyFrame, Path], object]
@@ -66,18 +74,46 @@ def _scan_ndjson(paths: Sequence[str], hive: bool | None) -> pl.LazyFrame:
     return pl.scan_ndjson(files, schema_overrides=numbers or None)
 
 
-def _separated(separator: str) -> tuple[Scan, Sink]:
-    def scan(paths: Sequence[str], hive: bool | None) -> pl.LazyFrame:
+def scan_separated(
+    paths: Sequence[str],
+    hive: bool | None,
+    *,
+    separator: str,
+    columns: Sequence[str] | None = None,
+    names: Mapping[str, str] = MappingProxyType({}),
+) -> pl.LazyFrame:
+    """Scan CSV or the like.
+
+    ``columns`` are those of files without a header; ``names`` are what the columns of a
+    header are to be called.
+    """
+    dtypes = {
+        **dict.fromkeys(_IDS, pl.String()),
+        **dict.fromkeys(_NUMBERS, pl.Float64()),
+    }
+    if columns is not None:
+        known = dtypes | {"rank": pl.Int64()}
         return pl.scan_csv(
             list(paths),
             separator=separator,
-            schema_overrides={
-                **dict.fromkeys(_IDS, pl.String()),
-                **dict.fromkeys(_NUMBERS, pl.Float64()),
-            },
-            infer_schema_length=10_000,
+            has_header=False,
+            schema={name: known.get(name, pl.String()) for name in columns},
             glob=hive is None,
         )
+    given = {name: dtypes[own] for name, own in names.items() if own in dtypes}
+    frame = pl.scan_csv(
+        list(paths),
+        separator=separator,
+        schema_overrides=dtypes | given,
+        infer_schema_length=10_000,
+        glob=hive is None,
+    )
+    return frame.rename(names) if names else frame
+
+
+def _separated(separator: str) -> tuple[Scan, Sink]:
+    def scan(paths: Sequence[str], hive: bool | None) -> pl.LazyFrame:
+        return scan_separated(paths, hive, separator=separator)
 
     def sink(frame: pl.LazyFrame, path: Path) -> None:
         frame.sink_csv(

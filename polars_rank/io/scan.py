@@ -4,21 +4,57 @@ from __future__ import annotations
 
 import glob
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import polars as pl
 
 from polars_rank.exceptions import DataError
 from polars_rank.io.damage import Undamaged
 from polars_rank.io.files import Source, locate, magic, readable
-from polars_rank.io.formats import FORMATS, TREC_TEXT, Format, format_of
+from polars_rank.io.formats import (
+    FORMATS,
+    TREC_TEXT,
+    Format,
+    format_of,
+    scan_separated,
+)
 from polars_rank.io.trec import scan_trec
 
-__all__ = ["scan"]
+__all__ = ["FileFormat", "scan"]
+
+FileFormat: TypeAlias = Literal[
+    "parquet", "arrow", "csv", "tsv", "ndjson", "trec", "msmarco", "beir"
+]
+_BY_NAME = {
+    "parquet": FORMATS["Parquet"],
+    "arrow": FORMATS["Arrow IPC"],
+    "csv": FORMATS["CSV"],
+    "tsv": FORMATS["TSV"],
+    "ndjson": FORMATS["NDJSON"],
+    "trec": None,
+    "msmarco": FORMATS["TSV"],
+    "beir": FORMATS["TSV"],
+}
+_MSMARCO = {
+    "run": {
+        3: ["query_id", "doc_id", "rank"],
+        4: ["query_id", "doc_id", "rank", "score"],
+    },
+    "qrels": {4: ["query_id", "iteration", "doc_id", "label"]},
+}
+_BEIR = {"query-id": "query_id", "corpus-id": "doc_id", "score": "label"}
+_NAMES = {"query_id", "doc_id", "score", "label", "rank", *_BEIR}
 
 
-def scan(source: str | Path, *, kind: Literal["run", "qrels"]) -> pl.LazyFrame:
+def scan(
+    source: str | Path,
+    *,
+    kind: Literal["run", "qrels"] = "run",
+    format: FileFormat | None = None,
+    columns: Sequence[str] | None = None,
+) -> pl.LazyFrame:
     """Scan a run or judgements; only schemas and first bytes are read right away.
 
     Parameters
@@ -30,6 +66,14 @@ def scan(source: str | Path, *, kind: Literal["run", "qrels"]) -> pl.LazyFrame:
         bytes.
     kind
         What TREC text holds: ``"run"`` or ``"qrels"``.
+    format
+        The format, whatever the extension says: ``"parquet"``, ``"arrow"``, ``"csv"``,
+        ``"tsv"``, ``"ndjson"``, ``"trec"``; ``"msmarco"`` is TSV without a header
+        (``query_id doc_id rank``, a score perhaps; judgments as in TREC text), and
+        ``"beir"`` its judgments: a folder with ``qrels/test.tsv``, or such a file.
+    columns
+        Names of the columns of CSV or TSV without a header. Ids are ``query_id``,
+        ``doc_id``; other names than those of the defaults are text.
 
     Returns
     -------
@@ -45,40 +89,140 @@ def scan(source: str | Path, *, kind: Literal["run", "qrels"]) -> pl.LazyFrame:
     """
     if kind not in ("run", "qrels"):
         raise ValueError(f"kind is 'run' or 'qrels', not {kind!r}")
+    if format is not None and format not in _BY_NAME:
+        raise ValueError(f"format is one of {', '.join(_BY_NAME)}, not {format!r}")
     text = os.fspath(source)
+    beir = _beir_qrels(text, format) if kind == "qrels" or format == "beir" else None
+    if beir is not None:
+        if kind == "run":
+            raise ValueError(f"{text}: BEIR has judgments only; scan them as qrels")
+        text, format = beir, "beir"
     if "://" in text:
-        remote = format_of(text)
+        remote = format_of(text) if format is None else _BY_NAME[format]
         if remote is None:
             raise ValueError(f"{text}: TREC text is read from local files: copy it.")
         return remote.scan([text], None)
     files, hive = _files(text)
     formats = {_sniff(f.head()) if f.spooled else format_of(f.name) for f in files}
+    if format is not None:
+        formats = {_BY_NAME[format]}
     if len(formats) > 1:
         names = sorted(TREC_TEXT if f is None else f.name for f in formats)
         raise DataError(
             f"{text}: holds {' and '.join(names)}. "
             "Pick the files of one format with a glob such as 'folder/*.parquet'."
         )
-    (format,) = formats
-    if format is None:
+    (found,) = formats
+    if columns is not None and (found is None or found.separator is None):
+        raise ValueError("columns= is for CSV and TSV without a header")
+    if found is None:
         return scan_trec(files, kind)
     for file in files:
-        _check(file, format)
+        _check(file, found)
+    paths = [str(file.path) for file in files]
     try:
-        frame = format.scan([str(file.path) for file in files], hive)
+        if found.separator is None:
+            frame = found.scan(paths, hive)
+        else:
+            frame = scan_separated(
+                paths,
+                hive,
+                separator=found.separator,
+                columns=_without_header(files, found.separator, kind, format, columns),
+                names=_BEIR if format == "beir" else {},
+            )
         frame.collect_schema()
     except pl.exceptions.PolarsError as error:
         raise DataError(
-            f"{text}: cannot be read as {format.name}: {error}. "
+            f"{text}: cannot be read as {found.name}: {error}. "
             "Check the file, or name it after its format."
         ) from error
-    if format.separator is None:
+    if found.separator is None:
         return frame
-    check = Undamaged([(str(f.path), f.name) for f in files], format.separator)
+    check = Undamaged([(str(f.path), f.name) for f in files], found.separator)
     sound = pl.map_batches(
         [pl.lit(True)], check, return_dtype=pl.Boolean, is_elementwise=True
     )
     return frame.filter(sound)
+
+
+def _beir_qrels(text: str, format: str | None) -> str | None:
+    """The judgments of a folder that is laid out as those of BEIR are."""
+    if not Path(text).is_dir():
+        return text if format == "beir" else None
+    splits = sorted(Path(text, "qrels").glob("*.tsv"))
+    if not splits:
+        if format != "beir":
+            return None
+        raise DataError(f"{text}: no qrels/*.tsv there, as BEIR has. Check the folder.")
+    if len(splits) > 1:
+        names = ", ".join(str(path) for path in splits)
+        raise DataError(f"{text}: judgments of several splits: name one of {names}.")
+    return str(splits[0])
+
+
+def _without_header(
+    files: Sequence[Source],
+    separator: str,
+    kind: Literal["run", "qrels"],
+    format: str | None,
+    columns: Sequence[str] | None,
+) -> Sequence[str] | None:
+    """Names of the columns of files without a header; None: the first line has them.
+
+    A first line that looks like data, or like another format, is an error.
+    """
+    for file in files:
+        line = file.head().removeprefix(b"\xef\xbb\xbf").partition(b"\n")[0]
+        first = line.decode(errors="replace").strip("\r")
+        fields = [field.strip('"') for field in first.split(separator)]
+        if format == "msmarco" and columns is None:
+            known = _MSMARCO[kind]
+            if len(fields) not in known:
+                forms = " or ".join(" ".join(names) for names in known.values())
+                raise DataError(
+                    f"{file.name}: the first line has {len(fields)} fields, but MS "
+                    f"MARCO's are: {forms}."
+                )
+            columns = known[len(fields)]
+        if columns is not None:
+            if len(columns) != len(fields):
+                raise DataError(
+                    f"{file.name}: the first line has {len(fields)} fields, and "
+                    f"{len(columns)} columns are named: {', '.join(columns)}."
+                )
+        elif format != "beir":
+            _require_header(file.name, first, fields, separator)
+    return columns
+
+
+def _require_header(name: str, line: str, fields: list[str], separator: str) -> None:
+    """Raise if the first line is not one of names in this format."""
+    if {*fields} & _NAMES:
+        return
+    others = {"\t": "tsv", ",": "csv"}
+    for other, format in others.items():
+        if len(fields) == 1 and other != separator and other in line:
+            raise DataError(
+                f"{name}: the first line looks like {format.upper()}: {line[:80]!r}. "
+                f"Read it with format='{format}', or name it after its format."
+            )
+    place = 4 if len(fields) == 6 else -1  # the score of a TREC run
+    if len(fields) > 1 and _is_number(fields[place]):
+        trec = "; six fields are those of a TREC run: format='trec'"
+        raise DataError(
+            f"{name}: the first line looks like data, not like names of columns: "
+            f"{line[:80]!r}. Name them with columns=, or read MS MARCO's files with "
+            f"format='msmarco'{trec if len(fields) == 6 else ''}."
+        )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _files(text: str) -> tuple[list[Source], bool]:

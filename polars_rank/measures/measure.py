@@ -11,6 +11,7 @@ import polars as pl
 from polars_rank.core.ranking import Ranking
 from polars_rank.core.registry import METRICS, Metric, check
 from polars_rank.core.subtopics import Subtopics
+from polars_rank.measures.groups import expand
 from polars_rank.measures.names import resolve_name, unknown_measure
 from polars_rank.measures.text import read_measure, write_value
 
@@ -142,7 +143,7 @@ def parse_measures(measures: Measures) -> list[Measure | Custom]:
         if isinstance(entry, Measure):
             parsed.append(entry)
         elif isinstance(entry, str):
-            parsed.append(Measure.parse(entry))
+            parsed.extend(map(Measure.parse, expand(entry)))
         elif isinstance(entry, Mapping):
             parsed.extend(_custom(name, f) for name, f in entry.items())
         else:
