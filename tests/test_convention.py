@@ -304,3 +304,22 @@ def test_explain_says_what_differs():
     assert choices["gain"].source == "given"
     assert choices["no_relevant"].source == "lightgbm"
     assert choices["k"].words == "the first 10 places"
+
+
+def test_a_new_value_for_nothing_relevant_holds_for_all_metrics():
+    """Those with an exception among them."""
+    log = pl.DataFrame({"query_id": 1, "score": [2, 1], "label": [0, 0]})
+    for tool in ("lightgbm", "xgboost", "catboost"):
+        convention = pr.CONVENTIONS[tool].replace(no_relevant="zero")
+        found = pr.per_query(log, ["ndcg", "ap", "precision"], convention=convention)
+        assert found.row(0) == (1, 0.0, 0.0, 0.0)
+
+
+def test_levels_of_recall_are_rounded_as_the_tool_does():
+    """Of two relevant documents 0.6 * 2 = 1.2: one in trec_eval 10, in 9 two."""
+    late = pl.DataFrame({"query_id": 1, "score": [3, 2, 1], "label": [1, 0, 1]})
+    found = {
+        tool: pr.per_query(late, "iprec_at_recall_0.60", convention=tool).row(0)[1]
+        for tool in ("trec_eval", "trec_eval_9", "ir_measures")
+    }
+    assert found == {"trec_eval": 1.0, "trec_eval_9": 2 / 3, "ir_measures": 2 / 3}

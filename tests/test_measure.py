@@ -295,3 +295,16 @@ def test_whole_numbers_have_64_bits(text, number):
 def test_a_value_that_is_too_deep_to_read_is_refused():
     with pytest.raises(ValueError, match="gain must be"):
         pr.Measure.parse("ndcg(gain={1:" + "(1," * 300 + "})")
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("SetF(beta=.5)", "f_measure(x=0.5)"),
+        ("SetF(beta=2.0)", "f_measure(x=2)"),
+        ("SetP(relative=True)", "precision(divisor=min_k_R)"),
+        ("SetP(rel=2,relative=False)", "precision(divisor=k, rel=2)"),
+    ],
+)
+def test_parameters_of_ir_measures(text, same):
+    assert pr.Measure.parse(text) == pr.Measure.parse(same)

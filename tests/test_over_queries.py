@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import exp, log, sqrt
+from math import exp, log, log2, sqrt
 from statistics import mean, stdev
 
 import polars as pl
@@ -40,6 +40,32 @@ def test_the_weight_of_an_undefined_value_does_not_count():
     each = pr.per_query(LOG, "spearman")["spearman"].to_list()
     assert each == [-1.0, None, None]
     assert value("spearman", queries=QUERIES, weight="traffic") == -1.0
+
+
+@pytest.mark.parametrize("tool", ["lightgbm", "xgboost"])
+@pytest.mark.parametrize("frame", [LOG, LOG.lazy()], ids=["eager", "lazy"])
+def test_a_query_without_gain_adds_one_whatever_it_weighs(tool, frame):
+    """Query c; ndcg of a and b is known by hand."""
+    first = 1 / log2(3)
+    options = {"queries": QUERIES, "convention": tool}
+    each = pr.per_query(frame, "ndcg", convention=tool).lazy().collect()
+    assert each["ndcg"].to_list() == pytest.approx([first, 1.0, 1.0])
+    mean = pr.evaluate(frame, "ndcg", weight="traffic", **options).lazy().collect()
+    wanted = (3 * first + 1 * 1.0 + 1.0) / (3 + 1 + 2)
+    assert mean["ndcg"].item() == pytest.approx(wanted)
+    by = pr.evaluate(frame, "ndcg", weight="traffic", by="kind", **options)
+    wanted = [(3 * first + 1) / (3 + 1), 1.0 / 2]
+    assert by.lazy().collect()["ndcg"].to_list() == pytest.approx(wanted)
+    plain = pr.evaluate(frame, "ndcg", convention=tool).lazy().collect()
+    assert plain["ndcg"].item() == pytest.approx((first + 1 + 1) / 3)
+
+
+def test_one_unweighted_of_other_aggregates():
+    convention = TREC.replace(no_relevant="one_unweighted")
+    assert value("gm_map", convention=convention) == pytest.approx((1 / 2) ** (1 / 3))
+    label = pl.col("label").rank_eval.ap("score", no_relevant="one_unweighted")
+    found = LOG.group_by("query_id", maintain_order=True).agg(label)["label"]
+    assert found.to_list() == [1 / 2, 1.0, 1.0]
 
 
 def test_counts_are_summed_by_segment_and_weighted():

@@ -20,6 +20,7 @@ from polars_rank.core.aggregate import (
     Moments,
     NullIfAny,
     Sum,
+    UndefinedIsOne,
 )
 from polars_rank.core.rules import INVALID_WEIGHT
 from polars_rank.measures.measure import Custom, Measure
@@ -47,8 +48,19 @@ def values_per_query(
     return frame.select(
         *(pl.col(key).alias(name) for key, name in zip(keys, names, strict=True)),
         *(pl.col(own).alias(name) for own, name in kept),
-        *(pl.col(f"m{i}").alias(m.name) for i, m in enumerate(request.measures)),
+        *(
+            _value(f"m{i}", measure, request.convention)
+            for i, measure in enumerate(request.measures)
+        ),
     )
+
+
+def _value(column: str, measure: Measure | Custom, convention: Convention) -> pl.Expr:
+    """The value of a query under the measure's name."""
+    value = pl.col(column)
+    if isinstance(measure, Measure) and convention.adds_unweighted_one(measure.metric):
+        value = value.fill_null(1.0)  # null in the plan: the weighted mean has to know
+    return value.alias(measure.name)
 
 
 class Aggregation(NamedTuple):
@@ -110,6 +122,8 @@ class Aggregation(NamedTuple):
             aggregate = kind(weighted, few)
             policy = convention.no_relevant_of(measure.metric)
             spreads = metric.needs_relevant and policy == "null"
+            if convention.adds_unweighted_one(measure.metric):
+                return UndefinedIsOne(mean(weighted, few))
             return NullIfAny(aggregate) if spreads else aggregate
 
         return cls(
@@ -202,6 +216,8 @@ def _statistic(
     moments, known = aggregate, pl.lit(value=True)
     if isinstance(aggregate, NullIfAny):
         moments, known = aggregate.aggregate, state["nulls"] == 0
+    if isinstance(aggregate, UndefinedIsOne):
+        moments = aggregate.aggregate
     if not isinstance(moments, Moments):  # of a sum, or a geometric mean
         return pl.lit(None, pl.Float64)
     std, se = moments.variance(state).sqrt(), moments.standard_error(state)

@@ -52,6 +52,7 @@ class Disputed(NamedTuple):
 OUTCOMES = {
     "zero": "counts as 0",
     "one": "counts as 1",
+    "one_unweighted": "adds 1, not its weight, to a sum that is divided by all weights",
     "skip": "is left out of the mean",
     "null": "has no value, and neither has the mean",
     "error": "is an error",

@@ -54,8 +54,9 @@ class Convention:
         Value of a judged query that is missing from the run: ``"zero"``, ``"skip"``
         (left out of the mean) or ``"error"``.
     no_relevant
-        Value of a query with nothing relevant: ``"zero"``, ``"one"``, ``"null"`` (the
-        mean is null too), ``"skip"`` (left out of the mean) or ``"error"``.
+        Value of a query with nothing relevant: ``"zero"``, ``"one"``,
+        ``"one_unweighted"`` (1 even where the query weighs more or less), ``"null"``
+        (the mean is null too), ``"skip"`` (left out of the mean) or ``"error"``.
     unjudged
         ``"nonrelevant"``: unjudged documents keep their place; ``"drop"``: the ranking
         closes up over them and over negative grades (condensed list).
@@ -121,13 +122,19 @@ class Convention:
         return cast("Exceptions", self.exceptions)
 
     def replace(self, **changes: Any) -> Convention:
-        """Return the convention with some choices changed."""
+        """Return the convention with some choices changed.
+
+        A new ``no_relevant`` holds for all metrics: exceptions from the old one go.
+        """
         names = [f.name for f in dataclasses.fields(self)]
         for name in changes:
             if name not in names:
                 msg = f"a convention has no choice {name!r}{closest(name, names)}"
                 raise ValueError(msg)
         changes.setdefault("name", self.name.rstrip("*") + "*")
+        if "no_relevant" in changes:
+            kept = tuple(e for e in self._exceptions if e[1] != "no_relevant")
+            changes.setdefault("exceptions", kept)
         return dataclasses.replace(self, **changes)
 
     def with_choices(self, **choices: Any) -> Convention:
@@ -153,6 +160,12 @@ class Convention:
         """Value of the metric for a query with nothing relevant."""
         exceptions = {m: v for m, n, v in self._exceptions if n == "no_relevant"}
         return cast("NoRelevant", exceptions.get(metric, self.no_relevant))
+
+    def adds_unweighted_one(self, metric: str) -> bool:
+        """Whether an undefined value of the metric adds 1 to the sum of its mean."""
+        definition = registered(metric)
+        mean = definition.needs_relevant and definition.aggregate == "mean"
+        return mean and self.no_relevant_of(metric) == "one_unweighted"
 
 
 @cache

@@ -68,6 +68,9 @@ _ROWS = _TREC.replace(ties="order", judgments="retrieved", missing="skip")
 # Recommenders: the relevant items of a user are listed, the others are unknown.
 _ITEMS = _TREC.replace(ties="order", gain="binary", no_relevant="skip")
 _ZERO, _ONE = {"no_relevant": "zero"}, {"no_relevant": "one"}
+_ONE_UNWEIGHTED = {"no_relevant": "one_unweighted"}
+_UP = {"rounding": "up"}
+_LEVELS_9 = {"eleven_point_ap": _UP, "interpolated_precision": _UP}
 
 _TOOLS = (
     Tool(
@@ -79,14 +82,19 @@ _TOOLS = (
     ),
     Tool(
         "trec_eval 9, pytrec_eval",
-        _TREC.replace(name="trec_eval_9", score_dtype="float32", missing="skip"),
+        _TREC.replace(
+            name="trec_eval_9",
+            score_dtype="float32",
+            missing="skip",
+            exceptions=_LEVELS_9,
+        ),
         "as trec_eval; scores are float32, a missing query is left out",
         {"ndcg": "ndcg", "ap": "map", "rr": "recip_rank", "precision": "P"}
         | {"recall": "recall", "accuracy": "success", "f1": "set_F"},
     ),
     Tool(
         "ir_measures",
-        _TREC.replace(name="ir_measures", score_dtype="float32"),
+        _TREC.replace(name="ir_measures", score_dtype="float32", exceptions=_LEVELS_9),
         "as trec_eval; scores are float32 (its default provider is pytrec_eval)",
         {"ndcg": "nDCG", "ap": "AP", "rr": "RR", "precision": "P"}
         | {"recall": "R", "accuracy": "Success", "f1": "SetF"},
@@ -124,6 +132,7 @@ _TOOLS = (
             no_relevant="one",
             negative_grade="error",
             ap_divisor="min_k_R",
+            exceptions={"ndcg": _ONE_UNWEIGHTED},
         ),
         "gain 2^g - 1, ideal over the rows, 1 where nothing is relevant",
         {"ndcg": "ndcg@k", "ap": "map@k"},
@@ -138,7 +147,7 @@ _TOOLS = (
             negative_grade="error",
             precision_divisor="retrieved",
             ap_divisor="min_k_R",
-            exceptions={"precision": _ZERO},
+            exceptions={"precision": _ZERO, "ndcg": _ONE_UNWEIGHTED},
         ),
         "as LightGBM with float32 scores; P@k divides by min(k, n)",
         {"ndcg": "ndcg@k", "ap": "map@k", "precision": "pre@k"},

@@ -31,6 +31,7 @@ __all__ = [
     "RatioOfSums",
     "State",
     "Sum",
+    "UndefinedIsOne",
     "exact_sum",
     "exact_total",
     "fsum",
@@ -360,6 +361,28 @@ class NullIfAny:
     def finish(self, state: Mapping[str, pl.Expr]) -> pl.Expr:
         """The other's value, if no query was undefined."""
         return pl.when(state["nulls"] == 0).then(self.aggregate.finish(state))
+
+
+@dataclass(frozen=True)
+class UndefinedIsOne:
+    """A mean in which an undefined value adds 1, not its weight, which counts below."""
+
+    aggregate: Mean
+
+    def state(self, value: pl.Expr, weight: pl.Expr | None = None) -> State:
+        """That of the mean."""
+        state = self.aggregate.state(value.fill_null(1.0), weight)
+        if weight is None:
+            return state
+        return state | self.aggregate._sum("x", (value * weight).fill_null(1.0))
+
+    def merge(self, name: str, column: pl.Expr) -> pl.Expr:
+        """As the mean."""
+        return self.aggregate.merge(name, column)
+
+    def finish(self, state: Mapping[str, pl.Expr]) -> pl.Expr:
+        """The mean."""
+        return self.aggregate.finish(state)
 
 
 def _times(value: pl.Expr, weight: pl.Expr | None) -> pl.Expr:

@@ -29,7 +29,9 @@ __all__ = [
 Ties: TypeAlias = Literal[
     "doc_desc", "doc_asc", "order", "expected", "optimistic", "pessimistic"
 ]
-NoRelevant: TypeAlias = Literal["zero", "one", "skip", "null", "error"]
+NoRelevant: TypeAlias = Literal[
+    "zero", "one", "one_unweighted", "skip", "null", "error"
+]
 Ideal: TypeAlias = Literal["judged", "retrieved"]
 Depth: TypeAlias = int | pl.Expr | None  # of a cutoff; an expression: r.broadcast(...)
 

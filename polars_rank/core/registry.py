@@ -301,7 +301,7 @@ def _value(
     if no_relevant == "error":
         missing = defined.is_null().cast(pl.UInt32)
         r.violations.append(Violation(undefined(metric.name), missing))
-    fill = {"zero": 0.0, "one": 1.0}.get(no_relevant)
+    fill = {"zero": 0.0, "one": 1.0, "one_unweighted": 1.0}.get(no_relevant)
     return defined if fill is None else defined.fill_null(fill)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from polars_rank.measures.names import NUMBER, resolve_name
@@ -21,6 +21,11 @@ PARAMETER_ALIASES: dict[tuple[str, Any], tuple[str, Any]] = {
     ("dcg", "log2"): ("gain", "linear"),
     ("dcg", "exp-log2"): ("gain", "exp2"),
 }
+RELATIVE = {True: "min_k_R", False: "k"}
+METRIC_PARAMETERS: dict[tuple[str, str], Callable[[Any], tuple[str, Any]]] = {
+    ("f_measure", "beta"): lambda beta: ("x", beta),
+    ("precision", "relative"): lambda relative: ("divisor", RELATIVE[bool(relative)]),
+}
 
 
 def read_measure(text: str) -> tuple[str, dict[str, Any]]:
@@ -33,6 +38,8 @@ def read_measure(text: str) -> tuple[str, dict[str, Any]]:
     for name, value in arguments:
         name, value = PARAMETER_ALIASES.get((name, _key(value)), (name, value))
         name = PARAMETER_NAMES.get(name, name)
+        if other := METRIC_PARAMETERS.get((metric.name, name)):
+            name, value = other(value)
         _set(params, name, value, text)
     if at is not None:
         number = cutoff if metric.at == (metric.named("k") or "k") else _number

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Literal, TypeAlias
 
 import polars as pl
@@ -20,7 +20,7 @@ Scale: TypeAlias = Annotated[
     Annotated[float, Range(above=0)] | Literal["max"],
     Doc(
         "number that gains are divided by",
-        {"max": "gains are divided by the largest gain of the query"},
+        {"max": "gains are divided by the largest gain of the query or mapping"},
     ),
 ]
 
@@ -48,8 +48,8 @@ def rbp(
     """Rank-biased precision: gain at the rate at which the user finds it.
 
     ``(1 - p) sum over i <= k of p^(i - 1) gain_i / scale``; ``scale="max"`` is the
-    largest gain of the query. With ``gain="binary"`` a document of grade ``rel`` or
-    more gains 1.
+    largest gain of the query; if ``gain`` is a mapping, of all that it lists, too, and
+    at least 1. With ``gain="binary"`` a document of grade ``rel`` or more gains 1.
 
     Source: Moffat and Zobel, TOIS 2008, eq. 3.
     Equal to: trec_eval 10 ``rbp``; ir_measures ``RBP(rel=1)``, p = 0.8, with
@@ -58,6 +58,8 @@ def rbp(
     """
     gains = r.gain(gain, rel)
     best = pl.lit(scale) if scale != "max" else r.reduce(gains.max())
+    if scale == "max" and isinstance(gain, Mapping):
+        best = pl.max_horizontal(best, max(1.0, *gain.values()))
     return ratio(r.sum(gains * r.weight(seen(p), k)), best)
 
 

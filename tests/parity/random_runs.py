@@ -80,6 +80,20 @@ def rows(run: Ranked, qrels: Ranked) -> dict[str, tuple[list[float], list[float]
     }
 
 
+def weighed(run: Ranked, qrels: Ranked) -> tuple[pl.DataFrame, list[int], list[float]]:
+    """A log with a weight for each query; the sizes and weights of queries."""
+    listed = rows(run, qrels)
+    weights = [0.25 * (1 + i % 9) for i in range(len(listed))]
+    log = [
+        (query, label, score, weight)
+        for (query, own), weight in zip(listed.items(), weights, strict=True)
+        for label, score in zip(*own, strict=True)
+    ]
+    names = ["query_id", "label", "score", "weight"]
+    groups = [len(scores) for _, scores in listed.values()]
+    return pl.DataFrame(log, names, orient="row"), groups, weights
+
+
 def in_order(scores: dict[str, float]) -> list[str]:
     """Documents by score, descending; ties as they come."""
     return sorted(scores, key=lambda d: -scores[d])

@@ -6,7 +6,8 @@ import math
 
 import pytest
 from parity.compare import compare, need, ours
-from parity.random_runs import frames, random_runs, rows
+from parity.random_runs import frames, random_runs, rows, weighed
+from parity.record import record
 
 import polars_rank as pr
 from polars_rank.conventions.tools import TOOLS
@@ -70,6 +71,20 @@ def test_the_mean_of_a_validation_set_in_one_frame():
         wanted = validation(metric, labels, scores, groups, 5)
         found = pr.evaluate(log, measure, convention="lightgbm")[measure].item()
         assert math.isclose(found, wanted, rel_tol=1e-12)
+
+
+def test_the_weighted_mean_of_a_validation_set():
+    """A query weighs the mean of its rows; without gain it adds 1 to the sum."""
+    run, qrels = random_runs(38, unjudged=False, unretrieved=False)
+    log, groups, _ = weighed(run, qrels)
+    given = (log["label"], log["score"], groups, 5)
+    for metric, measure in (("ndcg", "ndcg@5"), ("map", "ap@5")):
+        wanted = validation(metric, *given, weight=log["weight"])
+        means = pr.evaluate(log, measure, weight="weight", convention="lightgbm")
+        found = means[measure].item()
+        assert math.isclose(found, wanted, rel_tol=1e-12)
+        name = f"mean of {measure} with weights"
+        record(TOOLS["lightgbm"].name, name, abs(found - wanted), 1)
 
 
 def test_the_example_of_the_readme():

@@ -23,8 +23,6 @@ OTHERS = ["map", "gm_map", "Rprec", "bpref", "gm_bpref", "recip_rank", "infAP"]
 GRADED = ["ndcg", "ndcg_rel", "Rndcg", "G"]
 NAMES = [*COUNTS, *OTHERS, "11pt_avg", "binG", *SETS, *GRADED]
 NAMES += [*CUT, *LEVELS, *MULTIPLES]
-UNLEVELLED = ("ndcg", "average_ndcg", "r_ndcg", "g_measure")
-UP = {"rounding": "up"}
 
 
 def data(seed: int) -> tuple[dict, dict]:
@@ -55,11 +53,11 @@ def table(given: dict, value: str) -> pl.DataFrame:
 
 
 def measure(name: str, rel: int) -> pr.Measure:
+    """Its name, as it is; a level that no convention sets is given with the measure."""
     m = pr.Measure.parse(name)
-    more: dict = UP if "rounding" in m.definition.parameters else {}
-    if "rel" in m.definition.parameters and name not in (*UNLEVELLED, "G", "num_ret"):
-        more = more if m.metric in UNLEVELLED[:3] else more | {"rel": rel}
-    return pr.measure(m.metric, name=name, **m.arguments | more)
+    if rel == 1 or name not in ("binG", "num_rel_ret"):
+        return m
+    return pr.measure(m.metric, name=name, **m.arguments | {"rel": rel})
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -75,12 +73,14 @@ def test_every_query(name):
         theirs = pytrec_eval.RelevanceEvaluator(
             qrels, {text}, relevance_level=rel, judged_docs_only_flag=unjudged == "drop"
         ).evaluate(run)
-        choice = dict(score_dtype="float32", missing="skip", unjudged=unjudged)
+        convention = pr.CONVENTIONS["trec_eval_9"]
+        if (rel, unjudged) != (1, "nonrelevant"):
+            convention = convention.replace(rel=rel, unjudged=unjudged)
         ours = pr.per_query(
             table(run, "score"),
             measure(name, rel),
             qrels=table(qrels, "label"),
-            convention=pr.CONVENTIONS["trec_eval"].replace(**choice),
+            convention=convention,
         )
         assert set(ours["query_id"]) == theirs.keys()
         for query, found in ours.iter_rows():

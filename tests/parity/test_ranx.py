@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 import pytest
-from parity.compare import compare, need, ours, remark
-from parity.random_runs import random_runs
+from parity.compare import compare, distance, need, ours, remark
+from parity.random_runs import frames, random_runs
+from parity.record import record
 
 import polars_rank as pr
 from polars_rank.conventions.tools import TOOLS
@@ -40,6 +41,17 @@ def test_ranx(metric):
 def test_exponential_gain(metric):
     theirs, data = theirs_of(f"{metric}_burges"), [random_runs(33)]
     compare("ranx", metric, theirs, data, note="and its _burges", gain="exp2")
+
+
+def test_other_names():
+    run, qrels = random_runs(40)
+    found, judged = frames(run, qrels)
+    for name in ("hits", "hits@3", "rbp.90", "rbp.50"):
+        table = pr.per_query(found, name, qrels=judged, convention="ranx")
+        own, wanted = dict(table.iter_rows()), values(run, qrels, name)
+        worst = max(distance(own[query], value) for query, value in wanted.items())
+        assert worst <= 1e-12, name
+        record(TOOLS["ranx"].name, name, worst, len(wanted))
 
 
 def test_missing_queries():

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 from parity.compare import FLOAT32, compare, need, remark
-from parity.random_runs import binary, random_runs, rows
+from parity.random_runs import binary, random_runs, rows, weighed
+from parity.record import record
 
 import polars_rank as pr
 from polars_rank.conventions.tools import TOOLS
@@ -15,7 +16,7 @@ pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore")]
 EQUAL = TOOLS["xgboost"].equal
 
 
-def validation(name, labels, scores, groups, **params):
+def validation(name, labels, scores, groups, weight=None, **params):
     """The value that XGBoost prints for a validation set."""
     margin = np.asarray(scores, np.float32)
     label = np.asarray(labels, float)
@@ -23,6 +24,8 @@ def validation(name, labels, scores, groups, **params):
         np.zeros((len(labels), 1)), label=label, base_margin=margin
     )
     matrix.set_group(groups)
+    if weight is not None:
+        matrix.set_weight(np.asarray(weight))
     objective = "rank:ndcg" if name.startswith("ndcg") else "rank:map"
     chosen = dict(objective=objective, eval_metric=[name], nthread=1, base_score=0.0)
     booster = xgboost.Booster(chosen | params, [matrix])
@@ -48,6 +51,21 @@ def data_for(metric, seed):
 def test_xgboost(metric):
     theirs, data = theirs_of(EQUAL[metric]), data_for(metric, 12)
     compare("xgboost", metric, theirs, data, tolerance=FLOAT32)
+
+
+@pytest.mark.parametrize("metric", EQUAL)
+def test_the_weighted_mean_of_a_validation_set(metric):
+    """A query without gain adds 1, not its weight, to the sum of nDCG."""
+    run, qrels = random_runs(39, unjudged=False, unretrieved=False)
+    log, groups, weights = weighed(run, qrels if metric == "ndcg" else binary(qrels))
+    name = EQUAL[metric].replace("k", "5")
+    wanted = validation(name, log["label"], log["score"], groups, weights)
+    measure = f"{metric}@5"
+    means = pr.evaluate(log, measure, weight="weight", convention="xgboost")
+    found = means[measure].item()
+    assert found == pytest.approx(wanted, rel=FLOAT32)
+    name = f"mean of {measure} with weights"
+    record(TOOLS["xgboost"].name, name, abs(found - wanted), 1)
 
 
 def test_linear_gain():

@@ -7,6 +7,7 @@ import math
 from reference.core import Doc, Gain, gain_of, nothing, order
 
 VARIANTS = {"rbp": [{"scale": 4}, {"scale": 0.5, "k": 3}, {"gain": "binary", "rel": 2}]}
+VARIANTS["rbp"] += [{"gain": {1: 0.25, 2: 0.5}, "rel": 1}]
 
 
 def rbp(
@@ -25,6 +26,8 @@ def rbp(
     if best == 0:
         return nothing(no_relevant)
     full = best if scale == "max" else scale
+    if scale == "max" and isinstance(gain, dict):
+        full = max(best, 1.0, *gain.values())
     reads, terms = 1.0, []
     for doc in order(docs, ties)[:k]:
         terms.append(reads * gain_of(doc, gain, rel) / full)

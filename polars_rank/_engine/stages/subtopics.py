@@ -84,6 +84,8 @@ def _trace(key: PlanKey, sums: Sums) -> tuple[list[pl.Expr], list[Violation]]:
             )
             no_relevant = key.convention.no_relevant_of(m.metric)
             check_policy(m.definition, arguments, key.ties, no_relevant)
+            if key.convention.adds_unweighted_one(m.metric):
+                no_relevant = "null"  # the mean has to know
             values.append(value(m.definition, subtopics, arguments, no_relevant))
         violations += subtopics.violations
         violations += [
