@@ -19,8 +19,7 @@ MEASURES = ["ndcg@10", "ap", "rr", "precision@5", "recall@20"]
 SOURCES = {
     "Polars scan": "pl.scan_parquet(files)",
     "pyarrow dataset": "dataset(files)",
-    "pyarrow reader": "dataset(files).scanner(batch_readahead=2, fragment_readahead=1)"
-    ".to_reader()",
+    "pyarrow reader": "dataset(files).scanner(use_threads=False).to_reader()",
     "DuckDB query": "duckdb.sql(f'select * from read_parquet({files})')",
 }
 OPTIONS = {

@@ -15,7 +15,7 @@ import polars as pl
 from polars_rank._engine.checks.enforce import enforce
 from polars_rank._engine.checks.unique import UniquenessCheck
 from polars_rank.core.rules import NOT_CONTIGUOUS
-from polars_rank.core.source import lazy_source, require_rereadable
+from polars_rank.core.source import Narrow, lazy_source, require_rereadable
 from polars_rank.exceptions import DataError
 
 __all__ = [
@@ -153,6 +153,8 @@ def try_else(
     claim: str,
     otherwise: str,
     reads: Sequence[pl.LazyFrame],
+    detail: str | None = None,
+    narrow: Narrow | None = None,
 ) -> pl.LazyFrame:
     """Result of ``attempt``, or of ``fallback`` if the ``claim`` is not true.
 
@@ -179,4 +181,10 @@ def try_else(
             result = fallback.select(columns).collect(engine="streaming")
         yield result
 
-    return lazy_source(read, fallback.collect_schema(), name="layout=auto")
+    return lazy_source(
+        read,
+        fallback.collect_schema(),
+        name="layout=auto",
+        detail=detail,
+        narrow=narrow,
+    )

@@ -6,7 +6,7 @@ those that matter, join the judgments, sum; keep the queries asked for; aggregat
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import polars as pl
 
@@ -19,6 +19,7 @@ from polars_rank._engine.layout import (
     verify_contiguous,
     without_pushdown,
 )
+from polars_rank._engine.narrow import narrowed
 from polars_rank._engine.request import Request
 from polars_rank._engine.result import Aggregation, sum_part, values_per_query
 from polars_rank._engine.schema import names_of
@@ -30,7 +31,7 @@ from polars_rank._engine.stages.select import relevant_rows
 from polars_rank._engine.stages.subtopics import sum_subtopics
 from polars_rank._engine.stages.sum import Plan, sum_terms
 from polars_rank._engine.trace import PlanKey, trace_measures
-from polars_rank.core.source import is_rereadable
+from polars_rank.core.source import Narrow, Read, is_rereadable
 from polars_rank.exceptions import DataError
 
 __all__ = ["plan_result"]
@@ -59,7 +60,52 @@ def plan_result(request: Request) -> pl.LazyFrame:
         claim="rows of a query are contiguous",
         otherwise="spilling them to disk" if resources else "sorting them by query",
         reads=request.inputs,
+        detail=_stages(request),
+        narrow=_narrower(request, fallback) if request.result == "values" else None,
     )
+
+
+def _narrower(request: Request, whole: pl.LazyFrame) -> Narrow:
+    """Evaluate fewer queries where the result is filtered by them."""
+
+    def narrow(predicate: pl.Expr) -> Read | None:
+        if not all(map(is_rereadable, request.inputs)):
+            return None
+        fewer = narrowed(request, predicate, whole.collect_schema())
+        if fewer is None:
+            return None
+
+        def read(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+            try:
+                rows = plan_result(fewer).select(columns).collect(engine="streaming")
+            except DataError:  # perhaps of these queries only, such as no common one
+                result = plan_result(request)
+                rows = result.select(columns).collect(engine="streaming")
+            yield rows
+
+        return read
+
+    return narrow
+
+
+def _stages(request: Request) -> str:
+    """The stages in words, for ``explain()``."""
+    columns = request.columns.names
+    order = "score" if columns["rank"] is None else "rank"
+    stages = [
+        f"rank by {order}",
+        "select rows that matter",
+        *([] if request.qrels is None else ["join judgments"]),
+        *([] if columns["subtopic"] is None else ["sum by subtopic"]),
+        "sum by query",
+        *([] if request.queries is None else ["keep the queries asked for"]),
+        *([] if request.segments is None else ["join segments"]),
+        *([] if request.check == "off" else ["check"]),
+        {"values": "values per query", "means": "means", "sums": "sums"}[
+            request.result
+        ],
+    ]
+    return " -> ".join(stages)
 
 
 def _plan_layout(request: Request) -> pl.LazyFrame:

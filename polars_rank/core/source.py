@@ -18,9 +18,17 @@ from polars_rank.core.fork import note_run
 from polars_rank.core.rules import READ_ONCE
 from polars_rank.exceptions import DataError
 
-__all__ = ["Read", "Source", "is_rereadable", "lazy_source", "require_rereadable"]
+__all__ = [
+    "Narrow",
+    "Read",
+    "Source",
+    "is_rereadable",
+    "lazy_source",
+    "require_rereadable",
+]
 
 Read: TypeAlias = Callable[[Sequence[str]], Iterator[pl.DataFrame]]
+Narrow: TypeAlias = Callable[[pl.Expr], Read | None]
 
 
 def lazy_source(
@@ -32,6 +40,7 @@ def lazy_source(
     drain: bool = False,
     rereadable: bool = False,
     files: Sequence[Path] = (),
+    narrow: Narrow | None = None,
 ) -> pl.LazyFrame:
     """Scan what ``read`` yields.
 
@@ -51,8 +60,10 @@ def lazy_source(
     files
         Local files, if the rows follow from them and from a ``read`` that can be
         pickled: then an interrupted evaluation can be resumed.
+    narrow
+        Given a filter, a ``read`` that may leave out rows that do not pass it, or None.
     """
-    source = Source(read, tuple(schema), drain, rereadable, tuple(files))
+    source = Source(read, tuple(schema), drain, rereadable, tuple(files), narrow)
     return pl.LazyFrame._scan_python_function(
         schema=schema,
         scan_fn=source,
@@ -76,6 +87,7 @@ class Source:
     drain: bool
     rereadable: bool
     files: tuple[Path, ...]
+    narrow: Narrow | None = None
 
     def __call__(
         self,
@@ -96,8 +108,10 @@ class Source:
     ) -> Iterator[pl.DataFrame]:
         note_run()
         asked = self.columns if columns is None else columns
-        left = n_rows
-        for batch in self.read(asked):
+        left, read = n_rows, self.read
+        if predicate is not None and n_rows is None and self.narrow is not None:
+            read = self.narrow(predicate) or read
+        for batch in read(asked):
             if left is not None:
                 batch = batch.head(left)
                 left -= batch.height

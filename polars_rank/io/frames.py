@@ -145,12 +145,18 @@ def _from_stream(
 
 
 def _scan_dataset(dataset: Any) -> pl.LazyFrame:
-    """A pyarrow dataset, batch by batch; it reads few files ahead to save memory."""
+    """A pyarrow dataset, batch by batch.
+
+    Threads of its own would read ahead of the evaluation, whatever the readahead.
+    """
     empty = pl.DataFrame(dataset.schema.empty_table())
 
     def read(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         batches = dataset.to_batches(
-            columns=list(columns), batch_readahead=2, fragment_readahead=1
+            columns=list(columns),
+            batch_readahead=1,
+            fragment_readahead=1,
+            use_threads=False,
         )
         for batch in batches:
             yield pl.DataFrame(batch) if columns else pl.DataFrame(height=len(batch))

@@ -1,0 +1,70 @@
+"""Filters on query columns of values per query, moved in front of the evaluation.
+
+The values of a query follow from its own rows, so a filter on queries may come first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from polars_rank._engine.request import Request
+
+__all__ = ["narrowed"]
+
+
+def narrowed(request: Request, predicate: pl.Expr, schema: pl.Schema) -> Request | None:
+    """The request for the queries that the predicate lets pass; None: for all.
+
+    ``schema`` is that of the result. Conditions on other columns are left to whoever
+    filters the result.
+    """
+    query = request.columns.query
+    if request.qrels is not None and request.qrels_columns.query != query:
+        return None
+    frames = {
+        name: frame
+        for name in ("frame", "qrels", "queries")
+        if (frame := getattr(request, name)) is not None
+    }
+    schemas = {name: frame.collect_schema() for name, frame in frames.items()}
+    moved = False
+    for condition in _conditions(predicate):
+        roots = {*condition.meta.root_names()}
+        if not roots or not roots <= {name for name in query if isinstance(name, str)}:
+            continue
+        places = {
+            name: [root in known for root in roots] for name, known in schemas.items()
+        }
+        same = all(
+            known[root] == schema[root]
+            for known in schemas.values()
+            for root in roots & known.keys()
+        )
+        whole = all(all(there) or not any(there) for there in places.values())
+        if not (same and whole and all(places["frame"])):
+            continue
+        moved = True
+        for name, there in places.items():
+            if all(there):
+                frames[name] = frames[name].filter(condition)
+    if not moved:
+        return None
+    return request._replace(
+        frame=frames["frame"],
+        qrels=frames.get("qrels"),
+        queries=frames.get("queries"),
+    )
+
+
+def _conditions(predicate: pl.Expr) -> Iterator[pl.Expr]:
+    """The conditions that the predicate joins by ``and``."""
+    inputs = predicate.meta.pop()
+    if len(inputs) == 2:
+        for left, right in (inputs, inputs[::-1]):
+            if (left & right).meta.eq(predicate):
+                yield from _conditions(left)
+                yield from _conditions(right)
+                return
+    yield predicate
