@@ -169,6 +169,30 @@ def test_no_judged_query_in_any_part():
         assert e.value.rule == "no_common_query"
 
 
+def test_warnings_are_those_of_the_whole():
+    """Queries missing from the run, and labels below ``rel``: told once, by merge."""
+    log = rows(12)
+    run, qrels = log.drop("label"), log.select("query_id", "doc_id", "label")
+    run = run.filter(pl.col("query_id") % 4 > 0)
+    for labels in (qrels, qrels.with_columns(pl.col("label") / 10)):
+        evaluation = pr.Evaluation(["ap", "ndcg"])
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            pr.evaluate(run, ["ap", "ndcg"], qrels=labels)
+            told = [(w.category, str(w.message)) for w in heard]
+            heard.clear()
+            partials = [
+                evaluation.partial(part, qrels=labels, broadcast=True)
+                for part in split(run, 3, 0)
+            ]
+            assert not heard
+            evaluation.merge(partials, qrels=labels)
+            assert sorted((w.category.__name__, str(w.message)) for w in heard) == (
+                sorted((c.__name__, m) for c, m in told)
+            )
+            assert told
+
+
 def test_a_part_may_lack_what_the_whole_has():
     """A part where no judged query is in the run is no error."""
     log = rows(6)

@@ -252,9 +252,11 @@ def sum_part(
 
     ``violations`` lists the rules with their counts instead of raising any. With
     judgments, ``judged`` queries were looked for, and ``found`` of them are in the run.
-    ``keys`` are the queries themselves.
+    ``keys`` are the queries themselves, ``highest`` is the largest label.
     """
     more = [pl.struct(inputs.run.keys).implode().alias("keys")]
+    if request.check != "off":
+        more.append(pl.col("highest").max().cast(pl.Float64))
     skipped = None
     if request.qrels is not None:
         skipped = pl.col("skipped")

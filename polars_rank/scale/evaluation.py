@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 import polars_rank
+from polars_rank._engine.checks.doubts import warn_of_missing, warn_of_scale
 from polars_rank._engine.checks.enforce import Check, raise_or_warn, report
 from polars_rank._engine.plan import plan_result
 from polars_rank._engine.request import AnyFrame, Request, stats_of
@@ -265,7 +266,8 @@ class Evaluation:
         queries: AnyFrame | None = None,
     ) -> pl.LazyFrame:
         """Return the values of every query of a part, as :func:`per_query` does."""
-        others = {n: v for n, v in self._options.items() if n not in ("by", "weight")}
+        known = inspect.signature(per_query).parameters
+        others = {n: v for n, v in self._options.items() if n in known}
         return per_query(
             frame.lazy(), self._given, qrels=qrels, queries=queries, **others
         )
@@ -336,9 +338,15 @@ class Evaluation:
                 examples = twice.head(3).rows()
                 shown = [e[0] if len(e) == 1 else e for e in examples]
                 report(QUERY_IN_TWO_PARTS, len(twice), shown, exact=True, warns=False)
+        heads = total.filter(pl.col("measure").is_null())
+        if check != "off":
+            highest = heads.select(pl.col("highest").max()).item()
+            warn_of_scale(self._measures, self._convention, highest)
         if check != "off" and "found" in total.columns:
-            heads = total.filter(pl.col("measure").is_null())
-            if heads["judged"].sum() and not heads["found"].sum():
+            judged, found = int(heads["judged"].sum()), int(heads["found"].sum())
+            if judged > found and not self._options["missing"]:
+                warn_of_missing(self._convention, judged - found, judged)
+            if judged and not found:
                 msg = (
                     "no judged query is in the run, in any part; check query= and the "
                     "spelling of the ids"

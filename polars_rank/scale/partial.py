@@ -17,6 +17,7 @@ from polars_rank._engine.stages.sum import Plan
 __all__ = ["add_partials", "as_partial", "finish_partial"]
 
 COUNTS = ("queries", "found", "judged")
+LARGEST = "highest"  # label
 LISTS = ("violations", "keys")
 
 
@@ -31,7 +32,7 @@ def as_partial(
     )
 
     def rows() -> Iterator[pl.DataFrame]:
-        heads = [name for name in (*COUNTS, *LISTS) if name in sums.columns]
+        heads = [n for n in (*COUNTS, LARGEST, *LISTS) if n in sums.columns]
         yield sums.select(*by, pl.lit(None, pl.String).alias("measure"), *heads)
         for i, name in enumerate(aggregation.names):
             state = _state(sums.columns, f"m{i}_")
@@ -47,9 +48,10 @@ def add_partials(
     by = [f"by{i}" for i in range(len(aggregation.by))]
     heads = parts.filter(pl.col("measure").is_null())
     counts = [pl.col(name).sum() for name in COUNTS if name in parts.columns]
+    largest = [pl.col(LARGEST).max()] if LARGEST in parts.columns else []
     lists = [pl.col(n).explode().implode() for n in LISTS if n in parts.columns]
-    added = [_grouped(heads, by, [*counts, *lists])]
-    others = {*by, "measure", *COUNTS, *LISTS, *stamp}
+    added = [_grouped(heads, by, [*counts, *largest, *lists])]
+    others = {*by, "measure", *COUNTS, LARGEST, *LISTS, *stamp}
     states = [name for name in parts.columns if name not in others]
     for name, aggregate in zip(aggregation.names, aggregation.aggregates, strict=True):
         rows = parts.filter(pl.col("measure") == name)

@@ -14,13 +14,20 @@ import polars as pl
 from polars_rank._engine.checks.enforce import raise_or_warn, warn
 from polars_rank._engine.inputs import Inputs
 from polars_rank._engine.request import Request
+from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.tools import complete_arguments
 from polars_rank.core.rules import NO_COMMON_DOC, NO_COMMON_QUERY, Rule
 from polars_rank.core.source import is_rereadable
 from polars_rank.exceptions import DataError
-from polars_rank.measures.measure import Measure
+from polars_rank.measures.measure import Custom, Measure
 
-__all__ = ["doubt_judgments", "doubt_labels", "doubt_sums"]
+__all__ = [
+    "doubt_judgments",
+    "doubt_labels",
+    "doubt_sums",
+    "warn_of_missing",
+    "warn_of_scale",
+]
 
 Found = Mapping[str, Any]
 MISSING = {"zero": "counts as 0", "skip": "is left out"}
@@ -49,8 +56,8 @@ def doubt_judgments(
         elif not found["matched"] and _no_document_in_common(inputs):
             _refuse(request, inputs, NO_COMMON_DOC, ["doc"])
         if missing and not request.missing_given and request.queries is None:
-            _warn_of_missing(request, missing, found["judged"])
-        _warn_of_scale(request, found["highest"])
+            warn_of_missing(request.convention, missing, found["judged"])
+        warn_of_scale(request.measures, request.convention, found["highest"])
 
     return _judged(frame, sums, judge)
 
@@ -78,7 +85,7 @@ def doubt_labels(
     def judge(found: Found) -> None:
         if found["highest"] is None and found["queries"] and _has_no_label(inputs):
             warn(f"{_label(request)} of the frame {_IS_NULL}")
-        _warn_of_scale(request, found["highest"])
+        warn_of_scale(request.measures, request.convention, found["highest"])
 
     return _judged(frame, sums, judge)
 
@@ -155,8 +162,9 @@ def _first_ids(frame: pl.LazyFrame, columns: Sequence[str]) -> str:
     return ", ".join(shown) or "nothing"
 
 
-def _warn_of_missing(request: Request, missing: int, judged: int) -> None:
-    policy = request.convention.missing
+def warn_of_missing(convention: Convention, missing: int, judged: int) -> None:
+    """Warn of judged queries that the run lacks, unless the convention refuses them."""
+    policy = convention.missing
     if policy not in MISSING:
         return
     warn(
@@ -167,17 +175,17 @@ def _warn_of_missing(request: Request, missing: int, judged: int) -> None:
     )
 
 
-def _warn_of_scale(request: Request, highest: float | None) -> None:
-    """Measures that know relevant and not relevant see nothing below ``rel``."""
+def warn_of_scale(
+    measures: Sequence[Measure | Custom], convention: Convention, highest: float | None
+) -> None:
+    """Warn of labels that never reach ``rel``, where a measure has one."""
     if highest is None or highest <= 0:
         return
-    for m in request.measures:
+    for m in measures:
         if not isinstance(m, Measure):
             continue
         name = m.definition.named("rel")
-        given = complete_arguments(
-            m.definition, m.arguments, convention=request.convention
-        )
+        given = complete_arguments(m.definition, m.arguments, convention=convention)
         if name is not None and highest < given[name]:
             warn(
                 f"no document is relevant to {m.name}: the largest label is "
