@@ -161,8 +161,8 @@ MUTANTS = (
     Mutant(
         "expected ties: the first one is drawn with replacement",
         RANKING,
-        "((t - r - i) / (t - i)).clip(lower_bound=0.0)",
-        "((t - r - i) / t).clip(lower_bound=0.0)",
+        "((t - r - i) / (t - i)).cum_prod()",
+        "((t - r - i) / t).cum_prod()",
         "reference:expected_ties",
     ),
     Mutant(
@@ -364,6 +364,27 @@ MUTANTS = (
         'frame = frame.with_columns(pl.col("doc").cast(pl.String))',
         'frame = frame.with_columns(pl.col("doc"))',
         "reference:id_types",
+    ),
+    Mutant(
+        "integer document ids settle ties as numbers",
+        "_engine",
+        'doc.cast(pl.String) if rows.schema["doc"].is_integer() else doc',
+        "doc",
+        "reference:settle_ties",
+    ),
+    Mutant(
+        "known scores are rounded before they are compared",
+        "core/binding.py",
+        "raw_score=raw if scored else -known",
+        "raw_score=known if scored else -known",
+        "score_types",
+    ),
+    Mutant(
+        "differences are rounded before they are taken",
+        "core/expr.py",
+        "wide = value + pl.lit(0, dtype=pl.UInt32)",
+        "wide = value.cast(pl.Float64)",
+        "score_types",
     ),
     Mutant(
         "scores compare as they are given",

@@ -314,3 +314,16 @@ def test_id_types(dtype, collect):
     )
     assert found.collect_schema()["query_id"] == dtype
     compare(collect(found.with_columns(pl.col("query_id").cast(pl.String))), wanted)
+
+
+@pytest.mark.parametrize("dtype", [pl.Int64, pl.UInt8, pl.String], ids=str)
+@pytest.mark.parametrize(("ties", "wanted"), [("doc_desc", 1.0), ("doc_asc", 1 / 2)])
+def test_ids_of_a_log_settle_ties_as_text(dtype, ties, wanted):
+    """As text 9 comes after 10; rows with labels have no judgments to meet."""
+    log = pl.LazyFrame(
+        {"query_id": 1, "doc_id": [10, 9], "score": 1.0, "label": [0, 1]}
+    ).with_columns(pl.col("doc_id").cast(dtype))
+    convention = pr.CONVENTIONS["trec_eval"].replace(ties=ties)
+    for frame in (log, log.collect()):
+        found = pr.per_query(frame, "rr", convention=convention).lazy().collect()
+        assert found["rr"].to_list() == [wanted]

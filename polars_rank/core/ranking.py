@@ -225,8 +225,8 @@ class Ranking:
         if not self.expected:
             return (relevant & (self.cumulative_hits(rel) == 1.0)).cast(pl.Float64)
         t, i, r = self._block_size, self._block_index, self._block_sum(relevant)
-        miss = ((t - r - i) / (t - i)).clip(lower_bound=0.0)
-        none_yet = miss.cum_prod()
+        # It is 0 at the last place that the first can have: the product stays 0.
+        none_yet = ((t - r - i) / (t - i)).cum_prod()
         return self.cached(none_yet.shift(1, fill_value=1.0) - none_yet)
 
     def reach_probability(self, stop: pl.Expr) -> pl.Expr:
