@@ -17,11 +17,16 @@ from pathlib import Path
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from rich.console import Console
 from slow import slow
 
 import polars_rank as pr
+from polars_rank._engine.spill.progress import Progress
 from polars_rank.cli import main
+from polars_rank.cli.bar import Bar
+from polars_rank.conventions.tools import TOOLS
 from polars_rank.example import make, path
+from polars_rank.io import scan
 from polars_rank.metrics import METRICS as ALL
 
 COMMAND = [sys.executable, "-m", "polars_rank"]
@@ -788,3 +793,72 @@ def test_told_to_end_while_it_reads(tmp_path, number):
         assert running.wait(timeout=60) == 128 + number
         assert not running.stderr.read()
     assert not list(tmp_path.glob(".polars-rank-*"))
+
+
+# -- other commands
+
+
+@pytest.mark.parametrize("format", ["table", "json", "csv", "markdown"])
+def test_conventions_are_listed(call, format):
+    status, out, _ = call("conventions", "--format", format)
+    assert status == 0
+    for name, tool in TOOLS.items():
+        assert name in out or format == "markdown"
+        assert tool.follows.split(",")[0] in out or format == "markdown"
+
+
+@pytest.mark.parametrize("command", ["match-report", "coverage"])
+def test_match_report_is_the_library_call(call, command):
+    status, out, err = call(command, "one.run", "qrels.txt", "--format", "json")
+    assert (status, err) == (0, "")
+    run, qrels = scan("one.run", kind="run"), scan("qrels.txt", kind="qrels")
+    expected = pr.match_report(run, qrels).collect()
+    assert [tuple(row.values()) for row in json.loads(out)] == expected.rows()
+    lines = call(command, "one.run", "qrels.txt", "--format", "table")[1].splitlines()
+    assert lines[1].split() == ["queries", "in", "both", "2"]
+    assert lines[8].split()[-2:] == ["10", "0.2500"]  # one of four is not judged
+    status, _, err = call(command, "one.run", "nope.txt")
+    assert status == 1
+    assert err.startswith("polars-rank: nope.txt: no such file")
+
+
+def test_statistics_of_the_command(call, rows):
+    argv = ("log.parquet", "-m", "rr", "--stats", "mean", "--stats", "n")
+    assert rows(*argv, "--stats", "se") == {
+        "queries": 2,
+        "rr": 3 / 4,
+        "rr_n": 2,
+        "rr_se": near(1 / 4),
+    }
+    table = call("evaluate", *argv, "--format", "table")[1].splitlines()
+    assert [line.split() for line in table[1:3]] == [["rr", "0.7500"], ["rr_n", "2"]]
+
+
+def test_completion_is_installed_for_a_shell(call, tmp_path):
+    script = tmp_path / "polars-rank.bash"
+    argv = ("--install-completion", "--shell", "bash", "--output", script)
+    assert call(*argv)[0] == 0
+    assert all(w in script.read_text() for w in ("match-report", "--memory-limit"))
+
+
+def test_the_bar_goes_on_while_nobody_tells_how_far_it_is(monkeypatch):
+    """First of unknown length, then as told; gone in the end."""
+    screen = io.StringIO()
+    console = Console(file=screen, force_terminal=True, width=80)
+    monkeypatch.setattr("polars_rank.cli.bar.Console", lambda **_: console)
+    monkeypatch.setattr("polars_rank.cli.bar.SOON", 0)
+    with Bar() as bar:
+        bar.timer.join()
+        assert [task.description for task in bar.display.tasks] == ["evaluating"]
+        bar.told(Progress("evaluate", 1, 4, "buckets"))
+        (task,) = bar.display.tasks
+        assert (task.completed, task.total) == (1, 4)
+        assert "buckets evaluated" in task.description
+    assert "evaluating" in screen.getvalue()
+
+
+def test_no_bar_where_it_is_done_soon():
+    with Bar() as bar:
+        pass
+    assert not bar.display.tasks
+    assert not bar.timer.is_alive()

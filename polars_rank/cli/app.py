@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from cyclopts import App, Parameter
 
 import polars_rank
-from polars_rank.cli.describe import explain, measures
+from polars_rank.cli.describe import conventions, explain, measures
 from polars_rank.cli.evaluate import evaluate
+from polars_rank.cli.match import match_report
 from polars_rank.cli.runs import STDIN
 
 __all__ = ["run"]
@@ -27,7 +28,17 @@ def run(argv: Sequence[str]) -> None:
         default_parameter=Parameter(negative=()),
     )
     app.command(evaluate, usage="Usage: polars-rank evaluate FILE... [OPTIONS]")
+    app.command(
+        match_report,
+        name="match-report",
+        alias="coverage",
+        usage="Usage: polars-rank match-report RUN QRELS [OPTIONS]",
+    )
     app.command(measures)
+    app.command(conventions)
     app.command(explain, usage="Usage: polars-rank explain MEASURE [OPTIONS]")
+    app.register_install_completion_command(
+        help="Complete commands and options with Tab: for bash, zsh and fish."
+    )
     tokens = [STDIN if token == "-" else token for token in argv]
     app(tokens, exit_on_error=False, print_error=False, verbose=False)

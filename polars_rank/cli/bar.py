@@ -1,37 +1,61 @@
-"""How far an evaluation in bounded memory is, on a terminal's standard error."""
+"""That and how far an evaluation goes on, on a terminal's standard error."""
 
 from __future__ import annotations
 
+from threading import Timer
 from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    SpinnerColumn,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
 from rich.progress import Progress as Display
 
 from polars_rank._engine.spill.progress import Progress
 
 __all__ = ["Bar"]
 
+SOON = 1.0  # seconds
 STAGES = {"partition": "rows into buckets", "evaluate": "buckets evaluated"}
 
 
 class Bar:
-    """A bar for each stage; nothing where standard error is no terminal."""
+    """A bar for each stage; nothing where standard error is no terminal.
+
+    Where nobody tells how far it is, and within a bucket, the time goes on.
+    """
 
     def __init__(self) -> None:
         self.display = Display(
+            SpinnerColumn(),
             TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
+            TimeElapsedColumn(),
             console=Console(stderr=True),
             transient=True,
         )
         self.display.disable = not self.display.console.is_terminal
         self.tasks: dict[str, TaskID] = {}
+        self.timer = Timer(SOON, self.start)
+        self.timer.daemon = True
+
+    def start(self) -> None:
+        """Show a bar of unknown length until a stage is told."""
+        if not self.tasks and not self.display.disable:
+            self.tasks[""] = self.display.add_task("evaluating", total=None)
+            self.display.start()
 
     def told(self, progress: Progress) -> None:
         """Move the bar of the stage."""
         stage = progress.stage
+        if "" in self.tasks:
+            self.display.remove_task(self.tasks.pop(""))
         self.display.start()
         if stage not in self.tasks:
             self.tasks[stage] = self.display.add_task(STAGES[stage])
@@ -40,7 +64,8 @@ class Bar:
         )
 
     def __enter__(self) -> Bar:
-        """Bars appear with the first that is told."""
+        """Show that something is done, unless it is done soon."""
+        self.timer.start()
         return self
 
     def __exit__(
@@ -50,4 +75,6 @@ class Bar:
         trace: TracebackType | None,
     ) -> None:
         """Take them away."""
+        self.timer.cancel()
+        self.timer.join()
         self.display.stop()

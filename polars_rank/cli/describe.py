@@ -12,10 +12,10 @@ from rich.text import Text
 from polars_rank.cli.show import Format, show, show_rows, terminal
 from polars_rank.cli.words import visible
 from polars_rank.conventions.explain import Choice, explanation
-from polars_rank.conventions.tools import DEFAULT, complete_arguments
+from polars_rank.conventions.tools import DEFAULT, TOOLS, complete_arguments
 from polars_rank.core.registry import METRICS, Metric
 
-__all__ = ["explain", "measures"]
+__all__ = ["conventions", "explain", "measures"]
 
 
 def measures(*, format: Format | None = None) -> None:
@@ -39,6 +39,26 @@ def measures(*, format: Format | None = None) -> None:
     columns = ["family", "measure", "description", "parameters", "aliases"]
     table = pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String), orient="row")
     show_rows(table, chosen, keys=len(columns))
+
+
+def conventions(*, format: Format | None = None) -> None:
+    """List the conventions: name, tool, and what the tool does differently.
+
+    Parameters
+    ----------
+    format
+        Default: table on a terminal, csv elsewhere.
+    """
+    chosen = format or ("table" if terminal() else "csv")
+    rows = [(name, tool.name, tool.follows) for name, tool in TOOLS.items()]
+    if chosen == "table":
+        table = _grid(None)
+        for name, tool, follows in rows:
+            table.add_row(name, Text(tool, style="cyan"), Text(follows))
+        show(table)
+        return
+    columns = ["convention", "tool", "description"]
+    show_rows(pl.DataFrame(rows, schema=columns, orient="row"), chosen, keys=3)
 
 
 def _families() -> Iterator[Table | Text]:

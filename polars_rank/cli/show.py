@@ -8,7 +8,7 @@ import json
 import math
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, TypeVar
 
 import polars as pl
@@ -64,7 +64,8 @@ def show_means(
     else:
         count = means.item(0, "queries")
         queries = "1 query" if count == 1 else f"{count} queries"
-        show(_down(means), _note([queries, *notes]))
+        values = {name: means.item(0, name) for name in means.columns[1:]}
+        show(_down("measure", "mean", values), _note([queries, *notes]))
 
 
 def show_values(
@@ -139,13 +140,18 @@ def _emit(text: str) -> None:
 # -- tables
 
 
-def _down(means: pl.DataFrame) -> Table:
-    """One row: a measure a line."""
+def show_values(name: str, value: str, values: Mapping[str, float | None]) -> None:
+    """Print a table of names and numbers under these headings."""
+    show(_down(name, value, values))
+
+
+def _down(name: str, value: str, values: Mapping[str, float | None]) -> Table:
+    """One name a line."""
     table = _table()
-    table.add_column("measure")
-    table.add_column("mean", justify="right", no_wrap=True)
-    for name in means.columns[1:]:
-        table.add_row(visible(name), _number(means.item(0, name)))
+    table.add_column(name)
+    table.add_column(value, justify="right", no_wrap=True)
+    for own, number in values.items():
+        table.add_row(visible(own), _number(number))
     return table
 
 
