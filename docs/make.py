@@ -15,7 +15,7 @@ from runpy import run_path
 
 from polars_rank import typing
 from polars_rank.metrics import Metric, of_vocabulary
-from polars_rank.namespaces import ExprRankEval
+from polars_rank.namespaces.expr import ExprRankEval, expr
 
 HOUSE = Path(__file__).resolve().parent.parent
 STUB = HOUSE / "polars_rank" / "namespaces" / "expr.pyi"
@@ -48,6 +48,9 @@ def stub() -> str:
         "class ExprRankEval:",
         "    def __init__(self, expr: pl.Expr) -> None: ...",
         *methods,
+        "",
+        "def expr(label: Column) -> ExprRankEval:",
+        f'    """{(expr.__doc__ or "").partition(chr(10))[0]}"""',
     ]
     return "\n".join(lines) + "\n"
 

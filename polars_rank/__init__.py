@@ -26,6 +26,7 @@ from polars_rank.io.lists import from_groups, from_lists
 from polars_rank.io.scan import scan
 from polars_rank.io.trec import scan_trec_qrels, scan_trec_run
 from polars_rank.measures.measure import Measure, measure
+from polars_rank.namespaces.expr import expr
 from polars_rank.scale.evaluation import Evaluation
 
 if _TYPE_CHECKING:
@@ -53,6 +54,7 @@ __all__ = [
     "discriminative",
     "evaluate",
     "explain",
+    "expr",
     "from_groups",
     "from_lists",
     "gate",

@@ -8,7 +8,7 @@ from cyclopts import Group, Parameter
 
 import polars_rank
 from polars_rank.cli.runs import open_file
-from polars_rank.cli.show import Format, show_rows, show_values, terminal
+from polars_rank.cli.show import Format, show_pairs, show_rows, terminal
 from polars_rank.io.frames import same_ids
 
 __all__ = ["match_report"]
@@ -57,7 +57,7 @@ def match_report(
     ).collect(engine="streaming")
     chosen = format or ("table" if terminal() else "csv")
     if chosen == "table":
-        show_values("", "value", {n: _counted(n, v) for n, v in report.rows()})
+        show_pairs("", "value", {n: _counted(n, v) for n, v in report.rows()})
     else:
         show_rows(report, chosen, keys=1)
 

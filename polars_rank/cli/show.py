@@ -26,8 +26,8 @@ __all__ = [
     "inert",
     "show",
     "show_means",
+    "show_pairs",
     "show_rows",
-    "show_values",
     "terminal",
 ]
 
@@ -140,7 +140,7 @@ def _emit(text: str) -> None:
 # -- tables
 
 
-def show_values(name: str, value: str, values: Mapping[str, float | None]) -> None:
+def show_pairs(name: str, value: str, values: Mapping[str, float | None]) -> None:
     """Print a table of names and numbers under these headings."""
     show(_down(name, value, values))
 

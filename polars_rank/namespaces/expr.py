@@ -12,9 +12,10 @@ import polars as pl
 
 from polars_rank.core.registry import of_vocabulary
 from polars_rank.measures.names import resolve_name
-from polars_rank.namespaces.method import method
+from polars_rank.namespaces.method import as_expr, method
+from polars_rank.typing import Column
 
-__all__ = ["ExprRankEval"]
+__all__ = ["ExprRankEval", "expr"]
 
 
 @pl.api.register_expr_namespace("rank_eval")
@@ -61,6 +62,24 @@ class ExprRankEval:
             "qrels= and subtopic="
         )
         raise AttributeError(msg, name=name, obj=self)
+
+
+def expr(label: Column) -> ExprRankEval:
+    """Return the metrics of a label: ``label.rank_eval``, as type checkers know it.
+
+    Parameters
+    ----------
+    label
+        The column of grades, or an expression.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_rank as pr
+    >>> log = pl.DataFrame({"score": [0.9, 0.8], "label": [0, 1]})
+    >>> log.select(pr.expr("label").rr("score")).item()
+    0.5
+    """
+    return ExprRankEval(as_expr(label))
 
 
 for _metric in of_vocabulary("ranking").values():

@@ -1023,3 +1023,6 @@ class ExprRankEval:
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
         """Mean of the interpolated precision at recall 0, 0.1, 0.2 ... 1."""
+
+def expr(label: Column) -> ExprRankEval:
+    """Return the metrics of a label: ``label.rank_eval``, as type checkers know it."""

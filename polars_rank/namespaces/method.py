@@ -38,7 +38,7 @@ from polars_rank.core.rules import NEGATIVE_GRADE
 from polars_rank.core.weights import DiscountLike, GainLike
 from polars_rank.typing import Column
 
-__all__ = ["method"]
+__all__ = ["as_expr", "method"]
 
 
 class Options(NamedTuple):
@@ -148,9 +148,13 @@ def _expr(
     )
 
 
-def _column(column: Column | None) -> pl.Expr | None:
+def as_expr(column: Column) -> pl.Expr:
     """A name is one column, also where it looks like a pattern."""
     return cs.by_name(column).as_expr() if isinstance(column, str) else column
+
+
+def _column(column: Column | None) -> pl.Expr | None:
+    return None if column is None else as_expr(column)
 
 
 # -- signature and help
