@@ -31,7 +31,7 @@ from polars_rank.io.formats import extensions, format_of
 from polars_rank.io.frames import same_ids
 from polars_rank.io.scan import FileFormat
 
-__all__ = ["evaluate"]
+__all__ = ["evaluate", "require_apart", "with_judgments"]
 
 MEASURES = ("ndcg@10", "ap", "rr", "precision@10", "recall@100")
 
@@ -226,7 +226,7 @@ def evaluate(
         ),
     )
     about = [file for file in (queries, segments) if file is not None]
-    _require_apart(target, [*given.sources, *about])
+    require_apart(target, [*given.sources, *about])
     if len(given.sources) > 1:
         remark(str(given))
     choices = {
@@ -336,7 +336,7 @@ def _plans(
     plans = []
     for run in given.runs:
         with given.about(run):
-            plan = _plan(*_with_judgments(given, run, options), measures)
+            plan = _plan(*with_judgments(given, run, options), measures)
         if not alone:
             run.require_room(column)
             plan = plan.labelled(column, run.name)
@@ -344,7 +344,7 @@ def _plans(
     return plans
 
 
-def _with_judgments(
+def with_judgments(
     given: Files, run: Run, options: Options
 ) -> tuple[pl.LazyFrame, Options]:
     """The run and its judgments, with ids of one type where a file has no types."""
@@ -413,7 +413,7 @@ def _apart(run: Run, system: str | None, options: Options) -> Options:
     return options | Options(query=query, by=by, qrels_query=other)
 
 
-def _require_apart(target: Path | None, sources: Sequence[str]) -> None:
+def require_apart(target: Path | None, sources: Sequence[str]) -> None:
     """Check that a file can be written and is no part of what is read."""
     if target is None:
         return
