@@ -114,6 +114,7 @@ def test_compare_by_columns_of_the_queries(files, capsys):
     )
 
 
+@pytest.mark.slow
 def test_plots_are_written(files, capsys):
     command = ["compare", "a.run", "b.run", "qrels", "-m", "ap", "--plot", "p.png"]
     assert main(command) == 0

@@ -97,7 +97,7 @@ class Plots:
                         scale=alt.Scale(domain=[0, len(part) + 1], nice=False),
                     ),
                     y=alt.Y("difference:Q", title="difference"),
-                    color=_colours(alt),
+                    color=_colours(alt, "same"),
                 )
                 .properties(
                     width=480, height=200, title=_title(f"{name}: {system} − {base}")
@@ -201,15 +201,15 @@ def _side(difference: pl.Expr, lower: bool) -> pl.Expr:
     better = difference < 0 if lower else difference > 0
     return (
         pl.when(difference.abs() <= 1e-9)
-        .then(pl.lit("not sure"))
+        .then(pl.lit("same"))
         .when(better)
         .then(pl.lit("better"))
         .otherwise(pl.lit("worse"))
     )
 
 
-def _colours(alt: Any) -> Any:
-    scale = alt.Scale(domain=VERDICTS, range=[BLUE, ORANGE, GREY])
+def _colours(alt: Any, third: str = VERDICTS[2]) -> Any:
+    scale = alt.Scale(domain=[*VERDICTS[:2], third], range=[BLUE, ORANGE, GREY])
     return alt.Color("side:N", scale=scale, legend=alt.Legend(title=None))
 
 
