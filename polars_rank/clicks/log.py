@@ -222,11 +222,12 @@ class ClickLog:
         *,
         needs: Collection[str] = (),
         totals: bool = False,
+        credits: Sequence[str] = (),
     ) -> ClickLog:
         """Bind a log; only schemas are read.
 
         ``needs`` are the roles that the caller cannot do without, ``totals`` says
-        whether a log of totals will do.
+        whether a log of totals will do. Columns of ``credits`` become ``credit0`` ...
         """
         given = cast(
             "dict[str, Any]", {n: v for n, v in options.items() if v is not None}
@@ -250,12 +251,15 @@ class ClickLog:
         known = given.get("impressions")
         outside = set() if known is None else set(known.lazy().collect_schema())
         inside = [n for n in named if n in schema or n not in outside]
+        for name in credits:
+            bind_column("credit", name, schema, where="the log")
         bound = bind_columns(
             log,
             Columns(keys, roles),
             where="the log",
             roles=ROWS,
-            carry={f"by{i}": name for i, name in enumerate(inside)},
+            carry={f"by{i}": name for i, name in enumerate(inside)}
+            | {f"credit{i}": name for i, name in enumerate(credits)},
             key="impression",
         )
         carried = {name: f"by{i}" for i, name in enumerate(inside)}
