@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from cyclopts import App, Parameter
 
 import polars_rank
-from polars_rank.cli.compare import compare, gate, power
 from polars_rank.cli.describe import conventions, explain, measures
 from polars_rank.cli.evaluate import evaluate
 from polars_rank.cli.match import match_report
@@ -17,8 +16,8 @@ from polars_rank.cli.runs import STDIN
 __all__ = ["run"]
 
 
-def run(argv: Sequence[str]) -> int:
-    """Parse the arguments, run the command they name, return its exit status."""
+def run(argv: Sequence[str]) -> None:
+    """Parse the arguments and run the command they name."""
     app = App(
         name="polars-rank",
         help="Evaluate rankings: nDCG, average precision and more, from files.",
@@ -29,9 +28,6 @@ def run(argv: Sequence[str]) -> int:
         default_parameter=Parameter(negative=()),
     )
     app.command(evaluate, usage="Usage: polars-rank evaluate FILE... [OPTIONS]")
-    app.command(compare, usage="Usage: polars-rank compare FILE... [OPTIONS]")
-    app.command(gate, usage="Usage: polars-rank gate BASE FILE... [OPTIONS]")
-    app.command(power, usage="Usage: polars-rank power [FILE] [OPTIONS]")
     app.command(
         match_report,
         name="match-report",
@@ -45,5 +41,4 @@ def run(argv: Sequence[str]) -> int:
         help="Complete commands and options with Tab: for bash, zsh and fish."
     )
     tokens = [STDIN if token == "-" else token for token in argv]
-    status = app(tokens, exit_on_error=False, print_error=False, verbose=False)
-    return status if isinstance(status, int) else 0
+    app(tokens, exit_on_error=False, print_error=False, verbose=False)

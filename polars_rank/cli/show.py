@@ -23,7 +23,6 @@ from polars_rank.cli.words import visible
 
 __all__ = [
     "Format",
-    "emit",
     "inert",
     "show",
     "show_means",
@@ -94,7 +93,7 @@ def show_rows(
         text = json.dumps(
             dicts if keys else dicts[0], indent=2, ensure_ascii=False, default=str
         )
-        emit(CONTROL.sub(_escaped, text) + "\n")
+        _emit(CONTROL.sub(_escaped, text) + "\n")
     elif format in ("csv", "tsv"):
         file, separator = io.StringIO(), "," if format == "csv" else "\t"
         out = csv.writer(file, delimiter=separator, lineterminator="\n")
@@ -103,9 +102,9 @@ def show_rows(
         if terminal():
             lines = (map(visible, line.split(separator)) for line in text.split("\n"))
             text = "\n".join(map(separator.join, lines))
-        emit(text)
+        _emit(text)
     else:
-        emit("".join(f"{line}\n" for line in _markdown(rows, keys)))
+        _emit("".join(f"{line}\n" for line in _markdown(rows, keys)))
 
 
 def show(*parts: RenderableType) -> None:
@@ -123,7 +122,7 @@ def show(*parts: RenderableType) -> None:
         for part in parts:
             console.print(part)
     lines = printed.get().split("\n")
-    emit("\n".join(lines if live else (line.rstrip() for line in lines)))
+    _emit("\n".join(lines if live else (line.rstrip() for line in lines)))
 
 
 def inert(rows: Frame) -> Frame:
@@ -132,7 +131,7 @@ def inert(rows: Frame) -> Frame:
     return rows.with_columns(text.str.replace(FORMULA, "'$0"))
 
 
-def emit(text: str) -> None:
+def _emit(text: str) -> None:
     """Write to standard output what its encoding can hold."""
     encoding = sys.stdout.encoding or "utf-8"
     sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))

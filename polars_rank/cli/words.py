@@ -10,10 +10,8 @@ from polars_rank.evaluation.evaluate import evaluate
 
 __all__ = ["remark", "sentence", "visible"]
 
-COMPARED = "alternative baseline cluster correction interval margin pairs resamples"
-KEYWORDS = [*signature(evaluate).parameters, *COMPARED.split(), "seed", "test"]
 KEYWORD = re.compile(
-    rf"(?<![^\s(])({'|'.join(KEYWORDS)})="
+    rf"(?<![^\s(])({'|'.join(signature(evaluate).parameters)})="
     r"""(?:["']([\w -]+)["']|(None))?"""
 )
 

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from polars_rank.clicks.behaviour import behaviour, per_impression
 from polars_rank.clicks.dedupe import dedupe
-from polars_rank.clicks.experiment import compare
 from polars_rank.clicks.impression import Impression
-from polars_rank.clicks.interleaving import interleaving, team_shares
 from polars_rank.clicks.log import UBI, LogColumns, LogOptions
 from polars_rank.clicks.measures import BEHAVIOUR
+from polars_rank.clicks.propensity import PropensityMethod, propensities
 from polars_rank.clicks.report import LogReport, check
 from polars_rank.clicks.simulation import Simulation, UserModel, simulate
 
@@ -24,14 +23,13 @@ __all__ = [
     "LogColumns",
     "LogOptions",
     "LogReport",
+    "PropensityMethod",
     "Simulation",
     "UserModel",
     "behaviour",
     "check",
-    "compare",
     "dedupe",
-    "interleaving",
     "per_impression",
+    "propensities",
     "simulate",
-    "team_shares",
 ]

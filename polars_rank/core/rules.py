@@ -12,7 +12,6 @@ from typing import NamedTuple
 import polars as pl
 
 __all__ = [
-    "ARMS_MISSING",
     "CLICK_BEFORE_IMPRESSION",
     "DUPLICATE_DOC",
     "DUPLICATE_IMPRESSION",
@@ -26,26 +25,29 @@ __all__ = [
     "INFINITE_GRADE",
     "INVALID_CLICK",
     "INVALID_DWELL",
+    "INVALID_NEW_SCORE",
     "INVALID_POSITION",
     "INVALID_PROPENSITY",
     "INVALID_RANK",
+    "INVALID_RELEVANCE",
     "INVALID_WEIGHT",
     "MISSING_QUERY",
     "NAN_SCORE",
     "NEGATIVE_GAIN",
     "NEGATIVE_GRADE",
+    "NOTHING_SHUFFLED",
     "NOT_CONTIGUOUS",
     "NO_COMMON_DOC",
     "NO_COMMON_QUERY",
+    "NO_PROPENSITY",
     "NULL_ARM",
     "NULL_DOC",
     "NULL_IMPRESSION",
     "NULL_QUERY",
     "NULL_SCORE",
     "NULL_SUBTOPIC",
-    "ONE_TEAM",
+    "ONE_HALF",
     "READ_ONCE",
-    "TWO_ARMS",
     "TWO_VALUES",
     "UNKNOWN_IMPRESSION",
     "VARYING_SEGMENT",
@@ -226,28 +228,37 @@ INVALID_PROPENSITY = Rule(
     "propensities that are null, not above 0 or above 1; they are probabilities to be "
     "examined (relative ones, which can exceed 1, belong into propensities=)",
 )
+INVALID_RELEVANCE = Rule(
+    "invalid_relevance",
+    "relevance or rewards below 0, above 1 or NaN; they are probabilities of a click "
+    "on an examined document (null: not known)",
+)
+INVALID_NEW_SCORE = Rule(
+    "invalid_new_score",
+    "scores of the new ranking that are null or NaN; score every shown document, or "
+    "give the ranking as a frame of queries and documents",
+)
+NO_PROPENSITY = Rule(
+    "no_propensity",
+    "positions of the log without a propensity; estimate one, give one, or leave out "
+    "these positions",
+)
+NOTHING_SHUFFLED = Rule(
+    "nothing_shuffled",
+    "no impression is marked as shuffled or swapped; name the column that marks them",
+    always=True,
+)
+ONE_HALF = Rule(
+    "one_half",
+    "all impressions of a pair of places were swapped, or none was; both halves count: "
+    "mark those that took part, whether the coin swapped them or not",
+    always=True,
+)
 NULL_ARM = Rule("null_arm", "arms are null; drop these impressions or give them an arm")
 TWO_VALUES = Rule(
     "two_values",
     "a query, user, arm, by= or weight= column varies within an impression; make it "
     "constant, or add the column to impression=",
-)
-TWO_ARMS = Rule(
-    "two_arms",
-    "clusters (users) are in more than one arm; drop them, or assign them anew",
-    always=True,
-)
-ARMS_MISSING = Rule(
-    "arms_missing",
-    "a comparison needs the control {control!r} and another arm; the arms of the log "
-    "are: {arms}; name the control with control=",
-    always=True,
-)
-ONE_TEAM = Rule(
-    "one_team",
-    "interleaving needs two teams; those of the log are: {teams}; name their column "
-    "with team=",
-    always=True,
 )
 UNKNOWN_IMPRESSION = Rule(
     "unknown_impression",

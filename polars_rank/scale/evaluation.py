@@ -268,10 +268,9 @@ class Evaluation:
         """Return the values of every query of a part, as :func:`per_query` does."""
         known = inspect.signature(per_query).parameters
         others = {n: v for n, v in self._options.items() if n in known}
-        values: pl.LazyFrame = per_query(
+        return per_query(
             frame.lazy(), self._given, qrels=qrels, queries=queries, **others
         )
-        return values
 
     @property
     def query(self) -> tuple[str, ...]:

@@ -1,0 +1,508 @@
+"""Position bias out of clicks on documents that were shown at several positions.
+
+All fits work on a table of counts: of a pair (a document of a query) at a position, the
+impressions n and the clicks c. They take arrays and know no frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = [
+    "Counts",
+    "Estimator",
+    "Fit",
+    "Scores",
+    "Weighting",
+    "all_pairs",
+    "chain",
+    "em",
+    "jackknifed",
+    "linked",
+    "pivot_one",
+    "poisson",
+]
+
+Array: TypeAlias = npt.NDArray[Any]
+Codes: TypeAlias = npt.NDArray[np.int64]
+Estimator: TypeAlias = Literal["poisson", "all_pairs", "pivot_one", "chain"]
+Weighting: TypeAlias = Literal["harmonic", "equal"]
+
+GROUPS = 100  # of queries that are left out in turn
+CELLS = 4_000_000  # numbers in a temporary array
+HALVINGS = 40
+TINY = 1e-300
+UNLINKED = "no document was shown here and at a position tied to the reference"
+UNCLICKED = "too few clicks on documents that tie this position to the reference"
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """Impressions ``n`` and clicks ``c`` of pairs at positions, sorted by pair.
+
+    ``pair``, ``position`` and ``group`` (what is independent, such as the query) are
+    codes from 0; ``positions`` says how many positions there are, ``row`` which row of
+    the table this was.
+    """
+
+    pair: Codes
+    position: Codes
+    group: Codes
+    n: Array
+    c: Array
+    row: Codes
+    positions: int
+
+    def where(self, keep: npt.NDArray[np.bool_]) -> Counts:
+        """Some rows; pairs and groups are numbered anew."""
+        pair, group = (
+            np.unique(codes[keep], return_inverse=True)[1]
+            for codes in (self.pair, self.group)
+        )
+        return Counts(
+            pair=pair,
+            position=self.position[keep],
+            group=group,
+            n=self.n[keep],
+            c=self.c[keep],
+            row=self.row[keep],
+            positions=self.positions,
+        )
+
+    def of_pair(self, values: Array) -> Array:
+        """Sum over the rows of each pair, given to each of its rows."""
+        return np.bincount(self.pair, values, self._pairs)[self.pair]
+
+    def of_position(self, values: Array) -> Array:
+        """Sum over the rows of each position."""
+        return np.bincount(self.position, values, self.positions)
+
+    @property
+    def _pairs(self) -> int:
+        return int(self.pair[-1]) + 1 if len(self.pair) else 0
+
+    def informative(self, *, least: float = 0) -> Counts:
+        """Rows of pairs that were clicked, at several positions, ``least`` times."""
+        several = self.of_pair(np.ones(len(self.n))) > 1
+        clicked = self.of_pair(self.c) > 0
+        return self.where(several & clicked & (self.of_pair(self.n) >= least))
+
+    def dense(self, *values: Array) -> Iterator[tuple[Codes, list[Array]]]:
+        """Matrices of pairs by positions, some pairs at a time, and their groups."""
+        size = max(1, CELLS // max(1, self.positions) ** 2)
+        for first in range(0, self._pairs, size):
+            low, high = np.searchsorted(self.pair, [first, first + size])
+            pairs, at = self.pair[low:high] - first, self.position[low:high]
+            shape = min(size, self._pairs - first), self.positions
+            group = np.zeros(shape[0], np.int64)
+            group[pairs] = self.group[low:high]
+            matrices = [np.zeros(shape) for _ in values]
+            for matrix, value in zip(matrices, values, strict=True):
+                matrix[pairs, at] = value[low:high]
+            yield group, matrices
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """What was found of each position.
+
+    Attributes
+    ----------
+    theta
+        Examination, relative to the reference; NaN: not identified.
+    covariance
+        Of the logarithms of ``theta``; NaN: unknown.
+    groups
+        Number of independent groups that it rests on.
+    notes
+        Why a position has no estimate; None: it has one.
+    steps, converged, log_likelihood
+        Of an iterative fit.
+    scores
+        What the errors are made of; None: they are not made of scores.
+    """
+
+    theta: Array
+    covariance: Array
+    groups: int
+    notes: list[str | None]
+    steps: int | None = None
+    converged: bool | None = None
+    log_likelihood: float | None = None
+    scores: Scores | None = None
+
+    def relative_to(self, reference: int) -> Fit:
+        """The same, with another reference."""
+        covariance = self.covariance
+        own = covariance[reference]
+        moved = covariance - own[None, :] - own[:, None] + own[reference]
+        return replace(self, theta=self.theta / self.theta[reference], covariance=moved)
+
+    def clustered(self, meat: Array, groups: int) -> Fit:
+        """The same, with errors from scores that were summed by other clusters."""
+        assert self.scores is not None
+        covariance = self.scores.covariance(meat, groups)
+        return replace(self, covariance=covariance, groups=groups)
+
+    @property
+    def se(self) -> Array:
+        """Standard errors of ``theta``."""
+        return np.asarray(self.theta * np.sqrt(np.diag(self.covariance).clip(0.0)))
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Scores of the logarithms of theta, and what makes errors of them.
+
+    An impression of a pair at position j adds ``(clicked - mean) * scale`` times
+    ``[k = j] - share_k`` to the score of position k.
+
+    Attributes
+    ----------
+    rows
+        The rows of the table: ``mean``, ``scale`` and ``share`` are theirs.
+    bread
+        Inverse of the curvature, 0 at the reference.
+    free, known
+        Positions whose theta was fitted, and those that have one.
+    """
+
+    rows: Counts
+    mean: Array
+    scale: Array
+    share: Array
+    bread: Array
+    free: npt.NDArray[np.bool_]
+    known: npt.NDArray[np.bool_]
+
+    @classmethod
+    def of(
+        cls,
+        rows: Counts,
+        weight: Array,
+        mean: Array,
+        scale: Array,
+        free: npt.NDArray[np.bool_],
+        known: npt.NDArray[np.bool_],
+    ) -> Scores:
+        """``weight`` is the curvature of a row in the logarithm of its mean."""
+        bread = np.zeros((rows.positions, rows.positions))
+        on = np.ix_(free, free)
+        bread[on] = np.linalg.inv(_information(rows, weight)[on])
+        return cls(rows, mean, scale, _shares(weight, rows), bread, free, known)
+
+    def covariance(self, meat: Array, groups: int) -> Array:
+        """Covariance, from the products of the scores of groups."""
+        found = np.full_like(self.bread, np.nan)
+        known = self.known if groups > 1 else self.known & ~self.free
+        sandwich = self.bread @ meat @ self.bread * (groups / max(groups - 1, 1))
+        found[np.ix_(known, known)] = sandwich[np.ix_(known, known)]
+        return found
+
+    def by_group(self) -> tuple[Array, int]:
+        """Products of the scores of the groups of the table, and their number."""
+        rows, groups = self.rows, _groups(self.rows)
+        residual = (rows.c - rows.n * self.mean) * self.scale
+        score = residual - self.share * rows.of_pair(residual)
+        k = rows.positions
+        cells = np.bincount(rows.group * k + rows.position, score, groups * k)
+        scores = cells.reshape(groups, k)
+        return scores.T @ scores, groups
+
+
+# -- what is identified
+
+
+def linked(counts: Counts, reference: int) -> list[str | None]:
+    """Why a position cannot be compared with the reference; None: it can.
+
+    The likelihood has a maximum if from each position one gets to each other by steps
+    from a position to one whose documents, shown at both, were clicked there (Ford,
+    1957).
+    """
+    k = counts.positions
+    together, clicked = np.zeros((k, k)), np.zeros((k, k))
+    for _, (shown, clicks) in counts.dense(np.ones(len(counts.n)), counts.c):
+        together += shown.T @ shown
+        clicked += shown.T @ clicks
+    near = _reached(together > 0, reference)
+    to, back = (_reached(step > 0, reference) for step in (clicked, clicked.T))
+    return [
+        None if to[i] and back[i] else UNCLICKED if near[i] else UNLINKED
+        for i in range(k)
+    ]
+
+
+def _reached(step: npt.NDArray[np.bool_], start: int) -> npt.NDArray[np.bool_]:
+    reached = np.zeros(len(step), bool)
+    reached[start] = True
+    for _ in step:
+        reached |= step[reached].any(axis=0)
+    return reached
+
+
+def _known(notes: list[str | None]) -> npt.NDArray[np.bool_]:
+    return np.array([note is None for note in notes], bool)
+
+
+def _identified(
+    counts: Counts, reference: int
+) -> tuple[Counts, list[str | None], npt.NDArray[np.bool_]]:
+    """Rows at positions that can be compared with the reference."""
+    notes = linked(counts, reference)
+    known = _known(notes)
+    return counts.where(known[counts.position]).informative(), notes, known
+
+
+# -- likelihoods
+
+
+def poisson(counts: Counts, reference: int, *, max_steps: int, tol: float) -> Fit:
+    """Fit theta by the likelihood of a pair's clicks over positions, given their sum.
+
+    ``P(position of a click of the pair) = n_k theta_k / sum_j n_j theta_j``. The
+    attractiveness of the pair cancels. Newton's method on the logarithms, whose
+    likelihood is concave; a step is halved until the likelihood does not fall.
+
+    Source: Hausman, Hall and Griliches, 1984 (fixed-effects Poisson); Wooldridge, 1999
+    (only the mean matters, with robust errors).
+    """
+    counts, notes, known = _identified(counts, reference)
+    free = known.copy()
+    free[reference] = False
+    total = counts.of_pair(counts.c)
+
+    def shares(x: Array) -> tuple[Array, float]:
+        weighted = counts.n * np.exp(x)[counts.position]
+        share = weighted / counts.of_pair(weighted)
+        return share, float((counts.c * np.log(share)).sum())
+
+    x, steps, converged = np.zeros(counts.positions), 0, not free.any()
+    share, likelihood = shares(x)
+    while not converged and steps < max_steps:
+        steps += 1
+        gradient = counts.of_position(counts.c - total * share)[free]
+        curvature = _information(counts, total * share)[np.ix_(free, free)]
+        change = np.zeros_like(x)
+        change[free] = np.linalg.solve(curvature, gradient)
+        for _ in range(HALVINGS):
+            share, found = shares(x + change)
+            if found >= likelihood - 1e-12 * abs(likelihood):
+                break
+            change /= 2
+        x, likelihood = x + change, found
+        converged = bool(np.abs(change).max() < tol)
+    weight = total * share
+    one = np.ones_like(share)
+    scores = Scores.of(counts, weight, weight / counts.n, one, free, known)
+    meat, groups = scores.by_group()
+    return Fit(
+        np.where(known, np.exp(x), np.nan),
+        scores.covariance(meat, groups),
+        groups,
+        notes,
+        steps,
+        converged,
+        likelihood,
+        scores,
+    )
+
+
+def em(
+    counts: Counts, reference: int, *, max_steps: int, tol: float, least: float
+) -> Fit:
+    """Fit the position-based model, P(click) = theta_k a_pair, by EM.
+
+    Pairs shown less than ``least`` times, without a click, or at a single position are
+    left out: rare pairs bias theta, and the others do not change it.
+
+    Source: Richardson et al., WWW 2007; Chuklin, Markov and de Rijke, Click Models for
+    Web Search, 2015, section 4.2.
+    """
+    counts, notes, known = _identified(counts.informative(least=least), reference)
+    n, c = counts.n, counts.c
+    shown, at = counts.of_pair(n), np.maximum(counts.of_position(n), 1.0)
+    a, theta = np.full(len(n), 0.5), np.full(counts.positions, 0.5)
+    steps, converged = 0, not len(n)
+    while not converged and steps < max_steps:
+        steps += 1
+        e = theta[counts.position]
+        unseen = (n - c) / np.maximum(1 - a * e, TINY)
+        attracted, examined = c + unseen * a * (1 - e), c + unseen * e * (1 - a)
+        before, a = theta, counts.of_pair(attracted) / shown
+        theta = counts.of_position(examined) / at
+        change = theta / theta[reference] - before / before[reference]
+        converged = bool(np.abs(change[known]).max() < tol)
+    mean = np.clip(a * theta[counts.position], TINY, 1 - 1e-12)
+    free = known.copy()
+    free[reference] = False
+    weight = (n - c) * mean / (1 - mean) ** 2
+    scores = Scores.of(counts, weight, mean, 1 / (1 - mean), free, known)
+    meat, groups = scores.by_group()
+    missed = np.where(n > c, (n - c) * np.log1p(-mean), 0.0)
+    return Fit(
+        np.where(known, theta / theta[reference], np.nan),
+        scores.covariance(meat, groups),
+        groups,
+        notes,
+        steps,
+        converged,
+        float((c * np.log(mean) + missed).sum()),
+        scores,
+    )
+
+
+def _shares(weight: Array, counts: Counts) -> Array:
+    """Share of each row in the curvature of its pair."""
+    total = counts.of_pair(weight)
+    return np.divide(weight, total, out=np.zeros_like(weight), where=total > 0)
+
+
+def _information(counts: Counts, weight: Array) -> Array:
+    """Curvature in the logarithms of theta, attractiveness profiled out."""
+    found = np.diag(counts.of_position(weight))
+    share = _shares(weight, counts)
+    for _, (whole, part) in counts.dense(weight, share):
+        found -= whole.T @ part
+    return found
+
+
+def _groups(counts: Counts) -> int:
+    return int(counts.group.max()) + 1 if len(counts.group) else 0
+
+
+# -- ratios over pairs of positions
+
+
+def jackknifed(
+    counts: Counts,
+    reference: int,
+    estimator: Estimator,
+    weighting: Weighting,
+    *,
+    max_steps: int,
+    tol: float,
+) -> Fit:
+    """Estimates of Agarwal et al., with errors from leaving out groups in turn.
+
+    Source: Agarwal et al., WSDM 2019, section 4; ``"harmonic"`` weighs a pair by
+    ``n_k n_j / (n_k + n_j)``, the inverse of its variance.
+    """
+    assert estimator in get_args(Estimator)
+    counts = counts.where(counts.of_pair(np.ones(len(counts.n))) > 1)
+    parts = min(_groups(counts), GROUPS)
+    clicks, shown = _tables(counts, weighting, parts)
+    whole = clicks.sum(0)[None], shown.sum(0)[None]
+    without = whole[0] - clicks, whole[1] - shown
+    a, m = (np.concatenate(x) for x in zip(whole, without, strict=True))
+    notes = _notes(whole[0][0], whole[1][0], reference, estimator)
+    steps = converged = None
+    if estimator == "all_pairs":
+        known = _known(notes)
+        theta, steps, converged = all_pairs(a, m, known, max_steps, tol)
+    else:
+        theta = (pivot_one if estimator == "pivot_one" else chain)(a, reference)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        theta = np.where(_known(notes), theta / theta[:, [reference]], np.nan)
+        log = np.log(theta[1:])
+    apart = log - log.mean(0) if parts > 1 else np.full((1, counts.positions), np.nan)
+    covariance = apart.T @ apart * ((parts - 1) / max(parts, 1))
+    covariance[~np.isfinite(covariance)] = np.nan
+    return Fit(theta[0], covariance, _groups(counts), notes, steps, converged)
+
+
+def _tables(counts: Counts, weighting: Weighting, parts: int) -> tuple[Array, Array]:
+    """Of each part of the groups: clicks and views at k of pairs shown at k and j."""
+    k = counts.positions
+    clicks, shown = (np.zeros((parts, k, k)) for _ in range(2))
+    for group, (n, c) in counts.dense(counts.n, counts.c):
+        seen = n > 0
+        both = (seen[:, :, None] & seen[:, None, :]).astype(float)
+        if weighting == "harmonic":
+            total = n[:, :, None] + n[:, None, :]
+            product = n[:, :, None] * n[:, None, :]
+            both *= np.divide(product, total, out=np.zeros_like(total), where=total > 0)
+        rate = np.divide(c, n, out=np.zeros_like(c), where=seen)
+        part = group % parts
+        np.add.at(clicks, part, rate[:, :, None] * both)
+        np.add.at(shown, part, both)
+    off = 1.0 - np.eye(k)
+    return clicks * off, shown * off
+
+
+def _notes(
+    clicks: Array, shown: Array, reference: int, estimator: Estimator
+) -> list[str | None]:
+    """Why a position has no estimate."""
+    k = len(clicks)
+    if estimator == "all_pairs":
+        near = _reached(shown > 0, reference)
+        to, back = (_reached(c > 0, reference) for c in (clicks.T, clicks))
+        fine, tied = to & back, near
+    elif estimator == "pivot_one":
+        fine = (clicks[:, reference] > 0) & (clicks[reference] > 0)
+        tied = shown[reference] > 0
+        fine[reference] = tied[reference] = True
+    else:
+        steps = np.arange(1, k)
+        good = (clicks[steps, steps - 1] > 0) & (clicks[steps - 1, steps] > 0)
+        fine = np.concatenate([[True], np.logical_and.accumulate(good)])
+        links = np.logical_and.accumulate(shown[steps, steps - 1] > 0)
+        tied = np.concatenate([[True], links])
+    return [None if fine[i] else UNCLICKED if tied[i] else UNLINKED for i in range(k)]
+
+
+def pivot_one(clicks: Array, reference: int) -> Array:
+    """Clicks at k by clicks at the reference, of pairs that were shown at both."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        theta = clicks[:, :, reference] / clicks[:, reference, :]
+    theta[:, reference] = 1.0
+    return np.asarray(theta)
+
+
+def chain(clicks: Array, reference: int) -> Array:
+    """Products of the ratios of neighbouring positions."""
+    steps = np.arange(1, clicks.shape[1])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = clicks[:, steps, steps - 1] / clicks[:, steps - 1, steps]
+    return np.concatenate([np.ones((len(clicks), 1)), np.cumprod(ratios, axis=1)], 1)
+
+
+def all_pairs(
+    clicks: Array,
+    shown: Array,
+    known: npt.NDArray[np.bool_],
+    max_steps: int,
+    tol: float,
+) -> tuple[Array, int, bool]:
+    """Maximum of ``sum A ln(p_k r_kj) + (M - A) ln(1 - p_k r_kj)``, r symmetric.
+
+    That is the position-based model, whose documents are pairs of positions: solved by
+    its EM, for each of the tables at once.
+    """
+    on = known[:, None] & known[None, :]
+    shown, clicks = np.where(on, shown, 0.0), np.where(on, clicks, 0.0)
+    p, r = np.full(clicks.shape[:2], 0.5), np.full(clicks.shape, 0.5)
+    sides, total = shown + shown.transpose(0, 2, 1), shown.sum(2)
+    steps, converged = 0, not known.any()
+    while not converged and steps < max_steps:
+        steps += 1
+        e = p[:, :, None]
+        unseen = (shown - clicks) / np.maximum(1 - e * r, TINY)
+        attracted = clicks + unseen * r * (1 - e)
+        examined = clicks + unseen * e * (1 - r)
+        attracted = attracted + attracted.transpose(0, 2, 1)
+        r = np.divide(attracted, sides, out=np.zeros_like(r), where=sides > 0)
+        before, p = (
+            p,
+            np.divide(
+                examined.sum(2), total, out=np.full_like(p, 0.5), where=total > 0
+            ),
+        )
+        converged = bool(np.abs(p / before - 1)[:, known].max() < tol)
+    return p, steps, converged

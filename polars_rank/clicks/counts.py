@@ -1,0 +1,130 @@
+"""Counts of a log: of pairs at positions, and of clusters at positions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations_with_replacement
+
+import polars as pl
+
+from polars_rank.clicks.log import ClickLog
+from polars_rank.clicks.plan import (
+    bounded_by,
+    enforced,
+    impressions_of,
+    in_layout,
+    require_sound_rows,
+)
+
+__all__ = [
+    "checked",
+    "cluster_keys",
+    "moments",
+    "pair_table",
+    "position_totals",
+    "rows_with_known",
+    "shown",
+]
+
+
+def rows_with_known(log: ClickLog) -> ClickLog:
+    """Also with the columns that only ``impressions=`` has."""
+    if log.impressions is None:
+        return log
+    schema = log.rows.collect_schema()
+    new = [c for c in log.carried.values() if c not in schema]
+    known = log.impressions.select(*log.keys, *new)
+    rows = log.rows.join(known, on=log.keys, how="left", nulls_equal=True)
+    return replace(log, rows=rows)
+
+
+def checked(log: ClickLog, *, documents: bool) -> pl.LazyFrame:
+    """One row with ``impressions``, or an error if the log breaks a rule."""
+    if not log.keys:
+        return require_sound_rows(log).select(impressions=shown(log).sum())
+    return in_layout(
+        log,
+        lambda log: enforced(log, impressions_of(log, {}, documents=documents)).select(
+            impressions=pl.len()
+        ),
+    )
+
+
+def shown(log: ClickLog) -> pl.Expr:
+    """Impressions that a row stands for."""
+    if "count" in log.roles:
+        return pl.col("count").cast(pl.Int64)
+    return pl.lit(1, pl.Int64)
+
+
+def cluster_keys(log: ClickLog) -> list[str]:
+    """Columns that identify what is independent: the impression, if nothing is said."""
+    return log.own(log.cluster) or [*log.keys] or ["query"]
+
+
+def pair_table(log: ClickLog, keys: Sequence[str]) -> pl.LazyFrame:
+    """Impressions ``n`` and clicks ``c`` by ``keys``, query, document and position."""
+    names = [*keys, "query", "doc", "position"]
+    rows = log.rows.select(*names, n=shown(log), c=pl.col("clicked").cast(pl.Int64))
+
+    def grouped(rows: pl.LazyFrame) -> pl.LazyFrame:
+        return rows.group_by(names).agg(pl.col("n").sum(), pl.col("c").sum())
+
+    return bounded_by(log, rows, ["query"], grouped, f"pairs {names}")
+
+
+def position_totals(log: ClickLog, keys: Sequence[str]) -> pl.LazyFrame:
+    """Impressions and clicks by ``keys`` and position."""
+    rows = log.rows.select(
+        *keys, "position", impressions=shown(log), clicks=pl.col("clicked")
+    )
+    return rows.group_by(*keys, "position").agg(
+        pl.col("impressions").sum(), pl.col("clicks").cast(pl.Int64).sum()
+    )
+
+
+def moments(
+    log: ClickLog,
+    by: Sequence[str],
+    values: Mapping[str, pl.Expr],
+    reference: pl.DataFrame,
+) -> pl.LazyFrame:
+    """Sums over clusters of products of values at a position, and at the reference.
+
+    Per ``by`` and position: columns ``x:y`` for two values of a cluster at this
+    position, ``x|y`` for one of this position and one of the reference's, and
+    ``clusters`` that have this position. ``reference`` has ``by`` and ``position``. A
+    row of no position has the number of all clusters.
+    """
+    clusters = cluster_keys(log)
+    keys = {f"cluster{i}": pl.col(name) for i, name in enumerate(clusters)}
+    rows = log.rows.select(*by, "position", **keys, **values)
+    several = {*clusters} != {*log.keys}
+    names = [*values]
+
+    def summed(rows: pl.LazyFrame) -> pl.LazyFrame:
+        cells = rows
+        if several:
+            sums = [pl.col(name).sum() for name in names]
+            cells = rows.group_by(*by, *keys, "position").agg(sums)
+        first = cells.join(reference.lazy(), on=[*by, "position"], nulls_equal=True)
+        first = first.select(*by, *keys, *(pl.col(n).alias(f"|{n}") for n in names))
+        both = cells.join(first, on=[*by, *keys], how="left", nulls_equal=True)
+        products = {
+            f"{a}:{b}": (pl.col(a) * pl.col(b)).sum()
+            for a, b in combinations_with_replacement(names, 2)
+        }
+        products |= {
+            f"{a}|{b}": (pl.col(a) * pl.col(f"|{b}")).sum()
+            for a in names
+            for b in names
+        }
+        one = both.group_by(*by, "position").agg(**products, clusters=pl.len())
+        number = pl.struct(*keys).n_unique().alias("clusters")
+        every = cells.group_by(by).agg(number) if by else cells.select(number)
+        return pl.concat([one, every], how="diagonal_relaxed")
+
+    fingerprint = repr(([*values.values()], reference.rows()))
+    parts = bounded_by(log, rows, [*keys], summed, fingerprint)
+    return parts.group_by(*by, "position").agg(pl.all().sum())
