@@ -15,13 +15,13 @@ from polars_rank.core.registry import metric
 __all__ = ["first_click", "last_click", "mean_click", "mean_rr", "p_skip"]
 
 
-def clicked_ranks(r: Ranking, rel: float) -> pl.Expr:
+def _hit_ranks(r: Ranking, rel: float) -> pl.Expr:
     """The rank where the document is relevant and was retrieved, else null."""
     return pl.when(r.relevant(rel)).then(r.rank)
 
 
 @metric(depends_on="relevant", needs_relevant=False)
-def first_click(r: Ranking, *, rel: Rel = 1) -> pl.Expr:
+def first_click(r: Ranking, *, rel: Rel) -> pl.Expr:
     """Rank of the first relevant document: of the highest click.
 
     Undefined: nothing relevant was retrieved.
@@ -29,11 +29,11 @@ def first_click(r: Ranking, *, rel: Rel = 1) -> pl.Expr:
     Source: Radlinski, Kurup and Joachims, CIKM 2008, as its reciprocal.
     Example: labels 0, 1, 1: first_click = 2.
     """
-    return r.reduce(clicked_ranks(r, rel).min())
+    return r.reduce(_hit_ranks(r, rel).min())
 
 
 @metric(depends_on="relevant", needs_relevant=False)
-def last_click(r: Ranking, *, rel: Rel = 1) -> pl.Expr:
+def last_click(r: Ranking, *, rel: Rel) -> pl.Expr:
     """Rank of the last relevant document: of the lowest click.
 
     Undefined: nothing relevant was retrieved.
@@ -41,11 +41,11 @@ def last_click(r: Ranking, *, rel: Rel = 1) -> pl.Expr:
     Source: the depth that Wang, Walker and Zheng, KDD 2009, divide by.
     Example: labels 0, 1, 1, 0: last_click = 3.
     """
-    return r.reduce(clicked_ranks(r, rel).max())
+    return r.reduce(_hit_ranks(r, rel).max())
 
 
 @metric(depends_on="relevant", needs_relevant=False)
-def mean_click(r: Ranking, *, rel: Rel = 1) -> pl.Expr:
+def mean_click(r: Ranking, *, rel: Rel) -> pl.Expr:
     """Mean rank of the relevant documents: of the clicks.
 
     Undefined: nothing relevant was retrieved.
@@ -53,11 +53,11 @@ def mean_click(r: Ranking, *, rel: Rel = 1) -> pl.Expr:
     Source: mean click rank, a measure of the depth of clicks in practice.
     Example: labels 0, 1, 1, 0: mean_click = (2 + 3) / 2.
     """
-    return ratio(r.sum(clicked_ranks(r, rel)), r.hits_at(rel=rel))
+    return ratio(r.sum(_hit_ranks(r, rel)), r.hits_at(rel=rel))
 
 
 @metric(depends_on="relevant", needs_relevant=False)
-def mean_rr(r: Ranking, *, rel: Rel = 1) -> pl.Expr:
+def mean_rr(r: Ranking, *, rel: Rel) -> pl.Expr:
     """Mean reciprocal rank of the relevant documents: of the clicks.
 
     0 if nothing relevant was retrieved.
@@ -67,12 +67,12 @@ def mean_rr(r: Ranking, *, rel: Rel = 1) -> pl.Expr:
     Source: Radlinski, Kurup and Joachims, CIKM 2008.
     Example: labels 1, 1, 0: mean_rr = (1 + 1/2) / 2.
     """
-    reciprocals = r.sum(1.0 / clicked_ranks(r, rel))
+    reciprocals = r.sum(1.0 / _hit_ranks(r, rel))
     return ratio(reciprocals, r.hits_at(rel=rel)).fill_null(0.0)
 
 
 @metric(depends_on="relevant", needs_relevant=False)
-def p_skip(r: Ranking, *, rel: Rel = 1) -> pl.Expr:
+def p_skip(r: Ranking, *, rel: Rel) -> pl.Expr:
     """Share of the ranks down to the last relevant document that are not: skips.
 
     ``(last - hits) / last``.
@@ -82,5 +82,5 @@ def p_skip(r: Ranking, *, rel: Rel = 1) -> pl.Expr:
     Source: pSkip, Wang, Walker and Zheng, KDD 2009.
     Example: labels 0, 1, 1, 0: p_skip = 1/3.
     """
-    last = r.reduce(clicked_ranks(r, rel).max())
+    last = r.reduce(_hit_ranks(r, rel).max())
     return ratio(last - r.hits_at(rel=rel), last)
