@@ -37,9 +37,11 @@ if _TYPE_CHECKING:
     from polars_rank.comparison.plan import power
     from polars_rank.comparison.result import Comparison
     from polars_rank.comparison.standard import standardise
+    from polars_rank.robustness.audit import Audit, audit
 
 __all__ = [
     "CONVENTIONS",
+    "Audit",
     "Comparison",
     "Convention",
     "DataError",
@@ -50,6 +52,7 @@ __all__ = [
     "Progress",
     "Ranking",
     "Subtopics",
+    "audit",
     "compare",
     "discriminative",
     "evaluate",
@@ -80,17 +83,19 @@ __version__ = "0.1.0"
 
 # What needs numpy or an extra is imported when it is first used.
 _LATER = {
-    "Comparison": "result",
-    "Gate": "gate",
-    "compare": "compare",
-    "discriminative": "orders",
-    "gate": "gate",
-    "merge": "moments",
-    "moments": "moments",
-    "orders": "orders",
-    "power": "plan",
-    "stability": "orders",
-    "standardise": "standard",
+    "Audit": "robustness.audit",
+    "Comparison": "comparison.result",
+    "Gate": "comparison.gate",
+    "audit": "robustness.audit",
+    "compare": "comparison.compare",
+    "discriminative": "comparison.orders",
+    "gate": "comparison.gate",
+    "merge": "comparison.moments",
+    "moments": "comparison.moments",
+    "orders": "comparison.orders",
+    "power": "comparison.plan",
+    "stability": "comparison.orders",
+    "standardise": "comparison.standard",
 }
 
 
@@ -98,7 +103,7 @@ def __getattr__(name: str) -> object:
     if name not in _LATER:
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)
-    module = _import_module(f"polars_rank.comparison.{_LATER[name]}")
+    module = _import_module(f"polars_rank.{_LATER[name]}")
     return getattr(module, name)
 
 

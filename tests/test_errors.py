@@ -111,6 +111,14 @@ def test_on_duplicate_best_keeps_best_score_and_label(call):
     assert call(pr.per_query, log, **best)["rr"].to_list() == [1, 1]
 
 
+def test_on_duplicate_best_needs_no_check():
+    log = pl.DataFrame(
+        {"query_id": [1, 1], "doc_id": ["a", "a"], "score": [2, 1], "label": [1, 1]}
+    )
+    options = {"on_duplicate": "best", "check": "off", "ties": "order"}
+    assert pr.evaluate(log, "hits", **options)["hits"].item() == 1
+
+
 def test_on_duplicate_best_keeps_the_best_rank(call):
     """The relevant document stands at ranks 4 and 1."""
     ids = {"query_id": 1, "doc_id": ["a", "b", "c", "a"]}

@@ -47,6 +47,7 @@ LAYERS = (
     "example",
     "report",
     "comparison",
+    "robustness",
     "typing",
     "scale",
     "namespaces",
@@ -397,7 +398,7 @@ def test_public_names_are_those_that_are_exported():
 def test_import_brings_no_extra():
     names = (
         "rich cyclopts hypothesis scipy pandas numba difflib numpy altair great_tables "
-        "polars_rank.clicks polars_rank.comparison"
+        "polars_rank.clicks polars_rank.comparison polars_rank.robustness"
     )
     code = "import sys, polars_rank; print([n for n in sys.argv if n in sys.modules])"
     done = subprocess.run(

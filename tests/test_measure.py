@@ -308,3 +308,8 @@ def test_a_value_that_is_too_deep_to_read_is_refused():
 )
 def test_parameters_of_ir_measures(text, same):
     assert pr.Measure.parse(text) == pr.Measure.parse(same)
+
+
+def test_a_cutoff_follows_a_mapping():
+    gains = pr.measure("cg", gain={1: 5.0}) @ 3
+    assert gains == pr.measure("cg", gain={1: 5.0}, k=3)

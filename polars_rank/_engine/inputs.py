@@ -153,7 +153,8 @@ def _bind_run(
     if request.qrels is None:
         roles = ["score", "rank", "label", "doc"]
         by_doc = request.convention.ties in ("doc_desc", "doc_asc")
-        if request.check == "off" and not by_doc:
+        needed = by_doc or request.on_duplicate == "best"
+        if request.check == "off" and not needed:
             roles.remove("doc")
         run = bind_columns(
             request.frame, columns, where="the frame", roles=roles, carry=carry

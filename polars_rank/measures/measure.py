@@ -55,7 +55,7 @@ class Measure:
 
     def __post_init__(self) -> None:
         """Check the parameters and order them."""
-        params = check(self.definition, dict(self.params))
+        params = check(self.definition, self.arguments)
         if params.get(cutoff := self.definition.named("k") or "k", ...) is None:
             del params[cutoff]  # no cutoff is the default everywhere
         ordered = tuple(sorted((n, _freeze(value)) for n, value in params.items()))

@@ -1,0 +1,40 @@
+"""Runs of several systems as one frame."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias, cast
+
+import polars as pl
+
+from polars_rank.io.frames import FrameLike, as_polars
+
+__all__ = ["Runs", "keys_of", "stacked"]
+
+Runs: TypeAlias = FrameLike | Mapping[str, FrameLike]
+
+
+def stacked(runs: Runs, system: str | None) -> tuple[pl.LazyFrame, str | None]:
+    """One lazy frame, and its column of systems.
+
+    A mapping of names to frames or paths is concatenated; its column is ``"system"``,
+    unless ``system`` names it.
+    """
+    if not (isinstance(runs, Mapping) and _hold_frames(runs)):
+        return as_polars(cast("FrameLike", runs), name="run").lazy(), system
+    column = system or "system"
+    parts = [
+        as_polars(run, name="run").lazy().select(pl.lit(name).alias(column), pl.all())
+        for name, run in runs.items()
+    ]
+    return pl.concat(parts, how="diagonal_relaxed"), column
+
+
+def _hold_frames(runs: Mapping[str, object]) -> bool:
+    return bool(runs) and not any(isinstance(run, Mapping) for run in runs.values())
+
+
+def keys_of(query: str | Sequence[str], system: str | None) -> list[str]:
+    """The columns that name a query of a system."""
+    keys = [query] if isinstance(query, str) else list(query)
+    return keys if system is None else [system, *(k for k in keys if k != system)]

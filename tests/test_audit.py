@@ -1,0 +1,219 @@
+"""The audit: each row is an evaluation under another choice."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import polars as pl
+import pytest
+from vocabularies import METRICS
+
+import polars_rank as pr
+from polars_rank.conventions.choices import CHOICES
+from polars_rank.robustness import audit as module
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Two systems; ties, unjudged documents, a missing query, one without relevance."""
+    rng = random.Random(5)
+    run, qrels = [], []
+    for query in range(6):
+        for doc in range(8):
+            for system in ("a", "b"):
+                if query != 3 or system == "a":
+                    run.append((system, query, f"d{doc}", rng.randint(1, 4)))
+            if rng.random() < 0.7:
+                grade = 0 if query == 5 else rng.choice([0, 0, 1, 2])
+                qrels.append((query, f"d{doc}", grade))
+        qrels.append((query, "never", 1 if query % 2 == 0 else 0))
+    return (
+        pl.DataFrame(run, ["system", "query_id", "doc_id", "score"], orient="row"),
+        pl.DataFrame(qrels, ["query_id", "doc_id", "label"], orient="row"),
+    )
+
+
+def evaluated(run, qrels, measure, system, **options):
+    own = run.filter(pl.col("system") == system).drop("system")
+    found = pr.evaluate(own, measure, qrels=qrels, check="off", **options)
+    return found.to_series(1).item()
+
+
+WRITTEN = {
+    ("gain", "exp2"): "ndcg(gain=exp2)@4",
+    ("ideal", "retrieved"): "ndcg(ideal=retrieved)@4",
+    ("discount", "position"): "ndcg(discount=position)@4",
+    ("k", "8"): "ndcg@8",
+    ("k", "2"): "ndcg@2",
+}
+CHANGED = {
+    ("ties", "optimistic"): {"ties": "optimistic"},
+    ("ties", "expected"): {"ties": "expected"},
+    ("unjudged", "drop"): {"unjudged": "drop"},
+    ("missing", "skip"): {"missing": "skip"},
+    ("no_relevant", "one"): {"no_relevant": "one"},
+}
+
+
+def test_each_row_is_an_evaluation_of_its_own(data):
+    run, qrels = data
+    found = pr.audit(run, "ndcg@4", qrels=qrels, system="system").values
+    cells = {
+        (row["choice"], row["value"], row["system"]): row
+        for row in found.iter_rows(named=True)
+    }
+    for system in ("a", "b"):
+        base = evaluated(run, qrels, "ndcg@4", system)
+        for choice, text in WRITTEN.items():
+            row = cells[*choice, system]
+            assert row["base"] == base
+            assert row["changed"] == evaluated(run, qrels, text, system)
+            assert row["difference"] == row["changed"] - base
+        for choice, options in CHANGED.items():
+            wanted = evaluated(run, qrels, "ndcg@4", system, **options)
+            assert cells[*choice, system]["changed"] == wanted
+    assert cells["missing", "skip", "b"]["difference"] > 0
+    assert cells["missing", "skip", "a"]["difference"] == 0
+
+
+def test_summary_is_sorted_and_names_the_swaps():
+    """A third of the relevant documents for a; b finds another at place 3."""
+    log = pl.DataFrame(
+        {
+            "system": ["a"] * 3 + ["b"] * 3,
+            "query_id": [1] * 6,
+            "doc_id": ["x", "y", "z", "y", "x", "w"],
+            "score": [3, 2, 1] * 2,
+        }
+    )
+    qrels = pl.DataFrame(
+        {"query_id": [1, 1, 1], "doc_id": ["x", "w", "v"], "label": [2, 1, 1]}
+    )
+    found = pr.audit(log, "recall@2", qrels=qrels, system="system", choices={"k": [3]})
+    assert found.choices.row(0, named=True) == {
+        "measure": "recall@2", "choice": "k", "value": "3",
+        "least": 0.0, "most": pytest.approx(1 / 3), "size": pytest.approx(1 / 3),
+        "tau": None, "swapped": [],
+    }  # fmt: skip
+    sizes = pr.audit(log, "dcg@2", qrels=qrels, system="system").choices["size"]
+    assert sizes.to_list() == sorted(sizes, reverse=True)
+    assert sizes[0] > 0
+
+
+def test_a_swap_is_named():
+    log = pl.DataFrame(
+        {
+            "system": ["a", "a", "b", "b"],
+            "query_id": [1] * 4,
+            "doc_id": ["x", "y", "y", "x"],
+            "score": [2, 1, 2, 1],
+        }
+    )
+    qrels = pl.DataFrame({"query_id": [1, 1], "doc_id": ["x", "y"], "label": [1, 2]})
+    found = pr.audit(
+        log, "err@2", qrels=qrels, system="system", choices={"k": [1], "rel": []}
+    )
+    assert found.choices["swapped"].to_list() == [[]]
+    # cg@1 is the gain of x for a, of y for b: 5 and 3; linear 1 and 2; binary 1 and 1.
+    gains = pr.measure("cg", gain={1: 5.0, 2: 3.0}, name="mine") @ 1
+    found = pr.audit(log, [gains], qrels=qrels, system="system", choices=["gain"])
+    rows = {row["value"]: row for row in found.choices.iter_rows(named=True)}
+    assert rows["linear"]["swapped"] == ["a, b"]
+    assert rows["linear"]["tau"] == -1.0
+    assert rows["binary"]["swapped"] == []
+    assert "a, b" in found.verdict
+    assert "2 of 3 alternatives swap" in found.verdict
+
+
+def test_every_choice_of_conventions_is_tried():
+    """A choice that is added appears by itself, or this fails."""
+    everything = [
+        pr.measure(name) for name in ("ndcg", "ap", "precision", "recall", "err")
+    ]
+    tried = {
+        (a.choice, a.value)
+        for a in module._alternatives(
+            everything, pr.CONVENTIONS["trec_eval"], None, "error"
+        )
+    }
+    wanted = {
+        (name, value)
+        for name, choice in CHOICES.items()
+        for value in choice.values
+        if value != getattr(pr.CONVENTIONS["trec_eval"], name)
+    }
+    refused = {
+        ("missing", "error"), ("no_relevant", "error"), ("no_relevant", "null"),
+        ("negative_grade", "error"),
+    }  # fmt: skip
+    assert wanted - tried == refused
+    assert ("rel", 2) in tried
+
+
+@pytest.mark.slow
+def test_every_metric_can_be_audited(data):
+    run, qrels = data
+    asked = [pr.measure(name) for name in METRICS if name not in ("hinge", "listmle")]
+    found = pr.audit(run, asked, qrels=qrels, system="system", choices=["ties"])
+    assert found.choices["measure"].n_unique() == len(
+        [m for m in asked if m.definition.tie_sensitive]
+    )
+
+
+def test_duplicates():
+    log = pl.DataFrame(
+        {
+            "query_id": [1] * 3,
+            "doc_id": ["x", "x", "y"],
+            "score": [3, 2, 1],
+            "label": [1, 1, 0],
+        }
+    )
+    found = pr.audit(log, "hits", on_duplicate="best", choices=["on_duplicate"])
+    assert found.values.select("base", "changed").row(0) == (1.0, 2.0)
+    with pytest.raises(pr.DataError, match="duplicate documents"):
+        pr.audit(log, "hits")
+
+
+def test_runs_by_name_functions_and_shortcuts(data):
+    run, qrels = data
+    runs = {name: run.filter(pl.col("system") == name).drop("system") for name in "ab"}
+    asked = ["rr", {"mine": lambda r: r.hits_at(2)}]
+    found = pr.audit(runs, asked, qrels=qrels, ties="order", choices=["ties"])
+    whole = pr.audit(
+        run, asked, qrels=qrels, system="system", ties="order", choices=["ties"]
+    )
+    assert found.values.equals(whole.values)
+    assert "order" not in found.choices["value"]
+    assert {"rr", "mine"} == {*found.choices["measure"]}
+
+
+def test_shown(data):
+    run, qrels = data
+    found = pr.audit(run, ["rr", "ap"], qrels=qrels, system="system")
+    text = str(found)
+    assert text.splitlines()[2].split() == [
+        "measure", "choice", "value", "difference", "tau", "swapped",
+    ]  # fmt: skip
+    assert "No effect here: " in text
+    assert "negative_grade" not in text  # no number under its other value
+    assert found.to_markdown().count("\n|") > 5
+    assert r"\toprule" in found.to_latex()
+    assert "<table" in found.to_html()
+    assert json.dumps(found.to_dict())
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"choices": ["tie"]}, "no choice 'tie'; did you mean 'ties'"),
+        ({"choices": ["max_grade"]}, "nothing to audit"),
+        ({"system": "sytem"}, "sytem"),
+        ({"convention": "trec"}, "unknown convention 'trec'"),
+    ],
+)
+def test_wrong_arguments(data, options, words):
+    run, qrels = data
+    with pytest.raises((ValueError, pl.exceptions.ColumnNotFoundError), match=words):
+        pr.audit(run, "rr", qrels=qrels, **options)
