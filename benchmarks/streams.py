@@ -2,8 +2,8 @@
 
 ``python benchmarks/streams.py FOLDER`` writes files of 1 million rows (10,000 queries x
 100) there once, and evaluates the first 5, 10 and 20 of them, each in a process of its
-own: as a pyarrow dataset, as a reader of its batches, and as a DuckDB query (needs
-duckdb). Prints the peak resident memory in MB.
+own: as a scan of Polars, a pyarrow dataset and a DuckDB query (needs duckdb). Prints
+queries, mean and peak resident memory in MB.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ MEASURES = ["ndcg@10", "ap", "rr", "precision@5", "recall@20"]
 SOURCES = {
     "Polars scan": "pl.scan_parquet(files)",
     "pyarrow dataset": "dataset(files)",
-    "pyarrow reader": "dataset(files).scanner(use_threads=False).to_reader()",
     "DuckDB query": "duckdb.sql(f'select * from read_parquet({files})')",
 }
 OPTIONS = {

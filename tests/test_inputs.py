@@ -377,10 +377,20 @@ def test_segments_only_describe():
     bare = LOG.drop("country")
     found = pr.evaluate(bare, "rr", segments=users, by="country")
     assert found.rows() == [(None, 1, 0.0), ("DE", 1, 1.0), ("FR", 1, 0.5)]
-    fixed = pr.evaluate(bare, "rr", queries=users, by="country")
+    with pytest.warns(pr.DataWarning, match="1 of the 3 queries in queries= has no"):
+        fixed = pr.evaluate(bare, "rr", queries=users, by="country")
     assert fixed.rows() == [("DE", 1, 1.0), ("FR", 1, 0.5), ("US", 1, 0.0)]
     both = pr.evaluate(bare, "rr", queries=QRELS["query_id"].unique(), segments=users)
     assert both["queries"].item() == 3
+
+
+def test_queries_that_nobody_judged_are_reported():
+    asked = pl.DataFrame({"query_id": ["a", "b", "z", "y"]})
+    options = {"qrels": QRELS, "queries": asked}
+    with pytest.warns(pr.DataWarning, match="2 of the 4 queries in queries= have no"):
+        found = pr.evaluate(RUN, "rr", **options)
+    assert pr.evaluate(RUN, "rr", missing="zero", **options).equals(found)
+    assert pr.evaluate(RUN, "rr", check="off", **options).equals(found)
 
 
 def test_segments_have_one_row_per_query():

@@ -45,24 +45,26 @@ def open_frames(
     """
     run, judged = columns
     place = run.names["score"] if run.names["rank"] is None else run.names["rank"]
-    opened = [
-        as_polars(
-            frame,
-            name="the first argument",
-            columns=_of_a_dictionary(run, place, "score"),
-            stream=stream,
-        )
-    ]
-    if qrels is not None:
+    opened = []
+    if qrels is not None:  # before the run: see _shares_a_connection
         opened.append(
             as_polars(
                 qrels,
                 name="the judgments",
                 kind="qrels",
                 columns=_of_a_dictionary(judged, judged.names["label"], "label"),
-                stream=stream,
+                stream=stream and not _shares_a_connection(frame, qrels),
             )
         )
+    opened.insert(
+        0,
+        as_polars(
+            frame,
+            name="the first argument",
+            columns=_of_a_dictionary(run, place, "score"),
+            stream=stream,
+        ),
+    )
     small = all(
         isinstance(f, pl.DataFrame) and len(f) <= IN_MEMORY_ROWS for f in opened
     )
@@ -78,6 +80,12 @@ def open_frames(
     ]
     left, right = same_ids(opened[0].lazy(), opened[1].lazy(), [frame, qrels], ids)
     return Opened(left, right, small)
+
+
+def _shares_a_connection(*frames: object) -> bool:
+    """Whether only one of these can be a stream: a connection of DuckDB has but one."""
+    modules = (type(frame).__module__.partition(".")[0] for frame in frames)
+    return all(module.strip("_") == "duckdb" for module in modules)
 
 
 def open_run_and_qrels(

@@ -239,6 +239,10 @@ class Request(NamedTuple):
             qrels_doc=qrels_doc,
             subtopic=subtopic,
         )
+        about = [  # before the rows: these may be a stream of the same connection
+            open_about_queries(source, name, columns.query)
+            for name, source in (("queries", queries), ("segments", segments))
+        ]
         opened = open_frames(
             frame,
             qrels,
@@ -255,8 +259,8 @@ class Request(NamedTuple):
         request = cls(
             frame=opened.run,
             qrels=opened.qrels,
-            queries=open_about_queries(queries, "queries", columns.query),
-            segments=open_about_queries(segments, "segments", columns.query),
+            queries=about[0],
+            segments=about[1],
             columns=columns._replace(names={**columns.names, "doc": doc}),
             qrels_columns=of_qrels,
             measures=tuple(parsed),

@@ -14,6 +14,7 @@ import polars as pl
 from polars_rank._engine.checks.enforce import raise_or_warn, warn
 from polars_rank._engine.inputs import Inputs
 from polars_rank._engine.request import Request
+from polars_rank._engine.schema import name_of
 from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.tools import complete_arguments
 from polars_rank.core.rules import NO_COMMON_DOC, NO_COMMON_QUERY, Rule
@@ -24,6 +25,7 @@ from polars_rank.measures.measure import Custom, Measure
 __all__ = [
     "doubt_judgments",
     "doubt_labels",
+    "doubt_queries",
     "doubt_sums",
     "warn_of_missing",
     "warn_of_scale",
@@ -60,6 +62,27 @@ def doubt_judgments(
         warn_of_scale(request.measures, request.convention, found["highest"])
 
     return _judged(frame, sums, judge)
+
+
+def doubt_queries(
+    request: Request, frame: pl.LazyFrame, missing: pl.Expr
+) -> pl.LazyFrame:
+    """The rows of ``frame``, one for each of ``queries=``, some of them ``missing``."""
+    policy = request.convention.missing
+    if policy not in MISSING or request.missing_given:
+        return frame
+    side = "rows" if request.qrels is None else "judgments"
+
+    def judge(found: Found) -> None:
+        if count := found["missing"]:
+            warn(
+                f"{count} of the {found['queries']} queries in queries= "
+                + ("has" if count == 1 else "have")
+                + f" no {side}: such a query {MISSING[policy]}; if that is meant, say "
+                f'missing="{policy}"; a frame that only describes queries is segments='
+            )
+
+    return _judged(frame, {"queries": pl.len(), "missing": missing.sum()}, judge)
 
 
 def doubt_sums(request: Request, inputs: Inputs, sums: pl.LazyFrame) -> pl.LazyFrame:
@@ -140,7 +163,8 @@ _IS_NULL = (
 
 
 def _label(request: Request) -> str:
-    return f"column {request.columns.names['label']!r}"
+    label = request.columns.names["label"]
+    return "column " + ("" if label is None else repr(name_of(label)))
 
 
 def _refuse(

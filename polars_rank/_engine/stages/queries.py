@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from polars_rank._engine.checks.doubts import doubt_judgments
+from polars_rank._engine.checks.doubts import doubt_judgments, doubt_queries
 from polars_rank._engine.inputs import Description, Inputs
 from polars_rank._engine.request import Request
 from polars_rank._engine.schema import align_ids, names_of
@@ -65,6 +65,9 @@ def _only_requested(
     queries = queries.drop("varied")
     frame = queries.join(frame, on=list(keys), how="left").sort(keys)
     missing = pl.col("known").is_null()
+    if request.check != "off" and request.result != "sums":
+        named = pl.all_horizontal(pl.col(keys).is_not_null())
+        frame = doubt_queries(request, frame, missing & named)
     if request.convention.missing == "skip":
         frame = frame.filter(~missing)
     if request.convention.missing == "zero":
