@@ -21,6 +21,7 @@ from rich.console import Console
 from slow import slow
 
 import polars_rank as pr
+from polars_rank._engine.spill import budget, work
 from polars_rank._engine.spill.progress import Progress
 from polars_rank.cli import main
 from polars_rank.cli.bar import Bar
@@ -862,3 +863,39 @@ def test_no_bar_where_it_is_done_soon():
         pass
     assert not bar.display.tasks
     assert not bar.timer.is_alive()
+
+
+# -- in bounded memory
+
+
+@pytest.fixture
+def passes(monkeypatch):
+    """Buckets of a few rows; how often all rows are read and put into buckets."""
+    small, found, split = budget.Budget(bucket=64, buffers=1 << 20), [], work.split
+
+    def counting(*args, level, **options):
+        found.append(level)
+        return split(*args, level=level, **options)
+
+    monkeypatch.setattr(budget.Budget, "of", lambda limit, factor: small)
+    monkeypatch.setattr(work, "split", counting)
+    return lambda: found.count(0)
+
+
+@pytest.mark.parametrize("layout", ["any", "auto"])
+def test_one_pass_for_means_and_values(call, folder, passes, layout):
+    i = pl.int_range(400)
+    pl.select(
+        query_id=pl.format("q{}", i % 40),
+        doc_id=pl.format("d{}", i),
+        score=i * 7 % 31,
+        label=i % 3,
+        part=i % 2,
+    ).write_parquet("many.parquet")
+    asked = ["evaluate", "many.parquet", *ASKED, "--by", "part", "--format", "csv"]
+    whole = call(*asked, "--per-query", "whole.csv")
+    limit = ["--memory-limit", "1GB", "--layout", layout, "--temp-dir", "."]
+    assert call(*asked, *limit, "--per-query", "values.csv") == whole
+    assert Path("values.csv").read_bytes() == Path("whole.csv").read_bytes()
+    assert passes() == 1
+    assert not list(folder.glob(".polars-rank-*"))

@@ -165,4 +165,6 @@ def test_statistics_of_parts_are_those_of_the_whole():
     parts = [evaluation.partial(MANY[:12]), evaluation.partial(MANY[12:])]
     whole = pr.evaluate(MANY, ["ap", "rr"], stats=ALL, no_relevant="skip")
     assert evaluation.merge(parts).equals(whole)
+    values = pr.per_query(MANY, ["ap", "rr"], no_relevant="skip")
+    assert evaluation.per_query(MANY).collect().equals(values)
     assert evaluation.definition != pr.Evaluation(["ap", "rr"]).definition

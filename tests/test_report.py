@@ -161,3 +161,65 @@ def test_without_an_extra_its_name_is_told():
         "this needs great_tables: pip install 'polars-rank[report]'",
         "this needs altair: pip install 'polars-rank[plot]'",
     ], done.stderr
+
+
+def drawn(chart) -> list[list[dict]]:
+    """The rows of every data set of a chart, but the line at 0."""
+    sets = chart.to_dict()["datasets"].values()
+    return [rows for rows in sets if rows != [{"x": 0.0}]]
+
+
+def test_pictures_hold_the_numbers():
+    found = pr.compare(values(), baseline="A")
+    (rows,) = drawn(found.plot.forest())
+    assert [r["pair"] for r in rows] == ["B − A", "C − A", "D − A"]
+    assert [r["side"] for r in rows] == ["better", "not sure", "better"]
+    for name in ("difference", "low", "high"):
+        assert [r[name] for r in rows] == pytest.approx(found.pairs[name].to_list())
+    deltas = drawn(found.plot.deltas())
+    assert [len(d) for d in deltas] == [12, 12, 12]
+    first = [r["difference"] for r in deltas[0]]
+    assert first == sorted(first, reverse=True)
+    assert [r["side"] for r in deltas[0]].count("same") == 3
+    lower = pr.compare(values(measure="arp"), baseline="A")
+    assert drawn(lower.plot.forest())[0][0]["side"] == "worse"
+    with pytest.raises(ValueError, match="no measure 'ap' was compared"):
+        found.plot.forest("ap")
+
+
+def test_pictures_of_segments_and_depths():
+    split = values().with_columns(part=pl.col("query_id") < "q05")
+    found = pr.compare(split, by="part", baseline="A")
+    rows = drawn(found.plot.segments())
+    assert [[r["segment"] for r in part] for part in rows] == [
+        ["false (n = 7)", "true (n = 5)"]
+    ] * 3
+    with pytest.raises(ValueError, match="compare with by="):
+        pr.compare(values()).plot.segments()
+    deep = values().with_columns(pl.col("ndcg@10").alias(f"ndcg@{k}") for k in (5, 20))
+    found = pr.compare(deep)
+    (rows,) = drawn(found.plot.depth())
+    assert sorted({r["k"] for r in rows}) == [5, 10, 20]
+    assert len(rows) == len(found.means)
+    with pytest.raises(ValueError, match="a measure at several cutoffs"):
+        pr.compare(values()).plot.depth()
+
+
+def test_many_queries_are_thinned_out():
+    rows = 3 * 5000
+    frame = pl.DataFrame(
+        {
+            "system": ["a"] * rows + ["b"] * rows,
+            "query_id": [*range(rows)] * 2,
+            "v": [0.0] * rows + [i / rows - 0.5 for i in range(rows)],
+        }
+    )
+    (shown,) = drawn(pr.compare(frame).plot.deltas())
+    assert len(shown) == 5000
+    assert shown[0]["difference"] == pytest.approx(0.5, abs=1e-3)
+
+
+@pytest.mark.slow
+def test_pictures_become_png_without_a_browser(tmp_path):
+    pr.compare(values()).plot.forest().save(str(tmp_path / "p.png"))
+    assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")

@@ -20,6 +20,7 @@ from polars_rank.exceptions import DataError
 
 __all__ = [
     "as_streaming_source",
+    "in_batches",
     "reject_if_shuffled",
     "require_one_run",
     "try_else",
@@ -121,9 +122,7 @@ def as_streaming_source(
     def read(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         keys = None if proof is None else proof()
         asked = plan.select(*dict.fromkeys([key, *columns]))
-        for batch in asked.collect_batches(
-            chunk_size=BATCH, engine="streaming", lazy=True
-        ):
+        for batch in in_batches(asked):
             if keys is not None:
                 keys.add(batch[key])
             yield batch
@@ -155,18 +154,24 @@ def try_else(
     reads: Sequence[pl.LazyFrame],
     detail: str | None = None,
     narrow: Narrow | None = None,
+    spool: Callable[[pl.LazyFrame], Iterator[pl.DataFrame]] | None = None,
 ) -> pl.LazyFrame:
     """Result of ``attempt``, or of ``fallback`` if the ``claim`` is not true.
 
     Any error in the data sends it to ``fallback``, which tells it in full: what a
     failed attempt saw is not the truth. A cast that fails is one, too. Both see the
     frames that it ``reads``, or it is an error.
+
+    The result is kept until it is proved: in memory, or where ``spool`` puts it, which
+    yields its rows once it has all of them.
     """
 
     def read(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        kept = _in_memory if spool is None or not columns else spool
         held = True
+        result: Iterator[pl.DataFrame] = iter(())
         try:
-            result = attempt().select(columns).collect(engine="streaming")
+            result = kept(attempt().select(columns))
             LOG.info("layout: %s (proved)", claim)
         except (DataError, pl.exceptions.InvalidOperationError) as error:
             held = False
@@ -178,8 +183,9 @@ def try_else(
         if not held:
             LOG.info("layout: %s; %s", reason, otherwise)
             require_rereadable(*reads)
-            result = fallback.select(columns).collect(engine="streaming")
-        yield result
+            rest = fallback.select(columns)
+            result = _in_memory(rest) if kept is _in_memory else in_batches(rest)
+        yield from result
 
     return lazy_source(
         read,
@@ -188,3 +194,12 @@ def try_else(
         detail=detail,
         narrow=narrow,
     )
+
+
+def in_batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+    """The rows as they are made."""
+    return frame.collect_batches(chunk_size=BATCH, engine="streaming", lazy=True)
+
+
+def _in_memory(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+    return iter([frame.collect(engine="streaming")])

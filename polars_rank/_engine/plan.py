@@ -6,11 +6,14 @@ those that matter, join the judgments, sum; keep the queries asked for; aggregat
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TypeAlias
 
 import polars as pl
 
 from polars_rank._engine.checks.doubts import doubt_labels, doubt_sums
+from polars_rank._engine.checks.enforce import enforce
 from polars_rank._engine.inputs import Inputs, bind_inputs, normalize
 from polars_rank._engine.layout import (
     as_streaming_source,
@@ -20,7 +23,7 @@ from polars_rank._engine.layout import (
     without_pushdown,
 )
 from polars_rank._engine.narrow import narrowed
-from polars_rank._engine.request import Request
+from polars_rank._engine.request import Request, Resources
 from polars_rank._engine.result import Aggregation, sum_part, values_per_query
 from polars_rank._engine.schema import names_of
 from polars_rank._engine.spill.plan import fits_in_memory, spill_plan
@@ -34,15 +37,87 @@ from polars_rank._engine.trace import PlanKey, trace_measures
 from polars_rank.core.source import Narrow, Read, is_rereadable
 from polars_rank.exceptions import DataError
 
-__all__ = ["plan_result"]
+__all__ = ["plan_both", "plan_result"]
+
+HIGHEST = "highest"  # label
+Finish: TypeAlias = Callable[[pl.LazyFrame], tuple[pl.LazyFrame, pl.LazyFrame]]
 
 
 def plan_result(request: Request) -> pl.LazyFrame:
     """The values per query, or the means, in the layout asked for."""
+    result = _in_layout(request, _plan_layout)
+    if request.result != "values" or request.resources is None:
+        return result
+    return _sorted(result, request, request.resources, _narrower(request, result))
+
+
+def plan_both(request: Request) -> tuple[pl.LazyFrame, Finish]:
+    """The rows of one pass, and what makes means and values of them.
+
+    One row per query, to be kept in a file: its values, segments and broken rules.
+    """
+    settled = "any" if request.layout == "auto" else request.layout
+    settled_request = request._replace(layout=settled)
+    inputs = bind_inputs(settled_request)
+    plan = plan_per_query(settled_request, inputs)
+    columns = dict.fromkeys(
+        [
+            *inputs.run.keys,
+            *inputs.segments,
+            *(f"m{i}" for i in range(len(request.measures))),
+            *plan.rules,
+            *([] if request.check == "off" else [HIGHEST]),
+        ]
+    )
+
+    def rows(request: Request) -> pl.LazyFrame:
+        if not request.unclaimed:
+            return plan.frame.select(*columns)
+        guess = plan_per_query(request, bind_inputs(request))
+        sound = enforce(
+            guess.frame,
+            guess.rules,
+            example="key0",
+            check=request.check,
+            exact_counts=False,
+        )
+        none = pl.lit(0, pl.UInt32)
+        return sound.with_columns(none.alias(n) for n in plan.rules).select(*columns)
+
+    def finish(rows: pl.LazyFrame) -> tuple[pl.LazyFrame, pl.LazyFrame]:
+        kept = Plan(rows, plan.rules)
+        segments = inputs.segments[: len(inputs.segments) - len(request.keep)]
+        means = _means(request, inputs._replace(segments=segments), kept)
+        # The means tell what is wrong, once.
+        unchecked = request._replace(check="off", layout="contiguous")
+        values = values_per_query(unchecked, kept, inputs.segments[len(segments) :])
+        if request.resources is not None:
+            values = _sorted(values, request, request.resources)
+        return means, values
+
+    return _in_layout(request, rows), finish
+
+
+def _sorted(
+    values: pl.LazyFrame,
+    request: Request,
+    resources: Resources,
+    narrow: Narrow | None = None,
+) -> pl.LazyFrame:
+    from polars_rank._engine.spill.order import sort_bounded  # slow to import
+
+    by = names_of(request.columns.query)
+    return sort_bounded(values, by, resources, _stages(request), narrow)
+
+
+def _in_layout(
+    request: Request, plan: Callable[[Request], pl.LazyFrame]
+) -> pl.LazyFrame:
+    """What ``plan`` makes of the request, in the layout asked for."""
     if request.layout != "auto" or request.grouping == "hash":
-        return _plan_layout(request)
+        return plan(request)
     resources, qrels = request.resources, request.qrels
-    fallback = _plan_layout(request._replace(layout="any"))
+    fallback = plan(request._replace(layout="any"))
     if resources is not None and not all(map(is_rereadable, request.inputs)):
         return fallback  # it writes the rows to a file first
 
@@ -50,9 +125,7 @@ def plan_result(request: Request) -> pl.LazyFrame:
         if resources and qrels is not None and not fits_in_memory(qrels, resources):
             raise DataError("the judgments do not fit into memory_limit")
         check = "strict" if request.check == "warn" else request.check
-        return _plan_layout(
-            request._replace(layout="contiguous", check=check, unclaimed=True)
-        )
+        return plan(request._replace(layout="contiguous", check=check, unclaimed=True))
 
     return try_else(
         contiguous,
@@ -62,6 +135,7 @@ def plan_result(request: Request) -> pl.LazyFrame:
         reads=request.inputs,
         detail=_stages(request),
         narrow=_narrower(request, fallback) if request.result == "values" else None,
+        spool=None if resources is None else partial(_spool, resources=resources),
     )
 
 
@@ -108,16 +182,36 @@ def _stages(request: Request) -> str:
     return " -> ".join(stages)
 
 
+def _spool(frame: pl.LazyFrame, resources: Resources) -> Iterator[pl.DataFrame]:
+    from polars_rank._engine.spill.order import spool  # slow to import
+
+    return spool(frame, resources)
+
+
 def _plan_layout(request: Request) -> pl.LazyFrame:
     inputs = bind_inputs(request)
     plan = plan_per_query(request, inputs)
-    doubts = request.check != "off"
     if request.result == "values":
-        if doubts and request.qrels is None:
+        if request.check != "off" and request.qrels is None:
             frame = doubt_labels(request, inputs, plan.frame, pl.len())
             plan = plan._replace(frame=frame)
         return values_per_query(request, plan, inputs.segments)
-    aggregation = Aggregation.of(
+    if request.result == "sums":
+        return sum_part(_aggregation(request), request, inputs, plan)
+    return _means(request, inputs, plan)
+
+
+def _means(request: Request, inputs: Inputs, plan: Plan) -> pl.LazyFrame:
+    aggregation, doubts = _aggregation(request), request.check != "off"
+    more = [pl.col(HIGHEST).max()] if doubts else []
+    sums = aggregation.sum(plan, inputs.segments, *more)
+    if doubts:
+        sums = sums._replace(frame=doubt_sums(request, inputs, sums.frame))
+    return aggregation.finish(sums)
+
+
+def _aggregation(request: Request) -> Aggregation:
+    return Aggregation.of(
         request.measures,
         by=names_of(request.by),
         weighted=request.weight is not None,
@@ -126,13 +220,6 @@ def _plan_layout(request: Request) -> pl.LazyFrame:
         stats=request.stats,
         few=request.grouping == "hash" and not request.by and request.result == "means",
     )
-    if request.result == "sums":
-        return sum_part(aggregation, request, inputs, plan)
-    more = [pl.col("highest").max()] if doubts else []
-    sums = aggregation.sum(plan, inputs.segments, *more)
-    if doubts:
-        sums = sums._replace(frame=doubt_sums(request, inputs, sums.frame))
-    return aggregation.finish(sums)
 
 
 def plan_per_query(request: Request, inputs: Inputs) -> Plan:

@@ -90,6 +90,10 @@ class FrameFunction(Protocol[P]):
     def __call__(
         self, frame: EagerFrameLike, /, *args: P.args, **kwargs: P.kwargs
     ) -> pl.DataFrame: ...
+    @overload
+    def __call__(
+        self, frame: FrameLike, /, *args: P.args, **kwargs: P.kwargs
+    ) -> AnyFrame: ...
 
 
 class Resources(NamedTuple):

@@ -33,7 +33,7 @@ AGGREGATES: dict[str, type[Sum]] = {"sum": Sum, "geometric": GeometricMean}
 def values_per_query(
     request: Request, plan: Plan, segments: Sequence[str]
 ) -> pl.LazyFrame:
-    """One row per query, sorted, under the user's names.
+    """One row per query under the user's names; sorted, unless memory is bounded.
 
     ``segments`` are the columns to keep.
     """
@@ -43,7 +43,7 @@ def values_per_query(
     frame = enforce(
         plan.frame, plan.rules, example="key0", check=request.check, exact_counts=False
     )
-    if request.grouping == "contiguous" or request.resources is not None:
+    if request.grouping == "contiguous" and request.resources is None:
         frame = frame.sort(keys)
     return frame.select(
         *(pl.col(key).alias(name) for key, name in zip(keys, names, strict=True)),

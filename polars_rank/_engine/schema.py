@@ -135,6 +135,7 @@ ROLES = {
         Role("session", "a session id", _is_id, _IDS),
         Role("team", "a team", _is_id, _IDS),
         Role("arm", "an arm", _is_id, _IDS),
+        Role("credit", "a credit or rank", _is_number, _NUMBERS),
         Role("propensity", "a propensity", _is_number, _NUMBERS),
         Role("seen", "whether a row was seen", _is_flag, _FLAG),
         Role("flag", "whether it is so", _is_flag, _FLAG),

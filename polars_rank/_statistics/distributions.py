@@ -17,6 +17,7 @@ from polars_rank.core.extras import require
 
 __all__ = [
     "Alternative",
+    "chi_square_tail",
     "normal_quantile",
     "normal_tail",
     "special",
@@ -50,6 +51,26 @@ def normal_tail(z: npt.ArrayLike) -> Array:
     values = np.asarray(z, dtype=np.float64)
     tails = [0.5 * math.erfc(value / math.sqrt(2.0)) for value in values.flat]
     return np.array(tails).reshape(values.shape)
+
+
+def chi_square_tail(x: float, df: int) -> float:
+    """P(X > x), X chi-square with a whole number of degrees of freedom.
+
+    Two more degrees add one term to the tail.
+
+    Examples
+    --------
+    >>> round(chi_square_tail(5.99, 2), 3)
+    0.05
+    """
+    term, k = math.exp(-x / 2), df % 2
+    total = 0.0
+    if k:
+        total, term = math.erfc(math.sqrt(x / 2)), term * math.sqrt(2 * x / math.pi)
+    while k <= df - 2:
+        total, k = total + term, k + 2
+        term *= x / k
+    return total
 
 
 def t_quantile(p: npt.ArrayLike, df: npt.ArrayLike) -> Array:

@@ -1,4 +1,4 @@
-"""The command ``polars-rank``: evaluate, list the measures, explain one."""
+"""The command ``polars-rank``: evaluate, compare, gate, list and explain measures."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ FAULTS = (
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status.
 
-    0: done. 1: a file or its rows are at fault. 2: the command line is. 130: Ctrl-C.
+    0: done. 1: a file or its rows are at fault. 2: the command line is. 3: a gate says
+    that the ranking got worse. 130: Ctrl-C.
     129: the terminal was closed. 141: the reader of the output has gone. 143: SIGTERM.
     """
     if sys.stdout is None:  # closed by the shell: >&-
@@ -50,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         with warnings.catch_warnings():
             warnings.simplefilter("always", UserWarning)
             warnings.showwarning = _Warnings().tell
-            run(sys.argv[1:] if argv is None else argv)
+            status = run(sys.argv[1:] if argv is None else argv)
             sys.stdout.flush()
     except CycloptsError as error:
         return _fail(sentence(error), 2)
@@ -63,7 +64,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(sentence(error), 1)
     except ValueError as error:  # what the library says of a wrong argument
         return _fail(sentence(error), 2)
-    return 0
+    except ModuleNotFoundError as error:
+        if "polars-rank[" not in str(error):
+            raise
+        return _fail(sentence(error), 2)
+    return status
 
 
 def _fail(text: str, status: int) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from cyclopts import App, Parameter
 
 import polars_rank
+from polars_rank.cli.compare import compare, gate, power
 from polars_rank.cli.describe import conventions, explain, measures
 from polars_rank.cli.evaluate import evaluate
 from polars_rank.cli.match import match_report
@@ -16,8 +17,8 @@ from polars_rank.cli.runs import STDIN
 __all__ = ["run"]
 
 
-def run(argv: Sequence[str]) -> None:
-    """Parse the arguments and run the command they name."""
+def run(argv: Sequence[str]) -> int:
+    """Parse the arguments, run the command they name, return its exit status."""
     app = App(
         name="polars-rank",
         help="Evaluate rankings: nDCG, average precision and more, from files.",
@@ -28,6 +29,9 @@ def run(argv: Sequence[str]) -> None:
         default_parameter=Parameter(negative=()),
     )
     app.command(evaluate, usage="Usage: polars-rank evaluate FILE... [OPTIONS]")
+    app.command(compare, usage="Usage: polars-rank compare FILE... [OPTIONS]")
+    app.command(gate, usage="Usage: polars-rank gate BASE FILE... [OPTIONS]")
+    app.command(power, usage="Usage: polars-rank power [FILE] [OPTIONS]")
     app.command(
         match_report,
         name="match-report",
@@ -41,4 +45,5 @@ def run(argv: Sequence[str]) -> None:
         help="Complete commands and options with Tab: for bash, zsh and fish."
     )
     tokens = [STDIN if token == "-" else token for token in argv]
-    app(tokens, exit_on_error=False, print_error=False, verbose=False)
+    status = app(tokens, exit_on_error=False, print_error=False, verbose=False)
+    return status if isinstance(status, int) else 0

@@ -16,7 +16,9 @@ from cyclopts import CycloptsError, Group, Parameter
 import polars_rank
 import polars_rank.example
 from polars_rank._engine.checks.enforce import Check
-from polars_rank._engine.request import Duplicates, Layout, Stat
+from polars_rank._engine.plan import Finish, plan_both
+from polars_rank._engine.request import Duplicates, Layout, Request, Stat
+from polars_rank._files.errors import full_disk
 from polars_rank._files.temporary import private_folder
 from polars_rank.cli.bar import Bar
 from polars_rank.cli.runs import STDIN, Files, Reading, Run, open_file, sort_out
@@ -31,7 +33,7 @@ from polars_rank.io.formats import extensions, format_of
 from polars_rank.io.frames import same_ids
 from polars_rank.io.scan import FileFormat
 
-__all__ = ["evaluate"]
+__all__ = ["evaluate", "require_apart", "with_judgments"]
 
 MEASURES = ("ndcg@10", "ap", "rr", "precision@10", "recall@100")
 
@@ -226,7 +228,7 @@ def evaluate(
         ),
     )
     about = [file for file in (queries, segments) if file is not None]
-    _require_apart(target, [*given.sources, *about])
+    require_apart(target, [*given.sources, *about])
     if len(given.sources) > 1:
         remark(str(given))
     choices = {
@@ -258,8 +260,7 @@ def evaluate(
         **choices,
         check=check,
         on_duplicate=on_duplicate,
-        # Means and values share one pass only where both see the same plan.
-        layout="any" if layout == "auto" and target and not memory_limit else layout,
+        layout=layout,
         memory_limit=memory_limit,
         temp_dir=temp_dir,
         progress=None if memory_limit is None else bar.told,
@@ -268,10 +269,8 @@ def evaluate(
     plans = _plans(given, measure, system, options)
     if each:
         with bar:
-            values = pl.concat(
-                _passes(given, [[plan.values] for plan in plans]),
-                how="vertical_relaxed",
-            )
+            found = _passes(given, [plan.values() for plan in plans])
+            values = pl.concat(found, how="vertical_relaxed")
         apart = {*query, *keep, *([] if system is None else [system])}
         keys = len(apart) + (len(plans) > 1 and system is None)
         show_values(values, keys=keys, format=format, quote_formulas=quote_formulas)
@@ -309,17 +308,46 @@ def _target(file: str) -> Path:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is computed of one run."""
+    """What is computed of one run: the arguments, and the column that names it."""
 
-    means: pl.LazyFrame
-    values: pl.LazyFrame
+    frame: pl.LazyFrame
+    measures: Sequence[str]
+    options: Options
+    label: tuple[str, str] | None = None
 
-    def labelled(self, column: str, name: str) -> Plan:
-        """Put a column with the name of the run first."""
-        label = pl.lit(name).alias(column)
-        return Plan(
-            self.means.select(label, pl.all()), self.values.select(label, pl.all())
+    def means(self) -> pl.LazyFrame:
+        """Means alone."""
+        options = {n: v for n, v in self.options.items() if n != "keep"}
+        return self._labelled(
+            polars_rank.evaluate(self.frame, self.measures, **options)
         )
+
+    def values(self) -> pl.LazyFrame:
+        """Values per query alone."""
+        only_means = ("by", "weight", "stats")
+        options = {n: v for n, v in self.options.items() if n not in only_means}
+        return self._labelled(
+            polars_rank.per_query(self.frame, self.measures, **options)
+        )
+
+    def both(self) -> tuple[pl.LazyFrame, Finish]:
+        """One row per query, and what makes means and values of these rows."""
+        rows, finish = plan_both(
+            Request.of(self.frame, self.measures, result="means", **self.options)
+        )
+
+        def labelled(kept: pl.LazyFrame) -> tuple[pl.LazyFrame, pl.LazyFrame]:
+            means, values = finish(kept)
+            return self._labelled(means), self._labelled(values)
+
+        return rows, labelled
+
+    def _labelled(self, frame: pl.LazyFrame) -> pl.LazyFrame:
+        """Put a column with the name of the run first."""
+        if self.label is None:
+            return frame
+        column, name = self.label
+        return frame.select(pl.lit(name).alias(column), pl.all())
 
 
 def _plans(
@@ -336,15 +364,18 @@ def _plans(
     plans = []
     for run in given.runs:
         with given.about(run):
-            plan = _plan(*_with_judgments(given, run, options), measures)
+            frame, changed = with_judgments(given, run, options)
+            label = None if alone else (column, run.name)
+            plan = Plan(frame, measures, changed, label)
+            for planned in (plan.means, plan.values):
+                planned()  # for errors in the arguments, before anything is read
         if not alone:
             run.require_room(column)
-            plan = plan.labelled(column, run.name)
         plans.append(plan)
     return plans
 
 
-def _with_judgments(
+def with_judgments(
     given: Files, run: Run, options: Options
 ) -> tuple[pl.LazyFrame, Options]:
     """The run and its judgments, with ids of one type where a file has no types."""
@@ -361,30 +392,18 @@ def _with_judgments(
     return frame, options | Options(qrels=qrels)
 
 
-def _plan(frame: pl.LazyFrame, options: Options, measures: Sequence[str]) -> Plan:
-    inner = {n: v for n, v in options.items() if n not in ("by", "weight", "stats")}
-    options = {n: v for n, v in options.items() if n != "keep"}
-    if options["check"] == "warn":
-        inner["check"] = "off"  # the means warn, once
-    return Plan(
-        polars_rank.evaluate(frame, measures, **options),
-        polars_rank.per_query(frame, measures, **inner),
-    )
-
-
 def _collect(
     given: Files, plans: Sequence[Plan], target: Path | None, *, quote_formulas: bool
 ) -> list[pl.DataFrame]:
     """Compute the means, run by run; in the same pass, the values for ``target``."""
     if target is None:
-        return list(_passes(given, [[plan.means] for plan in plans]))
-    with private_folder(target.parent) as folder:
+        return list(_passes(given, [plan.means() for plan in plans]))
+    means = []
+    with private_folder(target.parent) as folder, full_disk(target):
         parts = [folder / f"{i}.parquet" for i in range(len(plans))]
-        frames = [
-            [plan.means, plan.values.sink_parquet(part, lazy=True)]
-            for plan, part in zip(plans, parts, strict=True)
-        ]
-        means = list(_passes(given, frames))
+        for run, plan, part in zip(given.runs, plans, parts, strict=True):
+            with given.about(run), full_disk(target):
+                means.append(_write_both(plan, part))
         values = pl.concat(map(pl.scan_parquet, parts), how="vertical_relaxed")
         format = format_of(target)
         if quote_formulas and format is not None and format.separator:
@@ -393,13 +412,23 @@ def _collect(
     return means
 
 
-def _passes(
-    given: Files, frames: Sequence[Sequence[pl.LazyFrame]]
-) -> Iterator[pl.DataFrame]:
-    """Read one run after the other; yield the first frame that is asked of each."""
-    for run, asked in zip(given.runs, frames, strict=True):
+def _passes(given: Files, frames: Sequence[pl.LazyFrame]) -> Iterator[pl.DataFrame]:
+    """Read one run after the other."""
+    for run, frame in zip(given.runs, frames, strict=True):
         with given.about(run):
-            yield pl.collect_all(asked, engine="streaming")[0]
+            yield frame.collect(engine="streaming")
+
+
+def _write_both(plan: Plan, part: Path) -> pl.DataFrame:
+    """Write the values of every query, and return the means."""
+    rows, finish = plan.both()
+    kept = part.with_name(f"rows-{part.name}")
+    rows.sink_parquet(kept, compression="lz4", engine="streaming")
+    means, values = finish(pl.scan_parquet(kept, glob=False))
+    result = means.collect(engine="streaming")
+    values.sink_parquet(part, engine="streaming")
+    kept.unlink()
+    return result
 
 
 def _apart(run: Run, system: str | None, options: Options) -> Options:
@@ -413,7 +442,7 @@ def _apart(run: Run, system: str | None, options: Options) -> Options:
     return options | Options(query=query, by=by, qrels_query=other)
 
 
-def _require_apart(target: Path | None, sources: Sequence[str]) -> None:
+def require_apart(target: Path | None, sources: Sequence[str]) -> None:
     """Check that a file can be written and is no part of what is read."""
     if target is None:
         return

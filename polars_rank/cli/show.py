@@ -23,6 +23,7 @@ from polars_rank.cli.words import visible
 
 __all__ = [
     "Format",
+    "emit",
     "inert",
     "show",
     "show_means",
@@ -93,7 +94,7 @@ def show_rows(
         text = json.dumps(
             dicts if keys else dicts[0], indent=2, ensure_ascii=False, default=str
         )
-        _emit(CONTROL.sub(_escaped, text) + "\n")
+        emit(CONTROL.sub(_escaped, text) + "\n")
     elif format in ("csv", "tsv"):
         file, separator = io.StringIO(), "," if format == "csv" else "\t"
         out = csv.writer(file, delimiter=separator, lineterminator="\n")
@@ -102,9 +103,9 @@ def show_rows(
         if terminal():
             lines = (map(visible, line.split(separator)) for line in text.split("\n"))
             text = "\n".join(map(separator.join, lines))
-        _emit(text)
+        emit(text)
     else:
-        _emit("".join(f"{line}\n" for line in _markdown(rows, keys)))
+        emit("".join(f"{line}\n" for line in _markdown(rows, keys)))
 
 
 def show(*parts: RenderableType) -> None:
@@ -122,7 +123,7 @@ def show(*parts: RenderableType) -> None:
         for part in parts:
             console.print(part)
     lines = printed.get().split("\n")
-    _emit("\n".join(lines if live else (line.rstrip() for line in lines)))
+    emit("\n".join(lines if live else (line.rstrip() for line in lines)))
 
 
 def inert(rows: Frame) -> Frame:
@@ -131,7 +132,7 @@ def inert(rows: Frame) -> Frame:
     return rows.with_columns(text.str.replace(FORMULA, "'$0"))
 
 
-def _emit(text: str) -> None:
+def emit(text: str) -> None:
     """Write to standard output what its encoding can hold."""
     encoding = sys.stdout.encoding or "utf-8"
     sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))

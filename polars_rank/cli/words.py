@@ -10,8 +10,10 @@ from polars_rank.evaluation.evaluate import evaluate
 
 __all__ = ["remark", "sentence", "visible"]
 
+COMPARED = "alternative baseline cluster correction interval margin pairs resamples"
+KEYWORDS = [*signature(evaluate).parameters, *COMPARED.split(), "seed", "test"]
 KEYWORD = re.compile(
-    rf"(?<![^\s(])({'|'.join(signature(evaluate).parameters)})="
+    rf"(?<![^\s(])({'|'.join(KEYWORDS)})="
     r"""(?:["']([\w -]+)["']|(None))?"""
 )
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from polars_rank.clicks.behaviour import behaviour, per_impression
 from polars_rank.clicks.dedupe import dedupe
+from polars_rank.clicks.experiment import compare
 from polars_rank.clicks.impression import Impression
+from polars_rank.clicks.interleaving import interleaving, team_shares
 from polars_rank.clicks.log import UBI, LogColumns, LogOptions
 from polars_rank.clicks.measures import BEHAVIOUR
 from polars_rank.clicks.propensity import PropensityMethod, propensities
@@ -28,8 +30,11 @@ __all__ = [
     "UserModel",
     "behaviour",
     "check",
+    "compare",
     "dedupe",
+    "interleaving",
     "per_impression",
     "propensities",
     "simulate",
+    "team_shares",
 ]

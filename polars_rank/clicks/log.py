@@ -223,13 +223,14 @@ class ClickLog:
         *,
         needs: Collection[str] = (),
         totals: bool = False,
+        credits: Sequence[str] = (),
         columns: Mapping[str, str] = MappingProxyType({}),
     ) -> ClickLog:
         """Bind a log; only schemas are read.
 
         ``needs`` are the roles that the caller cannot do without, ``totals`` says
-        whether a log of totals will do, ``columns`` are further ones of the rows, by
-        the names that they have here.
+        whether a log of totals will do. Columns of ``credits`` become ``credit0`` ...;
+        ``columns`` are further ones of the rows, by the names that they have here.
         """
         given = cast(
             "dict[str, Any]", {n: v for n, v in options.items() if v is not None}
@@ -253,6 +254,8 @@ class ClickLog:
         known = given.get("impressions")
         outside = set() if known is None else set(known.lazy().collect_schema())
         inside = [n for n in named if n in schema or n not in outside]
+        for name in credits:
+            bind_column("credit", name, schema, where="the log")
         for own, name in columns.items():
             argument = own.rstrip("0123456789")
             require_columns([name], schema, where="the log", argument=argument)
@@ -261,7 +264,9 @@ class ClickLog:
             Columns(keys, roles),
             where="the log",
             roles=ROWS,
-            carry={f"by{i}": name for i, name in enumerate(inside)} | {**columns},
+            carry={f"by{i}": name for i, name in enumerate(inside)}
+            | {f"credit{i}": name for i, name in enumerate(credits)}
+            | {**columns},
             key="impression",
         )
         carried = {name: f"by{i}" for i, name in enumerate(inside)}

@@ -383,7 +383,7 @@ def _values(
     keys = [query] if isinstance(query, str) else list(query)
     if not isinstance(runs, Mapping):
         asked = [system, *(k for k in keys if k != system)]
-        found = per_query(
+        found: pl.LazyFrame = per_query(
             lazy(runs), measures, qrels=qrels, query=asked, **(options or {})
         )
         return found.collect(engine="streaming")

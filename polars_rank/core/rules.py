@@ -12,6 +12,7 @@ from typing import NamedTuple
 import polars as pl
 
 __all__ = [
+    "ARMS_MISSING",
     "CLICK_BEFORE_IMPRESSION",
     "DUPLICATE_DOC",
     "DUPLICATE_IMPRESSION",
@@ -47,7 +48,9 @@ __all__ = [
     "NULL_SCORE",
     "NULL_SUBTOPIC",
     "ONE_HALF",
+    "ONE_TEAM",
     "READ_ONCE",
+    "TWO_ARMS",
     "TWO_VALUES",
     "UNKNOWN_IMPRESSION",
     "VARYING_SEGMENT",
@@ -259,6 +262,23 @@ TWO_VALUES = Rule(
     "two_values",
     "a query, user, arm, by= or weight= column varies within an impression; make it "
     "constant, or add the column to impression=",
+)
+TWO_ARMS = Rule(
+    "two_arms",
+    "clusters (users) are in more than one arm; drop them, or assign them anew",
+    always=True,
+)
+ARMS_MISSING = Rule(
+    "arms_missing",
+    "a comparison needs the control {control!r} and another arm; the arms of the log "
+    "are: {arms}; name the control with control=",
+    always=True,
+)
+ONE_TEAM = Rule(
+    "one_team",
+    "interleaving needs two teams; those of the log are: {teams}; name their column "
+    "with team=",
+    always=True,
 )
 UNKNOWN_IMPRESSION = Rule(
     "unknown_impression",

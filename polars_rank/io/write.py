@@ -8,6 +8,7 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from polars_rank._files.errors import full_disk
 from polars_rank._files.temporary import private_folder, replace_durably
 from polars_rank.io.formats import extensions, format_of
 
@@ -41,6 +42,8 @@ def write(frame: pl.LazyFrame | pl.DataFrame, path: str | Path) -> None:
         If the extension is none of these.
     FileNotFoundError
         If the folder does not exist.
+    OSError
+        If the disk is full; like all errors of the system it names the file.
     """
     format = format_of(path)
     if format is None or os.path.splitext(path)[1].lower() not in extensions():
@@ -51,7 +54,7 @@ def write(frame: pl.LazyFrame | pl.DataFrame, path: str | Path) -> None:
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{path}: no such folder: {target.parent}")
     lazy = frame.lazy()
-    with private_folder(target.parent) as folder:
+    with full_disk(target), private_folder(target.parent) as folder:
         hidden = folder / target.name
         format.sink(lazy, hidden)
         if target.exists() and not target.is_file():

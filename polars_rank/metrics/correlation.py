@@ -231,8 +231,13 @@ def pearson(r: Ranking, *, k: EitherTop = None) -> pl.Expr:
     Example: scores 3, 2, 1 and labels 3, 1, 2: 1/2.
     """
     score, label = _pair(r, k)
-    linear = pl.corr(_share_of_range(score), _share_of_range(label))
-    return r.reduce(pl.when(_varied(score, label)).then(linear).fill_nan(None))
+
+    def linear(doc: pl.Expr) -> pl.Expr:
+        shares = (_share_of_range(doc.struct.field(name)) for name in ("x", "y"))
+        return pl.corr(*shares).fill_nan(None)
+
+    gaps = pl.struct(x=_gap(score), y=_gap(label))
+    return r.reduce(pl.when(_varied(score, label)).then(let(gaps, linear)))
 
 
 def _pair(r: Ranking, k: int | None) -> tuple[pl.Expr, pl.Expr]:
@@ -329,15 +334,17 @@ def _tied_weight(key: pl.Expr, w: pl.Expr, additive: bool) -> pl.Expr:
     return (w * (block_sum(w, key) - w)).sum() / 2.0
 
 
-def _share_of_range(value: pl.Expr) -> pl.Expr:
+def _gap(value: pl.Expr) -> pl.Expr:
+    """How far each value lies below the largest; and half of that, which is finite."""
+    half = value.cast(pl.Float64) / 2.0
+    return pl.struct(whole=below_top(value), half=half.max() - half)
+
+
+def _share_of_range(gap: pl.Expr) -> pl.Expr:
     """Where each value lies between the largest (0) and the smallest (1)."""
-    gap, half = below_top(value), value.cast(pl.Float64) / 2.0
-    halved = half.max() - half  # does not overflow
-    return (
-        pl.when(gap.max().is_infinite())
-        .then(halved / halved.max())
-        .otherwise(gap / gap.max())
-    )
+    whole, half = gap.struct.field("whole"), gap.struct.field("half")
+    most = whole.max()
+    return pl.when(most.is_infinite()).then(half / half.max()).otherwise(whole / most)
 
 
 def _varied(x: pl.Expr, y: pl.Expr) -> pl.Expr:

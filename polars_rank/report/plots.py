@@ -91,9 +91,13 @@ class Plots:
                 alt.Chart(ranked.select("place", "difference", "side"))
                 .mark_bar(width={"band": 1.0} if len(ranked) < 200 else 2)
                 .encode(
-                    x=alt.X("place:Q", title="queries, by difference"),
+                    x=alt.X(
+                        "place:Q",
+                        title="queries, by difference",
+                        scale=alt.Scale(domain=[0, len(part) + 1], nice=False),
+                    ),
                     y=alt.Y("difference:Q", title="difference"),
-                    color=_colours(alt),
+                    color=_colours(alt, "same"),
                 )
                 .properties(
                     width=480, height=200, title=_title(f"{name}: {system} − {base}")
@@ -134,7 +138,13 @@ class Plots:
                     scale=alt.Scale(type="log", nice=False),
                     axis=alt.Axis(values=sorted(set(data["k"])), format="d"),
                 ),
-                color=alt.Color("system:N", scale=scale, sort=systems, title=None),
+                color=alt.Color(
+                    "system:N",
+                    scale=scale,
+                    sort=systems,
+                    title=None,
+                    legend=alt.Legend(symbolOpacity=1),
+                ),
             )
             band = base.mark_area(opacity=0.12).encode(
                 y=alt.Y("low:Q", title=f"{family}@k", scale=alt.Scale(zero=False)),
@@ -191,16 +201,16 @@ def _side(difference: pl.Expr, lower: bool) -> pl.Expr:
     better = difference < 0 if lower else difference > 0
     return (
         pl.when(difference.abs() <= 1e-9)
-        .then(pl.lit("not sure"))
+        .then(pl.lit("same"))
         .when(better)
         .then(pl.lit("better"))
         .otherwise(pl.lit("worse"))
     )
 
 
-def _colours(alt: Any) -> Any:
-    scale = alt.Scale(domain=VERDICTS, range=[BLUE, ORANGE, GREY])
-    return alt.Color("side:N", scale=scale, legend=None)
+def _colours(alt: Any, third: str = VERDICTS[2]) -> Any:
+    scale = alt.Scale(domain=[*VERDICTS[:2], third], range=[BLUE, ORANGE, GREY])
+    return alt.Color("side:N", scale=scale, legend=alt.Legend(title=None))
 
 
 def _forest(alt: Any, frame: pl.DataFrame, row: str, title: str) -> Any:
@@ -216,7 +226,7 @@ def _forest(alt: Any, frame: pl.DataFrame, row: str, title: str) -> Any:
         scale=alt.Scale(
             domain=VERDICTS, range=["triangle-right", "triangle-left", "circle"]
         ),
-        legend=None,
+        legend=alt.Legend(title=None),
     )
     point = base.mark_point(filled=True, size=90, opacity=1).encode(
         x="difference:Q", shape=shape

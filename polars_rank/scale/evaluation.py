@@ -268,9 +268,10 @@ class Evaluation:
         """Return the values of every query of a part, as :func:`per_query` does."""
         known = inspect.signature(per_query).parameters
         others = {n: v for n, v in self._options.items() if n in known}
-        return per_query(
+        values: pl.LazyFrame = per_query(
             frame.lazy(), self._given, qrels=qrels, queries=queries, **others
         )
+        return values
 
     @property
     def query(self) -> tuple[str, ...]:

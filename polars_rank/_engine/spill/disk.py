@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import errno
+import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
-import polars as pl
-
 from polars_rank._engine.spill.budget import MB, Size
+from polars_rank._files.errors import full_disk
 
 __all__ = ["full_disk_named", "require_space"]
 
-FULL = {errno.ENOSPC, errno.EDQUOT}
 WAY_OUT = "name a folder on a larger disk with temp_dir="
 
 
@@ -24,19 +22,11 @@ def require_space(size: Size, base: Path) -> None:
     if size.disk > free:
         msg = (
             f"the temporary files need about {size.disk / MB:.0f} MB, but "
-            f"{free / MB:.0f} MB are free in {base}; {WAY_OUT}"
+            f"{free / MB:.0f} MB are free; {WAY_OUT}"
         )
-        raise OSError(errno.ENOSPC, msg)
+        raise OSError(errno.ENOSPC, msg, os.fspath(base))
 
 
-@contextmanager
-def full_disk_named(folder: Path) -> Iterator[None]:
-    """Say where the disk was full."""
-    try:
-        yield
-    except (OSError, pl.exceptions.PolarsError) as error:
-        number = getattr(error, "errno", None)
-        if number not in FULL and not any(f"os error {n})" in str(error) for n in FULL):
-            raise
-        msg = f"no space left for the temporary files in {folder.parent}; {WAY_OUT}"
-        raise OSError(errno.ENOSPC, msg) from error
+def full_disk_named(file: Path) -> AbstractContextManager[None]:
+    """Say in which folder the disk was full, and what to do about it."""
+    return full_disk(file.parent, WAY_OUT)

@@ -1,0 +1,37 @@
+"""Errors of the disk under the name of the file."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import polars as pl
+
+__all__ = ["full_disk"]
+
+FULL = (errno.ENOSPC, errno.EDQUOT)
+OS_ERROR = re.compile(r"\(os error (\d+)\)")
+
+
+@contextmanager
+def full_disk(path: Path, way_out: str = "") -> Iterator[None]:
+    """Say where the disk was full; Polars names no file."""
+    try:
+        yield
+    except (OSError, pl.exceptions.PolarsError) as error:
+        number = _number(error)
+        if number not in FULL or getattr(error, "filename", None) is not None:
+            raise
+        message = "no space left on this disk" + (way_out and f"; {way_out}")
+        raise OSError(number, message, os.fspath(path)) from error
+
+
+def _number(error: OSError | pl.exceptions.PolarsError) -> int | None:
+    if isinstance(error, OSError) and error.errno is not None:
+        return error.errno
+    found = OS_ERROR.search(str(error))
+    return int(found[1]) if found else None

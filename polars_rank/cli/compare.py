@@ -1,0 +1,549 @@
+"""The commands ``compare``, ``gate`` and ``power``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+
+import polars as pl
+from cyclopts import CycloptsError, Group, Parameter
+from cyclopts.validators import Path as PathRule
+
+import polars_rank
+from polars_rank.cli.evaluate import MEASURES, require_apart, with_judgments
+from polars_rank.cli.runs import Files, open_file, sort_out
+from polars_rank.cli.show import Format, emit, show_rows, terminal
+from polars_rank.comparison.arguments import (
+    Correction,
+    Family,
+    IntervalName,
+    Pairing,
+    TestName,
+)
+from polars_rank.conventions.tools import DEFAULT
+from polars_rank.core.registry import closest
+from polars_rank.exceptions import DataError
+from polars_rank.io.frames import same_ids
+
+if TYPE_CHECKING:
+    from polars_rank.comparison.definition import Definition
+
+__all__ = ["compare", "gate", "power"]
+
+FILES = Group("Files", sort_key=1)
+COLUMNS = Group("Columns", sort_key=2)
+CHOICES = Group("Choices", sort_key=3)
+OUTPUT = Group("Output", sort_key=5)
+COLUMN = Parameter(group=COLUMNS, metavar="COLUMN")
+CHOICE = Parameter(group=CHOICES)
+FILE = Parameter(group=FILES, metavar="FILE")
+OUT = Parameter(group=OUTPUT, metavar="FILE")
+QUERY = ("query_id",)
+LESS = Parameter(show_default=False)
+
+Several: TypeAlias = Annotated[tuple[str, ...], COLUMN, LESS]
+OneColumn: TypeAlias = Annotated[str | None, COLUMN]
+Measures: TypeAlias = Annotated[
+    tuple[str, ...],
+    Parameter(name=("--measure", "-m"), metavar="MEASURE", show_default=False),
+    CHOICE,
+]
+Query: TypeAlias = Annotated[tuple[str, ...], COLUMN, Parameter(show_default=" ".join)]
+Column: TypeAlias = Annotated[str, COLUMN]
+Convention: TypeAlias = Annotated[str, Parameter(group=CHOICES, metavar="NAME")]
+Missing: TypeAlias = Annotated[Literal["zero", "skip", "error"] | None, CHOICE]
+Paths: TypeAlias = Annotated[str, Parameter(name="FILE", group=FILES)]
+Parquet: TypeAlias = Annotated[
+    Path | None, OUT, Parameter(validator=PathRule(ext=("parquet",)))
+]
+Picture: TypeAlias = Annotated[
+    Path | None, OUT, Parameter(validator=PathRule(ext=("png", "svg", "html", "pdf")))
+]
+
+
+def compare(
+    *files: Paths,
+    qrels: Annotated[str | None, FILE] = None,
+    queries: Annotated[str | None, FILE] = None,
+    measure: Measures = (),
+    query: Query = QUERY,
+    doc: Column = "doc_id",
+    score: Column = "score",
+    label: Column = "label",
+    system: Column = "system",
+    by: Several = (),
+    weight: OneColumn = None,
+    cluster: OneColumn = None,
+    seed: OneColumn = None,
+    convention: Convention = DEFAULT,
+    missing: Missing = None,
+    baseline: Annotated[tuple[str, ...], CHOICE, LESS] = (),
+    test: Annotated[TestName, CHOICE] = "t",
+    alternative: Annotated[
+        Literal["two-sided", "greater", "less"], CHOICE
+    ] = "two-sided",
+    correction: Annotated[Correction | None, CHOICE] = None,
+    family: Annotated[Family, CHOICE] = "measure",
+    interval: Annotated[IntervalName, CHOICE] = "t",
+    level: Annotated[float, CHOICE] = 0.95,
+    margin: Annotated[float | None, CHOICE] = None,
+    resamples: Annotated[int, CHOICE] = 9999,
+    random_state: Annotated[int, CHOICE] = 0,
+    pairs: Annotated[Pairing, CHOICE] = "same",
+    format: Annotated[
+        Format | Literal["html", "latex"] | None, Parameter(group=OUTPUT)
+    ] = None,
+    plot: Picture = None,
+    per_query: Parquet = None,
+) -> None:
+    """Compare systems query by query: differences, intervals, tests, effect sizes.
+
+    The FILEs are runs and their judgments, as of evaluate; or one file with values,
+    such as evaluate --per-query writes, or with moments.
+
+    Parameters
+    ----------
+    files
+        Runs, the last the judgments; or one file with values.
+    qrels
+        The file with the judgments.
+    queries
+        File with one row per query, which may hold --by, --weight and --cluster.
+    measure
+        Measure to compute, or column of the values; may be repeated.
+    query
+        Query id; repeat it where several columns make up the id.
+    doc
+        Document id.
+    score
+        Score of the document.
+    label
+        Grade of the document.
+    system
+        Column that tells systems apart.
+    by
+        Column with segments, which are compared one by one.
+    weight
+        Weight of the query.
+    cluster
+        Group of queries that depend on each other, such as the user.
+    seed
+        Column of the values that tells several runs of a system apart.
+    convention
+        Tool whose choices are followed; see: polars-rank explain.
+    missing
+        Value of a judged query that is missing from a run.
+    baseline
+        System that all others are compared with; may be repeated; default: all pairs.
+    test
+        How differences are tested.
+    alternative
+        What the test looks for.
+    correction
+        For the number of tests; default: holm.
+    family
+        Tests that are corrected together.
+    interval
+        Interval of the difference.
+    level
+        Level of intervals and tests.
+    margin
+        Difference that does not matter, for --test tost.
+    resamples
+        Draws of randomisation and bootstrap.
+    random_state
+        Seed of the draws.
+    pairs
+        What to do about queries that some system lacks.
+    format
+        Default: table on a terminal, csv (the differences) elsewhere.
+    plot
+        Draw differences and intervals into this file.
+    per_query
+        Also write the values of every query to this file.
+    """
+    require_apart(per_query, files)
+    values, definition = _values(
+        files, qrels, queries, measure, query, doc, score, label, system, convention,
+        missing, [*by, *filter(None, (weight, cluster))],
+    )  # fmt: skip
+    found = polars_rank.compare(
+        values,
+        system=system,
+        query=query,
+        measures=measure or None,
+        baseline=baseline or None,
+        by=by or None,
+        weight=weight,
+        cluster=cluster,
+        seed=seed,
+        test=test,
+        alternative=alternative,
+        correction=correction,
+        family=family,
+        interval=interval,
+        level=level,
+        margin=margin,
+        resamples=resamples,
+        random_state=random_state,
+        pairs=pairs,
+    )
+    if per_query is not None:
+        definition.write(values, per_query)
+    if plot is not None:
+        (found.plot.segments if by else found.plot.forest)().save(str(plot))
+    chosen = format or ("table" if terminal() else "csv")
+    if chosen == "csv":
+        show_rows(found.pairs, "csv", keys=len(by) + 3)
+    else:
+        emit(_written(found, chosen) + "\n")
+
+
+def _written(found: Any, format: str) -> str:
+    if format == "json":
+        return json.dumps(found.to_dict(), indent=2, ensure_ascii=False)
+    write = {
+        "table": found.__str__,
+        "markdown": found.to_markdown,
+        "html": found.to_html,
+        "latex": found.to_latex,
+    }[format]
+    return str(write())
+
+
+def gate(
+    base: Annotated[Path, Parameter(group=FILES)],
+    /,
+    *files: Paths,
+    qrels: Annotated[str | None, FILE] = None,
+    queries: Annotated[str | None, FILE] = None,
+    measure: Measures = (),
+    query: Query = QUERY,
+    doc: Column = "doc_id",
+    score: Column = "score",
+    label: Column = "label",
+    by: Several = (),
+    weight: OneColumn = None,
+    cluster: OneColumn = None,
+    convention: Convention = DEFAULT,
+    missing: Missing = None,
+    margin: Annotated[tuple[str, ...], CHOICE, LESS] = (),
+    floor: Annotated[tuple[str, ...], CHOICE, LESS] = (),
+    rule: Annotated[
+        Literal["significant", "non_inferior", "threshold"], CHOICE
+    ] = "significant",
+    correction: Annotated[Correction, CHOICE] = "holm",
+    level: Annotated[float, CHOICE] = 0.95,
+    least_queries: Annotated[int, CHOICE] = 20,
+    strict: Annotated[bool, CHOICE, LESS] = False,
+    update_baseline: Annotated[bool, CHOICE, LESS] = False,
+    format: Annotated[
+        Literal["table", "markdown", "json"], Parameter(group=OUTPUT)
+    ] = "table",
+    report: Annotated[Path | None, OUT] = None,
+    json_file: Annotated[Path | None, OUT, Parameter(name="--json")] = None,
+) -> int:
+    """Fail if a change made the ranking worse than a baseline.
+
+    BASE is a Parquet file with values per query, as written by --update-baseline or
+    evaluate --per-query. The FILEs are the new run and its judgments, or one file with
+    its values. Exit status: 0 pass or warn, 3 regression, 1 data that do not fit, 2 the
+    command line.
+
+    Parameters
+    ----------
+    base
+        Values of the ranking that is live.
+    files
+        The new run and the judgments; or one file with values.
+    qrels
+        The file with the judgments.
+    queries
+        File with one row per query, which may hold --by, --weight and --cluster.
+    measure
+        Measure to gate; may be repeated; default: all of the baseline.
+    query
+        Query id; repeat it where several columns make up the id.
+    doc
+        Document id.
+    score
+        Score of the document.
+    label
+        Grade of the document.
+    by
+        Column with segments, each a check of its own; may be repeated.
+    weight
+        Weight of the query.
+    cluster
+        Group of queries that depend on each other, such as the user.
+    convention
+        Tool whose choices are followed; see: polars-rank explain.
+    missing
+        Value of a judged query that is missing from the run.
+    margin
+        Drop that does not matter: 0.01, or ndcg@10=0.01 for one measure.
+    floor
+        Lowest mean that is allowed: ndcg@10=0.42.
+    rule
+        When to fail: the drop is significant and larger than the margin; it is not
+        shown to be smaller than the margin; it is larger than the margin.
+    correction
+        For the number of checks.
+    level
+        Level of intervals and tests.
+    least_queries
+        Segments with fewer queries are shown, not gated.
+    strict
+        Fail on warnings, too.
+    update_baseline
+        Write the new values to BASE, and check nothing.
+    format
+        What to print.
+    report
+        Write Markdown for a pull request to this file.
+    json_file
+        Write everything to this file as JSON.
+    """
+    known = [*by, *filter(None, (weight, cluster))]
+    if not update_baseline and not base.exists():
+        raise DataError(f"{base}: no such file; write it with --update-baseline.")
+    wanted = measure
+    if not wanted and base.exists() and not update_baseline:
+        wanted = tuple(_measures_of(base, [*query, *known]))
+    values, definition = _values(
+        files, qrels, queries, wanted, query, doc, score, label, None, convention,
+        missing, known,
+    )  # fmt: skip
+    if update_baseline:
+        definition.write(values, base)
+        emit(f"{base}: {len(values)} queries, {', '.join(definition.measures)}\n")
+        return 0
+    own = polars_rank.gate(
+        base,
+        values,
+        query=query,
+        measures=wanted or None,
+        by=by or None,
+        weight=weight,
+        cluster=cluster,
+        margin=_margins(margin),
+        rule=rule,
+        floors=dict(_assigned("--floor", f) for f in floor),
+        correction=correction,
+        level=level,
+        least=least_queries,
+        definition=definition,
+    )
+    told = json.dumps(own.to_dict(), indent=2, ensure_ascii=False)
+    if report is not None:
+        report.write_text(own.to_markdown(), encoding="utf-8")
+    if json_file is not None:
+        json_file.write_text(told + "\n", encoding="utf-8")
+    text = {"table": str(own), "markdown": own.to_markdown(), "json": told}[format]
+    emit(text + "\n")
+    return own.exit_code(strict=strict)
+
+
+def _measures_of(base: Path, taken: Sequence[str]) -> list[str]:
+    schema = open_file(str(base), "run").collect_schema()
+    return [n for n, t in schema.items() if t.is_float() and n not in taken]
+
+
+def _margins(given: Sequence[str]) -> float | dict[str, float]:
+    single = [m for m in given if "=" not in m]
+    if single and len(given) > 1:
+        raise CycloptsError(msg="--margin is one number, or MEASURE=NUMBER repeated.")
+    if single:
+        return _number("--margin", single[0])
+    return dict(_assigned("--margin", m) for m in given) if given else 0.0
+
+
+def _assigned(option: str, text: str) -> tuple[str, float]:
+    name, sign, value = text.rpartition("=")
+    if not sign or not name:
+        raise CycloptsError(msg=f"{option} is MEASURE=NUMBER, not {text!r}.")
+    return name, _number(option, value)
+
+
+def _number(option: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise CycloptsError(msg=f"{option}: {text!r} is no number.") from None
+
+
+def power(
+    file: Annotated[str | None, Parameter(group=FILES)] = None,
+    /,
+    *,
+    sd: Annotated[float | None, CHOICE] = None,
+    difference: Annotated[float | None, CHOICE] = None,
+    queries: Annotated[int | None, CHOICE] = None,
+    width: Annotated[float | None, CHOICE] = None,
+    systems: Annotated[int, CHOICE] = 2,
+    level: Annotated[float, CHOICE] = 0.95,
+    power: Annotated[float, CHOICE] = 0.8,
+    measure: Measures = (),
+    query: Query = QUERY,
+    system: Column = "system",
+    baseline: Annotated[tuple[str, ...], CHOICE, LESS] = (),
+    format: Annotated[Format | None, Parameter(group=OUTPUT)] = None,
+) -> None:
+    """Plan a comparison: queries needed, or the difference that can be found.
+
+    Parameters
+    ----------
+    file
+        Values of a pilot, such as evaluate --per-query writes; or use --sd.
+    sd
+        Standard deviation of the differences.
+    difference
+        Difference that should be found: how many queries does it need?
+    queries
+        Number of queries: which difference do they find?
+    width
+        Expected width of the interval: how many queries does it need?
+    systems
+        More than two: a one-way analysis of variance finds the difference.
+    level
+        Level of the interval and the test.
+    power
+        Probability that the difference is found.
+    measure
+        Column of the values; may be repeated.
+    query
+        Query id; repeat it where several columns make up the id.
+    system
+        Column that tells systems apart.
+    baseline
+        System that all others are compared with; may be repeated.
+    format
+        Default: table on a terminal, csv elsewhere.
+    """
+    found = polars_rank.power(
+        None if file is None else open_file(file, "run"),
+        sd=sd,
+        difference=difference,
+        queries=queries,
+        width=width,
+        systems=systems,
+        level=level,
+        power=power,
+        measures=measure or None,
+        query=query,
+        system=system,
+        baseline=baseline or None,
+    )
+    chosen = format or ("table" if terminal() else "csv")
+    if chosen == "table":
+        from polars_rank.report.table import Cell, Table, as_text, number
+
+        labels = [c for c in found.columns if found[c].dtype == pl.String]
+        rows = [
+            [Cell(number(v) if isinstance(v, float) else str(v)) for v in row]
+            for row in found.rows()
+        ]
+        title = f"Paired t test at level {level:g}"
+        emit(as_text(Table(title, found.columns, rows, len(labels))) + "\n")
+    else:
+        show_rows(found, chosen, keys=1)
+
+
+# -- files
+
+
+def _values(
+    files: Sequence[str],
+    qrels: str | None,
+    queries: str | None,
+    measures: Sequence[str],
+    query: tuple[str, ...],
+    doc: str,
+    score: str,
+    label: str,
+    system: str | None,
+    convention: str,
+    missing: str | None,
+    attributes: Sequence[str],
+) -> tuple[pl.DataFrame, Definition]:
+    """Values per query of what the command line named, and what they are."""
+    from polars_rank.comparison.definition import Definition, fingerprint
+
+    if not files:
+        raise CycloptsError(msg="name a FILE: runs and judgments, or values per query.")
+    alone = open_file(files[0], "run") if len(files) == 1 and qrels is None else None
+    if alone is not None and score not in alone.collect_schema():
+        values = alone.collect(engine="streaming")
+        told = Definition.read(files[0])
+        names = measures or [n for n, t in values.schema.items() if t.is_float()]
+        return values, told or Definition.of(list(names), convention, query)
+    chosen = list(measures or MEASURES)
+    given = sort_out(files, qrels, score, label)
+    if system is None and len(given.runs) > 1:
+        raise CycloptsError(msg="name one new run, and its judgments.")
+    options: dict[str, Any] = {
+        "qrels": given.qrels,
+        "query": query,
+        "qrels_query": None,
+        "doc": doc,
+        "qrels_doc": None,
+        "score": score,
+        "label": label,
+        "convention": convention,
+    }
+    options |= {} if missing is None else {"missing": missing}
+    parts = [_of_run(given, i, options, chosen, system) for i in range(len(given.runs))]
+    values = pl.concat(parts, how="vertical_relaxed")
+    if queries is not None:
+        values = _with_attributes(values, files, queries, query, attributes)
+    judged = None
+    if given.qrels is not None:
+        columns = [*(c for c in query if c != system), doc, label]
+        judged = fingerprint(given.qrels, columns)
+    return values, Definition.of(chosen, convention, query, judged)
+
+
+def _of_run(
+    given: Files,
+    place: int,
+    options: dict[str, Any],
+    measures: Sequence[str],
+    system: str | None,
+) -> pl.DataFrame:
+    run = given.runs[place]
+    several = len(given.runs) > 1
+    with given.about(run):
+        frame, asked = with_judgments(given, run, options)
+        apart = system is not None and not several
+        if apart and system is not None:
+            run.require(system, "Name the one that tells systems apart with --system.")
+            asked = asked | {"query": [system, *options["query"]]}
+        values = polars_rank.per_query(frame, list(measures), **asked)
+        found: pl.DataFrame = values.collect(engine="streaming")
+    if several:
+        run.require_room(str(system))
+        found = found.select(pl.lit(run.name).alias(str(system)), pl.all())
+    return found
+
+
+def _with_attributes(
+    values: pl.DataFrame,
+    files: Sequence[str],
+    queries: str,
+    query: Sequence[str],
+    attributes: Sequence[str],
+) -> pl.DataFrame:
+    """Segment, weight and cluster of the queries, from a file of their own."""
+    chosen = open_file(queries, "qrels")
+    columns = chosen.collect_schema().names()
+    for name in [*query, *attributes]:
+        if name not in columns:
+            near = closest(name, columns) or "."
+            raise DataError(f"{queries}: no column {name!r}{near}")
+    wanted = chosen.select(*query, *attributes)
+    ids = list(zip(query, query, strict=True))
+    left, right = same_ids(values.lazy(), wanted, [files[0], queries], ids)
+    joined = left.join(right, on=list(query), how="left", maintain_order="left")
+    return joined.collect()

@@ -1,0 +1,529 @@
+"""Interleaving: two rankers in one list, and clicks decide which is better."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import Any, Literal, TypeAlias, Unpack, cast, get_args
+
+import polars as pl
+
+from polars_rank._engine.request import Frame, like_input
+from polars_rank._statistics.distributions import chi_square_tail, tail
+from polars_rank._statistics.intervals import require_level
+from polars_rank.clicks.behaviour import warn_of_users
+from polars_rank.clicks.impression import with_click_positions
+from polars_rank.clicks.log import ClickLog, LogOptions
+from polars_rank.clicks.plan import (
+    bounded_by,
+    enforced,
+    impressions_of,
+    in_layout,
+    require_sound_rows,
+)
+from polars_rank.clicks.ratios import margin, sums
+from polars_rank.core.aggregate import RatioMoments
+from polars_rank.core.expr import ratio
+from polars_rank.core.rules import ONE_TEAM
+from polars_rank.core.source import lazy_source
+from polars_rank.exceptions import DataError
+
+__all__ = ["Credit", "Method", "interleaving", "team_shares"]
+
+Credit: TypeAlias = Literal["clicks", "any", "first", "satisfied", "inverse_rank"]
+Method: TypeAlias = Literal["team_draft", "balanced", "probabilistic"]
+Test: TypeAlias = Literal["sign", "permutation"]
+GROUPS = 1000  # of clusters whose signs are drawn together
+EXACT = 1000  # wins and losses for which the binomial is summed
+UNIT, SLACK = 2.0**-40, 2**10  # of credits; so many units apart they are equal
+ZETA3 = 1.2020569031595942
+at = pl.col("at")
+
+
+def interleaving(  # type: ignore[misc]  # team= is an option, named here
+    log: Frame,
+    /,
+    *,
+    team: str | None = None,
+    credits: Mapping[str, str] | None = None,
+    ranks: Mapping[str, str] | None = None,
+    method: Method = "team_draft",
+    credit: Credit | str = "clicks",
+    dwell_at_least: float = 30,
+    depth: int | None = None,
+    no_click: Literal["ignore", "tie"] = "ignore",
+    test: Test = "sign",
+    permutations: int = 10_000,
+    level: float = 0.95,
+    seed: int = 0,
+    **options: Unpack[LogOptions],
+) -> Frame:
+    """Which of the interleaved rankers won, and how sure that is.
+
+    In each impression the ranker with more credit wins; credits within 1e-9 are equal.
+    The preference is the share of wins, with ties as half a win, minus a half: above 0,
+    ``team_a`` is better.
+
+    Parameters
+    ----------
+    log
+        One row per document that an impression showed. Impressions that were not
+        interleaved have null in ``team``; so do documents that no team is credited for.
+    team
+        Column with the ranker that put the document into the list: team draft, of two
+        rankers or more.
+    credits
+        For each ranker the column with its credit for a click on the document, as
+        optimised interleaving logs it.
+    ranks
+        For each of two rankers the column with its rank of the document, null where it
+        lacks the document: for ``"balanced"`` and ``"probabilistic"``.
+    method
+        ``"team_draft"`` adds up the credit of clicks; ``"balanced"`` counts the clicks
+        down to the place where either ranking holds the lowest click;
+        ``"probabilistic"`` is the mean over all assignments of documents to rankers
+        that softmax functions (with tau = 3) would have made.
+    credit
+        Of a team draft: ``"clicks"``; ``"any"`` (1 for any number of clicks);
+        ``"first"`` (only the highest click); ``"satisfied"`` (clicks that lasted
+        ``dwell_at_least`` seconds); ``"inverse_rank"``; or a column.
+    dwell_at_least, depth
+        See ``credit``; and how many documents each of the rankers ranked
+        (``"probabilistic"``; None: many).
+    no_click
+        Whether impressions without a click do not count, or are ties.
+    test
+        ``"permutation"`` also computes ``p_permutation``, from ``permutations`` draws
+        of the winners' signs, cluster by cluster.
+    permutations, seed, level
+        Of the test; of the interval.
+    **options
+        Columns and options of :class:`LogOptions`; ``by`` and ``cluster`` among them.
+
+    Returns
+    -------
+    A frame like ``log``: a row for each segment and pair of rankers, with the ``by``
+    columns, ``team_a``, ``team_b``, ``impressions`` that count, ``clicked`` (those with
+    a click), ``wins`` and ``losses`` of team_a, ``ties``, ``preference``, ``se``,
+    ``lower``, ``upper``, ``p_sign`` (of wins against losses, binomial, two-sided),
+    ``p_permutation`` and ``clusters``.
+
+    Raises
+    ------
+    DataError
+        When collected: fewer than two teams, or rows that break a rule.
+
+    Source: Radlinski, Kurup and Joachims, CIKM 2008 (team draft); Joachims, 2003
+    (balanced); Hofmann, Whiteson and de Rijke, CIKM 2011 (probabilistic); Radlinski and
+    Craswell, WSDM 2013 (optimised); Chapelle, Joachims, Radlinski and Yue, TOIS 2012
+    (preference).
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polars_rank import clicks, example
+    >>> log = pl.scan_parquet(example.clicks_path())
+    >>> found = clicks.interleaving(log, team="team", cluster="user_id").collect()
+    >>> found.select("team_a", "team_b", "wins", "losses", "ties").row(0)
+    ('A', 'B', 534, 641, 454)
+    """
+    _require(method, credit, no_click, test, team, credits, ranks)
+    require_level(level)
+    given = cast("LogOptions", {**options, "team": team})
+    columns = [*(credits or ranks or {}).values()]
+    if team is not None and credit not in get_args(Credit):
+        columns = [credit]
+    bound: ClickLog = ClickLog.of(log, given, credits=columns)
+    if credit == "satisfied" and "dwell" not in bound.roles:
+        msg = 'credit="satisfied" needs the column of dwell: name it with dwell='
+        raise ValueError(msg)
+    warn_of_users(bound)
+    bound = replace(bound, rows=with_click_positions(bound.rows))
+    schema = _schema(bound, method)
+    fractions = bool(columns) or credit == "inverse_rank"
+    slack = SLACK if fractions and method == "team_draft" else 0
+
+    def read(_: Sequence[str]) -> Iterator[pl.DataFrame]:
+        teams = [*(credits or ranks or {})] or _teams(bound)
+        if len(teams) < 2:
+            shown = ", ".join(map(repr, teams)) or "none"
+            raise DataError(ONE_TEAM.message.format(teams=shown), rule=ONE_TEAM.name)
+        words = _words(
+            teams, method, credit, dwell_at_least, depth, credited=bool(credits)
+        )
+
+        def plan(log: ClickLog) -> pl.LazyFrame:
+            return _outcomes(
+                log, words, teams, method, no_click=no_click, depth=depth, slack=slack
+            )
+
+        outcomes = in_layout(bound, plan).collect(engine="streaming")
+        yield _result(outcomes, bound, teams, schema, level, test, permutations, seed)
+
+    return like_input(log, lazy_source(read, schema, name="interleaving"))
+
+
+def team_shares(  # type: ignore[misc]  # as above
+    log: Frame, /, *, team: str, **options: Unpack[LogOptions]
+) -> Frame:
+    """The share of each team's documents at each position: a fair draft has equal ones.
+
+    Bugs of a draft show here: a team that begins more often, or that fills the end.
+
+    Parameters
+    ----------
+    log, team, **options
+        As in :func:`interleaving`.
+
+    Returns
+    -------
+    A frame like ``log``: ``position``, ``team``, ``documents``, ``share`` of the
+    position's, and ``p_value`` of equal shares (chi-square).
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polars_rank import clicks, example
+    >>> log = pl.scan_parquet(example.clicks_path())
+    >>> shares = clicks.team_shares(log, team="team").collect()
+    >>> shares.select("position", "team", "documents").head(2).rows()
+    [(1, 'A', 1037), (1, 'B', 993)]
+    """
+    bound: ClickLog = ClickLog.of(log, cast("LogOptions", {**options, "team": team}))
+    rows = require_sound_rows(bound).drop_nulls("team")
+    found = rows.group_by("position", "team").agg(documents=pl.len())
+    n, whole = pl.col("documents"), pl.col("documents").sum()
+    teams = found.select(teams=pl.col("team").n_unique())
+    equal = whole / pl.col("teams").first()
+    # A team without a document at a position has no row: what it lacks is missing, too.
+    lacking = (pl.col("teams").first() - pl.len()) * equal
+    statistic = ((n - equal) ** 2 / equal).sum() + lacking
+    found = found.join(teams, how="cross").with_columns(
+        share=(n / whole).over("position"),
+        p_value=pl.struct(statistic.over("position"), "teams").map_batches(
+            _chi_square, return_dtype=pl.Float64, is_elementwise=True
+        ),
+    )
+    shown = found.select("position", "team", "documents", "share", "p_value")
+    return like_input(log, shown.sort("position", "team"))
+
+
+def _chi_square(rows: pl.Series) -> pl.Series:
+    statistic, teams = (rows.struct.field(name) for name in rows.struct.fields)
+    pairs = zip(statistic, teams, strict=True)
+    return pl.Series([chi_square_tail(x, n - 1) for x, n in pairs], dtype=pl.Float64)
+
+
+def _require(
+    method: str,
+    credit: str,
+    no_click: str,
+    test: str,
+    team: str | None,
+    credits: Mapping[str, str] | None,
+    ranks: Mapping[str, str] | None,
+) -> None:
+    for name, value, allowed in (
+        ("method", method, get_args(Method)),
+        ("no_click", no_click, ("ignore", "tie")),
+        ("test", test, get_args(Test)),
+    ):
+        if value not in allowed:
+            msg = f"{name} must be one of {', '.join(allowed)}, not {value!r}"
+            raise ValueError(msg)
+    if method == "team_draft":
+        if (team is None) == (credits is None) or ranks is not None:
+            msg = "a team draft needs team= or credits=, and one of them only"
+            raise ValueError(msg)
+    elif ranks is None or len(ranks) != 2 or team is not None or credits is not None:
+        msg = (
+            f"method={method!r} needs the ranks of two rankers and nothing else, such "
+            'as ranks={"A": "rank_a", "B": "rank_b"}'
+        )
+        raise ValueError(msg)
+    if credits is not None and credit != "clicks":
+        msg = "credits= says what a click is worth: leave out credit="
+        raise ValueError(msg)
+
+
+def _schema(log: ClickLog, method: Method) -> dict[str, pl.DataType]:
+    rows = log.rows.collect_schema()
+    known = {} if log.impressions is None else log.impressions.collect_schema()
+    dtypes = {**rows, **known}
+    count = pl.Float64() if method == "probabilistic" else pl.Int64()
+    numbers = ("preference", "se", "lower", "upper", "p_sign", "p_permutation")
+    team = rows.get("team", pl.String())
+    return {
+        **{name: dtypes[log.carried[name]] for name in log.by},
+        **dict.fromkeys(("team_a", "team_b"), team),
+        **dict.fromkeys(("impressions", "clicked"), pl.Int64()),
+        **dict.fromkeys(("wins", "losses", "ties"), count),
+        **dict.fromkeys(numbers, pl.Float64()),
+        "clusters": pl.Int64(),
+    }
+
+
+def _teams(log: ClickLog) -> list[Any]:
+    found = log.rows.select(pl.col("team").drop_nulls().unique().sort())
+    return found.collect(engine="streaming")["team"].to_list()
+
+
+# -- credit of an impression
+
+
+def _words(
+    teams: Sequence[Any],
+    method: Method,
+    credit: str,
+    dwell: float,
+    depth: int | None,
+    *,
+    credited: bool,
+) -> dict[str, pl.Expr]:
+    """What is aggregated of the rows of an impression: credits, and who took part."""
+    clicked = at.is_not_null()
+    words = {"clicks": at.count()}
+    if method == "team_draft" and not credited:
+        words["part"] = pl.col("team").count() > 0
+    else:
+        words["part"] = pl.len() > 0
+    for i, team in enumerate(teams):
+        name = f"h{i}"
+        if credited or method != "team_draft":
+            value = pl.col(f"credit{i}").cast(pl.Float64)
+        if method == "probabilistic":
+            continue
+        if method == "balanced":
+            reach = pl.min_horizontal("credit0", "credit1")
+            place = pl.when(at == at.max()).then(reach).max()
+            words[name] = (
+                (clicked & (pl.col(f"credit{i}") <= place)).sum().cast(pl.Int64)
+            )
+        elif credited:
+            words[name] = _units(pl.when(clicked).then(value))
+        else:
+            here = clicked & (pl.col("team") == team)
+            words[name] = _credit(here, credit, dwell)
+    if method == "probabilistic":
+        row = pl.struct("position", "clicked", "credit0", "credit1")
+        words["rows"] = row.sort_by("position")
+    return words
+
+
+def _credit(here: pl.Expr, credit: str, dwell: float) -> pl.Expr:
+    """Of a team, from the rows where one of its documents was clicked."""
+    if credit == "clicks":
+        return here.sum().cast(pl.Int64)
+    if credit == "any":
+        return here.any().cast(pl.Int64)
+    if credit == "first":
+        return (here & (at == at.min())).sum().cast(pl.Int64)
+    if credit == "satisfied":
+        return (here & (pl.col("dwell") >= dwell)).sum().cast(pl.Int64)
+    worth = 1.0 / at if credit == "inverse_rank" else pl.col("credit0")
+    return _units(pl.when(here).then(worth.cast(pl.Float64)))
+
+
+def _units(value: pl.Expr) -> pl.Expr:
+    """A sum in steps of ``UNIT``, which is the same in any order."""
+    return (value / UNIT).round().cast(pl.Int64).sum()
+
+
+def _outcomes(
+    log: ClickLog,
+    words: dict[str, pl.Expr],
+    teams: Sequence[Any],
+    method: Method,
+    *,
+    no_click: str,
+    depth: int | None,
+    slack: int,
+) -> pl.LazyFrame:
+    """One row per segment and cluster: wins, losses, ties of each pair, ``n``."""
+    plan = impressions_of(log, words)
+    shown = enforced(log, plan).filter("part")
+    if no_click == "ignore":
+        shown = shown.filter(pl.col("clicks") > 0)
+    groups = {f"by:{i}": pl.col(own) for i, own in enumerate(log.own(log.by))}
+    clusters = log.own(log.cluster) or [*log.keys]
+    keys = {f"cluster{i}": pl.col(own) for i, own in enumerate(clusters)}
+    counts = {
+        "n": pl.lit(1, pl.Int64),
+        "clicked": (pl.col("clicks") > 0).cast(pl.Int64),
+    }
+    outcomes: dict[str, pl.Expr] = {}
+    if method == "probabilistic":
+        shown = shown.with_columns(odds=_marginalized(pl.col("rows"), depth))
+        won, lost = (pl.col("odds").struct.field(side) for side in ("a", "b"))
+        outcomes |= {"win0": won, "loss0": lost, "tie0": 1.0 - won - lost}
+    else:
+        for i, (a, b) in enumerate(combinations(range(len(teams)), 2)):
+            more = pl.col(f"h{a}") - pl.col(f"h{b}")
+            outcomes[f"win{i}"] = (more > slack).cast(pl.Int64)
+            outcomes[f"loss{i}"] = (more < -slack).cast(pl.Int64)
+            outcomes[f"tie{i}"] = (more.abs() <= slack).cast(pl.Int64)
+    frame = shown.select(**groups, **keys, **counts, **outcomes)
+    if not log.cluster:
+        return frame
+
+    def summed(frame: pl.LazyFrame) -> pl.LazyFrame:
+        return sums(frame, [*groups, *keys], [*counts, *outcomes], {})
+
+    return bounded_by(log, frame, [*keys], summed, repr(teams))
+
+
+# -- probabilistic interleaving
+
+
+def _marginalized(rows: pl.Expr, depth: int | None) -> pl.Expr:
+    """Probability that either team has more clicks, over all assignments."""
+    odds = pl.Struct({"a": pl.Float64(), "b": pl.Float64()})
+    return rows.map_batches(
+        lambda lists: _odds(lists, depth), return_dtype=odds, is_elementwise=True
+    )
+
+
+def _odds(lists: pl.Series, depth: int | None) -> pl.Series:
+    """Place by place, for all lists at once; in rank order."""
+    import numpy as np
+
+    n = len(lists)
+    if not n:
+        dtype = pl.Struct({"a": pl.Float64(), "b": pl.Float64()})
+        return pl.Series(lists.name, [], dtype=dtype)
+    length = lists.list.len().to_numpy()
+    flat = lists.explode(empty_as_null=False).struct.unnest()
+    longest = int(length.max())
+    filled = np.arange(longest) < length[:, None]
+    values = np.zeros((3, n, longest))
+    for i, name in enumerate(("credit0", "credit1", "clicked")):
+        column = flat[name].cast(pl.Float64).fill_null(0.0).to_numpy()
+        values[i][filled] = column
+    with np.errstate(divide="ignore"):
+        worth = np.where(values[:2] > 0, values[:2] ** -3.0, 0.0)  # tau = 3
+    whole = ZETA3 if depth is None else math.fsum(r**-3.0 for r in range(1, depth + 1))
+    left = whole - (np.cumsum(worth, axis=2) - worth)
+    chance = np.where(left > 0, worth / np.maximum(left, 1e-300), 0.0)
+    both = chance.sum(axis=0)
+    first = np.where(both > 0, chance[0] / np.maximum(both, 1e-300), 0.5)
+    # The distribution of clicks of A less clicks of B, from -longest to longest.
+    spread = np.zeros((n, 2 * longest + 1))
+    spread[:, longest] = 1.0
+    for place in range(longest):
+        p, clicked = first[:, place, None], values[2][:, place] > 0
+        up = np.roll(spread, 1, axis=1) * p + np.roll(spread, -1, axis=1) * (1 - p)
+        spread[clicked] = up[clicked]
+    a, b = spread[:, longest + 1 :].sum(axis=1), spread[:, :longest].sum(axis=1)
+    return pl.DataFrame({"a": a, "b": b}).to_struct(lists.name)
+
+
+# -- the result
+
+
+def _result(
+    outcomes: pl.DataFrame,
+    log: ClickLog,
+    teams: Sequence[Any],
+    schema: dict[str, pl.DataType],
+    level: float,
+    test: Test,
+    permutations: int,
+    seed: int,
+) -> pl.DataFrame:
+    by = [c for c in outcomes.columns if c.startswith("by:")]
+    keys = [c for c in outcomes.columns if c.startswith("cluster")]
+    outcomes = outcomes.sort(*by, *keys, nulls_last=True)
+    rows = []
+    for i, (a, b) in enumerate(combinations(teams, 2)):
+        win, loss, tie = (pl.col(f"{what}{i}") for what in ("win", "loss", "tie"))
+        # Per impression 1, 0 or -1; its mean over impressions is twice the preference.
+        moments = RatioMoments(pl.col("n"))
+        state = moments.state(win - loss)
+        counted = [
+            pl.col("n").sum().alias("impressions"),
+            pl.col("clicked").sum(),
+            *(
+                e.sum().alias(name)
+                for e, name in ((win, "wins"), (loss, "losses"), (tie, "ties"))
+            ),
+            pl.len().cast(pl.Int64).alias("clusters"),
+            *(value.alias(name) for name, value in state.items()),
+            (win - loss).implode().alias("signed"),
+        ]
+        pair = outcomes.lazy()
+        pair = (
+            pair.group_by(by, maintain_order=True).agg(counted)
+            if by
+            else pair.select(counted)
+        )
+        found = moments.sums({name: pl.col(name) for name in state})
+        pair = pair.with_columns(**{f"sum:{n}": e for n, e in found.items()})
+        held = {name: pl.col(f"sum:{name}") for name in found}
+        preference = ratio(held["x"], held["d"]) / 2
+        se = RatioMoments.standard_error(held) / 2
+        half = se * margin(pl.col("clusters"), level)
+        rows.append(
+            pair.with_columns(
+                team_a=pl.lit(a, schema["team_a"]),
+                team_b=pl.lit(b, schema["team_b"]),
+                preference=preference,
+                se=se,
+                lower=preference - half,
+                upper=preference + half,
+            ).collect()
+        )
+    table = pl.concat(rows)
+    whole = schema["wins"].is_integer()
+    table = table.with_columns(
+        p_sign=pl.Series(
+            [
+                _sign_test(w, v) if whole else None
+                for w, v in table.select("wins", "losses").rows()
+            ],
+            dtype=pl.Float64,
+        ),
+        p_permutation=pl.Series(
+            [
+                _permutation_test(signed, permutations, seed)
+                if test == "permutation"
+                else None
+                for signed in table["signed"]
+            ],
+            dtype=pl.Float64,
+        ),
+    )
+    names = dict(zip(by, log.by, strict=True))
+    table = table.sort(by, maintain_order=True, nulls_last=True).rename(names)
+    return table.select(pl.col(name).cast(dtype) for name, dtype in schema.items())
+
+
+def _sign_test(wins: int, losses: int) -> float | None:
+    """Two-sided: exact, or normal with a correction for continuity."""
+    n, least = wins + losses, min(wins, losses)
+    if n == 0:
+        return None
+    if n > EXACT:
+        apart = max(abs(wins - losses) - 1, 0) / math.sqrt(n)
+        return float(tail(apart))
+    cases: int = sum(math.comb(n, i) for i in range(least + 1))
+    return min(1.0, float(2 * cases / 2**n))
+
+
+def _permutation_test(signed: pl.Series, permutations: int, seed: int) -> float | None:
+    """How often random signs of clusters make as large a difference."""
+    import numpy as np
+
+    rng = np.random.default_rng(seed)
+    values = signed.cast(pl.Float64).to_numpy()
+    if not len(values):
+        return None
+    if len(values) > GROUPS:  # whose signs change together: no less fair
+        values = np.bincount(rng.integers(GROUPS, size=len(values)), values, GROUPS)
+    found, extreme = abs(float(values.sum())), 0
+    for done in range(0, permutations, 1000):
+        signs = rng.integers(2, size=(min(1000, permutations - done), len(values)))
+        drawn = np.abs((2.0 * signs - 1.0) @ values)
+        extreme += int((drawn >= found - 1e-9).sum())
+    return (extreme + 1) / (permutations + 1)

@@ -1,0 +1,224 @@
+"""The commands compare, gate and power: files in, tables, files and statuses out."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import random
+
+import polars as pl
+import pytest
+
+import polars_rank as pr
+from polars_rank.cli import main
+from polars_rank.io import scan
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """Runs a and b, of which b is better, and worse; judgments; queries."""
+    draw = random.Random(1)
+    judged, queries = [], []
+    runs: dict[str, list[str]] = {"a": [], "b": [], "worse": []}
+    for q in range(60):
+        queries.append(f"{q},{'JP' if q < 25 else 'DE'},{1 + q % 7},u{q // 3}\n")
+        for d in range(8):
+            label = int(d < 3)
+            judged.append(f"{q} 0 d{d} {label}\n")
+            score = draw.random()
+            for name, lift in (("a", 0.2), ("b", 0.5), ("worse", -0.1)):
+                runs[name].append(f"{q} Q0 d{d} 0 {score + lift * label:.5f} x\n")
+    (tmp_path / "qrels").write_text("".join(judged))
+    (tmp_path / "queries.csv").write_text(
+        "query_id,country,traffic,user\n" + "".join(queries)
+    )
+    for name, lines in runs.items():
+        (tmp_path / f"{name}.run").write_text("".join(lines))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def values(*names: str) -> pl.DataFrame:
+    parts = [
+        pr.per_query(
+            scan(f"{n}.run", kind="run"),
+            ["ndcg@3", "ap"],
+            qrels=scan("qrels", kind="qrels"),
+        )
+        .collect()
+        .select(pl.lit(n).alias("system"), pl.all())
+        for n in names
+    ]
+    return pl.concat(parts)
+
+
+MEASURES = ["-m", "ndcg@3", "-m", "ap"]
+
+
+def test_compare_prints_the_differences(files, capsys):
+    assert main(["compare", "a.run", "b.run", "qrels", *MEASURES]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    expected = pr.compare(values("a", "b")).pairs
+    assert [r["measure"] for r in rows] == ["ndcg@3", "ap"]
+    for row, p in zip(rows, expected["p"], strict=True):
+        assert float(row["p"]) == p
+
+
+@pytest.mark.parametrize(
+    ("format", "starts"),
+    [
+        ("table", "Means with 95 % intervals\n"),
+        ("markdown", "**Means with 95 % intervals**\n"),
+        ("latex", "\\begin{table}"),
+        ("html", "<div"),
+        ("json", "{"),
+    ],
+)
+def test_formats(files, capsys, format, starts):
+    command = ["compare", "a.run", "b.run", "qrels", *MEASURES, "--format", format]
+    assert main(command) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(starts)
+    assert "ndcg@3" in out
+    if format == "json":
+        assert json.loads(out)["settings"]["correction"] == "holm"
+
+
+def test_compare_takes_options_and_files_of_values(files, capsys):
+    whole = ["compare", "a.run", "b.run", "worse.run", "--qrels", "qrels", *MEASURES]
+    options = ["--baseline", "b", "--test", "randomisation", "--correction", "bh"]
+    assert main([*whole, *options, "--per-query", "v.parquet"]) == 0
+    first = capsys.readouterr().out
+    assert main(["compare", "v.parquet", *options]) == 0
+    assert capsys.readouterr().out == first
+    expected = pr.compare(
+        values("a", "b", "worse"), baseline="b", test="randomisation", correction="bh"
+    ).pairs
+    rows = list(csv.DictReader(io.StringIO(first)))
+    assert [float(r["adjusted"]) for r in rows] == expected["adjusted"].to_list()
+    told = json.loads(pl.read_parquet_metadata("v.parquet")["polars_rank"])
+    assert told["measures"] == {"ndcg@3": "ndcg@3", "ap": "ap"}
+    assert len(told["judgments"]) == 16
+
+
+def test_compare_by_columns_of_the_queries(files, capsys):
+    command = ["compare", "a.run", "b.run", "qrels", "-m", "ap"]
+    command += ["--queries", "queries.csv", "--by", "country", "--cluster", "user"]
+    assert main(command) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [(r["country"], r["queries"]) for r in rows] == [("DE", "35"), ("JP", "25")]
+    assert main([*command[:-1], "users"]) == 1
+    assert (
+        "queries.csv: no column 'users'; did you mean 'user'" in capsys.readouterr().err
+    )
+
+
+@pytest.mark.slow
+def test_plots_are_written(files, capsys):
+    command = ["compare", "a.run", "b.run", "qrels", "-m", "ap", "--plot", "p.png"]
+    assert main(command) == 0
+    assert (files / "p.png").read_bytes().startswith(b"\x89PNG")
+
+
+def gate(*more: str) -> int:
+    return main(["gate", "base.parquet", *more])
+
+
+@pytest.fixture
+def base(files, capsys):
+    assert gate("a.run", "qrels", *MEASURES, "--update-baseline") == 0
+    assert capsys.readouterr().out == "base.parquet: 60 queries, ndcg@3, ap\n"
+    return files
+
+
+def test_gate(base, capsys):
+    assert gate("b.run", "qrels") == 0
+    assert "Ranking gate: passed (2 checks)" in capsys.readouterr().out
+    reports = ["--report", "gate.md", "--json", "gate.json"]
+    assert gate("worse.run", "qrels", "--margin", "0.01", *reports) == 3
+    out = capsys.readouterr().out
+    assert "Ranking gate: failed (2 of 2 checks)" in out
+    assert "convention trec_eval; judgments " in out
+    assert (base / "gate.md").read_text().startswith("### Ranking gate: **failed**")
+    told = json.loads((base / "gate.json").read_text())
+    assert told["verdict"] == "fail"
+    assert [c["measure"] for c in told["checks"]] == ["ndcg@3", "ap"]
+
+
+def test_gate_statuses(base, capsys):
+    assert gate("worse.run", "qrels", "--margin", "0.9") == 0  # sure, but small
+    assert gate("worse.run", "qrels", "--margin", "0.9", "--strict") == 3
+    assert gate("a.run", "qrels", "--floor", "ap=0.999") == 3
+    assert gate("a.run", "qrels", "--margin", "ap=0.1", "--margin", "ndcg@3=0.2") == 0
+    assert gate("a.run", "qrels", "--convention", "lightgbm") == 1
+    assert "is another measure in the baseline" in capsys.readouterr().out
+    assert gate("a.run", "qrels", "-m", "rr") == 1
+    text = (base / "qrels").read_text()
+    (base / "other").write_text(text.replace("0 0 d5 0", "0 0 d5 1"))
+    assert gate("a.run", "other") == 1
+    assert "computed with other judgments" in capsys.readouterr().out
+
+
+def test_gate_by_segments(base, capsys):
+    options = ["--queries", "queries.csv", "--by", "country", "--format", "markdown"]
+    assert gate("worse.run", "qrels", *options) == 3
+    assert "| ap | country = JP | **fail** | 25 |" in capsys.readouterr().out
+
+
+def test_gate_of_values(base, capsys):
+    values("b").drop("system").write_parquet("new.parquet")
+    assert gate("new.parquet") == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        (
+            ["gate", "none.parquet", "a.run", "qrels"],
+            1,
+            "write it with --update-baseline",
+        ),
+        (["gate", "base.parquet"], 2, "name a FILE"),
+        (["gate", "base.parquet", "a.run", "b.run", "qrels"], 2, "name one new run"),
+        (["gate", "base.parquet", "a.run", "qrels", "--margin", "x"], 2, "no number"),
+        (
+            ["gate", "base.parquet", "a.run", "qrels", "--floor", "1"],
+            2,
+            "MEASURE=NUMBER",
+        ),
+        (["compare", "a.run", "b.run", "qrels", "--baseline", "c"], 2, "no system 'c'"),
+        (["compare", "a.run", "qrels", "-m", "ap"], 2, "nothing to compare"),
+        (["compare", "a.run", "b.run", "qrels", "--test", "z"], 2, "--test"),
+        (
+            [
+                "compare",
+                "a.run",
+                "b.run",
+                "qrels",
+                "--test",
+                "tukey",
+                "--correction",
+                "by",
+            ],
+            2,
+            "corrects for all pairs by itself: leave out --correction by",
+        ),
+        (["power", "--sd", "1"], 2, "name"),
+        (["power"], 2, "name the values of a pilot"),
+    ],
+)
+def test_errors(base, capsys, arguments, status, said):
+    assert main(arguments) == status
+    assert said in capsys.readouterr().err
+
+
+def test_power(files, capsys):
+    assert main(["power", "--sd", "0.2", "--difference", "0.02"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert rows[0]["queries"] == "787"
+    values("a", "b").write_parquet("v.parquet")
+    assert main(["power", "v.parquet", "-m", "ap", "--format", "table"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "Paired t test at level 0.95"
+    assert lines[3].split()[:3] == ["ap", "a", "b"]
