@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 import time
 from datetime import date
 from pathlib import Path
@@ -18,6 +19,7 @@ from slow import ENGINES, slow
 from polars_rank._engine.spill.budget import (
     MB,
     Budget,
+    RowGroups,
     Size,
     overhead,
     parse_memory_limit,
@@ -477,3 +479,41 @@ else:
     limit = parse_memory_limit("400MB") if overhead() < 250 * 10**6 else 3 * overhead()
     peak = int(finish(program(code, path, limit, temp=tmp_path)))
     assert peak < limit
+
+
+WIDE = Size(rows=10**6, memory=400 * 10**6, disk=0, texts=2)
+
+
+@pytest.mark.parametrize(
+    ("size", "groups"),
+    [
+        (WIDE, RowGroups()),
+        (
+            Size(rows=10**8, memory=25 * 10**8, disk=0),
+            RowGroups(count=9, rows=2 * 10**6),
+        ),
+    ],
+    ids=["texts", "row groups"],
+)
+def test_too_little_memory_is_said_with_what_is_enough(size, groups):
+    """The limit in the message is accepted, and one below it is not."""
+    with pytest.raises(MemoryError, match=r'give memory_limit="\d+MB"') as caught:
+        Budget.of(400 * MB, 4).require_room(size, groups)
+    assert ("smaller row groups" in str(caught.value)) == bool(groups.count)
+    least = int(re.search(r'"(\d+)MB"', str(caught.value))[1]) * MB
+    Budget.of(least, 4).require_room(size, groups)
+    with pytest.raises(MemoryError):
+        Budget.of(least - MB, 4).require_room(size, groups)
+
+
+def test_row_groups_of_files(tmp_path):
+    for name, rows in {"a": 300, "b": 1000}.items():
+        log(1000).write_parquet(tmp_path / f"{name}.parquet", row_group_size=rows)
+    log(10).write_csv(tmp_path / "c.csv")
+    assert RowGroups.of(sorted(tmp_path.iterdir())) == RowGroups(count=5, rows=1000)
+
+
+def test_refused_before_rows_are_written(temp):
+    frame = LOG.with_columns(doc=pl.lit("d" * 100), more=pl.lit("e" * 100))
+    with pytest.raises(MemoryError, match="memory_limit is too small"):
+        lazy([frame], rows_of, limit=402 * MB, factor=10**6).collect()

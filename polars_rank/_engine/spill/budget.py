@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from math import ceil
+from pathlib import Path
 
 import polars as pl
 
-__all__ = ["Budget", "Size", "parse_memory_limit", "size_of"]
+__all__ = ["Budget", "RowGroups", "Size", "parse_memory_limit", "size_of"]
 
 MB = 10**6
 UNITS = {"B": 1} | {
@@ -20,6 +22,9 @@ UNITS = {"B": 1} | {
 LEAST = 400 * MB
 LARGEST = 2.0**62  # bytes, or whatever the unit is
 FEWEST, MOST = 32, 192
+# What putting rows into buckets takes besides: measured, and rounded up.
+SPLITTING, TEXT, GROUPS = 90 * MB, 150 * MB, 6  # at all, a text column, groups at once
+FOOTERS = 100  # files that are looked at
 LEAST_ROWS_PER_GROUP, ROWS_PER_GROUP = 2048, 122_880
 
 
@@ -68,6 +73,7 @@ class Size:
     rows: int
     memory: int
     disk: int
+    texts: int = 0  # columns
 
     @property
     def width(self) -> int:
@@ -77,7 +83,10 @@ class Size:
     def __add__(self, other: Size) -> Size:
         """Both together."""
         return Size(
-            self.rows + other.rows, self.memory + other.memory, self.disk + other.disk
+            self.rows + other.rows,
+            self.memory + other.memory,
+            self.disk + other.disk,
+            max(self.texts, other.texts),  # parts are read one after the other
         )
 
 
@@ -91,16 +100,35 @@ class Budget:
         Bytes of a bucket that can be evaluated within the limit.
     buffers
         Bytes that writing the buckets may hold back, all of them together.
+    limit
+        What the process may take.
     """
 
     bucket: int
     buffers: int
+    limit: int = 0
 
     @classmethod
     def of(cls, limit: int, factor: float) -> Budget:
         """Share the limit out; evaluating takes ``factor`` times the bytes of rows."""
         free = max(limit - overhead(), 0)
-        return cls(max(int(free / factor), 1 << 12), max(free // 12, 1 << 20))
+        return cls(max(int(free / factor), 1 << 12), max(free // 12, 1 << 20), limit)
+
+    def require_room(self, size: Size, groups: RowGroups) -> None:
+        """Raise ``MemoryError`` if rows cannot be put into buckets within the limit."""
+        reading = min(groups.count, GROUPS) * groups.rows * size.width
+        least = overhead() + SPLITTING + TEXT * size.texts + reading
+        if LEAST <= self.limit < least:
+            msg = (
+                f"memory_limit is too small for these rows of {size.width} bytes: "
+                f'give memory_limit="{ceil(least / MB)}MB" or more'
+            )
+            if reading > TEXT:
+                msg += (
+                    f", or write the Parquet files with smaller row groups than of "
+                    f"{groups.rows} rows"
+                )
+            raise MemoryError(msg)
 
     def buckets(self, size: Size) -> int:
         """Buckets of less than half of what fits, as they are uneven.
@@ -114,6 +142,36 @@ class Budget:
         """Rows that each bucket's writer may hold back."""
         rows = self.buffers // (buckets * size.width)
         return min(max(rows, LEAST_ROWS_PER_GROUP), ROWS_PER_GROUP)
+
+
+@dataclass(frozen=True)
+class RowGroups:
+    """Of Parquet files: how many at most in a file, and the rows of the largest.
+
+    A row group is read as a whole.
+    """
+
+    count: int = 0
+    rows: int = 0
+
+    @classmethod
+    def of(cls, paths: Iterable[Path]) -> RowGroups:
+        """Read the footers of some files; others have no row groups."""
+        from pyarrow import (  # type: ignore[import-untyped]  # slow to import
+            ArrowException,
+        )
+        from pyarrow.parquet import read_metadata  # type: ignore[import-untyped]
+
+        count = rows = 0
+        for path in islice(paths, FOOTERS):
+            try:
+                footer = read_metadata(path)
+            except (ArrowException, OSError):
+                continue
+            count += footer.num_row_groups
+            sizes = (footer.row_group(i).num_rows for i in range(footer.num_row_groups))
+            rows = max(rows, *sizes, 0)
+        return cls(count, rows)
 
 
 def size_of(frames: Sequence[pl.LazyFrame]) -> Size:
@@ -141,6 +199,7 @@ def _size(frame: pl.LazyFrame) -> Size:
         rows,
         memory + fixed,
         disk + fixed - rows * len(texts) * (VIEW - PREFIX),
+        len(texts),
     )
 
 

@@ -16,7 +16,7 @@ import polars as pl
 
 from polars_rank.core.source import Source
 
-__all__ = ["digest_of"]
+__all__ = ["digest_of", "files_of"]
 
 FORMAT = 2  # of the files that we leave for another run
 CACHE = re.compile(r"CACHE\[id: [^\]]*\]")  # the id is random
@@ -41,7 +41,7 @@ def digest_of(
             CACHE.sub("CACHE", plan.explain(optimized=False)),
         ]
         for part in parts:
-            texts += [str(part.collect_schema()), *_files(part)]
+            texts += [str(part.collect_schema()), *map(_about, files_of(part))]
             digest.update(part.serialize())
     except Exception:  # whatever it is: then nobody can tell
         return None
@@ -50,15 +50,16 @@ def digest_of(
     return digest.hexdigest()[:32]
 
 
-def _files(part: pl.LazyFrame) -> list[str]:
-    """Identity of every file; ``ValueError`` for any other source."""
+def files_of(part: pl.LazyFrame) -> list[Path]:
+    """The files that a frame reads; ``ValueError`` if it has another source."""
     plan = part._ldf.visit()
-    found, left = [], [plan.get_node()]
+    found: list[Path] = []
+    left = [plan.get_node()]
     while left:
         plan.set_node(left.pop())
         inputs = plan.get_inputs()
         if not inputs:
-            found += [_about(path) for path in _paths(plan, part)]
+            found += _paths(plan, part)
         left += inputs
     return found
 

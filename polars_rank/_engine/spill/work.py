@@ -11,8 +11,8 @@ from typing import TypeAlias
 import polars as pl
 
 from polars_rank._engine.spill.buckets import Bucket, is_one_query, split
-from polars_rank._engine.spill.budget import Budget, Size, size_of
-from polars_rank._engine.spill.digest import digest_of
+from polars_rank._engine.spill.budget import Budget, RowGroups, Size, size_of
+from polars_rank._engine.spill.digest import digest_of, files_of
 from polars_rank._engine.spill.disk import full_disk_named, require_space
 from polars_rank._engine.spill.progress import Listener, Progress, row_counter
 from polars_rank._engine.spill.resume import (
@@ -80,12 +80,15 @@ def _spooled(part: pl.LazyFrame, path: Path) -> pl.LazyFrame:
 
 
 def _results(spill: Spill) -> Iterator[pl.DataFrame]:
-    size = size_of(spill.parts)
+    sizes = [size_of([part]) for part in spill.parts]
+    size = sum(sizes, Size(0, 0, 0))
     if size.memory <= spill.budget.bucket:
         spill.tell(0, 1)
         yield spill.plan.collect(engine="streaming")
         spill.tell(1, 1)
         return
+    for part, own in zip(spill.parts, sizes, strict=True):
+        spill.budget.require_room(own, _row_groups(part))
     folder = _folder(spill)
     try:
         buckets = read_manifest(folder.path) if folder.kept else None
@@ -97,6 +100,13 @@ def _results(spill: Spill) -> Iterator[pl.DataFrame]:
             folder.remove()
         finally:  # Ctrl-C can be reported twice: by Polars, then by Python
             folder.remove()
+
+
+def _row_groups(part: pl.LazyFrame) -> RowGroups:
+    try:
+        return RowGroups.of(files_of(part))
+    except Exception:  # whatever it reads, it has none
+        return RowGroups()
 
 
 def _folder(spill: Spill) -> Folder:
