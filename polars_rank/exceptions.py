@@ -32,7 +32,7 @@ class DataError(ValueError):
     count
         How many rows (or queries) were seen that break it; None if not counted.
     examples
-        Some of the queries concerned: a value, or a mapping of several key columns.
+        Some of the queries concerned: a value, or a tuple of several key columns.
     """
 
     def __init__(

@@ -865,6 +865,20 @@ def test_no_bar_where_it_is_done_soon():
     assert not bar.timer.is_alive()
 
 
+def test_an_error_names_the_file_at_fault(call):
+    Path("twice.txt").write_text(QRELS + QRELS)
+    _, _, err = call("evaluate", "one.run", "twice.txt")
+    assert err.splitlines()[-1].startswith(
+        "polars-rank: twice.txt: duplicate documents"
+    )
+    assert "--query" in err
+    Path("twice.run").write_text(RUN + RUN)
+    _, _, err = call("evaluate", "twice.run", "qrels.txt")
+    assert err.splitlines()[-1].startswith(
+        "polars-rank: twice.run: duplicate documents"
+    )
+
+
 # -- in bounded memory
 
 

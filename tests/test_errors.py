@@ -400,3 +400,37 @@ def test_preferences_need_room_for_their_counts(name):
 def test_a_cutoff_whose_places_are_listed_is_bounded(text):
     with pytest.raises(ValueError, match="of at least 1 and of at most 1"):
         pr.Measure.parse(text)
+
+
+SYSTEMS = ["system", "query_id"]
+
+
+@BOTH
+def test_errors_name_the_side_and_the_whole_key(call, function):
+    run = RUN.with_columns(system=pl.lit("x"))
+    first = 'run: duplicate documents .*; add a forgotten column to query= .*"best"'
+    cases = (
+        (again(run, 1), QRELS, first, ("x", 1)),
+        (run, again(QRELS, 2), "judgments: duplicate documents", ("x", 2)),
+        (put(run, "doc_id", None), QRELS, "run: document ids are null", ("x", 1)),
+        (run, put(QRELS, "doc_id", None), "judgments: document ids", ("x", 1)),
+    )
+    for run, qrels, words, key in cases:
+        with pytest.raises(pr.DataError, match=f"^{words}") as caught:
+            call(function, run, qrels=qrels, query=SYSTEMS)
+        assert f"e.g. in query {key!r})" in str(caught.value)
+        assert caught.value.examples == (key,)
+    log = again(LOG, 0).with_columns(system=pl.lit("x"))
+    with pytest.raises(pr.DataError, match=r"^duplicate documents .* \('x', 1\)\)"):
+        call(function, log, query=SYSTEMS)
+
+
+def test_a_segment_that_varies_is_named(call):
+    log = LOG.with_columns(day=pl.Series([1, 2, 2]), kind=pl.lit("k"))
+    varies = r"^column 'day': .* varies within a query"
+    with pytest.raises(pr.DataError, match=varies):
+        call(pr.evaluate, log, by=["kind", "day"])
+    with pytest.raises(pr.DataError, match=varies):
+        call(pr.evaluate, log, by="kind", weight="day")
+    with pytest.raises(pr.DataError, match=r"^run: column 'day'"):
+        call(pr.evaluate, log.drop("label"), by="day", qrels=QRELS)

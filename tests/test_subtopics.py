@@ -307,10 +307,11 @@ def ask(measures="ap_ia", run=TWO["run"], rows=TWO["qrels"], **options):
             "subtopic 'topic' is not in the judgments; did you mean 'subtopic'",
         ),
         (
-            {"subtopic": "label"},
+            {"subtopic": pl.col("label") / 2},
             TypeError,
             "'label' of the judgments has dtype Float64, but a subtopic must be an ",
         ),
+        ({"subtopic": "label"}, ValueError, "label and subtopic are both column"),
         ({"measures": "alpha_ndcg(alpha=2)"}, ValueError, "alpha must be a number"),
         ({"measures": "nrbp(beta=1)"}, ValueError, "beta must be a number above 0"),
         ({"measures": "nrbp@5"}, ValueError, "nrbp has no cutoff"),

@@ -41,7 +41,11 @@ def values_per_query(
     kept = zip(segments, names_of(request.keep), strict=True)
     keys = [f"key{i}" for i in range(len(names))]
     frame = enforce(
-        plan.frame, plan.rules, example="key0", check=request.check, exact_counts=False
+        plan.frame,
+        plan.rules,
+        example=_example(keys),
+        check=request.check,
+        exact_counts=False,
     )
     if request.grouping == "contiguous" and request.resources is None:
         frame = frame.sort(keys)
@@ -61,6 +65,11 @@ def _value(column: str, measure: Measure | Custom, convention: Convention) -> pl
     if isinstance(measure, Measure) and convention.adds_unweighted_one(measure.metric):
         value = value.fill_null(1.0)  # null in the plan: the weighted mean has to know
     return value.alias(measure.name)
+
+
+def _example(keys: Sequence[str]) -> pl.Expr:
+    """What tells where a rule is broken: the whole key of a query."""
+    return pl.col(keys[0]) if len(keys) == 1 else pl.struct(keys)
 
 
 class Aggregation(NamedTuple):
@@ -159,8 +168,10 @@ class Aggregation(NamedTuple):
             values = [value.filter(~skipped) for value in values]
             weight = None if weight is None else weight.filter(~skipped)
             number = (~skipped).sum()
+        names = plan.frame.collect_schema().names()
+        example = _example([name for name in names if name.startswith("key")])
         examples = [
-            pl.col("key0").filter(pl.col(column) > 0).drop_nulls().first().alias(column)
+            example.filter(pl.col(column) > 0).drop_nulls().first().alias(column)
             for column in plan.rules
         ]
         sums = [
@@ -266,7 +277,7 @@ def sum_part(
     listed = [
         pl.struct(
             rule=pl.lit(rule.name),
-            message=pl.lit(rule.message),
+            message=pl.lit(rule.told),
             always=pl.lit(rule.always),
             count=pl.col(column).cast(pl.Int64),
             example=pl.col("example")

@@ -230,7 +230,8 @@ def _with_checks(
             qrels_scalars["matter"] = recorder.matter.sum()
             joined = pl.col(recorder.aggregates.add(pl.col("label").count()))
             copies = joined - pl.col("matter")
-            violations.append(Violation(DUPLICATE_DOC, copies))
+            rule = DUPLICATE_DOC._replace(side="run")
+            violations.append(Violation(rule, copies))
         violations += qrels.violations
     if key.qrels is not None or recorder.retrieved:
         run_scalars["retrieved"] = _retrieved_count(key)

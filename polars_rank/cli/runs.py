@@ -69,6 +69,13 @@ class Files:
             return f"{kind}, each with labels of its own: {files}"
         return f"{kind}: {files}; judgments: {self.sources[-1]}"
 
+    def _about(self, run: Run, message: str) -> str:
+        """The message, with the name of the file that it is about."""
+        side, colon, rest = message.partition(": ")
+        if colon and side == "judgments":
+            return f"{self.sources[-1]}: {rest}"
+        return f"{run.file}: {rest if colon and side == 'run' else message}"
+
     @contextmanager
     def about(self, run: Run) -> Iterator[None]:
         """Name the run in errors, unless they name a file, and in warnings."""
@@ -76,13 +83,13 @@ class Files:
         try:
             with warnings.catch_warnings():
                 warnings.showwarning = lambda message, *rest: show(
-                    f"{run.file}: {message}", *rest
+                    self._about(run, str(message)), *rest
                 )
                 yield
         except (DataError, TypeError, pl.exceptions.PolarsError) as error:
             if str(error).startswith(tuple(self.sources)):
                 raise
-            raise type(error)(f"{run.file}: {error}") from error
+            raise type(error)(self._about(run, str(error))) from error
 
 
 class Reading(NamedTuple):

@@ -71,11 +71,24 @@ class Rule(NamedTuple):
         What is wrong, and the way out.
     always
         Whether breaking it is an error whatever ``check=`` says: the user asked for it.
+    side
+        The frame whose rows break it, where there are two: ``"run"`` or
+        ``"judgments"``.
+    column
+        The column that breaks it, where the message does not say.
     """
 
     name: str
     message: str
     always: bool = False
+    side: str = ""
+    column: str = ""
+
+    @property
+    def told(self) -> str:
+        """The message, with the side that it is about."""
+        column = f"column {self.column!r}: " if self.column else ""
+        return (f"{self.side}: " if self.side else "") + column + self.message
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,8 +143,8 @@ NULL_DOC = Rule(
 )
 DUPLICATE_DOC = Rule(
     "duplicate_doc",
-    "duplicate documents within a query; drop the copies, or keep the best of each "
-    'with on_duplicate="best"',
+    "duplicate documents within a query; add a forgotten column to query= (the system, "
+    'the day), drop the copies, or keep the best of each with on_duplicate="best"',
 )
 NULL_SUBTOPIC = Rule(
     "null_subtopic",

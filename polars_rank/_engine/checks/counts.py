@@ -63,8 +63,12 @@ def run_checks(
         elif label_dtype is not None:
             judged = doc.filter(pl.col("label").is_not_null())
             counts.append((DUPLICATE_DOC, judged.len() - judged.n_unique()))
-    counts += [(VARYING_SEGMENT, pl.col(name).n_unique() - 1) for name in carry]
-    return _counted("run", scalars, counts)
+    counts += [
+        (VARYING_SEGMENT._replace(column=name), pl.col(name).n_unique() - 1)
+        for name in carry
+    ]
+    side = "run" if label_dtype is None else ""
+    return _counted("run", scalars, counts, side)
 
 
 def qrels_checks(qrels: BoundSchema, check: Check) -> Counted:
@@ -78,15 +82,18 @@ def qrels_checks(qrels: BoundSchema, check: Check) -> Counted:
     label_dtype = qrels.by_role.get("label")
     if label_dtype is not None and label_dtype.is_float():
         counts.append((INFINITE_GRADE, (~label.is_finite()).sum()))
-    return _counted("qrels", scalars, counts)
+    return _counted("qrels", scalars, counts, "judgments")
 
 
 def _counted(
-    prefix: str, scalars: dict[str, pl.Expr], counts: list[tuple[Rule, pl.Expr]]
+    prefix: str,
+    scalars: dict[str, pl.Expr],
+    counts: list[tuple[Rule, pl.Expr]],
+    side: str,
 ) -> Counted:
     """Give each count a name: the plan computes it once, with the scalars."""
     named = {f"{prefix}{i}": count for i, (_, count) in enumerate(counts)}
-    rules = [rule for rule, _ in counts]
+    rules = [rule._replace(side=side) for rule, _ in counts]
     violations = [
         Violation(rule, pl.col(name)) for rule, name in zip(rules, named, strict=True)
     ]

@@ -23,7 +23,7 @@ def enforce(
     frame: pl.LazyFrame,
     rules: Mapping[str, Rule],
     *,
-    example: str,
+    example: str | pl.Expr,
     check: Check,
     exact_counts: bool,
     unit: str = "query",
@@ -72,10 +72,10 @@ def report(
     unit: str = "query",
 ) -> None:
     """Raise the error, or warn instead."""
-    shown = ", ".join(map(_shown, examples))
+    shown = ", ".join(map(repr, examples))
     counted = f"{count} found" if exact else f"at least {count} found"
     where = f", e.g. in {unit} {shown}" if shown else ""
-    message = f"{rule.message} ({counted}{where})"
+    message = f"{rule.told} ({counted}{where})"
     error = DataError(message, rule=rule.name, count=count, examples=examples)
     raise_or_warn(error, warns=warns)
 
@@ -98,10 +98,5 @@ def _examples(where: pl.Series, broken: pl.Series, column: str) -> list[object]:
     queries = where.filter(broken)
     if isinstance(queries.dtype, pl.Struct) and column in queries.struct.fields:
         queries = queries.struct.field(column)
-    return queries.drop_nulls().head(5).to_list()
-
-
-def _shown(query: object) -> str:
-    if isinstance(query, dict):
-        return "(" + ", ".join(map(repr, query.values())) + ")"
-    return repr(query)
+    found = queries.drop_nulls().head(5).to_list()
+    return [tuple(key.values()) if isinstance(key, dict) else key for key in found]

@@ -7,7 +7,7 @@ import polars as pl
 from polars_rank._engine.checks.doubts import doubt_judgments, doubt_queries
 from polars_rank._engine.inputs import Description, Inputs
 from polars_rank._engine.request import Request
-from polars_rank._engine.schema import align_ids, names_of
+from polars_rank._engine.schema import align_ids, name_of, names_of
 from polars_rank._engine.stages.sum import Plan
 from polars_rank.core.rules import DUPLICATE_QUERY, MISSING_QUERY, NULL_QUERY
 from polars_rank.measures.measure import Measure
@@ -24,6 +24,12 @@ def select_queries(request: Request, inputs: Inputs, plan: Plan) -> Plan:
         plan = _only_requested(request, inputs.run.keys, inputs.queries, plan)
     for description in inputs.descriptions:
         plan = _described(request, inputs.run.keys, description, plan)
+    own = {f"by{i}": column for i, (_, column) in enumerate(request.attributes)}
+    rules = {
+        name: rule._replace(column=name_of(own[rule.column])) if rule.column else rule
+        for name, rule in plan.rules.items()
+    }
+    plan = plan._replace(rules=rules)
     return plan if request.check == "off" else plan.with_rule(NULL_QUERY, null_key)
 
 

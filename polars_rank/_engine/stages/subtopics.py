@@ -95,10 +95,14 @@ def _trace(key: PlanKey, sums: Sums) -> tuple[list[pl.Expr], list[Violation]]:
         doc, subtopic = pl.col("doc"), pl.col("subtopic")
         copies = doc.count() - doc.drop_nulls().n_unique()
         infinite = ~pl.col("label").is_finite()
+        counts = {
+            DUPLICATE_DOC: copies,
+            INFINITE_GRADE: infinite.sum(),
+            NULL_SUBTOPIC: subtopic.is_null().sum(),
+        }
         violations += [
-            Violation(DUPLICATE_DOC, sums.add(copies)),
-            Violation(INFINITE_GRADE, sums.add(infinite.sum())),
-            Violation(NULL_SUBTOPIC, sums.add(subtopic.is_null().sum())),
+            Violation(rule._replace(side="judgments"), sums.add(count))
+            for rule, count in counts.items()
         ]
     once = {(v.rule, str(v.count)): v for v in violations}
     return values, list(once.values())
