@@ -86,7 +86,7 @@ def explain(measure: str, /, *, convention: str = DEFAULT) -> None:
     measure
         Such as ndcg@10, "err(max_grade=3)@20", or another tool's name: map_cut_100.
     convention
-        Tool whose choices are followed: trec_eval, lightgbm, sklearn ...
+        Tool whose choices are followed; see: polars-rank conventions.
     """
     said = explanation(measure, convention)
     width = 80 if terminal() else None

@@ -175,7 +175,7 @@ def evaluate(
     keep
         Column to carry along with values per query; may be repeated.
     convention
-        Tool whose choices are followed; see: polars-rank explain.
+        Tool whose choices are followed; see: polars-rank conventions.
     no_relevant
         Value of a query with nothing relevant.
     ties
