@@ -41,6 +41,7 @@ def run(argv: Sequence[str]) -> int:
     app.command(measures)
     app.command(conventions)
     app.command(explain, usage="Usage: polars-rank explain MEASURE [OPTIONS]")
+    app.command("polars_rank.cli.clicks:app", name="clicks")
     app.register_install_completion_command(
         help="Complete commands and options with Tab: for bash, zsh and fish."
     )

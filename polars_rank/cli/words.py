@@ -6,12 +6,15 @@ import re
 import sys
 from inspect import signature
 
+from polars_rank.clicks.log import LogColumns, LogOptions
 from polars_rank.evaluation.evaluate import evaluate
 
 __all__ = ["remark", "sentence", "visible"]
 
 COMPARED = "alternative baseline cluster correction interval margin pairs resamples"
 KEYWORDS = [*signature(evaluate).parameters, *COMPARED.split(), "seed", "test"]
+KEYWORDS += [*LogColumns.__annotations__, *LogOptions.__annotations__]
+KEYWORDS += ["arm", "control", "team", "interval", "count_queries", "credit"]
 KEYWORD = re.compile(
     rf"(?<![^\s(])({'|'.join(KEYWORDS)})="
     r"""(?:["']([\w -]+)["']|(None))?"""

@@ -63,7 +63,7 @@ class Impression:
 
     def _exact(self, value: pl.Expr) -> pl.Expr:
         """A sum whose last bit does not depend on the order of the rows."""
-        units = (value * UNIT).round().cast(pl.Int128)
+        units = (value * UNIT).round().cast(pl.Int128, strict=False)
         return self._word(units.sum()).cast(pl.Float64).fill_null(0.0) / UNIT
 
     def _needs(self, word: str, *roles: str) -> None:

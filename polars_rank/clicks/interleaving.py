@@ -328,7 +328,7 @@ def _credit(here: pl.Expr, credit: str, dwell: float) -> pl.Expr:
 
 def _units(value: pl.Expr) -> pl.Expr:
     """A sum in steps of ``UNIT``, which is the same in any order."""
-    return (value / UNIT).round().cast(pl.Int64).sum()
+    return (value / UNIT).round().cast(pl.Int64, strict=False).sum()
 
 
 def _outcomes(
