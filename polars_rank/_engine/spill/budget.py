@@ -23,7 +23,7 @@ LEAST = 400 * MB
 LARGEST = 2.0**62  # bytes, or whatever the unit is
 FEWEST, MOST = 32, 192
 # What putting rows into buckets takes besides: measured, and rounded up.
-SPLITTING, TEXT, GROUPS = 90 * MB, 150 * MB, 6  # at all, a text column, groups at once
+SPLITTING, TEXT, GROUPS = 150 * MB, 150 * MB, 6  # at all, a text column, groups at once
 FOOTERS = 100  # files that are looked at
 LEAST_ROWS_PER_GROUP, ROWS_PER_GROUP = 2048, 122_880
 
