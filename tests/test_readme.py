@@ -33,8 +33,9 @@ def with_any(block: re.Pattern[str]) -> list[Path]:
 
 
 @pytest.mark.parametrize("page", with_any(SESSION), ids=name_of)
-def test_python_sessions(page):
+def test_python_sessions(page, tmp_path, monkeypatch):
     """All sessions of a page, one after the other: it imports what it uses."""
+    monkeypatch.chdir(tmp_path)
     pl.Config.restore_defaults()
     sessions = "\n".join(SESSION.findall(page.read_text()))
     test = doctest.DocTestParser().get_doctest(sessions, {}, name_of(page), None, 0)

@@ -338,7 +338,7 @@ def gate(
     )
     told = json.dumps(own.to_dict(), indent=2, ensure_ascii=False)
     if report is not None:
-        report.write_text(own.to_markdown(), encoding="utf-8")
+        report.write_text(own.to_markdown() + "\n", encoding="utf-8")
     if json_file is not None:
         json_file.write_text(told + "\n", encoding="utf-8")
     text = {"table": str(own), "markdown": own.to_markdown(), "json": told}[format]

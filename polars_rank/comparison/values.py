@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -100,6 +101,7 @@ def cell(measure: int, system: int) -> str:
     return f"v{measure}_{system}"
 
 
+@cache
 def metric_of(measure: str) -> Metric | None:
     """The registered metric that a column is named after, if it is."""
     try:
@@ -257,7 +259,6 @@ def _aligned(
     pairs: Pairing,
 ) -> tuple[pl.DataFrame, list[str]]:
     """One row per query: values of all systems side by side."""
-    _require_unique(held, keys, columns)
     values = [f"v{k}" for k in range(measures)]
     others = [c for c in held.columns if c not in {"system", "seed", *keys, *values}]
     parts = {
@@ -266,6 +267,9 @@ def _aligned(
     }
     queries = parts[systems[0]].select(keys)
     notes: list[str] = []
+    repeated = pl.all_horizontal(pl.col(k).eq_missing(pl.col(k).shift()) for k in keys)
+    if any(part.select(repeated.slice(1).any()).item() for part in parts.values()):
+        _require_unique(held, keys, columns)
     if not all(part.select(keys).equals(queries) for part in parts.values()):
         queries, notes = _common(parts, keys, columns, pairs)
         parts = {

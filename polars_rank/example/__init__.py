@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 from pathlib import Path
 
-__all__ = ["clicks_path", "path"]
+__all__ = ["clicks_path", "path", "systems_path"]
 
 
 def path() -> Path:
@@ -38,3 +38,19 @@ def clicks_path() -> Path:
     12065
     """
     return Path(str(files(__name__) / "clicks.parquet"))
+
+
+def systems_path() -> Path:
+    """Path of four systems' rankings: system, query_id, country, traffic, doc_id ...
+
+    120 queries of three countries with 10 documents each, simulated; ``score`` and
+    ``label`` as in a log (``python -m polars_rank.example.systems``).
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polars_rank import example
+    >>> pl.read_parquet(example.systems_path())["system"].unique().sort().to_list()
+    ['bm25', 'dense', 'hybrid', 'hybrid2']
+    """
+    return Path(str(files(__name__) / "systems.parquet"))

@@ -111,7 +111,7 @@ def gate_markdown(
     head, _, detail = _headline(verdict, checks).partition(" (")
     title = f"### Ranking gate: **{head}**" + (f" ({detail}" if detail else "")
     if reason is not None:
-        return f"{title}\n\n{reason}\n"
+        return f"{title}\n\n{reason}"
     order = {"fail": 0, "warn": 1}
     shown = checks
     if len(checks) > ROWS:  # what matters first
@@ -128,7 +128,7 @@ def gate_markdown(
         summary = f"<details><summary>The {len(worst)} queries that lost most</summary>"
         inner = as_markdown(table).partition("\n\n")[2]
         lines += [summary, "", inner, "", "</details>", ""]
-    return "\n".join(lines)[:MOST]
+    return "\n".join(lines)[:MOST].rstrip()
 
 
 def _cell(value: Any) -> str:

@@ -1,0 +1,303 @@
+"""Comparison of systems: scipy, statsmodels, pingouin, arch, baycomp and ranx.
+
+Random differences of several kinds: continuous, with ties, skewed.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+import polars as pl
+import pytest
+
+import polars_rank as pr
+from polars_rank.comparison import paired_tests
+from polars_rank.comparison.corrections import adjusted
+from polars_rank.comparison.power import power_of_t
+
+stats = pytest.importorskip("scipy.stats")
+pytestmark = pytest.mark.parity
+NEAR = 1e-10
+SEEDS = range(12)
+
+
+def matrix(seed: int, systems: int = 4) -> np.ndarray:
+    """Queries in rows; every third seed has ties, every third is skewed."""
+    draw = np.random.default_rng(seed)
+    queries = int(draw.integers(5, 60))
+    hard = draw.random((queries, 1))
+    noise = draw.gamma(1.0, 0.2, (queries, systems)) if seed % 3 == 2 else None
+    values = hard + (
+        draw.normal(0, 0.2, (queries, systems)) if noise is None else noise
+    )
+    return np.round(values, 1 if seed % 3 == 1 else 6)
+
+
+def frame(x: np.ndarray, **columns: np.ndarray) -> pl.DataFrame:
+    names = "abcdefgh"[: x.shape[1]]
+    return pl.concat(
+        pl.DataFrame(
+            {
+                "system": [name] * len(x),
+                "query_id": np.arange(len(x)),
+                "v": x[:, i],
+                **columns,
+            }
+        )
+        for i, name in enumerate(names)
+    )
+
+
+def only(x: np.ndarray, columns: dict | None = None, **options) -> dict:
+    found = pr.compare(frame(x[:, :2], **(columns or {})), measures="v", **options)
+    return found.pairs.row(0, named=True)
+
+
+def close(value: float):
+    return pytest.approx(value, rel=NEAR, abs=NEAR)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+def test_scipy_paired_t(seed, alternative):
+    x = matrix(seed)
+    theirs = stats.ttest_rel(x[:, 1], x[:, 0], alternative=alternative)
+    ours = only(x, alternative=alternative)
+    ends = theirs.confidence_interval(0.95)
+    assert ours["statistic"] == close(theirs.statistic)
+    assert ours["p"] == close(theirs.pvalue)
+    assert (ours["low"], ours["high"]) == (close(ends.low), close(ends.high))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_scipy_sign_wilcoxon_welch(seed):
+    x = matrix(seed)
+    d = np.round(x[:, 1] - x[:, 0], 12)
+    ours = only(x, test="sign")
+    theirs = stats.binomtest(int((d > 0).sum()), int((d != 0).sum()), 0.5)
+    assert ours["p"] == close(theirs.pvalue)
+    ours = only(x, test="wilcoxon")
+    n = int((d != 0).sum())
+    if n > 40:
+        theirs = stats.wilcoxon(d, method="asymptotic")
+    elif n <= 13:
+        theirs = stats.wilcoxon(d, method="auto")
+    elif len({*np.abs(d)}) == len(d):
+        theirs = stats.wilcoxon(d, method="exact")
+    else:  # scipy has no exact test of that many with ties: the next test has
+        theirs = None
+    if theirs is not None:
+        assert ours["p"] == close(theirs.pvalue)
+    ours = only(x, pairs="independent")
+    theirs = stats.ttest_ind(x[:, 1], x[:, 0], equal_var=False)
+    assert (ours["statistic"], ours["p"]) == (
+        close(theirs.statistic),
+        close(theirs.pvalue),
+    )
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+def test_scipy_exact_randomisation(seed, alternative):
+    x = matrix(seed)[:12]
+    d = paired_tests.rounded(x[:, 1] - x[:, 0])
+
+    def mean(values, axis):
+        return np.mean(values, axis=axis)
+
+    theirs = stats.permutation_test(
+        (d,), mean, permutation_type="samples", vectorized=True, n_resamples=np.inf,
+        alternative=alternative,
+    )  # fmt: skip
+    if alternative == "two-sided":  # scipy doubles the smaller tail: of |sum| the same
+        assert only(x, test="randomisation")["p"] == close(theirs.pvalue)
+    else:
+        ours = only(x, test="randomisation", alternative=alternative)
+        assert ours["p"] == close(theirs.pvalue)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_scipy_bootstrap(seed):
+    """Other draws: up to their error."""
+    x = matrix(seed)
+    d = x[:, 1] - x[:, 0]
+    for ours, theirs in (("percentile", "percentile"), ("bca", "BCa")):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = stats.bootstrap(
+                (d,), np.mean, n_resamples=9999, method=theirs, rng=1
+            ).confidence_interval
+        row = only(x, interval=ours)
+        error = 0.12 * d.std(ddof=1) / math.sqrt(len(d))
+        assert row["low"] == pytest.approx(found.low, abs=error)
+        assert row["high"] == pytest.approx(found.high, abs=error)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_scipy_tukey_of_residuals(seed):
+    """The studentised range, and scipy's Friedman test agrees on what is large."""
+    x = matrix(seed)
+    queries, systems = x.shape
+    rest = x - x.mean(axis=1, keepdims=True) - x.mean(axis=0) + x.mean()
+    df = (queries - 1) * (systems - 1)
+    variance = (rest**2).sum() / df
+    for row in pr.compare(frame(x), test="tukey").pairs.iter_rows(named=True):
+        q = abs(row["difference"]) / math.sqrt(variance / queries)
+        assert row["statistic"] == close(q)
+        expected = stats.studentized_range.sf(q, systems, df)
+        assert row["p"] == pytest.approx(expected, abs=1e-8)  # its own precision
+
+
+def test_statsmodels_corrections():
+    multitest = pytest.importorskip("statsmodels.stats.multitest")
+    names = {
+        "bonferroni": "bonferroni", "sidak": "sidak", "holm": "holm",
+        "hochberg": "simes-hochberg", "bh": "fdr_bh", "by": "fdr_by",
+    }  # fmt: skip
+    draw = np.random.default_rng(1)
+    for _ in range(200):
+        p = draw.random(int(draw.integers(1, 40))) ** 3
+        p[0] = p[-1]
+        for ours, theirs in names.items():
+            expected = multitest.multipletests(p, method=theirs)[1]
+            assert adjusted(p, ours) == pytest.approx(expected, rel=1e-12, abs=1e-14)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_statsmodels_weights_clusters_equivalence(seed):
+    api = pytest.importorskip("statsmodels.api")
+    weightstats = pytest.importorskip("statsmodels.stats.weightstats")
+    x = matrix(seed)
+    d, n = x[:, 1] - x[:, 0], len(x)
+    draw = np.random.default_rng(seed)
+    weight, user = draw.random(n) + 0.1, np.arange(n) // 3
+    one = np.ones(n)
+    theirs = api.WLS(d, one, weights=weight).fit(cov_type="HC1")
+    ours = only(x, {"w": weight}, weight="w")
+    assert ours["difference"] == close(theirs.params[0])
+    assert ours["difference"] / ours["statistic"] == close(theirs.bse[0])
+    options = {"cov_type": "cluster", "cov_kwds": {"groups": user}, "use_t": True}
+    theirs = api.OLS(d, one).fit(**options)
+    ours = only(x, {"u": user}, cluster="u")
+    assert (ours["statistic"], ours["p"]) == (
+        close(theirs.tvalues[0]),
+        close(theirs.pvalues[0]),
+    )
+    p, low, high = weightstats.ttost_paired(x[:, 1], x[:, 0], -0.1, 0.1)
+    ours = only(x, test="tost", margin=0.1)
+    assert ours["p"] == close(p)
+    assert (ours["p_low"], ours["p_high"]) == (close(low[1]), close(high[1]))
+
+
+def test_statsmodels_power():
+    power = pytest.importorskip("statsmodels.stats.power").TTestPower()
+    for effect in (0.05, 0.2, 0.5, 1.5):
+        for n in (3, 12, 60, 500):
+            expected = power.power(effect, n, 0.05)
+            if math.isnan(expected):  # far out statsmodels gives up
+                assert power_of_t(effect, n) == 1.0
+                continue
+            assert power_of_t(effect, n) == pytest.approx(expected, rel=1e-9)
+        needed = power.solve_power(effect, power=0.8, alpha=0.05)
+        found = pr.power(sd=1.0, difference=effect)["queries"].item()
+        assert found == max(2, math.ceil(float(needed)))
+    for n in (12, 60, 500):
+        expected = power.solve_power(nobs=n, power=0.8, alpha=0.05)
+        found = pr.power(sd=1.0, queries=n)["difference"].item()
+        assert found == pytest.approx(float(expected), rel=1e-7)  # its root's precision
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_statsmodels_analysis_of_variance(seed):
+    anova = pytest.importorskip("statsmodels.stats.anova")
+    pd = pytest.importorskip("pandas")
+    x = matrix(seed)
+    rows = [(s, q, x[q, s]) for q in range(x.shape[0]) for s in range(x.shape[1])]
+    long = pd.DataFrame(rows, columns=["s", "q", "v"])
+    theirs = anova.AnovaRM(long, "v", "q", within=["s"]).fit().anova_table
+    (ours,) = pr.compare(frame(x)).anova.rows(named=True)
+    assert ours["f"] == close(theirs["F Value"].iloc[0])
+    assert ours["p"] == close(theirs["Pr > F"].iloc[0])
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_pingouin(seed):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        pingouin = pytest.importorskip("pingouin")
+        x = matrix(seed)
+        b, a = x[:, 1], x[:, 0]
+        effect = pingouin.compute_effsize(b, a, paired=True, eftype="cohen")
+        wilcoxon = pingouin.wilcoxon(b, a)
+    assert only(x, effect="d_av")["effect"] == close(effect)
+    name = next(c for c in wilcoxon.columns if "RBC" in c)
+    if seed % 3 != 1:  # it does not round: equal differences differ in the last bits
+        assert only(x, effect="rank_biserial")["effect"] == close(
+            wilcoxon[name].iloc[0]
+        )
+    d = np.round(b - a, 12)
+    below = sum((np.sign(b[:, None] - a[None, :])).ravel())
+    assert only(x, effect="cliff")["effect"] == close(below / len(a) ** 2)
+    assert only(x, effect="d_z")["effect"] == close(d.mean() / d.std(ddof=1))
+
+
+def test_arch_studentised_bootstrap():
+    """Other draws: up to their error."""
+    bootstrap = pytest.importorskip("arch.bootstrap")
+    for seed in (0, 3, 6):
+        x = matrix(seed)
+        d = x[:, 1] - x[:, 0]
+        theirs = bootstrap.IIDBootstrap(d, seed=1).conf_int(
+            np.mean,
+            9999,
+            method="studentized",
+            std_err_func=lambda m, v: np.array([v.std(ddof=1) / math.sqrt(len(v))]),
+        )
+        ours = only(x, interval="studentised")
+        error = 0.2 * d.std(ddof=1) / math.sqrt(len(d))
+        assert ours["low"] == pytest.approx(theirs[0, 0], abs=error)
+        assert ours["high"] == pytest.approx(theirs[1, 0], abs=error)
+
+
+def test_ranx_student_and_its_tukey():
+    """ranx's t test is ours; its Tukey test ignores that queries are paired."""
+    ranx = pytest.importorskip("ranx")
+    draw = np.random.default_rng(3)
+    docs = {f"q{i}": [f"d{j}" for j in range(8)] for i in range(30)}
+    qrels = {q: {d: int(draw.integers(0, 3)) for d in ds} for q, ds in docs.items()}
+    runs = {
+        s: {q: {d: g * lift + draw.random() for d, g in qrels[q].items()} for q in docs}
+        for s, lift in (("a", 0.0), ("b", 0.04), ("c", 0.1))
+    }
+    rows = [
+        (s, q, d, v)
+        for s, run in runs.items()
+        for q, ds in run.items()
+        for d, v in ds.items()
+    ]
+    frame = pl.DataFrame(
+        rows, schema=["system", "query_id", "doc_id", "score"], orient="row"
+    )
+    judged = pl.DataFrame(
+        [(q, d, g) for q, ds in qrels.items() for d, g in ds.items()],
+        schema=["query_id", "doc_id", "label"],
+        orient="row",
+    )
+    ours = pr.compare(frame, measures=["ndcg@5"], qrels=judged).pairs
+    given = [ranx.Run.from_dict(run, name) for name, run in runs.items()]
+    table = ranx.Qrels.from_dict(qrels)
+
+    def theirs(test: str, row: dict) -> float:
+        found = ranx.compare(table, given, ["ndcg@5"], stat_test=test).to_dict()
+        return float(found[row["baseline"]]["comparisons"][row["system"]]["ndcg@5"])
+
+    for row in ours.iter_rows(named=True):
+        assert row["p"] == pytest.approx(theirs("student", row), rel=1e-9)
+    values = pr.per_query(frame, ["ndcg@5"], qrels=judged, query=["system", "query_id"])
+    apart = [values.filter(system=s)["ndcg@5"].to_numpy() for s in runs]
+    one_way = stats.tukey_hsd(*apart).pvalue
+    for row in ours.iter_rows(named=True):
+        i, j = ("abc".index(row[c]) for c in ("baseline", "system"))
+        assert theirs("tukey", row) == pytest.approx(one_way[i, j], abs=1e-3)
