@@ -57,7 +57,7 @@ def main(folder: str) -> None:
         for cell in cells.values():
             cell.version = release(tool)
         found.setdefault(tool, {}).update(cells)
-    found = dict(sorted(found.items(), key=lambda item: item[0].lower()))
+    found = dict(sorted(found.items(), key=_alphabetical))
     lines = (
         json.dumps({"tool": tool, "measure": measure} | asdict(cells[measure]))
         for tool, cells in found.items()
@@ -94,7 +94,7 @@ def read(folder: Path) -> Found:
             line = json.loads(text)
             cells = found.setdefault(line["tool"], {})
             cells.setdefault(line["measure"], Cell()).add(line)
-    return dict(sorted(found.items(), key=lambda item: item[0].lower()))
+    return dict(sorted(found.items(), key=_alphabetical))
 
 
 def tables(found: Found) -> Iterable[str]:
@@ -111,12 +111,17 @@ def tables(found: Found) -> Iterable[str]:
         notes: list[str] = []
         yield from ("", f"## {tool}", "")
         yield from ("| measure | values | largest difference |", "|---|---:|---:|")
-        for measure, cell in sorted(cells.items(), key=lambda item: item[0].lower()):
+        for measure, cell in sorted(cells.items(), key=_alphabetical):
             yield f"| {measure} | {shown(cell, notes)} |"
         if notes:
             yield ""
         for number, note in enumerate(notes, 1):
             yield f"{number}. {note}"
+
+
+def _alphabetical(item: tuple[str, object]) -> tuple[str, str]:
+    """Whatever the case; of ``ap`` and ``AP``, always the same one first."""
+    return item[0].lower(), item[0]
 
 
 def anchor(heading: str) -> str:
