@@ -91,7 +91,7 @@ def wrong(found: pl.DataFrame, cases: list[Case]) -> list[str]:
 
 # All cases at once: a measure of a scale would refuse the grades of other cases, so
 # rules are checked where each measure has its own cases only.
-TOGETHER = {"query": "query", "check": "off"}
+TOGETHER = {"query": "query", "doc": "doc", "check": "off"}
 
 
 # The quick tests share the cases between the engines.
@@ -110,7 +110,7 @@ SHARED = pytest.mark.parametrize(
 @SHARED
 def test_frame(engine, part):
     cases = SINGLE[part]
-    plan = pr.per_query(log(cases).lazy(), measures(cases), doc="doc", **TOGETHER)
+    plan = pr.per_query(log(cases).lazy(), measures(cases), **TOGETHER)
     assert not wrong(plan.collect(engine=engine), cases)
 
 
@@ -120,7 +120,7 @@ def test_run_and_judgments(engine, part):
     rows = log(cases)
     judged = pl.concat([rows.drop_nulls(), unretrieved(cases)]).drop("score")
     run, qrels = rows.lazy().drop("label"), judged.lazy()
-    plan = pr.per_query(run, measures(cases), qrels=qrels, doc="doc", **TOGETHER)
+    plan = pr.per_query(run, measures(cases), qrels=qrels, **TOGETHER)
     assert not wrong(plan.collect(engine=engine), cases)
 
 

@@ -9,6 +9,7 @@ import random
 import re
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import polars as pl
@@ -740,7 +741,7 @@ def test_the_copy_of_standard_input_goes(tmp_path):
     code = (
         "import os; from polars_rank.io import scan;"
         "lf = scan('-', kind='run');"
-        f"(name,) = os.listdir({str(tmp_path)!r});"
+        f"(name,) = os.listdir({str(tmp_path)!r});"  # a folder that is swept
         f"print(oct(os.stat(os.path.join({str(tmp_path)!r}, name)).st_mode)[-3:]);"
         "print(lf.collect().height)"
     )
@@ -751,7 +752,7 @@ def test_the_copy_of_standard_input_goes(tmp_path):
         check=True,
         env={**os.environ, "TMPDIR": str(tmp_path)},
     )
-    assert done.stdout.split() == [b"600", b"2"]
+    assert done.stdout.split() == [b"700", b"2"]
     assert os.listdir(tmp_path) == []
 
 
@@ -808,22 +809,23 @@ def test_write_of_bad_rows_leaves_the_old_file_whole(put, tmp_path, name):
 
 def test_write_cleans_up_after_a_second_interrupt(put, tmp_path, monkeypatch):
     path = put("a.parquet", b"old")
-    unlink = Path.unlink
+    join = threading.Thread.join
     calls = []
 
-    def interrupted(self, missing_ok=False):
+    def interrupted(self, timeout=None):
         calls.append(self)
         if len(calls) == 1:
             raise KeyboardInterrupt
-        unlink(self, missing_ok)
+        join(self, timeout)
 
     def stop(*_):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(os, "replace", stop)
-    monkeypatch.setattr(Path, "unlink", interrupted)
+    monkeypatch.setattr(threading.Thread, "join", interrupted)
     with pytest.raises(KeyboardInterrupt):
         write(TABLE, path)
+    assert calls
     assert path.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["a.parquet"]
 
