@@ -654,7 +654,7 @@ def test_documents_that_come_twice():
         }
     )
     assert clicks.behaviour(log, "ctr").row(0) == (1, 1, 0.5)
-    with pytest.raises(DataError, match="a document comes twice"):
+    with pytest.raises(DataError, match="duplicate documents within an impression"):
         clicks.behaviour(log, "ctr", check="full")
     assert clicks.behaviour(log, ["ctr", "rr"], on_duplicate="first").row(0) == (
         1,

@@ -92,7 +92,7 @@ def test_behaviour(capsys, tmp_path):
     assert "satisfied" in out
     status, _, err = run(capsys, "behaviour", "--example", "--interval", "normal")
     assert status == 0
-    assert "warning: intervals take impressions for independent" in err
+    assert "warning: intervals treat impressions as independent" in err
     assert "--cluster user_id" in err
 
 

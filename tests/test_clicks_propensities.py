@@ -595,7 +595,7 @@ def test_bad_rows_are_refused():
             clicks.propensities(other, method, **options)
         assert error.value.rule == "nothing_shuffled"
     half = log.filter(pl.col("swapped") | pl.col("swap").is_null())
-    with pytest.raises(DataError, match="both halves count"):
+    with pytest.raises(DataError, match="mark all that took part"):
         clicks.propensities(half, "swap", swap="swap", swapped="swapped")
     for wrong in (1.5, float("nan"), -0.1):
         with pytest.raises(DataError, match="relevance or rewards"):
@@ -603,7 +603,7 @@ def test_bad_rows_are_refused():
                 log.with_columns(gamma=pl.lit(wrong)), "trust", relevance="gamma"
             )
     twice = pl.concat([log, log.with_columns(pl.col("position") + 5)])
-    with pytest.raises(DataError, match="document comes twice"):
+    with pytest.raises(DataError, match="duplicate documents within an impression"):
         clicks.propensities(twice)
     clicks.propensities(twice, on_duplicate="first")
     for change, rule in (

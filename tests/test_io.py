@@ -162,11 +162,11 @@ BAD = [
     (b"1 Q0 d 1 2.5 t   u v", "found 8 fields"),
     (b"1 Q0 d", "found 3 fields"),
     (b"1", "found 1 field."),
-    (b"1 Q0 d 1 x t", "the score 'x' is no number"),
-    (b"1 Q0 d 1 1_0 t", "the score '1_0' is no number"),
-    (b"1 Q0 d 1 0x1 t", "the score '0x1' is no number"),
-    (b"1 Q0 d 1 nan t", "the score 'nan' is no number"),
-    (b"1 Q0 d 1 -NaN", "the score '-NaN' is no number"),
+    (b"1 Q0 d 1 x t", "the score 'x' is not a number"),
+    (b"1 Q0 d 1 1_0 t", "the score '1_0' is not a number"),
+    (b"1 Q0 d 1 0x1 t", "the score '0x1' is not a number"),
+    (b"1 Q0 d 1 nan t", "the score 'nan' is not a number"),
+    (b"1 Q0 d 1 -NaN", "the score '-NaN' is not a number"),
     (b"1 Q0 d\xff 1 2 t", "not UTF-8"),
 ]
 
@@ -188,8 +188,8 @@ def test_bad_run_line(put, engine, line, wrong):
     [
         (b"1 0 d", "found 3 fields"),
         (b"1 0 d 1 2", "found 5 fields"),
-        (b"1 0 d one", "the label 'one' is no number"),
-        (b"1 0 d NaN", "the label 'NaN' is no number"),
+        (b"1 0 d one", "the label 'one' is not a number"),
+        (b"1 0 d NaN", "the label 'NaN' is not a number"),
     ],
 )
 def test_bad_qrels_line(put, line, wrong):
@@ -386,7 +386,7 @@ def test_a_file_that_changes_is_checked_again(put):
 @pytest.mark.parametrize("kind", ["run", "qrels"])
 def test_a_file_of_comments_is_no_data(put, data, kind):
     message = fails(put("a", data), kind=kind)
-    assert "holds no line but comments and empty ones. Expected" in message
+    assert "holds only comments and empty lines. Expected" in message
 
 
 def read_plainly(data: bytes, counts: tuple[int, ...], number: int):
@@ -685,7 +685,7 @@ def test_mixed_folder(put, tmp_path):
 
 
 def test_wrong_arguments(put):
-    with pytest.raises(ValueError, match="kind is 'run' or 'qrels', not 'runs'"):
+    with pytest.raises(ValueError, match="kind must be 'run' or 'qrels', not 'runs'"):
         scan(put("a", RUN), kind="runs")
     with pytest.raises(ValueError, match="local files"):
         scan("s3://bucket/a.run", kind="run")
@@ -733,7 +733,7 @@ def test_standard_input_in_messages(monkeypatch):
     monkeypatch.setattr(sys, "stdin", Piped(RUN + b"1 2\n"))
     assert fails("-").startswith("standard input, line 3: found 2 fields")
     message = refused("-")
-    assert message.startswith("standard input: nothing came in (0 bytes)")
+    assert message.startswith("standard input: empty (0 bytes)")
     assert "only once" in message
 
 

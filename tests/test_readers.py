@@ -48,7 +48,7 @@ def test_forced_formats(here, format, write):
     write(run, here / "run.dat")
     found = pr.scan("run.dat", format=format)
     assert found.collect().select(run.columns).equals(run)
-    with pytest.raises(ValueError, match="format is one of parquet, arrow, csv"):
+    with pytest.raises(ValueError, match="format must be one of parquet, arrow, csv"):
         pr.scan("run.dat", format="xml")
 
 

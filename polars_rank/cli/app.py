@@ -41,7 +41,11 @@ def run(argv: Sequence[str]) -> int:
     app.command(measures)
     app.command(conventions)
     app.command(explain, usage="Usage: polars-rank explain MEASURE [OPTIONS]")
-    app.command("polars_rank.cli.clicks:app", name="clicks")
+    app.command(
+        "polars_rank.cli.clicks:app",
+        name="clicks",
+        help="Click logs: what users saw, and what they clicked.",
+    )
     app.register_install_completion_command(
         help="Complete commands and options with Tab: for bash, zsh and fish."
     )

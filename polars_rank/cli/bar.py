@@ -1,4 +1,4 @@
-"""That and how far an evaluation goes on, on a terminal's standard error."""
+"""Progress of an evaluation, on a terminal's standard error."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STAGES = {"partition": "rows into buckets", "evaluate": "buckets evaluated"}
 class Bar:
     """A bar for each stage; nothing where standard error is no terminal.
 
-    Where nobody tells how far it is, and within a bucket, the time goes on.
+    The clock runs on within a bucket, and where no progress is reported.
     """
 
     def __init__(self) -> None:

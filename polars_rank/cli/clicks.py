@@ -68,7 +68,7 @@ class Log:
     Parameters
     ----------
     impression
-        Impression id; repeat it where several columns make up the id.
+        Impression id; repeat the option if several columns make up the id.
     query
         Query id, or its text.
     doc
@@ -78,9 +78,9 @@ class Log:
     clicked
         Whether it was clicked: true or false, 0 or 1.
     page
-        Number of the page, where positions begin anew on each.
+        Number of the page, if positions begin anew on every page.
     page_size
-        Places of a page.
+        Number of positions per page.
     dwell
         Seconds that a click lasted.
     time
@@ -104,7 +104,7 @@ class Log:
     first_position
         0 if positions count from 0.
     clicked_null
-        What null in --clicked is.
+        Meaning of null in --clicked.
     on_duplicate
         What to do about duplicate documents within an impression.
     check
@@ -210,7 +210,8 @@ def check(
     arm
         Arm of an experiment.
     count
-        Number of impressions, in a log of totals; --clicked is the number of clicks.
+        Number of impressions in a log of totals, where --clicked is the number of
+        clicks.
     format
         Default: tables on a terminal, csv of the facts elsewhere.
     """
@@ -261,19 +262,19 @@ def behaviour(
     example
         Use the log that ships with the package.
     measure
-        Such as ctr@3 or satisfied_clicks(dwell=45)@10; may be repeated.
+        Measure, such as ctr@3 or satisfied_clicks(dwell=45)@10; may be repeated.
     cluster
-        What is independent, usually the user; may be repeated.
+        Independent unit, usually the user; may be repeated.
     per
-        Mean of the ratios of impressions instead of the ratio of sums.
+        Report the mean of the ratios per impression instead of the ratio of sums.
     interval
-        How errors are found.
+        How intervals are computed.
     level
         Confidence level.
     replicates
-        Of the bootstrap.
+        Number of bootstrap replicates.
     seed
-        Of the bootstrap.
+        Seed of the bootstrap.
     format
         Default: table on a terminal, csv elsewhere.
     out
@@ -311,7 +312,7 @@ def interleaving(
     format: Formats = None,
     out: Out = None,
 ) -> None:
-    """Say which of the interleaved rankers won: team draft.
+    """Say which of the interleaved rankers won (team draft).
 
     Parameters
     ----------
@@ -322,19 +323,19 @@ def interleaving(
     team
         Ranker that put the document into the list.
     cluster
-        What is independent, usually the user; may be repeated.
+        Independent unit, usually the user; may be repeated.
     credit
         What a click is worth: clicks, any, first, satisfied, inverse_rank or a column.
     no_click
-        What an impression without a click is.
+        Whether impressions without a click are ignored or count as ties.
     test
-        Whether to compute p_permutation, too.
+        Test of the preference; permutation adds p_permutation.
     permutations
-        Draws of the permutation test.
+        Number of draws of the permutation test.
     level
         Confidence level.
     seed
-        Of the permutation test.
+        Seed of the permutation test.
     format
         Default: table on a terminal, csv elsewhere.
     out
@@ -385,23 +386,23 @@ def compare(
     example
         Use the log that ships with the package.
     covariates
-        Log of the time before, whose part in the difference is taken out (CUPED).
+        Log of the time before the experiment, to reduce the variance (CUPED).
     measure
-        Such as ctr@3 or satisfied_clicks(dwell=45)@10; may be repeated.
+        Measure, such as ctr@3 or satisfied_clicks(dwell=45)@10; may be repeated.
     arm
         Arm of the experiment.
     control
-        The arm that others are compared with.
+        Arm that the others are compared with.
     cluster
-        What was assigned to arms, usually the user; may be repeated.
+        Unit that was assigned to arms, usually the user; may be repeated.
     level
         Confidence level.
     power
-        At which mde, the minimum detectable effect, is found.
+        Power at which mde, the minimum detectable effect, is detected.
     sequential
-        Intervals that hold whenever one looks.
+        Use intervals and p-values that hold whenever one looks (always-valid).
     adjust
-        Add p-values for several comparisons.
+        Add p-values adjusted for the number of comparisons.
     format
         Default: table on a terminal, csv elsewhere.
     out
@@ -475,7 +476,7 @@ def simulate(
     k
         Length of the list.
     user
-        How users look at the list.
+        Click model of the users.
     eta
         How steeply examination falls with the position.
     rankers
@@ -489,19 +490,19 @@ def simulate(
     users
         Number of users; a tenth of the impressions unless given.
     user_sd
-        How different users are.
+        Standard deviation of the users' effects on the logit of a click.
     arms
         Number of arms.
     lift
         Relative change of relevance in all arms but the first.
     zipf
-        How uneven the traffic of queries is.
+        Exponent of the Zipf distribution of traffic over queries.
     seed
-        Of all random numbers.
+        Seed of all random numbers.
     truth
         Also write the relevance of every document to this Parquet file.
     example
-        Write the log that ships with the package, whatever else is given.
+        Write the log that ships with the package; all other options are ignored.
     """
     if example:
         shutil.copyfile(clicks_path(), out)

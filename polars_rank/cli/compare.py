@@ -100,13 +100,13 @@ def compare(
 ) -> None:
     """Compare systems query by query: differences, intervals, tests, effect sizes.
 
-    The FILEs are runs and their judgments, as of evaluate; or one file with values,
-    such as evaluate --per-query writes, or with moments.
+    The FILEs are runs and their judgments, as for evaluate; or one file with values per
+    query, such as evaluate --per-query writes, or with moments.
 
     Parameters
     ----------
     files
-        Runs, the last the judgments; or one file with values.
+        Runs and, last, the judgments; or one file with values.
     qrels
         The file with the judgments.
     queries
@@ -114,7 +114,7 @@ def compare(
     measure
         Measure to compute, or column of the values; may be repeated.
     query
-        Query id; repeat it where several columns make up the id.
+        Query id; repeat the option if several columns make up the id.
     doc
         Document id.
     score
@@ -132,17 +132,17 @@ def compare(
     seed
         Column of the values that tells several runs of a system apart.
     convention
-        Tool whose choices are followed; see: polars-rank explain.
+        Tool whose choices are followed; see: polars-rank conventions.
     missing
         Value of a judged query that is missing from a run.
     baseline
         System that all others are compared with; may be repeated; default: all pairs.
     test
-        How differences are tested.
+        Test of the differences.
     alternative
-        What the test looks for.
+        Direction of the differences that the test looks for.
     correction
-        For the number of tests; default: holm.
+        Correction of the p-values for the number of tests; default: holm.
     family
         Tests that are corrected together.
     interval
@@ -150,13 +150,13 @@ def compare(
     level
         Level of intervals and tests.
     margin
-        Difference that does not matter, for --test tost.
+        Largest difference that does not matter, for --test tost.
     resamples
-        Draws of randomisation and bootstrap.
+        Number of draws, for randomisation and bootstrap.
     random_state
         Seed of the draws.
     pairs
-        What to do about queries that some system lacks.
+        What to do about queries that some systems lack.
     format
         Default: table on a terminal, csv (the differences) elsewhere.
     plot
@@ -249,8 +249,8 @@ def gate(
 
     BASE is a Parquet file with values per query, as written by --update-baseline or
     evaluate --per-query. The FILEs are the new run and its judgments, or one file with
-    its values. Exit status: 0 pass or warn, 3 regression, 1 data that do not fit, 2 the
-    command line.
+    its values. Exit status: 0 pass or warn, 3 regression, 1 data that do not fit, 2
+    usage.
 
     Parameters
     ----------
@@ -265,7 +265,7 @@ def gate(
     measure
         Measure to gate; may be repeated; default: all of the baseline.
     query
-        Query id; repeat it where several columns make up the id.
+        Query id; repeat the option if several columns make up the id.
     doc
         Document id.
     score
@@ -279,18 +279,18 @@ def gate(
     cluster
         Group of queries that depend on each other, such as the user.
     convention
-        Tool whose choices are followed; see: polars-rank explain.
+        Tool whose choices are followed; see: polars-rank conventions.
     missing
         Value of a judged query that is missing from the run.
     margin
-        Drop that does not matter: 0.01, or ndcg@10=0.01 for one measure.
+        Largest drop that does not matter: 0.01, or ndcg@10=0.01 for one measure.
     floor
-        Lowest mean that is allowed: ndcg@10=0.42.
+        Lowest mean that is allowed, such as ndcg@10=0.42.
     rule
         When to fail: the drop is significant and larger than the margin; it is not
         shown to be smaller than the margin; it is larger than the margin.
     correction
-        For the number of checks.
+        Correction of the p-values for the number of checks.
     level
         Level of intervals and tests.
     least_queries
@@ -371,7 +371,7 @@ def _number(option: str, text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise CycloptsError(msg=f"{option}: {text!r} is no number.") from None
+        raise CycloptsError(msg=f"{option}: {text!r} is not a number.") from None
 
 
 def power(
@@ -391,7 +391,7 @@ def power(
     baseline: Annotated[tuple[str, ...], CHOICE, LESS] = (),
     format: Annotated[Format | None, Parameter(group=OUTPUT)] = None,
 ) -> None:
-    """Plan a comparison: queries needed, or the difference that can be found.
+    """Plan a comparison: queries needed, or the difference that can be detected.
 
     Parameters
     ----------
@@ -400,21 +400,21 @@ def power(
     sd
         Standard deviation of the differences.
     difference
-        Difference that should be found: how many queries does it need?
+        Difference to detect; the number of queries follows.
     queries
-        Number of queries: which difference do they find?
+        Number of queries; the difference that they can detect follows.
     width
-        Expected width of the interval: how many queries does it need?
+        Expected width of the interval; the number of queries follows.
     systems
-        More than two: a one-way analysis of variance finds the difference.
+        Number of systems; more than two are planned for a one-way analysis of variance.
     level
         Level of the interval and the test.
     power
-        Probability that the difference is found.
+        Probability of detecting the difference.
     measure
         Column of the values; may be repeated.
     query
-        Query id; repeat it where several columns make up the id.
+        Query id; repeat the option if several columns make up the id.
     system
         Column that tells systems apart.
     baseline

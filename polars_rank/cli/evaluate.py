@@ -145,9 +145,9 @@ def evaluate(
         Measures to compute: ndcg@10,ap, or a group: official, all_trec or a family; may
         be repeated; see: polars-rank measures.
     query
-        Query id; repeat it where several columns make up the id.
+        Query id; repeat the option if several columns make up the id.
     doc
-        Document id; none goes without.
+        Document id; none: the files have no such column.
     score
         Score of the document.
     label
@@ -163,15 +163,16 @@ def evaluate(
     rank
         Rank of the document, from 1, instead of a score.
     system
-        Column that tells the systems in one file apart; of several runs, the name of
-        the column with the file names (system, unless given).
+        Column that tells the systems in one file apart; with several runs, name of the
+        new column of file names (default: system).
     by
         Column that splits the means, constant within a query; may be repeated.
     weight
         Weight of the query in the means.
     stats
-        What to print of each measure; may be repeated: its mean, the number of queries
-        that have a value, their standard deviation, the standard error of the mean.
+        Statistics to print for each measure; may be repeated: its mean, the number of
+        queries that have a value, their standard deviation, the standard error of the
+        mean.
     keep
         Column to carry along with values per query; may be repeated.
     convention
@@ -187,7 +188,7 @@ def evaluate(
     rel
         Lowest grade that is relevant.
     check
-        What to do about bad rows; full also compares all pairs of query and document.
+        What to do about bad rows; full looks for duplicates among all documents.
     on_duplicate
         What to do about duplicate documents within a query.
     layout
@@ -294,7 +295,7 @@ def evaluate(
 
 
 def _split(names: str | None) -> tuple[str, ...]:
-    """Names with commas between them; those within parentheses part arguments."""
+    """Names separated by commas; commas within parentheses separate arguments."""
     return () if names is None else tuple(re.split(r",(?![^(]*\))", names))
 
 
@@ -450,7 +451,7 @@ def require_apart(target: Path | None, sources: Sequence[str]) -> None:
         raise DataError(f"{target}: no such folder: {target.parent}")
     place = target.resolve()
     if any(_is_part(place, Path(source).resolve()) for source in sources):
-        raise CycloptsError(msg=f"--per-query {target} is a part of what is read.")
+        raise CycloptsError(msg=f"--per-query {target} is part of what is read.")
 
 
 def _is_part(place: Path, source: Path) -> bool:

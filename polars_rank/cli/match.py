@@ -38,7 +38,7 @@ def match_report(
     qrels
         File with the judgments.
     query
-        Query id; repeat it where several columns make up the id.
+        Query id; repeat the option if several columns make up the id.
     doc
         Document id.
     score

@@ -54,7 +54,7 @@ def show_means(
     format: Format | None,
     quote_formulas: bool,
 ) -> None:
-    """Print a row a system or segment: ``keys`` columns, queries, then the measures."""
+    """Print a row per system or segment: ``keys`` columns, queries, the measures."""
     chosen = format or ("table" if terminal() else "csv")
     if quote_formulas and chosen in ("csv", "tsv"):
         means = inert(means)
@@ -147,7 +147,7 @@ def show_pairs(name: str, value: str, values: Mapping[str, float | None]) -> Non
 
 
 def _down(name: str, value: str, values: Mapping[str, float | None]) -> Table:
-    """One name a line."""
+    """One name per line."""
     table = _table()
     table.add_column(name)
     table.add_column(value, justify="right", no_wrap=True)
@@ -157,7 +157,7 @@ def _down(name: str, value: str, values: Mapping[str, float | None]) -> Table:
 
 
 def _across(means: pl.DataFrame, keys: int) -> Iterator[RenderableType]:
-    """Several rows: a measure a column, as many side by side as fit."""
+    """Several rows: a column per measure, as many side by side as fit."""
     names = means.columns
     cells = {
         name: [_number(v) if i > keys else _word(v) for v in means[name].to_list()]

@@ -223,11 +223,11 @@ def behaviour(
 
 
 def warn_of_users(log: ClickLog) -> None:
-    """Warn if there are users, and they are not what is independent."""
+    """Warn if there are users, and impressions are treated as independent."""
     if log.user_column is None or log.cluster:
         return
     warnings.warn(
-        f"intervals take impressions for independent, but {log.user_column!r} looks "
+        f"intervals treat impressions as independent, but {log.user_column!r} looks "
         f"like the user: give cluster={log.user_column!r}, or the intervals are too "
         "short",
         UserWarning,

@@ -260,7 +260,7 @@ def _require_columns_of(
             msg = f'{name}= is not for method "{method}"'
             raise ValueError(msg)
     if shuffled is not None and (method != "randomized" or shuffled < 2):
-        msg = 'shuffled= is for method "randomized", and at least 2'
+        msg = 'shuffled= is for method "randomized" and must be at least 2'
         raise ValueError(msg)
 
 

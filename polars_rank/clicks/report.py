@@ -193,7 +193,7 @@ def _users(log: ClickLog, user: str) -> pl.LazyFrame:
 def _pairs(log: ClickLog, sound: pl.LazyFrame) -> pl.LazyFrame:
     """Documents of queries, by the first of their positions and by each other.
 
-    Each pair counts once, at its first position; ``queries`` stand apart.
+    Each pair counts once, at its first position; ``queries`` are counted separately.
     """
     shown = pl.col("count").sum() if "count" in log.roles else pl.len()
     total, several = pl.col("shown").list.sum(), pl.col("position").list.len() > 1

@@ -194,8 +194,8 @@ NOT_CONTIGUOUS = Rule(
 READ_ONCE = Rule(
     "read_once",
     "the rows would have to be read again, but this frame can be read only once; write "
-    "them to a file first, e.g. with sink_parquet, or see whether layout='any' or "
-    "memory_limit= is enough: each of them alone reads the rows once",
+    "them to a file first, e.g. with sink_parquet, or try layout='any' or "
+    "memory_limit=: either of them alone reads the rows once",
     always=True,
 )
 DUPLICATE_PREFERENCE = Rule(
@@ -212,18 +212,18 @@ NULL_IMPRESSION = Rule(
 )
 INVALID_POSITION = Rule(
     "invalid_position",
-    "positions that are null or above the top of the list; they count from 1: give "
+    "positions that are null or before the first; they count from 1: give "
     "first_position=0 if yours count from 0",
 )
 DUPLICATE_POSITION = Rule(
     "duplicate_position",
-    "a position comes twice in an impression; if positions begin anew on each page, "
-    "name it with page= and page_size=, or add it to impression=; number the slots of "
-    "a grid or carousel row by row",
+    "duplicate positions within an impression; if positions begin anew on each page, "
+    "name the page with page= and page_size=, or add it to impression=; number the "
+    "slots of a grid or carousel row by row",
 )
 DUPLICATE_SHOWN = Rule(
     "duplicate_shown",
-    "a document comes twice in an impression; unite its rows with "
+    "duplicate documents within an impression; unite their rows with "
     'on_duplicate="first", or drop the copies',
 )
 INVALID_CLICK = Rule(
@@ -233,16 +233,16 @@ INVALID_CLICK = Rule(
 )
 INVALID_DWELL = Rule(
     "invalid_dwell",
-    "dwell times that are negative or not finite; make what is unknown null",
+    "dwell times that are negative or not finite; set unknown ones to null",
 )
 CLICK_BEFORE_IMPRESSION = Rule(
     "click_before_impression",
-    "clicks before their impression; correct the clocks, or make such times null",
+    "clicks before their impression; correct the clocks, or set such times to null",
 )
 INVALID_PROPENSITY = Rule(
     "invalid_propensity",
     "propensities that are null, not above 0 or above 1; they are probabilities to be "
-    "examined (relative ones, which can exceed 1, belong into propensities=)",
+    "examined (relative ones, which can exceed 1, belong in propensities=)",
 )
 INVALID_RELEVANCE = Rule(
     "invalid_relevance",
@@ -266,8 +266,8 @@ NOTHING_SHUFFLED = Rule(
 )
 ONE_HALF = Rule(
     "one_half",
-    "all impressions of a pair of places were swapped, or none was; both halves count: "
-    "mark those that took part, whether the coin swapped them or not",
+    "all impressions of a pair of positions were swapped, or none was; mark all that "
+    "took part, whether the coin swapped them or not",
     always=True,
 )
 NULL_ARM = Rule("null_arm", "arms are null; drop these impressions or give them an arm")

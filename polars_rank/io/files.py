@@ -112,5 +112,5 @@ def _spool(stream: IO[bytes], name: str) -> Source:
     with path.open("wb") as file:
         shutil.copyfileobj(stream, file, 1 << 20)
     if path.stat().st_size == 0:
-        raise DataError(f"{name}: nothing came in (0 bytes). It can be read only once.")
+        raise DataError(f"{name}: empty (0 bytes). A pipe can be read only once.")
     return Source(path, name, spooled=True)

@@ -81,7 +81,7 @@ def as_polars(
     if library in _DISTRIBUTED:
         whose, how, collected = _DISTRIBUTED[library]
         msg = (
-            f"{name} is a {type(source).__name__} of {whose}, which spreads over "
+            f"{name} is a {type(source).__name__} of {whose}, which is spread over "
             f"processes; write it {how} and give the folder, or give what {collected} "
             "returns if it fits into memory"
         )

@@ -88,9 +88,10 @@ def scan(
         text are reported, with file and line, when the frame is collected.
     """
     if kind not in ("run", "qrels"):
-        raise ValueError(f"kind is 'run' or 'qrels', not {kind!r}")
+        raise ValueError(f"kind must be 'run' or 'qrels', not {kind!r}")
     if format is not None and format not in _BY_NAME:
-        raise ValueError(f"format is one of {', '.join(_BY_NAME)}, not {format!r}")
+        msg = f"format must be one of {', '.join(_BY_NAME)}, not {format!r}"
+        raise ValueError(msg)
     text = os.fspath(source)
     beir = _beir_qrels(text, format) if kind == "qrels" or format == "beir" else None
     if beir is not None:

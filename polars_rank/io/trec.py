@@ -126,7 +126,7 @@ def _read(
         raise error
     if not rows:
         raise DataError(
-            f"{file.name}: holds no line but comments and empty ones. "
+            f"{file.name}: holds only comments and empty lines. "
             f"Expected lines of the form: {layout.form}."
         )
 
@@ -226,13 +226,13 @@ def _fault(block: bytes, layout: _Layout, name: str, first: int) -> DataError:
     good = numbers.cast(pl.Float64, strict=False).is_not_nan().fill_null(False)
     if not good.all():
         place, raw, number = lines[good.arg_min() or 0]
-        wrong = f"the {layout.number} '{_shown(number.encode())}' is no number."
+        wrong = f"the {layout.number} '{_shown(number.encode())}' is not a number."
     counts = " or ".join(map(str, layout.counts))
     return DataError(
         f"{name}, line {place}: {wrong}\n"
         f"Expected {counts} fields: {layout.form}.\n"
         f"The line reads: {_shown(raw)}\n"
-        "Mend the line, or start it with # to leave it out."
+        "Fix the line, or start it with # to leave it out."
     )
 
 
