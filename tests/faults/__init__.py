@@ -18,7 +18,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -90,13 +89,6 @@ def finish(running: subprocess.Popen, answer: str = "") -> str:
     out, err = running.communicate(answer + "\n", timeout=60)
     assert running.returncode == 0, err
     return out
-
-
-def kill(running: subprocess.Popen, after: float) -> bool:
-    """Kill the program after some seconds; whether it was still at work."""
-    time.sleep(after)
-    running.send_signal(signal.SIGKILL)
-    return was_killed(running)
 
 
 def was_killed(running: subprocess.Popen) -> bool:
