@@ -7,7 +7,13 @@ makes logs whose truth is known.
 
 from __future__ import annotations
 
+from polars_rank.clicks.additive import ADDITIVE
 from polars_rank.clicks.behaviour import behaviour, per_impression
+from polars_rank.clicks.counterfactual import (
+    CounterfactualMethod,
+    counterfactual,
+    sensitivity,
+)
 from polars_rank.clicks.dedupe import dedupe
 from polars_rank.clicks.experiment import compare
 from polars_rank.clicks.impression import Impression
@@ -19,8 +25,10 @@ from polars_rank.clicks.report import LogReport, check
 from polars_rank.clicks.simulation import Simulation, UserModel, simulate
 
 __all__ = [
+    "ADDITIVE",
     "BEHAVIOUR",
     "UBI",
+    "CounterfactualMethod",
     "Impression",
     "LogColumns",
     "LogOptions",
@@ -31,10 +39,12 @@ __all__ = [
     "behaviour",
     "check",
     "compare",
+    "counterfactual",
     "dedupe",
     "interleaving",
     "per_impression",
     "propensities",
+    "sensitivity",
     "simulate",
     "team_shares",
 ]

@@ -62,12 +62,18 @@ def in_layout(log: ClickLog, plan: Callable[[ClickLog], pl.LazyFrame]) -> pl.Laz
 
 
 def impressions_of(
-    log: ClickLog, words: Mapping[str, pl.Expr], *, documents: bool = False
+    log: ClickLog,
+    words: Mapping[str, pl.Expr],
+    *,
+    documents: bool = False,
+    prepare: Callable[[pl.LazyFrame, str], pl.LazyFrame] | None = None,
 ) -> Plan:
     """One row per impression: ``key0`` ..., the ``words``, ``by0`` ..., and rules.
 
     ``words`` are aggregations of the rows of an impression; ``documents`` says whether
-    a document that comes twice would be counted twice.
+    a document that comes twice would be counted twice. ``prepare`` adds columns that
+    depend on other rows of the impression, which the column of its second argument
+    identifies.
     """
     schema = log.rows.collect_schema()
     carried = [c for c in dict.fromkeys(log.carried.values()) if c in schema]
@@ -83,12 +89,20 @@ def impressions_of(
     taken |= {f"check{i}": count for i, count in enumerate(checks.values())}
 
     def grouped(rows: pl.LazyFrame) -> pl.LazyFrame:
-        return rows.group_by(KEY).agg(**taken)
+        return prepared(rows).group_by(KEY).agg(**taken)
+
+    def prepared(rows: pl.LazyFrame) -> pl.LazyFrame:
+        return rows if prepare is None else prepare(rows, KEY)
 
     rows = pack(rows, log.keys, KEY)
     if log.layout == "contiguous":
         read = reject_if_shuffled(rows, KEY) if log.unclaimed else rows
-        runs = read.set_sorted(KEY).group_by(KEY, maintain_order=True).agg(**taken)
+        runs = (
+            prepared(read)
+            .set_sorted(KEY)
+            .group_by(KEY, maintain_order=True)
+            .agg(**taken)
+        )
         frame = verify_contiguous(runs, rows, KEY)
     elif log.resources is not None:
         frame = bounded_by(log, rows, [KEY], grouped, repr([*taken.values()]))

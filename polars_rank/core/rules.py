@@ -41,6 +41,7 @@ __all__ = [
     "NO_COMMON_DOC",
     "NO_COMMON_QUERY",
     "NO_PROPENSITY",
+    "NO_SUPPORT",
     "NULL_ARM",
     "NULL_DOC",
     "NULL_IMPRESSION",
@@ -53,6 +54,7 @@ __all__ = [
     "TWO_ARMS",
     "TWO_VALUES",
     "UNKNOWN_IMPRESSION",
+    "UNUSABLE_PROPENSITY",
     "VARYING_SEGMENT",
     "Rule",
     "Violation",
@@ -258,6 +260,18 @@ NO_PROPENSITY = Rule(
     "no_propensity",
     "positions of the log without a propensity; estimate one, give one, or leave out "
     "these positions",
+)
+UNUSABLE_PROPENSITY = Rule(
+    "unusable_propensity",
+    "propensities (or alpha) that are not above 0, or not finite; estimate or smooth "
+    "them first",
+    always=True,
+)
+NO_SUPPORT = Rule(
+    "no_support",
+    "no document of the ranking {name!r} was logged for its query; check the ids of "
+    "queries and documents",
+    always=True,
 )
 NOTHING_SHUFFLED = Rule(
     "nothing_shuffled",
