@@ -61,9 +61,9 @@ class Impression:
     def _count(self, aggregation: pl.Expr) -> pl.Expr:
         return self._word(aggregation.cast(pl.Int64)).fill_null(0)
 
-    def _exact(self, value: pl.Expr) -> pl.Expr:
+    def _exact(self, value: pl.Expr, dtype: type[pl.Int64 | pl.Int128]) -> pl.Expr:
         """A sum whose last bit does not depend on the order of the rows."""
-        units = (value * UNIT).round().cast(pl.Int128, strict=False)
+        units = (value * UNIT).round().cast(dtype, strict=False)
         return self._word(units.sum()).cast(pl.Float64).fill_null(0.0) / UNIT
 
     def _needs(self, word: str, *roles: str) -> None:
@@ -123,7 +123,7 @@ class Impression:
     @property
     def reciprocals(self) -> pl.Expr:
         """Sum of 1 / position over the clicks."""
-        return self._exact(1.0 / at)
+        return self._exact(1.0 / at, pl.Int64)  # each at most UNIT
 
     def weighted(self, weights: Mapping[int, float]) -> pl.Expr:
         """Sum of the weights of the positions that were clicked."""
@@ -164,7 +164,7 @@ class Impression:
     @property
     def dwell(self) -> pl.Expr:
         """Seconds of all clicks whose dwell time is known."""
-        return self._exact(self._dwell)
+        return self._exact(self._dwell, pl.Int128)
 
     @property
     def dwelled(self) -> pl.Expr:

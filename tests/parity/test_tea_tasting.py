@@ -1,0 +1,68 @@
+"""tea-tasting: differences of ratios between two arms, with and without covariates."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from polars_rank import clicks
+
+tt = pytest.importorskip("tea_tasting")
+pytestmark = pytest.mark.parity
+
+
+def users(log, suffix=""):
+    """Clicks, documents and impressions of each user."""
+    return log.group_by("user_id").agg(
+        pl.col("clicked").sum().cast(pl.Int64).alias(f"clicks{suffix}"),
+        pl.len().cast(pl.Int64).alias(f"shown{suffix}"),
+        pl.col("impression_id").n_unique().cast(pl.Int64).alias(f"impressions{suffix}"),
+    )
+
+
+@pytest.mark.parametrize("cuped", [False, True])
+@pytest.mark.parametrize(
+    ("measure", "denominator"), [("ctr", "shown"), ("clicks", "impressions")]
+)
+def test_ratios(measure, denominator, cuped):
+    design = {"queries": 40, "users": 500, "user_sd": 1.0, "arms": 2, "seed": 21}
+    log = clicks.simulate(3000, lift=0.1, **design).log
+    before = clicks.simulate(3000, **design).log.drop("arm")
+    arms = log.group_by("user_id").agg(pl.col("arm").first().cast(pl.String))
+    data = users(log).join(arms, on="user_id")
+    data = data.join(users(before, "_before"), on="user_id", how="left").fill_null(0)
+    metric = tt.RatioOfMeans(
+        "clicks",
+        denominator,
+        **(
+            {
+                "numer_covariate": "clicks_before",
+                "denom_covariate": f"{denominator}_before",
+            }
+            if cuped
+            else {}
+        ),
+        use_t=False,
+        equal_var=False,
+    )
+    experiment = tt.Experiment({"value": metric}, variant="arm")
+    result = experiment.analyze(
+        data.with_columns(arm=pl.col("arm") == "B"), control=False
+    )
+    wanted = result["value"]
+    row = clicks.compare(
+        log, measure, arm="arm", control="A", covariates=before if cuped else None
+    ).row(0, named=True)
+    pairs = {
+        "control": wanted.control,
+        "treatment": wanted.treatment,
+        "effect": wanted.effect_size,
+        "lower": wanted.effect_size_ci_lower,
+        "upper": wanted.effect_size_ci_upper,
+        "relative": wanted.rel_effect_size,
+        "relative_lower": wanted.rel_effect_size_ci_lower,
+        "relative_upper": wanted.rel_effect_size_ci_upper,
+        "p_value": wanted.pvalue,
+    }
+    for name, value in pairs.items():
+        assert row[name] == pytest.approx(value, rel=1e-10), name
