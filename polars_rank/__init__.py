@@ -38,6 +38,7 @@ if _TYPE_CHECKING:
     from polars_rank.comparison.result import Comparison
     from polars_rank.comparison.standard import standardise
     from polars_rank.robustness.audit import Audit, audit
+    from polars_rank.robustness.bounds import bounds
 
 __all__ = [
     "CONVENTIONS",
@@ -53,6 +54,7 @@ __all__ = [
     "Ranking",
     "Subtopics",
     "audit",
+    "bounds",
     "compare",
     "discriminative",
     "evaluate",
@@ -87,6 +89,7 @@ _LATER = {
     "Comparison": "comparison.result",
     "Gate": "comparison.gate",
     "audit": "robustness.audit",
+    "bounds": "robustness.bounds",
     "compare": "comparison.compare",
     "discriminative": "comparison.orders",
     "gate": "comparison.gate",

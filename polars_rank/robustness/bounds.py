@@ -1,0 +1,695 @@
+"""Bounds: the lowest and highest value over tied orders and unknown labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+
+import polars as pl
+
+from polars_rank._engine.schema import require_columns
+from polars_rank.conventions.convention import Convention
+from polars_rank.conventions.tools import (
+    DEFAULT,
+    ConventionLike,
+    complete_arguments,
+    convention_of,
+)
+from polars_rank.core.parameters import is_whole
+from polars_rank.core.registry import closest
+from polars_rank.evaluation import evaluate as evaluation
+from polars_rank.io.frames import FrameLike, as_polars
+from polars_rank.measures.measure import Custom, Measure, Measures, parse_measures
+from polars_rank.robustness.gain import has_levels, highest_ratio, parts_of
+from polars_rank.robustness.labels import (
+    Documents,
+    Scheme,
+    is_additive,
+    labelled,
+    scheme_of,
+    size_of,
+)
+from polars_rank.robustness.runs import Runs, keys_of, stacked
+
+__all__ = ["bounds"]
+
+Over: TypeAlias = Literal["ties", "labels"]
+Universe: TypeAlias = Literal["retrieved", "pool"]
+Table: TypeAlias = pl.LazyFrame
+EXTREMES = ("optimistic", "pessimistic")
+
+# Exchanging two tied neighbours so that the better one comes first never lowers these
+# (or never raises them: arp): all permutations of random lists agree.
+SWAP = frozenset(
+    (
+        "accuracy", "precision", "recall", "f1", "f_measure", "rr", "ap", "gm_ap",
+        "yaap", "cg", "dcg", "ndcg", "err", "nerr", "pfound", "rbp", "sdcg", "insq",
+        "inst", "nerr8", "nerr9", "nerr10", "nerr11", "bpm", "q_measure", "ncu_rb",
+        "o_measure", "r_precision", "interpolated_precision", "eleven_point_ap",
+        "bpref", "gm_bpref", "inf_ap", "hits", "compat", "partial_auc", "average_ndcg",
+        "r_ndcg", "g_measure", "arp",
+    )
+)  # fmt: skip
+# These ask whether somebody judged a document, not how.
+ABOUT_JUDGING = frozenset(("judged", "unjudged", "rbp_residual"))
+
+
+class Asked(NamedTuple):
+    """A measure, its complete arguments, and under which name it is computed."""
+
+    measure: Measure
+    arguments: dict[str, Any]
+    policy: str
+
+    @property
+    def name(self) -> str:
+        """Name of the result."""
+        return self.measure.name
+
+
+def bounds(
+    run: Runs,
+    measures: Measures,
+    *,
+    qrels: FrameLike | None = None,
+    over: Over | Sequence[Over] = "labels",
+    max_grade: int | None = None,
+    universe: Universe | None = None,
+    against: str | None = None,
+    system: str | None = None,
+    query: str | Sequence[str] = "query_id",
+    doc: str = "doc_id",
+    score: str = "score",
+    label: str = "label",
+    convention: ConventionLike = DEFAULT,
+    per_query: bool = False,
+    most: int = 10_000,
+    **choices: Any,
+) -> pl.DataFrame:
+    """Lowest and highest value over orders of tied documents and unknown labels.
+
+    Parameters
+    ----------
+    run, measures, qrels, query, doc, score, label, convention
+        As in :func:`evaluate`; ``run`` can be a mapping of systems to their runs.
+    over
+        ``"labels"``: over all labels that unjudged documents could have; ``"ties"``:
+        over all orders of documents with equal scores; or both.
+    max_grade
+        The highest grade that an unjudged document could have; the others are 0, 1 ...
+        Default: the largest label of the judgments.
+    universe
+        The unjudged documents that could have labels: those that the system itself
+        ``"retrieved"`` (default), or the ``"pool"`` of what any system retrieved, which
+        count in R and the ideal order of all.
+    against
+        A system: bounds of the difference of each other system to it, with the same
+        labels for both (``universe="pool"``).
+    system
+        Column of ``run`` with the system.
+    per_query
+        Whether to return the bounds of each query, or of the mean.
+    most
+        Labellings of a query that may be tried for a measure without a short cut.
+    choices
+        ``ties``, ``missing``, ``no_relevant``, ``unjudged``, ``rel``, as in
+        :func:`evaluate`.
+
+    Returns
+    -------
+    One row per system (and query) and measure: ``measure``, ``queries``, ``value``,
+    ``low``, ``high``, and ``exact``: whether both are reached, or are no more than
+    limits. With ``against``, these are of the difference, and ``baseline`` names it.
+
+    Raises
+    ------
+    ValueError
+        For wrong arguments, for measures of which no bounds are known, and where more
+        than ``most`` labellings would have to be tried.
+    DataError
+        For rows that break a rule.
+
+    Notes
+    -----
+    Labels of different queries are independent, so the mean of the bounds is the bound
+    of the mean. A labelling under which the value is undefined is passed over; then
+    ``exact`` is False. Measures that are not monotone in the labels, such as nDCG, are
+    not bounded by "all relevant" and "none relevant": between a grade of 1 and one of
+    3, nDCG can be highest.
+
+    Source: residuals of Moffat and Zobel, TOIS 2008, for all measures; ratios:
+    Dinkelbach, Management Science 1967.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_rank as pr
+    >>> log = pl.DataFrame(
+    ...     {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1],
+    ...      "label": [1, None, 0]}
+    ... )
+    >>> pr.bounds(log, ["precision@2", "ap"]).select("measure", "value", "low", "high")
+    shape: (2, 4)
+    ┌─────────────┬───────┬─────┬──────┐
+    │ measure     ┆ value ┆ low ┆ high │
+    │ ---         ┆ ---   ┆ --- ┆ ---  │
+    │ str         ┆ f64   ┆ f64 ┆ f64  │
+    ╞═════════════╪═══════╪═════╪══════╡
+    │ precision@2 ┆ 0.5   ┆ 0.5 ┆ 1.0  │
+    │ ap          ┆ 1.0   ┆ 1.0 ┆ 1.0  │
+    └─────────────┴───────┴─────┴──────┘
+    """
+    ways = (over,) if isinstance(over, str) else tuple(over)
+    if not ways or not {*ways} <= {*get_args(Over)}:
+        msg = f"over must be 'ties', 'labels' or both, not {over!r}"
+        raise ValueError(msg)
+    pool = universe == "pool" or (universe is None and against is not None)
+    _require_universe(universe, against)
+    start = convention_of(convention, **choices)
+    frame, column = stacked(run, system)
+    if against is not None and column is None:
+        msg = "against= names a system: name the column of systems with system="
+        raise ValueError(msg)
+    if pool and qrels is None:
+        msg = "universe='pool' is for a run and its judgments: give qrels="
+        raise ValueError(msg)
+    asked = _asked(measures, start, ways)
+    keys = keys_of(query, column)
+    judgments = None if qrels is None else as_polars(qrels, name="qrels", kind="qrels")
+    named = {"doc": doc, "score": score, "label": label}
+    frame = _columns(
+        frame, keys, named, "the run", ["label"] if qrels is not None else []
+    )
+    own = [k for k in keys if k != column]
+    judged = None
+    shared = keys
+    if judgments is not None:
+        known = judgments.lazy().collect_schema()
+        shared = keys if column is not None and column in known else own
+        judged = _columns(judgments.lazy(), shared, named, "the judgments", ["score"])
+        judged = judged.filter(pl.col("label").is_not_null())
+    values = _values(frame, judged, asked, keys, start)
+    if "labels" not in ways:
+        limits = _extremes([_values(frame, judged, asked, keys, start, ties=t) for t in
+                            EXTREMES], keys)  # fmt: skip
+        return _shown(values, limits, asked, keys, column, per_query)
+    grades = _grades(max_grade, frame if judged is None else judged)
+    documents = Documents.of(frame, judged, keys, shared, start, pool=pool)
+    held = documents.frame.collect(engine="streaming")
+    documents = documents._replace(frame=held.lazy())
+    found = _over_labels(documents, held, asked, grades, start, ways, most)
+    if against is None:
+        return _shown(values, found, asked, keys, column, per_query)
+    assert column is not None
+    return _differences(
+        documents, held, values, found, asked, grades, start, ways,
+        keys, column, against, per_query,
+    )  # fmt: skip
+
+
+# -- arguments
+
+
+def _require_universe(universe: str | None, against: str | None) -> None:
+    if universe not in (None, *get_args(Universe)):
+        msg = f"universe must be 'retrieved' or 'pool', not {universe!r}"
+        raise ValueError(msg)
+    if against is not None and universe == "retrieved":
+        msg = (
+            "a difference has the same labels on both sides, of documents that either "
+            "system retrieved: leave out universe='retrieved'"
+        )
+        raise ValueError(msg)
+
+
+def _asked(
+    measures: Measures, convention: Convention, ways: Sequence[str]
+) -> list[Asked]:
+    """The measures, refused where no bounds are known."""
+    asked = []
+    for measure in parse_measures(measures):
+        if isinstance(measure, Custom):
+            msg = f"nothing is known of the measure {measure.name!r}: it has no bounds"
+            raise ValueError(msg)
+        metric = measure.definition
+        if metric.vocabulary == "subtopics":
+            msg = f"bounds of {measure.name}, a measure of subtopics, are not known"
+            raise ValueError(msg)
+        arguments = complete_arguments(metric, measure.arguments, convention=convention)
+        policy = convention.no_relevant_of(metric.name)
+        asked.append(Asked(measure, arguments, policy))
+        if "ties" in ways:
+            _require_swap(measure, arguments)
+        if "labels" not in ways:
+            continue
+        if metric.name in ABOUT_JUDGING:
+            msg = (
+                f"{measure.name} is about who was judged, not about labels: it has no "
+                "bounds over them"
+            )
+            raise ValueError(msg)
+        if metric.needs_relevant and policy not in ("zero", "one"):
+            msg = (
+                f"{measure.name} has no value where nothing is relevant "
+                f"(no_relevant={policy!r}), so labels would change which queries are "
+                "in the mean; choose no_relevant='zero' or 'one'"
+            )
+            raise ValueError(msg)
+    if "labels" in ways:
+        if convention.unjudged == "drop":
+            msg = (
+                "unjudged='drop' takes unjudged documents out, so they have no labels "
+                "to vary; choose unjudged='nonrelevant'"
+            )
+            raise ValueError(msg)
+        if convention.ties == "expected" and "ties" not in ways:
+            msg = (
+                "bounds over labels need an order, not the mean over tied orders: "
+                "choose another rule with ties=, or over=('ties', 'labels')"
+            )
+            raise ValueError(msg)
+    return asked
+
+
+def _require_swap(measure: Measure, arguments: Mapping[str, Any]) -> None:
+    metric = measure.definition
+    gain = arguments.get("gain", "linear")
+    known = metric.name in SWAP and arguments.get("divisor") != "hits"
+    if (known and isinstance(gain, str)) or not metric.tie_sensitive:
+        return
+    why = "of this gain " if known else ""
+    msg = (
+        f"the best order of tied documents is not known for {measure.name} {why}; ask "
+        "for over='labels', or break the ties"
+    )
+    raise ValueError(msg)
+
+
+def _columns(
+    frame: Table,
+    keys: Sequence[str],
+    named: Mapping[str, str],
+    where: str,
+    without: Sequence[str],
+) -> Table:
+    schema = frame.collect_schema()
+    for k in keys:
+        require_columns([k], schema, where=where, argument="query")
+    roles = {role: name for role, name in named.items() if role not in without}
+    for role, name in roles.items():
+        require_columns([name], schema, where=where, argument=role)
+    return frame.select(*keys, **{r: pl.col(n) for r, n in roles.items()})
+
+
+def _grades(max_grade: int | None, judged: Table) -> list[int]:
+    if max_grade is None:
+        largest = judged.select(pl.col("label").max()).collect().item()
+        max_grade = 1 if largest is None else max(1, int(largest))
+    if not is_whole(max_grade) or max_grade < 1:
+        msg = f"max_grade must be a whole number of at least 1, not {max_grade!r}"
+        raise ValueError(msg)
+    return list(range(1, int(max_grade) + 1))
+
+
+# -- values under labellings
+
+
+def _values(
+    run: Table,
+    judged: Table | None,
+    asked: Sequence[Asked],
+    keys: Sequence[str],
+    convention: Convention,
+    *,
+    ties: Any = None,
+    check: Any = "strict",
+) -> Table:
+    """Keys, and a column per measure."""
+    values: Table = evaluation.per_query(
+        run,
+        [a.measure for a in asked],
+        qrels=judged,
+        query=list(keys),
+        doc="doc",
+        convention=convention,
+        ties=ties,
+        check=check,
+    )
+    return values
+
+
+def _extremes(tables: Sequence[Table], keys: Sequence[str]) -> Table:
+    """Keys, ``measure``, ``low``, ``high``, ``exact``, of several values per key."""
+    long = pl.concat(tables).unpivot(
+        index=list(keys), variable_name="measure", value_name="value"
+    )
+    value = pl.col("value")
+    return long.group_by(*keys, "measure").agg(
+        low=value.min(),
+        high=value.max(),
+        exact=(value.null_count() == 0) | (value.count() == 0),
+    )
+
+
+def _over_labels(
+    documents: Documents,
+    held: pl.DataFrame,
+    asked: Sequence[Asked],
+    grades: Sequence[int],
+    convention: Convention,
+    ways: Sequence[str],
+    most: int,
+) -> Table:
+    groups: dict[Scheme, list[Asked]] = {}
+    found = []
+    unjudged: int = held.select(pl.col("u").max().fill_null(0)).item()
+    for a in asked:
+        if (
+            a.measure.metric == "ndcg"
+            and "ties" not in ways
+            and has_levels(a.arguments, a.policy)
+        ):
+            found.append(_ndcg(documents, held, a, grades))
+            continue
+        scheme = scheme_of(a.measure, a.arguments, len(grades))
+        size = size_of(scheme, unjudged, len(grades))
+        if scheme in ("sorted", "every") and size > most:
+            msg = (
+                f"{a.name}: {size} labellings of a query with {unjudged} unjudged "
+                f"documents would have to be tried, more than most={most}; judge more, "
+                "cut the run (a smaller depth), or lower max_grade"
+            )
+            raise ValueError(msg)
+        groups.setdefault(scheme, []).append(a)
+    rules = EXTREMES if "ties" in ways else (None,)
+    for scheme, members in groups.items():
+        run, qrels, keys = labelled(documents, scheme, grades)
+        names = [a.name for a in members]
+        tables = [
+            _values(
+                run, qrels, members, keys, convention, ties=ties, check="off"
+            ).select(*documents.keys, *names)
+            for ties in rules
+        ]
+        found.append(_extremes(tables, documents.keys))
+    columns = [*documents.keys, "measure", "low", "high", "exact"]
+    return pl.concat([table.select(columns) for table in found])
+
+
+def _ndcg(
+    documents: Documents, held: pl.DataFrame, asked: Asked, grades: Sequence[int]
+) -> Table:
+    parts, gains = parts_of(documents, asked.arguments, grades)
+    keys = documents.keys
+    limits = _ratio_limits(parts, keys, gains, asked, _places(held, keys))
+    return limits.with_columns(measure=pl.lit(asked.name), exact=pl.lit(True))
+
+
+def _places(held: pl.DataFrame, keys: Sequence[str]) -> int:
+    """Documents of the largest query."""
+    most = held.group_by(keys).len().select(pl.col("len").max().fill_null(0))
+    return int(most.item())
+
+
+def _ratio_limits(
+    parts: Table,
+    keys: Sequence[str],
+    gains: Sequence[float],
+    asked: Asked,
+    places: int,
+) -> Table:
+    """Keys, ``low``, ``high``; the lowest is the highest of the negative."""
+    high, low = (
+        highest_ratio(
+            parts.with_columns(weight=sign * pl.col("weight")),
+            keys, gains, asked.arguments, places,
+        )
+        for sign in (1.0, -1.0)
+    )  # fmt: skip
+    turned = low.select(*keys, low=-pl.col("high"))
+    return turned.join(high, on=list(keys), nulls_equal=True)
+
+
+# -- differences
+
+
+def _differences(
+    documents: Documents,
+    held: pl.DataFrame,
+    values: Table,
+    own: Table,
+    asked: Sequence[Asked],
+    grades: Sequence[int],
+    convention: Convention,
+    ways: Sequence[str],
+    keys: Sequence[str],
+    system: str,
+    against: str,
+    per_query: bool,
+) -> pl.DataFrame:
+    systems = held[system].unique(maintain_order=True).to_list()
+    if against not in systems:
+        near = closest(str(against), [str(s) for s in systems])
+        msg = f"there is no system {against!r}{near}"
+        raise ValueError(msg)
+    shared = [k for k in keys if k != system]
+    other = pl.col(system) != against
+    # The base: both sides of a pair next to each other.
+    base = documents.frame.filter(~other).select(
+        *shared, "doc",
+        base_place=pl.when(pl.col("score").is_not_null()).then("place"),
+    )  # fmt: skip
+    pairs = documents.frame.filter(other).join(
+        base, on=[*shared, "doc"], how="left", maintain_order="left"
+    )
+    found = []
+    loose = []
+    for a in asked:
+        kind = None if "ties" in ways else _shared_kind(a)
+        if kind == "ndcg":
+            found.append(_ndcg_difference(documents, held, a, grades, shared, system,
+                                          against))  # fmt: skip
+        elif kind is None:
+            loose.append(a.name)
+        else:
+            found.append(
+                _by_rank(documents, pairs, a, kind, grades, convention, shared, system,
+                         against)
+            )  # fmt: skip
+    if loose:
+        chosen = own.filter(pl.col("measure").is_in(loose))
+        left = chosen.filter(other)
+        right = chosen.filter(~other).drop(system)
+        apart = left.join(right, on=[*shared, "measure"], suffix="_base")
+        found.append(
+            apart.select(
+                *keys,
+                "measure",
+                low=pl.col("low") - pl.col("high_base"),
+                high=pl.col("high") - pl.col("low_base"),
+                exact=pl.lit(False),
+            )
+        )
+    columns = [*keys, "measure", "low", "high", "exact"]
+    limits = pl.concat([table.select(columns) for table in found])
+    names = [a.name for a in asked]
+    rest = values.filter(other).join(
+        values.filter(~other).drop(system), on=shared, suffix="\0base"
+    )
+    now = rest.select(
+        *keys, *(pl.col(n) - pl.col(f"{n}\0base") for n in names)
+    )  # fmt: skip
+    shown = _shown(now, limits, asked, keys, system, per_query, differences=True)
+    shown = shown.rename({"value": "difference"})
+    return shown.insert_column(0, pl.lit(against).alias("baseline"))
+
+
+def _shared_kind(asked: Asked) -> str | None:
+    """How labels move the difference of two systems; None where that is not known."""
+    name, arguments = asked.measure.metric, asked.arguments
+    if name == "ndcg" and has_levels(arguments, asked.policy):
+        return "ndcg"
+    if name == "recall" and arguments["divisor"] == "R" and asked.policy == "zero":
+        return "recall"
+    if is_additive(name, arguments) and asked.policy == "zero":
+        return "linear"
+    return None
+
+
+def _by_rank(
+    documents: Documents,
+    pairs: Table,
+    asked: Asked,
+    kind: str,
+    grades: Sequence[int],
+    convention: Convention,
+    shared: Sequence[str],
+    system: str,
+    against: str,
+) -> Table:
+    """Label the documents that one system ranks above the other.
+
+    That is exact for sums of gains; recall also divides by what is labelled, so there
+    the first m are tried for every m.
+    """
+    far = pl.lit(float("inf"))
+    mine = pl.when(pl.col("score").is_not_null()).then("place").otherwise(far)
+    theirs = pl.col("base_place").cast(pl.Float64).fill_null(far)
+    if kind == "recall":
+        k = asked.arguments["k"]
+        depth = float("inf") if k is None else float(k)
+        # Not retrieved is below every depth.
+        inside = [(p <= depth) & (p < far) for p in (mine, theirs)]
+        ahead = inside[0].cast(pl.Int64) - inside[1].cast(pl.Int64)
+    else:
+        ahead = (theirs > mine).cast(pl.Int64) - (theirs < mine).cast(pl.Int64)
+    pair = [system, *shared]
+    tops = pl.concat(
+        [
+            pairs.with_columns(
+                ahead=pl.when(pl.col("label").is_null()).then(sign * ahead),
+                turned=pl.lit(sign < 0),
+            )
+            for sign in (1, -1)
+        ]
+    ).sort("ahead", descending=True, nulls_last=True, maintain_order=True)
+    keyed = [*pair, "turned"]
+    number = pl.int_range(1, pl.len() + 1).over(keyed)
+    positive = (pl.col("ahead") > 0).fill_null(value=False).sum().over(keyed)
+    counts = (
+        pl.int_ranges(0, pl.col("u") + 1)
+        if kind == "recall"
+        else pl.concat_list(positive.cast(pl.Int64))
+    )
+    labels = (
+        tops.with_columns(number=number, m=counts)
+        .explode("m")
+        .select(
+            *keyed,
+            "m",
+            "doc",
+            label=pl.coalesce(
+                pl.col("label").cast(pl.Float64),
+                pl.when(pl.col("number") <= pl.col("m"))
+                .then(float(grades[-1]))
+                .otherwise(0.0),
+            ),
+        )
+        .rename({system: "other"})
+    )
+    variants = labels.select("other", *shared, "turned", "m").unique(
+        maintain_order=True
+    )
+    retrieved = documents.frame.filter(pl.col("score").is_not_null())
+    sides = []
+    for whose in ("base", "other"):
+        name = pl.lit(against) if whose == "base" else pl.col("other")
+        rows = variants.with_columns(name.alias(system))
+        sides.append(rows.with_columns(side=pl.lit(whose)))
+    asked_of = pl.concat(sides)
+    run = asked_of.join(retrieved, on=pair, maintain_order="left_right")
+    ids = ["side", "other", *shared, "turned", "m"]
+    qrels = asked_of.join(labels, on=["other", *shared, "turned", "m"])
+    values = _values(
+        run.select(*ids, "doc", "score"),
+        qrels.select(*ids, "doc", "label"),
+        [asked],
+        ids,
+        convention,
+        check="off",
+    )
+    on = ids[1:]
+    value = pl.col(asked.name)
+    both = values.filter(side="other").join(
+        values.filter(side="base"), on=on, suffix="\0base"
+    )
+    difference = value - pl.col(f"{asked.name}\0base")
+    return (
+        both.group_by("other", *shared)
+        .agg(low=difference.min(), high=difference.max())
+        .rename({"other": system})
+        .with_columns(measure=pl.lit(asked.name), exact=pl.lit(True))
+    )
+
+
+def _ndcg_difference(
+    documents: Documents,
+    held: pl.DataFrame,
+    asked: Asked,
+    grades: Sequence[int],
+    shared: Sequence[str],
+    system: str,
+    against: str,
+) -> Table:
+    parts, gains = parts_of(documents, asked.arguments, grades)
+    other = pl.col(system) != against
+    base = parts.filter(~other).select(*shared, "doc", base="weight")
+    weights = parts.filter(other).join(
+        base, on=[*shared, "doc"], how="left", maintain_order="left"
+    )
+    weights = weights.with_columns(weight=pl.col("weight") - pl.col("base"))
+    keys = [system, *shared]
+    limits = _ratio_limits(weights, keys, gains, asked, _places(held, keys))
+    return limits.with_columns(measure=pl.lit(asked.name), exact=pl.lit(True))
+
+
+# -- the answer
+
+
+def _shown(
+    values: Table,
+    limits: Table,
+    asked: Sequence[Asked],
+    keys: Sequence[str],
+    system: str | None,
+    per_query: bool,
+    *,
+    differences: bool = False,
+) -> pl.DataFrame:
+    names = [a.name for a in asked]
+    long = values.unpivot(
+        names, index=list(keys), variable_name="measure", value_name="value"
+    )
+    rows = long.join(
+        limits, on=[*keys, "measure"], how="left", maintain_order="left",
+        nulls_equal=True,
+    )  # fmt: skip
+    # A judged query without a document to label is what it is.
+    rows = rows.with_columns(
+        low=pl.when(pl.col("exact").is_null()).then("value").otherwise("low"),
+        high=pl.when(pl.col("exact").is_null()).then("value").otherwise("high"),
+        exact=pl.col("exact").fill_null(value=True),
+    )
+    first = ["value", "low", "high"]
+    order = pl.Enum(names)
+    whose = [] if system is None else [system]
+    if per_query:
+        return (
+            rows.select(*keys, pl.col("measure").cast(order), *first, "exact")
+            .sort([*keys, "measure"])
+            .with_columns(pl.col("measure").cast(pl.String))
+            .collect()
+        )
+    how = {a.name: a.measure.definition.aggregate for a in asked}
+    sums = [n for n, aggregate in how.items() if aggregate == "sum"]
+    logs = [n for n, aggregate in how.items() if aggregate == "geometric"]
+    column = pl.col(first)
+    by = pl.col("measure")
+    if differences and (wrong := [*sums, *logs]):
+        msg = f"{wrong[0]} is no mean over queries: ask for per_query=True"
+        raise ValueError(msg)
+    kind = by.first()
+    return (
+        rows.group_by(*whose, by.cast(order))
+        .agg(
+            pl.col("value").count().alias("queries"),
+            pl.when(kind.is_in(sums))
+            .then(column.sum())
+            .when(kind.is_in(logs))
+            .then(column.mean().exp())
+            .otherwise(column.mean()),
+            pl.col("exact").all(),
+        )
+        .sort([*whose, "measure"])
+        .with_columns(pl.col("measure").cast(pl.String))
+        .collect()
+    )

@@ -1,0 +1,235 @@
+"""Labellings of the unjudged documents, among which are the best and the worst.
+
+Every scheme is a set of labellings that holds one with the lowest and one with the
+highest value of a measure. They are evaluated as queries of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import comb
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import polars as pl
+
+from polars_rank.conventions.convention import Convention
+from polars_rank.core.ranking import order_by
+from polars_rank.measures.measure import Measure
+
+__all__ = [
+    "Documents",
+    "Scheme",
+    "is_additive",
+    "labelled",
+    "labellings",
+    "scheme_of",
+    "size_of",
+]
+
+Scheme: TypeAlias = Literal["ends", "scan", "sorted", "every"]
+
+# "ends": the value never falls with a label: none of the documents, or all of them,
+# have the highest grade. "scan": the first m, or the last m, have it, for some m.
+# "sorted": grades fall along the ranks, or rise. Others try every labelling.
+SCHEMES: Mapping[str, Scheme] = {
+    **dict.fromkeys(
+        (
+            "accuracy", "hits", "rr", "cg", "dcg", "sdcg", "err", "pfound", "rbp",
+            "inst", "insq", "nerr8", "nerr9", "nerr10", "nerr11", "bpm", "bpm_dynamic",
+            "set_ap", "mean_label", "precision", "num_rel", "num_ret", "num_q",
+        ),
+        "ends",
+    ),
+    **dict.fromkeys(
+        (
+            "recall", "f1", "f_measure", "mcc", "binary_accuracy", "overlap", "jaccard",
+            "ap", "gm_ap", "yaap", "r_precision", "interpolated_precision",
+            "eleven_point_ap", "bpref", "gm_bpref", "inf_ap", "auc", "relevant_above",
+            "partial_auc", "lrap", "arp", "fall_out", "ranking_loss", "coverage_error",
+            "utility", "num_nonrel_judged_ret",
+        ),
+        "scan",
+    ),
+    **dict.fromkeys(
+        (
+            "ndcg", "nerr", "q_measure", "ncu_gu", "ncu_rb", "o_measure", "r_ndcg",
+            "g_measure", "compat", "rbo", "opa", "hinge", "listmle",
+        ),
+        "sorted",
+    ),
+}  # fmt: skip
+UNLESS: Mapping[str, tuple[str, Any, Scheme]] = {  # with another value of a parameter
+    "precision": ("divisor", ("k", "retrieved"), "scan"),
+    "rbp": ("scale", float, "sorted"),
+    "err": ("max_grade", float, "sorted"),
+    "pfound": ("max_grade", float, "sorted"),
+}
+
+
+# Sums of gains by weights of places that no label changes.
+ADDITIVE = frozenset(("cg", "dcg", "hits", "sdcg", "insq", "precision", "rbp"))
+
+
+def is_additive(metric: str, arguments: Mapping[str, Any]) -> bool:
+    """Whether a query's value is a sum over documents, whatever the other labels."""
+    fixed = {
+        "precision": arguments.get("divisor") == "k" and arguments.get("k") is not None,
+        "rbp": arguments.get("scale") != "max",
+    }
+    gain = arguments.get("gain", "linear")
+    return metric in ADDITIVE and fixed.get(metric, True) and isinstance(gain, str)
+
+
+class Documents(NamedTuple):
+    """Documents of the queries that are judged: retrieved, judged or both.
+
+    ``frame`` has the keys, ``doc``, ``score`` (null: not retrieved), ``label`` (null:
+    unjudged), ``place`` in rank order, ``j``, 1, 2 ... along the unjudged ones, and
+    ``u``, how many of them the query has.
+    """
+
+    frame: pl.LazyFrame
+    keys: list[str]
+
+    @classmethod
+    def of(
+        cls,
+        run: pl.LazyFrame,
+        qrels: pl.LazyFrame | None,
+        keys: list[str],
+        shared: list[str],
+        convention: Convention,
+        *,
+        pool: bool,
+    ) -> Documents:
+        """Join the run and its judgments; ``pool``: with what any system retrieved."""
+        if qrels is None:
+            frame = run
+        else:
+            on = [*shared, "doc"]
+            asked = qrels.select(shared).unique(maintain_order=True)
+            others = [k for k in keys if k not in shared]
+            if others:
+                systems = run.select(others).unique(maintain_order=True)
+                asked = systems.join(asked, how="cross")
+            known = run.join(asked, on=keys, how="semi")
+            if pool:
+                every = known.select(on).unique(maintain_order=True)
+                known = asked.join(every, on=shared, maintain_order="left_right").join(
+                    known, on=[*keys, "doc"], how="left", maintain_order="left"
+                )
+            known = known.join(qrels, on=on, how="left", maintain_order="left")
+            missed = asked.join(
+                qrels, on=shared, how="inner", maintain_order="left"
+            ).join(known, on=[*keys, "doc"], how="anti")
+            frame = pl.concat(
+                [
+                    known.select(*keys, "doc", "score", "label"),
+                    missed.with_columns(
+                        score=pl.lit(None, known.collect_schema()["score"])
+                    ).select(*keys, "doc", "score", "label"),
+                ]
+            )
+        score = pl.col("score")
+        if convention.score_dtype == "float32":
+            score = score.cast(pl.Float32)
+        by, descending = order_by(
+            score,
+            label=pl.col("label"),
+            doc=pl.col("doc").cast(pl.String),
+            ties=convention.ties,
+        )
+        unjudged = pl.col("label").is_null()
+        frame = frame.sort(
+            by, descending=descending, nulls_last=True, maintain_order=True
+        ).with_columns(
+            place=pl.int_range(1, pl.len() + 1).over(keys),
+            j=unjudged.cast(pl.Int64).cum_sum().over(keys),
+            u=unjudged.cast(pl.Int64).sum().over(keys),
+        )
+        return cls(frame, keys)
+
+
+def scheme_of(measure: Measure, arguments: Mapping[str, Any], grades: int) -> Scheme:
+    """The smallest set of labellings that is known to suffice for the measure."""
+    scheme = SCHEMES.get(measure.metric, "every")
+    if measure.metric in UNLESS:
+        name, usual, other = UNLESS[measure.metric]
+        value = arguments[name]
+        held = value in usual if isinstance(usual, tuple) else value != "max"
+        if not held or value == "query":
+            scheme = other
+    if scheme == "sorted" and (grades == 1 or arguments.get("gain") == "binary"):
+        return "scan" if measure.metric not in ("hinge", "listmle") else scheme
+    return scheme
+
+
+def size_of(scheme: Scheme, unjudged: int, grades: int) -> int:
+    """How many labellings of one query the scheme tries."""
+    if scheme == "ends":
+        return 2
+    if scheme == "every":
+        return int((grades + 1) ** unjudged)
+    return 2 * comb(unjudged + (1 if scheme == "scan" else grades), unjudged)
+
+
+def labellings(
+    documents: Documents, scheme: Scheme, grades: Sequence[int]
+) -> tuple[pl.LazyFrame, list[str], pl.Expr]:
+    """All labellings of the scheme.
+
+    Returns
+    -------
+    One row per query and labelling, the columns that tell labellings apart, and the
+    label of an unjudged document under one.
+    """
+    queries = documents.frame.select(*documents.keys, "u").unique(
+        documents.keys, maintain_order=True
+    )
+    u, j = pl.col("u"), pl.col("j")
+    if scheme == "every":
+        base = len(grades) + 1
+        count = pl.lit(base, pl.Int64).pow(u)
+        rows = queries.with_columns(m0=pl.int_ranges(0, count)).explode("m0")
+        digit = (pl.col("m0") // pl.lit(base, pl.Int64).pow((j - 1).clip(0))) % base
+        values = [0, *grades]
+        label = digit.replace_strict(
+            dict(enumerate(values)), return_dtype=pl.Float64, default=None
+        )
+        return rows.drop("u"), ["m0"], label
+    levels = [grades[-1]] if scheme != "sorted" else list(grades)
+    rows, most, names = queries, u, []
+    for i in range(len(levels)):
+        name = f"m{i}"
+        if scheme == "ends":
+            counts = pl.concat_list(pl.lit(0, pl.Int64), most).list.unique()
+        else:
+            counts = pl.int_ranges(0, most + 1)
+        rows = rows.with_columns(counts.alias(name)).explode(name)
+        names.append(name)
+        most = pl.col(name)
+    turns = [False] if scheme == "ends" else [False, True]
+    rows = rows.with_columns(turned=pl.lit(pl.Series([turns]))).explode("turned")
+    rows = rows.filter(~pl.col("turned") | (u > 1))
+    reached = pl.when("turned").then(u + 1 - j).otherwise(j)
+    steps = [b - a for a, b in zip([0, *levels[:-1]], levels, strict=True)]
+    label = pl.sum_horizontal(
+        pl.when(reached <= pl.col(name)).then(float(step)).otherwise(0.0)
+        for name, step in zip(names, steps, strict=True)
+    )
+    return rows.drop("u"), [*names, "turned"], label
+
+
+def labelled(
+    documents: Documents, scheme: Scheme, grades: Sequence[int]
+) -> tuple[pl.LazyFrame, pl.LazyFrame, list[str]]:
+    """A run and judgments with a query per labelling, and the columns of queries."""
+    rows, names, label = labellings(documents, scheme, grades)
+    every = documents.frame.join(
+        rows, on=documents.keys, maintain_order="left_right"
+    ).with_columns(
+        label=pl.coalesce(pl.col("label").cast(pl.Float64), label)
+    )  # fmt: skip
+    keys = [*documents.keys, *names]
+    run = every.filter(pl.col("score").is_not_null()).select(*keys, "doc", "score")
+    return run, every.select(*keys, "doc", "label"), keys

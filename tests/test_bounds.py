@@ -1,0 +1,418 @@
+"""Bounds: every labelling and every order of small lists, through plain loops."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from inspect import signature
+
+import polars as pl
+import pytest
+from reference import METRICS as REFERENCE
+from reference import Doc
+from slow import slow
+from vocabularies import METRICS
+
+import polars_rank as pr
+from polars_rank.conventions.tools import complete_arguments
+from polars_rank.robustness.bounds import ABOUT_JUDGING, SWAP
+from polars_rank.robustness.labels import SCHEMES
+
+# Parameters that make another class of a measure, beside none.
+VARIANTS: dict[str, list[dict]] = {
+    "precision": [{"k": 2}, {"k": 3, "divisor": "min_k_R"}, {"divisor": "retrieved"}],
+    "recall": [{"k": 2}, {"k": 2, "divisor": "min_k_R"}],
+    "f1": [{"k": 2}],
+    "f_measure": [{"k": 2, "x": 3.0}],
+    "ap": [
+        {"k": 2},
+        *({"k": 3, "divisor": d} for d in ("min_k_R", "min_k_R_n", "hits", "k")),
+        {"divisor": "hits"},
+        {"rel": 2},
+    ],
+    "cg": [{"k": 2, "gain": "exp2"}],
+    "dcg": [{"k": 2}, {"discount": "position"}],
+    "ndcg": [
+        {"k": 2},
+        {"k": 3, "gain": "exp2"},
+        {"gain": "exp2", "discount": "log2_from_2"},
+        {"gain": "binary"},
+        {"rel": 2},
+        *({"ideal": i} for i in ("retrieved", "min_k_n", "k")),
+        {"gain": {1: 2.0, 2: 2.5}},
+    ],
+    "err": [{"k": 2}, {"max_grade": "query"}, {"stop": "linear"}],
+    "nerr": [{"k": 2}, {"max_grade": "query"}],
+    "pfound": [{"max_grade": "query"}],
+    "rbp": [{"scale": 3.0}, {"k": 2}, {"gain": "binary"}],
+    "mcc": [{"k": 2}],
+    "binary_accuracy": [{"k": 2}],
+    "fall_out": [{"k": 2}],
+    "mean_label": [{"k": 2}],
+    "overlap": [{"k": 2}],
+    "jaccard": [{"k": 2}],
+    "interpolated_precision": [{"recall": 0.5}],
+    "q_measure": [{"k": 2}, {"beta": 3}],
+    "compat": [{"normalize": False}],
+    "auc": [{"k": 2}],
+    "bpm": [{"k": 3}],
+    "kendall_tau": [{"k": 2}],
+    "squared_error": [{"k": 2}],
+}
+TOP = 2
+
+
+def asked():
+    for name in METRICS:
+        if name in ABOUT_JUDGING:
+            continue
+        for params in [{}, *VARIANTS.get(name, [])]:
+            yield name, params
+
+
+def lists(rng, count, top=TOP, size=5, free=3, tied=False):
+    """Documents of queries: some unjudged, some judged but not retrieved."""
+    found = []
+    for _ in range(count):
+        n = rng.randint(1, size)
+        labels: list[float | None] = [rng.randint(0, top) for _ in range(n)]
+        for i in rng.sample(range(n), rng.randint(0, min(free, n))):
+            labels[i] = None
+        scores = [rng.randint(1, 3) if tied else float(n - i) for i in range(n)]
+        docs = [
+            Doc(f"d{i}", float(s), y)
+            for i, (s, y) in enumerate(zip(scores, labels, strict=True))
+        ]
+        docs += [
+            Doc(f"m{i}", None, rng.randint(0, top)) for i in range(rng.randint(0, 2))
+        ]
+        found.append(docs)
+    return found
+
+
+def frames(found):
+    run = [(q, d.id, d.score) for q, ds in enumerate(found) for d in ds]
+    qrels = [(q, d.id, d.label) for q, ds in enumerate(found) for d in ds]
+    qrels = [row for row in qrels if row[2] is not None]
+    # A query nobody judged would be left out.
+    qrels += [(q, "never", 0) for q in range(len(found))]
+    return (
+        pl.DataFrame(
+            [r for r in run if r[2] is not None],
+            {"query_id": pl.Int64, "doc_id": pl.String, "score": pl.Float64},
+            orient="row",
+        ),
+        pl.DataFrame(
+            qrels,
+            {"query_id": pl.Int64, "doc_id": pl.String, "label": pl.Int64},
+            orient="row",
+        ),
+    )
+
+
+def all_labels(docs, top=TOP):
+    docs = [*docs, Doc("never", None, 0)]
+    free = [i for i, d in enumerate(docs) if d.label is None]
+    for labels in itertools.product(range(top + 1), repeat=len(free)):
+        own = dict(zip(free, labels, strict=True))
+        yield [Doc(d.id, d.score, own.get(i, d.label)) for i, d in enumerate(docs)]
+
+
+def all_orders(docs):
+    """Every order of tied documents, as scores without ties."""
+    found = [d for d in docs if d.score is not None]
+    rest = [d for d in docs if d.score is None]
+    for order in itertools.permutations(found):
+        scores = [d.score for d in order]
+        if scores == sorted(scores, reverse=True):
+            n = len(order)
+            yield [Doc(d.id, float(n - i), d.label) for i, d in enumerate(order)] + rest
+
+
+def value(name, params, docs):
+    complete = complete_arguments(METRICS[name], params)
+    reference = REFERENCE[name]
+    order = {"ties": "order"} if "ties" in signature(reference).parameters else {}
+    return reference(docs, **order, **complete)
+
+
+def brute(name, params, variants):
+    values = [value(name, params, docs) for docs in variants]
+    known = [v for v in values if v is not None]
+    return (min(known), max(known)) if known else (None, None)
+
+
+def check(found, wanted, what):
+    for row, (low, high) in zip(found, wanted, strict=True):
+        assert row["low"] == pytest.approx(low, abs=1e-9), (what, row)
+        assert row["high"] == pytest.approx(high, abs=1e-9), (what, row)
+        if row["value"] is not None and low is not None:
+            assert row["exact"] in (True, False)
+
+
+def contract(name, params, count, seed, top=TOP, **options):
+    """The bounds over labels are those of all labellings."""
+    rng = random.Random(seed)
+    found = lists(rng, count, top, **options)
+    run, qrels = frames(found)
+    measure = pr.measure(name, name=name, **params)
+    got = pr.bounds(
+        run, measure, qrels=qrels, max_grade=top, per_query=True, ties="order"
+    )
+    wanted = [brute(name, params, all_labels(docs, top)) for docs in found]
+    check(got.iter_rows(named=True), wanted, (name, params))
+
+
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [
+        ("ndcg", {}), ("ndcg", {"k": 2, "gain": "exp2"}), ("ap", {"k": 3}),
+        ("recall", {"k": 2}), ("precision", {"k": 2}), ("q_measure", {}),
+        ("rbp", {}), ("p_measure", {}),
+    ],
+)  # fmt: skip
+def test_labels_of_usual_measures(name, params):
+    contract(name, params, 12, 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "params"), list(asked()), ids=lambda x: str(x).replace(" ", "")
+)
+def test_labels_of_every_measure(name, params):
+    contract(name, params, 60, 2)
+    contract(name, params, 60, 3, top=1, free=4)
+
+
+@pytest.mark.slow
+def test_labels_of_ndcg_on_many_lists():
+    for seed, (gain, discount, k) in enumerate(
+        itertools.product(
+            ("linear", "exp2"), ("log2", "position", "log2_from_2"), (None, 1, 3)
+        )
+    ):
+        params = {"gain": gain, "discount": discount}
+        params |= {} if k is None else {"k": k}
+        contract("ndcg", params, 60, seed, top=3, size=6, free=4)
+
+
+def ties(names, count, seed):
+    rng = random.Random(seed)
+    found = lists(rng, count, tied=True, size=5)
+    run, qrels = frames(found)
+    for name, params in names:
+        measure = pr.measure(name, name=name, **params)
+        got = pr.bounds(run, measure, qrels=qrels, over="ties", per_query=True)
+        wanted = [
+            brute(name, params, all_orders([*docs, Doc("never", None, 0)]))
+            for docs in found
+        ]
+        check(got.iter_rows(named=True), wanted, (name, params))
+
+
+def can_be_tied(name, params):
+    gain = params.get("gain", "linear")
+    return name in SWAP and params.get("divisor") != "hits" and isinstance(gain, str)
+
+
+@pytest.mark.parametrize("count", [6, slow(60)])
+def test_ties_of_every_measure(count):
+    names = [pair for pair in asked() if can_be_tied(*pair)]
+    ties(names if count > 6 else names[::4], count, 4)
+    unsure = [n for n in METRICS if n not in SWAP and METRICS[n].tie_sensitive]
+    for name in unsure:
+        with pytest.raises(ValueError, match="best order of tied documents"):
+            pr.bounds(pl.DataFrame(
+                {"query_id": [1], "doc_id": ["a"], "score": [1], "label": [1]}
+            ), name, over="ties")  # fmt: skip
+
+
+@pytest.mark.slow
+def test_ties_and_labels_together():
+    rng = random.Random(7)
+    found = lists(rng, 25, tied=True, size=4, free=2)
+    run, qrels = frames(found)
+    for name, params in (
+        ("ndcg", {}), ("ndcg", {"k": 2}), ("ap", {}), ("recall", {"k": 2}),
+        ("precision", {"k": 2}), ("rr", {}), ("err", {}), ("nerr", {}), ("rbp", {}),
+    ):  # fmt: skip
+        got = pr.bounds(
+            run, pr.measure(name, name=name, **params), qrels=qrels, max_grade=TOP,
+            over=("ties", "labels"), per_query=True,
+        )  # fmt: skip
+        wanted = [
+            brute(
+                name,
+                params,
+                (o for labels in all_labels(docs) for o in all_orders(labels)),
+            )
+            for docs in found
+        ]
+        check(got.iter_rows(named=True), wanted, (name, params))
+
+
+def systems(rng, count, top=TOP):
+    """Two systems that rank the same or other documents."""
+    found = []
+    for _ in range(count):
+        docs = [f"d{i}" for i in range(5)]
+        labels = {d: rng.choice([None, None, *range(top + 1)]) for d in docs}
+        found.append(({s: rng.sample(docs, rng.randint(1, 4)) for s in "ab"}, labels))
+    return found
+
+
+def pooled(found):
+    run = [
+        (s, q, d, float(9 - i))
+        for q, (orders, _) in enumerate(found)
+        for s, docs in orders.items()
+        for i, d in enumerate(docs)
+    ]
+    qrels = [
+        (q, d, y) for q, (_, labels) in enumerate(found) for d, y in labels.items()
+        if y is not None
+    ]  # fmt: skip
+    qrels += [(q, "never", 0) for q in range(len(found))]
+    return (
+        pl.DataFrame(run, ["system", "query_id", "doc_id", "score"], orient="row"),
+        pl.DataFrame(qrels, ["query_id", "doc_id", "label"], orient="row"),
+    )
+
+
+def pool_labellings(orders, labels, top=TOP):
+    seen = {d for docs in orders.values() for d in docs}
+    free = [d for d, y in labels.items() if y is None and d in seen]
+    for own in itertools.product(range(top + 1), repeat=len(free)):
+        full = {d: y for d, y in labels.items() if y is not None}
+        full |= dict(zip(free, own, strict=True)) | {"never": 0}
+        yield {
+            s: [
+                Doc(d, float(9 - docs.index(d)) if d in docs else None, y)
+                for d, y in sorted(
+                    full.items(), key=lambda x: docs.index(x[0]) if x[0] in docs else 9
+                )
+            ]
+            for s, docs in orders.items()
+        }
+
+
+DIFFERENCES = [
+    ("ndcg", {}), ("ndcg", {"k": 2, "gain": "exp2"}), ("recall", {"k": 2}),
+    ("recall", {}), ("dcg", {"k": 3}), ("precision", {"k": 2}), ("hits", {}),
+    ("rbp", {"scale": 2.0}), ("sdcg", {"k": 3}), ("cg", {}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("count", [10, slow(150)])
+def test_differences_under_shared_labels(count):
+    found = systems(random.Random(8), count)
+    run, qrels = pooled(found)
+    for name, params in DIFFERENCES[: 3 if count == 10 else None]:
+        got = pr.bounds(
+            run, pr.measure(name, name=name, **params), qrels=qrels, max_grade=TOP,
+            system="system", against="a", per_query=True, ties="order",
+        )  # fmt: skip
+        assert got["exact"].all()
+        for row, (orders, labels) in zip(got.iter_rows(named=True), found, strict=True):
+            differences = [
+                value(name, params, docs["b"]) - value(name, params, docs["a"])
+                for docs in pool_labellings(orders, labels)
+            ]
+            assert row["low"] == pytest.approx(min(differences), abs=1e-9), (name, row)
+            assert row["high"] == pytest.approx(max(differences), abs=1e-9), (name, row)
+            assert row["low"] - 1e-9 <= row["difference"] <= row["high"] + 1e-9
+
+
+def test_other_differences_are_limits():
+    found = systems(random.Random(9), 10)
+    run, qrels = pooled(found)
+    got = pr.bounds(
+        run, "ap", qrels=qrels, max_grade=1, system="system", against="a",
+        per_query=True, ties="order",
+    )  # fmt: skip
+    assert not got["exact"].any()
+    for row, (orders, labels) in zip(got.iter_rows(named=True), found, strict=True):
+        for docs in pool_labellings(orders, labels, 1):
+            difference = value("ap", {}, docs["b"]) - value("ap", {}, docs["a"])
+            assert row["low"] - 1e-9 <= difference <= row["high"] + 1e-9
+
+
+def test_pool_counts_what_others_retrieved():
+    found = systems(random.Random(10), 12)
+    run, qrels = pooled(found)
+    for name, params in (("recall", {"k": 2}), ("ndcg", {}), ("ap", {})):
+        got = pr.bounds(
+            run, pr.measure(name, name=name, **params), qrels=qrels, max_grade=TOP,
+            system="system", universe="pool", per_query=True, ties="order",
+        ).sort("query_id", "system")  # fmt: skip
+        rows = iter(got.iter_rows(named=True))
+        for orders, labels in found:
+            for system in "ab":
+                every = (x[system] for x in pool_labellings(orders, labels))
+                low, high = brute(name, params, every)
+                row = next(rows)
+                assert row["low"] == pytest.approx(low, abs=1e-9)
+                assert row["high"] == pytest.approx(high, abs=1e-9)
+
+
+def test_the_mean_of_the_bounds():
+    found = lists(random.Random(11), 8)
+    run, qrels = frames(found)
+    asked = ["ndcg@3", "gm_ap", "hits"]
+    each = pr.bounds(run, asked, qrels=qrels, max_grade=2, per_query=True)
+    whole = pr.bounds(run, asked, qrels=qrels, max_grade=2)
+    assert whole["measure"].to_list() == asked
+    for row in whole.iter_rows(named=True):
+        own = each.filter(measure=row["measure"])
+        assert row["queries"] == 8
+        for end in ("low", "value", "high"):
+            mean = own[end].mean()
+            wanted = math.exp(mean) if row["measure"] == "gm_ap" else mean
+            assert row[end] == pytest.approx(wanted)
+    evaluated = pr.evaluate(run, asked, qrels=qrels)
+    assert whole["value"].to_list() == pytest.approx(evaluated.select(asked).row(0))
+
+
+def test_missing_queries_and_default_grades():
+    run = pl.DataFrame({"query_id": [1, 3], "doc_id": ["a", "a"], "score": [1.0, 1.0]})
+    qrels = pl.DataFrame({"query_id": [1, 2], "doc_id": ["b", "a"], "label": [3, 1]})
+    found = pr.bounds(run, ["ndcg", "dcg"], qrels=qrels, per_query=True)
+    assert found["query_id"].to_list() == [1, 1, 2, 2]
+    rows = found.select("measure", "low", "high").rows()
+    assert rows[1] == ("dcg", 0.0, 3.0)  # the largest label is 3
+    assert rows[2] == ("ndcg", 0.0, 0.0)
+    runs = {"one": run, "two": run}
+    both = pr.bounds(runs, "ndcg", qrels=qrels, per_query=True)
+    assert both.filter(system="two").drop("system").equals(found.filter(measure="ndcg"))
+
+
+ONE = {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1]}
+
+
+@pytest.mark.parametrize(
+    ("measure", "options", "words"),
+    [
+        ("ndcg", {"over": "label"}, "over must be"),
+        ("judged@2", {}, "about who was judged"),
+        ("ndcg", {"no_relevant": "skip"}, "which queries are in the mean"),
+        ("ndcg", {"unjudged": "drop"}, "no labels"),
+        ("ndcg", {"ties": "expected"}, "need an order"),
+        ("ndcg", {"max_grade": 0}, "max_grade must be"),
+        ("ndcg", {"against": "a"}, "name the column of systems"),
+        ("ndcg", {"universe": "pool"}, "give qrels="),
+        ("ndcg", {"universe": "all"}, "universe must be"),
+        ("p_measure", {"most": 1}, "more than most=1"),
+        ({"mine": lambda r: r.hits_at(2)}, {}, "nothing is known"),
+        ("alpha_ndcg", {}, "subtopics"),
+        ("ndcg", {"score": "scroe"}, "scroe"),
+    ],
+)  # fmt: skip
+def test_refused(measure, options, words):
+    log = pl.DataFrame(ONE | {"label": [1, None, 0]})
+    with pytest.raises((ValueError, pl.exceptions.ColumnNotFoundError), match=words):
+        pr.bounds(log, measure, **options)
+
+
+def test_schemes_name_metrics():
+    assert {*SCHEMES, *SWAP, *ABOUT_JUDGING} <= {*METRICS}
