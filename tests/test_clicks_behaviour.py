@@ -511,6 +511,22 @@ def test_the_same_bits_in_any_layout(tmp_path, monkeypatch):
     assert spilled.equals(normal)
 
 
+@pytest.mark.parametrize("by", ["country", []])
+def test_merged_days_are_the_whole(by, tmp_path):
+    log = random_log(8, impressions=300, users=120)
+    names = ["clicks", "mean_rr", "dwell", "p_skip"]
+    options = {"dwell": "dwell", "by": by, "cluster": "user_id"}
+    whole = clicks.behaviour(log, names, interval="normal", **options)
+    days = [log.filter(pl.col("user_id") % 3 == i) for i in range(3)]
+    states = [clicks.behaviour_state(day, names, **options) for day in days]
+    assert clicks.merge_behaviour(states).equals(whole)
+    assert clicks.merge_behaviour([states[2], states[0], states[1]]).equals(whole)
+    for i, state in enumerate(states):
+        state.write_parquet(tmp_path / f"{i}.parquet")
+    kept = pl.scan_parquet(tmp_path / "*.parquet")
+    assert clicks.merge_behaviour(kept).equals(whole)
+
+
 def test_rows_that_are_not_contiguous_are_noticed():
     log = random_log(3).sort("position")
     with pytest.raises(DataError, match="not contiguous"):

@@ -8,7 +8,12 @@ makes logs whose truth is known.
 from __future__ import annotations
 
 from polars_rank.clicks.additive import ADDITIVE
-from polars_rank.clicks.behaviour import behaviour, per_impression
+from polars_rank.clicks.behaviour import (
+    behaviour,
+    behaviour_state,
+    merge_behaviour,
+    per_impression,
+)
 from polars_rank.clicks.counterfactual import (
     CounterfactualMethod,
     counterfactual,
@@ -37,11 +42,13 @@ __all__ = [
     "Simulation",
     "UserModel",
     "behaviour",
+    "behaviour_state",
     "check",
     "compare",
     "counterfactual",
     "dedupe",
     "interleaving",
+    "merge_behaviour",
     "per_impression",
     "propensities",
     "sensitivity",

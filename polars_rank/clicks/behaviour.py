@@ -10,7 +10,8 @@ from typing import Literal, NamedTuple, TypeAlias, Unpack
 import polars as pl
 
 from polars_rank._engine.recorder import ExprTable
-from polars_rank._engine.request import Frame, like_input
+from polars_rank._engine.request import AnyFrame, Frame, like_input
+from polars_rank._statistics.intervals import require_level
 from polars_rank.clicks.impression import Impression, with_click_positions
 from polars_rank.clicks.log import ClickLog, LogOptions
 from polars_rank.clicks.measures import (
@@ -20,10 +21,28 @@ from polars_rank.clicks.measures import (
     parse_behaviour,
 )
 from polars_rank.clicks.plan import bounded_by, enforced, impressions_of, in_layout
-from polars_rank.clicks.ratios import Interval, IntervalChoice, Ratio, estimates, sums
+from polars_rank.clicks.ratios import (
+    Interval,
+    IntervalChoice,
+    Ratio,
+    added,
+    estimates,
+    finished,
+    states,
+    sums,
+)
 from polars_rank.core.expr import ratio
 
-__all__ = ["Per", "Traced", "behaviour", "cluster_sums", "per_impression", "trace"]
+__all__ = [
+    "Per",
+    "Traced",
+    "behaviour",
+    "behaviour_state",
+    "cluster_sums",
+    "merge_behaviour",
+    "per_impression",
+    "trace",
+]
 
 Per: TypeAlias = Literal["impression"]
 COUNTS = ("impressions", "total_clicks", "queries")
@@ -220,6 +239,83 @@ def behaviour(
         return frame.sort(by, nulls_last=True, maintain_order=True).rename(names)
 
     return like_input(log, in_layout(bound, plan), in_memory=bound.small)
+
+
+def behaviour_state(
+    log: Frame,
+    measures: Measures = DEFAULT,
+    /,
+    *,
+    per: Per | None = None,
+    **options: Unpack[LogOptions],
+) -> Frame:
+    """What a part of a log adds to :func:`behaviour`: a day, a file, a partition.
+
+    Parameters
+    ----------
+    log, measures, per, **options
+        As in :func:`behaviour`. Impressions, and clusters if they are named, must lie
+        in one part each.
+
+    Returns
+    -------
+    A frame like ``log``, a row for each segment and measure: the ``by`` columns,
+    ``measure``, ``impressions`` and sums that :func:`merge_behaviour` adds up. A few
+    hundred bytes a row, to be kept in a file.
+    """
+    parsed = parse_behaviour(measures)
+    bound: ClickLog = ClickLog.of(log, options)
+    traced: Traced = trace(bound, parsed, per=per)
+    _require_distinct((*bound.by, *LONG), [])
+
+    def plan(log: ClickLog) -> pl.LazyFrame:
+        by: dict[str, pl.Expr] = _segments(log)
+        clusters, _ = cluster_sums(log, traced, by)
+        found = states(clusters, [*by], traced.ratios).sort(
+            [*by], nulls_last=True, maintain_order=True
+        )
+        named = found.rename(dict(zip(by, log.by, strict=True)))
+        return named.select(*log.by, "measure", pl.exclude(*log.by, "measure"))
+
+    return like_input(log, in_layout(bound, plan), in_memory=bound.small)
+
+
+def merge_behaviour(
+    parts: AnyFrame | Sequence[AnyFrame], /, *, level: float = 0.95
+) -> pl.DataFrame:
+    """Behaviour with intervals out of the states of parts: the bits of the whole.
+
+    Parameters
+    ----------
+    parts
+        Results of :func:`behaviour_state`, of the same measures and segments.
+    level
+        Confidence level.
+
+    Returns
+    -------
+    What ``behaviour(..., interval="normal")`` of all parts together returns.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polars_rank import clicks, example
+    >>> log = pl.scan_parquet(example.clicks_path())
+    >>> states = [
+    ...     clicks.behaviour_state(part, "ctr", cluster="user_id")
+    ...     for part in (log.filter(pl.col("user_id") % 3 == i) for i in range(3))
+    ... ]
+    >>> clicks.merge_behaviour(states).select("measure", "estimate", "clusters").row(0)
+    ('ctr', 0.12065, 1497)
+    """
+    require_level(level)
+    frames = [parts] if isinstance(parts, pl.DataFrame | pl.LazyFrame) else parts
+    whole = pl.concat([frame.lazy() for frame in frames])
+    columns: list[str] = whole.collect_schema().names()
+    by: list[str] = columns[: columns.index("measure")]
+    found = finished(added(whole, by), by, level).rename({"n": "impressions"})
+    result = found.sort(by, nulls_last=True, maintain_order=True) if by else found
+    return result.select(*by, *LONG).collect(engine="streaming")
 
 
 def warn_of_users(log: ClickLog) -> None:

@@ -21,7 +21,18 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
-__all__ = ["FEW", "Interval", "IntervalChoice", "Ratio", "estimates", "margin", "sums"]
+__all__ = [
+    "FEW",
+    "Interval",
+    "IntervalChoice",
+    "Ratio",
+    "added",
+    "estimates",
+    "finished",
+    "margin",
+    "states",
+    "sums",
+]
 
 IntervalChoice: TypeAlias = Literal["none", "normal", "bootstrap"]
 FEW = 50  # clusters: below it, quantiles are those of Student's t
@@ -108,44 +119,59 @@ def estimates(
     """
     if interval.kind == "bootstrap":
         return _bootstrap(clusters, by, ratios, interval, keys)
-    moments = [RatioMoments(pl.col(ratio.den)) for ratio in ratios]
-    states: State = {"n": pl.col("n").sum(), "clusters": pl.len()}
-    parts = [m.state(pl.col(r.num)) for m, r in zip(moments, ratios, strict=True)]
-    states |= {
-        f"{i}_{name}": value
-        for i, state in enumerate(parts)
-        for name, value in state.items()
-    }
-    frame = clusters.group_by(by).agg(**states) if by else clusters.select(**states)
-    rows = []
-    for i, (moment, ratio) in enumerate(zip(moments, ratios, strict=True)):
-        found = moment.sums({name: pl.col(f"{i}_{name}") for name in parts[i]})
-        columns = {name: f"{i}:{name}" for name in found}
-        frame = frame.with_columns(
-            value.alias(columns[name]) for name, value in found.items()
-        )
-        held = {name: pl.col(column) for name, column in columns.items()}
-        known = pl.when(held["d"] != 0).then(held["x"] / held["d"])
-        rows.append((ratio.name, known, RatioMoments.standard_error(held)))
-    return _long(frame, by, rows, interval.level)
+    return finished(states(clusters, by, ratios), by, interval.level)
 
 
-def _long(
-    frame: pl.LazyFrame,
-    by: Sequence[str],
-    rows: Sequence[tuple[str, pl.Expr, pl.Expr]],
-    level: float,
+def states(
+    clusters: pl.LazyFrame, by: Sequence[str], ratios: Sequence[Ratio]
 ) -> pl.LazyFrame:
-    """A row for each measure instead of a column."""
-    several = pl.concat_list(
-        pl.struct(measure=pl.lit(name), estimate=estimate, se=se)
-        for name, estimate, se in rows
+    """One row per segment and measure: the state of a ratio, which adds up exactly.
+
+    Columns are ``measure``, ``impressions`` and the parts of ``RatioMoments``.
+    """
+    named: State = {"impressions": pl.col("n").sum()}
+    rows = []
+    for i, ratio in enumerate(ratios):
+        state = RatioMoments(pl.col(ratio.den)).state(pl.col(ratio.num))
+        named |= {f"{i}:{part}": value for part, value in state.items()}
+        parts = (pl.col(f"{i}:{part}").alias(part) for part in state)
+        rows.append(pl.struct(pl.lit(ratio.name).alias("measure"), *parts))
+    frame = clusters.group_by(by).agg(**named) if by else clusters.select(**named)
+    frame = frame.select(*by, "impressions", pl.concat_list(rows).alias("row"))
+    return frame.explode("row", empty_as_null=True).unnest("row")
+
+
+def finished(states: pl.LazyFrame, by: Sequence[str], level: float) -> pl.LazyFrame:
+    """One row per segment and measure: estimate, se, lower, upper, n, clusters."""
+    parts = [
+        c for c in states.collect_schema() if c not in (*by, "impressions", "measure")
+    ]
+    moments = RatioMoments(pl.lit(1))
+    found = moments.sums({part: pl.col(part) for part in parts})
+    held = {name: pl.col(f"sum:{name}") for name in found}
+    frame = states.with_columns(**{f"sum:{name}": e for name, e in found.items()})
+    half = RatioMoments.standard_error(held) * margin(pl.col("n"), level)
+    estimate = pl.when(held["d"] != 0).then(held["x"] / held["d"])
+    return frame.select(
+        *by,
+        "measure",
+        n=pl.col("impressions"),
+        clusters=pl.col("n"),
+        estimate=estimate,
+        se=RatioMoments.standard_error(held),
+        lower=estimate - half,
+        upper=estimate + half,
     )
-    long = frame.select(*by, "n", "clusters", several.alias("row"))
-    long = long.explode("row", empty_as_null=True).unnest("row")
-    half = pl.col("se") * margin(pl.col("clusters"), level)
-    return long.with_columns(
-        lower=pl.col("estimate") - half, upper=pl.col("estimate") + half
+
+
+def added(states: pl.LazyFrame, by: Sequence[str]) -> pl.LazyFrame:
+    """The states of the whole out of those of parts."""
+    keys = [*by, "measure"]
+    parts = [c for c in states.collect_schema() if c not in (*keys, "impressions")]
+    moments = RatioMoments(pl.lit(1))
+    merged = [moments.merge(part, pl.col(part)) for part in parts]
+    return states.group_by(keys, maintain_order=True).agg(
+        pl.col("impressions").sum(), *merged
     )
 
 
