@@ -8,7 +8,9 @@ from __future__ import annotations
 import itertools
 import math
 import random
+import runpy
 import statistics
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -719,3 +721,25 @@ def test_one_sided():
     assert found["high"] == math.inf
     assert found["low"] > row()["low"]
     assert row(alternative="less", correction="none")["p"] == close(1 - found["p"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", ["t", "studentised", "clusters", "weights"])
+def test_intervals_hold_the_true_mean(case):
+    """95 % of them, short of what few and skewed queries cost: 500 repetitions."""
+    folder = Path(__file__).parent.parent / "benchmarks"
+    simulation = runpy.run_path(str(folder / "intervals.py"))
+    assert 0.92 - 0.02 <= simulation["covered"](case, 500, seed=5) <= 0.98
+    if case == "clusters":  # what the errors of clusters are there for
+        assert simulation["covered"]("clusters ignored", 500, seed=5) < 0.85
+
+
+@pytest.mark.slow
+def test_the_gate_fails_as_often_as_it_says():
+    folder = Path(__file__).parent.parent / "benchmarks"
+    simulation = runpy.run_path(str(folder / "gate.py"))
+    neutral = simulation["shares"](200, 0.0, 500, seed=1)
+    assert neutral["sure and > margin"] < 0.08  # 5 %, and three errors
+    assert neutral["any drop"] > 0.4
+    real = simulation["shares"](1000, -0.02, 100, seed=1)
+    assert real["sure and > margin"] > 0.9

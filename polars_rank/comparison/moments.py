@@ -28,6 +28,8 @@ __all__ = ["KEYS", "STATE", "is_moments", "merge", "moments", "sums_of"]
 KEYS = ["measure", "system", "other"]
 SUMS = RatioMoments(exact=False)
 STATE = ["n", "x", "d", "xx", "xd", "dd"]
+# What equals what where queries are units of weight 1.
+SAME = {"queries": "n", "squares": "xx", "d": "n", "dd": "n", "xd": "x"}
 COUNTS = ["queries", "squares", "win", "tie", "loss"]
 
 
@@ -190,10 +192,11 @@ def sums_of(
         variables |= {(i, j): pl.col(cell(k, j)) - pl.col(cell(k, i)) for i, j in pairs}
         steps: dict[str, pl.Expr] = {}
         for place, ((_, j), value) in enumerate(variables.items()):
-            named = {
-                "queries": value.count(),
-                "squares": (value * value * (1.0 if weight is None else weight)).sum(),
-            }
+            named = {}
+            if weighted or clustered:  # else n and xx are the same
+                square = value * value
+                named["squares"] = (square if weight is None else square * weight).sum()
+                named["queries"] = value.count()
             if j is not None:
                 named["win"] = (value * sense > tie).sum()
                 named["loss"] = (value * sense < -tie).sum()
@@ -242,22 +245,14 @@ def _rows(
     variables: Sequence[tuple[int, int | None]],
 ) -> pl.DataFrame:
     """A row for each segment and variable: columns come one below the other."""
-    segments = len(sums)
+    segments, held = len(sums), {s.name: s for s in sums}
     named: dict[str, list[pl.Series]] = {}
+    none = pl.repeat(None, segments, dtype=pl.Int64, eager=True)
     for place in range(len(variables)):
         for name in ("queries", "squares", "win", "loss", *STATE):
-            column = f"{place}|{name}"
-            if column in sums.columns:
-                series = sums[column]
-            elif name in ("d", "dd"):
-                series = sums[f"{place}|n"]
-            elif name == "xd":
-                series = sums[f"{place}|x"]
-            else:
-                series = pl.repeat(None, segments, dtype=pl.Int64, eager=True)
-            kind = (
-                pl.Float64 if name not in ("queries", "win", "loss", "n") else pl.Int64
-            )
+            same = SAME.get(name, name)  # of what is not there
+            series = held.get(f"{place}|{name}", held.get(f"{place}|{same}", none))
+            kind = pl.Int64 if name in ("queries", "win", "loss", "n") else pl.Float64
             named.setdefault(name, []).append(series.cast(kind).alias(name))
     frame = pl.DataFrame([pl.concat(series) for series in named.values()])
     names = [

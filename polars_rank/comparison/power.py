@@ -13,7 +13,7 @@ from polars_rank._statistics.distributions import normal_quantile, special, t_qu
 __all__ = ["detectable_effect", "power_of_t", "queries_for"]
 
 Array: TypeAlias = npt.NDArray[np.float64]
-STEPS = 60
+STEPS = 50  # halvings
 MOST = 1 << 40
 
 
