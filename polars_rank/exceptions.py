@@ -1,4 +1,4 @@
-"""What is raised when data break a rule, and what is warned of."""
+"""The error for data that break a rule, and the warning for doubtful results."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ _REMEMBERED = 64
 
 
 class DataWarning(UserWarning):
-    """The result may not be what it seems: judged queries that the run lacks, say.
+    """The result may not be what it seems, e.g. because the run lacks judged queries.
 
-    It is also the category of ``check="warn"``. Python shows a warning once; silence
-    it with ``warnings.filterwarnings("ignore", category=pr.DataWarning)``.
+    It is also the category of the warnings of ``check="warn"``. Python shows a warning
+    once; to silence it, use
+    ``warnings.filterwarnings("ignore", category=pr.DataWarning)``.
     """
 
 
@@ -30,7 +31,7 @@ class DataError(ValueError):
     rule
         Name of the rule, e.g. ``"duplicate_doc"``; None for a file that cannot be read.
     count
-        How many rows (or queries) were seen that break it; None if not counted.
+        Number of rows (or queries) seen that break it; None if not counted.
     examples
         Some of the queries concerned: a value, or a tuple of several key columns.
     """

@@ -1,1 +1,1 @@
-"""Files and folders that survive whatever kills the process."""
+"""Files that are whole, and temporary folders that are removed, even after a crash."""

@@ -1,4 +1,4 @@
-"""The end of a process by a signal, without files that stay behind."""
+"""Cleaning up when a process is ended by a signal."""
 
 from __future__ import annotations
 

@@ -1,10 +1,11 @@
 """Crash-safe temporary folders, and files that appear whole.
 
-A folder is ours if its name has our form and the file ``lock`` inside our mark; what
-a user calls alike is never touched. It belongs to the process that holds the lock. If
-that is free, the process is no more, and the next run removes the folder: a private one
-at once, and one that an evaluation can be resumed from after a week. Where files cannot
-be locked, folders of the dead stay until the user removes them.
+A folder is ours if its name has our form and the file ``lock`` in it has our mark; a
+user's folder of a similar name is never touched. It belongs to the process that holds
+the lock. If the lock is free, the process has ended, and the next run removes the
+folder: a private one at once, and one that an evaluation can be resumed from after a
+week. Where files cannot be locked, folders of ended processes stay until the user
+removes them.
 """
 
 from __future__ import annotations

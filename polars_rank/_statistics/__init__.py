@@ -1,1 +1,1 @@
-"""Distributions and intervals that more than one wing uses."""
+"""Distributions and intervals that several packages use."""

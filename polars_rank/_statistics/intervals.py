@@ -20,7 +20,7 @@ __all__ = ["interval", "p_value", "require_level"]
 
 
 def require_level(level: float) -> None:
-    """Check that a confidence level is one."""
+    """Check that a confidence level lies between 0 and 1."""
     if not 0.0 < level < 1.0:
         msg = f"level must lie between 0 and 1, such as 0.95, not {level!r}"
         raise ValueError(msg)

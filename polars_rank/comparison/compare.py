@@ -90,7 +90,7 @@ def compare(
     system, query
         Columns that name the system and the query (several columns, too).
     measures
-        Columns to compare; default: all of type Float. With ``qrels``, the measures to
+        Columns to compare; default: all Float columns. With ``qrels``, the measures to
         compute.
     baseline
         One or several systems that all others are compared with; default: all pairs.
@@ -103,8 +103,8 @@ def compare(
         Column with the group of queries that depend on each other, such as the user:
         the standard error is CR1, with t of clusters - 1 degrees of freedom.
     seed
-        Column that tells several runs of a system apart. A query's value is the mean
-        over them.
+        Column that tells several runs of a system apart. The value of a query is the
+        mean over them.
     seeds
         ``"fixed"``: conclusions hold for these runs. ``"random"``: for other seeds,
         too (crossed random effects, test ``"t"``).
@@ -120,18 +120,19 @@ def compare(
         ``"two-sided"``, or that the system's mean is ``"greater"`` or ``"less"`` than
         the baseline's.
     correction
-        For the number of tests in a family: ``"holm"`` (default), ``"bonferroni"``,
-        ``"sidak"``, ``"hochberg"``, ``"bh"``, ``"by"`` or ``"none"``; see
-        :func:`~polars_rank.comparison.corrections.adjusted`. Tukey's tests need none.
+        Correction of the p-values for the number of tests in a family: ``"holm"``
+        (default), ``"bonferroni"``, ``"sidak"``, ``"hochberg"``, ``"bh"``, ``"by"`` or
+        ``"none"``; see :func:`~polars_rank.comparison.corrections.adjusted`. Tukey's
+        tests need none.
     family
         Tests that are corrected together: those of one ``"measure"`` (all pairs and
         segments), ``"all"``, or ``"none"``.
     level
-        Of intervals, and 1 - the largest significant adjusted p-value. Intervals are
-        not adjusted, except those of Tukey's test.
+        Confidence level of the intervals; adjusted p-values below 1 - level are
+        significant. Intervals are not adjusted, except those of Tukey's test.
     interval
-        Of the difference: ``"t"``, or from bootstrap resamples ``"percentile"``,
-        ``"bca"``, ``"studentised"`` or ``"bayesian"``.
+        Interval of the difference: ``"t"``, or from bootstrap resamples
+        ``"percentile"``, ``"bca"``, ``"studentised"`` or ``"bayesian"``.
     effect
         ``"d_z"``: mean by standard deviation of the differences; ``"hedges"``: without
         its bias; ``"d_av"``, ``"glass"``: by the deviation of both systems', or the
@@ -139,10 +140,10 @@ def compare(
         ``"dominance"``: (wins - losses) / queries; ``"rank_biserial"``; ``"cliff"``:
         Cliff's delta, unpaired.
     margin
-        Difference that does not matter, for ``"tost"``.
+        Largest difference that does not matter, for ``"tost"``.
     resamples, random_state
-        Draws of randomisation and bootstrap, and their seed. The order of rows does not
-        matter, and all pairs and measures share the draws.
+        Number of draws of randomisation and bootstrap, and their seed. The order of
+        rows does not matter, and all pairs and measures share the draws.
     pairs
         ``"same"``: all systems must have the same queries. ``"common"``: the others are
         left out, and counted in a note. ``"independent"``: the samples are not paired
@@ -162,7 +163,7 @@ def compare(
     Raises
     ------
     ValueError
-        At once, for wrong arguments, and if there are less than two systems.
+        At once, for wrong arguments, and for fewer than two systems.
     DataError
         For rows that break a rule: unequal sets of queries, duplicates, nulls of one
         system only, NaN, weights that are not positive.
@@ -291,7 +292,7 @@ STORED = (
 
 
 def _require_together(given: Mapping[str, Any]) -> None:
-    """Refuse arguments that exclude each other."""
+    """Refuse combinations of arguments that exclude each other."""
     test, interval = given["test"], given["interval"]
     told = {n: given[n] for n in ("weight", "cluster") if given[n] is not None}
     for name in told:

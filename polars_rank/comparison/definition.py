@@ -1,4 +1,4 @@
-"""What values were computed by: version, measures, convention, judgments."""
+"""The definition of values: version, measures, convention, judgments."""
 
 from __future__ import annotations
 

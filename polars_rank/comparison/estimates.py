@@ -39,7 +39,7 @@ EXPONENTIAL = "logarithms: means are geometric, relative is their ratio less 1"
 
 @dataclass(frozen=True)
 class Plan:
-    """What is compared with what, in which segments."""
+    """The comparisons, and the segments they are made in."""
 
     systems: list[str]
     pairs: list[tuple[str, str]]
@@ -386,7 +386,7 @@ def fisher_lsd(frame: pl.DataFrame, anova: pl.DataFrame, plan: Plan) -> pl.DataF
 def notes(
     *, cluster: bool, weight: bool, segmented: bool, least: int, unit: str
 ) -> list[pl.Expr]:
-    """What a reader should know of a row; null where there is nothing to say."""
+    """Remarks on a row; null without any."""
     n, queries = pl.col("n"), pl.col("queries")
     changed = pl.col("win") + pl.col("loss")
     same = pl.col("error") == 0

@@ -40,16 +40,16 @@ class Gate:
     Attributes
     ----------
     verdict
-        ``"pass"``; ``"warn"``: a drop that is sure but small, or large but not sure;
-        ``"fail"``; ``"invalid"``: the inputs do not fit, see ``reason``.
+        ``"pass"``; ``"warn"``: a drop that is significant but small, or large but not
+        significant; ``"fail"``; ``"invalid"``: the inputs do not fit, see ``reason``.
     checks
         Per measure and segment: ``queries``, ``changed`` (how many differ), means
         ``base`` and ``new``, ``difference`` with the two-sided interval ``low``,
         ``high``; ``margin``; one-sided ``p`` and ``adjusted``; ``detectable``, the drop
-        that is found in 80 % of cases; ``floor``; ``verdict`` (``"untested"``: too few
-        queries) and ``note``.
+        that is detected with 80 % power; ``floor``; ``verdict`` (``"untested"``: too
+        few queries) and ``note``.
     worst
-        The queries that lost most.
+        The queries that lost the most.
     """
 
     verdict: Verdict
@@ -139,26 +139,27 @@ def gate(
         Columns that name the query, and the measures to gate; default: all Float
         columns of the baseline.
     by
-        Columns with segments: each of their values is a check of its own.
+        Columns with segments; each segment is a check of its own.
     weight, cluster
         As in :func:`compare`.
     margin
-        Drop that does not matter: one number, or one per measure.
+        Largest drop that does not matter: one number, or one per measure.
     rule
         ``"significant"``: fail if the drop is significant (one-sided) and larger than
         the margin. ``"non_inferior"``: fail unless it is significant that the drop is
         smaller than the margin. ``"threshold"``: fail if the drop is larger than the
-        margin, sure or not.
+        margin, significant or not.
     floors
         Lowest mean that is allowed, by measure (the highest, where lower is better).
     correction, level
-        For the number of checks, and 1 - the largest significant adjusted p-value.
+        Correction of the p-values for the number of checks; adjusted p-values below 1 -
+        level are significant.
     least
         Segments with fewer queries are shown, not gated.
     tie
         Differences up to this size are ties.
     definition
-        What ``values`` were computed by, if they are no file that says so.
+        Definition of ``values``, unless they are a file that holds it.
 
     Returns
     -------
@@ -267,7 +268,7 @@ def _joined(
     weight: str | None,
     cluster: str | None,
 ) -> tuple[pl.DataFrame, list[str]]:
-    """Both below each other, told apart by ``_system``."""
+    """Baseline and new values in one frame, told apart by ``_system``."""
     frames = {BASE: lazy(baseline), NEW: lazy(values)}
     schemas = {name: frame.collect_schema() for name, frame in frames.items()}
     roles = [*names_of(by), *names_of(weight), *names_of(cluster)]
@@ -492,7 +493,7 @@ def _attributed(
 
 
 def _require_ids_that_match(deltas: pl.DataFrame, names: Sequence[str]) -> None:
-    """All that was found is gone: the ids have changed, not the ranking."""
+    """Refuse values if too many fell to 0: the ids have changed, not the ranking."""
     had = pl.col("baseline_value") > 0
     lost = had & (pl.col("value") == 0)
     shares = (

@@ -47,15 +47,15 @@ def moments(
     convention: ConventionLike = DEFAULT,
     path: str | Path | None = None,
 ) -> pl.DataFrame:
-    """Sums that a comparison of systems needs, which add up over days.
+    """Compute the sums that a comparison of systems needs, which add up over days.
 
     Parameters
     ----------
     values, system, query, measures, by, weight, cluster, seed, tie
         As in :func:`compare`. Clusters must not span the parts that are merged.
     convention
-        The convention that the values were computed by: it is part of the definition,
-        and sums of different definitions are not merged.
+        The convention that the values were computed under: it is part of the
+        definition, and sums of different definitions are not merged.
     path
         Parquet file to write as well, with version, measures and convention in its
         metadata.
@@ -104,9 +104,9 @@ def merge(parts: Source | Iterable[Source], *, unit: str = "row") -> pl.DataFram
     parts
         Results of :func:`moments`, or files (globs, too) that hold them.
     unit
-        What counts as an independent observation: ``"row"``: each part's queries or
-        clusters are new ones; ``"part"``: a part as a whole is one, since the same
-        queries come back every day. That needs some ten parts or more.
+        Independent observation: ``"row"``: the queries or clusters of each part are new
+        ones; ``"part"``: a part as a whole is one observation, since the same queries
+        come back every day. That needs about ten parts or more.
 
     Returns
     -------

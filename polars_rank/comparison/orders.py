@@ -1,4 +1,4 @@
-"""Orders of systems: between measures, under resampling; power to tell apart."""
+"""Orders of systems: agreement of measures, stability, discriminative power."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def stability(
     resamples: int = 999,
     random_state: int = 0,
 ) -> pl.DataFrame:
-    """How often the order of the systems holds when queries are resampled.
+    """Measure how often the order of the systems holds when queries are resampled.
 
     Returns
     -------
@@ -160,14 +160,14 @@ def discriminative(
     level: float = 0.95,
     **options: Any,
 ) -> pl.DataFrame:
-    """Discriminative power: how many pairs of systems a measure tells apart.
+    """Measure discriminative power: how many pairs of systems a measure tells apart.
 
     Parameters
     ----------
     values, options
         As for :func:`compare`.
     test, level
-        The test of all pairs, and 1 - the largest significant p-value.
+        The test of all pairs, and 1 - the significance level.
 
     Returns
     -------

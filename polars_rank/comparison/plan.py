@@ -1,4 +1,4 @@
-"""Plan a comparison: queries needed, differences that can be found."""
+"""Plan a comparison: queries needed, differences that can be detected."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def power(
     measures: str | Sequence[str] | None = None,
     baseline: str | Sequence[str] | None = None,
 ) -> pl.DataFrame:
-    """Solve the paired t test's plan for what is missing.
+    """Plan a paired t test: compute queries, detectable difference or power.
 
     Parameters
     ----------
@@ -48,19 +48,21 @@ def power(
         The standard deviation of the differences, instead of ``values``. With
         ``systems`` above 2: that of the residuals.
     difference
-        Mean difference that should be found: how many ``queries`` does it need?
+        Mean difference to detect; the number of ``queries`` follows.
     queries
-        Number of queries: which difference do they find? With ``difference`` as well:
-        with which power? Default, with ``values`` and without ``difference``: as many
-        as there are.
+        Number of queries; the difference that they detect follows or, with
+        ``difference``, the power. Default, with ``values`` and without ``difference``:
+        as many as there are.
     width
         Instead of a difference: expected width of the interval of the mean difference;
-        how many queries does it need?
+        the number of queries follows.
     systems
-        More than two: queries so that a one-way analysis of variance finds a
-        ``difference`` between the best and the worst system.
+        Number of systems. With more than two, ``queries`` are those that a one-way
+        analysis of variance needs to detect a ``difference`` between the best and the
+        worst system.
     level, power
-        1 - the significance level of the two-sided test, and its power.
+        Confidence level (1 - level is the significance level of the two-sided test),
+        and power.
     system, query, measures, baseline
         As in :func:`compare`.
 

@@ -1,4 +1,4 @@
-"""What ``compare`` returns: frames, and how they are shown."""
+"""The result of ``compare``: frames, and ways to show them."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class Comparison:
         system), their ``difference`` (system - baseline) with ``low`` and ``high``, and
         ``relative`` to the baseline's mean; ``statistic``, ``df``, ``p``, ``adjusted``
         and ``significant`` (of the adjusted p-value); the ``effect`` size, with an
-        interval for d_z and Hedges' g; queries that ``win``, ``tie`` and ``loss``, from
-        the system's view; the ``detectable`` difference, found in 80 % of cases; a
-        ``note`` where an assumption fails.
+        interval for d_z and Hedges' g; ``win``, ``tie`` and ``loss``, the queries that
+        the system wins, ties and loses; the ``detectable`` difference, detected with 80
+        % power; a ``note`` where an assumption fails.
     settings
-        What was asked.
+        The arguments of the comparison.
     anova
         Two-way analysis of variance of systems and queries, where all pairs are known.
     """
@@ -129,5 +129,5 @@ def _pairs(pairs: pl.DataFrame) -> Sequence[tuple[str, str]]:
 
 
 def _constant(name: str) -> str | None:
-    """Infinite statistics are text, what is no number is null."""
+    """Infinite statistics become text, NaN becomes null."""
     return None if name == "NaN" else name

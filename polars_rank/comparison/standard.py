@@ -1,4 +1,4 @@
-"""Scores that can be compared across queries and collections."""
+"""Standardised values, which can be compared across queries and collections."""
 
 from __future__ import annotations
 

@@ -66,15 +66,15 @@ class Convention:
     negative_grade
         Negative grades: ``"zero"`` (not relevant, gain 0) or ``"error"``.
     rel
-        Lowest relevant grade, for measures that know relevant and not relevant only;
-        measures of gain have a threshold of their own, which no convention sets.
+        Lowest relevant grade, for measures of binary relevance; measures of gain have a
+        threshold of their own, which no convention sets.
     gain, discount, ideal, max_grade
-        What parameters of these types are, in measures that have them and allow the
-        value.
+        Values of the parameters of these types, in measures that have them and allow
+        the value.
     precision_divisor, recall_divisor, ap_divisor
-        What ``divisor`` is in the three measures.
+        Value of ``divisor`` in the three measures.
     exceptions
-        What holds for one metric only: ``{"recall": {"no_relevant": "one"}}``, with
+        Choices for one metric only: ``{"recall": {"no_relevant": "one"}}``, with
         ``no_relevant`` and the metric's own parameters.
 
     Examples

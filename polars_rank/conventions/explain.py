@@ -116,7 +116,7 @@ def explain(measure: MeasureLike, *, convention: ConventionLike = DEFAULT) -> st
 def explanation(
     measure: MeasureLike, convention: ConventionLike = DEFAULT
 ) -> Explanation:
-    """Put together what :func:`explain` says."""
+    """Collect everything that :func:`explain` says."""
     parsed = measure if isinstance(measure, Measure) else Measure.parse(measure)
     assumed = convention_of(convention)
     metric = parsed.definition

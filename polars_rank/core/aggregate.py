@@ -1,4 +1,4 @@
-"""How values of queries are put together: a mean, a sum, a ratio of sums.
+"""How values of queries are aggregated: a mean, a sum, a ratio of sums.
 
 An aggregate has three steps. ``state`` says what one part of the data computes, a few
 numbers per measure; ``merge`` combines the states of parts; ``finish`` makes the value
@@ -41,7 +41,7 @@ State: TypeAlias = dict[str, pl.Expr]
 
 
 class Aggregate(Protocol):
-    """A way to put the values of queries together."""
+    """A way to aggregate the values of queries."""
 
     def state(self, value: pl.Expr, weight: pl.Expr | None = None) -> State:
         """What one part computes: named aggregations of its values; null: undefined."""

@@ -1,4 +1,4 @@
-"""The vocabulary: what a metric may say about one ranked list.
+"""The vocabulary: the words of a metric about one ranked list.
 
 A metric is a formula over a :class:`Ranking`. It never sorts, never windows and
 never names a column: it speaks the words below. The same formula is bound to raw
@@ -53,7 +53,8 @@ class Ranking:
     ideal_label
         The grades in descending order, aligned with ``place``.
     score
-        What the system gave, as Float64; null where the document was not retrieved.
+        Score that the system gave, as Float64; null where the document was not
+        retrieved.
     raw_score
         The same in the type in which it was given: for comparisons, which Float64 would
         round.

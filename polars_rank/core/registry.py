@@ -82,7 +82,7 @@ class Metric:
         The parameters set by what follows ``_`` or ``.`` in trec_eval's names:
         ``P_5``, ``utility.1,-1,0,0``. Default: the cutoff, if it has one.
     aliases
-        Names in other tools, with the parameters that each stands for.
+        Names in other tools, with the parameters that each implies.
     """
 
     name: str
@@ -103,7 +103,7 @@ class Metric:
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
-        """What it is a formula over: one ``"ranking"``, or a query's ``"subtopics"``.
+        """The object of its formula: one ``"ranking"``, or a query's ``"subtopics"``.
 
         The annotation of the first parameter tells: ``r: Ranking`` or
         ``s: Subtopics``. Only frames can have measures of subtopics.
@@ -217,7 +217,8 @@ def metric(
 
     With ``s: Subtopics`` it is one over the subtopics of a query. The flags are those
     of :class:`Metric`; without them, what could be wrong is refused or takes the slow,
-    safe way. What a parameter may be, means and does is read off its annotation.
+    safe way. The allowed values, meaning and description of a parameter are read off
+    its annotation.
     """
 
     def register(function: Function) -> Function:

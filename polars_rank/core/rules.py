@@ -1,4 +1,4 @@
-"""Every rule that data must keep: its name, and what to tell the user who breaks it.
+"""Every rule that data must keep: its name, and the message if it is broken.
 
 A rule is counted as an expression of a plan (:class:`Violation`) and enforced when the
 plan runs, by :class:`~polars_rank.exceptions.DataError`.

@@ -1,8 +1,8 @@
-"""The vocabulary of diversity: what a metric may say about a query's subtopics.
+"""The vocabulary of diversity: the words of a metric about a query's subtopics.
 
 A subtopic (intent, aspect) has grades of its own for the documents of the query. A
-formula first says what one subtopic sees of the ranking, then what becomes of these
-values; it never names a column.
+formula is evaluated for each subtopic, then reduced over subtopics; it never names a
+column.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""What is asked of frames."""
+"""Functions that evaluate frames."""

@@ -98,7 +98,7 @@ def per_query(
         The queries to evaluate, one row per query. It may lack some of several query
         columns.
     segments
-        What is known of queries, one row per query; it leaves their set as it is.
+        Attributes of queries, one row per query; the set of queries stays as it is.
     keep
         Columns to carry along, taken from ``segments``, ``queries``, ``frame`` or
         ``qrels``, where they must be constant within a query.
@@ -106,9 +106,9 @@ def per_query(
         Name of a convention, or a :class:`Convention`: every disputed choice.
     ties, missing, no_relevant, unjudged, rel
         Replace that choice of the convention, for all measures: order of equal scores,
-        value of a judged query that the run lacks, value where nothing is relevant,
-        unjudged documents, lowest relevant grade.
-        The parameters of a measure go first.
+        value of a judged query that is missing from the run, value of a query with
+        nothing relevant, treatment of unjudged documents, lowest relevant grade.
+        Parameters of a measure take precedence.
     check
         What to do about bad data: ``"strict"`` raises, ``"warn"`` warns, ``"off"`` does
         not check. ``"full"`` also finds duplicates among documents that no measure
@@ -122,7 +122,7 @@ def per_query(
         tries the first and falls back to the second.
     memory_limit
         Memory limit of the process, e.g. ``"2GB"``, for any number of rows: queries are
-        spilled to disk in buckets and evaluated in turn. Contiguous rows need none.
+        spilled to disk in buckets and evaluated in turn. Contiguous rows need no limit.
     temp_dir
         Folder for spill files. If set, an interrupted evaluation resumes from it.
     progress
@@ -134,8 +134,8 @@ def per_query(
     Returns
     -------
     The query columns, those of ``keep`` and a Float64 column per measure, sorted by
-    query: a LazyFrame for a LazyFrame (which reads nothing but schemas until it is
-    collected), a DataFrame for all else.
+    query: a LazyFrame for a LazyFrame (only schemas are read until it is collected), a
+    DataFrame otherwise.
 
     Raises
     ------
@@ -147,8 +147,8 @@ def per_query(
     Warns
     -----
     DataWarning
-        When collected: judged queries that the run lacks (unless ``missing`` is given),
-        judgments or labels that are empty, labels that never reach ``rel``.
+        When collected: judged queries that are missing from the run (unless ``missing``
+        is given), judgments or labels that are empty, labels that never reach ``rel``.
 
     Examples
     --------
@@ -213,12 +213,14 @@ def evaluate(
     Parameters
     ----------
     by
-        Columns that split the mean into segments, one output row each; found like
-        those to ``keep`` (a judged query without a row there has none: null).
+        Columns that split the mean into segments, one output row per segment; taken
+        from the same frames as ``keep`` (null for a judged query that has no row
+        there).
     weight
-        Column with the query's weight (its traffic) in the mean; found like ``by``.
+        Column with the weight of the query in the mean, e.g. its traffic; taken from
+        the same frames as ``by``.
     stats
-        What to tell of each measure: ``"mean"``, in a column with its name; ``"n"``,
+        Statistics of each measure: ``"mean"``, in a column with its name; ``"n"``,
         the number of queries that have a value, in ``<name>_n``; ``"std"``, their
         standard deviation (divisor n - 1), in ``<name>_std``; and ``"se"``, the
         standard error of the mean, in ``<name>_se``. The last two are null for counts
@@ -227,8 +229,8 @@ def evaluate(
     Returns
     -------
     The ``by`` columns, ``queries``, and a Float64 column for each measure: one row, or
-    one for each segment, sorted. ``queries`` is how many were evaluated; a measure that
-    is undefined for some of them has its mean over the others: see ``stats``.
+    one per segment, sorted. ``queries`` is the number of evaluated queries; a measure
+    that is undefined for some of them is averaged over the others: see ``stats``.
 
     Examples
     --------

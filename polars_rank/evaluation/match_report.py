@@ -1,4 +1,4 @@
-"""What was matched: the report to read before the numbers."""
+"""How the ids of a run and its judgments match: read it before the numbers."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def match_report(
     Returns
     -------
     A frame like ``run`` with the rows: ``queries in both``, ``queries only in the
-    run``, ``queries only in the judgments``, ``queries with nothing relevant`` (of the
-    judged), ``run rows``, ``judgment rows``, ``judgments retrieved``; of those in both:
-    ``unjudged share in the top 10`` (ties by document id, descending) and ``tied
-    share`` (rows whose score occurs elsewhere in the query); and ``duplicates in
+    run``, ``queries only in the judgments``, ``queries with nothing relevant`` (among
+    the judged ones), ``run rows``, ``judgment rows``, ``judgments retrieved``; of those
+    in both: ``unjudged share in the top 10`` (ties by document id, descending) and
+    ``tied share`` (rows whose score occurs elsewhere in the query); and ``duplicates in
     the run`` and ``duplicates in the judgments`` (rows beyond the first of a document
     in a query). Shares of nothing are null.
 

@@ -1,4 +1,4 @@
-"""Preferences: which of two documents is better, said by one or more assessors."""
+"""Preferences: which of two documents is better, according to one or more assessors."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ def preferences(
     query, doc, score, label, rank, descending, qrels_query, qrels_doc, check
         As in :func:`evaluate`.
     group
-        Columns that tell the judgments of a query apart, e.g. the assessor: documents
-        of different groups are not compared. None: one group per query.
+        Columns that separate the judgments of a query, e.g. the assessor: documents of
+        different groups are not compared. None: one group per query.
     ties
         Which of two documents with equal scores ranks higher: by document id, as text,
         or ``"expected"``: half of each.

@@ -1,4 +1,4 @@
-"""Read runs and judgements lazily from any common format; write results safely."""
+"""Read runs and judgments lazily from any common format; write results safely."""
 
 from __future__ import annotations
 

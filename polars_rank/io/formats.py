@@ -1,4 +1,4 @@
-"""The file formats, one row each: how a file is told, read and written."""
+"""The file formats, one row each: how a file is recognised, read and written."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Format(NamedTuple):
     Attributes
     ----------
     name
-        What messages call it.
+        Its name in messages.
     extensions
         How file names end; the first is the usual one.
     magic
@@ -47,7 +47,7 @@ class Format(NamedTuple):
     sink
         How a lazy frame is written.
     separator
-        What is between the fields of a line, in separated text.
+        Separator of the fields of a line, in separated text.
     """
 
     name: str

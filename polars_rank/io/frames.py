@@ -17,7 +17,7 @@ __all__ = ["ArrowStream", "EagerFrameLike", "FrameLike", "as_polars", "same_ids"
 
 
 class ArrowStream(Protocol):
-    """What hands out Arrow data: frames of pandas, pyarrow, DuckDB, Ibis ..."""
+    """Anything that exports Arrow data: frames of pandas, pyarrow, DuckDB, Ibis ..."""
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Open the stream."""
@@ -57,14 +57,14 @@ def as_polars(
         ``__arrow_c_stream__``; a pyarrow ``Dataset``; a path or glob, which is scanned;
         a dictionary of dictionaries.
     name
-        What messages call it.
+        Its name in messages.
     kind
-        What TREC text holds.
+        Contents of TREC text: ``"run"`` or ``"qrels"``.
     columns
-        Names of what a dictionary holds, ``{query: {document: value}}``. With one name,
-        it holds attributes: ``{query: {column: value}}``.
+        Names of the columns of a dictionary ``{query: {document: value}}``. With one
+        name, it holds attributes: ``{query: {column: value}}``.
     stream
-        Whether a stream stays one, which can be read once, or is read into memory.
+        Whether a stream stays a stream, which can be read once, or is read into memory.
     """
     if isinstance(source, pl.DataFrame | pl.LazyFrame):
         return source

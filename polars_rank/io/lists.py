@@ -1,4 +1,4 @@
-"""Queries that are one row each, or one number: as a row per document."""
+"""Queries as one row or one group size each, turned into one row per document."""
 
 from __future__ import annotations
 
@@ -67,14 +67,15 @@ def from_lists(
 
 
 def from_groups(sizes: Iterable[int], **columns: Any) -> pl.DataFrame:
-    """Make a frame of what ranking trainers hold: columns, and sizes of the queries.
+    """Make a frame of the inputs of ranking trainers: columns, and sizes of queries.
 
     Parameters
     ----------
     sizes
         Rows of each query, in order: the ``group=`` of LightGBM and XGBoost.
     columns
-        A value per row each: arrays, lists or Series, such as ``score`` and ``label``.
+        Columns with one value per row: arrays, lists or Series, e.g. ``score`` and
+        ``label``.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""One door for every file format: ``scan`` picks the reader and stays lazy."""
+"""One function for every file format: ``scan`` picks the reader and stays lazy."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def scan(
     format: FileFormat | None = None,
     columns: Sequence[str] | None = None,
 ) -> pl.LazyFrame:
-    """Scan a run or judgements; only schemas and first bytes are read right away.
+    """Scan a run or judgments; only schemas and first bytes are read right away.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def scan(
         is TREC text. Text may be gzipped. Standard input is recognised by its first
         bytes.
     kind
-        What TREC text holds: ``"run"`` or ``"qrels"``.
+        Contents of TREC text: ``"run"`` or ``"qrels"``.
     format
         The format, whatever the extension says: ``"parquet"``, ``"arrow"``, ``"csv"``,
         ``"tsv"``, ``"ndjson"``, ``"trec"``; ``"msmarco"`` is TSV without a header

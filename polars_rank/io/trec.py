@@ -1,8 +1,8 @@
-"""TREC text, runs and judgements, as lazy frames read in blocks of whole lines.
+"""TREC text, runs and judgments, as lazy frames read in blocks of whole lines.
 
 A line is its fields between blanks (space, tab, vertical tab, form feed, carriage
-return). Empty lines and lines that start with ``#`` say nothing. Ids are text, quotes
-and all; scores and grades are Float64, since grades such as 0.5 occur in the wild.
+return). Empty lines and lines that start with ``#`` are skipped. Ids are text, quotes
+included; scores and grades are Float64, since grades such as 0.5 occur in practice.
 
 Polars' CSV parser reads a block in which one space separates the fields. Whatever
 else a block holds is first put into that form, and what then still does not fit is
@@ -72,7 +72,7 @@ def scan_trec_run(path: str | Path) -> pl.LazyFrame:
 
 
 def scan_trec_qrels(path: str | Path) -> pl.LazyFrame:
-    """Scan TREC judgements: query_id, iteration, doc_id and label."""
+    """Scan TREC judgments: query_id, iteration, doc_id and label."""
     return scan_trec([locate(path)], "qrels")
 
 

@@ -32,7 +32,7 @@ def write(frame: pl.LazyFrame | pl.DataFrame, path: str | Path) -> None:
     Parameters
     ----------
     frame
-        What to write; a lazy frame is collected by the streaming engine.
+        The frame; a lazy one is collected by the streaming engine.
     path
         A file whose extension is one of ``polars_rank.io.FORMATS``.
 

@@ -40,9 +40,9 @@ GROUPS = {"official": _OFFICIAL, "all_trec": _ALL_TREC}
 
 
 def expand(text: str) -> list[str]:
-    """The measures that a name of several stands for, or the text itself.
+    """The measures of a group, or the text itself if it names no group.
 
-    ``official`` and ``all_trec`` are trec_eval's; the name of a family stands for its
+    ``official`` and ``all_trec`` are trec_eval's; the name of a family means its
     measures, without a cutoff, unless a measure has that name.
     """
     if text in GROUPS:

@@ -19,7 +19,7 @@ USUAL = ("ndcg", "ap", "rr", "precision", "recall", "accuracy")
 
 
 class Named(NamedTuple):
-    """What a name stands for: a metric, its preset parameters, those in its suffix."""
+    """The meaning of a name: a metric, its preset parameters, those in its suffix."""
 
     metric: Metric
     preset: dict[str, Any]

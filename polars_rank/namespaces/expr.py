@@ -29,9 +29,8 @@ class ExprRankEval:
     The other parameters are those of the metric: ``help`` describes them. Names of
     other tools work as they do in text: ``recip_rank``, ``P_5``, ``Recall``.
 
-    An expression sees the rows of one query. It cannot follow a convention in what a
-    query that is missing from the run counts as, and refuses one that drops unjudged
-    documents.
+    An expression sees the rows of one query. It cannot count queries that are missing
+    from the run, and refuses a convention that drops unjudged documents.
 
     Examples
     --------

@@ -203,7 +203,7 @@ def pairs_table(pairs: pl.DataFrame, settings: Mapping[str, Any]) -> Table:
 
 
 def _method(pairs: pl.DataFrame, settings: Mapping[str, Any]) -> str:
-    """What was done, in a sentence."""
+    """The method, in a sentence."""
     test = TESTS[settings["test"]]
     if settings["pairs"] == "independent":
         test = "Welch's t"

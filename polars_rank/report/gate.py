@@ -107,7 +107,7 @@ def gate_markdown(
     reason: str | None,
     what: Sequence[str],
 ) -> str:
-    """A comment for a pull request, with the queries that lost most folded."""
+    """A comment for a pull request, with the queries that lost the most folded."""
     head, _, detail = _headline(verdict, checks).partition(" (")
     title = f"### Ranking gate: **{head}**" + (f" ({detail}" if detail else "")
     if reason is not None:

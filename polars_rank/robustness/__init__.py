@@ -1,1 +1,1 @@
-"""What a value depends on: disputed choices, missing labels, labels by a model."""
+"""How much values depend on disputed choices, missing labels, labels by a model."""

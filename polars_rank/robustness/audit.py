@@ -1,4 +1,4 @@
-"""Audit: what every disputed choice changes on one log."""
+"""Audit: the effect of every disputed choice on one log."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ NO_NUMBER = ("error", "null")  # values that refuse, or leave no mean
 
 @dataclass(frozen=True, eq=False)
 class Audit:
-    """What every disputed choice changes: two frames, and ways to show them.
+    """The effect of every disputed choice: two frames, and ways to show them.
 
     Attributes
     ----------
     choices
-        Per measure, choice and other value, those that change most first: ``measure``,
-        ``choice``, ``value``; ``least`` and ``most``, the differences to the value
-        under the convention, over systems; ``size``, the largest absolute one; ``tau``,
-        Kendall's tau-b of both orders of the systems; ``swapped``, the pairs of
-        systems in another order.
+        Per measure, choice and other value, with those that change most first:
+        ``measure``, ``choice``, ``value``; ``least`` and ``most``, the differences to
+        the value under the convention, over systems; ``size``, the largest absolute
+        one; ``tau``, Kendall's tau-b of both orders of the systems; ``swapped``, the
+        pairs of systems in another order.
     values
         Per measure, choice, value and system: ``base`` (under the convention),
         ``changed`` and their ``difference``. Without systems, ``system`` is null.
@@ -182,7 +182,7 @@ def audit(
     on_duplicate: Literal["error", "best"] = "error",
     **options: Any,
 ) -> Audit:
-    """What every disputed choice changes on this log: values, and order of systems.
+    """Measure the effect of every disputed choice: on values, on the order of systems.
 
     Every other value of every choice that can change a measure is tried, one at a
     time: ties, missing queries, unjudged documents, gain, discount, divisors, named
@@ -196,7 +196,7 @@ def audit(
     measures, qrels, query, options
         As in :func:`evaluate`; ``options`` are its other arguments.
     system
-        Column of ``run`` with the system; one value each is compared.
+        Column of ``run`` with the system; values are compared per system.
     choices
         Names of the choices to try, or a mapping of names to the values to try, such
         as ``{"k": [5, 20], "rel": [2]}``. Default: all.
@@ -207,7 +207,7 @@ def audit(
 
     Returns
     -------
-    An :class:`Audit`: prints one table, those choices first that change most.
+    An :class:`Audit`: prints one table, with the choices that change most first.
 
     Raises
     ------

@@ -44,10 +44,9 @@ QUERY_IN_TWO_PARTS = Rule(
 class Evaluation:
     """Measures and options without data: :func:`evaluate` for data in parts.
 
-    A small value that pickles. ``partial`` computes what a part of the data adds to the
-    means, wherever that part is: another process, another machine, last Monday.
-    ``merge`` makes the means out of the partials of all parts, with the same bits as
-    :func:`evaluate` on the whole.
+    A small value that pickles. ``partial`` computes what one part of the data adds to
+    the means, in any process, on any machine, on any day. ``merge`` computes the means
+    from the partials of all parts, with the same bits as :func:`evaluate` on the whole.
 
     Every part must hold whole queries, each query in one part only. Errors and warnings
     about data are counted in the partials; ``merge`` raises each once, with the total.
@@ -129,7 +128,7 @@ class Evaluation:
         return sha256(text.encode()).hexdigest()[:16]
 
     def columns(self) -> dict[str, tuple[str, ...]]:
-        """Columns that are read of each frame, so that no engine moves others.
+        """Columns read from each frame, so that an engine need not move others.
 
         ``"log"`` is a frame with labels, ``"run"`` one that is evaluated with
         ``"qrels"``. A document id that the options do not name is optional in a log;
@@ -168,10 +167,10 @@ class Evaluation:
             As in :func:`evaluate`: the rows of whole queries, with the judgments of
             these queries.
         segments
-            As in :func:`evaluate`; it may be that of the whole.
+            As in :func:`evaluate`; it may cover the whole data.
         broadcast
-            Whether ``qrels`` and ``queries`` are those of the whole. Queries that no
-            part has are then added by ``merge``, which needs the same two frames.
+            Whether ``qrels`` and ``queries`` cover the whole data. Queries that no part
+            has are then added by ``merge``, which needs the same two frames.
         keys
             Whether to list the queries: then ``merge`` refuses a query that is in two
             parts. Implied by ``broadcast``.
@@ -211,7 +210,7 @@ class Evaluation:
         return as_partial(self._aggregation, sums, self._stamp)
 
     def add(self, partials: pl.DataFrame | Iterable[pl.DataFrame]) -> pl.DataFrame:
-        """Return the partial of several parts together, in any order, in any tree.
+        """Return the partial of several parts together, added in any order or grouping.
 
         Raises
         ------
@@ -249,7 +248,7 @@ class Evaluation:
         Raises
         ------
         DataError
-            For rules that rows of any part break, and queries in two parts.
+            For rows of any part that break a rule, and for queries in two parts.
         """
         total = self.add(partials)
         if qrels is not None or queries is not None:

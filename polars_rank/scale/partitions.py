@@ -28,9 +28,9 @@ class Part(NamedTuple):
     frame
         A frame, or a scan that a worker reads.
     qrels, queries
-        Those of the queries of this part; None: those of the whole, or none.
+        Judgments and queries of this part; None: those of the whole, or none.
     cut
-        Whether the first and the last query may go on in the neighbouring parts.
+        Whether the first and the last query may continue in the neighbouring parts.
     """
 
     frame: AnyFrame
@@ -40,7 +40,7 @@ class Part(NamedTuple):
 
 
 class Visited(NamedTuple):
-    """What comes back from a part: its partial, and rows of queries that were cut."""
+    """Result of a part: its partial, and the rows of queries that were cut."""
 
     partial: pl.DataFrame | None
     edges: pl.DataFrame | None = None
@@ -85,10 +85,10 @@ def evaluate_parts(
     measures, options
         As in :func:`evaluate`.
     qrels, queries
-        Those of the whole, if they are small: every worker gets them.
+        Judgments and queries of the whole, if they are small: every worker gets them.
     map
-        What visits the parts: the builtin, ``executor.map`` of a process pool,
-        ``client.map`` of Dask with ``gather``, or a function that starts Ray tasks.
+        Function that visits the parts: the builtin, ``executor.map`` of a process pool,
+        ``client.map`` of Dask with ``gather``, or one that starts Ray tasks.
 
     Raises
     ------
