@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from types import MethodType
 
 import polars as pl
 
-from polars_rank.core.registry import of_vocabulary
+from polars_rank.core.registry import Metric, of_vocabulary
 from polars_rank.measures.names import resolve_name
 from polars_rank.namespaces.method import as_expr, method
 from polars_rank.typing import Column
@@ -81,5 +82,22 @@ def expr(label: Column) -> ExprRankEval:
     return ExprRankEval(as_expr(label))
 
 
+class _Method:
+    """A metric as a method, built when it is first asked for.
+
+    Signatures and documentation of all methods would take half the time of the import.
+    """
+
+    def __init__(self, metric: Metric) -> None:
+        self._metric = metric
+
+    def __get__(
+        self, receiver: ExprRankEval | None, owner: type[ExprRankEval]
+    ) -> Callable[..., pl.Expr]:
+        built = method(self._metric)
+        setattr(owner, self._metric.name, built)  # this object has done its work
+        return built if receiver is None else MethodType(built, receiver)
+
+
 for _metric in of_vocabulary("ranking").values():
-    setattr(ExprRankEval, _metric.name, method(_metric))
+    setattr(ExprRankEval, _metric.name, _Method(_metric))
