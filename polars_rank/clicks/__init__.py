@@ -1,4 +1,4 @@
-"""Click logs: from raw impressions to numbers that one can act on.
+"""Click logs: checks, behaviour, position bias and experiments from raw impressions.
 
 A log has one row per document that an impression showed. ``check`` says what is in a
 log and what can be estimated from it; ``dedupe`` unites repeated searches; ``simulate``

@@ -1,4 +1,4 @@
-"""How people use a search: measures of impressions, as ratios of sums."""
+"""How people use search: measures of impressions, as ratios of sums."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ LONG = ("measure", "estimate", "se", "lower", "upper", "impressions", "clusters"
 
 
 class Traced(NamedTuple):
-    """Measures as columns of impressions: words, then parts, a ratio for each.
+    """Measures as columns of impressions: words, then parts, and a ratio per measure.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Traced(NamedTuple):
 def trace(
     log: ClickLog, measures: Sequence[BehaviourMeasure], *, per: Per | None = None
 ) -> Traced:
-    """Let the measures say what they need; no data are touched."""
+    """Trace the measures: which words and parts they need. No data are touched."""
     impression = Impression(log.roles, log.carried)
     table, ratios = ExprTable("part"), []
     for measure in measures:
@@ -103,7 +103,7 @@ def per_impression(
     Returns
     -------
     The impression columns and a Float64 column per measure, sorted by impression: the
-    numerator by the denominator, null where that is 0.
+    numerator divided by the denominator, null where that is 0.
 
     Examples
     --------
@@ -150,12 +150,12 @@ def behaviour(
     count_queries: bool = True,
     **options: Unpack[LogOptions],
 ) -> Frame:
-    """Measure how people use a search: clicks, abandonment, positions, dwell times.
+    """Measure how people use search: clicks, abandonment, positions, dwell times.
 
-    A measure is a pair of numbers of an impression, and its value the ratio of their
-    sums: ``ctr@3`` is the clicks on the first three documents by the documents shown
-    there; ``abandonment`` the impressions without a click by all impressions. The
-    result does not depend on the order of the rows, to the last bit.
+    A measure is a pair of numbers per impression, and its value is the ratio of their
+    sums: ``ctr@3`` is the number of clicks on the first three documents divided by the
+    number of documents shown there; ``abandonment`` is the share of impressions without
+    a click. The result does not depend on the order of the rows, to the last bit.
 
     Parameters
     ----------
@@ -166,16 +166,16 @@ def behaviour(
         (:data:`polars_rank.clicks.BEHAVIOUR` lists all), or a mapping of names to
         functions of an :class:`Impression` that return a numerator and a denominator.
     per
-        ``"impression"``: the mean over impressions of the ratio, where there is one,
-        instead of the ratio of the sums.
+        ``"impression"``: the mean of the ratios per impression (where defined) instead
+        of the ratio of the sums.
     interval
         ``"normal"``: standard errors by the delta method and normal intervals
         (Student's t below 50 clusters, which takes the extra ``stats``);
-        ``"bootstrap"``: from clusters drawn anew, as percentiles.
+        ``"bootstrap"``: percentiles over resampled clusters.
     level
         Confidence level.
     replicates, seed
-        Of the bootstrap.
+        Number of replicates and seed of the bootstrap.
     count_queries
         Whether to count distinct queries.
     **options
@@ -184,11 +184,11 @@ def behaviour(
 
     Returns
     -------
-    A DataFrame for a DataFrame, a LazyFrame for a LazyFrame, sorted by segment.
-    Without interval: the ``by`` columns, ``impressions``, ``total_clicks``, ``queries``
-    and a Float64 column per measure. With one: a row for each segment and measure, with
-    the ``by`` columns, ``measure``, ``estimate``, ``se``, ``lower``, ``upper``,
-    ``impressions``, ``clusters``. What is divided by 0 is null.
+    A DataFrame for a DataFrame, a LazyFrame for a LazyFrame, sorted by segment. Without
+    ``interval``: the ``by`` columns, ``impressions``, ``total_clicks``, ``queries`` and
+    a Float64 column per measure. With it: one row per segment and measure, with the
+    ``by`` columns, ``measure``, ``estimate``, ``se``, ``lower``, ``upper``,
+    ``impressions``, ``clusters``. A ratio with denominator 0 is null.
 
     Raises
     ------

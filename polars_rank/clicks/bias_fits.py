@@ -1,4 +1,4 @@
-"""Position bias out of clicks on documents that were shown at several positions.
+"""Position bias from clicks on documents that were shown at several positions.
 
 All fits work on a table of counts: of a pair (a document of a query) at a position, the
 impressions n and the clicks c. They take arrays and know no frame.
@@ -109,7 +109,7 @@ class Counts:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """What was found of each position.
+    """Estimates per position.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ class Fit:
     steps, converged, log_likelihood
         Of an iterative fit.
     scores
-        What the errors are made of; None: they are not made of scores.
+        The scores that errors are computed from; None: computed otherwise.
     """
 
     theta: Array
@@ -157,7 +157,7 @@ class Fit:
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Scores of the logarithms of theta, and what makes errors of them.
+    """Scores of the logarithms of theta, and the terms that turn them into errors.
 
     An impression of a pair at position j adds ``(clicked - mean) * scale`` times
     ``[k = j] - share_k`` to the score of position k.

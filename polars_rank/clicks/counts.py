@@ -59,7 +59,7 @@ def shown(log: ClickLog) -> pl.Expr:
 
 
 def cluster_keys(log: ClickLog) -> list[str]:
-    """Columns that identify what is independent: the impression, if nothing is said."""
+    """Columns that identify the independent units; default: the impression."""
     return log.own(log.cluster) or [*log.keys] or ["query"]
 
 

@@ -41,7 +41,7 @@ def dedupe(
         Longest time between two of a series: seconds, a timedelta, or text such as
         ``"90s"``, ``"30m"``, ``"1h"``.
     keys
-        Columns that are equal in a series: the user or session, and the query.
+        Columns that are equal within a series: the user or session, and the query.
     **options
         Columns of the log, ``clicked_null``, as in :class:`LogOptions`; ``time`` is
         needed.

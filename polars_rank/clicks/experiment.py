@@ -73,14 +73,13 @@ def compare(  # type: ignore[misc]  # two options are named here
     cluster
         Columns that identify what was assigned to arms, usually the user.
     covariates
-        A log of the time before the experiment, with the same columns (but for the
-        arm): the part of a difference that it explains is taken out (CUPED). Clusters
-        that it lacks count as 0.
+        A log of the time before the experiment, with the same columns except the arm:
+        it reduces the variance (CUPED). Clusters that it lacks count as 0.
     level, power
         Confidence level; and the power at which ``mde``, the minimum detectable effect,
-        would be found.
+        is detected.
     sequential
-        Whether intervals and p-values hold at whatever moment one looks at them:
+        Whether intervals and p-values hold whenever one looks (always-valid):
         asymptotic confidence sequences, tuned for 5,000 clusters.
     adjust
         ``"holm"`` adds ``p_adjusted``, for all comparisons of the result together.
@@ -96,7 +95,7 @@ def compare(  # type: ignore[misc]  # two options are named here
     of both), ``effect`` (their difference), ``se``, ``lower``, ``upper``, ``relative``
     (the effect as a share of the control), ``relative_lower``, ``relative_upper``,
     ``p_value``, ``mde``, ``clusters_control``, ``clusters_treatment``, and ``srm_p``:
-    how probable so uneven arms are. Below 0.001 there is a warning.
+    the p-value of the test for sample ratio mismatch. Below 0.001 there is a warning.
 
     Raises
     ------

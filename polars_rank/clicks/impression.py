@@ -1,4 +1,4 @@
-"""The vocabulary: what a measure may say about one impression.
+"""The vocabulary: the words of a measure about one impression.
 
 A measure of behaviour is a pair of numbers of an impression, a numerator and a
 denominator; its value is the ratio of their sums. Each word below is a number of the
@@ -47,12 +47,12 @@ class Impression:
 
     @property
     def words(self) -> dict[str, pl.Expr]:
-        """What is computed of the rows."""
+        """Aggregations of the rows, by name."""
         return self._words.named
 
     @property
     def steps(self) -> dict[str, pl.Expr]:
-        """What is computed of the impressions, along their session."""
+        """Columns computed along the sessions, by name."""
         return self._steps.named
 
     def _word(self, aggregation: pl.Expr) -> pl.Expr:
@@ -135,7 +135,7 @@ class Impression:
     # -- dwell times
 
     def _satisfied(self, seconds: float, unknown: UnknownDwell) -> pl.Expr:
-        """Position of a click that satisfied."""
+        """Position of a satisfied click."""
         self._needs("a satisfied click", "dwell")
         long = pl.col("dwell") >= seconds
         return pl.when(long.fill_null(value=unknown == "satisfied")).then(at)

@@ -1,4 +1,4 @@
-"""Interleaving: two rankers in one list, and clicks decide which is better."""
+"""Interleaving: documents of two rankers in one list; clicks decide which is better."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def interleaving(  # type: ignore[misc]  # team= is an option, named here
     seed: int = 0,
     **options: Unpack[LogOptions],
 ) -> Frame:
-    """Which of the interleaved rankers won, and how sure that is.
+    """Estimate which of the interleaved rankers is better, with intervals and tests.
 
     In each impression the ranker with more credit wins; credits within 1e-9 are equal.
     The preference is the share of wins, with ties as half a win, minus a half: above 0,
@@ -86,19 +86,20 @@ def interleaving(  # type: ignore[misc]  # team= is an option, named here
         ``"probabilistic"`` is the mean over all assignments of documents to rankers
         that softmax functions (with tau = 3) would have made.
     credit
-        Of a team draft: ``"clicks"``; ``"any"`` (1 for any number of clicks);
+        Credit of a team draft: ``"clicks"``; ``"any"`` (1 for any number of clicks);
         ``"first"`` (only the highest click); ``"satisfied"`` (clicks that lasted
         ``dwell_at_least`` seconds); ``"inverse_rank"``; or a column.
     dwell_at_least, depth
-        See ``credit``; and how many documents each of the rankers ranked
-        (``"probabilistic"``; None: many).
+        Seconds for ``credit="satisfied"``; and the number of documents that each ranker
+        ranked, for ``"probabilistic"`` (None: many).
     no_click
-        Whether impressions without a click do not count, or are ties.
+        Whether impressions without a click are ignored or count as ties.
     test
         ``"permutation"`` also computes ``p_permutation``, from ``permutations`` draws
         of the winners' signs, cluster by cluster.
     permutations, seed, level
-        Of the test; of the interval.
+        Number of draws and seed of the permutation test; confidence level of the
+        interval.
     **options
         Columns and options of :class:`LogOptions`; ``by`` and ``cluster`` among them.
 
@@ -168,7 +169,7 @@ def interleaving(  # type: ignore[misc]  # team= is an option, named here
 def team_shares(  # type: ignore[misc]  # as above
     log: Frame, /, *, team: str, **options: Unpack[LogOptions]
 ) -> Frame:
-    """The share of each team's documents at each position: a fair draft has equal ones.
+    """Compute the share of each team's documents per position: equal in a fair draft.
 
     Bugs of a draft show here: a team that begins more often, or that fills the end.
 
@@ -282,7 +283,7 @@ def _words(
     *,
     credited: bool,
 ) -> dict[str, pl.Expr]:
-    """What is aggregated of the rows of an impression: credits, and who took part."""
+    """Aggregations of the rows of an impression: credits, and who took part."""
     clicked = at.is_not_null()
     words = {"clicks": at.count()}
     if method == "team_draft" and not credited:

@@ -1,4 +1,4 @@
-"""A click log: which column is what, and the rules that its rows must keep.
+"""A click log: the roles of its columns, and the rules that its rows must keep.
 
 One row per document that an impression showed. Every function of this package takes
 the same columns and options, and binds them here.
@@ -44,7 +44,7 @@ __all__ = ["UBI", "ClickLog", "LogColumns", "LogOptions"]
 
 
 class LogColumns(TypedDict, total=False):
-    """The columns of a log, by what they are."""
+    """The columns of a log, by role."""
 
     impression: str | Sequence[str]
     query: str
@@ -78,8 +78,8 @@ class LogOptions(LogColumns, total=False):
         clicked (Boolean, or 0 and 1). Defaults ``query_id``, ``doc_id``, ``position``
         and ``clicked``. Functions that need no query or document do without.
     page, page_size
-        Column with the 1-based number of the page, and how many places a page has,
-        where positions begin anew on every page.
+        Column with the 1-based number of the page, and the number of positions per
+        page, if positions begin anew on every page.
     count
         Of a log of totals: column with the number of impressions of a query, document
         and position; ``clicked`` is the number of clicks then.
@@ -100,7 +100,7 @@ class LogOptions(LogColumns, total=False):
     weight
         Column with the weight of an impression.
     cluster
-        Columns that identify what is independent, usually the user. Default: the
+        Columns that identify the independent units, usually the users. Default: the
         impression, which gives intervals that are far too short if users come back.
     impressions
         A frame with one row for each impression, with or without results: its
@@ -116,7 +116,7 @@ class LogOptions(LogColumns, total=False):
         clicked if one of them was.
     check
         ``"strict"`` raises an error for rows that break a rule, ``"warn"`` warns,
-        ``"off"`` does not look; ``"full"`` also finds documents that come twice in an
+        ``"off"`` does not check; ``"full"`` also finds duplicate documents within an
         impression where no measure depends on them.
     layout, memory_limit, temp_dir, progress
         As in :func:`polars_rank.evaluate`, for the rows of an impression.
@@ -173,7 +173,7 @@ CARRIED = ("user", "session", "arm")  # constant within an impression
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ClickLog:
-    """A log under our names, with the options that are left to others.
+    """A log under internal names, with the options that other functions apply.
 
     Attributes
     ----------
@@ -475,7 +475,7 @@ def _bind_impressions(
 
 
 def _united(rows: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
-    """One row per document of an impression: the upper one, with clicks united."""
+    """Keep one row per document of an impression: the upper one, with clicks united."""
     if "doc" not in rows.collect_schema():
         msg = 'on_duplicate="first" needs the column of documents: name it with doc='
         raise ValueError(msg)

@@ -1,7 +1,7 @@
-"""Measures of behaviour: pairs of numbers of an impression, one or two lines each.
+"""Measures of behaviour: pairs of numbers per impression, one or two lines each.
 
-The value of a measure is the sum of the first over the sum of the second. With
-``i.one`` as the second it is a mean over impressions; what is divided by 0 in total is
+The value of a measure is the sum of the first divided by the sum of the second. With
+``i.one`` as the second it is a mean over impressions; if the second sum is 0, it is
 null.
 """
 
@@ -164,7 +164,7 @@ def satisfied_clicks(
     dwell: Dwell = 30,
     unknown: Unknown = "unsatisfied",
 ) -> Pair:
-    """Clicks per impression that lasted at least so long (Fox et al., TOIS 2005)."""
+    """Clicks per impression of at least ``dwell`` seconds (Fox et al., TOIS 2005)."""
     return i.satisfied_clicks(k, dwell, unknown), i.one
 
 
@@ -202,7 +202,7 @@ def quick_back(
         float, Range(above=0), Doc("seconds below which a click is a quick back")
     ] = 5,
 ) -> Pair:
-    """Share of clicks that came back at once."""
+    """Share of clicks after which the user came back within ``dwell`` seconds."""
     return i.quick_clicks(dwell), i.clicks()
 
 
@@ -246,7 +246,7 @@ def reformulation_rate(
         float, Range(above=0), Doc("seconds within which the next impression follows")
     ] = 30,
 ) -> Pair:
-    """Share of impressions that another of the session follows soon."""
+    """Share of impressions followed by another of the session ``within`` seconds."""
     return (i.seconds_to_next <= within).fill_null(value=False), i.one
 
 

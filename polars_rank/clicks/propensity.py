@@ -80,7 +80,7 @@ def propensities(
 
     ``P(click) = theta_k * attractiveness`` of a document at position k. Without an
     experiment, use ``"harvest"``; a shuffled or swapped slice of the traffic assumes
-    less; ``"ctr"`` is biased, and here to be compared with.
+    less; ``"ctr"`` is biased, and is there for comparison only.
 
     Parameters
     ----------
@@ -105,13 +105,13 @@ def propensities(
         ``"trust"``: with trust bias, ``P(click) = alpha_k * relevance + beta_k``; takes
         a column of ``relevance``, since clicks alone do not identify the two.
     estimator
-        Of ``"harvest"``: ``"poisson"`` (conditional likelihood of a document's clicks
-        over its positions), or those of Agarwal et al.: ``"all_pairs"``,
-        ``"pivot_one"`` (each position against the reference), ``"chain"`` (against its
-        neighbour).
+        Estimator of ``"harvest"``: ``"poisson"`` (conditional likelihood of a
+        document's clicks over its positions), or those of Agarwal et al.:
+        ``"all_pairs"``, ``"pivot_one"`` (each position against the reference),
+        ``"chain"`` (against its neighbour).
     weighting
-        Of these: ``"equal"`` documents, as published, or ``"harmonic"``, by the inverse
-        of their variance.
+        Weights of the documents in those of Agarwal et al.: ``"equal"``, as published,
+        or ``"harmonic"``, by the inverse of the variance.
     min_impressions
         Documents of a query with fewer impressions are left out by ``"harvest"`` and
         ``"em"``. Default 50 for ``"em"``, else 1.
@@ -123,8 +123,8 @@ def propensities(
         Column with the position that took part in the swap with the first, of all
         impressions whose coin was tossed, swapped or not; else null.
     swapped
-        Boolean column: the coin said yes. With it the halves weigh the same, so the
-        coin need not be fair.
+        Boolean column: whether the two documents were swapped. With it both halves have
+        the same weight, so the coin need not be fair.
     relevance
         Column with the probability that the document is clicked if examined and
         trusted, or a binary judgment; null: not known, the row is not used.
@@ -132,12 +132,13 @@ def propensities(
         Columns, constant within an impression, such as the day: documents are compared
         within their values only.
     normalize
-        Which position is 1: the ``"first"`` of the log, or the one with the ``"max"``.
+        Position whose propensity is set to 1: the ``"first"`` of the log, or the one
+        with the ``"max"``.
     level
         Confidence level.
     max_steps, tol
-        Of iterative fits: they end when no propensity changes by more than ``tol``,
-        relatively.
+        Limits of iterative fits: they end after ``max_steps``, or when no propensity
+        changes by more than ``tol``, relatively.
     **options
         Columns and options of :class:`LogOptions`. ``cluster`` is the impression by
         default, and the query for ``"harvest"`` and ``"em"``.
@@ -247,7 +248,7 @@ def _several(names: str | Sequence[str] | None) -> list[str]:
 def _require_columns_of(
     method: str, given: dict[str, str | None], shuffled: int | None
 ) -> None:
-    """A method has the columns that it takes, and no others."""
+    """Require the columns that the method takes, and refuse others."""
     takes = {"randomized": ["randomized"], "swap": ["swap"], "trust": ["relevance"]}
     needed = takes.get(method, [])
     for name in needed:
@@ -269,7 +270,7 @@ Row: TypeAlias = tuple[Any, ...]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Task:
-    """The arguments, checked; ``by`` and ``within`` are our names of columns."""
+    """The checked arguments; ``by`` and ``within`` are internal column names."""
 
     method: PropensityMethod
     estimator: Estimator
@@ -517,7 +518,7 @@ class _Task:
         return fit.clustered(meat, int(found[-1]))
 
     def _tell(self, fit: Fit, positions: pl.Series, key: Sequence[object]) -> None:
-        """Warn of what was not found."""
+        """Warn of positions without an estimate."""
         missing = [
             p for p, note in zip(positions, fit.notes, strict=True) if note is not None
         ]
@@ -652,7 +653,7 @@ class _Task:
     # -- swaps
 
     def _from_swaps(self, log: ClickLog) -> Iterator[Row]:
-        """Clicks at the other place by clicks at the first, of those that took part."""
+        """Clicks at the other position by clicks at the first, of swap participants."""
         import math
 
         other = pl.col("swap").cast(pl.Int32)

@@ -1,7 +1,7 @@
 """Ratios of sums with errors: over clusters, by the delta method or the bootstrap.
 
-What counts as independent is a cluster, such as a user. The numbers of its impressions
-are added up first; errors are those of a ratio of sums over clusters.
+Clusters, such as users, are the independent units. The numbers of their impressions are
+added up first; errors are those of a ratio of sums over clusters.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Ratio(NamedTuple):
 
 
 class Interval(NamedTuple):
-    """How errors are found: ``"normal"`` or ``"bootstrap"``, and its parameters."""
+    """Method of the errors, ``"normal"`` or ``"bootstrap"``, and its parameters."""
 
     kind: IntervalChoice
     level: float

@@ -1,4 +1,4 @@
-"""What is in a log, and what can be estimated from it: the first look."""
+"""A report on a log: its contents, its faults, and what can be estimated from it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ENOUGH = 50  # impressions of a pair
 
 @dataclass(frozen=True, eq=False)
 class LogReport:
-    """What :func:`check` found; printing it shows all of it.
+    """The result of :func:`check`; printing it shows all tables.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class LogReport:
 
 
 def check(log: AnyFrame, /, **options: Unpack[LogOptions]) -> LogReport:
-    """Look at a log: what is in it, what is wrong, what can be estimated from it.
+    """Report what is in a log, what is wrong with it, what can be estimated from it.
 
     Bad rows are counted, not refused. The log is read once for each kind of group:
     positions, impressions, documents of a query, and users.
@@ -144,7 +144,7 @@ def _positions(log: ClickLog, sound: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _impressions(log: ClickLog) -> pl.LazyFrame:
-    """One row: in how many impressions something is so."""
+    """One row: the number of impressions in which each condition holds."""
     position, clicked = pl.col("position"), pl.col("clicked") > 0
     shown, several = pl.len(), position.n_unique()
     schema = log.rows.collect_schema()

@@ -1,8 +1,8 @@
 """Click logs with known truth: who saw what, who clicked, and why.
 
-Users of a known model look at lists that known rankers made, so every estimator can be
-compared with what it should find. All draws are vectorised over impressions; a loop
-goes over the places of the list, where a user's next step depends on the last one.
+Users of a known model look at lists that known rankers made, so every estimate can be
+compared with the truth. All draws are vectorised over impressions; a loop goes over the
+places of the list, where a user's next step depends on the last one.
 """
 
 from __future__ import annotations
@@ -319,7 +319,7 @@ class Simulation:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _World:
-    """What is drawn once: documents, rankers and users."""
+    """The draws made once per simulation: documents, rankers and users."""
 
     traffic: Array
     cumulative: Array
@@ -565,22 +565,22 @@ def simulate(
         satisfied, go on with ``gamma`` otherwise), ``"ubm"`` (examination by the
         distance to the click above); or the shares of several.
     examination
-        Probability to examine each position; ``1 / position ** eta`` unless given. Of
-        ``"ubm"``: at each distance from the click above, or from the top.
+        Probability of examining each position; ``1 / position ** eta`` unless given.
+        For ``"ubm"``: at each distance from the click above, or from the top.
     eta
-        How steep ``examination`` is.
+        Exponent of the default ``examination``.
     eps_plus, eps_minus
-        Of ``"trust"``: probability to click an examined document that is relevant, or
-        not, at each position; ``1 / (1 + 0.005 i)`` and ``0.65 / (i + 1)`` at 0-based
-        ``i`` unless given.
+        For ``"trust"``: probability of clicking an examined document that is relevant,
+        or not, at each position; ``1 / (1 + 0.005 i)`` and ``0.65 / (i + 1)`` at
+        0-based ``i`` unless given.
     continuation, gamma
-        Of ``"dcm"`` and ``"dbn"``.
+        Probability of going on, in ``"dcm"`` and ``"dbn"``.
     logging
         ``"rankers"``: each impression is served by one of ``rankers`` fixed orders, by
         score plus noise of standard deviation ``temperature``; ``"plackett_luce"``: an
         order of its own, by score divided by ``temperature`` plus Gumbel noise.
     rankers, temperature
-        As said above.
+        Number of rankers and noise of their orders; see ``logging``.
     randomized
         Share of the impressions whose list is shuffled.
     swap
@@ -598,7 +598,8 @@ def simulate(
     lift
         Relative change of relevance in all arms but the first.
     zipf
-        How uneven the traffic of queries is: the i-th has a share of ``1 / i ** zipf``.
+        Exponent of the traffic: that of the i-th query is proportional to ``1 / i **
+        zipf``.
     seed
         Of all random numbers.
 
