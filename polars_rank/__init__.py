@@ -39,6 +39,7 @@ if _TYPE_CHECKING:
     from polars_rank.comparison.standard import standardise
     from polars_rank.robustness.audit import Audit, audit
     from polars_rank.robustness.bounds import bounds
+    from polars_rank.robustness.estimate import estimate
 
 __all__ = [
     "CONVENTIONS",
@@ -57,6 +58,7 @@ __all__ = [
     "bounds",
     "compare",
     "discriminative",
+    "estimate",
     "evaluate",
     "explain",
     "expr",
@@ -92,6 +94,7 @@ _LATER = {
     "bounds": "robustness.bounds",
     "compare": "comparison.compare",
     "discriminative": "comparison.orders",
+    "estimate": "robustness.estimate",
     "gate": "comparison.gate",
     "merge": "comparison.moments",
     "moments": "comparison.moments",

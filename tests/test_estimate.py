@@ -1,0 +1,170 @@
+"""Estimates from few judgments by people and many by a model."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from judges import coverage, judges
+from scipy import stats
+
+import polars_rank as pr
+
+
+@pytest.fixture(scope="module")
+def data():
+    return judges(seed=3, queries=60, judged=20)
+
+
+def by_hand(y, f, others, level=0.95):
+    """The formulas of the papers, in plain loops over two lists."""
+    n, many = len(y), len(others)
+
+    def mean(x):
+        return sum(x) / len(x)
+
+    def cov(a, b):
+        return sum((p - mean(a)) * (q - mean(b)) for p, q in zip(a, b, strict=True)) / (
+            len(a) - 1
+        )
+
+    spread = cov(others, others) / many
+    weight = max(0.0, cov(y, f) / n / (cov(f, f) / n + spread))
+    value = mean(y) + weight * (mean(others) - mean(f))
+    rest = [p - weight * q for p, q in zip(y, f, strict=True)]
+    variance = cov(rest, rest) * (n - 1) / (n - 2) / n + weight**2 * spread
+    margin = stats.t.ppf(0.5 + level / 2, n - 2) * math.sqrt(variance)
+    return value, value - margin, value + margin, weight
+
+
+@pytest.mark.parametrize("measure", ["ndcg@5", "ap", "dcg@5"])
+def test_the_formulas(data, measure):
+    run, human, model = data
+    row = pr.estimate(run, measure, qrels=human, model_qrels=model).row(0, named=True)
+    y = pr.per_query(run, measure, qrels=human)
+    f = pr.per_query(run, measure, qrels=model)
+    drawn = f["query_id"].is_in(y["query_id"].implode())
+    wanted = by_hand(
+        y[measure].to_list(),
+        f.filter(drawn)[measure].to_list(),
+        f.filter(~drawn)[measure].to_list(),
+    )
+    found = [row[c] for c in ("estimate", "low", "high", "weight")]
+    assert found == pytest.approx(wanted)
+    alone = stats.t.interval(0.95, len(y) - 1, y[measure].mean(), stats.sem(y[measure]))
+    assert (row["human_low"], row["human_high"]) == pytest.approx(alone)
+    assert row["model"] == pytest.approx(f[measure].mean())
+    assert (row["queries"], row["judged"]) == (60, 20)
+    width = row["high"] - row["low"]
+    other = row["human_high"] - row["human_low"]
+    assert row["worth"] == pytest.approx((other / width) ** 2)
+
+
+def test_sampled_documents():
+    """A measure that adds up, document by document."""
+    run, human, model = judges(seed=4, queries=30, judged=30)
+    drawn = human.filter(pl.int_range(pl.len()) % 4 == 1)
+    share = len(drawn) / len(model)
+    found = pr.estimate(
+        run, "dcg@5", qrels=drawn, model_qrels=model, sampled="documents"
+    ).row(0, named=True)
+    weights = {}
+    for (query,), docs in run.group_by("query_id"):
+        for i, d in enumerate(docs.sort("score", descending=True)["doc_id"]):
+            weights[query, d] = 1 / math.log2(i + 2) if i < 5 else 0.0
+    labels = [
+        {(q, d): y for q, d, y in frame.select("query_id", "doc_id", "label").rows()}
+        for frame in (drawn, model)
+    ]
+    y, off = [0.0] * 30, [0.0] * 30
+    for (q, d), w in weights.items():
+        y[q] += w * labels[0].get((q, d), 0) / share
+        off[q] -= w * labels[1][q, d]
+        if (q, d) in labels[0]:
+            off[q] += w * labels[1][q, d] / share
+    s = np.cov(y, off)
+    weight = max(0.0, s[0, 1] / s[1, 1])
+    assert found["weight"] == pytest.approx(weight)
+    assert found["human"] == pytest.approx(np.mean(y))
+    assert found["estimate"] == pytest.approx(np.mean(y) - weight * np.mean(off))
+    rest = np.array(y) - weight * np.array(off)
+    error = math.sqrt(rest.var(ddof=2) / 30)
+    width = 2 * stats.t.ppf(0.975, 28) * error
+    assert found["high"] - found["low"] == pytest.approx(width)
+
+
+def test_a_model_that_knows_nothing_changes_nothing(data):
+    run, human, model = data
+    same = model.with_columns(label=pl.lit(1))
+    row = pr.estimate(run, "precision@5", qrels=human, model_qrels=same)
+    row = row.row(0, named=True)
+    assert row["weight"] == 0.0
+    assert row["estimate"] == row["human"]
+    assert (row["low"], row["high"]) == (row["human_low"], row["human_high"])
+    every = pr.estimate(run, "precision@5", qrels=model, model_qrels=model)
+    assert every["weight"].item() == 0.0  # nothing is left for the model
+
+
+def test_systems_and_few_queries(data):
+    run, human, model = data
+    runs = {"a": run, "b": run.with_columns(score=-pl.col("score"))}
+    found = pr.estimate(runs, ["ndcg@5", "rr"], qrels=human, model_qrels=model)
+    assert found.select("system", "measure").rows() == [
+        ("a", "ndcg@5"), ("a", "rr"), ("b", "ndcg@5"), ("b", "rr"),
+    ]  # fmt: skip
+    alone = pr.estimate(run, ["ndcg@5", "rr"], qrels=human, model_qrels=model)
+    assert found.filter(system="a").drop("system").equals(alone)
+    few = human.filter(pl.col("query_id").is_in(human["query_id"].unique().head(2)))
+    row = pr.estimate(run, "rr", qrels=few, model_qrels=model).row(0, named=True)
+    assert row["low"] is None
+    assert row["judged"] == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("options", "most"),
+    [
+        # Values correlate by 0.876: sqrt(1 - 0.876^2 160 / 200) = 0.62 is due.
+        ({"noise": 0.1, "bias": 0.0}, 0.7),
+        ({"noise": 0.3, "bias": 1.0}, 0.9),
+        ({"noise": None}, 1.03),
+        ({"noise": 0.3, "bias": 1.0, "sampled": "documents", "measure": "dcg@5"}, 0.8),
+    ],
+)
+def test_coverage_and_gain(options, most):
+    """Of 200 repetitions: 95 % is 0.95 within 3 standard errors of 0.0154."""
+    own, human, width = coverage(repetitions=200, seed=1, **options)
+    assert 0.904 <= own <= 0.996
+    assert 0.904 <= human <= 0.996
+    assert width <= most
+
+
+@pytest.mark.parametrize(
+    ("measure", "options", "words"),
+    [
+        ("hits", {}, None),
+        ("num_rel", {}, "no mean over queries"),
+        ("gm_ap", {}, "no mean over queries"),
+        ("ndcg@5", {"sampled": "documents"}, "does not add up over documents"),
+        ("precision", {"sampled": "documents"}, "does not add up"),
+        ("rr", {"sampled": "pairs"}, "sampled must be"),
+        ("rr", {"share": 0.5}, "share is the probability"),
+        ("rr", {"level": 95}, "level must lie"),
+    ],
+)
+def test_refused(data, measure, options, words):
+    run, human, model = data
+    if words is None:
+        assert len(pr.estimate(run, measure, qrels=human, model_qrels=model)) == 1
+        return
+    with pytest.raises(ValueError, match=words):
+        pr.estimate(run, measure, qrels=human, model_qrels=model, **options)
+
+
+def test_the_model_must_know_what_people_judged(data):
+    run, _, model = data
+    with pytest.raises(pr.DataError, match="60 queries that people") as caught:
+        pr.estimate(run, "rr", qrels=model, model_qrels=model.clear())
+    assert caught.value.count == 60
