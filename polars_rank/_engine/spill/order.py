@@ -147,8 +147,8 @@ def _cuts(rows: pl.LazyFrame, key: pl.Expr, count: int, parts: int) -> list[obje
     if least == greatest:
         return []
     some = key.hash() % max(count // SAMPLE, 1) == 0
-    sample = rows.filter(some).select(key).collect(engine="streaming").to_series()
-    sample = sample.filter(sample < greatest).sort()
+    below = rows.filter(some, key < pl.lit(greatest)).select(key)
+    sample = below.collect(engine="streaming").to_series().sort()
     step = max(len(sample) // parts, 1)
     cuts = sample.gather_every(step, step - 1).unique(maintain_order=True).to_list()
     return cuts or [least]
