@@ -65,6 +65,7 @@ def test_compare_prints_the_differences(files, capsys):
         assert float(row["p"]) == p
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("format", "starts"),
     [
@@ -102,6 +103,7 @@ def test_compare_takes_options_and_files_of_values(files, capsys):
     assert len(told["judgments"]) == 16
 
 
+@pytest.mark.slow
 def test_compare_by_columns_of_the_queries(files, capsys):
     command = ["compare", "a.run", "b.run", "qrels", "-m", "ap"]
     command += ["--queries", "queries.csv", "--by", "country", "--cluster", "user"]
@@ -146,6 +148,7 @@ def test_gate(base, capsys):
     assert [c["measure"] for c in told["checks"]] == ["ndcg@3", "ap"]
 
 
+@pytest.mark.slow
 def test_gate_statuses(base, capsys):
     assert gate("worse.run", "qrels", "--margin", "0.9") == 0  # sure, but small
     assert gate("worse.run", "qrels", "--margin", "0.9", "--strict") == 3
@@ -160,12 +163,14 @@ def test_gate_statuses(base, capsys):
     assert "computed with other judgments" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_gate_by_segments(base, capsys):
     options = ["--queries", "queries.csv", "--by", "country", "--format", "markdown"]
     assert gate("worse.run", "qrels", *options) == 3
     assert "| ap | country = JP | **fail** | 25 |" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_gate_of_values(base, capsys):
     values("b").drop("system").write_parquet("new.parquet")
     assert gate("new.parquet") == 0
@@ -181,7 +186,7 @@ def test_gate_of_values(base, capsys):
         ),
         (["gate", "base.parquet"], 2, "name a FILE"),
         (["gate", "base.parquet", "a.run", "b.run", "qrels"], 2, "name one new run"),
-        (["gate", "base.parquet", "a.run", "qrels", "--margin", "x"], 2, "no number"),
+        (["gate", "base.parquet", "a.run", "qrels", "--margin", "x"], 2, "not a number"),
         (
             ["gate", "base.parquet", "a.run", "qrels", "--floor", "1"],
             2,

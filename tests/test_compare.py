@@ -244,6 +244,7 @@ def test_randomisation_is_the_enumeration():
             assert found.p == pytest.approx(share / len(flips), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_drawn_flips_come_near_the_enumeration():
     d = paired_tests.rounded(np.random.default_rng(2).normal(0.25, 1, (41, 1)))
     (drawn,) = paired_tests.randomisation(d, resamples=9999, random_state=0)
@@ -265,6 +266,7 @@ def test_drawn_flips_come_near_the_enumeration():
     assert 0 < exact.p < 1
 
 
+@pytest.mark.slow
 def test_randomised_tukey_is_the_enumeration():
     """All 6^4 permutations of the rows of a small matrix."""
     draw = np.random.default_rng(3)
@@ -334,6 +336,7 @@ def test_corrections(correction):
         assert math.isnan(found[-1])
 
 
+@pytest.mark.slow
 def test_families():
     two = values().with_columns(ap=pl.col("ndcg@10") ** 2)
     k = {}

@@ -208,6 +208,7 @@ def test_exit_codes():
     }
 
 
+@pytest.mark.slow
 def test_markdown_fits_a_pull_request():
     new = changed(-0.05, 0.02)
     text = pr.gate(base(), new, margin=0.01).to_markdown()

@@ -69,6 +69,7 @@ def test_the_sum_of_the_days_is_the_whole(options):
     assert_same(found.means.sort(keys), expected.means.sort(keys))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("test", ["tukey", "lsd", "sign", "tost"])
 def test_other_tests_of_moments(test):
     frame = log()
@@ -95,6 +96,7 @@ def test_differences_of_large_values_keep_their_digits():
     assert found["statistic"].item() == pytest.approx(mean / deviation * 500**0.5)
 
 
+@pytest.mark.slow
 def test_merging_is_associative_and_takes_files(tmp_path):
     daily = parts(log(), measures=["ndcg@10"])
     whole = pr.merge(daily)

@@ -26,6 +26,7 @@ def test_queries_needed():
     assert queries_for(0.0) is None
 
 
+@pytest.mark.slow
 def test_power_is_that_of_simulations():
     draw = np.random.default_rng(1)
     d = draw.normal(0.5, 1, (20_000, 12))
@@ -85,6 +86,7 @@ def two_measures() -> pl.DataFrame:
     return values().with_columns(ap=shift + noise)
 
 
+@pytest.mark.slow
 def test_orders():
     (row,) = pr.orders(two_measures()).rows(named=True)
     x = [statistics.fmean(s) for s in (A, B, C, D)]
@@ -106,6 +108,7 @@ def test_orders():
         pr.orders(values())
 
 
+@pytest.mark.slow
 def test_stability():
     found = pr.stability(values(), resamples=2000)
     d = np.subtract(A, C)

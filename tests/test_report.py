@@ -57,6 +57,7 @@ def test_the_best_is_bold_and_letters_say_what_it_beats():
     assert r"\textbf{0.4333" in lower.to_latex()
 
 
+@pytest.mark.slow
 def test_letters_tell_what_differs():
     """Two systems share a letter if and only if they do not differ significantly."""
     for options in ({}, {"test": "tukey"}, {"correction": "none"}, {"level": 0.999999}):
@@ -187,6 +188,7 @@ def test_pictures_hold_the_numbers():
         found.plot.forest("ap")
 
 
+@pytest.mark.slow
 def test_pictures_of_segments_and_depths():
     split = values().with_columns(part=pl.col("query_id") < "q05")
     found = pr.compare(split, by="part", baseline="A")
@@ -205,6 +207,7 @@ def test_pictures_of_segments_and_depths():
         pr.compare(values()).plot.depth()
 
 
+@pytest.mark.slow
 def test_many_queries_are_thinned_out():
     rows = 3 * 5000
     frame = pl.DataFrame(
