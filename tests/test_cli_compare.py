@@ -186,7 +186,11 @@ def test_gate_of_values(base, capsys):
         ),
         (["gate", "base.parquet"], 2, "name a FILE"),
         (["gate", "base.parquet", "a.run", "b.run", "qrels"], 2, "name one new run"),
-        (["gate", "base.parquet", "a.run", "qrels", "--margin", "x"], 2, "not a number"),
+        (
+            ["gate", "base.parquet", "a.run", "qrels", "--margin", "x"],
+            2,
+            "not a number",
+        ),
         (
             ["gate", "base.parquet", "a.run", "qrels", "--floor", "1"],
             2,
