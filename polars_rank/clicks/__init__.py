@@ -23,6 +23,12 @@ from polars_rank.clicks.dedupe import dedupe
 from polars_rank.clicks.experiment import compare
 from polars_rank.clicks.impression import Impression
 from polars_rank.clicks.interleaving import interleaving, team_shares
+from polars_rank.clicks.judgments import (
+    JudgmentMethod,
+    agreement,
+    confusion,
+    judgments,
+)
 from polars_rank.clicks.log import UBI, LogColumns, LogOptions
 from polars_rank.clicks.measures import BEHAVIOUR
 from polars_rank.clicks.propensity import PropensityMethod, propensities
@@ -35,19 +41,23 @@ __all__ = [
     "UBI",
     "CounterfactualMethod",
     "Impression",
+    "JudgmentMethod",
     "LogColumns",
     "LogOptions",
     "LogReport",
     "PropensityMethod",
     "Simulation",
     "UserModel",
+    "agreement",
     "behaviour",
     "behaviour_state",
     "check",
     "compare",
+    "confusion",
     "counterfactual",
     "dedupe",
     "interleaving",
+    "judgments",
     "merge_behaviour",
     "per_impression",
     "propensities",

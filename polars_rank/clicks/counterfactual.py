@@ -16,6 +16,7 @@ from polars_rank._engine.schema import Columns, align_ids, bind_columns
 from polars_rank._engine.stages.rank import pack
 from polars_rank.clicks.additive import Additive, AdditiveMeasure
 from polars_rank.clicks.behaviour import warn_of_users
+from polars_rank.clicks.bias import Propensities, flag, order_of, with_propensities
 from polars_rank.clicks.counts import rows_with_known
 from polars_rank.clicks.log import ClickLog, LogOptions
 from polars_rank.clicks.plan import bounded_by, enforced, impressions_of
@@ -26,9 +27,7 @@ from polars_rank.core.rules import (
     INVALID_NEW_SCORE,
     INVALID_RANK,
     INVALID_RELEVANCE,
-    NO_PROPENSITY,
     NO_SUPPORT,
-    UNUSABLE_PROPENSITY,
 )
 from polars_rank.core.source import is_rereadable, lazy_source
 from polars_rank.exceptions import DataError
@@ -37,7 +36,6 @@ __all__ = ["CounterfactualMethod", "Systems", "counterfactual", "sensitivity"]
 
 CounterfactualMethod: TypeAlias = Literal["ips", "snips", "affine", "dr", "dm"]
 Systems: TypeAlias = str | Sequence[str] | AnyFrame | Mapping[str, str | AnyFrame]
-Propensities: TypeAlias = AnyFrame | float | None
 KEY = "impression"
 ENOUGH = 0.95  # of the new ranking's weight on documents that were logged
 LARGE = 0.1  # share of one click in the sum of weights
@@ -260,7 +258,7 @@ class _Task:
         if bound.layout == "auto":
             bound = replace(bound, layout="any")
         bound = _with_scores(bound, [*scores], rewarded=reward is not None)
-        bound = _with_propensities(bound, propensities, method)
+        bound = _biased(bound, propensities, method)
         found = []
         for i, (name, system) in enumerate(systems.items()):
             if isinstance(system, str):
@@ -299,7 +297,7 @@ class _Task:
                 self._policy(),
                 on=["query", "doc"],
                 how="left",
-                maintain_order=_order(log),
+                maintain_order=order_of(log),
             )
             log = replace(log, rows=rows)
             divisor = pl.col("policy")
@@ -324,7 +322,7 @@ class _Task:
                 columns = ["query", "doc", system.weight]
                 own = system.frame.select(columns).filter(pl.col(system.weight) != 0)
                 rows = rows.join(
-                    own, on=["query", "doc"], how="left", maintain_order=_order(log)
+                    own, on=["query", "doc"], how="left", maintain_order=order_of(log)
                 )
         return replace(log, rows=rows)
 
@@ -576,89 +574,18 @@ def _with_scores(log: ClickLog, scores: Sequence[str], *, rewarded: bool) -> Cli
     return replace(log, rows=rows, rules=tuple(rules))
 
 
-def _order(log: ClickLog) -> Literal["left", "none"]:
-    """Whether joins must keep the rows of an impression contiguous."""
-    return "left" if log.layout == "contiguous" else "none"
-
-
-def _flag(broken: pl.Expr) -> pl.Expr:
-    return broken.fill_null(value=False).cast(pl.UInt32)
-
-
 def _improbable(value: pl.Expr) -> pl.Expr:
     return value.is_nan() | ~value.is_between(0, 1)
 
 
-def _with_propensities(
-    log: ClickLog, propensities: Propensities, method: str
-) -> ClickLog:
+def _biased(log: ClickLog, propensities: Propensities, method: str) -> ClickLog:
     """Rows with ``alpha`` and ``beta`` of their position."""
-    position = pl.col("position")
     if method == "dm":
         return replace(log, rows=log.rows.with_columns(alpha=1.0, beta=0.0))
-    if propensities is None:
-        alpha = pl.col("propensity").cast(pl.Float64)
-        return replace(log, rows=log.rows.with_columns(alpha=alpha, beta=0.0))
-    if isinstance(propensities, int | float) and not isinstance(propensities, bool):
-        alpha = position.cast(pl.Float64) ** -float(propensities)
-        return replace(log, rows=log.rows.with_columns(alpha=alpha, beta=0.0))
-    if not isinstance(propensities, pl.DataFrame | pl.LazyFrame):
-        msg = (
-            "propensities must be a frame with position and propensity, or a number, "
-            f"not {type(propensities).__name__}"
-        )
-        raise TypeError(msg)
-    known = propensities.lazy()
-    schema = known.collect_schema()
-    trust = method == "affine" or (method == "dr" and "alpha" in schema)
-    wanted = ("alpha", "beta") if trust else ("propensity",)
-    for name in ("position", *wanted):
-        if name not in schema:
-            msg = (
-                f"propensities has no column {name!r}"
-                + (': estimate it with method "trust"' if trust else "")
-                + f"; its columns are {', '.join(schema)}"
-            )
-            raise pl.exceptions.ColumnNotFoundError(msg)
-    log = rows_with_known(log)
-    by = [name for name in log.by if name in schema]
-    own = {log.carried[name]: name for name in by}
-    alpha, beta = (
-        (pl.col("alpha"), pl.col("beta"))
-        if trust
-        else (pl.col("propensity"), pl.lit(0.0))
-    )
-    table = known.select(
-        pl.col("position").cast(pl.Int32),
-        *(pl.col(name).alias(c) for c, name in own.items()),
-        alpha=alpha.cast(pl.Float64),
-        beta=beta.cast(pl.Float64),
-    )
-    sound = (pl.col("alpha") > 0) & pl.col("alpha").is_finite()
-    sound = (sound & pl.col("beta").is_finite()) | pl.col("alpha").is_null()
-    table = enforce(
-        table.with_columns(wrong=_flag(~sound)),
-        {"wrong": UNUSABLE_PROPENSITY},
-        example="position",
-        check="strict",
-        exact_counts=False,
-        unit="position",
-    ).drop("wrong")
-    on = ["position", *own]
-    rows = log.rows.join(
-        table, on=on, how="left", nulls_equal=True, maintain_order=_order(log)
-    )
-    rows = enforce(
-        rows.with_columns(
-            without=_flag(pl.col("alpha").is_null() & (pl.col("fault") == 0))
-        ),
-        {"without": NO_PROPENSITY},
-        example="position",
-        check="strict",
-        exact_counts=False,
-        unit="position",
-    ).drop("without")
-    return replace(log, rows=rows)
+    trust = method == "affine"
+    if method == "dr" and isinstance(propensities, pl.DataFrame | pl.LazyFrame):
+        trust = "alpha" in propensities.lazy().collect_schema()
+    return with_propensities(log, propensities, trust=trust)
 
 
 def _ranking(
@@ -694,12 +621,12 @@ def _ranking(
     else:
         bad, wrong = pl.col("rank").is_null() | (pl.col("rank") < 1), INVALID_RANK
     rows = rows.with_columns(
-        bad=_flag(bad), copies=_flag(pl.len().over("query", "doc") > 1)
+        bad=flag(bad), copies=flag(pl.len().over("query", "doc") > 1)
     )
     rules = {"bad": wrong, "copies": DUPLICATE_DOC}
     if reward is not None:
         rows = rows.with_columns(pl.col("reward").cast(pl.Float64).fill_null(0.0))
-        rows = rows.with_columns(improbable=_flag(_improbable(pl.col("reward"))))
+        rows = rows.with_columns(improbable=flag(_improbable(pl.col("reward"))))
         rules["improbable"] = INVALID_RELEVANCE
     sound = enforce(rows, rules, example="query", check=log.check, exact_counts=False)
     weight = measure.weight(pl.col("rank").cast(pl.Float64)).alias(f"weight{place}")
@@ -734,8 +661,8 @@ def sensitivity(
     -------
     One row per segment, eta and system: the ``by`` columns, ``eta``, ``system``,
     ``estimate``, ``difference`` to the baseline, and ``crossover``: false for the
-    ``eta`` that were asked for, true in the further rows, at which a system and the
-    baseline change places, between two that were asked for.
+    ``eta`` that were asked for, true in the further rows of a system and the baseline,
+    where they change places between two that were asked for.
 
     Source: Joachims, Swaminathan and Schnabel, WSDM 2017 (propensities of a power of
     the position).
@@ -838,15 +765,15 @@ def _curves(
         ) -> Any:
             return (place[:, None] ** eta * sums).sum(0) / number
 
-        points = [(eta, False) for eta in grid]
-        for system in range(len(weights)):
-            if system != base:
-                points += [(e, True) for e in _crossings(value, grid, system, base)]
-        for eta, crossed in points:
+        for eta in grid:
             values = value(eta)
             for name, estimate in zip(names, values, strict=True):
-                difference = estimate - values[base]
-                yield (*key, eta, name, estimate, difference, crossed)
+                yield (*key, eta, name, estimate, estimate - values[base], False)
+        for system, name in enumerate(names):
+            for eta in _crossings(value, grid, system, base):
+                estimate = value(eta)[base]
+                for both in (name, names[base]):
+                    yield (*key, eta, both, estimate, 0.0, True)
 
 
 def _crossings(

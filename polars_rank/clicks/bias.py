@@ -1,0 +1,103 @@
+"""Propensities of the rows of a log: of their position, or of a logged column."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal, TypeAlias
+
+import polars as pl
+
+from polars_rank._engine.checks.enforce import enforce
+from polars_rank._engine.request import AnyFrame
+from polars_rank.clicks.counts import rows_with_known
+from polars_rank.clicks.log import ClickLog
+from polars_rank.core.rules import NO_PROPENSITY, UNUSABLE_PROPENSITY
+
+__all__ = ["Propensities", "flag", "order_of", "with_propensities"]
+
+Propensities: TypeAlias = AnyFrame | float | None
+
+
+def order_of(log: ClickLog) -> Literal["left", "none"]:
+    """Whether joins must keep the rows of an impression contiguous."""
+    return "left" if log.layout == "contiguous" else "none"
+
+
+def flag(broken: pl.Expr) -> pl.Expr:
+    """How often a rule is broken: 0 or 1."""
+    return broken.fill_null(value=False).cast(pl.UInt32)
+
+
+def with_propensities(
+    log: ClickLog, propensities: Propensities, *, trust: bool
+) -> ClickLog:
+    """Rows with ``alpha`` and ``beta`` of their position."""
+    position = pl.col("position")
+    if propensities is None:
+        if "propensity" not in log.roles:
+            msg = (
+                "propensities: give the frame of clicks.propensities(log), a number "
+                "eta (position ** -eta), or name the logged column with propensity="
+            )
+            raise ValueError(msg)
+        alpha = pl.col("propensity").cast(pl.Float64)
+        return replace(log, rows=log.rows.with_columns(alpha=alpha, beta=0.0))
+    if isinstance(propensities, int | float) and not isinstance(propensities, bool):
+        alpha = position.cast(pl.Float64) ** -float(propensities)
+        return replace(log, rows=log.rows.with_columns(alpha=alpha, beta=0.0))
+    if not isinstance(propensities, pl.DataFrame | pl.LazyFrame):
+        msg = (
+            "propensities must be a frame with position and propensity, or a number, "
+            f"not {type(propensities).__name__}"
+        )
+        raise TypeError(msg)
+    known = propensities.lazy()
+    schema = known.collect_schema()
+    wanted = ("alpha", "beta") if trust else ("propensity",)
+    for name in ("position", *wanted):
+        if name not in schema:
+            msg = (
+                f"propensities has no column {name!r}"
+                + (': estimate it with method "trust"' if trust else "")
+                + f"; its columns are {', '.join(schema)}"
+            )
+            raise pl.exceptions.ColumnNotFoundError(msg)
+    log = rows_with_known(log)
+    by = [name for name in log.by if name in schema]
+    own = {log.carried[name]: name for name in by}
+    alpha, beta = (
+        (pl.col("alpha"), pl.col("beta"))
+        if trust
+        else (pl.col("propensity"), pl.lit(0.0))
+    )
+    table = known.select(
+        pl.col("position").cast(pl.Int32),
+        *(pl.col(name).alias(c) for c, name in own.items()),
+        alpha=alpha.cast(pl.Float64),
+        beta=beta.cast(pl.Float64),
+    )
+    sound = (pl.col("alpha") > 0) & pl.col("alpha").is_finite()
+    sound = (sound & pl.col("beta").is_finite()) | pl.col("alpha").is_null()
+    table = enforce(
+        table.with_columns(wrong=flag(~sound)),
+        {"wrong": UNUSABLE_PROPENSITY},
+        example="position",
+        check="strict",
+        exact_counts=False,
+        unit="position",
+    ).drop("wrong")
+    on = ["position", *own]
+    rows = log.rows.join(
+        table, on=on, how="left", nulls_equal=True, maintain_order=order_of(log)
+    )
+    rows = enforce(
+        rows.with_columns(
+            without=flag(pl.col("alpha").is_null() & (pl.col("fault") == 0))
+        ),
+        {"without": NO_PROPENSITY},
+        example="position",
+        check="strict",
+        exact_counts=False,
+        unit="position",
+    ).drop("without")
+    return replace(log, rows=rows)
