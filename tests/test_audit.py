@@ -180,6 +180,7 @@ def test_runs_by_name_functions_and_shortcuts(data):
     run, qrels = data
     runs = {name: run.filter(pl.col("system") == name).drop("system") for name in "ab"}
     asked = ["rr", {"mine": lambda r: r.hits_at(2)}]
+    runs["a"] = runs["a"].with_columns(system=pl.lit("tag of the file"))
     found = pr.audit(runs, asked, qrels=qrels, ties="order", choices=["ties"])
     whole = pr.audit(
         run, asked, qrels=qrels, system="system", ties="order", choices=["ties"]

@@ -33,8 +33,13 @@ def by_hand(y, f, others, level=0.95):
     spread = cov(others, others) / many
     weight = max(0.0, cov(y, f) / n / (cov(f, f) / n + spread))
     value = mean(y) + weight * (mean(others) - mean(f))
-    rest = [p - weight * q for p, q in zip(y, f, strict=True)]
-    variance = cov(rest, rest) * (n - 1) / (n - 2) / n + weight**2 * spread
+    ratio = cov(f, f) / n / (cov(f, f) / n + spread)
+    leverage = [ratio * (q - mean(f)) ** 2 / cov(f, f) / (n - 1) for q in f]
+    rest = [
+        (p - mean(y) - weight * (q - mean(f))) / (1 - h)
+        for p, q, h in zip(y, f, leverage, strict=True)
+    ]
+    variance = sum(r * r for r in rest) / (n - 1) / n + weight**2 * spread
     margin = stats.t.ppf(0.5 + level / 2, n - 2) * math.sqrt(variance)
     return value, value - margin, value + margin, weight
 
@@ -89,8 +94,10 @@ def test_sampled_documents():
     assert found["weight"] == pytest.approx(weight)
     assert found["human"] == pytest.approx(np.mean(y))
     assert found["estimate"] == pytest.approx(np.mean(y) - weight * np.mean(off))
-    rest = np.array(y) - weight * np.array(off)
-    error = math.sqrt(rest.var(ddof=2) / 30)
+    centred = np.array(off) - np.mean(off)
+    rest = np.array(y) - np.mean(y) - weight * centred
+    rest /= 1 - centred**2 / sum(centred**2)
+    error = math.sqrt(sum(rest**2) / 29 / 30)
     width = 2 * stats.t.ppf(0.975, 28) * error
     assert found["high"] - found["low"] == pytest.approx(width)
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from cyclopts import App, Parameter
 
 import polars_rank
+from polars_rank.cli.audit import audit, bounds
 from polars_rank.cli.compare import compare, gate, power
 from polars_rank.cli.describe import conventions, explain, measures
 from polars_rank.cli.evaluate import evaluate
@@ -31,6 +32,8 @@ def run(argv: Sequence[str]) -> int:
     app.command(evaluate, usage="Usage: polars-rank evaluate FILE... [OPTIONS]")
     app.command(compare, usage="Usage: polars-rank compare FILE... [OPTIONS]")
     app.command(gate, usage="Usage: polars-rank gate BASE FILE... [OPTIONS]")
+    app.command(audit, usage="Usage: polars-rank audit FILE... [OPTIONS]")
+    app.command(bounds, usage="Usage: polars-rank bounds FILE... [OPTIONS]")
     app.command(power, usage="Usage: polars-rank power [FILE] [OPTIONS]")
     app.command(
         match_report,

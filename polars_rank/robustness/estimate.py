@@ -98,7 +98,8 @@ def estimate(
     (not below 0). With sampled documents and share s, y is the query's value under
     people's labels over s, and f the model's of the same documents over s, less its
     value of all. The intervals are Student's t, with one degree of freedom less for
-    the weight. They hold for the population that the queries are a random sample of.
+    the weight, and deviations over ``1 - h`` for the leverage h (HC3). They hold for
+    the population that the queries are a random sample of.
 
     Source: Angelopoulos, Bates, Fannjiang, Jordan and Zrnic, Science 2023; the weight:
     Angelopoulos, Duchi and Zrnic, "PPI++", 2023, example 6.1; in ranking: Oosterhuis,
@@ -292,8 +293,12 @@ def _estimated(part: pl.DataFrame, sampled: str, level: float) -> tuple[Any, ...
     if weight > 0:
         assert human is not None
         value = human + weight * (known - float(f.mean()))
-        rest = (s[0, 0] - 2 * weight * s[0, 1] + weight**2 * s[1, 1]) / n
-        variance = max(rest, 0.0) * (n - 1) / (n - 2) + weight**2 * spread
+        centred = f - f.mean()
+        # Judgments that decide the weight are weighed up (HC3), or 40 would seem to
+        # tell more than they do.
+        pull = (s[1, 1] / n) / (s[1, 1] / n + spread) * centred**2 / (centred**2).sum()
+        rest = (y - y.mean() - weight * centred) / (1.0 - pull).clip(1e-9)
+        variance = float((rest**2).sum()) / (n - 1) / n + weight**2 * spread
         df = n - 2
     own = _interval(human, alone, n - 1, level)
     both = _interval(value, variance, df, level)

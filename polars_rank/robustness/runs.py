@@ -18,13 +18,15 @@ def stacked(runs: Runs, system: str | None) -> tuple[pl.LazyFrame, str | None]:
     """One lazy frame, and its column of systems.
 
     A mapping of names to frames or paths is concatenated; its column is ``"system"``,
-    unless ``system`` names it.
+    unless ``system`` names it; the names replace what such a column holds.
     """
     if not (isinstance(runs, Mapping) and _hold_frames(runs)):
         return as_polars(cast("FrameLike", runs), name="run").lazy(), system
     column = system or "system"
     parts = [
-        as_polars(run, name="run").lazy().select(pl.lit(name).alias(column), pl.all())
+        as_polars(run, name="run")
+        .lazy()
+        .select(pl.lit(name).alias(column), pl.exclude(column))
         for name, run in runs.items()
     ]
     return pl.concat(parts, how="diagonal_relaxed"), column

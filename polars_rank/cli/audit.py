@@ -1,0 +1,235 @@
+"""The commands ``audit`` and ``bounds``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, TypeAlias
+
+import polars as pl
+from cyclopts import CycloptsError, Parameter
+
+import polars_rank
+from polars_rank.cli.compare import (
+    CHOICE,
+    FILE,
+    LESS,
+    OUTPUT,
+    QUERY,
+    Column,
+    Convention,
+    Measures,
+    Missing,
+    OneColumn,
+    Paths,
+    Query,
+)
+from polars_rank.cli.evaluate import MEASURES, with_judgments
+from polars_rank.cli.runs import sort_out
+from polars_rank.cli.show import Format, emit, show_rows, terminal
+from polars_rank.conventions.tools import DEFAULT
+from polars_rank.core.ranking import Ties
+
+__all__ = ["audit", "bounds"]
+
+Judgments: TypeAlias = Annotated[str | None, FILE]
+OneFormat: TypeAlias = Annotated[Format | None, Parameter(group=OUTPUT)]
+Tied: TypeAlias = Annotated[Ties | None, CHOICE]
+
+
+def audit(
+    *files: Paths,
+    qrels: Judgments = None,
+    measure: Measures = (),
+    query: Query = QUERY,
+    doc: Column = "doc_id",
+    score: Column = "score",
+    label: Column = "label",
+    system: OneColumn = None,
+    convention: Convention = DEFAULT,
+    ties: Tied = None,
+    missing: Missing = None,
+    choice: Annotated[tuple[str, ...], CHOICE, LESS] = (),
+    on_duplicate: Annotated[Literal["error", "best"], CHOICE] = "error",
+    format: Annotated[
+        Format | Literal["html", "latex"] | None, Parameter(group=OUTPUT)
+    ] = None,
+) -> None:
+    """What every disputed choice changes: the values, and the order of the systems.
+
+    Parameters
+    ----------
+    files
+        Runs and, last, the judgments; or one log.
+    qrels
+        The file with the judgments.
+    measure
+        Measure to audit; may be repeated.
+    query
+        Query id; repeat the option if several columns make up the id.
+    doc
+        Document id.
+    score
+        Score of the document.
+    label
+        Grade of the document.
+    system
+        Column that tells systems apart; several runs go by their file names.
+    convention
+        Tool whose choices are the start; see: polars-rank conventions.
+    ties
+        Order of equal scores.
+    missing
+        Value of a judged query that is missing from a run.
+    choice
+        Choice to try, such as ties, gain, k; may be repeated; default: all.
+    on_duplicate
+        What to do about duplicates; best keeps the best score and label.
+    format
+        Default: table on a terminal, csv elsewhere.
+    """
+    run, options = _given(files, qrels, query, doc, score, label, system)
+    found = polars_rank.audit(
+        run,
+        list(measure or MEASURES),
+        convention=convention,
+        ties=ties,
+        missing=missing,
+        choices=choice or None,
+        on_duplicate=on_duplicate,
+        **options,
+    )
+    chosen = format or ("table" if terminal() else "csv")
+    if chosen == "csv" or chosen == "tsv":
+        rows = found.choices.with_columns(pl.col("swapped").list.join("; "))
+        show_rows(rows, chosen, keys=3)
+    elif chosen == "json":
+        emit(json.dumps(found.to_dict(), indent=2, ensure_ascii=False) + "\n")
+    else:
+        write = {
+            "table": found.__str__,
+            "markdown": found.to_markdown,
+            "html": found.to_html,
+            "latex": found.to_latex,
+        }[chosen]
+        emit(write() + "\n")
+
+
+def bounds(
+    *files: Paths,
+    qrels: Judgments = None,
+    measure: Measures = (),
+    query: Query = QUERY,
+    doc: Column = "doc_id",
+    score: Column = "score",
+    label: Column = "label",
+    system: OneColumn = None,
+    convention: Convention = DEFAULT,
+    ties: Tied = None,
+    missing: Missing = None,
+    over: Annotated[tuple[Literal["labels", "ties"], ...], CHOICE, LESS] = ("labels",),
+    max_grade: Annotated[int | None, CHOICE] = None,
+    universe: Annotated[Literal["retrieved", "pool"] | None, CHOICE] = None,
+    against: Annotated[str | None, CHOICE] = None,
+    per_query: Annotated[bool, Parameter(group=OUTPUT), LESS] = False,
+    format: OneFormat = None,
+) -> None:
+    """Lowest and highest values over unknown labels, and over orders of ties.
+
+    Parameters
+    ----------
+    files
+        Runs and, last, the judgments; or one log.
+    qrels
+        The file with the judgments.
+    measure
+        Measure to bound; may be repeated.
+    query
+        Query id; repeat the option if several columns make up the id.
+    doc
+        Document id.
+    score
+        Score of the document.
+    label
+        Grade of the document; null where nobody judged it.
+    system
+        Column that tells systems apart; several runs go by their file names.
+    convention
+        Tool whose choices are followed; see: polars-rank conventions.
+    ties
+        Order of equal scores.
+    missing
+        Value of a judged query that is missing from a run.
+    over
+        What is unknown: labels (of unjudged documents), ties, or both, repeated.
+    max_grade
+        Highest grade of an unjudged document; default: of the judgments.
+    universe
+        Documents that could have labels: those a system retrieved, or the pool.
+    against
+        System that the others are compared with, under the same labels.
+    per_query
+        Bounds of every query, not of the mean.
+    format
+        Default: table on a terminal, csv elsewhere.
+    """
+    run, options = _given(files, qrels, query, doc, score, label, system)
+    found = polars_rank.bounds(
+        run,
+        list(measure or MEASURES),
+        convention=convention,
+        ties=ties,
+        missing=missing,
+        over=over,
+        max_grade=max_grade,
+        universe=universe,
+        against=against,
+        per_query=per_query,
+        **options,
+    )
+    keys = found.columns.index("measure") + 1
+    chosen = format or ("table" if terminal() else "csv")
+    if chosen == "table":
+        from polars_rank.report.table import Cell, Table, as_text, number
+
+        rows = [
+            [Cell(number(v) if isinstance(v, float) else str(v)) for v in row]
+            for row in found.rows()
+        ]
+        emit(as_text(Table("Bounds", found.columns, rows, keys)) + "\n")
+    else:
+        show_rows(found, chosen, keys=keys)
+
+
+def _given(
+    files: Sequence[str],
+    qrels: str | None,
+    query: tuple[str, ...],
+    doc: str,
+    score: str,
+    label: str,
+    system: str | None,
+) -> tuple[Any, dict[str, Any]]:
+    """The runs that the command line named, and arguments about them."""
+    if not files:
+        raise CycloptsError(msg="name a FILE: runs and judgments, or a log.")
+    given = sort_out(files, qrels, score, label)
+    options: dict[str, Any] = {
+        "qrels": given.qrels,
+        "query": query,
+        "qrels_query": None,
+        "doc": doc,
+        "qrels_doc": None,
+        "score": score,
+        "label": label,
+    }
+    runs: dict[str, pl.LazyFrame] = {}
+    for run in given.runs:
+        with given.about(run):
+            runs[run.name], asked = with_judgments(given, run, options)
+    options |= {"qrels": asked["qrels"]}
+    del options["qrels_query"], options["qrels_doc"]
+    options["system"] = system
+    if len(runs) == 1:
+        return next(iter(runs.values())), options
+    return runs, options
