@@ -1,1 +1,1 @@
-"""How a frame is evaluated. Start in ``plan.py``, which names the stages in order."""
+"""The evaluation of frames. Start in ``plan.py``, which names the stages in order."""

@@ -1,4 +1,4 @@
-"""The frames of a request under our names: one type per id, one row per document."""
+"""The frames of a request, internal names: one type per id, one row per document."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = ["Description", "Inputs", "bind_inputs", "normalize"]
 
 
 class Description(NamedTuple):
-    """A row per query with what is known of it, and how often that breaks a rule."""
+    """Attributes of queries, one row per query, and how often they break a rule."""
 
     frame: pl.LazyFrame
     where: str
@@ -44,7 +44,7 @@ class Description(NamedTuple):
 
 
 class Inputs(NamedTuple):
-    """What is evaluated, under our names.
+    """The frames to evaluate, under internal names.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Inputs(NamedTuple):
 
     @property
     def parts(self) -> list[BoundFrame]:
-        """What is ranked and joined, query by query."""
+        """The frames that are ranked and joined, query by query."""
         return [self.run] if self.qrels is None else [self.run, self.qrels]
 
 
@@ -235,7 +235,7 @@ def _by_query(
 
 
 def _kept_if_read_twice(request: Request, *, described: bool) -> Request:
-    """Keep in memory what is read twice and cannot be.
+    """Keep frames in memory that would be read twice but can be read only once.
 
     That is a run whose keys judgments or queries lack, for they take its values; and
     judgments that describe queries, too.

@@ -1,4 +1,4 @@
-"""Layouts: rows of a query in any order, or contiguous. Proved, never trusted.
+"""Layouts: rows of a query in any order, or contiguous. Verified, never trusted.
 
 A sorted group-by takes contiguous rows as they are, whatever the order of the queries:
 each run of equal keys becomes one row. Its result is exact if and only if the keys of
@@ -158,8 +158,8 @@ def try_else(
 ) -> pl.LazyFrame:
     """Result of ``attempt``, or of ``fallback`` if the ``claim`` is not true.
 
-    Any error in the data sends it to ``fallback``, which tells it in full: what a
-    failed attempt saw is not the truth. A cast that fails is one, too. Both see the
+    Any error in the data leads to ``fallback``, which reports it in full: a failed
+    attempt saw only some rows. A cast that fails is such an error, too. Both see the
     frames that it ``reads``, or it is an error.
 
     The result is kept until it is proved: in memory, or where ``spool`` puts it, which

@@ -1,4 +1,4 @@
-"""The frames that the user gives, whatever they are, as lazy frames."""
+"""The user's frames, of any library, as lazy frames."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def open_frames(
 ) -> Opened:
     """Open a log, or a run and its judgments; ids of text files are text in both.
 
-    With ``stream``, what can be read only once is not read into memory.
+    With ``stream``, a source that can be read only once is not read into memory.
     """
     run, judged = columns
     place = run.names["score"] if run.names["rank"] is None else run.names["rank"]

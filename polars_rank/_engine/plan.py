@@ -44,7 +44,7 @@ Finish: TypeAlias = Callable[[pl.LazyFrame], tuple[pl.LazyFrame, pl.LazyFrame]]
 
 
 def plan_result(request: Request) -> pl.LazyFrame:
-    """The values per query, or the means, in the layout asked for."""
+    """The values per query, or the means, in the requested layout."""
     result = _in_layout(request, _plan_layout)
     if request.result != "values" or request.resources is None:
         return result
@@ -52,7 +52,7 @@ def plan_result(request: Request) -> pl.LazyFrame:
 
 
 def plan_both(request: Request) -> tuple[pl.LazyFrame, Finish]:
-    """The rows of one pass, and what makes means and values of them.
+    """The rows of one pass, and functions that make means and values of them.
 
     One row per query, to be kept in a file: its values, segments and broken rules.
     """
@@ -113,7 +113,7 @@ def _sorted(
 def _in_layout(
     request: Request, plan: Callable[[Request], pl.LazyFrame]
 ) -> pl.LazyFrame:
-    """What ``plan`` makes of the request, in the layout asked for."""
+    """The plan of the request in the requested layout."""
     if request.layout != "auto" or request.grouping == "hash":
         return plan(request)
     resources, qrels = request.resources, request.qrels
@@ -223,7 +223,7 @@ def _aggregation(request: Request) -> Aggregation:
 
 
 def plan_per_query(request: Request, inputs: Inputs) -> Plan:
-    """One row per query asked for: ``key0`` ..., segments, ``m0`` ..., rules."""
+    """One row per requested query: ``key0`` ..., segments, ``m0`` ..., rules."""
     key = PlanKey.of(request, inputs)
     schemas = [part.schema for part in inputs.parts]
 

@@ -47,7 +47,7 @@ class ExprTable:
 
 
 class Recorder:
-    """What the measures of one plan were seen to need.
+    """The words and sums that the measures of one plan need.
 
     Attributes
     ----------

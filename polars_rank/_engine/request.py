@@ -1,4 +1,4 @@
-"""What the user asks for: the arguments of an evaluation, checked once."""
+"""The request: the arguments of an evaluation, checked once."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class FrameFunction(Protocol[P]):
 
 
 class Resources(NamedTuple):
-    """A memory limit in bytes, the folder for spill files, who hears of progress."""
+    """A memory limit in bytes, the folder for spill files, the progress callback."""
 
     memory: int
     temp_dir: str | Path | None
@@ -123,12 +123,12 @@ class Resources(NamedTuple):
 
 
 class Request(NamedTuple):
-    """An evaluation: of what, by which measures, how.
+    """An evaluation: its frames, measures and options.
 
     Attributes
     ----------
     queries, segments
-        The queries to evaluate; what is known of queries.
+        The queries to evaluate; attributes of queries.
     columns, qrels_columns
         The columns of the run (or log), and of the judgments.
     result
@@ -136,14 +136,14 @@ class Request(NamedTuple):
     by, weight, keep
         Segments and weights of the mean; columns to carry along with values per query.
     stats
-        What is told of the values of queries.
+        Statistics of the values of queries.
     missing_given
-        Whether the user has said what a missing query counts.
+        Whether the user has chosen the value of a missing query.
     small
         Whether all frames are in memory and small: then no streaming is worth while.
     unclaimed
-        Whether ``layout="contiguous"`` is a guess that nobody made: it is given up as
-        soon as the first rows speak against it.
+        Whether ``layout="contiguous"`` is a guess, not the user's claim: it is given up
+        as soon as the first rows contradict it.
     """
 
     frame: pl.LazyFrame
@@ -331,7 +331,7 @@ class Request(NamedTuple):
 
 
 def stats_of(stats: Stat | Sequence[Stat]) -> tuple[Stat, ...]:
-    """What is asked of the values of queries, checked."""
+    """The checked statistics of the values of queries."""
     several = cast(
         "tuple[Stat, ...]", (stats,) if isinstance(stats, str) else (*stats,)
     )
@@ -357,7 +357,7 @@ def like_input(
 def like_input(
     frame: FrameLike, result: pl.LazyFrame, *, in_memory: bool = False
 ) -> AnyFrame:
-    """A LazyFrame for a LazyFrame, a DataFrame for all else."""
+    """Return a LazyFrame for a LazyFrame, a DataFrame otherwise."""
     warn_if_forked()
     if isinstance(frame, pl.LazyFrame):
         return result

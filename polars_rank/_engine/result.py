@@ -68,7 +68,7 @@ def _value(column: str, measure: Measure | Custom, convention: Convention) -> pl
 
 
 def _example(keys: Sequence[str]) -> pl.Expr:
-    """What tells where a rule is broken: the whole key of a query."""
+    """The example of a broken rule: the whole key of a query."""
     return pl.col(keys[0]) if len(keys) == 1 else pl.struct(keys)
 
 
@@ -86,7 +86,7 @@ class Aggregation(NamedTuple):
     weighted
         Whether queries have weights.
     stats
-        What is told of each measure, in order.
+        The statistics of each measure, in order.
     check
         As in :class:`Request`.
     """
@@ -259,7 +259,7 @@ VIOLATION = pl.Struct(
 def sum_part(
     aggregation: Aggregation, request: Request, inputs: Inputs, plan: Plan
 ) -> pl.LazyFrame:
-    """The sums of a part of the data, with all that only the whole can judge.
+    """The sums of a part of the data, with everything that only the whole can decide.
 
     ``violations`` lists the rules with their counts instead of raising any. With
     judgments, ``judged`` queries were looked for, and ``found`` of them are in the run.

@@ -1,4 +1,4 @@
-"""Columns by their role: the user's names and types, and ours.
+"""Columns by role: the user's names and types, and the internal ones.
 
 Only schemas are read. Every column is renamed to its role first, so that user column
 names can never collide with internal ones, not even ``*`` or ``^x$``.
@@ -40,7 +40,7 @@ Column: TypeAlias = str | pl.Expr
 
 
 class Role(NamedTuple):
-    """What a column is to an evaluation.
+    """The role of a column in an evaluation.
 
     Attributes
     ----------
@@ -49,9 +49,9 @@ class Role(NamedTuple):
     what
         A value of it, in words.
     allowed
-        Whether a type will do.
+        Whether a type is allowed.
     expected
-        The types that do, in words.
+        The allowed types, in words.
     """
 
     name: str
@@ -227,7 +227,7 @@ def bind_columns(
 def bind_column(
     role: str, column: Column, schema: pl.Schema, *, where: str
 ) -> tuple[pl.Expr, DataType]:
-    """The user's column under our name, and its type: it is there and will do."""
+    """The user's column under our name, and its type; both are checked."""
     if not has_column(column, schema):
         require_columns([column], schema, where=where, argument=role)
     dtype = _dtype(column, schema)

@@ -65,7 +65,7 @@ class PlanKey(NamedTuple):
 
     @property
     def late_ties(self) -> DocTies | None:
-        """The rule by which ids settle ties once documents are ordered by score.
+        """The rule by which ids break ties once documents are ordered by score.
 
         None without such a rule; and for a small log, where two sort keys cost less.
         """
@@ -186,7 +186,7 @@ def _traced(
     measure: Measure | Custom,
     arguments: dict[str, Any],
 ) -> tuple[pl.Expr, list[Violation]]:
-    """The measure's value in terms of the sums, and what it forbids."""
+    """The measure's value in terms of the sums, and the rules it adds."""
     if isinstance(measure, Custom):
         plain = recorder.ranking()
         if key.retrieved_only:
@@ -240,7 +240,7 @@ def _with_checks(
 
 
 def _facts(key: PlanKey, recorder: Recorder) -> dict[str, pl.Expr]:
-    """What tells whether the result is what it seems."""
+    """Counts that reveal doubtful results."""
     if key.check == "off":
         return {}
     label, rank = pl.col("label"), pl.col("rank")

@@ -1,4 +1,4 @@
-"""Which file is what: runs, their names, and the judgments."""
+"""The roles of files: runs, their names, and the judgments."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Files:
-    """What the command line named."""
+    """The files of a command line."""
 
     runs: list[Run]
     qrels: pl.LazyFrame | None

@@ -41,7 +41,7 @@ FACTOR = 4  # bytes that grouping takes for each byte of the rows
 
 
 def in_layout(log: ClickLog, plan: Callable[[ClickLog], pl.LazyFrame]) -> pl.LazyFrame:
-    """What ``plan`` makes of the log, in the layout that was asked for.
+    """The plan of the log in the requested layout.
 
     ``"auto"`` tries contiguous rows first, and plans for any order if they are not.
     """

@@ -1,1 +1,1 @@
-"""What a metric is written in; it knows no frame."""
+"""The language of metrics; it knows no frame."""

@@ -48,7 +48,7 @@ def metric_expr(
     doc
         Document identifiers that break ties, compared as text.
     ties
-        What to do with equal scores. Default: ``"doc_desc"`` with ``doc``, else
+        Order of equal scores. Default: ``"doc_desc"`` with ``doc``, else
         ``"order"``. Known ranks have no ties.
 
     Raises

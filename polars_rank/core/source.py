@@ -77,7 +77,7 @@ def lazy_source(
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """What Polars calls; as an object it can be recognised in a plan, and pickled.
+    """The callable of a scan; as an object it can be recognised in a plan, and pickled.
 
     ``register_io_source`` would hide it in a function.
     """

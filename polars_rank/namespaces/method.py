@@ -208,7 +208,7 @@ NAMED |= {ConventionLike: "ConventionLike"}
 
 
 def _description(parameter: Argument) -> str:
-    """What the parameter is, and what its values say."""
+    """The description of the parameter and of its values."""
     values = parameter.doc.values
     if not values and parameter.meaning in CHOICES:
         values = CHOICES[parameter.meaning].values

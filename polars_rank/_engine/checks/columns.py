@@ -1,4 +1,4 @@
-"""Columns taken for what they are not: one for two roles, ids under another name."""
+"""Columns in the wrong role: one column for two roles, ids under another name."""
 
 from __future__ import annotations
 

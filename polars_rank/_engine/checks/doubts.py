@@ -1,7 +1,7 @@
-"""Doubts: results that break no rule row by row, and yet are not what they seem.
+"""Doubts: results that are not what they seem, although no row breaks a rule.
 
-They are told by a few sums over the queries, which the plan computes in the same pass.
-Only where these arouse suspicion are the rows read again.
+A few sums over the queries, which the plan computes in the same pass, reveal them. The
+rows are read again only if these sums look suspicious.
 """
 
 from __future__ import annotations

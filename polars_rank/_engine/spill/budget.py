@@ -1,4 +1,4 @@
-"""How much memory there is, how much rows take, and so how many buckets are needed."""
+"""The memory limit, the size of rows in memory, and the number of buckets."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LEAST_ROWS_PER_GROUP, ROWS_PER_GROUP = 2048, 122_880
 
 
 def parse_memory_limit(limit: int | str) -> int:
-    """Bytes of ``"2GB"``, ``"500 MB"``, ``"1.5GiB"`` or a number of bytes.
+    """Parse ``"2GB"``, ``"500 MB"``, ``"1.5GiB"`` or a number of bytes.
 
     Raises
     ------
@@ -92,7 +92,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Budget:
-    """What may be held at a time.
+    """The memory that each step may take.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class Budget:
     buffers
         Bytes that writing the buckets may hold back, all of them together.
     limit
-        What the process may take.
+        Memory limit of the process.
     """
 
     bucket: int

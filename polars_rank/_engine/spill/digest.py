@@ -1,4 +1,4 @@
-"""What an evaluation reads, as a number that changes whenever its result could."""
+"""A digest of an evaluation's inputs, which changes whenever its result could."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _written_paths(part: pl.LazyFrame) -> list[Path]:
 
 
 def _about(path: Path) -> str:
-    """What tells a file from another one, even if size and time were kept.
+    """Properties that tell a file from another one, even if size and time were kept.
 
     A copy over it has another change time, a file in its place another inode, and a
     retargeted link another real path.

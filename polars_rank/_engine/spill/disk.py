@@ -28,5 +28,5 @@ def require_space(size: Size, base: Path) -> None:
 
 
 def full_disk_named(file: Path) -> AbstractContextManager[None]:
-    """Say in which folder the disk was full, and what to do about it."""
+    """Name the folder in which the disk was full, and the way out."""
     return full_disk(file.parent, WAY_OUT)

@@ -32,7 +32,7 @@ def sort_bounded(
     detail: str,
     narrow: Narrow | None = None,
 ) -> pl.LazyFrame:
-    """The rows sorted by columns, whatever they take; equal keys in any order."""
+    """The rows sorted by columns, in bounded memory; equal keys in any order."""
     most = Budget.of(resources.memory, FACTOR).bucket
     base = _base(resources)
 

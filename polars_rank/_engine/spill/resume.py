@@ -1,4 +1,4 @@
-"""What a killed process leaves to the next one: its buckets, and results by bucket."""
+"""Resuming after a kill: buckets, and results by bucket, that are on disk."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MANIFEST = "manifest.json"
 
 
 def write_manifest(folder: Path, buckets: Sequence[Bucket]) -> None:
-    """Say that the buckets are whole: each file with its size."""
+    """Record that the buckets are whole: each file with its size."""
     rows = [
         [
             [[str(path.relative_to(folder)), path.stat().st_size] for path in files]

@@ -19,7 +19,7 @@ __all__ = ["Ideal", "with_greedy_ranks"]
 
 
 class Ideal(NamedTuple):
-    """What is relevant, and what a subtopic's next document is worth of the last."""
+    """Lowest relevant grade, and the factor from a subtopic's document to its next."""
 
     alpha: float
     rel: float

@@ -32,7 +32,7 @@ def sum_judged(key: PlanKey, run: pl.LazyFrame, qrels: pl.LazyFrame) -> Plan:
 
 
 def number_queries(key: PlanKey, qrels: pl.LazyFrame) -> pl.LazyFrame:
-    """One row a judged query: its key columns, and ``query``, its number.
+    """One row per judged query: its key columns, and ``query``, its number.
 
     Numbers ascend as the keys do.
     """
@@ -58,8 +58,8 @@ def join_qrels(
 ) -> pl.LazyFrame:
     """Documents in rank order that can change a value, and one row for each query.
 
-    ``query`` is its number. All rows of a query repeat what is known of it: the
-    scalars of the run, and those of the judgments. ``doc`` says whether to keep ids.
+    ``query`` is its number. All rows of a query repeat its scalars: those of the run,
+    and those of the judgments. ``doc`` says whether to keep ids.
     """
     judged = qrels.join(numbers, on=key.run.keys, nulls_equal=True).cache()
     matter = judged.filter(trace.recorder.matter)

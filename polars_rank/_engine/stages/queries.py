@@ -1,4 +1,4 @@
-"""The stage that keeps the queries asked for: judged ones, those of ``queries=``."""
+"""The stage that keeps the requested queries: judged ones, those of ``queries=``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["select_queries"]
 
 
 def select_queries(request: Request, inputs: Inputs, plan: Plan) -> Plan:
-    """Keep the queries that are judged and asked for; count the missing ones."""
+    """Keep the queries that are judged and requested; count the missing ones."""
     null_key = pl.any_horizontal(pl.col(inputs.run.keys).is_null())
     if inputs.qrels is not None:
         plan = _only_judged(request, inputs, plan, null_key)
@@ -97,7 +97,7 @@ def _only_requested(
 def _described(
     request: Request, keys: tuple[str, ...], about: Description, plan: Plan
 ) -> Plan:
-    """The same queries with their segments; null where nothing is known of a query."""
+    """The same queries with their segments; null for queries without a row there."""
     names = dict(zip(keys, names_of(request.columns.query), strict=True))
     where = (about.where, "the frame")
     known, frame = align_ids(about.frame, plan.frame, names, where=where)

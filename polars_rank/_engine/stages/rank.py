@@ -92,7 +92,7 @@ class Ranked(NamedTuple):
 
 
 def _break_ties(rows: pl.LazyFrame, ties: DocTies) -> pl.LazyFrame:
-    """Order equal scores by document id, and look at no other rows for it.
+    """Order equal scores by document id, without sorting other rows.
 
     A neighbour of another query may look like a tie, too: it keeps its place.
     """
@@ -165,7 +165,7 @@ def regroup_by_rank(
 ) -> pl.LazyFrame:
     """Documents of known ``rank``, contiguous by query, those without a rank last.
 
-    Beside them come rows that have scalars of a query, and no document: ``head`` is
+    Other rows have scalars of a query, and no document: ``head`` is
     true for those of the run, which ``runs`` counts, and false for others. They are
     gone from the result; a query without documents keeps one row of nulls. With
     ``settled``, documents without a rank come by grade, as a join leaves them in any

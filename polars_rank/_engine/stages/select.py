@@ -54,7 +54,7 @@ def _rows_of_known_rank(key: PlanKey, trace: Trace, log: pl.LazyFrame) -> pl.Laz
 
 
 def ranks_within_limit(key: PlanKey) -> pl.Expr:
-    """The known ranks above the max_rank."""
+    """The known ranks up to ``max_rank``."""
     rank = pl.col("rank").cast(pl.Float64)
     if key.max_rank is None:
         return rank
@@ -62,7 +62,7 @@ def ranks_within_limit(key: PlanKey) -> pl.Expr:
 
 
 def document_columns(recorder: Recorder) -> list[str]:
-    """What a document carries beside its rank."""
+    """The columns of a document other than its rank."""
     read = recorder.columns | {"label"}
     return [word for word in WORDS if word in read and word != "rank"]
 

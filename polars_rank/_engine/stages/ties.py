@@ -1,4 +1,4 @@
-"""Equal scores ordered by document id, where anybody can tell.
+"""Equal scores ordered by document id, where the order can change a value.
 
 Sorting by score and id takes twice the time of sorting by score. Documents with equal
 scores and equal labels are the same to every measure, so ids are compared only in
