@@ -25,6 +25,8 @@ from polars.testing import assert_frame_equal
 from slow import ENGINES, slow
 from toy import lazy, toy
 
+from polars_rank._files.errors import full_disk
+
 ROWS, QUERIES, BUCKETS = 300_000, 5_000, 32
 
 IMPORTS = """
@@ -309,6 +311,25 @@ def test_the_disk_fills_up(log, tmp_path, monkeypatch, engine):
         assert caught.value.errno == errno.ENOSPC
         assert caught.value.filename == str(folder)
         assert not list(folder.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (errno.ENOSPC, "no space left on this disk"),
+        (errno.EDQUOT, "your share of this disk is used up"),
+        (errno.EFBIG, "a file would be larger than is allowed here"),
+    ],
+)
+@pytest.mark.parametrize("raised", [OSError, pl.exceptions.ComputeError])
+def test_what_cannot_be_written_is_named(tmp_path, number, said, raised):
+    words = (
+        (number, "as the system") if raised is OSError else (f"(os error {number})",)
+    )
+    with pytest.raises(OSError, match=said) as caught, full_disk(tmp_path / "out.csv"):
+        raise raised(*words)
+    assert caught.value.errno == number
+    assert caught.value.filename == str(tmp_path / "out.csv")
 
 
 @pytest.mark.parametrize("resume", [False, True], ids=["private", "temp_dir"])

@@ -13,20 +13,24 @@ import polars as pl
 
 __all__ = ["full_disk"]
 
-FULL = (errno.ENOSPC, errno.EDQUOT)
+FULL = {
+    errno.ENOSPC: "no space left on this disk",
+    errno.EDQUOT: "your share of this disk is used up",
+    errno.EFBIG: "a file would be larger than is allowed here",
+}
 OS_ERROR = re.compile(r"\(os error (\d+)\)")
 
 
 @contextmanager
 def full_disk(path: Path, way_out: str = "") -> Iterator[None]:
-    """Say where the disk was full; Polars names no file."""
+    """Say where no more could be written; Polars names no file."""
     try:
         yield
     except (OSError, pl.exceptions.PolarsError) as error:
         number = _number(error)
         if number not in FULL or getattr(error, "filename", None) is not None:
             raise
-        message = "no space left on this disk" + (way_out and f"; {way_out}")
+        message = FULL[number] + (way_out and f"; {way_out}")
         raise OSError(number, message, os.fspath(path)) from error
 
 
