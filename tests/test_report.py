@@ -174,7 +174,7 @@ def test_pictures_hold_the_numbers():
     found = pr.compare(values(), baseline="A")
     (rows,) = drawn(found.plot.forest())
     assert [r["pair"] for r in rows] == ["B − A", "C − A", "D − A"]
-    assert [r["side"] for r in rows] == ["better", "not sure", "better"]
+    assert [r["side"] for r in rows] == ["better", "not significant", "better"]
     for name in ("difference", "low", "high"):
         assert [r[name] for r in rows] == pytest.approx(found.pairs[name].to_list())
     deltas = drawn(found.plot.deltas())

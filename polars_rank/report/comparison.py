@@ -226,7 +226,7 @@ def _method(pairs: pl.DataFrame, settings: Mapping[str, Any]) -> str:
     text = f"{', '.join(parts)}; *: {adjusted} < {alpha:.4g}."
     if settings["correction"] != "none":
         text += " Intervals are not adjusted."
-    return text + " Detectable: found with probability 80 %."
+    return text + " Detectable: with 80 % power."
 
 
 def family_size(pairs: pl.DataFrame, settings: Mapping[str, Any]) -> int:

@@ -69,7 +69,7 @@ def _foot(
     lines = []
     for row in checks.filter(pl.col("segment") == "all").iter_rows(named=True):
         changed = f"{row['changed']} of {row['queries']} queries changed"
-        found = f"; drops of {number(row['detectable'])} are found in 80 % of cases"
+        found = f"; drops of {number(row['detectable'])} are detected with 80 % power"
         lines.append(f"{row['measure']}: {changed}{found if row['changed'] else ''}.")
     margin = settings["margin"]
     margins = margin if isinstance(margin, Mapping) else {"": margin}

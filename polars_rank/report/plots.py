@@ -24,7 +24,7 @@ SHAPES = [
     "triangle-down",
     "stroke",
 ]
-VERDICTS = ["better", "worse", "not sure"]
+VERDICTS = ["better", "worse", "not significant"]
 CUTOFF = re.compile(r"^(.*)@(\d+)$")
 MOST = 5000  # bars of queries in one panel
 
@@ -184,7 +184,7 @@ class Plots:
             pl.when(ends.abs() < inf).then(ends),
             pair=pl.format("{} − {}", "system", "baseline"),
             side=pl.when(~sure)
-            .then(pl.lit("not sure"))
+            .then(pl.lit("not significant"))
             .when(good)
             .then(pl.lit("better"))
             .otherwise(pl.lit("worse")),
