@@ -45,7 +45,7 @@ def run(argv: Sequence[str]) -> int:
     app.command(conventions)
     app.command(explain, usage="Usage: polars-rank explain MEASURE [OPTIONS]")
     app.command(
-        "polars_rank.cli.clicks:app",
+        "polars_rank.cli.clicks_bias:app",
         name="clicks",
         help="Click logs: what users saw, and what they clicked.",
     )

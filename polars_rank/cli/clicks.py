@@ -32,7 +32,7 @@ from polars_rank.clicks.simulation import UserModel
 from polars_rank.example import clicks_path
 from polars_rank.io import write
 
-__all__ = ["app"]
+__all__ = ["app", "open_files", "print_result"]
 
 FILES = Group("Files", sort_key=1)
 COLUMNS = Group("Columns", sort_key=2)
@@ -157,7 +157,7 @@ DEFAULT_LOG = Log()
 app = App(name="clicks", help="Click logs: what users saw, and what they clicked.")
 
 
-def _opened(files: Sequence[str], *, example: bool) -> pl.LazyFrame:
+def open_files(files: Sequence[str], *, example: bool) -> pl.LazyFrame:
     """The rows of all files, or of the example."""
     if example and files:
         raise CycloptsError(msg="--example brings its own data: name no LOG with it.")
@@ -169,7 +169,7 @@ def _opened(files: Sequence[str], *, example: bool) -> pl.LazyFrame:
     return frames[0] if len(frames) == 1 else pl.concat(frames, how="vertical_relaxed")
 
 
-def _print(
+def print_result(
     result: pl.LazyFrame,
     files: Sequence[str],
     keys: int,
@@ -218,7 +218,7 @@ def check(
     bar = Bar()
     options = log.options(bar, team=team, arm=arm, count=count)
     with bar:
-        report = clicks.check(_opened(files, example=example), **options)
+        report = clicks.check(open_files(files, example=example), **options)
     chosen = format or ("table" if terminal() else "csv")
     if chosen != "table":
         show_rows(report.facts, chosen, keys=1)
@@ -282,7 +282,7 @@ def behaviour(
     """
     bar = Bar()
     result = clicks.behaviour(
-        _opened(files, example=example),
+        open_files(files, example=example),
         measure,
         per=per,
         interval=interval,
@@ -293,7 +293,7 @@ def behaviour(
     )
     keys = len(log.by) + (interval != "none")
     with bar:
-        _print(result, files, keys, format, out)
+        print_result(result, files, keys, format, out)
 
 
 @app.command(usage="Usage: polars-rank clicks interleaving LOG... [OPTIONS]")
@@ -344,7 +344,7 @@ def interleaving(
     bar = Bar()
     options = cast("dict[str, Any]", log.options(bar, cluster=cluster))
     result = clicks.interleaving(
-        _opened(files, example=example),
+        open_files(files, example=example),
         team=team,
         credit=credit,
         no_click=no_click,
@@ -355,7 +355,7 @@ def interleaving(
         **options,
     )
     with bar:
-        _print(result, files, len(log.by) + 2, format, out)
+        print_result(result, files, len(log.by) + 2, format, out)
 
 
 @app.command(usage="Usage: polars-rank clicks compare LOG... --control ARM [OPTIONS]")
@@ -409,7 +409,7 @@ def compare(
         Also write the result to this Parquet file.
     """
     bar = Bar()
-    frame = _opened(files, example=example)
+    frame = open_files(files, example=example)
     dtype = frame.collect_schema().get(arm)
     value: object = control
     if dtype is not None and dtype.is_integer():
@@ -432,7 +432,7 @@ def compare(
         **options,
     )
     with bar:
-        _print(result, files, len(log.by) + 2, format, out)
+        print_result(result, files, len(log.by) + 2, format, out)
 
 
 @app.command(usage="Usage: polars-rank clicks simulate --out FILE [OPTIONS]")

@@ -1,0 +1,365 @@
+"""The commands ``clicks ...`` that undo position bias."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias, cast
+
+import polars as pl
+from cyclopts import CycloptsError, Parameter
+
+from polars_rank import clicks
+from polars_rank.cli.bar import Bar
+from polars_rank.cli.clicks import (
+    CHOICE,
+    COLUMN,
+    DEFAULT_LOG,
+    FILES,
+    LESS,
+    Column,
+    Example,
+    Formats,
+    Log,
+    Out,
+    Paths,
+    Several,
+    app,
+    open_files,
+    print_result,
+)
+from polars_rank.cli.runs import open_file
+from polars_rank.clicks.counterfactual import CounterfactualMethod
+from polars_rank.clicks.judgments import JudgmentMethod
+from polars_rank.clicks.propensity import PropensityMethod
+
+__all__ = ["counterfactual", "judgments", "propensities", "sensitivity"]
+
+Bias: TypeAlias = Annotated[str | None, Parameter(group=FILES, metavar="FILE")]
+Eta: TypeAlias = Annotated[float | None, CHOICE]
+Systems: TypeAlias = Annotated[tuple[str, ...], COLUMN, LESS]
+
+
+@app.command(usage="Usage: polars-rank clicks propensities LOG... [OPTIONS]")
+def propensities(
+    *files: Paths,
+    example: Example = False,
+    log: Log = DEFAULT_LOG,
+    method: Annotated[PropensityMethod, CHOICE] = "harvest",
+    estimator: Annotated[
+        Literal["poisson", "all_pairs", "pivot_one", "chain"], CHOICE
+    ] = "poisson",
+    weighting: Annotated[Literal["harmonic", "equal"], CHOICE] = "harmonic",
+    min_impressions: Annotated[int | None, CHOICE] = None,
+    randomized: Column = None,
+    shuffled: Annotated[int | None, CHOICE] = None,
+    swap: Column = None,
+    swapped: Column = None,
+    relevance: Column = None,
+    within: Several = (),
+    cluster: Several = (),
+    count: Column = None,
+    normalize: Annotated[Literal["first", "max"], CHOICE] = "first",
+    level: Annotated[float, CHOICE] = 0.95,
+    max_steps: Annotated[int, CHOICE] = 500,
+    tol: Annotated[float, CHOICE] = 1e-6,
+    format: Formats = None,
+    out: Out = None,
+) -> None:
+    """Estimate how likely each position is examined, relative to the first one.
+
+    Parameters
+    ----------
+    files
+        Files with one row per document that an impression showed.
+    example
+        Use the log that ships with the package.
+    method
+        Source of the estimate: documents at several positions (harvest), an experiment
+        (randomized, swap), a model (em), click rates (ctr); trust gives alpha and beta.
+    estimator
+        How harvest compares positions.
+    weighting
+        Weights of documents, for all estimators but poisson.
+    min_impressions
+        Documents of a query with fewer are left out; 50 for em, else 1.
+    randomized
+        Whether the list was shuffled.
+    shuffled
+        How many positions were shuffled, from the top; default: all.
+    swap
+        Position that took part in a swap with the first.
+    swapped
+        Whether it was swapped.
+    relevance
+        Relevance of the document, for trust.
+    within
+        Compare documents within the values of this column only; may be repeated.
+    cluster
+        Independent unit, usually the user; may be repeated.
+    count
+        Number of impressions in a log of totals, where --clicked is the number of
+        clicks.
+    normalize
+        Position whose propensity is 1.
+    level
+        Confidence level.
+    max_steps
+        Most steps of a fit.
+    tol
+        Relative change at which a fit ends.
+    format
+        Default: table on a terminal, csv elsewhere.
+    out
+        Also write the result to this Parquet file.
+    """
+    bar = Bar()
+    options = cast("dict[str, Any]", log.options(bar, count=count))
+    result = clicks.propensities(
+        open_files(files, example=example),
+        method,
+        estimator=estimator,
+        weighting=weighting,
+        min_impressions=min_impressions,
+        randomized=randomized,
+        shuffled=shuffled,
+        swap=swap,
+        swapped=swapped,
+        relevance=relevance,
+        within=within,
+        normalize=normalize,
+        level=level,
+        max_steps=max_steps,
+        tol=tol,
+        cluster=cluster,
+        **options,
+    )
+    with bar:
+        print_result(result, files, len(log.by) + 1, format, out)
+
+
+@app.command(usage="Usage: polars-rank clicks counterfactual LOG... --new COLUMN")
+def counterfactual(
+    *files: Paths,
+    example: Example = False,
+    log: Log = DEFAULT_LOG,
+    measure: Annotated[str, Parameter(name=("--measure", "-m")), CHOICE] = "dcg@10",
+    new: Systems = (),
+    baseline: Column = None,
+    propensities: Bias = None,
+    eta: Eta = None,
+    propensity: Column = None,
+    method: Annotated[CounterfactualMethod, CHOICE] = "ips",
+    clip: Annotated[float | None, CHOICE] = None,
+    reward: Column = None,
+    cluster: Several = (),
+    interval: Annotated[Literal["none", "normal", "bootstrap"], CHOICE] = "normal",
+    level: Annotated[float, CHOICE] = 0.95,
+    replicates: Annotated[int, CHOICE] = 1000,
+    seed: Annotated[int, CHOICE] = 0,
+    format: Formats = None,
+    out: Out = None,
+) -> None:
+    """Estimate what other rankings would have scored on a log.
+
+    Parameters
+    ----------
+    files
+        Files with one row per document that an impression showed.
+    example
+        Use the log that ships with the package.
+    measure
+        Measure that adds up over documents, such as dcg@10 or precision@5.
+    new
+        Scores of a new ranking; may be repeated.
+    baseline
+        Ranking that the others are compared with.
+    propensities
+        File with position and propensity (or alpha and beta).
+    eta
+        Instead of a file: the propensity is position ** -eta.
+    propensity
+        Logged probability that the position is examined.
+    method
+        Estimator.
+    clip
+        Smallest propensity.
+    reward
+        A model's probability of a click on an examined document, for dr and dm.
+    cluster
+        Independent unit, usually the user; may be repeated.
+    interval
+        How intervals are computed.
+    level
+        Confidence level.
+    replicates
+        Number of bootstrap replicates.
+    seed
+        Seed of the bootstrap.
+    format
+        Default: table on a terminal, csv elsewhere.
+    out
+        Also write the result to this Parquet file.
+    """
+    bar = Bar()
+    options = cast("dict[str, Any]", log.options(bar, propensity=propensity))
+    result = clicks.counterfactual(
+        open_files(files, example=example),
+        measure,
+        new=_systems(new),
+        baseline=baseline,
+        propensities=_bias(propensities, eta),
+        method=method,
+        clip=clip,
+        reward=reward,
+        interval=interval,
+        level=level,
+        replicates=replicates,
+        seed=seed,
+        cluster=cluster,
+        **options,
+    )
+    with bar:
+        print_result(result, files, len(log.by) + 1, format, out)
+
+
+@app.command(usage="Usage: polars-rank clicks sensitivity LOG... --new COLUMN")
+def sensitivity(
+    *files: Paths,
+    example: Example = False,
+    log: Log = DEFAULT_LOG,
+    measure: Annotated[str, Parameter(name=("--measure", "-m")), CHOICE] = "dcg@10",
+    new: Systems = (),
+    baseline: Column = None,
+    eta: Annotated[tuple[float, ...], CHOICE, Parameter(show_default=False)] = (
+        *(0.0, 0.5, 1.0, 1.5, 2.0),
+    ),
+    format: Formats = None,
+    out: Out = None,
+) -> None:
+    """Show how the winner depends on the position bias that is assumed.
+
+    Parameters
+    ----------
+    files
+        Files with one row per document that an impression showed.
+    example
+        Use the log that ships with the package.
+    measure
+        Measure that adds up over documents, such as dcg@10 or precision@5.
+    new
+        Scores of a new ranking; may be repeated.
+    baseline
+        Ranking that the others are compared with; default: the last one.
+    eta
+        Strength of the bias, position ** -eta; may be repeated. Default: 0 to 2.
+    format
+        Default: table on a terminal, csv elsewhere.
+    out
+        Also write the result to this Parquet file.
+    """
+    bar = Bar()
+    result = clicks.sensitivity(
+        open_files(files, example=example),
+        measure,
+        new=_systems(new),
+        baseline=baseline,
+        eta=eta,
+        **log.options(bar),
+    )
+    with bar:
+        # A column of flags is told in words, as csv tells it.
+        shown = result.with_columns(pl.col("crossover").cast(pl.String))
+        columns = [*log.by, "eta", "system", "crossover", "estimate", "difference"]
+        print_result(shown.select(columns), files, len(log.by) + 3, format, out)
+
+
+@app.command(usage="Usage: polars-rank clicks judgments LOG... [OPTIONS]")
+def judgments(
+    *files: Paths,
+    example: Example = False,
+    log: Log = DEFAULT_LOG,
+    method: Annotated[JudgmentMethod, CHOICE] = "ratio",
+    propensities: Bias = None,
+    eta: Eta = None,
+    propensity: Column = None,
+    threshold: Annotated[tuple[float, ...], CHOICE, LESS] = (),
+    grades: Annotated[int | None, CHOICE] = None,
+    grades_within: Annotated[Literal["log", "query"], CHOICE] = "log",
+    min_impressions: Annotated[int, CHOICE] = 10,
+    min_clicks: Annotated[int, CHOICE] = 0,
+    prior: Annotated[Literal["log", "query"] | None, CHOICE] = None,
+    count: Column = None,
+    level: Annotated[float, CHOICE] = 0.95,
+    format: Formats = None,
+    out: Out = None,
+) -> None:
+    """Make judgments of queries and documents out of clicks.
+
+    Parameters
+    ----------
+    files
+        Files with one row per document that an impression showed.
+    example
+        Use the log that ships with the package.
+    method
+        Estimator of the relevance.
+    propensities
+        File with position and propensity (or alpha and beta).
+    eta
+        Instead of a file: the propensity is position ** -eta.
+    propensity
+        Logged probability that the position is examined.
+    threshold
+        The label is the number of thresholds that the estimate reaches; may be
+        repeated.
+    grades
+        Number of grades, each of as many documents.
+    grades_within
+        Whether these are of all documents, or of those of the query.
+    min_impressions
+        Documents with fewer have no label.
+    min_clicks
+        Documents with fewer have no label.
+    prior
+        Draw unsure estimates towards the mean of all, or of the query.
+    count
+        Number of impressions in a log of totals, where --clicked is the number of
+        clicks.
+    level
+        Confidence level.
+    format
+        Default: table on a terminal, csv elsewhere.
+    out
+        Also write the result to this Parquet file.
+    """
+    if threshold and grades is not None:
+        raise CycloptsError(msg="give --threshold or --grades, not both.")
+    bar = Bar()
+    more = {"propensity": propensity, "count": count}
+    options = cast("dict[str, Any]", log.options(bar, **more))
+    result = clicks.judgments(
+        open_files(files, example=example),
+        method,
+        propensities=_bias(propensities, eta),
+        grades=threshold or grades,
+        grades_within=grades_within,
+        min_impressions=min_impressions,
+        min_clicks=min_clicks,
+        prior=prior,
+        level=level,
+        **{**options, "by": log.by or None},
+    )
+    with bar:
+        print_result(result, files, 2, format, out)
+
+
+def _systems(new: tuple[str, ...]) -> tuple[str, ...]:
+    if not new:
+        raise CycloptsError(msg="name a column of scores with --new.")
+    return new
+
+
+def _bias(file: str | None, eta: float | None) -> pl.LazyFrame | float | None:
+    """Propensities: in a file, or a power of the position."""
+    if file is not None and eta is not None:
+        raise CycloptsError(msg="give --propensities or --eta, not both.")
+    return eta if file is None else open_file(file, "run")
