@@ -96,6 +96,7 @@ def test_behaviour(capsys, tmp_path):
     assert "--cluster user_id" in err
 
 
+@pytest.mark.slow
 def test_several_files_are_one_log(capsys, tmp_path):
     log = LOG.collect()
     for i, part in enumerate(log.iter_slices(60_000)):
@@ -119,6 +120,7 @@ def test_interleaving(capsys):
     assert (row["wins"], row["losses"], row["ties"]) == ("534", "641", "454")
 
 
+@pytest.mark.slow
 def test_compare(capsys, tmp_path):
     status, out, _ = run(capsys, "compare", "--example", "--control", "A", "-m", "ctr")
     assert status == 0

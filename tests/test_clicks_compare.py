@@ -133,6 +133,7 @@ def test_effects_are_those_of_the_plain_formulas(log, before, cuped):
         assert (explained < 0.9 * plain_se).all()
 
 
+@pytest.mark.slow
 def test_the_same_bits_in_any_order(log, before):
     options = {"arm": "arm", "control": "A", "covariates": before}
     wanted = clicks.compare(log, ["ctr", "rr"], **options)
@@ -181,6 +182,7 @@ def test_holm(log):
     assert (found["p_adjusted"] >= found["p_value"]).all()
 
 
+@pytest.mark.slow
 def test_few_users_have_student_t():
     pytest.importorskip("scipy")
     small = clicks.simulate(120, queries=5, users=20, arms=2, seed=1).log

@@ -330,6 +330,7 @@ def test_expectation_over_all_clicks_is_the_truth():
 # -- invariance
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.* of the ranking")
 def test_the_order_of_rows_files_and_buckets_change_nothing(tmp_path, monkeypatch):
     log = random_log(6, impressions=400)
@@ -564,6 +565,7 @@ def test_a_log_without_clicks_and_one_cluster():
 # -- truth
 
 
+@pytest.mark.slow
 def test_a_simulated_log_gives_the_true_value():
     simulation = clicks.simulate(20_000, queries=100, seed=12)
     found = clicks.counterfactual(

@@ -96,6 +96,7 @@ def test_facts_are_those_of_a_plain_loop(seed, limit):
         assert found[name] == pytest.approx(value, rel=1e-12, abs=0), name
 
 
+@pytest.mark.slow
 def test_facts_do_not_depend_on_the_order_of_rows_or_on_buckets(tmp_path, monkeypatch):
     log = clicks.simulate(3000, queries=50, seed=4).log
     wanted = clicks.check(log).facts

@@ -478,6 +478,7 @@ def test_shuffled_positions_end_where_they_end():
 # -- invariance
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [

@@ -144,6 +144,7 @@ def test_dict_is_json():
     assert again["pairs"][0]["high"] == "Infinity"
 
 
+@pytest.mark.slow
 def test_without_an_extra_its_name_is_told():
     code = (
         "import sys; sys.modules['great_tables'] = sys.modules['altair'] = None\n"
@@ -170,6 +171,7 @@ def drawn(chart) -> list[list[dict]]:
     return [rows for rows in sets if rows != [{"x": 0.0}]]
 
 
+@pytest.mark.slow
 def test_pictures_hold_the_numbers():
     found = pr.compare(values(), baseline="A")
     (rows,) = drawn(found.plot.forest())

@@ -202,6 +202,7 @@ def test_p_values_stay_lazy():
     assert z["p"][0] == pytest.approx(normal_tail(3.0249539157))
 
 
+@pytest.mark.slow
 def test_without_scipy_the_extra_is_named():
     code = (
         "import sys; sys.modules['scipy'] = None\n"
