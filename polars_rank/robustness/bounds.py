@@ -679,7 +679,8 @@ def _shown(
         raise ValueError(msg)
     kind = by.first()
     return (
-        rows.group_by(*whose, by.cast(order))
+        rows.sort(keys)  # sums in one order have the same last bit every time
+        .group_by(*whose, by.cast(order), maintain_order=True)
         .agg(
             pl.col("value").count().alias("queries"),
             pl.when(kind.is_in(sums))
