@@ -517,6 +517,21 @@ def test_an_error_names_the_run_it_is_about(call):
     assert "\npolars-rank: nan.parquet: NaN scores" in err
 
 
+@pytest.mark.parametrize("damaged", ["run.parquet", "judged.parquet"])
+def test_a_damaged_file_is_named(call, folder, damaged):
+    frames = {
+        "run.parquet": LOG.drop("label"),
+        "judged.parquet": LOG.drop("score"),
+    }
+    for name, frame in frames.items():
+        frame.write_parquet(name, compression="zstd")
+    whole = (folder / damaged).read_bytes()
+    (folder / damaged).write_bytes(whole[:4] + b"\xff" * 200 + whole[204:])
+    status, _, err = call("evaluate", "run.parquet", "--qrels", "judged.parquet")
+    assert status == 1
+    assert f"\npolars-rank: {damaged}: " in err
+
+
 @pytest.mark.parametrize(
     ("raised", "status", "said"),
     [

@@ -922,3 +922,26 @@ def test_a_lying_claim_of_order(tmp_path, layout, source):
             found()
     else:
         assert found().equals(honest)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("layout", ["auto", "contiguous"])
+def test_a_refuted_layout_is_no_panic(capfd, tmp_path, layout, engine):
+    """Polars' threads write on standard error by themselves."""
+    log = pl.DataFrame(
+        {
+            "query_id": [i % 500 for i in range(20_000)],
+            "doc_id": range(20_000),
+            "score": [float(i % 7) for i in range(20_000)],
+        }
+    )
+    log.write_parquet(tmp_path / "run.parquet", row_group_size=1000)
+    qrels = log.select("query_id", "doc_id", label=pl.col("doc_id") % 3)
+    run = pl.scan_parquet(tmp_path / "run.parquet")
+    found = pr.per_query(run, "rr", qrels=qrels.lazy(), layout=layout)
+    if layout == "contiguous":
+        with pytest.raises(pr.DataError, match=APART):
+            found.collect(engine=engine)
+    else:
+        assert found.collect(engine=engine).height == 500
+    assert not capfd.readouterr().err

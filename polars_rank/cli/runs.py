@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from polars_rank.io.scan import FileFormat, scan
 __all__ = ["STDIN", "Files", "Reading", "Run", "open_file", "sort_out"]
 
 STDIN = "standard input"
+DAMAGED = pl.exceptions.PolarsError, pl.exceptions.PanicException
 TREC = ["query_id", "doc_id", "score", "system"]
 
 
@@ -86,10 +88,23 @@ class Files:
                     self._about(run, str(message)), *rest
                 )
                 yield
-        except (DataError, TypeError, pl.exceptions.PolarsError) as error:
+        except (DataError, TypeError, *DAMAGED) as error:
             if str(error).startswith(tuple(self.sources)):
                 raise
-            raise type(error)(self._about(run, str(error))) from error
+            message = self._about(run, str(error))
+            if isinstance(error, DAMAGED) and self._judgments_are_damaged():
+                message = f"{self.sources[-1]}: {error}"
+            raise type(error)(message) from error
+
+    def _judgments_are_damaged(self) -> bool:
+        """Whether they cannot be read to the end; Polars names no file."""
+        if self.qrels is None:
+            return False
+        try:
+            deque(self.qrels.collect_batches(engine="streaming"), maxlen=0)
+        except DAMAGED:
+            return True
+        return False
 
 
 class Reading(NamedTuple):
