@@ -55,7 +55,7 @@ def audit(
         Format | Literal["html", "latex"] | None, Parameter(group=OUTPUT)
     ] = None,
 ) -> None:
-    """What every disputed choice changes: the values, and the order of the systems.
+    """Measure the effect of every disputed choice: on values, on the order of systems.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def audit(
     system
         Column that tells systems apart; several runs go by their file names.
     convention
-        Tool whose choices are the start; see: polars-rank conventions.
+        Tool whose choices are audited; see: polars-rank conventions.
     ties
         Order of equal scores.
     missing
@@ -134,7 +134,7 @@ def bounds(
     per_query: Annotated[bool, Parameter(group=OUTPUT), LESS] = False,
     format: OneFormat = None,
 ) -> None:
-    """Lowest and highest values over unknown labels, and over orders of ties.
+    """Bound the values over unknown labels, and over orders of ties.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def bounds(
     missing
         Value of a judged query that is missing from a run.
     over
-        What is unknown: labels (of unjudged documents), ties, or both, repeated.
+        Unknowns to vary: labels (of unjudged documents), ties, or both, repeated.
     max_grade
         Highest grade of an unjudged document; default: of the judgments.
     universe
@@ -169,7 +169,7 @@ def bounds(
     against
         System that the others are compared with, under the same labels.
     per_query
-        Bounds of every query, not of the mean.
+        Print the bounds of every query instead of the mean.
     format
         Default: table on a terminal, csv elsewhere.
     """

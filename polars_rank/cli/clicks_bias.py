@@ -84,11 +84,11 @@ def propensities(
     randomized
         Whether the list was shuffled.
     shuffled
-        How many positions were shuffled, from the top; default: all.
+        Number of positions that were shuffled, from the top; default: all.
     swap
         Position that took part in a swap with the first.
     swapped
-        Whether it was swapped.
+        Whether the first document and that of the position were swapped.
     relevance
         Relevance of the document, for trust.
     within
@@ -103,7 +103,7 @@ def propensities(
     level
         Confidence level.
     max_steps
-        Most steps of a fit.
+        Largest number of steps of a fit.
     tol
         Relative change at which a fit ends.
     format
@@ -181,7 +181,7 @@ def counterfactual(
     method
         Estimator.
     clip
-        Smallest propensity.
+        Lower limit of the propensities.
     reward
         A model's probability of a click on an examined document, for dr and dm.
     cluster
@@ -292,7 +292,7 @@ def judgments(
     format: Formats = None,
     out: Out = None,
 ) -> None:
-    """Make judgments of queries and documents out of clicks.
+    """Make judgments of queries and documents from clicks.
 
     Parameters
     ----------
@@ -312,15 +312,15 @@ def judgments(
         The label is the number of thresholds that the estimate reaches; may be
         repeated.
     grades
-        Number of grades, each of as many documents.
+        Number of grades, each for about as many documents.
     grades_within
-        Whether these are of all documents, or of those of the query.
+        Whether --grades split all documents of the log, or those of each query.
     min_impressions
         Documents with fewer have no label.
     min_clicks
         Documents with fewer have no label.
     prior
-        Draw unsure estimates towards the mean of all, or of the query.
+        Shrink uncertain estimates towards the mean of the log, or of the query.
     count
         Number of impressions in a log of totals, where --clicked is the number of
         clicks.

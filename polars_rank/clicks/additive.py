@@ -1,4 +1,4 @@
-"""Measures that add up over documents: what a click can be worth at a new place."""
+"""Measures that add up over documents: the weight of a click at a new rank."""
 
 from __future__ import annotations
 

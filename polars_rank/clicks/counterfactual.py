@@ -1,4 +1,4 @@
-"""What would another ranking have scored on this log? Counterfactual estimates."""
+"""Counterfactual estimates: what another ranking would have scored on a log."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ def counterfactual(
 ) -> Frame:
     """Estimate what other rankings would have scored, from clicks on the logged one.
 
-    Clicks are weighed by how unlikely the position was to be examined, so that the
-    result is that of the documents' true relevance. The measure must add up over
-    documents: ``sum over documents of weight(new rank) * relevance``, a mean over
+    Clicks are weighted by the inverse of the examination probability of their position,
+    so that the result is that of the documents' true relevance. The measure must add up
+    over documents: ``sum over documents of weight(new rank) * relevance``, a mean over
     impressions.
 
     Parameters
@@ -78,8 +78,8 @@ def counterfactual(
     measure
         ``"dcg@10"``, ``"precision@5"``, ``"hits@10"``, ``"rbp(p=0.8)"``,
         ``"inverse_rank"`` or ``"average_rank"``; or a mapping of a name to a function
-        of the 1-based rank, an expression. nDCG, AP, ERR and others are refused: what a
-        document is worth there depends on the relevance of others.
+        of the 1-based rank, an expression. nDCG, AP, ERR and others are refused: the
+        contribution of a document depends on the relevance of others.
     new
         The new rankings: one or more columns of the log with scores, by which the
         documents of each impression are ranked anew (equal scores in their logged
@@ -96,7 +96,7 @@ def counterfactual(
 
         ``"snips"``: the same per relevant document, not per impression: the mean weight
         of its new rank. Multiplied by ``relevant_per_impression`` it is ``"ips"``: it
-        is no better estimate of DCG, but another quantity.
+        is not a better estimate of DCG, but another quantity.
 
         ``"affine"``: ``(clicked - beta) / alpha`` of all shown documents, unbiased
         under trust bias.
@@ -289,7 +289,7 @@ class _Task:
     # -- of rows
 
     def weighed(self) -> ClickLog:
-        """Rows with the weight of a click, and what is added up of each."""
+        """Rows with the weight of a click, and the terms to be summed."""
         log = self.log
         divisor = pl.col("alpha")
         if self.policy_aware:
@@ -327,7 +327,7 @@ class _Task:
         return replace(log, rows=rows)
 
     def _policy(self) -> pl.LazyFrame:
-        """Of each document, the mean of alpha over the impressions of its query."""
+        """For each document, the mean of alpha over the impressions of its query."""
         rows = self.log.rows
         alone = rows.group_by("query", "doc").agg(policy=pl.col("alpha").sum())
         number = pl.struct(self.log.keys).n_unique()
@@ -458,7 +458,7 @@ class _Task:
     def _diagnosed(
         self, rows: pl.LazyFrame, by: Mapping[str, pl.Expr], names: Sequence[str]
     ) -> pl.LazyFrame:
-        """What the weights look like, per segment."""
+        """Diagnostics of the weights, per segment."""
         counts = {
             "clicks": pl.col("clicks").sum(),
             "low": pl.col("low").sum(),
@@ -481,7 +481,7 @@ class _Task:
         )
 
     def _doubts(self, columns: Sequence[pl.Series]) -> pl.Series:
-        """Warn of what makes the result doubtful; nothing logged is an error."""
+        """Warn of doubtful results; raise an error if nothing was logged."""
         system, support, clicks, largest = columns
         for name, low in zip(system, support, strict=True):
             if low is None or low >= ENOUGH:

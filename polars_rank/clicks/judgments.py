@@ -1,4 +1,4 @@
-"""Judgments out of clicks, and how well they agree with given ones."""
+"""Judgments from clicks, and how well they agree with given ones."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def judgments(
     level: float | None = 0.95,
     **options: Unpack[LogOptions],
 ) -> Frame:
-    """Make judgments of queries and documents out of clicks.
+    """Make judgments of queries and documents from clicks.
 
     Parameters
     ----------
@@ -64,11 +64,11 @@ def judgments(
     propensities
         As in :func:`counterfactual`; not for ``"ctr"`` and ``"coec"``.
     grades
-        None: the label is the estimate. Numbers in rising order: the label is how many
-        of them the estimate reaches. A whole number n: grades from 0 to n - 1, each of
-        as many documents.
+        None: the label is the estimate. Thresholds in rising order: the label is the
+        number of thresholds that the estimate reaches. A whole number n: grades from 0
+        to n - 1, each for about as many documents.
     grades_within
-        Whether these are of all documents, or of those of the query.
+        Whether the grades split all documents of the log, or those of each query.
     min_impressions, min_clicks
         A document with fewer has a null label: it is not judged.
     prior
@@ -345,10 +345,10 @@ def agreement(
     judgments, given
         Frames with query, document and label; null: not judged.
     weights
-        How much two grades of Cohen's kappa disagree: by their difference
-        (``"linear"``), its square, or (``"none"``) all the same.
+        Weights of disagreement in Cohen's kappa: the difference of the grades
+        (``"linear"``), its square, or (``"none"``) the same for all.
     rel
-        Least relevant grade of ``given``, for ``auc``.
+        Lowest relevant grade of ``given``, for ``auc``.
     query, doc, label, given_label
         Columns; ``given_label`` is that of ``given`` if it differs.
 
@@ -428,7 +428,7 @@ def confusion(
     label: str = "label",
     given_label: str | None = None,
 ) -> pl.DataFrame:
-    """Count documents by their label here and there.
+    """Count documents by their labels in both frames.
 
     Parameters are those of :func:`agreement`.
 

@@ -55,7 +55,7 @@ ABOUT_JUDGING = frozenset(("judged", "unjudged", "rbp_residual"))
 
 
 class Asked(NamedTuple):
-    """A measure, its complete arguments, and under which name it is computed."""
+    """A measure, its complete arguments, and the name of its column."""
 
     measure: Measure
     arguments: dict[str, Any]
@@ -86,7 +86,7 @@ def bounds(
     most: int = 10_000,
     **choices: Any,
 ) -> pl.DataFrame:
-    """Lowest and highest value over orders of tied documents and unknown labels.
+    """Bound the values over orders of tied documents and over unknown labels.
 
     Parameters
     ----------
@@ -100,17 +100,17 @@ def bounds(
         Default: the largest label of the judgments.
     universe
         The unjudged documents that could have labels: those that the system itself
-        ``"retrieved"`` (default), or the ``"pool"`` of what any system retrieved, which
-        count in R and the ideal order of all.
+        ``"retrieved"`` (default), or the ``"pool"`` of documents that any system
+        retrieved, which count in R and the ideal order of all systems.
     against
-        A system: bounds of the difference of each other system to it, with the same
-        labels for both (``universe="pool"``).
+        A system: compute bounds of the difference of each other system to it, with the
+        same labels for both (``universe="pool"``).
     system
         Column of ``run`` with the system.
     per_query
         Whether to return the bounds of each query, or of the mean.
     most
-        Labellings of a query that may be tried for a measure without a short cut.
+        Largest number of labellings of a query to try, for measures without a shortcut.
     choices
         ``ties``, ``missing``, ``no_relevant``, ``unjudged``, ``rel``, as in
         :func:`evaluate`.
@@ -118,8 +118,8 @@ def bounds(
     Returns
     -------
     One row per system (and query) and measure: ``measure``, ``queries``, ``value``,
-    ``low``, ``high``, and ``exact``: whether both are reached, or are no more than
-    limits. With ``against``, these are of the difference, and ``baseline`` names it.
+    ``low``, ``high``, and ``exact``: whether both are reached, or are only limits. With
+    ``against``, these are of the difference, and ``baseline`` names it.
 
     Raises
     ------

@@ -50,8 +50,8 @@ def estimate(
     """Estimate a mean from few judgments by people and many by a model.
 
     The model's labels may be biased: where both judged, the difference is measured and
-    taken off. How much the model counts follows from how well it agrees; one that
-    knows nothing leaves the estimate from people's judgments as it is.
+    subtracted. The weight of the model follows from how well it agrees with people; an
+    uninformative model leaves the estimate from people's judgments as it is.
 
     Parameters
     ----------
@@ -62,13 +62,13 @@ def estimate(
     model_qrels
         Labels by the model, of all queries: also of those that people judged.
     sampled
-        What was drawn at random for people to judge: ``"queries"``, each with all its
-        documents, for any measure that is a mean over queries; or single
+        Units that were drawn at random for people to judge: ``"queries"``, each with
+        all its documents, for any measure that is a mean over queries; or single
         ``"documents"`` of all queries, for measures that add up over documents (dcg,
         cg, precision@k, rbp with a number as scale, sdcg, insq).
     share
-        Of sampled documents: with which probability one was drawn. Default: how many
-        of the model's are judged by people.
+        Probability with which a document was drawn, for sampled documents. Default: the
+        share of the model's labels that people judged.
     level
         Confidence level of the intervals.
     system
@@ -230,7 +230,7 @@ def _adds_up(measure: Measure, convention: Any) -> bool:
 def _require_known(
     human: pl.LazyFrame, model: pl.LazyFrame, on: list[str], sampled: str
 ) -> None:
-    """The model has labels for all that people judged."""
+    """Require labels by the model for everything that people judged."""
     lacking = human.select(on).unique().join(model, on=on, how="anti").collect()
     if len(lacking):
         examples = [

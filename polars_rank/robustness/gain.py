@@ -53,7 +53,7 @@ def _weight(arguments: Mapping[str, Any]) -> pl.Expr:
 def parts_of(
     documents: Documents, arguments: Mapping[str, Any], grades: Sequence[int]
 ) -> tuple[pl.LazyFrame, list[float]]:
-    """What nDCG of a query is made of.
+    """The parts that nDCG of a query is computed from.
 
     Returns
     -------
