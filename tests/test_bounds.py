@@ -167,11 +167,12 @@ def contract(name, params, count, seed, top=TOP, **options):
 @pytest.mark.parametrize(
     ("name", "params"),
     [
-        ("ndcg", {}), ("ndcg", {"k": 2, "gain": "exp2"}), ("ap", {"k": 3}),
-        ("recall", {"k": 2}), ("precision", {"k": 2}), ("q_measure", {}),
-        ("rbp", {}), ("p_measure", {}),
+        ("ndcg", {"k": 2, "gain": "exp2"}),
+        ("recall", {"k": 2}),
+        ("nerr", {}),
+        ("p_measure", {}),
     ],
-)  # fmt: skip
+)
 def test_labels_of_usual_measures(name, params):
     contract(name, params, 12, 1)
 
@@ -219,7 +220,7 @@ def can_be_tied(name, params):
 @pytest.mark.parametrize("count", [6, slow(60)])
 def test_ties_of_every_measure(count):
     names = [pair for pair in asked() if can_be_tied(*pair)]
-    ties(names if count > 6 else names[::4], count, 4)
+    ties(names if count > 6 else names[::20], count, 4)
     unsure = [n for n in METRICS if n not in SWAP and METRICS[n].tie_sensitive]
     for name in unsure:
         with pytest.raises(ValueError, match="best order of tied documents"):
@@ -304,11 +305,11 @@ DIFFERENCES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("count", [10, slow(150)])
+@pytest.mark.parametrize("count", [8, slow(150)])
 def test_differences_under_shared_labels(count):
     found = systems(random.Random(8), count)
     run, qrels = pooled(found)
-    for name, params in DIFFERENCES[: 3 if count == 10 else None]:
+    for name, params in DIFFERENCES[: 3 if count == 8 else None]:
         got = pr.bounds(
             run, pr.measure(name, name=name, **params), qrels=qrels, max_grade=TOP,
             system="system", against="a", per_query=True, ties="order",

@@ -679,7 +679,7 @@ def _shown(
         raise ValueError(msg)
     kind = by.first()
     return (
-        rows.sort(keys)  # sums in one order have the same last bit every time
+        rows.sort(keys)  # means are taken in one order
         .group_by(*whose, by.cast(order), maintain_order=True)
         .agg(
             pl.col("value").count().alias("queries"),
