@@ -86,6 +86,16 @@ def test_formats(files, capsys, format, starts):
         assert json.loads(out)["settings"]["correction"] == "holm"
 
 
+def test_tsv_is_csv_with_tabs(files, capsys):
+    command = ["compare", "a.run", "b.run", "qrels", "-m", "ndcg@3", "--format"]
+    assert main([*command, "csv"]) == 0
+    rows = list(csv.reader(capsys.readouterr().out.splitlines()))
+    assert main([*command, "tsv"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split("\t") for line in lines] == rows
+    assert len(rows) == 2
+
+
 def test_compare_takes_options_and_files_of_values(files, capsys):
     whole = ["compare", "a.run", "b.run", "worse.run", "--qrels", "qrels", *MEASURES]
     options = ["--baseline", "b", "--test", "randomisation", "--correction", "bh"]

@@ -195,8 +195,8 @@ def compare(
     if plot is not None:
         (found.plot.segments if by else found.plot.forest)().save(str(plot))
     chosen = format or ("table" if terminal() else "csv")
-    if chosen == "csv":
-        show_rows(found.pairs, "csv", keys=len(by) + 3)
+    if chosen == "csv" or chosen == "tsv":
+        show_rows(found.pairs, chosen, keys=len(by) + 3)
     else:
         emit(_written(found, chosen) + "\n")
 
