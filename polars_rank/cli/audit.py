@@ -49,7 +49,7 @@ def audit(
     convention: Convention = DEFAULT,
     ties: Tied = None,
     missing: Missing = None,
-    choice: Annotated[tuple[str, ...], CHOICE, LESS] = (),
+    choice: Annotated[tuple[str, ...], Parameter(metavar="NAME"), CHOICE, LESS] = (),
     on_duplicate: Annotated[Literal["error", "best"], CHOICE] = "error",
     format: Annotated[
         Format | Literal["html", "latex"] | None, Parameter(group=OUTPUT)
@@ -130,7 +130,7 @@ def bounds(
     over: Annotated[tuple[Literal["labels", "ties"], ...], CHOICE, LESS] = ("labels",),
     max_grade: Annotated[int | None, CHOICE] = None,
     universe: Annotated[Literal["retrieved", "pool"] | None, CHOICE] = None,
-    against: Annotated[str | None, CHOICE] = None,
+    against: Annotated[str | None, Parameter(metavar="SYSTEM"), CHOICE] = None,
     per_query: Annotated[bool, Parameter(group=OUTPUT), LESS] = False,
     format: OneFormat = None,
 ) -> None:

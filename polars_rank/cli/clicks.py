@@ -140,7 +140,7 @@ class Log:
     check: Annotated[Check, CHOICE] = "strict"
     layout: Annotated[Layout, RESOURCE] = "auto"
     memory_limit: Annotated[str | None, Parameter(metavar="SIZE"), RESOURCE] = None
-    temp_dir: Annotated[Path | None, RESOURCE] = None
+    temp_dir: Annotated[Path | None, Parameter(metavar="FOLDER"), RESOURCE] = None
 
     def options(self, bar: Bar, **more: object) -> LogOptions:
         """Keyword arguments of the functions of click logs."""
@@ -303,7 +303,7 @@ def interleaving(
     log: Log = DEFAULT_LOG,
     team: Annotated[str, COLUMN] = "team",
     cluster: Several = (),
-    credit: Annotated[str, CHOICE] = "clicks",
+    credit: Annotated[str, Parameter(metavar="NAME"), CHOICE] = "clicks",
     no_click: Annotated[Literal["ignore", "tie"], CHOICE] = "ignore",
     test: Annotated[Literal["sign", "permutation"], CHOICE] = "sign",
     permutations: Annotated[int, CHOICE] = 10_000,
@@ -366,7 +366,7 @@ def compare(
     covariates: Annotated[str | None, Parameter(group=FILES, metavar="FILE")] = None,
     measure: Measures = DEFAULT,
     arm: Annotated[str, COLUMN] = "arm",
-    control: Annotated[str, CHOICE],
+    control: Annotated[str, Parameter(metavar="ARM"), CHOICE],
     cluster: Annotated[tuple[str, ...], COLUMN, Parameter(show_default=" ".join)] = (
         "user_id",
     ),

@@ -42,6 +42,9 @@ FILE = Parameter(group=FILES, metavar="FILE")
 OUT = Parameter(group=OUTPUT, metavar="FILE")
 QUERY = ("query_id",)
 LESS = Parameter(show_default=False)
+SYSTEM = Parameter(metavar="SYSTEM")
+MARGIN = Parameter(metavar="[MEASURE=]NUMBER")
+FLOOR = Parameter(metavar="MEASURE=NUMBER")
 
 Several: TypeAlias = Annotated[tuple[str, ...], COLUMN, LESS]
 OneColumn: TypeAlias = Annotated[str | None, COLUMN]
@@ -79,7 +82,7 @@ def compare(
     seed: OneColumn = None,
     convention: Convention = DEFAULT,
     missing: Missing = None,
-    baseline: Annotated[tuple[str, ...], CHOICE, LESS] = (),
+    baseline: Annotated[tuple[str, ...], SYSTEM, CHOICE, LESS] = (),
     test: Annotated[TestName, CHOICE] = "t",
     alternative: Annotated[
         Literal["two-sided", "greater", "less"], CHOICE
@@ -229,8 +232,8 @@ def gate(
     cluster: OneColumn = None,
     convention: Convention = DEFAULT,
     missing: Missing = None,
-    margin: Annotated[tuple[str, ...], CHOICE, LESS] = (),
-    floor: Annotated[tuple[str, ...], CHOICE, LESS] = (),
+    margin: Annotated[tuple[str, ...], MARGIN, CHOICE, LESS] = (),
+    floor: Annotated[tuple[str, ...], FLOOR, CHOICE, LESS] = (),
     rule: Annotated[
         Literal["significant", "non_inferior", "threshold"], CHOICE
     ] = "significant",
@@ -388,7 +391,7 @@ def power(
     measure: Measures = (),
     query: Query = QUERY,
     system: Column = "system",
-    baseline: Annotated[tuple[str, ...], CHOICE, LESS] = (),
+    baseline: Annotated[tuple[str, ...], SYSTEM, CHOICE, LESS] = (),
     format: Annotated[Format | None, Parameter(group=OUTPUT)] = None,
 ) -> None:
     """Plan a comparison: queries needed, or the difference that can be detected.
