@@ -20,7 +20,7 @@ from polars_rank.core.source import Narrow, lazy_source
 
 __all__ = ["in_order", "sort_bounded", "spool"]
 
-FACTOR = 8  # bytes that sorting and writing take for each byte of the rows
+FACTOR = 24  # bytes to keep free for each byte sorted: buckets are evaluated meanwhile
 BATCH = 50_000  # rows
 SAMPLE = 10_000  # keys that say where to cut
 
