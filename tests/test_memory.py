@@ -68,7 +68,9 @@ def test_means_and_segments(options, asked):
 def test_some_queries_and_several_systems(options):
     queries = pl.DataFrame({"query_id": [1, 2, 3, 10_000]})
     both = pl.concat([RUN.with_columns(system=pl.lit(name)) for name in "ab"]).lazy()
-    asked = dict(query=["system", "query_id"], qrels=QRELS, queries=queries)
+    asked = dict(
+        query=["system", "query_id"], qrels=QRELS, queries=queries, missing="zero"
+    )
     whole = pr.per_query(both, SOME, layout="any", **asked).collect()
     parts = pr.per_query(both, SOME, **asked, **options).collect()
     assert_frame_equal(parts, whole, check_exact=True)
