@@ -171,9 +171,9 @@ TOGETHER = 100  # measures in one plan: the time to plan grows faster than their
 def test_every_measure(label, most):
     """All in one plan, with integer and float labels, and each way to collect.
 
-    The quick tests share the layouts and engines among the two kinds of labels.
+    The layouts and engines are shared among the two kinds of labels.
     """
-    ways = WAYS if most is None else WAYS[0 if label == pl.Int64 else 2 :: 3]
+    ways = WAYS[0 if label == pl.Int64 else 2 :: 3]
     run, qrels = tables(label, QUERIES)
     tried = {m: variants(m)[:most] for m in METRICS}
     params = {f"{m} {i}": (m, p) for m in METRICS for i, p in enumerate(tried[m])}
