@@ -268,7 +268,8 @@ def test_wrong_arguments_are_refused_at_once(options, message):
     ("change", "rule"),
     [
         ({"clicked": pl.lit(2)}, "invalid_click"),
-        ({"position": pl.lit(0)}, "invalid_position"),
+        # Place 0 has no propensity either: which is told first depends on threads.
+        ({"position": pl.lit(0)}, "invalid_position or no_propensity"),
         ({"position": pl.lit(1)}, "duplicate_position"),
         ({"doc_id": pl.lit("d")}, "duplicate_shown"),
         ({"position": pl.col("position") + 1}, "no_propensity"),
@@ -278,7 +279,7 @@ def test_bad_rows_are_refused(change, rule):
     log = random_log(1).with_columns(**change)
     with pytest.raises(DataError) as error:
         clicks.judgments(log, propensities=PROPENSITIES)
-    assert error.value.rule == rule
+    assert error.value.rule in rule.split(" or ")
 
 
 # -- agreement

@@ -98,7 +98,8 @@ def test_a_weighted_geometric_mean():
 
 def test_a_query_without_rows_counts_as_nothing():
     more = pl.DataFrame({"query_id": ["a", "z"]})
-    found = pr.per_query(LOG, ["gm_map", "map", "num_ret", "judged"], queries=more)
+    measures = ["gm_map", "map", "num_ret", "judged"]
+    found = pr.per_query(LOG, measures, queries=more, missing="zero")
     assert found.row(1) == ("z", pytest.approx(log(1e-5)), 0.0, 0.0, None)
 
 

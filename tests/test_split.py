@@ -81,10 +81,9 @@ def test_any_split_has_the_bits_of_the_whole(options):
 def test_judgments_go_with_their_queries_or_are_broadcast(missing, by):
     """Two queries of the judgments are in no part of the run."""
     log = rows()
-    convention = pr.CONVENTIONS["trec_eval"].replace(missing=missing)
     run = log.drop("label").filter(~pl.col("query_id").is_in([3, 44]))
     qrels = log.select("query_id", "doc_id", "label")
-    options = {"by": by, "convention": convention}
+    options = {"by": by, "missing": missing}
     whole = bits(
         pr.evaluate(run.lazy(), MEASURES, qrels=qrels.lazy(), **options).collect()
     )
