@@ -9,7 +9,7 @@ import threading
 from collections.abc import Sequence
 from types import FrameType
 
-from polars_rank._files.temporary import remove_live
+from polars_rank._files.temporary import end_live
 
 __all__ = ["clean_on_signals"]
 
@@ -77,7 +77,7 @@ class _Watch:
 
 
 def _end(number: int, _: FrameType | None) -> None:
-    remove_live(kept=False)
+    end_live()
     if sys.stderr is not None and sys.stderr.isatty():
         os.write(2, b"\x1b[?25h")  # a progress bar hides the cursor
     os._exit(128 + number)

@@ -28,6 +28,7 @@ except ImportError:  # pragma: no cover - no such module outside of POSIX
 
 __all__ = [
     "Folder",
+    "end_live",
     "make_folder",
     "private_folder",
     "remove_leftovers",
@@ -43,6 +44,7 @@ RESUMABLE = re.compile(rf"{re.escape(PREFIX)}[0-9a-f]{{32}}")
 LOCK, MARK = "lock", b"polars_rank: temporary files\n"
 WEEK = 7 * 24 * 3600  # seconds
 TRIES = 10
+PATIENCE, PAUSE, QUIET = 10.0, 0.002, 50  # seconds, seconds, pauses
 
 
 class Folder:
@@ -103,6 +105,23 @@ def remove_live(*, kept: bool = True) -> None:
     for folder in list(_live):
         if kept or not folder.kept:
             folder.remove()
+
+
+def end_live() -> None:
+    """Remove the folders of this process that cannot resume, while it still writes.
+
+    Writers make a folder anew until they notice that it is gone, so it has to stay away
+    for a while.
+    """
+    paths = [folder.path for folder in list(_live) if not folder.kept]
+    remove_live(kept=False)
+    quiet, until = 0, time.monotonic() + PATIENCE
+    while paths and quiet < QUIET and time.monotonic() < until:
+        back = [path for path in paths if path.exists()]
+        for path in back:
+            _remove_tree(path)
+        quiet = 0 if back else quiet + 1
+        time.sleep(PAUSE)
 
 
 def make_folder(base: Path) -> Folder:
@@ -246,7 +265,8 @@ def _remove_tree(path: Path) -> None:
 
     The lock goes last: until then the folder can be told for ours.
     """
-    for _ in range(TRIES):
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
         try:
             _clear(path)
             (path / LOCK).unlink(missing_ok=True)
@@ -254,7 +274,8 @@ def _remove_tree(path: Path) -> None:
         except FileNotFoundError:
             return
         except OSError:
-            continue
+            pass
+        time.sleep(PAUSE)  # then look once more: a writer may make the folder anew
 
 
 def _clear(path: Path) -> None:
