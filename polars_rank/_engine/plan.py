@@ -236,8 +236,7 @@ def plan_per_query(request: Request, inputs: Inputs) -> Plan:
 
     frames = [part.frame for part in inputs.parts]
     if request.resources is not None and request.grouping == "sort":
-        in_order = request.result == "values"
-        plan = spill_plan(plan_parts, key, frames, request.resources, in_order=in_order)
+        plan = spill_plan(plan_parts, key, frames, request.resources)
     else:
         plan = plan_parts(frames)
     plan = plan._replace(frame=unpack(plan.frame, inputs.run.keys))

@@ -17,7 +17,6 @@ __all__ = ["fits_in_memory", "spill_plan"]
 
 # Bytes that evaluating takes for each byte of the rows; measured, and rounded up.
 SUMS, LISTS = 4, 8
-SORTED = 1.5  # times as much where the values are sorted beside it
 
 
 def spill_plan(
@@ -25,16 +24,10 @@ def spill_plan(
     key: PlanKey,
     parts: Sequence[pl.LazyFrame],
     resources: Resources,
-    *,
-    in_order: bool,
 ) -> Plan:
-    """The plan that ``planner`` makes of the parts, bucket by bucket, in any order.
-
-    ``in_order`` says that its rows will be sorted while buckets are evaluated.
-    """
+    """The plan that ``planner`` makes of the parts, bucket by bucket, in any order."""
     from polars_rank._engine.spill.source import bounded  # slow to import
 
-    factor: float = LISTS if any(map(_by_lists, key.measures)) else SUMS
     frame = bounded(
         parts,
         key.run.keys,
@@ -43,7 +36,7 @@ def spill_plan(
         temp_dir=resources.temp_dir,
         progress=resources.progress,
         fingerprint=_fingerprint(key),
-        factor=factor * SORTED if in_order else factor,
+        factor=LISTS if any(map(_by_lists, key.measures)) else SUMS,
     )
     return planner(parts)._replace(frame=without_pushdown(frame))
 
