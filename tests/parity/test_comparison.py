@@ -261,6 +261,8 @@ def test_arch_studentised_bootstrap():
         assert ours["high"] == pytest.approx(theirs[1, 0], abs=error)
 
 
+# Numba warns where ranx is compiled for the first time.
+@pytest.mark.filterwarnings("ignore:unsafe cast from uint64")
 def test_ranx_student_and_its_tukey():
     """ranx's t test is ours; its Tukey test ignores that queries are paired."""
     ranx = pytest.importorskip("ranx")
