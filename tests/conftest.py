@@ -1,24 +1,53 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
+
+PARITY_PAGE = Path(__file__).parents[1] / "docs" / "parity.py"
+PARITY_RECORDS = "PARITY_RECORDS"
+records = []
 
 # Before polars is imported: the workers of pytest-xdist share the cores. Two threads
 # each, so that rows still come in any order.
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("POLARS_MAX_THREADS", "2")
 
+# Under nohup all processes ignore this signal: here some are told to end by it.
+if hasattr(signal, "SIGHUP"):
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
 
 def pytest_xdist_auto_num_workers(config):
     """One process where workers cost more than they give, or would be wrong.
 
-    Files or tests named on the command line are soon done. ``-m parity`` writes the
-    tables of all tools at its end.
+    Files or tests named on the command line are soon done.
     """
     named = all(Path(arg.partition("::")[0]).is_file() for arg in config.args)
-    return 0 if named or config.option.markexpr == "parity" else None
+    return 0 if named else None
+
+
+def pytest_configure(config):
+    """``-m parity`` collects what its tests record in a folder, that of all workers."""
+    alone = not hasattr(config, "workerinput")
+    if alone and config.option.markexpr == "parity" and PARITY_RECORDS not in os.environ:
+        records.append(tempfile.TemporaryDirectory())
+        os.environ[PARITY_RECORDS] = records[0].name
+
+
+def pytest_sessionfinish(exitstatus):
+    """A whole run of ``-m parity`` that passes writes the tables of the page."""
+    if not records:
+        return
+    with records.pop() as folder:
+        del os.environ[PARITY_RECORDS]
+        if exitstatus == 0 and PARITY_PAGE.exists():
+            subprocess.run([sys.executable, PARITY_PAGE, folder], check=True)
 
 
 def pytest_ignore_collect(collection_path, config):
