@@ -34,6 +34,8 @@ def resolve_name(name: str) -> Named:
     """
     if digits := RANX_PERSISTENCE.fullmatch(name):
         return Named(METRICS["rbp"], {"scale": 1}, {"p": float(f"0.{digits[1]}")})
+    if name in METRICS or name in ALIASES:
+        return Named(_metric(name), _preset(name), {})
     for form in (str, _folded, _squashed):
         for names, after in _readings(name, form):
             meanings = {(_metric(n).name, str(_preset(n))) for n in names}
