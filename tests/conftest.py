@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -36,18 +37,19 @@ def pytest_configure(config):
     """``-m parity`` collects what its tests record in a folder, that of all workers."""
     alone = not hasattr(config, "workerinput")
     if alone and config.option.markexpr == "parity" and PARITY_RECORDS not in os.environ:
-        records.append(tempfile.TemporaryDirectory())
-        os.environ[PARITY_RECORDS] = records[0].name
+        os.environ[PARITY_RECORDS] = tempfile.mkdtemp()
+        records.append(os.environ[PARITY_RECORDS])
 
 
 def pytest_sessionfinish(exitstatus):
     """A whole run of ``-m parity`` that passes writes the tables of the page."""
     if not records:
         return
-    with records.pop() as folder:
-        del os.environ[PARITY_RECORDS]
-        if exitstatus == 0 and PARITY_PAGE.exists():
-            subprocess.run([sys.executable, PARITY_PAGE, folder], check=True)
+    folder = records.pop()
+    del os.environ[PARITY_RECORDS]
+    if exitstatus == 0 and PARITY_PAGE.exists():
+        subprocess.run([sys.executable, PARITY_PAGE, folder], check=True)
+    shutil.rmtree(folder)
 
 
 def pytest_ignore_collect(collection_path, config):
