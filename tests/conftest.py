@@ -35,8 +35,8 @@ def pytest_xdist_auto_num_workers(config):
 
 def pytest_configure(config):
     """``-m parity`` collects what its tests record in a folder, that of all workers."""
-    alone = not hasattr(config, "workerinput")
-    if alone and config.option.markexpr == "parity" and PARITY_RECORDS not in os.environ:
+    asked = config.option.markexpr == "parity" and PARITY_RECORDS not in os.environ
+    if asked and not hasattr(config, "workerinput"):
         os.environ[PARITY_RECORDS] = tempfile.mkdtemp()
         records.append(os.environ[PARITY_RECORDS])
 
