@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import polars_rank as pr
+from polars_rank.comparison import row_sums
 
 DAYS = 12
 
@@ -67,6 +68,60 @@ def test_the_sum_of_the_days_is_the_whole(options):
     assert_same(found.pairs, expected.pairs)
     keys = [c for c in ("country", "measure", "system") if c in found.means.columns]
     assert_same(found.means.sort(keys), expected.means.sort(keys))
+
+
+def unlike(rows: list[tuple], names: list[str]) -> dict[str, pl.DataFrame]:
+    """The same rows by system, by query, shuffled, and with systems of other order."""
+    by_system = sorted(rows, key=lambda r: r[0])
+    backwards = [*by_system[40:80], *by_system[:40], *by_system[80:]]
+    shuffled = random.Random(4).sample(rows, len(rows))
+    orders = {
+        "by query": sorted(rows, key=lambda r: r[1]),
+        "by system, queries in another order": [
+            *sorted(by_system, key=lambda r: (r[0], r[1] * 7 % 40))
+        ],
+        "shuffled": shuffled,
+        "other systems first": backwards,
+        "one system in another order": [*by_system[:80], *by_system[:79:-1]],
+    }
+    return {
+        name: pl.DataFrame(given, schema=names, orient="row")
+        for name, given in orders.items()
+    }
+
+
+@pytest.mark.parametrize("block", [7, 40, 8192])
+def test_sums_of_rows_are_a_loop(monkeypatch, block):
+    monkeypatch.setattr(row_sums, "BLOCK", block)
+    draw = random.Random(3)
+    rows = []
+    for query in range(40):
+        known = query % 9 != 4  # else undefined for all systems
+        for system in "abc":
+            near = draw.choice([0.0, 5e-10, 2e-9, 0.25])
+            rows.append((system, query, 0.5 + near if known else None, draw.random()))
+    names = ["system", "query_id", "arp", "ndcg@10"]
+    expected = pr.moments(pl.DataFrame(sorted(rows), schema=names, orient="row"))
+    for k, (measure, sense) in enumerate((("arp", -1), ("ndcg@10", 1)), 2):
+        value = {(r[0], r[1]): r[k] for r in rows if r[k] is not None}
+        queries = sorted({q for _, q in value})
+        for low, high in ("ab", "ac", "bc"):
+            d = [value[high, q] - value[low, q] for q in queries]
+            found = expected.filter(
+                pl.col("measure") == measure, system=low, other=high
+            ).row(0, named=True)
+            assert found["queries"] == found["n"] == found["d"] == len(d)
+            assert found["x"] == pytest.approx(sum(d), rel=1e-12, abs=1e-14)
+            assert found["xx"] == pytest.approx(sum(v * v for v in d), rel=1e-12)
+            assert found["win"] == sum(v * sense > 1e-9 for v in d)
+            assert found["loss"] == sum(v * sense < -1e-9 for v in d)
+            assert found["tie"] == sum(abs(v) <= 1e-9 for v in d)
+    keys = ["measure", "baseline", "system"]
+    whole = pr.compare(expected).pairs.drop("note").sort(keys)
+    for name, frame in unlike(rows, names).items():
+        found = pr.compare(frame, baseline=["a", "b"]).pairs.drop("note")
+        found = found.sort(keys).with_columns(pl.col(pl.Float64) + 0.0)
+        assert found.equals(whole), name
 
 
 @pytest.mark.slow

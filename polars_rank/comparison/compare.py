@@ -36,7 +36,7 @@ from polars_rank.comparison.values import (
     Values,
     cell,
     lazy,
-    metric_of,
+    lower_is_better,
     read,
 )
 from polars_rank.core.expr import ratio
@@ -490,12 +490,7 @@ def _by_name(
 
 def _sense(frame: pl.DataFrame) -> list[bool]:
     """Whether a win is a positive difference, row by row."""
-    lower = {
-        name: bool(metric and metric.better == "lower")
-        for name in frame["measure"].unique()
-        for metric in [metric_of(name)]
-    }
-    return [not lower[name] for name in frame["measure"]]
+    return [not lower_is_better(name) for name in frame["measure"]]
 
 
 def _replaced(
@@ -523,12 +518,12 @@ def _blocks(
     parts = (
         [
             part
-            for _, part in held.frame.sort(held.by, maintain_order=True).group_by(
+            for _, part in held.ordered.sort(held.by, maintain_order=True).group_by(
                 held.by, maintain_order=True
             )
         ]
         if held.by
-        else [held.frame]
+        else [held.ordered]
     )
     for k in range(len(held.measures)):
         for part in parts:

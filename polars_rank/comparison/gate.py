@@ -19,7 +19,7 @@ from polars_rank.comparison.compare import compare
 from polars_rank.comparison.corrections import adjusted
 from polars_rank.comparison.definition import Definition
 from polars_rank.comparison.power import detectable_effect
-from polars_rank.comparison.values import Source, lazy, metric_of
+from polars_rank.comparison.values import Source, lazy, lower_is_better
 from polars_rank.exceptions import DataError
 from polars_rank.report.gate import gate_markdown, gate_text
 
@@ -349,9 +349,7 @@ def _checks(
             deltas = found.values.differences([(BASE, NEW)])
     _require_ids_that_match(deltas, names)
     rows = pl.concat(parts)
-    lower = [
-        m for m in names if (k := metric_of(m)) is not None and k.better == "lower"
-    ]
+    lower = [m for m in names if lower_is_better(m)]
     turned = pl.col("measure").is_in(lower)
     gain = pl.when(turned).then(-pl.col("difference")).otherwise(pl.col("difference"))
     allowed = (

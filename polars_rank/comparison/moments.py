@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from polars_rank.comparison.definition import Definition
+from polars_rank.comparison.row_sums import row_sums
 from polars_rank.comparison.values import (
     Columns,
     Source,
     Values,
     cell,
     lazy,
-    metric_of,
+    lower_is_better,
     read,
 )
 from polars_rank.conventions.tools import DEFAULT, ConventionLike
@@ -30,6 +33,14 @@ SUMS = RatioMoments(exact=False)
 STATE = ["n", "x", "d", "xx", "xd", "dd"]
 # What equals what where queries are units of weight 1.
 SAME = {"queries": "n", "squares": "xx", "d": "n", "dd": "n", "xd": "x"}
+ORDER = ["queries", *STATE, "squares", "win", "tie", "loss"]
+ROW_SUMS = {
+    "n": pl.Int64,
+    "x": pl.Float64,
+    "xx": pl.Float64,
+    "win": pl.Int64,
+    "loss": pl.Int64,
+}
 COUNTS = ["queries", "squares", "win", "tie", "loss"]
 
 
@@ -182,10 +193,11 @@ def sums_of(
         "cluster" in values.frame.columns,
     )
     weight = pl.col("weight").cast(pl.Float64) if weighted else None
+    if values.paired and not (weighted or clustered or values.by):
+        return _unweighted(values, pairs, tie)
     parts = []
     for k, measure in enumerate(values.measures):
-        metric = metric_of(measure)
-        sense = -1.0 if metric is not None and metric.better == "lower" else 1.0
+        sense = -1.0 if lower_is_better(measure) else 1.0
         variables: dict[tuple[int, int | None], pl.Expr] = {
             (i, None): pl.col(cell(k, i)) for i in systems
         }
@@ -207,7 +219,7 @@ def sums_of(
             else:
                 named |= SUMS.state(value, weight)
             steps |= {f"{place}|{n}": v for n, v in named.items()}
-        frame = values.frame.lazy()
+        frame = values.ordered.lazy()
         if clustered:
             frame = _grouped(frame, [*values.by, "cluster"], steps)
             steps = {}
@@ -225,6 +237,48 @@ def sums_of(
         sums = _grouped(frame, values.by, steps).collect()
         parts.append(_rows(sums, values, measure, list(variables)))
     return pl.concat(parts)
+
+
+def _unweighted(
+    values: Values, pairs: Sequence[tuple[int, int]], tie: float
+) -> pl.DataFrame:
+    """Of whole columns, one measure per thread."""
+    columns = range(len(values.systems))
+    names: list[tuple[str, str | None]] = [(name, None) for name in values.systems]
+    names += [(values.systems[i], values.systems[j]) for i, j in pairs]
+
+    def of_measure(k: int) -> pl.DataFrame:
+        measure = values.measures[k]
+        table = values.frame.select(cell(k, i) for i in columns)
+        rows = values.order
+        if table.to_series(0).null_count():  # then those of all systems are null
+            known = table.to_series(0).is_not_null().to_numpy()
+            rows = np.flatnonzero(known) if rows is None else rows[known[rows]]
+        found = row_sums([c.to_numpy() for c in table], pairs, tie, rows)
+        turned = {"win": "loss", "loss": "win"} if lower_is_better(measure) else {}
+        sums = pl.DataFrame(found, schema=ROW_SUMS, orient="row").rename(turned)
+        labels = pl.DataFrame(names, schema=["system", "other"], orient="row")
+        n = pl.col("n").cast(pl.Float64)
+        return pl.concat([labels, sums], how="horizontal").select(
+            pl.lit(measure).alias("measure"),
+            "system",
+            "other",
+            "n",
+            "x",
+            "xx",
+            "win",
+            "loss",
+            queries="n",
+            d=n,
+            xd="x",
+            dd=n,
+            squares="xx",
+            tie=pl.col("n") - pl.col("win") - pl.col("loss"),
+        )
+
+    with ThreadPoolExecutor(pl.thread_pool_size()) as threads:
+        tables = list(threads.map(of_measure, range(len(values.measures))))
+    return pl.concat(tables).select(*KEYS, *ORDER)
 
 
 def _has(name: str, place: int, systems: int) -> bool:
@@ -272,4 +326,4 @@ def _rows(
     tie = pl.col("queries") - pl.col("win") - pl.col("loss")
     return pl.concat(
         [segment, labels, frame.with_columns(tie=tie)], how="horizontal"
-    ).select(*values.by, *KEYS, "queries", *STATE, "squares", "win", "tie", "loss")
+    ).select(*values.by, *KEYS, *ORDER)

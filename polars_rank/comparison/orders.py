@@ -12,7 +12,7 @@ import polars as pl
 from polars_rank.comparison.arguments import TestName
 from polars_rank.comparison.bootstrap import resampled
 from polars_rank.comparison.compare import compare
-from polars_rank.comparison.values import Columns, Source, cell, metric_of, read
+from polars_rank.comparison.values import Columns, Source, cell, lower_is_better, read
 
 __all__ = ["discriminative", "orders", "stability"]
 
@@ -84,9 +84,7 @@ def _means(means: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
     """Systems in rows, measures in columns, higher is better in all."""
     measures = means["measure"].unique(maintain_order=True).to_list()
     wide = means.pivot("measure", index="system", values="mean")
-    lower = [
-        m for m in measures if (k := metric_of(m)) is not None and k.better == "lower"
-    ]
+    lower = [m for m in measures if lower_is_better(m)]
     return wide.with_columns(-pl.col(lower)) if lower else wide, measures
 
 
@@ -129,10 +127,9 @@ def stability(
     held = read(values, Columns(system, query, names))
     rows = []
     for k, measure in enumerate(held.measures):
-        metric = metric_of(measure)
-        sign = -1.0 if metric is not None and metric.better == "lower" else 1.0
+        sign = -1.0 if lower_is_better(measure) else 1.0
         cells = [cell(k, i) for i in range(len(held.systems))]
-        x = sign * held.frame.drop_nulls(cells).select(cells).to_numpy()
+        x = sign * held.ordered.drop_nulls(cells).select(cells).to_numpy()
         if not len(x):
             continue
         drawn = resampled(

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from polars_rank.comparison.values import Values, metric_of
+from polars_rank.comparison.values import Values, lower_is_better
 from polars_rank.report.comparison import letters, means_table, pairs_table
 from polars_rank.report.plots import Plots
 from polars_rank.report.table import Table, as_html, as_latex, as_markdown, as_text
@@ -50,8 +50,7 @@ class Comparison:
     @property
     def _lower(self) -> list[str]:
         names = self.means["measure"].unique(maintain_order=True)
-        metrics = {name: metric_of(name) for name in names}
-        return [n for n, m in metrics.items() if m is not None and m.better == "lower"]
+        return [name for name in names if lower_is_better(name)]
 
     def tables(self) -> list[Table]:
         """The two tables, cell by cell."""

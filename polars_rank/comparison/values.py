@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from polars_rank._engine.request import AnyFrame
@@ -18,7 +21,16 @@ from polars_rank.exceptions import DataError
 from polars_rank.io import scan
 from polars_rank.measures.measure import Measure
 
-__all__ = ["Columns", "Source", "Values", "cell", "lazy", "metric_of", "read"]
+__all__ = [
+    "Columns",
+    "Source",
+    "Values",
+    "cell",
+    "lazy",
+    "lower_is_better",
+    "metric_of",
+    "read",
+]
 
 Source: TypeAlias = AnyFrame | str | Path
 SHOWN = 5
@@ -49,7 +61,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class Values:
-    """One row per query, sorted by query, with a column per measure and system.
+    """One row per query, in any order, with a column per measure and system.
 
     ``frame`` has the columns ``key0`` ..., ``by0`` ..., ``weight`` and ``cluster``
     where they were named, and ``cell(k, i)`` for measure k and system i. With seeds,
@@ -62,11 +74,26 @@ class Values:
     columns: Columns
     notes: list[str] = field(default_factory=list)
     seeds: pl.DataFrame | None = None
+    paired: bool = True  # a query has values of all systems, or of none
 
     @property
     def by(self) -> list[str]:
         """Own names of the columns of segments."""
         return [f"by{i}" for i in range(len(self.columns.segments))]
+
+    @cached_property
+    def order(self) -> npt.NDArray[np.intp] | None:
+        """Rows in the order of the queries; None if that is how they are."""
+        keys = [f"key{i}" for i in range(len(self.columns.keys))]
+        if len(keys) == 1 and self.frame[keys[0]].is_sorted():
+            return None
+        order = self.frame.select(pl.arg_sort_by(keys)).to_series()
+        return None if order.is_sorted() else order.to_numpy().astype(np.intp)
+
+    @cached_property
+    def ordered(self) -> pl.DataFrame:
+        """The frame, sorted by query."""
+        return self.frame if self.order is None else self.frame[self.order]
 
     def differences(
         self, pairs: Sequence[tuple[str, str]], measure: str | None = None
@@ -80,7 +107,7 @@ class Values:
             for a, b in pairs:
                 base, own = (cell(k, self.systems.index(s)) for s in (a, b))
                 parts.append(
-                    self.frame.select(
+                    self.ordered.select(
                         pl.lit(name).alias("measure"),
                         pl.lit(a).alias("baseline"),
                         pl.lit(b).alias("system"),
@@ -108,6 +135,12 @@ def metric_of(measure: str) -> Metric | None:
         return Measure.parse(measure).definition
     except (ValueError, TypeError):
         return None
+
+
+def lower_is_better(measure: str) -> bool:
+    """Whether a column is named after a loss or a distance."""
+    metric = metric_of(measure)
+    return metric is not None and metric.better == "lower"
 
 
 def lazy(values: Source) -> pl.LazyFrame:
@@ -152,7 +185,8 @@ def read(values: Source, columns: Columns, pairs: Pairing = "same") -> Values:
         *(pl.col(n).cast(pl.Float64).alias(f"v{k}") for k, n in enumerate(measures)),
     ).collect(engine="streaming")
     _require_numbers(held, columns, measures)
-    systems = held["system"].unique(maintain_order=True).to_list()
+    parts = _by_system(held)
+    systems = list(parts)
     if len(systems) < 2:
         only = f"one system, {systems[0]!r}" if systems else "no rows"
         msg = (
@@ -164,14 +198,14 @@ def read(values: Source, columns: Columns, pairs: Pairing = "same") -> Values:
     seeds = None
     if columns.seed is not None:
         seeds = held
-        held = _mean_over_seeds(held, keys, columns)
-    wide, notes = _aligned(held, keys, systems, len(measures), columns, pairs)
-    result = Values(wide, systems, measures, columns, notes)
-    if seeds is None:
-        return result
-    keyed = [*keys, "seed"]
-    apart, _ = _aligned(seeds, keyed, systems, len(measures), columns, "common")
-    return Values(wide, systems, measures, columns, notes, apart)
+        parts = _by_system(_mean_over_seeds(held, keys, columns))
+    wide, notes = _aligned(parts, keys, len(measures), columns, pairs)
+    apart = None
+    if seeds is not None:
+        keyed, runs = [*keys, "seed"], _by_system(seeds)
+        apart, _ = _aligned(runs, keyed, len(measures), columns, "common")
+    paired = pairs != "independent"
+    return Values(wide, systems, measures, columns, notes, apart, paired)
 
 
 def _measures(columns: Columns, schema: pl.Schema, taken: set[str]) -> list[str]:
@@ -208,7 +242,10 @@ def _require_numbers(
             _fail(
                 "null_key", f"{nulls} rows have no {said!r}; fill or drop them", nulls
             )
+    sums = held.select(pl.col(f"v{k}").sum() for k in range(len(measures))).row(0)
     for k, name in enumerate(measures):
+        if math.isfinite(sums[k]):  # so are all values
+            continue
         wrong = held.filter(~pl.col(f"v{k}").is_finite())
         if len(wrong):
             msg = (
@@ -250,27 +287,45 @@ def _mean_over_seeds(
     return means.drop("runs")
 
 
+def _by_system(held: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """The rows of each system: slices if they are contiguous, in blocks of one size."""
+    name = held["system"]
+    size = len(held)
+    if size:
+        size = (name != name[0]).arg_max() or size  # rows before the second system
+    if size and len(held) % size == 0:
+        slices = [held.slice(start, size) for start in range(0, len(held), size)]
+        parts = {part["system"][0]: part.drop("system") for part in slices}
+        uniform = all((part["system"] == part["system"][0]).all() for part in slices)
+        if uniform and len(parts) == len(slices):
+            return parts
+    groups = held.partition_by("system", as_dict=True, maintain_order=True)
+    return {name: part.drop("system") for (name,), part in groups.items()}
+
+
 def _aligned(
-    held: pl.DataFrame,
+    parts: dict[str, pl.DataFrame],
     keys: list[str],
-    systems: list[str],
     measures: int,
     columns: Columns,
     pairs: Pairing,
 ) -> tuple[pl.DataFrame, list[str]]:
     """One row per query: values of all systems side by side."""
+    systems = list(parts)
+    first = parts[systems[0]]
     values = [f"v{k}" for k in range(measures)]
-    others = [c for c in held.columns if c not in {"system", "seed", *keys, *values}]
-    parts = {
-        name: part.drop("system").sort(keys)
-        for (name,), part in held.partition_by("system", as_dict=True).items()
-    }
-    queries = parts[systems[0]].select(keys)
+    others = [c for c in first.columns if c not in {"seed", *keys, *values}]
     notes: list[str] = []
-    repeated = pl.all_horizontal(pl.col(k).eq_missing(pl.col(k).shift()) for k in keys)
-    if any(part.select(repeated.slice(1).any()).item() for part in parts.values()):
-        _require_unique(held, keys, columns)
-    if not all(part.select(keys).equals(queries) for part in parts.values()):
+    same = _same_queries(parts, keys)
+    if not same:
+        parts = {name: part.sort(keys) for name, part in parts.items()}
+        same = _same_queries(parts, keys)
+    queries = parts[systems[0]].select(keys)
+    different = [queries] if same else [p.select(keys) for p in parts.values()]
+    if any(table.is_duplicated().any() for table in different):
+        named = [part.select(*keys, system=pl.lit(n)) for n, part in parts.items()]
+        _require_unique(pl.concat(named), keys, columns)
+    if not same:
         queries, notes = _common(parts, keys, columns, pairs)
         parts = {
             name: queries.join(part, on=keys, how="left", maintain_order="left")
@@ -293,6 +348,12 @@ def _aligned(
         if pairs == "independent"
         else _paired(wide, systems, measures, columns, pairs, notes)
     ), notes
+
+
+def _same_queries(parts: Mapping[str, pl.DataFrame], keys: list[str]) -> bool:
+    """Whether all systems have the same queries in the same order."""
+    tables = [part.select(keys) for part in parts.values()]
+    return all(table.equals(tables[0]) for table in tables)
 
 
 def _common(
@@ -344,6 +405,8 @@ def _paired(
     """A value that is null for one system must be null for all."""
     for k in range(measures):
         cells = [cell(k, i) for i in range(len(systems))]
+        if not any(wide[c].null_count() for c in cells):
+            continue
         nulls = pl.sum_horizontal(pl.col(c).is_null() for c in cells)
         uneven = wide.filter((nulls > 0) & (nulls < len(systems)))
         if not len(uneven):
