@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Literal, NamedTuple, TypeAlias, Unpack
 
 import polars as pl
@@ -12,7 +11,7 @@ import polars as pl
 from polars_rank._engine.recorder import ExprTable
 from polars_rank._engine.request import AnyFrame, Frame, like_input
 from polars_rank._statistics.intervals import require_level
-from polars_rank.clicks.impression import Impression, with_click_positions
+from polars_rank.clicks.impression import Impression
 from polars_rank.clicks.log import ClickLog, LogOptions
 from polars_rank.clicks.measures import (
     DEFAULT,
@@ -31,6 +30,7 @@ from polars_rank.clicks.ratios import (
     states,
     sums,
 )
+from polars_rank.clicks.shallow import shallow_first
 from polars_rank.core.expr import ratio
 
 __all__ = [
@@ -60,19 +60,30 @@ class Traced(NamedTuple):
         Numerators and denominators, each once.
     ratios
         Which parts a measure is made of.
+    clicks
+        Number of clicks of the impression.
+    vocabulary
+        Whose words they are.
     """
 
     words: dict[str, pl.Expr]
     steps: dict[str, pl.Expr]
     parts: dict[str, pl.Expr]
     ratios: list[Ratio]
+    clicks: pl.Expr
+    vocabulary: type[Impression]
 
 
 def trace(
-    log: ClickLog, measures: Sequence[BehaviourMeasure], *, per: Per | None = None
+    log: ClickLog,
+    measures: Sequence[BehaviourMeasure],
+    *,
+    per: Per | None = None,
+    vocabulary: type[Impression] = Impression,
 ) -> Traced:
     """Trace the measures: which words and parts they need. No data are touched."""
-    impression = Impression(log.roles, log.carried)
+    impression = vocabulary(log.roles, log.carried)
+    clicks = impression.clicks()
     table, ratios = ExprTable("part"), []
     for measure in measures:
         num, den = measure.pair(impression)
@@ -84,7 +95,8 @@ def trace(
             num = pl.when(den.is_not_null()).then(num).fill_null(0)
             den = den.fill_null(0)
         ratios.append(Ratio(measure.name, table.add(num), table.add(den)))
-    return Traced(impression.words, impression.steps, table.named, ratios)
+    words, steps = impression.words, impression.steps
+    return Traced(words, steps, table.named, ratios, clicks, vocabulary)
 
 
 def per_impression(
@@ -220,7 +232,7 @@ def behaviour(
         msg = f"per must be None or 'impression', not {per!r}"
         raise ValueError(msg)
     bound: ClickLog = ClickLog.of(log, options)
-    traced = trace(bound, parsed, per=per)
+    trace(bound, parsed, per=per)  # whether columns are missing is told at once
     if interval == "none":
         _require_distinct((*bound.by, *COUNTS), [m.name for m in parsed])
     else:
@@ -228,7 +240,8 @@ def behaviour(
         warn_of_users(bound)
     counted = count_queries and "query" in bound.roles
 
-    def plan(log: ClickLog) -> pl.LazyFrame:
+    def plan(log: ClickLog, vocabulary: type[Impression]) -> pl.LazyFrame:
+        traced = trace(log, parsed, per=per, vocabulary=vocabulary)
         frame = (
             _values(log, traced, count_queries=counted)
             if interval == "none"
@@ -238,7 +251,8 @@ def behaviour(
         names = dict(zip(by, log.by, strict=True))
         return frame.sort(by, nulls_last=True, maintain_order=True).rename(names)
 
-    return like_input(log, in_layout(bound, plan), in_memory=bound.small)
+    found = in_layout(bound, lambda log: shallow_first(log, plan))
+    return like_input(log, found, in_memory=bound.small)
 
 
 def behaviour_state(
@@ -265,10 +279,11 @@ def behaviour_state(
     """
     parsed = parse_behaviour(measures)
     bound: ClickLog = ClickLog.of(log, options)
-    traced: Traced = trace(bound, parsed, per=per)
+    trace(bound, parsed, per=per)
     _require_distinct((*bound.by, *LONG), [])
 
-    def plan(log: ClickLog) -> pl.LazyFrame:
+    def plan(log: ClickLog, vocabulary: type[Impression]) -> pl.LazyFrame:
+        traced = trace(log, parsed, per=per, vocabulary=vocabulary)
         by: dict[str, pl.Expr] = _segments(log)
         clusters, _ = cluster_sums(log, traced, by)
         found = states(clusters, [*by], traced.ratios).sort(
@@ -277,7 +292,8 @@ def behaviour_state(
         named = found.rename(dict(zip(by, log.by, strict=True)))
         return named.select(*log.by, "measure", pl.exclude(*log.by, "measure"))
 
-    return like_input(log, in_layout(bound, plan), in_memory=bound.small)
+    found = in_layout(bound, lambda log: shallow_first(log, plan))
+    return like_input(log, found, in_memory=bound.small)
 
 
 def merge_behaviour(
@@ -343,9 +359,8 @@ def _require_distinct(columns: Sequence[str], names: Sequence[str]) -> None:
 
 def _parts(log: ClickLog, traced: Traced) -> pl.LazyFrame:
     """One row per impression: keys, ``by0`` ..., the parts, and ``clicks``."""
-    rows = with_click_positions(log.rows)
-    words = traced.words | {"clicks": pl.col("at").count().cast(pl.Int64)}
-    frame = enforced(log, impressions_of(replace(log, rows=rows), words))
+    log = traced.vocabulary.prepare(log)
+    frame = enforced(log, impressions_of(log, traced.words))
     if traced.steps:
         frame = frame.with_columns(**traced.steps)
     schema = frame.collect_schema()
@@ -358,7 +373,7 @@ def _parts(log: ClickLog, traced: Traced) -> pl.LazyFrame:
         weight = pl.col(log.carried[log.weight]).cast(pl.Float64)
         parts = {name: part * weight for name, part in parts.items()}
     kept = [name for name in schema if name not in traced.words]
-    return frame.select(*kept, **parts).with_columns(pl.col("clicks").fill_null(0))
+    return frame.select(*kept, **parts, clicks=traced.clicks)
 
 
 def _values(log: ClickLog, traced: Traced, *, count_queries: bool) -> pl.LazyFrame:

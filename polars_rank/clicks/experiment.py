@@ -18,10 +18,12 @@ from polars_rank._statistics.distributions import (
 )
 from polars_rank._statistics.intervals import require_level
 from polars_rank.clicks.behaviour import Traced, cluster_sums, trace
+from polars_rank.clicks.impression import Impression
 from polars_rank.clicks.log import ClickLog, LogOptions
 from polars_rank.clicks.measures import DEFAULT, Measures, parse_behaviour
 from polars_rank.clicks.plan import in_layout
 from polars_rank.clicks.ratios import FEW
+from polars_rank.clicks.shallow import shallow_first
 from polars_rank.core.aggregate import exact_sum, exact_total
 from polars_rank.core.rules import ARMS_MISSING, TWO_ARMS
 from polars_rank.core.source import lazy_source
@@ -133,10 +135,12 @@ def compare(  # type: ignore[misc]  # two options are named here
     schema = _schema(bound, adjust=adjust)
 
     def read(_: Sequence[str]) -> Iterator[pl.DataFrame]:
-        def plan(log: ClickLog) -> pl.LazyFrame:
-            return _moments(log, traced, before)
+        def plan(log: ClickLog, vocabulary: type[Impression]) -> pl.LazyFrame:
+            words = trace(log, parsed, vocabulary=vocabulary)
+            return _moments(log, words, before)
 
-        moments: pl.DataFrame = in_layout(bound, plan).collect(engine="streaming")
+        found = in_layout(bound, lambda log: shallow_first(log, plan))
+        moments: pl.DataFrame = found.collect(engine="streaming")
         rows = [*_comparisons(moments, bound, traced, design)]
         yield pl.DataFrame(_adjusted(rows, adjust), schema=schema)
 

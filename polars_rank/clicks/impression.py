@@ -8,22 +8,19 @@ impression. Words are recorded as they are used, so that the plan computes each 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Literal, TypeAlias
 
 import polars as pl
 
 from polars_rank._engine.recorder import ExprTable
+from polars_rank.clicks.log import ClickLog
 
-__all__ = ["Impression", "UnknownDwell", "with_click_positions"]
+__all__ = ["Impression", "UnknownDwell"]
 
 UnknownDwell: TypeAlias = Literal["unsatisfied", "satisfied"]
 UNIT = 2.0**52
 at, position = pl.col("at"), pl.col("position")  # of a row
-
-
-def with_click_positions(rows: pl.LazyFrame) -> pl.LazyFrame:
-    """Add ``at``, the position of a click; null for a row that was not clicked."""
-    return rows.with_columns(at=pl.when(pl.col("clicked") > 0).then(position))
 
 
 class Impression:
@@ -44,6 +41,12 @@ class Impression:
         self._carried = carried
         self._words = ExprTable("word")
         self._steps = ExprTable("step")
+
+    @classmethod
+    def prepare(cls, log: ClickLog) -> ClickLog:
+        """Add ``at``, the position of a click; null for a row that was not clicked."""
+        clicked = pl.when(pl.col("clicked") > 0).then(position)
+        return replace(log, rows=log.rows.with_columns(at=clicked))
 
     @property
     def words(self) -> dict[str, pl.Expr]:
@@ -134,11 +137,15 @@ class Impression:
 
     # -- dwell times
 
-    def _satisfied(self, seconds: float, unknown: UnknownDwell) -> pl.Expr:
-        """Position of a satisfied click."""
+    def _is_long(self, seconds: float, unknown: UnknownDwell) -> pl.Expr:
+        """Whether a click would be a satisfied one."""
         self._needs("a satisfied click", "dwell")
         long = pl.col("dwell") >= seconds
-        return pl.when(long.fill_null(value=unknown == "satisfied")).then(at)
+        return long.fill_null(value=unknown == "satisfied")
+
+    def _satisfied(self, seconds: float, unknown: UnknownDwell) -> pl.Expr:
+        """Position of a satisfied click."""
+        return pl.when(self._is_long(seconds, unknown)).then(at)
 
     def satisfied_clicks(
         self, k: int | None, dwell: float, unknown: UnknownDwell

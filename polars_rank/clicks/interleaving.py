@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import combinations
 from typing import Any, Literal, TypeAlias, Unpack, cast, get_args
 
@@ -14,7 +13,7 @@ from polars_rank._engine.request import Frame, like_input
 from polars_rank._statistics.distributions import chi_square_tail, tail
 from polars_rank._statistics.intervals import require_level
 from polars_rank.clicks.behaviour import warn_of_users
-from polars_rank.clicks.impression import with_click_positions
+from polars_rank.clicks.impression import Impression
 from polars_rank.clicks.log import ClickLog, LogOptions
 from polars_rank.clicks.plan import (
     bounded_by,
@@ -141,7 +140,7 @@ def interleaving(  # type: ignore[misc]  # team= is an option, named here
         msg = 'credit="satisfied" needs the column of dwell: name it with dwell='
         raise ValueError(msg)
     warn_of_users(bound)
-    bound = replace(bound, rows=with_click_positions(bound.rows))
+    bound = Impression.prepare(bound)
     schema = _schema(bound, method)
     fractions = bool(columns) or credit == "inverse_rank"
     slack = SLACK if fractions and method == "team_draft" else 0

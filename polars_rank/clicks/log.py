@@ -196,6 +196,10 @@ class ClickLog:
         The user's name of every role that there is.
     user_column
         The column of users, or one that looks like it.
+    unclaimed
+        Whether nobody said that impressions are contiguous: it is tried.
+    shallow
+        Whether rows have the ``bit`` of a position, and faults were found in them.
     """
 
     rows: pl.LazyFrame
@@ -214,6 +218,7 @@ class ClickLog:
     small: bool
     user_column: str | None
     unclaimed: bool = False
+    shallow: bool = False
 
     @classmethod
     def of(
@@ -378,7 +383,8 @@ def _clean(
     if "page" in schema:
         before = (pl.col("page").cast(pl.Int32, strict=False) - 1) * given["page_size"]
         position = position + before
-    position = position + (1 - given.get("first_position", 1))
+    if given.get("first_position") == 0:
+        position = position + 1
     clicked = _clicks(schema, given)
     columns = {"position": position, "clicked": clicked}
     for name in ("dwell", "time", "clicked_at"):
@@ -421,7 +427,8 @@ def _clicks(schema: pl.Schema, given: dict[str, Any]) -> pl.Expr:
         clicked = pl.when(clicked.is_not_null()).then(
             pl.when(whole == clicked).then(whole).otherwise(-1)
         )
-    clicked = clicked.cast(pl.Int64 if "count" in schema else pl.Int32, strict=False)
+    small = pl.Int8 if dtype == pl.Boolean else pl.Int32
+    clicked = clicked.cast(pl.Int64 if "count" in schema else small, strict=False)
     return clicked.fill_null(0) if given.get("clicked_null") == "zero" else clicked
 
 

@@ -79,13 +79,17 @@ def impressions_of(
     carried = [c for c in dict.fromkeys(log.carried.values()) if c in schema]
     carried = [c for c in carried if c not in log.keys]
     taken: dict[str, pl.Expr] = {**words}
-    taken |= {name: pl.col(name).first() for name in carried}
+    taken |= {name: _constant(name, schema) for name in carried}
     rows = log.rows
     checks: dict[Rule | None, pl.Expr] = {}
+    if log.shallow:
+        size = pl.col("bit").sum().bitwise_count_ones()
+        checks[DUPLICATE_POSITION] = size < pl.len()
     if log.check != "off":
-        rows, checks = _checks(log, carried, documents=documents)
+        rows, more = _checks(log, carried, documents=documents)
+        checks |= more
     if "query" in schema:
-        taken.setdefault("query", pl.col("query").first())
+        taken.setdefault("query", _constant("query", schema))
     taken |= {f"check{i}": count for i, count in enumerate(checks.values())}
 
     def grouped(rows: pl.LazyFrame) -> pl.LazyFrame:
@@ -130,19 +134,33 @@ def _checks(
 ) -> tuple[pl.LazyFrame, dict[Rule | None, pl.Expr]]:
     """Rows, and what is aggregated of them to find those that break a rule."""
     rows, schema = log.rows, log.rows.collect_schema()
-    position = pl.col("position")
-    checks: dict[Rule | None, pl.Expr] = {None: pl.col("fault").max()}
-    checks[DUPLICATE_POSITION] = pl.len() > position.n_unique()
+    checks: dict[Rule | None, pl.Expr] = {}
+    if not log.shallow:
+        checks[None] = pl.col("fault").max()
+        checks[DUPLICATE_POSITION] = pl.len() > pl.col("position").n_unique()
     if "doc" in schema and (documents or log.check == "full"):
         checks[DUPLICATE_SHOWN] = pl.len() > pl.col("doc").n_unique()
     constant = [*carried, *(["query"] if "query" in schema else [])]
-    if constant:
-        same = pl.lit(0, pl.UInt64)
-        for i, name in enumerate(constant):
+    varies, same = pl.lit(value=False), pl.lit(0, pl.UInt64)
+    for i, name in enumerate(constant):
+        if schema[name].is_integer():
+            value, known = pl.col(name), pl.col(name).count()
+            varies = varies | (value.min() != value.max()).fill_null(value=False)
+            if name != "query":  # null is a fault there
+                varies = varies | ((known > 0) & (known < pl.len()))
+        else:
             same = same ^ pl.col(name).hash(i)
+    if any(not schema[name].is_integer() for name in constant):
         rows = rows.with_columns(constant=same)
-        checks[TWO_VALUES] = pl.col("constant").min() != pl.col("constant").max()
+        varies = varies | (pl.col("constant").min() != pl.col("constant").max())
+    if constant:
+        checks[TWO_VALUES] = varies
     return rows, checks
+
+
+def _constant(name: str, schema: pl.Schema) -> pl.Expr:
+    """Value of a column that is constant: the least is found faster than the first."""
+    return pl.col(name).min() if schema[name].is_integer() else pl.col(name).first()
 
 
 def _with_all_impressions(log: ClickLog, plan: Plan, words: Sequence[str]) -> Plan:
@@ -190,7 +208,7 @@ def enforced(log: ClickLog, plan: Plan) -> pl.LazyFrame:
         plan.frame,
         plan.rules,
         example=log.keys[0],
-        check=log.check,
+        check="strict" if log.shallow else log.check,
         exact_counts=False,
         unit="impression",
     ).drop(plan.rules)

@@ -1,0 +1,219 @@
+"""The words of impressions of at most 64 positions: a set of positions is a number.
+
+Position k is the bit 2^(k - 1), so that the sum of a column is a set, if no position
+comes twice: the number of bits says whether one does. What is said of a set (how many
+are in the top k, which is the first) costs nothing beside another sum of the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import polars as pl
+
+from polars_rank._engine.layout import try_else
+from polars_rank.clicks.impression import UNIT, Impression, UnknownDwell
+from polars_rank.clicks.log import ClickLog
+from polars_rank.core.source import is_rereadable
+from polars_rank.exceptions import DataError
+
+__all__ = ["ShallowImpression", "shallow_first"]
+
+BITS = 64
+ALL = 2**BITS - 1
+
+
+class ShallowImpression(Impression):
+    """One impression of at most 64 positions, none of them twice."""
+
+    @classmethod
+    def prepare(cls, log: ClickLog) -> ClickLog:
+        """Add the ``bit`` of each row, and the ``click``: the bit, or 0."""
+        rows = super().prepare(log).rows
+        checked = ["position"] if log.check == "off" else ["position", "fault"]
+        bit = pl.map_batches(
+            checked, _bits, return_dtype=pl.UInt64, is_elementwise=True
+        )
+        rows = rows.with_columns(bit=bit).with_columns(
+            click=_where(pl.col("clicked") > 0, "bit")
+        )
+        return replace(log, rows=rows, shallow=True)
+
+    def _set(self, bits: pl.Expr) -> pl.Expr:
+        return self._word(bits.sum()).fill_null(pl.lit(0, pl.UInt64))
+
+    @property
+    def _shown(self) -> pl.Expr:
+        return self._set(pl.col("bit"))
+
+    @property
+    def _clicked(self) -> pl.Expr:
+        return self._set(pl.col("click"))
+
+    def shown(self, k: int | None = None) -> pl.Expr:
+        """Documents shown at the first ``k`` positions."""
+        return _size(_top(self._shown, k))
+
+    def shown_at(self, k: int) -> pl.Expr:
+        """Whether position ``k`` was shown."""
+        return _size(_at(self._shown, k))
+
+    def clicks(self, k: int | None = None) -> pl.Expr:
+        """Clicks at the first ``k`` positions."""
+        return _size(_top(self._clicked, k))
+
+    def clicks_at(self, k: int) -> pl.Expr:
+        """Clicks at position ``k``."""
+        return _size(_at(self._clicked, k))
+
+    @property
+    def clicked(self) -> pl.Expr:
+        """Whether there was any click."""
+        return self._clicked != 0
+
+    @property
+    def first(self) -> pl.Expr:
+        """Highest position that was clicked; null without a click."""
+        return _first(self._clicked)
+
+    @property
+    def last(self) -> pl.Expr:
+        """Lowest position that was clicked; null without a click."""
+        return _last(self._clicked)
+
+    @property
+    def skipped(self) -> pl.Expr:
+        """Documents shown above the lowest click and not clicked."""
+        lowest = pl.lit(2, pl.UInt64).pow(self.last - 1)
+        above = self._shown & (lowest - 1)
+        return (_size(above | lowest) - self.clicks()).fill_null(0)
+
+    @property
+    def positions(self) -> pl.Expr:
+        """Sum of the positions that were clicked: by the binary digits of these."""
+        whole = pl.lit(0, pl.Int64)
+        for digit in range(BITS.bit_length()):
+            having = sum(1 << k - 1 for k in range(1, BITS + 1) if k >> digit & 1)
+            whole = whole + _size(self._clicked & _literal(having)) * 2**digit
+        return whole
+
+    @property
+    def reciprocals(self) -> pl.Expr:
+        """Sum of 1 / position over the clicks."""
+        units = self._clicked.map_batches(
+            _reciprocals, return_dtype=pl.Int64, is_elementwise=True
+        )
+        return units.cast(pl.Float64) / UNIT
+
+    def satisfied_clicks(
+        self, k: int | None, dwell: float, unknown: UnknownDwell
+    ) -> pl.Expr:
+        """Clicks at the first ``k`` positions that lasted ``dwell`` seconds."""
+        return _size(_top(self._satisfied_set(dwell, unknown), k))
+
+    def first_satisfied(self, dwell: float, unknown: UnknownDwell) -> pl.Expr:
+        """Highest position of such a click; null without one."""
+        return _first(self._satisfied_set(dwell, unknown))
+
+    def _satisfied_set(self, seconds: float, unknown: UnknownDwell) -> pl.Expr:
+        return self._set(_where(self._is_long(seconds, unknown), "click"))
+
+    def quick_clicks(self, dwell: float) -> pl.Expr:
+        """Clicks that lasted less than ``dwell`` seconds."""
+        self._needs("a quick click", "dwell")
+        return _size(self._set(_where(pl.col("dwell") < dwell, "click")))
+
+
+def shallow_first(
+    log: ClickLog, plan: Callable[[ClickLog, type[Impression]], pl.LazyFrame]
+) -> pl.LazyFrame:
+    """The plan with the words of shallow impressions, or of all if some are deeper.
+
+    Small frames, sources that can be read only once, and rows that first have to go
+    into buckets are not tried.
+    """
+    bounded = log.resources is not None and log.layout != "contiguous"
+    whole = plan(log, Impression)
+    if log.small or bounded or not is_rereadable(log.rows):
+        return whole
+    return try_else(
+        lambda: plan(log, ShallowImpression),
+        whole,
+        claim=f"no position is below {BITS}, or twice in an impression",
+        otherwise="positions of any depth are summed",
+        reads=[log.rows],
+    )
+
+
+def _bits(columns: Sequence[pl.Series]) -> pl.Series:
+    """The bit of each position; an error, of whatever words, leads to the other plan.
+
+    That one describes the fault in full.
+    """
+    import numpy as np
+
+    position, *faults = columns
+    if len(position):
+        deepest, least = position.max(), position.min()
+        sound = not position.null_count() and least >= 1 and deepest <= BITS  # type: ignore[operator]
+        if not sound or any(fault.max() for fault in faults):
+            msg = f"a position below {BITS}, or a row that breaks a rule"
+            raise DataError(msg, rule="shallow")
+    one = np.uint64(1)
+    bits = np.left_shift(one, position.to_numpy().astype(np.uint64) - one)
+    return pl.Series(position.name, bits)
+
+
+def _reciprocals(positions: pl.Series) -> pl.Series:
+    """Sums of 1 / position in whole units, eight positions at a time."""
+    import numpy as np
+
+    sets = positions.fill_null(0).to_numpy().astype("<u8")
+    eights = sets.view(np.uint8).reshape(len(sets), BITS // 8)
+    total = np.zeros(len(sets), np.int64)
+    for i, table in enumerate(_reciprocal_tables()):
+        total += table[eights[:, i]]
+    return pl.Series(positions.name, total)
+
+
+@cache
+def _reciprocal_tables() -> list[Any]:
+    """For each eight positions: the sums of the 256 sets of them."""
+    import numpy as np
+
+    units = np.round(1.0 / np.arange(1, BITS + 1) * UNIT).astype(np.int64)
+    member = np.arange(256)[:, None] >> np.arange(8) & 1
+    return [(member * units[i : i + 8]).sum(1) for i in range(0, BITS, 8)]
+
+
+def _literal(bits: int) -> pl.Expr:
+    return pl.lit(bits, pl.UInt64)
+
+
+def _where(condition: pl.Expr, bits: str) -> pl.Expr:
+    return pl.when(condition).then(pl.col(bits)).otherwise(_literal(0))
+
+
+def _size(positions: pl.Expr) -> pl.Expr:
+    return positions.bitwise_count_ones().cast(pl.Int64)
+
+
+def _top(positions: pl.Expr, k: int | None) -> pl.Expr:
+    return positions if k is None or k >= BITS else positions & _literal(2**k - 1)
+
+
+def _at(positions: pl.Expr, k: int) -> pl.Expr:
+    return positions & _literal(2 ** (k - 1) if k <= BITS else 0)
+
+
+def _first(positions: pl.Expr) -> pl.Expr:
+    below = positions.bitwise_trailing_zeros().cast(pl.Int64)
+    return pl.when(positions != 0).then(below + 1)
+
+
+def _last(positions: pl.Expr) -> pl.Expr:
+    above = positions.bitwise_leading_zeros().cast(pl.Int64)
+    return pl.when(positions != 0).then(BITS - above)
