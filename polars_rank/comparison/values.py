@@ -293,12 +293,11 @@ def _by_system(held: pl.DataFrame) -> dict[str, pl.DataFrame]:
     size = len(held)
     if size:
         size = (name != name[0]).arg_max() or size  # rows before the second system
-    if size and len(held) % size == 0:
-        slices = [held.slice(start, size) for start in range(0, len(held), size)]
-        parts = {part["system"][0]: part.drop("system") for part in slices}
-        uniform = all((part["system"] == part["system"][0]).all() for part in slices)
-        if uniform and len(parts) == len(slices):
-            return parts
+    firsts = name.gather_every(size) if size else name
+    if size and len(held) % size == 0 and firsts.is_unique().all():
+        parts = {s: held.slice(i * size, size) for i, s in enumerate(firsts)}
+        if all((part["system"] == s).all() for s, part in parts.items()):
+            return {s: part.drop("system") for s, part in parts.items()}
     groups = held.partition_by("system", as_dict=True, maintain_order=True)
     return {name: part.drop("system") for (name,), part in groups.items()}
 
