@@ -18,9 +18,11 @@ from polars_rank.clicks.additive import Additive, AdditiveMeasure
 from polars_rank.clicks.behaviour import warn_of_users
 from polars_rank.clicks.bias import Propensities, flag, order_of, with_propensities
 from polars_rank.clicks.counts import rows_with_known
+from polars_rank.clicks.impression import Impression
 from polars_rank.clicks.log import ClickLog, LogOptions
 from polars_rank.clicks.plan import bounded_by, enforced, impressions_of
 from polars_rank.clicks.ratios import Interval, IntervalChoice, Ratio, estimates, sums
+from polars_rank.clicks.shallow import shallow_first
 from polars_rank.core.expr import ratio
 from polars_rank.core.rules import (
     DUPLICATE_DOC,
@@ -180,7 +182,12 @@ def counterfactual(
         msg = f'policy_aware= is not for method "{method}"'
         raise ValueError(msg)
     warn_of_users(task.log)
-    return like_input(log, task.result(baseline, choice), in_memory=task.log.small)
+
+    def plan(log: ClickLog, vocabulary: type[Impression]) -> pl.LazyFrame:
+        return replace(task, log=vocabulary.prepare(log)).result(baseline, choice)
+
+    found = shallow_first(task.log, plan)
+    return like_input(log, found, in_memory=task.log.small)
 
 
 class _System:
@@ -353,12 +360,13 @@ class _Task:
         log = self.weighed()
         words = {
             "clicks": pl.col("clicked").cast(pl.Int64).sum(),
-            "low": pl.col("low").cast(pl.Int64).sum(),
             "w": pl.col("w").sum(),
             "ww": (pl.col("w") * pl.col("w")).sum(),
-            "raw": pl.col("raw").sum(),
             "largest": pl.col("w").max(),
         }
+        if self.clip:
+            words["low"] = pl.col("low").cast(pl.Int64).sum()
+            words["raw"] = pl.col("raw").sum()
         for s in self.systems:
             value = pl.col("x")
             if self.rewarded and s.frame is None:
@@ -368,6 +376,8 @@ class _Task:
         frame = enforced(log, plan).with_columns(
             pl.col(name).fill_null(0) for name in words
         )
+        if not self.clip:
+            frame = frame.with_columns(low=pl.lit(0, pl.Int64), raw=pl.col("w"))
         for s in self.systems:
             frame = self._about_query(frame, s)
         return frame
