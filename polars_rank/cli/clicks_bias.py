@@ -29,7 +29,7 @@ from polars_rank.cli.clicks import (
 from polars_rank.cli.runs import open_file
 from polars_rank.clicks.counterfactual import CounterfactualMethod
 from polars_rank.clicks.judgments import JudgmentMethod
-from polars_rank.clicks.propensity import PropensityMethod
+from polars_rank.clicks.position_rows import PropensityMethod
 
 __all__ = ["counterfactual", "judgments", "propensities", "sensitivity"]
 

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 
+from polars_rank.clicks.position_rows import Estimator, Weighting
+
 __all__ = [
     "Counts",
-    "Estimator",
     "Fit",
     "Scores",
-    "Weighting",
     "all_pairs",
     "chain",
     "em",
@@ -30,8 +30,6 @@ __all__ = [
 
 Array: TypeAlias = npt.NDArray[Any]
 Codes: TypeAlias = npt.NDArray[np.int64]
-Estimator: TypeAlias = Literal["poisson", "all_pairs", "pivot_one", "chain"]
-Weighting: TypeAlias = Literal["harmonic", "equal"]
 
 GROUPS = 100  # of queries that are left out in turn
 CELLS = 4_000_000  # numbers in a temporary array

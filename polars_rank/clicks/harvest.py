@@ -1,0 +1,170 @@
+"""Position bias from documents that were shown at several positions of a query."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from polars_rank.clicks import bias_fits
+from polars_rank.clicks.bias_fits import Counts, Fit
+from polars_rank.clicks.counts import checked, pair_table, position_totals, shown
+from polars_rank.clicks.log import ClickLog
+from polars_rank.clicks.position_rows import (
+    Row,
+    Task,
+    is_by_query,
+    segments_of,
+    warn_of,
+)
+
+__all__ = ["rows_of_pairs"]
+
+
+def rows_of_pairs(task: Task, log: ClickLog) -> Iterator[Row]:
+    """One row per segment and position, by harvesting or EM."""
+    totals, table, _ = pl.collect_all(
+        [
+            position_totals(log, task.by),
+            _table(task, log),
+            checked(log, documents=True),
+        ],
+        engine="streaming",
+    )
+    order = [*task.by, "query", *task.within, "doc", "position"]
+    table = table.sort(order, nulls_last=True)
+    totals = totals.sort(*task.by, "position", nulls_last=True)
+    tables = segments_of(table, task.by)
+    for key, segment in segments_of(totals, task.by).items():
+        positions = segment["position"]
+        part = tables.get(key, table.clear())
+        counts = _counts(part, positions, [*task.within, "doc"])
+        fit = _fit(task, counts, 0)
+        if fit.scores is not None and not is_by_query(log):
+            fit = _clustered(task, log, fit, part, dict(zip(task.by, key, strict=True)))
+        if task.normalize == "max" and np.isfinite(fit.theta).any():
+            fit = fit.relative_to(int(np.nanargmax(fit.theta)))
+        used = counts.informative(least=task.least)
+        support = used.of_position(used.n)
+        _tell(fit, positions, key)
+        more: list[Any] = [fit.steps, fit.converged][: len(task.columns)]
+        if task.method == "em":
+            more.append(fit.log_likelihood)
+        for i, total in enumerate(segment.iter_rows(named=True)):
+            yield task.row(
+                total,
+                fit.theta[i],
+                fit.se[i],
+                int(support[i]),
+                fit.groups,
+                fit.notes[i],
+                *more,
+            )
+
+
+def _table(task: Task, log: ClickLog) -> pl.LazyFrame:
+    """The rows of documents that were clicked, at several positions."""
+    keys = [*task.by, *task.within, "query", "doc"]
+    pairs = pair_table(log, [*task.by, *task.within])
+    lists = pairs.group_by(keys).agg("position", "n", "c")
+    several = pl.col("position").list.len() > 1
+    kept = lists.filter(several & (pl.col("c").list.sum() > 0))
+    return kept.explode("position", "n", "c", empty_as_null=True)
+
+
+def _fit(task: Task, counts: Counts, reference: int) -> Fit:
+    steps, tol = task.max_steps, task.tol
+    if task.method == "em":
+        return bias_fits.em(
+            counts, reference, least=task.least, max_steps=steps, tol=tol
+        )
+    counts = counts.informative(least=task.least)
+    if task.estimator == "poisson":
+        return bias_fits.poisson(counts, reference, max_steps=steps, tol=tol)
+    return bias_fits.jackknifed(
+        counts,
+        reference,
+        task.estimator,
+        task.weighting,
+        max_steps=steps,
+        tol=tol,
+    )
+
+
+def _clustered(
+    task: Task, log: ClickLog, fit: Fit, table: pl.DataFrame, segment: dict[str, Any]
+) -> Fit:
+    """Errors of clusters that are not queries: scores row by row."""
+    scores = fit.scores
+    assert scores is not None
+    k = scores.rows.positions
+    share = np.zeros((int(scores.rows.pair.max(initial=-1)) + 1, k))
+    share[scores.rows.pair, scores.rows.position] = scores.share
+    keys = [*task.within, "query", "doc", "position"]
+    known = table[scores.rows.row].select(
+        *keys,
+        at=pl.Series(scores.rows.position),
+        mean=pl.Series(scores.mean),
+        scale=pl.Series(scores.scale),
+        **{f"s{i}": pl.Series(share[scores.rows.pair, i]) for i in range(k)},
+    )
+    here = [pl.col(name).eq_missing(value) for name, value in segment.items()]
+    clusters = {f"c{i}": pl.col(c) for i, c in enumerate(log.own(log.cluster))}
+    rows = log.rows.filter(*here).select(
+        *keys, n=shown(log), c=pl.col("clicked"), **clusters
+    )
+    residual = (pl.col("c") - pl.col("n") * pl.col("mean")) * pl.col("scale")
+    sums = [
+        (pl.col("residual") * ((pl.col("at") == i) - pl.col(f"s{i}")))
+        .sum()
+        .alias(f"u{i}")
+        for i in range(k)
+    ]
+    products = [
+        (pl.col(f"u{i}") * pl.col(f"u{j}")).sum().alias(f"{i}:{j}")
+        for i in range(k)
+        for j in range(k)
+    ]
+    found = (
+        rows.join(known.lazy(), on=keys, nulls_equal=True)
+        .with_columns(residual=residual)
+        .group_by([*clusters])
+        .agg(sums)
+        .select(*products, groups=pl.len())
+        .collect(engine="streaming")
+        .row(0)
+    )
+    meat = np.array(found[:-1], dtype=float).reshape(k, k)
+    return fit.clustered(meat, int(found[-1]))
+
+
+def _tell(fit: Fit, positions: pl.Series, key: Sequence[object]) -> None:
+    """Warn of positions without an estimate."""
+    missing = [
+        p for p, note in zip(positions, fit.notes, strict=True) if note is not None
+    ]
+    warn_of(missing, key, "they are null; see the column note")
+    if fit.converged is False:
+        warnings.warn(
+            f"the fit did not converge in {fit.steps} steps; raise max_steps or tol",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
+def _counts(table: pl.DataFrame, positions: pl.Series, names: Sequence[str]) -> Counts:
+    """Arrays of a sorted table."""
+    codes = table.select(
+        pair=pl.struct("query", *names).rle_id(),
+        group=pl.col("query").rle_id(),
+        position=pl.col("position").replace_strict(
+            positions, range(len(positions)), return_dtype=pl.Int64
+        ),
+        n=pl.col("n").cast(pl.Float64),
+        c=pl.col("c").cast(pl.Float64),
+    ).with_columns(pl.col("pair", "group").cast(pl.Int64))
+    arrays = {name: codes[name].to_numpy() for name in codes.columns}
+    return Counts(**arrays, row=np.arange(len(table)), positions=len(positions))

@@ -1,0 +1,214 @@
+"""Position bias from click rates: of all lists, of shuffled ones, under trust bias."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+
+from polars_rank.clicks.counts import checked, moments, position_totals, shown
+from polars_rank.clicks.log import ClickLog
+from polars_rank.clicks.position_rows import (
+    CONSTANT,
+    NO_CLICKS,
+    NO_REFERENCE,
+    NOT_SHUFFLED,
+    Row,
+    Task,
+    warn_of,
+)
+from polars_rank.core.rules import INVALID_RELEVANCE, NOTHING_SHUFFLED
+from polars_rank.exceptions import DataError
+
+__all__ = ["rows_of_rates"]
+
+
+def rows_of_rates(task: Task, log: ClickLog) -> Iterator[Row]:
+    """Clicks per impression at a position by those at the reference."""
+    trust = task.method == "trust"
+    rows = log.rows
+    if task.method == "randomized":
+        rows = rows.filter("randomized")
+        if task.shuffled is not None:
+            rows = rows.filter(pl.col("position") <= task.shuffled)
+    known = pl.col("relevance").cast(pl.Float64)
+    if trust:
+        rows = rows.with_columns(relevance=known).filter(known.is_not_null())
+    used = replace(log, rows=rows)
+    totals, parts, _ = pl.collect_all(
+        [
+            position_totals(log, task.by),
+            _regressions(used, task.by) if trust else position_totals(used, task.by),
+            checked(log, documents=False),
+        ],
+        engine="streaming",
+    )
+    if task.method == "randomized" and parts.is_empty():
+        raise DataError(NOTHING_SHUFFLED.message, rule=NOTHING_SHUFFLED.name)
+    if trust:
+        _require_probabilities(parts)
+    rate = pl.col("alpha") + pl.col("beta")
+    if not trust:
+        rate = pl.col("clicks") / pl.col("impressions")
+    parts = parts.with_columns(rate=rate).sort(*task.by, "position")
+    best = (
+        pl.col("position").sort_by("rate", descending=True, maintain_order=True)
+        if task.normalize == "max"
+        else pl.col("position")
+    )
+    reference = (
+        parts.drop_nulls("rate").group_by(task.by).agg(best.first())
+        if task.by
+        else parts.drop_nulls("rate").select(best.first())
+    )
+    values = {"n": shown(used), "c": pl.col("clicked").cast(pl.Int64)}
+    if trust:
+        used, values = _influences(used, task.by, parts)
+    sums = moments(used, task.by, values, reference).collect(engine="streaming")
+    yield from _compared(task, totals, parts, reference, sums)
+
+
+def _compared(
+    task: Task,
+    totals: pl.DataFrame,
+    parts: pl.DataFrame,
+    reference: pl.DataFrame,
+    sums: pl.DataFrame,
+) -> Iterator[Row]:
+    found = {
+        (*(row[n] for n in task.by), row["position"]): row
+        for row in parts.iter_rows(named=True)
+    }
+    products = {
+        (*(row[n] for n in task.by), row["position"]): row
+        for row in sums.iter_rows(named=True)
+    }
+    first = {row[:-1]: row[-1] for row in reference.iter_rows()}
+    missing: dict[tuple[Any, ...], list[int]] = {}
+    for total in totals.iter_rows(named=True):
+        key = tuple(total[n] for n in task.by)
+        at, base = (*key, total["position"]), (*key, first.get(key))
+        part, other = found.get(at), found.get(base)
+        groups = products[*key, None]["clusters"] if (*key, None) in products else 0
+        note = _why_not(task, part, other)
+        if note is not None or part is None or other is None:
+            missing.setdefault(key, []).append(total["position"])
+            more = _more(task, part, products.get(at), groups)
+            support = part["impressions"] if part else 0
+            yield task.row(total, None, None, support, groups, note, *more)
+            continue
+        value = part["rate"] / other["rate"]
+        own, its = _weights(part), _weights(other)
+        variance = _variance(products[at], products[base], own, its)
+        error = None
+        if at == base:
+            error = 0.0
+        elif groups > 1 and value > 0:
+            error = value * math.sqrt(variance * groups / (groups - 1))
+        more = _more(task, part, products.get(at), groups)
+        yield task.row(total, value, error, part["impressions"], groups, None, *more)
+    for key, positions in missing.items():
+        warn_of(positions, key, "they are null; see the column note")
+
+
+def _why_not(
+    task: Task, part: dict[str, Any] | None, other: dict[str, Any] | None
+) -> str | None:
+    if part is None:
+        return NOT_SHUFFLED if task.method == "randomized" else CONSTANT
+    if part["rate"] is None:
+        return CONSTANT
+    if other is None or other["rate"] == 0:
+        return NO_REFERENCE
+    return None if part["rate"] > 0 else NO_CLICKS
+
+
+def _more(
+    task: Task, part: dict[str, Any] | None, sums: dict[str, Any] | None, groups: int
+) -> list[float | None]:
+    """``alpha`` and ``beta`` with their errors."""
+    if task.method != "trust":
+        return []
+    if part is None or part["alpha"] is None:
+        return [None] * 4
+    if sums is None or groups < 2:
+        return [part["alpha"], None, part["beta"], None]
+    factor = groups / (groups - 1)
+    errors = [(sums[f"{v}:{v}"] * factor) ** 0.5 for v in ("a", "b")]
+    return [part["alpha"], errors[0], part["beta"], errors[1]]
+
+
+def _regressions(log: ClickLog, by: Sequence[str]) -> pl.LazyFrame:
+    """Least squares line of clicks on relevance, per position."""
+    rows = log.rows.select(*by, "position", "relevance", "clicked", n=shown(log))
+    x, n, c = pl.col("relevance"), pl.col("n"), pl.col("clicked").cast(pl.Int64)
+    sums = {
+        "impressions": n,
+        "clicks": c,
+        "x": n * x,
+        "xx": n * x * x,
+        "xc": c * x,
+        "outside": (~x.is_between(0, 1) | x.is_nan()).cast(pl.Int64),
+    }
+    found = rows.group_by(*by, "position").agg(
+        value.sum().alias(name) for name, value in sums.items()
+    )
+    n, c = pl.col("impressions"), pl.col("clicks")
+    spread = pl.col("xx") - pl.col("x") ** 2 / n
+    slope = (pl.col("xc") - pl.col("x") * c / n) / spread
+    varies = spread > 1e-12 * pl.col("xx")
+    found = found.with_columns(alpha=pl.when(varies).then(slope), spread=spread)
+    beta = c / n - pl.col("alpha") * pl.col("x") / n
+    return found.with_columns(beta=beta, mean=pl.col("x") / n)
+
+
+def _influences(
+    log: ClickLog, by: Sequence[str], lines: pl.DataFrame
+) -> tuple[ClickLog, dict[str, pl.Expr]]:
+    """Rows, and the influence of each on alpha (a), beta (b) and their sum (f)."""
+    fit = lines.lazy().select(
+        *by, "position", "alpha", "beta", "mean", "spread", number="impressions"
+    )
+    rows = log.rows.join(fit, on=[*by, "position"], nulls_equal=True)
+    x, n = pl.col("relevance"), shown(log)
+    residual = pl.col("clicked") - n * (pl.col("alpha") * x + pl.col("beta"))
+    off = x - pl.col("mean")
+    slope = residual * off / pl.col("spread")
+    level = residual / pl.col("number") - slope * pl.col("mean")
+    values = {"a": slope, "b": level, "f": slope + level}
+    return replace(log, rows=rows), {n: v.fill_nan(None) for n, v in values.items()}
+
+
+def _require_probabilities(lines: pl.DataFrame) -> None:
+    if wrong := int(lines["outside"].sum()):
+        message = f"{INVALID_RELEVANCE.message} ({wrong} found)"
+        raise DataError(message, rule=INVALID_RELEVANCE.name, count=wrong)
+
+
+def _weights(part: dict[str, Any]) -> dict[str, float]:
+    """Weight of the sums of a cluster in the logarithm of the rate."""
+    if "alpha" in part:
+        return {"f": 1 / part["rate"]}
+    return {"c": 1 / part["clicks"], "n": -1 / part["impressions"]}
+
+
+def _variance(
+    here: dict[str, Any],
+    there: dict[str, Any],
+    own: dict[str, float],
+    its: dict[str, float],
+) -> float:
+    """Sum over clusters of the square of the difference of two influences."""
+
+    def quadratic(row: dict[str, Any], weights: dict[str, float]) -> float:
+        return sum(
+            weights[a] * weights[b] * (row.get(f"{a}:{b}", row.get(f"{b}:{a}")) or 0.0)
+            for a in weights
+            for b in weights
+        )
+
+    cross = sum(own[a] * its[b] * (here[f"{a}|{b}"] or 0.0) for a in own for b in its)
+    return max(quadratic(here, own) + quadratic(there, its) - 2 * cross, 0.0)

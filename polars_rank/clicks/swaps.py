@@ -1,0 +1,125 @@
+"""Position bias from swaps: a coin decided whether two documents change places."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
+
+from polars_rank.clicks.counts import checked, cluster_keys, position_totals
+from polars_rank.clicks.log import ClickLog
+from polars_rank.clicks.position_rows import (
+    NO_CLICKS,
+    NO_REFERENCE,
+    NOT_SHUFFLED,
+    Row,
+    Task,
+    warn_of,
+)
+from polars_rank.core.rules import NOTHING_SHUFFLED, ONE_HALF
+from polars_rank.exceptions import DataError
+
+__all__ = ["rows_of_swaps"]
+
+
+def rows_of_swaps(task: Task, log: ClickLog) -> Iterator[Row]:
+    """Clicks at the other position by clicks at the first, of swap participants."""
+    other = pl.col("swap").cast(pl.Int32)
+    half = pl.col("swapped").cast(pl.Int32) if task.halves else pl.lit(0)
+    place = pl.col("position")
+    part = other.is_not_null() & ((place == 1) | (place == other))
+    keys = {f"cluster{i}": pl.col(c) for i, c in enumerate(cluster_keys(log))}
+    clicks = pl.col("clicked").cast(pl.Int64)
+    own = place == other
+    values = {
+        f"{kind}{side}{h}": pl.when((own == (side == 0)) & (half == h))
+        .then(value)
+        .otherwise(0)
+        .sum()
+        for h in (range(2) if task.halves else range(1))
+        for side in range(2)
+        for kind, value in (("n", pl.lit(1, pl.Int64)), ("c", clicks))
+    }
+    names = [*values]
+    products = {f"{a}:{b}": (pl.col(a) * pl.col(b)).sum() for a in names for b in names}
+    cells = (
+        log.rows.filter(part)
+        .with_columns(**keys, other=other)
+        .group_by(*task.by, "other", *keys)
+        .agg(**values)
+    )
+    sums = cells.group_by(*task.by, "other").agg(
+        **{f"sum {n}": pl.col(n).sum() for n in names},
+        **products,
+        clusters=pl.len(),
+    )
+    totals, found, _ = pl.collect_all(
+        [position_totals(log, task.by), sums, checked(log, documents=False)],
+        engine="streaming",
+    )
+    if found.is_empty():
+        raise DataError(NOTHING_SHUFFLED.message, rule=NOTHING_SHUFFLED.name)
+    by_place = {
+        (*(row[n] for n in task.by), row["other"]): row
+        for row in found.iter_rows(named=True)
+    }
+    missing: dict[tuple[Any, ...], list[int]] = {}
+    for total in totals.iter_rows(named=True):
+        key = tuple(total[n] for n in task.by)
+        if total["position"] == 1:
+            mine = [r for k, r in by_place.items() if k[:-1] == key]
+            support = sum(r[f"sum n1{h}"] for r in mine for h in _halves(task))
+            groups = sum(r["clusters"] for r in mine)
+            yield task.row(total, 1.0, 0.0, support, groups, None)
+            continue
+        row = by_place.get((*key, total["position"]))
+        value, weights, note = _ratio(task, row)
+        if row is None or value is None:
+            missing.setdefault(key, []).append(total["position"])
+            support = sum(row[f"sum n0{h}"] for h in _halves(task)) if row else 0
+            groups = row["clusters"] if row else 0
+            yield task.row(total, None, None, support, groups, note)
+            continue
+        groups = row["clusters"]
+        variance = sum(
+            weights[a] * weights[b] * row[f"{a}:{b}"] for a in names for b in names
+        )
+        error = (
+            value * math.sqrt(max(variance, 0.0) * groups / (groups - 1))
+            if groups > 1
+            else None
+        )
+        support = sum(row[f"sum n0{h}"] for h in _halves(task))
+        yield task.row(total, value, error, support, groups, None)
+    for key, positions in missing.items():
+        warn_of(positions, key, "they are null; see the column note")
+
+
+def _halves(task: Task) -> range:
+    return range(2) if task.halves else range(1)
+
+
+def _ratio(
+    task: Task, row: dict[str, Any] | None
+) -> tuple[float | None, dict[str, float], str | None]:
+    """The ratio, and the weights of the sums of a cluster in its logarithm."""
+    if row is None:
+        return None, {}, NOT_SHUFFLED
+    shown = [row[f"sum n{side}{h}"] for side in range(2) for h in _halves(task)]
+    if not all(shown):
+        raise DataError(ONE_HALF.message, rule=ONE_HALF.name)
+    means = {
+        (side, h): row[f"sum c{side}{h}"] / row[f"sum n{side}{h}"]
+        for side in range(2)
+        for h in _halves(task)
+    }
+    rates = [sum(means[side, h] for h in _halves(task)) for side in range(2)]
+    if not all(rates):
+        return None, {}, NO_REFERENCE if not rates[1] else NO_CLICKS
+    weights = {}
+    for (side, h), mean in means.items():
+        one = (1 if side == 0 else -1) / row[f"sum n{side}{h}"] / rates[side]
+        weights[f"c{side}{h}"], weights[f"n{side}{h}"] = one, -mean * one
+    return rates[0] / rates[1], weights, None
