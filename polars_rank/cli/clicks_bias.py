@@ -27,9 +27,9 @@ from polars_rank.cli.clicks import (
     print_result,
 )
 from polars_rank.cli.runs import open_file
-from polars_rank.clicks.counterfactual import CounterfactualMethod
 from polars_rank.clicks.judgments import JudgmentMethod
 from polars_rank.clicks.position_rows import PropensityMethod
+from polars_rank.clicks.weighing import CounterfactualMethod
 
 __all__ = ["counterfactual", "judgments", "propensities", "sensitivity"]
 

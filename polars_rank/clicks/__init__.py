@@ -14,11 +14,7 @@ from polars_rank.clicks.behaviour import (
     merge_behaviour,
     per_impression,
 )
-from polars_rank.clicks.counterfactual import (
-    CounterfactualMethod,
-    counterfactual,
-    sensitivity,
-)
+from polars_rank.clicks.counterfactual import counterfactual
 from polars_rank.clicks.dedupe import dedupe
 from polars_rank.clicks.experiment import compare
 from polars_rank.clicks.impression import Impression
@@ -33,7 +29,9 @@ from polars_rank.clicks.log import UBI, LogColumns, LogOptions
 from polars_rank.clicks.measures import BEHAVIOUR
 from polars_rank.clicks.propensity import PropensityMethod, propensities
 from polars_rank.clicks.report import LogReport, check
+from polars_rank.clicks.sensitivity import sensitivity
 from polars_rank.clicks.simulation import Simulation, UserModel, simulate
+from polars_rank.clicks.weighing import CounterfactualMethod
 
 __all__ = [
     "ADDITIVE",

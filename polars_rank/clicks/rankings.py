@@ -1,0 +1,132 @@
+"""New rankings to be estimated: columns of scores, or frames."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+import polars as pl
+
+from polars_rank._engine.checks.enforce import enforce
+from polars_rank._engine.request import AnyFrame
+from polars_rank._engine.schema import Columns, bind_columns
+from polars_rank.clicks.additive import Additive
+from polars_rank.clicks.bias import flag
+from polars_rank.clicks.log import ClickLog
+from polars_rank.core.rules import (
+    DUPLICATE_DOC,
+    INVALID_NEW_SCORE,
+    INVALID_RANK,
+    INVALID_RELEVANCE,
+)
+
+__all__ = ["System", "Systems", "named", "ranking", "with_scores"]
+
+Systems: TypeAlias = str | Sequence[str] | AnyFrame | Mapping[str, str | AnyFrame]
+
+
+class System:
+    """A ranking: a column of scores, or a frame."""
+
+    def __init__(self, name: str, place: int, frame: pl.LazyFrame | None) -> None:
+        self.name = name
+        self.weight = f"weight{place}"
+        self.score = f"new{place}"
+        self.frame = frame
+
+
+def named(new: Systems) -> dict[str, str | AnyFrame]:
+    """The systems by name."""
+    if isinstance(new, str):
+        return {new: new}
+    if isinstance(new, pl.DataFrame | pl.LazyFrame):
+        return {"new": new}
+    if isinstance(new, Mapping):
+        systems = dict(new)
+    else:
+        systems = {name: name for name in new}
+        if len(systems) < len([*new]):
+            msg = f"new names a column twice: {', '.join(new)}"
+            raise ValueError(msg)
+    for name, system in systems.items():
+        if not isinstance(system, str | pl.DataFrame | pl.LazyFrame):
+            msg = (
+                f"the ranking {name!r} must be a column of the log or a frame, not "
+                f"{type(system).__name__}"
+            )
+            raise TypeError(msg)
+    if not systems:
+        msg = "new must name at least one ranking: a column of scores, or a frame"
+        raise ValueError(msg)
+    return systems
+
+
+def with_scores(log: ClickLog, scores: Sequence[str], *, rewarded: bool) -> ClickLog:
+    """Further faults of rows: scores that rank nothing, rewards that cannot be."""
+    rules, rows = list(log.rules), log.rows
+    broken = []
+    if scores:
+        bad = [
+            pl.col(s).is_null() | pl.col(s).cast(pl.Float64).is_nan() for s in scores
+        ]
+        broken.append((INVALID_NEW_SCORE, pl.any_horizontal(bad)))
+    if rewarded:
+        rows = rows.with_columns(pl.col("reward").cast(pl.Float64).fill_null(0.0))
+        broken.append((INVALID_RELEVANCE, _improbable(pl.col("reward"))))
+    fault = pl.col("fault")
+    for rule, condition in broken:
+        rules.append(rule)
+        number = pl.lit(len(rules), pl.UInt8)
+        fault = pl.when((fault == 0) & condition).then(number).otherwise(fault)
+    rows = rows.with_columns(fault=fault)
+    return replace(log, rows=rows, rules=tuple(rules))
+
+
+def _improbable(value: pl.Expr) -> pl.Expr:
+    return value.is_nan() | ~value.is_between(0, 1)
+
+
+def ranking(
+    name: str,
+    frame: AnyFrame,
+    log: ClickLog,
+    measure: Additive,
+    reward: str | None,
+    place: int,
+) -> pl.LazyFrame:
+    """A ranking in a frame: query, doc, weight of the place, reward."""
+    where = f"the ranking {name!r}"
+    schema = frame.lazy().collect_schema()
+    order = [column for column in ("rank", "score") if column in schema]
+    if not order:
+        msg = f"{where} needs a column 'score' or 'rank'; it has {', '.join(schema)}"
+        raise pl.exceptions.ColumnNotFoundError(msg)
+    roles = {"query": log.roles["query"], "doc": log.roles["doc"], order[0]: order[0]}
+    carry = {}
+    if reward is not None:
+        if reward not in schema:
+            msg = f"reward {reward!r} is not in {where}; every document needs one"
+            raise pl.exceptions.ColumnNotFoundError(msg)
+        carry = {"reward": reward}
+    rows = bind_columns(
+        frame.lazy(), Columns((), roles), where=where, roles=(*roles,), carry=carry
+    ).frame
+    if order[0] == "score":
+        rank = pl.col("score").rank("ordinal", descending=True)
+        rows = rows.with_columns(rank=rank.over("query", order_by="doc"))
+        bad = pl.col("score").is_null() | pl.col("score").cast(pl.Float64).is_nan()
+        wrong = INVALID_NEW_SCORE
+    else:
+        bad, wrong = pl.col("rank").is_null() | (pl.col("rank") < 1), INVALID_RANK
+    rows = rows.with_columns(
+        bad=flag(bad), copies=flag(pl.len().over("query", "doc") > 1)
+    )
+    rules = {"bad": wrong, "copies": DUPLICATE_DOC}
+    if reward is not None:
+        rows = rows.with_columns(pl.col("reward").cast(pl.Float64).fill_null(0.0))
+        rows = rows.with_columns(improbable=flag(_improbable(pl.col("reward"))))
+        rules["improbable"] = INVALID_RELEVANCE
+    sound = enforce(rows, rules, example="query", check=log.check, exact_counts=False)
+    weight = measure.weight(pl.col("rank").cast(pl.Float64)).alias(f"weight{place}")
+    return sound.select("query", "doc", weight, *carry)
