@@ -180,6 +180,38 @@ def test_gate_by_segments(base, capsys):
     assert "| ap | country = JP | **fail** | 25 |" in capsys.readouterr().out
 
 
+def evaluate(*arguments: str) -> None:
+    target = ["--per-query", "v.parquet"]
+    assert main(["evaluate", "a.run", "qrels", *MEASURES, *target, *arguments]) == 0
+
+
+@pytest.mark.parametrize("change", [[], ["--convention", "lightgbm"], ["--rel", "2"]])
+def test_the_gate_knows_how_values_were_evaluated(base, capsys, change):
+    evaluate(*change)
+    capsys.readouterr()
+    assert main(["gate", "v.parquet", "b.run", "qrels"]) == (1 if change else 0)
+    out = capsys.readouterr().out
+    assert ("is another measure in the baseline" in out) == bool(change)
+    # and the other way round, which names no choices: the file's are known
+    assert gate("v.parquet") == (1 if change else 0)
+
+
+def test_what_evaluate_writes_about_values(files):
+    evaluate("--no-relevant", "skip")
+    told = json.loads(pl.read_parquet_metadata("v.parquet")["polars_rank"])
+    assert told["version"] == pr.__version__
+    assert told["measures"] == {"ndcg@3": "ndcg@3", "ap": "ap"}
+    assert told["query"] == ["query_id"]
+    assert told["convention"]["name"] == "trec_eval*"
+    assert told["convention"]["no_relevant"] == "skip"
+    both = ["evaluate", "a.run", "b.run", "qrels", "-m", "rr,utility"]
+    assert main([*both, "--per-query", "both.parquet"]) == 0
+    told = json.loads(pl.read_parquet_metadata("both.parquet")["polars_rank"])
+    assert list(told["measures"]) == ["rr", "utility"]
+    assert told["query"] == ["query_id"]
+    assert pl.read_parquet("both.parquet").columns[0] == "system"
+
+
 @pytest.mark.slow
 def test_gate_of_values(base, capsys):
     values("b").drop("system").write_parquet("new.parquet")

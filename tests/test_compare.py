@@ -525,8 +525,49 @@ def test_runs_and_judgments_in_one_call():
     apart = {s: runs.filter(system=s).drop("system") for s in "ab"}
     two = pr.compare(apart, measures=["ndcg@3", "ap"], qrels=qrels.lazy())
     assert two.pairs.equals(expected)
+    measures = ["ndcg@3", "ap"]
+    for frame in (runs, runs.lazy()):
+        found = frame.rank_eval.compare(measures, qrels=qrels, baseline="b")
+        assert found.settings["baseline"] == "b"
+        turned = one.pairs.select(-pl.col("difference"), "p", win="loss", loss="win")
+        assert found.pairs.select(turned.columns).equals(turned)
     with pytest.raises(ValueError, match="name the measures to compute"):
         pr.compare(apart, qrels=qrels)
+
+
+def test_labelled_frames_are_compared_with_their_columns():
+    draw = random.Random(9)
+    frame = pl.DataFrame(
+        [
+            (
+                s,
+                t,
+                q,
+                "DE" if q % 2 else "JP",
+                q + 1.0,
+                draw.randint(0, 2),
+                draw.random(),
+            )
+            for s in "ab"
+            for t in (1, 2)
+            for q in range(30)
+            for _ in range(5)
+        ],
+        schema=["name", "run", "id", "land", "visits", "label", "score"],
+        orient="row",
+    )
+    key = ["name", "run", "id"]
+    values = frame.rank_eval.per_query(
+        "rr", query=key, doc=None, keep=["land", "visits"]
+    )
+    columns = {"system": "name", "query": "id", "by": "land", "weight": "visits"}
+    for given in (frame, frame.lazy()):
+        found = given.rank_eval.compare(
+            "rr", options={"doc": None}, seed="run", **columns
+        )
+        expected = pr.compare(values, seed="run", **columns)
+        assert found.pairs.equals(expected.pairs)
+        assert found.pairs["land"].to_list() == ["DE", "JP"]
 
 
 # -- inputs that decide

@@ -25,7 +25,7 @@ from polars_rank.cli.runs import STDIN, Files, Reading, Run, open_file, sort_out
 from polars_rank.cli.show import Format, inert, show_means, show_values
 from polars_rank.cli.words import remark
 from polars_rank.conventions.choices import Missing, Unjudged
-from polars_rank.conventions.tools import DEFAULT
+from polars_rank.conventions.tools import DEFAULT, convention_of
 from polars_rank.core.ranking import NoRelevant, Ties
 from polars_rank.exceptions import DataError
 from polars_rank.io import write
@@ -315,6 +315,7 @@ class Plan:
     measures: Sequence[str]
     options: Options
     label: tuple[str, str] | None = None
+    system: str | None = None  # column that tells systems within one file apart
 
     def means(self) -> pl.LazyFrame:
         """Means alone."""
@@ -367,7 +368,7 @@ def _plans(
         with given.about(run):
             frame, changed = with_judgments(given, run, options)
             label = None if alone else (column, run.name)
-            plan = Plan(frame, measures, changed, label)
+            plan = Plan(frame, measures, changed, label, system)
             for planned in (plan.means, plan.values):
                 planned()  # for errors in the arguments, before anything is read
         if not alone:
@@ -409,8 +410,23 @@ def _collect(
         format = format_of(target)
         if quote_formulas and format is not None and format.separator:
             values = inert(values)
-        write(values, target)
+        write(values, target, metadata=_about(plans[0], values))
     return means
+
+
+def _about(plan: Plan, values: pl.LazyFrame) -> dict[str, str]:
+    """What a file of values says about them: version, measures, convention, query."""
+    from polars_rank.comparison.definition import Definition
+
+    options = plan.options
+    names = ("ties", "missing", "no_relevant", "unjudged", "rel")
+    chosen = {name: options[name] for name in names}
+    others = {*options["query"], *options["keep"], plan.system, options["weight"]}
+    schema = values.collect_schema()
+    measures = [n for n, t in schema.items() if t.is_float() and n not in others]
+    convention = convention_of(options["convention"], **chosen)
+    query = [name for name in options["query"] if name != plan.system]
+    return Definition.of(measures, convention, query).metadata()
 
 
 def _passes(given: Files, frames: Sequence[pl.LazyFrame]) -> Iterator[pl.DataFrame]:

@@ -29,6 +29,7 @@ from polars_rank.comparison.effects import cliff
 from polars_rank.comparison.estimates import Plan
 from polars_rank.comparison.moments import is_moments, sums_of
 from polars_rank.comparison.result import Comparison
+from polars_rank.comparison.runs import values_of_runs
 from polars_rank.comparison.seeds import across_seeds
 from polars_rank.comparison.values import (
     Columns,
@@ -40,7 +41,6 @@ from polars_rank.comparison.values import (
     read,
 )
 from polars_rank.core.expr import ratio
-from polars_rank.evaluation.evaluate import per_query
 
 __all__ = ["compare"]
 
@@ -154,7 +154,7 @@ def compare(
         Segments with fewer queries are shown, not tested.
     qrels, options
         Judgments, and further arguments of :func:`per_query`, for ``values`` that are
-        runs.
+        runs. Their columns ``by``, ``weight`` and ``cluster`` are kept.
 
     Returns
     -------
@@ -204,7 +204,18 @@ def compare(
     require_level(level)
     _require_together(locals())
     if isinstance(values, Mapping) or qrels is not None:
-        values = _values(values, measures, system, query, qrels, options)
+        values = values_of_runs(
+            values,
+            measures,
+            qrels=qrels,
+            system=system,
+            query=query,
+            seed=seed,
+            by=by,
+            weight=weight,
+            cluster=cluster,
+            options=options,
+        )
         measures = None
     columns = Columns(system, query, measures, by, weight, cluster, seed)
     stored = is_moments(lazy(values).collect_schema().names())
@@ -367,34 +378,6 @@ def _require_no_rows(given: Mapping[str, Any]) -> None:
             f"effect={given['effect']!r} needs values of the queries; these are moments"
         )
         raise ValueError(msg)
-
-
-def _values(
-    runs: Any,
-    measures: Any,
-    system: str,
-    query: str | Sequence[str],
-    qrels: AnyFrame | None,
-    options: Mapping[str, Any] | None,
-) -> pl.DataFrame:
-    """Evaluate runs: one frame, or a mapping of names to frames."""
-    if measures is None:
-        msg = "name the measures to compute of the runs: measures=['ndcg@10']"
-        raise ValueError(msg)
-    keys = [query] if isinstance(query, str) else list(query)
-    if not isinstance(runs, Mapping):
-        asked = [system, *(k for k in keys if k != system)]
-        found: pl.LazyFrame = per_query(
-            lazy(runs), measures, qrels=qrels, query=asked, **(options or {})
-        )
-        return found.collect(engine="streaming")
-    parts = []
-    for name, run in runs.items():
-        found = per_query(
-            lazy(run), measures, qrels=qrels, query=keys, **(options or {})
-        )
-        parts.append(found.select(pl.lit(str(name)).alias(system), pl.all()))
-    return pl.concat(pl.collect_all(parts, engine="streaming"))
 
 
 # -- tests

@@ -13,8 +13,8 @@ from typing import Any
 import polars as pl
 
 from polars_rank._engine.request import AnyFrame
-from polars_rank._files.temporary import private_folder, replace_durably
 from polars_rank.conventions.tools import CONVENTIONS, ConventionLike, convention_of
+from polars_rank.io import write
 from polars_rank.measures.measure import Measure
 
 __all__ = ["KEY", "Definition", "fingerprint"]
@@ -65,17 +65,14 @@ class Definition:
 
     def write(self, frame: AnyFrame, path: str | Path) -> None:
         """Write a Parquet file with the definition in its metadata, whole or not."""
-        target = Path(path).resolve()
-        if target.suffix != ".parquet":
+        if Path(path).suffix != ".parquet":
             msg = f"{path}: the name must end in .parquet, whose metadata are used"
             raise ValueError(msg)
-        if not target.parent.is_dir():
-            raise FileNotFoundError(f"{path}: no such folder: {target.parent}")
-        text = json.dumps(dataclasses.asdict(self), sort_keys=True)
-        with private_folder(target.parent) as folder:
-            hidden = folder / target.name
-            frame.lazy().sink_parquet(hidden, metadata={KEY: text})
-            replace_durably(hidden, target)
+        write(frame, path, metadata=self.metadata())
+
+    def metadata(self) -> dict[str, str]:
+        """The text that a Parquet file holds."""
+        return {KEY: json.dumps(dataclasses.asdict(self), sort_keys=True)}
 
     @classmethod
     def read(cls, path: str | Path) -> Definition | None:

@@ -13,6 +13,8 @@ from polars_rank._files.temporary import private_folder, replace_durably
 from polars_rank.io.formats import extensions, format_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import polars as pl
 
 __all__ = ["write"]
@@ -20,7 +22,12 @@ __all__ = ["write"]
 BLOCK = 1 << 20
 
 
-def write(frame: pl.LazyFrame | pl.DataFrame, path: str | Path) -> None:
+def write(
+    frame: pl.LazyFrame | pl.DataFrame,
+    path: str | Path,
+    *,
+    metadata: Mapping[str, str] | None = None,
+) -> None:
     """Write a frame, streaming, in the format that the extension names.
 
     The rows go to a file in a hidden folder there, which takes the place of ``path``,
@@ -35,6 +42,9 @@ def write(frame: pl.LazyFrame | pl.DataFrame, path: str | Path) -> None:
         The frame; a lazy one is collected by the streaming engine.
     path
         A file whose extension is one of ``polars_rank.io.FORMATS``.
+    metadata
+        Texts that a Parquet file says about itself; other formats have no place for
+        them.
 
     Raises
     ------
@@ -56,7 +66,10 @@ def write(frame: pl.LazyFrame | pl.DataFrame, path: str | Path) -> None:
     lazy = frame.lazy()
     with full_disk(target), private_folder(target.parent) as folder:
         hidden = folder / target.name
-        format.sink(lazy, hidden)
+        if metadata is not None and format.name == "Parquet":
+            lazy.sink_parquet(hidden, metadata=dict(metadata), engine="streaming")
+        else:
+            format.sink(lazy, hidden)
         if target.exists() and not target.is_file():
             with hidden.open("rb") as whole, target.open("wb") as stream:
                 shutil.copyfileobj(whole, stream, BLOCK)

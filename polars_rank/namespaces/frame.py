@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from inspect import signature
-from typing import Any, Concatenate, ParamSpec
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 import polars as pl
 
+from polars_rank._engine.request import AnyFrame
 from polars_rank.evaluation.evaluate import evaluate, per_query
 from polars_rank.evaluation.match_report import match_report
 from polars_rank.evaluation.preferences import preferences
+from polars_rank.measures.measure import Measures
+
+if TYPE_CHECKING:
+    from polars_rank.comparison.result import Comparison
 
 __all__ = ["DataFrameRankEval", "LazyFrameRankEval"]
 
@@ -45,6 +50,23 @@ def _lazy(
     return method
 
 
+def _compared(
+    frame: pl.DataFrame | pl.LazyFrame,
+    measures: Measures,
+    qrels: AnyFrame | None,
+    options: Mapping[str, Any] | None,
+    arguments: dict[str, Any],
+) -> Comparison:
+    # These need numpy, which is not imported with the package.
+    from polars_rank.comparison.compare import compare
+    from polars_rank.comparison.runs import values_of_runs
+
+    columns = ("system", "query", "seed", "by", "weight", "cluster")
+    told = {name: arguments[name] for name in columns if name in arguments}
+    values = values_of_runs(frame, measures, qrels=qrels, options=options, **told)
+    return compare(values, **arguments)
+
+
 def _show_signature(method: Any, function: Callable[..., object]) -> None:
     """Show the function's parameters, its first one as ``self``."""
     first, *others = signature(function).parameters.values()
@@ -72,6 +94,27 @@ class DataFrameRankEval:
     match_report = _eager(match_report)
     preferences = _eager(preferences)
 
+    def compare(
+        self,
+        measures: Measures,
+        *,
+        qrels: AnyFrame | None = None,
+        options: Mapping[str, Any] | None = None,
+        **arguments: Any,
+    ) -> Comparison:
+        """Evaluate the systems in this frame, and compare them query by query.
+
+        ``options`` are further arguments of :func:`per_query`, ``arguments`` those of
+        :func:`compare`, such as ``system``, ``query``, ``baseline`` and ``test``.
+        """
+        return _compared(self._frame, measures, qrels, options, arguments)
+
+    def bounds(self, measures: Measures, **arguments: Any) -> pl.DataFrame:
+        """Bound values over ties and unknown labels: see :func:`bounds`."""
+        from polars_rank.robustness.bounds import bounds  # needs numpy
+
+        return bounds(self._frame, measures, **arguments)
+
 
 @pl.api.register_lazyframe_namespace("rank_eval")
 class LazyFrameRankEval:
@@ -85,3 +128,24 @@ class LazyFrameRankEval:
     per_query = _lazy(per_query)
     match_report = _lazy(match_report)
     preferences = _lazy(preferences)
+
+    def compare(
+        self,
+        measures: Measures,
+        *,
+        qrels: AnyFrame | None = None,
+        options: Mapping[str, Any] | None = None,
+        **arguments: Any,
+    ) -> Comparison:
+        """Evaluate the systems in this frame, and compare them query by query.
+
+        ``options`` are further arguments of :func:`per_query`, ``arguments`` those of
+        :func:`compare`, such as ``system``, ``query``, ``baseline`` and ``test``.
+        """
+        return _compared(self._frame, measures, qrels, options, arguments)
+
+    def bounds(self, measures: Measures, **arguments: Any) -> pl.DataFrame:
+        """Bound values over ties and unknown labels: see :func:`bounds`."""
+        from polars_rank.robustness.bounds import bounds  # needs numpy
+
+        return bounds(self._frame, measures, **arguments)

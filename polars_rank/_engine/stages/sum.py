@@ -55,7 +55,7 @@ def sum_terms(key: PlanKey, trace: Trace, rows: pl.LazyFrame) -> Plan:
         *joined,
         *(expr.alias(name) for name, expr in trace.facts.items()),
         *(expr.cast(pl.Float64).alias(f"m{i}") for i, expr in enumerate(trace.values)),
-        *(count.alias(name) for name, count in counts.items()),
+        *(count.cast(pl.UInt32).alias(name) for name, count in counts.items()),
     )
     return Plan(
         frame, dict(zip(counts, (v.rule for v in trace.violations), strict=True))
