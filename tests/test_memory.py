@@ -8,7 +8,8 @@ from polars.testing import assert_frame_equal
 from slow import ENGINES, slow
 
 import polars_rank as pr
-from polars_rank._engine.spill import budget
+from polars_rank._engine import layout as layouts
+from polars_rank._engine.spill import budget, order
 
 SOME = ["ndcg@10", "ap", "rr@5", "precision(divisor=retrieved)@10", "err", "spearman"]
 LOG = pl.DataFrame(
@@ -54,6 +55,29 @@ def test_per_query_values_are_the_same_to_the_last_bit(options, layout, asked, e
     assert {progress.stage for progress in told} == {"partition", "evaluate"}
     assert told[-1].done == told[-1].total > 1
     assert not any(options["temp_dir"].iterdir())
+
+
+@pytest.mark.parametrize("asked", [{}, {"qrels": QRELS}])
+def test_values_pass_on_while_buckets_are_evaluated(options, asked, monkeypatch):
+    """No stage waits for all of them, which would hold them in memory."""
+    monkeypatch.setattr(layouts, "BATCH", 10)
+    told: list[pr.Progress] = []
+    done: list[int] = []
+
+    def in_order(batches, *rest):
+        rows = list(map(heard, batches))
+        return iter([pl.concat(rows).sort("query_id")])
+
+    def heard(batch):
+        done.append(told[-1].done)
+        return batch
+
+    monkeypatch.setattr(order, "in_order", in_order)
+    frame = (RUN if asked else LOG).lazy()
+    pr.per_query(
+        frame, "ap", layout="any", **asked, **options, progress=told.append
+    ).collect()
+    assert done[0] < told[-1].total
 
 
 @pytest.mark.parametrize("asked", [{"by": "country"}, {"weight": "label"}])

@@ -193,7 +193,7 @@ def _plan_layout(request: Request) -> pl.LazyFrame:
     plan = plan_per_query(request, inputs)
     if request.result == "values":
         if request.check != "off" and request.qrels is None:
-            frame = doubt_labels(request, inputs, plan.frame, pl.len())
+            frame = doubt_labels(request, inputs, plan.frame)
             plan = plan._replace(frame=frame)
         return values_per_query(request, plan, inputs.segments)
     if request.result == "sums":

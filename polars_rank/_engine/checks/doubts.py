@@ -6,19 +6,20 @@ rows are read again only if these sums look suspicious.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
 from polars_rank._engine.checks.enforce import raise_or_warn, warn
 from polars_rank._engine.inputs import Inputs
+from polars_rank._engine.layout import in_batches, without_pushdown
 from polars_rank._engine.request import Request
 from polars_rank._engine.schema import name_of
 from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.tools import complete_arguments
 from polars_rank.core.rules import NO_COMMON_DOC, NO_COMMON_QUERY, Rule
-from polars_rank.core.source import is_rereadable
+from polars_rank.core.source import is_rereadable, lazy_source
 from polars_rank.exceptions import DataError
 from polars_rank.measures.measure import Custom, Measure
 
@@ -61,7 +62,7 @@ def doubt_judgments(
             warn_of_missing(request.convention, missing, found["judged"])
         warn_of_scale(request.measures, request.convention, found["highest"])
 
-    return _judged(frame, sums, judge)
+    return _judged(frame, sums, judge, bounded=request.resources is not None)
 
 
 def doubt_queries(
@@ -82,25 +83,39 @@ def doubt_queries(
                 f'missing="{policy}"; a frame that only describes queries is segments='
             )
 
-    return _judged(frame, {"queries": pl.len(), "missing": missing.sum()}, judge)
+    sums = {"queries": pl.len(), "missing": missing.sum()}
+    return _judged(frame, sums, judge, bounded=request.resources is not None)
 
 
 def doubt_sums(request: Request, inputs: Inputs, sums: pl.LazyFrame) -> pl.LazyFrame:
     """The rows of ``sums``, unless there was nothing to sum up."""
     queries = pl.col("queries").sum()
     if inputs.qrels is None:
-        return doubt_labels(request, inputs, sums, queries)
+        return _doubt_labels(request, inputs, sums, queries, bounded=False)
     qrels = inputs.qrels.frame
 
     def judge(found: Found) -> None:
         if not found["queries"] and is_rereadable(qrels) and _is_empty(qrels):
             warn("the judgments have no rows, so no query is evaluated")
 
-    return _judged(sums, {"queries": queries}, judge)
+    return _judged(sums, {"queries": queries}, judge, bounded=False)
 
 
 def doubt_labels(
-    request: Request, inputs: Inputs, frame: pl.LazyFrame, queries: pl.Expr
+    request: Request, inputs: Inputs, values: pl.LazyFrame
+) -> pl.LazyFrame:
+    """The rows of ``values``, one per query of a log."""
+    bounded = request.resources is not None
+    return _doubt_labels(request, inputs, values, pl.len(), bounded=bounded)
+
+
+def _doubt_labels(
+    request: Request,
+    inputs: Inputs,
+    frame: pl.LazyFrame,
+    queries: pl.Expr,
+    *,
+    bounded: bool,
 ) -> pl.LazyFrame:
     """The rows of ``frame``, values or sums of the queries of a log."""
     sums = {"queries": queries, "highest": pl.col("highest").max()}
@@ -110,13 +125,23 @@ def doubt_labels(
             warn(f"{_label(request)} of the frame {_IS_NULL}")
         warn_of_scale(request.measures, request.convention, found["highest"])
 
-    return _judged(frame, sums, judge)
+    return _judged(frame, sums, judge, bounded=bounded)
 
 
 def _judged(
-    frame: pl.LazyFrame, sums: Mapping[str, pl.Expr], judge: Callable[[Found], None]
+    frame: pl.LazyFrame,
+    sums: Mapping[str, pl.Expr],
+    judge: Callable[[Found], None],
+    *,
+    bounded: bool,
 ) -> pl.LazyFrame:
-    """The same rows, once ``judge`` has seen the sums over all of them."""
+    """The same rows, and ``judge`` sees the sums over all of them.
+
+    It does so before any row is passed on, which holds all of them in memory; if that
+    is ``bounded``, when all have been passed on. ``highest`` is a maximum, not a sum.
+    """
+    if bounded:
+        return _judged_at_the_end(frame, sums, judge)
 
     def passes(columns: Sequence[pl.Series]) -> pl.Series:
         judge({n: column.item() for n, column in zip(sums, columns, strict=True)})
@@ -127,6 +152,25 @@ def _judged(
             list(sums.values()), passes, return_dtype=pl.Boolean, is_elementwise=True
         )
     )
+
+
+def _judged_at_the_end(
+    frame: pl.LazyFrame, sums: Mapping[str, pl.Expr], judge: Callable[[Found], None]
+) -> pl.LazyFrame:
+    schema = frame.collect_schema()
+    needed = [name for value in sums.values() for name in value.meta.root_names()]
+    whole = [pl.max(n) if n == "highest" else pl.sum(n) for n in sums]
+
+    def read(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        found = [pl.DataFrame(schema=schema).select(**sums)]
+        for batch in in_batches(frame.select(*dict.fromkeys([*columns, *needed]))):
+            found.append(batch.select(**sums))
+            yield batch
+        (total,) = pl.concat(found).select(whole).to_dicts()
+        judge(total)
+
+    source = lazy_source(read, schema, name="doubts", drain=True)
+    return without_pushdown(source)
 
 
 # -- suspicions confirmed: few rows are read, and only if there is a suspicion
