@@ -138,10 +138,10 @@ def foreign(module: str, name: str) -> object:
         (
             "pyspark.sql.classic.dataframe",
             "DataFrame",
-            "DataFrame of Spark.*write.parq",
+            "DataFrame of Spark.*rank.spark has.*write.parq",
         ),
-        ("ray.data.dataset", "Dataset", "Dataset of Ray.*write_parquet"),
-        ("dask.dataframe.dask_expr", "DataFrame", "DataFrame of Dask.*to_parquet"),
+        ("ray.data.dataset", "Dataset", "polars_rank.ray has.*write_parquet"),
+        ("dask.dataframe.dask_expr", "DataFrame", "polars_rank.dask has.*to_parq"),
         ("modin.pandas.dataframe", "DataFrame", r"\.modin\.to_pandas\(\)"),
     ],
 )

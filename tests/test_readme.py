@@ -20,6 +20,7 @@ HOUSE = Path(__file__).parent.parent
 PAGES = [HOUSE / "README.md", *sorted((HOUSE / "docs").rglob("*.md"))]
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 SESSION = re.compile(r"```pycon\n(.*?)```", re.DOTALL)
+ENGINES = {"dask.md", "ray.md", "spark.md"}  # test_engines.py runs their pages
 CONSOLE = re.compile(r"```console\n(.*?)```", re.DOTALL)
 COMMAND = re.compile(r"^\$ (.*)\n", re.MULTILINE)
 
@@ -32,7 +33,9 @@ def with_any(block: re.Pattern[str]) -> list[Path]:
     return [page for page in PAGES if block.search(page.read_text())]
 
 
-@pytest.mark.parametrize("page", with_any(SESSION), ids=name_of)
+@pytest.mark.parametrize(
+    "page", [p for p in with_any(SESSION) if p.name not in ENGINES], ids=name_of
+)
 def test_python_sessions(page, tmp_path, monkeypatch):
     """All sessions of a page, one after the other: it imports what it uses."""
     monkeypatch.chdir(tmp_path)

@@ -316,3 +316,20 @@ def test_no_parts():
         cut(rows(3).lazy(), 0)
     with pytest.raises(ValueError, match="no partials given"):
         evaluate_parts([], "ap")
+
+
+def test_values_of_a_part_that_lacks_what_the_whole_has():
+    """No judged query of a part need be in the run, nor need a part have a warning."""
+    log = rows(6)
+    run, qrels = log.drop("label"), log.select("query_id", "doc_id", "label")
+    evaluation = pr.Evaluation("ap")
+    first = pl.col("query_id") < 3
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        parts = [
+            evaluation.per_query(run.filter(first), qrels=qrels.filter(first)),
+            evaluation.per_query(run.clear(), qrels=qrels.filter(~first)),
+        ]
+        values = pl.concat(parts).collect()
+    whole = pr.per_query(run.filter(first), "ap", qrels=qrels)
+    assert values.sort("query_id").equals(whole)

@@ -192,7 +192,7 @@ def _plan_layout(request: Request) -> pl.LazyFrame:
     inputs = bind_inputs(request)
     plan = plan_per_query(request, inputs)
     if request.result == "values":
-        if request.check != "off" and request.qrels is None:
+        if request.check != "off" and request.qrels is None and not request.part:
             frame = doubt_labels(request, inputs, plan.frame)
             plan = plan._replace(frame=frame)
         return values_per_query(request, plan, inputs.segments)

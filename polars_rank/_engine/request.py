@@ -141,6 +141,9 @@ class Request(NamedTuple):
         Whether the user has chosen the value of a missing query.
     small
         Whether all frames are in memory and small: then no streaming is worth while.
+    part
+        Whether the frames are a part of the data: then what is doubtful of a part, such
+        as queries that are missing from it, is not told.
     unclaimed
         Whether ``layout="contiguous"`` is a guess, not the user's claim: it is given up
         as soon as the first rows contradict it.
@@ -166,6 +169,7 @@ class Request(NamedTuple):
     resources: Resources | None
     max_rank: int | None
     small: bool
+    part: bool = False
     unclaimed: bool = False
 
     @classmethod
@@ -288,6 +292,7 @@ class Request(NamedTuple):
             resources=Resources.of(memory_limit, temp_dir, progress),
             max_rank=max_rank,
             small=opened.small,
+            part=result == "sums",
         )
         request._require_distinct_names()
         return request

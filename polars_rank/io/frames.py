@@ -33,10 +33,10 @@ EagerFrameLike: TypeAlias = (
 FrameLike: TypeAlias = pl.LazyFrame | EagerFrameLike
 
 _DISTRIBUTED = {
-    "pyspark": ("Spark", "with .write.parquet(folder)", ".toArrow()"),
-    "ray": ("Ray", "with .write_parquet(folder)", ".to_pandas()"),
-    "dask": ("Dask", "with .to_parquet(folder)", ".compute()"),
-    "modin": ("Modin", "with .to_parquet(folder)", ".modin.to_pandas()"),
+    "pyspark": ("Spark", "write.parquet(folder)", "toArrow()", "polars_rank.spark"),
+    "ray": ("Ray", "write_parquet(folder)", "to_pandas()", "polars_rank.ray"),
+    "dask": ("Dask", "to_parquet(folder)", "compute()", "polars_rank.dask"),
+    "modin": ("Modin", "to_parquet(folder)", "modin.to_pandas()", None),
 }
 
 
@@ -79,10 +79,12 @@ def as_polars(
         native = getattr(source, "to_native")()  # noqa: B009
         return as_polars(native, name=name, kind=kind, columns=columns, stream=stream)
     if library in _DISTRIBUTED:
-        whose, how, collected = _DISTRIBUTED[library]
-        msg = (
-            f"{name} is a {type(source).__name__} of {whose}, which is spread over "
-            f"processes; write it {how} and give the folder, or give what {collected} "
+        whose, written, collected, adapter = _DISTRIBUTED[library]
+        msg = f"{name} is a {type(source).__name__} of {whose}, spread over processes; "
+        if adapter is not None:
+            msg += f"{adapter} has evaluate and per_query for it; otherwise "
+        msg += (
+            f"write it with .{written} and give the folder, or give what .{collected} "
             "returns if it fits into memory"
         )
         raise TypeError(msg)

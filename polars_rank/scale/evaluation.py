@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from typing import Any
 
@@ -114,6 +114,11 @@ class Evaluation:
         return convention_of(self._options["convention"], **choices)
 
     @property
+    def options(self) -> dict[str, Any]:
+        """All options, defaults included."""
+        return dict(self._options)
+
+    @property
     def definition(self) -> str:
         """Sixteen hexadecimal digits of everything that decides the means."""
         names = ["by", "weight", "stats", "max_rank", "on_duplicate", "subtopic"]
@@ -191,14 +196,11 @@ class Evaluation:
                 )
                 for other in (qrels, queries)
             )
-        request = Request.of(
+        request = self._request(
             frame,
-            self._given,
             qrels=qrels,
             queries=queries,
             segments=segments,
-            qrels_query=None,
-            qrels_doc=None,
             result="sums",
             **self._options,
         )
@@ -263,14 +265,31 @@ class Evaluation:
         *,
         qrels: AnyFrame | None = None,
         queries: AnyFrame | None = None,
+        segments: AnyFrame | None = None,
+        keep: str | Sequence[str] | None = None,
     ) -> pl.LazyFrame:
-        """Return the values of every query of a part, as :func:`per_query` does."""
+        """Return the values of every query of a part, as :func:`per_query` does.
+
+        Rows that break a rule raise a ``DataError`` with the counts of this part, when
+        the result is collected. Nobody is warned of what is true of the whole only,
+        such as judged queries that are missing from the run.
+        """
         known = inspect.signature(per_query).parameters
-        others = {n: v for n, v in self._options.items() if n in known}
-        values: pl.LazyFrame = per_query(
-            frame.lazy(), self._given, qrels=qrels, queries=queries, **others
+        request = self._request(
+            frame.lazy(),
+            qrels=qrels,
+            queries=queries,
+            segments=segments,
+            keep=keep,
+            result="values",
+            **{n: v for n, v in self._options.items() if n in known},
         )
-        return values
+        return plan_result(request._replace(part=True))
+
+    def _request(self, frame: AnyFrame, **arguments: Any) -> Request:
+        return Request.of(
+            frame, self._given, qrels_query=None, qrels_doc=None, **arguments
+        )
 
     @property
     def query(self) -> tuple[str, ...]:

@@ -37,8 +37,8 @@ def _only_judged(
     request: Request, inputs: Inputs, plan: Plan, null_key: pl.Expr
 ) -> Plan:
     frame = plan.frame
-    part = request.result == "sums"  # what is true of the whole need not be of a part
-    if request.check != "off" and not part:
+    sums = request.result == "sums"
+    if request.check != "off" and not request.part:
         frame = doubt_judgments(request, inputs, frame)
     frame = frame.filter((pl.col("judged") > 0) | null_key)
     missing = pl.col("retrieved").is_null()
@@ -50,8 +50,8 @@ def _only_judged(
             faulty = pl.sum_horizontal(counts) > 0 if counts else pl.lit(value=False)
             missing = missing & ~faulty & ~null_key
         skipped = missing
-        frame = frame if part else frame.filter(~missing)
-    if part:
+        frame = frame if sums else frame.filter(~missing)
+    if sums:
         frame = frame.with_columns(skipped=skipped)
     plan = plan._replace(frame=frame)
     if request.convention.missing == "error":
@@ -71,7 +71,7 @@ def _only_requested(
     queries = queries.drop("varied")
     frame = queries.join(frame, on=list(keys), how="left").sort(keys)
     missing = pl.col("known").is_null()
-    if request.check != "off" and request.result != "sums":
+    if request.check != "off" and not request.part:
         named = pl.all_horizontal(pl.col(keys).is_not_null())
         frame = doubt_queries(request, frame, missing & named)
     if request.convention.missing == "skip":

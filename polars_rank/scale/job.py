@@ -1,0 +1,275 @@
+"""An evaluation on an engine of many processes: all but the calls of the engine.
+
+The engine brings the rows of a query into one partition. Each partition becomes a
+partial, and the partials are merged where the evaluation was asked for. Rows of the run
+and of its judgments travel together, as tagged rows: rows of one table, which say what
+frame they are from.
+"""
+
+from __future__ import annotations
+
+import pickle
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+import pyarrow as pa  # type: ignore[import-untyped]
+
+from polars_rank._engine.request import AnyFrame
+from polars_rank._engine.spill.buckets import is_text
+from polars_rank._engine.spill.disk import full_disk_named
+from polars_rank._files.temporary import private_folder
+from polars_rank.io.frames import as_polars
+from polars_rank.measures.measure import Measures
+from polars_rank.scale.evaluation import Evaluation
+
+__all__ = ["SIDE", "Engine", "Job"]
+
+SIDE = "side"  # of a tagged row: the place of its frame among SIDES
+SIDES = {
+    "frame": "the first argument",
+    "qrels": "the judgments",
+    "queries": "queries",
+    "segments": "segments",
+}
+# Errors that another try would meet again. Others, such as a full disk, may pass.
+LASTING = (TypeError, ValueError, pl.exceptions.PolarsError)
+
+
+class Engine(NamedTuple):
+    """Of an engine: the type of its frames, their columns, how rows become one."""
+
+    frame: type
+    schema: Callable[[Any], pl.Schema]
+    lift: Callable[[pl.DataFrame], Any]
+
+
+class Job(NamedTuple):
+    """What is computed of a partition, and what becomes of the results; it pickles.
+
+    Attributes
+    ----------
+    schemas
+        Columns that are read, of each frame whose rows are in the partitions.
+    broadcast
+        Judgments and other frames that go to every partition as a whole.
+    types
+        Of the query columns that all frames have: rows are partitioned by these.
+    keep
+        Columns to carry along with values per query.
+    partitioned
+        Whether the rows came in partitions of whole queries; ``merge`` verifies it.
+    """
+
+    evaluation: Evaluation
+    schemas: dict[str, pl.Schema]
+    broadcast: dict[str, pl.DataFrame]
+    types: pl.Schema
+    keep: tuple[str, ...]
+    partitioned: bool
+
+    @classmethod
+    def of(
+        cls,
+        engine: Engine,
+        frames: Sequence[Any],
+        measures: Measures,
+        *,
+        partitioned: bool = False,
+        keep: str | Sequence[str] | None = None,
+        **options: Any,
+    ) -> tuple[Job, dict[str, Any]]:
+        """The job, and the frames whose rows are to be partitioned.
+
+        Frames of this process, such as small judgments, become frames of the engine
+        or, if the rows are ``partitioned`` already, are broadcast. All that can be
+        checked without rows is checked here, as :func:`evaluate` does.
+        """
+        if options.get("progress") is not None:
+            msg = "progress is shown by the engine: leave progress= out"
+            raise TypeError(msg)
+        if not partitioned:
+            options |= {"layout": "any"}
+        evaluation = Evaluation(measures, **options)
+        given = zip(SIDES, frames, strict=True)
+        found = {side: frame for side, frame in given if frame is not None}
+        _require_own(found, engine, partitioned=partitioned)
+        broadcast: dict[str, pl.DataFrame] = {}
+        for side, frame in found.items():
+            if not isinstance(frame, engine.frame):
+                rows = _read(frame, side, evaluation)
+                if partitioned:
+                    broadcast[side] = rows
+                else:
+                    found[side] = engine.lift(rows)
+        moved = {side: f for side, f in found.items() if side not in broadcast}
+        schemas = {side: engine.schema(frame) for side, frame in moved.items()}
+        keep = (keep,) if isinstance(keep, str) else tuple(keep or ())
+        job = cls(evaluation, schemas, broadcast, pl.Schema(), keep, partitioned)
+        job.partial(job._nothing())
+        if keep:
+            job.values_schema()
+        judged = "qrels" in found
+        read = {s: job._read_of(s, judged=judged) for s in schemas}
+        schemas = {
+            side: pl.Schema({n: t for n, t in schema.items() if n in read[side]})
+            for side, schema in schemas.items()
+        }
+        return job._replace(schemas=schemas, types=_shared(evaluation, schemas)), moved
+
+    @property
+    def keys(self) -> list[str]:
+        """The columns of tagged rows that the engine partitions by."""
+        return [f"key{i}" for i in range(len(self.types))]
+
+    def names(self, side: str) -> dict[str, str]:
+        """The columns that are read of a frame, with their names among tagged rows.
+
+        Frames share their keys only: what is called alike may be of several types.
+        """
+        keys = dict(zip(self.types, self.keys, strict=True))
+        return {n: keys.get(n, f"{side}_{n}") for n in self.schemas[side]}
+
+    @property
+    def tagged(self) -> pl.Schema:
+        """The columns of tagged rows."""
+        keys = zip(self.keys, self.types.values(), strict=True)
+        others = {
+            name: schema[old]
+            for side, schema in self.schemas.items()
+            for old, name in self.names(side).items()
+            if name not in self.keys
+        }
+        return pl.Schema({SIDE: pl.Int8(), **dict(keys), **others})
+
+    def frames(self, tagged: pl.LazyFrame) -> dict[str, pl.LazyFrame]:
+        """The frames that tagged rows are from, as they were."""
+        return {
+            side: tagged.filter(pl.col(SIDE) == i).select(
+                pl.col(name).cast(schema[old]).alias(old)
+                for old, name in self.names(side).items()
+            )
+            for i, (side, schema) in enumerate(self.schemas.items())
+        }
+
+    def tag(self, table: pa.Table, side: str) -> pa.Table:
+        """Rows of a frame as tagged rows."""
+        names, place = self.names(side), list(self.schemas).index(side)
+        if not table.num_rows:  # nor need it have columns
+            return pl.DataFrame(schema=self.tagged).to_arrow()
+        rows = pl.DataFrame(table.select(list(names))).rename(names)
+        absent = [n for n in self.tagged if n not in rows.columns and n != SIDE]
+        rows = rows.with_columns(
+            pl.lit(place).alias(SIDE), *(pl.lit(None).alias(n) for n in absent)
+        )
+        return rows.select(list(self.tagged)).cast(self.tagged).to_arrow()
+
+    @contextmanager
+    def rows(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pl.LazyFrame]:
+        """The rows of a partition: in memory or, with ``memory_limit``, in a file."""
+        options = self.evaluation.options
+        first = next(batches, None)
+        if first is None:
+            yield pl.LazyFrame(schema=self.tagged)
+            return
+        batches = chain([first], batches)
+        if options["memory_limit"] is None:
+            yield pl.DataFrame(pa.Table.from_batches(batches)).lazy()
+            return
+        base = Path(options["temp_dir"] or tempfile.gettempdir())
+        with private_folder(base) as folder, full_disk_named(folder / "rows"):
+            stream = pa.RecordBatchReader.from_batches(first.schema, batches)
+            rows = pl.scan_arrow_c_stream(stream)
+            rows.sink_parquet(folder / "rows", compression="lz4", statistics=False)
+            yield pl.scan_parquet(folder / "rows", glob=False)
+
+    def partial(self, frames: Mapping[str, AnyFrame]) -> pl.DataFrame:
+        """The partial of the rows of a partition."""
+        arguments = {**frames, **self.broadcast}
+        return self.evaluation.partial(
+            **arguments, broadcast=bool(self.broadcast), keys=self.partitioned
+        )
+
+    def state(self, frames: Mapping[str, AnyFrame]) -> bytes:
+        """The partial, or the error instead of it, for ``merge``."""
+        try:
+            result: object = self.partial(frames)
+        except LASTING as error:
+            result = error
+        return pickle.dumps(result)
+
+    def merge(self, states: Iterable[bytes]) -> pl.DataFrame:
+        """The means; raises the errors of all partitions."""
+        results = [self.partial(self._nothing()), *map(pickle.loads, states)]
+        for result in results:
+            if isinstance(result, Exception):
+                raise result
+        about = {n: self.broadcast.get(n) for n in ("qrels", "queries")}
+        return self.evaluation.merge(results, **about)
+
+    def values(self, frames: Mapping[str, AnyFrame]) -> pl.DataFrame:
+        """The values of the queries of a partition."""
+        plan = self.evaluation.per_query(**frames, keep=self.keep)
+        return plan.collect(engine="streaming")
+
+    def values_schema(self) -> pl.Schema:
+        """The columns of ``values``."""
+        plan = self.evaluation.per_query(**self._nothing(), keep=self.keep)
+        return plan.collect_schema()
+
+    def _nothing(self) -> dict[str, pl.DataFrame]:
+        return {side: pl.DataFrame(schema=s) for side, s in self.schemas.items()}
+
+    def _read_of(self, side: str, *, judged: bool) -> set[str]:
+        """The columns that are read of a frame, if it has them."""
+        columns = self.evaluation.columns()
+        if side == "qrels":
+            return {*columns["qrels"]}
+        return {*columns["run" if judged else "log"], *self.keep}
+
+
+def _require_own(
+    frames: Mapping[str, Any], engine: Engine, *, partitioned: bool
+) -> None:
+    """The rows are a frame of the engine; what is broadcast is none."""
+    own = engine.frame
+    whose = f"{own.__name__} of {own.__module__.partition('.')[0]}"
+    if not isinstance(frames["frame"], own):
+        msg = (
+            f"the first argument must be a {whose}, not "
+            f"{type(frames['frame']).__name__}; pr.evaluate takes frames of one process"
+        )
+        raise TypeError(msg)
+    if not partitioned:
+        return
+    for side, frame in frames.items():
+        if side != "frame" and isinstance(frame, own):
+            msg = (
+                f"with partitioned=True, {SIDES[side]} must be a frame of this "
+                f"process, which goes to every partition as a whole, not a {whose}: "
+                "leave partitioned= out if it is large"
+            )
+            raise TypeError(msg)
+
+
+def _read(frame: Any, side: str, evaluation: Evaluation) -> pl.DataFrame:
+    """A frame of this process: small judgments, a file, a dictionary."""
+    columns = evaluation.columns()["qrels"] if side == "qrels" else evaluation.query
+    rows = as_polars(frame, name=SIDES[side], kind="qrels", columns=columns)
+    return rows.lazy().collect(engine="streaming")
+
+
+def _shared(evaluation: Evaluation, schemas: Mapping[str, pl.Schema]) -> pl.Schema:
+    """The query columns that all frames have, each with a type that holds all ids."""
+    names = [n for n in evaluation.query if all(n in s for s in schemas.values())]
+    if not names:
+        shown = ", ".join(map(repr, evaluation.query))
+        msg = f"none of the query columns ({shown}) is in all frames"
+        raise ValueError(msg)
+    nothing = [pl.DataFrame(schema={n: s[n] for n in names}) for s in schemas.values()]
+    types = pl.concat(nothing, how="vertical_relaxed").schema
+    return pl.Schema({n: pl.String() if is_text(t) else t for n, t in types.items()})

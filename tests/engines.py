@@ -1,0 +1,303 @@
+"""Checks of one engine, in local mode; test_engines.py runs them.
+
+Usage: python tests/engines.py ray|pyspark|distributed FOLDER
+"""
+
+from __future__ import annotations
+
+import doctest
+import math
+import os
+import re
+import signal
+import sys
+import tempfile
+import time
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
+import pytest
+from test_split import bits, rows, split
+
+import polars_rank as pr
+from polars_rank.scale import Part, evaluate_parts, files
+
+MEASURES = ["ndcg@10", "ap", "rr", "num_rel", "gm_ap", "precision@3"]
+
+
+class Started(NamedTuple):
+    """An engine: its adapter, frames in and out, and frames partitioned by query."""
+
+    adapter: object
+    up: object
+    down: object
+    by_query: object
+    told: type[Exception]  # where values per query are asked for
+
+
+@contextmanager
+def on_ray():
+    import ray
+
+    import polars_rank.ray as adapter
+
+    ray.init(
+        num_cpus=2,
+        object_store_memory=200_000_000,
+        include_dashboard=False,
+        log_to_driver=False,
+    )
+    ray.data.DataContext.get_current().enable_progress_bars = False
+    whole = {"batch_format": "pyarrow", "batch_size": None}
+
+    def up(frame):
+        return ray.data.from_arrow([frame[i::3].to_arrow() for i in range(3)])
+
+    def down(dataset):
+        return pl.concat(pl.DataFrame(b) for b in dataset.iter_batches(**whole))
+
+    def by_query(dataset):
+        return dataset.repartition(2, keys=["query_id"])
+
+    try:
+        error = ray.exceptions.RayTaskError
+        yield Started(adapter, up, down, by_query, error)
+    finally:
+        ray.shutdown()
+
+
+@contextmanager
+def on_spark():
+    os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    from pyspark.errors import PythonException
+    from pyspark.sql import SparkSession
+
+    import polars_rank.spark as adapter
+
+    builder = SparkSession.builder.master("local[2,3]")  # three tries, as on a cluster
+    settings = {
+        "ui.enabled": "false",
+        "ui.showConsoleProgress": "false",
+        "driver.bindAddress": "127.0.0.1",
+        "sql.shuffle.partitions": "2",
+    }
+    for name, value in settings.items():
+        builder = builder.config(f"spark.{name}", value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+
+    def up(frame):
+        return session.createDataFrame(frame.to_arrow()).repartition(3)
+
+    def down(frame):
+        return pl.DataFrame(frame.toArrow())
+
+    def by_query(frame):
+        return frame.repartition(2, "query_id")
+
+    try:
+        yield Started(adapter, up, down, by_query, PythonException)
+    finally:
+        session.stop()
+
+
+@contextmanager
+def on_dask():
+    import dask.dataframe as dd
+    from distributed import Client, LocalCluster
+
+    import polars_rank.dask as adapter
+
+    def up(frame):
+        return dd.from_pandas(frame.to_pandas(), npartitions=3)
+
+    def down(frame):
+        return pl.DataFrame(frame.compute())
+
+    def by_query(frame):
+        return frame.shuffle(on="query_id")
+
+    cluster = LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
+    )
+    with cluster, Client(cluster):
+        yield Started(adapter, up, down, by_query, pr.DataError)
+
+
+def scattered() -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+    """A log, and the same as run and judgments; two queries are not in the run."""
+    log = rows(60).sample(fraction=1, shuffle=True, seed=1)
+    run = log.drop("label").filter(~pl.col("query_id").is_in([3, 44]))
+    return log, run, log.select("query_id", "doc_id", "label")
+
+
+def with_infinite(log: pl.DataFrame) -> pl.DataFrame:
+    broken = pl.col("query_id").is_in([5, 50]) & (pl.col("doc_id") == "d0")
+    return log.with_columns(label=pl.when(broken).then(-math.inf).otherwise("label"))
+
+
+def outcome(call) -> object:
+    try:
+        return bits(call())
+    except Exception as error:
+        return type(error), getattr(error, "rule", None), getattr(error, "count", None)
+
+
+def check_a_log(engine: Started, folder: Path) -> None:
+    """Segments and weights; queries of text."""
+    log, _, _ = scattered()
+    log = log.with_columns(("q" + pl.col("query_id").cast(pl.String)).alias("query_id"))
+    options = {"by": "country", "weight": "traffic"}
+    whole = bits(pr.evaluate(log.lazy(), MEASURES, **options).collect())
+    found = engine.adapter.evaluate(engine.up(log), MEASURES, partitions=2, **options)
+    assert bits(found) == whole
+
+
+def check_judgments(engine: Started, folder: Path) -> None:
+    """Ids of other types, in buckets on disk, and the standard error."""
+    _, run, qrels = scattered()
+    options = {"missing": "zero", "stats": ["mean", "se"]}
+    measures = ["ndcg@10", "ap"]
+    whole = pr.evaluate(run.lazy(), measures, qrels=qrels.lazy(), **options).collect()
+    narrow = qrels.with_columns(pl.col("query_id").cast(pl.Int32))
+    found = engine.adapter.evaluate(
+        engine.up(run),
+        measures,
+        qrels=engine.up(narrow),
+        partitions=2,
+        memory_limit="600MB",
+        **options,
+    )
+    assert bits(found) == bits(whole)
+
+
+def check_values_per_query(engine: Started, folder: Path) -> None:
+    """Small judgments of this process."""
+    _, run, qrels = scattered()
+    whole = pr.per_query(run, MEASURES, qrels=qrels, keep="country", missing="zero")
+    frame = engine.up(run)
+    found = engine.adapter.per_query(
+        frame, MEASURES, qrels=qrels, keep="country", missing="zero", partitions=2
+    )
+    assert isinstance(found, type(frame)) or engine.adapter.__name__.endswith("ray")
+    assert engine.down(found).sort("query_id").equals(whole)
+
+
+def check_partitions(engine: Started, folder: Path) -> None:
+    """Whole queries: no row moves, and small judgments go everywhere."""
+    _, run, qrels = scattered()
+    whole = bits(pr.evaluate(run, MEASURES, qrels=qrels, missing="zero"))
+    options = {"qrels": qrels, "missing": "zero", "partitioned": True}
+    frame = engine.up(run)
+    found = engine.adapter.evaluate(engine.by_query(frame), MEASURES, **options)
+    assert bits(found) == whole
+    false = outcome(lambda: engine.adapter.evaluate(frame, MEASURES, **options))
+    assert false[:2] == (pr.DataError, "query_in_two_parts")
+
+
+def check_errors(engine: Started, folder: Path) -> None:
+    log, _, _ = scattered()
+    broken = with_infinite(log)
+    evaluate = partial(engine.adapter.evaluate, partitions=2)
+    frame = engine.up(log)
+    for many, one, arguments in (
+        (engine.up(broken), broken, {}),
+        (frame, log, {"label": "country"}),
+        (frame, log, {"label": "lable"}),
+        (frame, log, {"temp_dir": folder}),
+        (frame, log, {"by": "nowhere"}),
+    ):
+        whole = outcome(lambda: pr.evaluate(one, ["ap", "dcg"], **arguments))  # noqa: B023
+        found = outcome(lambda: evaluate(many, ["ap", "dcg"], **arguments))  # noqa: B023
+        assert isinstance(whole, tuple)
+        assert found == whole, (found, whole)
+
+
+def check_errors_of_values(engine: Started, folder: Path) -> None:
+    """They come when the values are asked for, with our message."""
+    log, _, _ = scattered()
+    found = engine.adapter.per_query(engine.up(with_infinite(log)), "dcg", partitions=2)
+    with pytest.raises(engine.told, match="grades that are NaN or infinite"):
+        engine.down(found)
+
+
+def check_a_killed_worker(engine: Started, folder: Path) -> None:
+    """The measure kills the first worker that sees it."""
+    log, _, _ = scattered()
+    here, marker = os.getpid(), folder / "killed"
+
+    def deadly(r):
+        if os.getpid() != here and not marker.exists():
+            marker.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return r.hits_at(3)
+
+    measures = ["ap", {"deadly": deadly}]
+    whole = bits(pr.evaluate(log, measures))
+    found = engine.adapter.evaluate(engine.up(log), measures, partitions=2)
+    assert marker.exists()
+    assert bits(found) == whole
+
+
+def check_tasks(engine: Started, folder: Path) -> None:
+    """Files, which the workers read."""
+    log, _, _ = scattered()
+    for i, part in enumerate(split(log, 4, 3)):
+        part.write_parquet(folder / f"{i}.parquet")
+    paths = sorted(folder.glob("*.parquet"))
+    whole = bits(pr.evaluate(pl.scan_parquet(paths), MEASURES).collect())
+    found = evaluate_parts(files(paths), MEASURES, map=engine.adapter.map)
+    assert bits(found) == whole
+    twice = [*files(paths), Part(pl.scan_parquet(paths[0]))]
+    false = outcome(lambda: evaluate_parts(twice, "ap", map=engine.adapter.map))
+    assert false[:2] == (pr.DataError, "query_in_two_parts")
+
+
+class Quiet(doctest.OutputChecker):
+    """What is printed, without what Ray's daemon says on a busy machine."""
+
+    def check_output(self, want: str, got: str, optionflags: int) -> bool:
+        own = [x for x in got.splitlines(keepends=True) if "(raylet)" not in x]
+        text = "".join(own)
+        return super().check_output(want, text if text.strip() else "", optionflags)
+
+
+def check_the_page(engine: Started, folder: Path) -> None:
+    """The guide shows what is printed."""
+    name = engine.adapter.__name__.rpartition(".")[2]
+    page = Path(__file__).parent.parent / "docs" / "guide" / f"{name}.md"
+    sessions = "\n".join(re.findall(r"```pycon\n(.*?)```", page.read_text(), re.DOTALL))
+    test = doctest.DocTestParser().get_doctest(sessions, {}, name, None, 0)
+    report: list[str] = []
+    result = doctest.DocTestRunner(Quiet()).run(test, out=report.append)
+    assert result.attempted > 10
+    assert not result.failed, "".join(report)
+
+
+STARTS = {"ray": on_ray, "pyspark": on_spark, "distributed": on_dask}
+CHECKS = [
+    check_a_log,
+    check_judgments,
+    check_values_per_query,
+    check_partitions,
+    check_errors,
+    check_errors_of_values,
+    check_a_killed_worker,
+    check_tasks,
+    check_the_page,
+]
+
+if __name__ == "__main__":
+    start, chosen = STARTS[sys.argv[1]], sys.argv[3:]
+    with start() as engine:
+        print(f"started {time.process_time():.1f}", flush=True)
+        for check in CHECKS:
+            if not chosen or check.__name__ in chosen:
+                began = time.monotonic()
+                with tempfile.TemporaryDirectory(dir=sys.argv[2]) as folder:
+                    check(engine, Path(folder))
+                seconds = time.monotonic() - began
+                print(f"{check.__name__} ok {seconds:.1f} s", flush=True)
