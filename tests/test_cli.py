@@ -912,7 +912,7 @@ def passes(monkeypatch):
     return lambda: found.count(0)
 
 
-@pytest.mark.parametrize("layout", ["any", "auto"])
+@pytest.mark.parametrize("layout", ["any", slow("auto")])
 def test_one_pass_for_means_and_values(call, folder, passes, layout):
     i = pl.int_range(400)
     pl.select(
