@@ -446,6 +446,6 @@ def _intervals(log: ClickLog, traced: Traced, interval: Interval) -> pl.LazyFram
     """One row per segment and measure: the estimate and its error."""
     by = _segments(log)
     clusters, keys = cluster_sums(log, traced, by)
-    found = estimates(clusters, [*by], traced.ratios, interval, keys)
+    found = estimates(clusters, [*by], traced.ratios, interval, keys, log.resources)
     renamed = found.rename({"n": "impressions"})
     return renamed.select(*by, *LONG)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations_with_replacement
 
@@ -63,15 +63,24 @@ def cluster_keys(log: ClickLog) -> list[str]:
     return log.own(log.cluster) or [*log.keys] or ["query"]
 
 
-def pair_table(log: ClickLog, keys: Sequence[str]) -> pl.LazyFrame:
-    """Impressions ``n`` and clicks ``c`` by ``keys``, query, document and position."""
+def pair_table(
+    log: ClickLog,
+    keys: Sequence[str],
+    then: Callable[[pl.LazyFrame], pl.LazyFrame] = lambda table: table,
+) -> pl.LazyFrame:
+    """Impressions ``n`` and clicks ``c`` by ``keys``, query, document and position.
+
+    ``then`` is done with the table, or with parts of it that have whole queries.
+    """
     names = [*keys, "query", "doc", "position"]
     rows = log.rows.select(*names, n=shown(log), c=pl.col("clicked").cast(pl.Int64))
 
     def grouped(rows: pl.LazyFrame) -> pl.LazyFrame:
-        return rows.group_by(names).agg(pl.col("n").sum(), pl.col("c").sum())
+        return then(rows.group_by(names).agg(pl.col("n").sum(), pl.col("c").sum()))
 
-    return bounded_by(log, rows, ["query"], grouped, f"pairs {names}")
+    return bounded_by(
+        log, rows, ["query"], grouped, f"pairs {names} {then.__qualname__}"
+    )
 
 
 def position_totals(log: ClickLog, keys: Sequence[str]) -> pl.LazyFrame:

@@ -13,6 +13,7 @@ from polars_rank.clicks import bias_fits
 from polars_rank.clicks.bias_fits import Counts, Fit
 from polars_rank.clicks.counts import checked, pair_table, position_totals, shown
 from polars_rank.clicks.log import ClickLog
+from polars_rank.clicks.plan import bounded_by, held
 from polars_rank.clicks.position_rows import (
     Row,
     Task,
@@ -23,17 +24,25 @@ from polars_rank.clicks.position_rows import (
 
 __all__ = ["rows_of_pairs"]
 
+FITTING = 12  # bytes for each byte of the table: sorted, as numbers, and their products
+
 
 def rows_of_pairs(task: Task, log: ClickLog) -> Iterator[Row]:
     """One row per segment and position, by harvesting or EM."""
-    totals, table, _ = pl.collect_all(
-        [
-            position_totals(log, task.by),
+    plans = [position_totals(log, task.by), checked(log, documents=True)]
+    if log.resources is None:  # then all three read the log once
+        totals, _, table = pl.collect_all(
+            [*plans, _table(task, log)], engine="streaming"
+        )
+    else:
+        totals, _ = pl.collect_all(plans, engine="streaming")
+        table = held(
             _table(task, log),
-            checked(log, documents=True),
-        ],
-        engine="streaming",
-    )
+            log.resources,
+            factor=FITTING,
+            what="the documents that were clicked at several positions",
+            otherwise="split the log with by=, or leave out rare documents or queries",
+        )
     order = [*task.by, "query", *task.within, "doc", "position"]
     table = table.sort(order, nulls_last=True)
     totals = totals.sort(*task.by, "position", nulls_last=True)
@@ -68,11 +77,14 @@ def rows_of_pairs(task: Task, log: ClickLog) -> Iterator[Row]:
 def _table(task: Task, log: ClickLog) -> pl.LazyFrame:
     """The rows of documents that were clicked, at several positions."""
     keys = [*task.by, *task.within, "query", "doc"]
-    pairs = pair_table(log, [*task.by, *task.within])
-    lists = pairs.group_by(keys).agg("position", "n", "c")
-    several = pl.col("position").list.len() > 1
-    kept = lists.filter(several & (pl.col("c").list.sum() > 0))
-    return kept.explode("position", "n", "c", empty_as_null=True)
+
+    def informative(pairs: pl.LazyFrame) -> pl.LazyFrame:
+        lists = pairs.group_by(keys).agg("position", "n", "c")
+        several = pl.col("position").list.len() > 1
+        kept = lists.filter(several & (pl.col("c").list.sum() > 0))
+        return kept.explode("position", "n", "c", empty_as_null=True)
+
+    return pair_table(log, [*task.by, *task.within], informative)
 
 
 def _fit(task: Task, counts: Counts, reference: int) -> Fit:
@@ -128,15 +140,19 @@ def _clustered(
         for i in range(k)
         for j in range(k)
     ]
-    found = (
+    scored = (
         rows.join(known.lazy(), on=keys, nulls_equal=True)
         .with_columns(residual=residual)
-        .group_by([*clusters])
-        .agg(sums)
-        .select(*products, groups=pl.len())
-        .collect(engine="streaming")
-        .row(0)
+        .drop(*keys, "n", "c", "mean", "scale")
     )
+
+    def summed(rows: pl.LazyFrame) -> pl.LazyFrame:
+        scores = rows.group_by([*clusters]).agg(sums)
+        return scores.select(*products, groups=pl.len())
+
+    fingerprint = repr((fit.theta.tolist(), segment))
+    parts = bounded_by(log, scored, [*clusters], summed, fingerprint)
+    found = parts.sum().collect(engine="streaming").row(0)
     meat = np.array(found[:-1], dtype=float).reshape(k, k)
     return fit.clustered(meat, int(found[-1]))
 

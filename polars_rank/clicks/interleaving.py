@@ -18,6 +18,7 @@ from polars_rank.clicks.log import ClickLog, LogOptions
 from polars_rank.clicks.plan import (
     bounded_by,
     enforced,
+    held,
     impressions_of,
     in_layout,
     require_sound_rows,
@@ -35,6 +36,7 @@ Credit: TypeAlias = Literal["clicks", "any", "first", "satisfied", "inverse_rank
 Method: TypeAlias = Literal["team_draft", "balanced", "probabilistic"]
 Test: TypeAlias = Literal["sign", "permutation"]
 GROUPS = 1000  # of clusters whose signs are drawn together
+RESULT = 4  # bytes for each byte of the outcomes of clusters
 EXACT = 1000  # wins and losses for which the binomial is summed
 UNIT, SLACK = 2.0**-40, 2**10  # of credits; so many units apart they are equal
 ZETA3 = 1.2020569031595942
@@ -159,7 +161,13 @@ def interleaving(  # type: ignore[misc]  # team= is an option, named here
                 log, words, teams, method, no_click=no_click, depth=depth, slack=slack
             )
 
-        outcomes = in_layout(bound, plan).collect(engine="streaming")
+        outcomes = held(
+            in_layout(bound, plan),
+            bound.resources,
+            factor=RESULT,
+            what="the outcomes of all clusters",
+            otherwise="name larger clusters, such as the user, or split the log",
+        )
         yield _result(outcomes, bound, teams, schema, level, test, permutations, seed)
 
     return like_input(log, lazy_source(read, schema, name="interleaving"))

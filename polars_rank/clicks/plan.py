@@ -9,11 +9,13 @@ import polars as pl
 
 from polars_rank._engine.checks.enforce import enforce
 from polars_rank._engine.layout import (
+    in_batches,
     reject_if_shuffled,
     try_else,
     verify_contiguous,
     without_pushdown,
 )
+from polars_rank._engine.request import Resources
 from polars_rank._engine.stages.rank import pack, unpack
 from polars_rank._engine.stages.sum import Plan
 from polars_rank.clicks.log import ClickLog
@@ -31,6 +33,7 @@ from polars_rank.core.source import is_rereadable
 __all__ = [
     "bounded_by",
     "enforced",
+    "held",
     "impressions_of",
     "in_layout",
     "require_sound_rows",
@@ -200,6 +203,39 @@ def bounded_by(
         factor=FACTOR,
     )
     return without_pushdown(source)
+
+
+def held(
+    frame: pl.LazyFrame,
+    resources: Resources | None,
+    *,
+    factor: float,
+    what: str,
+    otherwise: str,
+) -> pl.DataFrame:
+    """Collect what has to be held in memory; refuse what ``memory_limit`` forbids.
+
+    What is done with it takes ``factor`` times its bytes. The error comes as soon as
+    there are too many, and says ``what`` they are and what to do ``otherwise``.
+    """
+    if resources is None:
+        return frame.collect(engine="streaming")
+    from polars_rank._engine.spill.budget import MB, overhead  # slow to import
+
+    free = max(resources.memory - overhead(), MB)
+    batches: list[pl.DataFrame] = []
+    taken = 0.0
+    for batch in in_batches(frame):
+        taken += batch.estimated_size() * factor
+        if taken > free:
+            msg = (
+                f"{what} must be held in memory, which takes more than "
+                f"{int(taken / MB)} MB beside the {int(overhead() / MB)} MB of the "
+                f"process: more than memory_limit; raise it, or {otherwise}"
+            )
+            raise MemoryError(msg)
+        batches.append(batch)
+    return pl.concat(batches) if batches else frame.collect_schema().to_frame()
 
 
 def enforced(log: ClickLog, plan: Plan) -> pl.LazyFrame:

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import polars as pl
 
+from polars_rank._engine.request import Resources
 from polars_rank._statistics.distributions import normal_quantile, t_quantile
 from polars_rank._statistics.intervals import require_level
+from polars_rank.clicks.plan import held
 from polars_rank.core.aggregate import RatioMoments, State, exact_sum, exact_total
 from polars_rank.core.source import lazy_source
 
@@ -38,6 +40,7 @@ IntervalChoice: TypeAlias = Literal["none", "normal", "bootstrap"]
 FEW = 50  # clusters: below it, quantiles are those of Student's t
 BUCKETS = 10_000  # of clusters that are resampled together where there are more
 REPLICATES = 250  # drawn at a time
+RESAMPLING = 4  # bytes for each byte of the sums: sorted, as numbers, by segment
 
 
 class Ratio(NamedTuple):
@@ -111,6 +114,7 @@ def estimates(
     ratios: Sequence[Ratio],
     interval: Interval,
     keys: Sequence[str],
+    resources: Resources | None = None,
 ) -> pl.LazyFrame:
     """One row per segment and measure: estimate, se, lower, upper, n, clusters.
 
@@ -118,7 +122,7 @@ def estimates(
     number ``n`` and the ``keys`` of the cluster.
     """
     if interval.kind == "bootstrap":
-        return _bootstrap(clusters, by, ratios, interval, keys)
+        return _bootstrap(clusters, by, ratios, interval, keys, resources)
     return finished(states(clusters, by, ratios), by, interval.level)
 
 
@@ -199,6 +203,7 @@ def _bootstrap(
     ratios: Sequence[Ratio],
     interval: Interval,
     keys: Sequence[str],
+    resources: Resources | None,
 ) -> pl.LazyFrame:
     """The same by resampling clusters, with Poisson weights.
 
@@ -215,7 +220,13 @@ def _bootstrap(
     }
 
     def read(_: Sequence[str]) -> Iterator[pl.DataFrame]:
-        frame = clusters.sort(*by, *keys, nulls_last=True).collect(engine="streaming")
+        frame = held(
+            clusters,
+            resources,
+            factor=RESAMPLING,
+            what='of interval="bootstrap" the sums of all clusters',
+            otherwise='take interval="normal", which holds nothing',
+        ).sort(*by, *keys, nulls_last=True)
         segments = (
             frame.partition_by(by, as_dict=True, maintain_order=True)
             if by

@@ -10,6 +10,7 @@ import polars as pl
 
 from polars_rank.clicks.counts import checked, cluster_keys, position_totals
 from polars_rank.clicks.log import ClickLog
+from polars_rank.clicks.plan import bounded_by
 from polars_rank.clicks.position_rows import (
     NO_CLICKS,
     NO_REFERENCE,
@@ -44,17 +45,18 @@ def rows_of_swaps(task: Task, log: ClickLog) -> Iterator[Row]:
     }
     names = [*values]
     products = {f"{a}:{b}": (pl.col(a) * pl.col(b)).sum() for a in names for b in names}
-    cells = (
-        log.rows.filter(part)
-        .with_columns(**keys, other=other)
-        .group_by(*task.by, "other", *keys)
-        .agg(**values)
-    )
-    sums = cells.group_by(*task.by, "other").agg(
-        **{f"sum {n}": pl.col(n).sum() for n in names},
-        **products,
-        clusters=pl.len(),
-    )
+    rows = log.rows.filter(part).with_columns(**keys, other=other)
+
+    def summed(rows: pl.LazyFrame) -> pl.LazyFrame:
+        cells = rows.group_by(*task.by, "other", *keys).agg(**values)
+        return cells.group_by(*task.by, "other").agg(
+            **{f"sum {n}": pl.col(n).sum() for n in names},
+            **products,
+            clusters=pl.len(),
+        )
+
+    parts = bounded_by(log, rows, [*keys], summed, f"swaps {names}")
+    sums = parts.group_by(*task.by, "other").agg(pl.all().sum())
     totals, found, _ = pl.collect_all(
         [position_totals(log, task.by), sums, checked(log, documents=False)],
         engine="streaming",

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias, cast, get_args
 
 import polars as pl
 
-from polars_rank._engine.request import AnyFrame
+from polars_rank._engine.request import AnyFrame, Resources
 from polars_rank._engine.schema import align_ids
 from polars_rank.clicks.additive import Additive, AdditiveMeasure
 from polars_rank.clicks.bias import Propensities, order_of, with_propensities
@@ -269,7 +269,7 @@ class Estimation:
 
         clusters = bounded_by(log, parts, [*keys], summed, repr([*values.values()]))
         ratios = [Ratio(label, v, "den") for v, label in labels.items()]
-        found = _estimated(clusters, [*by], ratios, interval, [*keys])
+        found = _estimated(clusters, [*by], ratios, interval, [*keys], log.resources)
         long = found.rename({"measure": "system", "n": "impressions"})
         about = self._diagnosed(rows, by, names)
         if by:
@@ -358,10 +358,11 @@ def _estimated(
     ratios: Sequence[Ratio],
     interval: Interval,
     keys: Sequence[str],
+    resources: Resources | None,
 ) -> pl.LazyFrame:
     """Ratios of sums over clusters; without an interval, their errors are null."""
     if interval.kind != "none":
-        return estimates(clusters, by, ratios, interval, keys)
+        return estimates(clusters, by, ratios, interval, keys, resources)
     found = estimates(clusters, by, ratios, interval._replace(kind="normal"), keys)
     empty = [pl.lit(None, pl.Float64).alias(c) for c in ("se", "lower", "upper")]
     return found.with_columns(empty)
