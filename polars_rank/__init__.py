@@ -35,8 +35,10 @@ if _TYPE_CHECKING:
     from polars_rank.comparison.moments import merge, moments
     from polars_rank.comparison.orders import discriminative, orders, stability
     from polars_rank.comparison.plan import power
+    from polars_rank.comparison.reproduction import reproduction
     from polars_rank.comparison.result import Comparison
     from polars_rank.comparison.standard import standardise
+    from polars_rank.comparison.trend import trend
     from polars_rank.robustness.audit import Audit, audit
     from polars_rank.robustness.bounds import bounds
     from polars_rank.robustness.estimate import estimate
@@ -77,11 +79,13 @@ __all__ = [
     "power",
     "preferences",
     "ratio",
+    "reproduction",
     "scan",
     "scan_trec_qrels",
     "scan_trec_run",
     "stability",
     "standardise",
+    "trend",
 ]
 __version__ = "0.1.0"
 
@@ -100,8 +104,10 @@ _LATER = {
     "moments": "comparison.moments",
     "orders": "comparison.orders",
     "power": "comparison.plan",
+    "reproduction": "comparison.reproduction",
     "stability": "comparison.orders",
     "standardise": "comparison.standard",
+    "trend": "comparison.trend",
 }
 
 

@@ -177,6 +177,59 @@ def test_analysis_of_variance():
     assert found["partial_eta_squared"] == close(0.6799091606)
 
 
+def test_friedman():
+    (found,) = pr.compare(values()).friedman().rows(named=True)
+    assert (found["queries"], found["df"]) == (12, 3)
+    assert found["statistic"] == close(22.9115044248)
+    assert found["p"] == close(4.2135e-05, 1e-4)
+    assert found["w"] == close(22.9115044248 / 36)
+
+
+@pytest.mark.slow
+def test_friedman_is_a_loop():
+    draw = random.Random(6)
+    rows = [
+        (s, q, "DE" if q < 9 else "JP", draw.choice([0.1, 0.2, 0.3, 0.1 + 0.2]))
+        for s in "abc"
+        for q in range(30)
+    ]
+    frame = pl.DataFrame(rows, schema=["system", "query_id", "land", "v"], orient="row")
+    found = pr.compare(frame, by="land").friedman()
+    assert found["land"].to_list() == ["DE", "JP"]
+    for row in found.iter_rows(named=True):
+        part = frame.filter(land=row["land"])
+        by_query = [
+            [round(v, 12) for v in g["v"]]
+            for _, g in part.group_by("query_id", maintain_order=True)
+        ]
+        ranks = [
+            [sum(u < v for u in g) + (sum(u == v for u in g) + 1) / 2 for v in g]
+            for g in by_query
+        ]
+        n, k = len(ranks), 3
+        sums = [sum(r[s] for r in ranks) for s in range(k)]
+        ties = sum(g.count(v) ** 3 - g.count(v) for g in by_query for v in {*g})
+        above = 12 / (n * k * (k + 1)) * sum(s * s for s in sums) - 3 * n * (k + 1)
+        assert row["queries"] == n
+        assert row["statistic"] == close(above / (1 - ties / (n * k * (k * k - 1))))
+        assert row["p"] == close(math.exp(-row["statistic"] / 2))  # two degrees
+
+
+def test_what_has_no_friedman_test():
+    with pytest.raises(ValueError, match="three systems or more"):
+        pr.compare(values("AB")).friedman()
+    with pytest.raises(ValueError, match="without weights or clusters"):
+        pr.compare(values(), weight="traffic").friedman()
+    with pytest.raises(ValueError, match="these are moments"):
+        pr.compare(pr.moments(values())).friedman()
+    same = pl.concat(values("A").with_columns(system=pl.lit(s)) for s in "xyz")
+    found = pr.compare(same, measures="ndcg@10").friedman()
+    assert found.select("statistic", "p", "w").row(0) == (0, 1, 0)
+    single = values().filter(query_id="q01")
+    one = pr.compare(single).friedman().row(0, named=True)
+    assert (one["queries"], one["statistic"], one["p"]) == (1, None, None)
+
+
 def test_clusters_and_weights():
     found = row(cluster="user")
     assert found["df"] == 5

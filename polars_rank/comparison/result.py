@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from polars_rank.comparison.friedman import friedman
 from polars_rank.comparison.values import Values, lower_is_better
 from polars_rank.report.comparison import letters, means_table, pairs_table
 from polars_rank.report.plots import Plots
@@ -102,6 +103,21 @@ class Comparison:
             "anova": None if self.anova is None else self.anova.to_dicts(),
         }
         return dict(json.loads(json.dumps(told, default=str), parse_constant=_constant))
+
+    def friedman(self) -> pl.DataFrame:
+        """Whether the ranks of systems differ: Friedman's test by segment and measure.
+
+        Columns ``queries``, ``statistic`` (chi-square with ``df``), ``p``, and ``w``,
+        Kendall's coefficient of concordance. Needs three systems or more and the
+        values of the queries; null for fewer than two queries.
+
+        Source: Friedman, 1937. Equal to ``scipy.stats.friedmanchisquare`` (extra
+        ``stats``).
+        """
+        if self.values is None:
+            msg = "Friedman's test needs the values of the queries; these are moments"
+            raise ValueError(msg)
+        return friedman(self.values)
 
     def letters(self) -> pl.DataFrame:
         """Letters per measure: systems that share one do not differ significantly.

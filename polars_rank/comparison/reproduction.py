@@ -1,0 +1,155 @@
+"""How well an experiment was reproduced."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from polars_rank._statistics.distributions import tail
+from polars_rank.comparison.arguments import require_names
+from polars_rank.comparison.values import Columns, Source, cell, read
+
+__all__ = ["reproduction"]
+
+Array: TypeAlias = npt.NDArray[np.float64]
+
+
+def reproduction(
+    original: Source,
+    repeated: Source,
+    *,
+    baseline: str | None = None,
+    system: str = "system",
+    query: str | Sequence[str] = "query_id",
+    measures: str | Sequence[str] | None = None,
+) -> pl.DataFrame:
+    """Compare the values of an experiment with those of its reproduction.
+
+    Parameters
+    ----------
+    original, repeated
+        Values per query of the same systems, as for :func:`compare`. With the same
+        queries it is a reproduction; with others, a replication.
+    baseline
+        System that the others are to improve on.
+    system, query, measures
+        As in :func:`compare`.
+
+    Returns
+    -------
+    One row per measure and system: ``queries`` of the original; ``mean`` and
+    ``repeated_mean``; ``p`` of the t test between both (paired in a reproduction, else
+    Student's with one variance); ``rmse``, the root mean square error of the values of
+    queries, and ``nrmse``, that by the largest that values in [0, 1] allow (null in a
+    replication). With a baseline: ``effect_ratio``, the mean improvement on it by that
+    of the original (1 is best), and ``delta_ri``, the relative improvement of the
+    original less that of the repetition (0 is best); null for the baseline, and where
+    the divisor is 0.
+
+    Source: Breuer et al., SIGIR 2020. Equal to repro_eval's ``ttest``, ``RMSE``,
+    ``nRMSE``, ``ER`` and ``deltaRI``.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_rank as pr
+    >>> values = pl.DataFrame(
+    ...     {"system": ["a", "a", "b", "b"], "query_id": [1, 2] * 2,
+    ...      "ap": [0.2, 0.4, 0.4, 0.6]}
+    ... )
+    >>> again = values.with_columns(ap=pl.Series([0.2, 0.4, 0.3, 0.5]))
+    >>> found = pr.reproduction(values, again, baseline="a").row(1, named=True)
+    >>> round(found["rmse"], 4), round(found["effect_ratio"], 4)
+    (0.1, 0.5)
+    """
+    names = [measures] if isinstance(measures, str) else measures
+    first = read(original, Columns(system, query, names))
+    second = read(repeated, Columns(system, query, first.measures))
+    if {*first.systems} != {*second.systems}:
+        odd = ", ".join(sorted({*first.systems} ^ {*second.systems}))
+        msg = f"the experiments have different systems: {odd} is in one only"
+        raise ValueError(msg)
+    if baseline is not None:
+        require_names([baseline], first.systems, "system")
+    keys = [f"key{i}" for i in range(len(first.columns.keys))]
+    same = first.ordered.select(keys).equals(second.ordered.select(keys))
+    rows = []
+    for k, measure in enumerate(first.measures):
+        old, new = (
+            {
+                name: held.ordered[cell(k, i)].to_numpy()
+                for i, name in enumerate(held.systems)
+            }
+            for held in (first, second)
+        )
+        for name in first.systems:
+            x, y = old[name], new[name]
+            row: dict[str, Any] = {
+                "measure": measure,
+                "system": name,
+                "queries": int(np.isfinite(x).sum()),
+                "mean": _mean(x),
+                "repeated_mean": _mean(y),
+                "p": _p(x, y, paired=same),
+                "rmse": None,
+                "nrmse": None,
+            }
+            if same:
+                error = _mean((y - x) ** 2) ** 0.5
+                row["rmse"] = error
+                row["nrmse"] = error / _mean(np.maximum(x, 1 - x) ** 2) ** 0.5
+            if baseline is not None:
+                row |= _improvement(old, new, name, baseline)
+            rows.append(row)
+    text: dict[str, pl.DataType] = dict.fromkeys(("measure", "system"), pl.String())
+    schema = {c: text.get(c, pl.Float64()) for c in rows[0]}
+    schema |= {"queries": pl.Int64()}
+    return pl.DataFrame(rows, schema=schema).with_columns(
+        pl.col(pl.Float64).fill_nan(None)
+    )
+
+
+def _mean(values: Array) -> float:
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if len(known) else float("nan")
+
+
+def _p(x: Array, y: Array, *, paired: bool) -> float:
+    """p-value of the t test of equal means; of equal values, 1."""
+    if paired:
+        d = (y - x)[np.isfinite(x) & np.isfinite(y)]
+        difference, df = _mean(d), len(d) - 1
+        variance = float(((d - difference) ** 2).sum()) / max(df, 1) / max(len(d), 1)
+    else:
+        x, y = x[np.isfinite(x)], y[np.isfinite(y)]
+        difference, df = _mean(y) - _mean(x), len(x) + len(y) - 2
+        squares = sum(float(((v - _mean(v)) ** 2).sum()) for v in (x, y))
+        parts = sum(1.0 / len(v) for v in (x, y) if len(v))
+        variance = squares / max(df, 1) * parts
+    if df < 1:
+        return float("nan")
+    if abs(difference) < 1e-12:
+        return 1.0
+    if variance <= 1e-30:
+        return 0.0
+    return float(tail(difference / variance**0.5, df))
+
+
+def _improvement(
+    old: Mapping[str, Array], new: Mapping[str, Array], name: str, baseline: str
+) -> dict[str, float]:
+    if name == baseline:
+        return {"effect_ratio": float("nan"), "delta_ri": float("nan")}
+    first, second = (_mean(v[name]) - _mean(v[baseline]) for v in (old, new))
+    bases = _mean(old[baseline]), _mean(new[baseline])
+    relative = [
+        gain / base if base else float("nan")
+        for gain, base in zip((first, second), bases, strict=True)
+    ]
+    return {
+        "effect_ratio": second / first if abs(first) > 1e-12 else float("nan"),
+        "delta_ri": relative[0] - relative[1],
+    }

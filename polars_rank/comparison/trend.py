@@ -1,0 +1,164 @@
+"""Means and differences over time, from moments of periods."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from polars_rank._statistics.distributions import t_quantile
+from polars_rank._statistics.intervals import require_level
+from polars_rank.comparison.arguments import names_of
+from polars_rank.comparison.compare import compare
+from polars_rank.comparison.moments import is_moments, merge, moments
+from polars_rank.comparison.values import Source, lazy
+
+__all__ = ["trend"]
+
+
+def trend(
+    values: Source,
+    *,
+    time: str,
+    every: str | None = None,
+    window: int | None = 1,
+    baseline: str | Sequence[str] | None = None,
+    level: float = 0.95,
+    sequential: bool = False,
+    tuned_for: int = 5000,
+    **columns: Any,
+) -> pl.DataFrame:
+    """Follow systems and their differences over time.
+
+    Parameters
+    ----------
+    values
+        Values per query, or :func:`moments` of them, with a column of time. The same
+        query in another period is a new observation.
+    time, every
+        The column of time: any type that can be sorted. Dates and times are truncated
+        to periods, such as ``"1d"`` or ``"1w"``, if ``every`` says so.
+    window
+        Number of periods, up to the present one, that each row sums up: a rolling
+        mean. None: all so far.
+    baseline, level
+        As in :func:`compare`. No p-value is corrected for the number of periods.
+    sequential
+        Whether the intervals of all periods hold at once, however often one looks:
+        asymptotic confidence sequences. Needs ``window=None``.
+    tuned_for
+        Number of queries for which these are shortest.
+    columns
+        ``system``, ``query``, ``measures``, ``weight`` and so on, as in
+        :func:`moments`.
+
+    Returns
+    -------
+    One row per period, measure and system (``baseline`` is null): ``queries`` and
+    ``mean`` with ``low`` and ``high``; and per pair, with the mean difference
+    ``system - baseline`` instead. Whether systems differ is read off the interval of
+    the difference, not off those of the means. ``low`` and ``high`` are null for fewer
+    than two queries.
+
+    Source: Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas, Annals of Statistics 2024,
+    theorem 2.2 (``sequential``).
+
+    Examples
+    --------
+    >>> import polars as pl, polars_rank as pr
+    >>> values = pl.DataFrame(
+    ...     {"system": ["a", "b"] * 6, "query_id": [i // 2 for i in range(12)],
+    ...      "day": [i // 4 for i in range(12)],
+    ...      "rr": [0.5, 0.5, 0.2, 0.4, 0.1, 0.1, 1.0, 0.5, 0.3, 0.9, 0.1, 0.5]}
+    ... )
+    >>> daily = pr.trend(values, time="day", baseline="a")
+    >>> daily.filter(baseline="a")["mean"].round(3).to_list()
+    [0.1, -0.25, 0.5]
+    """
+    require_level(level)
+    if window is not None and window < 1:
+        msg = f"window must be at least 1 period, or None for all, not {window}"
+        raise ValueError(msg)
+    if sequential and window is not None:
+        msg = "sequential=True sums up all periods so far: name window=None as well"
+        raise ValueError(msg)
+    parts = _parts(values, time, every, columns)
+    periods = parts.select(pl.col(time).unique().sort()).with_row_index("first")
+    last = pl.lit(len(periods)) if window is None else pl.col("first") + window
+    ahead = periods.with_columns(
+        pl.int_ranges("first", pl.min_horizontal(last, len(periods))).alias("place")
+    ).explode("place")
+    present = periods.select(pl.col(time).alias("present"), place="first")
+    rolled = (
+        ahead.join(present.cast({"place": pl.Int64}), on="place", maintain_order="left")
+        .join(parts, on=time, maintain_order="left_right")
+        .drop(time, "first", "place")
+        .rename({"present": time})
+    )
+    whole = merge(rolled.select(parts.columns))
+    found = compare(
+        whole, by=time, baseline=baseline, level=level, correction="none", least=2
+    )
+    null = pl.lit(None, dtype=pl.String)
+    ends = ["queries", "mean", "low", "high"]
+    means = found.means.select(time, "measure", "system", *ends, baseline=null)
+    difference = pl.col("difference").alias("mean")
+    pairs = found.pairs.select(
+        time, "measure", "system", "queries", difference, "low", "high", "baseline"
+    )
+    table = pl.concat([means, pairs])
+    if sequential:
+        own = whole.filter(pl.col("other").is_null())
+        units = own.select(time, "measure", "system", "n")
+        table = _sequential(table, units, level, tuned_for)
+    order = table.select("measure").unique(maintain_order=True).with_row_index("rank")
+    return (
+        table.join(order, on="measure", maintain_order="left")
+        .sort("rank", time, maintain_order=True)
+        .select(time, "measure", "baseline", "system", *ends)
+    )
+
+
+def _parts(
+    values: Source, time: str, every: str | None, columns: dict[str, Any]
+) -> pl.DataFrame:
+    """Moments by period."""
+    frame = lazy(values)
+    schema = frame.collect_schema()
+    if time not in schema:
+        msg = f"time: the values have no column {time!r}"
+        raise ValueError(msg)
+    if every is not None and not schema[time].is_temporal():
+        msg = f"every= is for dates and times: {time!r} is {schema[time]}"
+        raise TypeError(msg)
+    period = pl.col(time) if every is None else pl.col(time).dt.truncate(every)
+    if not is_moments(schema.names()):
+        keys = names_of(columns.pop("query", "query_id"))
+        keys += [time] if time not in keys else []
+        own = f"period of {time}"
+        found = moments(
+            frame.with_columns(period.alias(own)), by=own, query=keys, **columns
+        )
+        return found.rename({own: time})
+    if columns:
+        odd = ", ".join(columns)
+        msg = f"{odd}: chosen when moments are made"
+        raise ValueError(msg)
+    return frame.with_columns(period).collect()
+
+
+def _sequential(
+    table: pl.DataFrame, units: pl.DataFrame, level: float, tuned_for: int
+) -> pl.DataFrame:
+    """Replace t intervals by confidence sequences of the same ``n`` units."""
+    keys = [c for c in units.columns if c != "n"]
+    table = table.join(units, on=keys, how="left", maintain_order="left")
+    n, alpha = pl.col("n").cast(pl.Float64), 1.0 - level
+    rho2 = (-2 * math.log(alpha) + math.log(1 - 2 * math.log(alpha))) / tuned_for
+    grown = n * rho2 + 1.0
+    reach = (2.0 * grown / (n * rho2) * (grown.sqrt() / alpha).log()).sqrt()
+    t = pl.Series(t_quantile(0.5 + level / 2, table["n"].to_numpy() - 1.0))
+    half = (pl.col("high") - pl.col("low")) / 2.0 * reach / t
+    return table.with_columns(low=pl.col("mean") - half, high=pl.col("mean") + half)

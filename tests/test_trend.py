@@ -1,0 +1,211 @@
+"""Trends are comparisons period by period; reproductions are plain loops."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import random
+import statistics
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import polars_rank as pr
+
+DAYS = 6
+START = datetime.date(2026, 3, 30)
+
+
+def log(days: int = DAYS) -> pl.DataFrame:
+    """Two systems and two measures; the same queries come back."""
+    draw = random.Random(2)
+    rows = [
+        (s, q, START + datetime.timedelta(days=d), q + 1, draw.random(), draw.random())
+        for s in "ab"
+        for d in range(days)
+        for q in range(4 + d)
+    ]
+    names = ["system", "query_id", "day", "visits", "ap", "rr"]
+    return pl.DataFrame(rows, schema=names, orient="row")
+
+
+def part(frame: pl.DataFrame) -> pl.DataFrame:
+    """One row per system, query and day, as queries of their own."""
+    return frame.with_columns(query_id=pl.format("{} {}", "query_id", "day"))
+
+
+@pytest.mark.parametrize(
+    ("window", "weight"), [(1, None), (3, None), (None, None), (2, "visits")]
+)
+def test_each_period_is_a_comparison(window, weight):
+    frame = log()
+    found = pr.trend(
+        frame, time="day", window=window, measures=["ap", "rr"], weight=weight
+    )
+    assert found.columns == [
+        "day", "measure", "baseline", "system", "queries", "mean", "low", "high",
+    ]  # fmt: skip
+    assert len(found) == DAYS * 2 * 3
+    for i in range(DAYS):
+        day = START + datetime.timedelta(days=i)
+        first = START if window is None else day - datetime.timedelta(days=window - 1)
+        here = part(frame.filter(pl.col("day").is_between(first, day)))
+        expected = pr.compare(here, measures=["ap", "rr"], weight=weight)
+        pairs = expected.pairs.drop("mean").rename({"difference": "mean"})
+        for name in ("ap", "rr"):
+            rows = found.filter(day=day, measure=name).rows(named=True)
+            told = [
+                *expected.means.filter(measure=name).rows(named=True),
+                *pairs.filter(measure=name).rows(named=True),
+            ]
+            for row, other in zip(rows, told, strict=True):
+                assert row["baseline"] == other.get("baseline")
+                assert row["system"] == other["system"]
+                assert row["queries"] == other["queries"]
+                for column in ("mean", "low", "high"):
+                    assert row[column] == pytest.approx(other[column], rel=1e-9)
+
+
+def test_periods_of_dates_and_moments_of_days():
+    frame = log()  # Monday to Saturday, so one week; Sunday to Saturday are two
+    weekly = pr.trend(frame, time="day", every="1w", measures="ap", baseline="a")
+    assert weekly["day"].unique().to_list() == [START]
+    daily = [
+        pr.moments(part.drop("day"), measures=["ap"]).with_columns(day=day)
+        for (day,), part in frame.partition_by("day", as_dict=True).items()
+    ]
+    again = pr.trend(pr.merge(daily), time="day", every="1w", baseline="a")
+    assert_frame_equal(again, weekly, rel_tol=1e-12)
+    assert pr.trend(pr.merge(daily), time="day")["day"].n_unique() == DAYS
+
+
+def test_confidence_sequences():
+    frame = log()
+    plain = pr.trend(frame, time="day", window=None, measures="ap")
+    found = pr.trend(
+        frame, time="day", window=None, measures="ap", sequential=True, tuned_for=100
+    )
+    assert found["mean"].to_list() == pytest.approx(plain["mean"].to_list())
+    rho = math.sqrt((-2 * math.log(0.05) + math.log(-2 * math.log(0.05) + 1)) / 100)
+    for row in found.iter_rows(named=True):
+        if row["baseline"] is not None:
+            continue
+        here = frame.filter(pl.col("day") <= row["day"], system=row["system"])
+        t, s = len(here), statistics.stdev(here["ap"])
+        grown = t * rho**2 + 1
+        half = s * math.sqrt(
+            2 * grown / (t**2 * rho**2) * math.log(math.sqrt(grown) / 0.05)
+        )
+        assert row["high"] - row["mean"] == pytest.approx(half, rel=1e-9)
+        assert row["mean"] - row["low"] == pytest.approx(half, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"time": "hour"}, ValueError, "no column 'hour'"),
+        ({"time": "visits", "every": "1d"}, TypeError, "for dates and times"),
+        ({"time": "day", "window": 0}, ValueError, "at least 1 period"),
+        ({"time": "day", "sequential": True}, ValueError, "window=None"),
+        ({"time": "day", "level": 95}, ValueError, "between 0 and 1"),
+    ],
+)
+def test_wrong_trends(options, error, message):
+    with pytest.raises(error, match=message):
+        pr.trend(log(), **options)
+    with pytest.raises(ValueError, match="weight: chosen when moments are made"):
+        pr.trend(pr.moments(log(), by="day", query=["query_id", "day"]), time="day",
+                 weight="visits")  # fmt: skip
+
+
+# -- reproductions
+
+
+def experiments(seed: int = 1) -> tuple[pl.DataFrame, pl.DataFrame]:
+    draw = random.Random(seed)
+    rows = [(s, q, draw.random(), draw.random()) for s in "abc" for q in range(25)]
+    names = ["system", "query_id", "ap", "rr"]
+    first = pl.DataFrame(rows, schema=names, orient="row")
+    noise = pl.Series([draw.gauss(0, 0.1) for _ in rows])
+    second = first.with_columns((pl.col("ap", "rr") + noise).clip(0, 1))
+    return first, second.sample(fraction=1.0, shuffle=True, seed=3)
+
+
+def test_reproduction_is_a_loop():
+    first, second = experiments()
+    found = pr.reproduction(first, second, baseline="b")
+    assert len(found) == 6
+    for row in found.iter_rows(named=True):
+        name = row["measure"]
+        old, new = (
+            {s: dict(f.filter(system=s).select("query_id", name).rows()) for s in "abc"}
+            for f in (first, second)
+        )
+        x, y = old[row["system"]], new[row["system"]]
+        d = [y[q] - x[q] for q in x]
+        error = math.sqrt(sum(v * v for v in d) / len(d))
+        most = math.sqrt(sum(max(v, 1 - v) ** 2 for v in x.values()) / len(x))
+        assert row["rmse"] == pytest.approx(error, rel=1e-12)
+        assert row["nrmse"] == pytest.approx(error / most, rel=1e-12)
+        both = pl.concat(
+            [
+                f.filter(system=row["system"]).with_columns(system=pl.lit(s))
+                for s, f in (("1", first), ("2", second))
+            ]
+        )
+        p = pr.compare(both, measures=name).pairs["p"].item()
+        assert row["p"] == pytest.approx(p, rel=1e-9)
+        a, b, a2, b2 = (
+            statistics.fmean(v.values()) for v in (x, old["b"], y, new["b"])
+        )
+        assert (row["mean"], row["repeated_mean"]) == pytest.approx((a, a2))
+        if row["system"] == "b":
+            assert row["effect_ratio"] is row["delta_ri"] is None
+            continue
+        assert row["effect_ratio"] == pytest.approx((a2 - b2) / (a - b), rel=1e-9)
+        assert row["delta_ri"] == pytest.approx((a - b) / b - (a2 - b2) / b2, rel=1e-9)
+
+
+def test_replications_have_other_queries():
+    first, second = experiments()
+    other = second.with_columns(pl.col("query_id") + 100).filter(
+        pl.col("query_id") < 118
+    )
+    found = pr.reproduction(first, other, measures="ap").row(0, named=True)
+    x, y = (f.filter(system="a")["ap"].to_list() for f in (first, other))
+    assert found["rmse"] is found["nrmse"] is None
+    pooled = sum(statistics.variance(v) * (len(v) - 1) for v in (x, y)) / 41
+    t = (statistics.fmean(y) - statistics.fmean(x)) / math.sqrt(
+        pooled * (1 / 25 + 1 / 18)
+    )
+    assert found["p"] == pytest.approx(pr_t(t, 41), rel=1e-6)
+
+
+def pr_t(t: float, df: int) -> float:
+    """Both tails of Student's t, by Simpson's rule over the angle."""
+
+    # P(|T| > t) = c * integral of cos(a)^(df - 1) from atan(t / sqrt(df)) to pi / 2
+    def area(low: float, steps: int = 2000) -> float:
+        width = (math.pi / 2 - low) / steps
+        ends = [math.cos(low + i * width) ** (df - 1) for i in range(steps + 1)]
+        inner = 4 * sum(ends[1:-1:2]) + 2 * sum(ends[2:-1:2])
+        return (ends[0] + inner + ends[-1]) * width / 3
+
+    return area(math.atan(abs(t) / math.sqrt(df))) / area(0.0)
+
+
+def test_reproductions_that_say_little():
+    first, _ = experiments()
+    found = pr.reproduction(first, first, baseline="a")
+    assert found["p"].to_list() == [1.0] * 6
+    assert found["rmse"].to_list() == [0.0] * 6
+    zero = first.with_columns(
+        ap=pl.when(pl.col("system") == "a").then(0.0).otherwise("ap")
+    )
+    row = pr.reproduction(zero, first, baseline="a", measures="ap").row(1, named=True)
+    assert row["delta_ri"] is None
+    with pytest.raises(ValueError, match="different systems: c is in one only"):
+        pr.reproduction(first, first.filter(pl.col("system") != "c"))
+    with pytest.raises(ValueError, match="no system 'd'"):
+        pr.reproduction(first, first, baseline="d")
