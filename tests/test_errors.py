@@ -270,7 +270,7 @@ def test_counts_and_examples_and_check_warn_and_off(call, function):
     n = 60_000
     many = pl.DataFrame({"query_id": range(n), "score": [nan] * n, "label": 1})
     with pytest.raises(
-        pr.DataError, match=r"\d+ found, e\.g\. in query (\d+(, )?){1,5}\)"
+        pr.DataError, match=r"\d+ found, e\.g\. in query (\d+(, )?){1,5}[:)]"
     ):
         call(function, many)
     with warnings.catch_warnings(record=True) as caught:
@@ -418,11 +418,66 @@ def test_errors_name_the_side_and_the_whole_key(call, function):
     for run, qrels, words, key in cases:
         with pytest.raises(pr.DataError, match=f"^{words}") as caught:
             call(function, run, qrels=qrels, query=SYSTEMS)
-        assert f"e.g. in query {key!r})" in str(caught.value)
+        assert f"e.g. in query {key!r}" in str(caught.value)
         assert caught.value.examples == (key,)
     log = again(LOG, 0).with_columns(system=pl.lit("x"))
-    with pytest.raises(pr.DataError, match=r"^duplicate documents .* \('x', 1\)\)"):
+    with pytest.raises(pr.DataError, match=r"^duplicate documents .* \('x', 1\)[:)]"):
         call(function, log, query=SYSTEMS)
+
+
+# What breaks a rule: side, column, value, and the document that the error names.
+ROWS_AT_FAULT = {
+    "nan": ("run", "sim", nan, "b"),
+    "null": ("run", "sim", None, "b"),
+    "infinite": ("judgments", "grade", inf, "b"),
+    "duplicate": ("run", "item", "a", "a"),
+    "judged_twice": ("judgments", "item", "a", "a"),
+}
+
+
+@pytest.mark.parametrize("form", ["eager", "lazy"])
+@pytest.mark.parametrize("fault", ROWS_AT_FAULT.values(), ids=ROWS_AT_FAULT)
+def test_errors_name_the_document_and_the_column(fault, form):
+    side, column, value, document = fault
+    rows = {"system": ["x"] * 4, "q": [1, 1, 1, 2], "item": ["a", "c", "b", "a"]}
+    run = pl.DataFrame(rows | {"sim": [4.0, 3.0, 2.0, 1.0]})
+    qrels = pl.DataFrame(rows | {"grade": [1.0, 0.0, 1.0, 1.0]})
+    place = (pl.col("q") == 1) & (pl.col("item") == "b")
+    wrong = pl.when(place).then(pl.lit(value)).otherwise(column).alias(column)
+    if side == "run":
+        run = run.with_columns(wrong)
+    else:
+        qrels = qrels.with_columns(wrong)
+    names = {"query": ["system", "q"], "doc": "item", "score": "sim", "label": "grade"}
+    run, qrels = (run, qrels) if form == "eager" else (run.lazy(), qrels.lazy())
+    with pytest.raises(pr.DataError, match=f"^{side}: ") as caught:
+        pr.evaluate(run, "ndcg", qrels=qrels, **names).lazy().collect()
+    assert str(caught.value).endswith(
+        f"e.g. in query ('x', 1): document '{document}', column '{column}' of the "
+        "query in 'system', 'q')"
+    )
+
+
+def test_an_error_in_the_rows_shows_no_frame_of_the_plan():
+    log = pl.DataFrame({"query_id": [1], "score": [nan], "label": [1]})
+    for call in (pr.evaluate, log.rank_eval.per_query):
+        given = (log, "rr") if call is pr.evaluate else ("rr",)
+        with pytest.raises(pr.DataError) as caught:
+            call(*given)
+        files = [frame.path.name for frame in caught.traceback]
+        assert "enforce.py" not in files
+        assert files[-1] == "request.py"
+        assert caught.value.__suppress_context__ or caught.value.__context__ is None
+        assert caught.value.__cause__ is None
+
+
+def test_an_unjudged_copy_is_not_the_one_that_is_named():
+    rows = {"query_id": [1] * 4, "doc_id": ["u", "u", "j", "j"]}
+    log = pl.DataFrame(rows | {"score": [4, 3, 2, 1], "label": [None, None, 1, 0]})
+    with pytest.raises(pr.DataError, match="document 'j', column 'doc_id'"):
+        pr.evaluate(log, "ap")
+    with pytest.raises(pr.DataError, match="document 'u', column 'doc_id'"):
+        pr.evaluate(log, "ap", check="full")
 
 
 def test_a_segment_that_varies_is_named(call):

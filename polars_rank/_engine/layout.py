@@ -155,6 +155,7 @@ def try_else(
     detail: str | None = None,
     narrow: Narrow | None = None,
     spool: Callable[[pl.LazyFrame], Iterator[pl.DataFrame]] | None = None,
+    told: Callable[[DataError], DataError] | None = None,
 ) -> pl.LazyFrame:
     """Result of ``attempt``, or of ``fallback`` if the ``claim`` is not true.
 
@@ -163,7 +164,8 @@ def try_else(
     frames that it ``reads``, or it is an error.
 
     The result is kept until it is proved: in memory, or where ``spool`` puts it, which
-    yields its rows once it has all of them.
+    yields its rows once it has all of them. ``told`` says more about an error that
+    ``fallback`` reports.
     """
 
     def read(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
@@ -184,7 +186,11 @@ def try_else(
             LOG.info("layout: %s; %s", reason, otherwise)
             require_rereadable(*reads)
             rest = fallback.select(columns)
-            result = _in_memory(rest) if kept is _in_memory else in_batches(rest)
+            in_memory = kept is _in_memory
+            try:
+                yield from _in_memory(rest) if in_memory else in_batches(rest)
+            except DataError as error:
+                raise (error if told is None else told(error)) from None
         yield from result
 
     return lazy_source(

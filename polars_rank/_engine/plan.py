@@ -14,6 +14,7 @@ import polars as pl
 
 from polars_rank._engine.checks.doubts import doubt_labels, doubt_sums
 from polars_rank._engine.checks.enforce import enforce
+from polars_rank._engine.checks.rows import with_row
 from polars_rank._engine.inputs import Inputs, bind_inputs, normalize
 from polars_rank._engine.layout import (
     as_streaming_source,
@@ -136,6 +137,7 @@ def _in_layout(
         detail=_stages(request),
         narrow=_narrower(request, fallback) if request.result == "values" else None,
         spool=None if resources is None else partial(_spool, resources=resources),
+        told=lambda error: with_row(error, request),
     )
 
 

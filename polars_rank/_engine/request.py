@@ -24,6 +24,7 @@ from polars_rank._engine.checks.columns import (
     require_no_other_ids,
 )
 from polars_rank._engine.checks.enforce import Check
+from polars_rank._engine.checks.rows import with_row
 from polars_rank._engine.opening import Opened, open_about_queries, open_frames
 from polars_rank._engine.schema import (
     Column,
@@ -39,6 +40,7 @@ from polars_rank.conventions.tools import ConventionLike, convention_of
 from polars_rank.core.fork import note_run, warn_if_forked
 from polars_rank.core.parameters import is_whole
 from polars_rank.core.ranking import NoRelevant, Ties
+from polars_rank.exceptions import DataError
 from polars_rank.io.frames import EagerFrameLike, FrameLike
 from polars_rank.measures.measure import (
     Custom,
@@ -353,21 +355,41 @@ def stat_name(measure: str, stat: Stat) -> str:
 
 @overload
 def like_input(
-    frame: Frame, result: pl.LazyFrame, *, in_memory: bool = False
+    frame: Frame,
+    result: pl.LazyFrame,
+    *,
+    in_memory: bool = False,
+    request: Request | None = None,
 ) -> Frame: ...
 @overload
 def like_input(
-    frame: FrameLike, result: pl.LazyFrame, *, in_memory: bool = False
+    frame: FrameLike,
+    result: pl.LazyFrame,
+    *,
+    in_memory: bool = False,
+    request: Request | None = None,
 ) -> AnyFrame: ...
 def like_input(
-    frame: FrameLike, result: pl.LazyFrame, *, in_memory: bool = False
+    frame: FrameLike,
+    result: pl.LazyFrame,
+    *,
+    in_memory: bool = False,
+    request: Request | None = None,
 ) -> AnyFrame:
-    """Return a LazyFrame for a LazyFrame, a DataFrame otherwise."""
+    """Return a LazyFrame for a LazyFrame, a DataFrame otherwise.
+
+    An error in the data ends here, without the way that it took through a plan; with
+    the ``request`` it names the row.
+    """
     warn_if_forked()
     if isinstance(frame, pl.LazyFrame):
         return result
     note_run()
-    return result.collect(engine="in-memory" if in_memory else "streaming")
+    try:
+        return result.collect(engine="in-memory" if in_memory else "streaming")
+    except DataError as error:
+        told = error if request is None else with_row(error, request)
+    raise told.with_traceback(None)
 
 
 def lazy_for_lazy(

@@ -169,7 +169,8 @@ def per_query(
     """
     request = Request.of(**locals(), result="values")
     in_memory = request.grouping == "hash"
-    return like_input(frame, plan_result(request), in_memory=in_memory)
+    result = plan_result(request)
+    return like_input(frame, result, in_memory=in_memory, request=request)
 
 
 @lazy_for_lazy
@@ -250,4 +251,5 @@ def evaluate(
     """
     request = Request.of(**locals(), result="means")
     in_memory = request.grouping == "hash"
-    return like_input(frame, plan_result(request), in_memory=in_memory)
+    result = plan_result(request)
+    return like_input(frame, result, in_memory=in_memory, request=request)

@@ -1,0 +1,118 @@
+"""The row behind a broken rule: looked up once it is certain that there is one.
+
+Plans count what breaks a rule query by query, which costs nothing; only where one is
+broken are the rows of a query read again, for the document and the column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from polars_rank._engine.checks.enforce import Check
+from polars_rank._engine.schema import Column, Columns, has_column, name_of
+from polars_rank.core.rules import (
+    DUPLICATE_DOC,
+    DUPLICATE_RANK,
+    GAIN_OVERFLOW,
+    INFINITE_GRADE,
+    INVALID_RANK,
+    NAN_SCORE,
+    NEGATIVE_GRADE,
+    NULL_SCORE,
+    NULL_SUBTOPIC,
+)
+from polars_rank.core.source import is_rereadable
+from polars_rank.core.weights import LARGEST_EXP2_GRADE
+from polars_rank.exceptions import DataError
+
+if TYPE_CHECKING:
+    from polars_rank._engine.request import Request
+
+__all__ = ["with_row"]
+
+# The role of the column that breaks the rule, and which of its values do.
+CULPRITS: Mapping[str, tuple[str, Callable[[pl.Expr], pl.Expr]]] = {
+    NULL_SCORE.name: ("score", lambda score: score.is_null()),
+    NAN_SCORE.name: ("score", lambda score: score.is_nan()),
+    INVALID_RANK.name: ("rank", lambda rank: rank < 1),
+    DUPLICATE_RANK.name: ("rank", lambda rank: rank.is_duplicated()),
+    INFINITE_GRADE.name: ("label", lambda label: ~label.is_finite()),
+    NEGATIVE_GRADE.name: ("label", lambda label: label < 0),
+    GAIN_OVERFLOW.name: ("label", lambda label: label > LARGEST_EXP2_GRADE),
+    DUPLICATE_DOC.name: ("doc", lambda doc: doc.is_duplicated()),
+    NULL_SUBTOPIC.name: ("subtopic", lambda subtopic: subtopic.is_null()),
+}
+
+
+def with_row(error: DataError, request: Request) -> DataError:
+    """The error, with the document and the column of its first example, if found.
+
+    Whatever goes wrong in looking, the error itself is what the user has to see.
+    """
+    try:
+        where = _where(error, request)
+    except Exception:
+        where = None
+    if where is None:
+        return error
+    message = str(error).removesuffix(")")
+    return DataError(
+        f"{message}: {where})",
+        rule=error.rule,
+        count=error.count,
+        examples=error.examples,
+    )
+
+
+def _where(error: DataError, request: Request) -> str | None:
+    if error.rule is None or error.rule not in CULPRITS or not error.examples:
+        return None
+    role, breaks = CULPRITS[error.rule]
+    of_qrels = request.qrels is not None and (
+        role in ("label", "subtopic") or str(error).startswith("judgments: ")
+    )
+    frame, columns = request.frame, request.columns
+    if of_qrels and request.qrels is not None:
+        frame, columns = request.qrels, request.qrels_columns
+    culprit, doc = columns.names[role], columns.names["doc"]
+    if culprit is None or not is_rereadable(frame):
+        return None
+    first = error.examples[0]
+    key = first if isinstance(first, tuple) else (first,)
+    names = [name_of(column) for column in columns.query]
+    rows = frame.filter(
+        *(
+            _values(column).eq_missing(pl.lit(value))
+            for column, value in zip(columns.query, key, strict=True)
+        )
+    )
+    told = f"column {name_of(culprit)!r}"
+    if len(key) > 1:
+        told += f" of the query in {', '.join(map(repr, names))}"
+    if doc is None:
+        return told
+    value = _values(culprit)
+    if error.rule == DUPLICATE_DOC.name:
+        rows, value = _that_may_not_repeat(rows, columns, request.check), _values(doc)
+        if (subtopic := columns.names.get("subtopic")) is not None:
+            value = pl.struct(value.alias("doc"), _values(subtopic).alias("subtopic"))
+    found = rows.filter(breaks(value)).select(_values(doc).alias("doc")).head(1)
+    ids = found.collect()["doc"].to_list()
+    return f"document {ids[0]!r}, {told}" if ids else None
+
+
+def _that_may_not_repeat(
+    rows: pl.LazyFrame, columns: Columns, check: Check
+) -> pl.LazyFrame:
+    """In a log, only judged documents are looked at, unless all are."""
+    label = columns.names.get("label")
+    if check == "full" or label is None or not has_column(label, rows.collect_schema()):
+        return rows
+    return rows.filter(_values(label).is_not_null())
+
+
+def _values(column: Column) -> pl.Expr:
+    return pl.col(column) if isinstance(column, str) else column
