@@ -23,7 +23,7 @@ import pytest
 from test_split import bits, rows, split
 
 import polars_rank as pr
-from polars_rank.scale import Part, evaluate_parts, files
+from polars_rank.scale import Part, bucketed, evaluate_parts, files
 
 MEASURES = ["ndcg@10", "ap", "rr", "num_rel", "gm_ap", "precision@3"]
 
@@ -251,6 +251,8 @@ def check_tasks(engine: Started, folder: Path) -> None:
     whole = bits(pr.evaluate(pl.scan_parquet(paths), MEASURES).collect())
     found = evaluate_parts(files(paths), MEASURES, map=engine.adapter.map)
     assert bits(found) == whole
+    buckets = bucketed(paths, 3, folder / "shared", map=engine.adapter.map)
+    assert bits(evaluate_parts(buckets, MEASURES, map=engine.adapter.map)) == whole
     twice = [*files(paths), Part(pl.scan_parquet(paths[0]))]
     false = outcome(lambda: evaluate_parts(twice, "ap", map=engine.adapter.map))
     assert false[:2] == (pr.DataError, "query_in_two_parts")

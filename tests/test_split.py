@@ -12,7 +12,8 @@ import polars as pl
 import pytest
 
 import polars_rank as pr
-from polars_rank.scale import Part, cut, evaluate_parts, files
+import polars_rank.scale.buckets as buckets_module
+from polars_rank.scale import Part, bucketed, cut, evaluate_parts, files
 
 MEASURES = ["ndcg@10", "ap", "rr", "num_rel", "gm_ap", "precision@3"]
 SEED = 7
@@ -333,3 +334,117 @@ def test_values_of_a_part_that_lacks_what_the_whole_has():
         values = pl.concat(parts).collect()
     whole = pr.per_query(run.filter(first), "ap", qrels=qrels)
     assert values.sort("query_id").equals(whole)
+
+
+# -- rows in any order, through a shared folder
+
+
+def thrown(frame: pl.DataFrame, folder, name: str, files: int = 5) -> list:
+    """The rows in files, in any order."""
+    mixed = frame.sample(fraction=1, shuffle=True, seed=4)
+    paths = [folder / f"{name}{i}.parquet" for i in range(files)]
+    for i, path in enumerate(paths):
+        mixed[i::files].write_parquet(path)
+    return paths
+
+
+def test_buckets_of_a_shared_folder_have_the_bits_of_the_whole(tmp_path):
+    log = rows(40)
+    run, qrels = log.drop("label"), log.select("query_id", "doc_id", "label")
+    run = run.filter(pl.col("query_id") != 11)
+    options = {"missing": "zero", "by": "country"}
+    whole = bits(
+        pr.evaluate(run.lazy(), MEASURES, qrels=qrels.lazy(), **options).collect()
+    )
+    parts = bucketed(
+        thrown(run, tmp_path, "run"),
+        3,
+        tmp_path / "shared",
+        qrels=thrown(qrels, tmp_path, "qrels", 2),
+    )
+    assert len(parts) == 3
+    assert bits(evaluate_parts(parts, MEASURES, **options)) == whole
+    held = [
+        set(p.frame.collect()["query_id"]) | set(p.qrels.collect()["query_id"])
+        for p in parts
+    ]
+    assert sum(map(len, held)) == len(set.union(*held)) == 40
+
+
+class Died(BaseException):
+    pass
+
+
+def test_a_shuffle_goes_on_where_it_died(tmp_path, monkeypatch):
+    """Tasks that have ended are not done again; what a dead one left is not read."""
+    log = rows(40)
+    paths = thrown(log, tmp_path, "log")
+    whole = bits(pr.evaluate(log.lazy(), MEASURES).collect())
+    shared, filled = tmp_path / "shared", []
+
+    def dies_at_the_third(function, tasks):
+        for i, task in enumerate(tasks):
+            if i == 2:
+                raise Died
+            yield function(task)
+
+    with pytest.raises(Died):
+        bucketed(paths, 4, shared, map=dies_at_the_third)
+    torn = shared / "run-2" / ("0" * 32) / "torn" / "0" / "bucket=1"
+    torn.mkdir(parents=True)
+    log.write_parquet(torn / "left.parquet")
+    real = buckets_module.fill
+
+    def counted(frame, *arguments, **keywords):
+        filled.append(frame)
+        return real(frame, *arguments, **keywords)
+
+    monkeypatch.setattr(buckets_module, "fill", counted)
+    assert bits(evaluate_parts(bucketed(paths, 4, shared), MEASURES)) == whole
+    assert len(filled) == 3
+    log[:3].write_parquet(paths[0])  # a file that has changed is read again
+    bucketed(paths, 4, shared)
+    assert len(filled) == 4
+
+
+def test_parts_that_were_evaluated_are_not_evaluated_again(tmp_path):
+    log = rows(40).lazy()
+    path = tmp_path / "log.parquet"
+    log.sink_parquet(path)
+    whole = bits(pr.evaluate(log, MEASURES).collect())
+    parts, results = cut(pl.scan_parquet(path), 4), tmp_path / "results"
+
+    def dies(function, several):
+        for i, part in enumerate(several):
+            if i == 3:
+                raise Died
+            yield function(part)
+
+    with pytest.raises(Died):
+        evaluate_parts(parts, MEASURES, map=dies, resume=results)
+    assert len(list(results.iterdir())) == 3
+    stamps = {p: p.stat().st_mtime_ns for p in results.iterdir()}
+    assert bits(evaluate_parts(parts, MEASURES, resume=results)) == whole
+    assert len(list(results.iterdir())) == 5  # one of the queries that were cut
+    assert all(p.stat().st_mtime_ns == stamp for p, stamp in stamps.items())
+    other = evaluate_parts(parts, "rr", resume=results)  # not the results of others
+    assert other.columns == ["queries", "rr"]
+
+
+def test_buckets_that_cannot_be(tmp_path):
+    log = rows(4)
+    with pytest.raises(ValueError, match="buckets must be a whole number from 1"):
+        bucketed([log], 0, tmp_path)
+    with pytest.raises(TypeError, match="several types, Int64, Int32: cast it"):
+        bucketed(
+            [log, log.with_columns(pl.col("query_id").cast(pl.Int32))], 2, tmp_path
+        )
+    with pytest.raises(ValueError, match="give at least one frame"):
+        bucketed([], 2, tmp_path)
+
+    def elsewhere(function, tasks):
+        done = list(map(function, tasks))
+        return [done[0], *(found._replace(polars="1.0.0") for found in done[1:])]
+
+    with pytest.raises(ValueError, match=r"several versions of Polars, 1\.0\.0, "):
+        bucketed([log, log], 2, tmp_path, map=elsewhere)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 import polars as pl
 import polars.selectors as cs
 
 from polars_rank._engine.request import AnyFrame
+from polars_rank._engine.spill.digest import digest_of
+from polars_rank._files.temporary import replace_durably
 from polars_rank.measures.measure import Measures
 from polars_rank.scale.evaluation import Evaluation
 
@@ -74,6 +79,7 @@ def evaluate_parts(
     qrels: AnyFrame | None = None,
     queries: AnyFrame | None = None,
     map: Map = map,
+    resume: str | Path | None = None,
     **options: Any,
 ) -> pl.DataFrame:
     """Means over all parts, as :func:`evaluate` gives them for the whole.
@@ -81,14 +87,20 @@ def evaluate_parts(
     Parameters
     ----------
     parts
-        From :func:`files` or :func:`cut`, or your own: any iterable of :class:`Part`.
+        From :func:`files`, :func:`cut` or :func:`bucketed`, or your own: any iterable
+        of :class:`Part`.
     measures, options
         As in :func:`evaluate`.
     qrels, queries
         Judgments and queries of the whole, if they are small: every worker gets them.
     map
         Function that visits the parts: the builtin, ``executor.map`` of a process pool,
-        ``client.map`` of Dask with ``gather``, or one that starts Ray tasks.
+        ``polars_rank.ray.map``, ``polars_rank.spark.map`` or ``polars_rank.dask.map``.
+    resume
+        Folder that keeps the results of parts, so that an interrupted evaluation goes
+        on with the parts that it lacks. It must be one that all processes reach. (Parts
+        that are not in local files, and user-defined functions, begin anew; results are
+        pickled, so nobody else may write there.)
 
     Raises
     ------
@@ -106,6 +118,8 @@ def evaluate_parts(
     """
     evaluation = Evaluation(measures, **options)
     visit = partial(_visit, evaluation=evaluation, qrels=qrels, queries=queries)
+    if resume is not None:
+        visit = partial(_kept, visit=visit, folder=Path(resume).absolute())
     visited = list(map(visit, parts))
     edges = [v.edges for v in visited if v.edges is not None and len(v.edges)]
     partials = [v.partial for v in visited if v.partial is not None]
@@ -135,6 +149,43 @@ def _visit(
         keys=True,
     )
     return Visited(result, edges)
+
+
+def _kept(part: Part, *, visit: partial[Visited], folder: Path) -> Visited:
+    """The result of a part, from the folder if it is there."""
+    digest = _digest(part, **visit.keywords)
+    if digest is None:
+        return visit(part)
+    path = folder / digest
+    if not path.exists():
+        result = visit(part)
+        folder.mkdir(parents=True, exist_ok=True)
+        own = path.with_name(f"{digest}.{uuid4().hex}")
+        own.write_bytes(pickle.dumps(result))
+        replace_durably(own, path)
+        return result
+    kept: Visited = pickle.loads(path.read_bytes())
+    return kept
+
+
+def _digest(
+    part: Part, *, evaluation: Evaluation, **others: AnyFrame | None
+) -> str | None:
+    """Of all that decides the result; None if that cannot be known."""
+    about = f"{evaluation!r} {evaluation.definition} {part.cut}"
+    if "<" in about:  # functions look alike and differ
+        return None
+    frames = [part.frame, part.qrels, part.queries, *others.values()]
+    given = [None if f is None else f.lazy() for f in frames]
+    for i, frame in enumerate(frames):
+        if isinstance(frame, pl.DataFrame):
+            about += f" {i} {sha256(pickle.dumps(frame)).hexdigest()}"
+            given[i] = None
+    about += str([f is None for f in frames])
+    scans = [f for f in given if f is not None]
+    if not scans:
+        return sha256(about.encode()).hexdigest()[:32]
+    return digest_of(scans, scans[0], about)
 
 
 def _without_edges(

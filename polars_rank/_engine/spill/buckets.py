@@ -10,7 +10,14 @@ import polars as pl
 
 from polars_rank._engine.spill.disk import full_disk_named
 
-__all__ = ["Bucket", "is_one_query", "is_text", "split"]
+__all__ = [
+    "Bucket",
+    "fill",
+    "is_one_query",
+    "is_text",
+    "require_same_types",
+    "split",
+]
 
 BUCKET = "bucket"
 
@@ -55,31 +62,55 @@ def split(
     durable: bool,
     passed: Callable[[int], None] | None,
 ) -> list[Bucket]:
-    """Write every part into buckets, in one pass that keeps the order of the rows.
+    """Write every part into buckets: whole queries, with their rows of all parts."""
+    filled = [
+        fill(
+            part,
+            keys,
+            folder / str(i),
+            buckets=buckets,
+            level=level,
+            rows_per_group=rows_per_group,
+            durable=durable,
+            passed=passed,
+        )
+        for i, part in enumerate(parts)
+    ]
+    return [Bucket(files) for files in zip(*filled, strict=True)]
+
+
+def fill(
+    part: pl.LazyFrame,
+    keys: Sequence[str],
+    folder: Path,
+    *,
+    buckets: int,
+    level: int = 0,
+    rows_per_group: int,
+    durable: bool = False,
+    passed: Callable[[int], None] | None = None,
+) -> list[tuple[Path, ...]]:
+    """Write rows into buckets, in one pass that keeps their order; the files of each.
 
     ``level`` makes a hash that is independent of those of other levels; ``durable``
     brings the files onto the disk; ``passed`` hears of rows that went through.
     """
-    for i, part in enumerate(parts):
-        number = (_hash(keys, part.collect_schema(), level) % buckets).cast(pl.UInt16)
-        if passed is not None:
-            number = number.map_batches(
-                _listener(passed), return_dtype=pl.UInt16, is_elementwise=True
-            )
-        with full_disk_named(folder):
-            part.with_columns(number.alias(BUCKET)).sink_parquet(
-                pl.PartitionBy(folder / str(i), key=BUCKET, include_key=False),
-                mkdir=True,
-                compression="uncompressed",
-                statistics=False,
-                row_group_size=rows_per_group,
-                sync_on_close="all" if durable else None,
-                engine="streaming",
-            )
-    return [
-        Bucket(tuple(_files(folder / str(i), b) for i in range(len(parts))))
-        for b in range(buckets)
-    ]
+    number = (_hash(keys, part.collect_schema(), level) % buckets).cast(pl.UInt16)
+    if passed is not None:
+        number = number.map_batches(
+            _listener(passed), return_dtype=pl.UInt16, is_elementwise=True
+        )
+    with full_disk_named(folder.parent):
+        part.with_columns(number.alias(BUCKET)).sink_parquet(
+            pl.PartitionBy(folder, key=BUCKET, include_key=False),
+            mkdir=True,
+            compression="uncompressed",
+            statistics=False,
+            row_group_size=rows_per_group,
+            sync_on_close="all" if durable else None,
+            engine="streaming",
+        )
+    return [_files(folder, b) for b in range(buckets)]
 
 
 def _listener(passed: Callable[[int], None]) -> Callable[[pl.Series], pl.Series]:
@@ -92,6 +123,15 @@ def _listener(passed: Callable[[int], None]) -> Callable[[pl.Series], pl.Series]
 
 def _files(folder: Path, bucket: int) -> tuple[Path, ...]:
     return tuple(sorted((folder / f"{BUCKET}={bucket}").glob("*.parquet")))
+
+
+def require_same_types(parts: Sequence[pl.LazyFrame], keys: Sequence[str]) -> None:
+    """Equal ids of different types have different hashes."""
+    for key in keys:
+        types = [part.collect_schema()[key] for part in parts]
+        if len({pl.String() if is_text(found) else found for found in types}) > 1:
+            msg = f"{key!r} has several types, {', '.join(map(str, types))}: cast it"
+            raise TypeError(msg)
 
 
 def is_text(dtype: pl.DataType) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
-from polars_rank._engine.spill.buckets import is_text
+from polars_rank._engine.spill.buckets import require_same_types
 from polars_rank._engine.spill.budget import MB, Budget
 from polars_rank._engine.spill.progress import Listener, Progress
 from polars_rank._engine.spill.work import Evaluate, Spill, results
@@ -70,7 +70,7 @@ def bounded(
     if temp_dir is not None and not (str(temp_dir) and Path(temp_dir).is_dir()):
         msg = f"temp_dir must be a folder that exists, not {str(temp_dir)!r}"
         raise ValueError(msg)
-    _require_same_types(parts, keys)
+    require_same_types(parts, keys)
     plan = evaluate(parts)
     spill = Spill(
         parts=parts,
@@ -90,12 +90,3 @@ def bounded(
         name="bounded memory",
         detail=f"limit {limit / MB:.0f} MB",
     )
-
-
-def _require_same_types(parts: Sequence[pl.LazyFrame], keys: Sequence[str]) -> None:
-    """Equal ids of different types have different hashes."""
-    for key in keys:
-        types = [part.collect_schema()[key] for part in parts]
-        if len({pl.String() if is_text(found) else found for found in types}) > 1:
-            msg = f"{key!r} has several types, {', '.join(map(str, types))}: cast it"
-            raise TypeError(msg)

@@ -1,0 +1,165 @@
+"""Rows in any order, into parts that hold whole queries: through a shared folder.
+
+What ``memory_limit`` does in one process, by tasks of any ``map``: each task reads one
+frame and writes its rows into buckets by the hash of their query. A bucket is a part:
+its files of all tasks.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+import polars as pl
+
+from polars_rank._engine.spill.buckets import Bucket, fill, require_same_types
+from polars_rank._engine.spill.digest import digest_of
+from polars_rank._engine.spill.resume import read_manifest, write_manifest
+from polars_rank.io.frames import FrameLike, as_polars
+from polars_rank.scale.partitions import Part
+
+__all__ = ["bucketed"]
+
+MOST = 4096  # buckets: each task writes a file for each
+ROWS_PER_GROUP = 8192  # that a task may hold back for each bucket
+
+
+class Task(NamedTuple):
+    """A frame to be put into buckets, as it is found under ``name``."""
+
+    name: str
+    frame: pl.LazyFrame
+    schema: pl.Schema
+
+
+class Filled(NamedTuple):
+    """The files that a task wrote, by bucket, with the version that hashed the rows."""
+
+    files: list[tuple[Path, ...]]
+    polars: str
+
+
+def bucketed(
+    frames: Iterable[FrameLike],
+    buckets: int,
+    folder: str | Path,
+    *,
+    qrels: Iterable[FrameLike] = (),
+    query: str | Sequence[str] = "query_id",
+    map: Callable[[Callable[[Task], Filled], Iterable[Task]], Iterable[Any]] = map,
+) -> list[Part]:
+    """Put the rows of each query, from all frames, into one of ``buckets`` parts.
+
+    Parameters
+    ----------
+    frames
+        The log or run: scans or paths, in any split and order. Each is read by a task;
+        select the columns that are needed.
+    buckets
+        Number of parts; each of them, and each query, is evaluated in one process.
+    folder
+        An empty folder that all processes reach, or that of an interrupted call: what
+        its tasks have finished is not done again, if they read local files that have
+        not changed. Remove it after the evaluation.
+    qrels
+        The judgments, likewise.
+    query
+        The query columns.
+    map
+        As in :func:`evaluate_parts`. A task that is tried again writes files of its
+        own, and only those of tasks that have ended are read.
+
+    Returns
+    -------
+    Parts for :func:`evaluate_parts`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import polars as pl, polars_rank as pr
+    >>> from polars_rank.scale import bucketed, evaluate_parts
+    >>> log = pl.scan_parquet(pr.example.path())
+    >>> halves = [log.gather_every(2), log.gather_every(2, 1)]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     means = evaluate_parts(bucketed(halves, 3, folder), "ndcg@10")
+    >>> means.equals(pr.evaluate(log, "ndcg@10").collect())
+    True
+    """
+    if not 1 <= buckets <= MOST:
+        msg = f"buckets must be a whole number from 1 to {MOST}, not {buckets!r}"
+        raise ValueError(msg)
+    keys = (query,) if isinstance(query, str) else tuple(query)
+    run, judged = _opened(frames, "frames", "run"), _opened(qrels, "qrels", "qrels")
+    if not run:
+        msg = "frames is empty: give at least one frame"
+        raise ValueError(msg)
+    require_same_types([*run, *judged], keys)
+    sides = [
+        [Task(f"{side}-{i}", f, own[0].collect_schema()) for i, f in enumerate(own)]
+        for side, own in (("run", run), ("qrels", judged))
+    ]
+    work = partial(_fill, keys=keys, folder=Path(folder).absolute(), buckets=buckets)
+    filled = list(map(work, [task for side in sides for task in side]))
+    _require_one_version(filled)
+    parts = []
+    for b in range(buckets):
+        files = [found.files[b] for found in filled]
+        both = [files[: len(run)], files[len(run) :]]
+        if any(paths for side in both for paths in side):
+            parts.append(_part(both, sides))
+    return parts or [Part(run[0].clear())]
+
+
+def _opened(frames: Iterable[FrameLike], name: str, kind: Any) -> list[pl.LazyFrame]:
+    return [as_polars(f, name=name, kind=kind).lazy() for f in frames]
+
+
+def _part(files: list[list[tuple[Path, ...]]], sides: list[list[Task]]) -> Part:
+    """The rows of a bucket, from the files of all tasks."""
+    schemas = [side[0].schema for side in sides if side]
+    bucket = Bucket(tuple(sum(own, ()) for own in files[: len(schemas)]))
+    frame, *judged = bucket.frames(schemas)
+    return Part(frame, qrels=judged[0] if judged else None)
+
+
+def _fill(task: Task, *, keys: Sequence[str], folder: Path, buckets: int) -> Filled:
+    """Write the rows of a task, unless a try before this one has written them."""
+    frame = task.frame.select(
+        pl.col(name).cast(dtype) for name, dtype in task.schema.items()
+    )
+    digest = digest_of([frame], frame, f"{keys} {buckets}")
+    tries = folder / task.name / (digest or uuid4().hex)
+    for done in tries.glob("*") if digest else ():
+        found = read_manifest(done)
+        if found is not None:
+            return Filled([bucket.files[0] for bucket in found], pl.__version__)
+    own = tries / uuid4().hex
+    own.mkdir(parents=True)
+    try:
+        files = fill(
+            frame,
+            keys,
+            own / "0",
+            buckets=buckets,
+            rows_per_group=ROWS_PER_GROUP,
+            durable=digest is not None,
+        )
+        write_manifest(own, [Bucket((paths,)) for paths in files])
+    except BaseException:
+        shutil.rmtree(own, ignore_errors=True)
+        raise
+    return Filled(files, pl.__version__)
+
+
+def _require_one_version(filled: Sequence[Filled]) -> None:
+    """Hashes differ between versions of Polars."""
+    if len(versions := {found.polars for found in filled}) > 1:
+        msg = (
+            f"workers have several versions of Polars, {', '.join(sorted(versions))}, "
+            "which put a query into several buckets: install one version everywhere"
+        )
+        raise ValueError(msg)
