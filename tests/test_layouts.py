@@ -739,9 +739,9 @@ def test_known_ranks_need_no_sort_of_the_rows(kind):
 def test_every_layout_streams(kind, rank, monkeypatch):
     inner, streamed = [], layouts.as_streaming_source
 
-    def kept(plan, proof=None, key="query"):
+    def kept(plan, *rest):
         inner.append(plan)
-        return streamed(plan, proof)
+        return streamed(plan, *rest)
 
     for module in (layouts, plans):
         monkeypatch.setattr(module, "as_streaming_source", kept)

@@ -17,6 +17,7 @@ from polars_rank._engine.checks.unique import UniquenessCheck
 from polars_rank.core.rules import NOT_CONTIGUOUS
 from polars_rank.core.source import Narrow, lazy_source, require_rereadable
 from polars_rank.exceptions import DataError
+from polars_rank.io.unreadable import damage_named
 
 __all__ = [
     "as_streaming_source",
@@ -106,26 +107,30 @@ def verify_contiguous(
 
     ``rows`` has the same keys, in any number, to count them where they were not kept.
     """
-    return as_streaming_source(per_query, lambda: UniquenessCheck(rows, key), key)
+    return as_streaming_source(
+        per_query, [rows], lambda: UniquenessCheck(rows, key), key
+    )
 
 
 def as_streaming_source(
     plan: pl.LazyFrame,
+    reads: Sequence[pl.LazyFrame],
     proof: Callable[[], UniquenessCheck] | None = None,
     key: str = "query",
 ) -> pl.LazyFrame:
     """The same rows from the streaming engine, which alone keeps no claimed order.
 
-    The ``proof`` looks at every ``key``.
+    The plan ``reads`` these frames; the ``proof`` looks at every ``key``.
     """
 
     def read(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         keys = None if proof is None else proof()
         asked = plan.select(*dict.fromkeys([key, *columns]))
-        for batch in in_batches(asked):
-            if keys is not None:
-                keys.add(batch[key])
-            yield batch
+        with damage_named(reads):
+            for batch in in_batches(asked):
+                if keys is not None:
+                    keys.add(batch[key])
+                yield batch
         if keys is not None and not keys.unique():
             raise DataError(NOT_CONTIGUOUS.message, rule=NOT_CONTIGUOUS.name)
 
@@ -169,6 +174,10 @@ def try_else(
     """
 
     def read(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        with damage_named(reads):
+            yield from tried(columns)
+
+    def tried(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         kept = _in_memory if spool is None or not columns else spool
         held = True
         result: Iterator[pl.DataFrame] = iter(())

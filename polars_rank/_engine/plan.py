@@ -263,7 +263,9 @@ def plan_values(
     else:
         plan = sum_subtopics(key, run, qrels)
     if key.grouping == "contiguous":
-        frame = as_streaming_source(require_one_run(plan.frame).drop("runs"))
+        frame = as_streaming_source(
+            require_one_run(plan.frame).drop("runs"), [run, qrels]
+        )
         return plan._replace(frame=frame)
     return plan
 
@@ -294,7 +296,7 @@ def _sort_cheaper(key: PlanKey, plan: pl.LazyFrame, run: pl.LazyFrame) -> pl.Laz
         plan,
         claim=claim,
         otherwise="sorting them as they are",
-        reads=[],
+        reads=[run],
     )
     return without_pushdown(attempt)
 

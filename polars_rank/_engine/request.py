@@ -42,6 +42,7 @@ from polars_rank.core.parameters import is_whole
 from polars_rank.core.ranking import NoRelevant, Ties
 from polars_rank.exceptions import DataError
 from polars_rank.io.frames import EagerFrameLike, FrameLike
+from polars_rank.io.unreadable import damage_named
 from polars_rank.measures.measure import (
     Custom,
     Measure,
@@ -379,14 +380,15 @@ def like_input(
     """Return a LazyFrame for a LazyFrame, a DataFrame otherwise.
 
     An error in the data ends here, without the way that it took through a plan; with
-    the ``request`` it names the row.
+    the ``request`` it names the row. A file that cannot be read is named, too.
     """
     warn_if_forked()
     if isinstance(frame, pl.LazyFrame):
         return result
     note_run()
     try:
-        return result.collect(engine="in-memory" if in_memory else "streaming")
+        with damage_named([result] if request is None else request.inputs):
+            return result.collect(engine="in-memory" if in_memory else "streaming")
     except DataError as error:
         told = error if request is None else with_row(error, request)
     raise told.with_traceback(None)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import polars as pl
 
-__all__ = ["full_disk"]
+__all__ = ["full_disk", "is_full_disk"]
 
 FULL = {
     errno.ENOSPC: "no space left on this disk",
@@ -34,7 +34,12 @@ def full_disk(path: Path, way_out: str = "") -> Iterator[None]:
         raise OSError(number, message, os.fspath(path)) from error
 
 
-def _number(error: OSError | pl.exceptions.PolarsError) -> int | None:
+def is_full_disk(error: BaseException) -> bool:
+    """Whether no more could be written."""
+    return _number(error) in FULL
+
+
+def _number(error: BaseException) -> int | None:
     if isinstance(error, OSError) and error.errno is not None:
         return error.errno
     found = OS_ERROR.search(str(error))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,11 +16,12 @@ from cyclopts import CycloptsError
 from polars_rank.core.registry import closest
 from polars_rank.exceptions import DataError
 from polars_rank.io.scan import FileFormat, scan
+from polars_rank.io.unreadable import damage_named
 
 __all__ = ["STDIN", "Files", "Reading", "Run", "open_file", "sort_out"]
 
 STDIN = "standard input"
-DAMAGED = pl.exceptions.PolarsError, pl.exceptions.PanicException
+FAILED = pl.exceptions.PolarsError, pl.exceptions.PanicException
 TREC = ["query_id", "doc_id", "score", "system"]
 
 
@@ -82,29 +82,17 @@ class Files:
     def about(self, run: Run) -> Iterator[None]:
         """Name the run in errors, unless they name a file, and in warnings."""
         show = warnings.showwarning
+        frames = [f for f in (run.frame, self.qrels) if f is not None]
         try:
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), damage_named(frames):
                 warnings.showwarning = lambda message, *rest: show(
                     self._about(run, str(message)), *rest
                 )
                 yield
-        except (DataError, TypeError, *DAMAGED) as error:
+        except (DataError, TypeError, *FAILED) as error:
             if str(error).startswith(tuple(self.sources)):
                 raise
-            message = self._about(run, str(error))
-            if isinstance(error, DAMAGED) and self._judgments_are_damaged():
-                message = f"{self.sources[-1]}: {error}"
-            raise type(error)(message) from error
-
-    def _judgments_are_damaged(self) -> bool:
-        """Whether they cannot be read to the end; Polars names no file."""
-        if self.qrels is None:
-            return False
-        try:
-            deque(self.qrels.collect_batches(engine="streaming"), maxlen=0)
-        except DAMAGED:
-            return True
-        return False
+            raise type(error)(self._about(run, str(error))) from error
 
 
 class Reading(NamedTuple):

@@ -18,7 +18,7 @@ from polars_rank.io.formats import FORMATS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Source", "locate", "magic", "open_plain", "readable"]
+__all__ = ["Source", "given_name", "locate", "magic", "open_plain", "readable"]
 
 _GZIP = b"\x1f\x8b"
 _MAGIC = {row.magic: row.name for row in FORMATS.values() if row.magic} | {
@@ -33,6 +33,9 @@ _MAGIC = {row.magic: row.name for row in FORMATS.values() if row.magic} | {
     b"\xff\xfe": "UTF-16 text",
     b"\xfe\xff": "UTF-16 text",
 }
+
+
+_SPOOLED: dict[Path, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,4 +116,10 @@ def _spool(stream: IO[bytes], name: str) -> Source:
         shutil.copyfileobj(stream, file, 1 << 20)
     if path.stat().st_size == 0:
         raise DataError(f"{name}: empty (0 bytes). A pipe can be read only once.")
+    _SPOOLED[path] = name
     return Source(path, name, spooled=True)
+
+
+def given_name(path: Path) -> str:
+    """What messages call a file: standard input is read by way of one."""
+    return _SPOOLED.get(path, str(path))

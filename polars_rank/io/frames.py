@@ -66,6 +66,8 @@ def as_polars(
     stream
         Whether a stream stays a stream, which can be read once, or is read into memory.
     """
+    if isinstance(source, pl.LazyFrame):
+        _require_schema(source)
     if isinstance(source, pl.DataFrame | pl.LazyFrame):
         return source
     if isinstance(source, str | os.PathLike):
@@ -101,6 +103,17 @@ def as_polars(
         "pl.DataFrame(...)"
     )
     raise TypeError(msg)
+
+
+def _require_schema(frame: pl.LazyFrame) -> None:
+    """Name the file that has none; Polars keeps a schema that was found."""
+    try:
+        frame.collect_schema()
+    except BaseException:
+        from polars_rank.io.unreadable import damage_named
+
+        with damage_named([frame]):
+            raise
 
 
 def same_ids(

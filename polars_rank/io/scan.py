@@ -21,6 +21,7 @@ from polars_rank.io.formats import (
     scan_separated,
 )
 from polars_rank.io.trec import scan_trec
+from polars_rank.io.unreadable import unreadable
 
 __all__ = ["FileFormat", "scan"]
 
@@ -133,9 +134,10 @@ def scan(
                 names=_BEIR if format == "beir" else {},
             )
         frame.collect_schema()
-    except pl.exceptions.PolarsError as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        damaged = (f.name for f in files if unreadable(f.path, rows=False))
         raise DataError(
-            f"{text}: cannot be read as {found.name}: {error}. "
+            f"{next(damaged, text)}: cannot be read as {found.name}: {error}. "
             "Check the file, or name it after its format."
         ) from error
     if found.separator is None:

@@ -12,7 +12,7 @@ import polars as pl
 
 from polars_rank._engine.spill.buckets import Bucket, is_one_query, split
 from polars_rank._engine.spill.budget import Budget, RowGroups, Size, size_of
-from polars_rank._engine.spill.digest import digest_of, files_of
+from polars_rank._engine.spill.digest import digest_of
 from polars_rank._engine.spill.disk import full_disk_named, require_space
 from polars_rank._engine.spill.progress import Listener, Progress, row_counter
 from polars_rank._engine.spill.resume import (
@@ -28,6 +28,7 @@ from polars_rank._files.temporary import (
     resume_folder,
 )
 from polars_rank.core.source import is_rereadable
+from polars_rank.io.unreadable import damage_named, files_of
 
 __all__ = ["Evaluate", "Spill", "results"]
 
@@ -61,6 +62,11 @@ def results(spill: Spill) -> Iterator[pl.DataFrame]:
     Rows are counted before they are read, so what may be readable only once goes into
     a file first.
     """
+    with damage_named(spill.parts):
+        yield from _reread(spill)
+
+
+def _reread(spill: Spill) -> Iterator[pl.DataFrame]:
     if all(map(is_rereadable, spill.parts)):
         yield from _results(spill)
         return

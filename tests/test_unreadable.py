@@ -1,0 +1,144 @@
+"""Files that Polars cannot read are named, whichever frame they are behind."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+from slow import slow
+
+import polars_rank as pr
+from polars_rank.io.unreadable import damage_named
+
+LOG = pl.DataFrame(
+    {
+        "query_id": [i // 4 for i in range(400)],
+        "doc_id": [i % 4 for i in range(400)],
+        "score": [float(i % 7) for i in range(400)],
+        "label": [i % 3 for i in range(400)],
+    }
+)
+SCANS = {".parquet": pl.scan_parquet, ".arrow": pl.scan_ipc, ".csv": pl.scan_csv}
+WRITES: dict[str, Callable[[pl.DataFrame, Path], object]] = {
+    ".parquet": lambda rows, path: rows.write_parquet(path, compression="zstd"),
+    ".arrow": lambda rows, path: rows.write_ipc(path, compression="zstd"),
+    ".csv": lambda rows, path: rows.write_csv(path),
+}
+LAYOUTS: list[dict] = [
+    {},
+    {"layout": "any"},
+    {"layout": "contiguous"},
+    {"memory_limit": "1GB"},
+]
+
+
+def written(rows: pl.DataFrame, path: Path, *, damaged: str | None = None) -> Path:
+    """A file whose rows, or whose footer, are overwritten."""
+    WRITES[path.suffix](rows, path)
+    data = bytearray(path.read_bytes())
+    if damaged == "rows" and path.suffix == ".csv":
+        data[-2:] = b"x\n"
+    elif damaged == "rows":
+        place = 8 if path.suffix == ".parquet" else len(data) // 3
+        data[place : place + 200] = b"\xff" * 200
+    elif damaged == "footer":
+        data[-160:-20] = b"\xff" * 140
+    path.write_bytes(data)
+    return path
+
+
+@pytest.fixture(params=[".parquet", ".arrow"])
+def suffix(request):
+    return request.param
+
+
+@pytest.mark.parametrize("damaged", ["rows", "footer"])
+@pytest.mark.parametrize("options", LAYOUTS, ids=str)
+def test_a_damaged_log_is_named(tmp_path, suffix, damaged, options):
+    path = written(LOG, tmp_path / f"log{suffix}", damaged=damaged)
+    with pytest.raises(pr.DataError, match=f"log{suffix}: cannot be read"):
+        pr.evaluate(SCANS[suffix](path), "ap", **options).collect()
+
+
+@pytest.mark.parametrize("damaged", ["rows", "footer"])
+@pytest.mark.parametrize("options", [LAYOUTS[0], *map(slow, LAYOUTS[1:])], ids=str)
+def test_a_damaged_path_is_named(tmp_path, suffix, damaged, options):
+    path = written(LOG, tmp_path / f"log{suffix}", damaged=damaged)
+    with pytest.raises(pr.DataError, match=f"log{suffix}: cannot be read"):
+        pr.per_query(path, "ap", **options)
+    with pytest.raises(pr.DataError, match=f"log{suffix}: cannot be read"):
+        pr.per_query(pr.scan(path), "ap", **options).collect()
+
+
+@pytest.mark.parametrize("damaged", ["rows", "footer"])
+@pytest.mark.parametrize("side", ["run", "qrels"])
+@pytest.mark.parametrize("options", [LAYOUTS[0], *map(slow, LAYOUTS[2:])], ids=str)
+def test_the_damaged_side_is_named(tmp_path, side, damaged, options):
+    frames = {"run": LOG.drop("label"), "qrels": LOG.drop("score")}
+    run, qrels = (
+        pl.scan_parquet(
+            written(
+                rows,
+                tmp_path / f"{name}.parquet",
+                damaged=damaged if name == side else None,
+            )
+        )
+        for name, rows in frames.items()
+    )
+    with pytest.raises(pr.DataError, match=rf"{side}\.parquet: cannot be read"):
+        pr.evaluate(run, "ap", qrels=qrels, **options).collect()
+
+
+def test_the_damaged_file_of_a_folder_is_named(tmp_path):
+    written(LOG, tmp_path / "1.parquet")
+    written(LOG, tmp_path / "2.parquet", damaged="footer")
+    for scan in (pl.scan_parquet, pr.scan):
+        with pytest.raises(pr.DataError, match=r"2\.parquet: cannot be read"):
+            pr.evaluate(scan(tmp_path), "ap").collect()
+
+
+@pytest.mark.parametrize("side", ["run", "qrels"])
+def test_text_that_cannot_be_read_is_named(tmp_path, side):
+    frames = {"run": LOG.drop("label"), "qrels": LOG.drop("score")}
+    paths = {name: tmp_path / f"{name}.csv" for name in frames}
+    for name, rows in frames.items():
+        few = written(rows, paths[name], damaged="rows" if name == side else None)
+        head, *lines = few.read_text().splitlines(keepends=True)
+        few.write_text(head + "".join(LOG.height * 30 * lines[:1]) + lines[-1])
+    run, qrels = (pl.scan_csv(path) for path in paths.values())
+    with pytest.raises(
+        pl.exceptions.ComputeError, match=rf"^\S*{side}\.csv: could not"
+    ):
+        pr.evaluate(run, "ap", qrels=qrels, on_duplicate="best").collect()
+
+
+def test_a_panic_of_polars_is_an_error_of_ours(tmp_path):
+    whole = pl.scan_parquet(written(LOG, tmp_path / "whole.parquet"))
+    path = written(LOG, tmp_path / "log.parquet", damaged="rows")
+    with (
+        pytest.raises(pr.DataError, match=r"log\.parquet: cannot be read"),
+        damage_named([whole, pl.scan_parquet(path)]),
+    ):
+        raise pl.exceptions.PanicException("unwrap")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.ENOSPC, "full", "elsewhere"),
+        OSError(errno.ENOSPC, "full"),
+        pl.exceptions.ColumnNotFoundError("score"),
+        pl.exceptions.ComputeError("of another cause"),
+        ValueError("of ours"),
+    ],
+    ids=repr,
+)
+def test_other_errors_stay_as_they_are(tmp_path, error):
+    whole = pl.scan_parquet(written(LOG, tmp_path / "whole.parquet"))
+    frames = [whole, LOG.lazy(), whole.with_columns(a=pl.col("score") + 1)]
+    with pytest.raises(type(error)) as caught, damage_named(frames):
+        raise error
+    assert caught.value is error
