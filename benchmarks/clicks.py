@@ -17,11 +17,17 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import polars as pl
 
 from polars_rank import clicks
+from polars_rank.clicks.bias_fits import Counts, poisson
+from polars_rank.clicks.counts import pair_table
+from polars_rank.clicks.harvest import arrays, informative_table
+from polars_rank.clicks.log import ClickLog
+from polars_rank.clicks.position_rows import Task
 
 TWELVE = (
     *("clicks", "any_click", "abandonment", "ctr@3", "ctr_at@1", "first_click"),
@@ -84,6 +90,38 @@ def by_user(kind: str) -> Callable[[Path], None]:
     return run
 
 
+def pairs(path: Path) -> None:
+    """The same table, as all estimates of position bias begin."""
+    pair_table(ClickLog.of(scan(path), {}), []).collect(engine="streaming")
+
+
+@cache
+def counts(path: Path) -> Counts:
+    task = Task.of("harvest", "poisson", "equal", "first", None, 500, 1e-6, 0.95)
+    table = informative_table(task, ClickLog.of(scan(path), {}))
+    frame = table.collect(engine="streaming").sort("query", "doc", "position")
+    positions = frame["position"].unique().sort()
+    return arrays(frame, positions, ["doc"]).informative(least=1)
+
+
+def fit(path: Path) -> None:
+    """All steps and errors of the likelihood, without reading the log."""
+    poisson(counts(path), 0, max_steps=500, tol=1e-6)
+
+
+def harvest(path: Path) -> None:
+    clicks.propensities(scan(path)).collect()
+
+
+def ips(path: Path) -> None:
+    examined = pl.DataFrame({"position": range(1, 11)}).with_columns(
+        propensity=1 / pl.col("position")
+    )
+    clicks.counterfactual(
+        scan(path), new="new_score", propensities=examined, cluster="impression_id"
+    ).collect()
+
+
 def teams(path: Path) -> None:
     clicks.interleaving(scan(path), team="team", cluster="user_id").collect()
 
@@ -103,7 +141,7 @@ TASKS: dict[
         3.0,
     ),
     "12 measures, by hash, unchecked": (
-        behaviour(layout="any", check="off"),
+        behaviour(layout="any", check="off", count_queries=False),
         bare,
         None,
     ),
@@ -111,6 +149,10 @@ TASKS: dict[
     "12 measures, auto": (behaviour(), bare, None),
     "ctr, errors by user": (by_user("normal"), table, None),
     "ctr, 1,000 bootstrap replicates by user": (by_user("bootstrap"), table, 1.0),
+    "table of pairs at positions": (pairs, table, 1.1),
+    "Poisson fit, the table being there": (fit, table, 1.0),
+    "harvest in all": (harvest, table, None),
+    "IPS of a new ranking, with errors": (ips, table, 1.5),
     "interleaving by user": (teams, table, None),
     "comparison of arms": (arms, table, None),
 }

@@ -74,7 +74,8 @@ def propensities(
         Use the log that ships with the package.
     method
         Source of the estimate: documents at several positions (harvest), an experiment
-        (randomized, swap), a model (em), click rates (ctr); trust gives alpha and beta.
+        (randomized, swap, fair_pairs), a model (em, regression_em), click rates (ctr);
+        trust gives alpha and beta.
     estimator
         How harvest compares positions.
     weighting
@@ -86,11 +87,11 @@ def propensities(
     shuffled
         Number of positions that were shuffled, from the top; default: all.
     swap
-        Position that took part in a swap with the first.
+        Position that took part in a swap with the first, or with this one (fair_pairs).
     swapped
         Whether the first document and that of the position were swapped.
     relevance
-        Relevance of the document, for trust.
+        Relevance of the document, for trust and regression_em.
     within
         Compare documents within the values of this column only; may be repeated.
     cluster

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -20,9 +19,10 @@ from polars_rank.clicks.position_rows import (
     is_by_query,
     segments_of,
     warn_of,
+    warn_unconverged,
 )
 
-__all__ = ["rows_of_pairs"]
+__all__ = ["arrays", "informative_table", "rows_of_pairs"]
 
 FITTING = 12  # bytes for each byte of the table: sorted, as numbers, and their products
 
@@ -32,12 +32,12 @@ def rows_of_pairs(task: Task, log: ClickLog) -> Iterator[Row]:
     plans = [position_totals(log, task.by), checked(log, documents=True)]
     if log.resources is None:  # then all three read the log once
         totals, _, table = pl.collect_all(
-            [*plans, _table(task, log)], engine="streaming"
+            [*plans, informative_table(task, log)], engine="streaming"
         )
     else:
         totals, _ = pl.collect_all(plans, engine="streaming")
         table = held(
-            _table(task, log),
+            informative_table(task, log),
             log.resources,
             factor=FITTING,
             what="the documents that were clicked at several positions",
@@ -50,7 +50,7 @@ def rows_of_pairs(task: Task, log: ClickLog) -> Iterator[Row]:
     for key, segment in segments_of(totals, task.by).items():
         positions = segment["position"]
         part = tables.get(key, table.clear())
-        counts = _counts(part, positions, [*task.within, "doc"])
+        counts = arrays(part, positions, [*task.within, "doc"])
         fit = _fit(task, counts, 0)
         if fit.scores is not None and not is_by_query(log):
             fit = _clustered(task, log, fit, part, dict(zip(task.by, key, strict=True)))
@@ -74,7 +74,7 @@ def rows_of_pairs(task: Task, log: ClickLog) -> Iterator[Row]:
             )
 
 
-def _table(task: Task, log: ClickLog) -> pl.LazyFrame:
+def informative_table(task: Task, log: ClickLog) -> pl.LazyFrame:
     """The rows of documents that were clicked, at several positions."""
     keys = [*task.by, *task.within, "query", "doc"]
 
@@ -164,14 +164,10 @@ def _tell(fit: Fit, positions: pl.Series, key: Sequence[object]) -> None:
     ]
     warn_of(missing, key, "they are null; see the column note")
     if fit.converged is False:
-        warnings.warn(
-            f"the fit did not converge in {fit.steps} steps; raise max_steps or tol",
-            UserWarning,
-            stacklevel=2,
-        )
+        warn_unconverged(fit.steps)
 
 
-def _counts(table: pl.DataFrame, positions: pl.Series, names: Sequence[str]) -> Counts:
+def arrays(table: pl.DataFrame, positions: pl.Series, names: Sequence[str]) -> Counts:
     """Arrays of a sorted table."""
     codes = table.select(
         pair=pl.struct("query", *names).rle_id(),

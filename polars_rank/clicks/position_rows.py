@@ -25,10 +25,18 @@ __all__ = [
     "is_by_query",
     "segments_of",
     "warn_of",
+    "warn_unconverged",
 ]
 
 PropensityMethod: TypeAlias = Literal[
-    "harvest", "randomized", "swap", "ctr", "em", "trust"
+    "harvest",
+    "randomized",
+    "swap",
+    "fair_pairs",
+    "ctr",
+    "em",
+    "regression_em",
+    "trust",
 ]
 Estimator: TypeAlias = Literal["poisson", "all_pairs", "pivot_one", "chain"]
 Weighting: TypeAlias = Literal["harmonic", "equal"]
@@ -38,6 +46,7 @@ NO_CLICKS = "no clicks here"
 NO_REFERENCE = "no clicks at the reference position"
 NOT_SHUFFLED = "the position was not shuffled or swapped"
 CONSTANT = "relevance does not vary here"
+UNKNOWN = "relevance is not known here"
 COLUMNS = {
     "propensity": pl.Float64(),
     "se": pl.Float64(),
@@ -97,8 +106,10 @@ class Task:
         if estimator != "poisson" and method != "harvest":
             msg = f'estimator= is for method "harvest", not "{method}"'
             raise ValueError(msg)
-        if method == "swap" and normalize == "max":
-            msg = 'method "swap" compares with the first position: normalize="first"'
+        if method in ("swap", "fair_pairs") and normalize == "max":
+            msg = (
+                f'method "{method}" compares with the first position: normalize="first"'
+            )
             raise ValueError(msg)
         for name, number in (("min_impressions", least), ("max_steps", max_steps)):
             if number is not None and (type(number) is not int or number < 1):
@@ -124,7 +135,7 @@ class Task:
     @property
     def columns(self) -> dict[str, Any]:
         """Columns that only some methods have."""
-        if self.method == "em":
+        if self.method in ("em", "regression_em"):
             return ITERATIVE | {"log_likelihood": pl.Float64()}
         if self.method == "harvest" and self.estimator in ("poisson", "all_pairs"):
             return dict(ITERATIVE)
@@ -199,3 +210,12 @@ def warn_of(positions: Sequence[int], key: Sequence[object], what: str) -> None:
             UserWarning,
             stacklevel=2,
         )
+
+
+def warn_unconverged(steps: int | None) -> None:
+    """Warn of a fit that was not done."""
+    warnings.warn(
+        f"the fit did not converge in {steps} steps; raise max_steps or tol",
+        UserWarning,
+        stacklevel=2,
+    )

@@ -23,7 +23,7 @@ from polars_rank.clicks.position_rows import (
     is_by_query,
 )
 from polars_rank.clicks.rates import rows_of_rates
-from polars_rank.clicks.swaps import rows_of_swaps
+from polars_rank.clicks.swaps import rows_of_fair_pairs, rows_of_swaps
 from polars_rank.core.source import is_rereadable, lazy_source
 
 __all__ = ["PropensityMethod", "propensities"]
@@ -70,10 +70,16 @@ def propensities(
         ``"swap"``: where a coin decided whether the first document and the one at
         another position change places.
 
+        ``"fair_pairs"``: where coins decided whether neighbours change places.
+
         ``"ctr"``: clicks per impression, of all: relevance counts as examination.
 
         ``"em"``: the position-based model by expectation maximization. Unbiased for
         documents with many impressions only.
+
+        ``"regression_em"``: the same with the attractiveness of a model, in a column of
+        ``relevance``, so that rare documents do no harm. For a model that is fitted to
+        the examined clicks, alternate: fit it, and call this again.
 
         ``"trust"``: with trust bias, ``P(click) = alpha_k * relevance + beta_k``; takes
         a column of ``relevance``, since clicks alone do not identify the two.
@@ -94,7 +100,8 @@ def propensities(
         How many positions were shuffled, from the top. Default: all.
     swap
         Column with the position that took part in the swap with the first, of all
-        impressions whose coin was tossed, swapped or not; else null.
+        impressions whose coin was tossed, swapped or not; else null. For
+        ``"fair_pairs"``: the neighbouring position that this row was paired with.
     swapped
         Boolean column: whether the two documents were swapped. With it both halves have
         the same weight, so the coin need not be fair.
@@ -123,7 +130,7 @@ def propensities(
     standard error ``se``, ``lower`` and ``upper`` (computed for the logarithm, so above
     0), ``impressions`` and ``clicks`` of the log, ``support`` (the impressions that the
     estimate rests on), ``clusters``, and ``note``: why the propensity is null. Fits
-    also have ``steps`` and ``converged``; ``"em"`` has ``log_likelihood``, ``"trust"``
+    also have ``steps`` and ``converged``, those by EM ``log_likelihood``; ``"trust"``
     has ``alpha``, ``alpha_se``, ``beta``, ``beta_se``.
 
     Warnings
@@ -141,8 +148,9 @@ def propensities(
 
     Source: Agarwal et al., WSDM 2019 (harvest); Hausman, Hall and Griliches, 1984
     (fixed-effects Poisson); Wang et al., SIGIR 2016 (randomized); Joachims,
-    Swaminathan and Schnabel, WSDM 2017 (swap); Vardasbi, Oosterhuis and de Rijke, CIKM
-    2020 (trust).
+    Swaminathan and Schnabel, WSDM 2017 (swap); Radlinski and Joachims, AAAI 2006
+    (FairPairs); Wang et al., WSDM 2018 (regression-EM); Vardasbi, Oosterhuis and de
+    Rijke, CIKM 2020 (trust).
 
     Examples
     --------
@@ -176,7 +184,7 @@ def propensities(
         log,
         wide,
         needs=[*needs, *(["query"] if summed else [])],
-        totals=method not in ("randomized", "swap"),
+        totals=method not in ("randomized", "swap", "fair_pairs"),
         columns={n: c for n, c in given.items() if c is not None},
     )
     bound = rows_with_known(bound)
@@ -222,7 +230,13 @@ def _require_columns_of(
     method: str, given: dict[str, str | None], shuffled: int | None
 ) -> None:
     """Require the columns that the method takes, and refuse others."""
-    takes = {"randomized": ["randomized"], "swap": ["swap"], "trust": ["relevance"]}
+    takes = {
+        "randomized": ["randomized"],
+        "swap": ["swap"],
+        "fair_pairs": ["swap"],
+        "regression_em": ["relevance"],
+        "trust": ["relevance"],
+    }
     needed = takes.get(method, [])
     for name in needed:
         if given[name] is None:
@@ -244,4 +258,10 @@ def _rows(task: Task, log: ClickLog) -> Iterator[Row]:
         from polars_rank.clicks.harvest import rows_of_pairs
 
         return rows_of_pairs(task, log)
+    if task.method == "regression_em":
+        from polars_rank.clicks.regression_em import rows_of_regression_em
+
+        return rows_of_regression_em(task, log)
+    if task.method == "fair_pairs":
+        return rows_of_fair_pairs(task, log)
     return (rows_of_swaps if task.method == "swap" else rows_of_rates)(task, log)

@@ -16,6 +16,7 @@ from polars_rank.clicks.position_rows import (
     NO_CLICKS,
     NO_REFERENCE,
     NOT_SHUFFLED,
+    UNKNOWN,
     Row,
     Task,
     warn_of,
@@ -23,7 +24,7 @@ from polars_rank.clicks.position_rows import (
 from polars_rank.core.rules import INVALID_RELEVANCE, NOTHING_SHUFFLED
 from polars_rank.exceptions import DataError
 
-__all__ = ["rows_of_rates"]
+__all__ = ["compared", "require_probabilities", "rows_of_rates"]
 
 
 def rows_of_rates(task: Task, log: ClickLog) -> Iterator[Row]:
@@ -49,7 +50,7 @@ def rows_of_rates(task: Task, log: ClickLog) -> Iterator[Row]:
     if task.method == "randomized" and parts.is_empty():
         raise DataError(NOTHING_SHUFFLED.message, rule=NOTHING_SHUFFLED.name)
     if trust:
-        _require_probabilities(parts)
+        require_probabilities(int(parts["outside"].sum()))
     rate = pl.col("alpha") + pl.col("beta")
     if not trust:
         rate = pl.col("clicks") / pl.col("impressions")
@@ -68,16 +69,22 @@ def rows_of_rates(task: Task, log: ClickLog) -> Iterator[Row]:
     if trust:
         used, values = _influences(used, task.by, parts)
     sums = moments(used, task.by, values, reference).collect(engine="streaming")
-    yield from _compared(task, totals, parts, reference, sums)
+    yield from compared(task, totals, parts, reference, sums)
 
 
-def _compared(
+def compared(
     task: Task,
     totals: pl.DataFrame,
     parts: pl.DataFrame,
     reference: pl.DataFrame,
     sums: pl.DataFrame,
+    more: Sequence[Any] = (),
 ) -> Iterator[Row]:
+    """Rows of rates by that at the reference, with errors from influences.
+
+    ``parts`` have the ``rate`` of a position, ``sums`` the products of the influences
+    of clusters; ``more`` are values of further columns of fits.
+    """
     found = {
         (*(row[n] for n in task.by), row["position"]): row
         for row in parts.iter_rows(named=True)
@@ -96,20 +103,21 @@ def _compared(
         note = _why_not(task, part, other)
         if note is not None or part is None or other is None:
             missing.setdefault(key, []).append(total["position"])
-            more = _more(task, part, products.get(at), groups)
+            lines = _more(task, part, products.get(at), groups)
             support = part["impressions"] if part else 0
-            yield task.row(total, None, None, support, groups, note, *more)
+            yield task.row(total, None, None, support, groups, note, *lines, *more)
             continue
         value = part["rate"] / other["rate"]
-        own, its = _weights(part), _weights(other)
+        own, its = (_weights(p, products[at]) for p in (part, other))
         variance = _variance(products[at], products[base], own, its)
         error = None
         if at == base:
             error = 0.0
         elif groups > 1 and value > 0:
             error = value * math.sqrt(variance * groups / (groups - 1))
-        more = _more(task, part, products.get(at), groups)
-        yield task.row(total, value, error, part["impressions"], groups, None, *more)
+        lines = [*_more(task, part, products.get(at), groups), *more]
+        support = part["impressions"]
+        yield task.row(total, value, error, support, groups, None, *lines)
     for key, positions in missing.items():
         warn_of(positions, key, "they are null; see the column note")
 
@@ -118,7 +126,9 @@ def _why_not(
     task: Task, part: dict[str, Any] | None, other: dict[str, Any] | None
 ) -> str | None:
     if part is None:
-        return NOT_SHUFFLED if task.method == "randomized" else CONSTANT
+        return {"randomized": NOT_SHUFFLED, "regression_em": UNKNOWN}.get(
+            task.method, CONSTANT
+        )
     if part["rate"] is None:
         return CONSTANT
     if other is None or other["rate"] == 0:
@@ -182,15 +192,16 @@ def _influences(
     return replace(log, rows=rows), {n: v.fill_nan(None) for n, v in values.items()}
 
 
-def _require_probabilities(lines: pl.DataFrame) -> None:
-    if wrong := int(lines["outside"].sum()):
+def require_probabilities(wrong: int) -> None:
+    """Raise an error if some are wrong."""
+    if wrong:
         message = f"{INVALID_RELEVANCE.message} ({wrong} found)"
         raise DataError(message, rule=INVALID_RELEVANCE.name, count=wrong)
 
 
-def _weights(part: dict[str, Any]) -> dict[str, float]:
+def _weights(part: dict[str, Any], products: dict[str, Any]) -> dict[str, float]:
     """Weight of the sums of a cluster in the logarithm of the rate."""
-    if "alpha" in part:
+    if "f:f" in products:  # influences on the rate itself
         return {"f": 1 / part["rate"]}
     return {"c": 1 / part["clicks"], "n": -1 / part["impressions"]}
 

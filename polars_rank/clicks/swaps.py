@@ -19,10 +19,10 @@ from polars_rank.clicks.position_rows import (
     Task,
     warn_of,
 )
-from polars_rank.core.rules import NOTHING_SHUFFLED, ONE_HALF
+from polars_rank.core.rules import NOT_NEIGHBOURS, NOTHING_SHUFFLED, ONE_HALF
 from polars_rank.exceptions import DataError
 
-__all__ = ["rows_of_swaps"]
+__all__ = ["rows_of_fair_pairs", "rows_of_swaps"]
 
 
 def rows_of_swaps(task: Task, log: ClickLog) -> Iterator[Row]:
@@ -125,3 +125,118 @@ def _ratio(
         one = (1 if side == 0 else -1) / row[f"sum n{side}{h}"] / rates[side]
         weights[f"c{side}{h}"], weights[f"n{side}{h}"] = one, -mean * one
     return rates[0] / rates[1], weights, None
+
+
+# -- pairs of neighbours
+
+
+def rows_of_fair_pairs(task: Task, log: ClickLog) -> Iterator[Row]:
+    """Products of the ratios of clicks at neighbouring positions, of pairs tossed."""
+    place, other = pl.col("position"), pl.col("swap").cast(pl.Int32)
+    keys = {f"cluster{i}": pl.col(c) for i, c in enumerate(cluster_keys(log))}
+    clicks = pl.col("clicked").cast(pl.Int64)
+    rows = log.rows.filter(other.is_not_null()).select(
+        *task.by,
+        **keys,
+        upper=pl.min_horizontal(place, other),
+        high=pl.when(place < other).then(clicks).otherwise(0),
+        low=pl.when(place > other).then(clicks).otherwise(0),
+        sides=(other - place).cast(pl.Int64),
+        far=((other - place).abs() != 1).cast(pl.Int64),
+    )
+    cell = [*task.by, *keys, "upper"]
+
+    def summed(rows: pl.LazyFrame) -> pl.LazyFrame:
+        columns = ["high", "low", "sides", "far"]
+        cells = rows.group_by(cell).agg(pl.col(columns).sum(), n=pl.len())
+        cells = cells.with_columns(pl.col("sides").abs())
+        one = cells.group_by(*task.by, "upper").agg(
+            pl.col("n", *columns).sum(), clusters=pl.len()
+        )
+        both = cells.join(
+            cells, on=[*task.by, *keys], suffix=" too", nulls_equal=True
+        ).group_by(*task.by, "upper", "upper too")
+        products = {
+            f"{a}:{b}": (pl.col(a) * pl.col(f"{b} too")).sum()
+            for a in ("high", "low")
+            for b in ("high", "low")
+        }
+        return pl.concat([one, both.agg(**products)], how="diagonal_relaxed")
+
+    parts = bounded_by(log, rows, [*keys], summed, "fair pairs")
+    sums = parts.group_by(*task.by, "upper", "upper too").agg(pl.all().sum())
+    totals, found, _ = pl.collect_all(
+        [position_totals(log, task.by), sums, checked(log, documents=False)],
+        engine="streaming",
+    )
+    if found.is_empty():
+        raise DataError(NOTHING_SHUFFLED.message, rule=NOTHING_SHUFFLED.name)
+    if found.select(pl.col("far", "sides").sum()).sum_horizontal().item():
+        raise DataError(NOT_NEIGHBOURS.message, rule=NOT_NEIGHBOURS.name)
+    cells = {
+        (*(row[n] for n in task.by), row["upper"], row["upper too"]): row
+        for row in found.iter_rows(named=True)
+    }
+    missing: dict[tuple[Any, ...], list[int]] = {}
+    chains: dict[tuple[Any, ...], _Chain] = {}
+    for total in totals.sort(*task.by, "position").iter_rows(named=True):
+        key = tuple(total[n] for n in task.by)
+        chain = chains.setdefault(key, _Chain())
+        if total["position"] > 1:
+            chain.go_on(cells, key, total["position"] - 1)
+        if chain.note is not None:
+            missing.setdefault(key, []).append(total["position"])
+        yield task.row(
+            total, chain.value, chain.error, chain.support, chain.clusters, chain.note
+        )
+    for key, positions in missing.items():
+        warn_of(positions, key, "they are null; see the column note")
+
+
+class _Chain:
+    """The product of ratios down to a position, and its error.
+
+    A cluster adds ``low / sum of low - high / sum of high`` to the logarithm of each
+    ratio: those of neighbouring pairs have clusters in common.
+    """
+
+    def __init__(self) -> None:
+        self.value: float | None = 1.0
+        self.error: float | None = 0.0
+        self.support = self.clusters = 0
+        self.note: str | None = None
+        self.links: list[dict[str, Any]] = []
+
+    def go_on(
+        self,
+        cells: dict[tuple[Any, ...], dict[str, Any]],
+        key: tuple[Any, ...],
+        upper: int,
+    ) -> None:
+        """Add the pair of ``upper`` and the position below."""
+        link = cells.get((*key, upper, None))
+        expected = self.links[-1]["upper"] + 1 if self.links else 1
+        self.support = link["n"] // 2 if link else 0
+        self.clusters = link["clusters"] if link else 0
+        if self.note is None and (link is None or upper != expected):
+            self.note = NOT_SHUFFLED
+        elif self.note is None and link is not None and not link["high"] * link["low"]:
+            self.note = NO_CLICKS
+        if self.note is not None or link is None or self.value is None:
+            self.value = self.error = None
+            return
+        self.links.append(link)
+        self.value *= link["low"] / link["high"]
+        variance = sum(
+            (1 if side == other else -1) * row[f"{side}:{other}"] / a[side] / b[other]
+            for a in self.links
+            for b in self.links
+            if (row := cells.get((*key, a["upper"], b["upper"]))) is not None
+            for side in ("high", "low")
+            for other in ("high", "low")
+        )
+        groups = self.clusters
+        self.error = None
+        if groups > 1:
+            factor = groups / (groups - 1)
+            self.error = self.value * math.sqrt(max(variance, 0.0) * factor)

@@ -38,6 +38,7 @@ __all__ = [
     "NEGATIVE_GRADE",
     "NOTHING_SHUFFLED",
     "NOT_CONTIGUOUS",
+    "NOT_NEIGHBOURS",
     "NO_COMMON_DOC",
     "NO_COMMON_QUERY",
     "NO_PROPENSITY",
@@ -277,6 +278,10 @@ NOTHING_SHUFFLED = Rule(
     "nothing_shuffled",
     "no impression is marked as shuffled or swapped; name the column that marks them",
     always=True,
+)
+NOT_NEIGHBOURS = Rule(
+    "not_neighbours",
+    "swap of FairPairs must be the position above or below, in both rows of the pair",
 )
 ONE_HALF = Rule(
     "one_half",
