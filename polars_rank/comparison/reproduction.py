@@ -51,7 +51,7 @@ def reproduction(
     the divisor is 0.
 
     Source: Breuer et al., SIGIR 2020. Equal to repro_eval's ``ttest``, ``RMSE``,
-    ``nRMSE``, ``ER`` and ``deltaRI``.
+    ``nRMSE``, ``ER`` and ``DRI``.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Comparison of systems: scipy, statsmodels, pingouin, arch, baycomp and ranx.
+"""Comparison of systems: the libraries for it, and ranx.
 
 Random differences of several kinds: continuous, with ties, skewed.
 """
@@ -303,3 +303,100 @@ def test_ranx_student_and_its_tukey():
     for row in ours.iter_rows(named=True):
         i, j = ("abc".index(row[c]) for c in ("baseline", "system"))
         assert theirs("tukey", row) == pytest.approx(one_way[i, j], abs=1e-3)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_scipy_friedman(seed):
+    x = matrix(seed)
+    theirs = stats.friedmanchisquare(*np.round(x, 12).T)
+    (ours,) = pr.compare(frame(x)).friedman().rows(named=True)
+    assert ours["statistic"] == close(theirs.statistic)
+    assert ours["p"] == close(theirs.pvalue)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.filterwarnings("ignore")  # of its dependencies
+def test_autorank(seed):
+    """Tests of two and of four systems; mean ranks need no tie: it has other ones."""
+    autorank = pytest.importorskip("autorank").autorank
+    pd = pytest.importorskip("pandas")
+    x = matrix(seed)
+
+    def theirs(systems: int, mode: str):
+        table = pd.DataFrame(x[:, :systems], columns=list("abcd")[:systems])
+        return autorank(table, force_mode=mode, verbose=False)
+
+    found = theirs(2, "parametric")
+    assert found.omnibus == "ttest"
+    assert only(x)["p"] == close(found.pvalue)
+    (row,) = pr.compare(frame(x)).anova.rows(named=True)
+    found = theirs(4, "parametric")
+    assert found.omnibus == "anova"
+    assert row["p"] == close(found.pvalue)
+    found = theirs(4, "nonparametric")
+    assert found.omnibus == "friedman"
+    (row,) = pr.compare(frame(x)).friedman().rows(named=True)
+    assert row["p"] == close(found.pvalue)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_baycomp(seed):
+    """Student's posterior of the mean, whose error it takes from cross-validation."""
+    baycomp = pytest.importorskip("baycomp")
+    x = matrix(seed)
+    n = len(x)
+    _, above = baycomp.CorrelatedTTest.probs(x[:, 0], x[:, 1])
+    row = only(x, alternative="greater")
+    wider = math.sqrt(1 + n / (n - 1))  # Nadeau and Bengio's correction, of n folds
+    assert above == close(1 - stats.t.sf(row["statistic"] / wider, n - 1))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_baycomp_signs(seed):
+    """The posterior of the sign test comes near the p-value where nothing is tied."""
+    baycomp = pytest.importorskip("baycomp")
+    x = matrix(seed - seed % 3)
+    _, above = baycomp.SignTest.probs(
+        x[:, 0], x[:, 1], prior=0, nsamples=50_000, random_state=1
+    )
+    row = only(x, test="sign", alternative="greater")
+    # of Beta(wins, losses), twice, without and with the draw that the p-value adds
+    low, high = (
+        stats.beta.sf(0.5, row["win"] + a, row["loss"] + b) for a, b in ((0, 1), (1, 0))
+    )
+    assert 1 - row["p"] == close(low)
+    assert low - 0.01 <= above <= high + 0.01
+
+
+@pytest.mark.filterwarnings("ignore")  # of its dependencies
+@pytest.mark.parametrize("seed", SEEDS)
+def test_repro_eval(seed):
+    effects = pytest.importorskip("repro_eval.measure.overall_effects")
+    scores = pytest.importorskip("repro_eval.measure.effectiveness")
+    tests = pytest.importorskip("repro_eval.measure.statistics")
+    draw = np.random.default_rng(seed)
+    x = np.clip(matrix(seed, 2), 0, 1)
+    y = np.clip(x + draw.normal(0, 0.1, x.shape), 0, 1)
+    other = np.clip(matrix(seed + 50, 2), 0, 1)
+
+    def told(values: np.ndarray, system: int, first: int = 0) -> dict:
+        return {
+            str(first + q): {"v": float(v)} for q, v in enumerate(values[:, system])
+        }
+
+    again = frame(y)
+    found = pr.reproduction(frame(x), again, baseline="a").row(1, named=True)
+    old, new = told(x, 1), told(y, 1)
+    assert found["rmse"] == close(scores.RMSE(old, new)["v"])
+    assert found["nrmse"] == close(scores.nRMSE(old, new)["v"])
+    assert found["p"] == close(tests.ttest(old, new)["v"])
+    runs = {
+        "orig_score_a": old, "orig_score_b": told(x, 0),
+        "rep_score_a": new, "rep_score_b": told(y, 0),
+    }  # fmt: skip
+    assert found["effect_ratio"] == close(effects.ER(**runs)["v"])
+    assert found["delta_ri"] == close(effects.DRI(**runs)["v"])
+    apart = frame(other).with_columns(pl.col("query_id") + 1000)
+    found = pr.reproduction(frame(x), apart).row(1, named=True)
+    theirs = tests.ttest(old, told(other, 1, 1000), rpd=False)
+    assert found["p"] == close(theirs["v"])
