@@ -608,3 +608,35 @@ def test_intervals_cover_the_truth():
         assert covered / 60 > 0.85
         if user == "trust":
             assert sum(wrong) / 60 > 0.2
+
+
+@pytest.mark.parametrize("layout", ["any", "contiguous"])
+@pytest.mark.parametrize(
+    ("change", "rule"),
+    [
+        ({"position": 0}, "invalid_position"),
+        ({"clicked": 2}, "invalid_click"),
+        ({"position": 1}, "duplicate_position"),
+    ],
+)
+def test_of_two_errors_the_fault_of_the_log_is_told(change, rule, layout):
+    """A row without a propensity in front; a row that breaks a rule far below."""
+    log = random_log(3).sort("impression_id")
+    log = log.filter(pl.len().over("impression_id") > 1)
+    ((column, wrong),) = change.items()
+    last = pl.int_range(pl.len()) == pl.len() - 1
+    value = pl.when(last).then(wrong).otherwise(pl.col(column).cast(pl.Int64))
+    log = log.with_columns(value.alias(column))
+    known = pl.DataFrame({"position": [1, 2, 3], "propensity": [1.0, 0.5, 0.3]})
+    for frame in (log, log.lazy()):
+        with pytest.raises(DataError) as error:
+            clicks.counterfactual(
+                frame, new="a", propensities=known, cluster="u", layout=layout
+            ).lazy().collect()
+        assert error.value.rule == rule
+        with pytest.raises(DataError) as error:
+            clicks.judgments(frame, propensities=known).lazy().collect()
+        assert error.value.rule == rule
+    with pytest.raises(DataError) as error:
+        clicks.judgments(random_log(3), propensities=known)
+    assert error.value.rule == "no_propensity"

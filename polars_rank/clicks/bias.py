@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
@@ -9,11 +10,13 @@ import polars as pl
 
 from polars_rank._engine.checks.enforce import enforce
 from polars_rank._engine.request import AnyFrame
-from polars_rank.clicks.counts import rows_with_known
+from polars_rank.clicks.counts import checked, rows_with_known
 from polars_rank.clicks.log import ClickLog
 from polars_rank.core.rules import NO_PROPENSITY, UNUSABLE_PROPENSITY
+from polars_rank.core.source import is_rereadable, lazy_source
+from polars_rank.exceptions import DataError
 
-__all__ = ["Propensities", "flag", "order_of", "with_propensities"]
+__all__ = ["Propensities", "faults_first", "flag", "order_of", "with_propensities"]
 
 Propensities: TypeAlias = AnyFrame | float | None
 
@@ -26,6 +29,30 @@ def order_of(log: ClickLog) -> Literal["left", "none"]:
 def flag(broken: pl.Expr) -> pl.Expr:
     """How often a rule is broken: 0 or 1."""
     return broken.fill_null(value=False).cast(pl.UInt32)
+
+
+def faults_first(result: pl.LazyFrame, log: ClickLog) -> pl.LazyFrame:
+    """The result, and of two errors always the same one.
+
+    Whether a row without a propensity or a row that breaks a rule of logs comes first
+    depends on the threads. The second is told: the position may be what is wrong.
+    """
+
+    def read(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        try:
+            found = result.select(columns).collect(engine="streaming")
+        except DataError as error:
+            if error.rule == NO_PROPENSITY.name and is_rereadable(log.rows):
+                checked(log, documents=True).collect(engine="streaming")
+            raise
+        yield found
+
+    return lazy_source(
+        read,
+        result.collect_schema(),
+        name="estimate with propensities",
+        rereadable=is_rereadable(log.rows),
+    )
 
 
 def with_propensities(

@@ -10,7 +10,7 @@ import polars as pl
 from polars_rank._engine.request import Frame, like_input
 from polars_rank.clicks.additive import AdditiveMeasure
 from polars_rank.clicks.behaviour import warn_of_users
-from polars_rank.clicks.bias import Propensities
+from polars_rank.clicks.bias import Propensities, faults_first
 from polars_rank.clicks.impression import Impression
 from polars_rank.clicks.log import ClickLog, LogOptions
 from polars_rank.clicks.rankings import Systems
@@ -159,5 +159,5 @@ def counterfactual(
     def plan(log: ClickLog, vocabulary: type[Impression]) -> pl.LazyFrame:
         return replace(task, log=vocabulary.prepare(log)).result(baseline, choice)
 
-    found = shallow_first(task.log, plan)
+    found = faults_first(shallow_first(task.log, plan), task.sound)
     return like_input(log, found, in_memory=task.log.small)

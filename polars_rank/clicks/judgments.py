@@ -13,7 +13,7 @@ from polars_rank._engine.request import AnyFrame, Frame, like_input
 from polars_rank._engine.schema import Columns, align_ids, bind_columns, require_columns
 from polars_rank._statistics.distributions import normal_quantile, special
 from polars_rank._statistics.intervals import require_level
-from polars_rank.clicks.bias import Propensities, with_propensities
+from polars_rank.clicks.bias import Propensities, faults_first, with_propensities
 from polars_rank.clicks.counts import checked, pair_table, shown
 from polars_rank.clicks.log import ClickLog, LogOptions
 from polars_rank.core.binding import metric_expr
@@ -132,7 +132,7 @@ def judgments(
         sound = checked(bound, documents=True).select(sound=pl.col("impressions") >= 0)
         found = found.join(sound, how="cross", maintain_order="left").filter("sound")
         found = found.drop("sound")
-    return like_input(log, found.rename(names))
+    return like_input(log, faults_first(found, bound).rename(names))
 
 
 def _require_choices(

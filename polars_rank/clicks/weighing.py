@@ -35,7 +35,10 @@ RESULT = (
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Estimation:
-    """The arguments, checked, with rows that have ``alpha`` and ``beta``."""
+    """The arguments, checked, with rows that have ``alpha`` and ``beta``.
+
+    ``sound`` is the log without them.
+    """
 
     log: ClickLog
     measure: Additive
@@ -44,6 +47,7 @@ class Estimation:
     clip: float
     rewarded: bool
     scale: str
+    sound: ClickLog
     policy_aware: bool = False
 
     @classmethod
@@ -98,7 +102,7 @@ class Estimation:
         if bound.layout == "auto":
             bound = replace(bound, layout="any")
         bound = with_scores(bound, [*scores], rewarded=reward is not None)
-        bound = _biased(bound, propensities, method)
+        sound, bound = bound, _biased(bound, propensities, method)
         found = []
         for i, (name, system) in enumerate(systems.items()):
             if isinstance(system, str):
@@ -118,6 +122,7 @@ class Estimation:
                     bound = replace(bound, rows=rows)
         return cls(
             log=bound,
+            sound=sound,
             measure=additive,
             systems=found,
             method=cast("CounterfactualMethod", method),
