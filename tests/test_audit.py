@@ -154,6 +154,20 @@ def test_every_choice_of_conventions_is_tried():
     assert ("rel", 2) in tried
 
 
+def test_cutoffs_duplicates_and_divisors_are_tried():
+    """Beside what conventions choose."""
+    measures = [pr.Measure.parse(name) for name in ("ndcg@10", "ap@10")]
+    start = pr.CONVENTIONS["trec_eval"]
+    found = module._alternatives(measures, start, None, "best")
+    tried = {(a.measure, a.choice, a.value) for a in found}
+    assert {("ndcg@10", "k", 5), ("ndcg@10", "k", 20)} <= tried
+    assert ("ap@10", "ap_divisor", "min_k_R") in tried
+    assert ("ndcg@10", "on_duplicate", "keep") in tried
+    both = {"ties", "unjudged", "missing", "on_duplicate", "k"}
+    assert both | {"gain", "discount"} <= {c for m, c, _ in tried if m == "ndcg@10"}
+    assert both | {"ap_divisor", "rel"} <= {c for m, c, _ in tried if m == "ap@10"}
+
+
 @pytest.mark.slow
 def test_every_metric_can_be_audited(data):
     run, qrels = data

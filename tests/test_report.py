@@ -107,6 +107,28 @@ def test_html(tmp_path):
     assert comparison._repr_html_() == text
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of the notebook's own
+def test_a_notebook_shows_tables_and_pictures():
+    client = pytest.importorskip("nbclient")
+    notebook = pytest.importorskip("nbformat").v4
+    pytest.importorskip("ipykernel")
+    cells = [
+        "import polars as pl, polars_rank as pr\n"
+        "values = pl.DataFrame({'system': ['a<b'] * 30 + ['c'] * 30, 'query_id': "
+        "[*range(30)] * 2, 'rr': [i % 7 / 10 for i in range(60)]})\n"
+        "found = pr.compare(values)\nfound",
+        "found.plot.forest()",
+    ]
+    book = notebook.new_notebook(cells=[notebook.new_code_cell(c) for c in cells])
+    client.NotebookClient(book, timeout=120, kernel_name="python3").execute()
+    table, picture = (cell.outputs[-1]["data"]["text/html"] for cell in book.cells)
+    assert table.count("</table>") == 2
+    assert "a&lt;b" in table
+    assert "a<b" not in table
+    assert "vega" in picture
+
+
 def test_markdown_shows_odd_names_as_they_are():
     text = odd().to_markdown()
     rows = [line for line in text.splitlines() if line.startswith("|")]
@@ -181,6 +203,8 @@ def test_pictures_hold_the_numbers():
         assert [r[name] for r in rows] == pytest.approx(found.pairs[name].to_list())
     deltas = drawn(found.plot.deltas())
     assert [len(d) for d in deltas] == [12, 12, 12]
+    ends = [(r["left"], r["right"]) for r in deltas[0]]
+    assert ends == [(i + 0.5, i + 1.5) for i in range(12)]  # side by side
     first = [r["difference"] for r in deltas[0]]
     assert first == sorted(first, reverse=True)
     assert [r["side"] for r in deltas[0]].count("same") == 3
@@ -221,6 +245,7 @@ def test_many_queries_are_thinned_out():
     )
     (shown,) = drawn(pr.compare(frame).plot.deltas())
     assert len(shown) == 5000
+    assert [shown[i]["right"] for i in (0, -1)] == [shown[1]["left"], rows + 0.5]
     assert shown[0]["difference"] == pytest.approx(0.5, abs=1e-3)
 
 

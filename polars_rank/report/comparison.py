@@ -70,6 +70,8 @@ def means_table(
     beaten = _beaten(pairs, segments, lower)
     marked = bool(beaten)
     rows = []
+    if segments:  # those of a segment together, as in the table of differences
+        means = means.sort(*segments, maintain_order=True, nulls_last=False)
     for group in means.partition_by([*segments, "system"], maintain_order=True):
         first = group.row(0, named=True)
         name = first["system"]

@@ -85,18 +85,22 @@ class Plots:
                 .with_row_index("place", offset=1)
                 .with_columns(side=_side(pl.col("difference"), name in self.lower))
             )
-            if len(ranked) > MOST:  # evenly spaced: the shape remains
-                ranked = ranked.gather_every(-(-len(ranked) // MOST))
+            every = -(-len(ranked) // MOST)  # evenly spaced: the shape remains
+            ranked = ranked.gather_every(every).with_columns(
+                left=pl.col("place") - 0.5, right=pl.col("place") - 0.5 + every
+            )
             panels.append(
-                alt.Chart(ranked.select("place", "difference", "side"))
-                .mark_bar(width={"band": 1.0} if len(ranked) < 200 else 2)
+                alt.Chart(ranked.select("left", "right", "difference", "side"))
+                .mark_rect()
                 .encode(
                     x=alt.X(
-                        "place:Q",
+                        "left:Q",
                         title="queries, by difference",
-                        scale=alt.Scale(domain=[0, len(part) + 1], nice=False),
+                        scale=alt.Scale(domain=[0.5, len(part) + 0.5], nice=False),
                     ),
+                    x2="right:Q",
                     y=alt.Y("difference:Q", title="difference"),
+                    y2=alt.datum(0),
                     color=_colours(alt, "same"),
                 )
                 .properties(
@@ -247,5 +251,9 @@ def _title(text: str) -> dict[str, Any]:
 
 def _finished(chart: Any) -> Any:
     return chart.configure_view(stroke=None).configure_axis(
-        labelFontSize=11, titleFontSize=11, grid=True, gridColor="#eeeeee"
+        labelFontSize=11,
+        titleFontSize=11,
+        labelFlush=False,
+        grid=True,
+        gridColor="#eeeeee",
     )
