@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin
 
@@ -14,6 +15,7 @@ from variants import DISCOUNT, GAIN
 from vocabularies import METRICS
 
 import polars_rank as pr
+from polars_rank.conventions.tools import TOOLS
 from polars_rank.core.parameters import Parameter
 
 
@@ -313,3 +315,31 @@ def test_parameters_of_ir_measures(text, same):
 def test_a_cutoff_follows_a_mapping():
     gains = pr.measure("cg", gain={1: 5.0}) @ 3
     assert gains == pr.measure("cg", gain={1: 5.0}, k=3)
+
+
+def test_a_value_for_nothing_relevant_goes_with_the_measure():
+    """As XGBoost writes it, or as a parameter: before the convention's."""
+    log = pl.DataFrame({"query_id": [1, 2], "score": [1.0, 1.0], "label": [0, 1]})
+    names = ["ndcg@5", "ndcg@5-", "ap(no_relevant=skip)", "map-"]
+    means = pr.evaluate(log, names, convention="xgboost")
+    assert means.row(0)[1:] == (1.0, 0.5, 1.0, 0.5)
+    measure = pr.Measure.parse("ndcg@5-")
+    assert measure == pr.measure("ndcg", no_relevant="zero") @ 5
+    assert measure != pr.Measure.parse("ndcg@5")
+    assert pr.Measure.parse(str(measure)) == measure
+    said = pr.explain("ndcg@5-", convention="xgboost")
+    assert re.search(r"no_relevant +zero .*\(given\)", said)
+    with pytest.raises(ValueError, match="no_relevant must be one of zero, one"):
+        pr.measure("ndcg", no_relevant="none")
+    with pytest.raises(ValueError, match="no effect on auc"):
+        pr.Measure.parse("auc-")
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_the_names_that_a_tool_has_are_read(name):
+    """A phrase is a description, no name."""
+    for metric, own in TOOLS[name].equal.items():
+        if " " not in own:
+            text = own.replace("@k", "@5").replace("_at_k", "_at_5")
+            found = pr.Measure.parse(text).metric
+            assert found == {"set_F": "f_measure", "SetF": "f_measure"}.get(own, metric)

@@ -65,9 +65,12 @@ def test_a_method_follows_a_convention(name, doc):
     convention = pr.CONVENTIONS[name]
     names = [text for text in MEASURES if defined(text, convention)]
     assert len(names) > 5
-    frame = pr.per_query(log(), names, doc=doc, convention=name)
+    rows = log()
+    if name == "catboost":  # whose ERR takes probabilities
+        rows = rows.with_columns(pl.col("label") / pl.col("label").max())
+    frame = pr.per_query(rows, names, doc=doc, convention=name)
     values = [method(t, "score", convention=name, **options(t, doc)) for t in names]
-    rows = log().group_by("query_id", maintain_order=True).agg(values)
+    rows = rows.group_by("query_id", maintain_order=True).agg(values)
     assert_frame_equal(rows, frame, abs_tol=1e-12)
 
 

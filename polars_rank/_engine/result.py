@@ -62,7 +62,9 @@ def values_per_query(
 def _value(column: str, measure: Measure | Custom, convention: Convention) -> pl.Expr:
     """The value of a query under the measure's name."""
     value = pl.col(column)
-    if isinstance(measure, Measure) and convention.adds_unweighted_one(measure.metric):
+    if isinstance(measure, Measure) and convention.adds_unweighted_one(
+        measure.metric, measure.no_relevant
+    ):
         value = value.fill_null(1.0)  # null in the plan: the weighted mean has to know
     return value.alias(measure.name)
 
@@ -129,9 +131,9 @@ class Aggregation(NamedTuple):
             metric = measure.definition
             kind = AGGREGATES.get(metric.aggregate, mean)
             aggregate = kind(weighted, few)
-            policy = convention.no_relevant_of(measure.metric)
+            policy = convention.no_relevant_of(measure.metric, measure.no_relevant)
             spreads = metric.needs_relevant and policy == "null"
-            if convention.adds_unweighted_one(measure.metric):
+            if convention.adds_unweighted_one(measure.metric, measure.no_relevant):
                 return UndefinedIsOne(mean(weighted, few))
             return NullIfAny(aggregate) if spreads else aggregate
 

@@ -198,7 +198,7 @@ def _traced(
         ]
         return pl.col(name), violations
     metric = measure.definition
-    no_relevant = key.convention.no_relevant_of(measure.metric)
+    no_relevant = key.convention.no_relevant_of(measure.metric, measure.no_relevant)
     check_policy(metric, arguments, key.ties, no_relevant)
     if metric.uses_scores and not recorder.scored:
         msg = f"{measure.metric} looks at the scores themselves: it cannot use rank="
@@ -206,7 +206,7 @@ def _traced(
     ranking: Ranking = recorder.recording_ranking()
     if key.retrieved_only:
         ranking = ranking.ideal_over("retrieved")
-    if key.convention.adds_unweighted_one(measure.metric):
+    if key.convention.adds_unweighted_one(measure.metric, measure.no_relevant):
         no_relevant = "null"  # the mean has to know
     return value(metric, ranking, arguments, no_relevant), ranking.violations
 

@@ -156,16 +156,23 @@ class Convention:
         exceptions.pop("no_relevant", None)
         return chosen | exceptions
 
-    def no_relevant_of(self, metric: str) -> NoRelevant:
-        """Value of the metric for a query with nothing relevant."""
+    def no_relevant_of(
+        self, metric: str, given: NoRelevant | None = None
+    ) -> NoRelevant:
+        """Value of the metric for a query with nothing relevant.
+
+        ``given`` with the measure, it takes precedence.
+        """
+        if given is not None:
+            return given
         exceptions = {m: v for m, n, v in self._exceptions if n == "no_relevant"}
         return cast("NoRelevant", exceptions.get(metric, self.no_relevant))
 
-    def adds_unweighted_one(self, metric: str) -> bool:
+    def adds_unweighted_one(self, metric: str, given: NoRelevant | None = None) -> bool:
         """Whether an undefined value of the metric adds 1 to the sum of its mean."""
         definition = registered(metric)
         mean = definition.needs_relevant and definition.aggregate == "mean"
-        return mean and self.no_relevant_of(metric) == "one_unweighted"
+        return mean and self.no_relevant_of(metric, given) == "one_unweighted"
 
 
 @cache

@@ -125,14 +125,16 @@ def explanation(
         assumed,
         definition(metric).split("\n\n"),
         list(_choices(parsed, assumed)),
-        metric.sections | {"Undefined": _undefined(metric, assumed)},
+        metric.sections | {"Undefined": _undefined(parsed, assumed)},
         _tools(parsed, assumed),
     )
 
 
-def _undefined(metric: Metric, convention: Convention) -> str:
+def _undefined(measure: Measure, convention: Convention) -> str:
     """The queries without a value, and what becomes of them in the mean."""
-    policy = convention.no_relevant_of(metric.name) if metric.needs_relevant else "skip"
+    metric, policy = measure.definition, "skip"
+    if metric.needs_relevant:
+        policy = convention.no_relevant_of(metric.name, measure.no_relevant)
     undefined = metric.sections.get("Undefined", "never.")
     outcome = f" Such a query {OUTCOMES[policy]}."
     return undefined if undefined.startswith("never") else undefined + outcome
@@ -156,7 +158,9 @@ def in_effect(measure: Measure, convention: Convention) -> dict[str, Any]:
     names += ["unjudged", "judgments", "negative_grade", "missing"]
     chosen |= {name: getattr(convention, name) for name in names}
     if metric.needs_relevant:
-        chosen["no_relevant"] = convention.no_relevant_of(measure.metric)
+        chosen["no_relevant"] = convention.no_relevant_of(
+            measure.metric, measure.no_relevant
+        )
     return chosen
 
 
@@ -164,7 +168,8 @@ def _choices(measure: Measure, convention: Convention) -> Iterator[Choice]:
     usual = in_effect(Measure(measure.metric), CONVENTIONS[DEFAULT])
     for name, value in in_effect(measure, convention).items():
         where = "" if value == usual[name] else convention.name
-        where = "given" if name in measure.arguments else where
+        given = {*measure.arguments, *(["no_relevant"] if measure.no_relevant else [])}
+        where = "given" if name in given else where
         yield Choice(name, value, _words(measure.definition, name, value), where)
 
 

@@ -69,6 +69,8 @@ _ROWS = _TREC.replace(ties="order", judgments="retrieved", missing="skip")
 _ITEMS = _TREC.replace(ties="order", gain="binary", no_relevant="skip")
 _ZERO, _ONE = {"no_relevant": "zero"}, {"no_relevant": "one"}
 _ONE_UNWEIGHTED = {"no_relevant": "one_unweighted"}
+_UNDEFINED_ZERO = {"undefined": 0}
+_ONE_CLASS_ZERO = {"one_class": 0}
 _UP = {"rounding": "up"}
 _LEVELS_9 = {"eleven_point_ap": _UP, "interpolated_precision": _UP}
 
@@ -120,7 +122,16 @@ _TOOLS = (
     ),
     Tool(
         "scikit-learn",
-        _ROWS.replace(name="sklearn", ties="expected", negative_grade="error"),
+        _ROWS.replace(
+            name="sklearn",
+            ties="expected",
+            negative_grade="error",
+            exceptions={
+                "lrap": _ONE,
+                "ranking_loss": _ONE_CLASS_ZERO,
+                "coverage_error": _UNDEFINED_ZERO,
+            },
+        ),
         "mean over the orders of ties, ideal over the rows, no negative grades",
         {"ndcg": "ndcg_score", "dcg": "dcg_score"},
     ),
@@ -160,15 +171,27 @@ _TOOLS = (
             rel=math.nextafter(0.5, 1),  # above its border of 0.5
             precision_divisor="retrieved",
             ap_divisor="min_k_R",
-            exceptions={"ndcg": _ONE, "recall": _ONE},
+            exceptions={
+                "ndcg": _ONE,
+                "recall": _ONE,
+                "auc": _ONE_CLASS_ZERO,
+                "pair_accuracy": {"tied_score": 0},
+                "err": {"stop": "grade", "max_grade": 1},  # labels are probabilities
+                "pfound": {"max_grade": 1},
+            },
         ),
-        "ties with the worst first, linear gain, relevant above 0.5",
+        "ties with the worst first, relevant above 0.5, ERR of probabilities",
         {"ndcg": "NDCG", "dcg": "DCG", "ap": "MAP", "rr": "MRR", "err": "ERR"}
         | {"precision": "PrecisionAt", "recall": "RecallAt"},
     ),
     Tool(
         "torchmetrics",
-        _ROWS.replace(name="torchmetrics", score_dtype="float32", ap_divisor="hits"),
+        _ROWS.replace(
+            name="torchmetrics",
+            score_dtype="float32",
+            ap_divisor="hits",
+            exceptions={"auc": _ONE_CLASS_ZERO, "fall_out": _UNDEFINED_ZERO},
+        ),
         "float32 scores, linear gain over the rows, AP@k divides by the hits",
         {"ndcg": "retrieval_normalized_dcg", "ap": "retrieval_average_precision"}
         | {"rr": "retrieval_reciprocal_rank", "precision": "retrieval_precision"}

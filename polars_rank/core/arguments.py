@@ -22,6 +22,7 @@ __all__ = [
     "Rel",
     "Share",
     "TopGrade",
+    "Undefined",
 ]
 
 Share: TypeAlias = Annotated[float, Range(least=0, most=1)]
@@ -51,6 +52,11 @@ OptionalRel: TypeAlias = Annotated[
     float | None,
     Meaning("optional_rel"),
     Doc("lowest grade that gains anything", {None: "every positive grade gains"}),
+]
+
+Undefined: TypeAlias = Annotated[
+    float | None,
+    Doc("value where it is undefined", {None: "no value where it is undefined"}),
 ]
 
 MaxGrade: TypeAlias = Annotated[

@@ -38,6 +38,7 @@ __all__ = [
     "metric",
     "of_vocabulary",
     "registered",
+    "require_policy",
     "value",
 ]
 
@@ -348,6 +349,14 @@ def check_policy(
             f"{metric.name} has no closed form for ties='expected'; use another "
             "rule, or 'optimistic' and 'pessimistic' for the range"
         )
+        raise ValueError(msg)
+
+
+def require_policy(metric: Metric, no_relevant: NoRelevant) -> None:
+    """Raise ``ValueError`` where the metric has no such value, or needs none."""
+    check_policy(metric, {}, None, no_relevant)
+    if not metric.needs_relevant:
+        msg = f"no_relevant has no effect on {metric.name}: leave it out"
         raise ValueError(msg)
 
 

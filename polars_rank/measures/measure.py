@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, TypeAlias, cast
 
 import polars as pl
 
-from polars_rank.core.ranking import Ranking
-from polars_rank.core.registry import METRICS, Metric, check
+from polars_rank.core.ranking import NoRelevant, Ranking
+from polars_rank.core.registry import METRICS, Metric, check, require_policy
 from polars_rank.core.subtopics import Subtopics
 from polars_rank.measures.groups import expand
 from polars_rank.measures.names import resolve_name, unknown_measure
@@ -31,6 +31,9 @@ class Measure:
     name
         Name of the result column: the text as the user wrote it. Two measures that
         differ in it only are equal.
+    no_relevant
+        Value for a query with nothing relevant, in place of the convention's:
+        ``"ndcg(no_relevant=zero)"``, or ``"ndcg@10-"`` as XGBoost writes it.
 
     Examples
     --------
@@ -46,15 +49,19 @@ class Measure:
     metric: str
     params: tuple[tuple[str, Any], ...] = ()
     name: str = field(default="", compare=False)
+    no_relevant: NoRelevant | None = None
 
     @staticmethod
     def parse(text: str) -> Measure:
         """Read a measure from its own text form or another tool's name for it."""
         metric, params = read_measure(text)
-        return Measure(metric, tuple(params.items()), text)
+        no_relevant = params.pop("no_relevant", None)
+        return Measure(metric, tuple(params.items()), text, no_relevant)
 
     def __post_init__(self) -> None:
         """Check the parameters and order them."""
+        if self.no_relevant is not None:
+            require_policy(self.definition, self.no_relevant)
         params = check(self.definition, self.arguments)
         if params.get(cutoff := self.definition.named("k") or "k", ...) is None:
             del params[cutoff]  # no cutoff is the default everywhere
@@ -87,6 +94,8 @@ class Measure:
         """Text form: ``metric(param=value, ...)@k``."""
         arguments = dict(self.params)
         k = arguments.pop(self.definition.named("k") or "k", None)
+        if self.no_relevant is not None:
+            arguments["no_relevant"] = self.no_relevant
         inside = ", ".join(f"{n}={write_value(v)}" for n, v in arguments.items())
         return (
             self.metric
@@ -131,7 +140,9 @@ def measure(metric: str, /, *, name: str = "", **params: Any) -> Measure:
     Measure(metric='ndcg', params=(('gain', 'exp2'), ('k', 10)), name='ndcg(gain=exp2)@10')
     """  # noqa: E501
     known, preset, after = resolve_name(metric)
-    return Measure(known.name, tuple((preset | after | params).items()), name)
+    no_relevant = params.pop("no_relevant", None)
+    given = tuple((preset | after | params).items())
+    return Measure(known.name, given, name, no_relevant)
 
 
 def parse_measures(measures: Measures) -> list[Measure | Custom]:

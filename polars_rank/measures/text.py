@@ -33,7 +33,8 @@ def read_measure(text: str) -> tuple[str, dict[str, Any]]:
     body, rel = text, None
     if isinstance(text, str) and (level := RANX_LEVEL.fullmatch(text.strip())):
         body, rel = level[1], int(level[2])
-    written, arguments, at = split_measure(body)
+    zero = isinstance(body, str) and body.strip().endswith("-")
+    written, arguments, at = split_measure(body.strip()[:-1] if zero else body)
     metric, preset, params = resolve_name(written)
     for name, value in arguments:
         name, value = PARAMETER_ALIASES.get((name, _key(value)), (name, value))
@@ -44,6 +45,8 @@ def read_measure(text: str) -> tuple[str, dict[str, Any]]:
     if at is not None:
         number = cutoff if metric.at == (metric.named("k") or "k") else _number
         _set(params, metric.at, number(at, text), text)
+    if zero:  # XGBoost's ndcg@10-
+        _set(params, "no_relevant", "zero", text)
     if rel is not None:
         name = metric.named("rel") or metric.named("optional_rel") or "rel"
         _set(params, name, rel, text)

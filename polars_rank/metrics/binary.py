@@ -60,6 +60,7 @@ def size(divisor: str, r: Ranking, k: int | None, rel: float) -> pl.Expr:
         "HR": {},
         "hit": {},
         "hits_at": {},
+        "retrieval_hit_rate": {},
     },
 )
 def accuracy(r: Ranking, *, k: Cutoff = None, rel: Rel) -> pl.Expr:
@@ -80,6 +81,8 @@ def accuracy(r: Ranking, *, k: Cutoff = None, rel: Rel) -> pl.Expr:
     tie_mean=True,
     aliases={
         "P": {},
+        "PrecisionAt": {},
+        "retrieval_precision": {},
         "pre": {},
         "SetP": {},
         "set_P": {},
@@ -114,7 +117,13 @@ def precision(
 @metric(
     depends_on="relevant",
     tie_mean=True,
-    aliases={"R": {}, "SetR": {}, "set_recall": {}},
+    aliases={
+        "R": {},
+        "SetR": {},
+        "set_recall": {},
+        "RecallAt": {},
+        "retrieval_recall": {},
+    },
 )
 def recall(
     r: Ranking,
@@ -134,7 +143,7 @@ def recall(
     return ratio(r.hits_at(k, rel), size(divisor, r, k, rel))
 
 
-@metric(depends_on="relevant", tie_mean=True)
+@metric(depends_on="relevant", tie_mean=True, aliases={"F1Beta": {}})
 def f1(r: Ranking, *, k: Cutoff = None, rel: Rel) -> pl.Expr:
     """Harmonic mean of precision@k and recall@k.
 
@@ -185,6 +194,9 @@ def f_measure(
         "map_cut": {},
         "average_precision": {},
         "mean_average_precision": {},
+        "meanAveragePrecisionAt": {},
+        "retrieval_average_precision": {},
+        "map_at": {"divisor": "min_k_R"},
     },
 )
 def ap(
@@ -221,6 +233,7 @@ def ap(
         "recip_rank": {},
         "reciprocal_rank": {},
         "mean_reciprocal_rank": {},
+        "retrieval_reciprocal_rank": {},
     },
 )
 def rr(r: Ranking, *, k: Cutoff = None, rel: Rel) -> pl.Expr:

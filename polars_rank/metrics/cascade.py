@@ -41,7 +41,7 @@ STOPS: dict[Stop, Callable[[pl.Expr, pl.Expr], pl.Expr]] = {
 }
 
 
-@metric(depends_on="relevant", aliases={"ERR": {}})
+@metric(depends_on="relevant", aliases={"ERR": {}, "expected_reciprocal_rank": {}})
 def err(
     r: Ranking,
     *,

@@ -6,7 +6,7 @@ from typing import Annotated, NamedTuple, TypeAlias
 
 import polars as pl
 
-from polars_rank.core.arguments import Cutoff, Rel
+from polars_rank.core.arguments import Cutoff, Rel, Undefined
 from polars_rank.core.expr import ratio
 from polars_rank.core.parameters import Doc, Range
 from polars_rank.core.ranking import Ranking
@@ -38,24 +38,34 @@ def hits(r: Ranking, *, k: Cutoff = None, rel: Rel) -> pl.Expr:
 
 
 @metric(
-    depends_on="judged", needs_relevant=False, aliases={"FallOut": {}}, better="lower"
+    depends_on="judged",
+    needs_relevant=False,
+    aliases={"FallOut": {}, "retrieval_fall_out": {}},
+    better="lower",
 )
 def fall_out(
-    r: Ranking, *, k: Cutoff = None, rel: Rel, catalog: Catalog = None
+    r: Ranking,
+    *,
+    k: Cutoff = None,
+    rel: Rel,
+    catalog: Catalog = None,
+    undefined: Undefined = None,
 ) -> pl.Expr:
     """Share of all irrelevant documents among the first k; lower is better.
 
     ``FP / (FP + TN)`` of the judged documents. With ``catalog``, the number of
     documents that could be retrieved, every one without a relevant judgment is
-    irrelevant: ``(k - hits(k)) / (catalog - R)``.
+    irrelevant: ``(k - hits(k)) / (catalog - R)``. ``undefined``: the value where
+    nothing is irrelevant.
 
-    Undefined: nothing is irrelevant.
+    Undefined: nothing is irrelevant, unless ``undefined`` is given.
     Source: van Rijsbergen, 1979, ch. 7.
-    Equal to: torchmetrics ``retrieval_fall_out``.
+    Equal to: torchmetrics ``retrieval_fall_out`` with ``undefined=0``.
     Example: grades 1, 0, 0 in rank order: fall_out@2 = 1/2.
     """
     table = _confusion(r, k, rel, catalog)
-    return ratio(table.fp, table.fp + table.tn)
+    share = ratio(table.fp, table.fp + table.tn)
+    return share if undefined is None else share.fill_null(float(undefined))
 
 
 @metric(depends_on="judged", needs_relevant=False)

@@ -31,7 +31,11 @@ def cg(
     return r.sum(r.gain(gain, rel) * r.weight(one, k))
 
 
-@metric(depends_on="relevant", tie_mean=True, aliases={"dcg_burges": {"gain": "exp2"}})
+@metric(
+    depends_on="relevant",
+    tie_mean=True,
+    aliases={"dcg_score": {}, "dcg_burges": {"gain": "exp2"}},
+)
 def dcg(
     r: Ranking,
     *,
@@ -59,6 +63,9 @@ def dcg(
         "nDCG": {},
         "NDCG": {},
         "ndcg_cut": {},
+        "ndcg_score": {},
+        "ndcgAt": {},
+        "retrieval_normalized_dcg": {},
         "ndcg_burges": {"gain": "exp2"},
         "ndcg_p": {"discount": "log2_from_2"},
         "MSnDCG": {},

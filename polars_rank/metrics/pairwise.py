@@ -6,7 +6,7 @@ from typing import Annotated, Literal, TypeAlias
 
 import polars as pl
 
-from polars_rank.core.arguments import Cutoff, Rel, Share
+from polars_rank.core.arguments import Cutoff, Rel, Share, Undefined
 from polars_rank.core.expr import ratio
 from polars_rank.core.parameters import Doc, OtherThan, Range
 from polars_rank.core.ranking import Ranking
@@ -52,7 +52,13 @@ PairWeight: TypeAlias = Annotated[
     tie_mean=True,
     needs_relevant=False,
     no_tie_mean_when={"k": OtherThan(None), "max_fpr": OtherThan(1)},
-    aliases={"AUC": {}, "roc_auc": {}, "QueryAUC": {"one_class": 0.0}},
+    aliases={
+        "AUC": {},
+        "roc_auc": {},
+        "roc_auc_score": {},
+        "retrieval_auroc": {"one_class": 0.0},
+        "QueryAUC": {"one_class": 0.0},
+    },
 )
 def auc(
     r: Ranking,
@@ -231,7 +237,13 @@ def opa(r: Ranking, *, k: Cutoff = None) -> pl.Expr:
     return pair_accuracy(r, k=k, tied_score=0, weigh="equally")
 
 
-@metric(depends_on="judged", needs_relevant=False, tie_sensitive=False, better="lower")
+@metric(
+    depends_on="judged",
+    needs_relevant=False,
+    tie_sensitive=False,
+    better="lower",
+    aliases={"label_ranking_loss": {}},
+)
 def ranking_loss(r: Ranking, *, rel: Rel, one_class: OneClass = None) -> pl.Expr:
     """Label ranking loss: share of pairs with the irrelevant document not below.
 
@@ -250,7 +262,11 @@ def ranking_loss(r: Ranking, *, rel: Rel, one_class: OneClass = None) -> pl.Expr
     return r.reduce(_or(value, one_class))
 
 
-@metric(depends_on="judged", tie_sensitive=False, aliases={"LRAP": {}})
+@metric(
+    depends_on="judged",
+    tie_sensitive=False,
+    aliases={"LRAP": {}, "label_ranking_average_precision_score": {}},
+)
 def lrap(r: Ranking, *, rel: Rel) -> pl.Expr:
     """Label ranking average precision: AP in which tied documents come last.
 
@@ -268,19 +284,19 @@ def lrap(r: Ranking, *, rel: Rel) -> pl.Expr:
 
 
 @metric(depends_on="judged", needs_relevant=False, tie_sensitive=False, better="lower")
-def coverage_error(r: Ranking, *, rel: Rel) -> pl.Expr:
+def coverage_error(r: Ranking, *, rel: Rel, undefined: Undefined = None) -> pl.Expr:
     """Number of documents to read in order to have all relevant ones.
 
     Documents with at least the least score of a relevant one, of those that have a
-    score and a label.
+    score and a label. ``undefined``: the value without a relevant one.
 
-    Undefined: no relevant document among them (scikit-learn: 0).
+    Undefined: no relevant document among them, unless ``undefined`` is given.
     Source: Tsoumakas, Katakis and Vlahavas, 2010.
-    Equal to: ``sklearn.metrics.coverage_error``.
+    Equal to: ``sklearn.metrics.coverage_error`` with ``undefined=0``.
     Example: grades 1, 0, 1, 0 in rank order: 3.
     """
     blocks = Blocks(*_scored_relevance(r, None, rel))
-    return r.reduce(blocks.last.filter(blocks.positive).max())
+    return r.reduce(_or(blocks.last.filter(blocks.positive).max(), undefined))
 
 
 def _scored_relevance(r: Ranking, k: int | None, rel: float) -> tuple[pl.Expr, pl.Expr]:

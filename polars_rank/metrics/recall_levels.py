@@ -32,7 +32,7 @@ Rounding: TypeAlias = Annotated[
     depends_on="relevant",
     tie_mean=True,
     suffix=("multiple",),
-    aliases={"Rprec": {}, "Rprec_mult": {}},
+    aliases={"Rprec": {}, "Rprec_mult": {}, "retrieval_r_precision": {}},
 )
 def r_precision(
     r: Ranking,

@@ -568,6 +568,7 @@ class ExprRankEval:
         k: int | None = None,
         rel: float = 1,
         catalog: int | None = None,
+        undefined: float | None = None,
         rank: Column | None = None,
         doc: Column | None = None,
         ties: Ties | None = None,
@@ -950,6 +951,7 @@ class ExprRankEval:
         score: Column | None = None,
         *,
         rel: float = 1,
+        undefined: float | None = None,
         rank: Column | None = None,
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:

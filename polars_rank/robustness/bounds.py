@@ -235,7 +235,7 @@ def _asked(
             msg = f"bounds of {measure.name}, a measure of subtopics, are not known"
             raise ValueError(msg)
         arguments = complete_arguments(metric, measure.arguments, convention=convention)
-        policy = convention.no_relevant_of(metric.name)
+        policy = convention.no_relevant_of(metric.name, measure.no_relevant)
         asked.append(Asked(measure, arguments, policy))
         if "ties" in ways:
             _require_swap(measure, arguments)

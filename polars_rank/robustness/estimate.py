@@ -222,7 +222,7 @@ def _adds_up(measure: Measure, convention: Any) -> bool:
     )
     return (
         is_additive(measure.metric, arguments)
-        and convention.no_relevant_of(measure.metric) == "zero"
+        and convention.no_relevant_of(measure.metric, measure.no_relevant) == "zero"
         and convention.unjudged == "nonrelevant"
     )
 

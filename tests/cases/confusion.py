@@ -11,6 +11,7 @@ CASES = [
     Case("hits", [1, 0, 1], 2.0),
     Case("hits", NONE, 0.0),
     Case("fall_out", [1, 0, 0], 1 / 2, {"k": 2}),
+    Case("fall_out", [1, 1], 0.0, {"undefined": 0}),
     Case("fall_out", [1, None, 0], 0 / 1, {"k": 2}),
     Case("fall_out", [1, None, 0], 1 / (10 - 1), {"k": 2, "catalog": 10}),
     Case("fall_out", [1, 1], None),

@@ -56,6 +56,7 @@ CASES = [
     Case("coverage_error", [1, 0, 1, 0], 3.0),
     Case("coverage_error", [1, 0, 1, 0], 4.0, scores=[4, 3, 2, 2]),
     Case("coverage_error", NONE, None),
+    Case("coverage_error", NONE, 0.0, {"undefined": 0}),
 ]
 
 WHERE = {

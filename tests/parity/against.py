@@ -27,13 +27,16 @@ def against(
     queries: Queries,
     theirs: Theirs,
     *,
+    convention: str | None = None,
     ties: str = "order",
     tolerance: float = 1e-12,
-    undefined: float | None = None,
     note: str = "",
 ) -> None:
-    """Fail where they differ; ``undefined`` is what the tool says where we say null."""
-    found = ours(measure, queries, ties)
+    """Fail where they differ; without a convention, ``ties`` are ordered as given."""
+    choices = pr.CONVENTIONS["trec_eval"].replace(ties=ties)
+    if convention is not None:
+        choices = pr.CONVENTIONS[convention]
+    found = ours(measure, queries, choices)
     worst, cases = 0.0, 0
     for query, docs in queries.items():
         if query not in found:
@@ -45,16 +48,17 @@ def against(
         if math.isnan(wanted):
             assert value is None, (query, value)
             continue
-        value = undefined if value is None else value
         assert value is not None, (query, wanted)
         difference = abs(value - wanted) / max(1.0, abs(wanted))
         assert difference <= tolerance, (query, value, wanted)
         worst = max(worst, difference)
     assert cases >= 50
-    record(tool, str(measure), worst, cases, note)
+    record(tool, measure.name, worst, cases, note)
 
 
-def ours(measure: pr.Measure, queries: Queries, ties: str) -> dict[str, float | None]:
+def ours(
+    measure: pr.Measure, queries: Queries, convention: pr.Convention
+) -> dict[str, float | None]:
     """Our own values of the judged queries."""
     schema = {"query_id": pl.String, "doc_id": pl.String}
     run = [(q, d.id, d.score) for q, ds in queries.items() for d in ds]
@@ -65,6 +69,6 @@ def ours(measure: pr.Measure, queries: Queries, ties: str) -> dict[str, float | 
         qrels=pl.DataFrame(
             qrels, schema | {"label": pl.Float64}, orient="row"
         ).drop_nulls(),
-        convention=pr.CONVENTIONS["trec_eval"].replace(ties=ties),
+        convention=convention,
     )
     return dict(table.iter_rows())

@@ -49,15 +49,17 @@ def compare(
 ) -> None:
     """Fail at the first query that differs by more than the tolerance.
 
-    The difference is relative, for values above 1, else absolute.
+    Measures are called as the tool calls them, with nothing but its cutoff. The
+    difference is relative, for values above 1, else absolute.
     """
     if isinstance(convention, str):
         convention = pr.CONVENTIONS[convention]
+    own = own_name(convention, metric)
     worst, cases = 0.0, 0
     for run, qrels in data:
         for k in cutoffs:
             cut = {} if k is None else {"k": k}
-            measure = pr.measure(metric, **cut, **params)
+            measure = pr.measure(own.metric, **own.arguments, **cut, **params)
             found, wanted = ours(run, qrels, measure, convention), theirs(run, qrels, k)
             assert found.keys() == wanted.keys(), (
                 measure,
@@ -71,6 +73,14 @@ def compare(
     assert cases >= 50
     name = TOOLS[convention.name.rstrip("*")].name
     record(name, metric, worst, cases, note)
+
+
+def own_name(convention: pr.Convention, metric: str) -> pr.Measure:
+    """The measure by the tool's own name for it, unless that is a phrase."""
+    name = TOOLS[convention.name.rstrip("*")].equal.get(metric, metric)
+    if " " in name:
+        return pr.Measure.parse(metric)
+    return pr.Measure.parse(name.removesuffix("@k").removesuffix("_at_k"))
 
 
 def remark(convention: str, metric: str, note: str) -> None:

@@ -28,25 +28,43 @@ def test_area_under_the_curve():
         against("scikit-learn", measure, random_queries(22, 120), theirs)
 
 
-ROWS = [
-    ("lrap", {}, "label_ranking_average_precision_score", None),
-    ("coverage_error", {}, "coverage_error", 0.0),
-    ("ranking_loss", {"one_class": 0.0}, "label_ranking_loss", None),
-]
-
-
-@pytest.mark.parametrize(("metric", "params", "name", "undefined"), ROWS)
-def test_label_ranking(metric, params, name, undefined):
+@pytest.mark.parametrize(
+    "name",
+    ["label_ranking_average_precision_score", "coverage_error", "label_ranking_loss"],
+)
+def test_its_names_under_its_convention(name):
     def theirs(docs):
         scores, labels = both(docs)
         positive = [label >= 1 for label in labels]
-        if len(scores) < 2 or (metric == "lrap" and not any(positive)):
-            return None  # nothing relevant: 1.0 by no_relevant="one"
+        if len(scores) < 2:
+            return None
         return float(getattr(sklearn, name)([positive], [scores]))
 
-    measure = pr.measure(metric, **params)
-    queries = random_queries(23, 120)
-    against("scikit-learn", measure, queries, theirs, undefined=undefined)
+    queries = {q: whole(docs) for q, docs in random_queries(23, 120).items()}
+    measure = pr.Measure.parse(name)
+    against("scikit-learn", measure, queries, theirs, convention="sklearn")
+
+
+def whole(docs):
+    """The documents with a score and a grade that it takes."""
+    return [
+        doc
+        for doc in docs
+        if doc.score is not None and doc.label is not None and doc.label >= 0
+    ]
+
+
+def test_roc_auc_score_under_its_convention():
+    def theirs(docs):
+        scores, labels = both(docs)
+        positive = [label >= 1 for label in labels]
+        if len(set(positive)) < 2:
+            return None
+        return float(sklearn.roc_auc_score(positive, scores))
+
+    queries = {q: whole(docs) for q, docs in random_queries(25, 120).items()}
+    measure = pr.Measure.parse("roc_auc_score")
+    against("scikit-learn", measure, queries, theirs, convention="sklearn")
 
 
 def test_matthews_correlation_and_accuracy():

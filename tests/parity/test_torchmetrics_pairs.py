@@ -44,11 +44,10 @@ def judged_only(seed: int, *, tied: bool) -> dict[str, list[Doc]]:
 
 
 @pytest.mark.parametrize("k", [None, 3, 10])
-@pytest.mark.parametrize("metric", ["auc", "fall_out"])
-def test_torchmetrics(metric, k):
+@pytest.mark.parametrize("name", ["retrieval_auroc", "retrieval_fall_out"])
+def test_torchmetrics(name, k):
     torch = need("torch")
     retrieval = need("torchmetrics.functional.retrieval")
-    name = {"auc": "retrieval_auroc", "fall_out": "retrieval_fall_out"}[metric]
 
     def theirs(docs):
         scores, labels = both(docs)
@@ -58,44 +57,45 @@ def test_torchmetrics(metric, k):
             function = getattr(retrieval, name)
             return float(function(torch.tensor(scores), wanted, top_k=k))
 
-    params = {} if k is None else {"k": k}
-    if metric == "auc":
-        params["one_class"] = 0.0
-    measure = pr.measure(metric, **params)
-    queries = judged_only(33, tied=False)
-    tool = "torchmetrics"
-    against(tool, measure, queries, theirs, tolerance=1e-6, undefined=0.0)
+    measure = pr.Measure.parse(name if k is None else f"{name}@{k}")
+    queries, tool = judged_only(33, tied=False), "torchmetrics"
+    against(tool, measure, queries, theirs, convention=tool, tolerance=1e-6)
 
 
-ROWS = [
-    ("auc", {"one_class": 0.0}, "QueryAUC"),
-    ("mean_label", {"k": 3}, "QueryAverage:top=3"),
-    ("pair_accuracy", {"tied_score": 0.0}, "PairAccuracy"),
-]
+@pytest.mark.parametrize(
+    "name", ["QueryAUC", "QueryAverage@3", "PairAccuracy", "ERR", "ERR@3", "PFound"]
+)
+def test_catboost(name):
+    """Its own names under its convention; PairAccuracy is given every pair of labels.
 
-
-@pytest.mark.parametrize(("metric", "params", "name"), ROWS)
-def test_catboost(metric, params, name):
-    """Labels are kept in float32; PairAccuracy is given every pair of labels."""
+    Labels are kept in float32; those of ERR and PFound are probabilities.
+    """
     catboost = need("catboost.utils")
-    tied = metric != "mean_label"
+    cascade, tied = name.startswith(("ERR", "PFound")), name != "QueryAverage@3"
+    text = name.replace("@", ":top=")
 
     def theirs(docs):
         scores, labels = both(docs)
         more = {}
-        if metric == "auc":
+        if name == "QueryAUC":
             labels = [float(label >= 1) for label in labels]
-        if metric == "pair_accuracy":
+        if name == "PairAccuracy":
             n = range(len(labels))
             pairs = [(i, j) for i in n for j in n if labels[i] > labels[j]]
             if not pairs or len(pairs) > 2000:
                 return None
             more = {"pairs": pairs}
         given = {"group_id": [0] * len(labels), "thread_count": 1}
-        return catboost.eval_metric(labels, scores, name, **given, **more)[0]
+        return catboost.eval_metric(labels, scores, text, **given, **more)[0]
 
-    measure = pr.measure(metric, **params)
-    against("CatBoost", measure, judged_only(34, tied=tied), theirs)
+    queries = judged_only(34, tied=tied)
+    if cascade:  # quarters: float32 holds them
+        queries = {
+            query: [Doc(d.id, d.score, min(max(d.label, 0), 4) / 4) for d in docs]
+            for query, docs in queries.items()
+        }
+    measure = pr.Measure.parse(name)
+    against("CatBoost", measure, queries, theirs, convention="catboost")
 
 
 @pytest.mark.parametrize("k", [3, 10])

@@ -48,10 +48,11 @@ def fall_out(
     rel: float = 1,
     catalog: int | None = None,
     ties: str = "order",
+    undefined: float | None = None,
 ) -> float | None:
     """Return the false positives as a share of the negatives."""
     _, fp, _, tn = _table(docs, k, rel, catalog, ties)
-    return fp / (fp + tn) if fp + tn else None
+    return fp / (fp + tn) if fp + tn else undefined
 
 
 def binary_accuracy(
@@ -101,3 +102,4 @@ VARIANTS = {
     name: [{"catalog": 1000}, {"catalog": 1000, "k": 5}, {"catalog": 5000, "k": 400}]
     for name in ("fall_out", "binary_accuracy", "mcc")
 }
+VARIANTS["fall_out"].append({"undefined": 0.5})

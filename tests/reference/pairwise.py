@@ -144,10 +144,12 @@ def lrap(docs: list[Doc], rel: float = 1, no_relevant: str = "zero") -> float | 
     return math.fsum(shares) / len(shares)
 
 
-def coverage_error(docs: list[Doc], rel: float = 1) -> float | None:
+def coverage_error(
+    docs: list[Doc], rel: float = 1, undefined: float | None = None
+) -> float | None:
     """Return how many docs score at least as much as the last relevant one."""
     good, bad = _split(_rows(docs, None, "order"), rel)
-    return float(sum(s >= min(good) for s in good + bad)) if good else None
+    return float(sum(s >= min(good) for s in good + bad)) if good else undefined
 
 
 VARIANTS = {
@@ -155,4 +157,5 @@ VARIANTS = {
     "relevant_above": [{"one_class": 0.5}],
     "pair_accuracy": [{"weigh": "by_difference", "tied_score": 0.0, "k": 5}],
     "ranking_loss": [{"one_class": 0.0}],
+    "coverage_error": [{"undefined": 0.5}],
 }
