@@ -945,3 +945,21 @@ def test_a_refuted_layout_is_no_panic(capfd, tmp_path, layout, engine):
     else:
         assert found.collect(engine=engine).height == 500
     assert not capfd.readouterr().err
+
+
+@pytest.mark.parametrize("dtype", [pl.Int32, pl.String])
+def test_plans_that_polars_sees_through(dtype):
+    """No Python in them, so that other engines of Polars can run them."""
+    log = pl.LazyFrame(
+        {"query_id": [1, 1, 2], "doc_id": [1, 2, 1], "score": [0.3, 0.2, 0.1]}
+    ).with_columns(pl.col("query_id").cast(dtype), label=1)
+    options = {"layout": "any", "check": "off"}
+    for function in (pr.evaluate, pr.per_query):
+        judged = function(
+            log.drop("label"), ["ap", "ndcg@10"], qrels=log.drop("score"), **options
+        )
+        alone = function(log.drop("doc_id"), ["ap", "ndcg@10"], **options)
+        assert "python" not in judged.explain().lower()
+        assert ("python" in alone.explain().lower()) == (dtype == pl.String)
+        checked = function(log.drop("doc_id"), ["ap", "ndcg@10"], layout="any")
+        assert "python" in checked.explain().lower()
