@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import polars_rank as pr
-from polars_rank.comparison import paired_tests
+from polars_rank.comparison import bootstrap, paired_tests
 from polars_rank.comparison.corrections import adjusted
 from polars_rank.comparison.power import power_of_t
 
@@ -136,6 +136,22 @@ def test_scipy_bootstrap(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+def test_scipy_bca_of_the_same_resamples(seed):
+    x = matrix(seed)
+    d = x[:, 1] - x[:, 0]
+    one, level = np.ones(len(d)), 0.9
+    drawn = bootstrap.resampled(d[:, None], one, resamples=999, random_state=seed)
+    ours = bootstrap.bounds(d[:, None], one, drawn, "bca", level)
+    made = stats._resampling.BootstrapResult(None, drawn.estimate[:, 0], None)
+    theirs = stats.bootstrap(
+        (d,), np.mean, n_resamples=0, bootstrap_result=made, method="BCa",
+        confidence_level=level,
+    ).confidence_interval  # fmt: skip
+    assert ours.low[0] == close(theirs.low)
+    assert ours.high[0] == close(theirs.high)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_scipy_tukey_of_residuals(seed):
     """The studentised range, and scipy's Friedman test agrees on what is large."""
     x = matrix(seed)
@@ -245,11 +261,11 @@ def test_pingouin(seed):
 
 def test_arch_studentised_bootstrap():
     """Other draws: up to their error."""
-    bootstrap = pytest.importorskip("arch.bootstrap")
+    arch = pytest.importorskip("arch.bootstrap")
     for seed in (0, 3, 6):
         x = matrix(seed)
         d = x[:, 1] - x[:, 0]
-        theirs = bootstrap.IIDBootstrap(d, seed=1).conf_int(
+        theirs = arch.IIDBootstrap(d, seed=1).conf_int(
             np.mean,
             9999,
             method="studentized",
