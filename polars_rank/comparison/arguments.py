@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias, get_args
 
 from polars_rank.core.registry import closest
 
 __all__ = [
+    "FAMILYWISE",
+    "FROM_ROWS",
     "Correction",
     "EffectName",
     "Family",
@@ -17,6 +19,8 @@ __all__ = [
     "names_of",
     "require_choice",
     "require_names",
+    "require_no_rows",
+    "require_together",
 ]
 
 TestName: TypeAlias = Literal[
@@ -39,6 +43,8 @@ EffectName: TypeAlias = Literal[
     "d_z", "hedges", "d_av", "glass", "sakai", "dominance", "rank_biserial", "cliff"
 ]
 Pairing: TypeAlias = Literal["same", "common", "independent"]
+FROM_ROWS = ("randomisation", "wilcoxon", "bootstrap", "randomised_tukey")
+FAMILYWISE = ("tukey", "randomised_tukey")  # control the family themselves
 
 
 def require_choice(name: str, value: Any, choices: Any) -> None:
@@ -65,3 +71,81 @@ def require_names(given: Sequence[str], known: Sequence[str], what: str) -> None
             listed = ", ".join(map(str, known[:20]))
             msg = f"no {what} {name!r}{near} There are: {listed}"
             raise ValueError(msg.replace("' There", "'; there"))
+
+
+def require_together(given: Mapping[str, Any]) -> None:
+    """Refuse combinations of arguments that exclude each other."""
+    test, interval = given["test"], given["interval"]
+    told = {n: given[n] for n in ("weight", "cluster") if given[n] is not None}
+    for name in told:
+        if test in ("wilcoxon", "sign", "tukey", "randomised_tukey", "lsd"):
+            msg = (
+                f"{name}= cannot be used with test={test!r}; use 't' or 'randomisation'"
+            )
+            raise ValueError(msg)
+        if given["effect"] == "sakai":
+            msg = f"{name}= cannot be used with effect='sakai'"
+            raise ValueError(msg)
+    if test in FAMILYWISE and given["correction"] not in (None, "none"):
+        msg = (
+            f"test={test!r} corrects for all pairs by itself: leave out "
+            f"correction={given['correction']!r}"
+        )
+        raise ValueError(msg)
+    if (
+        test in ("tukey", "randomised_tukey", "lsd", "tost")
+        and given["alternative"] != "two-sided"
+    ):
+        msg = f"test={test!r} has no one-sided form; leave out alternative="
+        raise ValueError(msg)
+    if test in ("tukey", "lsd") and interval != "t":
+        msg = f"test={test!r} has intervals of its own: leave out interval={interval!r}"
+        raise ValueError(msg)
+    margin = given["margin"]
+    if (test == "tost") != (margin is not None):
+        msg = "margin= belongs to test='tost': name both or none"
+        raise ValueError(msg)
+    if margin is not None and not margin > 0:
+        msg = f"margin must be above 0, not {margin!r}"
+        raise ValueError(msg)
+    if test == "tost" and given["level"] <= 0.5:
+        msg = "level must be above 0.5 for test='tost'"
+        raise ValueError(msg)
+    resampling = (
+        test in ("randomisation", "bootstrap", "randomised_tukey") or interval != "t"
+    )
+    if resampling and given["resamples"] < 99:
+        msg = f"resamples must be at least 99, not {given['resamples']}"
+        raise ValueError(msg)
+    if interval != "t" and given["alternative"] != "two-sided":
+        msg = f"interval={interval!r} has no one-sided form; leave out alternative="
+        raise ValueError(msg)
+    if given["pairs"] == "independent" and (
+        test != "t" or interval != "t" or told or given["seed"]
+    ):
+        msg = "pairs='independent' is for test='t' and interval='t', without weights"
+        raise ValueError(msg)
+    if given["seeds"] == "random" and (given["seed"] is None or test != "t" or told):
+        msg = "seeds='random' needs seed= and test='t', without weight= or cluster="
+        raise ValueError(msg)
+
+
+def require_no_rows(given: Mapping[str, Any]) -> None:
+    """Moments hold no values of single queries."""
+    if given["test"] in FROM_ROWS or given["interval"] != "t":
+        what = (
+            f"test={given['test']!r}"
+            if given["test"] in FROM_ROWS
+            else f"interval={given['interval']!r}"
+        )
+        msg = f"{what} needs the values of the queries, and these are moments"
+        raise ValueError(msg)
+    for name in ("weight", "cluster", "seed"):
+        if given[name] is not None:
+            msg = f"{name}= is chosen when moments are made: pr.moments({name}=...)"
+            raise ValueError(msg)
+    if given["effect"] in ("rank_biserial", "cliff"):
+        msg = (
+            f"effect={given['effect']!r} needs values of the queries; these are moments"
+        )
+        raise ValueError(msg)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any, Literal, TypeAlias
 
@@ -13,8 +13,9 @@ import polars as pl
 from polars_rank._engine.request import AnyFrame
 from polars_rank._statistics.distributions import Alternative
 from polars_rank._statistics.intervals import require_level
-from polars_rank.comparison import estimates, paired_tests
+from polars_rank.comparison import estimates
 from polars_rank.comparison.arguments import (
+    FAMILYWISE,
     Correction,
     EffectName,
     Family,
@@ -22,31 +23,31 @@ from polars_rank.comparison.arguments import (
     Pairing,
     TestName,
     require_choice,
+    require_no_rows,
+    require_together,
 )
-from polars_rank.comparison.bootstrap import bounds, resampled, shift_test
 from polars_rank.comparison.corrections import adjusted
-from polars_rank.comparison.effects import cliff
 from polars_rank.comparison.estimates import Plan
 from polars_rank.comparison.moments import is_moments, sums_of
 from polars_rank.comparison.result import Comparison
+from polars_rank.comparison.rows import (
+    skewed,
+    tested,
+    with_bootstrap,
+    with_effect,
+)
 from polars_rank.comparison.runs import values_of_runs
-from polars_rank.comparison.seeds import across_seeds
 from polars_rank.comparison.values import (
     Columns,
     Source,
     Values,
-    cell,
     lazy,
-    lower_is_better,
     read,
 )
-from polars_rank.core.expr import ratio
 
 __all__ = ["compare"]
 
 Array: TypeAlias = npt.NDArray[np.float64]
-FROM_ROWS = ("randomisation", "wilcoxon", "bootstrap", "randomised_tukey")
-FAMILYWISE = ("tukey", "randomised_tukey")  # control the family themselves
 SKEWED = 1 << 14  # queries up to which skewness can matter
 
 
@@ -202,7 +203,7 @@ def compare(
     ):
         require_choice(name, value, choices)
     require_level(level)
-    _require_together(locals())
+    require_together(locals())
     if isinstance(values, Mapping) or qrels is not None:
         values = values_of_runs(
             values,
@@ -221,7 +222,7 @@ def compare(
     stored = is_moments(lazy(values).collect_schema().names())
     held = None if stored else read(values, columns, pairs)
     if held is None:
-        _require_no_rows(locals())
+        require_no_rows(locals())
         table = lazy(values).collect()
         if measures is not None:
             wanted = [measures] if isinstance(measures, str) else list(measures)
@@ -254,10 +255,10 @@ def compare(
         independent=pairs == "independent",
     )
     anova = _anova(table, own, plan, weight, cluster, pairs)
-    frame = _tested(frame, test, margin, anova, plan, held, locals())
-    frame = _with_effect(frame, effect, anova, plan, held)
+    frame = tested(frame, test, margin, anova, plan, held, locals())
+    frame = with_effect(frame, effect, anova, plan, held)
     if interval != "t" and held is not None:
-        frame = _with_bootstrap(frame, held, plan, interval, resamples, random_state)
+        frame = with_bootstrap(frame, held, plan, interval, resamples, random_state)
     frame = _noted(frame, held, plan, interval, least, tie)
     if segments:
         known = pl.col("queries") >= least
@@ -299,87 +300,6 @@ STORED = (
 )  # fmt: skip
 
 
-# -- arguments
-
-
-def _require_together(given: Mapping[str, Any]) -> None:
-    """Refuse combinations of arguments that exclude each other."""
-    test, interval = given["test"], given["interval"]
-    told = {n: given[n] for n in ("weight", "cluster") if given[n] is not None}
-    for name in told:
-        if test in ("wilcoxon", "sign", "tukey", "randomised_tukey", "lsd"):
-            msg = (
-                f"{name}= cannot be used with test={test!r}; use 't' or 'randomisation'"
-            )
-            raise ValueError(msg)
-        if given["effect"] == "sakai":
-            msg = f"{name}= cannot be used with effect='sakai'"
-            raise ValueError(msg)
-    if test in FAMILYWISE and given["correction"] not in (None, "none"):
-        msg = (
-            f"test={test!r} corrects for all pairs by itself: leave out "
-            f"correction={given['correction']!r}"
-        )
-        raise ValueError(msg)
-    if (
-        test in ("tukey", "randomised_tukey", "lsd", "tost")
-        and given["alternative"] != "two-sided"
-    ):
-        msg = f"test={test!r} has no one-sided form; leave out alternative="
-        raise ValueError(msg)
-    if test in ("tukey", "lsd") and interval != "t":
-        msg = f"test={test!r} has intervals of its own: leave out interval={interval!r}"
-        raise ValueError(msg)
-    margin = given["margin"]
-    if (test == "tost") != (margin is not None):
-        msg = "margin= belongs to test='tost': name both or none"
-        raise ValueError(msg)
-    if margin is not None and not margin > 0:
-        msg = f"margin must be above 0, not {margin!r}"
-        raise ValueError(msg)
-    if test == "tost" and given["level"] <= 0.5:
-        msg = "level must be above 0.5 for test='tost'"
-        raise ValueError(msg)
-    resampling = (
-        test in ("randomisation", "bootstrap", "randomised_tukey") or interval != "t"
-    )
-    if resampling and given["resamples"] < 99:
-        msg = f"resamples must be at least 99, not {given['resamples']}"
-        raise ValueError(msg)
-    if interval != "t" and given["alternative"] != "two-sided":
-        msg = f"interval={interval!r} has no one-sided form; leave out alternative="
-        raise ValueError(msg)
-    if given["pairs"] == "independent" and (
-        test != "t" or interval != "t" or told or given["seed"]
-    ):
-        msg = "pairs='independent' is for test='t' and interval='t', without weights"
-        raise ValueError(msg)
-    if given["seeds"] == "random" and (given["seed"] is None or test != "t" or told):
-        msg = "seeds='random' needs seed= and test='t', without weight= or cluster="
-        raise ValueError(msg)
-
-
-def _require_no_rows(given: Mapping[str, Any]) -> None:
-    """Moments hold no values of single queries."""
-    if given["test"] in FROM_ROWS or given["interval"] != "t":
-        what = (
-            f"test={given['test']!r}"
-            if given["test"] in FROM_ROWS
-            else f"interval={given['interval']!r}"
-        )
-        msg = f"{what} needs the values of the queries, and these are moments"
-        raise ValueError(msg)
-    for name in ("weight", "cluster", "seed"):
-        if given[name] is not None:
-            msg = f"{name}= is chosen when moments are made: pr.moments({name}=...)"
-            raise ValueError(msg)
-    if given["effect"] in ("rank_biserial", "cliff"):
-        msg = (
-            f"effect={given['effect']!r} needs values of the queries; these are moments"
-        )
-        raise ValueError(msg)
-
-
 # -- tests
 
 
@@ -405,197 +325,6 @@ def _anova(
     )
 
 
-def _tested(
-    frame: pl.DataFrame,
-    test: TestName,
-    margin: float | None,
-    anova: pl.DataFrame | None,
-    plan: Plan,
-    held: Values | None,
-    given: Mapping[str, Any],
-) -> pl.DataFrame:
-    """Replace the t test by the one that is asked for."""
-    if test in ("tukey", "lsd"):
-        if anova is None:
-            msg = f"test={test!r} needs all pairs, unweighted, of the same queries"
-            raise ValueError(msg)
-        make = estimates.tukey if test == "tukey" else estimates.fisher_lsd
-        return make(frame, anova, plan)
-    if test == "tost":
-        return estimates.equivalence(frame, float(margin or 0.0), plan.level)
-    if test == "sign":
-        rows = frame.select("win", "loss").rows()
-        sense = _sense(frame)
-        found = [
-            paired_tests.sign(*((win, loss) if up else (loss, win)), plan.alternative)
-            for (win, loss), up in zip(rows, sense, strict=True)
-        ]
-        return _replaced(frame, found, frame["queries"].to_list())
-    if test == "t":
-        if given["seeds"] == "random" and held is not None:
-            return across_seeds(frame, held, plan)
-        return frame
-    assert held is not None
-    resamples, random_state = given["resamples"], given["random_state"]
-    found = []
-    for x, w, matrix, places in _blocks(held, plan):
-        if not len(x):
-            found += [paired_tests.Tested(0.0, 1.0)] * len(plan.pairs)
-        elif test == "wilcoxon":
-            found += [paired_tests.wilcoxon(d, plan.alternative) for d in x.T]
-        elif test == "randomisation":
-            found += paired_tests.randomisation(
-                paired_tests.rounded(x),
-                resamples=resamples,
-                random_state=random_state,
-                alternative=plan.alternative,
-            )
-        elif test == "bootstrap":
-            drawn = resampled(x, w, resamples=resamples, random_state=random_state)
-            found += shift_test(x, w, drawn, plan.alternative)
-        else:
-            found += paired_tests.randomised_tukey(
-                *_by_name(held, matrix, places),
-                resamples=resamples,
-                random_state=random_state,
-            )
-    return _replaced(frame, found, frame["n"].to_list())
-
-
-def _by_name(
-    held: Values, matrix: Array, places: list[tuple[int, int]]
-) -> tuple[Array, list[tuple[int, int]]]:
-    """Systems in the order of their names: draws must not depend on that of rows."""
-    order = sorted(range(len(held.systems)), key=held.systems.__getitem__)
-    rank = {i: place for place, i in enumerate(order)}
-    return matrix[:, order], [(rank[i], rank[j]) for i, j in places]
-
-
-def _sense(frame: pl.DataFrame) -> list[bool]:
-    """Whether a win is a positive difference, row by row."""
-    return [not lower_is_better(name) for name in frame["measure"]]
-
-
-def _replaced(
-    frame: pl.DataFrame, found: Sequence[paired_tests.Tested], sizes: Sequence[int]
-) -> pl.DataFrame:
-    some = [size is not None and size > 1 for size in sizes]
-    rows = [
-        (t.statistic, t.p) if known else (None, None)
-        for t, known in zip(found, some, strict=True)
-    ]
-    new = pl.DataFrame(
-        rows, schema={"statistic": pl.Float64, "p": pl.Float64}, orient="row"
-    )
-    return frame.with_columns(*new, df=pl.lit(None, dtype=pl.Float64))
-
-
-def _blocks(
-    held: Values, plan: Plan
-) -> Iterator[tuple[Array, Array, Array, list[tuple[int, int]]]]:
-    """Units of each measure and segment, in the order of the rows of ``.pairs``.
-
-    Sums of weighted differences, sums of weights; the values; places of the pairs.
-    """
-    places = [(held.systems.index(a), held.systems.index(b)) for a, b in plan.pairs]
-    parts = (
-        [
-            part
-            for _, part in held.ordered.sort(held.by, maintain_order=True).group_by(
-                held.by, maintain_order=True
-            )
-        ]
-        if held.by
-        else [held.ordered]
-    )
-    for k in range(len(held.measures)):
-        for part in parts:
-            cells = [cell(k, i) for i in range(len(held.systems))]
-            known = part.drop_nulls(cells)
-            matrix = known.select(cells).to_numpy()
-            n = len(known)
-            d = paired_tests.rounded(
-                np.column_stack([matrix[:, j] - matrix[:, i] for i, j in places])
-            )
-            w = (
-                known["weight"].cast(pl.Float64).to_numpy()
-                if "weight" in known.columns
-                else np.ones(n)
-            )
-            x = d * w[:, None]
-            if "cluster" in known.columns:
-                codes = known["cluster"].rank("dense").to_numpy() - 1
-                groups = int(codes.max()) + 1 if n else 0
-                x = np.column_stack(
-                    [np.bincount(codes, column, minlength=groups) for column in x.T]
-                )
-                w = np.bincount(codes, w, minlength=groups)
-            yield x, w, matrix, places
-
-
-def _with_bootstrap(
-    frame: pl.DataFrame,
-    held: Values,
-    plan: Plan,
-    interval: IntervalName,
-    resamples: int,
-    random_state: int,
-) -> pl.DataFrame:
-    low: list[float] = []
-    high: list[float] = []
-    above: list[float] = []
-    bayesian = interval == "bayesian"
-    for x, w, _, places in _blocks(held, plan):
-        if len(x) < 2:
-            nothing = [float("nan")] * len(places)
-            low, high, above = low + nothing, high + nothing, above + nothing
-            continue
-        drawn = resampled(
-            x, w, resamples=resamples, random_state=random_state, bayesian=bayesian
-        )
-        ends = bounds(x, w, drawn, interval, plan.level)
-        low += ends.low.tolist()
-        high += ends.high.tolist()
-        above += (drawn.estimate > 0).mean(axis=0).tolist()
-    frame = frame.with_columns(
-        low=pl.Series(low).fill_nan(None), high=pl.Series(high).fill_nan(None)
-    )
-    if bayesian:
-        frame = frame.with_columns(probability=pl.Series(above).fill_nan(None))
-    return frame
-
-
-def _with_effect(
-    frame: pl.DataFrame,
-    effect: EffectName,
-    anova: pl.DataFrame | None,
-    plan: Plan,
-    held: Values | None,
-) -> pl.DataFrame:
-    frame = estimates.with_effect(frame, effect, plan.level)
-    if effect == "sakai":
-        if anova is None:
-            msg = "effect='sakai' needs all pairs, unweighted, of the same queries"
-            raise ValueError(msg)
-        keys = [*plan.segments, "measure"]
-        known = anova.select(*keys, residual=pl.col("variance").sqrt())
-        return frame.join(
-            known, on=keys, how="left", nulls_equal=True, maintain_order="left"
-        ).with_columns(effect=ratio(pl.col("mean"), pl.col("residual")))
-    if effect in ("rank_biserial", "cliff"):
-        assert held is not None
-        found: list[float] = []
-        for x, _, matrix, places in _blocks(held, plan):
-            if not len(x):
-                found += [float("nan")] * len(places)
-            elif effect == "cliff":
-                found += [cliff(matrix[:, i], matrix[:, j]) for i, j in places]
-            else:
-                found += [paired_tests.rank_biserial(d) for d in x.T]
-        return frame.with_columns(effect=pl.Series(found).fill_nan(None))
-    return frame
-
-
 # -- what follows
 
 
@@ -616,28 +345,14 @@ def _noted(
         unit="cluster" if clustered else "query",
     )
     if held is not None and interval == "t" and len(held.frame) <= SKEWED:
-        frame = frame.with_columns(skewed=pl.Series(list(_skewed(held, plan))))
+        frame = frame.with_columns(skewed=pl.Series(list(skewed(held, plan))))
         advice = pl.lit("skewed differences: see interval='bca'")
         enough = max(5, least) if plan.segments else 5
-        skewed = pl.col("skewed") & (pl.col("queries") >= enough)
-        said.append(pl.when(skewed).then(advice))
+        far = pl.col("skewed") & (pl.col("queries") >= enough)
+        said.append(pl.when(far).then(advice))
     note = pl.concat_list(said).list.drop_nulls()
     note = pl.when(note.list.len() > 0).then(note.list.join("; "))
     return frame.with_columns(note=note)
-
-
-def _skewed(held: Values, plan: Plan) -> Iterator[bool]:
-    """Cochran's rule: the t interval wants n > 25 times the squared skewness."""
-    for x, *_ in _blocks(held, plan):
-        n = len(x)
-        if not n:
-            yield from [False] * x.shape[1]
-            continue
-        centred = x - x.mean(axis=0)
-        centred[np.abs(centred) < 1e-12] = 0.0
-        with np.errstate(divide="ignore", invalid="ignore"):
-            skewness = (centred**3).mean(axis=0) / (centred**2).mean(axis=0) ** 1.5
-        yield from (bool(n < 25 * s * s) for s in skewness)
 
 
 def _corrected(
