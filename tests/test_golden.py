@@ -90,6 +90,17 @@ def test_golden(name, rel, unjudged, max_rank, engine):
     assert not wrong
 
 
+@pytest.mark.parametrize(("name", "rel"), [("yaap.c.txt", 1), ("yaap.c.l2.txt", 2)])
+def test_yaap(name, rel):
+    run, qrels = texts()
+    asked = pr.measure("yaap", rel=rel, name="yaap")
+    found = dict(pr.per_query(run, asked, qrels=qrels).collect().iter_rows())
+    found["all"] = pr.evaluate(run, asked, qrels=qrels).collect()["yaap"].item()
+    wanted = {query: value for (query, _), value in golden(name).items()}
+    assert found.keys() == wanted.keys()
+    assert not [q for q, value in wanted.items() if off(found[q], value)]
+
+
 SUMMARIES = {"num_q", "gm_map", "gm_bpref"}  # printed for all queries only
 
 

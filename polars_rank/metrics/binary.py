@@ -69,8 +69,7 @@ def accuracy(r: Ranking, *, k: Cutoff = None, rel: Rel) -> pl.Expr:
     ``1 if hits(k) > 0 else 0``.
 
     Source: TREC "success"; Zhao, "Metrics in Learn-To-Rank", 2023.
-    Equal to: trec_eval ``success``, ir_measures ``Success@k``, ranx ``hit_rate@k``,
-    PyKEEN ``hits_at_k``.
+    Equal to: trec_eval ``success``, ir_measures ``Success@k``, ranx ``hit_rate@k``.
     Example: grades 0, 0, 1 in rank order: accuracy@2 = 0, accuracy@3 = 1.
     """
     return r.sum(r.is_first_relevant(rel) * r.rank_weight(one, k))

@@ -230,8 +230,8 @@ def opa(r: Ranking, *, k: Cutoff = None) -> pl.Expr:
     has the same weight in the mean; TensorFlow Ranking weighs a list by its pairs.
 
     Undefined: no pair of unequal labels (Rax: 0).
-    Source: Pasumarthi et al., "TF-Ranking", KDD 2019.
-    Equal to: Rax ``opa_metric``, TensorFlow Ranking ``OPAMetric`` of one list.
+    Source: Pasumarthi et al., "TF-Ranking", KDD 2019 (``OPAMetric``).
+    Equal to: Rax ``opa_metric``.
     Example: grades 2, 0, 1 in rank order: two pairs of three are in order: 2/3.
     """
     return pair_accuracy(r, k=k, tied_score=0, weigh="equally")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Callable
 
 import polars as pl
@@ -19,6 +20,23 @@ def both(docs: list[Doc]) -> tuple[list[float], list[float]]:
     """Scores and labels of the documents that have both."""
     known = [d for d in docs if d.score is not None and d.label is not None]
     return [d.score for d in known], [d.label for d in known]
+
+
+def untied(seed: int, fewest: int) -> dict[str, list[Doc]]:
+    """Lists without ties; some documents lack a score, some a label."""
+    rng = random.Random(seed)
+    queries = {}
+    for i in range(80):
+        n = rng.randint(fewest, 25)
+        labels, scores = rng.sample(range(100), n), rng.sample(range(100), n)
+        docs = [
+            Doc(f"d{j}", float(score), float(label))
+            for j, (score, label) in enumerate(zip(scores, labels, strict=True))
+        ]
+        only = [Doc(f"s{j}", -1.0 - j, None) for j in range(rng.randint(0, 4))]
+        only += [Doc(f"l{j}", None, 100.0 + j) for j in range(rng.randint(0, 3))]
+        queries[f"q{i}"] = docs + only
+    return queries
 
 
 def against(

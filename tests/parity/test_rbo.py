@@ -5,33 +5,14 @@ the R package ircor, quoted from its tests, for what PyPI does not have.
 
 from __future__ import annotations
 
-import random
-
 import polars as pl
 import pytest
-from parity.against import against
+from parity.against import against, untied
 from reference import Doc, random_queries
 
 import polars_rank as pr
 
 pytestmark = pytest.mark.parity
-
-
-def untied(seed: int, fewest: int) -> dict[str, list[Doc]]:
-    """Lists without ties; some documents lack a score, some a label."""
-    rng = random.Random(seed)
-    queries = {}
-    for i in range(80):
-        n = rng.randint(fewest, 25)
-        labels, scores = rng.sample(range(100), n), rng.sample(range(100), n)
-        docs = [
-            Doc(f"d{j}", float(score), float(label))
-            for j, (score, label) in enumerate(zip(scores, labels, strict=True))
-        ]
-        only = [Doc(f"s{j}", -1.0 - j, None) for j in range(rng.randint(0, 4))]
-        only += [Doc(f"l{j}", None, 100.0 + j) for j in range(rng.randint(0, 3))]
-        queries[f"q{i}"] = docs + only
-    return queries
 
 
 @pytest.mark.parametrize("p", [0.5, 0.9, 0.98])

@@ -1,11 +1,11 @@
-"""RecTools: AUC over the first negatives, accuracy and MCC over a catalogue."""
+"""RecTools: AUC over the first negatives, accuracy and MCC, intersections."""
 
 from __future__ import annotations
 
 import warnings
 
 import pytest
-from parity.against import against
+from parity.against import against, untied
 from reference import random_queries
 
 import polars_rank as pr
@@ -57,3 +57,23 @@ def test_catalogue(name, tool, k):
     items = [f"d{i}" for i in range(CATALOG)]
     queries = random_queries(32, 70)
     against("RecTools", measure, queries, lambda docs: calc(metric, docs, items))
+
+
+@pytest.mark.parametrize("k", [1, 3, 10])
+def test_intersection(k):
+    """The list by score, and that by label, where both have k documents or more."""
+    metric = rectools.Intersection(k=k)
+
+    def theirs(docs):
+        lists = []
+        for value in ("score", "label"):
+            known = [d for d in docs if getattr(d, value) is not None]
+            known.sort(key=lambda d, value=value: -getattr(d, value))
+            ids = [d.id for d in known]
+            frame = pd.DataFrame({"user_id": 1, "item_id": ids})
+            lists.append(frame.assign(rank=range(1, len(ids) + 1)))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return float(metric.calc_per_user(*lists).iloc[0])
+
+    against("RecTools", pr.measure("overlap", k=k), untied(41, 10), theirs)

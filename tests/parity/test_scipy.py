@@ -6,7 +6,7 @@ import warnings
 from math import log2
 
 import pytest
-from parity.against import against, both
+from parity.against import against, both, untied
 from reference import random_queries
 
 import polars_rank as pr
@@ -57,3 +57,15 @@ def test_correlation(metric, params, function):
 
     measure = pr.measure(metric, **params)
     against("scipy", measure, random_queries(21, 120), theirs)
+
+
+def test_kendall_distance():
+    """From tau, where nothing is tied."""
+
+    def theirs(docs):
+        scores, labels = both(docs)
+        if len(scores) < 2:
+            return None
+        return (1 - float(stats.kendalltau(scores, labels).statistic)) / 2
+
+    against("scipy", pr.measure("kendall_distance"), untied(40, 2), theirs)

@@ -67,6 +67,15 @@ def test_roc_auc_score_under_its_convention():
     against("scikit-learn", measure, queries, theirs, convention="sklearn")
 
 
+def test_squared_error():
+    def theirs(docs):
+        scores, labels = both(docs)
+        return float(sklearn.mean_squared_error(labels, scores)) if scores else None
+
+    queries = random_queries(37, 120)
+    against("scikit-learn", pr.measure("squared_error"), queries, theirs)
+
+
 def test_matthews_correlation_and_accuracy():
     """The first k documents are those predicted, of the judged ones."""
 
