@@ -9,6 +9,7 @@ from collections import defaultdict
 import numpy as np
 import polars as pl
 import pytest
+from slow import slow
 from test_clicks_propensities import close, loop_of, random_log
 
 from polars_rank import DataError, clicks
@@ -68,6 +69,7 @@ def test_fair_pairs_are_those_of_a_plain_loop(cluster):
         assert row["support"] == (shown.height if k > 1 else 0)
 
 
+@pytest.mark.slow
 def test_fair_pairs_find_the_truth():
     found = clicks.propensities(fair_pairs_log(2, 20_000), "fair_pairs", swap="swap")
     off = (found["propensity"] - 1 / found["position"])[1:] / found["se"][1:]
@@ -120,7 +122,7 @@ def maximum(rows):
     return low
 
 
-@pytest.mark.parametrize("cluster", ["impression_id", "u"])
+@pytest.mark.parametrize("cluster", [slow("impression_id"), "u"])
 def test_regression_em_is_the_maximum_of_the_likelihood(cluster):
     log = random_log(6, impressions=600).with_columns(pl.col("gamma") * 0.9 + 0.1)
     found = clicks.propensities(
@@ -160,6 +162,7 @@ def test_regression_em_is_the_maximum_of_the_likelihood(cluster):
         assert row["se"] == pytest.approx(error, rel=1e-7, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_regression_em_with_the_true_model_finds_the_truth_on_rare_documents():
     design = clicks.simulate(20_000, queries=4000, seed=3)
     truth = design.truth.select("query_id", "doc_id", "relevance")

@@ -16,6 +16,7 @@ from polars_rank.clicks.behaviour import (
 )
 from polars_rank.clicks.counterfactual import counterfactual
 from polars_rank.clicks.dedupe import dedupe
+from polars_rank.clicks.entropy import click_entropy
 from polars_rank.clicks.experiment import compare
 from polars_rank.clicks.impression import Impression
 from polars_rank.clicks.interleaving import interleaving, team_shares
@@ -50,6 +51,7 @@ __all__ = [
     "behaviour",
     "behaviour_state",
     "check",
+    "click_entropy",
     "compare",
     "confusion",
     "counterfactual",

@@ -1,0 +1,79 @@
+"""How much the clicks of a query are spread over documents."""
+
+from __future__ import annotations
+
+from typing import Unpack
+
+import polars as pl
+
+from polars_rank._engine.request import Frame, like_input
+from polars_rank.clicks.counts import checked, pair_table, rows_with_known
+from polars_rank.clicks.log import ClickLog, LogOptions
+
+__all__ = ["click_entropy"]
+
+
+def click_entropy(log: Frame, /, **options: Unpack[LogOptions]) -> Frame:
+    """Click entropy of each query, in bits: 0 if all click on the same document.
+
+    ``-sum over documents of p log2 p``, where p is the document's share of the clicks
+    of the query. Low for queries with one answer, high for those that mean several
+    things, or that personalisation can help.
+
+    Parameters
+    ----------
+    log
+        One row per document that an impression showed; or totals (``count=``).
+    **options
+        Columns and options of :class:`LogOptions`; ``weight`` and ``cluster`` are not
+        used.
+
+    Returns
+    -------
+    A frame like ``log``, one row per segment and query, sorted: the ``by`` columns, the
+    query, ``impressions`` of documents, ``clicks``, ``documents`` that were clicked,
+    and ``click_entropy``: null without a click.
+
+    Source: Dou, Song and Wen, WWW 2007.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polars_rank import clicks
+    >>> log = pl.DataFrame(
+    ...     {
+    ...         "impression_id": [1, 1, 2, 2, 3, 3],
+    ...         "query_id": ["a", "a", "a", "a", "b", "b"],
+    ...         "doc_id": ["x", "y", "x", "y", "x", "z"],
+    ...         "position": [1, 2, 1, 2, 1, 2],
+    ...         "clicked": [1, 0, 0, 1, 0, 1],
+    ...     }
+    ... )
+    >>> clicks.click_entropy(log)["query_id", "click_entropy"].rows()
+    [('a', 1.0), ('b', 0.0)]
+    """
+    bound: ClickLog = ClickLog.of(log, options, needs=["query", "doc"], totals=True)
+    bound = rows_with_known(bound)
+    by: list[str] = bound.own(bound.by)
+    c = pl.col("c")
+
+    def entropies(pairs: pl.LazyFrame) -> pl.LazyFrame:
+        documents = pairs.group_by(*by, "query", "doc").agg(pl.col("n", "c").sum())
+        # In order of clicks, so that the sum does not depend on that of the rows.
+        terms = pl.when(c > 0).then(c * c.log(2)).sort().sum()
+        return documents.group_by(*by, "query").agg(
+            impressions=pl.col("n").sum(),
+            clicks=c.sum(),
+            documents=(c > 0).sum(),
+            click_entropy=pl.when(c.sum() > 0).then(
+                (c.sum().log(2) - terms / c.sum()).clip(lower_bound=0.0)
+            ),
+        )
+
+    found = pair_table(bound, by, entropies).sort(*by, "query", nulls_last=True)
+    if bound.check != "off":
+        sound = checked(bound, documents=True).select(sound=pl.col("impressions") >= 0)
+        found = found.join(sound, how="cross", maintain_order="left").filter("sound")
+        found = found.drop("sound")
+    names = dict(zip([*by, "query"], [*bound.by, bound.roles["query"]], strict=True))
+    return like_input(log, found.rename(names), in_memory=bound.small)
