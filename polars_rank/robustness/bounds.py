@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import polars as pl
 
@@ -16,18 +16,19 @@ from polars_rank.conventions.tools import (
     convention_of,
 )
 from polars_rank.core.parameters import is_whole
-from polars_rank.core.registry import closest
-from polars_rank.evaluation import evaluate as evaluation
 from polars_rank.io.frames import FrameLike, as_polars
 from polars_rank.measures.measure import Custom, Measure, Measures, parse_measures
-from polars_rank.robustness.gain import has_levels, highest_ratio, parts_of
+from polars_rank.robustness.differences import differences
 from polars_rank.robustness.labels import (
     Documents,
-    Scheme,
-    is_additive,
-    labelled,
-    scheme_of,
-    size_of,
+)
+from polars_rank.robustness.limits import (
+    EXTREMES,
+    Asked,
+    Table,
+    extremes,
+    over_labels,
+    values_under,
 )
 from polars_rank.robustness.runs import Runs, keys_of, stacked
 
@@ -35,8 +36,6 @@ __all__ = ["bounds"]
 
 Over: TypeAlias = Literal["ties", "labels"]
 Universe: TypeAlias = Literal["retrieved", "pool"]
-Table: TypeAlias = pl.LazyFrame
-EXTREMES = ("optimistic", "pessimistic")
 
 # Exchanging two tied neighbours so that the better one comes first never lowers these
 # (or never raises them: arp): all permutations of random lists agree.
@@ -52,19 +51,6 @@ SWAP = frozenset(
 )  # fmt: skip
 # These ask whether somebody judged a document, not how.
 ABOUT_JUDGING = frozenset(("judged", "unjudged", "rbp_residual"))
-
-
-class Asked(NamedTuple):
-    """A measure, its complete arguments, and the name of its column."""
-
-    measure: Measure
-    arguments: dict[str, Any]
-    policy: str
-
-    @property
-    def name(self) -> str:
-        """Name of the result."""
-        return self.measure.name
 
 
 def bounds(
@@ -187,23 +173,29 @@ def bounds(
         shared = keys if column is not None and column in known else own
         judged = _columns(judgments.lazy(), shared, named, "the judgments", ["score"])
         judged = judged.filter(pl.col("label").is_not_null())
-    values = _values(frame, judged, asked, keys, start)
+    values = values_under(frame, judged, asked, keys, start)
     if "labels" not in ways:
-        limits = _extremes([_values(frame, judged, asked, keys, start, ties=t) for t in
-                            EXTREMES], keys)  # fmt: skip
+        tables = [
+            values_under(frame, judged, asked, keys, start, ties=rule)
+            for rule in EXTREMES
+        ]
+        limits = extremes(tables, keys)
         return _shown(values, limits, asked, keys, column, per_query)
     grades = _grades(max_grade, frame if judged is None else judged)
     documents = Documents.of(frame, judged, keys, shared, start, pool=pool)
     held = documents.frame.collect(engine="streaming")
     documents = documents._replace(frame=held.lazy())
-    found = _over_labels(documents, held, asked, grades, start, ways, most)
+    found = over_labels(documents, held, asked, grades, start, ways, most)
     if against is None:
         return _shown(values, found, asked, keys, column, per_query)
     assert column is not None
-    return _differences(
+    now, limits = differences(
         documents, held, values, found, asked, grades, start, ways,
-        keys, column, against, per_query,
+        keys, column, against,
     )  # fmt: skip
+    shown = _shown(now, limits, asked, keys, column, per_query, differences=True)
+    shown = shown.rename({"value": "difference"})
+    return shown.insert_column(0, pl.lit(against).alias("baseline"))
 
 
 # -- arguments
@@ -308,328 +300,6 @@ def _grades(max_grade: int | None, judged: Table) -> list[int]:
         msg = f"max_grade must be a whole number of at least 1, not {max_grade!r}"
         raise ValueError(msg)
     return list(range(1, int(max_grade) + 1))
-
-
-# -- values under labellings
-
-
-def _values(
-    run: Table,
-    judged: Table | None,
-    asked: Sequence[Asked],
-    keys: Sequence[str],
-    convention: Convention,
-    *,
-    ties: Any = None,
-    check: Any = "strict",
-) -> Table:
-    """Keys, and a column per measure."""
-    values: Table = evaluation.per_query(
-        run,
-        [a.measure for a in asked],
-        qrels=judged,
-        query=list(keys),
-        doc="doc",
-        convention=convention,
-        ties=ties,
-        check=check,
-    )
-    return values
-
-
-def _extremes(tables: Sequence[Table], keys: Sequence[str]) -> Table:
-    """Keys, ``measure``, ``low``, ``high``, ``exact``, of several values per key."""
-    long = pl.concat(tables).unpivot(
-        index=list(keys), variable_name="measure", value_name="value"
-    )
-    value = pl.col("value")
-    return long.group_by(*keys, "measure").agg(
-        low=value.min(),
-        high=value.max(),
-        exact=(value.null_count() == 0) | (value.count() == 0),
-    )
-
-
-def _over_labels(
-    documents: Documents,
-    held: pl.DataFrame,
-    asked: Sequence[Asked],
-    grades: Sequence[int],
-    convention: Convention,
-    ways: Sequence[str],
-    most: int,
-) -> Table:
-    groups: dict[Scheme, list[Asked]] = {}
-    found = []
-    unjudged: int = held.select(pl.col("u").max().fill_null(0)).item()
-    for a in asked:
-        if (
-            a.measure.metric == "ndcg"
-            and "ties" not in ways
-            and has_levels(a.arguments, a.policy)
-        ):
-            found.append(_ndcg(documents, held, a, grades))
-            continue
-        scheme = scheme_of(a.measure, a.arguments, len(grades))
-        size = size_of(scheme, unjudged, len(grades))
-        if scheme in ("sorted", "every") and size > most:
-            msg = (
-                f"{a.name}: {size} labellings of a query with {unjudged} unjudged "
-                f"documents would have to be tried, more than most={most}; judge more, "
-                "cut the run (a smaller depth), or lower max_grade"
-            )
-            raise ValueError(msg)
-        groups.setdefault(scheme, []).append(a)
-    rules = EXTREMES if "ties" in ways else (None,)
-    for scheme, members in groups.items():
-        run, qrels, keys = labelled(documents, scheme, grades)
-        names = [a.name for a in members]
-        tables = [
-            _values(
-                run, qrels, members, keys, convention, ties=ties, check="off"
-            ).select(*documents.keys, *names)
-            for ties in rules
-        ]
-        found.append(_extremes(tables, documents.keys))
-    columns = [*documents.keys, "measure", "low", "high", "exact"]
-    return pl.concat([table.select(columns) for table in found])
-
-
-def _ndcg(
-    documents: Documents, held: pl.DataFrame, asked: Asked, grades: Sequence[int]
-) -> Table:
-    parts, gains = parts_of(documents, asked.arguments, grades)
-    keys = documents.keys
-    limits = _ratio_limits(parts, keys, gains, asked, _places(held, keys))
-    return limits.with_columns(measure=pl.lit(asked.name), exact=pl.lit(True))
-
-
-def _places(held: pl.DataFrame, keys: Sequence[str]) -> int:
-    """Documents of the largest query."""
-    most = held.group_by(keys).len().select(pl.col("len").max().fill_null(0))
-    return int(most.item())
-
-
-def _ratio_limits(
-    parts: Table,
-    keys: Sequence[str],
-    gains: Sequence[float],
-    asked: Asked,
-    places: int,
-) -> Table:
-    """Keys, ``low``, ``high``; the lowest is the highest of the negative."""
-    high, low = (
-        highest_ratio(
-            parts.with_columns(weight=sign * pl.col("weight")),
-            keys, gains, asked.arguments, places,
-        )
-        for sign in (1.0, -1.0)
-    )  # fmt: skip
-    turned = low.select(*keys, low=-pl.col("high"))
-    return turned.join(high, on=list(keys), nulls_equal=True)
-
-
-# -- differences
-
-
-def _differences(
-    documents: Documents,
-    held: pl.DataFrame,
-    values: Table,
-    own: Table,
-    asked: Sequence[Asked],
-    grades: Sequence[int],
-    convention: Convention,
-    ways: Sequence[str],
-    keys: Sequence[str],
-    system: str,
-    against: str,
-    per_query: bool,
-) -> pl.DataFrame:
-    systems = held[system].unique(maintain_order=True).to_list()
-    if against not in systems:
-        near = closest(str(against), [str(s) for s in systems])
-        msg = f"there is no system {against!r}{near}"
-        raise ValueError(msg)
-    shared = [k for k in keys if k != system]
-    other = pl.col(system) != against
-    # The base: both sides of a pair next to each other.
-    base = documents.frame.filter(~other).select(
-        *shared, "doc",
-        base_place=pl.when(pl.col("score").is_not_null()).then("place"),
-    )  # fmt: skip
-    pairs = documents.frame.filter(other).join(
-        base, on=[*shared, "doc"], how="left", maintain_order="left"
-    )
-    found = []
-    loose = []
-    for a in asked:
-        kind = None if "ties" in ways else _shared_kind(a)
-        if kind == "ndcg":
-            found.append(_ndcg_difference(documents, held, a, grades, shared, system,
-                                          against))  # fmt: skip
-        elif kind is None:
-            loose.append(a.name)
-        else:
-            found.append(
-                _by_rank(documents, pairs, a, kind, grades, convention, shared, system,
-                         against)
-            )  # fmt: skip
-    if loose:
-        chosen = own.filter(pl.col("measure").is_in(loose))
-        left = chosen.filter(other)
-        right = chosen.filter(~other).drop(system)
-        apart = left.join(right, on=[*shared, "measure"], suffix="_base")
-        found.append(
-            apart.select(
-                *keys,
-                "measure",
-                low=pl.col("low") - pl.col("high_base"),
-                high=pl.col("high") - pl.col("low_base"),
-                exact=pl.lit(False),
-            )
-        )
-    columns = [*keys, "measure", "low", "high", "exact"]
-    limits = pl.concat([table.select(columns) for table in found])
-    names = [a.name for a in asked]
-    rest = values.filter(other).join(
-        values.filter(~other).drop(system), on=shared, suffix="\0base"
-    )
-    now = rest.select(
-        *keys, *(pl.col(n) - pl.col(f"{n}\0base") for n in names)
-    )  # fmt: skip
-    shown = _shown(now, limits, asked, keys, system, per_query, differences=True)
-    shown = shown.rename({"value": "difference"})
-    return shown.insert_column(0, pl.lit(against).alias("baseline"))
-
-
-def _shared_kind(asked: Asked) -> str | None:
-    """How labels move the difference of two systems; None where that is not known."""
-    name, arguments = asked.measure.metric, asked.arguments
-    if name == "ndcg" and has_levels(arguments, asked.policy):
-        return "ndcg"
-    if name == "recall" and arguments["divisor"] == "R" and asked.policy == "zero":
-        return "recall"
-    if is_additive(name, arguments) and asked.policy == "zero":
-        return "linear"
-    return None
-
-
-def _by_rank(
-    documents: Documents,
-    pairs: Table,
-    asked: Asked,
-    kind: str,
-    grades: Sequence[int],
-    convention: Convention,
-    shared: Sequence[str],
-    system: str,
-    against: str,
-) -> Table:
-    """Label the documents that one system ranks above the other.
-
-    That is exact for sums of gains; recall also divides by what is labelled, so there
-    the first m are tried for every m.
-    """
-    far = pl.lit(float("inf"))
-    mine = pl.when(pl.col("score").is_not_null()).then("place").otherwise(far)
-    theirs = pl.col("base_place").cast(pl.Float64).fill_null(far)
-    if kind == "recall":
-        k = asked.arguments["k"]
-        depth = float("inf") if k is None else float(k)
-        # Not retrieved is below every depth.
-        inside = [(p <= depth) & (p < far) for p in (mine, theirs)]
-        ahead = inside[0].cast(pl.Int64) - inside[1].cast(pl.Int64)
-    else:
-        ahead = (theirs > mine).cast(pl.Int64) - (theirs < mine).cast(pl.Int64)
-    pair = [system, *shared]
-    tops = pl.concat(
-        [
-            pairs.with_columns(
-                ahead=pl.when(pl.col("label").is_null()).then(sign * ahead),
-                turned=pl.lit(sign < 0),
-            )
-            for sign in (1, -1)
-        ]
-    ).sort("ahead", descending=True, nulls_last=True, maintain_order=True)
-    keyed = [*pair, "turned"]
-    number = pl.int_range(1, pl.len() + 1).over(keyed)
-    positive = (pl.col("ahead") > 0).fill_null(value=False).sum().over(keyed)
-    counts = (
-        pl.int_ranges(0, pl.col("u") + 1)
-        if kind == "recall"
-        else pl.concat_list(positive.cast(pl.Int64))
-    )
-    labels = (
-        tops.with_columns(number=number, m=counts)
-        .explode("m")
-        .select(
-            *keyed,
-            "m",
-            "doc",
-            label=pl.coalesce(
-                pl.col("label").cast(pl.Float64),
-                pl.when(pl.col("number") <= pl.col("m"))
-                .then(float(grades[-1]))
-                .otherwise(0.0),
-            ),
-        )
-        .rename({system: "other"})
-    )
-    variants = labels.select("other", *shared, "turned", "m").unique(
-        maintain_order=True
-    )
-    retrieved = documents.frame.filter(pl.col("score").is_not_null())
-    sides = []
-    for whose in ("base", "other"):
-        name = pl.lit(against) if whose == "base" else pl.col("other")
-        rows = variants.with_columns(name.alias(system))
-        sides.append(rows.with_columns(side=pl.lit(whose)))
-    asked_of = pl.concat(sides)
-    run = asked_of.join(retrieved, on=pair, maintain_order="left_right")
-    ids = ["side", "other", *shared, "turned", "m"]
-    qrels = asked_of.join(labels, on=["other", *shared, "turned", "m"])
-    values = _values(
-        run.select(*ids, "doc", "score"),
-        qrels.select(*ids, "doc", "label"),
-        [asked],
-        ids,
-        convention,
-        check="off",
-    )
-    on = ids[1:]
-    value = pl.col(asked.name)
-    both = values.filter(side="other").join(
-        values.filter(side="base"), on=on, suffix="\0base"
-    )
-    difference = value - pl.col(f"{asked.name}\0base")
-    return (
-        both.group_by("other", *shared)
-        .agg(low=difference.min(), high=difference.max())
-        .rename({"other": system})
-        .with_columns(measure=pl.lit(asked.name), exact=pl.lit(True))
-    )
-
-
-def _ndcg_difference(
-    documents: Documents,
-    held: pl.DataFrame,
-    asked: Asked,
-    grades: Sequence[int],
-    shared: Sequence[str],
-    system: str,
-    against: str,
-) -> Table:
-    parts, gains = parts_of(documents, asked.arguments, grades)
-    other = pl.col(system) != against
-    base = parts.filter(~other).select(*shared, "doc", base="weight")
-    weights = parts.filter(other).join(
-        base, on=[*shared, "doc"], how="left", maintain_order="left"
-    )
-    weights = weights.with_columns(weight=pl.col("weight") - pl.col("base"))
-    keys = [system, *shared]
-    limits = _ratio_limits(weights, keys, gains, asked, _places(held, keys))
-    return limits.with_columns(measure=pl.lit(asked.name), exact=pl.lit(True))
 
 
 # -- the answer

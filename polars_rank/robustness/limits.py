@@ -1,0 +1,158 @@
+"""Values under labellings and orders, and the lowest and highest of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import polars as pl
+
+from polars_rank.conventions.convention import Convention
+from polars_rank.evaluation import evaluate as evaluation
+from polars_rank.measures.measure import Measure
+from polars_rank.robustness.gain import has_levels, highest_ratio, parts_of
+from polars_rank.robustness.labels import (
+    Documents,
+    Scheme,
+    labelled,
+    scheme_of,
+    size_of,
+)
+
+__all__ = [
+    "EXTREMES", "Asked", "Table", "extremes", "over_labels", "places", "ratio_limits",
+    "values_under",
+]  # fmt: skip
+
+Table: TypeAlias = pl.LazyFrame
+EXTREMES = ("optimistic", "pessimistic")
+
+
+class Asked(NamedTuple):
+    """A measure, its complete arguments, and the name of its column."""
+
+    measure: Measure
+    arguments: dict[str, Any]
+    policy: str
+
+    @property
+    def name(self) -> str:
+        """Name of the result."""
+        return self.measure.name
+
+
+def values_under(
+    run: Table,
+    judged: Table | None,
+    asked: Sequence[Asked],
+    keys: Sequence[str],
+    convention: Convention,
+    *,
+    ties: Any = None,
+    check: Any = "strict",
+) -> Table:
+    """Keys, and a column per measure."""
+    values: Table = evaluation.per_query(
+        run,
+        [a.measure for a in asked],
+        qrels=judged,
+        query=list(keys),
+        doc="doc",
+        convention=convention,
+        ties=ties,
+        check=check,
+    )
+    return values
+
+
+def extremes(tables: Sequence[Table], keys: Sequence[str]) -> Table:
+    """Keys, ``measure``, ``low``, ``high``, ``exact``, of several values per key."""
+    long = pl.concat(tables).unpivot(
+        index=list(keys), variable_name="measure", value_name="value"
+    )
+    value = pl.col("value")
+    return long.group_by(*keys, "measure").agg(
+        low=value.min(),
+        high=value.max(),
+        exact=(value.null_count() == 0) | (value.count() == 0),
+    )
+
+
+def over_labels(
+    documents: Documents,
+    held: pl.DataFrame,
+    asked: Sequence[Asked],
+    grades: Sequence[int],
+    convention: Convention,
+    ways: Sequence[str],
+    most: int,
+) -> Table:
+    """Lowest and highest value of every query over the labels of its documents."""
+    groups: dict[Scheme, list[Asked]] = {}
+    found = []
+    unjudged: int = held.select(pl.col("u").max().fill_null(0)).item()
+    for a in asked:
+        if (
+            a.measure.metric == "ndcg"
+            and "ties" not in ways
+            and has_levels(a.arguments, a.policy)
+        ):
+            found.append(_ndcg(documents, held, a, grades))
+            continue
+        scheme = scheme_of(a.measure, a.arguments, len(grades))
+        size = size_of(scheme, unjudged, len(grades))
+        if scheme in ("sorted", "every") and size > most:
+            msg = (
+                f"{a.name}: {size} labellings of a query with {unjudged} unjudged "
+                f"documents would have to be tried, more than most={most}; judge more, "
+                "cut the run (a smaller depth), or lower max_grade"
+            )
+            raise ValueError(msg)
+        groups.setdefault(scheme, []).append(a)
+    rules = EXTREMES if "ties" in ways else (None,)
+    for scheme, members in groups.items():
+        run, qrels, keys = labelled(documents, scheme, grades)
+        names = [a.name for a in members]
+        tables = [
+            values_under(
+                run, qrels, members, keys, convention, ties=ties, check="off"
+            ).select(*documents.keys, *names)
+            for ties in rules
+        ]
+        found.append(extremes(tables, documents.keys))
+    columns = [*documents.keys, "measure", "low", "high", "exact"]
+    return pl.concat([table.select(columns) for table in found])
+
+
+def _ndcg(
+    documents: Documents, held: pl.DataFrame, asked: Asked, grades: Sequence[int]
+) -> Table:
+    parts, gains = parts_of(documents, asked.arguments, grades)
+    keys = documents.keys
+    limits = ratio_limits(parts, keys, gains, asked, places(held, keys))
+    return limits.with_columns(measure=pl.lit(asked.name), exact=pl.lit(True))
+
+
+def places(held: pl.DataFrame, keys: Sequence[str]) -> int:
+    """Documents of the largest query."""
+    most = held.group_by(keys).len().select(pl.col("len").max().fill_null(0))
+    return int(most.item())
+
+
+def ratio_limits(
+    parts: Table,
+    keys: Sequence[str],
+    gains: Sequence[float],
+    asked: Asked,
+    places: int,
+) -> Table:
+    """Keys, ``low``, ``high``; the lowest is the highest of the negative."""
+    high, low = (
+        highest_ratio(
+            parts.with_columns(weight=sign * pl.col("weight")),
+            keys, gains, asked.arguments, places,
+        )
+        for sign in (1.0, -1.0)
+    )  # fmt: skip
+    turned = low.select(*keys, low=-pl.col("high"))
+    return turned.join(high, on=list(keys), nulls_equal=True)
