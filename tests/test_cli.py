@@ -858,6 +858,13 @@ def test_completion_is_installed_for_a_shell(call, tmp_path):
     assert all(w in script.read_text() for w in ("match-report", "--memory-limit"))
 
 
+def test_every_command_is_told_in_a_line(call):
+    shown = call("--help")[1]
+    assert "coverage: The same as match-report." in shown
+    lines = shown.partition("Commands:")[2].splitlines()
+    assert not [line for line in lines if line.strip() and " " not in line.strip()]
+
+
 def test_the_bar_goes_on_while_nobody_tells_how_far_it_is(monkeypatch):
     """First of unknown length, then as told; gone in the end."""
     screen = io.StringIO()

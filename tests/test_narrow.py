@@ -53,33 +53,38 @@ FILTERS = {
 }
 
 
+@pytest.mark.parametrize("layout", ["auto", "any", "contiguous"])
 @pytest.mark.parametrize("condition", FILTERS.values(), ids=FILTERS)
-def test_only_days_that_pass_are_read(condition):
+def test_only_days_that_pass_are_read(condition, layout):
     log = Watched(ROWS)
-    found = pr.per_query(log.lazy, "rr", query=QUERY).filter(condition)
+    found = pr.per_query(log.lazy, "rr", query=QUERY, layout=layout).filter(condition)
     assert found.collect().equals(
         pr.per_query(ROWS, "rr", query=QUERY).filter(condition)
     )
     assert log.days == {2}
 
 
-def test_judgments_are_filtered_too():
+@pytest.mark.parametrize("layout", ["auto", "any", "contiguous"])
+def test_judgments_are_filtered_too(layout):
     run, qrels = Watched(RUN), Watched(QRELS)
     whole = pr.per_query(RUN, "rr", qrels=QRELS, query=QUERY)
-    found = pr.per_query(run.lazy, "rr", qrels=qrels.lazy, query=QUERY)
+    options = {"query": QUERY, "layout": layout}
+    found = pr.per_query(run.lazy, "rr", qrels=qrels.lazy, **options)
     assert found.filter(day=2).collect().equals(whole.filter(day=2))
     assert run.days == qrels.days == {2}
     assert found.collect().equals(whole)
 
 
-def test_hive_partitions_are_pruned(tmp_path):
+@pytest.mark.parametrize("layout", ["auto", "any", "contiguous"])
+def test_hive_partitions_are_pruned(tmp_path, layout):
     """A file of another day is not even opened: it is no Parquet file."""
     for day, part in ROWS.partition_by("day", as_dict=True).items():
         folder = tmp_path / f"day={day[0]}"
         folder.mkdir()
         part.drop("day").write_parquet(folder / "part.parquet")
     log = pl.scan_parquet(tmp_path / "**" / "*.parquet", hive_partitioning=True)
-    found = pr.per_query(log, "rr", query=QUERY).filter(pl.col("day") == 2)
+    values = pr.per_query(log, "rr", query=QUERY, layout=layout)
+    found = values.filter(pl.col("day") == 2)
     expected = pr.per_query(ROWS, "rr", query=QUERY).filter(day=2)
     (tmp_path / "day=3" / "part.parquet").write_bytes(b"no file")
     assert found.collect().equals(expected)
@@ -120,6 +125,14 @@ def test_rules_still_hold_for_what_is_read():
     found = pr.per_query(twice.lazy(), "rr", query=QUERY)
     with pytest.raises(pr.DataError, match="duplicate documents"):
         found.filter(pl.col("day") == 2).collect()
+
+
+@pytest.mark.parametrize("layout", ["any", "contiguous"])
+def test_explain_names_the_stages_of_a_given_layout(layout):
+    plan = pr.per_query(ROWS.lazy(), "rr", query=QUERY, layout=layout)
+    shown = plan.explain()
+    assert f"layout={layout}" in shown
+    assert "rank by score -> select rows that matter -> sum by query" in shown
 
 
 def test_explain_names_the_stages():

@@ -18,6 +18,7 @@ from polars_rank._engine.checks.rows import with_row
 from polars_rank._engine.inputs import Inputs, bind_inputs, normalize
 from polars_rank._engine.layout import (
     as_streaming_source,
+    in_batches,
     require_one_run,
     try_else,
     verify_contiguous,
@@ -35,7 +36,7 @@ from polars_rank._engine.stages.select import relevant_rows
 from polars_rank._engine.stages.subtopics import sum_subtopics
 from polars_rank._engine.stages.sum import Plan, sum_terms
 from polars_rank._engine.trace import PlanKey, trace_measures
-from polars_rank.core.source import Narrow, Read, is_rereadable
+from polars_rank.core.source import Narrow, Read, is_rereadable, lazy_source
 from polars_rank.exceptions import DataError
 
 __all__ = ["plan_both", "plan_result"]
@@ -47,8 +48,10 @@ Finish: TypeAlias = Callable[[pl.LazyFrame], tuple[pl.LazyFrame, pl.LazyFrame]]
 def plan_result(request: Request) -> pl.LazyFrame:
     """The values per query, or the means, in the requested layout."""
     result = _in_layout(request, _plan_layout)
-    if request.result != "values" or request.resources is None:
+    if request.result != "values":
         return result
+    if request.resources is None:
+        return result if request.layout == "auto" else _named(request, result)
     return _sorted(result, request, request.resources, _narrower(request, result))
 
 
@@ -138,6 +141,30 @@ def _in_layout(
         narrow=_narrower(request, fallback) if request.result == "values" else None,
         spool=None if resources is None else partial(_spool, resources=resources),
         told=lambda error: with_row(error, request),
+    )
+
+
+def _named(request: Request, result: pl.LazyFrame) -> pl.LazyFrame:
+    """Values per query in a layout that is given: named, and filtered early.
+
+    As with ``layout="auto"``, a filter on queries comes first, and errors name rows.
+    """
+    if request.grouping == "hash":
+        return result
+
+    def read(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        try:
+            yield from in_batches(result.select(columns))
+        except DataError as error:
+            raise with_row(error, request) from None
+
+    return lazy_source(
+        read,
+        result.collect_schema(),
+        name=f"layout={request.layout}",
+        detail=_stages(request),
+        drain=request.layout == "contiguous",
+        narrow=_narrower(request, result),
     )
 
 

@@ -38,8 +38,13 @@ def run(argv: Sequence[str]) -> int:
     app.command(
         match_report,
         name="match-report",
-        alias="coverage",
         usage="Usage: polars-rank match-report RUN QRELS [OPTIONS]",
+    )
+    app.command(
+        match_report,
+        name="coverage",
+        help="The same as match-report.",
+        usage="Usage: polars-rank coverage RUN QRELS [OPTIONS]",
     )
     app.command(measures)
     app.command(conventions)
