@@ -9,6 +9,7 @@ import random
 
 import polars as pl
 import pytest
+from slow import slow
 
 import polars_rank as pr
 from polars_rank.cli import main
@@ -185,7 +186,9 @@ def evaluate(*arguments: str) -> None:
     assert main(["evaluate", "a.run", "qrels", *MEASURES, *target, *arguments]) == 0
 
 
-@pytest.mark.parametrize("change", [[], ["--convention", "lightgbm"], ["--rel", "2"]])
+@pytest.mark.parametrize(
+    "change", [["--convention", "lightgbm"], slow([]), slow(["--rel", "2"])]
+)
 def test_the_gate_knows_how_values_were_evaluated(base, capsys, change):
     evaluate(*change)
     capsys.readouterr()
