@@ -139,7 +139,8 @@ def test_a_file_with_grades_named_score_holds_the_judgments(call, rows):
     assert rows(*argv, "--label", "score", "-m", "rr")["rr"] == MEANS["rr"]
     status, _, err = call("evaluate", *argv)  # nothing is taken for labels
     assert status != 0
-    assert "no column 'label'" in err
+    assert "qrels.tsv: looks like judgments of BEIR" in err
+    assert "--label" in err
 
 
 # -- formats
@@ -863,6 +864,22 @@ def test_every_command_is_told_in_a_line(call):
     assert "coverage: The same as match-report." in shown
     lines = shown.partition("Commands:")[2].splitlines()
     assert all(": " in line for line in lines if line.startswith("  "))
+
+
+def test_judgments_of_beir_without_their_format_are_told_the_option(call):
+    head = "query-id\tcorpus-id\tscore\n"
+    Path("test.tsv").write_text(head + "q1\td1\t1\nq1\td2\t0\n")
+    Path("a.run").write_text("q1 Q0 d1 1 2.0 x\nq1 Q0 d2 2 1.0 x\n")
+    for argv in (["a.run", "test.tsv"], ["a.run", "--qrels", "test.tsv"], ["test.tsv"]):
+        status, _, err = call("evaluate", *argv, "-m", "rr")
+        assert status == 1
+        assert "test.tsv: looks like judgments of BEIR" in err
+        assert "--qrels-format beir" in err
+    argv = ("a.run", "test.tsv", "-m", "rr", "--format", "csv")
+    assert call("evaluate", *argv, "--qrels-format", "beir")[0] == 0
+    names = ("--query", "query-id", "--doc", "corpus-id", "--label", "score")
+    Path("b.tsv").write_text(head + "q1\td1\t2\n")
+    assert "looks like" not in call("evaluate", "b.tsv", "test.tsv", *names)[2]
 
 
 def test_the_bar_goes_on_while_nobody_tells_how_far_it_is(monkeypatch):

@@ -22,6 +22,7 @@ __all__ = ["STDIN", "Files", "Reading", "Run", "open_file", "sort_out"]
 
 STDIN = "standard input"
 FAILED = pl.exceptions.PolarsError, pl.exceptions.PanicException
+BEIR = ["query-id", "corpus-id", "score"]
 TREC = ["query_id", "doc_id", "score", "system"]
 
 
@@ -145,6 +146,13 @@ def sort_out(
     others = ran if last is None else ran[:-1]
     frames = [open_file(f, "run", readings[0]) for f in others]
     frames += [] if last is None else [last]
+    likely = frames[-1] if judgments is None else judgments
+    if label == "label" and likely.collect_schema().names() == BEIR:
+        raise DataError(
+            f"{sources[-1]}: looks like judgments of BEIR ({', '.join(BEIR)}). Name it "
+            "after the run, or with --qrels, and say --qrels-format beir; or name its "
+            "columns with --query, --doc and --label."
+        )
     runs = [Run(*run) for run in zip(ran, _names(ran), frames, strict=True)]
     if judgments is None and label is None:
         raise CycloptsError(msg="--label none is for judgments: name their file.")
