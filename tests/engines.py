@@ -196,6 +196,13 @@ def check_partitions(engine: Started, folder: Path) -> None:
     assert bits(found) == whole
     false = outcome(lambda: engine.adapter.evaluate(frame, MEASURES, **options))
     assert false[:2] == (pr.DataError, "query_in_two_parts")
+    frame = engine.up(scattered()[0])
+    for options, rule in (
+        ({}, "query_in_two_parts"),
+        ({"layout": "contiguous"}, "not_contiguous"),  # raised in a worker
+    ):
+        call = partial(engine.adapter.evaluate, partitioned=True, **options)
+        assert outcome(partial(call, frame, "ap"))[:2] == (pr.DataError, rule)
 
 
 def check_errors(engine: Started, folder: Path) -> None:
