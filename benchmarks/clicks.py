@@ -167,9 +167,10 @@ def timed(task: Callable[[Path], None], path: Path) -> tuple[float, float]:
 def peak(name: str, path: Path) -> float:
     """Megabytes of a new process."""
     code = (
-        "import resource, sys; sys.path.insert(0, sys.argv[1]); import clicks; "
+        "import re, sys; sys.path.insert(0, sys.argv[1]); import clicks; "
         "from pathlib import Path; clicks.TASKS[sys.argv[2]][0](Path(sys.argv[3])); "
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000)"
+        "print(int(re.search(r'VmHWM:\\s*(\\d+)', open('/proc/self/status').read())[1])"
+        " / 1000)"  # ru_maxrss would be that of this process, if it was larger
     )
     here = str(Path(__file__).parent)
     done = subprocess.run(
