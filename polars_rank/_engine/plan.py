@@ -51,7 +51,8 @@ def plan_result(request: Request) -> pl.LazyFrame:
     if request.result != "values":
         return result
     if request.resources is None:
-        return result if request.layout == "auto" else _named(request, result)
+        # "any" stays Polars' own plan: sources in Python hang in a forked process.
+        return _named(request, result) if request.layout == "contiguous" else result
     return _sorted(result, request, request.resources, _narrower(request, result))
 
 
