@@ -144,6 +144,7 @@ def test_any_text_is_a_measure_or_a_clear_error(text):
         ("RecipRank", "rr"),
         ("mean_average_precision", "ap"),
         ("ndcg_at_10", "ndcg@10"),
+        ("map_at_10", "ap@10"),  # as MTEB and BEIR mean it
         ("NDCG_AT_10", "ndcg@10"),
         ("recall_at_20", "recall@20"),
         ("R-Precision", "r_precision"),

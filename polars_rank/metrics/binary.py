@@ -195,7 +195,6 @@ def f_measure(
         "mean_average_precision": {},
         "meanAveragePrecisionAt": {},
         "retrieval_average_precision": {},
-        "map_at": {"divisor": "min_k_R"},
     },
 )
 def ap(
