@@ -281,7 +281,8 @@ NOTHING_SHUFFLED = Rule(
 )
 NOT_NEIGHBOURS = Rule(
     "not_neighbours",
-    "swap of FairPairs must be the position above or below, in both rows of the pair",
+    "swap of FairPairs must be the position above or below, in both rows of the "
+    "pair; leave it null for documents that were in no pair",
 )
 ONE_HALF = Rule(
     "one_half",

@@ -137,7 +137,7 @@ def measure(metric: str, /, *, name: str = "", **params: Any) -> Measure:
     --------
     >>> import polars_rank as pr
     >>> pr.measure("ndcg", gain="exp2") @ 10
-    Measure(metric='ndcg', params=(('gain', 'exp2'), ('k', 10)), name='ndcg(gain=exp2)@10')
+    Measure(metric='ndcg', params=(('gain', 'exp2'), ('k', 10)), name='ndcg(gain=exp2)@10', no_relevant=None)
     """  # noqa: E501
     known, preset, after = resolve_name(metric)
     no_relevant = params.pop("no_relevant", None)

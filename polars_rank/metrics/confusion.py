@@ -130,8 +130,7 @@ def arp(r: Ranking, *, gain: Gain) -> pl.Expr:
     ``sum of gain(label) rank / sum of gain(label)`` over the retrieved documents.
 
     Undefined: no retrieved document has a gain.
-    Source: Zhu, 2004; Joachims, Swaminathan and Schnabel, WSDM 2017; TensorFlow
-        Ranking has it as ``ARPMetric``.
+    Source: Zhu, 2004; Joachims et al., WSDM 2017; TF-Ranking has an ``ARPMetric``.
     Example: grades 3, 0, 1 in rank order: (3 * 1 + 1 * 3) / 4.
     """
     gains = pl.when(r.rank.is_not_null()).then(r.gain(gain))
