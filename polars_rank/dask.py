@@ -80,7 +80,9 @@ def per_query(
     job, rows = _rows((frame, qrels, queries, segments), measures, partitions,
                       keep=keep, **options)  # fmt: skip
     meta = pl.DataFrame(schema=job.values_schema())
-    return _mapped(_values, job, rows, meta.to_pandas(use_pyarrow_extension_array=True))
+    types = meta.to_pandas(use_pyarrow_extension_array=True)
+    found: DataFrame = _mapped(_values, job, rows, types)
+    return found
 
 
 def map(function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:

@@ -91,7 +91,8 @@ def per_query(
         with job.rows(iter(block.to_batches())) as tagged:
             return job.values(job.frames(tagged)).to_arrow()
 
-    return rows.map_batches(values, **WHOLE)
+    found: Dataset = rows.map_batches(values, **WHOLE)
+    return found
 
 
 def map(function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
