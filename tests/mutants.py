@@ -68,7 +68,7 @@ MUTANTS = (
     Mutant(
         "a stream counts as readable twice",
         SOURCE,
-        'return ours or kind == "pyarrow"',
+        'return (isinstance(scan, Source) and scan.rereadable) or kind == "pyarrow"',
         "return True",
         "streams",
     ),
@@ -254,8 +254,8 @@ MUTANTS = (
     Mutant(
         "undefined is 0 where it should be 1",
         REGISTRY,
-        '{"zero": 0.0, "one": 1.0}',
-        '{"zero": 0.0, "one": 0.0}',
+        '{"zero": 0.0, "one": 1.0, "one_unweighted": 1.0}',
+        '{"zero": 0.0, "one": 0.0, "one_unweighted": 0.0}',
         "contracts:nothing_relevant",
     ),
     Mutant(
@@ -332,18 +332,25 @@ MUTANTS = (
     Mutant(
         "another tool's ties",
         "conventions/tools.py",
-        'name="sklearn", ties="expected"',
-        'name="sklearn", ties="optimistic"',
+        'name="sklearn",\n            ties="expected"',
+        'name="sklearn",\n            ties="optimistic"',
         "convention",
     ),
     Mutant(
         "another tool's undefined value",
         "conventions/tools.py",
-        'exceptions={"ndcg": _ONE, "recall": _ONE}',
-        'exceptions={"ndcg": _ONE}',
+        '"recall": _ONE,',
+        "",
         "convention",
     ),
     # -- frames: ids, ranks, what is read
+    Mutant(
+        "small frames are streamed",
+        "_engine",
+        "isinstance(f, pl.DataFrame) and len(f) <= IN_MEMORY_ROWS",
+        "isinstance(f, pl.LazyFrame) and len(f) <= IN_MEMORY_ROWS",
+        "frames:small_frames",
+    ),
     Mutant(
         "signed and unsigned ids meet in 64 bits",
         "_engine",
@@ -354,8 +361,8 @@ MUTANTS = (
     Mutant(
         "a claim of order is believed",
         "_engine",
-        "return pl.struct(cs.by_name(column).alias(own)).struct.field(own)",
-        "return cs.by_name(column).alias(own)",
+        "return pl.struct(given.alias(own)).struct.field(own)",
+        "return given.alias(own)",
         "layouts:lying_claim",
     ),
     Mutant(
@@ -438,9 +445,16 @@ MUTANTS = (
     Mutant(
         "missing queries are skipped though they count",
         "_engine",
-        "frame = frame.filter(~missing)\n    plan =",
-        "plan =",
+        'if request.convention.missing == "skip":\n        if request.check',
+        "if True:\n        if request.check",
         "corners frames:means_of_queries",
+    ),
+    Mutant(
+        "queries that were asked for are skipped though they count",
+        "_engine",
+        'if request.convention.missing == "skip":\n        frame',
+        "if True:\n        frame",
+        "frames:queries_fix",
     ),
     # -- rules for data
     Mutant(
@@ -544,7 +558,7 @@ MUTANTS = (
     Mutant(
         "a cut ends the proof",
         SOURCE,
-        "if left == 0 and not drain:",
+        "if left == 0 and not self.drain:",
         "if left == 0:",
         "slices:proves",
     ),
@@ -599,11 +613,148 @@ MUTANTS = (
         "preferences",
     ),
     Mutant(
+        "the smaller id of equal scores is preferred",
+        "evaluation/preferences.py",
+        '"doc_desc": (text > text_other)',
+        '"doc_desc": (text < text_other)',
+        "preferences:equal_scores",
+    ),
+    Mutant(
         "the report divides by all rows",
         "evaluation/match_report.py",
         "top=pl.len().clip(upper_bound=TOP)",
         "top=pl.len()",
         "match_report",
+    ),
+    # -- clicks
+    Mutant(
+        "the affine weight of a click forgets the trust",
+        "clicks/weighing.py",
+        'value = (clicked - pl.col("beta")) / clipped',
+        "value = clicked / clipped",
+        "clicks_counterfactual:plain_loop",
+    ),
+    Mutant(
+        "the last click earns the credit of the first",
+        "clicks/interleaving.py",
+        "(here & (at == at.min())).sum()",
+        "(here & (at == at.max())).sum()",
+        "clicks_interleaving:team_draft",
+    ),
+    Mutant(
+        "few clusters have the interval of many",
+        "clicks/ratios.py",
+        "few = (n < FEW) & (n > 1)",
+        "few = n < 0",
+        "clicks_behaviour:few_clusters clicks_interleaving",
+    ),
+    Mutant(
+        "the errors of neighbouring pairs do not cancel",
+        "clicks/swaps.py",
+        "(1 if side == other else -1) * row",
+        "row",
+        "clicks_designs:fair_pairs",
+    ),
+    Mutant(
+        "a search is a repetition for one moment less",
+        "clicks/dedupe.py",
+        "late = (gap > seconds)",
+        "late = (gap >= seconds)",
+        "clicks_log",
+    ),
+    # -- comparison and gate
+    Mutant(
+        "an adjusted p-value is below that of a smaller one",
+        "comparison/corrections.py",
+        "steps = np.maximum.accumulate((k - i + 1) * ranked)",
+        "steps = (k - i + 1) * ranked",
+        "compare:corrections",
+    ),
+    Mutant(
+        "Wilcoxon's test ranks queries without a difference",
+        "comparison/paired_tests.py",
+        "kept = d[d != 0]",
+        "kept = d",
+        "compare",
+    ),
+    Mutant(
+        "the BCa interval is skewed the other way",
+        "comparison/bootstrap.py",
+        "moved = bias + z / (1.0 - acceleration * z)",
+        "moved = bias + z / (1.0 + acceleration * z)",
+        "compare:bootstrap",
+    ),
+    Mutant(
+        "a sure drop within the margin fails",
+        "comparison/gate.py",
+        '"significant": sure & large,',
+        '"significant": sure,',
+        "gate",
+    ),
+    Mutant(
+        "a floor bounds a loss from below",
+        "comparison/gate.py",
+        '.then(pl.col("mean") > pl.col("floor"))',
+        '.then(pl.col("mean") < pl.col("floor"))',
+        "gate",
+    ),
+    # -- robustness
+    Mutant(
+        "a misleading model has a weight",
+        "robustness/estimate.py",
+        "weight = max(0.0, float(s[0, 1] / n / denominator))",
+        "weight = abs(float(s[0, 1] / n / denominator))",
+        "estimate",
+    ),
+    Mutant(
+        "sampled documents count as all",
+        "robustness/estimate.py",
+        'human = pl.col("human").fill_null(0.0) / share',
+        'human = pl.col("human").fill_null(0.0)',
+        "estimate:sampled_documents",
+    ),
+    Mutant(
+        "a difference is highest where it is lowest",
+        "robustness/differences.py",
+        ".agg(low=difference.min(), high=difference.max())",
+        ".agg(low=difference.min(), high=difference.min())",
+        "bounds",
+    ),
+    Mutant(
+        "bounds of the mean are exact if those of one query are",
+        "robustness/bounds.py",
+        'pl.col("exact").all(),',
+        'pl.col("exact").any(),',
+        "bounds",
+    ),
+    # -- parts
+    Mutant(
+        "the last query of a part is taken for whole",
+        "scale/partitions.py",
+        "for end in (first, last)",
+        "for end in (first,)",
+        "split:cut_anywhere",
+    ),
+    Mutant(
+        "buckets of another number are taken for these",
+        "scale/buckets.py",
+        'digest = digest_of([frame], frame, f"{keys} {buckets}")',
+        'digest = digest_of([frame], frame, f"{keys}")',
+        "split:bucket",
+    ),
+    Mutant(
+        "results of parts are those of any measure",
+        "scale/partitions.py",
+        'about = f"{evaluation!r} {evaluation.definition} {part.cut}"',
+        'about = f"{part.cut}"',
+        "split:not_evaluated_again",
+    ),
+    Mutant(
+        "segments that no query has are in the result",
+        "scale/partial.py",
+        'wide = wide.filter(pl.col("queries") > 0)',
+        'wide = wide.filter(pl.col("queries") >= 0)',
+        "split",
     ),
     # -- files and the command
     Mutant(
@@ -644,9 +795,9 @@ MUTANTS = (
     Mutant(
         "the command forgets an option that changes the convention",
         "cli/evaluate.py",
-        "assumed = assumed.replace(**changed) if changed else assumed",
-        "assumed = assumed.replace(name=assumed.name) if changed else assumed",
-        "cli",
+        '        "missing": missing,\n',
+        "",
+        "cli:choices",
     ),
 )
 

@@ -408,6 +408,21 @@ def test_per_query_is_the_library_call(call, rows, folder, extension):
     assert found["ndcg@10"].to_list() == near(list(NDCG.values()))
 
 
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX files")
+def test_per_query_leaves_the_file_what_it_is(rows, folder):
+    """Nobody else may read what nobody else could read; a pipe stays a pipe."""
+    file, pipe = folder / "values.csv", folder / "pipe.csv"
+    file.write_text("old")
+    file.chmod(0o600)
+    os.mkfifo(pipe)
+    rows("log.parquet", *ASKED, "--per-query", file)
+    assert file.stat().st_mode & 0o7777 == 0o600
+    with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE) as reader:
+        rows("log.parquet", *ASKED, "--per-query", pipe)
+        assert reader.stdout.read() == file.read_bytes()
+    assert pipe.is_fifo()
+
+
 def test_per_query_of_several_runs(rows):
     rows("two.run", "one.run", "qrels.txt", "-m", "rr", "--per-query", "values.csv")
     assert pl.read_csv("values.csv").rows() == [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from functools import partial
 from itertools import product
 from math import inf, log2
 
@@ -16,6 +17,7 @@ from slow import ENGINES, slow
 from vocabularies import METRICS
 
 import polars_rank as pr
+from polars_rank._engine import opening
 from polars_rank.conventions.tools import complete_arguments
 from polars_rank.core.registry import value
 
@@ -137,6 +139,27 @@ def test_a_namespace_that_outlives_its_frame_runs_no_plan(monkeypatch):
     namespace = ranked([0, 1]).rank_eval
     monkeypatch.setattr(pl.LazyFrame, "collect", None)
     assert namespace._frame["label"].to_list() == [0, 1]
+
+
+@pytest.mark.parametrize("method", ["evaluate", "per_query"])
+def test_small_frames_are_not_streamed(method, monkeypatch):
+    """Neither by the function nor by the namespace."""
+    engines, collect = [], pl.LazyFrame.collect
+
+    def noted(frame, *, engine="auto", **options):
+        engines.append(engine)
+        return collect(frame, engine=engine, **options)
+
+    monkeypatch.setattr(pl.LazyFrame, "collect", noted)
+    asks = [getattr(LOG.rank_eval, method), partial(getattr(pr, method), LOG)]
+    for ask in asks:
+        ask("rr")
+    assert engines == ["in-memory"] * 2
+    monkeypatch.setattr(opening, "IN_MEMORY_ROWS", len(LOG) - 1)
+    for ask in asks:
+        engines.clear()
+        ask("rr")
+        assert "streaming" in engines
 
 
 @pytest.mark.slow

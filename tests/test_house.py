@@ -17,6 +17,7 @@ import polars as pl
 import pytest
 import reference
 from cases import CASES, FACTS, FAMILIES, SUBTOPIC_CASES, where
+from mutants import MUTANTS, ROOT, found
 from variants import variants
 from vocabularies import METRICS, SUBTOPIC_METRICS
 
@@ -411,3 +412,14 @@ def test_import_brings_no_extra():
         text=True,
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_every_mutant_changes_one_line_that_is_there():
+    """And names tests that are there; see ``tests/mutants.py``."""
+    moved = [m.name for m in MUTANTS if len(found(m, ROOT)) != 1]
+    assert not moved, "the code has moved on: let these mutants follow"
+    names = [m.name for m in MUTANTS]
+    assert len(set(names)) == len(names)
+    files = {t.partition(":")[0] for m in MUTANTS for t in m.tests.split()}
+    assert all((ROOT / "tests" / f"test_{name}.py").exists() for name in files)
+    assert all(m.old != m.new for m in MUTANTS)

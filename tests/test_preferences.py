@@ -137,6 +137,39 @@ def test_without_groups_and_by_rank():
     assert pr.preferences(ranks, judged, rank="place").equals(by_score)
 
 
+@pytest.mark.parametrize(
+    ("ties", "kept"), [("doc_desc", 0.0), ("doc_asc", 1.0), ("expected", 0.5)]
+)
+def test_equal_scores_go_by_document_id(ties, kept):
+    """As text, d9 comes after d10; trec_eval's own order is the ascending one."""
+    ranked, better = frames(
+        [("q", "d10", 1.0), ("q", "d9", 1.0)],
+        [("q", "x", "d10", 1), ("q", "x", "d9", 0)],
+    )
+    found = pr.preferences(ranked, better, ties=ties).collect()
+    assert found["satisfied"].to_list() == [kept]
+
+
+def test_groups_without_a_preference_are_left_out():
+    """trec_eval counts them as 0: it would say 1/2, and 0 for a query without any."""
+    judged = [("q", "x", "a", 1), ("q", "x", "b", 0)]
+    judged += [("q", "y", "a", 1), ("q", "y", "b", 1)]
+    judged += [("r", "x", "a", 2), ("r", "x", "b", 2)]
+    run = [*A_B_C, ("r", "a", 2.0), ("r", "b", 1.0)]
+    found = pr.preferences(*frames(run, judged), group="who").collect()
+    assert found["prefs_avgjg"].to_list() == [1.0, None]
+    assert found["preferences"].to_list() == [1, 0]
+
+
+def test_documents_without_a_grade_are_not_preferred():
+    """Neither they nor those that nobody judged; a query of these has no preference."""
+    judged = [("q", "x", "a", None), ("q", "x", "b", 1), ("q", "x", "c", 0)]
+    judged += [("r", "x", "a", None), ("r", "x", "b", 1)]
+    found = pr.preferences(*frames(A_B_C, judged)).collect()
+    assert found["preferences"].to_list() == [1, 0]
+    assert found["prefs_simp"].to_list() == [1.0, None]
+
+
 def test_nothing_to_prefer():
     ranked, better = frames(A_B_C, [("q", "x", "a", 1), ("q", "x", "b", 1)])
     found = pr.preferences(ranked, better).collect().row(0)[1:]
