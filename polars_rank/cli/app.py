@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from functools import cache
+from typing import Literal
 
 from cyclopts import App, Parameter
 
@@ -20,11 +22,20 @@ __all__ = ["run"]
 
 def run(argv: Sequence[str]) -> int:
     """Parse the arguments, run the command they name, return its exit status."""
+    app = _grammar("default" if sys.stdout.isatty() else "plain")
+    tokens = [STDIN if token == "-" else token for token in argv]
+    status = app(tokens, exit_on_error=False, print_error=False, verbose=False)
+    return status if isinstance(status, int) else 0
+
+
+@cache
+def _grammar(help_formatter: Literal["default", "plain"]) -> App:
+    """The commands, which take a third of a short call to register."""
     app = App(
         name="polars-rank",
         help="Evaluate rankings: nDCG, average precision and more, from files.",
         version=f"polars-rank {polars_rank.__version__}",
-        help_formatter="default" if sys.stdout.isatty() else "plain",
+        help_formatter=help_formatter,
         suppress_keyboard_interrupt=False,
         result_action="return_value",
         default_parameter=Parameter(negative=()),
@@ -57,6 +68,4 @@ def run(argv: Sequence[str]) -> int:
     app.register_install_completion_command(
         help="Complete commands and options with Tab: for bash, zsh and fish."
     )
-    tokens = [STDIN if token == "-" else token for token in argv]
-    status = app(tokens, exit_on_error=False, print_error=False, verbose=False)
-    return status if isinstance(status, int) else 0
+    return app
