@@ -301,6 +301,7 @@ def test_identities():
     )
 
 
+@pytest.mark.filterwarnings("ignore:a single click")  # the likely outcome without any
 def test_expectation_over_all_clicks_is_the_truth():
     """Every outcome of the clicks of two lists, weighed by its probability."""
     gamma, theta = {"x": 0.7, "y": 0.3, "z": 0.1}, [0.9, 0.5, 0.2]
@@ -379,6 +380,60 @@ def test_segments_and_impressions_without_results():
     per_half = per_half.with_columns(pl.col("propensity") / (1 + pl.col("half")))
     found = clicks.counterfactual(log, new="b", propensities=per_half, by="half")
     close(found["estimate"].to_list(), [both["estimate"][0], 2 * both["estimate"][1]])
+
+
+@pytest.mark.filterwarnings("ignore:.* of the ranking", "ignore:a single click")
+@pytest.mark.parametrize("new", ["a", "frame"])
+@pytest.mark.parametrize("aware", [False, True])
+def test_a_segment_is_the_log_of_that_segment(new, aware):
+    """Also what is known of a query: how often, and which documents were shown."""
+    log = random_log(8, impressions=30)
+    options = {
+        "new": ranking_frame(log) if new == "frame" else new,
+        "propensities": 0.5,
+        "policy_aware": aware,
+    }
+    halves = log.select("impression_id", "half").unique()
+    logs = {"whole": log, "only impressions": log.drop("half")}
+    for name, whole in logs.items():
+        more = {} if name == "whole" else {"impressions": halves}
+        found = clicks.counterfactual(whole, by="half", **options, **more)
+        for half in (0, 1):
+            one = clicks.counterfactual(log.filter(half=half), **options)
+            row = found.filter(half=half).drop("half").row(0, named=True)
+            for column, wanted in one.drop("system", "scale").to_dicts()[0].items():
+                assert row[column] == pytest.approx(wanted, rel=1e-12), column
+
+
+@pytest.mark.filterwarnings("ignore:a single click")
+def test_diagnostics_weigh_impressions():
+    log = random_log(9).with_columns(w=pl.col("impression_id") % 4 + 0.5)
+    options = {"new": "b", "propensities": 0.5, "weight": "w", "clip": 0.6}
+    found = clicks.counterfactual(log, **options).row(0, named=True)
+    true = [
+        (row["w"], row["position"] ** -0.5)
+        for row in log.iter_rows(named=True)
+        if row["clicked"]
+    ]
+    heavy = [w / max(p, 0.6) for w, p in true]
+    close(found["ess"], sum(heavy) ** 2 / sum(h * h for h in heavy))
+    close(found["largest_weight_share"], max(heavy) / sum(heavy))
+    close(found["cut"], 1 - sum(heavy) / sum(w / p for w, p in true))
+    per_document = clicks.counterfactual(log, method="snips", **options)
+    relevant = per_document["relevant_per_impression"][0]
+    close(per_document["estimate"][0] * relevant, found["estimate"])
+
+
+def test_impressions_without_results_in_a_contiguous_log():
+    log = random_log(7).lazy()
+    every = pl.DataFrame({"impression_id": range(120)})
+    found, wanted = (
+        clicks.counterfactual(
+            log, new="b", propensities=PROPENSITIES, impressions=every, layout=layout
+        ).collect()
+        for layout in ("contiguous", "any")
+    )
+    assert found.equals(wanted)
 
 
 def test_bootstrap_and_no_interval():

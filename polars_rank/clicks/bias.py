@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import polars as pl
 
@@ -12,18 +12,14 @@ from polars_rank._engine.checks.enforce import enforce
 from polars_rank._engine.request import AnyFrame
 from polars_rank.clicks.counts import checked, rows_with_known
 from polars_rank.clicks.log import ClickLog
+from polars_rank.clicks.plan import order_of
 from polars_rank.core.rules import NO_PROPENSITY, UNUSABLE_PROPENSITY
 from polars_rank.core.source import is_rereadable, lazy_source
 from polars_rank.exceptions import DataError
 
-__all__ = ["Propensities", "faults_first", "flag", "order_of", "with_propensities"]
+__all__ = ["Propensities", "faults_first", "flag", "with_propensities"]
 
 Propensities: TypeAlias = AnyFrame | float | None
-
-
-def order_of(log: ClickLog) -> Literal["left", "none"]:
-    """Whether joins must keep the rows of an impression contiguous."""
-    return "left" if log.layout == "contiguous" else "none"
 
 
 def flag(broken: pl.Expr) -> pl.Expr:

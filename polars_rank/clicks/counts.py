@@ -14,6 +14,7 @@ from polars_rank.clicks.plan import (
     enforced,
     impressions_of,
     in_layout,
+    order_of,
     require_sound_rows,
 )
 
@@ -34,8 +35,16 @@ def rows_with_known(log: ClickLog) -> ClickLog:
         return log
     schema = log.rows.collect_schema()
     new = [c for c in log.carried.values() if c not in schema]
+    if not new:
+        return log
     known = log.impressions.select(*log.keys, *new)
-    rows = log.rows.join(known, on=log.keys, how="left", nulls_equal=True)
+    rows = log.rows.join(
+        known,
+        on=log.keys,
+        how="left",
+        nulls_equal=True,
+        maintain_order=order_of(log),
+    )
     return replace(log, rows=rows)
 
 

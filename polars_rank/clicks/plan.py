@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Literal
 
 import polars as pl
 
@@ -36,6 +37,7 @@ __all__ = [
     "held",
     "impressions_of",
     "in_layout",
+    "order_of",
     "require_sound_rows",
 ]
 
@@ -62,6 +64,11 @@ def in_layout(log: ClickLog, plan: Callable[[ClickLog], pl.LazyFrame]) -> pl.Laz
         otherwise="grouping them by impression",
         reads=[log.rows],
     )
+
+
+def order_of(log: ClickLog) -> Literal["left", "none"]:
+    """Whether joins must keep the rows of an impression contiguous."""
+    return "left" if log.layout == "contiguous" else "none"
 
 
 def impressions_of(

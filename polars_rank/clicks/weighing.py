@@ -12,9 +12,10 @@ import polars as pl
 from polars_rank._engine.request import AnyFrame, Resources
 from polars_rank._engine.schema import align_ids
 from polars_rank.clicks.additive import Additive, AdditiveMeasure
-from polars_rank.clicks.bias import Propensities, order_of, with_propensities
+from polars_rank.clicks.bias import Propensities, with_propensities
+from polars_rank.clicks.counts import rows_with_known
 from polars_rank.clicks.log import ClickLog, LogOptions
-from polars_rank.clicks.plan import bounded_by, enforced, impressions_of
+from polars_rank.clicks.plan import bounded_by, enforced, impressions_of, order_of
 from polars_rank.clicks.rankings import System, Systems, named, ranking, with_scores
 from polars_rank.clicks.ratios import Interval, Ratio, estimates, sums
 from polars_rank.core.expr import ratio
@@ -138,10 +139,13 @@ class Estimation:
         log = self.log
         divisor = pl.col("alpha")
         if self.policy_aware:
+            log = rows_with_known(log)
+            segment = log.own(log.by)
             rows = log.rows.join(
-                self._policy(),
-                on=["query", "doc"],
+                _policy(log.rows, segment, log.keys),
+                on=[*segment, "query", "doc"],
                 how="left",
+                nulls_equal=True,
                 maintain_order=order_of(log),
             )
             log = replace(log, rows=rows)
@@ -170,15 +174,6 @@ class Estimation:
                     own, on=["query", "doc"], how="left", maintain_order=order_of(log)
                 )
         return replace(log, rows=rows)
-
-    def _policy(self) -> pl.LazyFrame:
-        """For each document, the mean of alpha over the impressions of its query."""
-        rows = self.log.rows
-        alone = rows.group_by("query", "doc").agg(policy=pl.col("alpha").sum())
-        number = pl.struct(self.log.keys).n_unique()
-        queries = rows.group_by("query").agg(number=number)
-        both = alone.join(queries, on="query")
-        return both.select("query", "doc", pl.col("policy") / pl.col("number"))
 
     def ranked(self, rows: pl.LazyFrame, key: str) -> pl.LazyFrame:
         """Rows with the weight of their place in each new ranking."""
@@ -224,14 +219,16 @@ class Estimation:
         """Add the share of the ranking that was logged, and its modelled value."""
         support = f"support:{s.name}"
         if s.frame is None:
-            return frame.with_columns(pl.lit(1.0).alias(support))
-        pairs = self.log.rows.select("query", "doc").unique()
+            return frame.with_columns(pl.lit(1, pl.Int64).alias(support))
+        log = rows_with_known(self.log)
+        keys = [*log.own(log.by), "query"]
+        pairs = log.rows.select(*keys, "doc", seen=True).unique()
         weight, seen = pl.col(s.weight), pl.col("seen").fill_null(value=False)
-        ranking = s.frame.join(
-            pairs.with_columns(seen=True), on=["query", "doc"], how="left"
+        ranking = s.frame.join(pairs.select(keys).unique(), on="query").join(
+            pairs, on=[*keys, "doc"], how="left", nulls_equal=True
         )
         modelled = (weight * pl.col("reward")).sum() if self.rewarded else pl.lit(0.0)
-        about = ranking.group_by("query").agg(
+        about = ranking.group_by(keys).agg(
             ratio(pl.when(seen).then(weight).otherwise(0.0).sum(), weight.sum())
             .fill_null(0.0)
             .alias(support),
@@ -240,7 +237,7 @@ class Estimation:
         value = pl.col(f"value:{s.name}") + pl.col("modelled").fill_null(0.0)
         known = pl.when(pl.col("query").is_not_null())
         return (
-            frame.join(about, on="query", how="left")
+            frame.join(about, on=keys, how="left", nulls_equal=True)
             .with_columns(
                 value.alias(f"value:{s.name}"),
                 known.then(pl.col(support).fill_null(0.0)).alias(support),
@@ -255,7 +252,9 @@ class Estimation:
         log, names = self.log, [s.name for s in self.systems]
         by = {f"by:{i}": pl.col(own) for i, own in enumerate(log.own(log.by))}
         rows = self.per_impression().with_columns(**by)
-        weight = pl.col(log.carried[log.weight]).cast(pl.Float64) if log.weight else 1.0
+        weight = pl.lit(1, pl.Int64)
+        if log.weight:
+            weight = pl.col(log.carried[log.weight]).cast(pl.Float64)
         values = {f"v{i}": pl.col(f"value:{n}") * weight for i, n in enumerate(names)}
         labels = dict(zip(values, names, strict=True))
         for i, name in enumerate(names):
@@ -263,7 +262,7 @@ class Estimation:
                 other = names.index(baseline)
                 values[f"d{i}"] = values[f"v{i}"] - values[f"v{other}"]
                 labels[f"d{i}"] = f"{name} - {baseline}"
-        den = pl.col("w") if self.method == "snips" else pl.lit(1.0)
+        den = pl.col("w") if self.method == "snips" else pl.lit(1, pl.Int64)
         keys = {f"k{i}": pl.col(c) for i, c in enumerate(log.own(log.cluster))}
         keys = keys or {f"k{i}": pl.col(c) for i, c in enumerate(log.keys)}
         parts = rows.select(*by, **keys, **values, den=den * weight)
@@ -276,7 +275,7 @@ class Estimation:
         ratios = [Ratio(label, v, "den") for v, label in labels.items()]
         found = _estimated(clusters, [*by], ratios, interval, [*keys], log.resources)
         long = found.rename({"measure": "system", "n": "impressions"})
-        about = self._diagnosed(rows, by, names)
+        about = _diagnosed(rows, by, names, weight)
         if by:
             long = long.join(about, on=[*by], nulls_equal=True, maintain_order="left")
         else:
@@ -303,31 +302,6 @@ class Estimation:
         long = long.filter(checked).select(*by, *RESULT)
         return long.rename(dict(zip(by, log.by, strict=True)))
 
-    def _diagnosed(
-        self, rows: pl.LazyFrame, by: Mapping[str, pl.Expr], names: Sequence[str]
-    ) -> pl.LazyFrame:
-        """Diagnostics of the weights, per segment."""
-        counts = {
-            "clicks": pl.col("clicks").sum(),
-            "low": pl.col("low").sum(),
-            "largest": pl.col("largest").max(),
-            "rows": pl.len(),
-        }
-        supports = [f"support:{name}" for name in names]
-        means = {name: pl.col(name).mean().alias(name) for name in supports}
-        found = sums(rows, [*by], ["w", "ww", "raw"], {**counts, **means})
-        w, raw = pl.col("w"), pl.col("raw")
-        return found.select(
-            *by,
-            "clicks",
-            *supports,
-            ess=ratio(w * w, pl.col("ww")),
-            largest_weight_share=ratio(pl.col("largest"), w),
-            clipped=ratio(pl.col("low"), pl.col("clicks")),
-            cut=1.0 - ratio(w, raw),
-            relevant_per_impression=w / pl.col("rows"),
-        )
-
     def _doubts(self, columns: Sequence[pl.Series]) -> pl.Series:
         """Warn of doubtful results; raise an error if nothing was logged."""
         system, support, clicks, largest = columns
@@ -351,6 +325,51 @@ class Estimation:
                 "clip="
             )
         return pl.repeat(True, len(system), dtype=pl.Boolean, eager=True)
+
+
+def _policy(
+    rows: pl.LazyFrame, segment: Sequence[str], impression: Sequence[str]
+) -> pl.LazyFrame:
+    """For each document, the mean of alpha over the impressions of its query."""
+    query = [*segment, "query"]
+    alone = rows.group_by(*query, "doc").agg(policy=pl.col("alpha").sum())
+    number = pl.struct(impression).n_unique()
+    queries = rows.group_by(query).agg(number=number)
+    both = alone.join(queries, on=query, nulls_equal=True)
+    return both.select(*query, "doc", pl.col("policy") / pl.col("number"))
+
+
+def _diagnosed(
+    rows: pl.LazyFrame, by: Mapping[str, pl.Expr], names: Sequence[str], weight: pl.Expr
+) -> pl.LazyFrame:
+    """Diagnostics of the weights of clicks, those of impressions included."""
+    supports = [f"support:{name}" for name in names]
+    terms = {name: weight * pl.col(name) for name in ("w", "raw", *supports)}
+    terms["ww"] = weight * weight * pl.col("ww")
+    terms["all"] = weight
+    terms |= {
+        f"of {name}": pl.when(pl.col(name).is_not_null()).then(weight)
+        for name in supports
+    }
+    largest = weight * pl.col("largest")
+    rows = rows.select(*by, "clicks", "low", **terms, largest=largest)
+    counts = {
+        "clicks": pl.col("clicks").sum(),
+        "low": pl.col("low").sum(),
+        "largest": pl.col("largest").max(),
+    }
+    found = sums(rows, [*by], [*terms], counts)
+    w = pl.col("w")
+    return found.select(
+        *by,
+        "clicks",
+        *(ratio(pl.col(name), pl.col(f"of {name}")).alias(name) for name in supports),
+        ess=ratio(w * w, pl.col("ww")),
+        largest_weight_share=ratio(pl.col("largest"), w),
+        clipped=ratio(pl.col("low"), pl.col("clicks")),
+        cut=1.0 - ratio(w, pl.col("raw")),
+        relevant_per_impression=ratio(w, pl.col("all")),
+    )
 
 
 def _warn(text: str) -> None:
