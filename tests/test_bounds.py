@@ -360,13 +360,15 @@ def test_pool_counts_what_others_retrieved():
 def test_the_mean_of_the_bounds():
     found = lists(random.Random(11), 8)
     run, qrels = frames(found)
-    asked = ["ndcg@3", "gm_ap", "hits"]
+    asked = ["ndcg@3", "gm_ap", "hits", "kendall_tau"]
     each = pr.bounds(run, asked, qrels=qrels, max_grade=2, per_query=True)
     whole = pr.bounds(run, asked, qrels=qrels, max_grade=2)
     assert whole["measure"].to_list() == asked
+    assert each.filter(measure="kendall_tau")["exact"].any()
     for row in whole.iter_rows(named=True):
         own = each.filter(measure=row["measure"])
-        assert row["queries"] == 8
+        assert row["queries"] == own["value"].count()
+        assert row["exact"] == own["exact"].all() == (row["measure"] != "kendall_tau")
         for end in ("low", "value", "high"):
             mean = own[end].mean()
             wanted = math.exp(mean) if row["measure"] == "gm_ap" else mean

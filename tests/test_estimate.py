@@ -110,6 +110,10 @@ def test_a_model_that_knows_nothing_changes_nothing(data):
     assert row["weight"] == 0.0
     assert row["estimate"] == row["human"]
     assert (row["low"], row["high"]) == (row["human_low"], row["human_high"])
+    opposite = model.with_columns(label=5 - pl.col("label"))
+    row = pr.estimate(run, "dcg@5", qrels=human, model_qrels=opposite)
+    row = row.row(0, named=True)
+    assert (row["weight"], row["estimate"]) == (0.0, row["human"])
     every = pr.estimate(run, "precision@5", qrels=model, model_qrels=model)
     assert every["weight"].item() == 0.0  # nothing is left for the model
 

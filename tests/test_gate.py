@@ -118,6 +118,9 @@ def test_lower_is_better_for_some():
         pr.gate(base().rename({"ndcg@10": "arp"}), better, margin=0.01).verdict
         == "pass"
     )
+    held = base().rename({"ndcg@10": "arp"})
+    for most, verdict in ((held["arp"].mean() - 0.01, "fail"), (0.99, "pass")):
+        assert pr.gate(held, held, floors={"arp": most}).verdict == verdict
 
 
 def test_floors_and_margins_by_measure():

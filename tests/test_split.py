@@ -114,6 +114,17 @@ def test_judgments_go_with_their_queries_or_are_broadcast(missing, by):
     assert bits(merged) == bits(whole.collect())
 
 
+def test_a_segment_whose_queries_are_all_skipped_is_no_row():
+    log = rows(9)
+    run = log.select("query_id", "doc_id", "score").filter(pl.col("query_id") % 3 != 1)
+    qrels = log.select("query_id", "doc_id", "label", "country")
+    options = {"by": "country", "missing": "skip"}
+    evaluation = pr.Evaluation("ap", **options)
+    merged = evaluation.merge(evaluation.partial(run, qrels=qrels))
+    assert merged["country"].to_list() == [None, "DE"]
+    assert bits(merged) == bits(pr.evaluate(run, "ap", qrels=qrels, **options))
+
+
 def test_a_query_in_two_parts_is_an_error():
     log = rows(10)
     evaluation = pr.Evaluation("ap")
@@ -402,9 +413,12 @@ def test_a_shuffle_goes_on_where_it_died(tmp_path, monkeypatch):
     monkeypatch.setattr(buckets_module, "fill", counted)
     assert bits(evaluate_parts(bucketed(paths, 4, shared), MEASURES)) == whole
     assert len(filled) == 3
+    assert len(bucketed(paths, 3, shared)) == 3  # another number: all anew
+    assert len(filled) == 3 + len(paths)
+    filled.clear()
     log[:3].write_parquet(paths[0])  # a file that has changed is read again
     bucketed(paths, 4, shared)
-    assert len(filled) == 4
+    assert len(filled) == 1
 
 
 def test_parts_that_were_evaluated_are_not_evaluated_again(tmp_path):
