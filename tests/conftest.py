@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import zlib
 from pathlib import Path
 
 import pytest
@@ -58,7 +59,22 @@ def pytest_ignore_collect(collection_path, config):
     return True if collection_path.name == "parity" and not asked else None
 
 
-@pytest.fixture(params=["in-memory", "streaming"])
+COLLECT_ENGINES = ["in-memory", "streaming"]
+
+
+@pytest.fixture(params=COLLECT_ENGINES)
 def collect(request):
-    """Collect a lazy frame on either engine."""
+    """Collect a lazy frame: on one engine, and on the other in the slow tests."""
     return lambda frame: frame.lazy().collect(engine=request.param)
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m is looked at
+def pytest_collection_modifyitems(items):
+    """The quick tests take turns: half of them on each engine."""
+    for item in items:
+        indices = dict(item.callspec.indices) if hasattr(item, "callspec") else {}
+        engine = indices.pop("collect", None)
+        name = item.nodeid.partition("[")[0].encode()
+        turn = (zlib.crc32(name) + sum(indices.values())) % len(COLLECT_ENGINES)
+        if engine not in (None, turn):
+            item.add_marker(pytest.mark.slow)

@@ -740,7 +740,7 @@ MUTANTS = (
         "scale/buckets.py",
         'digest = digest_of([frame], frame, f"{keys} {buckets}")',
         'digest = digest_of([frame], frame, f"{keys}")',
-        "split:bucket",
+        "split:shuffle",
     ),
     Mutant(
         "results of parts are those of any measure",

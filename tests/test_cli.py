@@ -745,7 +745,9 @@ def test_a_pipe_in_and_a_reader_that_leaves(folder):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a shell")
-@pytest.mark.parametrize("argv", ["evaluate log.parquet", "measures", "--help"])
+@pytest.mark.parametrize(
+    "argv", ["evaluate log.parquet", *map(slow, ["measures", "-h"])]
+)
 def test_standard_output_is_closed(argv):
     done = subprocess.run(
         f"{sys.executable} -m polars_rank.cli {argv} >&-",
@@ -953,9 +955,9 @@ def passes(monkeypatch):
 
 @pytest.mark.parametrize("layout", ["any", slow("auto")])
 def test_one_pass_for_means_and_values(call, folder, passes, layout):
-    i = pl.int_range(400)
+    i = pl.int_range(60)
     pl.select(
-        query_id=pl.format("q{}", i % 40),
+        query_id=pl.format("q{}", i % 6),
         doc_id=pl.format("d{}", i),
         score=i * 7 % 31,
         label=i % 3,

@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 
 import polars as pl
 import pytest
+from slow import slow
 
 from polars_rank import DataError, clicks
 from polars_rank.clicks import interleaving as function
@@ -101,8 +102,14 @@ def interleaved(log):
     return [rows for rows in by_impression(log) if any(r["team"] for r in rows)]
 
 
-@pytest.mark.parametrize("credit", CREDITS)
-@pytest.mark.parametrize("no_click", ["ignore", "tie"])
+@pytest.mark.parametrize(
+    ("credit", "no_click"),
+    [
+        (credit, way) if (i + j) % 2 else slow(credit, way)
+        for i, credit in enumerate(CREDITS)
+        for j, way in enumerate(["ignore", "tie"])
+    ],
+)
 def test_team_draft(credit, no_click):
     log = random_log(1, users=80)
     options = {"team": "team", "credit": credit, "no_click": no_click, "dwell": "dwell"}

@@ -10,7 +10,7 @@ import sys
 import threading
 import warnings
 from contextlib import suppress
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 
 import numpy as np
@@ -189,8 +189,13 @@ def test_every_metric_to_the_last_bit(ties, unjudged, kinds, tmp_path):
             assert_same(values(shuffled, layout="auto").collect(), expected)
 
 
-@pytest.mark.parametrize("check", ["strict", "off", slow("warn"), slow("full")])
-@pytest.mark.parametrize("kind", [0, 1], ids=["log", "run"])
+@pytest.mark.parametrize(
+    ("kind", "check"),
+    [
+        turn if turn in ((0, "off"), (1, "strict")) else slow(*turn)
+        for turn in product((0, 1), ("strict", "off", "warn", "full"))
+    ],
+)
 def test_segments_weights_queries_and_checks(kind, check):
     rows = made(ids(40), seed=4).filter(pl.len().over("query_id") > 1)
     frame, options = in_kinds(rows)[kind]
@@ -290,6 +295,10 @@ def test_memory_does_not_grow_with_the_rows():
 # --- False claims -----------------------------------------------------------------
 
 
+FALSE_CLAIMS = [("first and last row", "off"), ("null key", "strict")]
+FALSE_CLAIMS += [("neighbours", "strict")]
+
+
 def asked_of(plan: pl.LazyFrame) -> list[pl.LazyFrame]:
     """The plan, and what a user may make of it."""
     return [
@@ -304,10 +313,12 @@ def asked_of(plan: pl.LazyFrame) -> list[pl.LazyFrame]:
 
 
 @pytest.mark.parametrize(
-    "case",
-    [c if c in ("first and last row", "null key") else slow(c) for c in apart_runs()],
+    ("case", "check"),
+    [
+        turn if turn in FALSE_CLAIMS else slow(*turn)
+        for turn in product(apart_runs(), ("strict", "off"))
+    ],
 )
-@pytest.mark.parametrize("check", ["strict", "off"])
 def test_a_false_claim_is_an_error_or_the_right_number(case, check, morsel):
     rows = apart_runs()[case]
     # A null key is an error by itself: then only the first message may differ.

@@ -56,7 +56,7 @@ def untied(docs: list[Doc]) -> list[Doc]:
 def test_documents_below_are_not_retrieved(form, unjudged, layout, engine):
     queries = {
         q: [d for d in docs if d.score is not None or form != "log"]
-        for q, docs in random_queries(11, 40).items()
+        for q, docs in random_queries(11, 25).items()
         if any(d.label is not None for d in docs)
     }
     queries = {q: docs for q, docs in queries.items() if docs}

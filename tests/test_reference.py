@@ -117,9 +117,14 @@ def loops(name: str, docs: list[Doc], params: dict, ties: str, **more) -> float 
 
 
 @cache
-def run_and_judgments():
-    """The run, its judgments in another order, and the queries with judgments."""
+def run_and_judgments(*, many: bool = True):
+    """The run, its judgments in another order, and the queries with judgments.
+
+    A query of many takes half of the time.
+    """
     queries = random_queries(7, 40)
+    if not many:
+        del queries["many_documents"]
     run, qrels = frames(queries)
     judged = {
         q: ds for q, ds in queries.items() if any(d.label is not None for d in ds)
@@ -130,7 +135,7 @@ def run_and_judgments():
 
 @EVERY_TURN
 def test_run_and_judgments(turn):
-    run, qrels, judged = run_and_judgments()
+    run, qrels, judged = run_and_judgments(many=turn.run == ALL)
     columns = share(turn.name, turn.run)
     found = per_query(
         run,
@@ -175,7 +180,7 @@ def test_all_metrics_at_once(ties, engine):
 
 @cache
 def retrieved_log(*, many: bool) -> tuple[pl.DataFrame, dict[str, list[Doc]]]:
-    """Without judgments of other documents; a query of many takes half of the time."""
+    """Without judgments of other documents."""
     retrieved = {
         q: [d for d in docs if d.score is not None]
         for q, docs in random_queries(8, 40).items()
