@@ -154,6 +154,7 @@ def try_else(
     attempt: Callable[[], pl.LazyFrame],
     fallback: pl.LazyFrame,
     *,
+    name: str,
     claim: str,
     otherwise: str,
     reads: Sequence[pl.LazyFrame],
@@ -170,7 +171,7 @@ def try_else(
 
     The result is kept until it is proved: in memory, or where ``spool`` puts it, which
     yields its rows once it has all of them. ``told`` says more about an error that
-    ``fallback`` reports.
+    ``fallback`` reports. The plan shows the ``name``.
     """
 
     def read(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
@@ -205,7 +206,7 @@ def try_else(
     return lazy_source(
         read,
         fallback.collect_schema(),
-        name="layout=auto",
+        name=name,
         detail=detail,
         narrow=narrow,
     )

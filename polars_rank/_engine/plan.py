@@ -135,6 +135,7 @@ def _in_layout(
     return try_else(
         contiguous,
         fallback,
+        name="layout=auto",
         claim="rows of a query are contiguous",
         otherwise="spilling them to disk" if resources else "sorting them by query",
         reads=request.inputs,
@@ -322,6 +323,7 @@ def _sort_cheaper(key: PlanKey, plan: pl.LazyFrame, run: pl.LazyFrame) -> pl.Laz
     attempt = try_else(
         lambda: rows,
         plan,
+        name="cheaper sort of query ids",
         claim=claim,
         otherwise="sorting them as they are",
         reads=[run],

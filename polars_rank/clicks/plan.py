@@ -60,6 +60,7 @@ def in_layout(log: ClickLog, plan: Callable[[ClickLog], pl.LazyFrame]) -> pl.Laz
     return try_else(
         lambda: plan(attempt),
         fallback,
+        name="layout=auto",
         claim="rows of an impression are contiguous",
         otherwise="grouping them by impression",
         reads=[log.rows],

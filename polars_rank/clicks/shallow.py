@@ -142,7 +142,8 @@ def shallow_first(
     return try_else(
         lambda: plan(log, ShallowImpression),
         whole,
-        claim=f"no position is below {BITS}, or twice in an impression",
+        name=f"positions up to {BITS}",
+        claim=f"no position is beyond {BITS}, or twice in an impression",
         otherwise="positions of any depth are summed",
         reads=[log.rows],
     )
@@ -160,7 +161,7 @@ def _bits(columns: Sequence[pl.Series]) -> pl.Series:
         deepest, least = position.max(), position.min()
         sound = not position.null_count() and least >= 1 and deepest <= BITS  # type: ignore[operator]
         if not sound or any(fault.max() for fault in faults):
-            msg = f"a position below {BITS}, or a row that breaks a rule"
+            msg = f"a position beyond {BITS}, or a row that breaks a rule"
             raise DataError(msg, rule="shallow")
     one = np.uint64(1)
     bits = np.left_shift(one, position.to_numpy().astype(np.uint64) - one)

@@ -72,41 +72,52 @@ def exact_sum(name: str, value: pl.Expr) -> State:
     up exactly: bits down to 2^-93 count. That holds where the largest value lies
     between 2^-20 and 2^31; elsewhere the plain sum is taken, so that is kept as well.
     """
-    state: State = {f"{name}_plain": value.sum(), f"{name}_high": value.abs().max()}
-    rest = value
-    for i in range(LIMBS):
-        limb = rest.cast(pl.Int64, strict=False)
-        state[f"{name}_{i}"] = limb.sum()
-        rest = (rest - limb) * 2.0**LIMB
-    return state
+    whole = _trunc(value)
+    fraction = (value - whole) * 2.0 ** (2 * LIMB)
+    inner = _trunc(fraction)
+    limbs = (
+        whole,
+        inner.floordiv(2**LIMB),
+        inner.mod(2**LIMB),
+        _trunc((fraction - inner) * 2.0**LIMB),
+    )
+    return {
+        f"{name}_plain": value.sum(),
+        f"{name}_high": value.abs().max(),
+        **{f"{name}_{i}": limb.sum() for i, limb in enumerate(limbs)},
+    }
+
+
+def _trunc(value: pl.Expr) -> pl.Expr:
+    # The plain cast takes three times as long: it looks for values out of range.
+    return value.cast(pl.Int64, wrap_numerical=True)
 
 
 def exact_total(name: str, state: Mapping[str, pl.Expr]) -> pl.Expr:
-    """The sum itself, rounded once, to the nearest: what ``math.fsum`` gives."""
-    limbs = [state[f"{name}_{i}"] for i in range(LIMBS)]
-    for i in reversed(range(1, LIMBS)):  # what a limb cannot hold goes to the one above
-        carry = limbs[i].floordiv(2**LIMB)
-        limbs[i], limbs[i - 1] = limbs[i] - carry * 2**LIMB, limbs[i - 1] + carry
-    # Two numbers of 53 bits, exact as floats: the rest, whose last bit stands for all
-    # below it, and the whole part, which takes bits of the fraction while it is small.
-    whole, upper, middle, lower = limbs
-    top, low = upper.floordiv(2**9), lower.floordiv(2**18)
-    rest = (upper - top * 2**9) * 2**44 + middle * 2**13 + low
-    small = (whole * 2**22 + top).cast(pl.Float64) * 2.0**-22
-    small = small + _sticky(rest, lower != low * 2**18) * 2.0**-75
-    low = middle.floordiv(2**9)
-    beyond = (middle != low * 2**9) | (lower != 0)
-    large = whole.cast(pl.Float64) + _sticky(upper * 2**22 + low, beyond) * 2.0**-53
+    """The sum itself, rounded once, to the nearest: what ``math.fsum`` gives.
+
+    The limbs make one integer of 128 bits. Where the whole part is too large for that,
+    the last bit stands for all below it: then no tie is seen.
+    """
+    whole, upper, middle, lower = (state[f"{name}_{i}"] for i in range(LIMBS))
+    carry = lower.floordiv(2**LIMB)
+    more = lower != carry * 2**LIMB
+    small = _joined(whole, upper, middle, lower).cast(pl.Float64) * 2.0 ** (-3 * LIMB)
+    large = _joined(whole, upper, middle + carry) * 2 + more
+    large = large.cast(pl.Float64) * 2.0 ** (-2 * LIMB - 1)
     total = pl.when(whole.is_between(-(2**31), 2**31)).then(small).otherwise(large)
     largest, plain = state[f"{name}_high"], state[f"{name}_plain"]
     exact = largest.is_between(SMALLEST, LARGEST, closed="left") | (largest == 0.0)
     return pl.when(exact & plain.is_finite()).then(total).otherwise(plain)
 
 
-def _sticky(number: pl.Expr, more: pl.Expr) -> pl.Expr:
-    """The number as a float, odd if there is ``more`` below: then no tie is seen."""
-    odd = more & (number.mod(2) == 0)
-    return (number + odd.cast(pl.Int64)).cast(pl.Float64)
+def _joined(*limbs: pl.Expr) -> pl.Expr:
+    """One integer, of which the last limb holds the last bits."""
+    first, *others = limbs
+    number = first.cast(pl.Int128)
+    for limb in others:
+        number = number * 2**LIMB + limb
+    return number
 
 
 def fsum(value: pl.Expr) -> pl.Expr:

@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Callable, Mapping
 from functools import wraps
 from inspect import signature
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar
 
 import polars as pl
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["DataFrameRankEval", "LazyFrameRankEval"]
 
 P = ParamSpec("P")
+Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 
 
 def _eager(
@@ -50,23 +51,6 @@ def _lazy(
     return method
 
 
-def _compared(
-    frame: pl.DataFrame | pl.LazyFrame,
-    measures: Measures,
-    qrels: AnyFrame | None,
-    options: Mapping[str, Any] | None,
-    arguments: dict[str, Any],
-) -> Comparison:
-    # These need numpy, which is not imported with the package.
-    from polars_rank.comparison.compare import compare
-    from polars_rank.comparison.runs import values_of_runs
-
-    columns = ("system", "query", "seed", "by", "weight", "cluster")
-    told = {name: arguments[name] for name in columns if name in arguments}
-    values = values_of_runs(frame, measures, qrels=qrels, options=options, **told)
-    return compare(values, **arguments)
-
-
 def _show_signature(method: Any, function: Callable[..., object]) -> None:
     """Show the function's parameters, its first one as ``self``."""
     first, *others = signature(function).parameters.values()
@@ -74,8 +58,45 @@ def _show_signature(method: Any, function: Callable[..., object]) -> None:
     method.__signature__ = signature(function).replace(parameters=[own, *others])
 
 
+class _Decisions(Generic[Frame]):
+    """What both do alike. These functions need numpy, and are imported late."""
+
+    @property
+    def _frame(self) -> Frame:
+        raise NotImplementedError
+
+    def compare(
+        self,
+        measures: Measures,
+        *,
+        qrels: AnyFrame | None = None,
+        options: Mapping[str, Any] | None = None,
+        **arguments: Any,
+    ) -> Comparison:
+        """Evaluate the systems in this frame, and compare them query by query.
+
+        ``options`` are further arguments of :func:`per_query`, ``arguments`` those of
+        :func:`compare`, such as ``system``, ``query``, ``baseline`` and ``test``.
+        """
+        from polars_rank.comparison.compare import compare
+        from polars_rank.comparison.runs import values_of_runs
+
+        columns = ("system", "query", "seed", "by", "weight", "cluster")
+        told = {name: arguments[name] for name in columns if name in arguments}
+        values = values_of_runs(
+            self._frame, measures, qrels=qrels, options=options, **told
+        )
+        return compare(values, **arguments)
+
+    def bounds(self, measures: Measures, **arguments: Any) -> pl.DataFrame:
+        """Bound values over ties and unknown labels: see :func:`bounds`."""
+        from polars_rank.robustness.bounds import bounds
+
+        return bounds(self._frame, measures, **arguments)
+
+
 @pl.api.register_dataframe_namespace("rank_eval")
-class DataFrameRankEval:
+class DataFrameRankEval(_Decisions[pl.DataFrame]):
     """Evaluate the rankings in a DataFrame."""
 
     def __init__(self, frame: pl.DataFrame) -> None:
@@ -94,58 +115,20 @@ class DataFrameRankEval:
     match_report = _eager(match_report)
     preferences = _eager(preferences)
 
-    def compare(
-        self,
-        measures: Measures,
-        *,
-        qrels: AnyFrame | None = None,
-        options: Mapping[str, Any] | None = None,
-        **arguments: Any,
-    ) -> Comparison:
-        """Evaluate the systems in this frame, and compare them query by query.
-
-        ``options`` are further arguments of :func:`per_query`, ``arguments`` those of
-        :func:`compare`, such as ``system``, ``query``, ``baseline`` and ``test``.
-        """
-        return _compared(self._frame, measures, qrels, options, arguments)
-
-    def bounds(self, measures: Measures, **arguments: Any) -> pl.DataFrame:
-        """Bound values over ties and unknown labels: see :func:`bounds`."""
-        from polars_rank.robustness.bounds import bounds  # needs numpy
-
-        return bounds(self._frame, measures, **arguments)
-
 
 @pl.api.register_lazyframe_namespace("rank_eval")
-class LazyFrameRankEval:
+class LazyFrameRankEval(_Decisions[pl.LazyFrame]):
     """Evaluate the rankings in a LazyFrame, lazily."""
 
     def __init__(self, frame: pl.LazyFrame) -> None:
         # Polars keeps this object on the frame: a reference back would be a cycle.
-        self._frame = frame.clone()
+        self._copy = frame.clone()
+
+    @property
+    def _frame(self) -> pl.LazyFrame:
+        return self._copy
 
     evaluate = _lazy(evaluate)
     per_query = _lazy(per_query)
     match_report = _lazy(match_report)
     preferences = _lazy(preferences)
-
-    def compare(
-        self,
-        measures: Measures,
-        *,
-        qrels: AnyFrame | None = None,
-        options: Mapping[str, Any] | None = None,
-        **arguments: Any,
-    ) -> Comparison:
-        """Evaluate the systems in this frame, and compare them query by query.
-
-        ``options`` are further arguments of :func:`per_query`, ``arguments`` those of
-        :func:`compare`, such as ``system``, ``query``, ``baseline`` and ``test``.
-        """
-        return _compared(self._frame, measures, qrels, options, arguments)
-
-    def bounds(self, measures: Measures, **arguments: Any) -> pl.DataFrame:
-        """Bound values over ties and unknown labels: see :func:`bounds`."""
-        from polars_rank.robustness.bounds import bounds  # needs numpy
-
-        return bounds(self._frame, measures, **arguments)

@@ -194,7 +194,7 @@ def _no_document_in_common(inputs: Inputs) -> bool:
 
 
 def _is_empty(frame: pl.LazyFrame) -> bool:
-    return frame.head(1).collect().is_empty()
+    return frame.head(1).collect(engine="streaming").is_empty()
 
 
 # -- what is said

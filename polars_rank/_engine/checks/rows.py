@@ -100,7 +100,7 @@ def _where(error: DataError, request: Request) -> str | None:
         if (subtopic := columns.names.get("subtopic")) is not None:
             value = pl.struct(value.alias("doc"), _values(subtopic).alias("subtopic"))
     found = rows.filter(breaks(value)).select(_values(doc).alias("doc")).head(1)
-    ids = found.collect()["doc"].to_list()
+    ids = found.collect(engine="streaming")["doc"].to_list()
     return f"document {ids[0]!r}, {told}" if ids else None
 
 
