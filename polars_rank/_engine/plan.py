@@ -235,7 +235,7 @@ def _plan_layout(request: Request) -> pl.LazyFrame:
 def _means(request: Request, inputs: Inputs, plan: Plan) -> pl.LazyFrame:
     aggregation, doubts = _aggregation(request), request.check != "off"
     more = [pl.col(HIGHEST).max()] if doubts else []
-    sums = aggregation.sum(plan, inputs.segments, *more)
+    sums = aggregation.sum(plan, inputs.run.keys, inputs.segments, *more)
     if doubts:
         sums = sums._replace(frame=doubt_sums(request, inputs, sums.frame))
     return aggregation.finish(sums)

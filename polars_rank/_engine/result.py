@@ -149,16 +149,18 @@ class Aggregation(NamedTuple):
     def sum(
         self,
         plan: Plan,
+        keys: Sequence[str],
         segments: Sequence[str],
         *more: pl.Expr,
         skipped: pl.Expr | None = None,
     ) -> Plan:
         """One row, or one for each segment: a state per measure, a count per rule.
 
-        ``segments`` are the columns of ``by`` and, last, of the weight. ``by0`` ... are
-        the segments, ``queries`` their number, ``m0_n`` ... the states; ``example`` has
-        a query for each rule that is broken; ``more`` is aggregated beside them.
-        Queries that are ``skipped`` count in ``more`` and rules only.
+        ``keys`` are the columns of a query, ``segments`` those of ``by`` and, last, of
+        the weight. ``by0`` ... are the segments, ``queries`` their number, ``m0_n`` ...
+        the states; ``example`` has a query for each rule that is broken; ``more`` is
+        aggregated beside them. Queries that are ``skipped`` count in ``more`` and rules
+        only.
         """
         weight = pl.col(segments[-1]).cast(pl.Float64) if self.weighted else None
         if weight is not None and self.check != "off":
@@ -170,8 +172,7 @@ class Aggregation(NamedTuple):
             values = [value.filter(~skipped) for value in values]
             weight = None if weight is None else weight.filter(~skipped)
             number = (~skipped).sum()
-        names = plan.frame.collect_schema().names()
-        example = _example([name for name in names if name.startswith("key")])
+        example = _example(keys)
         examples = [
             example.filter(pl.col(column) > 0).drop_nulls().first().alias(column)
             for column in plan.rules
@@ -275,7 +276,9 @@ def sum_part(
         skipped = pl.col("skipped")
         found = pl.col("retrieved").count().cast(pl.Int64)
         more += [found.alias("found"), pl.len().cast(pl.Int64).alias("judged")]
-    sums = aggregation.sum(plan, inputs.segments, *more, skipped=skipped)
+    sums = aggregation.sum(
+        plan, inputs.run.keys, inputs.segments, *more, skipped=skipped
+    )
     listed = [
         pl.struct(
             rule=pl.lit(rule.name),
