@@ -702,6 +702,8 @@ def test_no_query_changed(test):
     assert (found["low"], found["high"]) == (0.0, 0.0)
     assert found["note"] == "no query changed"
     assert not found["significant"]
+    for alternative in ("greater", "less"):
+        assert only(two(A, A), test=test, alternative=alternative)["p"] == 1.0
 
 
 def test_constant_differences():

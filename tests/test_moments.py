@@ -227,3 +227,87 @@ def test_wrong_parts():
     ):
         with pytest.raises(ValueError, match=message):
             wrong()
+
+
+def crowded(seed: int = 5) -> pl.DataFrame:
+    """Segments of 1 to 60 queries, one unknown; users of very unequal size."""
+    draw = random.Random(seed)
+    rows = []
+    for i in range(150):
+        land = draw.choice(["DE"] * 8 + ["FR", "JP", None, f"only {i}"])
+        user = "much" if draw.random() < 0.5 else draw.randint(1, 60)
+        weight, known = draw.choice([0.001, 1, 3, 1e4]), i % 11 != 3
+        hard = draw.random()
+        for system in "abc":
+            near = draw.choice([0.0, 5e-10, draw.gauss(0, 0.1)])
+            value = hard + near if known else None
+            rows.append((system, f"q{i}", land, f"{land} {user}", weight, value))
+    names = ["system", "query_id", "country", "user", "weight", "ndcg@10"]
+    return pl.DataFrame(draw.sample(rows, len(rows)), schema=names, orient="row")
+
+
+@pytest.mark.parametrize(("block", "small"), [(7, 3), (40, 20), (8192, 1024)])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("clustered", [False, True])
+def test_sums_of_units_are_a_loop(monkeypatch, block, small, weighted, clustered):
+    monkeypatch.setattr(row_sums, "BLOCK", block)
+    monkeypatch.setattr(row_sums, "SMALL", small)
+    frame = crowded()
+    options = {"by": "country"}
+    options |= {"weight": "weight"} if weighted else {}
+    options |= {"cluster": "user"} if clustered else {}
+    rows = frame.rows(named=True)
+    for found in pr.moments(frame, measures=["ndcg@10"], **options).to_dicts():
+        value = {
+            (r["system"], r["query_id"]): r["ndcg@10"]
+            for r in rows
+            if r["country"] == found["country"] and r["ndcg@10"] is not None
+        }
+        units: dict[str, list[float]] = {}
+        queries, squares, won = 0, 0.0, [0, 0, 0]
+        for r in rows:
+            key = (found["system"], r["query_id"])
+            if r["system"] != "a" or key not in value:
+                continue
+            v, w = value[key], r["weight"] if weighted else 1.0
+            if found["other"] is not None:
+                v = value[found["other"], r["query_id"]] - v
+                won[(v > 1e-9) - (v < -1e-9)] += 1
+            unit = units.setdefault(r["user" if clustered else "query_id"], [0.0, 0.0])
+            unit[0] += w * v
+            unit[1] += w
+            queries, squares = queries + 1, squares + w * v * v
+        expected = {
+            "queries": queries,
+            "n": len(units),
+            "x": sum(x for x, _ in units.values()),
+            "d": sum(d for _, d in units.values()),
+            "xx": sum(x * x for x, _ in units.values()),
+            "xd": sum(x * d for x, d in units.values()),
+            "dd": sum(d * d for _, d in units.values()),
+            "squares": squares,
+        }
+        if found["other"] is not None:
+            expected |= {"tie": won[0], "win": won[1], "loss": won[-1]}
+        size = {n: sum(abs(v[0]) for v in units.values()) for n in ("x", "xx", "xd")}
+        for name, number in expected.items():
+            near = pytest.approx(number, rel=1e-11, abs=1e-13 * (1 + size.get(name, 0)))
+            assert found[name] == near, name
+
+
+@pytest.mark.parametrize("small", [5, 1024])
+def test_all_ways_have_the_same_bits(monkeypatch, small):
+    """Weights of 1, clusters of one query, segments and frames without the others."""
+    monkeypatch.setattr(row_sums, "BLOCK", 16)
+    monkeypatch.setattr(row_sums, "SMALL", small)
+    frame = crowded().sort("system", maintain_order=True).with_columns(one=1.0)
+    plain = pr.moments(frame, measures=["ndcg@10"])
+    for options in ({"weight": "one"}, {"cluster": "query_id"}):
+        assert pr.moments(frame, measures=["ndcg@10"], **options).equals(plain)
+    for options in ({}, {"weight": "weight"}, {"cluster": "user"}):
+        options = {"measures": ["ndcg@10"], **options}
+        whole = pr.moments(frame, by="country", **options)
+        for land in ("DE", "FR", None):
+            here = pl.col("country").eq_missing(land)
+            alone = pr.moments(frame.filter(here), **options)
+            assert whole.filter(here).drop("country").equals(alone)

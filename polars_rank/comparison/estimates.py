@@ -187,7 +187,10 @@ def compared(
     natural = pl.col("measure").is_in(_geometric(own))
     frame = frame.with_columns(
         statistic=_statistic(pl.col("mean"), pl.col("error")), low=low, high=high
-    ).with_columns(p=p_value(pl.col("statistic"), pl.col("df"), plan.alternative))
+    )
+    p = p_value(pl.col("statistic"), pl.col("df"), plan.alternative)
+    nothing = (pl.col("error") == 0) & (pl.col("statistic") == 0)
+    frame = frame.with_columns(p=pl.when(nothing).then(1.0).otherwise(p))
     alpha = 1.0 - plan.level
     detectable = detectable_effect(frame["n"].to_numpy(), alpha=alpha)
     return frame.with_columns(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from polars_rank.comparison.definition import Definition
-from polars_rank.comparison.row_sums import row_sums
+from polars_rank.comparison.row_sums import Array, Places, Rows, RowSums, row_sums
 from polars_rank.comparison.values import (
     Columns,
     Source,
@@ -31,16 +32,7 @@ __all__ = ["KEYS", "STATE", "is_moments", "merge", "moments", "sums_of"]
 KEYS = ["measure", "system", "other"]
 SUMS = RatioMoments(exact=False)
 STATE = ["n", "x", "d", "xx", "xd", "dd"]
-# What equals what where queries are units of weight 1.
-SAME = {"queries": "n", "squares": "xx", "d": "n", "dd": "n", "xd": "x"}
 ORDER = ["queries", *STATE, "squares", "win", "tie", "loss"]
-ROW_SUMS = {
-    "n": pl.Int64,
-    "x": pl.Float64,
-    "xx": pl.Float64,
-    "win": pl.Int64,
-    "loss": pl.Int64,
-}
 COUNTS = ["queries", "squares", "win", "tie", "loss"]
 
 
@@ -186,144 +178,109 @@ def is_moments(columns: Iterable[str]) -> bool:
 def sums_of(
     values: Values, pairs: Sequence[tuple[int, int]], tie: float
 ) -> pl.DataFrame:
-    """The sums of every system and of the pairs, by segment."""
-    systems = range(len(values.systems))
-    weighted, clustered = (
-        "weight" in values.frame.columns,
-        "cluster" in values.frame.columns,
-    )
-    weight = pl.col("weight").cast(pl.Float64) if weighted else None
-    if values.paired and not (weighted or clustered or values.by):
-        return _unweighted(values, pairs, tie)
-    parts = []
-    for k, measure in enumerate(values.measures):
-        sense = -1.0 if lower_is_better(measure) else 1.0
-        variables: dict[tuple[int, int | None], pl.Expr] = {
-            (i, None): pl.col(cell(k, i)) for i in systems
-        }
-        variables |= {(i, j): pl.col(cell(k, j)) - pl.col(cell(k, i)) for i, j in pairs}
-        steps: dict[str, pl.Expr] = {}
-        for place, ((_, j), value) in enumerate(variables.items()):
-            named = {}
-            if weighted or clustered:  # else n and xx are the same
-                square = value * value
-                named["squares"] = (square if weight is None else square * weight).sum()
-                named["queries"] = value.count()
-            if j is not None:
-                named["win"] = (value * sense > tie).sum()
-                named["loss"] = (value * sense < -tie).sum()
-            if clustered:
-                w = pl.lit(1.0) if weight is None else weight
-                named["above"] = (value * w).sum()
-                named["below"] = pl.when(value.is_not_null()).then(w).sum()
-            else:
-                named |= SUMS.state(value, weight)
-            steps |= {f"{place}|{n}": v for n, v in named.items()}
-        frame = values.ordered.lazy()
-        if clustered:
-            frame = _grouped(frame, [*values.by, "cluster"], steps)
-            steps = {}
-            for place in range(len(variables)):
-                below = pl.col(f"{place}|below")
-                below = pl.when(below > 0).then(below)
-                state = RatioMoments(below, exact=False).state(pl.col(f"{place}|above"))
-                counts = [n for n in COUNTS if n != "tie"]
-                state |= {
-                    n: pl.col(f"{place}|{n}").sum()
-                    for n in counts
-                    if _has(n, place, len(systems))
-                }
-                steps |= {f"{place}|{n}": v for n, v in state.items()}
-        sums = _grouped(frame, values.by, steps).collect()
-        parts.append(_rows(sums, values, measure, list(variables)))
-    return pl.concat(parts)
-
-
-def _unweighted(
-    values: Values, pairs: Sequence[tuple[int, int]], tie: float
-) -> pl.DataFrame:
-    """Of whole columns, one measure per thread."""
-    columns = range(len(values.systems))
-    names: list[tuple[str, str | None]] = [(name, None) for name in values.systems]
-    names += [(values.systems[i], values.systems[j]) for i, j in pairs]
+    """The sums of every system and of the pairs, by segment; a measure per thread."""
+    order = _Order.of(values)
 
     def of_measure(k: int) -> pl.DataFrame:
-        measure = values.measures[k]
-        table = values.frame.select(cell(k, i) for i in columns)
-        rows = values.order
-        if table.to_series(0).null_count():  # then those of all systems are null
-            known = table.to_series(0).is_not_null().to_numpy()
-            rows = np.flatnonzero(known) if rows is None else rows[known[rows]]
-        found = row_sums([c.to_numpy() for c in table], pairs, tie, rows)
-        turned = {"win": "loss", "loss": "win"} if lower_is_better(measure) else {}
-        sums = pl.DataFrame(found, schema=ROW_SUMS, orient="row").rename(turned)
-        labels = pl.DataFrame(names, schema=["system", "other"], orient="row")
-        n = pl.col("n").cast(pl.Float64)
-        return pl.concat([labels, sums], how="horizontal").select(
-            pl.lit(measure).alias("measure"),
-            "system",
-            "other",
-            "n",
-            "x",
-            "xx",
-            "win",
-            "loss",
-            queries="n",
-            d=n,
-            xd="x",
-            dd=n,
-            squares="xx",
-            tie=pl.col("n") - pl.col("win") - pl.col("loss"),
-        )
+        return _of_measure(values, k, pairs, tie, order)
 
     with ThreadPoolExecutor(pl.thread_pool_size()) as threads:
-        tables = list(threads.map(of_measure, range(len(values.measures))))
-    return pl.concat(tables).select(*KEYS, *ORDER)
+        return pl.concat(threads.map(of_measure, range(len(values.measures))))
 
 
-def _has(name: str, place: int, systems: int) -> bool:
-    return name in ("queries", "squares") or place >= systems
+@dataclass(frozen=True)
+class _Order:
+    """The queries by segment, cluster and id, and what each of them belongs to."""
+
+    places: Places | None
+    segments: pl.DataFrame
+    segment: Places | None
+    cluster: Places | None
+    weight: Array | None
+
+    @classmethod
+    def of(cls, values: Values) -> _Order:
+        frame, by = values.frame, values.by
+        names = [*by, "cluster"] if "cluster" in frame.columns else by
+        segment = _codes(frame, by) if by else None
+        unit = segment if names == by else _codes(frame, names)
+        places = values.order
+        if unit is not None:
+            places = np.arange(len(frame)) if places is None else places
+            places = places[np.argsort(unit[places], kind="stable")]
+        weight = None
+        if "weight" in frame.columns:
+            weight = frame["weight"].cast(pl.Float64).to_numpy()
+        return cls(
+            places,
+            frame.select(by).unique().sort(by) if by else pl.DataFrame(),
+            segment,
+            None if names == by else unit,
+            weight,
+        )
+
+    def rows(self, known: pl.Series) -> Rows:
+        """The rows of which the values are known."""
+        places = self.places
+        if not known.all():
+            mask = known.to_numpy()
+            places = np.flatnonzero(mask) if places is None else places[mask[places]]
+        count = len(known) if places is None else len(places)
+        ends = np.array([0, count])
+        if self.segment is not None:
+            numbers = np.arange(len(self.segments) + 1)
+            ends = np.searchsorted(self.segment[places], numbers)
+        units = None
+        if self.cluster is not None:
+            changes = np.diff(self.cluster[places], prepend=-1)
+            units = np.flatnonzero(changes)
+        weight = self.weight
+        if weight is not None and places is not None:
+            weight = weight[places]
+        return Rows(ends, places, units, weight)
 
 
-def _grouped(
-    frame: pl.LazyFrame, by: Sequence[str], steps: dict[str, pl.Expr]
-) -> pl.LazyFrame:
-    named = [value.alias(name) for name, value in steps.items()]
-    return frame.group_by(by).agg(named).sort(by) if by else frame.select(named)
+def _codes(frame: pl.DataFrame, names: Sequence[str]) -> Places:
+    """The number of each row's values among all, sorted."""
+    known = frame.select(names).unique().sort(names).with_row_index("code")
+    codes = frame.select(names).join(
+        known, on=names, how="left", nulls_equal=True, maintain_order="left"
+    )
+    return codes["code"].cast(pl.Int64).to_numpy()
 
 
-def _rows(
-    sums: pl.DataFrame,
-    values: Values,
-    measure: str,
-    variables: Sequence[tuple[int, int | None]],
+def _of_measure(
+    values: Values, k: int, pairs: Sequence[tuple[int, int]], tie: float, order: _Order
 ) -> pl.DataFrame:
-    """A row for each segment and variable: columns come one below the other."""
-    segments, held = len(sums), {s.name: s for s in sums}
-    named: dict[str, list[pl.Series]] = {}
-    none = pl.repeat(None, segments, dtype=pl.Int64, eager=True)
-    for place in range(len(variables)):
-        for name in ("queries", "squares", "win", "loss", *STATE):
-            same = SAME.get(name, name)  # of what is not there
-            series = held.get(f"{place}|{name}", held.get(f"{place}|{same}", none))
-            kind = pl.Int64 if name in ("queries", "win", "loss", "n") else pl.Float64
-            named.setdefault(name, []).append(series.cast(kind).alias(name))
-    frame = pl.DataFrame([pl.concat(series) for series in named.values()])
-    names = [
-        (values.systems[i], None if j is None else values.systems[j])
-        for i, j in variables
-    ]
+    measure, systems = values.measures[k], range(len(values.systems))
+    columns = [values.frame[cell(k, i)] for i in systems]
+    arrays = [column.to_numpy() for column in columns]
+    known = [column.is_not_null() for column in columns]
+    if values.paired:  # a query that is null for one system is null for all
+        found = row_sums(arrays, pairs, tie, order.rows(known[0]))
+    else:
+        parts = [row_sums([arrays[i]], [], tie, order.rows(known[i])) for i in systems]
+        for i, j in pairs:
+            both = order.rows(known[i] & known[j])
+            part = row_sums([arrays[i], arrays[j]], [(0, 1)], tie, both)
+            parts.append(RowSums(*(sums[2:] for sums in part)))
+        found = RowSums(*map(np.concatenate, zip(*parts, strict=True)))
+    names: list[tuple[str, str | None]] = [(name, None) for name in values.systems]
+    names += [(values.systems[i], values.systems[j]) for i, j in pairs]
+    count = max(len(order.segments), 1)
     labels = pl.DataFrame(
-        [(measure, *pair) for pair in names for _ in range(segments)],
-        schema=dict.fromkeys(KEYS, pl.String),
+        [pair for pair in names for _ in range(count)],
+        schema={"system": pl.String, "other": pl.String},
         orient="row",
     )
-    segment = (
-        pl.concat([sums.select(values.by)] * len(variables))
-        if values.by
-        else pl.DataFrame()
-    )
-    tie = pl.col("queries") - pl.col("win") - pl.col("loss")
-    return pl.concat(
-        [segment, labels, frame.with_columns(tie=tie)], how="horizontal"
+    sums = pl.DataFrame({n: v.ravel() for n, v in found._asdict().items()})
+    if lower_is_better(measure):
+        sums = sums.rename({"win": "loss", "loss": "win"})
+    if values.by:
+        labels = labels.with_columns(pl.concat([order.segments] * len(names)))
+    tie_count = pl.col("queries") - pl.col("win") - pl.col("loss")
+    table = pl.concat([labels, sums], how="horizontal").with_columns(tie=tie_count)
+    return table.with_columns(
+        pl.when(pl.col("other").is_not_null()).then(pl.col("win", "tie", "loss")),
+        measure=pl.lit(measure),
     ).select(*values.by, *KEYS, *ORDER)
