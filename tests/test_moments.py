@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import polars_rank as pr
-from polars_rank.comparison import row_sums
+from polars_rank.comparison import row_sums, values
 
 DAYS = 12
 
@@ -311,3 +311,64 @@ def test_all_ways_have_the_same_bits(monkeypatch, small):
             here = pl.col("country").eq_missing(land)
             alone = pr.moments(frame.filter(here), **options)
             assert whole.filter(here).drop("country").equals(alone)
+
+
+@pytest.mark.parametrize("most", [1_500, 4_000])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"weight": "weight", "baseline": "b"},
+        {"cluster": "user", "by": "country"},
+        {"test": "tukey", "query": ["user", "query_id"]},
+    ],
+)
+def test_lazy_rows_that_are_many_are_summed_in_parts(
+    monkeypatch, tmp_path, most, options
+):
+    frame = crowded()
+    options = {"measures": "ndcg@10", "least": 5, **options}
+    expected = pr.compare(frame, **options)
+    path = tmp_path / "values.parquet"
+    frame.write_parquet(path, row_group_size=50)
+    named = pl.col("query_id", "system").cast(pl.Categorical)
+    monkeypatch.setattr(values, "PART", most)
+    for given in (frame.lazy(), path, frame.lazy().with_columns(named)):
+        found = pr.compare(given, **options)
+        assert found.values is None
+        assert_same(found.means, expected.means)
+        assert_same(found.pairs, expected.pairs)
+        if expected.anova is not None:
+            assert_same(found.anova, expected.anova)
+    with pytest.raises(ValueError, match="compare a DataFrame"):
+        found.friedman()
+
+
+def test_parts_are_few_bytes_and_whole(monkeypatch):
+    """Every query and user is in one part; a part is not much more than allowed."""
+    frame = crowded()
+    monkeypatch.setattr(values, "PART", 3_000)
+    for cluster, name in ((None, "key0"), ("user", "cluster")):
+        columns = values.Columns(measures=["ndcg@10"], cluster=cluster)
+        parts = list(values.read_parts(frame.lazy(), columns))
+        assert len(parts) > 2
+        seen = [key for part in parts for key in part.frame[name].unique()]
+        assert len({*seen}) == len(seen)
+        assert sum(len(part.frame) for part in parts) == 150
+    assert len(list(values.read_parts(frame, columns))) == 1
+
+
+def test_faults_in_parts_are_told(monkeypatch):
+    monkeypatch.setattr(values, "PART", 2_000)
+    frame = crowded()
+    lacking = frame.filter((pl.col("system") != "b") | (pl.col("query_id") < "q4"))
+    with pytest.raises(ValueError, match=r"'b' lacks .* counts a part") as found:
+        pr.compare(lacking.lazy(), measures="ndcg@10")
+    assert found.value.rule == "unpaired_query"
+    with pytest.raises(ValueError, match="several rows for a query"):
+        pr.compare(pl.concat([frame, frame]).lazy(), measures="ndcg@10")
+    with pytest.raises(ValueError, match="one system, 'a'"):
+        pr.compare(frame.filter(system="a").lazy(), measures="ndcg@10")
+    unknown = frame.with_columns(pl.when(pl.col("query_id") != "q7").then("user"))
+    with pytest.raises(ValueError, match="have no 'user'"):
+        pr.compare(unknown.lazy(), measures="ndcg@10", cluster="user")

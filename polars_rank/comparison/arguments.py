@@ -17,6 +17,7 @@ __all__ = [
     "Pairing",
     "TestName",
     "names_of",
+    "needs_rows",
     "require_choice",
     "require_names",
     "require_no_rows",
@@ -128,6 +129,12 @@ def require_together(given: Mapping[str, Any]) -> None:
     if given["seeds"] == "random" and (given["seed"] is None or test != "t" or told):
         msg = "seeds='random' needs seed= and test='t', without weight= or cluster="
         raise ValueError(msg)
+
+
+def needs_rows(given: Mapping[str, Any]) -> bool:
+    """Whether a comparison looks at the values of single queries, not only at sums."""
+    by_rows = given["test"] in FROM_ROWS or given["interval"] != "t"
+    return by_rows or given["effect"] in ("rank_biserial", "cliff")
 
 
 def require_no_rows(given: Mapping[str, Any]) -> None:

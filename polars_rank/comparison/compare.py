@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any, Literal, TypeAlias
 
@@ -22,13 +22,14 @@ from polars_rank.comparison.arguments import (
     IntervalName,
     Pairing,
     TestName,
+    needs_rows,
     require_choice,
     require_no_rows,
     require_together,
 )
 from polars_rank.comparison.corrections import adjusted
 from polars_rank.comparison.estimates import Plan
-from polars_rank.comparison.moments import is_moments, sums_of
+from polars_rank.comparison.moments import is_moments, sums_of_parts
 from polars_rank.comparison.result import Comparison
 from polars_rank.comparison.rows import (
     skewed,
@@ -43,6 +44,7 @@ from polars_rank.comparison.values import (
     Values,
     lazy,
     read,
+    read_parts,
 )
 
 __all__ = ["compare"]
@@ -85,9 +87,11 @@ def compare(
     ----------
     values
         One row per system and query with a column per measure, as :func:`per_query`
-        returns it with ``query=["system", "query_id"]``: a frame or a file. Or moments
-        (:func:`moments`), for tests that need no rows. Or, with ``qrels``, runs:
-        one frame with a column ``system``, or a mapping of names to runs.
+        returns it with ``query=["system", "query_id"]``: a frame or a file. Of lazy
+        frames and files that are large, only sums are kept, if the test needs no more:
+        one pass, with temporary files and a bounded part of the rows in memory. Or
+        moments (:func:`moments`), for tests that need no rows. Or, with ``qrels``,
+        runs: one frame with a column ``system``, or a mapping of names to runs.
     system, query
         Columns that name the system and the query (several columns, too).
     measures
@@ -219,33 +223,37 @@ def compare(
         )
         measures = None
     columns = Columns(system, query, measures, by, weight, cluster, seed)
-    stored = is_moments(lazy(values).collect_schema().names())
-    held = None if stored else read(values, columns, pairs)
-    if held is None:
+    every = test in ("tukey", "lsd") or effect == "sakai"
+
+    def places(systems: list[str]) -> list[tuple[int, int]]:
+        if every or baseline is None:
+            return list(combinations(range(len(systems)), 2))
+        wanted = estimates.pairs_of(systems, baseline)
+        return [(systems.index(a), systems.index(b)) for a, b in wanted]
+
+    held: Values | None = None
+    if is_moments(lazy(values).collect_schema().names()):
         require_no_rows(locals())
         table = lazy(values).collect()
         if measures is not None:
             wanted = [measures] if isinstance(measures, str) else list(measures)
             table = table.filter(pl.col("measure").is_in(wanted))
-        first = table.filter(pl.col("other").is_null())["system"]
-        systems = first.unique(maintain_order=True).to_list()
         segments = columns.segments or [
             n for n in table.columns if n not in (*STORED, "definition")
         ]
     else:
-        systems, segments = held.systems, columns.segments
+        parts: Iterable[Values] = (
+            [read(values, columns, pairs)]
+            if pairs != "same" or needs_rows(locals())
+            else read_parts(values, columns)
+        )
+        table, last, alone = sums_of_parts(parts, places, tie)
+        held = last if alone else None
+        segments = columns.segments
+    first = table.filter(pl.col("other").is_null())["system"]
+    systems = first.unique(maintain_order=True).to_list()
     wanted_pairs = estimates.pairs_of(systems, baseline)
     plan = Plan(systems, wanted_pairs, segments, level, alternative)
-    if held is not None:
-        every = test in ("tukey", "lsd") or effect == "sakai"
-        places = (
-            list(combinations(range(len(systems)), 2))
-            if every or baseline is None
-            else [(systems.index(a), systems.index(b)) for a, b in wanted_pairs]
-        )
-        table = sums_of(held, places, tie).rename(
-            dict(zip(held.by, columns.segments, strict=True))
-        )
     table = estimates.estimated(table)
     own = table.filter(pl.col("other").is_null())
     frame = estimates.compared(
@@ -259,7 +267,7 @@ def compare(
     frame = with_effect(frame, effect, anova, plan, held)
     if interval != "t" and held is not None:
         frame = with_bootstrap(frame, held, plan, interval, resamples, random_state)
-    frame = _noted(frame, held, plan, interval, least, tie)
+    frame = _noted(frame, held, columns, plan, interval, least)
     if segments:
         known = pl.col("queries") >= least
         frame = frame.with_columns(
@@ -331,18 +339,17 @@ def _anova(
 def _noted(
     frame: pl.DataFrame,
     held: Values | None,
+    columns: Columns,
     plan: Plan,
     interval: IntervalName,
     least: int,
-    tie: float,
 ) -> pl.DataFrame:
-    clustered = held is not None and held.columns.cluster is not None
     said = estimates.notes(
-        cluster=clustered,
-        weight=held is not None and held.columns.weight is not None,
+        cluster=columns.cluster is not None,
+        weight=columns.weight is not None,
         segmented=bool(plan.segments),
         least=least,
-        unit="cluster" if clustered else "query",
+        unit="query" if columns.cluster is None else "cluster",
     )
     if held is not None and interval == "t" and len(held.frame) <= SKEWED:
         frame = frame.with_columns(skewed=pl.Series(list(skewed(held, plan))))

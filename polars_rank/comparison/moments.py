@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import combinations
@@ -21,19 +21,20 @@ from polars_rank.comparison.values import (
     cell,
     lazy,
     lower_is_better,
-    read,
+    read_parts,
 )
 from polars_rank.conventions.tools import DEFAULT, ConventionLike
 from polars_rank.core.aggregate import RatioMoments
 from polars_rank.exceptions import DataError
 
-__all__ = ["KEYS", "STATE", "is_moments", "merge", "moments", "sums_of"]
+__all__ = ["KEYS", "STATE", "is_moments", "merge", "moments", "sums_of_parts"]
 
 KEYS = ["measure", "system", "other"]
 SUMS = RatioMoments(exact=False)
 STATE = ["n", "x", "d", "xx", "xd", "dd"]
-ORDER = ["queries", *STATE, "squares", "win", "tie", "loss"]
-COUNTS = ["queries", "squares", "win", "tie", "loss"]
+WON = ["win", "tie", "loss"]
+ORDER = ["queries", *STATE, "squares", *WON]
+COUNTS = ["queries", "squares", *WON]
 
 
 def moments(
@@ -85,14 +86,14 @@ def moments(
     (10, 0.25)
     """
     columns = Columns(system, query, measures, by, weight, cluster, seed)
-    held = read(values, columns)
+    table, held, _ = sums_of_parts(
+        read_parts(values, columns),
+        lambda systems: list(combinations(range(len(systems)), 2)),
+        tie,
+    )
     definition = Definition.of(held.measures, convention, columns.keys)
-    table = (
-        sums_of(held, list(combinations(range(len(held.systems)), 2)), tie)
-        .rename(dict(zip(held.by, columns.segments, strict=True)))
-        .with_columns(
-            definition=pl.col("measure").replace_strict(definition.by_measure())
-        )
+    table = table.with_columns(
+        definition=pl.col("measure").replace_strict(definition.by_measure())
     )
     if path is not None:
         definition.write(table, path)
@@ -173,6 +174,34 @@ def merge(parts: Source | Iterable[Source], *, unit: str = "row") -> pl.DataFram
 def is_moments(columns: Iterable[str]) -> bool:
     """Tell moments from values per query."""
     return {*KEYS, *STATE, *COUNTS, "definition"} <= {*columns}
+
+
+def sums_of_parts(
+    parts: Iterable[Values],
+    pairs: Callable[[list[str]], Sequence[tuple[int, int]]],
+    tie: float,
+) -> tuple[pl.DataFrame, Values, bool]:
+    """Sums of all parts by segment, the last part, and whether it is the only one.
+
+    ``pairs`` are those of the systems that it is given.
+    """
+    table = order = None
+    alone = True
+    for part in parts:
+        own = sums_of(part, pairs(part.systems), tie)
+        if table is None or order is None:
+            table, order = own, own.select(KEYS).unique(maintain_order=True)
+            continue
+        alone = False
+        keys = [*part.by, *KEYS]
+        both = pl.concat([table, own]).group_by(keys).agg(pl.col(ORDER).sum())
+        labelled = order.with_row_index("place").join(both, on=KEYS, nulls_equal=True)
+        counts = pl.when(pl.col("other").is_not_null()).then(pl.col(WON))
+        table = labelled.sort("place", *part.by).select(own.columns)
+        table = table.with_columns(counts)
+    assert table is not None
+    names = dict(zip(part.by, part.columns.segments, strict=True))
+    return table.rename(names), part, alone
 
 
 def sums_of(
@@ -281,6 +310,6 @@ def _of_measure(
     tie_count = pl.col("queries") - pl.col("win") - pl.col("loss")
     table = pl.concat([labels, sums], how="horizontal").with_columns(tie=tie_count)
     return table.with_columns(
-        pl.when(pl.col("other").is_not_null()).then(pl.col("win", "tie", "loss")),
+        pl.when(pl.col("other").is_not_null()).then(pl.col(WON)),
         measure=pl.lit(measure),
     ).select(*values.by, *KEYS, *ORDER)

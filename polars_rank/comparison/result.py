@@ -115,7 +115,10 @@ class Comparison:
         ``stats``).
         """
         if self.values is None:
-            msg = "Friedman's test needs the values of the queries; these are moments"
+            msg = (
+                "Friedman's test needs the values of the queries; these are moments, "
+                "or lazy rows that were too many: compare a DataFrame"
+            )
             raise ValueError(msg)
         return friedman(self.values)
 
@@ -134,7 +137,10 @@ class Comparison:
     def _deltas(self, measure: str | None) -> pl.DataFrame:
         """Difference of every query, for each pair."""
         if self.values is None:
-            msg = "moments hold no values of single queries: compare the values"
+            msg = (
+                "no values of single queries are held, but moments, or lazy rows that "
+                "were too many: compare a DataFrame"
+            )
             raise ValueError(msg)
         return self.values.differences(_pairs(self.pairs), measure)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ __all__ = ["Array", "Places", "RowSums", "Rows", "row_sums"]
 
 Array: TypeAlias = npt.NDArray[np.float64]
 Places: TypeAlias = npt.NDArray[np.intp]
+Sums: TypeAlias = npt.NDArray[Any]
 BLOCK = 8192  # rows at a time, which stay in the cache
 SMALL = 1024  # rows of a segment that shares a block with others
 
@@ -69,16 +70,16 @@ class Rows:
 class RowSums(NamedTuple):
     """Sums by variable (systems, then pairs) and segment."""
 
-    queries: Places
-    n: Places
-    x: Array
-    d: Array
-    xx: Array
-    xd: Array
-    dd: Array
-    squares: Array
-    win: Places
-    loss: Places
+    queries: Sums
+    n: Sums
+    x: Sums
+    d: Sums
+    xx: Sums
+    xd: Sums
+    dd: Sums
+    squares: Sums
+    win: Sums
+    loss: Sums
 
 
 def row_sums(
@@ -137,8 +138,8 @@ def row_sums(
                 squares[place, own] += _products(weighted, value, block.starts)
     if plain:
         xd, squares = x, xx
-    queries, n, d, dd = (np.broadcast_to(s, x.shape) for s in (queries, n, d, dd))
-    return RowSums(queries, n, x, d, xx, xd, dd, squares, win, loss)
+    found = (queries, n, x, d, xx, xd, dd, squares, win, loss)
+    return RowSums(*(np.broadcast_to(sums, x.shape) for sums in found))
 
 
 def _by_unit(values: Array, units: Places | None) -> Array:

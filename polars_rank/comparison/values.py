@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -13,8 +15,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from polars_rank._engine.layout import in_batches
 from polars_rank._engine.request import AnyFrame
 from polars_rank._engine.schema import require_columns
+from polars_rank._engine.spill.buckets import is_text
 from polars_rank.comparison.arguments import Pairing, names_of
 from polars_rank.core.registry import Metric
 from polars_rank.exceptions import DataError
@@ -30,10 +34,12 @@ __all__ = [
     "lower_is_better",
     "metric_of",
     "read",
+    "read_parts",
 ]
 
 Source: TypeAlias = AnyFrame | str | Path
 SHOWN = 5
+PART = 1 << 27  # bytes of rows that are held at a time
 
 
 @dataclass(frozen=True)
@@ -158,6 +164,61 @@ def lazy(values: Source) -> pl.LazyFrame:
 
 def read(values: Source, columns: Columns, pairs: Pairing = "same") -> Values:
     """Read, check and align the values of all systems."""
+    frame, measures = _selected(values, columns)
+    return _values(frame.collect(engine="streaming"), measures, columns, pairs)
+
+
+def read_parts(values: Source, columns: Columns) -> Iterator[Values]:
+    """Read lazy frames and files in parts of whole queries and clusters, in one pass.
+
+    The rows of a part take about ``PART`` bytes; what is more waits in temporary files.
+    """
+    if isinstance(values, pl.DataFrame) or columns.seed is not None:
+        yield read(values, columns)
+        return
+    frame, measures = _selected(values, columns)
+    batches = in_batches(frame)
+    held, size = [pl.DataFrame(schema=frame.collect_schema())], 0
+    for batch in batches:
+        held.append(batch)
+        size += int(batch.estimated_size())
+        if size > PART:
+            break
+    else:
+        yield _values(pl.concat(held), measures, columns, "same")
+        return
+    from polars_rank._engine.spill.order import in_order  # slow to import
+
+    systems: dict[str, None] = {}  # in the order in which they come
+    keys = [f"key{i}" for i in range(len(columns.keys))]
+
+    def seen() -> Iterator[pl.DataFrame]:
+        for batch in chain(held, batches):
+            systems.update(
+                dict.fromkeys(batch["system"].drop_nulls().unique(maintain_order=True))
+            )
+            yield batch.with_columns(
+                pl.col(key).cast(pl.String)
+                for key in keys
+                if is_text(batch.schema[key])
+            )
+
+    base = Path(tempfile.gettempdir()).absolute()
+    whole = keys if columns.cluster is None else ["cluster"]
+    for part in in_order(seen(), whole, base, PART):
+        held.clear()
+        try:
+            aligned = _values(part, measures, columns, "same", list(systems))
+        except DataError as error:
+            msg = f"{error} (This counts a part of the queries: the rows are many.)"
+            raise DataError(
+                msg, rule=error.rule, count=error.count, examples=error.examples
+            ) from None
+        yield aligned
+
+
+def _selected(values: Source, columns: Columns) -> tuple[pl.LazyFrame, list[str]]:
+    """The columns under names of their own, and the names of the measures."""
     frame = lazy(values)
     schema = frame.collect_schema()
     roles = {
@@ -173,7 +234,7 @@ def read(values: Source, columns: Columns, pairs: Pairing = "same") -> Values:
     measures = _measures(
         columns, schema, {n for names in roles.values() for n in names}
     )
-    held = frame.select(
+    own = frame.select(
         pl.col(columns.system).cast(pl.String).alias("system"),
         *(pl.col(name).alias(f"key{i}") for i, name in enumerate(columns.keys)),
         *(pl.col(name).alias(f"by{i}") for i, name in enumerate(columns.segments)),
@@ -183,9 +244,23 @@ def read(values: Source, columns: Columns, pairs: Pairing = "same") -> Values:
             for name in roles[role]
         ),
         *(pl.col(n).cast(pl.Float64).alias(f"v{k}") for k, n in enumerate(measures)),
-    ).collect(engine="streaming")
+    )
+    return own, measures
+
+
+def _values(
+    held: pl.DataFrame,
+    measures: list[str],
+    columns: Columns,
+    pairs: Pairing,
+    systems: list[str] | None = None,
+) -> Values:
+    """Check rows and align the systems."""
     _require_numbers(held, columns, measures)
     parts = _by_system(held)
+    if systems is not None:
+        nothing = held.drop("system").clear()
+        parts = {name: parts.get(name, nothing) for name in systems}
     systems = list(parts)
     if len(systems) < 2:
         only = f"one system, {systems[0]!r}" if systems else "no rows"
