@@ -686,3 +686,12 @@ def test_experiments_and_trust_recover_the_truth():
     for row in joined.iter_rows(named=True):
         assert abs(row["alpha"] - row["alpha_true"]) < 5 * row["alpha_se"]
         assert abs(row["beta"] - row["beta_true"]) < 5 * row["beta_se"]
+
+
+def test_an_interval_can_have_no_bounds():
+    """Two users who disagree, at a high level: more than a float holds."""
+    rows = [(i, i % 2, k, k == 1 + i % 2) for i in range(8) for k in (1, 2)]
+    names = ["impression_id", "user_id", "position", "clicked"]
+    log = pl.DataFrame(rows, schema=names, orient="row")
+    found = clicks.propensities(log, "ctr", cluster="user_id", level=0.999)
+    assert found.select("propensity", "lower", "upper").row(1) == (1.0, 0.0, math.inf)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -42,6 +43,7 @@ Estimator: TypeAlias = Literal["poisson", "all_pairs", "pivot_one", "chain"]
 Weighting: TypeAlias = Literal["harmonic", "equal"]
 Normalize: TypeAlias = Literal["first", "max"]
 OFTEN = 50  # impressions of a pair, for EM
+LARGEST = math.log(sys.float_info.max)  # of what exp takes
 NO_CLICKS = "no clicks here"
 NO_REFERENCE = "no clicks at the reference position"
 NOT_SHUFFLED = "the position was not shuffled or swapped"
@@ -158,11 +160,8 @@ class Task:
         if known and sure:
             assert value is not None
             assert error is not None
-            factor = (
-                math.exp(_quantile(clusters, self.level) * error / value)
-                if value
-                else 1.0
-            )
+            reach = _quantile(clusters, self.level) * error / value if value else 0.0
+            factor = math.exp(reach) if reach < LARGEST else math.inf
             lower, upper = value / factor, value * factor
         segment = [total[name] for name in self.by]
         counts = total["impressions"], total["clicks"], support, clusters
