@@ -59,10 +59,10 @@ def pytest_ignore_collect(collection_path, config):
     return True if collection_path.name == "parity" and not asked else None
 
 
-COLLECT_ENGINES = ["in-memory", "streaming"]
+TAKE_TURNS = ("collect", "call", "morsel")  # fixtures of two parameters
 
 
-@pytest.fixture(params=COLLECT_ENGINES)
+@pytest.fixture(params=["in-memory", "streaming"])
 def collect(request):
     """Collect a lazy frame: on one engine, and on the other in the slow tests."""
     return lambda frame: frame.lazy().collect(engine=request.param)
@@ -70,11 +70,15 @@ def collect(request):
 
 @pytest.hookimpl(tryfirst=True)  # before -m is looked at
 def pytest_collection_modifyitems(items):
-    """The quick tests take turns: half of them on each engine."""
+    """The quick tests take turns: half of them with each parameter of these fixtures.
+
+    By their names, and where there are other parameters by these: so each of them meets
+    both, and the slow tests have the rest.
+    """
     for item in items:
-        indices = dict(item.callspec.indices) if hasattr(item, "callspec") else {}
-        engine = indices.pop("collect", None)
-        name = item.nodeid.partition("[")[0].encode()
-        turn = (zlib.crc32(name) + sum(indices.values())) % len(COLLECT_ENGINES)
-        if engine not in (None, turn):
-            item.add_marker(pytest.mark.slow)
+        indices = item.callspec.indices if hasattr(item, "callspec") else {}
+        others = sum(i for name, i in indices.items() if name not in TAKE_TURNS)
+        start = zlib.crc32(item.nodeid.partition("[")[0].encode())
+        for fixture in TAKE_TURNS:
+            if indices.get(fixture, (start + others) % 2) != (start + others) % 2:
+                item.add_marker(pytest.mark.slow)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
+from slow import slow
 
 import polars_rank as pr
 from polars_rank._engine.checks.unique import UniquenessCheck
@@ -65,17 +66,26 @@ def test_shuffled_rows_are_not_read_again():
         total(stream(SHUFFLED), layout="auto")
 
 
-@pytest.mark.parametrize("memory_limit", [None, "1GB"])
-@pytest.mark.parametrize("layout", ["auto", "any", "contiguous"])
-def test_run_and_judgments(layout, memory_limit):
+@pytest.mark.parametrize(
+    ("layout", "spent", "memory_limit"),
+    [
+        turn if (i + j + k) % 2 else slow(*turn)
+        for i, layout in enumerate(["auto", "any", "contiguous"])
+        for j, spent in enumerate(["both", "run", "judgments"])
+        for k, limit in enumerate([None, "1GB"])
+        for turn in [(layout, spent, limit)]
+    ],
+)
+def test_run_and_judgments(layout, spent, memory_limit):
     run, qrels = CONTIGUOUS.drop("label"), SHUFFLED.select(QRELS)
     options = {"layout": layout, "memory_limit": memory_limit}
-    for left, right in (
-        (stream(run), stream(qrels)),
-        (stream(run), qrels.lazy()),
-        (run.lazy(), stream(qrels)),
-    ):
-        assert total(left, qrels=right, **options) == (500, RELEVANT)
+    ways = {
+        "both": (stream(run), stream(qrels)),
+        "run": (stream(run), qrels.lazy()),
+        "judgments": (run.lazy(), stream(qrels)),
+    }
+    left, right = ways[spent]
+    assert total(left, qrels=right, **options) == (500, RELEVANT)
 
 
 def test_shuffled_run_and_spent_judgments():
