@@ -184,7 +184,7 @@ def test_max_rank_cuts_the_lists(call, rows):
     assert "; max rank 1; " in call(*argv, 1, "--format", "table")[1]
     status, _, err = call(*argv, 0)
     assert status != 0
-    assert "max_rank must be a whole number of at least 1" in err
+    assert "--max-rank must be a whole number of at least 1" in err
 
 
 def test_undefined_is_null_and_never_nan(call, rows):

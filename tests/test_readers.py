@@ -69,7 +69,7 @@ def test_files_without_a_header(here):
     names = ["query_id", "doc_id", "part", "label"]
     qrels = pr.scan("qrels.tsv", kind="qrels", columns=names)
     assert rows(run, qrels) == [("007", 0.5), ("2", 1.0)]
-    with pytest.raises(pr.DataError, match="has 3 fields, and 2 columns"):
+    with pytest.raises(pr.DataError, match="has 3 fields, but the names"):
         pr.scan("run.csv", columns=["query_id", "doc_id"])
     with pytest.raises(ValueError, match="columns= is for CSV and TSV"):
         pr.scan("run", columns=["query_id", "doc_id"])

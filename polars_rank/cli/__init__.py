@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import polars as pl
@@ -41,17 +41,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         from cyclopts import CycloptsError
 
-        from polars_rank.cli.app import run
+        from polars_rank.cli.app import options, run
     except ModuleNotFoundError as error:
         part = str(error.name).partition(".")[0]
         if part not in PARTS:
             raise
         return _fail(f"needs {part}: pip install 'polars-rank[cli]'", 2)
+    words = sys.argv[1:] if argv is None else argv
+
+    def said(error: BaseException | str) -> str:
+        return sentence(error, options(words), options(["evaluate"]))
+
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always", UserWarning)
-            warnings.showwarning = _Warnings().tell
-            status = run(sys.argv[1:] if argv is None else argv)
+            warnings.showwarning = _Warnings(said).tell
+            status = run(words)
             sys.stdout.flush()
     except CycloptsError as error:
         return _fail(sentence(error), 2)
@@ -61,9 +66,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141  # as if SIGPIPE had ended it
     except FAULTS as error:
-        return _fail(sentence(error), 1)
+        return _fail(said(error), 1)
     except ValueError as error:  # what the library says of a wrong argument
-        return _fail(sentence(error), 2)
+        return _fail(said(error), 2)
     except ModuleNotFoundError as error:
         if "polars-rank[" not in str(error):
             raise
@@ -79,11 +84,12 @@ def _fail(text: str, status: int) -> int:
 class _Warnings:
     """Warnings as lines on standard error, each once."""
 
-    def __init__(self) -> None:
+    def __init__(self, said: Callable[[str], str]) -> None:
+        self.said = said
         self.told: set[str] = set()
 
     def tell(self, message: Warning | str, *_: Any, **__: Any) -> None:
-        text = " ".join(sentence(message).split())
+        text = " ".join(self.said(str(message)).split())
         if text not in self.told:
             self.told.add(text)
             remark(f"warning: {text}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from functools import cache
+from itertools import chain
 from typing import Literal
 
 from cyclopts import App, Parameter
@@ -17,7 +18,7 @@ from polars_rank.cli.evaluate import evaluate
 from polars_rank.cli.match import match_report
 from polars_rank.cli.runs import STDIN
 
-__all__ = ["run"]
+__all__ = ["options", "run"]
 
 
 def run(argv: Sequence[str]) -> int:
@@ -26,6 +27,15 @@ def run(argv: Sequence[str]) -> int:
     tokens = [STDIN if token == "-" else token for token in argv]
     status = app(tokens, exit_on_error=False, print_error=False, verbose=False)
     return status if isinstance(status, int) else 0
+
+
+def options(argv: Sequence[str]) -> frozenset[str]:
+    """The options of the command that the arguments name: ``--memory-limit`` ..."""
+    *_, command = _grammar("plain").parse_commands(argv)[1]
+    if command.default_command is None:  # a group of commands
+        return frozenset()
+    names = (argument.names for argument in command.assemble_argument_collection())
+    return frozenset(chain.from_iterable(names))
 
 
 @cache

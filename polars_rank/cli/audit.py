@@ -24,7 +24,7 @@ from polars_rank.cli.compare import (
     Paths,
     Query,
 )
-from polars_rank.cli.evaluate import MEASURES, with_judgments
+from polars_rank.cli.evaluate import MEASURES, NONE, with_judgments
 from polars_rank.cli.runs import sort_out
 from polars_rank.cli.show import Format, emit, show_rows, terminal
 from polars_rank.conventions.tools import DEFAULT
@@ -68,7 +68,7 @@ def audit(
     query
         Query id; repeat the option if several columns make up the id.
     doc
-        Document id.
+        Document id; none: the log has no such column.
     score
         Score of the document.
     label
@@ -147,7 +147,7 @@ def bounds(
     query
         Query id; repeat the option if several columns make up the id.
     doc
-        Document id.
+        Document id; none: the log has no such column.
     score
         Score of the document.
     label
@@ -218,7 +218,7 @@ def _given(
         "qrels": given.qrels,
         "query": query,
         "qrels_query": None,
-        "doc": doc,
+        "doc": None if doc == NONE else doc,
         "qrels_doc": None,
         "score": score,
         "label": label,

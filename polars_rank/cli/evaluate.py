@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from itertools import chain
 from pathlib import Path
@@ -33,7 +33,7 @@ from polars_rank.io.formats import extensions, format_of
 from polars_rank.io.frames import same_ids
 from polars_rank.io.scan import FileFormat
 
-__all__ = ["evaluate", "require_apart", "with_judgments"]
+__all__ = ["NONE", "evaluate", "require_apart", "with_judgments"]
 
 MEASURES = ("ndcg@10", "ap", "rr", "precision@10", "recall@100")
 
@@ -228,7 +228,10 @@ def evaluate(
             Reading(qrels_format, _split(qrels_columns)),
         ),
     )
-    about = [file for file in (queries, segments) if file is not None]
+    named = {"queries": queries, "segments": segments}
+    described = {side: file for side, file in named.items() if file is not None}
+    given = replace(given, about_queries=described)
+    about = [*described.values()]
     require_apart(target, [*given.sources, *about])
     if len(given.sources) > 1:
         remark(str(given))

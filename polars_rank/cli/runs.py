@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -63,6 +63,7 @@ class Files:
     runs: list[Run]
     qrels: pl.LazyFrame | None
     sources: list[str]
+    about_queries: Mapping[str, str] = field(default_factory=dict)  # by argument
 
     def __str__(self) -> str:
         """Which files are what."""
@@ -74,6 +75,9 @@ class Files:
 
     def _about(self, run: Run, message: str) -> str:
         """The message, with the name of the file that it is about."""
+        for side, file in self.about_queries.items():
+            if message.startswith(f"{side}= ") or f" is not in {side}" in message:
+                return f"{file}: {message}"
         side, colon, rest = message.partition(": ")
         if colon and side == "judgments":
             return f"{self.sources[-1]}: {rest}"
@@ -91,7 +95,8 @@ class Files:
                 )
                 yield
         except (DataError, TypeError, *FAILED) as error:
-            if str(error).startswith(tuple(self.sources)):
+            named = (*self.sources, *self.about_queries.values())
+            if str(error).startswith(named):
                 raise
             raise type(error)(self._about(run, str(error))) from error
 
@@ -110,12 +115,16 @@ def open_file(
     file: str, kind: Literal["run", "qrels"], reading: Reading = PLAIN
 ) -> pl.LazyFrame:
     """Scan a file; what the command line calls ``-`` is standard input."""
-    return scan(
-        "-" if file == STDIN else file,
-        kind=kind,
-        format=reading.format,
-        columns=reading.columns or None,
-    )
+    try:
+        return scan(
+            "-" if file == STDIN else file,
+            kind=kind,
+            format=reading.format,
+            columns=reading.columns or None,
+        )
+    except (DataError, ValueError) as error:  # each side has options of its own
+        msg = re.sub(r"\b(format|columns)=", rf"{kind}_\1=", str(error))
+        raise type(error)(msg) from None
 
 
 def sort_out(

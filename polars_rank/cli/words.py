@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
-from inspect import signature
-
-from polars_rank.clicks.log import LogColumns, LogOptions
-from polars_rank.evaluation.evaluate import evaluate
+from collections.abc import Set
 
 __all__ = ["remark", "sentence", "visible"]
 
-COMPARED = "alternative baseline cluster correction interval margin pairs resamples"
-KEYWORDS = [*signature(evaluate).parameters, *COMPARED.split(), "seed", "test"]
-KEYWORDS += [*LogColumns.__annotations__, *LogOptions.__annotations__]
-KEYWORDS += ["arm", "control", "team", "interval", "count_queries", "credit"]
-KEYWORD = re.compile(
-    rf"(?<![^\s(])({'|'.join(KEYWORDS)})="
-    r"""(?:["']([\w -]+)["']|(None))?"""
+NOTHING: frozenset[str] = frozenset()
+TEXT = """(?:'[^'\n]*'|"[^"\n]*")"""
+# An argument with its value, or a word: with an underscore, or at the start of a
+# message such as "ties must be ...". What is quoted is the user's: 'ap(rel=2)'.
+ARGUMENT = re.compile(
+    rf"""(?<![\w=]){TEXT}
+    |(?<![^\s(])(?<!\w\()([a-z_]+)=
+        (?:[\[(]?({TEXT}(?:,[ ]{TEXT})*)[\])]?|(None|True|False|\d[\w.]*))?
+    |(?<![\w=(.-])([a-z]+(?:_[a-z]+)+)(?![\w=(])
+    |^([a-z]+)(?=[ ](?:must|names?|is|belongs)[ ])""",
+    re.VERBOSE,
+)
+SPELT = {"measures": "measure", "choices": "choice", "descending": "lower-is-better"}
+# Advice that is of use in Python only, up to the end of the clause.
+PYTHON = re.compile(
+    r", (?:e\.g\.|or name the measure|with judgments such as) (?:with )?"
+    r"(?:p[lr]|qrels)\.[a-z]\w*\([^;]*\)(?: == 1)?|, or None(?=, not )"
 )
 
 
@@ -31,20 +39,42 @@ def visible(text: object) -> str:
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(text))
 
 
-def sentence(error: BaseException | str) -> str:
-    """Say what an error says: the first paragraph, with options for keywords.
+def sentence(
+    error: BaseException | str,
+    options: Set[str] = NOTHING,
+    others: Set[str] = NOTHING,
+) -> str:
+    """Say what an error says: the first paragraph, with options for arguments.
 
-    What follows in messages of Polars is its plan, and advice about its arguments.
+    ``options`` are those of the command; of ``others``, which the command ``evaluate``
+    has, the message says so. What follows in messages of Polars is its plan, and advice
+    about its arguments.
     """
     text = str(error).split("\n\n")[0].strip() or type(error).__name__
     if isinstance(error, OSError) and error.strerror is not None:
         file = "" if error.filename is None else f"{error.filename}: "
         text = f"{file}{error.strerror}"
-    return "\n".join(map(visible, KEYWORD.sub(_option, text).split("\n")))
+
+    def as_option(found: re.Match[str]) -> str:
+        given, *values, word, first = found.groups()
+        name = given or word or first
+        if name is None:
+            return found[0]
+        option = "--" + SPELT.get(name, name.replace("_", "-"))
+        if option not in options | others:
+            return found[0]
+        more = "" if option in options else " (of evaluate)"
+        return _written(option, *values) + more
+
+    text = ARGUMENT.sub(as_option, PYTHON.sub("", text))
+    return "\n".join(map(visible, text.split("\n")))
 
 
-def _option(keyword: re.Match[str]) -> str:
-    """Write a keyword argument as an option: ``ties="order"`` is ``--ties order``."""
-    option = "--" + keyword[1].replace("_", "-")
-    value = "none" if keyword[3] else keyword[2]
-    return option if value is None else f"{option} {value}"
+def _written(option: str, texts: str | None = None, plain: str | None = None) -> str:
+    """An option with its values: ``--ties order``; a flag has none."""
+    if texts is not None:
+        values = [text[1:-1] for text in re.findall(TEXT, texts)]
+        return " ".join(f"{option} {shlex.quote(value)}" for value in values)
+    if plain is None or plain in ("True", "False"):
+        return option
+    return f"{option} {'none' if plain == 'None' else plain}"

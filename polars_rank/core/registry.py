@@ -356,7 +356,7 @@ def require_policy(metric: Metric, no_relevant: NoRelevant) -> None:
     """Raise ``ValueError`` where the metric has no such value, or needs none."""
     check_policy(metric, {}, None, no_relevant)
     if not metric.needs_relevant:
-        msg = f"no_relevant has no effect on {metric.name}: leave it out"
+        msg = f"'no_relevant' has no effect on {metric.name}: leave it out"
         raise ValueError(msg)
 
 

@@ -127,8 +127,8 @@ INFINITE_GRADE = Rule(
 )
 NEGATIVE_GRADE = Rule(
     "negative_grade",
-    "negative grades, which the convention refuses; count them as not relevant with "
-    'negative_grade="zero"',
+    "negative grades, which the convention refuses; raise them to 0, or choose a "
+    "convention that counts them as not relevant, such as 'trec_eval'",
     always=True,
 )
 GAIN_OVERFLOW = Rule(

@@ -184,15 +184,15 @@ def _without_header(
             if len(fields) not in known:
                 forms = " or ".join(" ".join(names) for names in known.values())
                 raise DataError(
-                    f"{file.name}: the first line has {len(fields)} fields, but MS "
-                    f"MARCO's are: {forms}."
+                    f"{file.name}: the first line has {_counted(len(fields))}, but "
+                    f"MS MARCO's are: {forms}."
                 )
             columns = known[len(fields)]
         if columns is not None:
             if len(columns) != len(fields):
                 raise DataError(
-                    f"{file.name}: the first line has {len(fields)} fields, and "
-                    f"{len(columns)} columns are named: {', '.join(columns)}."
+                    f"{file.name}: the first line has {_counted(len(fields))}, but "
+                    f"the names of its columns are: {', '.join(columns)}."
                 )
         elif format != "beir":
             _require_header(file.name, first, fields, separator)
@@ -210,6 +210,13 @@ def _require_header(name: str, line: str, fields: list[str], separator: str) -> 
                 f"{name}: the first line looks like {format.upper()}: {line[:80]!r}. "
                 f"Read it with format='{format}', or name it after its format."
             )
+    words = line.split()
+    grade_or_score = {4: 3, 6: 4}.get(len(words))  # of judgments, of a run
+    if grade_or_score and len(fields) == 1 and _is_number(words[grade_or_score]):
+        raise DataError(
+            f"{name}: the first line looks like TREC text: {line[:80]!r}. Read it with "
+            "format='trec', or give it another extension."
+        )
     place = 4 if len(fields) == 6 else -1  # the score of a TREC run
     if len(fields) > 1 and _is_number(fields[place]):
         trec = "; six fields are those of a TREC run: format='trec'"
@@ -218,6 +225,10 @@ def _require_header(name: str, line: str, fields: list[str], separator: str) -> 
             f"{line[:80]!r}. Name them with columns=, or read MS MARCO's files with "
             f"format='msmarco'{trec if len(fields) == 6 else ''}."
         )
+
+
+def _counted(fields: int) -> str:
+    return f"{fields} field{'s' * (fields != 1)}"
 
 
 def _is_number(text: str) -> bool:

@@ -56,7 +56,11 @@ class Measure:
         """Read a measure from its own text form or another tool's name for it."""
         metric, params = read_measure(text)
         no_relevant = params.pop("no_relevant", None)
-        return Measure(metric, tuple(params.items()), text, no_relevant)
+        try:
+            return Measure(metric, tuple(params.items()), text, no_relevant)
+        except ValueError as error:
+            msg = f"the measure {text!r}: {error}"
+            raise ValueError(msg) from None
 
     def __post_init__(self) -> None:
         """Check the parameters and order them."""
