@@ -25,7 +25,7 @@ SPELT = {"measures": "measure", "choices": "choice", "descending": "lower-is-bet
 # Advice that is of use in Python only, up to the end of the clause.
 PYTHON = re.compile(
     r", (?:e\.g\.|or name the measure|with judgments such as) (?:with )?"
-    r"(?:p[lr]|qrels)\.[a-z]\w*\([^;]*\)(?: == 1)?|, or None(?=, not )"
+    r"(?:p[lr]|qrels)\.[a-z]\w*\((?:[^\s;]|(?<=,) )*\)(?: == 1)?|, or None(?=, not )"
 )
 
 
