@@ -158,7 +158,14 @@ def test_a_constant_drop_is_sure():
 def broken() -> list[tuple[pl.DataFrame, str]]:
     return [
         (base()[1:], "1 queries have no value of every system ('new' lacks 1)"),
-        (pl.concat([base(), base()[:1]]), "several rows for a query"),
+        (
+            pl.concat([base(), base()[:1]]),
+            f"the new values have several rows for query {base()['query_id'][0]!r}",
+        ),
+        (
+            pl.concat(base().with_columns(system=pl.lit(s)) for s in "ab"),
+            "keep the rows of one system, such as values.filter(pl.col('system')",
+        ),
         (base().rename({"ndcg@10": "ap"}), "the new values have no column 'ndcg@10'"),
         (base().with_columns(pl.col("ndcg@10") * 0), "in 100 % of the queries nothing"),
         (base().with_columns(pl.lit(math.nan).alias("ndcg@10")), "NaN or infinite"),

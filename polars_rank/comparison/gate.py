@@ -295,7 +295,23 @@ def _joined(
         )
         for name, frame in frames.items()
     ]
-    return pl.concat(parts, how="diagonal_relaxed").collect(), names
+    frame = pl.concat(parts, how="diagonal_relaxed").collect(engine="streaming")
+    _require_one_system(frame, keys, schemas)
+    return frame, names
+
+
+def _require_one_system(
+    frame: pl.DataFrame, keys: list[str], schemas: Mapping[str, pl.Schema]
+) -> None:
+    """A row per query on each side."""
+    twice = frame.filter(pl.struct("_system", *keys).is_duplicated()).head(1)
+    for name, *query in twice.select("_system", *keys).iter_rows():
+        which = "baseline has" if name == BASE else "new values have"
+        way = "keep the rows of one system"
+        if "system" in schemas[name]:
+            way += ", such as values.filter(pl.col('system') == 'b')"
+        shown = query[0] if len(query) == 1 else tuple(query)
+        _refuse(f"the {which} several rows for query {shown!r}: {way}")
 
 
 def _checks(
