@@ -279,9 +279,16 @@ def test_another_evaluation_deletes_nothing_of_the_killed(log, expected, tmp_pat
 
 
 @pytest.mark.parametrize(
-    "name", [".polars-rank-mine", ".polars-rank-abcdefgh", f".polars-rank-{'0' * 32}"]
+    ("name", "inside"),
+    [
+        (".polars-rank-mine", "lock"),
+        (".polars-rank-abcdefgh", "data.txt"),
+        (f".polars-rank-{'0' * 32}", "lock"),
+        slow(".polars-rank-mine", "data.txt"),
+        slow(".polars-rank-abcdefgh", "lock"),
+        slow(f".polars-rank-{'0' * 32}", "data.txt"),
+    ],
 )
-@pytest.mark.parametrize("inside", ["data.txt", "lock"])
 def test_folders_of_the_user_are_not_touched(log, expected, tmp_path, name, inside):
     mine = tmp_path / name / inside
     mine.parent.mkdir()

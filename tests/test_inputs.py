@@ -10,6 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.dataset
 import pytest
+from slow import slow
 
 import polars_rank as pr
 
@@ -64,9 +65,17 @@ LAYOUTS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("options", LAYOUTS.values(), ids=LAYOUTS)
-@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
-def test_any_frame_gives_what_a_frame_of_polars_gives(way, options):
+@pytest.mark.parametrize(
+    ("way", "layout"),
+    [
+        turn if (i + j) % 2 else slow(*turn)
+        for i, way in enumerate(WAYS)
+        for j, layout in enumerate(LAYOUTS)
+        for turn in [(way, layout)]
+    ],
+)
+def test_any_frame_gives_what_a_frame_of_polars_gives(way, layout):
+    way, options = WAYS[way], LAYOUTS[layout]
     expected = pr.evaluate(LOG, MEASURES)
     found = pr.evaluate(way(LOG), MEASURES, **options)
     assert isinstance(found, pl.DataFrame)
