@@ -33,7 +33,6 @@ IMPORTS = """
 import os, signal
 import polars as pl
 from polars_rank.io import write
-from slow import ENGINES, slow
 from toy import lazy
 """
 WRITE = """
