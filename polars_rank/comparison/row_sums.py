@@ -104,7 +104,8 @@ def row_sums(
     plain = rows.weight is None and rows.units is None
 
     for block in rows.blocks():
-        part, own = block.rows, block.segments
+        part = block.rows
+        own = int(block.segments[0]) if block.starts is None else block.segments
         size = int(part.stop - part.start)
         chosen = part if rows.places is None else rows.places[part]
         values = [column[chosen] for column in systems]

@@ -18,9 +18,11 @@ import polars as pl
 from polars_rank._engine.layout import in_batches
 from polars_rank._engine.request import AnyFrame
 from polars_rank._engine.schema import require_columns
-from polars_rank._engine.spill.buckets import is_text
+from polars_rank._engine.spill.buckets import Bucket, fill
+from polars_rank._files.temporary import private_folder
 from polars_rank.comparison.arguments import Pairing, names_of
 from polars_rank.core.registry import Metric
+from polars_rank.core.source import lazy_source
 from polars_rank.exceptions import DataError
 from polars_rank.io import scan
 from polars_rank.measures.measure import Measure
@@ -39,7 +41,9 @@ __all__ = [
 
 Source: TypeAlias = AnyFrame | str | Path
 SHOWN = 5
-PART = 1 << 27  # bytes of rows that are held at a time
+WHOLE = 1 << 29  # bytes of rows that are held in memory, rather than in parts
+BUCKETS, ROWS_PER_GROUP = 16, 16_384
+DEEPEST = 4  # level of buckets: beyond, they are single queries or clusters
 
 
 @dataclass(frozen=True)
@@ -171,7 +175,7 @@ def read(values: Source, columns: Columns, pairs: Pairing = "same") -> Values:
 def read_parts(values: Source, columns: Columns) -> Iterator[Values]:
     """Read lazy frames and files in parts of whole queries and clusters, in one pass.
 
-    The rows of a part take about ``PART`` bytes; what is more waits in temporary files.
+    Rows of up to ``WHOLE`` bytes are one part; more of them go through temporary files.
     """
     if isinstance(values, pl.DataFrame) or columns.seed is not None:
         yield read(values, columns)
@@ -182,39 +186,61 @@ def read_parts(values: Source, columns: Columns) -> Iterator[Values]:
     for batch in batches:
         held.append(batch)
         size += int(batch.estimated_size())
-        if size > PART:
+        if size > WHOLE:
             break
     else:
         yield _values(pl.concat(held), measures, columns, "same")
         return
-    from polars_rank._engine.spill.order import in_order  # slow to import
-
-    systems: dict[str, None] = {}  # in the order in which they come
+    schema = frame.collect_schema()
     keys = [f"key{i}" for i in range(len(columns.keys))]
+    systems: dict[str, None] = {}  # in the order in which they come
 
-    def seen() -> Iterator[pl.DataFrame]:
-        for batch in chain(held, batches):
-            systems.update(
-                dict.fromkeys(batch["system"].drop_nulls().unique(maintain_order=True))
-            )
-            yield batch.with_columns(
-                pl.col(key).cast(pl.String)
-                for key in keys
-                if is_text(batch.schema[key])
-            )
+    def seen(wanted: Sequence[str]) -> Iterator[pl.DataFrame]:
+        for batch in chain(_released(held), batches):
+            found = batch["system"].drop_nulls().unique(maintain_order=True)
+            systems.update(dict.fromkeys(found))
+            yield batch.select(wanted)
 
-    base = Path(tempfile.gettempdir()).absolute()
-    whole = keys if columns.cluster is None else ["cluster"]
-    for part in in_order(seen(), whole, base, PART):
-        held.clear()
-        try:
-            aligned = _values(part, measures, columns, "same", list(systems))
-        except DataError as error:
-            msg = f"{error} (This counts a part of the queries: the rows are many.)"
-            raise DataError(
-                msg, rule=error.rule, count=error.count, examples=error.examples
-            ) from None
-        yield aligned
+    rows = lazy_source(seen, schema, name="values of systems")
+    with private_folder(Path(tempfile.gettempdir()).absolute()) as folder:
+        whole = keys if columns.cluster is None else ["cluster"]
+        for bucket in _buckets(rows, whole, folder):
+            part = bucket.frames([schema])[0].collect(engine="streaming")
+            bucket.remove()
+            try:
+                aligned = _values(part, measures, columns, "same", list(systems))
+            except DataError as error:
+                msg = f"{error} (This counts a part of the queries: the rows are many.)"
+                raise DataError(
+                    msg, rule=error.rule, count=error.count, examples=error.examples
+                ) from None
+            yield aligned
+
+
+def _released(held: list[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+    while held:
+        yield held.pop(0)
+
+
+def _buckets(
+    rows: pl.LazyFrame, keys: Sequence[str], folder: Path, level: int = 0
+) -> Iterator[Bucket]:
+    """Rows by the hash of their keys; what is still too large is split again."""
+    for files in fill(
+        rows,
+        keys,
+        folder / str(level),
+        buckets=BUCKETS,
+        level=level,
+        rows_per_group=ROWS_PER_GROUP,
+    ):
+        bucket = Bucket((files,))
+        if sum(file.stat().st_size for file in files) > WHOLE and level < DEEPEST:
+            part = bucket.frames([rows.collect_schema()])[0]
+            yield from _buckets(part, keys, folder / str(level), level + 1)
+            bucket.remove()
+        elif files:
+            yield bucket
 
 
 def _selected(values: Source, columns: Columns) -> tuple[pl.LazyFrame, list[str]]:
