@@ -9,6 +9,7 @@ from collections import defaultdict
 
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 from slow import slow
 
 from polars_rank import DataError, clicks
@@ -511,7 +512,10 @@ def test_measures_that_do_not_add_up_are_refused(measure):
         ({"method": "dr"}, "needs a model"),
         ({"reward": "r"}, 'reward= is for methods "dr" and "dm"'),
         ({"clip": 0}, "clip must be above 0"),
-        ({"baseline": "c"}, "baseline must be one of the systems a, not 'c'"),
+        (
+            {"baseline": "c"},
+            "systems a, or a column of scores in the log, not 'c'",
+        ),
         ({"propensities": None}, "name the logged column with propensity="),
         ({"new": []}, "new must name at least one ranking"),
         ({"policy_aware": True, "method": "snips"}, "policy_aware= is not for"),
@@ -523,6 +527,14 @@ def test_wrong_arguments_are_refused_at_once(options, message):
     measure = given.pop("measure")
     with pytest.raises(ValueError, match=message):
         clicks.counterfactual(random_log(1).lazy(), measure, **given)
+
+
+@pytest.mark.parametrize("function", [clicks.counterfactual, clicks.sensitivity])
+def test_the_baseline_may_be_another_column_of_scores(function):
+    log = random_log(1)
+    given = {} if function is clicks.sensitivity else {"propensities": PROPENSITIES}
+    both = function(log, new=["a", "b"], baseline="b", **given)
+    assert_frame_equal(function(log, new="a", baseline="b", **given), both)
 
 
 def test_columns_that_are_missing_are_named():

@@ -13,7 +13,7 @@ from polars_rank.clicks.behaviour import warn_of_users
 from polars_rank.clicks.bias import Propensities, faults_first
 from polars_rank.clicks.impression import Impression
 from polars_rank.clicks.log import ClickLog, LogOptions
-from polars_rank.clicks.rankings import Systems
+from polars_rank.clicks.rankings import Systems, with_baseline
 from polars_rank.clicks.ratios import Interval, IntervalChoice
 from polars_rank.clicks.shallow import shallow_first
 from polars_rank.clicks.weighing import CounterfactualMethod, Estimation
@@ -91,7 +91,7 @@ def counterfactual(
         the log, and of the frames in ``new``. Null: 0.
     baseline
         The system that all others are compared with: further rows ``"a - b"``, with the
-        error of the paired difference.
+        error of the paired difference. One of them, or another column of scores.
     interval, level, replicates, seed
         As in :func:`behaviour`.
     **options
@@ -143,14 +143,9 @@ def counterfactual(
     1.69
     """
     choice = Interval.of(interval, level, replicates, seed)
+    new = with_baseline(new, baseline, log)
     task = Estimation.of(log, measure, new, propensities, method, clip, reward, options)
     task = replace(task, policy_aware=policy_aware)
-    names = [s.name for s in task.systems]
-    if baseline is not None and baseline not in names:
-        msg = (
-            f"baseline must be one of the systems {', '.join(names)}, not {baseline!r}"
-        )
-        raise ValueError(msg)
     if policy_aware and method in ("snips", "dm"):
         msg = f'policy_aware= is not for method "{method}"'
         raise ValueError(msg)

@@ -21,7 +21,7 @@ from polars_rank.core.rules import (
     INVALID_RELEVANCE,
 )
 
-__all__ = ["System", "Systems", "named", "ranking", "with_scores"]
+__all__ = ["System", "Systems", "named", "ranking", "with_baseline", "with_scores"]
 
 Systems: TypeAlias = str | Sequence[str] | AnyFrame | Mapping[str, str | AnyFrame]
 
@@ -60,6 +60,22 @@ def named(new: Systems) -> dict[str, str | AnyFrame]:
         msg = "new must name at least one ranking: a column of scores, or a frame"
         raise ValueError(msg)
     return systems
+
+
+def with_baseline(
+    new: Systems, baseline: str | None, log: AnyFrame
+) -> dict[str, str | AnyFrame]:
+    """The systems by name. A baseline that is another column of the log is the last."""
+    systems = named(new)
+    if baseline is None or baseline in systems:
+        return systems
+    if baseline not in log.lazy().collect_schema():
+        msg = (
+            f"baseline must be one of the systems {', '.join(systems)}, or a column of "
+            f"scores in the log, not {baseline!r}"
+        )
+        raise ValueError(msg)
+    return {**systems, baseline: baseline}
 
 
 def with_scores(log: ClickLog, scores: Sequence[str], *, rewarded: bool) -> ClickLog:

@@ -15,7 +15,7 @@ from polars_rank.clicks.additive import AdditiveMeasure
 from polars_rank.clicks.counts import rows_with_known
 from polars_rank.clicks.log import LogOptions
 from polars_rank.clicks.plan import bounded_by
-from polars_rank.clicks.rankings import Systems
+from polars_rank.clicks.rankings import Systems, with_baseline
 from polars_rank.clicks.weighing import Estimation
 from polars_rank.core.source import is_rereadable, lazy_source
 
@@ -44,7 +44,8 @@ def sensitivity(
     log, measure, new, **options
         As in :func:`counterfactual`.
     baseline
-        The system that the others are compared with. Default: the last one.
+        The system that the others are compared with: one of them, or another column
+        of scores. Default: the last one.
     eta
         Strengths of the bias.
 
@@ -72,13 +73,10 @@ def sensitivity(
     >>> found.filter("crossover")["eta"].round(2).unique().to_list()
     [0.39]
     """
+    new = with_baseline(new, baseline, log)
     task: Estimation = Estimation.of(log, measure, new, 0.0, "ips", None, None, options)
     names: list[str] = [s.name for s in task.systems]
     base: str = names[-1] if baseline is None else baseline
-    if base not in names:
-        known = ", ".join(names)
-        msg = f"baseline must be one of the systems {known}, not {baseline!r}"
-        raise ValueError(msg)
     grid: list[float] = sorted({float(e) for e in eta})
     if not grid or not all(abs(e) < 100 for e in grid):
         msg = f"eta must be one or more numbers, not {eta!r}"

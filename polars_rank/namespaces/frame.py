@@ -5,7 +5,6 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Mapping
 from functools import wraps
-from inspect import signature
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar
 
 import polars as pl
@@ -15,9 +14,11 @@ from polars_rank.evaluation.evaluate import evaluate, per_query
 from polars_rank.evaluation.match_report import match_report
 from polars_rank.evaluation.preferences import preferences
 from polars_rank.measures.measure import Measures
+from polars_rank.namespaces.methods import show_signature
 
 if TYPE_CHECKING:
     from polars_rank.comparison.result import Comparison
+    from polars_rank.namespaces.clicks import ClickLogRankEval
 
 __all__ = ["DataFrameRankEval", "LazyFrameRankEval"]
 
@@ -34,7 +35,7 @@ def _eager(
     ) -> pl.DataFrame:
         return function(self._frame, *args, **kwargs)
 
-    _show_signature(method, function)
+    show_signature(method, function)
     return method
 
 
@@ -47,23 +48,23 @@ def _lazy(
     ) -> pl.LazyFrame:
         return function(self._frame, *args, **kwargs)
 
-    _show_signature(method, function)
+    show_signature(method, function)
     return method
 
 
-def _show_signature(method: Any, function: Callable[..., object]) -> None:
-    """Show the function's parameters, its first one as ``self``."""
-    first, *others = signature(function).parameters.values()
-    own = first.replace(name="self", annotation=first.empty)
-    method.__signature__ = signature(function).replace(parameters=[own, *others])
-
-
-class _Decisions(Generic[Frame]):
-    """What both do alike. These functions need numpy, and are imported late."""
+class _More(Generic[Frame]):
+    """What both do alike. Its functions need numpy, and are imported late."""
 
     @property
     def _frame(self) -> Frame:
         raise NotImplementedError
+
+    @property
+    def clicks(self) -> ClickLogRankEval:
+        """Functions of :mod:`polars_rank.clicks`, for the click log in this frame."""
+        from polars_rank.namespaces.clicks import ClickLogRankEval
+
+        return ClickLogRankEval(self._frame)
 
     def compare(
         self,
@@ -96,7 +97,7 @@ class _Decisions(Generic[Frame]):
 
 
 @pl.api.register_dataframe_namespace("rank_eval")
-class DataFrameRankEval(_Decisions[pl.DataFrame]):
+class DataFrameRankEval(_More[pl.DataFrame]):
     """Evaluate the rankings in a DataFrame."""
 
     def __init__(self, frame: pl.DataFrame) -> None:
@@ -117,7 +118,7 @@ class DataFrameRankEval(_Decisions[pl.DataFrame]):
 
 
 @pl.api.register_lazyframe_namespace("rank_eval")
-class LazyFrameRankEval(_Decisions[pl.LazyFrame]):
+class LazyFrameRankEval(_More[pl.LazyFrame]):
     """Evaluate the rankings in a LazyFrame, lazily."""
 
     def __init__(self, frame: pl.LazyFrame) -> None:
