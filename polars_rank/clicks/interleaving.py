@@ -13,17 +13,11 @@ from polars_rank._engine.request import Frame, like_input
 from polars_rank._statistics.distributions import chi_square_tail, tail
 from polars_rank._statistics.intervals import require_level
 from polars_rank.clicks.behaviour import warn_of_users
+from polars_rank.clicks.crediting import Credit, Method, outcomes_of, words_of
 from polars_rank.clicks.impression import Impression
 from polars_rank.clicks.log import ClickLog, LogOptions
-from polars_rank.clicks.plan import (
-    bounded_by,
-    enforced,
-    held,
-    impressions_of,
-    in_layout,
-    require_sound_rows,
-)
-from polars_rank.clicks.ratios import margin, sums
+from polars_rank.clicks.plan import held, in_layout, require_sound_rows
+from polars_rank.clicks.ratios import margin
 from polars_rank.core.aggregate import RatioMoments
 from polars_rank.core.expr import ratio
 from polars_rank.core.rules import ONE_TEAM
@@ -32,15 +26,11 @@ from polars_rank.exceptions import DataError
 
 __all__ = ["Credit", "Method", "interleaving", "team_shares"]
 
-Credit: TypeAlias = Literal["clicks", "any", "first", "satisfied", "inverse_rank"]
-Method: TypeAlias = Literal["team_draft", "balanced", "probabilistic"]
 Test: TypeAlias = Literal["sign", "permutation"]
 GROUPS = 1000  # of clusters whose signs are drawn together
 RESULT = 4  # bytes for each byte of the outcomes of clusters
 EXACT = 1000  # wins and losses for which the binomial is summed
-UNIT, SLACK = 2.0**-40, 2**10  # of credits; so many units apart they are equal
-ZETA3 = 1.2020569031595942
-at = pl.col("at")
+SLACK = 2**10  # units of credits: so far apart they are equal
 
 
 def interleaving(  # type: ignore[misc]  # team= is an option, named here
@@ -152,12 +142,12 @@ def interleaving(  # type: ignore[misc]  # team= is an option, named here
         if len(teams) < 2:
             shown = ", ".join(map(repr, teams)) or "none"
             raise DataError(ONE_TEAM.message.format(teams=shown), rule=ONE_TEAM.name)
-        words = _words(
+        words = words_of(
             teams, method, credit, dwell_at_least, depth, credited=bool(credits)
         )
 
         def plan(log: ClickLog) -> pl.LazyFrame:
-            return _outcomes(
+            return outcomes_of(
                 log, words, teams, method, no_click=no_click, depth=depth, slack=slack
             )
 
@@ -276,155 +266,6 @@ def _schema(log: ClickLog, method: Method) -> dict[str, pl.DataType]:
 def _teams(log: ClickLog) -> list[Any]:
     found = log.rows.select(pl.col("team").drop_nulls().unique().sort())
     return found.collect(engine="streaming")["team"].to_list()
-
-
-# -- credit of an impression
-
-
-def _words(
-    teams: Sequence[Any],
-    method: Method,
-    credit: str,
-    dwell: float,
-    depth: int | None,
-    *,
-    credited: bool,
-) -> dict[str, pl.Expr]:
-    """Aggregations of the rows of an impression: credits, and who took part."""
-    clicked = at.is_not_null()
-    words = {"clicks": at.count()}
-    if method == "team_draft" and not credited:
-        words["part"] = pl.col("team").count() > 0
-    else:
-        words["part"] = pl.len() > 0
-    for i, team in enumerate(teams):
-        name = f"h{i}"
-        if credited or method != "team_draft":
-            value = pl.col(f"credit{i}").cast(pl.Float64)
-        if method == "probabilistic":
-            continue
-        if method == "balanced":
-            reach = pl.min_horizontal("credit0", "credit1")
-            place = pl.when(at == at.max()).then(reach).max()
-            words[name] = (
-                (clicked & (pl.col(f"credit{i}") <= place)).sum().cast(pl.Int64)
-            )
-        elif credited:
-            words[name] = _units(pl.when(clicked).then(value))
-        else:
-            here = clicked & (pl.col("team") == team)
-            words[name] = _credit(here, credit, dwell)
-    if method == "probabilistic":
-        row = pl.struct("position", "clicked", "credit0", "credit1")
-        words["rows"] = row.sort_by("position")
-    return words
-
-
-def _credit(here: pl.Expr, credit: str, dwell: float) -> pl.Expr:
-    """Of a team, from the rows where one of its documents was clicked."""
-    if credit == "clicks":
-        return here.sum().cast(pl.Int64)
-    if credit == "any":
-        return here.any().cast(pl.Int64)
-    if credit == "first":
-        return (here & (at == at.min())).sum().cast(pl.Int64)
-    if credit == "satisfied":
-        return (here & (pl.col("dwell") >= dwell)).sum().cast(pl.Int64)
-    worth = 1.0 / at if credit == "inverse_rank" else pl.col("credit0")
-    return _units(pl.when(here).then(worth.cast(pl.Float64)))
-
-
-def _units(value: pl.Expr) -> pl.Expr:
-    """A sum in steps of ``UNIT``, which is the same in any order."""
-    return (value / UNIT).round().cast(pl.Int64, strict=False).sum()
-
-
-def _outcomes(
-    log: ClickLog,
-    words: dict[str, pl.Expr],
-    teams: Sequence[Any],
-    method: Method,
-    *,
-    no_click: str,
-    depth: int | None,
-    slack: int,
-) -> pl.LazyFrame:
-    """One row per segment and cluster: wins, losses, ties of each pair, ``n``."""
-    plan = impressions_of(log, words)
-    shown = enforced(log, plan).filter("part")
-    if no_click == "ignore":
-        shown = shown.filter(pl.col("clicks") > 0)
-    groups = {f"by:{i}": pl.col(own) for i, own in enumerate(log.own(log.by))}
-    clusters = log.own(log.cluster) or [*log.keys]
-    keys = {f"cluster{i}": pl.col(own) for i, own in enumerate(clusters)}
-    counts = {
-        "n": pl.lit(1, pl.Int64),
-        "clicked": (pl.col("clicks") > 0).cast(pl.Int64),
-    }
-    outcomes: dict[str, pl.Expr] = {}
-    if method == "probabilistic":
-        shown = shown.with_columns(odds=_marginalized(pl.col("rows"), depth))
-        won, lost = (pl.col("odds").struct.field(side) for side in ("a", "b"))
-        outcomes |= {"win0": won, "loss0": lost, "tie0": 1.0 - won - lost}
-    else:
-        for i, (a, b) in enumerate(combinations(range(len(teams)), 2)):
-            more = pl.col(f"h{a}") - pl.col(f"h{b}")
-            outcomes[f"win{i}"] = (more > slack).cast(pl.Int64)
-            outcomes[f"loss{i}"] = (more < -slack).cast(pl.Int64)
-            outcomes[f"tie{i}"] = (more.abs() <= slack).cast(pl.Int64)
-    frame = shown.select(**groups, **keys, **counts, **outcomes)
-    if not log.cluster:
-        return frame
-
-    def summed(frame: pl.LazyFrame) -> pl.LazyFrame:
-        return sums(frame, [*groups, *keys], [*counts, *outcomes], {})
-
-    return bounded_by(log, frame, [*keys], summed, repr(teams))
-
-
-# -- probabilistic interleaving
-
-
-def _marginalized(rows: pl.Expr, depth: int | None) -> pl.Expr:
-    """Probability that either team has more clicks, over all assignments."""
-    odds = pl.Struct({"a": pl.Float64(), "b": pl.Float64()})
-    return rows.map_batches(
-        lambda lists: _odds(lists, depth), return_dtype=odds, is_elementwise=True
-    )
-
-
-def _odds(lists: pl.Series, depth: int | None) -> pl.Series:
-    """Place by place, for all lists at once; in rank order."""
-    import numpy as np
-
-    n = len(lists)
-    if not n:
-        dtype = pl.Struct({"a": pl.Float64(), "b": pl.Float64()})
-        return pl.Series(lists.name, [], dtype=dtype)
-    length = lists.list.len().to_numpy()
-    flat = lists.explode(empty_as_null=False).struct.unnest()
-    longest = int(length.max())
-    filled = np.arange(longest) < length[:, None]
-    values = np.zeros((3, n, longest))
-    for i, name in enumerate(("credit0", "credit1", "clicked")):
-        column = flat[name].cast(pl.Float64).fill_null(0.0).to_numpy()
-        values[i][filled] = column
-    with np.errstate(divide="ignore"):
-        worth = np.where(values[:2] > 0, values[:2] ** -3.0, 0.0)  # tau = 3
-    whole = ZETA3 if depth is None else math.fsum(r**-3.0 for r in range(1, depth + 1))
-    left = whole - (np.cumsum(worth, axis=2) - worth)
-    chance = np.where(left > 0, worth / np.maximum(left, 1e-300), 0.0)
-    both = chance.sum(axis=0)
-    first = np.where(both > 0, chance[0] / np.maximum(both, 1e-300), 0.5)
-    # The distribution of clicks of A less clicks of B, from -longest to longest.
-    spread = np.zeros((n, 2 * longest + 1))
-    spread[:, longest] = 1.0
-    for place in range(longest):
-        p, clicked = first[:, place, None], values[2][:, place] > 0
-        up = np.roll(spread, 1, axis=1) * p + np.roll(spread, -1, axis=1) * (1 - p)
-        spread[clicked] = up[clicked]
-    a, b = spread[:, longest + 1 :].sum(axis=1), spread[:, :longest].sum(axis=1)
-    return pl.DataFrame({"a": a, "b": b}).to_struct(lists.name)
 
 
 # -- the result
