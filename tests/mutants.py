@@ -636,7 +636,7 @@ MUTANTS = (
     ),
     Mutant(
         "the last click earns the credit of the first",
-        "clicks/interleaving.py",
+        "clicks/crediting.py",
         "(here & (at == at.min())).sum()",
         "(here & (at == at.max())).sum()",
         "clicks_interleaving:team_draft",

@@ -8,30 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias, get_args
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-
-from polars_rank.clicks.position_rows import Estimator, Weighting
 
 __all__ = [
     "Counts",
     "Fit",
     "Scores",
-    "all_pairs",
-    "chain",
     "em",
-    "jackknifed",
+    "groups_of",
+    "known_of",
     "linked",
-    "pivot_one",
     "poisson",
+    "reached",
 ]
 
 Array: TypeAlias = npt.NDArray[Any]
 Codes: TypeAlias = npt.NDArray[np.int64]
 
-GROUPS = 100  # of queries that are left out in turn
 CELLS = 4_000_000  # numbers in a temporary array
 HALVINGS = 40
 TINY = 1e-300
@@ -213,7 +209,7 @@ class Scores:
         Source: MacKinnon, Nielsen and Webb, 2023, Leverage, influence, and the
         jackknife in clustered regression models.
         """
-        rows, groups = self.rows, _groups(self.rows)
+        rows, groups = self.rows, groups_of(self.rows)
         residual = (rows.c - rows.n * self.mean) * self.scale
         score = residual - self.share * rows.of_pair(residual)
         whole = _information(rows, self.curvature)
@@ -276,23 +272,25 @@ def linked(counts: Counts, reference: int) -> list[str | None]:
     for _, (shown, clicks) in counts.dense(np.ones(len(counts.n)), counts.c):
         together += shown.T @ shown
         clicked += shown.T @ clicks
-    near = _reached(together > 0, reference)
-    to, back = (_reached(step > 0, reference) for step in (clicked, clicked.T))
+    near = reached(together > 0, reference)
+    to, back = (reached(step > 0, reference) for step in (clicked, clicked.T))
     return [
         None if to[i] and back[i] else UNCLICKED if near[i] else UNLINKED
         for i in range(k)
     ]
 
 
-def _reached(step: npt.NDArray[np.bool_], start: int) -> npt.NDArray[np.bool_]:
-    reached = np.zeros(len(step), bool)
-    reached[start] = True
+def reached(step: npt.NDArray[np.bool_], start: int) -> npt.NDArray[np.bool_]:
+    """Which positions one gets to from ``start``, step by step."""
+    found = np.zeros(len(step), bool)
+    found[start] = True
     for _ in step:
-        reached |= step[reached].any(axis=0)
-    return reached
+        found |= step[found].any(axis=0)
+    return found
 
 
-def _known(notes: list[str | None]) -> npt.NDArray[np.bool_]:
+def known_of(notes: list[str | None]) -> npt.NDArray[np.bool_]:
+    """Which positions have an estimate."""
     return np.array([note is None for note in notes], bool)
 
 
@@ -301,7 +299,7 @@ def _identified(
 ) -> tuple[Counts, list[str | None], npt.NDArray[np.bool_]]:
     """Rows at positions that can be compared with the reference."""
     notes = linked(counts, reference)
-    known = _known(notes)
+    known = known_of(notes)
     return counts.where(known[counts.position]).informative(), notes, known
 
 
@@ -418,137 +416,6 @@ def _information(counts: Counts, weight: Array) -> Array:
     return found
 
 
-def _groups(counts: Counts) -> int:
+def groups_of(counts: Counts) -> int:
+    """Number of independent groups."""
     return int(counts.group.max()) + 1 if len(counts.group) else 0
-
-
-# -- ratios over pairs of positions
-
-
-def jackknifed(
-    counts: Counts,
-    reference: int,
-    estimator: Estimator,
-    weighting: Weighting,
-    *,
-    max_steps: int,
-    tol: float,
-) -> Fit:
-    """Estimates of Agarwal et al., with errors from leaving out groups in turn.
-
-    Source: Agarwal et al., WSDM 2019, section 4; ``"harmonic"`` weighs a pair by
-    ``n_k n_j / (n_k + n_j)``, the inverse of its variance.
-    """
-    assert estimator in get_args(Estimator)
-    counts = counts.where(counts.of_pair(np.ones(len(counts.n))) > 1)
-    parts = min(_groups(counts), GROUPS)
-    clicks, shown = _tables(counts, weighting, parts)
-    whole = clicks.sum(0)[None], shown.sum(0)[None]
-    without = whole[0] - clicks, whole[1] - shown
-    a, m = (np.concatenate(x) for x in zip(whole, without, strict=True))
-    notes = _notes(whole[0][0], whole[1][0], reference, estimator)
-    steps = converged = None
-    if estimator == "all_pairs":
-        known = _known(notes)
-        theta, steps, converged = all_pairs(a, m, known, max_steps, tol)
-    else:
-        theta = (pivot_one if estimator == "pivot_one" else chain)(a, reference)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        theta = np.where(_known(notes), theta / theta[:, [reference]], np.nan)
-        log = np.log(theta[1:])
-    apart = log - log.mean(0) if parts > 1 else np.full((1, counts.positions), np.nan)
-    covariance = apart.T @ apart * ((parts - 1) / max(parts, 1))
-    covariance[~np.isfinite(covariance)] = np.nan
-    return Fit(theta[0], covariance, _groups(counts), notes, steps, converged)
-
-
-def _tables(counts: Counts, weighting: Weighting, parts: int) -> tuple[Array, Array]:
-    """Of each part of the groups: clicks and views at k of pairs shown at k and j."""
-    k = counts.positions
-    clicks, shown = (np.zeros((parts, k, k)) for _ in range(2))
-    for group, (n, c) in counts.dense(counts.n, counts.c):
-        seen = n > 0
-        both = (seen[:, :, None] & seen[:, None, :]).astype(float)
-        if weighting == "harmonic":
-            total = n[:, :, None] + n[:, None, :]
-            product = n[:, :, None] * n[:, None, :]
-            both *= np.divide(product, total, out=np.zeros_like(total), where=total > 0)
-        rate = np.divide(c, n, out=np.zeros_like(c), where=seen)
-        part = group % parts
-        np.add.at(clicks, part, rate[:, :, None] * both)
-        np.add.at(shown, part, both)
-    off = 1.0 - np.eye(k)
-    return clicks * off, shown * off
-
-
-def _notes(
-    clicks: Array, shown: Array, reference: int, estimator: Estimator
-) -> list[str | None]:
-    """Why a position has no estimate."""
-    k = len(clicks)
-    if estimator == "all_pairs":
-        near = _reached(shown > 0, reference)
-        to, back = (_reached(c > 0, reference) for c in (clicks.T, clicks))
-        fine, tied = to & back, near
-    elif estimator == "pivot_one":
-        fine = (clicks[:, reference] > 0) & (clicks[reference] > 0)
-        tied = shown[reference] > 0
-        fine[reference] = tied[reference] = True
-    else:
-        steps = np.arange(1, k)
-        good = (clicks[steps, steps - 1] > 0) & (clicks[steps - 1, steps] > 0)
-        fine = np.concatenate([[True], np.logical_and.accumulate(good)])
-        links = np.logical_and.accumulate(shown[steps, steps - 1] > 0)
-        tied = np.concatenate([[True], links])
-    return [None if fine[i] else UNCLICKED if tied[i] else UNLINKED for i in range(k)]
-
-
-def pivot_one(clicks: Array, reference: int) -> Array:
-    """Clicks at k by clicks at the reference, of pairs that were shown at both."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        theta = clicks[:, :, reference] / clicks[:, reference, :]
-    theta[:, reference] = 1.0
-    return np.asarray(theta)
-
-
-def chain(clicks: Array, reference: int) -> Array:
-    """Products of the ratios of neighbouring positions."""
-    steps = np.arange(1, clicks.shape[1])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = clicks[:, steps, steps - 1] / clicks[:, steps - 1, steps]
-    return np.concatenate([np.ones((len(clicks), 1)), np.cumprod(ratios, axis=1)], 1)
-
-
-def all_pairs(
-    clicks: Array,
-    shown: Array,
-    known: npt.NDArray[np.bool_],
-    max_steps: int,
-    tol: float,
-) -> tuple[Array, int, bool]:
-    """Maximum of ``sum A ln(p_k r_kj) + (M - A) ln(1 - p_k r_kj)``, r symmetric.
-
-    That is the position-based model, whose documents are pairs of positions: solved by
-    its EM, for each of the tables at once.
-    """
-    on = known[:, None] & known[None, :]
-    shown, clicks = np.where(on, shown, 0.0), np.where(on, clicks, 0.0)
-    p, r = np.full(clicks.shape[:2], 0.5), np.full(clicks.shape, 0.5)
-    sides, total = shown + shown.transpose(0, 2, 1), shown.sum(2)
-    steps, converged = 0, not known.any()
-    while not converged and steps < max_steps:
-        steps += 1
-        e = p[:, :, None]
-        unseen = (shown - clicks) / np.maximum(1 - e * r, TINY)
-        attracted = clicks + unseen * r * (1 - e)
-        examined = clicks + unseen * e * (1 - r)
-        attracted = attracted + attracted.transpose(0, 2, 1)
-        r = np.divide(attracted, sides, out=np.zeros_like(r), where=sides > 0)
-        before, p = (
-            p,
-            np.divide(
-                examined.sum(2), total, out=np.full_like(p, 0.5), where=total > 0
-            ),
-        )
-        converged = bool(np.abs(p / before - 1)[:, known].max() < tol)
-    return p, steps, converged

@@ -104,8 +104,8 @@ def counterfactual(
     ``ess`` (Kish's effective number of clicks), ``largest_weight_share`` (of one
     click), ``clipped`` (share of clicks), ``cut`` (share of the weight that clipping
     took), ``support`` (share of the new ranking's weight on documents that were logged
-    for the query), ``relevant_per_impression``, ``impressions``, ``clicks``,
-    ``clusters`` and ``scale``: ``"absolute"`` for logged probabilities and
+    for the query in the segment), ``relevant_per_impression``, ``impressions``,
+    ``clicks``, ``clusters`` and ``scale``: ``"absolute"`` for logged probabilities and
     ``"affine"``, else ``"relative"``: in units of the examination of the first
     position. A segment without clicks has null.
 

@@ -12,6 +12,7 @@ from polars_rank.clicks import bias_fits
 from polars_rank.clicks.bias_fits import Counts, Fit
 from polars_rank.clicks.counts import checked, pair_table, position_totals, shown
 from polars_rank.clicks.log import ClickLog
+from polars_rank.clicks.pair_ratios import jackknifed
 from polars_rank.clicks.plan import bounded_by, held
 from polars_rank.clicks.position_rows import (
     Row,
@@ -96,7 +97,7 @@ def _fit(task: Task, counts: Counts, reference: int) -> Fit:
     counts = counts.informative(least=task.least)
     if task.estimator == "poisson":
         return bias_fits.poisson(counts, reference, max_steps=steps, tol=tol)
-    return bias_fits.jackknifed(
+    return jackknifed(
         counts,
         reference,
         task.estimator,
