@@ -54,8 +54,8 @@ MUTANTS = (
     Mutant(
         "a carry of exact sums is lost",
         "core/aggregate.py",
-        "limbs[i] - carry * 2**LIMB, limbs[i - 1] + carry",
-        "limbs[i] - carry * 2**LIMB, limbs[i - 1]",
+        "large = _joined(whole, upper, middle + carry)",
+        "large = _joined(whole, upper, middle)",
         "aggregate",
     ),
     Mutant(

@@ -33,6 +33,10 @@ VALUES = {
     "large": DRAW.random(5000) * 2e9,  # sums beyond 2^41
     "large and small": np.concatenate([DRAW.random(4000) * 2e9, DRAW.random(4000)]),
     "large below 0": DRAW.random(5000) * -2e9,
+    # Half of the last bit of 2^33, and what decides how it is rounded.
+    "a tie and more": np.array([2.0**30] * 8 + [2.0**-20, 2.0**-80]),
+    "a tie and a carry": np.array([2.0**30] * 8 + [2.0**-20, 2.0**-63, 2.0**-63]),
+    "a tie": np.array([2.0**30] * 8 + [2.0**-20]),
     "one": np.array([0.1]),
     "zeros": np.zeros(3),
 }
