@@ -27,7 +27,7 @@ def found(log, caplog, **options):
         result = clicks.behaviour(log.lazy(), MEASURES, **NAMED, **options).collect()
     return (
         result,
-        "no position is below 64, or twice in an impression (p" in caplog.text,
+        "no position is beyond 64, or twice in an impression (p" in caplog.text,
     )
 
 
