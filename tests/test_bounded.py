@@ -383,20 +383,34 @@ def test_progress_may_stop_the_work(collect, stage):
         collect(lazy([LOG], rows_of, progress=progress))
 
 
+def test_progress_within_a_bucket(monkeypatch):
+    """The rows that are read of a bucket are told, whether or not there are files."""
+    monkeypatch.setattr("polars_rank._engine.spill.progress.EVERY", 0)
+    for options in ({}, {"limit": 10**9}):
+        told = []
+        found = lazy([LOG, log(7)], judged, progress=told.append, **options).collect()
+        shares = [p.done + p.part for p in told if p.stage == "evaluate"]
+        assert shares == sorted(shares)
+        assert {p.part for p in told if p.stage == "evaluate"} > {0.0}
+        plain = lazy([LOG, log(7)], judged, **options).collect()
+        assert found.sort("key0").equals(plain.sort("key0"))
+
+
 def test_progress():
     told = []
     lazy([LOG, log(7)], judged, progress=told.append).collect()
     rows = [p for p in told if p.stage == "partition"]
     assert rows[0] == Progress("partition", 0, N + 7, "rows")
     assert rows[-1] == Progress("partition", N + 7, N + 7, "rows")
-    buckets = told[len(rows) :]
+    buckets = [p for p in told[len(rows) :] if not p.part]
     total = buckets[0].total
     assert buckets == [
         Progress("evaluate", i, total, "buckets") for i in range(total + 1)
     ]
     told.clear()
     lazy([LOG], rows_of, limit=10**9, progress=told.append).collect()
-    assert told == [Progress("evaluate", i, 1, "buckets") for i in (0, 1)]
+    whole = [p for p in told if not p.part]
+    assert whole == [Progress("evaluate", i, 1, "buckets") for i in (0, 1)]
 
 
 def test_frames_in_memory_are_not_resumed(temp):

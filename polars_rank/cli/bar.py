@@ -60,7 +60,9 @@ class Bar:
         if stage not in self.tasks:
             self.tasks[stage] = self.display.add_task(STAGES[stage])
         self.display.update(
-            self.tasks[stage], completed=progress.done, total=progress.total
+            self.tasks[stage],
+            completed=progress.done + progress.part,
+            total=progress.total,
         )
 
     def __enter__(self) -> Bar:

@@ -12,6 +12,7 @@ from polars_rank._engine.spill.disk import full_disk_named
 
 __all__ = [
     "Bucket",
+    "counted",
     "fill",
     "is_one_query",
     "is_text",
@@ -97,9 +98,7 @@ def fill(
     """
     number = (_hash(keys, part.collect_schema(), level) % buckets).cast(pl.UInt16)
     if passed is not None:
-        number = number.map_batches(
-            _listener(passed), return_dtype=pl.UInt16, is_elementwise=True
-        )
+        number = _heard(number, passed, pl.UInt16())
     with full_disk_named(folder.parent):
         part.with_columns(number.alias(BUCKET)).sink_parquet(
             pl.PartitionBy(folder, key=BUCKET, include_key=False),
@@ -111,6 +110,22 @@ def fill(
             engine="streaming",
         )
     return [_files(folder, b) for b in range(buckets)]
+
+
+def counted(
+    frame: pl.LazyFrame, key: str, passed: Callable[[int], None]
+) -> pl.LazyFrame:
+    """The same rows; ``passed`` hears of them as they are read."""
+    dtype = frame.collect_schema()[key]
+    return frame.with_columns(_heard(pl.col(key), passed, dtype))
+
+
+def _heard(
+    column: pl.Expr, passed: Callable[[int], None], dtype: pl.DataType
+) -> pl.Expr:
+    return column.map_batches(
+        _listener(passed), return_dtype=dtype, is_elementwise=True
+    )
 
 
 def _listener(passed: Callable[[int], None]) -> Callable[[pl.Series], pl.Series]:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Literal, NamedTuple, TypeAlias
 
-__all__ = ["Listener", "Progress", "row_counter"]
+__all__ = ["Listener", "Progress", "bucket_counter", "row_counter"]
 
 EVERY = 0.1  # seconds between two reports on rows
 
@@ -16,20 +16,45 @@ class Progress(NamedTuple):
     """How far an evaluation in bounded memory is.
 
     First every row is put into a bucket (``"partition"``, in rows), then every bucket
-    is evaluated (``"evaluate"``, in buckets).
+    is evaluated (``"evaluate"``, in buckets; ``part`` is the share of the rows of the
+    next one that have been read).
     """
 
     stage: Literal["partition", "evaluate"]
     done: int
     total: int
     unit: Literal["rows", "buckets"]
+    part: float = 0.0
 
 
 Listener: TypeAlias = Callable[[Progress], object]
 
 
 def row_counter(tell: Listener, total: int) -> Callable[[int], None]:
-    """Count rows that pass, in any thread; tell from time to time, and at the end."""
+    """Count rows that pass; tell from time to time, and at the end."""
+
+    def told(rows: int) -> None:
+        tell(Progress("partition", rows, total, "rows"))
+
+    passed = _counter(told, total)
+    passed(0)
+    return passed
+
+
+def bucket_counter(
+    tell: Listener, done: int, buckets: int, total: int
+) -> Callable[[int], None]:
+    """Count rows that are read of the next bucket; tell from time to time."""
+
+    def told(rows: int) -> None:
+        if 0 < rows < total:
+            tell(Progress("evaluate", done, buckets, "buckets", rows / total))
+
+    return _counter(told, total)
+
+
+def _counter(tell: Callable[[int], object], total: int) -> Callable[[int], None]:
+    """Add up, in any thread."""
     done, told, lock = 0, 0.0, threading.Lock()
 
     def passed(rows: int) -> None:
@@ -39,7 +64,6 @@ def row_counter(tell: Listener, total: int) -> Callable[[int], None]:
             now = time.monotonic()
             if done >= total or now - told >= EVERY:
                 told = now
-                tell(Progress("partition", done, total, "rows"))
+                tell(done)
 
-    passed(0)
     return passed

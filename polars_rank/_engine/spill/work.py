@@ -5,16 +5,22 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
 import polars as pl
 
-from polars_rank._engine.spill.buckets import Bucket, is_one_query, split
+from polars_rank._engine.spill.buckets import Bucket, counted, is_one_query, split
 from polars_rank._engine.spill.budget import Budget, RowGroups, Size, size_of
 from polars_rank._engine.spill.digest import digest_of
 from polars_rank._engine.spill.disk import full_disk_named, require_space
-from polars_rank._engine.spill.progress import Listener, Progress, row_counter
+from polars_rank._engine.spill.progress import (
+    Listener,
+    Progress,
+    bucket_counter,
+    row_counter,
+)
 from polars_rank._engine.spill.resume import (
     read_manifest,
     read_or_write,
@@ -33,6 +39,8 @@ from polars_rank.io.unreadable import damage_named, files_of
 __all__ = ["Evaluate", "Spill", "results"]
 
 Evaluate: TypeAlias = Callable[[Sequence[pl.LazyFrame]], pl.LazyFrame]
+Heard: TypeAlias = Callable[[Sequence[pl.LazyFrame]], list[pl.LazyFrame]]
+Counted: TypeAlias = Callable[[int], Heard | None]  # given the rows of a bucket
 DEEPEST = 4
 
 
@@ -54,6 +62,13 @@ class Spill:
         """Report on the buckets."""
         if self.progress is not None:
             self.progress(Progress("evaluate", done, buckets, "buckets"))
+
+    def counted(self, done: int, buckets: int, rows: int) -> Heard | None:
+        """What reports on the rows of the next bucket as they are read."""
+        if self.progress is None:
+            return None
+        passed = bucket_counter(self.progress, done, buckets, rows)
+        return lambda parts: [counted(part, self.keys[0], passed) for part in parts]
 
 
 def results(spill: Spill) -> Iterator[pl.DataFrame]:
@@ -90,7 +105,9 @@ def _results(spill: Spill) -> Iterator[pl.DataFrame]:
     size = sum(sizes, Size(0, 0, 0))
     if size.memory <= spill.budget.bucket:
         spill.tell(0, 1)
-        yield spill.plan.collect(engine="streaming")
+        heard = spill.counted(0, 1, size.rows)
+        plan = spill.plan if heard is None else spill.evaluate(heard(spill.parts))
+        yield plan.collect(engine="streaming")
         spill.tell(1, 1)
         return
     for part, own in zip(spill.parts, sizes, strict=True):
@@ -143,25 +160,30 @@ def _by_bucket(
 ) -> Iterator[pl.DataFrame]:
     spill.tell(0, len(buckets))
     for i, bucket in enumerate(buckets):
-        frames = _evaluated(spill, bucket, folder.path / "split", level=1)
+        counted = partial(spill.counted, i, len(buckets))
+        frames = _evaluated(spill, bucket, folder.path / "split", 1, counted)
         yield from read_or_write(folder.path, i, frames) if folder.kept else frames
         bucket.remove()
         spill.tell(i + 1, len(buckets))
 
 
 def _evaluated(
-    spill: Spill, bucket: Bucket, folder: Path, level: int
+    spill: Spill, bucket: Bucket, folder: Path, level: int, counted: Counted
 ) -> Iterator[pl.DataFrame]:
     """Evaluate a bucket, in smaller ones if it is too large."""
     parts = bucket.frames([part.collect_schema() for part in spill.parts])
     size = size_of(parts)
+    heard = counted(size.rows)
     fits = size.memory <= spill.budget.bucket
     if fits or level > DEEPEST or is_one_query(parts, spill.keys, level):
+        parts = parts if heard is None else heard(parts)
         yield spill.evaluate(parts).collect(engine="streaming")
         return
     shutil.rmtree(folder, ignore_errors=True)
     for smaller in _split(spill, parts, size, folder, level=level):
-        yield from _evaluated(spill, smaller, folder / "split", level + 1)
+        yield from _evaluated(
+            spill, smaller, folder / "split", level + 1, lambda rows: heard
+        )
         smaller.remove()
 
 
