@@ -120,7 +120,9 @@ def test_lower_is_better_for_some():
     )
     held = base().rename({"ndcg@10": "arp"})
     for most, verdict in ((held["arp"].mean() - 0.01, "fail"), (0.99, "pass")):
-        assert pr.gate(held, held, floors={"arp": most}).verdict == verdict
+        found = pr.gate(held, held, floors={"arp": most})
+        assert found.verdict == verdict
+        assert ("above the limit" in str(found)) == (verdict == "fail")
 
 
 def test_floors_and_margins_by_measure():

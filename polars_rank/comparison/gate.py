@@ -413,7 +413,11 @@ def _checks(
     }[rule]
     reason = (
         pl.when(broken)
-        .then(pl.format("below the floor of {}", "floor"))
+        .then(
+            pl.when(turned)
+            .then(pl.format("above the limit of {}", "floor"))
+            .otherwise(pl.format("below the floor of {}", "floor"))
+        )
         .when(~pl.col("gated"))
         .then(pl.lit(f"fewer than {least} queries"))
         .when(same)
