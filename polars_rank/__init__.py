@@ -27,7 +27,6 @@ from polars_rank.io.scan import scan
 from polars_rank.io.trec import scan_trec_qrels, scan_trec_run
 from polars_rank.measures.measure import Measure, measure
 from polars_rank.namespaces.expr import expr
-from polars_rank.scale.evaluation import Evaluation
 
 if _TYPE_CHECKING:
     from polars_rank.comparison.compare import compare
@@ -42,6 +41,7 @@ if _TYPE_CHECKING:
     from polars_rank.robustness.audit import Audit, audit
     from polars_rank.robustness.bounds import bounds
     from polars_rank.robustness.estimate import estimate
+    from polars_rank.scale.evaluation import Evaluation
 
 __all__ = [
     "CONVENTIONS",
@@ -89,10 +89,11 @@ __all__ = [
 ]
 __version__ = "0.1.0"
 
-# What needs numpy or an extra is imported when it is first used.
+# What needs numpy or an extra, or is slow to import, is imported when it is first used.
 _LATER = {
     "Audit": "robustness.audit",
     "Comparison": "comparison.result",
+    "Evaluation": "scale.evaluation",
     "Gate": "comparison.gate",
     "audit": "robustness.audit",
     "bounds": "robustness.bounds",

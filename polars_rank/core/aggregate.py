@@ -172,7 +172,6 @@ class Sum(_Sums):
         return state[name] if self.few else exact_total(name, state)
 
 
-@dataclass(frozen=True)
 class Mean(Sum):
     """Mean over the queries that have a value."""
 
@@ -193,7 +192,6 @@ class Mean(Sum):
         return self._total("w", state) if self.weighted else state["n"]
 
 
-@dataclass(frozen=True)
 class GeometricMean(Mean):
     """Geometric mean, of values that are given as logarithms."""
 
@@ -202,7 +200,6 @@ class GeometricMean(Mean):
         return super().finish(state).exp()
 
 
-@dataclass(frozen=True)
 class Moments(Mean):
     """Mean, variance and standard error, as if queries were a random sample."""
 
