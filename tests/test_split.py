@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import pickle
 import random
+import threading
 import warnings
 from concurrent.futures import ProcessPoolExecutor
 
@@ -15,6 +16,7 @@ from slow import slow
 import polars_rank as pr
 import polars_rank.scale.buckets as buckets_module
 from polars_rank.scale import Part, bucketed, cut, evaluate_parts, files
+from polars_rank.scale.job import Engine, Job
 
 MEASURES = ["ndcg@10", "ap", "rr", "num_rel", "gm_ap", "precision@3"]
 SEED = 7
@@ -115,6 +117,122 @@ def test_judgments_go_with_their_queries_or_are_broadcast(missing, by):
     ]
     merged = evaluation.merge(broadcast, qrels=qrels, queries=chosen)
     assert bits(merged) == bits(whole.collect())
+
+
+EXPRESSIONS = {
+    "query": pl.col("query_id") * 10,
+    "doc": pl.format("d_{}", "doc_id").alias("doc"),
+    "score": pl.col("score").round(1),
+    "label": (pl.col("label") > 1).cast(pl.Int8).alias("relevant"),
+    "by": ["country", (pl.col("traffic") > 3).alias("busy")],
+    "weight": pl.col("traffic").sqrt(),
+}
+
+
+def test_expressions_have_the_bits_of_the_whole():
+    log = rows()
+    copy = pickle.loads(pickle.dumps(pr.Evaluation(MEASURES, **EXPRESSIONS)))
+    whole = pr.evaluate(log.lazy(), MEASURES, **EXPRESSIONS).collect()
+    assert len(whole) > 4
+    partials = [copy.partial(part) for part in split(log, 4, 1)]
+    merged = copy.merge(partials)
+    assert merged.columns == whole.columns
+    assert bits(merged) == bits(whole)
+    cuts = evaluate_parts(cut(log.lazy(), 7), MEASURES, **EXPRESSIONS)
+    assert bits(cuts) == bits(whole)
+
+
+@pytest.mark.parametrize("missing", ["zero", "skip"])
+@pytest.mark.parametrize("computed", [False, True])
+def test_judgments_with_other_names_have_the_bits_of_the_whole(missing, computed):
+    """Two queries of the judgments are in no part of the run."""
+    log = rows()
+    run = log.drop("label").filter(~pl.col("query_id").is_in([3, 44]))
+    qrels = log.select(topic="query_id", passage="doc_id", grade="label")
+    named = {"qrels_query": "topic", "qrels_doc": "passage", "label": "grade"}
+    options = named | {"missing": missing, "by": "country"}
+    if computed:
+        qrels = qrels.with_columns(
+            topic=pl.col("topic") * 10, passage=pl.format("d_{}", "passage")
+        )
+        options = {**EXPRESSIONS, **options, "label": pl.col("grade").clip(0, 1)}
+        options |= {"by": [(pl.col("query_id") % 2).alias("odd"), "query_id"]}
+    options["weight"] = "traffic" if missing == "skip" else None
+    evaluation = pr.Evaluation(MEASURES, **options)
+    whole = pr.evaluate(run.lazy(), MEASURES, qrels=qrels.lazy(), **options).collect()
+    parts = [
+        evaluation.partial(part, qrels=qrels, broadcast=True)
+        for part in split(run, 4, 5)
+    ]
+    assert bits(evaluation.merge(parts, qrels=qrels)) == bits(whole)
+    together = qrels.filter(pl.col("topic") < 0)
+    nothing = evaluation.partial(run.clear(), qrels=together)
+    assert bits(evaluation.merge([evaluation.partial(run, qrels=qrels), nothing])) == (
+        bits(whole)
+    )
+
+
+def test_queries_asked_for_are_computed_as_those_of_the_run():
+    """Segments and weights come from them, for queries that no part has, too."""
+    log = rows()
+    run = log.select("query_id", "doc_id", "score").filter(pl.col("query_id") != 44)
+    qrels = log.select(topic=pl.col("query_id") * 10, doc_id="doc_id", label="label")
+    asked = log.select("query_id", "country", "traffic").unique()
+    asked = asked.filter(pl.col("query_id") % 2 == 0)
+    options = {n: EXPRESSIONS[n] for n in ("query", "by", "weight")}
+    options["qrels_query"] = "topic"
+    given = {"qrels": qrels, "queries": asked}
+    evaluation = pr.Evaluation(MEASURES, missing="zero", **options)
+    whole = pr.evaluate(run, MEASURES, missing="zero", **given, **options)
+    parts = [
+        evaluation.partial(part, broadcast=True, **given) for part in split(run, 3, 5)
+    ]
+    assert bits(evaluation.merge(parts, **given)) == bits(whole)
+
+
+def test_other_expressions_are_other_definitions():
+    log = rows(4)
+    evaluations = [
+        pr.Evaluation("ap", **options)
+        for options in (
+            {},
+            {"score": pl.col("score") + 1},
+            {"score": pl.col("score") + 2},
+            {"score": pl.lit(pl.Series([1, 2]))},
+            {"score": pl.lit(pl.Series([1, 3]))},  # looks like the one before
+            {"by": [pl.col("country")]},
+            {"by": [pl.col("country").str.to_lowercase()]},
+        )
+    ]
+    assert len({e.definition for e in evaluations}) == len(evaluations)
+    copy = pickle.loads(pickle.dumps(evaluations[1]))
+    assert copy.definition == evaluations[1].definition
+    assert 'score=[(col("score")) + (dyn int: 1)]' in repr(copy)
+    with pytest.raises(ValueError, match="do not add to those of"):
+        evaluations[1].merge(evaluations[2].partial(log))
+
+
+def test_expressions_that_do_not_pickle():
+    lock = threading.Lock()
+
+    def held(values):
+        with lock:
+            return values
+
+    score = pl.col("score").map_batches(held)
+    with pytest.raises(TypeError, match=r"score=.* cannot be pickled.*Python function"):
+        pr.Evaluation("ap", score=score)
+    with pytest.raises(TypeError, match=r"by=.* cannot be pickled"):
+        pr.Evaluation("ap", by=["country", score])
+
+
+@pytest.mark.parametrize(
+    "options", [{"query": pl.col("query_id") * 2}, {"qrels_query": "topic"}], ids=list
+)
+def test_engines_bring_rows_together_by_named_columns(options):
+    engine = Engine(pl.DataFrame, lambda frame: frame.schema, lambda frame: frame)
+    with pytest.raises(TypeError, match=f"leave {next(iter(options))}= out"):
+        Job.of(engine, (rows(2), None, None, None), "ap", **options)
 
 
 def test_a_segment_whose_queries_are_all_skipped_is_no_row():
@@ -272,6 +390,14 @@ def test_the_columns_that_are_read():
         "log": ("day", "q", "doc_id", "score", "label", "traffic", "country"),
         "run": ("day", "q", "doc_id", "score", "traffic", "country"),
         "qrels": ("day", "q", "doc_id", "label"),
+    }
+    evaluation = pr.Evaluation(
+        "ap", score=pl.col("a") + pl.col("b"), qrels_query="topic", qrels_doc="passage"
+    )
+    assert evaluation.columns() == {
+        "log": ("query_id", "doc_id", "a", "b", "label"),
+        "run": ("query_id", "doc_id", "a", "b"),
+        "qrels": ("topic", "passage", "label"),
     }
 
 

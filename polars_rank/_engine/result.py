@@ -160,12 +160,15 @@ class Aggregation(NamedTuple):
         the weight. ``by0`` ... are the segments, ``queries`` their number, ``m0_n`` ...
         the states; ``example`` has a query for each rule that is broken; ``more`` is
         aggregated beside them. Queries that are ``skipped`` count in ``more`` and rules
-        only.
+        only, and need no weight.
         """
         weight = pl.col(segments[-1]).cast(pl.Float64) if self.weighted else None
         if weight is not None and self.check != "off":
             valid = (weight >= 0) & weight.is_finite()
-            plan = plan.with_rule(INVALID_WEIGHT, ~valid.fill_null(value=False))
+            invalid = ~valid.fill_null(value=False)
+            if skipped is not None:
+                invalid &= ~skipped
+            plan = plan.with_rule(INVALID_WEIGHT, invalid)
         values = [pl.col(f"m{i}") for i in range(len(self.aggregates))]
         number = pl.len()
         if skipped is not None:

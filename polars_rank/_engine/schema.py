@@ -33,6 +33,7 @@ __all__ = [
     "names_of",
     "renamed",
     "require_columns",
+    "roots_of",
 ]
 
 Dtype: TypeAlias = DataType | DataTypeClass
@@ -274,10 +275,11 @@ def names_of(columns: Iterable[Column]) -> list[str]:
 
 def has_column(column: Column, schema: pl.Schema) -> bool:
     """Whether the column, or all that it is computed from, is there."""
-    return all(name in schema for name in _roots(column))
+    return all(name in schema for name in roots_of(column))
 
 
-def _roots(column: Column) -> list[str]:
+def roots_of(column: Column) -> list[str]:
+    """The columns that it is computed from: itself, if it is given by name."""
     return [column] if isinstance(column, str) else column.meta.root_names()
 
 
@@ -361,7 +363,7 @@ def require_columns(
     argument: str = "column",
 ) -> None:
     """Raise ``ColumnNotFoundError`` with the columns there are and the closest one."""
-    for name in chain.from_iterable(map(_roots, columns)):
+    for name in chain.from_iterable(map(roots_of, columns)):
         if name not in schema:
             from difflib import get_close_matches  # rarely needed, slow to import
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 
@@ -15,6 +15,14 @@ from polars_rank._engine.checks.enforce import Check, raise_or_warn, report
 from polars_rank._engine.plan import plan_result
 from polars_rank._engine.request import AnyFrame, Request, stats_of
 from polars_rank._engine.result import Aggregation
+from polars_rank._engine.schema import (
+    Column,
+    columns_of,
+    has_column,
+    names_of,
+    renamed,
+    roots_of,
+)
 from polars_rank.conventions.choices import SHORTCUTS
 from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.tools import convention_of
@@ -28,11 +36,10 @@ from polars_rank.scale.partial import add_partials, as_partial, finish_partial
 __all__ = ["Evaluation"]
 
 FRAMES = ("frame", "measures", "qrels", "queries", "segments")
-ONE_NAME = ("qrels_query", "qrels_doc")  # judgments are partitioned as the run is
 OPTIONS = {
     name: parameter.default
     for name, parameter in inspect.signature(evaluate).parameters.items()
-    if name not in FRAMES + ONE_NAME
+    if name not in FRAMES
 }
 QUERY_IN_TWO_PARTS = Rule(
     "query_in_two_parts",
@@ -54,8 +61,14 @@ class Evaluation:
     Parameters
     ----------
     measures, options
-        As in :func:`evaluate`, without its frames. Functions (user-defined measures,
-        gains) pickle only if they are importable.
+        As in :func:`evaluate`, without its frames: columns by name or expression.
+        Functions (user-defined measures, gains) pickle only if they are importable.
+
+    Raises
+    ------
+    TypeError
+        For options that :func:`evaluate` does not know, and for expressions that do not
+        pickle, since they call a Python function.
 
     Examples
     --------
@@ -80,19 +93,15 @@ class Evaluation:
                     hint = ": give it to partial, with the rows of that part"
                 msg = f"an Evaluation takes no {name}{hint}"
                 raise TypeError(msg)
-            several = isinstance(value, list | tuple)
-            if any(isinstance(v, pl.Expr) for v in (value if several else [value])):
-                msg = f"an Evaluation takes names of columns; compute {name} beforehand"
-                raise TypeError(msg)
+            _spelled_columns(name, value)
         self._measures = parse_measures(measures)
         self._given = [
             {m.name: m.function} if isinstance(m, Custom) else m for m in self._measures
         ]
         self._options = OPTIONS | options
-        by = self._options["by"] or ()
         self._aggregation = Aggregation.of(
             self._measures,
-            by=(by,) if isinstance(by, str) else by,
+            by=names_of(columns_of(self._options["by"])),
             weighted=self._options["weight"] is not None,
             convention=self._convention,
             check=self._options["check"],
@@ -101,10 +110,11 @@ class Evaluation:
 
     def __repr__(self) -> str:
         """The call that makes it."""
+        shown = {name: _shown(value) for name, value in self._options.items()}
         changed = (
-            f", {name}={value!r}"
-            for name, value in self._options.items()
-            if value != OPTIONS[name]
+            f", {name}={text}"
+            for name, text in shown.items()
+            if text != _shown(OPTIONS[name])
         )
         return f"Evaluation({[m.name for m in self._measures]}{''.join(changed)})"
 
@@ -120,7 +130,10 @@ class Evaluation:
 
     @property
     def definition(self) -> str:
-        """Sixteen hexadecimal digits of everything that decides the means."""
+        """Sixteen hexadecimal digits of everything that decides the means.
+
+        Expressions count as Polars serialises them, which may change with its version.
+        """
         names = ["by", "weight", "stats", "max_rank", "on_duplicate", "subtopic"]
         names += ["descending"]
         measures = [
@@ -129,7 +142,12 @@ class Evaluation:
         ]
         choices = vars(self._convention)
         choices = {n: _spelled(v) for n, v in choices.items() if n != "name"}
-        text = repr((measures, choices, [self._options[name] for name in names]))
+        options = [
+            (name, _spelled_columns(name, value))
+            for name, value in self._options.items()
+            if name in names or _has_expression(value)
+        ]
+        text = repr((measures, choices, options))
         return sha256(text.encode()).hexdigest()[:16]
 
     def columns(self) -> dict[str, tuple[str, ...]]:
@@ -140,18 +158,21 @@ class Evaluation:
         segments and weights may be in ``queries=`` instead.
         """
         options = self._options
-        ranked = options["rank"] or options["score"]
+        ranked = options["score"] if options["rank"] is None else options["rank"]
+        log = (options["doc"], ranked, options["label"], options["weight"])
+        run = (options["doc"], ranked, options["weight"])
+        judged = (self._qrels_doc, options["label"], options["subtopic"])
+        by = columns_of(options["by"])
         read = {
-            "log": (options["doc"], ranked, options["label"], options["weight"]),
-            "run": (options["doc"], ranked, options["weight"]),
-            "qrels": (options["doc"], options["label"], options["subtopic"]),
+            "log": (*self.query, *log, *by),
+            "run": (*self.query, *run, *by),
+            "qrels": (*self._qrels_query, *judged),
         }
-        by = {"log": self._aggregation.by, "run": self._aggregation.by}
         return {
             side: tuple(
-                dict.fromkeys(filter(None, (*self.query, *names, *by.get(side, ()))))
+                dict.fromkeys(n for c in given if c is not None for n in roots_of(c))
             )
-            for side, names in read.items()
+            for side, given in read.items()
         }
 
     def partial(
@@ -187,26 +208,23 @@ class Evaluation:
         ``definition`` and ``version``.
         """
         if broadcast:
-            here = frame.lazy().select(self.query).unique()
-            qrels, queries = (
-                None
-                if other is None
-                else other.lazy().join(
-                    here, on=self._shared_keys(other), how="semi", nulls_equal=True
-                )
-                for other in (qrels, queries)
+            here = (
+                frame.lazy()
+                .select(renamed(c, f"key{i}") for i, c in enumerate(self.query))
+                .unique()
             )
-        request = self._request(
-            frame,
-            qrels=qrels,
-            queries=queries,
-            segments=segments,
-            result="sums",
-            **self._options,
-        )
+            qrels = self._joined(qrels, self._qrels_query, here, "semi")
+            queries = self._joined(queries, self.query, here, "semi")
+        frames = {"qrels": qrels, "queries": queries, "segments": segments}
+        return self._partial(frame, keys=keys or broadcast, **frames, **self._options)
+
+    def _partial(
+        self, frame: AnyFrame, *, keys: bool, **arguments: Any
+    ) -> pl.DataFrame:
+        request = self._request(frame, result="sums", **arguments)
         in_memory = request.grouping == "hash"
         plan = plan_result(request)
-        if not (keys or broadcast):
+        if not keys:
             plan = plan.drop("keys")
         sums = plan.collect(engine="in-memory" if in_memory else "streaming")
         return as_partial(self._aggregation, sums, self._stamp)
@@ -287,20 +305,41 @@ class Evaluation:
         return plan_result(request._replace(part=True))
 
     def _request(self, frame: AnyFrame, **arguments: Any) -> Request:
-        return Request.of(
-            frame, self._given, qrels_query=None, qrels_doc=None, **arguments
-        )
+        return Request.of(frame, self._given, **arguments)
 
     @property
-    def query(self) -> tuple[str, ...]:
+    def query(self) -> tuple[Column, ...]:
         """The query columns."""
-        query = self._options["query"]
-        return (query,) if isinstance(query, str) else tuple(query)
+        return columns_of(self._options["query"])
 
-    def _shared_keys(self, frame: AnyFrame) -> list[str]:
-        """The query columns that judgments or queries have."""
-        names = frame.lazy().collect_schema()
-        return [name for name in self.query if name in names]
+    @property
+    def _qrels_query(self) -> tuple[Column, ...]:
+        return columns_of(self._options["qrels_query"]) or self.query
+
+    @property
+    def _qrels_doc(self) -> Column | None:
+        own: Column | None = self._options["qrels_doc"]
+        return self._options["doc"] if own is None else own
+
+    @staticmethod
+    def _joined(
+        frame: AnyFrame | None,
+        query: Sequence[Column],
+        keys: pl.LazyFrame,
+        how: Literal["semi", "anti"],
+    ) -> pl.LazyFrame | None:
+        """Rows of judgments or queries whose query is among the keys, or is not."""
+        if frame is None:
+            return None
+        schema = frame.lazy().collect_schema()
+        on = {f"key{i}": c for i, c in enumerate(query) if has_column(c, schema)}
+        beside = {f"polars_rank.{key}": column for key, column in on.items()}
+        return (
+            frame.lazy()
+            .with_columns(renamed(column, name) for name, column in beside.items())
+            .join(keys, left_on=[*beside], right_on=[*on], how=how, nulls_equal=True)
+            .drop(beside)
+        )
 
     @property
     def _stamp(self) -> dict[str, str]:
@@ -317,34 +356,64 @@ class Evaluation:
         if "keys" not in total.columns:
             msg = "qrels and queries are for partials made with broadcast=True"
             raise ValueError(msg)
-        seen = _keys_of(total).rename(
-            {f"key{i}": name for i, name in enumerate(self.query)}
+        seen = _keys_of(total)
+        left = (
+            self._joined(qrels, self._qrels_query, seen.lazy(), "anti"),
+            self._joined(queries, self.query, seen.lazy(), "anti"),
         )
-        rest = [
-            None
-            if other is None
-            else other.lazy()
-            .join(
-                seen.lazy(), on=self._shared_keys(other), how="anti", nulls_equal=True
-            )
-            .collect()
-            for other in (qrels, queries)
-        ]
-        if not any(len(other) for other in rest if other is not None):
+        judged, asked = (None if f is None else f.collect() for f in left)
+        if not any(len(f) for f in (judged, asked) if f is not None):
             return None
-        empty = self._empty_run(*(other for other in rest if other is not None))
-        return self.partial(empty, qrels=rest[0], queries=rest[1])
+        return self._partial_of_none(seen.schema, qrels=judged, queries=asked)
 
-    def _empty_run(self, *others: pl.DataFrame) -> pl.DataFrame:
-        """A run without rows, with ids of the types that the other frames have."""
-        known: dict[str, Any] = {}
-        for other in others:
-            known |= other.schema
-        numbers = {self._options["rank"]: pl.Int64, self._options["score"]: pl.Float64}
-        numbers |= {self._options["weight"]: pl.Float64}
-        names = self.columns()["log" if len(others) == 1 else "run"]
-        return pl.DataFrame(
-            schema={n: numbers.get(n, known.get(n, pl.Null)) for n in names}
+    def _partial_of_none(
+        self,
+        keys: pl.Schema,
+        *,
+        qrels: pl.DataFrame | None,
+        queries: pl.DataFrame | None,
+    ) -> pl.DataFrame:
+        """The partial of a run without rows, under our names.
+
+        Nobody knows the columns that the run has, nor what an expression would make of
+        them; segments and weights are those that ``queries`` has.
+        """
+        options = self._options
+        names = dict(zip(keys, self.query, strict=True))
+        by: list[str] = []
+        for i, column in enumerate(columns_of(options["by"])):
+            same = [k for k, c in names.items() if _same_name(c, column)]
+            by += same or [f"by{i}"]
+        described = dict(zip(by, columns_of(options["by"]), strict=True))
+        if options["weight"] is not None:
+            described["weight"] = options["weight"]
+        types: dict[str, Any] = dict(keys)
+        types |= {n: pl.Null for n in described if n not in keys}
+        types |= {"doc": pl.String, "score": pl.Float64, "rank": pl.Int64}
+        if "weight" in described:
+            types["weight"] = pl.Float64
+        own: dict[str, Any] = {"query": list(keys), "by": by or None}
+        own |= {n: n for n in ("doc", "rank", "weight") if options[n] is not None}
+        own["score"] = "score"
+        if qrels is None:
+            own["label"], types["label"] = "label", pl.Int64
+        elif self._qrels_doc is not None:
+            own |= {"qrels_query": self._qrels_query, "qrels_doc": self._qrels_doc}
+            types["doc"] = qrels.select(renamed(self._qrels_doc, "doc")).schema["doc"]
+        if queries is not None:
+            known = {
+                own: renamed(column, own)
+                for own, column in (names | described).items()
+                if has_column(column, queries.schema)
+            }
+            queries = queries.select(**known)
+        return self._partial(
+            pl.DataFrame(schema=types),
+            keys=False,
+            qrels=qrels,
+            queries=queries,
+            segments=None,
+            **(options | own),
         )
 
     def _enforce(self, total: pl.DataFrame) -> None:
@@ -396,3 +465,38 @@ def _spelled(value: object) -> str:
         name = getattr(value, "__qualname__", type(value).__qualname__)
         return f"{value.__module__}.{name}"
     return repr(value)
+
+
+def _same_name(one: Column, other: Column) -> bool:
+    return isinstance(one, str) and isinstance(other, str) and one == other
+
+
+def _has_expression(value: object) -> bool:
+    several = value if isinstance(value, list | tuple) else [value]
+    return any(isinstance(v, pl.Expr) for v in several)
+
+
+def _shown(value: object) -> str:
+    """An option as text; expressions without their address in memory."""
+    if not _has_expression(value):
+        return repr(value)
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_shown, value))}]"
+    return str(value)
+
+
+def _spelled_columns(name: str, value: object) -> object:
+    """An option with bytes for expressions, the same in every process."""
+    if isinstance(value, list | tuple) and _has_expression(value):
+        return [_spelled_columns(name, v) for v in value]
+    if not isinstance(value, pl.Expr):
+        return value
+    try:
+        return value.meta.serialize()
+    except Exception as error:  # whatever pickling a function raises
+        msg = (
+            f"{name}={value} cannot be pickled, for it calls a Python function, and an "
+            "Evaluation travels: write it with expressions of Polars, or compute "
+            f"{name} beforehand"
+        )
+        raise TypeError(msg) from error

@@ -20,6 +20,7 @@ import polars as pl
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from polars_rank._engine.request import AnyFrame
+from polars_rank._engine.schema import names_of
 from polars_rank._engine.spill.buckets import is_text
 from polars_rank._engine.spill.disk import full_disk_named
 from polars_rank._files.temporary import private_folder
@@ -95,6 +96,7 @@ class Job(NamedTuple):
         if not partitioned:
             options |= {"layout": "any"}
         evaluation = Evaluation(measures, **options)
+        _require_named_queries(evaluation)
         given = zip(SIDES, frames, strict=True)
         found = {side: frame for side, frame in given if frame is not None}
         _require_own(found, engine, partitioned=partitioned)
@@ -232,6 +234,22 @@ class Job(NamedTuple):
         return {*columns["run" if judged else "log"], *self.keep}
 
 
+def _require_named_queries(evaluation: Evaluation) -> None:
+    """The engine partitions by the query columns, which all frames have."""
+    computed = not all(isinstance(column, str) for column in evaluation.query)
+    for name, wrong in (
+        ("query", computed),
+        ("qrels_query", evaluation.options["qrels_query"] is not None),
+    ):
+        if wrong:
+            msg = (
+                "an engine brings the rows of a query together by columns that all "
+                f"frames have: leave {name}= out, and name or compute these columns "
+                "beforehand"
+            )
+            raise TypeError(msg)
+
+
 def _require_own(
     frames: Mapping[str, Any], engine: Engine, *, partitioned: bool
 ) -> None:
@@ -258,16 +276,18 @@ def _require_own(
 
 def _read(frame: Any, side: str, evaluation: Evaluation) -> pl.DataFrame:
     """A frame of this process: small judgments, a file, a dictionary."""
-    columns = evaluation.columns()["qrels"] if side == "qrels" else evaluation.query
+    judged = side == "qrels"
+    columns = evaluation.columns()["qrels"] if judged else names_of(evaluation.query)
     rows = as_polars(frame, name=SIDES[side], kind="qrels", columns=columns)
     return rows.lazy().collect(engine="streaming")
 
 
 def _shared(evaluation: Evaluation, schemas: Mapping[str, pl.Schema]) -> pl.Schema:
     """The query columns that all frames have, each with a type that holds all ids."""
-    names = [n for n in evaluation.query if all(n in s for s in schemas.values())]
+    query = names_of(evaluation.query)
+    names = [n for n in query if all(n in s for s in schemas.values())]
     if not names:
-        shown = ", ".join(map(repr, evaluation.query))
+        shown = ", ".join(map(repr, query))
         msg = f"none of the query columns ({shown}) is in all frames"
         raise ValueError(msg)
     nothing = [pl.DataFrame(schema={n: s[n] for n in names}) for s in schemas.values()]

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 
 import polars as pl
-import polars.selectors as cs
 
 from polars_rank._engine.request import AnyFrame
+from polars_rank._engine.schema import Column, renamed
 from polars_rank._engine.spill.digest import digest_of
 from polars_rank._files.temporary import replace_durably
 from polars_rank.measures.measure import Measures
@@ -189,19 +189,18 @@ def _digest(
 
 
 def _without_edges(
-    frame: pl.LazyFrame, query: Sequence[str]
+    frame: pl.LazyFrame, query: Sequence[Column]
 ) -> tuple[pl.LazyFrame, pl.DataFrame]:
     """The rows of inner queries, and those of the first and the last query."""
-    key = pl.struct(cs.by_name(*query))
+    names = {f"key{i}": renamed(c, f"key{i}") for i, c in enumerate(query)}
+    key = pl.struct(names.values())
     first, last = frame.select(
         key.first().alias("first"), key.last().alias("last")
     ).collect(engine="streaming")
     at_edge = pl.any_horizontal(
         pl.all_horizontal(
-            cs.by_name(name)
-            .as_expr()
-            .eq_missing(pl.lit(end.struct.field(name)).first())
-            for name in query
+            column.eq_missing(pl.lit(end.struct.field(name)).first())
+            for name, column in names.items()
         )
         for end in (first, last)
     )
