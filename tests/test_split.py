@@ -574,6 +574,16 @@ def test_parts_that_were_evaluated_are_not_evaluated_again(tmp_path):
     assert other.columns == ["queries", "rr"]
 
 
+def test_results_of_other_functions_are_not_taken(tmp_path):
+    log = rows(4)
+    log.write_parquet(tmp_path / "log.parquet")
+    parts = [Part(pl.scan_parquet(tmp_path / "log.parquet"))]
+    least, most = {"m": lambda r: r.rank.min()}, {"m": lambda r: r.rank.max()}
+    for own in (least, most):
+        found = evaluate_parts(parts, own, resume=tmp_path / "results")
+        assert found.equals(pr.evaluate(log, own))
+
+
 def test_buckets_that_cannot_be(tmp_path):
     log = rows(4)
     with pytest.raises(ValueError, match="buckets must be a whole number from 1"):

@@ -119,6 +119,11 @@ class Evaluation:
         return f"Evaluation({[m.name for m in self._measures]}{''.join(changed)})"
 
     @property
+    def has_functions(self) -> bool:
+        """Whether a measure is a function of the user, which nobody can compare."""
+        return any(isinstance(m, Custom) for m in self._measures)
+
+    @property
     def _convention(self) -> Convention:
         choices = {name: self._options[name] for name in SHORTCUTS}
         return convention_of(self._options["convention"], **choices)
