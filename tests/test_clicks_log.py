@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 from slow import slow
 
 from polars_rank import clicks, example
@@ -403,3 +404,23 @@ def test_times_in_words():
         clicks.dedupe(log)
     with pytest.raises(ValueError, match="keys must name"):
         clicks.dedupe(log, keys=[], time="time")
+
+
+@pytest.mark.parametrize("name", ["dwell", "clicked_at"])
+def test_a_column_that_is_unknown_everywhere(name):
+    log = clicks.simulate(200, queries=5, seed=1).log
+    typed = log.with_columns(pl.lit(None, log.schema[name]).alias(name))
+    untyped = log.with_columns(pl.lit(None).alias(name))
+    options = {"time": "time", name: name}
+    measure = {
+        "dwell": "satisfied_clicks(dwell=5)",
+        "clicked_at": "time_to_first_click",
+    }
+    found = [
+        clicks.behaviour(frame, ["ctr", measure[name]], **options)
+        for frame in (typed, untyped)
+    ]
+    assert_frame_equal(*found)
+    keys = ["user_id", "query_id"]
+    united = [clicks.dedupe(f, keys=keys, **options) for f in (typed, untyped)]
+    assert_frame_equal(*(frame.drop(name) for frame in united))

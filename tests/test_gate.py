@@ -159,7 +159,7 @@ def test_a_constant_drop_is_sure():
 
 def broken() -> list[tuple[pl.DataFrame, str]]:
     return [
-        (base()[1:], "1 queries have no value of every system ('new' lacks 1)"),
+        (base()[1:], "1 query has no value of every system ('new' lacks 1)"),
         (
             pl.concat([base(), base()[:1]]),
             f"the new values have several rows for query {base()['query_id'][0]!r}",

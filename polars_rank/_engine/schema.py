@@ -95,11 +95,11 @@ def _is_flag(dtype: DataType) -> bool:
 
 
 def _is_duration(dtype: DataType) -> bool:
-    return dtype.is_numeric() or dtype == pl.Duration
+    return dtype.is_numeric() or dtype in (pl.Duration, pl.Null)
 
 
 def _is_time(dtype: DataType) -> bool:
-    return dtype.is_numeric() or isinstance(dtype, pl.Datetime)
+    return dtype.is_numeric() or isinstance(dtype, pl.Datetime | pl.Null)
 
 
 _PLAIN = "of a type that Polars can compare, not Object"

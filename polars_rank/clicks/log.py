@@ -444,6 +444,8 @@ def _seconds(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
 def _wait(schema: pl.Schema) -> pl.Expr:
     """Seconds from the impression to the click."""
     start, end = schema["time"], schema["clicked_at"]
+    if pl.Null in (start, end):
+        return pl.lit(None, pl.Float64)
     if start.is_temporal() != end.is_temporal():
         msg = (
             f"time= is {start} but clicked_at= is {end}; both must be Datetime, or "

@@ -482,16 +482,22 @@ def _common(
     )
     if pairs == "common":
         kept = seen.filter(pl.col("system").list.len() == len(parts)).select(keys)
-        note = f"{len(partial)} queries left out that not every system has: {listed}"
+        left = _counted(len(partial))
+        note = f"{left} left out that not every system has: {listed}"
         return kept, [note]
+    has = "has" if len(partial) == 1 else "have"
     msg = (
-        f"{len(partial)} queries have no value of every system ({listed}), e.g. the "
+        f"{_counted(len(partial))} {has} no value of every system ({listed}), e.g. the "
         f"{_listed(partial, columns)}. Evaluate with missing='zero', so that a missing "
         "query counts 0, or compare the others with pairs='common'."
     )
     raise DataError(
         msg, rule="unpaired_query", count=len(partial), examples=_rows(partial)
     )
+
+
+def _counted(queries: int) -> str:
+    return "1 query" if queries == 1 else f"{queries} queries"
 
 
 def _paired(
@@ -515,7 +521,8 @@ def _paired(
             wide = wide.with_columns(
                 pl.when(nulls == 0).then(pl.col(c)).alias(c) for c in cells
             )
-            notes.append(f"{len(uneven)} queries left out that have nulls")
+            left = _counted(len(uneven))
+            notes.append(f"{left} left out for a null of some system")
             continue
         msg = (
             f"{len(uneven)} queries have a value of some systems only, null for "
