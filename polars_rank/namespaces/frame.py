@@ -52,7 +52,7 @@ def _lazy(
     return method
 
 
-class _More(Generic[Frame]):
+class _Shared(Generic[Frame]):
     """What both do alike. Its functions need numpy, and are imported late."""
 
     @property
@@ -97,7 +97,7 @@ class _More(Generic[Frame]):
 
 
 @pl.api.register_dataframe_namespace("rank_eval")
-class DataFrameRankEval(_More[pl.DataFrame]):
+class DataFrameRankEval(_Shared[pl.DataFrame]):
     """Evaluate the rankings in a DataFrame."""
 
     def __init__(self, frame: pl.DataFrame) -> None:
@@ -118,7 +118,7 @@ class DataFrameRankEval(_More[pl.DataFrame]):
 
 
 @pl.api.register_lazyframe_namespace("rank_eval")
-class LazyFrameRankEval(_More[pl.LazyFrame]):
+class LazyFrameRankEval(_Shared[pl.LazyFrame]):
     """Evaluate the rankings in a LazyFrame, lazily."""
 
     def __init__(self, frame: pl.LazyFrame) -> None:
