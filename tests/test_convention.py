@@ -220,6 +220,32 @@ def test_negative_grades_that_are_refused(check):
             pr.evaluate(frame, "ndcg", convention=refuse, check=check, **options)
 
 
+LEVELLED = [
+    name
+    for name, metric in METRICS.items()
+    if any(p.meaning == "rel" for p in metric.parameters.values())
+]
+
+
+@pytest.mark.parametrize("name", LEVELLED)
+def test_every_name_follows_the_level_of_the_evaluation(name):
+    """As if each measure had it; no name of another tool holds on to its own."""
+    log = pl.DataFrame(
+        {
+            "query_id": [1] * 6 + [2] * 4 + [3] * 3,
+            "score": [6, 5, 4, 3, 2, 1, 4, 3, 2, 1, 3, 2, 1],
+            "label": [0, 2, 1, 3, 0, 2, 1, 3, 0, 2, 1, 1, 0],
+        }
+    )
+    level = METRICS[name].named("rel")
+    for alias in [name, *METRICS[name].aliases]:
+        measure = pr.measure(alias, name="follows")
+        assert level not in measure.arguments, alias
+        given = pr.measure(alias, name="given", **{level: 2})
+        found = pr.per_query(log, [measure, given], rel=2)
+        assert found["follows"].to_list() == found["given"].to_list(), alias
+
+
 def test_exceptions_hold_for_one_metric():
     none = QRELS.with_columns(label=0.0)
     one = TREC.replace(exceptions={"recall": {"no_relevant": "one"}})

@@ -49,6 +49,39 @@ def at_level(m: pr.Measure, rel: int) -> pr.Measure:
     return pr.measure(m.metric, name=m.name, **m.arguments | {"rel": rel})
 
 
+def test_golden_by_the_level_of_the_evaluation():
+    """``-l 2``: every name follows ``rel=2``; measures of gain leave it alone."""
+    run, qrels = texts()
+    wanted = golden("all_trec.c.l2.txt")
+    names = list(dict.fromkeys(m for _, m in wanted))
+    found = pr.per_query(run, names, qrels=qrels, rel=2).collect()
+    for row in found.rows(named=True):
+        for name in names:
+            if (key := (row["query_id"], name)) in wanted:
+                assert row[name] == pytest.approx(wanted[key], abs=6e-5), key
+
+
+@pytest.mark.parametrize("rel", [1, 2, 3])
+def test_relevant_documents_that_were_retrieved(rel):
+    """The level of the evaluation counts, as that of the measure does."""
+    labels = [[0, 1, 2, 3], [1, 1, 2], [0, 0]]
+    rows = [(q, -i, g) for q, gs in enumerate(labels) for i, g in enumerate(gs)]
+    log = pl.DataFrame(rows, ["query_id", "score", "label"], orient="row")
+    counts = [sum(g >= rel for g in gs) for gs in labels]
+    named = f"num_rel_ret(rel={rel})"
+    found = pr.per_query(log, ["num_rel_ret", named, f"num_ret(rel={rel})"], rel=rel)
+    for name in found.columns[1:]:
+        assert found[name].to_list() == counts
+    assert pr.evaluate(log, "num_rel_ret", rel=rel)["num_rel_ret"].item() == sum(counts)
+    value = pl.col("label").rank_eval.num_rel_ret("score", rel=rel)
+    convention = pr.CONVENTIONS["trec_eval"].replace(rel=rel)
+    follows = pl.col("label").rank_eval.num_rel_ret("score", convention=convention)
+    grouped = log.group_by("query_id", maintain_order=True).agg(
+        value, follows.alias("f")
+    )
+    assert grouped["label"].to_list() == grouped["f"].to_list() == counts
+
+
 OPTIONS = [
     ("all_trec.c.txt", 1, "nonrelevant", None),
     ("all_trec.c.l2.txt", 2, "nonrelevant", None),

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import polars as pl
 
-from polars_rank.core.arguments import OptionalRel
+from polars_rank.core.arguments import OptionalRel, Rel
 from polars_rank.core.expr import ratio
 from polars_rank.core.ranking import Ranking
 from polars_rank.core.registry import metric
 from polars_rank.core.weights import Gain, inverse
 from polars_rank.metrics.gain import ndcg
 
-__all__ = ["average_ndcg", "g_measure", "r_ndcg"]
+__all__ = ["average_ndcg", "binary_g_measure", "g_measure", "r_ndcg"]
 
 LOG2 = inverse("log2")
 
@@ -60,10 +60,7 @@ def r_ndcg(r: Ranking, *, gain: Gain, rel: OptionalRel = None) -> pl.Expr:
     return ratio(at_levels + at_end, r.sum(last) + longer)
 
 
-@metric(
-    depends_on="relevant",
-    aliases={"G": {}, "binG": {"gain": "binary"}},
-)
+@metric(depends_on="relevant", aliases={"G": {}})
 def g_measure(r: Ranking, *, gain: Gain, rel: OptionalRel = None) -> pl.Expr:
     """Normalised gain G: each gain, discounted by the gain missing so far.
 
@@ -72,7 +69,7 @@ def g_measure(r: Ranking, *, gain: Gain, rel: OptionalRel = None) -> pl.Expr:
     below its last gain grows by 1 per rank.
 
     Source: trec_eval ``G`` (Buckley, 2008, experimental).
-    Equal to: trec_eval ``G``; ``binG`` with ``gain="binary"``.
+    Equal to: trec_eval ``G``.
     Example: grades 0, 0, 1 in rank order: g_measure = 1 / log2(2 + 2).
     """
     gains = r.gain(gain, rel)
@@ -81,6 +78,22 @@ def g_measure(r: Ranking, *, gain: Gain, rel: OptionalRel = None) -> pl.Expr:
     size = r.broadcast((gains > 0).sum().cast(pl.Float64))
     ideal = r.lookup_at_rank(best) + (r.rank - size).clip(lower_bound=0.0)
     return ratio(r.sum(gains / (2.0 + ideal - cumulative).log(2.0)), r.sum(gains))
+
+
+@metric(depends_on="relevant", aliases={"binG": {}})
+def binary_g_measure(r: Ranking, *, rel: Rel) -> pl.Expr:
+    """Normalised gain G of binary relevance: a relevant document gains 1.
+
+    ``sum of 1 / log2(2 + m_i) over relevant documents, divided by R``, where m_i of the
+    documents above are not relevant.
+
+    Source: trec_eval ``binG`` (Buckley, 2008, experimental).
+    Equal to: trec_eval ``binG``.
+    Example: grades 0, 2, 1 in rank order: binary_g_measure = 1 / log2(3).
+    """
+    missing = r.rank - r.cumulative_hits(rel)
+    term = pl.when(r.relevant(rel)).then(1.0 / (2.0 + missing).log(2.0))
+    return ratio(r.sum(term), r.relevant_count(rel))
 
 
 def _ndcg(r: Ranking, gain: Gain, rel: OptionalRel) -> pl.Expr:

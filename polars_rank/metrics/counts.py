@@ -11,7 +11,14 @@ from polars_rank.core.parameters import Doc
 from polars_rank.core.ranking import Ranking
 from polars_rank.core.registry import metric
 
-__all__ = ["num_nonrel_judged_ret", "num_q", "num_rel", "num_ret", "utility"]
+__all__ = [
+    "num_nonrel_judged_ret",
+    "num_q",
+    "num_rel",
+    "num_rel_ret",
+    "num_ret",
+    "utility",
+]
 
 
 @metric(
@@ -37,7 +44,7 @@ def num_q(r: Ranking) -> pl.Expr:
     needs_relevant=False,
     tie_sensitive=False,
     aggregate="sum",
-    aliases={"NumRet": {}, "num_rel_ret": {"rel": 1}},
+    aliases={"NumRet": {}},
 )
 def num_ret(
     r: Ranking,
@@ -53,8 +60,8 @@ def num_ret(
 
     Undefined: never.
     Source: trec_eval ``num_ret`` and ``num_rel_ret``.
-    Equal to: trec_eval ``num_ret``, ir_measures ``NumRet``; with ``rel`` trec_eval
-    ``num_rel_ret``, ir_measures ``NumRet(rel)``.
+    Equal to: trec_eval ``num_ret``, ir_measures ``NumRet``; with ``rel`` ir_measures
+    ``NumRet(rel)``.
     Example: grades 1, 0 in rank order: num_ret = 2, num_ret(rel=1) = 1.
     """
     return r.retrieved_count() if rel is None else r.hits_at(rel=rel)
@@ -77,6 +84,20 @@ def num_rel(r: Ranking, *, rel: Rel) -> pl.Expr:
     Example: grades 1, 0 in rank order: num_rel = 1.
     """
     return r.relevant_count(rel)
+
+
+@metric(
+    depends_on="relevant", needs_relevant=False, tie_sensitive=False, aggregate="sum"
+)
+def num_rel_ret(r: Ranking, *, rel: Rel) -> pl.Expr:
+    """Number of relevant documents that were retrieved, summed over queries.
+
+    Undefined: never.
+    Source: trec_eval ``num_rel_ret``.
+    Equal to: trec_eval ``num_rel_ret``.
+    Example: grades 1, 0, 2 in rank order: num_rel_ret = 2.
+    """
+    return r.hits_at(rel=rel)
 
 
 @metric(depends_on="judged", needs_relevant=False, tie_sensitive=False, aggregate="sum")

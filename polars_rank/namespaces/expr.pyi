@@ -99,6 +99,18 @@ class ExprRankEval:
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
         """Normalised gain G: each gain, discounted by the gain missing so far."""
+    def binary_g_measure(
+        self,
+        score: Column | None = None,
+        *,
+        rel: float = 1,
+        rank: Column | None = None,
+        doc: Column | None = None,
+        ties: Ties | None = None,
+        no_relevant: NoRelevant | None = None,
+        convention: ConventionLike = "trec_eval",
+    ) -> pl.Expr:
+        """Normalised gain G of binary relevance: a relevant document gains 1."""
     def accuracy(
         self,
         score: Column | None = None,
@@ -706,6 +718,15 @@ class ExprRankEval:
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
         """Number of relevant documents, retrieved or not, summed over queries."""
+    def num_rel_ret(
+        self,
+        score: Column | None = None,
+        *,
+        rel: float = 1,
+        rank: Column | None = None,
+        convention: ConventionLike = "trec_eval",
+    ) -> pl.Expr:
+        """Number of relevant documents that were retrieved, summed over queries."""
     def num_nonrel_judged_ret(
         self,
         score: Column | None = None,

@@ -46,7 +46,7 @@ SWAP = frozenset(
         "inst", "nerr8", "nerr9", "nerr10", "nerr11", "bpm", "q_measure", "ncu_rb",
         "o_measure", "r_precision", "interpolated_precision", "eleven_point_ap",
         "bpref", "gm_bpref", "inf_ap", "hits", "compat", "partial_auc", "average_ndcg",
-        "r_ndcg", "g_measure", "arp",
+        "r_ndcg", "g_measure", "binary_g_measure", "arp",
     )
 )  # fmt: skip
 # These ask whether somebody judged a document, not how.

@@ -37,6 +37,7 @@ SCHEMES: Mapping[str, Scheme] = {
             "accuracy", "hits", "rr", "cg", "dcg", "sdcg", "err", "pfound", "rbp",
             "inst", "insq", "nerr8", "nerr9", "nerr10", "nerr11", "bpm", "bpm_dynamic",
             "set_ap", "mean_label", "precision", "num_rel", "num_ret", "num_q",
+            "num_rel_ret",
         ),
         "ends",
     ),
@@ -53,7 +54,7 @@ SCHEMES: Mapping[str, Scheme] = {
     **dict.fromkeys(
         (
             "ndcg", "nerr", "q_measure", "ncu_gu", "ncu_rb", "o_measure", "r_ndcg",
-            "g_measure", "compat", "rbo", "opa", "hinge", "listmle",
+            "g_measure", "binary_g_measure", "compat", "rbo", "opa", "hinge", "listmle",
         ),
         "sorted",
     ),

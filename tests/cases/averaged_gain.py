@@ -32,11 +32,13 @@ CASES = [
     Case("g_measure", [0, 4, 2], (4 / log2(4) + 2 / log2(3)) / 6),
     Case("g_measure", [0, 2, 4], (2 / log2(6) + 4 / log2(3)) / 6),
     Case("g_measure", [0, 2, 1], (1 / log2(3) + 1 / log2(3)) / 2, {"gain": "binary"}),
+    Case("binary_g_measure", [0, 2, 1], 1 / log2(3)),
+    Case("binary_g_measure", [0, 2, 1], 1 / log2(3), {"rel": 2}),
 ]
 
 WHERE = {
-    "the best order is 1": ["average_ndcg", "r_ndcg", "g_measure"],
+    "the best order is 1": ["average_ndcg", "r_ndcg", "g_measure", "binary_g_measure"],
     # of 0, 4, 2 it is (4 / log2(4) + 2 / log2(3)) / 6, of the worst order 0, 2, 4 it is
     # (2 / log2(6) + 4 / log2(3)) / 6, which is more
-    "a better order can cost": ["g_measure"],
+    "a better order can cost": ["g_measure", "binary_g_measure"],
 }

@@ -12,6 +12,8 @@ CASES = [
     Case("num_ret", MIXED, 2.0, {"rel": 1}, unretrieved=(1, 0)),
     Case("num_ret", MIXED, 1.0, {"rel": 2}),
     Case("num_rel", MIXED, 3.0, unretrieved=(1, 0)),
+    Case("num_rel_ret", MIXED, 2.0, unretrieved=(1, 0)),
+    Case("num_rel_ret", MIXED, 1.0, {"rel": 2}, unretrieved=(2,)),
     Case("num_nonrel_judged_ret", MIXED, 1.0, unretrieved=(1, 0)),
     Case("num_nonrel_judged_ret", MIXED, 2.0, {"rel": 2}),
     Case("utility", [1, 0, 0], 1.0 - 2),

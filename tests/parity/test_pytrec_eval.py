@@ -52,14 +52,6 @@ def table(given: dict, value: str) -> pl.DataFrame:
     return pl.DataFrame(rows, ["query_id", "doc_id", value], orient="row")
 
 
-def measure(name: str, rel: int) -> pr.Measure:
-    """Its name, as it is; a level that no convention sets is given with the measure."""
-    m = pr.Measure.parse(name)
-    if rel == 1 or name not in ("binG", "num_rel_ret"):
-        return m
-    return pr.measure(m.metric, name=name, **m.arguments | {"rel": rel})
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_every_query(name):
     text = name if name in (*OTHERS, *SETS, *COUNTS, "set_map", "11pt_avg") else None
@@ -78,7 +70,7 @@ def test_every_query(name):
             convention = convention.replace(rel=rel, unjudged=unjudged)
         ours = pr.per_query(
             table(run, "score"),
-            measure(name, rel),
+            name,
             qrels=table(qrels, "label"),
             convention=convention,
         )

@@ -76,3 +76,24 @@ def g_measure(
         found += g
         terms.append(g / math.log2(2 + max(ideal - found, 0.0)))
     return math.fsum(terms) / math.fsum(best)
+
+
+def binary_g_measure(
+    docs: list[Doc],
+    *,
+    rel: float = 1,
+    ties: str = "order",
+    no_relevant: str = "zero",
+) -> float | None:
+    """Return the mean of the relevant docs, each discounted by how far it lags."""
+    total = sum(d.label is not None and d.label >= rel for d in docs)
+    if not total:
+        return nothing(no_relevant)
+    terms, found = [], 0
+    for i, doc in enumerate(order(docs, ties), 1):
+        if doc.label is None or doc.label < rel:
+            continue
+        found += 1
+        ideal = i  # 1 for each rank, within the relevant docs and below them
+        terms.append(1 / math.log2(2 + ideal - found))
+    return math.fsum(terms) / total

@@ -34,6 +34,11 @@ def num_rel(docs: list[Doc], *, rel: float = 1) -> float:
     return float(count(docs, rel))
 
 
+def num_rel_ret(docs: list[Doc], *, rel: float = 1) -> float:
+    """Return how many retrieved docs are relevant."""
+    return float(count(_retrieved(docs), rel))
+
+
 def num_nonrel_judged_ret(docs: list[Doc], *, rel: float = 1) -> float:
     """Return how many retrieved docs have a grade from 0 to below rel."""
     grades = [d.label for d in _retrieved(docs) if d.label is not None]
