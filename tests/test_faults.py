@@ -26,6 +26,7 @@ from slow import ENGINES, slow
 from toy import lazy, toy
 
 from polars_rank._files.errors import full_disk
+from polars_rank._files.temporary import resume_folder
 
 ROWS, QUERIES, BUCKETS = 300_000, 5_000, 32
 
@@ -231,6 +232,67 @@ def test_told_to_end(log, temp, number, stage, resume):
     assert running.returncode == 128 + number
     assert not out
     assert list(temp.iterdir()) == ([left] if resume else [])
+
+
+BORN_OR_GONE = """
+import os, time
+from pathlib import Path
+from polars_rank._files import temporary
+from polars_rank.io import clean_on_signals
+clean_on_signals()
+base, stage = Path(sys.argv[1]), sys.argv[2]
+def renamed(*names, real=Path.rename):
+    real(*names)
+    ready()
+    time.sleep(1)
+def locked(*_):
+    ready()
+    time.sleep(60)
+if stage == "made":
+    temporary._lock = locked
+    temporary.make_folder(base)
+folder = temporary.resume_folder(base, "0" * 32)
+(folder.path / "rows").write_text("rows")
+if stage == "removed":
+    Path.rename = renamed
+    folder.remove()
+os.utime(folder.path, (0, 0))
+os.close(folder._handle)
+temporary._live.clear()
+Path.rename = renamed
+temporary.remove_leftovers(base)
+"""
+
+
+@pytest.mark.parametrize("stage", ["made", "removed", "swept"])
+def test_told_to_end_while_a_folder_comes_or_goes(temp, stage):
+    """A moment in which it is neither there nor gone; most of these are short."""
+    running = when_ready(program(BORN_OR_GONE, temp, stage, temp=temp))
+    assert len(list(temp.iterdir())) == 1
+    running.send_signal(signal.SIGTERM)
+    running.communicate(timeout=60)
+    assert running.returncode == 128 + signal.SIGTERM
+    assert not list(temp.iterdir())
+
+
+def test_a_folder_that_goes_leaves_its_name_to_another_evaluation(
+    tmp_path, monkeypatch
+):
+    """The other one comes when the lock is gone and the folder is not yet."""
+    folder, others = resume_folder(tmp_path, "0" * 32), []
+
+    def rmdir(path, real=Path.rmdir):
+        if not others:
+            others.append(resume_folder(tmp_path, "0" * 32))
+            (others[0].path / "rows").write_text("of another")
+        real(path)
+
+    monkeypatch.setattr(Path, "rmdir", rmdir)
+    folder.remove()
+    (other,) = others
+    assert (other.path / "rows").read_text() == "of another"
+    other.remove()
+    assert not list(tmp_path.iterdir())
 
 
 def test_signals_of_the_program_are_left_to_it():

@@ -14,7 +14,6 @@ import atexit
 import os
 import re
 import shutil
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -51,7 +50,10 @@ class Folder:
     """A folder that this process alone works in, until it is removed."""
 
     def __init__(self, path: Path, handle: int | None, *, kept: bool) -> None:
-        """``kept``: it is found again by a process that does the same."""
+        """``kept``: it is found again by a process that does the same.
+
+        Made before the folder itself, it is removed whenever the process ends.
+        """
         self.path = path
         self.kept = kept
         self._handle = handle
@@ -82,6 +84,22 @@ class Folder:
         if interrupt is not None:
             raise interrupt
 
+    def make(self) -> bool:
+        """Make the folder and lock it; whether it is there, and ours."""
+        try:
+            self.path.mkdir(mode=0o700)
+            self._handle = _lock(self.path)
+        except (BlockingIOError, FileExistsError, FileNotFoundError):
+            self.discard()
+            if not self.path.parent.is_dir():
+                raise
+            return False  # the name is taken, or it was swept away while it was born
+        except OSError:
+            if not self.path.is_dir():
+                self.discard()
+                raise
+        return True  # without a lock where this file system has none
+
     def clear(self) -> None:
         """Remove all that is inside."""
         _clear(self.path)
@@ -90,13 +108,40 @@ class Folder:
         with self._removing:
             if self not in _live:
                 return
+            name = self.path
+            if self.kept:
+                self._give_up_name()
             _remove_tree(self.path)
-            if self._handle is not None:
-                os.close(self._handle)
-            _live.discard(self)
+            self.discard()
+            while name != self.path and _removed_if_free(name):
+                time.sleep(PAUSE)  # a writer may make the folder anew
+
+    def _give_up_name(self) -> None:
+        """Take a name that nobody else looks for; the old one may be another's soon."""
+        name, self.path, self.kept = self.path, _gone_name(self.path), False
+        try:
+            name.rename(self.path)
+        except OSError:
+            self.path = name
+
+    def discard(self) -> None:
+        """Leave the folder to others."""
+        if self._handle is not None:
+            os.close(self._handle)
+        _live.discard(self)
 
 
 _live: set[Folder] = set()
+_births = threading.RLock()
+
+
+def _forked() -> None:
+    global _births
+    _births = threading.RLock()  # another thread may have held it
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
 
 
 @atexit.register
@@ -111,8 +156,9 @@ def end_live() -> None:
     """Remove the folders of this process that cannot resume, while it still writes.
 
     Writers make a folder anew until they notice that it is gone, so it has to stay away
-    for a while.
+    for a while. No other folder is made from now on.
     """
+    _births.acquire(timeout=PATIENCE / 10)
     paths = [folder.path for folder in list(_live) if not folder.kept]
     remove_live(kept=False)
     quiet, until = 0, time.monotonic() + PATIENCE
@@ -127,14 +173,10 @@ def end_live() -> None:
 def make_folder(base: Path) -> Folder:
     """Make a private folder in ``base``."""
     for _ in range(TRIES):
-        path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=base))
-        try:
-            handle = _lock(path)
-        except (BlockingIOError, FileNotFoundError):  # swept away while it was born
-            continue
-        except OSError:  # this file system has no locks
-            handle = None
-        return Folder(path, handle, kept=False)
+        with _births:
+            folder = Folder(base / f"{PREFIX}{os.urandom(4).hex()}", None, kept=False)
+            if folder.make():
+                return folder
     msg = f"no temporary folder could be made in {base}: others remove it at once"
     raise OSError(msg)
 
@@ -176,21 +218,11 @@ def remove_leftovers(base: Path, keep: str | None = None) -> None:
     """
     for path in base.glob(f"{PREFIX}*"):
         try:
-            if path.name == f"{PREFIX}{keep}" or not _is_leftover(path):
-                continue
-            handle = _lock(path)
-        except OSError:  # in use, gone, not ours, or no way to tell
+            leftover = path.name != f"{PREFIX}{keep}" and _is_leftover(path)
+        except OSError:  # it is gone
             continue
-        if handle is None:
-            continue
-        gone = path.with_name(f"{PREFIX}{os.urandom(8).hex()}{GONE}")
-        try:
-            path.rename(gone)  # nobody can take it over any more
-            _remove_tree(gone)
-        except OSError:
-            pass
-        finally:
-            os.close(handle)
+        if leftover:
+            _removed_if_free(path)
 
 
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:
@@ -214,6 +246,28 @@ def _to_disk(path: Path, flags: int) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def _removed_if_free(path: Path) -> bool:
+    """Remove a folder unless somebody works in it; whether it was there and free."""
+    try:
+        handle = _lock(path)
+    except OSError:  # in use, gone, not ours, or no way to tell
+        return False
+    if handle is None:
+        return False
+    folder = Folder(_gone_name(path), handle, kept=False)
+    try:
+        path.rename(folder.path)  # nobody can take it over any more
+    except OSError:
+        folder.discard()
+        return False
+    folder.remove()
+    return True
+
+
+def _gone_name(path: Path) -> Path:
+    return path.with_name(f"{PREFIX}{os.urandom(8).hex()}{GONE}")
 
 
 def _is_leftover(path: Path) -> bool:
