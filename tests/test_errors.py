@@ -489,3 +489,19 @@ def test_a_segment_that_varies_is_named(call):
         call(pr.evaluate, log, by="kind", weight="day")
     with pytest.raises(pr.DataError, match=r"^run: column 'day'"):
         call(pr.evaluate, log.drop("label"), by="day", qrels=QRELS)
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_lengths_of_time_are_no_document_ids(lazy):
+    """Equal scores are ordered by text, which a length of time has none of."""
+    log = pl.DataFrame(
+        {
+            "query_id": [1, 1],
+            "doc_id": pl.Series([1, 2]).cast(pl.Duration),
+            "score": [1.0, 1.0],
+            "label": [0, 1],
+        }
+    )
+    found = log.lazy() if lazy else log
+    with pytest.raises(TypeError, match="'doc_id' of the frame has dtype Duration"):
+        pr.evaluate(found, "rr", doc="doc_id")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -142,3 +143,61 @@ def test_other_errors_stay_as_they_are(tmp_path, error):
     with pytest.raises(type(error)) as caught, damage_named(frames):
         raise error
     assert caught.value is error
+
+
+def write_lines(rows: pl.DataFrame, path: Path) -> None:
+    rows.write_ndjson(path)
+
+
+def different(*changes: str) -> pl.DataFrame:
+    """The log with changed columns."""
+    rows = LOG
+    for change in changes:
+        if change == "renamed":
+            rows = rows.rename({"score": "points"})
+        elif change == "fewer":
+            rows = rows.drop("label")
+        elif change == "text":
+            rows = rows.with_columns(pl.col("score").cast(pl.String))
+        elif change == "order":
+            rows = rows.select("query_id", "doc_id", "label", "score")
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("suffix", "change", "said"),
+    [
+        (".parquet", "renamed", "it has no 'score', has 'points' besides"),
+        (".parquet", "text", "it has 'score' as String, not Float64"),
+        (".arrow", "fewer", "it has no 'label'"),
+        (".csv", "renamed", "it has no 'score', has 'points' besides"),
+        (".csv", "order", "in another order: query_id, doc_id, label, score"),
+        (".ndjson", "renamed", "it has no 'score'"),
+        (".ndjson", "fewer", "it has no 'label'"),
+    ],
+)
+def test_files_with_other_columns_are_named(tmp_path, suffix, change, said):
+    """With judgments in the rows, a missing grade would count as not relevant."""
+    write = WRITES.get(suffix, write_lines)
+    write(LOG, tmp_path / f"1{suffix}")
+    write(different(change), tmp_path / f"2{suffix}")
+    with pytest.raises(pr.DataError, match=said) as caught:
+        pr.per_query(pr.scan(tmp_path), "ap").collect()
+    assert re.search(rf"2\{suffix}: .* not those of .*1\{suffix}: ", str(caught.value))
+    assert caught.value.rule == "different_columns"
+
+
+def test_lines_may_leave_out_columns_of_other_names(tmp_path):
+    rows = LOG.with_columns(note=pl.lit("x"))
+    rows.head(200).write_ndjson(tmp_path / "1.ndjson")
+    rows.tail(200).drop("note").write_ndjson(tmp_path / "2.ndjson")
+    text = (tmp_path / "2.ndjson").read_text().replace('"label":0', '"label":null', 1)
+    (tmp_path / "2.ndjson").write_text(text)
+    assert pr.scan(tmp_path).collect().height == 400
+
+
+def test_long_lines_may_be_cut_where_they_are_looked_at(tmp_path):
+    rows = LOG.head(2).with_columns(note=pl.lit("x" * 100_000))
+    for part in "12":
+        rows.write_ndjson(tmp_path / f"{part}.ndjson")
+    assert pr.scan(tmp_path).collect().height == 4

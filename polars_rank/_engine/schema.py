@@ -65,6 +65,11 @@ def _is_text(dtype: DataType) -> bool:
     return dtype == pl.String or isinstance(dtype, pl.Categorical | pl.Enum)
 
 
+def _is_doc(dtype: DataType) -> bool:
+    """Whether it can be an id and text: equal scores are ordered by text."""
+    return _is_id(dtype) and dtype != pl.Duration
+
+
 def _is_id(dtype: DataType) -> bool:
     return (
         dtype.is_integer()
@@ -116,7 +121,7 @@ ROLES = {
     role.name: role
     for role in (
         Role("query", "a query id", _is_id, _IDS),
-        Role("doc", "a document id", _is_id, _IDS),
+        Role("doc", "a document id", _is_doc, _IDS),
         Role("rank", "a rank", _is_whole, _WHOLE),
         Role("score", "a score", _is_number, _NUMBERS),
         Role("label", "a grade", _is_grade, _NUMBERS),

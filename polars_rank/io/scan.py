@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 import polars as pl
 
 from polars_rank.exceptions import DataError
+from polars_rank.io.columns import require_same_names
 from polars_rank.io.damage import Undamaged
 from polars_rank.io.files import Source, locate, magic, readable
 from polars_rank.io.formats import (
@@ -121,6 +122,8 @@ def scan(
         return scan_trec(files, kind)
     for file in files:
         _check(file, found)
+    if found.magic is None and columns is None and format != "msmarco":
+        require_same_names(files, found)
     paths = [str(file.path) for file in files]
     try:
         if found.separator is None:

@@ -20,8 +20,8 @@ import polars as pl
 from polars_rank._files.errors import is_full_disk
 from polars_rank.core.source import Source
 from polars_rank.exceptions import DataError
+from polars_rank.io.columns import binary_format, require_same_columns
 from polars_rank.io.files import given_name
-from polars_rank.io.formats import FORMATS, Format
 
 __all__ = ["DAMAGED", "damage_named", "files_of", "unreadable"]
 
@@ -32,6 +32,7 @@ BY_ROWS = (  # of these, the rows may be at fault, and not only what is said of 
     pl.exceptions.PanicException,
     OSError,
 )
+BY_COLUMNS = pl.exceptions.SchemaError, pl.exceptions.ColumnNotFoundError
 
 
 @contextmanager
@@ -57,6 +58,8 @@ def _name(frames: Sequence[pl.LazyFrame], error: BaseException) -> None:
             raise DataError(
                 f"{given_name(file)}: cannot be read: {reason}. Copy or write it again."
             ) from error
+    if isinstance(error, BY_COLUMNS):
+        _name_columns(frames)
     if isinstance(error, pl.exceptions.ComputeError):
         _name_text(frames, error)
 
@@ -73,7 +76,7 @@ def _local_files(frame: pl.LazyFrame) -> list[Path]:
 def unreadable(file: Path, *, rows: bool) -> str | None:
     """What Polars says of a binary file that it cannot read to the end."""
     try:
-        format = _binary_format(file)
+        format = binary_format(file)
         if format is None:
             return None
         frame = format.scan([os.fspath(file)], False)
@@ -83,13 +86,6 @@ def unreadable(file: Path, *, rows: bool) -> str | None:
     except DAMAGED as error:
         return str(error).strip().partition("\n")[0].rstrip(".")
     return None
-
-
-def _binary_format(file: Path) -> Format | None:
-    with file.open("rb") as stream:
-        head = stream.read(8)
-    marked = (row for row in FORMATS.values() if row.magic is not None)
-    return next((row for row in marked if head.startswith(row.magic or b"")), None)
 
 
 def _name_text(
@@ -107,16 +103,32 @@ def _name_text(
             raise type(error)(f"{files[0]}{others}: {error}") from error
 
 
+def _name_columns(frames: Sequence[pl.LazyFrame]) -> None:
+    """Raise if the files of a scan differ in their columns; Polars names few."""
+    for frame in frames:
+        try:
+            scans = _scans(frame)
+        except (Exception, pl.exceptions.PanicException):  # not all are files
+            continue
+        if len(scans) == 1:  # of several, none is at fault for sure
+            require_same_columns(scans[0])
+
+
 def files_of(frame: pl.LazyFrame) -> list[Path]:
     """The files that a frame reads; ``ValueError`` if it has another source."""
+    return [path for paths in _scans(frame) for path in paths]
+
+
+def _scans(frame: pl.LazyFrame) -> list[list[Path]]:
+    """The files of each scan."""
     plan = frame._ldf.visit()
-    found: list[Path] = []
+    found: list[list[Path]] = []
     left = [plan.get_node()]
     while left:
         plan.set_node(left.pop())
         inputs = plan.get_inputs()
         if not inputs:
-            found += _paths(plan, frame)
+            found.append(_paths(plan, frame))
         left += inputs
     return found
 
