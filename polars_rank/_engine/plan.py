@@ -249,7 +249,7 @@ def _aggregation(request: Request) -> Aggregation:
         convention=request.convention,
         check=request.check,
         stats=request.stats,
-        few=request.grouping == "hash" and not request.by and request.result == "means",
+        few=request.few and not request.by and request.result == "means",
     )
 
 

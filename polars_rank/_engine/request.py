@@ -305,7 +305,12 @@ class Request(NamedTuple):
         """How the rows of a query come together."""
         if self.layout == "contiguous":
             return "contiguous"
-        return "hash" if self.small and self.resources is None else "sort"
+        return "hash" if self.few else "sort"
+
+    @property
+    def few(self) -> bool:
+        """Whether the rows are few, in memory, and evaluated there."""
+        return self.small and self.resources is None
 
     @property
     def inputs(self) -> list[pl.LazyFrame]:

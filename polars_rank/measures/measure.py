@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias, cast
 
 import polars as pl
@@ -54,13 +55,7 @@ class Measure:
     @staticmethod
     def parse(text: str) -> Measure:
         """Read a measure from its own text form or another tool's name for it."""
-        metric, params = read_measure(text)
-        no_relevant = params.pop("no_relevant", None)
-        try:
-            return Measure(metric, tuple(params.items()), text, no_relevant)
-        except ValueError as error:
-            msg = f"the measure {text!r}: {error}"
-            raise ValueError(msg) from None
+        return _parsed(text) if isinstance(text, str) else _parse(text)
 
     def __post_init__(self) -> None:
         """Check the parameters and order them."""
@@ -106,6 +101,19 @@ class Measure:
             + (f"({inside})" if inside else "")
             + ("" if k is None else f"@{k}")
         )
+
+
+def _parse(text: str) -> Measure:
+    metric, params = read_measure(text)
+    no_relevant = params.pop("no_relevant", None)
+    try:
+        return Measure(metric, tuple(params.items()), text, no_relevant)
+    except ValueError as error:
+        msg = f"the measure {text!r}: {error}"
+        raise ValueError(msg) from None
+
+
+_parsed = lru_cache(maxsize=1024)(_parse)
 
 
 class Custom(NamedTuple):
