@@ -389,7 +389,7 @@ def test_the_columns_that_are_read():
     assert evaluation.columns() == {
         "log": ("day", "q", "doc_id", "score", "label", "traffic", "country"),
         "run": ("day", "q", "doc_id", "score", "traffic", "country"),
-        "qrels": ("day", "q", "doc_id", "label"),
+        "qrels": ("day", "q", "doc_id", "label", "traffic", "country"),
     }
     evaluation = pr.Evaluation(
         "ap", score=pl.col("a") + pl.col("b"), qrels_query="topic", qrels_doc="passage"
@@ -601,3 +601,47 @@ def test_buckets_that_cannot_be(tmp_path):
 
     with pytest.raises(ValueError, match=r"several versions of Polars, 1\.0\.0, "):
         bucketed([log, log], 2, tmp_path, map=elsewhere)
+
+
+@pytest.mark.parametrize("where", ["judgments", "segments", "run", "queries"])
+def test_missing_queries_have_the_segments_and_weights_of_the_whole(where):
+    """Queries 3 and 44 are in no part of the run."""
+    log = rows()
+    absent = pl.col("query_id").is_in([3, 44])
+    about = log.select("query_id", "country", "traffic").unique()
+    run, qrels = log.filter(~absent).drop("label"), log.drop("score")
+    if where != "run":
+        run = run.drop("country", "traffic")
+    if where != "judgments":
+        qrels = qrels.drop("country", "traffic")
+    given = {"qrels": qrels}
+    if where in ("segments", "queries"):
+        given[where] = about
+    options = {"by": ["country", "query_id"], "weight": "traffic"}
+    if where == "run":  # it gives missing queries no weight, which is an error
+        del options["weight"]
+    whole = pr.evaluate(run, MEASURES, **given, **options, missing="zero")
+    evaluation = pr.Evaluation(MEASURES, **options, missing="zero")
+    parts = [
+        evaluation.partial(part, **given, broadcast=True) for part in split(run, 3, 5)
+    ]
+    assert bits(evaluation.merge(parts, **given)) == bits(whole)
+    assert bits(
+        evaluate_parts(cut(run.lazy(), 3), MEASURES, **given, **options, missing="zero")
+    ) == bits(whole)
+    if where == "segments":
+        with pytest.raises(ValueError, match="give it to merge, too"):
+            evaluation.merge(parts, qrels=qrels)
+
+
+def test_parts_that_find_segments_in_different_frames_say_so():
+    log = rows()
+    qrels = log.drop("score")
+    evaluation = pr.Evaluation("ap", by="country", missing="zero")
+    one, two = (log.filter(pl.col("query_id") % 3 == i).drop("label") for i in (0, 1))
+    parts = [
+        evaluation.partial(one, qrels=qrels, broadcast=True),
+        evaluation.partial(two.drop("country"), qrels=qrels, broadcast=True),
+    ]
+    with pytest.raises(ValueError, match="segments or weights in different frames"):
+        evaluation.merge(parts, qrels=qrels)

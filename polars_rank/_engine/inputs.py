@@ -31,7 +31,7 @@ from polars_rank.core.rules import (
 from polars_rank.core.source import is_rereadable
 from polars_rank.exceptions import DataError
 
-__all__ = ["Description", "Inputs", "bind_inputs", "normalize"]
+__all__ = ["Description", "Inputs", "bind_inputs", "normalize", "places_of"]
 
 
 class Description(NamedTuple):
@@ -108,6 +108,12 @@ def bind_inputs(request: Request) -> Inputs:
         carry=tuple(found["the frame"]),
         segments=tuple(segments),
     )
+
+
+def places_of(request: Request) -> dict[str, str]:
+    """The frame that gives each attribute that is no key column, by our name for it."""
+    _, found = _attributes(request)
+    return {own: where for where, columns in found.items() for own in columns}
 
 
 def _attributes(request: Request) -> tuple[list[str], dict[str, dict[str, Column]]]:

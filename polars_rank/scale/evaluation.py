@@ -5,20 +5,20 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
-from typing import Any, Literal
+from typing import Any
 
 import polars as pl
 
 import polars_rank
 from polars_rank._engine.checks.doubts import warn_of_missing, warn_of_scale
 from polars_rank._engine.checks.enforce import Check, raise_or_warn, report
+from polars_rank._engine.inputs import places_of
 from polars_rank._engine.plan import plan_result
 from polars_rank._engine.request import AnyFrame, Request, stats_of
 from polars_rank._engine.result import Aggregation
 from polars_rank._engine.schema import (
     Column,
     columns_of,
-    has_column,
     names_of,
     renamed,
     roots_of,
@@ -31,7 +31,15 @@ from polars_rank.core.rules import NO_COMMON_QUERY, Rule
 from polars_rank.evaluation.evaluate import evaluate, per_query
 from polars_rank.exceptions import DataError
 from polars_rank.measures.measure import Custom, Measures, parse_measures
+from polars_rank.scale.missing import (
+    ATTRIBUTES,
+    matching,
+    places_as_text,
+    places_of_all,
+    run_of_none,
+)
 from polars_rank.scale.partial import add_partials, as_partial, finish_partial
+from polars_rank.scale.spelling import has_expression, shown, spelled, spelled_option
 
 __all__ = ["Evaluation"]
 
@@ -93,7 +101,7 @@ class Evaluation:
                     hint = ": give it to partial, with the rows of that part"
                 msg = f"an Evaluation takes no {name}{hint}"
                 raise TypeError(msg)
-            _spelled_columns(name, value)
+            spelled_option(name, value)
         self._measures = parse_measures(measures)
         self._given = [
             {m.name: m.function} if isinstance(m, Custom) else m for m in self._measures
@@ -110,11 +118,11 @@ class Evaluation:
 
     def __repr__(self) -> str:
         """The call that makes it."""
-        shown = {name: _shown(value) for name, value in self._options.items()}
+        texts = {name: shown(value) for name, value in self._options.items()}
         changed = (
             f", {name}={text}"
-            for name, text in shown.items()
-            if text != _shown(OPTIONS[name])
+            for name, text in texts.items()
+            if text != shown(OPTIONS[name])
         )
         return f"Evaluation({[m.name for m in self._measures]}{''.join(changed)})"
 
@@ -142,15 +150,15 @@ class Evaluation:
         names = ["by", "weight", "stats", "max_rank", "on_duplicate", "subtopic"]
         names += ["descending"]
         measures = [
-            (m.name, _spelled(m.function) if isinstance(m, Custom) else str(m))
+            (m.name, spelled(m.function) if isinstance(m, Custom) else str(m))
             for m in self._measures
         ]
         choices = vars(self._convention)
-        choices = {n: _spelled(v) for n, v in choices.items() if n != "name"}
+        choices = {n: spelled(v) for n, v in choices.items() if n != "name"}
         options = [
-            (name, _spelled_columns(name, value))
+            (name, spelled_option(name, value))
             for name, value in self._options.items()
-            if name in names or _has_expression(value)
+            if name in names or has_expression(value)
         ]
         text = repr((measures, choices, options))
         return sha256(text.encode()).hexdigest()[:16]
@@ -160,7 +168,7 @@ class Evaluation:
 
         ``"log"`` is a frame with labels, ``"run"`` one that is evaluated with
         ``"qrels"``. A document id that the options do not name is optional in a log;
-        segments and weights may be in ``queries=`` instead.
+        segments and weights may be in one of the frames only, or in ``queries=``.
         """
         options = self._options
         ranked = options["score"] if options["rank"] is None else options["rank"]
@@ -171,7 +179,7 @@ class Evaluation:
         read = {
             "log": (*self.query, *log, *by),
             "run": (*self.query, *run, *by),
-            "qrels": (*self._qrels_query, *judged),
+            "qrels": (*self._qrels_query, *judged, options["weight"], *by),
         }
         return {
             side: tuple(
@@ -201,7 +209,7 @@ class Evaluation:
             As in :func:`evaluate`; it may cover the whole data.
         broadcast
             Whether ``qrels`` and ``queries`` cover the whole data. Queries that no part
-            has are then added by ``merge``, which needs the same two frames.
+            has are then added by ``merge``, which needs the same frames.
         keys
             Whether to list the queries: then ``merge`` refuses a query that is in two
             parts. Implied by ``broadcast``.
@@ -210,7 +218,8 @@ class Evaluation:
         -------
         A long frame of a few kB: ``by0`` ..., ``measure`` and the state of its mean; in
         rows without a measure the number of queries and the rules that are broken;
-        ``definition`` and ``version``.
+        ``attributes``, the frame that gave each segment and the weight; ``definition``
+        and ``version``.
         """
         if broadcast:
             here = (
@@ -218,8 +227,8 @@ class Evaluation:
                 .select(renamed(c, f"key{i}") for i, c in enumerate(self.query))
                 .unique()
             )
-            qrels = self._joined(qrels, self._qrels_query, here, "semi")
-            queries = self._joined(queries, self.query, here, "semi")
+            qrels = matching(qrels, self._qrels_query, here, "semi")
+            queries = matching(queries, self.query, here, "semi")
         frames = {"qrels": qrels, "queries": queries, "segments": segments}
         return self._partial(frame, keys=keys or broadcast, **frames, **self._options)
 
@@ -232,7 +241,8 @@ class Evaluation:
         if not keys:
             plan = plan.drop("keys")
         sums = plan.collect(engine="in-memory" if in_memory else "streaming")
-        return as_partial(self._aggregation, sums, self._stamp)
+        places = places_as_text(places_of(request))
+        return as_partial(self._aggregation, sums, self._stamp | {ATTRIBUTES: places})
 
     def add(self, partials: pl.DataFrame | Iterable[pl.DataFrame]) -> pl.DataFrame:
         """Return the partial of several parts together, added in any order or grouping.
@@ -256,7 +266,9 @@ class Evaluation:
                     "and version"
                 )
                 raise ValueError(msg)
-        return add_partials(self._aggregation, parts, self._stamp)
+        places = parts[ATTRIBUTES].unique().to_list()
+        same = {ATTRIBUTES: places[0] if len(places) == 1 else None}
+        return add_partials(self._aggregation, parts, self._stamp | same)
 
     def merge(
         self,
@@ -264,20 +276,25 @@ class Evaluation:
         *,
         qrels: AnyFrame | None = None,
         queries: AnyFrame | None = None,
+        segments: AnyFrame | None = None,
     ) -> pl.DataFrame:
         """Return the means of the whole, as :func:`evaluate` does.
 
         ``qrels`` and ``queries`` are those that were broadcast: their queries that no
-        part has are evaluated here, as missing from the run.
+        part has are evaluated here, as missing from the run. ``segments`` describes
+        these, as it described those of the parts.
 
         Raises
         ------
         DataError
             For rows of any part that break a rule, and for queries in two parts.
+        ValueError
+            As ``add``; and if nothing here says in which segment the missing queries
+            are, or what they weigh.
         """
         total = self.add(partials)
         if qrels is not None or queries is not None:
-            rest = self._missing(total, qrels=qrels, queries=queries)
+            rest = self._missing(total, qrels=qrels, queries=queries, segments=segments)
             total = total if rest is None else self.add([total, rest])
         self._enforce(total)
         return finish_partial(self._aggregation, total)
@@ -326,26 +343,6 @@ class Evaluation:
         own: Column | None = self._options["qrels_doc"]
         return self._options["doc"] if own is None else own
 
-    @staticmethod
-    def _joined(
-        frame: AnyFrame | None,
-        query: Sequence[Column],
-        keys: pl.LazyFrame,
-        how: Literal["semi", "anti"],
-    ) -> pl.LazyFrame | None:
-        """Rows of judgments or queries whose query is among the keys, or is not."""
-        if frame is None:
-            return None
-        schema = frame.lazy().collect_schema()
-        on = {f"key{i}": c for i, c in enumerate(query) if has_column(c, schema)}
-        beside = {f"polars_rank.{key}": column for key, column in on.items()}
-        return (
-            frame.lazy()
-            .with_columns(renamed(column, name) for name, column in beside.items())
-            .join(keys, left_on=[*beside], right_on=[*on], how=how, nulls_equal=True)
-            .drop(beside)
-        )
-
     @property
     def _stamp(self) -> dict[str, str]:
         return {"definition": self.definition, "version": polars_rank.__version__}
@@ -356,6 +353,7 @@ class Evaluation:
         *,
         qrels: AnyFrame | None,
         queries: AnyFrame | None,
+        segments: AnyFrame | None,
     ) -> pl.DataFrame | None:
         """The partial of the queries that no part has: those of an empty run."""
         if "keys" not in total.columns:
@@ -363,63 +361,17 @@ class Evaluation:
             raise ValueError(msg)
         seen = _keys_of(total)
         left = (
-            self._joined(qrels, self._qrels_query, seen.lazy(), "anti"),
-            self._joined(queries, self.query, seen.lazy(), "anti"),
+            matching(qrels, self._qrels_query, seen.lazy(), "anti"),
+            matching(queries, self.query, seen.lazy(), "anti"),
         )
         judged, asked = (None if f is None else f.collect() for f in left)
         if not any(len(f) for f in (judged, asked) if f is not None):
             return None
-        return self._partial_of_none(seen.schema, qrels=judged, queries=asked)
-
-    def _partial_of_none(
-        self,
-        keys: pl.Schema,
-        *,
-        qrels: pl.DataFrame | None,
-        queries: pl.DataFrame | None,
-    ) -> pl.DataFrame:
-        """The partial of a run without rows, under our names.
-
-        Nobody knows the columns that the run has, nor what an expression would make of
-        them; segments and weights are those that ``queries`` has.
-        """
-        options = self._options
-        names = dict(zip(keys, self.query, strict=True))
-        by: list[str] = []
-        for i, column in enumerate(columns_of(options["by"])):
-            same = [k for k, c in names.items() if _same_name(c, column)]
-            by += same or [f"by{i}"]
-        described = dict(zip(by, columns_of(options["by"]), strict=True))
-        if options["weight"] is not None:
-            described["weight"] = options["weight"]
-        types: dict[str, Any] = dict(keys)
-        types |= {n: pl.Null for n in described if n not in keys}
-        types |= {"doc": pl.String, "score": pl.Float64, "rank": pl.Int64}
-        if "weight" in described:
-            types["weight"] = pl.Float64
-        own: dict[str, Any] = {"query": list(keys), "by": by or None}
-        own |= {n: n for n in ("doc", "rank", "weight") if options[n] is not None}
-        own["score"] = "score"
-        if qrels is None:
-            own["label"], types["label"] = "label", pl.Int64
-        elif self._qrels_doc is not None:
-            own |= {"qrels_query": self._qrels_query, "qrels_doc": self._qrels_doc}
-            types["doc"] = qrels.select(renamed(self._qrels_doc, "doc")).schema["doc"]
-        if queries is not None:
-            known = {
-                own: renamed(column, own)
-                for own, column in (names | described).items()
-                if has_column(column, queries.schema)
-            }
-            queries = queries.select(**known)
-        return self._partial(
-            pl.DataFrame(schema=types),
-            keys=False,
-            qrels=qrels,
-            queries=queries,
-            segments=None,
-            **(options | own),
-        )
+        frames = {"judged": judged, "queries": asked}
+        frames["segments"] = None if segments is None else segments.lazy().collect()
+        places = places_of_all(total, frames)
+        rest = run_of_none(seen.schema, self._options, places, **frames)
+        return self._partial(keys=False, **rest).drop(ATTRIBUTES)
 
     def _enforce(self, total: pl.DataFrame) -> None:
         """Raise, or warn of, what the rows of all parts break."""
@@ -429,8 +381,8 @@ class Evaluation:
             twice = keys.filter(keys.is_duplicated()).unique()
             if len(twice):
                 examples = twice.head(3).rows()
-                shown = [e[0] if len(e) == 1 else e for e in examples]
-                report(QUERY_IN_TWO_PARTS, len(twice), shown, exact=True, warns=False)
+                queries = [e[0] if len(e) == 1 else e for e in examples]
+                report(QUERY_IN_TWO_PARTS, len(twice), queries, exact=True, warns=False)
         heads = total.filter(pl.col("measure").is_null())
         if check != "off":
             highest = heads.select(pl.col("highest").max()).item()
@@ -462,46 +414,3 @@ class Evaluation:
 
 def _keys_of(total: pl.DataFrame) -> pl.DataFrame:
     return total.select(pl.col("keys").explode()).drop_nulls().unnest("keys")
-
-
-def _spelled(value: object) -> str:
-    """A choice as text that is the same in every process."""
-    if callable(value):
-        name = getattr(value, "__qualname__", type(value).__qualname__)
-        return f"{value.__module__}.{name}"
-    return repr(value)
-
-
-def _same_name(one: Column, other: Column) -> bool:
-    return isinstance(one, str) and isinstance(other, str) and one == other
-
-
-def _has_expression(value: object) -> bool:
-    several = value if isinstance(value, list | tuple) else [value]
-    return any(isinstance(v, pl.Expr) for v in several)
-
-
-def _shown(value: object) -> str:
-    """An option as text; expressions without their address in memory."""
-    if not _has_expression(value):
-        return repr(value)
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_shown, value))}]"
-    return str(value)
-
-
-def _spelled_columns(name: str, value: object) -> object:
-    """An option with bytes for expressions, the same in every process."""
-    if isinstance(value, list | tuple) and _has_expression(value):
-        return [_spelled_columns(name, v) for v in value]
-    if not isinstance(value, pl.Expr):
-        return value
-    try:
-        return value.meta.serialize()
-    except Exception as error:  # whatever pickling a function raises
-        msg = (
-            f"{name}={value} cannot be pickled, for it calls a Python function, and an "
-            "Evaluation travels: write it with expressions of Polars, or compute "
-            f"{name} beforehand"
-        )
-        raise TypeError(msg) from error

@@ -210,7 +210,7 @@ class Job(NamedTuple):
         for result in results:
             if isinstance(result, Exception):
                 raise result
-        about = {n: self.broadcast.get(n) for n in ("qrels", "queries")}
+        about = {n: self.broadcast.get(n) for n in ("qrels", "queries", "segments")}
         return self.evaluation.merge(results, **about)
 
     def values(self, frames: Mapping[str, AnyFrame]) -> pl.DataFrame:

@@ -22,7 +22,7 @@ LISTS = ("violations", "keys")
 
 
 def as_partial(
-    aggregation: Aggregation, sums: pl.DataFrame, stamp: Mapping[str, str]
+    aggregation: Aggregation, sums: pl.DataFrame, stamp: Mapping[str, str | None]
 ) -> pl.DataFrame:
     """The sums of one part, a row per segment and measure, and one per segment."""
     by = [f"by{i}" for i in range(len(aggregation.by))]
@@ -42,7 +42,7 @@ def as_partial(
 
 
 def add_partials(
-    aggregation: Aggregation, parts: pl.DataFrame, stamp: Mapping[str, str]
+    aggregation: Aggregation, parts: pl.DataFrame, stamp: Mapping[str, str | None]
 ) -> pl.DataFrame:
     """The partial of all the rows together."""
     by = [f"by{i}" for i in range(len(aggregation.by))]
@@ -60,7 +60,7 @@ def add_partials(
     return _stamped(pl.concat(added, how="diagonal"), stamp)
 
 
-def _stamped(partial: pl.DataFrame, stamp: Mapping[str, str]) -> pl.DataFrame:
+def _stamped(partial: pl.DataFrame, stamp: Mapping[str, str | None]) -> pl.DataFrame:
     """The partial, with what tells it from those of other evaluations."""
     return partial.with_columns(pl.lit(v).alias(name) for name, v in stamp.items())
 

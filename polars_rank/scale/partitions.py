@@ -78,6 +78,7 @@ def evaluate_parts(
     *,
     qrels: AnyFrame | None = None,
     queries: AnyFrame | None = None,
+    segments: AnyFrame | None = None,
     map: Map = map,
     resume: str | Path | None = None,
     **options: Any,
@@ -91,8 +92,9 @@ def evaluate_parts(
         of :class:`Part`.
     measures, options
         As in :func:`evaluate`.
-    qrels, queries
-        Judgments and queries of the whole, if they are small: every worker gets them.
+    qrels, queries, segments
+        Judgments, queries and what describes them, of the whole, if they are small:
+        every worker gets them.
     map
         Function that visits the parts: the builtin, ``executor.map`` of a process pool,
         ``polars_rank.ray.map``, ``polars_rank.spark.map`` or ``polars_rank.dask.map``.
@@ -117,7 +119,8 @@ def evaluate_parts(
     True
     """
     evaluation = Evaluation(measures, **options)
-    visit = partial(_visit, evaluation=evaluation, qrels=qrels, queries=queries)
+    frames: Any = {"qrels": qrels, "queries": queries, "segments": segments}
+    visit: Any = partial(_visit, evaluation=evaluation, **frames)
     if resume is not None:
         visit = partial(_kept, visit=visit, folder=Path(resume).absolute())
     visited = list(map(visit, parts))
@@ -127,7 +130,7 @@ def evaluate_parts(
         whole = Part(pl.concat(edges, how="vertical_relaxed"))
         rest = visit(whole).partial
         partials += [] if rest is None else [rest]
-    return evaluation.merge(partials, qrels=qrels, queries=queries)
+    return evaluation.merge(partials, **frames)
 
 
 def _visit(
@@ -136,6 +139,7 @@ def _visit(
     evaluation: Evaluation,
     qrels: AnyFrame | None,
     queries: AnyFrame | None,
+    segments: AnyFrame | None,
 ) -> Visited:
     frame, edges = part.frame, None
     if part.cut:
@@ -145,6 +149,7 @@ def _visit(
         frame,
         qrels=part.qrels if own else qrels,
         queries=part.queries if own else queries,
+        segments=segments,
         broadcast=not own and (qrels is not None or queries is not None),
         keys=True,
     )
