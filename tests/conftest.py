@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import zlib
+from itertools import chain, combinations
 from pathlib import Path
 
 import pytest
@@ -70,15 +71,54 @@ def collect(request):
 
 @pytest.hookimpl(tryfirst=True)  # before -m is looked at
 def pytest_collection_modifyitems(items):
-    """The quick tests take turns: half of them with each parameter of these fixtures.
+    """The quick tests have a part of a large product, the slow tests the rest."""
+    take_turns(items)
+    cover(items)
+
+
+def take_turns(items):
+    """Half of the tests with each parameter of the fixtures that take turns.
 
     By their names, and where there are other parameters by these: so each of them meets
-    both, and the slow tests have the rest.
+    both. What a test itself has of such a name is a parameter like others.
     """
     for item in items:
-        indices = item.callspec.indices if hasattr(item, "callspec") else {}
-        others = sum(i for name, i in indices.items() if name not in TAKE_TURNS)
+        indices = dict(item.callspec.indices) if hasattr(item, "callspec") else {}
+        own = chain.from_iterable(map(names, item.iter_markers("parametrize")))
+        turns = (indices.keys() - {*own}) & {*TAKE_TURNS}
+        others = sum(i for name, i in indices.items() if name not in turns)
         start = zlib.crc32(item.nodeid.partition("[")[0].encode())
-        for fixture in TAKE_TURNS:
-            if indices.get(fixture, (start + others) % 2) != (start + others) % 2:
-                item.add_marker(pytest.mark.slow)
+        if any(indices[fixture] != (start + others) % 2 for fixture in turns):
+            item.add_marker(pytest.mark.slow)
+
+
+def names(parametrize):
+    """What a mark gives values to: ``("way", "layout")``."""
+    given = parametrize.args[0]
+    return given.replace(" ", "").split(",") if isinstance(given, str) else given
+
+
+def cover(items):
+    """Of the tests marked ``covering(n)``: any n parameters meet in all values.
+
+    Each of the others is slow: a test is left that has a tuple of n values which none
+    of those before it has, the ones with most of them first.
+    """
+    products = {}
+    for item in items:
+        mark = item.get_closest_marker("covering")
+        if mark is not None and not item.get_closest_marker("slow"):
+            product = products.setdefault(item.nodeid.partition("[")[0], (mark, []))
+            product[1].append(item)
+    for mark, tests in products.values():
+        (strength,) = mark.args
+        given = {
+            test: {*combinations(test.callspec.indices.items(), strength)}
+            for test in tests
+        }
+        while any(given.values()):
+            quick = max(given, key=lambda test: len(given[test]))
+            met = given.pop(quick)
+            given = {test: tuples - met for test, tuples in given.items()}
+        for test in given:
+            test.add_marker(pytest.mark.slow)

@@ -31,7 +31,13 @@ def run(argv: Sequence[str]) -> int:
 
 def options(argv: Sequence[str]) -> frozenset[str]:
     """The options of the command that the arguments name: ``--memory-limit`` ..."""
-    *_, command = _grammar("plain").parse_commands(argv)[1]
+    return _options(_grammar("plain").parse_commands(argv)[0])
+
+
+@cache
+def _options(names: tuple[str, ...]) -> frozenset[str]:
+    """The options of a command, which take as long to list as to parse them."""
+    *_, command = _grammar("plain").parse_commands(names)[1]
     if command.default_command is None:  # a group of commands
         return frozenset()
     names = (argument.names for argument in command.assemble_argument_collection())
