@@ -35,9 +35,9 @@ def options(argv: Sequence[str]) -> frozenset[str]:
 
 
 @cache
-def _options(names: tuple[str, ...]) -> frozenset[str]:
+def _options(path: tuple[str, ...]) -> frozenset[str]:
     """The options of a command, which take as long to list as to parse them."""
-    *_, command = _grammar("plain").parse_commands(names)[1]
+    *_, command = _grammar("plain").parse_commands(path)[1]
     if command.default_command is None:  # a group of commands
         return frozenset()
     names = (argument.names for argument in command.assemble_argument_collection())
