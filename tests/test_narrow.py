@@ -53,7 +53,7 @@ FILTERS = {
 }
 
 
-@pytest.mark.parametrize("layout", ["auto", "contiguous"])
+@pytest.mark.parametrize("layout", ["auto", "contiguous", "any"])
 @pytest.mark.parametrize("condition", FILTERS.values(), ids=FILTERS)
 def test_only_days_that_pass_are_read(condition, layout):
     log = Watched(ROWS)
@@ -75,7 +75,7 @@ def test_judgments_are_filtered_too(layout):
     assert found.collect().equals(whole)
 
 
-@pytest.mark.parametrize("layout", ["auto", "contiguous"])
+@pytest.mark.parametrize("layout", ["auto", "contiguous", "any"])
 def test_hive_partitions_are_pruned(tmp_path, layout):
     """A file of another day is not even opened: it is no Parquet file."""
     for day, part in ROWS.partition_by("day", as_dict=True).items():

@@ -36,7 +36,7 @@ from polars_rank._engine.stages.select import relevant_rows
 from polars_rank._engine.stages.subtopics import sum_subtopics
 from polars_rank._engine.stages.sum import Plan, sum_terms
 from polars_rank._engine.trace import PlanKey, trace_measures
-from polars_rank.core.source import Narrow, Read, is_rereadable, lazy_source
+from polars_rank.core.source import Narrow, Read, has_source, is_rereadable, lazy_source
 from polars_rank.exceptions import DataError
 
 __all__ = ["plan_both", "plan_result"]
@@ -51,8 +51,9 @@ def plan_result(request: Request) -> pl.LazyFrame:
     if request.result != "values":
         return result
     if request.resources is None:
-        # "any" stays Polars' own plan: sources in Python hang in a forked process.
-        return _named(request, result) if request.layout == "contiguous" else result
+        # A plan of Polars alone stays one: sources in Python hang in a forked process.
+        read = request.layout == "contiguous" or has_source(result)
+        return _named(request, result) if read else result
     return _sorted(result, request, request.resources, _narrower(request, result))
 
 
@@ -151,7 +152,7 @@ def _named(request: Request, result: pl.LazyFrame) -> pl.LazyFrame:
 
     As with ``layout="auto"``, a filter on queries comes first, and errors name rows.
     """
-    if request.grouping == "hash":
+    if request.grouping == "hash" or request.layout == "auto":
         return result
 
     def read(columns: Sequence[str]) -> Iterator[pl.DataFrame]:

@@ -22,6 +22,7 @@ __all__ = [
     "Narrow",
     "Read",
     "Source",
+    "has_source",
     "is_rereadable",
     "lazy_source",
     "require_rereadable",
@@ -130,26 +131,41 @@ def is_rereadable(frame: pl.LazyFrame) -> bool:
     Python reads: a stream such as ``pl.scan_arrow_c_stream(reader)`` is spent after
     one pass.
     """
+    return all(map(_is_rereadable, _leaves(frame)))
+
+
+def has_source(frame: pl.LazyFrame) -> bool:
+    """Whether a Python function reads some of the rows."""
+    return any(_scan_of(plan) is not None for plan in _leaves(frame))
+
+
+def _leaves(frame: pl.LazyFrame) -> Iterator[Any]:
+    """The plan, at each of the nodes that rows come from."""
     plan = frame._ldf.visit()
     left = [plan.get_node()]
     while left:
         plan.set_node(left.pop())
         inputs = plan.get_inputs()
-        if not inputs and not _is_rereadable(plan):
-            return False
+        if not inputs:
+            yield plan
         left += inputs
-    return True
 
 
 def _is_rereadable(plan: Any) -> bool:
+    options = _scan_of(plan)
+    if options is None:
+        return True
+    scan, _, kind, *_ = options
+    return (isinstance(scan, Source) and scan.rereadable) or kind == "pyarrow"
+
+
+def _scan_of(plan: Any) -> Sequence[Any] | None:
+    """The options of a scan by a Python function; None: it is none."""
     try:
         node = plan.view_current_node()
     except NotImplementedError:  # a scan of Polars' own that it does not show
-        return True
-    if type(node).__name__ != "PythonScan":
-        return True
-    scan, _, kind, *_ = node.options
-    return (isinstance(scan, Source) and scan.rereadable) or kind == "pyarrow"
+        return None
+    return node.options if type(node).__name__ == "PythonScan" else None
 
 
 def require_rereadable(*frames: pl.LazyFrame) -> None:
