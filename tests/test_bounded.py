@@ -420,11 +420,14 @@ def test_frames_in_memory_are_not_resumed(temp):
     assert told
 
 
-def test_temp_dir_must_exist(tmp_path):
-    missing = tmp_path / "missing"
+@pytest.mark.parametrize("missing", ["missing", "file", ""])
+def test_temp_dir_must_exist(tmp_path, monkeypatch, missing):
+    """No text is a mistake, and not the folder at hand."""
+    (tmp_path / "file").touch()
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError, match="temp_dir must be a folder") as caught:
         lazy([LOG], rows_of, temp_dir=missing)
-    assert repr(str(missing)) in str(caught.value)
+    assert repr(missing) in str(caught.value)
 
 
 SIZES = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,12 @@ def test_hanging():
     plan = pl.LazyFrame({"a": [1]}).select(pl.col("a").map_batches(asleep))
     plan.collect(engine="streaming")
 """
+
+
+def test_tests_have_a_time_limit_and_tell_their_stacks_before():
+    settings = tomllib.loads(SETTINGS.read_text())["tool"]["pytest"]["ini_options"]
+    assert 0 < settings["faulthandler_timeout"] < settings["timeout"] <= 300
+    assert settings["timeout_method"] == "thread"
 
 
 @pytest.mark.slow
