@@ -29,6 +29,7 @@ from polars_rank.measures.measure import Measure, measure
 from polars_rank.namespaces.expr import expr
 
 if _TYPE_CHECKING:
+    from polars_rank import clicks, example, io, scale
     from polars_rank.comparison.compare import compare
     from polars_rank.comparison.gate import Gate, gate
     from polars_rank.comparison.moments import merge, moments
@@ -58,15 +59,18 @@ __all__ = [
     "Subtopics",
     "audit",
     "bounds",
+    "clicks",
     "compare",
     "discriminative",
     "estimate",
     "evaluate",
+    "example",
     "explain",
     "expr",
     "from_groups",
     "from_lists",
     "gate",
+    "io",
     "match_report",
     "measure",
     "merge",
@@ -80,6 +84,7 @@ __all__ = [
     "preferences",
     "ratio",
     "reproduction",
+    "scale",
     "scan",
     "scan_trec_qrels",
     "scan_trec_run",
@@ -97,15 +102,19 @@ _LATER = {
     "Gate": "comparison.gate",
     "audit": "robustness.audit",
     "bounds": "robustness.bounds",
+    "clicks": "clicks",
     "compare": "comparison.compare",
     "discriminative": "comparison.orders",
     "estimate": "robustness.estimate",
+    "example": "example",
     "gate": "comparison.gate",
+    "io": "io",
     "merge": "comparison.moments",
     "moments": "comparison.moments",
     "orders": "comparison.orders",
     "power": "comparison.plan",
     "reproduction": "comparison.reproduction",
+    "scale": "scale",
     "stability": "comparison.orders",
     "standardise": "comparison.standard",
     "trend": "comparison.trend",
@@ -117,7 +126,7 @@ def __getattr__(name: str) -> object:
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)
     module = _import_module(f"polars_rank.{_LATER[name]}")
-    return getattr(module, name)
+    return module if _LATER[name] == name else getattr(module, name)
 
 
 def __dir__() -> list[str]:

@@ -399,6 +399,12 @@ def test_public_names_are_those_that_are_exported():
     assert not exported - public, "exported, but not there"
 
 
+def test_public_names_are_there_in_a_new_process():
+    """Whatever else was imported before; most of them are imported when first used."""
+    code = "import polars_rank as pr; [getattr(pr, name) for name in pr.__all__]"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_import_brings_no_extra():
     names = (
         "rich cyclopts hypothesis scipy pandas numba difflib numpy altair great_tables "
