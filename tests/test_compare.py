@@ -843,3 +843,17 @@ def test_the_gate_fails_as_often_as_it_says():
     assert neutral["any drop"] > 0.4
     real = simulation["shares"](1000, -0.02, 100, seed=1)
     assert real["sure and > margin"] > 0.9
+
+
+def test_rows_of_documents_are_no_values():
+    """Their scores would be taken for a measure."""
+    log = pl.DataFrame(
+        {"system": ["a", "b"], "query_id": 1, "doc_id": "x", "score": [0.2, 0.1]}
+    )
+    for call in (
+        lambda: pr.compare(log),
+        lambda: pr.compare(log.lazy().drop("system")),
+        lambda: pr.gate(log, log),
+    ):
+        with pytest.raises(ValueError, match=r"row per query.*rank_eval\.compare"):
+            call()

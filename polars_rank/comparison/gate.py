@@ -19,7 +19,7 @@ from polars_rank.comparison.compare import compare
 from polars_rank.comparison.corrections import adjusted
 from polars_rank.comparison.definition import Definition
 from polars_rank.comparison.power import detectable_effect
-from polars_rank.comparison.values import Source, lazy, lower_is_better
+from polars_rank.comparison.values import Source, lazy, lower_is_better, require_values
 from polars_rank.exceptions import DataError
 from polars_rank.report.gate import gate_markdown, gate_text
 
@@ -281,7 +281,9 @@ def _joined(
             msg = f"no column {column!r} in the values, nor in the baseline"
             raise ValueError(msg)
     for name, schema in schemas.items():
-        which = "baseline" if name == BASE else "new values"
+        which = "values of the baseline" if name == BASE else "new values"
+        if measures is None:
+            require_values(schema, which)
         if lacking := [m for m in [*names, *keys] if m not in schema]:
             _refuse(f"the {which} have no column {', '.join(map(repr, lacking))}")
     if not names:

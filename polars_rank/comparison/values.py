@@ -37,6 +37,7 @@ __all__ = [
     "metric_of",
     "read",
     "read_parts",
+    "require_values",
 ]
 
 Source: TypeAlias = AnyFrame | str | Path
@@ -247,6 +248,8 @@ def _selected(values: Source, columns: Columns) -> tuple[pl.LazyFrame, list[str]
     """The columns under names of their own, and the names of the measures."""
     frame = lazy(values)
     schema = frame.collect_schema()
+    if columns.measures is None:
+        require_values(schema, "values")
     roles = {
         "system": [columns.system],
         "query": columns.keys,
@@ -307,6 +310,18 @@ def _values(
         apart, _ = _aligned(runs, keyed, len(measures), columns, "common")
     paired = pairs != "independent"
     return Values(wide, systems, measures, columns, notes, apart, paired)
+
+
+def require_values(schema: pl.Schema, which: str) -> None:
+    """Refuse rows of documents, whose scores would be taken for a measure."""
+    if "doc_id" in schema and "score" in schema:
+        msg = (
+            f"the {which} should have a row per query, but 'doc_id' and 'score' tell "
+            "of documents; evaluate these first, e.g. with "
+            "log.rank_eval.per_query(['ndcg@10'], query=['system', 'query_id']), or "
+            "compare them at once with log.rank_eval.compare(['ndcg@10'])"
+        )
+        raise ValueError(msg)
 
 
 def _measures(columns: Columns, schema: pl.Schema, taken: set[str]) -> list[str]:
