@@ -313,6 +313,7 @@ def test_all_ways_have_the_same_bits(monkeypatch, small):
             assert whole.filter(here).drop("country").equals(alone)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("buckets", [2, 12])
 @pytest.mark.parametrize(
     "options",

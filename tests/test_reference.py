@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
 from itertools import groupby
@@ -25,21 +26,33 @@ ALL = {0, 1, 2, 3}
 
 
 class Turn(NamedTuple):
-    """A metric, a rule for ties, how values are collected.
+    """Metrics in one plan, a rule for ties, how values are collected.
 
-    ``run``, ``frame`` and ``expression`` say which variants of the metric are tried
+    ``run``, ``frame`` and ``expression`` say which variants of a metric are tried
     there, by their number modulo 4. The first, without parameters, is always tried,
     but for expressions where no variant is. ``many`` adds a query of 300 documents,
     which takes half of the time.
     """
 
-    name: str
+    names: tuple[str, ...]
     ties: str
     how: Literal["DataFrame", "in-memory", "streaming"]
-    run: set[int]
-    frame: set[int]
-    expression: set[int]
-    many: bool = False
+    many: bool
+
+    @property
+    def run(self) -> set[int]:
+        return {"DataFrame": {0}, "streaming": {2}}.get(self.how, ALL)
+
+    @property
+    def frame(self) -> set[int]:
+        return {"DataFrame": {1}, "streaming": set()}.get(self.how, ALL)
+
+    @property
+    def expression(self) -> set[int]:
+        return {"DataFrame": set(), "streaming": {3}}.get(self.how, ALL)
+
+
+AT_ONCE = 10  # metrics in one plan; in memory, with all of their variants, a third
 
 
 def turns() -> Iterator[Turn]:
@@ -49,18 +62,31 @@ def turns() -> Iterator[Turn]:
     whole meet each rule both ways. Each variant is tried once: with judgments, in one
     frame or in an expression; in the slow tests in each of them, by three rules.
     """
+    shared = defaultdict(list)
     for i, (name, metric) in enumerate(METRICS.items()):
-        yield Turn(name, TIES[i % 5], "DataFrame", {0}, {1}, set())
-        yield Turn(name, TIES[(i + 2) % 5], "streaming", {2}, set(), {3})
+        shared[TIES[i % 5], "DataFrame", False].append(name)
+        shared[TIES[(i + 2) % 5], "streaming", False].append(name)
         others = [TIES[(i + n) % 5] for n in (1, 3, 4)]
         for ties in others if metric.tie_sensitive else others[:1]:
-            yield Turn(name, ties, "in-memory", ALL, ALL, ALL, many=ties == others[0])
+            shared[ties, "in-memory", ties == others[0]].append(name)
+    for (ties, how, many), names in shared.items():
+        size = 3 if how == "in-memory" else AT_ONCE
+        for start in range(0, len(names), size):
+            yield Turn(tuple(names[start : start + size]), ties, how, many)
 
 
-def share(name: str, modulo: set[int]) -> dict[str, dict]:
-    """A column for each variant whose turn it is."""
-    columns = enumerate(variants(name))
-    return {f"v{i}": p for i, p in columns if i == 0 or i % 4 in modulo}
+def share(turn: Turn, modulo: set[int]) -> dict[str, tuple[str, dict]]:
+    """A column for each variant whose turn it is: its metric and its parameters."""
+    return {
+        f"{name} v{i}": (name, params)
+        for name in turn.names
+        for i, params in enumerate(variants(name))
+        if i == 0 or i % 4 in modulo
+    }
+
+
+def asked(columns: dict[str, tuple[str, dict]]) -> list[pr.Measure]:
+    return [pr.measure(name, name=c, **p) for c, (name, p) in columns.items()]
 
 
 EVERY_TURN = pytest.mark.parametrize(
@@ -68,7 +94,7 @@ EVERY_TURN = pytest.mark.parametrize(
     [
         pytest.param(
             turn,
-            id="-".join(turn[:3]),
+            id="-".join([turn.ties, turn.how, *turn.names]),
             marks=pytest.mark.slow if turn.how == "in-memory" else (),
         )
         for turn in turns()
@@ -132,22 +158,21 @@ def run_and_judgments(*, many: bool = True):
     return run.drop_nulls(), shuffled, judged
 
 
+def computed(queries: dict[str, list[Doc]], columns: dict[str, tuple], ties: str):
+    """What the loops find, for each query and column."""
+    return {
+        q: {c: loops(name, docs, p, ties) for c, (name, p) in columns.items()}
+        for q, docs in queries.items()
+    }
+
+
 @EVERY_TURN
 def test_run_and_judgments(turn):
     run, qrels, judged = run_and_judgments(many=turn.many)
-    columns = share(turn.name, turn.run)
-    found = per_query(
-        run,
-        turn.how,
-        [pr.measure(turn.name, name=c, **params) for c, params in columns.items()],
-        qrels=qrels,
-        convention=pr.CONVENTIONS["trec_eval"].replace(ties=turn.ties),
-    )
-    wanted = {
-        q: {c: loops(turn.name, ds, p, turn.ties) for c, p in columns.items()}
-        for q, ds in judged.items()
-    }
-    compare(found, wanted)
+    columns = share(turn, turn.run)
+    convention = pr.CONVENTIONS["trec_eval"].replace(ties=turn.ties)
+    found = per_query(run, turn.how, asked(columns), qrels=qrels, convention=convention)
+    compare(found, computed(judged, columns, turn.ties))
 
 
 @pytest.mark.parametrize(
@@ -197,34 +222,37 @@ def test_one_frame_and_expression(turn):
 
     ``over`` is what Polars makes of ``agg``: one measure of each metric is enough.
     """
-    name, ties, how = turn[:3]
     log, retrieved = retrieved_log(many=turn.many)
-
-    def values(columns: dict[str, dict]) -> dict[str, dict[str, float | None]]:
-        return {
-            q: {c: loops(name, ds, params, ties) for c, params in columns.items()}
-            for q, ds in retrieved.items()
-        }
-
-    columns = share(name, turn.frame)
-    asked = [pr.measure(name, name=c, **params) for c, params in columns.items()]
-    convention, wanted = pr.CONVENTIONS["trec_eval"].replace(ties=ties), values(columns)
-    compare(per_query(log, how, asked, convention=convention), wanted)
-    if METRICS[name].depends_on == "relevant" and turn.frame:
+    columns = share(turn, turn.frame)
+    options = {"convention": pr.CONVENTIONS["trec_eval"].replace(ties=turn.ties)}
+    wanted = computed(retrieved, columns, turn.ties)
+    compare(per_query(log, turn.how, asked(columns), **options), wanted)
+    dropping = {
+        c: (name, p)
+        for c, (name, p) in columns.items()
+        if METRICS[name].depends_on == "relevant"
+    }
+    if dropping and turn.frame:
         whole = log.with_columns(pl.col("label").cast(pl.Int8))
-        compare(per_query(whole, how, asked, convention=convention), wanted)
+        wanted = {q: {c: row[c] for c in dropping} for q, row in wanted.items()}
+        compare(per_query(whole, turn.how, asked(dropping), **options), wanted)
     if not turn.expression:
         return
-    columns = share(name, turn.expression)
-    wanted = values(columns)
-    method = getattr(pl.col("label").rank_eval, name)
+    columns = share(turn, turn.expression)
+    wanted = computed(retrieved, columns, turn.ties)
+    each = {c: method(name, p, turn.ties).alias(c) for c, (name, p) in columns.items()}
+    by_agg = log.lazy().group_by("query_id").agg(each.values())
+    compare(by_agg.collect(engine=turn.how), wanted)
+    first = [f"{name} v0" for name in turn.names]
+    over = [each[c].over("query_id") for c in first]
+    by_over = log.lazy().select("query_id", *over).unique()
+    wanted = {q: {c: row[c] for c in first} for q, row in wanted.items()}
+    compare(by_over.collect(engine=turn.how), wanted)
+
+
+def method(name: str, params: dict, ties: str) -> pl.Expr:
     rule = {"doc": "doc_id", "ties": ties} if METRICS[name].tie_sensitive else {}
-    each = [method("score", **p, **rule).alias(c) for c, p in columns.items()]
-    by_agg = log.lazy().group_by("query_id").agg(each)
-    compare(by_agg.collect(engine=how), wanted)
-    by_over = log.lazy().select("query_id", each[0].over("query_id")).unique()
-    first = {q: {"v0": value["v0"]} for q, value in wanted.items()}
-    compare(by_over.collect(engine=how), first)
+    return getattr(pl.col("label").rank_eval, name)("score", **params, **rule)
 
 
 EXPECTED = [name for name, m in METRICS.items() if m.tie_mean and m.tie_sensitive]
