@@ -129,8 +129,10 @@ def fsum(value: pl.Expr) -> pl.Expr:
 
 
 def _fsum(values: pl.Series) -> float:
+    if values.null_count():  # else not asked for: it would take longer than the sum
+        values = values.drop_nulls()
     try:
-        return math.fsum(values.drop_nulls().to_list())
+        return math.fsum(values.to_list())
     except (OverflowError, ValueError):  # too large for a float, or inf - inf
         return float(values.sum())
 
