@@ -46,7 +46,7 @@ class PlanKey(NamedTuple):
         Whether judgments of documents that were not retrieved are left out.
     carry
         The run's columns ``by0`` ... that must be constant within a query.
-    measures, convention, check, grouping, unclaimed, max_rank
+    measures, convention, check, grouping, few, unclaimed, max_rank
         As in :class:`Request`.
     """
 
@@ -60,6 +60,7 @@ class PlanKey(NamedTuple):
     check: Check
     carry: tuple[str, ...]
     grouping: Grouping
+    few: bool
     unclaimed: bool
     max_rank: int | None
 
@@ -69,8 +70,7 @@ class PlanKey(NamedTuple):
 
         None without such a rule; and for a small log, where two sort keys cost less.
         """
-        small = self.qrels is None and self.grouping == "hash"
-        if self.ordered_by != "score" or small:
+        if self.ordered_by != "score" or (self.few and self.qrels is None):
             return None
         return self.ties if self.ties == "doc_desc" or self.ties == "doc_asc" else None
 
@@ -94,6 +94,7 @@ class PlanKey(NamedTuple):
             check=request.check,
             carry=inputs.carry,
             grouping=request.grouping,
+            few=request.few,
             unclaimed=request.unclaimed,
             max_rank=request.max_rank,
         )
