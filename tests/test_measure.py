@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin
@@ -344,3 +345,35 @@ def test_the_names_that_a_tool_has_are_read(name):
             text = own.replace("@k", "@5").replace("_at_k", "_at_5")
             found = pr.Measure.parse(text).metric
             assert found == {"set_F": "f_measure", "SetF": "f_measure"}.get(own, metric)
+
+
+@pytest.mark.parametrize(
+    ("text", "params"),
+    [
+        ("NDCG:top=10;type=Exp", {"k": 10, "gain": "exp2"}),
+        ("NDCG:type=Base;top=-1", {"gain": "linear"}),
+        ("DCG:denominator=Position", {"discount": "position"}),
+        ("DCG:denominator=LogPosition;top=3", {"discount": "log2", "k": 3}),
+        ("MAP:top=5;border=2", {"k": 5, "rel": math.nextafter(2, 3)}),
+        ("PFound:decay=0.9", {"decay": 0.9, "max_grade": 1}),
+    ],
+)
+def test_catboosts_options(text, params):
+    found = pr.Measure.parse(text)
+    assert found.name == text
+    assert dict(found.params) == params
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("MAP:border=a", "border is a number, not 'a', in the measure 'MAP:border=a'"),
+        ("NDCG:top=1;top=2", "k is given twice"),
+        ("NDCG:hints=skip_train~false", "ndcg has no parameter 'hints'"),
+        ("NDCG:type=Linear", "ndcg has no parameter 'type'"),
+        ("NDCK:top=1", "unknown measure 'NDCK'; did you mean 'ndcg'"),
+    ],
+)
+def test_catboosts_options_that_are_wrong(text, error):
+    with pytest.raises(ValueError, match=re.escape(error)):
+        pr.Measure.parse(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -21,6 +22,14 @@ PARAMETER_ALIASES: dict[tuple[str, Any], tuple[str, Any]] = {
     ("dcg", "log2"): ("gain", "linear"),
     ("dcg", "exp-log2"): ("gain", "exp2"),
 }
+OPTIONS = re.compile(r"(?P<name>\w+):(?P<options>[^=;]+=[^;]+(;[^=;]+=[^;]+)*)")
+OPTION_VALUES: dict[tuple[str, Any], tuple[str, Any]] = {
+    ("type", "Base"): ("gain", "linear"),
+    ("type", "Exp"): ("gain", "exp2"),
+    ("denominator", "LogPosition"): ("discount", "log2"),
+    ("denominator", "Position"): ("discount", "position"),
+    ("top", -1): ("k", None),
+}
 RELATIVE = {True: "min_k_R", False: "k"}
 METRIC_PARAMETERS: dict[tuple[str, str], Callable[[Any], tuple[str, Any]]] = {
     ("f_measure", "beta"): lambda beta: ("x", beta),
@@ -33,6 +42,8 @@ def read_measure(text: str) -> tuple[str, dict[str, Any]]:
     body, rel = text, None
     if isinstance(text, str) and (level := RANX_LEVEL.fullmatch(text.strip())):
         body, rel = level[1], int(level[2])
+    if isinstance(text, str) and (options := OPTIONS.fullmatch(text.strip())):
+        return _of_catboost(options["name"], options["options"])
     zero = isinstance(body, str) and body.strip().endswith("-")
     written, arguments, at = split_measure(body.strip()[:-1] if zero else body)
     metric, preset, params = resolve_name(written)
@@ -50,6 +61,24 @@ def read_measure(text: str) -> tuple[str, dict[str, Any]]:
     if rel is not None:
         name = metric.named("rel") or metric.named("optional_rel") or "rel"
         _set(params, name, rel, text)
+    return metric.name, preset | params
+
+
+def _of_catboost(written: str, options: str) -> tuple[str, dict[str, Any]]:
+    """CatBoost's ``NDCG:top=10;type=Exp``; relevant is what is above its ``border``."""
+    metric, preset, params = resolve_name(written)
+    measure = f"{written}:{options}"
+    for option in options.split(";"):
+        name, _, text = option.partition("=")
+        value = _value(text.strip())
+        name, value = OPTION_VALUES.get((name, value), (name, value))
+        if name == "border":
+            if not isinstance(value, int | float):
+                msg = f"border is a number, not {value!r}, in the measure {measure!r}"
+                raise ValueError(msg)
+            name, value = "rel", math.nextafter(value, math.inf)
+        name = {"top": "k", "rel": metric.named("rel") or "rel"}.get(name, name)
+        _set(params, name, value, measure)
     return metric.name, preset | params
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from parity.compare import compare, need, remark
+from parity.compare import compare, need, ours, remark
 from parity.random_runs import binary, random_runs, rows
 
 import polars_rank as pr
@@ -65,6 +65,24 @@ def test_options(metric, choice, options):
     convention = pr.CONVENTIONS["catboost"].replace(**choice)
     theirs = theirs_of(EQUAL[metric], options=options)
     compare(convention, metric, theirs, [random_runs(18)])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "NDCG:top=3;type=Exp",
+        "DCG:top=5;denominator=Position",
+        "MAP:top=3;border=1",
+        "PrecisionAt:top=4;border=2",
+        "MRR:top=-1",
+    ],
+)
+def test_measures_as_catboost_writes_them(text):
+    run, qrels = random_runs(19)
+    own = ours(run, qrels, pr.Measure.parse(text), pr.CONVENTIONS["catboost"])
+    for query, (labels, scores) in rows(run, qrels).items():
+        expected = evaluation(text, [float(y) for y in labels], scores)
+        assert own[query] == pytest.approx(expected, abs=1e-12)
 
 
 def test_its_ndcg_can_be_negative():
