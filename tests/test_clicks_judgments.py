@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import sys
 from collections import Counter, defaultdict
 
 import polars as pl
@@ -11,6 +12,7 @@ import pytest
 
 import polars_rank as pr
 from polars_rank import DataError, clicks
+from polars_rank._engine.spill.budget import Budget
 
 P = {1: 1.0, 2: 0.6, 3: 0.4, 4: 0.3}
 ALPHA = {1: 0.9, 2: 0.5, 3: 0.4, 4: 0.2}
@@ -238,6 +240,38 @@ def test_the_order_of_rows_totals_and_buckets_change_nothing(tmp_path):
     column = log.join(PROPENSITIES.select("position", "propensity"), on="position")
     named = clicks.judgments(column, propensity="propensity", grades=4)
     close(named["estimate"].to_list(), wanted["estimate"].to_list())
+
+
+@pytest.mark.parametrize("method", ["ratio", "ips", "affine", "coec", "ctr", "column"])
+def test_many_buckets_give_the_same_bits(method, tmp_path, monkeypatch):
+    log = random_log(8).join(PROPENSITIES.select("position", "propensity"), "position")
+    bias = {} if method in ("ctr", "coec") else {"propensities": PROPENSITIES}
+    if method == "column":
+        bias, method = {"propensity": "propensity"}, "ratio"
+    wanted = clicks.judgments(log, method, min_impressions=1, **bias)
+    log.sample(fraction=1, shuffle=True, seed=3).write_parquet(tmp_path / "log.parquet")
+    seen = []
+    monkeypatch.setattr(
+        "polars_rank._engine.spill.budget.Budget.of",
+        lambda *_: Budget(10_000, 1 << 20),
+    )
+    found = clicks.judgments(
+        pl.scan_parquet(tmp_path / "log.parquet"),
+        method,
+        min_impressions=1,
+        memory_limit="1GB",
+        progress=seen.append,
+        **bias,
+    )
+    assert found.collect().equals(wanted)
+    assert seen
+
+
+def test_click_rates_take_no_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "scipy.special", None)
+    assert clicks.judgments(random_log(1), "ctr")["lower"].null_count() == 0
+    with pytest.raises(ModuleNotFoundError, match=r"polars-rank\[stats\]"):
+        clicks.judgments(random_log(1), "coec")
 
 
 @pytest.mark.parametrize(

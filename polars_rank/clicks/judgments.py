@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Literal, TypeAlias, Unpack, cast, get_args
 
 import polars as pl
@@ -14,8 +13,9 @@ from polars_rank._engine.schema import Columns, align_ids, bind_columns, require
 from polars_rank._statistics.distributions import normal_quantile, special
 from polars_rank._statistics.intervals import require_level
 from polars_rank.clicks.bias import Propensities, faults_first, with_propensities
-from polars_rank.clicks.counts import checked, pair_table, shown
+from polars_rank.clicks.counts import checked, position_totals, shown
 from polars_rank.clicks.log import ClickLog, LogOptions
+from polars_rank.clicks.plan import bounded_by
 from polars_rank.core.binding import metric_expr
 from polars_rank.core.expr import ratio
 from polars_rank.metrics.correlation import kendall_tau
@@ -76,7 +76,8 @@ def judgments(
         or ``"query"``: found by the method of moments (empirical Bayes), towards the
         mean of all, or of the query. For ``"ratio"``, ``"coec"`` and ``"ctr"``.
     level
-        Confidence level; None: no intervals. They take the extra ``stats``.
+        Confidence level; None: no intervals. All but those of ``"ctr"`` without a
+        prior take the extra ``stats``.
     **options
         Columns and options of :class:`LogOptions`; ``by``, ``weight``, ``cluster``
         and ``impressions`` are refused.
@@ -177,48 +178,45 @@ def _require_choices(
             raise ValueError(msg)
     if level is not None:
         require_level(level)
-        special()
+        if method != "ctr" or prior is not None:  # all but those of Wilson
+            special()
 
 
 def _table(log: ClickLog, propensities: Propensities, method: str) -> pl.LazyFrame:
     """One row per query and document: how often shown, clicked, examined."""
+    weighed = _weighed(log, propensities, method)
+    pair = ["query", "doc"]
+    # A logged propensity can vary between the rows of a position.
+    cell = [*pair, "position", "alpha", "beta"]
+    rows = weighed.select(*cell, n=shown(log), c=pl.col("clicked").cast(pl.Int64))
     n, c = pl.col("n"), pl.col("c")
-    counts = replace(log, rows=pair_table(log, []).with_columns(fault=pl.lit(0)))
-    if method == "ctr":
-        weighed = counts.rows.with_columns(alpha=1.0, beta=0.0)
-    elif method == "coec":
-        by_position = counts.rows.group_by("position").agg(
-            alpha=c.sum() / n.sum(), beta=pl.lit(0.0)
-        )
-        weighed = counts.rows.join(by_position, on="position")
-    elif propensities is None and "propensity" in log.roles:
-        # The column can vary between the rows of a position: sums come before counts.
-        p, times = pl.col("propensity").cast(pl.Float64), shown(log)
-        clicked = pl.col("clicked").cast(pl.Int64)
-        return (
-            log.rows.with_columns(times=times)
-            .group_by("query", "doc")
-            .agg(
-                impressions=pl.col("times").sum(),
-                clicks=clicked.sum(),
-                exposure=(pl.col("times") * p).sum(),
-                weighted=(clicked / p).sum(),
-                background=pl.lit(0.0),
-            )
-            .sort("query", "doc")
-        )
-    else:
-        weighed = with_propensities(counts, propensities, trust=method == "affine").rows
     alpha, beta = pl.col("alpha"), pl.col("beta")
-    # In order of position, so that sums do not depend on the order of the rows.
-    ordered = weighed.sort("query", "doc", "position")
-    return ordered.group_by("query", "doc", maintain_order=True).agg(
-        impressions=n.sum(),
-        clicks=c.sum(),
-        exposure=(n * alpha).sum(),
-        weighted=(c / alpha).sum(),
-        background=(n * beta).sum(),
-    )
+
+    def summed(rows: pl.LazyFrame) -> pl.LazyFrame:
+        cells = rows.group_by(cell).agg(n.sum(), c.sum())
+        # In this order, so that sums do not depend on the order of the rows.
+        ordered = cells.sort(cell).group_by(pair, maintain_order=True)
+        return ordered.agg(
+            impressions=n.sum(),
+            clicks=c.sum(),
+            exposure=(n * alpha).sum(),
+            weighted=(c / alpha).sum(),
+            background=(n * beta).sum(),
+        )
+
+    return bounded_by(log, rows, ["query"], summed, f"judgments {method}")
+
+
+def _weighed(log: ClickLog, propensities: Propensities, method: str) -> pl.LazyFrame:
+    """The rows with ``alpha`` and ``beta``: what is divided by, and subtracted."""
+    if method == "ctr":
+        return log.rows.with_columns(alpha=1.0, beta=0.0)
+    if method == "coec":
+        rates = position_totals(log, []).select(
+            "position", alpha=pl.col("clicks") / pl.col("impressions"), beta=0.0
+        )
+        return log.rows.join(rates, on="position")
+    return with_propensities(log, propensities, trust=method == "affine").rows
 
 
 def _estimated(
