@@ -13,6 +13,7 @@ from polars.testing import assert_frame_equal
 from slow import slow
 
 from polars_rank import DataError, clicks
+from polars_rank._engine.spill.budget import Budget
 
 PROPENSITIES = pl.DataFrame(
     {
@@ -357,10 +358,6 @@ def test_the_order_of_rows_files_and_buckets_change_nothing(tmp_path, monkeypatc
     for i, part in enumerate((mixed[:300], mixed[300:])):
         part.write_parquet(tmp_path / f"{i}.parquet")
     files = pl.scan_parquet(tmp_path / "*.parquet")
-    from polars.testing import assert_frame_equal
-
-    from polars_rank._engine.spill.budget import Budget
-
     budget = "polars_rank._engine.spill.budget.Budget.of"
     monkeypatch.setattr(budget, lambda *_: Budget(50_000, 1 << 20))
     for frame, more in (
@@ -374,6 +371,32 @@ def test_the_order_of_rows_files_and_buckets_change_nothing(tmp_path, monkeypatc
             frame, propensities=PROPENSITIES, **options, **more
         )
         assert_frame_equal(other.lazy().collect(), found, rel_tol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:.* of the ranking", "ignore:a single click")
+@pytest.mark.parametrize("layout", ["any", "contiguous"])
+@pytest.mark.parametrize("options", [{"method": "dr", "reward": "r"}, {}], ids=str)
+def test_rankings_and_policies_are_joined_in_buckets(
+    options, layout, tmp_path, monkeypatch
+):
+    log = random_log(8, impressions=300).with_columns(r=0.3)
+    new = {"f": ranking_frame(log).with_columns(r=0.3), "a": "a"}
+    options |= {"new": new, "policy_aware": True, "by": "half"}
+    wanted = clicks.counterfactual(log, propensities=PROPENSITIES, **options)
+    log.write_parquet(tmp_path / "log.parquet")
+    budget = "polars_rank._engine.spill.budget.Budget.of"
+    monkeypatch.setattr(budget, lambda *_: Budget(10_000, 1 << 20))
+    seen = []
+    found = clicks.counterfactual(
+        pl.scan_parquet(tmp_path / "log.parquet"),
+        propensities=PROPENSITIES,
+        memory_limit="1GB",
+        progress=seen.append,
+        layout=layout,
+        **options,
+    )
+    assert_frame_equal(found.collect(), wanted, rel_tol=1e-12)
+    assert any(step.unit == "buckets" and step.total > 1 for step in seen)
 
 
 @pytest.mark.filterwarnings("ignore:a single click")

@@ -264,7 +264,7 @@ def test_many_buckets_give_the_same_bits(method, tmp_path, monkeypatch):
         **bias,
     )
     assert found.collect().equals(wanted)
-    assert seen
+    assert any(step.unit == "buckets" and step.total > 1 for step in seen)
 
 
 def test_click_rates_take_no_extra(monkeypatch):

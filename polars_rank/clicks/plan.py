@@ -32,6 +32,7 @@ from polars_rank.core.rules import (
 from polars_rank.core.source import is_rereadable
 
 __all__ = [
+    "all_bounded_by",
     "bounded_by",
     "enforced",
     "held",
@@ -196,14 +197,27 @@ def bounded_by(
     fingerprint: str,
 ) -> pl.LazyFrame:
     """``evaluate`` of all rows; with a memory limit, of buckets of whole ``keys``."""
+    return all_bounded_by(
+        log, [rows], keys, lambda parts: evaluate(parts[0]), fingerprint
+    )
+
+
+def all_bounded_by(
+    log: ClickLog,
+    parts: Sequence[pl.LazyFrame],
+    keys: Sequence[str],
+    evaluate: Callable[[Sequence[pl.LazyFrame]], pl.LazyFrame],
+    fingerprint: str,
+) -> pl.LazyFrame:
+    """The same of several frames: of each, the part that is in the bucket."""
     if log.resources is None:
-        return evaluate(rows)
+        return evaluate(parts)
     from polars_rank._engine.spill.source import bounded  # slow to import
 
     source = bounded(
-        [rows],
+        parts,
         keys,
-        lambda parts: evaluate(parts[0]),
+        evaluate,
         limit=log.resources.memory,
         temp_dir=log.resources.temp_dir,
         progress=log.resources.progress,

@@ -33,6 +33,7 @@ class System:
         self.name = name
         self.weight = f"weight{place}"
         self.score = f"new{place}"
+        self.support, self.modelled = f"support{place}", f"modelled{place}"
         self.frame = frame
 
 

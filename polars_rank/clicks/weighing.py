@@ -15,7 +15,13 @@ from polars_rank.clicks.additive import Additive, AdditiveMeasure
 from polars_rank.clicks.bias import Propensities, with_propensities
 from polars_rank.clicks.counts import rows_with_known
 from polars_rank.clicks.log import ClickLog, LogOptions
-from polars_rank.clicks.plan import bounded_by, enforced, impressions_of, order_of
+from polars_rank.clicks.plan import (
+    all_bounded_by,
+    bounded_by,
+    enforced,
+    impressions_of,
+    order_of,
+)
 from polars_rank.clicks.rankings import System, Systems, named, ranking, with_scores
 from polars_rank.clicks.ratios import Interval, Ratio, estimates, sums
 from polars_rank.core.expr import ratio
@@ -136,20 +142,25 @@ class Estimation:
 
     def weighed(self) -> ClickLog:
         """Rows with the weight of a click, and the terms to be summed."""
-        log = self.log
-        divisor = pl.col("alpha")
-        if self.policy_aware:
-            log = rows_with_known(log)
-            segment = log.own(log.by)
-            rows = log.rows.join(
-                _policy(log.rows, segment, log.keys),
-                on=[*segment, "query", "doc"],
-                how="left",
-                nulls_equal=True,
-                maintain_order=order_of(log),
-            )
-            log = replace(log, rows=rows)
-            divisor = pl.col("policy")
+        framed = [s for s in self.systems if s.frame is not None]
+        if not framed and not self.policy_aware:
+            return replace(self.log, rows=self._terms(self.log.rows))
+        log = rows_with_known(self.log)
+        frames = [cast("pl.LazyFrame", s.frame) for s in framed]
+
+        def joined(parts: Sequence[pl.LazyFrame]) -> pl.LazyFrame:
+            rows, *rest = parts
+            rows = self._terms(self._with_policy(log, rows))
+            for system, frame in zip(framed, rest, strict=True):
+                rows = self._with_ranking(log, rows, system, frame)
+            return rows
+
+        told = f"weighed {self.method} {self.clip} {self.policy_aware}"
+        rows = all_bounded_by(log, [log.rows, *frames], ["query"], joined, told)
+        return replace(log, rows=rows)
+
+    def _terms(self, rows: pl.LazyFrame) -> pl.LazyFrame:
+        divisor = pl.col("policy" if self.policy_aware else "alpha")
         clicked = pl.col("clicked").cast(pl.Float64)
         clipped = pl.max_horizontal(divisor, pl.lit(self.clip))
         value = clicked / clipped
@@ -160,20 +171,56 @@ class Estimation:
             value = error / clipped
         elif self.method == "dm":
             value = pl.lit(0.0)
-        rows = log.rows.with_columns(
+        return rows.with_columns(
             w=clicked / clipped,
             raw=clicked / divisor,
             low=(divisor < self.clip) & (pl.col("clicked") > 0),
             x=value,
         )
-        for system in self.systems:
-            if system.frame is not None:
-                columns = ["query", "doc", system.weight]
-                own = system.frame.select(columns).filter(pl.col(system.weight) != 0)
-                rows = rows.join(
-                    own, on=["query", "doc"], how="left", maintain_order=order_of(log)
-                )
-        return replace(log, rows=rows)
+
+    def _with_policy(self, log: ClickLog, rows: pl.LazyFrame) -> pl.LazyFrame:
+        """For each document, the mean of alpha over the impressions of its query."""
+        if not self.policy_aware:
+            return rows
+        query = [*log.own(log.by), "query"]
+        alone = rows.group_by(*query, "doc").agg(policy=pl.col("alpha").sum())
+        number = pl.struct(log.keys).n_unique()
+        queries = rows.group_by(query).agg(number=number)
+        both = alone.join(queries, on=query, nulls_equal=True)
+        return rows.join(
+            both.select(*query, "doc", pl.col("policy") / pl.col("number")),
+            on=[*query, "doc"],
+            how="left",
+            nulls_equal=True,
+            maintain_order=order_of(log),
+        )
+
+    def _with_ranking(
+        self, log: ClickLog, rows: pl.LazyFrame, s: System, frame: pl.LazyFrame
+    ) -> pl.LazyFrame:
+        """Rows with the weight of their document, and what the query has of all.
+
+        That is the share of the ranking that was logged, and its modelled value.
+        """
+        keys = [*log.own(log.by), "query"]
+        pairs = rows.select(*keys, "doc", seen=True).unique()
+        weight, seen = pl.col(s.weight), pl.col("seen").fill_null(value=False)
+        every = frame.join(pairs.select(keys).unique(), on="query").join(
+            pairs, on=[*keys, "doc"], how="left", nulls_equal=True
+        )
+        modelled = (weight * pl.col("reward")).sum() if self.rewarded else pl.lit(0.0)
+        about = every.group_by(keys).agg(
+            ratio(pl.when(seen).then(weight).otherwise(0.0).sum(), weight.sum())
+            .fill_null(0.0)
+            .alias(s.support),
+            modelled.alias(s.modelled),
+        )
+        own = frame.select("query", "doc", weight).filter(weight != 0)
+        order = order_of(log)
+        rows = rows.join(own, on=["query", "doc"], how="left", maintain_order=order)
+        return rows.join(
+            about, on=keys, how="left", nulls_equal=True, maintain_order=order
+        )
 
     def ranked(self, rows: pl.LazyFrame, key: str) -> pl.LazyFrame:
         """Rows with the weight of their place in each new ranking."""
@@ -205,45 +252,27 @@ class Estimation:
             if self.rewarded and s.frame is None:
                 value = value + pl.col("reward")
             words[f"value:{s.name}"] = (pl.col(s.weight) * value).sum()
+            if s.frame is not None:  # the same in all rows of a query
+                words[s.support] = pl.col(s.support).max()
+                words[s.modelled] = pl.col(s.modelled).max()
         plan = impressions_of(log, words, documents=True, prepare=self.ranked)
         frame = enforced(log, plan).with_columns(
             pl.col(name).fill_null(0) for name in words
         )
         if not self.clip:
             frame = frame.with_columns(low=pl.lit(0, pl.Int64), raw=pl.col("w"))
+        known = pl.col("query").is_not_null() if "query" in log.roles else pl.lit(True)
         for s in self.systems:
-            frame = self._about_query(frame, s)
-        return frame
-
-    def _about_query(self, frame: pl.LazyFrame, s: System) -> pl.LazyFrame:
-        """Add the share of the ranking that was logged, and its modelled value."""
-        support = f"support:{s.name}"
-        if s.frame is None:
-            return frame.with_columns(pl.lit(1, pl.Int64).alias(support))
-        log = rows_with_known(self.log)
-        keys = [*log.own(log.by), "query"]
-        pairs = log.rows.select(*keys, "doc", seen=True).unique()
-        weight, seen = pl.col(s.weight), pl.col("seen").fill_null(value=False)
-        ranking = s.frame.join(pairs.select(keys).unique(), on="query").join(
-            pairs, on=[*keys, "doc"], how="left", nulls_equal=True
-        )
-        modelled = (weight * pl.col("reward")).sum() if self.rewarded else pl.lit(0.0)
-        about = ranking.group_by(keys).agg(
-            ratio(pl.when(seen).then(weight).otherwise(0.0).sum(), weight.sum())
-            .fill_null(0.0)
-            .alias(support),
-            modelled.alias("modelled"),
-        )
-        value = pl.col(f"value:{s.name}") + pl.col("modelled").fill_null(0.0)
-        known = pl.when(pl.col("query").is_not_null())
-        return (
-            frame.join(about, on=keys, how="left", nulls_equal=True)
-            .with_columns(
+            support = f"support:{s.name}"
+            if s.frame is None:
+                frame = frame.with_columns(pl.lit(1, pl.Int64).alias(support))
+                continue
+            value = pl.col(f"value:{s.name}") + pl.col(s.modelled)
+            frame = frame.with_columns(
                 value.alias(f"value:{s.name}"),
-                known.then(pl.col(support).fill_null(0.0)).alias(support),
-            )
-            .drop("modelled")
-        )
+                pl.when(known).then(pl.col(s.support)).alias(support),
+            ).drop(s.support, s.modelled)
+        return frame
 
     # -- of impressions
 
@@ -325,18 +354,6 @@ class Estimation:
                 "clip="
             )
         return pl.repeat(True, len(system), dtype=pl.Boolean, eager=True)
-
-
-def _policy(
-    rows: pl.LazyFrame, segment: Sequence[str], impression: Sequence[str]
-) -> pl.LazyFrame:
-    """For each document, the mean of alpha over the impressions of its query."""
-    query = [*segment, "query"]
-    alone = rows.group_by(*query, "doc").agg(policy=pl.col("alpha").sum())
-    number = pl.struct(impression).n_unique()
-    queries = rows.group_by(query).agg(number=number)
-    both = alone.join(queries, on=query, nulls_equal=True)
-    return both.select(*query, "doc", pl.col("policy") / pl.col("number"))
 
 
 def _diagnosed(
