@@ -89,3 +89,73 @@ def test_duplicates(tmp_path, capsys):
     command = ["audit", str(tmp_path / "log.parquet"), "-m", "hits"]
     assert main([*command, "--on-duplicate", "best", "--choice", "on_duplicate"]) == 0
     assert "keep,1.0" in capsys.readouterr().out
+
+
+COMMANDS = {
+    "audit": ["-m", "ndcg@3", "--choice", "gain"],
+    "bounds": ["-m", "ndcg@3"],
+    "match-report": [],
+    "compare": ["-m", "ndcg@3"],
+    "evaluate": ["-m", "ndcg@3"],
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_all_commands_read_files_of_other_names_and_formats(files, capsys, command):
+    """Columns without a header; judgments with names of their own; no extension."""
+    runs, qrels = files
+    columns = ["query_id", "doc_id", "score"]
+    several = "ab" if command == "compare" else "a"
+    for name in several:
+        table = runs[name].select(columns).collect()
+        table.write_csv(f"{name}.bare", include_header=False)
+    other = qrels.select(topic="query_id", passage="doc_id", grade="label").collect()
+    other.write_ndjson("judged")
+    asked = COMMANDS[command]
+    assert main([command, *(f"{n}.run" for n in several), "qrels", *asked]) == 0
+    expected = capsys.readouterr().out
+    changed = ["--run-format", "csv", "--run-columns", ",".join(columns)]
+    changed += ["--qrels-format", "ndjson", "--qrels-query", "topic"]
+    changed += ["--qrels-doc", "passage", "--label", "grade", "--qrels", "judged"]
+    assert main([command, *(f"{n}.bare" for n in several), *changed, *asked]) == 0
+    assert capsys.readouterr().out == expected
+
+
+@pytest.mark.parametrize("command", ["audit", "compare", "evaluate"])
+def test_low_scores_or_ranks_may_come_first(files, capsys, command):
+    runs, qrels = files
+    several = "ab" if command == "compare" else "a"
+    for name in several:
+        run = runs[name].with_columns(
+            far=-pl.col("score"),
+            place=pl.col("score").rank(descending=True).over("query_id").cast(pl.Int64),
+        )
+        run.select("query_id", "doc_id", "score").collect().write_parquet(
+            f"{name}.parquet"
+        )
+        run.drop("score", "system").collect().write_parquet(f"{name}.other.parquet")
+    qrels.collect().write_parquet("qrels.parquet")
+    asked, outputs = COMMANDS[command], []
+    for end, options in (
+        ("parquet", []),
+        ("other.parquet", ["--score", "far", "--lower-is-better"]),
+        ("other.parquet", ["--rank", "place"]),
+    ):
+        named = [f"{name}.{end}" for name in several]
+        assert main([command, *named, "qrels.parquet", *asked, *options]) == 0
+        outputs.append(capsys.readouterr().out.replace(".other", ""))
+    assert outputs[0] == outputs[1] == outputs[2]
+
+
+@pytest.mark.parametrize("command", ["audit", "bounds", "compare", "evaluate"])
+def test_measures_are_separated_by_commas(files, capsys, command):
+    outputs = []
+    for asked in (["-m", "ndcg@3", "-m", "ap"], ["-m", "ndcg@3,ap"]):
+        assert main([command, "a.run", "b.run", "qrels", *asked]) == 0
+        outputs.append(capsys.readouterr().out)
+    assert outputs[0] == outputs[1]
+
+
+def test_match_report_is_of_one_run(files, capsys):
+    assert main(["match-report", "a.run", "b.run", "qrels"]) == 2
+    assert "name one run, and its judgments" in capsys.readouterr().err

@@ -141,7 +141,8 @@ CASES = {
     "compare run half qrels -m num_ret": "choose others with --measure",
     "compare run half qrels -m rr --missing skip": "compare the others with --pairs "
     "common",
-    "compare bare.csv qrels -m rr": r"--run-format msmarco \(of evaluate\)",
+    "compare bare.csv qrels -m rr": r"--run-format msmarco\.",
+    "clicks check bare.csv": r"--run-format msmarco \(of evaluate\)",
     "audit docno": "or --doc none to go",
     "bounds log -m rr --against x": "--against names a system: name the column of "
     "systems with --system",

@@ -4,51 +4,47 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal
 
 import polars as pl
 from cyclopts import CycloptsError, Parameter
 
 import polars_rank
-from polars_rank.cli.compare import (
+from polars_rank.cli.options import (
     CHOICE,
-    FILE,
+    COLUMNS,
+    DEFAULT_INPUT,
     LESS,
+    MEASURES,
     OUTPUT,
-    QUERY,
-    Column,
     Convention,
-    Measures,
-    Missing,
+    Formats,
+    Input,
+    MissingValue,
     OneColumn,
+    Options,
     Paths,
-    Query,
+    SomeMeasures,
+    TieOrder,
+    several,
+    with_judgments,
 )
-from polars_rank.cli.evaluate import MEASURES, NONE, with_judgments
-from polars_rank.cli.runs import sort_out
 from polars_rank.cli.show import Format, emit, show_rows, terminal
 from polars_rank.conventions.tools import DEFAULT
-from polars_rank.core.ranking import Ties
 
 __all__ = ["audit", "bounds"]
-
-Judgments: TypeAlias = Annotated[str | None, FILE]
-OneFormat: TypeAlias = Annotated[Format | None, Parameter(group=OUTPUT)]
-Tied: TypeAlias = Annotated[Ties | None, CHOICE]
 
 
 def audit(
     *files: Paths,
-    qrels: Judgments = None,
-    measure: Measures = (),
-    query: Query = QUERY,
-    doc: Column = "doc_id",
-    score: Column = "score",
-    label: Column = "label",
+    data: Input = DEFAULT_INPUT,
+    measure: SomeMeasures = (),
+    lower_is_better: Annotated[bool, Parameter(group=COLUMNS), LESS] = False,
+    rank: OneColumn = None,
     system: OneColumn = None,
     convention: Convention = DEFAULT,
-    ties: Tied = None,
-    missing: Missing = None,
+    ties: TieOrder = None,
+    missing: MissingValue = None,
     choice: Annotated[tuple[str, ...], Parameter(metavar="NAME"), CHOICE, LESS] = (),
     on_duplicate: Annotated[Literal["error", "best"], CHOICE] = "error",
     format: Annotated[
@@ -61,18 +57,12 @@ def audit(
     ----------
     files
         Runs and, last, the judgments; or one log.
-    qrels
-        The file with the judgments.
     measure
         Measure to audit; may be repeated.
-    query
-        Query id; repeat the option if several columns make up the id.
-    doc
-        Document id; none: the log has no such column.
-    score
-        Score of the document.
-    label
-        Grade of the document.
+    lower_is_better
+        Whether low scores come first, as distances do.
+    rank
+        Rank of the document, from 1, instead of a score.
     system
         Column that tells systems apart; several runs go by their file names.
     convention
@@ -88,10 +78,11 @@ def audit(
     format
         Default: table on a terminal, csv elsewhere.
     """
-    run, options = _given(files, qrels, query, doc, score, label, system)
+    run, options = _given(files, data, system, rank)
+    options |= {"rank": rank, "descending": not lower_is_better}
     found = polars_rank.audit(
         run,
-        list(measure or MEASURES),
+        several(measure) or MEASURES,
         convention=convention,
         ties=ties,
         missing=missing,
@@ -117,41 +108,28 @@ def audit(
 
 def bounds(
     *files: Paths,
-    qrels: Judgments = None,
-    measure: Measures = (),
-    query: Query = QUERY,
-    doc: Column = "doc_id",
-    score: Column = "score",
-    label: Column = "label",
+    data: Input = DEFAULT_INPUT,
+    measure: SomeMeasures = (),
     system: OneColumn = None,
     convention: Convention = DEFAULT,
-    ties: Tied = None,
-    missing: Missing = None,
+    ties: TieOrder = None,
+    missing: MissingValue = None,
     over: Annotated[tuple[Literal["labels", "ties"], ...], CHOICE, LESS] = ("labels",),
     max_grade: Annotated[int | None, CHOICE] = None,
     universe: Annotated[Literal["retrieved", "pool"] | None, CHOICE] = None,
     against: Annotated[str | None, Parameter(metavar="SYSTEM"), CHOICE] = None,
     per_query: Annotated[bool, Parameter(group=OUTPUT), LESS] = False,
-    format: OneFormat = None,
+    format: Formats = None,
 ) -> None:
     """Bound the values over unknown labels, and over orders of ties.
 
     Parameters
     ----------
     files
-        Runs and, last, the judgments; or one log.
-    qrels
-        The file with the judgments.
+        Runs and, last, the judgments; or one log, whose label is null where nobody
+        judged the document.
     measure
         Measure to bound; may be repeated.
-    query
-        Query id; repeat the option if several columns make up the id.
-    doc
-        Document id; none: the log has no such column.
-    score
-        Score of the document.
-    label
-        Grade of the document; null where nobody judged it.
     system
         Column that tells systems apart; several runs go by their file names.
     convention
@@ -173,10 +151,10 @@ def bounds(
     format
         Default: table on a terminal, csv elsewhere.
     """
-    run, options = _given(files, qrels, query, doc, score, label, system)
+    run, options = _given(files, data, system)
     found = polars_rank.bounds(
         run,
-        list(measure or MEASURES),
+        several(measure) or MEASURES,
         convention=convention,
         ties=ties,
         missing=missing,
@@ -202,34 +180,27 @@ def bounds(
 
 
 def _given(
-    files: Sequence[str],
-    qrels: str | None,
-    query: tuple[str, ...],
-    doc: str,
-    score: str,
-    label: str,
-    system: str | None,
-) -> tuple[Any, dict[str, Any]]:
-    """The runs that the command line named, and arguments about them."""
+    files: Sequence[str], data: Input, system: str | None, rank: str | None = None
+) -> tuple[Any, Options]:
+    """The runs that the command line named, and arguments about them.
+
+    Columns of the judgments get the names that the runs have.
+    """
     if not files:
         raise CycloptsError(msg="name a FILE: runs and judgments, or a log.")
-    given = sort_out(files, qrels, score, label)
-    options: dict[str, Any] = {
-        "qrels": given.qrels,
-        "query": query,
-        "qrels_query": None,
-        "doc": None if doc == NONE else doc,
-        "qrels_doc": None,
-        "score": score,
-        "label": label,
-    }
+    given = data.sort_out(files, rank)
+    options = data.options(given)
     runs: dict[str, pl.LazyFrame] = {}
     for run in given.runs:
         with given.about(run):
             runs[run.name], asked = with_judgments(given, run, options)
-    options |= {"qrels": asked["qrels"]}
-    del options["qrels_query"], options["qrels_doc"]
-    options["system"] = system
+    qrels = asked["qrels"]
+    query, doc = options.pop("qrels_query"), options.pop("qrels_doc")
+    if qrels is not None:
+        others = {} if query is None else dict(zip(query, data.query, strict=True))
+        others |= {} if doc is None else {doc: data.doc}
+        qrels = qrels.rename(others)
+    options |= {"qrels": qrels, "system": system}
     if len(runs) == 1:
         return next(iter(runs.values())), options
     return runs, options

@@ -8,12 +8,36 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import polars as pl
-from cyclopts import CycloptsError, Group, Parameter
+from cyclopts import CycloptsError, Parameter
 from cyclopts.validators import Path as PathRule
 
 import polars_rank
-from polars_rank.cli.evaluate import MEASURES, require_apart, with_judgments
-from polars_rank.cli.runs import Files, open_file, sort_out
+from polars_rank.cli.evaluate import require_apart
+from polars_rank.cli.options import (
+    CHOICE,
+    COLUMN,
+    COLUMNS,
+    DEFAULT_INPUT,
+    FILE,
+    FILES,
+    LESS,
+    MEASURES,
+    OUT,
+    OUTPUT,
+    QUERY,
+    Columns,
+    Convention,
+    Input,
+    MissingValue,
+    OneColumn,
+    Options,
+    Paths,
+    Query,
+    SomeMeasures,
+    several,
+    with_judgments,
+)
+from polars_rank.cli.runs import Files, open_file
 from polars_rank.cli.show import Format, emit, show_rows, terminal
 from polars_rank.comparison.arguments import (
     Correction,
@@ -32,32 +56,10 @@ if TYPE_CHECKING:
 
 __all__ = ["compare", "gate", "power"]
 
-FILES = Group("Files", sort_key=1)
-COLUMNS = Group("Columns", sort_key=2)
-CHOICES = Group("Choices", sort_key=3)
-OUTPUT = Group("Output", sort_key=5)
-COLUMN = Parameter(group=COLUMNS, metavar="COLUMN")
-CHOICE = Parameter(group=CHOICES)
-FILE = Parameter(group=FILES, metavar="FILE")
-OUT = Parameter(group=OUTPUT, metavar="FILE")
-QUERY = ("query_id",)
-LESS = Parameter(show_default=False)
 SYSTEM = Parameter(metavar="SYSTEM")
 MARGIN = Parameter(metavar="[MEASURE=]NUMBER")
 FLOOR = Parameter(metavar="MEASURE=NUMBER")
 
-Several: TypeAlias = Annotated[tuple[str, ...], COLUMN, LESS]
-OneColumn: TypeAlias = Annotated[str | None, COLUMN]
-Measures: TypeAlias = Annotated[
-    tuple[str, ...],
-    Parameter(name=("--measure", "-m"), metavar="MEASURE", show_default=False),
-    CHOICE,
-]
-Query: TypeAlias = Annotated[tuple[str, ...], COLUMN, Parameter(show_default=" ".join)]
-Column: TypeAlias = Annotated[str, COLUMN]
-Convention: TypeAlias = Annotated[str, Parameter(group=CHOICES, metavar="NAME")]
-Missing: TypeAlias = Annotated[Literal["zero", "skip", "error"] | None, CHOICE]
-Paths: TypeAlias = Annotated[str, Parameter(name="FILE", group=FILES)]
 Parquet: TypeAlias = Annotated[
     Path | None, OUT, Parameter(validator=PathRule(ext=("parquet",)))
 ]
@@ -68,20 +70,18 @@ Picture: TypeAlias = Annotated[
 
 def compare(
     *files: Paths,
-    qrels: Annotated[str | None, FILE] = None,
+    data: Input = DEFAULT_INPUT,
     queries: Annotated[str | None, FILE] = None,
-    measure: Measures = (),
-    query: Query = QUERY,
-    doc: Column = "doc_id",
-    score: Column = "score",
-    label: Column = "label",
-    system: Column = "system",
-    by: Several = (),
+    measure: SomeMeasures = (),
+    lower_is_better: Annotated[bool, Parameter(group=COLUMNS), LESS] = False,
+    rank: OneColumn = None,
+    system: Annotated[str, COLUMN] = "system",
+    by: Columns = (),
     weight: OneColumn = None,
     cluster: OneColumn = None,
     seed: OneColumn = None,
     convention: Convention = DEFAULT,
-    missing: Missing = None,
+    missing: MissingValue = None,
     baseline: Annotated[tuple[str, ...], SYSTEM, CHOICE, LESS] = (),
     test: Annotated[TestName, CHOICE] = "t",
     alternative: Annotated[
@@ -110,20 +110,14 @@ def compare(
     ----------
     files
         Runs and, last, the judgments; or one file with values.
-    qrels
-        The file with the judgments.
     queries
         File with one row per query, which may hold --by, --weight and --cluster.
     measure
         Measure to compute, or column of the values; may be repeated.
-    query
-        Query id; repeat the option if several columns make up the id.
-    doc
-        Document id.
-    score
-        Score of the document.
-    label
-        Grade of the document.
+    lower_is_better
+        Whether low scores come first, as distances do.
+    rank
+        Rank of the document, from 1, instead of a score.
     system
         Column that tells systems apart.
     by
@@ -168,14 +162,21 @@ def compare(
         Also write the values of every query to this file.
     """
     require_apart(per_query, files)
+    measure = several(measure)
+    options = _choices(
+        convention=convention,
+        missing=missing,
+        rank=rank,
+        descending=not lower_is_better,
+    )
+    attributes = [*by, *filter(None, (weight, cluster))]
     values, definition = _values(
-        files, qrels, queries, measure, query, doc, score, label, system, convention,
-        missing, [*by, *filter(None, (weight, cluster))],
-    )  # fmt: skip
+        files, data, queries, measure, system, attributes, options
+    )
     found = polars_rank.compare(
         values,
         system=system,
-        query=query,
+        query=data.query,
         measures=measure or None,
         baseline=baseline or None,
         by=by or None,
@@ -220,18 +221,16 @@ def gate(
     base: Annotated[Path, Parameter(group=FILES)],
     /,
     *files: Paths,
-    qrels: Annotated[str | None, FILE] = None,
+    data: Input = DEFAULT_INPUT,
     queries: Annotated[str | None, FILE] = None,
-    measure: Measures = (),
-    query: Query = QUERY,
-    doc: Column = "doc_id",
-    score: Column = "score",
-    label: Column = "label",
-    by: Several = (),
+    measure: SomeMeasures = (),
+    lower_is_better: Annotated[bool, Parameter(group=COLUMNS), LESS] = False,
+    rank: OneColumn = None,
+    by: Columns = (),
     weight: OneColumn = None,
     cluster: OneColumn = None,
     convention: Convention = DEFAULT,
-    missing: Missing = None,
+    missing: MissingValue = None,
     margin: Annotated[tuple[str, ...], MARGIN, CHOICE, LESS] = (),
     floor: Annotated[tuple[str, ...], FLOOR, CHOICE, LESS] = (),
     rule: Annotated[
@@ -261,20 +260,14 @@ def gate(
         Values of the ranking that is live.
     files
         The new run and the judgments; or one file with values.
-    qrels
-        The file with the judgments.
     queries
         File with one row per query, which may hold --by, --weight and --cluster.
     measure
         Measure to gate; may be repeated; default: all of the baseline.
-    query
-        Query id; repeat the option if several columns make up the id.
-    doc
-        Document id.
-    score
-        Score of the document.
-    label
-        Grade of the document.
+    lower_is_better
+        Whether low scores come first, as distances do.
+    rank
+        Rank of the document, from 1, instead of a score.
     by
         Column with segments, each a check of its own; may be repeated.
     weight
@@ -312,13 +305,16 @@ def gate(
     known = [*by, *filter(None, (weight, cluster))]
     if not update_baseline and not base.exists():
         raise DataError(f"{base}: no such file; write it with --update-baseline.")
-    wanted = measure
+    wanted = several(measure)
     if not wanted and base.exists() and not update_baseline:
-        wanted = tuple(_measures_of(base, [*query, *known]))
-    values, definition = _values(
-        files, qrels, queries, wanted, query, doc, score, label, None, convention,
-        missing, known,
-    )  # fmt: skip
+        wanted = tuple(_measures_of(base, [*data.query, *known]))
+    options = _choices(
+        convention=convention,
+        missing=missing,
+        rank=rank,
+        descending=not lower_is_better,
+    )
+    values, definition = _values(files, data, queries, wanted, None, known, options)
     if update_baseline:
         definition.write(values, base)
         emit(f"{base}: {len(values)} queries, {', '.join(definition.measures)}\n")
@@ -326,7 +322,7 @@ def gate(
     own = polars_rank.gate(
         base,
         values,
-        query=query,
+        query=data.query,
         measures=wanted or None,
         by=by or None,
         weight=weight,
@@ -388,9 +384,9 @@ def power(
     systems: Annotated[int, CHOICE] = 2,
     level: Annotated[float, CHOICE] = 0.95,
     power: Annotated[float, CHOICE] = 0.8,
-    measure: Measures = (),
+    measure: SomeMeasures = (),
     query: Query = QUERY,
-    system: Column = "system",
+    system: Annotated[str, COLUMN] = "system",
     baseline: Annotated[tuple[str, ...], SYSTEM, CHOICE, LESS] = (),
     format: Annotated[Format | None, Parameter(group=OUTPUT)] = None,
 ) -> None:
@@ -434,7 +430,7 @@ def power(
         systems=systems,
         level=level,
         power=power,
-        measures=measure or None,
+        measures=several(measure) or None,
         query=query,
         system=system,
         baseline=baseline or None,
@@ -457,55 +453,48 @@ def power(
 # -- files
 
 
+def _choices(**options: Any) -> dict[str, Any]:
+    """Arguments of ``per_query``, without those that the convention decides."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
 def _values(
     files: Sequence[str],
-    qrels: str | None,
+    data: Input,
     queries: str | None,
     measures: Sequence[str],
-    query: tuple[str, ...],
-    doc: str,
-    score: str,
-    label: str,
     system: str | None,
-    convention: str,
-    missing: str | None,
     attributes: Sequence[str],
+    choices: Options,
 ) -> tuple[pl.DataFrame, Definition]:
     """Values per query of what the command line named, and what they are."""
     from polars_rank.comparison.definition import Definition, fingerprint
 
     if not files:
         raise CycloptsError(msg="name a FILE: runs and judgments, or values per query.")
-    alone = open_file(files[0], "run") if len(files) == 1 and qrels is None else None
-    if alone is not None and score not in alone.collect_schema():
+    place, convention = choices.get("rank", data.score), choices["convention"]
+    one = len(files) == 1 and data.qrels is None
+    alone = open_file(files[0], "run", data.readings[0]) if one else None
+    if alone is not None and place not in alone.collect_schema():
         values = alone.collect(engine="streaming")
         told = Definition.read(files[0])
         names = measures or [n for n, t in values.schema.items() if t.is_float()]
-        return values, told or Definition.of(list(names), convention, query)
+        return values, told or Definition.of(list(names), convention, data.query)
     chosen = list(measures or MEASURES)
-    given = sort_out(files, qrels, score, label)
+    given = data.sort_out(files, choices.get("rank"))
     if system is None and len(given.runs) > 1:
         raise CycloptsError(msg="name one new run, and its judgments.")
-    options: dict[str, Any] = {
-        "qrels": given.qrels,
-        "query": query,
-        "qrels_query": None,
-        "doc": doc,
-        "qrels_doc": None,
-        "score": score,
-        "label": label,
-        "convention": convention,
-    }
-    options |= {} if missing is None else {"missing": missing}
+    options = data.options(given) | choices
     parts = [_of_run(given, i, options, chosen, system) for i in range(len(given.runs))]
     values = pl.concat(parts, how="vertical_relaxed")
     if queries is not None:
-        values = _with_attributes(values, files, queries, query, attributes)
+        values = _with_attributes(values, files, queries, data.query, attributes)
     judged = None
     if given.qrels is not None:
-        columns = [*(c for c in query if c != system), doc, label]
-        judged = fingerprint(given.qrels, columns)
-    return values, Definition.of(chosen, convention, query, judged)
+        ids = [c for c in data.qrels_query or data.query if c != system]
+        about = [data.qrels_doc or options["doc"], options["label"]]
+        judged = fingerprint(given.qrels, [*ids, *filter(None, about)])
+    return values, Definition.of(chosen, convention, data.query, judged)
 
 
 def _of_run(
@@ -523,6 +512,8 @@ def _of_run(
         if apart and system is not None:
             run.require(system, "Name the one that tells systems apart with --system.")
             asked = asked | {"query": [system, *options["query"]]}
+            if asked["qrels_query"]:
+                asked["qrels_query"] = [system, *asked["qrels_query"]]
         values = polars_rank.per_query(frame, list(measures), **asked)
         found: pl.DataFrame = values.collect(engine="streaming")
     if several:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated
 
 import polars as pl
-from cyclopts import CycloptsError, Group, Parameter
+from cyclopts import CycloptsError, Parameter
 
 import polars_rank
 import polars_rank.example
@@ -21,79 +19,67 @@ from polars_rank._engine.request import Duplicates, Layout, Request, Stat
 from polars_rank._files.errors import full_disk
 from polars_rank._files.temporary import private_folder
 from polars_rank.cli.bar import Bar
-from polars_rank.cli.runs import STDIN, Files, Reading, Run, open_file, sort_out
-from polars_rank.cli.show import Format, inert, show_means, show_values
+from polars_rank.cli.options import (
+    CHOICE,
+    CHOICES,
+    COLUMNS,
+    DEFAULT_INPUT,
+    FILE,
+    FILES,
+    LESS,
+    MEASURES,
+    OUTPUT,
+    RESOURCE,
+    Columns,
+    Convention,
+    Formats,
+    Input,
+    MissingValue,
+    OneColumn,
+    Options,
+    Paths,
+    TieOrder,
+    several,
+    with_judgments,
+)
+from polars_rank.cli.runs import STDIN, Files, Run, open_file
+from polars_rank.cli.show import inert, show_means, show_values
 from polars_rank.cli.words import remark
-from polars_rank.conventions.choices import Missing, Unjudged
+from polars_rank.conventions.choices import Unjudged
 from polars_rank.conventions.tools import DEFAULT, convention_of
-from polars_rank.core.ranking import NoRelevant, Ties
+from polars_rank.core.ranking import NoRelevant
 from polars_rank.exceptions import DataError
 from polars_rank.io import write
 from polars_rank.io.formats import extensions, format_of
-from polars_rank.io.frames import same_ids
-from polars_rank.io.scan import FileFormat
 
-__all__ = ["NONE", "evaluate", "require_apart", "with_judgments"]
-
-MEASURES = ("ndcg@10", "ap", "rr", "precision@10", "recall@100")
-
-NONE = "none"  # no such column
-
-FILES = Group("Files", sort_key=1)
-COLUMNS = Group("Columns", sort_key=2)
-CHOICES = Group("Choices", sort_key=3)
-RESOURCES = Group("Resources", sort_key=4)
-OUTPUT = Group("Output", sort_key=5)
-
-COLUMN = Parameter(group=COLUMNS, metavar="COLUMN")
-NAMES = Parameter(group=FILES, metavar="NAME,NAME...")
-FILE = Parameter(group=FILES, metavar="FILE")
-CHOICE = Parameter(group=CHOICES)
-RESOURCE = Parameter(group=RESOURCES)
-Column: TypeAlias = Annotated[str, COLUMN]
-OneColumn: TypeAlias = Annotated[str | None, COLUMN]
-Options: TypeAlias = dict[str, Any]  # keyword arguments of polars_rank.evaluate
+__all__ = ["evaluate", "require_apart"]
 
 
 def evaluate(
-    *files: Annotated[str, Parameter(name="FILE", group=FILES)],
-    qrels: Annotated[str | None, FILE] = None,
+    *files: Paths,
+    data: Input = DEFAULT_INPUT,
     queries: Annotated[str | None, FILE] = None,
     segments: Annotated[str | None, FILE] = None,
-    run_format: Annotated[FileFormat | None, Parameter(group=FILES)] = None,
-    qrels_format: Annotated[FileFormat | None, Parameter(group=FILES)] = None,
-    run_columns: Annotated[str | None, NAMES] = None,
-    qrels_columns: Annotated[str | None, NAMES] = None,
-    example: Annotated[bool, Parameter(group=FILES, show_default=False)] = False,
+    example: Annotated[bool, Parameter(group=FILES), LESS] = False,
     measure: Annotated[
         tuple[str, ...],
         Parameter(name=("--measure", "-m"), metavar="MEASURE", show_default=" ".join),
         CHOICE,
     ] = MEASURES,
-    query: Annotated[tuple[str, ...], COLUMN, Parameter(show_default=" ".join)] = (
-        "query_id",
-    ),
-    doc: Column = "doc_id",
-    score: Column = "score",
-    label: Column = "label",
-    lower_is_better: Annotated[
-        bool, Parameter(group=COLUMNS, show_default=False)
-    ] = False,
-    qrels_query: Annotated[tuple[str, ...], COLUMN, Parameter(show_default=False)] = (),
-    qrels_doc: OneColumn = None,
+    lower_is_better: Annotated[bool, Parameter(group=COLUMNS), LESS] = False,
     subtopic: OneColumn = None,
     rank: OneColumn = None,
     system: OneColumn = None,
-    by: Annotated[tuple[str, ...], COLUMN, Parameter(show_default=False)] = (),
+    by: Columns = (),
     weight: OneColumn = None,
     stats: Annotated[tuple[Stat, ...], CHOICE, Parameter(show_default=" ".join)] = (
         "mean",
     ),
-    keep: Annotated[tuple[str, ...], COLUMN, Parameter(show_default=False)] = (),
-    convention: Annotated[str, Parameter(group=CHOICES, metavar="NAME")] = DEFAULT,
+    keep: Columns = (),
+    convention: Convention = DEFAULT,
     no_relevant: Annotated[NoRelevant | None, CHOICE] = None,
-    ties: Annotated[Ties | None, CHOICE] = None,
-    missing: Annotated[Missing | None, CHOICE] = None,
+    ties: TieOrder = None,
+    missing: MissingValue = None,
     unjudged: Annotated[Unjudged | None, CHOICE] = None,
     rel: Annotated[float | None, Parameter(group=CHOICES, metavar="GRADE")] = None,
     check: Annotated[Check, CHOICE] = "strict",
@@ -102,14 +88,10 @@ def evaluate(
     memory_limit: Annotated[str | None, Parameter(metavar="SIZE"), RESOURCE] = None,
     temp_dir: Annotated[str | None, Parameter(metavar="FOLDER"), RESOURCE] = None,
     max_rank: Annotated[int | None, Parameter(group=CHOICES, metavar="PLACE")] = None,
-    format: Annotated[Format | None, Parameter(group=OUTPUT)] = None,
+    format: Formats = None,
     per_query: Annotated[str | None, Parameter(group=OUTPUT, metavar="FILE")] = None,
-    each: Annotated[
-        bool, Parameter(name="-q", group=OUTPUT, show_default=False)
-    ] = False,
-    quote_formulas: Annotated[
-        bool, Parameter(group=OUTPUT, show_default=False)
-    ] = False,
+    each: Annotated[bool, Parameter(name="-q", group=OUTPUT), LESS] = False,
+    quote_formulas: Annotated[bool, Parameter(group=OUTPUT), LESS] = False,
 ) -> None:
     """Print the mean of every measure over the queries.
 
@@ -123,41 +105,19 @@ def evaluate(
     ----------
     files
         Runs, and judgments as described above.
-    qrels
-        The file with the judgments.
     queries
         File with the queries to evaluate, one row per query; may hold --by and
         --weight.
     segments
         File that describes queries, one row per query: --by, --weight, --keep. It
         leaves the set of queries as it is.
-    run_format
-        Format of the runs, whatever their extension says.
-    qrels_format
-        Format of the judgments.
-    run_columns
-        Columns of runs in CSV or TSV without a header: query_id,doc_id,rank.
-    qrels_columns
-        Columns of judgments without a header.
     example
         Evaluate the example that ships with the package.
     measure
         Measures to compute: ndcg@10,ap, or a group: official, all_trec or a family; may
         be repeated; see: polars-rank measures.
-    query
-        Query id; repeat the option if several columns make up the id.
-    doc
-        Document id; none: the files have no such column.
-    score
-        Score of the document.
-    label
-        Grade of the document; none: every judged document is relevant.
     lower_is_better
         Whether low scores come first, as distances do.
-    qrels_query
-        Query id in the judgments, where it has another name.
-    qrels_doc
-        Document id in the judgments.
     subtopic
         Subtopic that the grade is for, in the judgments (TREC text: iteration).
     rank
@@ -209,25 +169,15 @@ def evaluate(
         In CSV and TSV, put ' before text that begins with =, +, - or @: spreadsheets
         would run it.
     """
-    if example and (files or qrels):
+    if example and (files or data.qrels):
         raise CycloptsError(msg="--example brings its own data: name no FILE with it.")
     if example:
         files = (str(polars_rank.example.path()),)
     bar = Bar()
     each = each or per_query == STDIN
     target = None if per_query in (None, STDIN) else _target(per_query)
-    measure = tuple(chain.from_iterable(map(_split, measure)))
-    grade = None if label == NONE else label
-    given = sort_out(
-        files,
-        qrels,
-        score if rank is None else rank,
-        grade,
-        (
-            Reading(run_format, _split(run_columns)),
-            Reading(qrels_format, _split(qrels_columns)),
-        ),
-    )
+    measure = several(measure)
+    given = data.sort_out(files, rank)
     named = {"queries": queries, "segments": segments}
     described = {side: file for side, file in named.items() if file is not None}
     given = replace(given, about_queries=described)
@@ -244,14 +194,8 @@ def evaluate(
     }
     changed = {n: str(v) for n, v in choices.items() if v is not None}
     options = Options(
-        qrels=given.qrels,
-        query=query,
-        doc=None if doc == NONE else doc,
-        score=score,
-        label=grade,
+        **data.options(given),
         descending=not lower_is_better,
-        qrels_query=qrels_query or None,
-        qrels_doc=qrels_doc,
         subtopic=subtopic,
         rank=rank,
         queries=None if queries is None else open_file(queries, "qrels"),
@@ -275,7 +219,7 @@ def evaluate(
         with bar:
             found = _passes(given, [plan.values() for plan in plans])
             values = pl.concat(found, how="vertical_relaxed")
-        apart = {*query, *keep, *([] if system is None else [system])}
+        apart = {*data.query, *keep, *([] if system is None else [system])}
         keys = len(apart) + (len(plans) > 1 and system is None)
         show_values(values, keys=keys, format=format, quote_formulas=quote_formulas)
         return
@@ -295,11 +239,6 @@ def evaluate(
         ],
         format=format,
     )
-
-
-def _split(names: str | None) -> tuple[str, ...]:
-    """Names separated by commas; commas within parentheses separate arguments."""
-    return () if names is None else tuple(re.split(r",(?![^(]*\))", names))
 
 
 def _target(file: str) -> Path:
@@ -378,23 +317,6 @@ def _plans(
             run.require_room(column)
         plans.append(plan)
     return plans
-
-
-def with_judgments(
-    given: Files, run: Run, options: Options
-) -> tuple[pl.LazyFrame, Options]:
-    """The run and its judgments, with ids of one type where a file has no types."""
-    qrels, doc = given.qrels, options["doc"]
-    if qrels is None or doc is None:
-        return run.frame, options
-    files = [run.file, given.sources[-1]]
-    others = [
-        *(options["qrels_query"] or options["query"]),
-        options["qrels_doc"] or doc,
-    ]
-    ids = zip([*options["query"], doc], others, strict=False)
-    frame, qrels = same_ids(run.frame, qrels, files, ids)
-    return frame, options | Options(qrels=qrels)
 
 
 def _collect(

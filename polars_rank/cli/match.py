@@ -2,64 +2,45 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from cyclopts import Group, Parameter
+from cyclopts import CycloptsError
 
 import polars_rank
-from polars_rank.cli.runs import open_file
-from polars_rank.cli.show import Format, show_pairs, show_rows, terminal
-from polars_rank.io.frames import same_ids
+from polars_rank.cli.options import (
+    DEFAULT_INPUT,
+    Formats,
+    Input,
+    Paths,
+    with_judgments,
+)
+from polars_rank.cli.show import show_pairs, show_rows, terminal
 
 __all__ = ["match_report"]
 
-COLUMN = Parameter(group=Group("Columns", sort_key=2), metavar="COLUMN")
-
 
 def match_report(
-    run: str,
-    qrels: str,
-    /,
-    *,
-    query: Annotated[tuple[str, ...], COLUMN, Parameter(show_default=" ".join)] = (
-        "query_id",
-    ),
-    doc: Annotated[str, COLUMN] = "doc_id",
-    score: Annotated[str, COLUMN] = "score",
-    label: Annotated[str, COLUMN] = "label",
-    format: Format | None = None,
+    *files: Paths, data: Input = DEFAULT_INPUT, format: Formats = None
 ) -> None:
     """Report how the ids of a run match those of its judgments: counts and shares.
 
     Parameters
     ----------
-    run
-        File with the run, as for evaluate.
-    qrels
-        File with the judgments.
-    query
-        Query id; repeat the option if several columns make up the id.
-    doc
-        Document id.
-    score
-        Score of the document.
-    label
-        Grade of the document.
+    files
+        The run and, last, the judgments, as for evaluate.
     format
         Default: table on a terminal, csv elsewhere.
     """
-    frame, judgments = open_file(run, "run"), open_file(qrels, "qrels")
-    columns = [*query, doc]
-    ids = zip(columns, columns, strict=True)
-    frame, judgments = same_ids(frame, judgments, [run, qrels], ids)
-    report = polars_rank.match_report(
-        frame, judgments, query=query, doc=doc, score=score, label=label
-    ).collect(engine="streaming")
+    given = data.sort_out(files)
+    if given.qrels is None or len(given.runs) > 1:
+        raise CycloptsError(msg="name one run, and its judgments.")
+    [run] = given.runs
+    with given.about(run):
+        frame, asked = with_judgments(given, run, data.options(given))
+        found = polars_rank.match_report(frame, **asked).collect(engine="streaming")
     chosen = format or ("table" if terminal() else "csv")
     if chosen == "table":
-        show_pairs("", "value", {n: _counted(n, v) for n, v in report.rows()})
+        show_pairs("", "value", {n: _counted(n, v) for n, v in found.rows()})
     else:
-        show_rows(report, chosen, keys=1)
+        show_rows(found, chosen, keys=1)
 
 
 def _counted(item: str, value: float | None) -> float | None:

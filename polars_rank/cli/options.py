@@ -1,0 +1,185 @@
+"""What the commands on runs and judgments share: groups of options, files, columns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Annotated, Any, TypeAlias
+
+import polars as pl
+from cyclopts import Group, Parameter
+
+from polars_rank.cli.runs import Files, Reading, Run, sort_out
+from polars_rank.cli.show import Format
+from polars_rank.conventions.choices import Missing
+from polars_rank.core.ranking import Ties
+from polars_rank.io.frames import same_ids
+from polars_rank.io.scan import FileFormat
+
+__all__ = [
+    "CHOICE",
+    "COLUMN",
+    "COLUMNS",
+    "DEFAULT_INPUT",
+    "FILE",
+    "FILES",
+    "LESS",
+    "MEASURES",
+    "NONE",
+    "OUT",
+    "OUTPUT",
+    "QUERY",
+    "RESOURCE",
+    "Columns",
+    "Convention",
+    "Formats",
+    "Input",
+    "MissingValue",
+    "OneColumn",
+    "Options",
+    "Paths",
+    "Query",
+    "SomeMeasures",
+    "TieOrder",
+    "listed",
+    "several",
+    "with_judgments",
+]
+
+MEASURES = ("ndcg@10", "ap", "rr", "precision@10", "recall@100")
+NONE = "none"  # no such column
+QUERY = ("query_id",)
+
+FILES = Group("Files", sort_key=1)
+COLUMNS = Group("Columns", sort_key=2)
+CHOICES = Group("Choices", sort_key=3)
+RESOURCES = Group("Resources", sort_key=4)
+OUTPUT = Group("Output", sort_key=5)
+
+LESS = Parameter(show_default=False)
+COLUMN = Parameter(group=COLUMNS, metavar="COLUMN")
+NAMES = Parameter(group=FILES, metavar="NAME,NAME...")
+FILE = Parameter(group=FILES, metavar="FILE")
+CHOICE = Parameter(group=CHOICES)
+RESOURCE = Parameter(group=RESOURCES)
+OUT = Parameter(group=OUTPUT, metavar="FILE")
+
+Options: TypeAlias = dict[str, Any]  # keyword arguments of polars_rank.evaluate
+Paths: TypeAlias = Annotated[str, Parameter(name="FILE", group=FILES)]
+Column: TypeAlias = Annotated[str, COLUMN]
+OneColumn: TypeAlias = Annotated[str | None, COLUMN]
+Columns: TypeAlias = Annotated[tuple[str, ...], COLUMN, LESS]
+Query: TypeAlias = Annotated[tuple[str, ...], COLUMN, Parameter(show_default=" ".join)]
+SomeMeasures: TypeAlias = Annotated[
+    tuple[str, ...],
+    Parameter(name=("--measure", "-m"), metavar="MEASURE", show_default=False),
+    CHOICE,
+]
+Convention: TypeAlias = Annotated[str, Parameter(group=CHOICES, metavar="NAME")]
+MissingValue: TypeAlias = Annotated[Missing | None, CHOICE]
+TieOrder: TypeAlias = Annotated[Ties | None, CHOICE]
+Formats: TypeAlias = Annotated[Format | None, Parameter(group=OUTPUT)]
+Formatted: TypeAlias = Annotated[FileFormat | None, Parameter(group=FILES)]
+Listed: TypeAlias = Annotated[str | None, NAMES]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Input:
+    """How runs and judgments are read, and which of their columns is what.
+
+    Parameters
+    ----------
+    qrels
+        The file with the judgments.
+    run_format
+        Format of the runs, whatever their extension says.
+    qrels_format
+        Format of the judgments.
+    run_columns
+        Columns of runs in CSV or TSV without a header: query_id,doc_id,rank.
+    qrels_columns
+        Columns of judgments without a header.
+    query
+        Query id; repeat the option if several columns make up the id.
+    doc
+        Document id; none: the files have no such column.
+    score
+        Score of the document.
+    label
+        Grade of the document; none: every judged document is relevant.
+    qrels_query
+        Query id in the judgments, where it has another name.
+    qrels_doc
+        Document id in the judgments.
+    """
+
+    qrels: Annotated[str | None, FILE] = None
+    run_format: Formatted = None
+    qrels_format: Formatted = None
+    run_columns: Listed = None
+    qrels_columns: Listed = None
+    query: Query = QUERY
+    doc: Column = "doc_id"
+    score: Column = "score"
+    label: Column = "label"
+    qrels_query: Columns = ()
+    qrels_doc: OneColumn = None
+
+    @property
+    def readings(self) -> tuple[Reading, Reading]:
+        """How runs and judgments are read."""
+        return (
+            Reading(self.run_format, listed(self.run_columns)),
+            Reading(self.qrels_format, listed(self.qrels_columns)),
+        )
+
+    def sort_out(self, files: Sequence[str], rank: str | None = None) -> Files:
+        """Tell runs from judgments."""
+        place = self.score if rank is None else rank
+        label = None if self.label == NONE else self.label
+        return sort_out(files, self.qrels, place, label, self.readings)
+
+    def options(self, given: Files) -> Options:
+        """The judgments, and the columns as arguments of ``evaluate``."""
+        return Options(
+            qrels=given.qrels,
+            query=self.query,
+            doc=None if self.doc == NONE else self.doc,
+            score=self.score,
+            label=None if self.label == NONE else self.label,
+            qrels_query=self.qrels_query or None,
+            qrels_doc=self.qrels_doc,
+        )
+
+
+DEFAULT_INPUT = Input()
+
+
+def listed(names: str | None) -> tuple[str, ...]:
+    """Names separated by commas; commas within parentheses separate arguments."""
+    return () if names is None else tuple(re.split(r",(?![^(]*\))", names))
+
+
+def several(names: Sequence[str]) -> tuple[str, ...]:
+    """All names of an option that may be repeated: ``-m ndcg@10,ap -m rr``."""
+    return tuple(chain.from_iterable(map(listed, names)))
+
+
+def with_judgments(
+    given: Files, run: Run, options: Options
+) -> tuple[pl.LazyFrame, Options]:
+    """The run and its judgments, with ids of one type where a file has no types."""
+    qrels, doc = given.qrels, options["doc"]
+    if qrels is None or doc is None:
+        return run.frame, options
+    files = [run.file, given.sources[-1]]
+    others = [
+        *(options["qrels_query"] or options["query"]),
+        options["qrels_doc"] or doc,
+    ]
+    ids = zip([*options["query"], doc], others, strict=False)
+    frame, qrels = same_ids(run.frame, qrels, files, ids)
+    return frame, options | Options(qrels=qrels)
