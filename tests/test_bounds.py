@@ -7,6 +7,7 @@ import math
 import random
 from inspect import signature
 
+import numpy as np
 import polars as pl
 import pytest
 from reference import METRICS as REFERENCE
@@ -374,7 +375,28 @@ def test_the_mean_of_the_bounds():
             wanted = math.exp(mean) if row["measure"] == "gm_ap" else mean
             assert row[end] == pytest.approx(wanted)
     evaluated = pr.evaluate(run, asked, qrels=qrels)
-    assert whole["value"].to_list() == pytest.approx(evaluated.select(asked).row(0))
+    assert whole["value"].to_list() == list(evaluated.select(asked).row(0))
+
+
+def test_means_of_bounds_are_exact():
+    """The sum is rounded once, whatever the order and number of the queries."""
+    draw = np.random.default_rng(5)
+    run = pl.DataFrame(
+        {
+            "query_id": np.repeat(np.arange(500), 4),
+            "doc_id": np.tile(np.arange(4), 500),
+            "score": draw.random(2000),
+        }
+    )
+    qrels = run.select("query_id", "doc_id", label=draw.integers(0, 3, 2000))
+    qrels = qrels.filter(pl.Series(draw.random(2000) < 0.7))
+    options = {"over": "labels", "max_grade": 2}
+    for rows in (run, run.sample(fraction=1.0, shuffle=True, seed=1)):
+        each = pr.bounds(rows, "ndcg@3", qrels=qrels, per_query=True, **options)
+        whole = pr.bounds(rows, "ndcg@3", qrels=qrels, **options).row(0, named=True)
+        assert whole["queries"] == len(each)
+        for end in ("value", "low", "high"):
+            assert whole[end] == math.fsum(each[end]) / len(each)
 
 
 def test_missing_queries_and_default_grades():

@@ -15,6 +15,7 @@ from polars_rank.conventions.tools import (
     complete_arguments,
     convention_of,
 )
+from polars_rank.core.aggregate import GeometricMean, Mean, Sum
 from polars_rank.core.parameters import is_whole
 from polars_rank.io.frames import FrameLike, as_polars
 from polars_rank.measures.measure import Custom, Measure, Measures, parse_measures
@@ -342,25 +343,40 @@ def _shown(
     how = {a.name: a.measure.definition.aggregate for a in asked}
     sums = [n for n, aggregate in how.items() if aggregate == "sum"]
     logs = [n for n, aggregate in how.items() if aggregate == "geometric"]
-    column = pl.col(first)
     by = pl.col("measure")
     if differences and (wrong := [*sums, *logs]):
         msg = f"{wrong[0]} is no mean over queries: ask for per_query=True"
         raise ValueError(msg)
-    kind = by.first()
+    states = {c: Mean().state(pl.col(c)) for c in first}  # exact: no order matters
     return (
-        rows.sort(keys)  # means are taken in one order
-        .group_by(*whose, by.cast(order), maintain_order=True)
+        rows.group_by(*whose, by.cast(order))
         .agg(
-            pl.col("value").count().alias("queries"),
-            pl.when(kind.is_in(sums))
-            .then(column.sum())
-            .when(kind.is_in(logs))
-            .then(column.mean().exp())
-            .otherwise(column.mean()),
             pl.col("exact").all(),
+            *(
+                part.alias(f"{c}_{name}")
+                for c, state in states.items()
+                for name, part in state.items()
+            ),
+        )
+        .select(
+            *whose,
+            "measure",
+            pl.col("value_n").alias("queries"),
+            *(
+                pl.when(by.is_in(sums))
+                .then(Sum().finish(held))
+                .when(by.is_in(logs))
+                .then(GeometricMean().finish(held))
+                .otherwise(Mean().finish(held))
+                .alias(c)
+                for c, held in (
+                    (c, {name: pl.col(f"{c}_{name}") for name in state})
+                    for c, state in states.items()
+                )
+            ),
+            "exact",
         )
         .sort([*whose, "measure"])
-        .with_columns(pl.col("measure").cast(pl.String))
+        .with_columns(by.cast(pl.String))
         .collect()
     )
