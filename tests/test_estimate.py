@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 from judges import coverage, judges
-from scipy import stats
+from scipy import optimize, stats
 
 import polars_rank as pr
 
@@ -65,6 +65,23 @@ def test_the_formulas(data, measure):
     width = row["high"] - row["low"]
     other = row["human_high"] - row["human_low"]
     assert row["worth"] == pytest.approx((other / width) ** 2)
+
+
+def test_the_weight_has_the_least_variance(data):
+    """Of the variance as it is stated, whatever a formula makes of it."""
+    run, human, model = data
+    row = pr.estimate(run, "dcg@5", qrels=human, model_qrels=model).row(0, named=True)
+    y = pr.per_query(run, "dcg@5", qrels=human)
+    f = pr.per_query(run, "dcg@5", qrels=model)
+    both = y.join(f, on="query_id", suffix="_model")
+    others = f.join(y, on="query_id", how="anti")["dcg@5"]
+
+    def variance(w):
+        rest = both["dcg@5"] - w * both["dcg@5_model"]
+        return rest.var() / len(both) + w * w * others.var() / len(others)
+
+    best = optimize.minimize_scalar(variance, bounds=(0, 2), method="bounded").x
+    assert row["weight"] == pytest.approx(best, abs=1e-4)
 
 
 def test_sampled_documents():

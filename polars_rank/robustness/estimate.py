@@ -95,11 +95,15 @@ def estimate(
     With values y by people and f by the model on n queries, and f on N others, the
     estimate is ``mean(y) + w (mean f of the others - mean f of the n)``. Its variance,
     ``var(y - w f) / n + w^2 var(f of the others) / N``, is least at the ``weight`` w
-    (not below 0). With sampled documents and share s, y is the query's value under
-    people's labels over s, and f the model's of the same documents over s, less its
-    value of all. The intervals are Student's t, with one degree of freedom less for
-    the weight, and deviations over ``1 - h`` for the leverage h (HC3). They hold for
-    the population that the queries are a random sample of.
+    (not below 0). Each variance is that of its own sample. Power tuning of the package
+    ppi_py takes var(f) of both samples together: the same for many queries, and with
+    few a weight that fits the judged ones less, and wider intervals.
+
+    With sampled documents and share s, y is the query's value under people's labels
+    over s, and f the model's of the same documents over s, less its value of all. The
+    intervals are Student's t, with one degree of freedom less for the weight, and
+    deviations over ``1 - h`` for the leverage h (HC3). They hold for the population
+    that the queries are a random sample of.
 
     Source: Angelopoulos, Bates, Fannjiang, Jordan and Zrnic, Science 2023; the weight:
     Angelopoulos, Duchi and Zrnic, "PPI++", 2023, example 6.1; in ranking: Oosterhuis,
