@@ -9,9 +9,11 @@ import statistics
 import numpy as np
 import polars as pl
 import pytest
+from scipy import stats
 from test_compare import A, B, C, D, values
 
 import polars_rank as pr
+from polars_rank.comparison.plan import _for_many
 from polars_rank.comparison.power import power_of_t, queries_for
 
 
@@ -55,6 +57,29 @@ def test_width_and_many_systems():
     assert pr.power(sd=sd, width=0.05)["queries"].item() == 45
     many = pr.power(sd=math.sqrt(0.05), difference=0.1, systems=10)
     assert many["queries"].item() == 158
+
+
+@pytest.mark.parametrize("systems", [3, 4, 9])
+def test_many_systems_are_an_analysis_of_systems_and_queries(systems):
+    """With effects so large that the degrees of freedom decide."""
+    sd, difference = 0.5, 0.9
+
+    def reached(n):
+        dfs = systems - 1, (systems - 1) * (n - 1)
+        shift = n * difference**2 / (2 * sd**2)
+        return stats.ncf.sf(stats.f.ppf(0.95, *dfs), *dfs, shift)
+
+    n = next(n for n in range(2, 99) if reached(n) >= 0.8)
+    found = pr.power(sd=sd, difference=difference, systems=systems)
+    assert found["queries"].item() == n
+    assert found["power"].item() == pytest.approx(reached(n))
+
+
+def test_two_systems_are_a_paired_t_test():
+    for effect in (0.3, 0.5, 1.0, 2.0):
+        n, reached = _for_many(1 / math.sqrt(2), effect, 2, 0.05, 0.8)
+        pair = pr.power(sd=1.0, difference=effect).row(0, named=True)
+        assert (n, reached) == (pair["queries"], pytest.approx(pair["power"]))
 
 
 @pytest.mark.parametrize(

@@ -405,7 +405,7 @@ def power(
     width
         Expected width of the interval; the number of queries follows.
     systems
-        Number of systems; more than two are planned for a one-way analysis of variance.
+        Number of systems; more than two are planned for a two-way analysis of variance.
     level
         Level of the interval and the test.
     power

@@ -46,7 +46,8 @@ def power(
         differences are used, one row per measure and pair.
     sd
         The standard deviation of the differences, instead of ``values``. With
-        ``systems`` above 2: that of the residuals.
+        ``systems`` above 2: that of the residuals, the root of ``variance`` in
+        ``.anova`` of a comparison, which is the deviation of differences by sqrt(2).
     difference
         Mean difference to detect; the number of ``queries`` follows.
     queries
@@ -57,9 +58,9 @@ def power(
         Instead of a difference: expected width of the interval of the mean difference;
         the number of queries follows.
     systems
-        Number of systems. With more than two, ``queries`` are those that a one-way
-        analysis of variance needs to detect a ``difference`` between the best and the
-        worst system.
+        Number of systems. With more than two, ``queries`` are those that a two-way
+        analysis of variance (systems and queries) needs to detect a ``difference``
+        between the best and the worst system, if the others lie halfway.
     level, power
         Confidence level (1 - level is the significance level of the two-sided test),
         and power.
@@ -72,8 +73,10 @@ def power(
     ``queries`` and ``power``; with ``width``: ``width`` instead of the last two.
     ``queries`` is null for a difference of 0 or an sd of 0.
 
-    Source: Sakai, Information Retrieval Journal 2016. Equal to ``TTestPower`` of
-    statsmodels, rounded up.
+    Source: Sakai, Information Retrieval Journal 2016, but for many systems with the
+    (m - 1) (n - 1) degrees of freedom of a two-way analysis, as values of the same
+    queries allow, where his is one-way. For two systems that is the paired t test.
+    Equal to ``TTestPower`` of statsmodels, rounded up.
 
     Examples
     --------
@@ -206,13 +209,13 @@ def _for_width(sd: float | None, width: float, level: float) -> int | None:
 def _for_many(
     sd: float, difference: float, systems: int, alpha: float, power: float
 ) -> tuple[int | None, float | None]:
-    """Smallest n of a one-way analysis of variance, and the power that it has."""
+    """Smallest n of a two-way analysis of variance, and the power that it has."""
     if not sd or not difference:
         return None, None
     functions = special()
 
     def reached(n: int) -> float:
-        first, second = systems - 1, systems * (n - 1)
+        first, second = systems - 1, (systems - 1) * (n - 1)
         critical = functions.fdtri(first, second, 1 - alpha)
         noncentral = n * difference**2 / (2 * sd**2)
         return float(1 - functions.ncfdtr(first, second, noncentral, critical))
