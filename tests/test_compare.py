@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from scipy import stats
 
 import polars_rank as pr
 from polars_rank.comparison import bootstrap, paired_tests
@@ -103,6 +104,32 @@ def test_wilcoxon_of_many_queries():
     assert found.statistic == plus
     assert found.p == close(math.erfc(abs(z) / math.sqrt(2)))
     assert paired_tests.wilcoxon(np.zeros(5)).p == 1
+
+
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+@pytest.mark.parametrize("zero_method", ["wilcox", "pratt", "zsplit"])
+@pytest.mark.parametrize(("queries", "method"), [(11, "auto"), (90, "asymptotic")])
+def test_differences_of_zero_in_wilcoxons_test(
+    queries, method, zero_method, alternative
+):
+    d = np.round(np.random.default_rng(queries).normal(0.3, 2, queries))
+    assert 0 < (d == 0).sum() < queries - (40 if method == "asymptotic" else 0)
+    theirs = stats.wilcoxon(
+        d, zero_method=zero_method, alternative=alternative, method=method
+    )
+    values = pl.DataFrame(
+        {
+            "system": ["a"] * queries + ["b"] * queries,
+            "query_id": [*range(queries)] * 2,
+            "x": np.concatenate([np.zeros(queries), d]),
+        }
+    )
+    ours = pr.compare(
+        values, test="wilcoxon", zero_method=zero_method, alternative=alternative
+    ).pairs.row(0, named=True)
+    assert ours["p"] == close(theirs.pvalue)
+    if alternative != "two-sided":  # there scipy returns the smaller sum
+        assert ours["statistic"] == theirs.statistic
 
 
 @pytest.mark.parametrize(
@@ -784,6 +811,7 @@ def test_seeds_that_are_missing():
         ({"measures": []}, "no measure to compare"),
         ({"test": "tukey", "correction": "holm"}, "corrects for all pairs by itself"),
         ({"test": "wilcoxon", "weight": "traffic"}, "weight= cannot be used with"),
+        ({"zero_method": "pratt"}, "zero_method= belongs to test='wilcoxon'"),
         ({"test": "tukey", "cluster": "user"}, "cluster= cannot be used with"),
         ({"test": "tukey", "alternative": "less"}, "no one-sided form"),
         ({"test": "tukey", "interval": "bca"}, "intervals of its own"),

@@ -16,6 +16,7 @@ __all__ = [
     "IntervalName",
     "Pairing",
     "TestName",
+    "ZeroMethod",
     "names_of",
     "needs_rows",
     "require_choice",
@@ -44,6 +45,7 @@ EffectName: TypeAlias = Literal[
     "d_z", "hedges", "d_av", "glass", "sakai", "dominance", "rank_biserial", "cliff"
 ]
 Pairing: TypeAlias = Literal["same", "common", "independent"]
+ZeroMethod: TypeAlias = Literal["wilcox", "pratt", "zsplit"]
 FROM_ROWS = ("randomisation", "wilcoxon", "bootstrap", "randomised_tukey")
 FAMILYWISE = ("tukey", "randomised_tukey")  # control the family themselves
 
@@ -101,6 +103,9 @@ def require_together(given: Mapping[str, Any]) -> None:
         raise ValueError(msg)
     if test in ("tukey", "lsd") and interval != "t":
         msg = f"test={test!r} has intervals of its own: leave out interval={interval!r}"
+        raise ValueError(msg)
+    if given["zero_method"] != "wilcox" and test != "wilcoxon":
+        msg = "zero_method= belongs to test='wilcoxon': name both or none"
         raise ValueError(msg)
     margin = given["margin"]
     if (test == "tost") != (margin is not None):

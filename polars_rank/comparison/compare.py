@@ -22,6 +22,7 @@ from polars_rank.comparison.arguments import (
     IntervalName,
     Pairing,
     TestName,
+    ZeroMethod,
     needs_rows,
     require_choice,
     require_no_rows,
@@ -73,6 +74,7 @@ def compare(
     interval: IntervalName = "t",
     effect: EffectName = "d_z",
     margin: float | None = None,
+    zero_method: ZeroMethod = "wilcox",
     resamples: int = 9999,
     random_state: int = 0,
     pairs: Pairing = "same",
@@ -146,6 +148,10 @@ def compare(
         Cliff's delta, unpaired.
     margin
         Largest difference that does not matter, for ``"tost"``.
+    zero_method
+        What ``"wilcoxon"`` does with differences of 0: ``"wilcox"`` leaves them out,
+        ``"pratt"`` ranks them before it leaves them out, and ``"zsplit"`` ranks them
+        and counts half of each as positive.
     resamples, random_state
         Number of draws of randomisation and bootstrap, and their seed. The order of
         rows does not matter, and all pairs and measures share the draws.
@@ -202,6 +208,7 @@ def compare(
         ("interval", interval, IntervalName),
         ("effect", effect, EffectName),
         ("pairs", pairs, Pairing),
+        ("zero_method", zero_method, ZeroMethod),
         ("seeds", seeds, Literal["fixed", "random"]),
         ("correction", correction or "holm", Correction),
     ):
@@ -284,6 +291,7 @@ def compare(
         "interval": interval,
         "effect": effect,
         "margin": margin,
+        "zero_method": zero_method,
         "baseline": baseline,
         "weight": weight,
         "cluster": cluster,

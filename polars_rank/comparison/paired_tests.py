@@ -13,6 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from polars_rank._statistics.distributions import Alternative, special, tail
+from polars_rank.comparison.arguments import ZeroMethod
 
 __all__ = [
     "Tested",
@@ -62,24 +63,40 @@ def sign(wins: int, losses: int, alternative: Alternative = "two-sided") -> Test
     return Tested(float(wins), p)
 
 
-def wilcoxon(d: Array, alternative: Alternative = "two-sided") -> Tested:
-    """Wilcoxon's signed rank test; differences of 0 are left out.
+def wilcoxon(
+    d: Array,
+    alternative: Alternative = "two-sided",
+    zero_method: ZeroMethod = "wilcox",
+) -> Tested:
+    """Wilcoxon's signed rank test.
 
     Tests whether the differences are symmetric about 0, not whether the means differ;
     unreliable for many queries (Smucker et al. 2007; Urbano et al. 2019). Exact up to
-    40 differences, with ties as well: it is the randomisation test of the signed ranks.
-    Beyond, normal, corrected for ties. The statistic is the sum of the ranks of
-    positive differences.
+    40 differences that are not 0, with ties as well: it is the randomisation test of
+    the signed ranks. Beyond, normal, corrected for ties. The statistic is the sum of
+    the ranks of positive differences.
+
+    Differences of 0 are left out: with ``"wilcox"`` before the others are ranked, with
+    ``"pratt"`` after all are. With ``"zsplit"`` half the rank of each counts as
+    positive: another statistic, and the normal test has a larger variance.
+
+    Source: Wilcoxon 1945; Pratt, JASA 1959.
     """
-    ranks = _signed_ranks(d)
-    n = len(ranks)
-    plus = float(ranks[ranks > 0].sum())
-    if n <= EXACT:
+    ranks = _signed_ranks(d, every=zero_method != "wilcox")
+    zeros = len(d) - np.count_nonzero(d)
+    split = zeros * (zeros + 1) / 4 if zero_method == "zsplit" else 0.0
+    plus = float(ranks[ranks > 0].sum()) + split
+    if len(ranks) <= EXACT:
         return Tested(plus, _exact(ranks, alternative).p)
-    _, ties = np.unique(np.abs(ranks), return_counts=True)
-    variance = (n * (n + 1) * (2 * n + 1) - (ties**3 - ties).sum() / 2) / 24
-    z = (plus - n * (n + 1) / 4) / variance**0.5
-    return Tested(plus, float(tail(z, alternative=alternative)))
+    # The sum of squared ranks has the correction for ties in it; the signs of zeros
+    # are split for good in Wilcoxon's and Pratt's test, and random in scipy's "zsplit".
+    variance = float((ranks**2).sum()) / 4
+    if zero_method == "zsplit":
+        variance += zeros * ((zeros + 1) / 2) ** 2 / 4
+    middle = float(np.abs(ranks).sum()) / 2 + split
+    return Tested(
+        plus, float(tail((plus - middle) / variance**0.5, alternative=alternative))
+    )
 
 
 def rank_biserial(d: Array) -> float:
@@ -88,11 +105,16 @@ def rank_biserial(d: Array) -> float:
     return float(ranks.sum() / np.abs(ranks).sum()) if len(ranks) else 0.0
 
 
-def _signed_ranks(d: Array) -> Array:
-    """Midranks of the sizes, with the signs of the differences that are not 0."""
-    kept = d[d != 0]
-    ranks = pl.Series(np.abs(kept)).rank("average").to_numpy()
-    return np.asarray(ranks * np.sign(kept), dtype=np.float64)
+def _signed_ranks(d: Array, *, every: bool = False) -> Array:
+    """Midranks of the sizes, with the signs of the differences that are not 0.
+
+    Among the others, or, with ``every``, among all.
+    """
+    kept = d != 0
+    ranked = d if every else d[kept]
+    ranks = pl.Series(np.abs(ranked)).rank("average").to_numpy()
+    ranks = ranks[kept] if every else ranks
+    return np.asarray(ranks * np.sign(d[kept]), dtype=np.float64)
 
 
 # -- randomisation

@@ -60,7 +60,8 @@ def tested(
         if not len(x):
             found += [paired_tests.Tested(0.0, 1.0)] * len(plan.pairs)
         elif test == "wilcoxon":
-            found += [paired_tests.wilcoxon(d, plan.alternative) for d in x.T]
+            how = plan.alternative, given["zero_method"]
+            found += [paired_tests.wilcoxon(d, *how) for d in x.T]
         elif test == "randomisation":
             found += paired_tests.randomisation(
                 paired_tests.rounded(x),
