@@ -142,6 +142,7 @@ def test_expressions_have_the_bits_of_the_whole():
     assert bits(cuts) == bits(whole)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("missing", ["zero", "skip"])
 @pytest.mark.parametrize("computed", [False, True])
 def test_judgments_with_other_names_have_the_bits_of_the_whole(missing, computed):
