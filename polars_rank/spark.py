@@ -1,8 +1,14 @@
-"""Evaluation on Spark: a DataFrame of Spark in, means or a DataFrame of Spark out."""
+"""Evaluation on Spark: a DataFrame of Spark in, means or a DataFrame of Spark out.
+
+Spark decides how many partitions there are unless ``partitions`` says it. With
+``memory_limit``, a partition goes through files in ``temp_dir`` of the worker and may
+be larger than its memory. Partitions hold whole queries (``partitioned=True``) after
+``frame.repartition(query)``, for example.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +16,8 @@ import polars as pl
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from polars_rank.core.extras import require
-from polars_rank.measures.measure import Measures
-from polars_rank.scale.job import SIDE, Engine, Job
+from polars_rank.scale.engine import Engine
+from polars_rank.scale.job import SIDE, Job
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame  # type: ignore[import-not-found, unused-ignore]
@@ -19,114 +25,57 @@ if TYPE_CHECKING:
 __all__ = ["evaluate", "map", "per_query"]
 
 
-def evaluate(
-    frame: DataFrame,
-    measures: Measures,
-    *,
-    qrels: Any = None,
-    queries: Any = None,
-    segments: Any = None,
-    partitions: int | None = None,
-    partitioned: bool = False,
-    **options: Any,
-) -> pl.DataFrame:
-    """Mean of every measure over the queries, as :func:`polars_rank.evaluate` gives it.
+class _Spark(Engine["DataFrame"]):
+    def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
+        session = require("pyspark.sql", "spark").SparkSession.getActiveSession()
+        several = list(items)
+        tasks = session.sparkContext.parallelize(several, max(len(several), 1))
+        return list(tasks.map(function).collect())
 
-    Spark brings the rows of a query into one partition; what comes back of a partition
-    is a few kB.
+    def frame(self) -> type[DataFrame]:
+        return require("pyspark.sql", "spark").DataFrame  # type: ignore[no-any-return]
 
-    Parameters
-    ----------
-    frame, qrels, queries, segments
-        As in :func:`polars_rank.evaluate`: DataFrames of Spark. All but the first may
-        also be small frames of this process.
-    measures, options
-        As in :class:`polars_rank.Evaluation`. With ``memory_limit``, a partition goes
-        through files in ``temp_dir`` of the worker, and may be larger than its memory.
-    partitions
-        Number of partitions; by default Spark decides.
-    partitioned
-        Whether each partition of ``frame`` holds whole queries already, e.g. after
-        ``frame.repartition(query)``: then no row is moved, the other frames must be
-        small, and a query in two partitions is an error.
+    def schema(self, frame: DataFrame) -> pl.Schema:
+        types = require("pyspark.sql.pandas.types", "spark")
+        return pl.DataFrame(types.to_arrow_schema(frame.schema).empty_table()).schema
 
-    Raises
-    ------
-    DataError
-        As on one machine, once, with the counts of all partitions.
-    """
-    job, rows = _rows((frame, qrels, queries, segments), measures, partitions,
-                      partitioned=partitioned, **options)  # fmt: skip
+    def lift(self, rows: pl.DataFrame, beside: DataFrame) -> DataFrame:
+        return beside.sparkSession.createDataFrame(rows.to_arrow())
 
-    def states(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        with job.rows(batches) as tagged:
-            yield pa.record_batch({"state": [job.state(job.frames(tagged))]})
+    def partition(
+        self, job: Job, frames: Mapping[str, DataFrame], partitions: int | None
+    ) -> DataFrame:
+        sql = require("pyspark.sql.functions", "spark")
+        tagged = [
+            own.select(
+                sql.lit(i).cast("byte").alias(SIDE),
+                *(sql.col(f"`{old}`").alias(n) for old, n in job.names(side).items()),
+            )
+            for i, (side, own) in enumerate(frames.items())
+        ]
+        rows = reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), tagged)
+        if job.partitioned:
+            return rows
+        return rows.repartition(*([partitions] if partitions else []), *job.keys)
 
-    found = rows.mapInArrow(states, "state binary").toArrow()
-    return job.merge(found["state"].to_pylist())
+    def states(self, job: Job, rows: DataFrame) -> list[bytes]:
+        def states(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            yield pa.record_batch({"state": [job.state_of(batches)]})
 
+        found = rows.mapInArrow(states, "state binary").toArrow()
+        return found["state"].to_pylist()  # type: ignore[no-any-return]
 
-def per_query(
-    frame: DataFrame,
-    measures: Measures,
-    *,
-    qrels: Any = None,
-    queries: Any = None,
-    segments: Any = None,
-    keep: str | Sequence[str] | None = None,
-    partitions: int | None = None,
-    **options: Any,
-) -> DataFrame:
-    """Value of every measure for every query, as a DataFrame of Spark, in any order.
+    def values(self, job: Job, rows: DataFrame) -> DataFrame:
+        types = require("pyspark.sql.pandas.types", "spark")
+        nothing = pl.DataFrame(schema=job.values_schema()).to_arrow().schema
+        schema = types.from_arrow_schema(nothing)
 
-    Parameters are those of :func:`evaluate`, and ``keep``: columns to carry along. Rows
-    that break a rule fail the Spark job that needs the result, with our message.
-    """
-    job, rows = _rows((frame, qrels, queries, segments), measures, partitions,
-                      keep=keep, **options)  # fmt: skip
-    types = require("pyspark.sql.pandas.types", "spark")
-    nothing = pl.DataFrame(schema=job.values_schema()).to_arrow().schema
-    schema = types.from_arrow_schema(nothing)
-
-    def values(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        with job.rows(batches) as tagged:
-            found = job.values(job.frames(tagged)).to_arrow()
+        def values(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            found = job.values_of(batches).to_arrow()
             yield from found.cast(types.to_arrow_schema(schema)).to_batches()
 
-    return rows.mapInArrow(values, schema)
+        return rows.mapInArrow(values, schema)
 
 
-def map(function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
-    """Tasks of Spark, for :func:`polars_rank.scale.evaluate_parts`."""
-    session = require("pyspark.sql", "spark").SparkSession.getActiveSession()
-    several = list(items)
-    tasks = session.sparkContext.parallelize(several, max(len(several), 1))
-    return list(tasks.map(function).collect())
-
-
-def _rows(
-    frames: Sequence[Any], measures: Measures, partitions: int | None, **options: Any
-) -> tuple[Job, Any]:
-    """The job, and the tagged rows of all frames, partitioned by query."""
-    sql = require("pyspark.sql", "spark")
-    types = require("pyspark.sql.pandas.types", "spark")
-    engine = Engine(
-        sql.DataFrame,
-        lambda frame: (
-            pl.DataFrame(types.to_arrow_schema(frame.schema).empty_table()).schema
-        ),
-        lambda rows: frames[0].sparkSession.createDataFrame(rows.to_arrow()),
-    )
-    job, found = Job.of(engine, frames, measures, **options)
-    number, column = sql.functions.lit, sql.functions.col
-    tagged = [
-        own.select(
-            number(i).cast("byte").alias(SIDE),
-            *(column(f"`{old}`").alias(new) for old, new in job.names(side).items()),
-        )
-        for i, (side, own) in enumerate(found.items())
-    ]
-    rows = reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), tagged)
-    if not job.partitioned:
-        rows = rows.repartition(*([partitions] if partitions else []), *job.keys)
-    return job, rows
+_spark = _Spark()
+evaluate, per_query, map = _spark.evaluate, _spark.per_query, _spark.map

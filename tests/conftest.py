@@ -102,7 +102,8 @@ def cover(items):
     """Of the tests marked ``covering(n)``: any n parameters meet in all values.
 
     Each of the others is slow: a test is left that has a tuple of n values which none
-    of those before it has, the ones with most of them first.
+    of those before it has, the ones with most of them first. Values count as
+    objects, for their indices may be those of the product.
     """
     products = {}
     for item in items:
@@ -113,7 +114,11 @@ def cover(items):
     for mark, tests in products.values():
         (strength,) = mark.args
         given = {
-            test: {*combinations(test.callspec.indices.items(), strength)}
+            test: {
+                *combinations(
+                    ((n, id(v)) for n, v in test.callspec.params.items()), strength
+                )
+            }
             for test in tests
         }
         while any(given.values()):

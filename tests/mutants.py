@@ -75,8 +75,8 @@ MUTANTS = (
     Mutant(
         "mixed ties are not settled",
         "_engine/stages/ties.py",
-        "if not mixed.is_empty():",
-        "if False:",
+        "if mixed.is_empty():",
+        "if True:",
         "layouts:last_bit frames",
     ),
     Mutant(
@@ -467,8 +467,8 @@ MUTANTS = (
     Mutant(
         "duplicates in a log pass",
         "_engine",
-        "counts.append((DUPLICATE_DOC, judged.len() - judged.n_unique()))",
-        "counts.append((DUPLICATE_DOC, judged.len() - judged.len()))",
+        "counts.append((DUPLICATE_DOC, doc.len() - doc.n_unique()))",
+        "counts.append((DUPLICATE_DOC, doc.len() - doc.len()))",
         "errors:duplicates",
     ),
     Mutant(
@@ -518,15 +518,15 @@ MUTANTS = (
     Mutant(
         "rows together are claimed, not proved",
         "_engine",
-        "if keys is not None and not keys.unique():",
-        "if keys is not None and keys is None:",
+        "if not keys.unique():",
+        "if keys is None:",
         "layouts:false_claim",
     ),
     Mutant(
         "two runs of a query are one",
         "_engine",
-        'runs=(pl.col("runs") > 1)',
-        'runs=(pl.col("runs") > 2)',
+        'found = batch.filter(pl.col("runs") > 1)',
+        'found = batch.filter(pl.col("runs") > 2)',
         "layouts:false_claim",
     ),
     Mutant(
@@ -694,9 +694,30 @@ MUTANTS = (
     Mutant(
         "a floor bounds a loss from below",
         "comparison",
-        '.then(pl.col("mean") > pl.col("floor"))',
-        '.then(pl.col("mean") < pl.col("floor"))',
+        "pl.when(turned).then(new > floor)",
+        "pl.when(turned).then(new < floor)",
         "gate",
+    ),
+    Mutant(
+        "an error of no difference is 0",
+        "comparison",
+        "np.where(t == 0, half / t_quantile(0.5 + level / 2, df), np.abs(d / t))",
+        "np.where(t == 0, 0.0, np.abs(d / t))",
+        "gate",
+    ),
+    Mutant(
+        "products of close systems are enough",
+        "comparison",
+        "close |= rest < CLOSE * both",
+        "close |= rest < -CLOSE * both",
+        "moments",
+    ),
+    Mutant(
+        "single precision settles ties",
+        "comparison",
+        "unknown = np.flatnonzero(found.sum(axis=0) < shape[1])",
+        "unknown = np.flatnonzero(found.sum(axis=0) < 0)",
+        "moments",
     ),
     # -- robustness
     Mutant(

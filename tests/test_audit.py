@@ -11,7 +11,7 @@ from vocabularies import METRICS
 
 import polars_rank as pr
 from polars_rank.conventions.choices import CHOICES
-from polars_rank.robustness import audit as module
+from polars_rank.robustness.alternatives import alternatives
 
 
 @pytest.fixture(scope="module")
@@ -136,9 +136,7 @@ def test_every_choice_of_conventions_is_tried():
     ]
     tried = {
         (a.choice, a.value)
-        for a in module._alternatives(
-            everything, pr.CONVENTIONS["trec_eval"], None, "error"
-        )
+        for a in alternatives(everything, pr.CONVENTIONS["trec_eval"], None, "error")
     }
     wanted = {
         (name, value)
@@ -158,7 +156,7 @@ def test_cutoffs_duplicates_and_divisors_are_tried():
     """Beside what conventions choose."""
     measures = [pr.Measure.parse(name) for name in ("ndcg@10", "ap@10")]
     start = pr.CONVENTIONS["trec_eval"]
-    found = module._alternatives(measures, start, None, "best")
+    found = alternatives(measures, start, None, "best")
     tried = {(a.measure, a.choice, a.value) for a in found}
     assert {("ndcg@10", "k", 5), ("ndcg@10", "k", 20)} <= tried
     assert ("ap@10", "ap_divisor", "min_k_R") in tried

@@ -458,6 +458,13 @@ def test_memory_limit_is_a_size(limit):
     assert f"not {limit!r}" in str(e.value)
 
 
+@pytest.mark.parametrize("digits", [19, 400, 5000])
+def test_memory_limit_is_a_number_of_a_machine(digits):
+    for limit in (10**digits, -(10**digits)):
+        with pytest.raises(ValueError, match="memory_limit must be a number of bytes"):
+            parse_memory_limit(limit)
+
+
 @pytest.mark.parametrize("limit", ["300MB", "0GB", 1000, -1, 0])
 def test_memory_limit_has_a_least_value(limit):
     with pytest.raises(ValueError, match=r"memory_limit must be at least \d+ MB") as e:

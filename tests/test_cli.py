@@ -460,8 +460,8 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(call, folder, argv, stat
     [
         (["nope.parquet"], 1, "nope.parquet: no such file"),
         (["one.run"], 1, "one.run: no column 'label'"),
-        (["one.run", "two.run"], 1, "found 6 fields"),
-        (["qrels.txt", "one.run"], 1, "runs and qrels swapped"),
+        (["one.run", "two.run"], 1, "looks like a run"),
+        (["qrels.txt", "one.run"], 1, "swap them"),
         (["log.parquet", "--label", "lable"], 1, "did you mean 'label'?"),
         (["log.parquet", "--score", "scores"], 1, "did you mean 'score'?"),
         (["log.parquet", "--system", "systems"], 1, "no column 'systems'"),
@@ -942,15 +942,16 @@ def test_an_error_names_the_file_at_fault(call):
 @pytest.fixture
 def passes(monkeypatch):
     """Buckets of a few rows; how often all rows are read and put into buckets."""
-    small, found, split = budget.Budget(bucket=64, buffers=1 << 20), [], work.split
+    small, found = budget.Budget(bucket=64, buffers=1 << 20), []
+    first = work._first_split
 
-    def counting(*args, level, **options):
-        found.append(level)
-        return split(*args, level=level, **options)
+    def counting(*arguments):
+        found.append(arguments)
+        return first(*arguments)
 
     monkeypatch.setattr(budget.Budget, "of", lambda limit, factor: small)
-    monkeypatch.setattr(work, "split", counting)
-    return lambda: found.count(0)
+    monkeypatch.setattr(work, "_first_split", counting)
+    return lambda: len(found)
 
 
 @pytest.mark.parametrize("layout", ["any", slow("auto")])

@@ -103,7 +103,7 @@ CASES = {
     "--missing skip",
     "evaluate shuffled --layout contiguous": "as --layout contiguous claims; use "
     "--layout any",
-    "evaluate run numbered": "cast one of them$",
+    "evaluate run numbered": "or as CSV, where all ids are text$",
     "evaluate log --queries users": "users.parquet: --queries has more than one row",
     "evaluate log --segments users --by country": "users.parquet: --segments has more",
     "evaluate log --queries no_query": "no_query.parquet: query 'query_id' is not",
@@ -134,9 +134,9 @@ CASES = {
     "evaluate log -m alpha_ndcg": r"judgments \(--qrels\) and name their column with "
     "--subtopic",
     "evaluate run qrels --subtopic label -m ap": "ask for it without --subtopic$",
-    "evaluate log --qrels-query a --qrels-query b": "--qrels-query must name as many",
+    "evaluate log --qrels-query a --qrels-query b": "give them with --qrels$",
     "evaluate log --stats std --weight score -m rr": "leave out --weight",
-    "compare run twice qrels": r"--on-duplicate best \(of evaluate\)",
+    "compare run twice qrels": r"--on-duplicate best \(at least",
     "compare run half qrels -m rr --margin 1": "--margin belongs to --test tost",
     "compare run half qrels -m num_ret": "choose others with --measure",
     "compare run half qrels -m rr --missing skip": "compare the others with --pairs "

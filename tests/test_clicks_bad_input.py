@@ -17,8 +17,13 @@ LOG = pl.DataFrame(
         "arm": ["A", "A", "B", "B", "B", "B"],
         "u": [1, 1, 2, 2, 3, 3],
         "s": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6],
+        "dwell": [40.0, None, None, 3.0, None, None],
+        "shown_at": [100.0, 100.0, 200.0, 200.0, 300.0, 300.0],
+        "clicked_at": [101.0, None, None, 202.0, None, None],
+        "p": [1.0, 0.5, 1.0, 0.5, 1.0, 0.5],
     }
 )
+INFINITE = float("inf")
 RANKING = pl.DataFrame({"query_id": ["a", "b"], "doc_id": ["x", "x"], "rank": [1, 1]})
 
 
@@ -34,7 +39,53 @@ def estimated(log, **options):
     return clicks.counterfactual(log, propensities=1.0, cluster="u", **options)
 
 
+def timed(log):
+    columns = {"dwell": "dwell", "time": "shown_at", "clicked_at": "clicked_at"}
+    return clicks.behaviour(log, ["dwell", "rr"], **columns)
+
+
+def of_arms(log):
+    return clicks.compare(log, "ctr", arm="arm", control="A", cluster="u")
+
+
+def logged(log):
+    return clicks.counterfactual(log, new="s", propensity="p", cluster="u")
+
+
+def first_null(column):
+    return {column: pl.when(pl.int_range(pl.len()) > 0).then(column)}
+
+
 BROKEN = [
+    of("null_impression", behaviour, **first_null("impression_id")),
+    of("null_query", behaviour, **first_null("query_id")),
+    of("null_doc", behaviour, **first_null("doc_id")),
+    of("two_values", lambda log: behaviour(log, by="s")),
+    of("two_values", lambda log: behaviour(log, by="dwell")),  # null in some rows
+    of(
+        "two_values",
+        lambda log: behaviour(log, user="u"),
+        u=pl.Series([1, 2, 2, 2, 3, 3]),
+    ),
+    of("two_values", of_arms, arm=pl.Series(["A", "B", "A", "A", "B", "B"])),
+    of("null_arm", of_arms, **first_null("arm")),
+    of("invalid_dwell", timed, dwell=-pl.col("dwell")),
+    of("invalid_dwell", timed, dwell=pl.col("dwell") * INFINITE),
+    of("invalid_dwell", timed, dwell=pl.col("dwell") * float("nan")),
+    of("click_before_impression", timed, clicked_at=pl.col("clicked_at") - 50),
+    *(
+        of("invalid_propensity", logged, p=pl.lit(value, pl.Float64))
+        for value in (None, 0.0, -0.5, 1.5, float("nan"), INFINITE)
+    ),
+    *(
+        of("invalid_new_score", logged, s=pl.lit(value, pl.Float64))
+        for value in (None, float("nan"))
+    ),
+    of(
+        "nothing_shuffled",
+        lambda log: clicks.propensities(log, "randomized", randomized="r", cluster="u"),
+        r=pl.lit(value=False),
+    ),
     of("invalid_position", behaviour, position=pl.col("position") - 1),
     of("invalid_position", behaviour, position=pl.lit(None, pl.Int64)),
     of("invalid_position", behaviour, position=-pl.col("position")),
@@ -45,16 +96,9 @@ BROKEN = [
     of("two_values", behaviour, query_id="doc_id"),
     of("null_doc", behaviour, doc_id=pl.lit(None, pl.String)),
     of("duplicate_shown", lambda log: clicks.judgments(log, "ctr"), doc_id=pl.lit("x")),
-    of(
-        "arms_missing",
-        lambda log: clicks.compare(log, "ctr", arm="arm", control="A", cluster="u"),
-        arm=pl.lit("A"),
-    ),
-    of(
-        "two_arms",
-        lambda log: clicks.compare(log, "ctr", arm="arm", control="A", cluster="u"),
-        u=1,
-    ),
+    of("arms_missing", of_arms, arm=pl.lit("A")),
+    of("arms_missing", of_arms, arm=pl.lit("B")),
+    of("two_arms", of_arms, u=1),
     of(
         "no_support",
         lambda log: estimated(log, new=RANKING.with_columns(doc_id=pl.lit("new"))),
@@ -82,10 +126,12 @@ BROKEN = [
 ]
 
 
+@pytest.mark.parametrize("lazy", [False, True], ids=["frame", "lazy"])
 @pytest.mark.parametrize(("rule", "call", "log"), BROKEN)
-def test_what_cannot_be_right_is_an_error(rule, call, log):
+def test_what_cannot_be_right_is_an_error(rule, call, log, lazy):
+    """Planned in another way where the log is lazy; the error is the same."""
     with pytest.raises(DataError) as error:
-        call(log)
+        call(log.lazy() if lazy else log).lazy().collect()
     assert error.value.rule == rule
 
 

@@ -759,10 +759,18 @@ WRONG = [
     (["clicks", "clicks"], ValueError, "given twice: clicks"),
     ([3], TypeError, "a measure is text like 'clicks@10'"),
     ({"x": 3}, TypeError, "a measure of your own is name: function"),
-    ("satisfied", ValueError, "needs the column of dwell: name it with dwell="),
-    ("time_to_first_click", ValueError, "needs the column of time: name it"),
-    ("session_success", ValueError, "needs the column of"),
-    ("good_abandonment", ValueError, "needs the column of flag"),
+    ("satisfied", ValueError, "needs a column with dwell times: name it with dwell="),
+    (
+        "time_to_first_click",
+        ValueError,
+        "with the times of impressions: name it",
+    ),
+    ("session_success", ValueError, "needs a column with"),
+    (
+        "good_abandonment",
+        ValueError,
+        "whether the results answered the query",
+    ),
 ]
 
 

@@ -40,20 +40,56 @@ def test_check(capsys):
         assert words in out
 
 
-def test_check_shows_faults(capsys, tmp_path):
+@pytest.fixture
+def from_zero(tmp_path):
+    """A file with 10 impressions of 10 documents, whose positions count from 0."""
     log = clicks.simulate(10).log.with_columns(
         position=pl.col("position").cast(int) - 1
     )
     file = tmp_path / "log.parquet"
     log.write_parquet(file)
-    status, out, _ = run(capsys, "check", str(file), "--format", "table")
+    return str(file)
+
+
+def test_check_shows_faults(capsys, from_zero):
+    status, out, _ = run(capsys, "check", from_zero, "--format", "table")
     assert status == 0
     assert "invalid_position" in out
-    status, _, err = run(capsys, "behaviour", str(file))
+    status, _, err = run(capsys, "behaviour", from_zero)
     assert status == 1
     assert "give --first-position" in err
-    status, out, _ = run(capsys, "behaviour", str(file), "--first-position", "0")
+    status, out, _ = run(capsys, "behaviour", from_zero, "--first-position", "0")
     assert status == 0
+
+
+@pytest.mark.parametrize("form", ["table", "csv", "tsv", "json", "markdown"])
+def test_check_tells_faults_on_standard_error(capsys, from_zero, form):
+    """In every format, and that clicks are counted of the rows that remain."""
+    status, out, err = run(capsys, "check", from_zero, "--format", form)
+    assert status == 0
+    assert "they count from 1: give --first-position 0 if yours" in err
+    assert "(10 found)" in err
+    assert "10 of 100 rows break a rule; clicks, positions and pairs" in err
+    if form == "csv":
+        facts = {row["fact"]: float(row["value"]) for row in table(out)}
+        assert (facts["rows"], facts["rows that break no rule"]) == (100, 90)
+        log = pl.read_parquet(from_zero).filter(pl.col("position") > 0)
+        assert facts["clicks"] == log["clicked"].sum()
+        shared = facts["clicks per row that breaks no rule"]
+        assert shared == pytest.approx(log["clicked"].mean(), rel=1e-12)
+    _, _, err = run(capsys, "check", "--example", "--format", form)
+    assert err == ""
+
+
+def test_check_refuses_nothing(capsys):
+    """So it has no option that says what to refuse; and it speaks of options."""
+    status, _, err = run(capsys, "check", "--example", "--check", "strict")
+    assert status == 2
+    assert "--check" in err
+    _, out, _ = run(capsys, "check", "--example", "--format", "table")
+    for words in ("(--dwell)", "(--team)", "(--arm)", "with --cluster user_id"):
+        assert words in out
+    assert "=" not in out
 
 
 def test_behaviour(capsys, tmp_path):
@@ -177,3 +213,62 @@ def test_usage(capsys, arguments, message, tmp_path, monkeypatch):
     status, out, err = run(capsys, *arguments)
     assert (status, out) == (2, "")
     assert message in err
+
+
+@pytest.mark.parametrize(
+    ("command", "taken", "first"),
+    [
+        ("check", "", "rows,100000.0"),
+        ("behaviour", "", "10000,12065,"),
+        ("propensities", "", "1,1.0,"),
+        ("counterfactual", "--new new_score --new score --eta 1.0", "new_score,"),
+        ("sensitivity", "--new new_score --new score", "0.0,new_score,"),
+        ("interleaving", "", "A,B,"),
+        ("compare", "--control A", "any_click,B,"),
+        ("judgments", "--eta 1.0", "0,"),
+    ],
+)
+def test_the_example_is_enough(capsys, command, taken, first):
+    """What an option would have to say, the example takes; and says so."""
+    status, out, err = run(capsys, command, "--example")
+    assert status == 0
+    assert out.splitlines()[1].startswith(first)
+    assert ("--example takes" in err) == bool(taken)
+    assert taken in err
+
+
+COMMANDS = (
+    *("check", "behaviour", "propensities", "counterfactual", "sensitivity"),
+    *("interleaving", "compare", "judgments"),
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["table", "json", "csv", "tsv", "markdown"])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_in_every_format(capsys, command, form):
+    """The same rows in each: as many lines, or as many dictionaries."""
+    status, out, err = run(capsys, command, "--example", "--format", form)
+    assert status == 0, err
+    _, plain, _ = run(capsys, command, "--example", "--format", "csv")
+    rows = table(plain)
+    if form == "json":
+        found = json.loads(out)
+        assert [*map(list, found if isinstance(found, list) else [found])] == [
+            list(row) for row in rows
+        ]
+    elif command == "check" and form == "table":
+        assert "interleaving" in out
+    elif command == "behaviour" and form == "table":
+        assert len(out.splitlines()) == 1 + len(rows[0])
+    else:
+        assert len(out.splitlines()) == len(rows) + 1 + (form == "markdown")
+
+
+def test_words_beside_numbers_in_a_table(capsys):
+    arguments = ["--format", "table", "--cluster", "user_id", "-m", "precision@1"]
+    status, out, _ = run(capsys, "counterfactual", "--example", *arguments)
+    assert status == 0
+    header, row, *_ = out.splitlines()
+    assert header.split()[-1] == "scale"
+    assert row.split()[-1] == "relative"

@@ -76,14 +76,20 @@ def test_sensitivity(capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["counterfactual", "--example", "--eta", "1"], "name a column of scores"),
+        (
+            ["counterfactual", str(clicks_path()), "--eta", "1"],
+            "name a column of scores",
+        ),
         (
             ["counterfactual", "--example", *NEW, "--eta", "1", "--propensities", "x"],
             "not both",
         ),
         (["judgments", "--example", "--threshold", "1", "--grades", "2"], "not both"),
         (["counterfactual", "--example", *NEW, "-m", "ndcg@5", "--eta", "1"], "add up"),
-        (["propensities", "--example", "--method", "swap"], "the column of swap"),
+        (
+            ["propensities", "--example", "--method", "swap"],
+            "name it with --swap",
+        ),
         (["propensities"], "name a LOG"),
     ],
 )

@@ -14,6 +14,7 @@ from slow import slow
 
 from polars_rank import DataError, clicks
 from polars_rank._engine.spill.budget import Budget
+from polars_rank.core.source import lazy_source
 
 PROPENSITIES = pl.DataFrame(
     {
@@ -374,6 +375,7 @@ def test_the_order_of_rows_files_and_buckets_change_nothing(tmp_path, monkeypatc
 
 
 @pytest.mark.filterwarnings("ignore:.* of the ranking", "ignore:a single click")
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("layout", ["any", "contiguous"])
 @pytest.mark.parametrize("options", [{"method": "dr", "reward": "r"}, {}], ids=str)
 def test_rankings_and_policies_are_joined_in_buckets(
@@ -418,6 +420,7 @@ def test_segments_and_impressions_without_results():
 
 
 @pytest.mark.filterwarnings("ignore:.* of the ranking", "ignore:a single click")
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("new", ["a", "frame"])
 @pytest.mark.parametrize("aware", [False, True])
 def test_a_segment_is_the_log_of_that_segment(new, aware):
@@ -514,6 +517,37 @@ def test_sensitivity_is_that_of_each_strength_and_finds_the_crossing():
     close(
         by.filter(pl.col("half") == 1)["estimate"].to_list(), one["estimate"].to_list()
     )
+
+
+def test_sensitivity_is_that_of_a_plain_loop():
+    log = clicks.simulate(400, queries=20, k=5, seed=3).log
+    log = log.with_columns(other=pl.col("doc_id") % 3 / 10 - pl.col("position"))
+    lists = [part.rows(named=True) for part in log.partition_by("impression_id")]
+
+    def value(column, eta):
+        total = 0.0
+        for shown in lists:
+            best = sorted(shown, key=lambda r: (-r[column], r["position"]))
+            for place, r in enumerate(best[:4], start=1):
+                total += r["clicked"] * r["position"] ** eta / math.log2(place + 1)
+        return total / len(lists)
+
+    found = clicks.sensitivity(
+        log, "dcg@4", new=["new_score", "other"], baseline="other", eta=[0, 0.7, 2]
+    )
+    for row in found.filter(~pl.col("crossover")).iter_rows(named=True):
+        close(row["estimate"], value(row["system"], row["eta"]))
+    # They change places once: where a bisection of the plain values ends.
+    low, high = 0.0, 2.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        ahead = value("new_score", middle) > value("other", middle)
+        low, high = (low, middle) if ahead else (middle, high)
+    crossed = found.filter("crossover")
+    assert crossed["system"].to_list() == ["new_score", "other"]
+    assert crossed["eta"].to_list() == pytest.approx([low, low], abs=1e-9)
+    for row in crossed.iter_rows(named=True):
+        assert row["estimate"] == pytest.approx(value(row["system"], low), rel=1e-9)
 
 
 # -- bad input
@@ -741,3 +775,22 @@ def test_of_two_errors_the_fault_of_the_log_is_told(change, rule, layout):
     with pytest.raises(DataError) as error:
         clicks.judgments(random_log(3), propensities=known)
     assert error.value.rule == "no_propensity"
+
+
+def test_the_log_is_read_once():
+    """Though estimates and diagnostics are two sums over the same impressions."""
+    frame, reads = random_log(4), []
+
+    def read(_):
+        reads.append(1)
+        yield frame
+
+    log = lazy_source(read, frame.schema, name="counted", rereadable=True)
+    options = {"propensities": PROPENSITIES, "cluster": "impression_id"}
+    found = clicks.counterfactual(log, new=["a", "b"], baseline="b", **options)
+    assert_frame_equal(
+        found.collect(),
+        clicks.counterfactual(frame, new=["a", "b"], baseline="b", **options),
+        rel_tol=1e-12,
+    )
+    assert len(reads) == 1

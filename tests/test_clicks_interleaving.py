@@ -312,6 +312,33 @@ def test_one_team_is_an_error():
         clicks.interleaving(log, team="team", cluster="user_id")
 
 
+@pytest.mark.parametrize("lazy", [False, True])
+def test_lists_of_one_team_each_are_not_interleaved(lazy):
+    """A column that is constant within an impression names no rankers."""
+    log = random_log(5)
+    given = log.lazy() if lazy else log
+    with pytest.raises(DataError, match="'country' must vary within") as error:
+        clicks.interleaving(given, team="country", cluster="user_id").lazy().collect()
+    assert error.value.rule == "not_interleaved"
+    for team, possible in (("country", False), ("team", True)):
+        methods = clicks.check(given, team=team).methods
+        found = methods.filter(method="interleaving").row(0, named=True)
+        assert found["possible"] == possible
+        assert ("one team in every list" in found["why"]) != possible
+
+
+def test_a_list_of_one_team_among_others_is_fine():
+    """Short lists are; and where no list has a click there is nothing to say."""
+    log = random_log(6).filter(pl.col("team").is_not_null())
+    lists = [{r["team"] for r in rows} for rows in by_impression(log)]
+    assert {len(teams) for teams in lists} == {1, 2}
+    found = clicks.interleaving(log, team="team", cluster="user_id")
+    assert found["impressions"].item() > 0
+    none = log.with_columns(clicked=0)
+    found = clicks.interleaving(none, team="team", cluster="user_id")
+    assert found["preference"].to_list() == [None] * len(found)
+
+
 def test_users_are_warned_of():
     with pytest.warns(UserWarning, match="give cluster='user_id'"):
         clicks.interleaving(random_log(1), team="team")

@@ -11,7 +11,7 @@ import pytest
 from polars.testing import assert_frame_equal
 from slow import slow
 
-from polars_rank import clicks, example
+from polars_rank import DataWarning, clicks, example
 
 
 def random_log(seed, impressions=60, queries=5, docs=6):
@@ -48,14 +48,19 @@ def plain_facts(log):
     often = [len(p) for p in pairs.values() if len(p) >= 50]
     return {
         "rows": rows,
+        "rows that break no rule": rows,
         "impressions": n,
         "queries": len({q for q, _ in pairs}),
-        "documents of queries": len(pairs),
-        "users": len(users),
-        "share of the busiest user": max(users.values()) / rows,
+        "query-document pairs": len(pairs),
+        "users": len([user for user in users if user is not None]),
+        "share of the busiest user": max(
+            n for user, n in users.items() if user is not None
+        )
+        / rows,
+        "share of rows without a user": users[None] / rows,
         "positions": len(places),
         "clicks": sum(clicked),
-        "clicks per row": sum(clicked) / rows,
+        "clicks per row that breaks no rule": sum(clicked) / rows,
         "share of impressions without a click": clicked.count(0) / n,
         "share of impressions with several clicks": sum(c > 1 for c in clicked) / n,
         "share of impressions that skip a position": sum(
@@ -66,12 +71,12 @@ def plain_facts(log):
             min(s) > 1 for s in spans
         )
         / n,
-        "share of documents at several positions": sum(
+        "share of pairs shown at several positions": sum(
             len({*p}) > 1 for p in pairs.values()
         )
         / len(pairs),
-        "share of rows of documents shown 50 times": sum(often) / rows,
-        "positions that documents connect": reached(pairs.values()),
+        "share of rows whose pair was shown 50 times or more": sum(often) / rows,
+        "positions that pairs link to the first": reached(pairs.values()),
     }
 
 
@@ -90,6 +95,9 @@ def reached(groups):
 @pytest.mark.parametrize("limit", [None, slow("1GB")])
 def test_facts_are_those_of_a_plain_loop(seed, limit):
     log = random_log(seed, impressions=40 * 4**seed)
+    if seed % 2:  # some users are not known
+        known = pl.col("user_id") > 1
+        log = log.with_columns(user_id=pl.when(known).then("user_id"))
     found = facts(clicks.check(log.lazy(), memory_limit=limit))
     wanted = plain_facts(log)
     assert found.keys() == wanted.keys()
@@ -123,7 +131,7 @@ def test_a_position_that_no_document_connects_is_seen():
             "clicked": [1, 0, 0, 0],
         }
     )
-    assert facts(clicks.check(log))["positions that documents connect"] == 2
+    assert facts(clicks.check(log))["positions that pairs link to the first"] == 2
 
 
 def methods(report):
@@ -135,7 +143,7 @@ def test_what_can_be_estimated():
     named = {"dwell": "dwell", "team": "team", "arm": "arm"}
     found = methods(clicks.check(log, **named))
     assert all(possible for possible, _ in found.values())
-    assert "2164 documents" in found["propensities: harvest"][1]
+    assert "2164 query-document pairs" in found["propensities: harvest"][1]
     bare = methods(clicks.check(log.drop("user_id", "dwell")))
     for name in ("intervals by user", "satisfied clicks", "interleaving"):
         assert not bare[name][0]
@@ -182,8 +190,8 @@ def test_totals_have_the_facts_of_the_rows():
     whole = clicks.check(log)
     assert found.positions.equals(whole.positions)
     assert (
-        facts(found)["share of rows of documents shown 50 times"]
-        == (facts(whole)["share of rows of documents shown 50 times"])
+        facts(found)["share of rows whose pair was shown 50 times or more"]
+        == (facts(whole)["share of rows whose pair was shown 50 times or more"])
     )
     assert not methods(found)["behaviour"][0]
     wrong = totals.with_columns(clicks=pl.col("impressions") + 1)
@@ -321,7 +329,7 @@ def test_wrong_arguments(options, error, message):
     log = one().drop("doc_id") if "doc" in options else one()
     with pytest.raises(error, match=message):
         clicks.check(log, **options)
-    with pytest.raises(TypeError, match="must be a polars DataFrame or LazyFrame"):
+    with pytest.raises(TypeError, match="the log must be a frame"):
         clicks.check(log.to_dicts())
 
 
@@ -400,7 +408,7 @@ def test_times_in_words():
     for wrong in ("soon", "-1s", -1, True):
         with pytest.raises(ValueError, match='"30m" or "1h"'):
             clicks.dedupe(log, within=wrong, time="time")
-    with pytest.raises(ValueError, match="column of time: name it with time="):
+    with pytest.raises(ValueError, match="times of impressions: name it with time="):
         clicks.dedupe(log)
     with pytest.raises(ValueError, match="keys must name"):
         clicks.dedupe(log, keys=[], time="time")
@@ -424,3 +432,55 @@ def test_a_column_that_is_unknown_everywhere(name):
     keys = ["user_id", "query_id"]
     united = [clicks.dedupe(f, keys=keys, **options) for f in (typed, untyped)]
     assert_frame_equal(*(frame.drop(name) for frame in united))
+
+
+@pytest.mark.filterwarnings("ignore:intervals treat")
+@pytest.mark.parametrize("layout", ["any", "auto", "contiguous"])
+@pytest.mark.parametrize("kind", ["frame", "lazy", "file"])
+def test_first_position_0_of_a_log_from_1_is_warned_of(kind, layout, tmp_path):
+    """And nothing else changes: neither the result nor what a log from 0 gives."""
+    log = clicks.simulate(300, queries=9, seed=2).log.with_columns(
+        pl.col("position").cast(pl.Int16)
+    )
+
+    def given(log):
+        if kind == "file":
+            log.write_parquet(tmp_path / "log.parquet")
+            return pl.scan_parquet(tmp_path / "log.parquet")
+        return log.lazy() if kind == "lazy" else log
+
+    options = {"layout": layout, "first_position": 0}
+    wanted = clicks.behaviour(log, ["ctr@3", "rr"], layout=layout)
+    zero = log.with_columns(pl.col("position") - 1)
+    found = clicks.behaviour(given(zero), ["ctr@3", "rr"], **options)
+    assert_frame_equal(found.lazy().collect(), wanted)
+    shifted = clicks.behaviour(log.with_columns(pl.col("position") + 1), ["ctr@3"])
+    enforce = "polars_rank._engine.checks.enforce"
+    __import__("sys").modules[enforce]._WARNED.clear()
+    with pytest.warns(
+        DataWarning, match="but the smallest is 1, so results begin at position 2"
+    ):
+        found = clicks.behaviour(given(log), ["ctr@3"], **options).lazy().collect()
+    assert_frame_equal(found, shifted)
+
+
+def test_first_position_0_is_watched_by_every_function(tmp_path):
+    log = clicks.simulate(300, queries=9, users=40, interleaved=1.0, seed=2).log
+    zero = log.with_columns(pl.col("position").cast(pl.Int16) - 1).lazy()
+    options = {"first_position": 0, "cluster": "user_id"}
+    for given, first in ((log, 1), (zero, 0)):
+        options["first_position"] = first
+        team = clicks.interleaving(given, team="team", **options).lazy().collect()
+        bias = clicks.propensities(given, **options).lazy().collect()
+        score = clicks.counterfactual(
+            given, new="new_score", propensities=1.0, **options
+        )
+        whole = clicks.check(given, first_position=first).facts
+        limited = clicks.behaviour(
+            given, "rr", memory_limit="1GB", temp_dir=tmp_path, first_position=first
+        )
+        found = [team, bias, score.lazy().collect(), whole, limited.lazy().collect()]
+        if first:
+            wanted = found
+    for one, other in zip(found, wanted, strict=True):
+        assert_frame_equal(one, other)

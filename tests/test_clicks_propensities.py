@@ -400,8 +400,93 @@ def test_the_likelihood_never_falls_and_ends_where_it_is_flat():
         before = found["log_likelihood"][0]
     last = clicks.propensities(log, "em", max_steps=5000, tol=1e-9)
     assert last["log_likelihood"][0] >= before
-    # The error of EM: as from the likelihood's curvature, by differences, at one query.
     assert last["se"][1:].is_not_null().all()
+
+
+def attractiveness(cells, theta):
+    """The likeliest one of a pair: where the derivative is 0, by bisection."""
+    low, high = 0.0, 1 / max(theta[k - 1] for k in cells)
+    for _ in range(100):
+        a = (low + high) / 2
+        rates = [(n, c, a * theta[k - 1]) for k, (n, c) in cells.items()]
+        rises = sum((c - n * p) / (1 - p) for n, c, p in rates) > 0
+        low, high = (a, high) if rises else (low, a)
+    return (low + high) / 2
+
+
+def profile_score(cells, theta):
+    """Derivatives of the log-likelihood of a pair by ln theta, at the likeliest a."""
+    a, u = attractiveness(cells, theta), [0.0] * 5
+    for k, (n, c) in cells.items():
+        u[k - 1] = (c - n * a * theta[k - 1]) / (1 - a * theta[k - 1])
+    return u
+
+
+def often_shown(log):
+    pairs = defaultdict(lambda: defaultdict(lambda: [0, 0]))
+    for r in loop_of(log):
+        cell = pairs[r["query_id"], r["doc_id"]][r["position"]]
+        cell[0] += 1
+        cell[1] += r["clicked"]
+    return {p: x for p, x in pairs.items() if sum(n for n, _ in x.values()) >= 50}
+
+
+def test_errors_of_em_are_those_of_the_profile_likelihood():
+    """Its curvature by differences; the default clusters are queries."""
+    log = random_log(8)
+    found = clicks.propensities(log, "em", max_steps=20_000, tol=1e-13)
+    theta, step = found["propensity"].to_list(), 1e-5
+    informations = defaultdict(lambda: [[0.0] * 5 for _ in range(5)])
+    scores = defaultdict(lambda: [0.0] * 5)
+    for (query, _), cells in often_shown(log).items():
+        for i, u in enumerate(profile_score(cells, theta)):
+            scores[query][i] += u
+        for j in range(5):
+            above, below = (
+                profile_score(
+                    cells, [t * math.exp(h * (i == j)) for i, t in enumerate(theta)]
+                )
+                for h in (step, -step)
+            )
+            for i in range(5):
+                informations[query][i][j] -= (above[i] - below[i]) / (2 * step)
+    errors = one_out(informations, scores)
+    wanted = [t * e for t, e in zip(theta[1:], errors, strict=True)]
+    assert found["se"].to_list()[1:] == pytest.approx(wanted, rel=1e-6)
+    assert set(found["clusters"]) == {len(scores)}
+
+
+def test_errors_of_em_by_user_are_those_of_a_plain_loop():
+    """Scores of rows, less what they say of the attractiveness of their pair."""
+    log = random_log(8)
+    found = clicks.propensities(log, "em", max_steps=20_000, tol=1e-13, cluster="u")
+    theta = found["propensity"].to_list()
+    information = [[0.0] * 5 for _ in range(5)]
+    rate, curvature = {}, {}
+    for pair, cells in often_shown(log).items():
+        a, curves = attractiveness(cells, theta), {}
+        for k, (n, c) in cells.items():
+            p = rate[pair, k] = a * theta[k - 1]
+            curves[k] = (n - c) * p / (1 - p) ** 2
+        curvature[pair] = curves
+        for i in curves:
+            information[i - 1][i - 1] += curves[i]
+            for j in curves:
+                share = curves[j] / sum(curves.values())
+                information[i - 1][j - 1] -= curves[i] * share
+    scores = defaultdict(lambda: [0.0] * 5)
+    for r in loop_of(log):
+        pair, k = (r["query_id"], r["doc_id"]), r["position"]
+        if pair in curvature:
+            p, curves = rate[pair, k], curvature[pair]
+            u = (r["clicked"] - p) / (1 - p)
+            scores[r["u"]][k - 1] += u
+            for j in curves:
+                scores[r["u"]][j - 1] -= u * curves[j] / sum(curves.values())
+    errors = sandwich(information, scores)
+    wanted = [t * e for t, e in zip(theta[1:], errors, strict=True)]
+    assert found["se"].to_list()[1:] == pytest.approx(wanted, rel=1e-7)
+    assert set(found["clusters"]) == {len(scores)}
 
 
 @pytest.mark.parametrize("cluster", ["impression_id", "u"])
@@ -565,9 +650,9 @@ def test_positions_count_from_0_and_totals_are_a_log():
     ("method", "options", "message"),
     [
         ("nothing", {}, "method must be one of harvest, randomized"),
-        ("randomized", {}, 'method "randomized" needs the column of randomized'),
-        ("swap", {}, 'method "swap" needs the column of swap'),
-        ("trust", {}, 'method "trust" needs the column of relevance'),
+        ("randomized", {}, 'method "randomized" needs a column with whether the list'),
+        ("swap", {}, 'method "swap" needs a column with the position'),
+        ("trust", {}, 'method "trust" needs a column with relevance'),
         ("ctr", {"swap": "swap"}, 'swap= is not for method "ctr"'),
         ("em", {"estimator": "chain"}, 'estimator= is for method "harvest"'),
         ("harvest", {"weighting": "none"}, "weighting must be one of harmonic, equal"),

@@ -106,6 +106,7 @@ def test_wilcoxon_of_many_queries():
     assert paired_tests.wilcoxon(np.zeros(5)).p == 1
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
 @pytest.mark.parametrize("zero_method", ["wilcox", "pratt", "zsplit"])
 @pytest.mark.parametrize(("queries", "method"), [(11, "auto"), (90, "asymptotic")])

@@ -119,7 +119,7 @@ def test_losses_refuse_infinite_scores(metric, collect):
 def test_arguments_that_contradict_each_other():
     log = RUN.with_columns(label=1)
     with pytest.raises(ValueError, match="doc must name the column"):
-        pr.evaluate(log, "rr", check="full", doc=None)
+        pr.evaluate(log, "rr", on_duplicate="best", doc=None)
     with pytest.raises(ValueError, match="rel is given twice"):
         pr.evaluate(log, "ap(rel=2)-l3")
     with pytest.raises(ValueError, match="gain must be one of linear"):

@@ -144,7 +144,7 @@ def test_a_scale_that_never_reaches_rel(call, function, judged):
     words = "no document is relevant to ap: the largest label is 0.5, .*; set rel= to"
     with pytest.warns(pr.DataWarning, match=words):
         ask(["ndcg", "ap"], 1 / 4)
-    silent(ask, ["ndcg", "ap"], 1 / 2)  # the largest is 1
+    silent(ask, ["ndcg", "ap"], 1 / 2, rel=1)  # the largest is 1
     silent(ask, ["ndcg", "dcg"], 1 / 4)
     silent(ask, ["ndcg", "ap"], 1 / 4, rel=0.25)
     silent(ask, ["ndcg", "ap(rel=0.25)"], 1 / 4)
@@ -253,3 +253,42 @@ def test_the_command_names_document_ids_and_goes_without(tmp_path, capsys):
     assert main(argv) == 2
     assert "--doc docno, or --doc none" in capsys.readouterr().err
     assert main([*argv, "--doc", "docno"]) == main([*argv, "--doc", "none"]) == 0
+
+
+@BOTH
+@pytest.mark.parametrize("where", ["queries", "segments"])
+@pytest.mark.parametrize("judged", [True, False])
+def test_queries_and_segments_that_no_query_has(call, function, where, judged):
+    """Not even where 0 for missing queries is asked for."""
+    frame, options = (RUN, {"qrels": QRELS}) if judged else (LOG, {})
+    options |= {"missing": "zero"} if where == "queries" else {"by": "area"}
+    about = pl.DataFrame({"query_id": [11, 12], "area": ["x", "y"]})
+    if function is pr.per_query:
+        options.pop("by", None)
+        options |= {"keep": "area"} if where == "segments" else {}
+    with pytest.raises(pr.DataError) as caught:
+        call(function, frame, **options, **{where: about})
+    assert caught.value.rule == "no_query_found"
+    side = "judgments" if judged else "frame"
+    told = f"{where}=: it has queries like 11, 12, the {side} queries like 1, 2, 3"
+    assert told in str(caught.value)
+    with pytest.warns(pr.DataWarning, match="none of the queries evaluated"):
+        call(function, frame, check="warn", **options, **{where: about})
+    one = about.with_columns(query_id=pl.Series([1, 12]))
+    assert len(silent(call, function, frame, **options, **{where: one}))
+
+
+@BOTH
+@pytest.mark.parametrize("judged", [True, False])
+def test_labels_between_0_and_1_that_are_not_relevant(call, function, judged):
+    """A label of 1 among probabilities hides that the others do not count."""
+    labels = pl.Series("label", [0.9, 0.0, 1.0, 0.2])
+    frame, options = LOG.with_columns(labels), {}
+    if judged:
+        frame, options = RUN, {"qrels": QRELS.with_columns(labels)}
+    with pytest.warns(pr.DataWarning, match="^2 labels lie .* to ap; .* set rel="):
+        call(function, frame, ["ndcg", "ap"], **options)
+    for meant in ({"rel": 1}, {"rel": 0.5}, {"check": "off"}):
+        silent(call, function, frame, "ap", **options, **meant)
+    for measure in ("ndcg", "ap(rel=1)"):
+        silent(call, function, frame, measure, **options)

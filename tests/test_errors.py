@@ -27,7 +27,6 @@ LOG = pl.DataFrame(
 RUN, QRELS = LOG.drop("label"), LOG.drop("score")
 LABEL = pl.col("label").rank_eval
 BOTH = pytest.mark.parametrize("function", [pr.per_query, pr.evaluate])
-FULL = {"check": "full"}
 OWN = {"own": lambda r: r.retrieved_count()}
 NotFound = pl.exceptions.ColumnNotFoundError
 
@@ -85,13 +84,13 @@ def again(frame: pl.DataFrame, row: int) -> pl.DataFrame:
         (RUN, {"qrels": again(QRELS, 0)}, 1),
         (RUN, {"qrels": again(put(QRELS, "doc_id", "lost", row=2), 2)}, 2),
         (again(RUN, 1), {"qrels": QRELS}, 1),
-        (again(RUN, 0), {"qrels": QRELS, **FULL}, 1),  # judged, not relevant
+        (again(RUN, 0), {"qrels": QRELS}, 1),  # judged, not relevant
         (again(RUN, 0), {"qrels": QRELS, "measures": "bpref"}, 1),
-        (again(RUN, 0), {"qrels": QRELS[1:], **FULL}, 1),  # unjudged
+        (again(RUN, 0), {"qrels": QRELS[1:]}, 1),  # unjudged
         (again(RUN, 0), {"qrels": QRELS[1:], "measures": OWN}, 1),
         (again(LOG, 1), {}, 1),
         (again(LOG, 0), {}, 1),  # judged, not relevant
-        (again(put(LOG, "label", None), 0), FULL, 1),  # unjudged
+        (again(put(LOG, "label", None), 0), {}, 1),  # unjudged
         (again(LOG, 2), {"convention": TREC.replace(ties="order")}, 2),
         (again(LOG, 2), {"convention": TREC.replace(ties="expected")}, 2),
     ],
@@ -471,13 +470,21 @@ def test_an_error_in_the_rows_shows_no_frame_of_the_plan():
         assert caught.value.__cause__ is None
 
 
-def test_an_unjudged_copy_is_not_the_one_that_is_named():
-    rows = {"query_id": [1] * 4, "doc_id": ["u", "u", "j", "j"]}
-    log = pl.DataFrame(rows | {"score": [4, 3, 2, 1], "label": [None, None, 1, 0]})
-    with pytest.raises(pr.DataError, match="document 'j', column 'doc_id'"):
-        pr.evaluate(log, "ap")
-    with pytest.raises(pr.DataError, match="document 'u', column 'doc_id'"):
-        pr.evaluate(log, "ap", check="full")
+def test_a_copy_of_an_unjudged_document_takes_the_place_of_another():
+    """rr would be 1/3, and is 1/2."""
+    run = pl.DataFrame({"query_id": 1, "doc_id": ["z", "z", "r"], "score": [3, 2, 1]})
+    run = run.with_columns(rank=pl.Series([1, 2, 3]))
+    qrels = pl.DataFrame({"query_id": [1], "doc_id": ["r"], "label": [1]})
+    log = run.join(qrels, on=["query_id", "doc_id"], how="left")
+    ways = [(log, {}), (run, {"qrels": qrels}), (run, {"qrels": qrels, "rank": "rank"})]
+    told = r"1 found, .*query 1: document 'z', column 'doc_id'"
+    for frame, options in ways:
+        for layout in ("any", "contiguous", "auto"):
+            with pytest.raises(pr.DataError, match=told):
+                pr.evaluate(frame, "rr", layout=layout, **options)
+    for frame, options in ways[:2]:
+        best = pr.evaluate(frame, "rr", on_duplicate="best", **options)
+        assert best["rr"].item() == 1 / 2
 
 
 def test_a_segment_that_varies_is_named(call):

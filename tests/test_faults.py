@@ -26,7 +26,7 @@ from slow import ENGINES, slow
 from toy import lazy, toy
 
 from polars_rank._files.errors import full_disk
-from polars_rank._files.temporary import resume_folder
+from polars_rank._files.temporary import remove_leftovers, resume_folder
 
 ROWS, QUERIES, BUCKETS = 300_000, 5_000, 32
 
@@ -141,8 +141,7 @@ def no_locks(monkeypatch, path, work):
 
 CHANGES = [
     other_file,
-    "half",
-    *map(slow, (other_version, other_plan, no_locks, "fingerprint")),
+    *map(slow, ("half", other_version, other_plan, no_locks, "fingerprint")),
 ]
 
 
@@ -177,7 +176,7 @@ def test_killed_before_all_rows_have_a_bucket(log, expected, tmp_path):
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     ("stage", "resume"),
-    [("partition", False), ("evaluate", False), ("evaluate", True)],
+    [slow("partition", False), slow("evaluate", False), ("evaluate", True)],
     ids=["partition", "evaluate", "temp_dir"],
 )
 def test_ctrl_c(log, temp, engine, stage, resume):
@@ -358,6 +357,13 @@ def test_folders_of_the_user_are_not_touched(log, expected, tmp_path, name, insi
     same(lazy(log, tmp_path).collect(), expected)
     assert mine.read_text() == "mine"
     assert list(mine.parent.iterdir()) == [mine]
+
+
+def test_an_empty_folder_of_the_user_is_not_touched(tmp_path):
+    for name in ("mine", "mine.gone", "12345678-of-mine"):
+        (tmp_path / f".polars-rank-{name}").mkdir()
+    remove_leftovers(tmp_path)
+    assert len(list(tmp_path.iterdir())) == 3
 
 
 def test_the_disk_is_too_small(log, tmp_path):

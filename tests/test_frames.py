@@ -236,6 +236,7 @@ def test_measures_of_your_own_equal_the_built_in(frame, options, ties):
     assert_frame_equal(mine, built_in, abs_tol=1e-15, rel_tol=1e-12)
 
 
+@pytest.mark.covering(1)
 @FRAMES
 @pytest.mark.parametrize("engine", ENGINES)
 def test_order_parts_and_engine_change_no_bit(frame, options, engine, tmp_path):

@@ -9,6 +9,7 @@ import statistics
 
 import polars as pl
 import pytest
+from scipy import stats
 
 import polars_rank as pr
 from polars_rank.comparison.definition import Definition
@@ -141,6 +142,40 @@ def test_floors_and_margins_by_measure():
         pr.gate(base(), base(), rule="any")
     with pytest.raises(ValueError, match="no column 'language'"):
         pr.gate(base(), base(), by="language")
+
+
+def test_margins_of_several_measures():
+    """Whole numbers among them, and names that are gated."""
+    both = base().with_columns(ap=pl.col("ndcg@10"))
+    new = both.with_columns(pl.col("ndcg@10", "ap") - 0.05)
+    found = pr.gate(both, new, margin={"ndcg@10": 1, "ap": 0.01})
+    assert found.checks["margin"].to_list() == [1.0, 0.01]
+    assert found.checks["verdict"].to_list() == ["warn", "fail"]
+    with pytest.raises(ValueError, match="a margin is set for 'app', which is not gat"):
+        pr.gate(both, new, margin={"app": 0.01})
+    with pytest.raises(ValueError, match="margin must be 0 or more"):
+        pr.gate(both, new, margin={"ap": -0.01})
+
+
+def test_a_mean_that_is_exactly_the_same():
+    """One query wins what another loses: no drop beyond the margin, and no doubt."""
+    old = pl.DataFrame({"query_id": range(400), "rr": [0.5, 1.0] * 200})
+    new = old.with_columns(pl.col("rr").head(2).reverse().append(old["rr"].tail(398)))
+    (row,) = pr.gate(old, new, margin=0.02, rule="non_inferior").checks.to_dicts()
+    error = statistics.stdev([0.5, -0.5] + [0.0] * 398) / 20
+    assert (row["difference"], row["changed"], row["verdict"]) == (0.0, 2, "pass")
+    assert row["p"] == pytest.approx(stats.t.sf(0.02 / error, 399), rel=1e-6)
+    assert row["detectable"] == pytest.approx((1.6487 + 0.8427) * error, rel=2e-3)
+
+
+def test_a_loss_that_vanishes_is_no_fault():
+    """For a measure where 0 is the worst, it says that ids no longer match."""
+    old = pl.DataFrame({"query_id": range(40), "ranking_loss": [0.5] * 40})
+    new = old.with_columns(ranking_loss=pl.lit(0.0))
+    assert pr.gate(old, new).verdict == "pass"
+    names = {"ranking_loss": "ndcg@10"}
+    found = pr.gate(old.rename(names), new.rename(names))
+    assert "were documents or ids replaced" in found.reason
 
 
 def test_nothing_changed():

@@ -161,6 +161,29 @@ def test_frames_of_many_processes_are_refused_by_name(module, name, message):
         pr.evaluate(RUN, "rr", qrels=foreign(module, name))
 
 
+class Indexed:
+    """What looks like a frame of pandas whose index has names."""
+
+    def __init__(self, rows: pl.DataFrame, *names: str):
+        self.index = type("Index", (), {"names": names})()
+        self.rows = rows.drop(names)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.rows.__arrow_c_stream__(requested_schema)
+
+
+@pytest.mark.parametrize("lost", ["query_id", "doc_id", "score"])
+def test_a_column_in_the_index_of_pandas_is_refused(lost):
+    """Rows without their documents would tie-break otherwise, and say nothing."""
+    message = f"the first argument, a Indexed, has '{lost}' in its index.*reset_index"
+    with pytest.raises(TypeError, match=message):
+        pr.evaluate(Indexed(RUN, lost), "rr", qrels=QRELS)
+    with pytest.raises(TypeError, match=r"the judgments, .*'doc_id' in its index"):
+        pr.evaluate(RUN, "rr", qrels=Indexed(QRELS, "doc_id"))
+    numbered = RUN.with_columns(row=pl.row_index())
+    assert pr.evaluate(Indexed(numbered, "row"), "rr", qrels=QRELS).height == 1
+
+
 def test_what_is_no_frame():
     with pytest.raises(
         TypeError, match=r"a path, or a dictionary .*, not list; wrap it"
@@ -477,16 +500,17 @@ def test_lists_in_cells():
             "grades": [[2], [1, 3], [1], None],
         }
     )
-    run, qrels = pr.from_lists(lists)
+    run, qrels = pr.from_lists(lists.lazy())
     assert isinstance(run, pl.LazyFrame)
     assert run.collect().rows() == [("a", "x", 1), ("a", "y", 2), ("b", "z", 1)]
     judged = [("a", "y", 1), ("b", "x", 1), ("b", "z", 1), ("c", "x", 1)]
     assert qrels.collect().rows() == judged
     found = pr.per_query(run, ["rr", "recall@5"], qrels=qrels, rank="rank").collect()
     assert found.rows() == [("a", 0.5, 1.0), ("b", 1.0, 0.5), ("c", 0.0, 0.0)]
-    run, qrels = pr.from_lists(lists.to_arrow(), scores="scores", labels="grades")
-    assert run.collect()["score"].to_list() == [0.5, 0.4, 1.0]
-    assert qrels.collect()["label"].to_list() == [2, 1, 3, 1]
+    known = lists.filter(pl.col("relevant").is_not_null())
+    run, qrels = pr.from_lists(known.to_arrow(), scores="scores", labels="grades")
+    assert run["score"].to_list() == [0.5, 0.4, 1.0]
+    assert qrels["label"].to_list() == [2, 1, 3, 1]
 
 
 def test_sizes_of_groups():
@@ -494,6 +518,17 @@ def test_sizes_of_groups():
 
     found = pr.from_groups(np.array([2, 0, 1]), label=np.array([0, 1, 2]))
     assert found.rows() == [(0, 0), (0, 1), (2, 2)]
-    for sizes in ([2], [4], [4, -1]):
-        with pytest.raises(ValueError, match="must add up to the number of rows, 3"):
+    assert pr.from_groups(np.array([2.0, 1.0]), label=[5, 6, 7]).rows() == [
+        (0, 5), (0, 6), (1, 7),
+    ]  # fmt: skip
+    assert pr.from_groups([], label=[]).height == 0
+    for sizes, error, words in (
+        ([2], ValueError, "must add up to the number of rows, 3"),
+        ([4], ValueError, "must add up to the number of rows, 3"),
+        ([4, -1], ValueError, "must be at least 0, not -1"),
+        (np.array([2.5, 0.5]), TypeError, "whole numbers, not 2.5"),
+        ([float("nan"), 3], TypeError, "whole numbers, not nan"),
+        (["a", 3], TypeError, "whole numbers, not 'a'"),
+    ):
+        with pytest.raises(error, match=words):
             pr.from_groups(sizes, label=[0, 1, 2])

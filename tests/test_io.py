@@ -450,7 +450,7 @@ def made_up(rng: random.Random, kind: str) -> bytes:
 def test_fuzz_against_a_plain_parser(put, monkeypatch, kind):
     counts, number = {"run": ((5, 6), 4), "qrels": ((4,), 3)}[kind]
     good = wrong = 0
-    for seed in range(150):
+    for seed in range(75):
         rng = random.Random(f"{kind}{seed}")
         data = made_up(rng, kind)
         monkeypatch.setattr(trec, "_BLOCK", rng.choice([150, 400, 1 << 20]))
@@ -475,8 +475,8 @@ def test_fuzz_against_a_plain_parser(put, monkeypatch, kind):
         frame = pl.DataFrame(expected, schema=lf.collect_schema(), orient="row")
         assert_frame_equal(lf.select(some).collect(engine=engine), frame.select(some))
         good += 1
-    assert good > 50
-    assert wrong > 20
+    assert good > 25
+    assert wrong > 10
 
 
 # --- Lazy, streaming, pushed down ---------------------------------------------------

@@ -193,7 +193,7 @@ def test_every_metric_to_the_last_bit(ties, unjudged, kinds, tmp_path):
     ("kind", "check"),
     [
         turn if turn in ((0, "off"), (1, "strict")) else slow(*turn)
-        for turn in product((0, 1), ("strict", "off", "warn", "full"))
+        for turn in product((0, 1), ("strict", "off", "warn"))
     ],
 )
 def test_segments_weights_queries_and_checks(kind, check):
@@ -748,14 +748,17 @@ def test_known_ranks_need_no_sort_of_the_rows(kind):
 @pytest.mark.parametrize("rank", [None, "rank"])
 @pytest.mark.parametrize("kind", [0, 1], ids=["log", "run"])
 def test_every_layout_streams(kind, rank, monkeypatch):
-    inner, streamed = [], layouts.as_streaming_source
+    inner = []
 
-    def kept(plan, *rest):
-        inner.append(plan)
-        return streamed(plan, *rest)
+    def keep(function):
+        def kept(plan, *rest):
+            inner.append(plan)
+            return function(plan, *rest)
 
-    for module in (layouts, plans):
-        monkeypatch.setattr(module, "as_streaming_source", kept)
+        return kept
+
+    for name in ("verify_contiguous", "require_one_run"):
+        monkeypatch.setattr(plans, name, keep(getattr(plans, name)))
     frame, options = in_kinds(made(ids(30)))[kind]
     usable = [m for m in METRICS if rank is None or not METRICS[m].uses_scores]
     asked = list({METRICS[m].family: m for m in usable}.values())
@@ -956,6 +959,28 @@ def test_a_refuted_layout_is_no_panic(capfd, tmp_path, layout, engine):
     else:
         assert found.collect(engine=engine).height == 500
     assert not capfd.readouterr().err
+
+
+def test_a_refutation_waits_for_the_end_of_the_plan(monkeypatch):
+    """An error inside the plan cancels its joins, and Polars may print a panic."""
+    ended, batches = [], layouts.in_batches
+
+    def to_the_end(frame):
+        yield from batches(frame)
+        ended.append(frame)
+
+    monkeypatch.setattr(layouts, "in_batches", to_the_end)
+    log = pl.DataFrame(
+        {"query_id": [1, 2, 1, 3], "doc_id": [1, 1, 2, 1], "score": [1.0, 2, 3, 4]}
+    )
+    qrels = log.select("query_id", "doc_id", label=1).lazy()
+    for function in (pr.evaluate, pr.per_query):
+        ended.clear()
+        plan = function(log.lazy(), "rr", qrels=qrels, layout="contiguous")
+        with pytest.raises(pr.DataError, match=APART) as caught:
+            plan.collect()
+        assert ended
+        assert (caught.value.count, caught.value.examples) == (1, (1,))
 
 
 @pytest.mark.parametrize("dtype", [pl.Int32, pl.String])

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
 import random
+from fractions import Fraction
 
+import numpy as np
 import polars as pl
 import pytest
+from scipy import special
 
 import polars_rank as pr
-from polars_rank.comparison import row_sums, values
+from polars_rank.comparison import reading, row_sums, values
+from polars_rank.comparison.win_counts import WinCounts
 
 DAYS = 12
 
@@ -110,9 +115,12 @@ def test_sums_of_rows_are_a_loop(monkeypatch, block):
             found = expected.filter(
                 pl.col("measure") == measure, system=low, other=high
             ).row(0, named=True)
+            mean = math.fsum(d) / len(d)
+            spread = math.fsum((v - mean) ** 2 for v in d)
             assert found["queries"] == found["n"] == found["d"] == len(d)
-            assert found["x"] == pytest.approx(sum(d), rel=1e-12, abs=1e-14)
-            assert found["xx"] == pytest.approx(sum(v * v for v in d), rel=1e-12)
+            assert found["x"] == pytest.approx(math.fsum(d), rel=1e-12, abs=1e-14)
+            assert found["ee"] == pytest.approx(spread, rel=1e-12)
+            assert found["squares"] == found["ee"]
             assert found["win"] == sum(v * sense > 1e-9 for v in d)
             assert found["loss"] == sum(v * sense < -1e-9 for v in d)
             assert found["tie"] == sum(abs(v) <= 1e-9 for v in d)
@@ -136,19 +144,69 @@ def test_other_tests_of_moments(test):
     assert_same(found.anova, expected.anova)
 
 
-def test_differences_of_large_values_keep_their_digits():
-    """The deviation is 1e-8 of the values."""
+@pytest.mark.parametrize("n", [500, 2_500])  # of one block, and of one's own
+@pytest.mark.parametrize("size", [1.0, 1e6])
+@pytest.mark.parametrize("spread", [0.1, 1e-5, 1e-9])
+@pytest.mark.parametrize("close", [1.0, 1e-3, 1e-6])
+def test_a_small_spread_keeps_its_digits(n, size, spread, close):
+    """Of means: by their size. Of differences: by that of the systems' values."""
     draw = random.Random(3)
-    a = [1e6 + draw.gauss(0, 0.01) for _ in range(500)]
-    b = [x + draw.gauss(0.001, 0.01) for x in a]
-    frame = pl.DataFrame(
-        {"system": ["a"] * 500 + ["b"] * 500, "query_id": [*range(500)] * 2, "v": a + b}
-    )
-    d = [y - x for x, y in zip(a, b, strict=True)]
-    mean = sum(d) / 500
-    deviation = (sum((x - mean) ** 2 for x in d) / 499) ** 0.5
-    found = pr.compare(frame).pairs
-    assert found["statistic"].item() == pytest.approx(mean / deviation * 500**0.5)
+    a = [size * (1 + spread * draw.gauss(0, 1)) for _ in range(n)]
+    b = [x + size * spread * close * draw.gauss(0.05, 1) for x in a]
+    parts = [range(n // 5), range(n // 5, n)]
+    frames = [
+        pl.DataFrame(
+            {
+                "system": ["a"] * len(part) + ["b"] * len(part),
+                "query_id": [*part] * 2,
+                "v": [*(a[i] for i in part), *(b[i] for i in part)],
+            }
+        )
+        for part in parts
+    ]
+    d = [Fraction(y) - Fraction(x) for x, y in zip(a, b, strict=True)]
+    if max(map(abs, d)) < 1e-13 * size:
+        pytest.skip("within the rounding of the values")
+    whole = pr.compare(pl.concat(frames))
+    merged = pr.compare(pr.merge([pr.moments(frame) for frame in frames]))
+    t = float(special.stdtrit(n - 1, 0.975))
+    for found, near in ((whole, 1e-11), (merged, 1e-6)):
+        rows = [*found.means.to_dicts(), *found.pairs.to_dicts()]
+        exact = [[*map(Fraction, a)], [*map(Fraction, b)], d]
+        for row, numbers in zip(rows, exact, strict=True):
+            mean = sum(numbers) / n
+            error = math.sqrt(sum((v - mean) ** 2 for v in numbers) / (n - 1) / n)
+            own = (row["low"] + row["high"]) / 2
+            half = (row["high"] - row["low"]) / 2
+            rounding = 1e-15 * size  # of the ends themselves
+            assert half == pytest.approx(t * error, rel=near, abs=rounding)
+            assert own == pytest.approx(float(mean), rel=0, abs=near * error + rounding)
+        expected = float(mean) / error
+        known = found.pairs["statistic"].item()
+        assert known == pytest.approx(expected, rel=near, abs=rounding / error)
+
+
+@pytest.mark.parametrize("kind", ["many", "tied", "near", "huge"])
+@pytest.mark.parametrize("tie", [0.0, 1e-9, 0.1])
+def test_wins_are_a_loop(kind, tie):
+    """In blocks of any length; single precision tells the first kind only."""
+    draw = random.Random(f"{kind} {tie}")
+    kinds = {
+        "many": draw.random,
+        "tied": lambda: draw.randint(0, 4) / 4,
+        "near": lambda: draw.choice([0.5, 0.5 + 5e-10, 0.5 + 2e-9]),
+        "huge": lambda: draw.choice([-1e300, 0.0, 1.0, 1e300]),
+    }
+    pairs = [(0, 1), (0, 3), (2, 0), (2, 1), (3, 4), (1, 4)]
+    counts = WinCounts(pairs, tie)
+    rows = []
+    for size in (1, 30, 1024, 1100):
+        block = [[kinds[kind]() for _ in range(size)] for _ in range(5)]
+        counts.add([np.array(column) for column in block])
+        rows += zip(*block, strict=True)
+    for place, (i, j) in enumerate(pairs):
+        assert counts.win[place] == sum(row[j] - row[i] > tie for row in rows)
+        assert counts.loss[place] == sum(row[i] - row[j] > tie for row in rows)
 
 
 @pytest.mark.slow
@@ -263,47 +321,52 @@ def test_sums_of_units_are_a_loop(monkeypatch, block, small, weighted, clustered
             for r in rows
             if r["country"] == found["country"] and r["ndcg@10"] is not None
         }
-        units: dict[str, list[float]] = {}
-        queries, squares, won = 0, 0.0, [0, 0, 0]
+        units: dict[str, list[Fraction]] = {}
+        queries, squares, won = 0, Fraction(0), [0, 0, 0]
         for r in rows:
             key = (found["system"], r["query_id"])
             if r["system"] != "a" or key not in value:
                 continue
-            v, w = value[key], r["weight"] if weighted else 1.0
+            v, w = Fraction(value[key]), Fraction(r["weight"] if weighted else 1.0)
             if found["other"] is not None:
-                v = value[found["other"], r["query_id"]] - v
+                v = Fraction(value[found["other"], r["query_id"]]) - v
                 won[(v > 1e-9) - (v < -1e-9)] += 1
-            unit = units.setdefault(r["user" if clustered else "query_id"], [0.0, 0.0])
+            unit = units.setdefault(
+                r["user" if clustered else "query_id"], [Fraction(0)] * 2
+            )
             unit[0] += w * v
             unit[1] += w
             queries, squares = queries + 1, squares + w * v * v
+        x, d = (sum(u[i] for u in units.values()) for i in range(2))
+        mean = x / d if d else 0
+        rest = [(x - mean * d, d) for x, d in units.values()]
         expected = {
             "queries": queries,
             "n": len(units),
-            "x": sum(x for x, _ in units.values()),
-            "d": sum(d for _, d in units.values()),
-            "xx": sum(x * x for x, _ in units.values()),
-            "xd": sum(x * d for x, d in units.values()),
-            "dd": sum(d * d for _, d in units.values()),
-            "squares": squares,
+            "x": x,
+            "d": d,
+            "ee": sum(e * e for e, _ in rest),
+            "ed": sum(e * d for e, d in rest),
+            "dd": sum(d * d for _, d in rest),
+            "squares": squares - mean * x,
         }
         if found["other"] is not None:
             expected |= {"tie": won[0], "win": won[1], "loss": won[-1]}
-        size = {n: sum(abs(v[0]) for v in units.values()) for n in ("x", "xx", "xd")}
+        size = {"ed": float(sum(abs(e * d) for e, d in rest))}
         for name, number in expected.items():
-            near = pytest.approx(number, rel=1e-11, abs=1e-13 * (1 + size.get(name, 0)))
-            assert found[name] == near, name
+            near = 1e-12 * size.get(name, 0.0) + 1e-18
+            assert found[name] == pytest.approx(float(number), 1e-12, near), name
 
 
 @pytest.mark.parametrize("small", [5, 1024])
-def test_all_ways_have_the_same_bits(monkeypatch, small):
-    """Weights of 1, clusters of one query, segments and frames without the others."""
+def test_all_ways_are_one(monkeypatch, small):
+    """Weights of 1, clusters of one query; bit by bit: segments without the others."""
     monkeypatch.setattr(row_sums, "BLOCK", 16)
     monkeypatch.setattr(row_sums, "SMALL", small)
     frame = crowded().sort("system", maintain_order=True).with_columns(one=1.0)
     plain = pr.moments(frame, measures=["ndcg@10"])
     for options in ({"weight": "one"}, {"cluster": "query_id"}):
-        assert pr.moments(frame, measures=["ndcg@10"], **options).equals(plain)
+        assert_same(pr.moments(frame, measures=["ndcg@10"], **options), plain)
     for options in ({}, {"weight": "weight"}, {"cluster": "user"}):
         options = {"measures": ["ndcg@10"], **options}
         whole = pr.moments(frame, by="country", **options)
@@ -315,6 +378,7 @@ def test_all_ways_have_the_same_bits(monkeypatch, small):
 
 @pytest.mark.covering(1)
 @pytest.mark.parametrize("buckets", [2, 12])
+@pytest.mark.parametrize("given", ["lazy", "path", "categories"])
 @pytest.mark.parametrize(
     "options",
     [
@@ -325,23 +389,26 @@ def test_all_ways_have_the_same_bits(monkeypatch, small):
     ],
 )
 def test_lazy_rows_that_are_many_are_summed_in_parts(
-    monkeypatch, tmp_path, buckets, options
+    monkeypatch, tmp_path, buckets, given, options
 ):
     frame = crowded()
     options = {"measures": "ndcg@10", "least": 5, **options}
     expected = pr.compare(frame, **options)
-    path = tmp_path / "values.parquet"
-    frame.write_parquet(path, row_group_size=50)
-    named = pl.col("query_id", "system").cast(pl.Categorical)
-    monkeypatch.setattr(values, "WHOLE", 5_000)
-    monkeypatch.setattr(values, "BUCKETS", buckets)
-    for given in (frame.lazy(), path, frame.lazy().with_columns(named)):
-        found = pr.compare(given, **options)
-        assert found.values is None
-        assert_same(found.means, expected.means)
-        assert_same(found.pairs, expected.pairs)
-        if expected.anova is not None:
-            assert_same(found.anova, expected.anova)
+    rows: object = frame.lazy()
+    if given == "path":
+        rows = tmp_path / "values.parquet"
+        frame.write_parquet(rows, row_group_size=50)
+    elif given == "categories":
+        named = pl.col("query_id", "system").cast(pl.Categorical)
+        rows = frame.lazy().with_columns(named)
+    monkeypatch.setattr(reading, "WHOLE", 5_000)
+    monkeypatch.setattr(reading, "BUCKETS", buckets)
+    found = pr.compare(rows, **options)
+    assert found.values is None
+    assert_same(found.means, expected.means)
+    assert_same(found.pairs, expected.pairs)
+    if expected.anova is not None:
+        assert_same(found.anova, expected.anova)
     with pytest.raises(ValueError, match="compare a DataFrame"):
         found.friedman()
 
@@ -349,19 +416,19 @@ def test_lazy_rows_that_are_many_are_summed_in_parts(
 def test_parts_are_few_bytes_and_whole(monkeypatch):
     """Every query and user is in one part; a part is not much more than allowed."""
     frame = crowded()
-    monkeypatch.setattr(values, "WHOLE", 3_000)
+    monkeypatch.setattr(reading, "WHOLE", 3_000)
     for cluster, name in ((None, "key0"), ("user", "cluster")):
         columns = values.Columns(measures=["ndcg@10"], cluster=cluster)
-        parts = list(values.read_parts(frame.lazy(), columns))
+        parts = list(reading.read_parts(frame.lazy(), columns))
         assert len(parts) > 2
         seen = [key for part in parts for key in part.frame[name].unique()]
         assert len({*seen}) == len(seen)
         assert sum(len(part.frame) for part in parts) == 150
-    assert len(list(values.read_parts(frame, columns))) == 1
+    assert len(list(reading.read_parts(frame, columns))) == 1
 
 
 def test_faults_in_parts_are_told(monkeypatch):
-    monkeypatch.setattr(values, "WHOLE", 2_000)
+    monkeypatch.setattr(reading, "WHOLE", 2_000)
     frame = crowded()
     lacking = frame.filter((pl.col("system") != "b") | (pl.col("query_id") < "q4"))
     with pytest.raises(ValueError, match=r"'b' lacks .* counts a part") as found:

@@ -11,12 +11,12 @@ from concurrent.futures import ProcessPoolExecutor
 
 import polars as pl
 import pytest
+from pieces import InPieces, Pieces
 from slow import slow
 
 import polars_rank as pr
 import polars_rank.scale.buckets as buckets_module
 from polars_rank.scale import Part, bucketed, cut, evaluate_parts, files
-from polars_rank.scale.job import Engine, Job
 
 MEASURES = ["ndcg@10", "ap", "rr", "num_rel", "gm_ap", "precision@3"]
 SEED = 7
@@ -231,9 +231,8 @@ def test_expressions_that_do_not_pickle():
     "options", [{"query": pl.col("query_id") * 2}, {"qrels_query": "topic"}], ids=list
 )
 def test_engines_bring_rows_together_by_named_columns(options):
-    engine = Engine(pl.DataFrame, lambda frame: frame.schema, lambda frame: frame)
     with pytest.raises(TypeError, match=f"leave {next(iter(options))}= out"):
-        Job.of(engine, (rows(2), None, None, None), "ap", **options)
+        InPieces().evaluate(Pieces([rows(2)]), "ap", **options)
 
 
 def test_a_segment_whose_queries_are_all_skipped_is_no_row():
@@ -604,7 +603,9 @@ def test_buckets_that_cannot_be(tmp_path):
         bucketed([log, log], 2, tmp_path, map=elsewhere)
 
 
-@pytest.mark.parametrize("where", ["judgments", "segments", "run", "queries"])
+@pytest.mark.parametrize(
+    "where", ["judgments", "segments", *map(slow, ("run", "queries"))]
+)
 def test_missing_queries_have_the_segments_and_weights_of_the_whole(where):
     """Queries 3 and 44 are in no part of the run."""
     log = rows()

@@ -57,6 +57,8 @@ def test_shuffled(options, query):
     assert total(stream(rows), query=query, **options) == (500, RELEVANT)
     numbers = rows.with_columns(pl.col("query_id").rank("dense").cast(pl.Int64))
     assert total(stream(numbers), query=query, **options) == (500, RELEVANT)
+    beyond = numbers.with_columns(pl.col("query_id") + 2**40)  # no way to 32 bits
+    assert total(stream(beyond), query=query, **options) == (500, RELEVANT)
 
 
 def test_shuffled_rows_are_not_read_again():

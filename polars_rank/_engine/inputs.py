@@ -10,6 +10,7 @@ import polars as pl
 
 from polars_rank._engine.request import Request
 from polars_rank._engine.schema import (
+    JUDGMENTS,
     BoundFrame,
     BoundSchema,
     Column,
@@ -70,6 +71,11 @@ class Inputs(NamedTuple):
     segments: tuple[str, ...]
 
     @property
+    def graded(self) -> BoundSchema:
+        """The schema of the frame that has the labels."""
+        return (self.qrels or self.run).schema
+
+    @property
     def parts(self) -> list[BoundFrame]:
         """The frames that are ranked and joined, query by query."""
         return [self.run] if self.qrels is None else [self.run, self.qrels]
@@ -78,7 +84,7 @@ class Inputs(NamedTuple):
 def bind_inputs(request: Request) -> Inputs:
     """Select and rename the columns that the request needs; only schemas are read."""
     segments, found = _attributes(request)
-    request = _kept_if_read_twice(request, described=bool(found["the judgments"]))
+    request = _kept_if_read_twice(request, described=bool(found[JUDGMENTS]))
     run, qrels = _bind_run(request, found["the frame"])
     queries, descriptions = None, []
     if request.queries is not None:
@@ -91,15 +97,15 @@ def bind_inputs(request: Request) -> Inputs:
         )
         rule = DUPLICATE_SEGMENT
         descriptions.append(Description(frame, "segments", "copies", rule))
-    if request.qrels is not None and found["the judgments"]:
+    if request.qrels is not None and found[JUDGMENTS]:
         frame = _by_query(
             request,
             request.qrels,
-            where="the judgments",
-            segments=found["the judgments"],
+            where=JUDGMENTS,
+            segments=found[JUDGMENTS],
         )
         rule = VARYING_SEGMENT
-        descriptions.append(Description(frame, "the judgments", "varied", rule))
+        descriptions.append(Description(frame, JUDGMENTS, "varied", rule))
     return Inputs(
         run=run,
         qrels=qrels,
@@ -125,7 +131,7 @@ def _attributes(request: Request) -> tuple[list[str], dict[str, dict[str, Column
         "segments": request.segments,
         "queries": request.queries,
         "the frame": request.frame,
-        "the judgments": request.qrels,
+        JUDGMENTS: request.qrels,
     }
     found: dict[str, dict[str, Column]] = {where: {} for where in frames}
     if not request.attributes:
@@ -166,7 +172,7 @@ def _bind_run(
             request.frame, columns, where="the frame", roles=roles, carry=carry
         )
         return run, None
-    where = "the run", "the judgments"
+    where = "the run", JUDGMENTS
     run = bind_columns(
         request.frame,
         columns,
@@ -207,7 +213,8 @@ def _bind_some_keys(
     query, schema = columns.query, frame.collect_schema()
     shared = [i for i, column in enumerate(query) if has_column(column, schema)]
     if not shared:
-        require_columns(query, schema, where=where, argument="query")
+        argument = "qrels_query" if where == JUDGMENTS else "query"
+        require_columns(query, schema, where=where, argument=argument)
     columns = columns._replace(query=tuple(query[i] for i in shared))
     bound = bind_columns(frame, columns, where=where, roles=roles, carry=carry)
     rows = bound.frame.rename({f"key{n}": f"key{i}" for n, i in enumerate(shared)})
@@ -227,7 +234,7 @@ def _by_query(
     segments: Mapping[str, Column],
 ) -> pl.LazyFrame:
     """One row per query: its segments, how many ``copies``, whether they ``varied``."""
-    columns = request.qrels_columns if where == "the judgments" else request.columns
+    columns = request.qrels_columns if where == JUDGMENTS else request.columns
     bound = _bind_some_keys(
         request, frame, columns, where=where, roles=[], carry=segments
     )

@@ -12,18 +12,16 @@ from collections.abc import Callable, Iterator, Sequence
 
 import polars as pl
 
-from polars_rank._engine.checks.enforce import enforce
+from polars_rank._engine.checks.enforce import examples_of, report
 from polars_rank._engine.checks.unique import UniquenessCheck
 from polars_rank.core.rules import NOT_CONTIGUOUS
-from polars_rank.core.source import Narrow, lazy_source, require_rereadable
+from polars_rank.core.source import Narrow, Read, lazy_source, require_rereadable
 from polars_rank.exceptions import DataError
 from polars_rank.io.unreadable import damage_named
 
 __all__ = [
-    "as_streaming_source",
     "in_batches",
     "reject_if_shuffled",
-    "require_one_run",
     "try_else",
     "verify_contiguous",
     "without_pushdown",
@@ -88,18 +86,6 @@ class _Glance:
         return bool((ended.gather(place) == keys).any())
 
 
-def require_one_run(per_query: pl.LazyFrame) -> pl.LazyFrame:
-    """The rows of ``per_query``, or an error if ``runs`` counts two of a query's."""
-    apart = per_query.with_columns(runs=(pl.col("runs") > 1).cast(pl.UInt32))
-    return enforce(
-        apart,
-        {"runs": NOT_CONTIGUOUS},
-        example="query",
-        check="off",
-        exact_counts=False,
-    )
-
-
 def verify_contiguous(
     per_query: pl.LazyFrame, rows: pl.LazyFrame, key: str = "query"
 ) -> pl.LazyFrame:
@@ -107,40 +93,56 @@ def verify_contiguous(
 
     ``rows`` has the same keys, in any number, to count them where they were not kept.
     """
-    return as_streaming_source(
-        per_query, [rows], lambda: UniquenessCheck(rows, key), key
-    )
+
+    def read(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        keys = UniquenessCheck(rows, key)
+        asked = per_query.select(*dict.fromkeys([key, *columns]))
+        with damage_named([rows]):
+            for batch in in_batches(asked):
+                keys.add(batch[key])
+                yield batch
+        if not keys.unique():
+            raise DataError(NOT_CONTIGUOUS.message, rule=NOT_CONTIGUOUS.name)
+
+    return _proved(read, per_query.collect_schema())
 
 
-def as_streaming_source(
-    plan: pl.LazyFrame,
-    reads: Sequence[pl.LazyFrame],
-    proof: Callable[[], UniquenessCheck] | None = None,
-    key: str = "query",
+def require_one_run(
+    per_query: pl.LazyFrame, reads: Sequence[pl.LazyFrame]
 ) -> pl.LazyFrame:
-    """The same rows from the streaming engine, which alone keeps no claimed order.
+    """The rows of ``per_query``, or an error if ``runs`` counts two of a query's.
 
-    The plan ``reads`` these frames; the ``proof`` looks at every ``key``.
+    The plan, which ``reads`` these frames, comes to its end before the error is raised:
+    one inside it would cancel a join at work, and a thread of Polars may then print a
+    panic.
     """
 
     def read(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
-        keys = None if proof is None else proof()
-        asked = plan.select(*dict.fromkeys([key, *columns]))
+        apart: list[pl.Series] = []
+        asked = per_query.select(*dict.fromkeys(["query", "runs", *columns]))
         with damage_named(reads):
             for batch in in_batches(asked):
-                if keys is not None:
-                    keys.add(batch[key])
-                yield batch
-        if keys is not None and not keys.unique():
-            raise DataError(NOT_CONTIGUOUS.message, rule=NOT_CONTIGUOUS.name)
+                found = batch.filter(pl.col("runs") > 1)["query"]
+                apart += [found] * (not found.is_empty())
+                if not apart:
+                    yield batch
+        if apart:
+            queries = pl.concat(apart)
+            report(
+                NOT_CONTIGUOUS,
+                len(queries),
+                examples_of(queries),
+                exact=True,
+                warns=False,
+            )
 
-    source = lazy_source(
-        read,
-        plan.collect_schema(),
-        name="rows of a query together, proved",
-        drain=proof is not None,
-    )
-    return without_pushdown(source)
+    return _proved(read, per_query.drop("runs").collect_schema())
+
+
+def _proved(read: Read, schema: pl.Schema) -> pl.LazyFrame:
+    """A source, as the streaming engine alone keeps no claimed order."""
+    name = "rows of a query together, proved"
+    return without_pushdown(lazy_source(read, schema, name=name, drain=True))
 
 
 def without_pushdown(source: pl.LazyFrame) -> pl.LazyFrame:

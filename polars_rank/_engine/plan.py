@@ -12,12 +12,11 @@ from typing import TypeAlias
 
 import polars as pl
 
-from polars_rank._engine.checks.doubts import doubt_labels, doubt_sums
+from polars_rank._engine.checks.doubts import doubt_labels, doubt_sums, label_facts
 from polars_rank._engine.checks.enforce import enforce
 from polars_rank._engine.checks.rows import with_row
 from polars_rank._engine.inputs import Inputs, bind_inputs, normalize
 from polars_rank._engine.layout import (
-    as_streaming_source,
     in_batches,
     require_one_run,
     try_else,
@@ -41,7 +40,6 @@ from polars_rank.exceptions import DataError
 
 __all__ = ["plan_both", "plan_result"]
 
-HIGHEST = "highest"  # label
 Finish: TypeAlias = Callable[[pl.LazyFrame], tuple[pl.LazyFrame, pl.LazyFrame]]
 
 
@@ -72,7 +70,7 @@ def plan_both(request: Request) -> tuple[pl.LazyFrame, Finish]:
             *inputs.segments,
             *(f"m{i}" for i in range(len(request.measures))),
             *plan.rules,
-            *([] if request.check == "off" else [HIGHEST]),
+            *([] if request.check == "off" else label_facts(inputs)),
         ]
     )
 
@@ -235,7 +233,7 @@ def _plan_layout(request: Request) -> pl.LazyFrame:
 
 def _means(request: Request, inputs: Inputs, plan: Plan) -> pl.LazyFrame:
     aggregation, doubts = _aggregation(request), request.check != "off"
-    more = [pl.col(HIGHEST).max()] if doubts else []
+    more = label_facts(inputs).values() if doubts else ()
     sums = aggregation.sum(plan, inputs.run.keys, inputs.segments, *more)
     if doubts:
         sums = sums._replace(frame=doubt_sums(request, inputs, sums.frame))
@@ -293,10 +291,7 @@ def plan_values(
     else:
         plan = sum_subtopics(key, run, qrels)
     if key.grouping == "contiguous":
-        frame = as_streaming_source(
-            require_one_run(plan.frame).drop("runs"), [run, qrels]
-        )
-        return plan._replace(frame=frame)
+        return plan._replace(frame=require_one_run(plan.frame, [run, qrels]))
     return plan
 
 

@@ -32,6 +32,8 @@ from polars_rank._engine.schema import (
     columns_by_role,
     columns_of,
     names_of,
+    require_column_given,
+    require_columns_given,
 )
 from polars_rank._engine.spill.progress import Listener
 from polars_rank.conventions.choices import Missing, Unjudged
@@ -140,8 +142,9 @@ class Request(NamedTuple):
         Segments and weights of the mean; columns to carry along with values per query.
     stats
         Statistics of the values of queries.
-    missing_given
-        Whether the user has chosen the value of a missing query.
+    missing_given, rel_given
+        Whether the user has chosen the value of a missing query, the lowest relevant
+        grade.
     small
         Whether all frames are in memory and small: then no streaming is worth while.
     part
@@ -166,6 +169,7 @@ class Request(NamedTuple):
     stats: tuple[Stat, ...]
     convention: Convention
     missing_given: bool
+    rel_given: bool
     check: Check
     on_duplicate: Duplicates
     layout: Layout
@@ -237,6 +241,13 @@ class Request(NamedTuple):
         if subtopic is not None and qrels is None:
             msg = "subtopic names a column of the judgments: give them with qrels="
             raise ValueError(msg)
+        for name, named in (("qrels_query", qrels_query), ("qrels_doc", qrels_doc)):
+            if named is not None and qrels is None:
+                msg = f"{name} names a column of the judgments: give them with qrels="
+                raise ValueError(msg)
+        require_columns_given("by", by)
+        require_columns_given("keep", keep)
+        require_column_given("weight", weight)
         parsed = parse_measures(measures)
         _require_vocabulary(parsed, subtopics=subtopic is not None)
         columns, of_qrels = columns_by_role(
@@ -264,7 +275,7 @@ class Request(NamedTuple):
         roles = [*columns.query, *columns.names.values()]
         used = [*roles, *columns_of(by), *columns_of(keep), weight]
         doc = _known_doc(doc, opened, used)
-        if doc is None and (on_duplicate == "best" or check == "full"):
+        if doc is None and on_duplicate == "best":
             msg = "doc must name the column of document ids: duplicates are found by it"
             raise ValueError(msg)
         request = cls(
@@ -289,6 +300,7 @@ class Request(NamedTuple):
                 rel=rel,
             ),
             missing_given=missing is not None,
+            rel_given=rel is not None,
             check=check,
             on_duplicate=on_duplicate,
             layout=layout,
@@ -394,6 +406,17 @@ def like_input(
     try:
         with damage_named([result] if request is None else request.inputs):
             return result.collect(engine="in-memory" if in_memory else "streaming")
+    except pl.exceptions.InvalidOperationError as error:
+        own = [] if request is None else request.measures
+        names = [m.name for m in own if isinstance(m, Custom)]
+        if not names:
+            raise
+        msg = (
+            f"a measure of your own, {' or '.join(map(repr, names))}, must return one "
+            "number for each query, e.g. r.relevant().sum(): "
+            + str(error).partition("\n")[0]
+        )
+        raise TypeError(msg) from error
     except DataError as error:
         told = error if request is None else with_row(error, request)
     raise told.with_traceback(None)

@@ -16,6 +16,7 @@ import polars.selectors as cs
 from polars.datatypes import DataType, DataTypeClass
 
 __all__ = [
+    "JUDGMENTS",
     "ROLES",
     "BoundFrame",
     "BoundSchema",
@@ -32,7 +33,9 @@ __all__ = [
     "name_of",
     "names_of",
     "renamed",
+    "require_column_given",
     "require_columns",
+    "require_columns_given",
     "roots_of",
 ]
 
@@ -108,9 +111,15 @@ def _is_time(dtype: DataType) -> bool:
 
 
 _PLAIN = "of a type that Polars can compare, not Object"
-_IDS = "an integer, text, Categorical, Enum, Boolean, date or binary column"
+_IDS = (
+    "an integer, text, Categorical, Enum, Boolean, date or binary column; cast it, "
+    "e.g. with pl.col(...).cast(pl.Int64) (pandas makes integers with gaps Float64)"
+)
 _NUMBERS = "a numeric column; cast it, e.g. with pl.col(...).cast(pl.Float64)"
-_WHOLE = "an integer column that counts from 1"
+_WHOLE = (
+    "an integer column that counts from 1; cast it, e.g. with "
+    "pl.col(...).cast(pl.Int64) (pandas ranks by method='first' for ranks without ties)"
+)
 _INTEGERS = "an integer column; cast it, e.g. with pl.col(...).cast(pl.Int32)"
 _FLAG = "a Boolean column; compare it, e.g. pl.col(...) == 1"
 _FLAGS = "a Boolean column, or one of 0 and 1"
@@ -149,6 +158,16 @@ ROLES = {
 }
 
 
+JUDGMENTS = "the judgments"
+CLOSE = 0.52  # 'qid' is like 'query_id', but 'country' is not like 'score'
+OTHER_WAYS = {  # what may be meant, if a column is not there
+    ("label", "the frame"): ", or give the judgments with qrels=",
+    ("label", JUDGMENTS): "; if every judged document is relevant, give label=None",
+    ("score", "the frame"): ", or ranks with rank=",
+    ("score", "the run"): ", or ranks with rank=",
+}
+
+
 class Columns(NamedTuple):
     """The user's columns by role: several for ``query``; None: no such column.
 
@@ -171,6 +190,12 @@ class BoundSchema(NamedTuple):
     def by_role(self) -> dict[str, DataType]:
         """The type of each role."""
         return dict(zip(self.roles, self.dtypes, strict=True))
+
+    @property
+    def has_fractions(self) -> bool:
+        """Whether labels can lie between 0 and 1."""
+        label = self.by_role.get("label")
+        return label is not None and (label.is_float() or label.is_decimal())
 
     def without(self, role: str) -> BoundSchema:
         """The same but for one role."""
@@ -235,7 +260,9 @@ def bind_column(
 ) -> tuple[pl.Expr, DataType]:
     """The user's column under our name, and its type; both are checked."""
     if not has_column(column, schema):
-        require_columns([column], schema, where=where, argument=role)
+        of_qrels = where == JUDGMENTS and role in ("query", "doc")
+        argument = f"qrels_{role}" if of_qrels else role
+        require_columns([column], schema, where=where, argument=argument)
     dtype = _dtype(column, schema)
     if not ROLES[role].allowed(dtype):
         msg = (
@@ -266,6 +293,30 @@ def _negated(score: pl.Expr, dtype: DataType) -> tuple[pl.Expr, DataType]:
 def columns_of(given: Column | Sequence[Column] | None) -> tuple[Column, ...]:
     """One column, several or none, as a tuple."""
     return (given,) if isinstance(given, str | pl.Expr) else tuple(given or ())
+
+
+def require_columns_given(
+    argument: str, given: Column | Sequence[Column] | None
+) -> None:
+    """Raise ``TypeError`` for what is no column, nor a list of columns."""
+    if isinstance(given, Sequence) and not isinstance(given, str):
+        for column in given:
+            require_column_given(argument, column, of="columns")
+    else:
+        require_column_given(argument, given)
+
+
+def require_column_given(
+    argument: str, given: Column | None, *, of: str = "a column"
+) -> None:
+    """Raise ``TypeError`` for what is neither a name, nor an expression, nor None."""
+    if given is None or isinstance(given, str | pl.Expr):
+        return
+    msg = (
+        f"{argument} must name {of}, or be an expression, not {given!r:.40}; values go "
+        "into the frame first, e.g. with frame.with_columns(...)"
+    )
+    raise TypeError(msg)
 
 
 def name_of(column: Column) -> str:
@@ -304,6 +355,23 @@ def columns_by_role(
 
     Without ``label`` every judgment is of a relevant document.
     """
+    for argument, given in (("query", query), ("qrels_query", qrels_query)):
+        require_columns_given(argument, given)
+    for argument, column in (
+        ("doc", doc),
+        ("score", score),
+        ("label", label),
+        ("rank", rank),
+        ("qrels_doc", qrels_doc),
+        ("subtopic", subtopic),
+    ):
+        require_column_given(argument, column)
+    if score is None and rank is None:
+        msg = "score must name a column, unless rank= names one of ranks"
+        raise TypeError(msg)
+    if descending not in (True, False):
+        msg = f"descending must be True or False, not {descending!r}"
+        raise TypeError(msg)
     keys = columns_of(query)
     others = keys if qrels_query is None else columns_of(qrels_query)
     if not keys:
@@ -339,7 +407,7 @@ def bind_run_and_qrels(
     carry: Mapping[str, Column] = MappingProxyType({}),
 ) -> tuple[pl.LazyFrame, pl.LazyFrame]:
     """Bind a run and judgments with as many query columns; ``carry`` is of these."""
-    where = "the run", "the judgments"
+    where = "the run", JUDGMENTS
     left = bind_columns(run, columns, where=where[0], roles=run_roles)
     right = bind_columns(
         qrels, qrels_columns, where=where[1], roles=qrels_roles, carry=carry
@@ -372,12 +440,13 @@ def require_columns(
         if name not in schema:
             from difflib import get_close_matches  # rarely needed, slow to import
 
-            near = get_close_matches(name, list(schema), n=1, cutoff=0.4)
+            near = get_close_matches(name, list(schema), n=1, cutoff=CLOSE)
             hint = f"; did you mean {near[0]!r}?" if near else "."
             known = ", ".join(map(repr, schema)) or "none"
+            others = OTHER_WAYS.get((argument, where), "")
             msg = (
                 f"{argument} {name!r} is not in {where}{hint} Its columns are: "
-                f"{known}. Name yours with {argument}=."
+                f"{known}. Name yours with {argument}={others}."
             )
             raise pl.exceptions.ColumnNotFoundError(msg)
 

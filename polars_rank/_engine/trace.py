@@ -22,7 +22,7 @@ from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.tools import complete_arguments
 from polars_rank.core.ranking import Ranking, Ties
 from polars_rank.core.registry import Rows, check_policy, value
-from polars_rank.core.rules import DUPLICATE_DOC, NEGATIVE_GRADE, Violation
+from polars_rank.core.rules import NEGATIVE_GRADE, Violation
 from polars_rank.measures.measure import Custom, Measure
 
 __all__ = ["PlanKey", "Trace", "trace_measures"]
@@ -219,20 +219,12 @@ def _with_checks(
     violations: list[Violation],
 ) -> Trace:
     """Add the rules for the rows themselves, and the counts that the plan needs."""
-    all_documents = recorder.rows == "all"
-    run = run_checks(key.run, key.carry, key.check, all_documents=all_documents)
+    run = run_checks(key.run, key.carry, key.check)
     run_scalars, qrels_scalars = run.scalars, {}
     violations = violations + run.violations
     if key.qrels is not None:
         qrels = qrels_checks(key.qrels, key.check)
         qrels_scalars = qrels.scalars
-        if key.check != "off":
-            # A judgment that the join matched twice is of a duplicate in the run.
-            qrels_scalars["matter"] = recorder.matter.sum()
-            joined = pl.col(recorder.aggregates.add(pl.col("label").count()))
-            copies = joined - pl.col("matter")
-            rule = DUPLICATE_DOC._replace(side="run")
-            violations.append(Violation(rule, copies))
         violations += qrels.violations
     if key.qrels is not None or recorder.retrieved:
         run_scalars["retrieved"] = _retrieved_count(key)
@@ -246,6 +238,8 @@ def _facts(key: PlanKey, recorder: Recorder) -> dict[str, pl.Expr]:
         return {}
     label, rank = pl.col("label"), pl.col("rank")
     facts = {"highest": label.max()}
+    if (key.qrels or key.run).has_fractions:
+        facts["fractions"] = ((label > 0) & (label < 1)).sum()
     if key.qrels is not None:
         facts["matched"] = label.filter(rank.is_not_null()).count()
     return {n: pl.col(recorder.aggregates.add(fact)) for n, fact in facts.items()}

@@ -47,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if part not in PARTS:
             raise
         return _fail(f"needs {part}: pip install 'polars-rank[cli]'", 2)
-    words = sys.argv[1:] if argv is None else argv
+    words = list(sys.argv[1:] if argv is None else argv)
 
     def said(error: BaseException | str) -> str:
         return sentence(error, options(words), options(["evaluate"]))
@@ -59,7 +59,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             status = run(words)
             sys.stdout.flush()
     except CycloptsError as error:
-        return _fail(sentence(error), 2)
+        more = ""
+        if words[:1] == ["measures"] and "Unused Tokens" in str(error):
+            more = f" A measure is explained by: polars-rank explain {words[1]}"
+        return _fail(sentence(error) + more, 2)
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:  # the reader has gone; so should what is still buffered

@@ -77,7 +77,7 @@ def _grammar(help_formatter: Literal["default", "plain"]) -> App:
     app.command(conventions)
     app.command(explain, usage="Usage: polars-rank explain MEASURE [OPTIONS]")
     app.command(
-        "polars_rank.cli.clicks_bias:app",
+        "polars_rank.cli.clicks:app",
         name="clicks",
         help="Click logs: what users saw, and what they clicked.",
     )

@@ -9,7 +9,7 @@ from cyclopts import CycloptsError, Parameter
 
 from polars_rank import clicks
 from polars_rank.cli.bar import Bar
-from polars_rank.cli.clicks import (
+from polars_rank.cli.clicks_log import (
     CHOICE,
     COLUMN,
     DEFAULT_LOG,
@@ -25,6 +25,7 @@ from polars_rank.cli.clicks import (
     app,
     open_files,
     print_result,
+    say_taken,
 )
 from polars_rank.cli.runs import open_file
 from polars_rank.clicks.judgments import JudgmentMethod
@@ -36,6 +37,11 @@ __all__ = ["counterfactual", "judgments", "propensities", "sensitivity"]
 Bias: TypeAlias = Annotated[str | None, Parameter(group=FILES, metavar="FILE")]
 Eta: TypeAlias = Annotated[float | None, CHOICE]
 Systems: TypeAlias = Annotated[tuple[str, ...], COLUMN, LESS]
+UNBIASED = (
+    "say how likely each position is examined: --propensities FILE (what the command "
+    "clicks propensities writes with --out), --eta NUMBER or --propensity COLUMN."
+)
+EXAMPLE_SYSTEMS = ("new_score", "score")
 
 
 @app.command(usage="Usage: polars-rank clicks propensities LOG... [OPTIONS]")
@@ -87,7 +93,8 @@ def propensities(
     shuffled
         Number of positions that were shuffled, from the top; default: all.
     swap
-        Position that took part in a swap with the first, or with this one (fair_pairs).
+        Position that a coin could swap with the first one; for fair_pairs: the position
+        above or below that this document was paired with.
     swapped
         Whether the first document and that of the position were swapped.
     relevance
@@ -97,8 +104,7 @@ def propensities(
     cluster
         Independent unit, usually the user; may be repeated.
     count
-        Number of impressions in a log of totals, where --clicked is the number of
-        clicks.
+        For a log of totals: number of impressions; --clicked is the number of clicks.
     normalize
         Position whose propensity is 1.
     level
@@ -201,6 +207,16 @@ def counterfactual(
         Also write the result to this Parquet file.
     """
     bar = Bar()
+    if example:
+        more: dict[str, object] = {}
+        if not new:
+            new = more["new"] = EXAMPLE_SYSTEMS
+        biased = any(x is not None for x in (propensities, eta, propensity))
+        if not biased and method != "dm":
+            eta = more["eta"] = 1.0
+        say_taken(**more)
+    elif method != "dm" and propensities is None and eta is None and not propensity:
+        raise CycloptsError(msg=UNBIASED)
     options = cast("dict[str, Any]", log.options(bar, propensity=propensity))
     result = clicks.counterfactual(
         open_files(files, example=example),
@@ -258,6 +274,9 @@ def sensitivity(
         Also write the result to this Parquet file.
     """
     bar = Bar()
+    if example and not new:
+        new = EXAMPLE_SYSTEMS
+        say_taken(new=new)
     result = clicks.sensitivity(
         open_files(files, example=example),
         measure,
@@ -313,9 +332,9 @@ def judgments(
         The label is the number of thresholds that the estimate reaches; may be
         repeated.
     grades
-        Number of grades, each for about as many documents.
+        Number of grades, with about as many documents in each.
     grades_within
-        Whether --grades split all documents of the log, or those of each query.
+        Spread the documents of the whole log evenly over --grades, or of each query.
     min_impressions
         Documents with fewer have no label.
     min_clicks
@@ -323,8 +342,7 @@ def judgments(
     prior
         Shrink uncertain estimates towards the mean of the log, or of the query.
     count
-        Number of impressions in a log of totals, where --clicked is the number of
-        clicks.
+        For a log of totals: number of impressions; --clicked is the number of clicks.
     level
         Confidence level.
     format
@@ -334,7 +352,16 @@ def judgments(
     """
     if threshold and grades is not None:
         raise CycloptsError(msg="give --threshold or --grades, not both.")
+    if [*threshold] != sorted({*threshold}):
+        rising = " ".join(f"--threshold {t:g}" for t in sorted({*threshold}))
+        raise CycloptsError(msg=f"thresholds must rise: {rising}.")
     bar = Bar()
+    biased = any(x is not None for x in (propensities, eta, propensity))
+    if example and not biased and method not in ("ctr", "coec"):
+        eta = 1.0
+        say_taken(eta=eta)
+    elif not biased and method not in ("ctr", "coec"):
+        raise CycloptsError(msg=UNBIASED)
     more = {"propensity": propensity, "count": count}
     options = cast("dict[str, Any]", log.options(bar, **more))
     result = clicks.judgments(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
@@ -18,6 +19,7 @@ from polars_rank.cli.options import (
     COLUMN,
     COLUMNS,
     DEFAULT_INPUT,
+    DEFAULT_RULES,
     FILE,
     FILES,
     LESS,
@@ -33,6 +35,7 @@ from polars_rank.cli.options import (
     Options,
     Paths,
     Query,
+    Rules,
     SomeMeasures,
     several,
     with_judgments,
@@ -46,7 +49,7 @@ from polars_rank.comparison.arguments import (
     Pairing,
     TestName,
 )
-from polars_rank.conventions.tools import DEFAULT
+from polars_rank.conventions.tools import DEFAULT, convention_of
 from polars_rank.core.registry import closest
 from polars_rank.exceptions import DataError
 from polars_rank.io.frames import same_ids
@@ -71,6 +74,7 @@ Picture: TypeAlias = Annotated[
 def compare(
     *files: Paths,
     data: Input = DEFAULT_INPUT,
+    rules: Rules = DEFAULT_RULES,
     queries: Annotated[str | None, FILE] = None,
     measure: SomeMeasures = (),
     lower_is_better: Annotated[bool, Parameter(group=COLUMNS), LESS] = False,
@@ -111,7 +115,8 @@ def compare(
     files
         Runs and, last, the judgments; or one file with values.
     queries
-        File with one row per query, which may hold --by, --weight and --cluster.
+        File with one row per query: --by, --weight, --cluster. Without it, they are
+        columns of the runs or judgments.
     measure
         Measure to compute, or column of the values; may be repeated.
     lower_is_better
@@ -168,6 +173,7 @@ def compare(
         missing=missing,
         rank=rank,
         descending=not lower_is_better,
+        **asdict(rules),
     )
     attributes = [*by, *filter(None, (weight, cluster))]
     values, definition = _values(
@@ -222,6 +228,7 @@ def gate(
     /,
     *files: Paths,
     data: Input = DEFAULT_INPUT,
+    rules: Rules = DEFAULT_RULES,
     queries: Annotated[str | None, FILE] = None,
     measure: SomeMeasures = (),
     lower_is_better: Annotated[bool, Parameter(group=COLUMNS), LESS] = False,
@@ -261,7 +268,8 @@ def gate(
     files
         The new run and the judgments; or one file with values.
     queries
-        File with one row per query, which may hold --by, --weight and --cluster.
+        File with one row per query: --by, --weight, --cluster. Without it, they are
+        columns of the runs or judgments.
     measure
         Measure to gate; may be repeated; default: all of the baseline.
     lower_is_better
@@ -313,6 +321,7 @@ def gate(
         missing=missing,
         rank=rank,
         descending=not lower_is_better,
+        **asdict(rules),
     )
     values, definition = _values(files, data, queries, wanted, None, known, options)
     if update_baseline:
@@ -485,7 +494,11 @@ def _values(
     if system is None and len(given.runs) > 1:
         raise CycloptsError(msg="name one new run, and its judgments.")
     options = data.options(given) | choices
-    parts = [_of_run(given, i, options, chosen, system) for i in range(len(given.runs))]
+    about = [] if queries is not None else attributes
+    parts = [
+        _of_run(given, i, options, chosen, system, about)
+        for i in range(len(given.runs))
+    ]
     values = pl.concat(parts, how="vertical_relaxed")
     if queries is not None:
         values = _with_attributes(values, files, queries, data.query, attributes)
@@ -494,6 +507,9 @@ def _values(
         ids = [c for c in data.qrels_query or data.query if c != system]
         about = [data.qrels_doc or options["doc"], options["label"]]
         judged = fingerprint(given.qrels, [*ids, *filter(None, about)])
+    changed = {n: choices[n] for n in ("ties", "rel") if n in choices}
+    if changed:
+        convention = convention_of(convention, **changed)
     return values, Definition.of(chosen, convention, data.query, judged)
 
 
@@ -503,18 +519,29 @@ def _of_run(
     options: dict[str, Any],
     measures: Sequence[str],
     system: str | None,
+    attributes: Sequence[str],
 ) -> pl.DataFrame:
     run = given.runs[place]
     several = len(given.runs) > 1
     with given.about(run):
         frame, asked = with_judgments(given, run, options)
+        known = frame.collect_schema().names()
+        known += [] if given.qrels is None else given.qrels.collect_schema().names()
+        for name in attributes:
+            if name not in known:
+                raise DataError(
+                    f"{run.file}: no column {name!r}{closest(name, known) or '.'} It "
+                    "must be in the runs, in the judgments or in --queries."
+                )
         apart = system is not None and not several
         if apart and system is not None:
             run.require(system, "Name the one that tells systems apart with --system.")
             asked = asked | {"query": [system, *options["query"]]}
             if asked["qrels_query"]:
                 asked["qrels_query"] = [system, *asked["qrels_query"]]
-        values = polars_rank.per_query(frame, list(measures), **asked)
+        keys = {system, *options["query"]}
+        keep = [name for name in dict.fromkeys(attributes) if name not in keys]
+        values = polars_rank.per_query(frame, list(measures), keep=keep, **asked)
         found: pl.DataFrame = values.collect(engine="streaming")
     if several:
         run.require_room(str(system))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -21,7 +22,6 @@ from polars_rank._files.temporary import private_folder
 from polars_rank.cli.bar import Bar
 from polars_rank.cli.options import (
     CHOICE,
-    CHOICES,
     COLUMNS,
     DEFAULT_INPUT,
     FILE,
@@ -33,7 +33,9 @@ from polars_rank.cli.options import (
     Columns,
     Convention,
     Formats,
+    Grade,
     Input,
+    MaxRank,
     MissingValue,
     OneColumn,
     Options,
@@ -81,13 +83,13 @@ def evaluate(
     ties: TieOrder = None,
     missing: MissingValue = None,
     unjudged: Annotated[Unjudged | None, CHOICE] = None,
-    rel: Annotated[float | None, Parameter(group=CHOICES, metavar="GRADE")] = None,
+    rel: Grade = None,
     check: Annotated[Check, CHOICE] = "strict",
     on_duplicate: Annotated[Duplicates, CHOICE] = "error",
     layout: Annotated[Layout, RESOURCE] = "auto",
     memory_limit: Annotated[str | None, Parameter(metavar="SIZE"), RESOURCE] = None,
     temp_dir: Annotated[str | None, Parameter(metavar="FOLDER"), RESOURCE] = None,
-    max_rank: Annotated[int | None, Parameter(group=CHOICES, metavar="PLACE")] = None,
+    max_rank: MaxRank = None,
     format: Formats = None,
     per_query: Annotated[str | None, Parameter(group=OUTPUT, metavar="FILE")] = None,
     each: Annotated[bool, Parameter(name="-q", group=OUTPUT), LESS] = False,
@@ -148,7 +150,7 @@ def evaluate(
     rel
         Lowest grade that is relevant.
     check
-        What to do about bad rows; full looks for duplicates among all documents.
+        What to do about bad rows: an error, a warning or nothing.
     on_duplicate
         What to do about duplicate documents within a query.
     layout
@@ -390,6 +392,8 @@ def require_apart(target: Path | None, sources: Sequence[str]) -> None:
         return
     if not target.parent.is_dir():
         raise DataError(f"{target}: no such folder: {target.parent}")
+    if not os.access(target.parent, os.W_OK):
+        raise DataError(f"{target}: its folder, {target.parent}, cannot be written to")
     place = target.resolve()
     if any(_is_part(place, Path(source).resolve()) for source in sources):
         raise CycloptsError(msg=f"--per-query {target} is part of what is read.")

@@ -11,6 +11,8 @@ from typing import Annotated, Any, TypeAlias
 import polars as pl
 from cyclopts import Group, Parameter
 
+from polars_rank._engine.checks.enforce import Check
+from polars_rank._engine.request import Duplicates
 from polars_rank.cli.runs import Files, Reading, Run, sort_out
 from polars_rank.cli.show import Format
 from polars_rank.conventions.choices import Missing
@@ -23,6 +25,7 @@ __all__ = [
     "COLUMN",
     "COLUMNS",
     "DEFAULT_INPUT",
+    "DEFAULT_RULES",
     "FILE",
     "FILES",
     "LESS",
@@ -35,12 +38,15 @@ __all__ = [
     "Columns",
     "Convention",
     "Formats",
+    "Grade",
     "Input",
+    "MaxRank",
     "MissingValue",
     "OneColumn",
     "Options",
     "Paths",
     "Query",
+    "Rules",
     "SomeMeasures",
     "TieOrder",
     "listed",
@@ -80,6 +86,11 @@ SomeMeasures: TypeAlias = Annotated[
 Convention: TypeAlias = Annotated[str, Parameter(group=CHOICES, metavar="NAME")]
 MissingValue: TypeAlias = Annotated[Missing | None, CHOICE]
 TieOrder: TypeAlias = Annotated[Ties | None, CHOICE]
+Grade: TypeAlias = Annotated[float | None, Parameter(group=CHOICES, metavar="GRADE")]
+MaxRank: TypeAlias = Annotated[
+    int | None,
+    Parameter(name=("--max-rank", "-M"), group=CHOICES, metavar="PLACE"),
+]
 Formats: TypeAlias = Annotated[Format | None, Parameter(group=OUTPUT)]
 Formatted: TypeAlias = Annotated[FileFormat | None, Parameter(group=FILES)]
 Listed: TypeAlias = Annotated[str | None, NAMES]
@@ -156,6 +167,35 @@ class Input:
 
 
 DEFAULT_INPUT = Input()
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """How rows are ranked and checked, for commands that evaluate before they compare.
+
+    Parameters
+    ----------
+    ties
+        Order of equal scores.
+    rel
+        Lowest grade that is relevant.
+    max_rank
+        Count documents below this rank as not retrieved.
+    check
+        What to do about bad rows: an error, a warning or nothing.
+    on_duplicate
+        What to do about duplicate documents within a query.
+    """
+
+    ties: TieOrder = None
+    rel: Grade = None
+    max_rank: MaxRank = None
+    check: Annotated[Check, CHOICE] = "strict"
+    on_duplicate: Annotated[Duplicates, CHOICE] = "error"
+
+
+DEFAULT_RULES = Rules()
 
 
 def listed(names: str | None) -> tuple[str, ...]:

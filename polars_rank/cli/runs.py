@@ -16,7 +16,8 @@ from cyclopts import CycloptsError
 from polars_rank.core.registry import closest
 from polars_rank.exceptions import DataError
 from polars_rank.io.scan import FileFormat, scan
-from polars_rank.io.unreadable import damage_named
+from polars_rank.io.trec import looks_like
+from polars_rank.io.unreadable import damage_named, files_of
 
 __all__ = ["STDIN", "Files", "Reading", "Run", "open_file", "sort_out"]
 
@@ -24,6 +25,7 @@ STDIN = "standard input"
 FAILED = pl.exceptions.PolarsError, pl.exceptions.PanicException
 BEIR = ["query-id", "corpus-id", "score"]
 TREC = ["query_id", "doc_id", "score", "system"]
+TREC_QRELS = ["query_id", "iteration", "doc_id", "label"]
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,15 @@ class Files:
         for side, file in self.about_queries.items():
             if message.startswith(f"{side}= ") or f" is not in {side}" in message:
                 return f"{file}: {message}"
+        if ", and these are never equal; cast one of them" in message:
+            told = message.partition("; cast one of them")[0]
+            return (
+                f"{run.file}: {told}; write one of the files again with ids of the "
+                "other's type, or as CSV, where all ids are text"
+            )
         side, colon, rest = message.partition(": ")
+        if " is not in the judgments" in message or " of the judgments " in message:
+            return f"{self.sources[-1]}: {message}"
         if colon and side == "judgments":
             return f"{self.sources[-1]}: {rest}"
         return f"{run.file}: {rest if colon and side == 'run' else message}"
@@ -163,12 +173,59 @@ def sort_out(
             "columns with --query, --doc and --label."
         )
     runs = [Run(*run) for run in zip(ran, _names(ran), frames, strict=True)]
+    _require_roles(runs, judgments, sources[-1], (place, label))
     if judgments is None and label is None:
         raise CycloptsError(msg="--label none is for judgments: name their file.")
     if judgments is None and label is not None:
+        hint = "Name another with --label, or add the judgments' file, last."
+        if last is not None and label not in last.collect_schema():
+            hint += (
+                f" {files[-1]} has a column {place!r}, so it was taken for a run, too; "
+                "if it holds the judgments, name it with --qrels and its grades with "
+                f"--label {place}."
+            )
         for run in runs:
-            run.require(label, "Name another with --label, or add the judgments' file.")
+            run.require(label, hint)
     return Files(runs, judgments, sources)
+
+
+def _require_roles(
+    runs: Sequence[Run],
+    qrels: pl.LazyFrame | None,
+    last: str,
+    columns: tuple[str, str | None],
+) -> None:
+    """Raise where a file plainly is in the place of another: judgments come last."""
+    frames = [run.frame for run in runs] + ([] if qrels is None else [qrels])
+    judged = [run.file for run in runs if _kind(run.frame, columns) == "qrels"]
+    last_is_run = _kind(frames[-1], columns) == "run"
+    if judged and last_is_run:
+        raise DataError(
+            f"{judged[0]} looks like judgments and {last} like a run: swap them, for "
+            "the judgments come last, or name their file with --qrels."
+        )
+    if judged:
+        raise DataError(
+            f"{judged[0]}: looks like judgments; name the run to evaluate before it."
+        )
+    if last_is_run and qrels is not None:
+        raise DataError(
+            f"{last}: looks like a run, not like judgments, which are missing: name "
+            "their file last, or with --qrels."
+        )
+
+
+def _kind(frame: pl.LazyFrame, columns: tuple[str, str | None]) -> str | None:
+    """What a file plainly is: ``"run"``, ``"qrels"`` or neither."""
+    names = frame.collect_schema().names()
+    if names in (TREC, TREC_QRELS):
+        return looks_like(files_of(frame)[0])
+    place, label = columns
+    if label is None or place == label:
+        return None
+    return {(True, False): "run", (False, True): "qrels"}.get(
+        (not {place, "score", "rank"}.isdisjoint(names), label in names)
+    )
 
 
 def _names(files: Sequence[str]) -> list[str]:

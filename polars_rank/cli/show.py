@@ -160,7 +160,7 @@ def _across(means: pl.DataFrame, keys: int) -> Iterator[RenderableType]:
     """Several rows: a column per measure, as many side by side as fit."""
     names = means.columns
     cells = {
-        name: [_number(v) if i > keys else _word(v) for v in means[name].to_list()]
+        name: [_cell(v) if i > keys else _word(v) for v in means[name].to_list()]
         for i, name in enumerate(names)
     }
     widths = {n: max(map(cell_len, [visible(n), *cells[n]])) + BETWEEN for n in names}
@@ -201,6 +201,11 @@ def _note(notes: Sequence[str]) -> Text:
 
 def _word(value: object) -> str:
     return UNDEFINED if value is None else visible(value)
+
+
+def _cell(value: object) -> str:
+    """A value of a result: most are numbers, a few are words."""
+    return _number(value) if isinstance(value, int | float) else _word(value)
 
 
 def _number(value: float | None) -> str:

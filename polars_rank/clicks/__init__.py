@@ -8,6 +8,7 @@ makes logs whose truth is known.
 from __future__ import annotations
 
 from polars_rank.clicks.additive import ADDITIVE
+from polars_rank.clicks.agreement import agreement, confusion
 from polars_rank.clicks.behaviour import (
     behaviour,
     behaviour_state,
@@ -20,18 +21,15 @@ from polars_rank.clicks.entropy import click_entropy
 from polars_rank.clicks.experiment import compare
 from polars_rank.clicks.impression import Impression
 from polars_rank.clicks.interleaving import interleaving, team_shares
-from polars_rank.clicks.judgments import (
-    JudgmentMethod,
-    agreement,
-    confusion,
-    judgments,
-)
-from polars_rank.clicks.log import UBI, LogColumns, LogOptions
+from polars_rank.clicks.judgments import JudgmentMethod, judgments
+from polars_rank.clicks.log_options import UBI, LogColumns, LogOptions
 from polars_rank.clicks.measures import BEHAVIOUR
 from polars_rank.clicks.propensity import PropensityMethod, propensities
 from polars_rank.clicks.report import LogReport, check
 from polars_rank.clicks.sensitivity import sensitivity
-from polars_rank.clicks.simulation import Simulation, UserModel, simulate
+from polars_rank.clicks.simulate import simulate
+from polars_rank.clicks.simulation import Simulation
+from polars_rank.clicks.user_models import UserModel
 from polars_rank.clicks.weighing import CounterfactualMethod
 
 __all__ = [

@@ -9,16 +9,18 @@ from typing import Literal, NamedTuple, TypeAlias, Unpack
 import polars as pl
 
 from polars_rank._engine.recorder import ExprTable
-from polars_rank._engine.request import AnyFrame, Frame, like_input
+from polars_rank._engine.request import AnyFrame, like_input
 from polars_rank._statistics.intervals import require_level
 from polars_rank.clicks.impression import Impression
-from polars_rank.clicks.log import ClickLog, LogOptions
+from polars_rank.clicks.log import ClickLog
+from polars_rank.clicks.log_options import LogOptions
 from polars_rank.clicks.measures import (
     DEFAULT,
     BehaviourMeasure,
     Measures,
     parse_behaviour,
 )
+from polars_rank.clicks.opening import function_of_log
 from polars_rank.clicks.plan import bounded_by, enforced, impressions_of, in_layout
 from polars_rank.clicks.ratios import (
     Interval,
@@ -54,7 +56,7 @@ class Traced(NamedTuple):
 
     Attributes
     ----------
-    words, steps
+    words, totals, steps
         Of the :class:`Impression`.
     parts
         Numerators and denominators, each once.
@@ -67,6 +69,7 @@ class Traced(NamedTuple):
     """
 
     words: dict[str, pl.Expr]
+    totals: dict[str, pl.Expr]
     steps: dict[str, pl.Expr]
     parts: dict[str, pl.Expr]
     ratios: list[Ratio]
@@ -95,16 +98,24 @@ def trace(
             num = pl.when(den.is_not_null()).then(num).fill_null(0)
             den = den.fill_null(0)
         ratios.append(Ratio(measure.name, table.add(num), table.add(den)))
-    words, steps = impression.words, impression.steps
-    return Traced(words, steps, table.named, ratios, clicks, vocabulary)
+    return Traced(
+        impression.words,
+        impression.totals,
+        impression.steps,
+        table.named,
+        ratios,
+        clicks,
+        vocabulary,
+    )
 
 
+@function_of_log
 def per_impression(
-    log: Frame,
+    log: AnyFrame,
     measures: Measures = DEFAULT,
     /,
     **options: Unpack[LogOptions],
-) -> Frame:
+) -> AnyFrame:
     """Value of each measure for every impression.
 
     Parameters
@@ -149,8 +160,9 @@ def per_impression(
     return like_input(log, in_layout(bound, plan), in_memory=bound.small)
 
 
+@function_of_log
 def behaviour(
-    log: Frame,
+    log: AnyFrame,
     measures: Measures = DEFAULT,
     /,
     *,
@@ -161,7 +173,7 @@ def behaviour(
     seed: int = 0,
     count_queries: bool = True,
     **options: Unpack[LogOptions],
-) -> Frame:
+) -> AnyFrame:
     """Measure how people use search: clicks, abandonment, positions, dwell times.
 
     A measure is a pair of numbers per impression, and its value is the ratio of their
@@ -255,14 +267,15 @@ def behaviour(
     return like_input(log, found, in_memory=bound.small)
 
 
+@function_of_log
 def behaviour_state(
-    log: Frame,
+    log: AnyFrame,
     measures: Measures = DEFAULT,
     /,
     *,
     per: Per | None = None,
     **options: Unpack[LogOptions],
-) -> Frame:
+) -> AnyFrame:
     """What a part of a log adds to :func:`behaviour`: a day, a file, a partition.
 
     Parameters
@@ -343,7 +356,7 @@ def warn_of_users(log: ClickLog) -> None:
         f"like the user: give cluster={log.user_column!r}, or the intervals are too "
         "short",
         UserWarning,
-        stacklevel=3,
+        stacklevel=4,
     )
 
 
@@ -360,7 +373,8 @@ def _require_distinct(columns: Sequence[str], names: Sequence[str]) -> None:
 def _parts(log: ClickLog, traced: Traced) -> pl.LazyFrame:
     """One row per impression: keys, ``by0`` ..., the parts, and ``clicks``."""
     log = traced.vocabulary.prepare(log)
-    frame = enforced(log, impressions_of(log, traced.words))
+    found = impressions_of(log, traced.words, totals=traced.totals)
+    frame = enforced(log, found)
     if traced.steps:
         frame = frame.with_columns(**traced.steps)
     schema = frame.collect_schema()
@@ -372,7 +386,7 @@ def _parts(log: ClickLog, traced: Traced) -> pl.LazyFrame:
     if log.weight is not None:
         weight = pl.col(log.carried[log.weight]).cast(pl.Float64)
         parts = {name: part * weight for name, part in parts.items()}
-    kept = [name for name in schema if name not in traced.words]
+    kept = [n for n in schema if n not in traced.words and n not in traced.totals]
     return frame.select(*kept, **parts, clicks=traced.clicks)
 
 

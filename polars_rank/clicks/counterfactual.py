@@ -7,12 +7,14 @@ from typing import Unpack
 
 import polars as pl
 
-from polars_rank._engine.request import Frame, like_input
+from polars_rank._engine.request import AnyFrame, like_input
 from polars_rank.clicks.additive import AdditiveMeasure
 from polars_rank.clicks.behaviour import warn_of_users
 from polars_rank.clicks.bias import Propensities, faults_first
 from polars_rank.clicks.impression import Impression
-from polars_rank.clicks.log import ClickLog, LogOptions
+from polars_rank.clicks.log import ClickLog
+from polars_rank.clicks.log_options import LogOptions
+from polars_rank.clicks.opening import function_of_log
 from polars_rank.clicks.rankings import Systems, with_baseline
 from polars_rank.clicks.ratios import Interval, IntervalChoice
 from polars_rank.clicks.shallow import shallow_first
@@ -21,8 +23,9 @@ from polars_rank.clicks.weighing import CounterfactualMethod, Estimation
 __all__ = ["counterfactual"]
 
 
+@function_of_log
 def counterfactual(
-    log: Frame,
+    log: AnyFrame,
     measure: AdditiveMeasure = "dcg@10",
     /,
     *,
@@ -38,7 +41,7 @@ def counterfactual(
     replicates: int = 1000,
     seed: int = 0,
     **options: Unpack[LogOptions],
-) -> Frame:
+) -> AnyFrame:
     """Estimate what other rankings would have scored, from clicks on the logged one.
 
     Clicks are weighted by the inverse of the examination probability of their position,

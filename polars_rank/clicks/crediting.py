@@ -36,6 +36,8 @@ def words_of(
     words = {"clicks": at.count()}
     if method == "team_draft" and not credited:
         words["part"] = pl.col("team").count() > 0
+        team = pl.when(pl.col("team").is_not_null()).then(pl.col("team").hash())
+        words["mixed"] = team.min() != team.max()
     else:
         words["part"] = pl.len() > 0
     for i, team in enumerate(teams):
@@ -90,7 +92,10 @@ def outcomes_of(
     depth: int | None,
     slack: int,
 ) -> pl.LazyFrame:
-    """One row per segment and cluster: wins, losses, ties of each pair, ``n``."""
+    """One row per segment and cluster: wins, losses, ties of each pair, ``n``.
+
+    Of team drafts also ``mixed``: lists with documents of two teams.
+    """
     plan = impressions_of(log, words)
     shown = enforced(log, plan).filter("part")
     if no_click == "ignore":
@@ -113,6 +118,8 @@ def outcomes_of(
             outcomes[f"win{i}"] = (more > slack).cast(pl.Int64)
             outcomes[f"loss{i}"] = (more < -slack).cast(pl.Int64)
             outcomes[f"tie{i}"] = (more.abs() <= slack).cast(pl.Int64)
+    if "mixed" in words:
+        counts["mixed"] = pl.col("mixed").cast(pl.Int64)
     frame = shown.select(**groups, **keys, **counts, **outcomes)
     if not log.cluster:
         return frame

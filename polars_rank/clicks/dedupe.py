@@ -9,23 +9,26 @@ from typing import Unpack
 
 import polars as pl
 
-from polars_rank._engine.request import Frame, like_input
+from polars_rank._engine.request import AnyFrame, like_input
 from polars_rank._engine.schema import bind_column, renamed, require_columns
-from polars_rank.clicks.log import ClickLog, LogOptions
+from polars_rank.clicks.log import ClickLog
+from polars_rank.clicks.log_options import LogOptions
+from polars_rank.clicks.opening import function_of_log
 
 __all__ = ["dedupe"]
 
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
+@function_of_log
 def dedupe(
-    log: Frame,
+    log: AnyFrame,
     /,
     *,
     within: str | float | timedelta = "30m",
     keys: str | Sequence[str] = ("user_id", "query_id"),
     **options: Unpack[LogOptions],
-) -> Frame:
+) -> AnyFrame:
     """Make one impression of repeated ones: same keys, same list, soon after another.
 
     Filters, pages and reloads log a search anew. An impression that shows the same

@@ -6,14 +6,17 @@ from typing import Unpack
 
 import polars as pl
 
-from polars_rank._engine.request import Frame, like_input
+from polars_rank._engine.request import AnyFrame, like_input
 from polars_rank.clicks.counts import checked, pair_table, rows_with_known
-from polars_rank.clicks.log import ClickLog, LogOptions
+from polars_rank.clicks.log import ClickLog
+from polars_rank.clicks.log_options import LogOptions
+from polars_rank.clicks.opening import function_of_log
 
 __all__ = ["click_entropy"]
 
 
-def click_entropy(log: Frame, /, **options: Unpack[LogOptions]) -> Frame:
+@function_of_log
+def click_entropy(log: AnyFrame, /, **options: Unpack[LogOptions]) -> AnyFrame:
     """Click entropy of each query, in bits: 0 if all click on the same document.
 
     ``-sum over documents of p log2 p``, where p is the document's share of the clicks

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import polars as pl
 
-from polars_rank.clicks.simulation import Simulation, simulate
+from polars_rank.clicks.simulate import simulate
+from polars_rank.clicks.simulation import Simulation
 
 __all__ = ["log", "simulation"]
 

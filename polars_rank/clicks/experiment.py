@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, Unpack, cast
 
 import polars as pl
 
-from polars_rank._engine.request import AnyFrame, Frame, like_input
+from polars_rank._engine.request import AnyFrame, like_input
 from polars_rank._statistics.distributions import (
     chi_square_tail,
     normal_quantile,
@@ -19,8 +19,10 @@ from polars_rank._statistics.distributions import (
 from polars_rank._statistics.intervals import require_level
 from polars_rank.clicks.behaviour import Traced, cluster_sums, trace
 from polars_rank.clicks.impression import Impression
-from polars_rank.clicks.log import ClickLog, LogOptions
+from polars_rank.clicks.log import ClickLog
+from polars_rank.clicks.log_options import LogOptions
 from polars_rank.clicks.measures import DEFAULT, Measures, parse_behaviour
+from polars_rank.clicks.opening import function_of_log
 from polars_rank.clicks.plan import in_layout
 from polars_rank.clicks.ratios import FEW
 from polars_rank.clicks.shallow import shallow_first
@@ -40,8 +42,9 @@ NUMBERS = (
 )
 
 
+@function_of_log
 def compare(  # type: ignore[misc]  # two options are named here
-    log: Frame,
+    log: AnyFrame,
     measures: Measures = DEFAULT,
     /,
     *,
@@ -55,7 +58,7 @@ def compare(  # type: ignore[misc]  # two options are named here
     adjust: Adjust | None = None,
     expected_split: Mapping[Any, float] | None = None,
     **options: Unpack[LogOptions],
-) -> Frame:
+) -> AnyFrame:
     """Compare the arms of an experiment with its control, measure by measure.
 
     Errors are those of ratios over clusters (delta method). With fewer than 50 clusters
@@ -76,7 +79,8 @@ def compare(  # type: ignore[misc]  # two options are named here
         Columns that identify what was assigned to arms, usually the user.
     covariates
         A log of the time before the experiment, with the same columns except the arm:
-        it reduces the variance (CUPED). Clusters that it lacks count as 0.
+        it reduces the variance (CUPED). The covariate of a measure is the measure
+        itself in that time, cluster by cluster; clusters that it lacks count as 0.
     level, power
         Confidence level; and the power at which ``mde``, the minimum detectable effect,
         is detected.
@@ -203,7 +207,8 @@ def _moments(log: ClickLog, traced: Traced, before: ClickLog | None) -> pl.LazyF
     sums = [n.removesuffix("_plain") for n in state if n.endswith("_plain")]
     totals = [exact_total(name, _Columns()).alias(name) for name in sums]
     twice = (
-        clusters.group_by(keys)
+        clusters.drop_nulls(keys)  # of which a rule has warned
+        .group_by(keys)
         .agg(arms=pl.col("arm").n_unique())
         .filter(pl.col("arms") > 1)
         .select(twice=pl.len(), examples=pl.struct(keys).head(5).implode())

@@ -15,6 +15,7 @@ import polars as pl
 
 from polars_rank._engine.recorder import ExprTable
 from polars_rank.clicks.log import ClickLog
+from polars_rank.clicks.log_options import column_of
 
 __all__ = ["Impression", "UnknownDwell"]
 
@@ -32,6 +33,8 @@ class Impression:
     ----------
     words
         Aggregations of the rows of an impression that were asked for, by name.
+    totals
+        Values of a row whose sums were asked for, by name: UInt64, without nulls.
     steps
         Columns of impressions that look at other impressions of the session.
     """
@@ -40,6 +43,7 @@ class Impression:
         self._roles = roles
         self._carried = carried
         self._words = ExprTable("word")
+        self._totals = ExprTable("total")
         self._steps = ExprTable("step")
 
     @classmethod
@@ -52,6 +56,11 @@ class Impression:
     def words(self) -> dict[str, pl.Expr]:
         """Aggregations of the rows, by name."""
         return self._words.named
+
+    @property
+    def totals(self) -> dict[str, pl.Expr]:
+        """Values of a row to be summed, by name."""
+        return self._totals.named
 
     @property
     def steps(self) -> dict[str, pl.Expr]:
@@ -72,7 +81,7 @@ class Impression:
     def _needs(self, word: str, *roles: str) -> None:
         for role in roles:
             if role not in self._roles:
-                msg = f"{word} needs the column of {role}: name it with {role}="
+                msg = f"{word} needs {column_of(role)}"
                 raise ValueError(msg)
 
     @property

@@ -9,18 +9,20 @@ from typing import Any, Literal, TypeAlias, Unpack, cast, get_args
 
 import polars as pl
 
-from polars_rank._engine.request import Frame, like_input
+from polars_rank._engine.request import AnyFrame, like_input
 from polars_rank._statistics.distributions import chi_square_tail, tail
 from polars_rank._statistics.intervals import require_level
 from polars_rank.clicks.behaviour import warn_of_users
 from polars_rank.clicks.crediting import Credit, Method, outcomes_of, words_of
 from polars_rank.clicks.impression import Impression
-from polars_rank.clicks.log import ClickLog, LogOptions
+from polars_rank.clicks.log import ClickLog
+from polars_rank.clicks.log_options import LogOptions, column_of
+from polars_rank.clicks.opening import function_of_log
 from polars_rank.clicks.plan import held, in_layout, require_sound_rows
 from polars_rank.clicks.ratios import margin
 from polars_rank.core.aggregate import RatioMoments
 from polars_rank.core.expr import ratio
-from polars_rank.core.rules import ONE_TEAM
+from polars_rank.core.rules import NOT_INTERLEAVED, ONE_TEAM
 from polars_rank.core.source import lazy_source
 from polars_rank.exceptions import DataError
 
@@ -33,8 +35,9 @@ EXACT = 1000  # wins and losses for which the binomial is summed
 SLACK = 2**10  # units of credits: so far apart they are equal
 
 
+@function_of_log
 def interleaving(  # type: ignore[misc]  # team= is an option, named here
-    log: Frame,
+    log: AnyFrame,
     /,
     *,
     team: str | None = None,
@@ -50,7 +53,7 @@ def interleaving(  # type: ignore[misc]  # team= is an option, named here
     level: float = 0.95,
     seed: int = 0,
     **options: Unpack[LogOptions],
-) -> Frame:
+) -> AnyFrame:
     """Estimate which of the interleaved rankers is better, with intervals and tests.
 
     In each impression the ranker with more credit wins; credits within 1e-9 are equal.
@@ -105,7 +108,8 @@ def interleaving(  # type: ignore[misc]  # team= is an option, named here
     Raises
     ------
     DataError
-        When collected: fewer than two teams, or rows that break a rule.
+        When collected: fewer than two teams, lists of one team only, or rows that break
+        a rule.
 
     Source: Radlinski, Kurup and Joachims, CIKM 2008 (team draft); Joachims, 2003
     (balanced); Hofmann, Whiteson and de Rijke, CIKM 2011 (probabilistic); Radlinski and
@@ -129,7 +133,7 @@ def interleaving(  # type: ignore[misc]  # team= is an option, named here
         columns = [credit]
     bound: ClickLog = ClickLog.of(log, given, credits=columns)
     if credit == "satisfied" and "dwell" not in bound.roles:
-        msg = 'credit="satisfied" needs the column of dwell: name it with dwell='
+        msg = f'credit="satisfied" needs {column_of("dwell")}'
         raise ValueError(msg)
     warn_of_users(bound)
     bound = Impression.prepare(bound)
@@ -158,14 +162,18 @@ def interleaving(  # type: ignore[misc]  # team= is an option, named here
             what="the outcomes of all clusters",
             otherwise="name larger clusters, such as the user, or split the log",
         )
+        if "mixed" in outcomes and len(outcomes) and not outcomes["mixed"].sum():
+            message = NOT_INTERLEAVED.message.format(column=bound.roles["team"])
+            raise DataError(message, rule=NOT_INTERLEAVED.name)
         yield _result(outcomes, bound, teams, schema, level, test, permutations, seed)
 
     return like_input(log, lazy_source(read, schema, name="interleaving"))
 
 
+@function_of_log
 def team_shares(  # type: ignore[misc]  # as above
-    log: Frame, /, *, team: str, **options: Unpack[LogOptions]
-) -> Frame:
+    log: AnyFrame, /, *, team: str, **options: Unpack[LogOptions]
+) -> AnyFrame:
     """Compute the share of each team's documents per position: equal in a fair draft.
 
     Bugs of a draft show here: a team that begins more often, or that fills the end.

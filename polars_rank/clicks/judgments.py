@@ -1,36 +1,31 @@
-"""Judgments from clicks, and how well they agree with given ones."""
+"""Judgments from clicks."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from typing import Any, Literal, TypeAlias, Unpack, cast, get_args
+from typing import Literal, TypeAlias, Unpack, cast, get_args
 
 import polars as pl
 
-from polars_rank._engine.request import AnyFrame, Frame, like_input
-from polars_rank._engine.schema import Columns, align_ids, bind_columns, require_columns
-from polars_rank._statistics.distributions import normal_quantile, special
+from polars_rank._engine.request import AnyFrame, like_input
+from polars_rank._statistics.distributions import special
 from polars_rank._statistics.intervals import require_level
 from polars_rank.clicks.bias import Propensities, faults_first, with_propensities
 from polars_rank.clicks.counts import checked, position_totals, shown
-from polars_rank.clicks.log import ClickLog, LogOptions
+from polars_rank.clicks.log import ClickLog
+from polars_rank.clicks.log_options import LogOptions
+from polars_rank.clicks.opening import function_of_log
 from polars_rank.clicks.plan import bounded_by
-from polars_rank.core.binding import metric_expr
-from polars_rank.core.expr import ratio
-from polars_rank.metrics.correlation import kendall_tau
-from polars_rank.metrics.pairwise import auc
+from polars_rank.clicks.relevance import Prior, estimated
 
-__all__ = ["JudgmentMethod", "agreement", "confusion", "judgments"]
+__all__ = ["JudgmentMethod", "judgments"]
 
 JudgmentMethod: TypeAlias = Literal["ratio", "ips", "ctr", "coec", "affine"]
-Prior: TypeAlias = tuple[float, float] | Literal["log", "query"] | None
-Disagreement: TypeAlias = Literal["linear", "quadratic", "none"]
-STATISTICS = ("equal", "kappa", "kendall_tau", "auc")
 
 
+@function_of_log
 def judgments(
-    log: Frame,
+    log: AnyFrame,
     method: JudgmentMethod = "ratio",
     /,
     *,
@@ -42,7 +37,7 @@ def judgments(
     prior: Prior = None,
     level: float | None = 0.95,
     **options: Unpack[LogOptions],
-) -> Frame:
+) -> AnyFrame:
     """Make judgments of queries and documents from clicks.
 
     Parameters
@@ -64,7 +59,8 @@ def judgments(
     propensities
         As in :func:`counterfactual`; not for ``"ctr"`` and ``"coec"``.
     grades
-        None: the label is the estimate. Thresholds in rising order: the label is the
+        None: the label is the estimate, a probability: for measures with gains, or with
+        a lower ``rel=`` than 1. Thresholds in rising order: the label is the
         number of thresholds that the estimate reaches. A whole number n: grades from 0
         to n - 1, each for about as many documents.
     grades_within
@@ -121,7 +117,7 @@ def judgments(
         raise ValueError(msg)
     bound: ClickLog = ClickLog.of(log, options, needs=["query", "doc"], totals=True)
     table = _table(bound, propensities, method)
-    found = _estimated(table, method, prior, level)
+    found = estimated(table, method, prior, level)
     judged = pl.col("impressions") >= min_impressions
     judged = judged & (pl.col("clicks") >= min_clicks)
     label = pl.when(judged).then(pl.col("estimate"))
@@ -219,93 +215,6 @@ def _weighed(log: ClickLog, propensities: Propensities, method: str) -> pl.LazyF
     return with_propensities(log, propensities, trust=method == "affine").rows
 
 
-def _estimated(
-    table: pl.LazyFrame, method: str, prior: Prior, level: float | None
-) -> pl.LazyFrame:
-    """Add ``estimate``, ``lower`` and ``upper``."""
-    n, c, e = (pl.col(name) for name in ("impressions", "clicks", "exposure"))
-    clicks = c.cast(pl.Float64)
-    if prior is not None:
-        table, more, extra = _with_prior(table, prior)
-        shape, rate = more + clicks, extra + e
-        sure = more.is_infinite()  # nothing varies: the mean itself
-        mean = pl.col("mean")
-        low, high = (
-            pl.when(sure).then(mean).otherwise(bound / rate)
-            for bound in _gamma(shape, shape, level)
-        )
-        estimate = pl.when(sure).then(mean).otherwise(shape / rate)
-        return table.with_columns(estimate=estimate, lower=low, upper=high)
-    if method == "ctr" and level is not None:
-        z = normal_quantile(0.5 + level / 2)
-        rate = clicks / n
-        middle = (rate + z * z / (2 * n)) / (1 + z * z / n)
-        half = (rate * (1 - rate) / n + z * z / (4 * n * n)).sqrt() * z
-        half = half / (1 + z * z / n)
-        return table.with_columns(
-            estimate=rate,
-            lower=(middle - half).clip(lower_bound=0.0),
-            upper=(middle + half).clip(upper_bound=1.0),
-        )
-    low, high = _gamma(clicks, clicks + 1.0, level)
-    if method == "ips":
-        # As many examinations per click as those of the document had on average.
-        size = pl.when(c > 0).then(pl.col("weighted") / clicks / n).otherwise(1.0 / e)
-        return table.with_columns(
-            estimate=pl.col("weighted") / n, lower=low * size, upper=high * size
-        )
-    below = pl.col("background")
-    return table.with_columns(
-        estimate=ratio(clicks - below, e),
-        lower=ratio(low - below, e),
-        upper=ratio(high - below, e),
-    )
-
-
-def _gamma(low: pl.Expr, high: pl.Expr, level: float | None) -> tuple[pl.Expr, pl.Expr]:
-    """Ends of the interval of a Poisson mean: quantiles of two gamma distributions."""
-    if level is None:
-        empty = pl.lit(None, pl.Float64)
-        return empty, empty
-    tail = (1 - level) / 2
-
-    def quantile(p: float) -> Any:
-        def of(shape: pl.Series) -> pl.Series:
-            values = special().gammaincinv(shape.to_numpy(), p)
-            return pl.Series(shape.name, values).fill_nan(None)
-
-        return of
-
-    ends = [
-        shape.map_batches(quantile(p), return_dtype=pl.Float64, is_elementwise=True)
-        for shape, p in ((low, tail), (high, 1 - tail))
-    ]
-    return pl.when(low > 0).then(ends[0]).otherwise(0.0), ends[1]
-
-
-def _with_prior(
-    table: pl.LazyFrame, prior: Prior
-) -> tuple[pl.LazyFrame, pl.Expr, pl.Expr]:
-    """The table with ``mean``; clicks and examinations that are added.
-
-    Moments: ``E (c - m e)^2 = m e + tau (m e)^2`` of clicks c, examinations e, mean m;
-    the relative variance tau is one for the log.
-    """
-    if not isinstance(prior, str):
-        a, b = cast("tuple[float, float]", prior)
-        table = table.with_columns(mean=pl.lit(a / b))
-        return table, pl.lit(float(a)), pl.lit(float(b))
-    c, e = pl.col("clicks"), pl.col("exposure")
-    mean = ratio(c.sum().cast(pl.Float64), e.sum())
-    table = table.with_columns(mean=mean.over("query") if prior == "query" else mean)
-    expected = pl.col("mean") * e
-    excess = ((c - expected) ** 2 - c).sum()
-    tau = ratio(excess, (expected**2).sum())
-    shape = pl.when(tau > 0).then(1.0 / tau).otherwise(math.inf)
-    table = table.with_columns(shape=shape)
-    return table, pl.col("shape"), pl.col("shape") / pl.col("mean")
-
-
 def _graded(
     estimate: pl.Expr, grades: int | Sequence[float] | None, within: str
 ) -> pl.Expr:
@@ -319,168 +228,3 @@ def _graded(
         return part.cast(pl.Int32)
     reached = pl.sum_horizontal((estimate >= t).cast(pl.Int32) for t in grades)
     return pl.when(estimate.is_not_null()).then(reached).cast(pl.Int32)
-
-
-# -- agreement
-
-
-def agreement(
-    judgments: AnyFrame,
-    given: AnyFrame,
-    /,
-    *,
-    weights: Disagreement = "linear",
-    rel: float = 1,
-    query: str = "query_id",
-    doc: str = "doc_id",
-    label: str = "label",
-    given_label: str | None = None,
-) -> pl.DataFrame:
-    """Compare judgments with given ones, on the documents that both have.
-
-    Parameters
-    ----------
-    judgments, given
-        Frames with query, document and label; null: not judged.
-    weights
-        Weights of disagreement in Cohen's kappa: the difference of the grades
-        (``"linear"``), its square, or (``"none"``) the same for all.
-    rel
-        Lowest relevant grade of ``given``, for ``auc``.
-    query, doc, label, given_label
-        Columns; ``given_label`` is that of ``given`` if it differs.
-
-    Returns
-    -------
-    One row: ``pairs`` in both, ``only_judgments`` and ``only_given``; ``equal``, share
-    of equal labels, and ``kappa``, corrected for chance: both null unless all labels
-    are whole numbers; ``kendall_tau`` (tau-b) and ``auc`` of the judgments' labels
-    against the given ones: means over the ``queries`` that have one.
-
-    Source: Cohen, 1960 and 1968 (weighted kappa).
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> from polars_rank import clicks
-    >>> a = pl.DataFrame({"query_id": 1, "doc_id": [1, 2, 3], "label": [2, 1, 0]})
-    >>> b = pl.DataFrame({"query_id": 1, "doc_id": [1, 2, 4], "label": [2, 0, 1]})
-    >>> clicks.agreement(a, b).select("pairs", "only_given", "equal").row(0)
-    (2, 1, 0.5)
-    """
-    if weights not in get_args(Disagreement):
-        msg = f"weights must be one of {', '.join(get_args(Disagreement))}"
-        raise ValueError(msg)
-    both = _joined(judgments, given, query, doc, label, given_label or label)
-    pairs = both.drop_nulls(["a", "b"])
-    a, b = pl.col("a"), pl.col("b")
-    whole = pairs.select(((a.floor() == a) & (b.floor() == b)).all()).item()
-    cells = pairs.group_by("a", "b").len()
-    total = len(pairs)
-
-    def cost(frame: pl.DataFrame) -> float:
-        apart = (a - b).abs()
-        if weights == "quadratic":
-            apart = apart**2
-        elif weights == "none":
-            apart = (a != b).cast(pl.Float64)
-        return float(frame.select((apart * pl.col("len")).sum()).item())
-
-    kappa = equal = None
-    if total and whole:
-        equal = float(pairs.select((a == b).mean()).item())
-        rows, columns = (cells.group_by(x).agg(pl.col("len").sum()) for x in ("a", "b"))
-        chance = rows.join(columns, how="cross", suffix="_b").select(
-            "a", "b", len=pl.col("len") * pl.col("len_b") / total
-        )
-        expected = cost(chance)
-        kappa = 1 - cost(cells) / expected if expected else None
-    per_query = pairs.group_by("query").agg(
-        tau=metric_expr(kendall_tau, b, score=a, ties="expected"),
-        auc=metric_expr(lambda r: auc(r, rel=rel), b, score=a, ties="expected"),
-    )
-    return pl.DataFrame(
-        {
-            "pairs": [total],
-            "only_judgments": [both.filter(b.is_null() & a.is_not_null()).height],
-            "only_given": [both.filter(a.is_null() & b.is_not_null()).height],
-            "equal": [equal],
-            "kappa": [kappa],
-            "kendall_tau": [per_query["tau"].drop_nulls().mean()],
-            "auc": [per_query["auc"].drop_nulls().mean()],
-            "queries": [per_query.filter(pl.col("tau").is_not_null()).height],
-        },
-        schema_overrides=dict.fromkeys(
-            ("equal", "kappa", "kendall_tau", "auc"), pl.Float64
-        ),
-    )
-
-
-def confusion(
-    judgments: AnyFrame,
-    given: AnyFrame,
-    /,
-    *,
-    query: str = "query_id",
-    doc: str = "doc_id",
-    label: str = "label",
-    given_label: str | None = None,
-) -> pl.DataFrame:
-    """Count documents by their labels in both frames.
-
-    Parameters are those of :func:`agreement`.
-
-    Returns
-    -------
-    ``label``, ``given_label`` and ``pairs``, sorted; null: not judged there.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> from polars_rank import clicks
-    >>> a = pl.DataFrame({"query_id": 1, "doc_id": [1, 2], "label": [2, 1]})
-    >>> b = pl.DataFrame({"query_id": 1, "doc_id": [1, 2], "label": [2, 0]})
-    >>> clicks.confusion(a, b).rows()
-    [(1.0, 0.0, 1), (2.0, 2.0, 1)]
-    """
-    both = _joined(judgments, given, query, doc, label, given_label or label)
-    some = both.filter(pl.col("a").is_not_null() | pl.col("b").is_not_null())
-    cells = some.group_by("a", "b").agg(pairs=pl.len())
-    return cells.sort("a", "b").rename({"a": "label", "b": "given_label"})
-
-
-def _joined(
-    left: AnyFrame, right: AnyFrame, query: str, doc: str, label: str, given_label: str
-) -> pl.DataFrame:
-    """Labels ``a`` and ``b`` of all queries and documents."""
-    frames = []
-    for where, frame, name in (
-        ("judgments", left, label),
-        ("given", right, given_label),
-    ):
-        schema = frame.lazy().collect_schema()
-        require_columns([query], schema, where=where, argument="query")
-        require_columns([doc], schema, where=where, argument="doc")
-        roles = {"query": query, "doc": doc, "label": name}
-        bound = bind_columns(
-            frame.lazy(), Columns((), roles), where=where, roles=[*roles]
-        )
-        frames.append(bound.frame)
-    ids = {"query": query, "doc": doc}
-    first, second = align_ids(frames[0], frames[1], ids, where=("judgments", "given"))
-    for where, frame in (("judgments", first), ("given", second)):
-        twice = frame.group_by("query", "doc").len().filter(pl.col("len") > 1)
-        if copies := twice.select(pl.len()).collect().item():
-            msg = f"{copies} documents come twice in a query of {where}; keep one each"
-            raise ValueError(msg)
-    return (
-        first.select("query", "doc", a=pl.col("label").cast(pl.Float64))
-        .join(
-            second.select("query", "doc", b=pl.col("label").cast(pl.Float64)),
-            on=["query", "doc"],
-            how="full",
-            coalesce=True,
-        )
-        .sort("query", "doc")
-        .collect()
-    )

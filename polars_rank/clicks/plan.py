@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Literal
 
 import polars as pl
@@ -20,11 +21,13 @@ from polars_rank._engine.request import Resources
 from polars_rank._engine.stages.rank import pack, unpack
 from polars_rank._engine.stages.sum import Plan
 from polars_rank.clicks.log import ClickLog
+from polars_rank.clicks.runs import ROWS, VARIES, run_sums
 from polars_rank.core.rules import (
     DUPLICATE_IMPRESSION,
     DUPLICATE_POSITION,
     DUPLICATE_SHOWN,
     INVALID_WEIGHT,
+    NULL_CLUSTER,
     TWO_VALUES,
     UNKNOWN_IMPRESSION,
     Rule,
@@ -77,32 +80,94 @@ def impressions_of(
     log: ClickLog,
     words: Mapping[str, pl.Expr],
     *,
+    totals: Mapping[str, pl.Expr] = MappingProxyType({}),
     documents: bool = False,
     prepare: Callable[[pl.LazyFrame, str], pl.LazyFrame] | None = None,
 ) -> Plan:
-    """One row per impression: ``key0`` ..., the ``words``, ``by0`` ..., and rules.
+    """One row per impression: ``key0`` ..., the words, ``by0`` ..., and rules.
 
-    ``words`` are aggregations of the rows of an impression; ``documents`` says whether
-    a document that comes twice would be counted twice. ``prepare`` adds columns that
-    depend on other rows of the impression, which the column of its second argument
-    identifies.
+    ``words`` are aggregations of the rows of an impression, ``totals`` values of a row
+    whose sums are words, too; ``documents`` says whether a document that comes twice
+    would be counted twice. ``prepare`` adds columns that depend on other rows of the
+    impression, which the column of its second argument identifies.
     """
-    schema = log.rows.collect_schema()
-    carried = [c for c in dict.fromkeys(log.carried.values()) if c in schema]
-    carried = [c for c in carried if c not in log.keys]
-    taken: dict[str, pl.Expr] = {**words}
-    taken |= {name: _constant(name, schema) for name in carried}
-    rows = log.rows
-    checks: dict[Rule | None, pl.Expr] = {}
+    every_row = documents or log.every_document or prepare is not None
+    if log.shallow and not words and not every_row:
+        frame, checks = _by_runs(log, totals)
+    else:
+        sums = {name: value.sum() for name, value in totals.items()}
+        words = {**words, **sums}
+        frame, checks = _by_rows(log, words, documents=documents, prepare=prepare)
+    plan = Plan(unpack(frame, log.keys, KEY), {})
+    if log.impressions is not None:
+        plan = _with_all_impressions(log, plan)
+    for i, rule in enumerate(checks):
+        if rule is None:  # a fault of the rows, by its number
+            fault = pl.col(f"check{i}")
+            for number, broken in enumerate(log.rules, start=1):
+                plan = plan.with_rule(broken, fault == number)
+        else:
+            plan = plan.with_rule(rule, pl.col(f"check{i}"))
+    if log.weight is not None and log.check != "off":
+        weight = pl.col(log.carried[log.weight]).cast(pl.Float64)
+        sound = ((weight >= 0) & weight.is_finite()).fill_null(value=False)
+        plan = plan.with_rule(INVALID_WEIGHT, ~sound)
+    if log.cluster and log.check != "off":
+        plan = plan.with_rule(NULL_CLUSTER, _without_cluster(log))
+    return plan
+
+
+def _by_runs(
+    log: ClickLog, totals: Mapping[str, pl.Expr]
+) -> tuple[pl.LazyFrame, list[Rule | None]]:
+    """Impressions out of the sums of their runs, and the rules that were checked."""
+    schema, constants = log.rows.collect_schema(), _constants(log)
+    contiguous = log.layout == "contiguous"
+    rows = pack(log.rows, log.keys, KEY)
+    if log.unclaimed:
+        rows = reject_if_shuffled(rows, KEY)
+    bit = pl.col("bit")
+    shown = next((name for name, value in totals.items() if value.meta.eq(bit)), "bit")
+    sums = {**totals, shown: bit}
+    frame = run_sums(rows, KEY, sums, constants, unique=contiguous)
+    varies = pl.col(VARIES)
+    if not contiguous:
+        frame, other = _varies(frame, constants, schema)
+        frame = frame.group_by(KEY).agg(
+            *(pl.col(name).sum() for name in (*sums, ROWS)),
+            *(_constant(name, schema) for name in constants),
+            (varies.any() | other).alias(VARIES),
+        )
+    twice = pl.col(shown).bitwise_count_ones() < pl.col(ROWS)
+    checks: dict[Rule | None, pl.Expr] = {DUPLICATE_POSITION: twice}
+    if log.check != "off" and constants:
+        checks[TWO_VALUES] = varies
+    named = {f"check{i}": broken for i, broken in enumerate(checks.values())}
+    return frame.select(KEY, *totals, *constants, **named), [*checks]
+
+
+def _by_rows(
+    log: ClickLog,
+    words: Mapping[str, pl.Expr],
+    *,
+    documents: bool,
+    prepare: Callable[[pl.LazyFrame, str], pl.LazyFrame] | None,
+) -> tuple[pl.LazyFrame, list[Rule | None]]:
+    """Impressions out of all of their rows, and the rules that were checked."""
+    schema, constants = log.rows.collect_schema(), _constants(log)
+    rows, checks = log.rows, dict[Rule | None, pl.Expr]()
     if log.shallow:
         size = pl.col("bit").sum().bitwise_count_ones()
         checks[DUPLICATE_POSITION] = size < pl.len()
-    if log.check != "off":
-        rows, more = _checks(log, carried, documents=documents)
-        checks |= more
-    if "query" in schema:
-        taken.setdefault("query", _constant("query", schema))
-    taken |= {f"check{i}": count for i, count in enumerate(checks.values())}
+    elif log.check != "off":
+        checks[None] = pl.col("fault").max()
+        checks[DUPLICATE_POSITION] = pl.len() > pl.col("position").n_unique()
+    if "doc" in schema and log.check != "off" and (documents or log.every_document):
+        checks[DUPLICATE_SHOWN] = pl.len() > pl.col("doc").n_unique()
+    if constants and log.check != "off":
+        rows, checks[TWO_VALUES] = _varies(rows, constants, schema)
+    taken = {name: _constant(name, schema) for name in constants} | {**words}
+    taken |= {f"check{i}": broken for i, broken in enumerate(checks.values())}
 
     def grouped(rows: pl.LazyFrame) -> pl.LazyFrame:
         return prepared(rows).group_by(KEY).agg(**taken)
@@ -124,37 +189,23 @@ def impressions_of(
         frame = bounded_by(log, rows, [KEY], grouped, repr([*taken.values()]))
     else:
         frame = grouped(rows)
-    plan = Plan(unpack(frame, log.keys, KEY), {})
-    if log.impressions is not None:
-        plan = _with_all_impressions(log, plan, [*taken])
-    for i, rule in enumerate(checks):
-        if rule is None:  # a fault of the rows, by its number
-            fault = pl.col(f"check{i}")
-            for number, broken in enumerate(log.rules, start=1):
-                plan = plan.with_rule(broken, fault == number)
-        else:
-            plan = plan.with_rule(rule, pl.col(f"check{i}"))
-    if log.weight is not None and log.check != "off":
-        weight = pl.col(log.carried[log.weight]).cast(pl.Float64)
-        sound = ((weight >= 0) & weight.is_finite()).fill_null(value=False)
-        plan = plan.with_rule(INVALID_WEIGHT, ~sound)
-    return plan
+    return frame, [*checks]
 
 
-def _checks(
-    log: ClickLog, carried: Sequence[str], *, documents: bool
-) -> tuple[pl.LazyFrame, dict[Rule | None, pl.Expr]]:
-    """Rows, and what is aggregated of them to find those that break a rule."""
-    rows, schema = log.rows, log.rows.collect_schema()
-    checks: dict[Rule | None, pl.Expr] = {}
-    if not log.shallow:
-        checks[None] = pl.col("fault").max()
-        checks[DUPLICATE_POSITION] = pl.len() > pl.col("position").n_unique()
-    if "doc" in schema and (documents or log.check == "full"):
-        checks[DUPLICATE_SHOWN] = pl.len() > pl.col("doc").n_unique()
-    constant = [*carried, *(["query"] if "query" in schema else [])]
+def _constants(log: ClickLog) -> list[str]:
+    """Columns that are constant within an impression, beside its keys."""
+    schema = log.rows.collect_schema()
+    carried = dict.fromkeys(log.carried.values())
+    query = ["query"] if "query" in schema else []
+    return [c for c in carried if c in schema and c not in log.keys] + query
+
+
+def _varies(
+    rows: pl.LazyFrame, constants: Sequence[str], schema: pl.Schema
+) -> tuple[pl.LazyFrame, pl.Expr]:
+    """Rows, and the aggregation that says whether one of the ``constants`` is none."""
     varies, same = pl.lit(value=False), pl.lit(0, pl.UInt64)
-    for i, name in enumerate(constant):
+    for i, name in enumerate(constants):
         if schema[name].is_integer():
             value, known = pl.col(name), pl.col(name).count()
             varies = varies | (value.min() != value.max()).fill_null(value=False)
@@ -162,12 +213,10 @@ def _checks(
                 varies = varies | ((known > 0) & (known < pl.len()))
         else:
             same = same ^ pl.col(name).hash(i)
-    if any(not schema[name].is_integer() for name in constant):
+    if any(not schema[name].is_integer() for name in constants):
         rows = rows.with_columns(constant=same)
         varies = varies | (pl.col("constant").min() != pl.col("constant").max())
-    if constant:
-        checks[TWO_VALUES] = varies
-    return rows, checks
+    return rows, varies
 
 
 def _constant(name: str, schema: pl.Schema) -> pl.Expr:
@@ -175,7 +224,7 @@ def _constant(name: str, schema: pl.Schema) -> pl.Expr:
     return pl.col(name).min() if schema[name].is_integer() else pl.col(name).first()
 
 
-def _with_all_impressions(log: ClickLog, plan: Plan, words: Sequence[str]) -> Plan:
+def _with_all_impressions(log: ClickLog, plan: Plan) -> Plan:
     """Also those without results: their words are null, but for what is known."""
     assert log.impressions is not None
     shown = plan.frame.with_columns(shown=pl.lit(value=True))
@@ -260,6 +309,10 @@ def held(
     return pl.concat(batches) if batches else frame.collect_schema().to_frame()
 
 
+def _without_cluster(log: ClickLog) -> pl.Expr:
+    return pl.any_horizontal(pl.col(name).is_null() for name in log.own(log.cluster))
+
+
 def enforced(log: ClickLog, plan: Plan) -> pl.LazyFrame:
     """The impressions, if they break no rule; examples are named by the first key."""
     return enforce(
@@ -279,6 +332,8 @@ def require_sound_rows(log: ClickLog) -> pl.LazyFrame:
     plan = Plan(log.rows, {})
     for number, rule in enumerate(log.rules, start=1):
         plan = plan.with_rule(rule, pl.col("fault") == number)
+    if log.cluster and not log.keys:
+        plan = plan.with_rule(NULL_CLUSTER, _without_cluster(log))
     example = log.keys[0] if log.keys else "query"
     return enforce(
         plan.frame,

@@ -8,10 +8,13 @@ from typing import Any, Unpack, cast
 
 import polars as pl
 
-from polars_rank._engine.request import Frame, like_input
+from polars_rank._engine.request import AnyFrame, like_input
+from polars_rank._engine.schema import require_columns
 from polars_rank.clicks.behaviour import warn_of_users
 from polars_rank.clicks.counts import rows_with_known
-from polars_rank.clicks.log import ClickLog, LogOptions
+from polars_rank.clicks.log import ClickLog
+from polars_rank.clicks.log_options import LogOptions, column_of
+from polars_rank.clicks.opening import function_of_log
 from polars_rank.clicks.position_rows import (
     COLUMNS,
     Estimator,
@@ -29,8 +32,9 @@ from polars_rank.core.source import is_rereadable, lazy_source
 __all__ = ["PropensityMethod", "propensities"]
 
 
+@function_of_log
 def propensities(
-    log: Frame,
+    log: AnyFrame,
     method: PropensityMethod = "harvest",
     /,
     *,
@@ -48,7 +52,7 @@ def propensities(
     max_steps: int = 500,
     tol: float = 1e-6,
     **options: Unpack[LogOptions],
-) -> Frame:
+) -> AnyFrame:
     """Estimate how likely each position is examined, relative to the first one.
 
     ``P(click) = theta_k * attractiveness`` of a document at position k. Without an
@@ -176,6 +180,7 @@ def propensities(
     if "weight" in options and options["weight"] is not None:
         msg = "propensities take no weight=; filter the log, or split it with by="
         raise ValueError(msg)
+    _require_within(inside, log, options.get("impressions"))
     wide = cast("LogOptions", {**options, "by": [*dict.fromkeys([*by, *inside])]})
     pairs = method in ("harvest", "em")
     needs: list[str] = ["query", "doc"] if pairs else []
@@ -226,6 +231,15 @@ def _several(names: str | Sequence[str] | None) -> list[str]:
     return [names] if isinstance(names, str) else [*(names or ())]
 
 
+def _require_within(
+    names: Sequence[str], log: AnyFrame, impressions: AnyFrame | None
+) -> None:
+    known = set() if impressions is None else {*impressions.lazy().collect_schema()}
+    missing = [name for name in names if name not in known]
+    schema = log.lazy().collect_schema()
+    require_columns(missing, schema, where="the log", argument="within")
+
+
 def _require_columns_of(
     method: str, given: dict[str, str | None], shuffled: int | None
 ) -> None:
@@ -240,7 +254,7 @@ def _require_columns_of(
     needed = takes.get(method, [])
     for name in needed:
         if given[name] is None:
-            msg = f'method "{method}" needs the column of {name}: name it with {name}='
+            msg = f'method "{method}" needs {column_of(name)}'
             raise ValueError(msg)
     allowed = [*needed, *(["swapped"] if method == "swap" else [])]
     for name, column in given.items():

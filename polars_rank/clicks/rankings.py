@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TypeAlias
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import polars as pl
 
@@ -14,6 +15,7 @@ from polars_rank._engine.schema import Columns, bind_columns
 from polars_rank.clicks.additive import Additive
 from polars_rank.clicks.bias import flag
 from polars_rank.clicks.log import ClickLog
+from polars_rank.clicks.opening import opened
 from polars_rank.core.rules import (
     DUPLICATE_DOC,
     INVALID_NEW_SCORE,
@@ -39,6 +41,9 @@ class System:
 
 def named(new: Systems) -> dict[str, str | AnyFrame]:
     """The systems by name."""
+    if isinstance(new, Mapping):
+        new = {name: _opened(system, name) for name, system in new.items()}
+    new = _opened(new, "new")
     if isinstance(new, str):
         return {new: new}
     if isinstance(new, pl.DataFrame | pl.LazyFrame):
@@ -61,6 +66,12 @@ def named(new: Systems) -> dict[str, str | AnyFrame]:
         msg = "new must name at least one ranking: a column of scores, or a frame"
         raise ValueError(msg)
     return systems
+
+
+def _opened(given: Any, name: str) -> Any:
+    """A frame of another library, or a file, as a frame of Polars."""
+    foreign = hasattr(given, "__arrow_c_stream__") or isinstance(given, Path)
+    return opened(given, f"the ranking {name!r}") if foreign else given
 
 
 def with_baseline(
@@ -91,13 +102,14 @@ def with_scores(log: ClickLog, scores: Sequence[str], *, rewarded: bool) -> Clic
     if rewarded:
         rows = rows.with_columns(pl.col("reward").cast(pl.Float64).fill_null(0.0))
         broken.append((INVALID_RELEVANCE, _improbable(pl.col("reward"))))
-    fault = pl.col("fault")
+    fault, faulty = pl.col("fault"), log.faulty
     for rule, condition in broken:
+        faulty = faulty | condition
         rules.append(rule)
         number = pl.lit(len(rules), pl.UInt8)
         fault = pl.when((fault == 0) & condition).then(number).otherwise(fault)
     rows = rows.with_columns(fault=fault)
-    return replace(log, rows=rows, rules=tuple(rules))
+    return replace(log, rows=rows, rules=tuple(rules), faulty=faulty)
 
 
 def _improbable(value: pl.Expr) -> pl.Expr:

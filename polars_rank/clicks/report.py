@@ -9,7 +9,9 @@ from typing import Unpack, cast
 import polars as pl
 
 from polars_rank._engine.request import AnyFrame
-from polars_rank.clicks.log import ClickLog, LogOptions
+from polars_rank.clicks.log import ClickLog
+from polars_rank.clicks.log_options import LogOptions
+from polars_rank.clicks.opening import opening
 from polars_rank.clicks.plan import bounded_by
 from polars_rank.core.expr import ratio
 from polars_rank.core.rules import DUPLICATE_POSITION, DUPLICATE_SHOWN, TWO_VALUES
@@ -17,6 +19,8 @@ from polars_rank.core.rules import DUPLICATE_POSITION, DUPLICATE_SHOWN, TWO_VALU
 __all__ = ["LogReport", "check"]
 
 ENOUGH = 50  # impressions of a pair
+NO_USER = "share of rows without a user"
+LINKED = "positions that pairs link to the first"
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,9 +30,12 @@ class LogReport:
     Attributes
     ----------
     facts
-        ``fact`` and ``value``: how many rows, impressions, queries, clicks ...
+        ``fact`` and ``value``: how many rows, impressions, queries, clicks ... Clicks,
+        positions and pairs of a query and a document are those of rows that break no
+        rule; impressions and users those of all rows.
     positions
-        One row per position: ``position``, ``impressions``, ``clicks``, ``ctr``.
+        One row per position: ``position``, ``impressions``, ``clicks``, ``ctr``; of
+        rows that break no rule.
     faults
         ``rule``, ``rows`` (or impressions) that break it, and the way out in
         ``message``; empty for a sound log.
@@ -54,6 +61,7 @@ class LogReport:
             return "\n".join(str(table) for table in tables if not table.is_empty())
 
 
+@opening
 def check(log: AnyFrame, /, **options: Unpack[LogOptions]) -> LogReport:
     """Report what is in a log, what is wrong with it, what can be estimated from it.
 
@@ -81,18 +89,17 @@ def check(log: AnyFrame, /, **options: Unpack[LogOptions]) -> LogReport:
     >>> import polars as pl
     >>> from polars_rank import clicks, example
     >>> report = clicks.check(pl.scan_parquet(example.clicks_path()))
-    >>> report.facts.head(4)
-    shape: (4, 2)
-    ┌──────────────────────┬──────────┐
-    │ fact                 ┆ value    │
-    │ ---                  ┆ ---      │
-    │ str                  ┆ f64      │
-    ╞══════════════════════╪══════════╡
-    │ rows                 ┆ 100000.0 │
-    │ impressions          ┆ 10000.0  │
-    │ queries              ┆ 200.0    │
-    │ documents of queries ┆ 2246.0   │
-    └──────────────────────┴──────────┘
+    >>> report.facts.filter(pl.col("fact").is_in(["rows", "impressions", "clicks"]))
+    shape: (3, 2)
+    ┌─────────────┬──────────┐
+    │ fact        ┆ value    │
+    │ ---         ┆ ---      │
+    │ str         ┆ f64      │
+    ╞═════════════╪══════════╡
+    │ rows        ┆ 100000.0 │
+    │ impressions ┆ 10000.0  │
+    │ clicks      ┆ 12065.0  │
+    └─────────────┴──────────┘
     """
     bound = ClickLog.of(log, options, totals=True)
     if bound.keys and bound.user_column and bound.user_column not in bound.carried:
@@ -148,7 +155,7 @@ def _impressions(log: ClickLog) -> pl.LazyFrame:
     position, clicked = pl.col("position"), pl.col("clicked") > 0
     shown, several = pl.len(), position.n_unique()
     schema = log.rows.collect_schema()
-    seen = {
+    seen: dict[str, pl.Expr] = {
         "impressions": pl.lit(value=True),
         "without_click": ~clicked.any(),
         "several_clicks": clicked.sum() > 1,
@@ -156,6 +163,8 @@ def _impressions(log: ClickLog) -> pl.LazyFrame:
         "below_top": position.min() > 1,
         "two_positions": shown > several,
     }
+    if "team" in schema:
+        seen["mixed"] = pl.col("team").drop_nulls().n_unique() > 1
     if "doc" in schema:
         seen["two_docs"] = shown > pl.col("doc").n_unique()
     names = {"query": "two_queries"}
@@ -176,17 +185,21 @@ def _users(log: ClickLog, user: str) -> pl.LazyFrame:
     """How many users there are, and how many rows the busiest has."""
 
     def grouped(rows: pl.LazyFrame) -> pl.LazyFrame:
+        known = pl.col(user).is_not_null()
         return (
             rows.group_by(user)
             .agg(rows=pl.len())
             .select(
-                users=pl.len(), busiest=pl.col("rows").max(), rows=pl.col("rows").sum()
+                users=known.sum(),
+                busiest=pl.when(known).then("rows").max(),
+                unknown=pl.when(~known).then("rows").sum(),
+                rows=pl.col("rows").sum(),
             )
         )
 
     plan = bounded_by(log, log.rows, [user], grouped, "users")
     return plan.select(
-        pl.col("users").sum(), pl.col("busiest").max(), pl.col("rows").sum()
+        pl.col("users", "unknown", "rows").sum(), pl.col("busiest").max()
     )
 
 
@@ -246,20 +259,23 @@ def _facts(
     }
     positions, seen = found["positions"], totals.get("impressions")
     yield "rows", totals["faults"]["rows"]
+    sound = dict(found["faults"].iter_rows()).get(0, 0)
+    yield "rows that break no rule", sound
     if seen is not None:
         yield "impressions", seen["impressions"]
     if "pairs" in found:
         pairs = totals["pairs"]
         yield "queries", pairs["queries"]
-        yield "documents of queries", pairs["pairs"]
+        yield "query-document pairs", pairs["pairs"]
     if "users" in found:
         users = totals["users"]
         yield "users", users["users"]
         yield "share of the busiest user", _share(users["busiest"], users["rows"])
+        yield NO_USER, _share(users["unknown"], users["rows"])
     yield "positions", len(positions)
     clicks, shown = (totals["positions"][c] for c in ("clicks", "impressions"))
     yield "clicks", clicks
-    yield "clicks per row", _share(clicks, shown)
+    yield "clicks per row that breaks no rule", _share(clicks, shown)
     if seen is not None:
         for fact, name in (
             ("without a click", "without_click"),
@@ -271,10 +287,10 @@ def _facts(
             yield f"share of impressions {fact}", share
     if "pairs" in found:
         share = _share(pairs["moved"], pairs["pairs"])
-        yield "share of documents at several positions", share
+        yield "share of pairs shown at several positions", share
         share = _share(pairs["shown_often"], pairs["shown"])
-        yield f"share of rows of documents shown {ENOUGH} times", share
-        yield "positions that documents connect", len(_connected(found["pairs"]))
+        yield f"share of rows whose pair was shown {ENOUGH} times or more", share
+        yield LINKED, len(_connected(found["pairs"]))
 
 
 def _share(part: float, whole: float) -> float:
@@ -330,7 +346,11 @@ def _methods(
     yield (
         "intervals by user",
         whole and user is not None,
-        f"with cluster={user!r}" if user else "no column of users is named",
+        "no column of users is named"
+        if not user
+        else f"with cluster={user!r}, once rows without a user have an id of their own"
+        if facts.get(NO_USER)
+        else f"with cluster={user!r}",
     )
     dwell = "dwell" in log.roles
     yield (
@@ -338,9 +358,23 @@ def _methods(
         whole and dwell,
         "by dwell time" if dwell else "no column of dwell times is named (dwell=)",
     )
+    yield from _bias_methods(found, facts)
+    for method, role in (("interleaving", "team"), ("comparison of arms", "arm")):
+        given = role in log.roles
+        why = f"by {log.roles[role]!r}" if given else f"no column is named ({role}=)"
+        if whole and given and role == "team" and not found["impressions"]["mixed"][0]:
+            given = False
+            why = f"{log.roles[role]!r} is one team in every list: none is interleaved"
+        yield method, whole and given and clicks, why
+
+
+def _bias_methods(
+    found: dict[str, pl.DataFrame], facts: dict[str, float]
+) -> Iterator[tuple[str, bool, str]]:
     if "pairs" not in found:
         yield "propensities", False, "it takes queries and documents"
         return
+    clicks = facts["clicks"] > 0
     queries, impressions = facts["queries"], facts.get("impressions", 0)
     if impressions > 1 and queries == impressions:
         why = (
@@ -349,24 +383,20 @@ def _methods(
         )
         yield "propensities", False, why
         return
-    connected, positions = facts["positions that documents connect"], facts["positions"]
+    connected, positions = facts[LINKED], facts["positions"]
     moved = found["pairs"]["moved"].sum()
     yield (
         "propensities: harvest",
         clicks and connected > 1,
-        none
+        "there are no clicks"
         if not clicks
-        else f"{moved} documents of queries were at several positions, which connect "
+        else f"{moved} query-document pairs were shown at several positions; they link "
         f"{connected:.0f} of {positions:.0f} positions",
     )
     often = found["pairs"]["often"].sum()
     yield (
         "propensities: em",
         clicks and often > 0,
-        f"{often} documents of queries were shown {ENOUGH} times or more",
+        f"{often} query-document pairs were shown {ENOUGH} times or more",
     )
     yield "propensities: ctr", clicks, "biased: it takes relevance for examination"
-    for method, role in (("interleaving", "team"), ("comparison of arms", "arm")):
-        given = role in log.roles
-        why = f"by {log.roles[role]!r}" if given else f"no column is named ({role}=)"
-        yield method, whole and given and clicks, why

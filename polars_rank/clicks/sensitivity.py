@@ -9,11 +9,12 @@ from typing import Any, Unpack
 
 import polars as pl
 
-from polars_rank._engine.request import Frame, like_input
+from polars_rank._engine.request import AnyFrame, like_input
 from polars_rank._engine.stages.rank import pack
 from polars_rank.clicks.additive import AdditiveMeasure
 from polars_rank.clicks.counts import rows_with_known
-from polars_rank.clicks.log import LogOptions
+from polars_rank.clicks.log_options import LogOptions
+from polars_rank.clicks.opening import function_of_log
 from polars_rank.clicks.plan import bounded_by
 from polars_rank.clicks.rankings import Systems, with_baseline
 from polars_rank.clicks.weighing import Estimation
@@ -24,8 +25,9 @@ __all__ = ["sensitivity"]
 KEY = "impression"
 
 
+@function_of_log
 def sensitivity(
-    log: Frame,
+    log: AnyFrame,
     measure: AdditiveMeasure = "dcg@10",
     /,
     *,
@@ -33,7 +35,7 @@ def sensitivity(
     baseline: str | None = None,
     eta: Sequence[float] = (0.0, 0.5, 1.0, 1.5, 2.0),
     **options: Unpack[LogOptions],
-) -> Frame:
+) -> AnyFrame:
     """Show how the winner depends on the position bias that is assumed.
 
     Systems are estimated as by :func:`counterfactual`, ``method="ips"``, with the

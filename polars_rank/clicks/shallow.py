@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 
 from polars_rank._engine.layout import try_else
-from polars_rank.clicks.impression import UNIT, Impression, UnknownDwell
+from polars_rank.clicks.impression import UNIT, Impression, UnknownDwell, position
 from polars_rank.clicks.log import ClickLog
 from polars_rank.core.source import is_rereadable
 from polars_rank.exceptions import DataError
@@ -33,7 +33,7 @@ class ShallowImpression(Impression):
     def prepare(cls, log: ClickLog) -> ClickLog:
         """Add the ``bit`` of each row, and the ``click``: the bit, or 0."""
         rows = super().prepare(log).rows
-        checked = ["position"] if log.check == "off" else ["position", "fault"]
+        checked = [position] if log.check == "off" else [position, log.faulty]
         bit = pl.map_batches(
             checked, _bits, return_dtype=pl.UInt64, is_elementwise=True
         )
@@ -43,7 +43,7 @@ class ShallowImpression(Impression):
         return replace(log, rows=rows, shallow=True)
 
     def _set(self, bits: pl.Expr) -> pl.Expr:
-        return self._word(bits.sum()).fill_null(pl.lit(0, pl.UInt64))
+        return pl.col(self._totals.add(bits)).fill_null(pl.lit(0, pl.UInt64))
 
     @property
     def _shown(self) -> pl.Expr:
@@ -156,11 +156,11 @@ def _bits(columns: Sequence[pl.Series]) -> pl.Series:
     """
     import numpy as np
 
-    position, *faults = columns
+    position, *faulty = columns
     if len(position):
         deepest, least = position.max(), position.min()
         sound = not position.null_count() and least >= 1 and deepest <= BITS  # type: ignore[operator]
-        if not sound or any(fault.max() for fault in faults):
+        if not sound or any(fault.any() for fault in faulty):
             msg = f"a position beyond {BITS}, or a row that breaks a rule"
             raise DataError(msg, rule="shallow")
     one = np.uint64(1)
@@ -175,7 +175,8 @@ def _reciprocals(positions: pl.Series) -> pl.Series:
     sets = positions.fill_null(0).to_numpy().astype("<u8")
     eights = sets.view(np.uint8).reshape(len(sets), BITS // 8)
     total = np.zeros(len(sets), np.int64)
-    for i, table in enumerate(_reciprocal_tables()):
+    deepest = int(sets.max(initial=0)).bit_length()
+    for i, table in enumerate(_reciprocal_tables()[: -(-deepest // 8)]):
         total += table[eights[:, i]]
     return pl.Series(positions.name, total)
 

@@ -1,8 +1,7 @@
 """Click logs with known truth: who saw what, who clicked, and why.
 
 Users of a known model look at lists that known rankers made, so every estimate can be
-compared with the truth. All draws are vectorised over impressions; a loop goes over the
-places of the list, where a user's next step depends on the last one.
+compared with the truth. All draws are vectorised over impressions.
 """
 
 from __future__ import annotations
@@ -11,11 +10,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import polars as pl
 import polars.selectors as cs
 
+from polars_rank.clicks.simulated_world import World, sigmoid
+from polars_rank.clicks.user_models import USER_MODELS, UserModel
 from polars_rank.core.source import lazy_source
 
 if TYPE_CHECKING:
@@ -23,9 +24,8 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
-__all__ = ["Simulation", "UserModel", "simulate"]
+__all__ = ["Logging", "Simulation"]
 
-UserModel: TypeAlias = Literal["pbm", "trust", "cascade", "dcm", "dbn", "ubm"]
 Logging: TypeAlias = Literal["rankers", "plackett_luce"]
 
 CHUNK = 250_000  # impressions that are drawn at a time
@@ -191,8 +191,8 @@ class Simulation:
         return float(self._world.traffic @ total / self.rankers)
 
     @cached_property
-    def _world(self) -> _World:
-        return _World.of(self)
+    def _world(self) -> World:
+        return World.of(self)
 
     @cached_property
     def _relevance(self) -> Array:
@@ -203,7 +203,7 @@ class Simulation:
         if not self.user_sd:
             return world.attraction
         known = np.linspace(world.logit.min(), world.logit.max(), 1000)
-        means = [_sigmoid(x + world.user_effect).mean() for x in known]
+        means = [sigmoid(x + world.user_effect).mean() for x in known]
         relevance: Array = np.interp(world.logit, known, means)
         return relevance
 
@@ -222,7 +222,7 @@ class Simulation:
         chance = world.attraction.ravel().astype(np.float32)[flat]
         if self.user_sd:
             effect = world.user_effect[user].astype(np.float32)
-            chance = _sigmoid(
+            chance = sigmoid(
                 world.logit.ravel().astype(np.float32)[flat] + effect[:, None]
             )
         arm = world.arm[user]
@@ -278,7 +278,7 @@ class Simulation:
             shown[chosen] = rng.permuted(shown[chosen], axis=1)
             design["randomized"] = chosen
         if self.swap:
-            part = np.flatnonzero((lot >= self.randomized) & (lot < self._swap_end))
+            part = np.flatnonzero((lot >= self.randomized) & (lot < self.swap_end))
             other = rng.integers(1, k, size=len(part))
             coin = rng.random(len(part)) < 0.5
             design["swap"] = np.zeros(n, np.uint8)
@@ -289,14 +289,15 @@ class Simulation:
             first = shown[rows, 0].copy()
             shown[rows, 0], shown[rows, places] = shown[rows, places], first
         if self.interleaved:
-            chosen = (lot >= self._swap_end) & (lot < self._swap_end + self.interleaved)
+            chosen = (lot >= self.swap_end) & (lot < self.swap_end + self.interleaved)
             teams = np.full((n, k), -1, np.int8)
             shown[chosen], teams[chosen] = _team_draft(rng, world, query[chosen], k)
             design["team"] = teams.ravel()
         return shown, design
 
     @property
-    def _swap_end(self) -> float:
+    def swap_end(self) -> float:
+        """Share of the impressions that are shuffled, or take part in a swap."""
         return self.randomized + self.swap
 
     def _clicks(
@@ -312,51 +313,9 @@ class Simulation:
         clicked = np.zeros(chance.shape, bool)
         for i, model in enumerate(self.user):
             rows = slice(None) if len(shares) == 1 else kind == i
-            walk = _WALKS[model]
+            walk = USER_MODELS[model]
             clicked[rows] = walk(self, rng, chance[rows], satisfied[rows])
         return clicked
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _World:
-    """The draws made once per simulation: documents, rankers and users."""
-
-    traffic: Array
-    cumulative: Array
-    attraction: Array
-    logit: Array
-    satisfaction: Array
-    score: Array
-    new_score: Array
-    orders: Array
-    user_effect: Array
-    arm: Array
-
-    @classmethod
-    def of(cls, design: Simulation) -> _World:
-        import numpy as np
-
-        rng = np.random.default_rng([design.seed, 0])
-        shape = design.queries, design.docs
-        traffic = 1.0 / np.arange(1, design.queries + 1) ** design.zipf
-        traffic /= traffic.sum()
-        attraction = np.clip(rng.beta(0.6, 2, shape), 0.01, 0.98)
-        logit = np.log(attraction / (1 - attraction))
-        score = logit + rng.standard_normal(shape)
-        noise = rng.standard_normal((design.rankers, *shape)) * design.temperature
-        orders = np.argsort(-(score + noise), axis=2, kind="stable")
-        return cls(
-            traffic=traffic,
-            cumulative=np.cumsum(traffic),
-            attraction=attraction,
-            logit=logit,
-            satisfaction=rng.beta(2, 3, shape),
-            score=score,
-            new_score=logit + 0.5 * rng.standard_normal(shape),
-            orders=orders[:, :, : design.k].astype(np.uint32),
-            user_effect=rng.standard_normal(design.users) * design.user_sd,
-            arm=rng.integers(design.arms, size=design.users, dtype=np.uint8),
-        )
 
 
 def _behind(
@@ -393,7 +352,7 @@ def _letters(number: Array | pl.Series, several: int = 2) -> pl.Series:
 
 
 def _team_draft(
-    rng: np.random.Generator, world: _World, query: Array, k: int
+    rng: np.random.Generator, world: World, query: Array, k: int
 ) -> tuple[Array, Array]:
     """Team-draft interleaving of both scores: team 0 is the production ranker."""
     import numpy as np
@@ -416,291 +375,3 @@ def _team_draft(
         lists[:, place], teams[:, place] = doc, team
         size[rows, team.astype(int)] += 1
     return lists, teams
-
-
-# -- users
-
-
-def _independent(
-    design: Simulation, rng: np.random.Generator, chance: Array, _: Array
-) -> Array:
-    import numpy as np
-
-    theta = np.array(design.examination, dtype=np.float32)
-    return rng.random(chance.shape, dtype=np.float32) < theta * chance
-
-
-def _trusting(
-    design: Simulation, rng: np.random.Generator, chance: Array, _: Array
-) -> Array:
-    import numpy as np
-
-    theta, plus, minus = np.array(
-        [design.examination, design.eps_plus, design.eps_minus], dtype=np.float32
-    )
-    p = theta * (plus * chance + minus * (1 - chance))
-    clicked: Array = rng.random(chance.shape, dtype=np.float32) < p
-    return clicked
-
-
-def _browsing(
-    rng: np.random.Generator,
-    chance: Array,
-    after_click: Callable[[int], Array | float],
-    after_skip: float,
-) -> Array:
-    """Down the list until the user stops: after a click or a skip, by chance."""
-    import numpy as np
-
-    n, k = chance.shape
-    here, clicked = np.ones(n, bool), np.zeros((n, k), bool)
-    for place in range(k):
-        clicked[:, place] = here & (rng.random(n) < chance[:, place])
-        on = np.where(clicked[:, place], after_click(place), after_skip)
-        here &= rng.random(n) < on
-    return clicked
-
-
-def _cascade(
-    _: Simulation, rng: np.random.Generator, chance: Array, __: Array
-) -> Array:
-    return _browsing(rng, chance, lambda place: 0.0, 1.0)
-
-
-def _dcm(
-    design: Simulation, rng: np.random.Generator, chance: Array, _: Array
-) -> Array:
-    return _browsing(rng, chance, lambda place: design.continuation, 1.0)
-
-
-def _dbn(
-    design: Simulation, rng: np.random.Generator, chance: Array, satisfied: Array
-) -> Array:
-    import numpy as np
-
-    def after(place: int) -> Array:
-        stays: Array = np.where(satisfied[:, place], 0.0, design.gamma)
-        return stays
-
-    return _browsing(rng, chance, after, design.gamma)
-
-
-def _ubm(
-    design: Simulation, rng: np.random.Generator, chance: Array, _: Array
-) -> Array:
-    """Examination by the distance to the click above."""
-    import numpy as np
-
-    n, k = chance.shape
-    theta = np.array(design.examination)
-    distance, clicked = np.zeros(n, int), np.zeros((n, k), bool)
-    for place in range(k):
-        clicked[:, place] = rng.random(n) < theta[distance] * chance[:, place]
-        distance = np.where(clicked[:, place], 0, distance + 1)
-    return clicked
-
-
-_WALKS: dict[UserModel, Callable[..., Array]] = {
-    "pbm": _independent,
-    "trust": _trusting,
-    "cascade": _cascade,
-    "dcm": _dcm,
-    "dbn": _dbn,
-    "ubm": _ubm,
-}
-
-
-def _sigmoid(x: Array) -> Array:
-    import numpy as np
-
-    chance: Array = 1 / (1 + np.exp(-x))
-    return chance
-
-
-def simulate(
-    impressions: int,
-    *,
-    queries: int = 2000,
-    docs: int = 15,
-    k: int = 10,
-    user: UserModel | Mapping[UserModel, float] = "pbm",
-    examination: Sequence[float] | None = None,
-    eta: float = 1.0,
-    eps_plus: Sequence[float] | None = None,
-    eps_minus: Sequence[float] | None = None,
-    continuation: float = 0.7,
-    gamma: float = 0.9,
-    logging: Logging = "rankers",
-    rankers: int = 3,
-    temperature: float = 1.0,
-    randomized: float = 0.0,
-    swap: float = 0.0,
-    interleaved: float = 0.0,
-    users: int | None = None,
-    user_sd: float = 0.0,
-    arms: int = 1,
-    lift: float = 0.0,
-    zipf: float = 1.1,
-    seed: int = 0,
-) -> Simulation:
-    """Simulate a click log whose truth is known.
-
-    Each query has its documents, with a relevance (the probability that a user who
-    examines the document clicks it) from Beta(0.6, 2). Production ranks by its logit
-    plus noise: a good ranker, not a perfect one. Nothing is drawn before ``log`` is
-    asked for. The same arguments give the same log.
-
-    Parameters
-    ----------
-    impressions
-        Number of impressions; each shows ``k`` documents.
-    queries, docs
-        Number of queries, and of documents that each of them can show.
-    k
-        Length of the list.
-    user
-        How users look at the list: ``"pbm"`` (by position), ``"trust"`` (and they
-        click more easily at the top), ``"cascade"`` (until the first click), ``"dcm"``
-        (go on after a click with probability ``continuation``), ``"dbn"`` (leave when
-        satisfied, go on with ``gamma`` otherwise), ``"ubm"`` (examination by the
-        distance to the click above); or the shares of several.
-    examination
-        Probability of examining each position; ``1 / position ** eta`` unless given.
-        For ``"ubm"``: at each distance from the click above, or from the top.
-    eta
-        Exponent of the default ``examination``.
-    eps_plus, eps_minus
-        For ``"trust"``: probability of clicking an examined document that is relevant,
-        or not, at each position; ``1 / (1 + 0.005 i)`` and ``0.65 / (i + 1)`` at
-        0-based ``i`` unless given.
-    continuation, gamma
-        Probability of going on, in ``"dcm"`` and ``"dbn"``.
-    logging
-        ``"rankers"``: each impression is served by one of ``rankers`` fixed orders, by
-        score plus noise of standard deviation ``temperature``; ``"plackett_luce"``: an
-        order of its own, by score divided by ``temperature`` plus Gumbel noise.
-    rankers, temperature
-        Number of rankers and noise of their orders; see ``logging``.
-    randomized
-        Share of the impressions whose list is shuffled.
-    swap
-        Share of the impressions that take part in a swap: a fair coin decides whether
-        the first document and that at a random other position change places.
-    interleaved
-        Share of the impressions that show a team draft of the rankings by ``score``
-        (team A) and ``new_score`` (team B).
-    users
-        Number of users, a tenth of the impressions unless given.
-    user_sd
-        Standard deviation of the user's effect on the logit of a click.
-    arms
-        Number of arms; users are assigned at random.
-    lift
-        Relative change of relevance in all arms but the first.
-    zipf
-        Exponent of the traffic: that of the i-th query is proportional to ``1 / i **
-        zipf``.
-    seed
-        Of all random numbers.
-
-    Returns
-    -------
-    A :class:`Simulation`: ``log``, ``truth``, ``propensities`` and ``value()``.
-
-    Raises
-    ------
-    ValueError
-        For impossible designs.
-
-    Examples
-    --------
-    >>> from polars_rank import clicks
-    >>> simulation = clicks.simulate(1000, seed=1)
-    >>> simulation.log.height
-    10000
-    >>> simulation.propensities["propensity"].head(3).to_list()
-    [1.0, 0.5, 0.3333333333333333]
-    """
-    places = range(k)
-    shares = {user: 1.0} if isinstance(user, str) else dict(user)
-    design = Simulation(
-        impressions=impressions,
-        queries=queries,
-        docs=docs,
-        k=k,
-        user=shares,
-        examination=examination or [(i + 1) ** -eta for i in places],
-        eps_plus=_trust(shares, eps_plus, [1 / (1 + 0.005 * i) for i in places], 1.0),
-        eps_minus=_trust(shares, eps_minus, [0.65 / (i + 1) for i in places], 0.0),
-        continuation=continuation,
-        gamma=gamma,
-        logging=logging,
-        rankers=rankers,
-        temperature=temperature,
-        randomized=randomized,
-        swap=swap,
-        interleaved=interleaved,
-        users=max(impressions // 10, 1) if users is None else users,
-        user_sd=user_sd,
-        arms=arms,
-        lift=lift,
-        zipf=zipf,
-        seed=seed,
-    )
-    _require_possible(design)
-    return design
-
-
-def _trust(
-    user: Mapping[UserModel, float],
-    given: Sequence[float] | None,
-    default: list[float],
-    without: float,
-) -> Sequence[float]:
-    if "trust" not in user:
-        return [without] * len(default)
-    return default if given is None else given
-
-
-def _require_possible(design: Simulation) -> None:
-    """Raise ``ValueError`` that names the first impossible argument."""
-    known = get_args(UserModel)
-    for name in ("impressions", "queries", "docs", "k", "rankers", "users", "arms"):
-        value = getattr(design, name)
-        if type(value) is not int or value < 1:
-            _refuse(name, "a whole number of at least 1", value)
-    for name in ("randomized", "swap", "interleaved", "continuation", "gamma"):
-        if not 0 <= getattr(design, name) <= 1:
-            _refuse(name, "between 0 and 1", getattr(design, name))
-    if design.k > design.docs:
-        _refuse("k", f"at most docs ({design.docs})", design.k)
-    if design.k > 255:
-        _refuse("k", "at most 255", design.k)
-    if design.arms > 26:
-        _refuse("arms", "at most 26", design.arms)
-    if design.queries * design.docs >= 2**32:
-        _refuse("queries * docs", "below 2^32", design.queries * design.docs)
-    if design._swap_end + design.interleaved > 1:
-        total = design._swap_end + design.interleaved
-        _refuse("randomized + swap + interleaved", "at most 1", total)
-    if design.swap and design.k < 2:
-        _refuse("k", "at least 2 with swap", design.k)
-    if not design.user or not set(design.user) <= set(known):
-        _refuse("user", f"one or more of {', '.join(known)}", [*design.user])
-    if not all(share > 0 for share in design.user.values()):
-        _refuse("user", "of positive shares", dict(design.user))
-    if design.logging not in get_args(Logging):
-        _refuse("logging", f"one of {', '.join(get_args(Logging))}", design.logging)
-    for name in ("examination", "eps_plus", "eps_minus"):
-        values = list(getattr(design, name))
-        if len(values) != design.k or not all(0 <= v <= 1 for v in values):
-            _refuse(name, f"k = {design.k} probabilities", values)
-    if design.temperature <= 0:
-        _refuse("temperature", "above 0", design.temperature)
-    if design.user_sd < 0:
-        _refuse("user_sd", "at least 0", design.user_sd)
-
-
-def _refuse(name: str, rule: str, value: object) -> None:
-    msg = f"{name} must be {rule}, not {value!r}"
-    raise ValueError(msg)

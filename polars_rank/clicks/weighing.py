@@ -14,7 +14,8 @@ from polars_rank._engine.schema import align_ids
 from polars_rank.clicks.additive import Additive, AdditiveMeasure
 from polars_rank.clicks.bias import Propensities, with_propensities
 from polars_rank.clicks.counts import rows_with_known
-from polars_rank.clicks.log import ClickLog, LogOptions
+from polars_rank.clicks.log import ClickLog
+from polars_rank.clicks.log_options import LogOptions
 from polars_rank.clicks.plan import (
     all_bounded_by,
     bounded_by,
@@ -280,7 +281,8 @@ class Estimation:
         """One row per segment and system."""
         log, names = self.log, [s.name for s in self.systems]
         by = {f"by:{i}": pl.col(own) for i, own in enumerate(log.own(log.by))}
-        rows = self.per_impression().with_columns(**by)
+        # Polars does not see that both sums below are of the same plan.
+        rows = self.per_impression().with_columns(**by).cache()
         weight = pl.lit(1, pl.Int64)
         if log.weight:
             weight = pl.col(log.carried[log.weight]).cast(pl.Float64)

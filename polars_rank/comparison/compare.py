@@ -31,6 +31,7 @@ from polars_rank.comparison.arguments import (
 from polars_rank.comparison.corrections import adjusted
 from polars_rank.comparison.estimates import Plan
 from polars_rank.comparison.moments import is_moments, sums_of_parts
+from polars_rank.comparison.reading import read, read_parts
 from polars_rank.comparison.result import Comparison
 from polars_rank.comparison.rows import (
     skewed,
@@ -39,14 +40,7 @@ from polars_rank.comparison.rows import (
     with_effect,
 )
 from polars_rank.comparison.runs import values_of_runs
-from polars_rank.comparison.values import (
-    Columns,
-    Source,
-    Values,
-    lazy,
-    read,
-    read_parts,
-)
+from polars_rank.comparison.values import Columns, Source, Values, lazy
 
 __all__ = ["compare"]
 
@@ -250,7 +244,7 @@ def compare(
         ]
     else:
         parts: Iterable[Values] = (
-            [read(values, columns, pairs)]
+            [read(values, columns, pairs, summed=True)]
             if pairs != "same" or needs_rows(locals())
             else read_parts(values, columns)
         )
@@ -261,10 +255,10 @@ def compare(
     systems = first.unique(maintain_order=True).to_list()
     wanted_pairs = estimates.pairs_of(systems, baseline)
     plan = Plan(systems, wanted_pairs, segments, level, alternative)
-    table = estimates.estimated(table)
+    table = estimates.estimated(table, segments)
     own = table.filter(pl.col("other").is_null())
     frame = estimates.compared(
-        estimates.estimated(estimates.oriented(table, plan)),
+        estimates.oriented(table, plan),
         own,
         plan,
         independent=pairs == "independent",
@@ -311,7 +305,7 @@ def compare(
 
 
 STORED = (
-    "measure", "system", "other", "queries", "n", "x", "d", "xx", "xd", "dd",
+    "measure", "system", "other", "queries", "n", "x", "d", "ee", "ed", "dd",
     "squares", "win", "tie", "loss",
 )  # fmt: skip
 

@@ -12,10 +12,9 @@ from polars_rank._statistics.distributions import Alternative, special
 from polars_rank._statistics.intervals import interval, p_value
 from polars_rank.comparison.arguments import names_of, require_names
 from polars_rank.comparison.effects import d_z_interval, hedges_factor
-from polars_rank.comparison.moments import STATE
 from polars_rank.comparison.power import detectable_effect
 from polars_rank.comparison.values import metric_of
-from polars_rank.core.aggregate import ROUNDING, RatioMoments
+from polars_rank.core.aggregate import ROUNDING
 from polars_rank.core.expr import ratio
 from polars_rank.core.extras import require
 
@@ -67,25 +66,39 @@ def pairs_of(
     ]
 
 
-def estimated(table: pl.DataFrame) -> pl.DataFrame:
-    """Sums with ``mean``, ``error``, ``df`` and ``sd``, the deviation of one query."""
-    sums = {name: pl.col(name).cast(pl.Float64) for name in STATE}
-    queries = pl.col("queries").cast(pl.Float64)
-    square, mean = ratio(pl.col("squares"), sums["d"]), ratio(sums["x"], sums["d"])
-    spread = square - mean * mean
-    variance = pl.when(spread > ROUNDING * square).then(spread).otherwise(0.0)
-    variance = pl.when(queries > 1).then(variance * queries / (queries - 1.0))
-    return table.with_columns(
-        mean=mean,
-        error=RatioMoments.standard_error(sums),
-        df=pl.when(sums["n"] > 1).then(sums["n"] - 1.0),
-        size=RatioMoments.effective_size(sums),
-        sd=variance.sqrt(),
+def estimated(table: pl.DataFrame, segments: Sequence[str]) -> pl.DataFrame:
+    """Sums with ``mean``, ``error``, ``df`` and ``sd``, the deviation of one query.
+
+    The error is HC1 of a weighted mean, and CR1 over clusters. A spread within the
+    rounding of the values is 0.
+    """
+    n, queries = (pl.col(c).cast(pl.Float64) for c in ("n", "queries"))
+    d, dd, ee, squares = (pl.col(c) for c in ("d", "dd", "ee", "squares"))
+    table = table.with_columns(
+        mean=ratio(pl.col("x"), d),
+        df=pl.when(n > 1).then(n - 1.0),
+        size=ratio(d * d, dd),
     )
+    keys = [*segments, "measure"]
+    square = ratio(squares, d) + pl.col("mean") ** 2
+    for role in ("system", "other"):
+        own = table.filter(pl.col("other").is_null()).select(
+            *keys, pl.col("system").alias(role), square.alias(f"square_of_{role}")
+        )
+        table = table.join(
+            own, on=[*keys, role], how="left", nulls_equal=True, maintain_order="left"
+        )
+    rounding = ROUNDING**2 * pl.sum_horizontal("square_of_system", "square_of_other")
+    ee = pl.when(ee > rounding * dd).then(ee).otherwise(0.0)
+    squares = pl.when(squares > rounding * d).then(squares).otherwise(0.0)
+    return table.with_columns(
+        error=pl.when(n > 1).then((ee / (1.0 - 1.0 / n)).sqrt() / d),
+        sd=pl.when(queries > 1).then((squares / d / (1.0 - 1.0 / queries)).sqrt()),
+    ).drop("square_of_system", "square_of_other")
 
 
 def oriented(table: pl.DataFrame, plan: Plan) -> pl.DataFrame:
-    """The sums of the wanted pairs, as ``system - baseline``."""
+    """The sums and estimates of the wanted pairs, as ``system - baseline``."""
     wanted = pl.DataFrame(
         plan.pairs, schema={"baseline": pl.String, "system": pl.String}, orient="row"
     ).with_row_index("place")
@@ -93,8 +106,9 @@ def oriented(table: pl.DataFrame, plan: Plan) -> pl.DataFrame:
         {"system": "baseline", "other": "system"}
     )
     turned = ahead.rename({"system": "baseline", "baseline": "system"}).with_columns(
-        -pl.col("x"), -pl.col("xd"), win=pl.col("loss"), loss=pl.col("win")
-    )
+        -pl.col("x"), -pl.col("ed"), -pl.col("mean"),
+        win=pl.col("loss"), loss=pl.col("win"),
+    )  # fmt: skip
     both = pl.concat([ahead, turned.select(ahead.columns)])
     order = table.select("measure").unique(maintain_order=True).with_row_index("rank")
     return (
@@ -296,9 +310,8 @@ def analysis_of_variance(
         own.group_by(keys, maintain_order=True)
         .agg(
             pl.col("queries").first(),
-            grand=pl.col("mean").mean(),
             ss_system=((pl.col("mean") - pl.col("mean").mean()) ** 2).sum(),
-            squares=pl.col("squares").sum(),
+            ss_within=pl.col("squares").sum(),
         )
         .with_columns(ss_system=q * pl.col("ss_system"))
         .join(residual, on=keys, nulls_equal=True, maintain_order="left")
@@ -308,7 +321,7 @@ def analysis_of_variance(
         df_system=pl.lit(m - 1.0),
         df_error=df_error,
         ss_error=pl.col("residual") * df_error,
-        ss_total=pl.col("squares") - m * q * pl.col("grand") ** 2,
+        ss_total=pl.col("ss_within") + pl.col("ss_system"),
         f=ratio(pl.col("ss_system") / (m - 1), pl.col("residual")),
     )
     p = special().fdtrc(

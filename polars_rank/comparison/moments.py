@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from polars_rank.comparison.alignment import require_finite
 from polars_rank.comparison.definition import Definition
+from polars_rank.comparison.reading import read_parts
 from polars_rank.comparison.row_sums import Array, Places, Rows, RowSums, row_sums
 from polars_rank.comparison.values import (
     Columns,
@@ -21,20 +23,18 @@ from polars_rank.comparison.values import (
     cell,
     lazy,
     lower_is_better,
-    read_parts,
 )
 from polars_rank.conventions.tools import DEFAULT, ConventionLike
-from polars_rank.core.aggregate import RatioMoments
+from polars_rank.core.expr import ratio
 from polars_rank.exceptions import DataError
 
 __all__ = ["KEYS", "STATE", "is_moments", "merge", "moments", "sums_of_parts"]
 
 KEYS = ["measure", "system", "other"]
-SUMS = RatioMoments(exact=False)
-STATE = ["n", "x", "d", "xx", "xd", "dd"]
+STATE = ["n", "x", "d", "ee", "ed", "dd"]
 WON = ["win", "tie", "loss"]
 ORDER = ["queries", *STATE, "squares", *WON]
-COUNTS = ["queries", "squares", *WON]
+COUNTS = ["queries", *WON]
 
 
 def moments(
@@ -68,10 +68,17 @@ def moments(
     -------
     One row per segment, measure and system (``other`` is null), and per pair of
     systems, with the sums of the differences ``other - system``: ``queries``, their
-    number; ``squares``, the weighted sum of squares; ``win``, ``tie``, ``loss`` of the
-    ``other``; and over the units (queries or clusters) ``n``, their number, and the
-    sums of numerators ``x``, denominators ``d`` and their products. ``definition``
-    tells measure and convention. m systems have m (m + 1) / 2 rows per measure.
+    number; ``squares``, the weighted sum of squares about the mean; ``win``, ``tie``,
+    ``loss`` of the ``other``; and over the units (queries or clusters) ``n``, their
+    number, the sums of numerators ``x`` and denominators ``d``, and sums of products of
+    denominators and of deviations from the mean x / d: ``ee``, ``ed`` and ``dd``. These
+    are centred, so that a small spread about a large mean keeps its digits.
+    ``definition`` tells measure and convention. m systems have m (m + 1) / 2 rows per
+    measure.
+
+    Notes
+    -----
+    Source of the merge: Chan, Golub and LeVeque, 1979, for ratios.
 
     Examples
     --------
@@ -141,19 +148,13 @@ def merge(parts: Source | Iterable[Source], *, unit: str = "row") -> pl.DataFram
             msg = f"the parts have different columns: {odd}; use the same by= in all"
             raise DataError(msg, rule="different_columns", count=1)
     whole = pl.concat([f.select(names) for f in frames], how="vertical_relaxed")
-    sums = [*STATE, *COUNTS]
-    segments = [n for n in names if n not in {*KEYS, *sums, "definition"}]
+    segments = [n for n in names if n not in {*KEYS, *ORDER, "definition"}]
     keys = [*segments, *KEYS]
-    if unit == "part":
-        over = RatioMoments(pl.col("d"), exact=False).state(pl.col("x"))
-        state = {name: over[name] for name in STATE}
-    else:
-        state = {name: SUMS.merge(name, pl.col(name)) for name in STATE}
+    state = added() | (_of_parts() if unit == "part" else {})
     merged = (
         whole.group_by(keys, maintain_order=True)
         .agg(
             *(value.alias(name) for name, value in state.items()),
-            *(pl.col(name).sum() for name in COUNTS),
             pl.col("definition").first(),
             definitions=pl.col("definition").unique(),
         )
@@ -173,7 +174,31 @@ def merge(parts: Source | Iterable[Source], *, unit: str = "row") -> pl.DataFram
 
 def is_moments(columns: Iterable[str]) -> bool:
     """Tell moments from values per query."""
-    return {*KEYS, *STATE, *COUNTS, "definition"} <= {*columns}
+    return {*KEYS, *ORDER, "definition"} <= {*columns}
+
+
+def added() -> dict[str, pl.Expr]:
+    """Sums of the parts of a group: deviations are moved to the mean of all."""
+    move = ratio(pl.col("x"), pl.col("d")) - ratio(pl.col("x").sum(), pl.col("d").sum())
+    move = move.fill_null(0.0)  # a part without a query
+    ed, dd = pl.col("ed"), pl.col("dd")
+    return {name: pl.col(name).sum() for name in ("n", "x", "d", "dd", *COUNTS)} | {
+        "ee": (pl.col("ee") + 2.0 * move * ed + move * move * dd).sum(),
+        "ed": (ed + move * dd).sum(),
+        "squares": (pl.col("squares") + move * move * pl.col("d")).sum(),
+    }
+
+
+def _of_parts() -> dict[str, pl.Expr]:
+    """Sums over parts as units."""
+    x, d = pl.col("x"), pl.col("d")
+    rest = x - ratio(x.sum(), d.sum()) * d
+    return {
+        "n": (d > 0).sum().cast(pl.Int64),
+        "dd": (d * d).sum(),
+        "ee": (rest * rest).sum(),
+        "ed": (rest * d).sum(),
+    }
 
 
 def sums_of_parts(
@@ -189,12 +214,14 @@ def sums_of_parts(
     alone = True
     for part in parts:
         own = sums_of(part, pairs(part.systems), tie)
+        if not own["x"].is_finite().all():
+            require_finite(part)
         if table is None or order is None:
             table, order = own, own.select(KEYS).unique(maintain_order=True)
             continue
         alone = False
         keys = [*part.by, *KEYS]
-        both = pl.concat([table, own]).group_by(keys).agg(pl.col(ORDER).sum())
+        both = pl.concat([table, own]).group_by(keys).agg(**added())
         labelled = order.with_row_index("place").join(both, on=KEYS, nulls_equal=True)
         counts = pl.when(pl.col("other").is_not_null()).then(pl.col(WON))
         table = labelled.sort("place", *part.by).select(own.columns)

@@ -11,7 +11,8 @@ import polars as pl
 
 from polars_rank._statistics.distributions import tail
 from polars_rank.comparison.arguments import require_names
-from polars_rank.comparison.values import Columns, Source, cell, read
+from polars_rank.comparison.reading import read
+from polars_rank.comparison.values import Columns, Source, cell
 
 __all__ = ["reproduction"]
 

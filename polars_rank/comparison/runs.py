@@ -43,7 +43,8 @@ def values_of_runs(
 
     def planned(run: Any) -> pl.LazyFrame:
         frame = lazy(run)
-        there = frame.collect_schema()
+        there = {*frame.collect_schema()}
+        there |= set() if qrels is None else {*lazy(qrels).collect_schema()}
         chosen: dict[str, Any] = {"keep": [name for name in about if name in there]}
         chosen |= options or {}
         found: pl.LazyFrame = per_query(

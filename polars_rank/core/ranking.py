@@ -164,6 +164,9 @@ class Ranking:
 
         With ``expected`` ties: the share of the orders in which it is.
         """
+        if isinstance(k, int | float) and k < 1:
+            msg = f"k must be at least 1, or None for no cutoff, not {k}"
+            raise ValueError(msg)
         if self.expected:
             return self.weight(one, k).fill_null(0.0)
         if k is None:

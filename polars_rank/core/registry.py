@@ -315,7 +315,7 @@ def closest(word: str, names: list[str]) -> str:
     from difflib import get_close_matches  # rarely needed, slow to import
 
     lowered = {name.lower(): name for name in reversed(names)}
-    near = get_close_matches(word.lower(), lowered, n=3, cutoff=0.55)
+    near = get_close_matches(word.lower(), lowered, n=3, cutoff=0.6)
     if not near:
         return ""
     return "; did you mean " + " or ".join(repr(lowered[n]) for n in near) + "?"

@@ -22,6 +22,7 @@ __all__ = [
     "DUPLICATE_RANK",
     "DUPLICATE_SEGMENT",
     "DUPLICATE_SHOWN",
+    "EARLY_PROPENSITY",
     "GAIN_OVERFLOW",
     "INFINITE_GRADE",
     "INVALID_CLICK",
@@ -38,12 +39,15 @@ __all__ = [
     "NEGATIVE_GRADE",
     "NOTHING_SHUFFLED",
     "NOT_CONTIGUOUS",
+    "NOT_INTERLEAVED",
     "NOT_NEIGHBOURS",
     "NO_COMMON_DOC",
     "NO_COMMON_QUERY",
     "NO_PROPENSITY",
+    "NO_QUERY_FOUND",
     "NO_SUPPORT",
     "NULL_ARM",
+    "NULL_CLUSTER",
     "NULL_DOC",
     "NULL_IMPRESSION",
     "NULL_QUERY",
@@ -170,12 +174,12 @@ MISSING_QUERY = Rule(
 )
 NO_COMMON_QUERY = Rule(
     "no_common_query",
-    "no judged query is in the run: the run has queries like {run}, the judgments "
+    "no judged query is in the run: the run {run}, the judgments "
     "{qrels}; check query= and the spelling of the ids",
 )
 NO_COMMON_DOC = Rule(
     "no_common_doc",
-    "no judged document was retrieved by any query: the run has documents like {run}, "
+    "no judged document was retrieved by any query: the run {run}, "
     "the judgments {qrels}; check doc= and the spelling of the ids (prefixes, blanks, "
     "leading zeros)",
 )
@@ -192,6 +196,12 @@ NOT_CONTIGUOUS = Rule(
     "not_contiguous",
     "the rows of a query are not contiguous, as layout='contiguous' claims; use "
     "layout='any' (or 'auto'), or sort the rows by query",
+    always=True,
+)
+NO_QUERY_FOUND = Rule(
+    "no_query_found",
+    "none of the queries evaluated is in {where}=: it has queries like {known}, {side} "
+    "queries like {found}; ids must be equal, prefixes and blanks included",
     always=True,
 )
 READ_ONCE = Rule(
@@ -262,6 +272,12 @@ NO_PROPENSITY = Rule(
     "positions of the log without a propensity; estimate one, give one, or leave out "
     "these positions",
 )
+EARLY_PROPENSITY = Rule(
+    "early_propensity",
+    "propensities of positions below 1; they count from 1 here, whatever the log does "
+    "(first_position=): add 1 to the column position",
+    always=True,
+)
 UNUSABLE_PROPENSITY = Rule(
     "unusable_propensity",
     "propensities (or alpha) that are not above 0, or not finite; estimate or smooth "
@@ -290,6 +306,11 @@ ONE_HALF = Rule(
     "took part, whether the coin swapped them or not",
     always=True,
 )
+NULL_CLUSTER = Rule(
+    "null_cluster",
+    "cluster= is null, and unknown users are not one user; give each such impression a "
+    "cluster of its own, made of its id, or drop it",
+)
 NULL_ARM = Rule("null_arm", "arms are null; drop these impressions or give them an arm")
 TWO_VALUES = Rule(
     "two_values",
@@ -311,6 +332,12 @@ ONE_TEAM = Rule(
     "one_team",
     "interleaving needs two teams; those of the log are: {teams}; name their column "
     "with team=",
+    always=True,
+)
+NOT_INTERLEAVED = Rule(
+    "not_interleaved",
+    "no list has documents of two teams, so nothing was interleaved: column {column!r} "
+    "must vary within an impression; name that of the teams with team=",
     always=True,
 )
 UNKNOWN_IMPRESSION = Rule(

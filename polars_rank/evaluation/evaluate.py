@@ -111,8 +111,7 @@ def per_query(
         Parameters of a measure take precedence.
     check
         What to do about bad data: ``"strict"`` raises, ``"warn"`` warns, ``"off"`` does
-        not check. ``"full"`` also finds duplicates among documents that no measure
-        depends on, such as unjudged ones.
+        not check.
     on_duplicate
         ``"best"`` keeps the best score and label of a duplicate document.
     layout

@@ -62,7 +62,8 @@ def as_polars(
         Contents of TREC text: ``"run"`` or ``"qrels"``.
     columns
         Names of the columns of a dictionary ``{query: {document: value}}``. With one
-        name, it holds attributes: ``{query: {column: value}}``.
+        name, it holds attributes: ``{query: {column: value}}``. Of other frames,
+        columns that an index may not hold.
     stream
         Whether a stream stays a stream, which can be read once, or is read into memory.
     """
@@ -91,6 +92,7 @@ def as_polars(
         )
         raise TypeError(msg)
     if hasattr(source, "__arrow_c_stream__"):
+        _require_columns_outside_index(source, name, columns)
         return _from_stream(source, name, stream=stream)
     if library == "pyarrow" and hasattr(source, "scanner"):
         return _scan_dataset(source)
@@ -114,6 +116,19 @@ def _require_schema(frame: pl.LazyFrame) -> None:
 
         with damage_named([frame]):
             raise
+
+
+def _require_columns_outside_index(
+    source: object, name: str, columns: Sequence[str]
+) -> None:
+    """Refuse a frame of pandas that has a column in its index, which is not read."""
+    index = getattr(getattr(source, "index", None), "names", None) or ()
+    if lost := [column for column in columns if column in index]:
+        msg = (
+            f"{name}, a {type(source).__name__}, has {lost[0]!r} in its index, which "
+            "is not read; give frame.reset_index()"
+        )
+        raise TypeError(msg)
 
 
 def same_ids(
@@ -186,7 +201,8 @@ def _from_dicts(
     if not all(isinstance(values, Mapping) for values in inner):
         msg = (
             f"{name} must be a dictionary of dictionaries, {{query: {{document: "
-            "value}}; a dictionary of columns goes through pl.DataFrame(...)"
+            "value}}; a dictionary of columns goes through pl.DataFrame(...), lists of "
+            "documents, one per query, through pr.from_lists(...)"
         )
         raise TypeError(msg)
     if len(columns) == 1:
@@ -199,17 +215,28 @@ def _from_dicts(
             "several columns; give a frame that has them"
         )
         raise ValueError(msg)
-    query, doc, value = columns
     if not any(inner):
         dtypes = (pl.String, pl.String, pl.Float64)
         return pl.DataFrame(schema=dict(zip(columns, dtypes, strict=True)))
     sizes = [len(documents) for documents in inner]
     values = list(chain.from_iterable(documents.values() for documents in inner))
     floats = any(isinstance(v, float) for v in values)  # among integers, perhaps
-    return pl.DataFrame(
-        {
-            query: list(chain.from_iterable(map(repeat, source, sizes))),
-            doc: list(chain.from_iterable(inner)),
-            value: pl.Series(values, dtype=pl.Float64 if floats else None),
-        }
-    )
+    queries = list(chain.from_iterable(map(repeat, source, sizes)))
+    documents = list(chain.from_iterable(inner))
+    columns_of_it = [
+        _of_one_type(f"{name}: query ids", queries),
+        _of_one_type(f"{name}: document ids", documents),
+        _of_one_type(f"{name}: values", values, pl.Float64 if floats else None),
+    ]
+    return pl.DataFrame(dict(zip(columns, columns_of_it, strict=True)))
+
+
+def _of_one_type(
+    what: str, values: Sequence[Any], dtype: type[pl.DataType] | None = None
+) -> pl.Series:
+    try:
+        return pl.Series(values, dtype=dtype)
+    except TypeError:
+        kinds = sorted({type(v).__name__ for v in values})
+        msg = f"{what} must be of one type, not of {' and '.join(kinds)}; convert them"
+        raise TypeError(msg) from None

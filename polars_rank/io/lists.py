@@ -2,16 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, overload
 
 import polars as pl
 
-from polars_rank.io.frames import FrameLike, as_polars
+from polars_rank.core.registry import closest
+from polars_rank.exceptions import DataError, DataWarning
+from polars_rank.io.frames import EagerFrameLike, FrameLike, as_polars
 
 __all__ = ["from_groups", "from_lists"]
 
 
+@overload
+def from_lists(
+    frame: pl.LazyFrame,
+    *,
+    query: str = "query_id",
+    retrieved: str = "retrieved",
+    relevant: str = "relevant",
+    scores: str | None = None,
+    labels: str | None = None,
+) -> tuple[pl.LazyFrame, pl.LazyFrame]: ...
+@overload
+def from_lists(
+    frame: EagerFrameLike,
+    *,
+    query: str = "query_id",
+    retrieved: str = "retrieved",
+    relevant: str = "relevant",
+    scores: str | None = None,
+    labels: str | None = None,
+) -> tuple[pl.DataFrame, pl.DataFrame]: ...
 def from_lists(
     frame: FrameLike,
     *,
@@ -20,7 +43,7 @@ def from_lists(
     relevant: str = "relevant",
     scores: str | None = None,
     labels: str | None = None,
-) -> tuple[pl.LazyFrame, pl.LazyFrame]:
+) -> tuple[pl.LazyFrame, pl.LazyFrame] | tuple[pl.DataFrame, pl.DataFrame]:
     """Make a run and judgments of lists of documents, one row per query.
 
     Parameters
@@ -36,34 +59,201 @@ def from_lists(
     Returns
     -------
     The run, with ``query``, ``doc_id``, ``rank`` (and ``score``), and the judgments,
-    with ``query``, ``doc_id`` and ``label``. A query whose list is empty or null has no
-    rows there.
+    with ``query``, ``doc_id`` and ``label``: LazyFrames for a LazyFrame, DataFrames
+    otherwise. A query with nothing in ``retrieved`` has no rows in the run, and
+    ``missing=`` gives its value. One with an empty list in ``relevant`` is judged, with
+    nothing relevant: the first retrieved document has label 0, and ``no_relevant=``
+    gives the value. A null there says that nothing is known: the query is left out.
+
+    Raises
+    ------
+    TypeError, polars.exceptions.ColumnNotFoundError
+        At once, for columns that are not there, or hold no lists.
+    DataError
+        For lists of different lengths beside each other (in a LazyFrame: when
+        collected) and, in frames that are not lazy, for a query with several rows.
+
+    Warns
+    -----
+    DataWarning
+        In frames that are not lazy: queries left out, since ``relevant`` is null.
 
     Examples
     --------
     >>> import polars as pl, polars_rank as pr
     >>> lists = pl.DataFrame(
-    ...     {"query_id": [1], "retrieved": [["a", "b"]], "relevant": [["b"]]}
+    ...     {
+    ...         "query_id": [1, 2],
+    ...         "retrieved": [["a", "b"], ["c"]],
+    ...         "relevant": [["b"], []],
+    ...     }
     ... )
     >>> run, qrels = pr.from_lists(lists)
-    >>> pr.per_query(run, "rr", qrels=qrels, rank="rank").collect().rows()
-    [(1, 0.5)]
+    >>> pr.per_query(run, "rr", qrels=qrels, rank="rank").rows()
+    [(1, 0.5), (2, 0.0)]
+    >>> pr.per_query(run, "rr", qrels=qrels, rank="rank", no_relevant="skip").rows()
+    [(1, 0.5), (2, None)]
     """
-    rows = as_polars(frame, name="the first argument").lazy()
-    place = pl.int_ranges(1, pl.col(retrieved).list.len() + 1, dtype=pl.Int64)
-    given = {"doc_id": pl.col(retrieved), "rank": place}
-    if scores is not None:
-        given["score"] = pl.col(scores)
-    judged = {"doc_id": pl.col(relevant)}
-    if labels is not None:
-        judged["label"] = pl.col(labels)
-    run, qrels = (
-        rows.filter(pl.col(documents).list.len() > 0)
-        .select(query, **columns)
-        .explode(*columns, empty_as_null=True)
-        for documents, columns in ((retrieved, given), (relevant, judged))
+    roles = {"query": query, "retrieved": retrieved, "relevant": relevant}
+    roles |= {} if scores is None else {"scores": scores}
+    roles |= {} if labels is None else {"labels": labels}
+    if isinstance(frame, Mapping):
+        msg = (
+            "from_lists takes a frame with one row per query, not a dictionary: give "
+            "pl.DataFrame({'query_id': [...], 'retrieved': [[...]], 'relevant': "
+            "[[...]]})"
+        )
+        raise TypeError(msg)
+    given = as_polars(frame, name="the first argument", columns=[*roles.values()])
+    rows = _listed(given.lazy(), roles)
+    if isinstance(frame, pl.LazyFrame):
+        return _run_and_qrels(rows, roles)
+    held = rows.collect()
+    _require_one_row_each(held, query)
+    _warn_of_unjudged(held, relevant)
+    run, qrels = pl.collect_all(_run_and_qrels(held.lazy(), roles))
+    return run, qrels
+
+
+def _listed(rows: pl.LazyFrame, roles: Mapping[str, str]) -> pl.LazyFrame:
+    """The columns, checked: lists, of documents of one kind."""
+    schema = rows.collect_schema()
+    kept, inner = [pl.col(roles["query"])], {}
+    for role, name in roles.items():
+        if name not in schema:
+            known = ", ".join(map(repr, schema)) or "none"
+            near = closest(name, [*schema]) or "."
+            msg = (
+                f"{role} {name!r} is not in the frame of lists{near} Its columns are: "
+                f"{known}. Name yours with {role}=."
+            )
+            raise pl.exceptions.ColumnNotFoundError(msg)
+        if role == "query":
+            continue
+        dtype, column = schema[name], pl.col(name)
+        if isinstance(dtype, pl.Array):
+            column, dtype = column.arr.to_list(), pl.List(dtype.inner)
+        elif dtype == pl.Null:
+            column, dtype = column.cast(pl.List(pl.Null)), pl.List(pl.Null)
+        if not isinstance(dtype, pl.List):
+            msg = (
+                f"{role} {name!r} must be a column of lists, one list per query, not "
+                f"{dtype}; wrap single values with pl.concat_list({name!r}), or parse "
+                f"text, e.g. with pl.col({name!r}).str.json_decode(pl.List(pl.String))"
+            )
+            raise TypeError(msg)
+        kept.append(column.alias(name))
+        inner[role] = dtype.inner
+    kinds = [inner["retrieved"], inner["relevant"]]
+    texts = [kind in (pl.String, pl.Categorical, pl.Enum) for kind in kinds]
+    if pl.Null not in kinds and kinds[0] != kinds[1] and texts[0] != texts[1]:
+        msg = (
+            f"documents are {kinds[0]} in {roles['retrieved']!r} but {kinds[1]} in "
+            f"{roles['relevant']!r}, and these are never equal; cast one of them, e.g. "
+            "with pl.col(...).cast(pl.List(pl.String))"
+        )
+        raise TypeError(msg)
+    documents = [roles["retrieved"], roles["relevant"]]
+    missing = [n for n, k in zip(documents, kinds, strict=True) if k == pl.Null]
+    one = next((k for k in kinds if k != pl.Null), pl.String())
+    return rows.select(kept).with_columns(pl.col(missing).cast(pl.List(one)))
+
+
+def _run_and_qrels(
+    rows: pl.LazyFrame, roles: Mapping[str, str]
+) -> tuple[pl.LazyFrame, pl.LazyFrame]:
+    query, retrieved, relevant = (
+        pl.col(roles[role]) for role in ("query", "retrieved", "relevant")
     )
-    return run, qrels if labels else qrels.with_columns(label=pl.lit(1, pl.UInt8))
+    ranks = pl.int_ranges(1, retrieved.list.len() + 1, dtype=pl.Int64)
+    run = {"doc_id": retrieved, "rank": ranks}
+    if "scores" in roles:
+        rows = _of_one_length(rows, roles, "retrieved", "scores")
+        run["score"] = pl.col(roles["scores"])
+    grades = relevant.list.eval(pl.lit(1, pl.UInt8))
+    if "labels" in roles:
+        rows = _of_one_length(rows, roles, "relevant", "labels")
+        grades = pl.col(roles["labels"])
+    grade = rows.select(grades).collect_schema().dtypes()[0]
+    document = rows.select(relevant).collect_schema().dtypes()[0]
+    nothing = relevant.list.len() == 0
+    first = retrieved.list.first()
+    first = pl.coalesce(first, first.drop_nulls().first())  # any, if it has none
+    qrels = {
+        "doc_id": pl.when(nothing)
+        .then(pl.concat_list(first).cast(document))
+        .otherwise(relevant),
+        "label": pl.when(nothing)
+        .then(pl.concat_list(pl.lit(0)).cast(grade))
+        .otherwise(grades),
+    }
+    return (
+        rows.filter(retrieved.list.len() > 0)
+        .select(query, **run)
+        .explode(*run, empty_as_null=True),
+        rows.select(query, **qrels)
+        .filter(pl.col("doc_id").list.len() > 0)
+        .explode(*qrels, empty_as_null=True),
+    )
+
+
+def _of_one_length(
+    rows: pl.LazyFrame, roles: Mapping[str, str], documents: str, values: str
+) -> pl.LazyFrame:
+    """Raise ``DataError``, when collected, where two lists differ in length."""
+    names = roles[documents], roles[values]
+
+    def same(columns: Sequence[pl.Series]) -> pl.Series:
+        queries, *sizes = columns
+        wrong = sizes[0] != sizes[1]
+        if count := int(wrong.sum()):
+            first = wrong.arg_max() or 0
+            msg = (
+                f"{names[1]!r} must have a value for each document of {names[0]!r}: "
+                f"the lengths of the lists differ in {count} "
+                f"{'query' if count == 1 else 'queries'}, e.g. in query "
+                f"{queries[first]!r}: {sizes[1][first]} and {sizes[0][first]}"
+            )
+            examples = queries.filter(wrong).head(3).to_list()
+            raise DataError(msg, rule="list_lengths", count=count, examples=examples)
+        return ~wrong
+
+    sizes = (pl.col(name).list.len().fill_null(0) for name in names)
+    return rows.filter(
+        pl.map_batches(
+            [pl.col(roles["query"]), *sizes],
+            same,
+            return_dtype=pl.Boolean,
+            is_elementwise=True,
+        )
+    )
+
+
+def _require_one_row_each(rows: pl.DataFrame, query: str) -> None:
+    twice = rows[query].filter(rows[query].is_duplicated()).unique(maintain_order=True)
+    if len(twice):
+        shown = ", ".join(map(repr, twice.head(3)))
+        msg = (
+            f"query {query!r} must have one row per query, but "
+            f"{len(twice)} {'has' if len(twice) == 1 else 'have'} several, e.g. "
+            f"{shown}; give each row an id of its own, e.g. with .with_row_index('id')"
+        )
+        raise DataError(
+            msg,
+            rule="duplicate_query",
+            count=len(twice),
+            examples=twice.head(3).to_list(),
+        )
+
+
+def _warn_of_unjudged(rows: pl.DataFrame, relevant: str) -> None:
+    if count := rows[relevant].null_count():
+        text = (
+            f"{count} of {len(rows)} queries "
+            f"{'is' if count == 1 else 'are'} left out: null in {relevant!r} says that "
+            "nothing is known; an empty list says that nothing is relevant"
+        )
+        warnings.warn(text, DataWarning, stacklevel=3)
 
 
 def from_groups(sizes: Iterable[int], **columns: Any) -> pl.DataFrame:
@@ -72,7 +262,8 @@ def from_groups(sizes: Iterable[int], **columns: Any) -> pl.DataFrame:
     Parameters
     ----------
     sizes
-        Rows of each query, in order: the ``group=`` of LightGBM and XGBoost.
+        Rows of each query, in order: the ``group=`` of LightGBM and XGBoost. Weights
+        of queries, one for each size, go in as ``weight=np.repeat(weights, sizes)``.
     columns
         Columns with one value per row: arrays, lists or Series, e.g. ``score`` and
         ``label``.
@@ -84,7 +275,9 @@ def from_groups(sizes: Iterable[int], **columns: Any) -> pl.DataFrame:
     Raises
     ------
     ValueError
-        If the sizes do not add up to the rows.
+        If the sizes are negative or do not add up to the rows.
+    TypeError
+        If a size is no whole number.
 
     Examples
     --------
@@ -94,8 +287,17 @@ def from_groups(sizes: Iterable[int], **columns: Any) -> pl.DataFrame:
     [(0, 1.0), (1, 0.0)]
     """
     frame = pl.DataFrame(columns)
-    counts = pl.Series("n", list(sizes), dtype=pl.Int64)
-    if (counts < 0).any() or counts.sum() != len(frame):
+    given = pl.Series("n", list(sizes), strict=False)
+    counts = given.cast(pl.Int64, strict=False)
+    numbers = given.dtype.is_numeric() or not len(given)
+    wrong = given.filter(counts.ne_missing(given)) if numbers else given
+    if len(wrong):
+        msg = f"the sizes of groups must be whole numbers, not {wrong.to_list()[0]!r}"
+        raise TypeError(msg)
+    if (counts < 0).any():
+        msg = f"the sizes of groups must be at least 0, not {counts.min()!r}"
+        raise ValueError(msg)
+    if counts.sum() != len(frame):
         msg = (
             f"the sizes of groups must add up to the number of rows, {len(frame)}, not "
             f"{counts.sum()}"

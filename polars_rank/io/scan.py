@@ -103,7 +103,10 @@ def scan(
     if "://" in text:
         remote = format_of(text) if format is None else _BY_NAME[format]
         if remote is None:
-            raise ValueError(f"{text}: TREC text is read from local files: copy it.")
+            raise ValueError(
+                f"{text}: TREC text is read from local files: copy it; of a folder of "
+                f"another format, name the files: {text.rstrip('/')}/*.parquet"
+            )
         return remote.scan([text], None)
     files, hive = _files(text)
     formats = {_sniff(f.head()) if f.spooled else format_of(f.name) for f in files}
@@ -206,6 +209,12 @@ def _require_header(name: str, line: str, fields: list[str], separator: str) -> 
     """Raise if the first line is not one of names in this format."""
     if {*fields} & _NAMES:
         return
+    if len(fields) == 1 and {n.strip('"') for n in line.split(";")} & _NAMES:
+        raise DataError(
+            f"{name}: its columns are separated by ';', not by {separator!r}: "
+            f"{line[:80]!r}. Write it with commas, or read it with "
+            "pl.scan_csv(..., separator=';') and give the frame."
+        )
     others = {"\t": "tsv", ",": "csv"}
     for other, format in others.items():
         if len(fields) == 1 and other != separator and other in line:

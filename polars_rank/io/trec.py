@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-__all__ = ["scan_trec", "scan_trec_qrels", "scan_trec_run"]
+__all__ = ["looks_like", "scan_trec", "scan_trec_qrels", "scan_trec_run"]
 
 _BLOCK = 4 << 20
 _LONGEST = 1 << 20
@@ -129,6 +129,15 @@ def _read(
             f"{file.name}: holds only comments and empty lines. "
             f"Expected lines of the form: {layout.form}."
         )
+
+
+def looks_like(path: Path) -> Literal["run", "qrels"] | None:
+    """What the first line of TREC text says: a run, judgments or neither."""
+    lines = locate(path).head().decode(errors="replace").split("\n")
+    fields: list[str] = next(filter(None, map(_fields, lines)), [])
+    if len(fields) == 4 and fields[1] != "Q0":
+        return "qrels"
+    return "run" if len(fields) in _LAYOUTS["run"].counts else None
 
 
 def _fields(line: str) -> list[str]:
@@ -240,7 +249,10 @@ def _other(count: int, layout: _Layout) -> str:
     """Hint at the other kind of file where the number of fields is its own."""
     for kind, other in _LAYOUTS.items():
         if other is not layout and count in other.counts:
-            return f" So has a {kind} file: are runs and qrels swapped?"
+            return (
+                f" So has a {kind} file: are runs and qrels swapped, or is one of "
+                "them missing?"
+            )
     return ""
 
 

@@ -151,6 +151,13 @@ def measure(metric: str, /, *, name: str = "", **params: Any) -> Measure:
     >>> pr.measure("ndcg", gain="exp2") @ 10
     Measure(metric='ndcg', params=(('gain', 'exp2'), ('k', 10)), name='ndcg(gain=exp2)@10', no_relevant=None)
     """  # noqa: E501
+    if isinstance(metric, str) and "@" in metric:
+        name, _, place = metric.partition("@")
+        msg = (
+            f"pr.measure takes a metric's name, not {metric!r}: write "
+            f"pr.measure({name!r}) @ {place}, or pr.Measure.parse({metric!r})"
+        )
+        raise ValueError(msg)
     known, preset, after = resolve_name(metric)
     no_relevant = params.pop("no_relevant", None)
     given = tuple((preset | after | params).items())

@@ -122,6 +122,8 @@ def unknown_measure(name: str) -> ValueError:
 
 
 def _hint(name: str) -> str:
+    if len(several := [part.strip() for part in name.split(",")]) > 1:
+        return f"; to name several, give a list: {several}"
     if (cutoff := CUTOFF.fullmatch(name)) and (same := _same(cutoff["name"])):
         k = cutoff["k"] if cutoff["k"].isdigit() else 10
         return f"; did you mean '{same}@{k}'?"

@@ -39,12 +39,13 @@ METRIC_PARAMETERS: dict[tuple[str, str], Callable[[Any], tuple[str, Any]]] = {
 
 def read_measure(text: str) -> tuple[str, dict[str, Any]]:
     """Name of the metric and parameters of a measure written as text."""
+    _require_short(text)
     body, rel = text, None
-    if isinstance(text, str) and (level := RANX_LEVEL.fullmatch(text.strip())):
+    if level := RANX_LEVEL.fullmatch(text.strip()):
         body, rel = level[1], int(level[2])
-    if isinstance(text, str) and (options := OPTIONS.fullmatch(text.strip())):
+    if options := OPTIONS.fullmatch(text.strip()):
         return _of_catboost(options["name"], options["options"])
-    zero = isinstance(body, str) and body.strip().endswith("-")
+    zero = body.strip().endswith("-")
     written, arguments, at = split_measure(body.strip()[:-1] if zero else body)
     metric, preset, params = resolve_name(written)
     for name, value in arguments:
@@ -84,6 +85,19 @@ def _of_catboost(written: str, options: str) -> tuple[str, dict[str, Any]]:
 
 def split_measure(text: str) -> tuple[str, list[tuple[str, Any]], str | None]:
     """Name, arguments in brackets, and what follows the ``@``."""
+    _require_short(text)
+    match = PATTERN.fullmatch(text.strip())
+    if match is None:
+        msg = (
+            f"cannot read the measure {text!r}; write metric@k, e.g. 'ndcg@10', or "
+            "metric(parameter=value)@k, e.g. 'ndcg(gain=exp2)@10'"
+        )
+        raise ValueError(msg)
+    return match["name"], list(_arguments(match["inside"] or "", text)), match["k"]
+
+
+def _require_short(text: str) -> None:
+    """Before a pattern looks at it."""
     if not isinstance(text, str):
         msg = f"a measure is text like 'ndcg@10', not {type(text).__name__}"
         raise TypeError(msg)
@@ -93,14 +107,6 @@ def split_measure(text: str) -> tuple[str, list[tuple[str, Any]], str | None]:
             f"at most {LONGEST} are read"
         )
         raise ValueError(msg)
-    match = PATTERN.fullmatch(text.strip())
-    if match is None:
-        msg = (
-            f"cannot read the measure {text!r}; write metric@k, e.g. 'ndcg@10', or "
-            "metric(parameter=value)@k, e.g. 'ndcg(gain=exp2)@10'"
-        )
-        raise ValueError(msg)
-    return match["name"], list(_arguments(match["inside"] or "", text)), match["k"]
 
 
 def _set(params: dict[str, Any], name: str, value: Any, text: str) -> None:

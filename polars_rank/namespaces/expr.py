@@ -18,6 +18,8 @@ from polars_rank.typing import Column
 
 __all__ = ["ExprRankEval", "expr"]
 
+OF_FRAMES = ("evaluate", "per_query", "compare", "match_report", "preferences")
+
 
 @pl.api.register_expr_namespace("rank_eval")
 class ExprRankEval:
@@ -49,6 +51,12 @@ class ExprRankEval:
         """Find the metric by another name; explain where measures of subtopics are."""
         if name.startswith("_"):
             raise AttributeError(name=name, obj=self)
+        if name in OF_FRAMES:
+            msg = (
+                f"{name} is for frames: frame.rank_eval.{name}(...); an expression has "
+                "a method for each measure, e.g. .rank_eval.ndcg('score', k=10)"
+            )
+            raise AttributeError(msg, name=name, obj=self)
         try:
             metric, preset, after = resolve_name(name)
         except ValueError as error:

@@ -119,6 +119,13 @@ def _expr(
         )
         raise ValueError(msg)
     params = complete_arguments(metric, check(metric, params), convention=convention)
+    score, rank, doc = (
+        _column(name, getattr(options, name), metric)
+        for name in ("score", "rank", "doc")
+    )
+    named = options._asdict()
+    columns = {role: named[role] for role in ("score", "rank", "doc")}
+    _require_distinct({"label": label} | columns)
     ties = options.ties
     if ties is None and options.rank is None and metric.tie_sensitive:
         needs_doc = convention.ties in ("doc_desc", "doc_asc")
@@ -127,7 +134,6 @@ def _expr(
     if no_relevant is None:
         no_relevant = convention.no_relevant_of(metric.name)
     check_policy(metric, params, ties, no_relevant)
-    score = _column(options.score)
     if score is not None and convention.score_dtype == "float32":
         score = (score + 0).cast(pl.Float32)
 
@@ -142,8 +148,8 @@ def _expr(
         formula,
         label,
         score=score,
-        rank=_column(options.rank),
-        doc=_column(options.doc),
+        rank=rank,
+        doc=doc,
         ties=ties,
     )
 
@@ -153,8 +159,38 @@ def as_expr(column: Column) -> pl.Expr:
     return cs.by_name(column).as_expr() if isinstance(column, str) else column
 
 
-def _column(column: Column | None) -> pl.Expr | None:
-    return None if column is None else as_expr(column)
+def _column(role: str, column: Column | None, metric: Metric) -> pl.Expr | None:
+    if column is None:
+        return None
+    if not isinstance(column, str | pl.Expr):
+        msg = (
+            f"{role} must be a column, by its name or as an expression, not of type "
+            f"{type(column).__name__}"
+        )
+        if role == "score" and isinstance(column, int) and metric.named("k"):
+            msg += f"; the cutoff has a name: {metric.name}('score', k={column})"
+        raise TypeError(msg)
+    return as_expr(column)
+
+
+def _require_distinct(columns: Mapping[str, Column | None]) -> None:
+    """Raise ``ValueError`` where a plain column has two roles, as in a frame."""
+    taken: dict[str, str] = {}
+    for role, column in columns.items():
+        if column is None:
+            continue
+        name = column
+        if isinstance(name, pl.Expr):
+            if not name.meta.is_column():
+                continue
+            name = name.meta.output_name()
+        if name in taken:
+            msg = (
+                f"{taken[name]} and {role} are both column {name!r}, which can be only "
+                f"one of them; name the other with {role}="
+            )
+            raise ValueError(msg)
+        taken[name] = role
 
 
 # -- signature and help

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Literal, NamedTuple, get_args, get_origin
+from typing import Any, Literal
 
 import polars as pl
 
-from polars_rank.conventions.choices import CHOICES
 from polars_rank.conventions.convention import Convention
-from polars_rank.conventions.explain import Choice, in_effect
+from polars_rank.conventions.explain import Choice
 from polars_rank.conventions.tools import DEFAULT, ConventionLike, convention_of
-from polars_rank.core.parameters import Parameter, is_number
-from polars_rank.core.registry import METRICS, closest
 from polars_rank.evaluation.evaluate import evaluate
 from polars_rank.io.frames import FrameLike
 from polars_rank.measures.measure import Custom, Measure, Measures, parse_measures
@@ -28,14 +25,18 @@ from polars_rank.report.table import (
     as_text,
     number,
 )
+from polars_rank.robustness.alternatives import (
+    DUPLICATES,
+    Alternative,
+    alternatives,
+    renamed,
+)
 from polars_rank.robustness.runs import Runs, keys_of, stacked
 
 __all__ = ["Audit", "audit"]
 
 BASE = "base"
-DUPLICATES = "on_duplicate"
-SAME = 1e-12  # smaller differences are rounding
-NO_NUMBER = ("error", "null")  # values that refuse, or leave no mean
+SAME, DIGITS = 1e-12, 12  # smaller differences are rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,26 +151,6 @@ class Audit:
         return dict(json.loads(json.dumps(told, default=str)))
 
 
-class Alternative(NamedTuple):
-    """One other value of one choice, for one measure.
-
-    Attributes
-    ----------
-    measure
-        Name of the measure that is audited.
-    asked
-        The measure to compute, under a column name of its own.
-    policy
-        The choice to change in the convention; None for a parameter of the measure.
-    """
-
-    measure: str
-    choice: str
-    value: Any
-    asked: Measure | Custom
-    policy: str | None = None
-
-
 def audit(
     run: Runs,
     measures: Measures,
@@ -246,11 +227,11 @@ def audit(
     )
     asked = parse_measures(measures)
     frame, column = stacked(run, system)
-    found = list(_alternatives(asked, start, choices, on_duplicate))
+    found = list(alternatives(asked, start, choices, on_duplicate))
     if not found:
         msg = f"nothing to audit: no other value of {choices!r} concerns the measures"
         raise ValueError(msg)
-    base = [_renamed(m, f"{BASE}{i}") for i, m in enumerate(asked)]
+    base = [renamed(m, f"{BASE}{i}") for i, m in enumerate(asked)]
     plans = [
         evaluate(
             frame,
@@ -268,123 +249,6 @@ def audit(
 
 
 _SHORTCUTS = ("ties", "missing", "no_relevant", "unjudged", "rel")
-
-
-# -- the alternatives
-
-
-def _alternatives(
-    measures: Sequence[Measure | Custom],
-    convention: Convention,
-    choices: Sequence[str] | Mapping[str, Sequence[Any]] | None,
-    on_duplicate: str,
-) -> Iterator[Alternative]:
-    """Every other value of every choice, with columns named in order."""
-    if choices is not None:
-        _require_known([choices] if isinstance(choices, str) else choices)
-    wanted = [choices] if isinstance(choices, str) else choices
-    count = 0
-    for measure in measures:
-        for name, now, policy, parameter in _choices(measure, convention):
-            if wanted is not None and name not in wanted:
-                continue
-            if isinstance(wanted, Mapping):
-                values = list(wanted[name])
-            else:
-                values = _others(name, now, parameter)
-            for value in values:
-                if value == now or not _computable(measure, name, value):
-                    continue
-                column = f"other{count}"
-                count += 1
-                if parameter is None:
-                    made = _renamed(measure, column)
-                else:
-                    assert isinstance(measure, Measure)
-                    params = measure.arguments | {parameter.name: value}
-                    made = Measure(measure.metric, tuple(params.items()), column)
-                yield Alternative(measure.name, name, value, made, policy)
-        if on_duplicate == "best" and (wanted is None or DUPLICATES in wanted):
-            made = _renamed(measure, f"other{count}")
-            count += 1
-            yield Alternative(measure.name, DUPLICATES, "keep", made, DUPLICATES)
-
-
-def _choices(
-    measure: Measure | Custom, convention: Convention
-) -> Iterator[tuple[str, Any, str | None, Parameter | None]]:
-    """Choices that can change a measure: name, value, field of the convention or None.
-
-    Parameters come under the name that conventions give to their meaning.
-    """
-    if isinstance(measure, Custom):
-        for name in _policies():
-            yield name, getattr(convention, name), name, None
-        return
-    parameters = measure.definition.parameters
-    for name, now in in_effect(measure, convention).items():
-        parameter = parameters.get(name)
-        if parameter is None:
-            yield name, now, name, None
-        else:
-            meaning = parameter.meaning
-            yield (meaning if meaning in CHOICES else name), now, None, parameter
-
-
-def _policies() -> list[str]:
-    """Choices that are no parameter of any metric."""
-    meanings = {name for metric in METRICS.values() for name in metric.meanings}
-    return [name for name in CHOICES if name not in meanings]
-
-
-def _others(name: str, now: Any, parameter: Parameter | None) -> list[Any]:
-    """Values worth trying beside the present one."""
-    if name == "k":
-        return [] if now is None else sorted({max(1, now // 2), 2 * now})
-    if name in ("rel", "optional_rel"):
-        return [now + 1] if is_number(now) else []
-    if name in CHOICES:
-        values = list(CHOICES[name].values)
-    else:
-        values = [] if parameter is None else _named(parameter.hint)
-    if parameter is not None:
-        values = [v for v in values if parameter.allowed.test(v)]
-    return values
-
-
-def _named(hint: Any) -> list[Any]:
-    """Values of a type that have names."""
-    if hint is bool:
-        return [True, False]
-    if get_origin(hint) is Literal:
-        return list(get_args(hint))
-    return [v for part in get_args(hint) for v in _named(part)]
-
-
-def _computable(measure: Measure | Custom, name: str, value: Any) -> bool:
-    """Whether there is a number under the value."""
-    if name in _policies() and value in NO_NUMBER:
-        return False
-    if name == "ties" and value == "expected":
-        return isinstance(measure, Measure) and measure.definition.has_tie_mean(
-            measure.arguments
-        )
-    return True
-
-
-def _require_known(names: Sequence[str] | Mapping[str, Sequence[Any]]) -> None:
-    parameters = {p for metric in METRICS.values() for p in metric.parameters}
-    known = sorted({*CHOICES, *parameters, DUPLICATES})
-    for name in names:
-        if name not in known:
-            msg = f"there is no choice {name!r}{closest(name, known)}"
-            raise ValueError(msg)
-
-
-def _renamed(measure: Measure | Custom, name: str) -> Measure | Custom:
-    if isinstance(measure, Custom):
-        return measure._replace(name=name)
-    return replace(measure, name=name)
 
 
 # -- the passes
@@ -470,7 +334,10 @@ def _audited(
         swapped=pl.Series([s for _, s in orders], dtype=pl.List(pl.String)),
     )
     by_size = summed.sort(
-        pl.col("size").round(12), descending=True, nulls_last=True, maintain_order=True
+        pl.col("size").round(DIGITS),
+        descending=True,
+        nulls_last=True,
+        maintain_order=True,
     )
     ordered = by_size.select("order").join(values, on="order", maintain_order="left")
     return Audit(by_size.drop("order"), ordered.drop("order"), convention)
@@ -485,9 +352,8 @@ def _order(part: pl.DataFrame) -> tuple[float | None, list[str]]:
     known = part.drop_nulls(["base", "changed"])
     if len(known) < 2:
         return None, []
-    frame = known.select(
-        score="changed", label=pl.col("base").rank("dense").cast(pl.Int64)
-    )
+    base, changed = (pl.col(c).round(DIGITS) for c in ("base", "changed"))
+    frame = known.select(score=changed, label=base.rank("dense").cast(pl.Int64))
     tau = frame.select(pl.col("label").rank_eval.kendall_tau("score")).item()  # type: ignore[attr-defined]
     rows = known.select("system", "base", "changed").rows()
     swapped = [

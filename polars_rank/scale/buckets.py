@@ -1,6 +1,6 @@
 """Rows in any order, into parts that hold whole queries: through a shared folder.
 
-What ``memory_limit`` does in one process, by tasks of any ``map``: each task reads one
+What ``memory_limit`` does in one process, with the builtin ``map``: each task reads one
 frame and writes its rows into buckets by the hash of their query. A bucket is a part:
 its files of all tasks.
 """
@@ -8,15 +8,23 @@ its files of all tasks.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import uuid4
 
 import polars as pl
 
-from polars_rank._engine.spill.buckets import Bucket, fill, require_same_types
+from polars_rank._engine.spill.buckets import (
+    Bucket,
+    Filled,
+    Map,
+    Task,
+    fill,
+    require_same_types,
+    split,
+)
 from polars_rank._engine.spill.digest import digest_of
 from polars_rank._engine.spill.resume import read_manifest, write_manifest
 from polars_rank.io.frames import FrameLike, as_polars
@@ -24,23 +32,9 @@ from polars_rank.scale.partitions import Part
 
 __all__ = ["bucketed"]
 
+SIDES = ("run", "qrels")
 MOST = 4096  # buckets: each task writes a file for each
 ROWS_PER_GROUP = 8192  # that a task may hold back for each bucket
-
-
-class Task(NamedTuple):
-    """A frame to be put into buckets, as it is found under ``name``."""
-
-    name: str
-    frame: pl.LazyFrame
-    schema: pl.Schema
-
-
-class Filled(NamedTuple):
-    """The files that a task wrote, by bucket, with the version that hashed the rows."""
-
-    files: list[tuple[Path, ...]]
-    polars: str
 
 
 def bucketed(
@@ -50,7 +44,7 @@ def bucketed(
     *,
     qrels: Iterable[FrameLike] = (),
     query: str | Sequence[str] = "query_id",
-    map: Callable[[Callable[[Task], Filled], Iterable[Task]], Iterable[Any]] = map,
+    map: Map = map,
 ) -> list[Part]:
     """Put the rows of each query, from all frames, into one of ``buckets`` parts.
 
@@ -98,19 +92,17 @@ def bucketed(
         msg = "frames is empty: give at least one frame"
         raise ValueError(msg)
     require_same_types([*run, *judged], keys)
-    sides = [
-        [Task(f"{side}-{i}", f, own[0].collect_schema()) for i, f in enumerate(own)]
-        for side, own in (("run", run), ("qrels", judged))
-    ]
-    work = partial(_fill, keys=keys, folder=Path(folder).absolute(), buckets=buckets)
-    filled = list(map(work, [task for side in sides for task in side]))
-    _require_one_version(filled)
-    parts = []
-    for b in range(buckets):
-        files = [found.files[b] for found in filled]
-        both = [files[: len(run)], files[len(run) :]]
-        if any(paths for side in both for paths in side):
-            parts.append(_part(both, sides))
+    sides = [side for side in (run, judged) if side]
+    schemas = [side[0].collect_schema() for side in sides]
+    work = partial(
+        _fill,
+        keys=keys,
+        folder=Path(folder).absolute(),
+        buckets=buckets,
+        schemas=schemas,
+    )
+    found = split(sides, work, map=map)
+    parts = [_part(bucket, schemas) for bucket in found if any(bucket.files)]
     return parts or [Part(run[0].clear())]
 
 
@@ -118,25 +110,30 @@ def _opened(frames: Iterable[FrameLike], name: str, kind: Any) -> list[pl.LazyFr
     return [as_polars(f, name=name, kind=kind).lazy() for f in frames]
 
 
-def _part(files: list[list[tuple[Path, ...]]], sides: list[list[Task]]) -> Part:
-    """The rows of a bucket, from the files of all tasks."""
-    schemas = [side[0].schema for side in sides if side]
-    bucket = Bucket(tuple(sum(own, ()) for own in files[: len(schemas)]))
+def _part(bucket: Bucket, schemas: Sequence[pl.Schema]) -> Part:
     frame, *judged = bucket.frames(schemas)
     return Part(frame, qrels=judged[0] if judged else None)
 
 
-def _fill(task: Task, *, keys: Sequence[str], folder: Path, buckets: int) -> Filled:
+def _fill(
+    task: Task,
+    *,
+    keys: Sequence[str],
+    folder: Path,
+    buckets: int,
+    schemas: Sequence[pl.Schema],
+) -> Filled:
     """Write the rows of a task, unless a try before this one has written them."""
     frame = task.frame.select(
-        pl.col(name).cast(dtype) for name, dtype in task.schema.items()
+        pl.col(name).cast(dtype) for name, dtype in schemas[task.side].items()
     )
     digest = digest_of([frame], frame, f"{keys} {buckets}")
-    tries = folder / task.name / (digest or uuid4().hex)
+    name = f"{SIDES[task.side]}-{task.place}"
+    tries = folder / name / (digest or uuid4().hex)
     for done in tries.glob("*") if digest else ():
         found = read_manifest(done)
         if found is not None:
-            return Filled([bucket.files[0] for bucket in found], pl.__version__)
+            return Filled([bucket.files[0] for bucket in found])
     own = tries / uuid4().hex
     own.mkdir(parents=True)
     try:
@@ -152,14 +149,4 @@ def _fill(task: Task, *, keys: Sequence[str], folder: Path, buckets: int) -> Fil
     except BaseException:
         shutil.rmtree(own, ignore_errors=True)
         raise
-    return Filled(files, pl.__version__)
-
-
-def _require_one_version(filled: Sequence[Filled]) -> None:
-    """Hashes differ between versions of Polars."""
-    if len(versions := {found.polars for found in filled}) > 1:
-        msg = (
-            f"workers have several versions of Polars, {', '.join(sorted(versions))}, "
-            "which put a query into several buckets: install one version everywhere"
-        )
-        raise ValueError(msg)
+    return Filled(files)

@@ -1,4 +1,4 @@
-"""An evaluation on an engine of many processes: all but the calls of the engine.
+"""The work of an evaluation on an engine: what a process does with a partition.
 
 The engine brings the rows of a query into one partition. Each partition becomes a
 partial, and the partials are merged where the evaluation was asked for. Rows of the run
@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import pickle
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -24,29 +24,13 @@ from polars_rank._engine.schema import names_of
 from polars_rank._engine.spill.buckets import is_text
 from polars_rank._engine.spill.disk import full_disk_named
 from polars_rank._files.temporary import private_folder
-from polars_rank.io.frames import as_polars
-from polars_rank.measures.measure import Measures
 from polars_rank.scale.evaluation import Evaluation
 
-__all__ = ["SIDE", "Engine", "Job"]
+__all__ = ["SIDE", "Job"]
 
-SIDE = "side"  # of a tagged row: the place of its frame among SIDES
-SIDES = {
-    "frame": "the first argument",
-    "qrels": "the judgments",
-    "queries": "queries",
-    "segments": "segments",
-}
+SIDE = "side"  # of a tagged row: the place of its frame among the schemas
 # Errors that another try would meet again. Others, such as a full disk, may pass.
 LASTING = (TypeError, ValueError, pl.exceptions.PolarsError)
-
-
-class Engine(NamedTuple):
-    """Of an engine: the type of its frames, their columns, how rows become one."""
-
-    frame: type
-    schema: Callable[[Any], pl.Schema]
-    lift: Callable[[pl.DataFrame], Any]
 
 
 class Job(NamedTuple):
@@ -76,52 +60,27 @@ class Job(NamedTuple):
     @classmethod
     def of(
         cls,
-        engine: Engine,
-        frames: Sequence[Any],
-        measures: Measures,
+        evaluation: Evaluation,
+        schemas: Mapping[str, pl.Schema],
+        broadcast: Mapping[str, pl.DataFrame],
         *,
-        partitioned: bool = False,
-        keep: str | Sequence[str] | None = None,
-        **options: Any,
-    ) -> tuple[Job, dict[str, Any]]:
-        """The job, and the frames whose rows are to be partitioned.
-
-        Frames of this process, such as small judgments, become frames of the engine
-        or, if the rows are ``partitioned`` already, are broadcast. All that can be
-        checked without rows is checked here, as :func:`evaluate` does.
-        """
-        if options.get("progress") is not None:
-            msg = "progress is shown by the engine: leave progress= out"
-            raise TypeError(msg)
-        if not partitioned:
-            options |= {"layout": "any"}
-        evaluation = Evaluation(measures, **options)
-        _require_named_queries(evaluation)
-        given = zip(SIDES, frames, strict=True)
-        found = {side: frame for side, frame in given if frame is not None}
-        _require_own(found, engine, partitioned=partitioned)
-        broadcast: dict[str, pl.DataFrame] = {}
-        for side, frame in found.items():
-            if not isinstance(frame, engine.frame):
-                rows = _read(frame, side, evaluation)
-                if partitioned:
-                    broadcast[side] = rows
-                else:
-                    found[side] = engine.lift(rows)
-        moved = {side: f for side, f in found.items() if side not in broadcast}
-        schemas = {side: engine.schema(frame) for side, frame in moved.items()}
-        keep = (keep,) if isinstance(keep, str) else tuple(keep or ())
-        job = cls(evaluation, schemas, broadcast, pl.Schema(), keep, partitioned)
+        keep: tuple[str, ...],
+        partitioned: bool,
+    ) -> Job:
+        """Check all that can be checked without rows, as :func:`evaluate` does."""
+        nothing = pl.Schema()
+        job = cls(
+            evaluation, dict(schemas), dict(broadcast), nothing, keep, partitioned
+        )
         job.partial(job._nothing())
         if keep:
             job.values_schema()
-        judged = "qrels" in found
-        read = {s: job._read_of(s, judged=judged) for s in schemas}
-        schemas = {
+        read = {side: job._read_of(side) for side in schemas}
+        kept = {
             side: pl.Schema({n: t for n, t in schema.items() if n in read[side]})
             for side, schema in schemas.items()
         }
-        return job._replace(schemas=schemas, types=_shared(evaluation, schemas)), moved
+        return job._replace(schemas=kept, types=_shared(evaluation, kept))
 
     @property
     def keys(self) -> list[str]:
@@ -204,6 +163,11 @@ class Job(NamedTuple):
             result = error
         return pickle.dumps(result)
 
+    def state_of(self, batches: Iterator[pa.RecordBatch]) -> bytes:
+        """The state of tagged rows."""
+        with self.rows(batches) as tagged:
+            return self.state(self.frames(tagged))
+
     def merge(self, states: Iterable[bytes]) -> pl.DataFrame:
         """The means; raises the errors of all partitions."""
         results = [self.partial(self._nothing()), *map(pickle.loads, states)]
@@ -218,6 +182,11 @@ class Job(NamedTuple):
         plan = self.evaluation.per_query(**frames, keep=self.keep)
         return plan.collect(engine="streaming")
 
+    def values_of(self, batches: Iterator[pa.RecordBatch]) -> pl.DataFrame:
+        """The values of the queries of tagged rows."""
+        with self.rows(batches) as tagged:
+            return self.values(self.frames(tagged))
+
     def values_schema(self) -> pl.Schema:
         """The columns of ``values``."""
         plan = self.evaluation.per_query(**self._nothing(), keep=self.keep)
@@ -226,60 +195,13 @@ class Job(NamedTuple):
     def _nothing(self) -> dict[str, pl.DataFrame]:
         return {side: pl.DataFrame(schema=s) for side, s in self.schemas.items()}
 
-    def _read_of(self, side: str, *, judged: bool) -> set[str]:
+    def _read_of(self, side: str) -> set[str]:
         """The columns that are read of a frame, if it has them."""
         columns = self.evaluation.columns()
+        judged = "qrels" in {**self.schemas, **self.broadcast}
         if side == "qrels":
             return {*columns["qrels"]}
         return {*columns["run" if judged else "log"], *self.keep}
-
-
-def _require_named_queries(evaluation: Evaluation) -> None:
-    """The engine partitions by the query columns, which all frames have."""
-    computed = not all(isinstance(column, str) for column in evaluation.query)
-    for name, wrong in (
-        ("query", computed),
-        ("qrels_query", evaluation.options["qrels_query"] is not None),
-    ):
-        if wrong:
-            msg = (
-                "an engine brings the rows of a query together by columns that all "
-                f"frames have: leave {name}= out, and name or compute these columns "
-                "beforehand"
-            )
-            raise TypeError(msg)
-
-
-def _require_own(
-    frames: Mapping[str, Any], engine: Engine, *, partitioned: bool
-) -> None:
-    """The rows are a frame of the engine; what is broadcast is none."""
-    own = engine.frame
-    whose = f"{own.__name__} of {own.__module__.partition('.')[0]}"
-    if not isinstance(frames["frame"], own):
-        msg = (
-            f"the first argument must be a {whose}, not "
-            f"{type(frames['frame']).__name__}; pr.evaluate takes frames of one process"
-        )
-        raise TypeError(msg)
-    if not partitioned:
-        return
-    for side, frame in frames.items():
-        if side != "frame" and isinstance(frame, own):
-            msg = (
-                f"with partitioned=True, {SIDES[side]} must be a frame of this "
-                f"process, which goes to every partition as a whole, not a {whose}: "
-                "leave partitioned= out if it is large"
-            )
-            raise TypeError(msg)
-
-
-def _read(frame: Any, side: str, evaluation: Evaluation) -> pl.DataFrame:
-    """A frame of this process: small judgments, a file, a dictionary."""
-    judged = side == "qrels"
-    columns = evaluation.columns()["qrels"] if judged else names_of(evaluation.query)
-    rows = as_polars(frame, name=SIDES[side], kind="qrels", columns=columns)
-    return rows.lazy().collect(engine="streaming")
 
 
 def _shared(evaluation: Evaluation, schemas: Mapping[str, pl.Schema]) -> pl.Schema:

@@ -59,3 +59,17 @@ def test_average_precision_without_test_items():
     with pytest.raises(ZeroDivisionError):
         ranking.AveragePrecision(3).measure_list(found, test)
     remark("lenskit", "ap", "fails without test items, where its others are undefined")
+
+
+def test_rank_biased_precision():
+    """``RBP`` is a name of ir_measures, with a persistence of 0.8: here it is given."""
+    compare(
+        "lenskit",
+        "rbp",
+        theirs_of("RBP"),
+        [random_runs(28)],
+        cutoffs=[None, 1, 3, 10],
+        gain="binary",
+        p=0.85,
+        note="its RBP has a patience of 0.85: rbp(gain=binary, p=0.85)",
+    )

@@ -32,13 +32,8 @@ class Counted(NamedTuple):
     violations: list[Violation]
 
 
-def run_checks(
-    run: BoundSchema, carry: Sequence[str], check: Check, *, all_documents: bool
-) -> Counted:
-    """The carried columns of the log or run, and the rules for its rows.
-
-    ``all_documents`` says whether a document that nobody judged can change a value.
-    """
+def run_checks(run: BoundSchema, carry: Sequence[str], check: Check) -> Counted:
+    """The carried columns of the log or run, and the rules for its rows."""
     scalars = {name: pl.col(name).first() for name in carry}
     if check == "off":
         return Counted(scalars, [])
@@ -58,11 +53,8 @@ def run_checks(
     if "doc" in dtypes:
         doc = pl.col("doc")
         counts.append((NULL_DOC, doc.null_count()))
-        if check == "full" or (all_documents and label_dtype is None):
-            counts.append((DUPLICATE_DOC, doc.len() - doc.n_unique()))
-        elif label_dtype is not None:
-            judged = doc.filter(pl.col("label").is_not_null())
-            counts.append((DUPLICATE_DOC, judged.len() - judged.n_unique()))
+        # Unjudged ones, too: each takes the place of another document.
+        counts.append((DUPLICATE_DOC, doc.len() - doc.n_unique()))
     counts += [
         (VARYING_SEGMENT._replace(column=name), pl.col(name).n_unique() - 1)
         for name in carry

@@ -18,7 +18,12 @@ from polars_rank._engine.request import Request
 from polars_rank._engine.schema import name_of
 from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.tools import complete_arguments
-from polars_rank.core.rules import NO_COMMON_DOC, NO_COMMON_QUERY, Rule
+from polars_rank.core.rules import (
+    NO_COMMON_DOC,
+    NO_COMMON_QUERY,
+    NO_QUERY_FOUND,
+    Rule,
+)
 from polars_rank.core.source import is_rereadable, lazy_source
 from polars_rank.exceptions import DataError
 from polars_rank.measures.measure import Custom, Measure
@@ -27,7 +32,9 @@ __all__ = [
     "doubt_judgments",
     "doubt_labels",
     "doubt_queries",
+    "doubt_segments",
     "doubt_sums",
+    "label_facts",
     "warn_of_missing",
     "warn_of_scale",
 ]
@@ -46,7 +53,7 @@ def doubt_judgments(
         "judged": known.sum(),
         "common": (ran & known).sum(),
         "matched": pl.col("matched").sum(),
-        "highest": pl.col("highest").max(),
+        **label_facts(inputs),
     }
 
     def judge(found: Found) -> None:
@@ -55,27 +62,29 @@ def doubt_judgments(
             if found["rows"]:
                 warn(f"{_label(request)} of the judgments {_IS_NULL}")
         elif not found["common"]:
-            _refuse(request, inputs, NO_COMMON_QUERY, inputs.run.keys)
+            _refuse(request, inputs, NO_COMMON_QUERY, inputs.run.keys, "queries")
         elif not found["matched"] and _no_document_in_common(inputs):
-            _refuse(request, inputs, NO_COMMON_DOC, ["doc"])
+            _refuse(request, inputs, NO_COMMON_DOC, ["doc"], "documents")
         if missing and not request.missing_given and request.queries is None:
             warn_of_missing(request.convention, missing, found["judged"])
-        warn_of_scale(request.measures, request.convention, found["highest"])
+        _warn_of_labels(request, found)
 
     return _judged(frame, sums, judge, bounded=request.resources is not None)
 
 
 def doubt_queries(
-    request: Request, frame: pl.LazyFrame, missing: pl.Expr
+    request: Request, inputs: Inputs, frame: pl.LazyFrame, missing: pl.Expr
 ) -> pl.LazyFrame:
     """The rows of ``frame``, one for each of ``queries=``, some of them ``missing``."""
     policy = request.convention.missing
-    if policy not in MISSING or request.missing_given:
-        return frame
+    silent = policy not in MISSING or request.missing_given
     side = "rows" if request.qrels is None else "judgments"
 
     def judge(found: Found) -> None:
-        if count := found["missing"]:
+        count = found["missing"]
+        if count and count == found["queries"] and inputs.queries is not None:
+            _refuse_unknown(request, inputs, inputs.queries, "queries")
+        elif count and not silent:
             warn(
                 f"{count} of the {found['queries']} queries in queries= "
                 + ("has" if count == 1 else "have")
@@ -84,6 +93,23 @@ def doubt_queries(
             )
 
     sums = {"queries": pl.len(), "missing": missing.sum()}
+    return _judged(frame, sums, judge, bounded=request.resources is not None)
+
+
+def doubt_segments(
+    request: Request,
+    inputs: Inputs,
+    frame: pl.LazyFrame,
+    known: pl.Expr,
+    segments: pl.LazyFrame,
+) -> pl.LazyFrame:
+    """The rows of ``frame``, one per query; ``segments=`` describes the ``known``."""
+
+    def judge(found: Found) -> None:
+        if found["queries"] and not found["known"]:
+            _refuse_unknown(request, inputs, segments, "segments")
+
+    sums = {"queries": pl.len(), "known": known.sum()}
     return _judged(frame, sums, judge, bounded=request.resources is not None)
 
 
@@ -118,14 +144,28 @@ def _doubt_labels(
     bounded: bool,
 ) -> pl.LazyFrame:
     """The rows of ``frame``, values or sums of the queries of a log."""
-    sums = {"queries": queries, "highest": pl.col("highest").max()}
+    sums = {"queries": queries, **label_facts(inputs)}
 
     def judge(found: Found) -> None:
         if found["highest"] is None and found["queries"] and _has_no_label(inputs):
             warn(f"{_label(request)} of the frame {_IS_NULL}")
-        warn_of_scale(request.measures, request.convention, found["highest"])
+        _warn_of_labels(request, found)
 
     return _judged(frame, sums, judge, bounded=bounded)
+
+
+def label_facts(inputs: Inputs) -> dict[str, pl.Expr]:
+    """Facts about the labels of all queries that may reveal doubtful ones, by name."""
+    sums = {"highest": pl.col("highest").max()}
+    if inputs.graded.has_fractions:
+        sums["fractions"] = pl.col("fractions").sum()
+    return sums
+
+
+def _warn_of_labels(request: Request, found: Found) -> None:
+    measures, convention = request.measures, request.convention
+    fractions = 0 if request.rel_given else found.get("fractions") or 0
+    warn_of_scale(measures, convention, found["highest"], fractions)
 
 
 def _judged(
@@ -212,18 +252,38 @@ def _label(request: Request) -> str:
 
 
 def _refuse(
-    request: Request, inputs: Inputs, rule: Rule, columns: Sequence[str]
+    request: Request, inputs: Inputs, rule: Rule, columns: Sequence[str], kind: str
 ) -> None:
     assert inputs.qrels is not None
     message = rule.message.format(
-        run=_first_ids(inputs.run.frame, columns),
+        run=_holds(_first_ids(inputs.run.frame, columns), kind),
         qrels=_first_ids(inputs.qrels.frame, columns),
     )
     raise_or_warn(DataError(message, rule=rule.name), warns=request.check == "warn")
 
 
+def _holds(ids: str, kind: str) -> str:
+    return "is empty" if ids == "nothing" else f"has {kind} like {ids}"
+
+
+def _refuse_unknown(
+    request: Request, inputs: Inputs, frame: pl.LazyFrame, where: str
+) -> None:
+    keys, evaluated = inputs.run.keys, inputs.qrels or inputs.run
+    message = NO_QUERY_FOUND.message.format(
+        where=where,
+        known=_first_ids(frame, keys),
+        side="the frame" if inputs.qrels is None else "the judgments",
+        found=_first_ids(evaluated.frame, keys),
+    )
+    error = DataError(message, rule=NO_QUERY_FOUND.name)
+    raise_or_warn(error, warns=request.check == "warn")
+
+
 def _first_ids(frame: pl.LazyFrame, columns: Sequence[str]) -> str:
     """Some ids for a message; read only when the message is needed."""
+    if not is_rereadable(frame):
+        return "(it is read only once)"
     ids = frame.select(columns).head(100).collect()
     rows = ids.unique(maintain_order=True).head(3).rows()
     shown = (repr(row[0] if len(row) == 1 else row) for row in rows)
@@ -244,20 +304,38 @@ def warn_of_missing(convention: Convention, missing: int, judged: int) -> None:
 
 
 def warn_of_scale(
-    measures: Sequence[Measure | Custom], convention: Convention, highest: float | None
+    measures: Sequence[Measure | Custom],
+    convention: Convention,
+    highest: float | None,
+    fractions: int = 0,
 ) -> None:
-    """Warn of labels that never reach ``rel``, where a measure has one."""
+    """Warn of labels that never reach the ``rel`` of a measure.
+
+    And of ``fractions``, the number of labels between 0 and 1, where the ``rel`` of a
+    measure is 1 without being given.
+    """
     if highest is None or highest <= 0:
         return
     for m in measures:
         if not isinstance(m, Measure):
             continue
         name = m.definition.named("rel")
+        if name is None:
+            continue
         given = complete_arguments(m.definition, m.arguments, convention=convention)
-        if name is not None and highest < given[name]:
+        if highest < given[name]:
             warn(
                 f"no document is relevant to {m.name}: the largest label is "
                 f"{highest:g}, and relevant is a grade of at least {given[name]:g}; "
                 "set rel= to a lower grade, or rescale the labels"
+            )
+            return
+        if fractions and given[name] == 1 and name not in m.arguments:
+            warn(
+                f"{fractions} "
+                + ("label lies" if fractions == 1 else "labels lie")
+                + f" between 0 and 1, which is not relevant to {m.name}; if they are "
+                "probabilities, set rel= to the lowest one that is relevant, or to 1 "
+                "if this is meant"
             )
             return

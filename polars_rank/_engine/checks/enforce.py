@@ -12,12 +12,12 @@ from polars_rank.core.fork import note_run
 from polars_rank.core.rules import Rule
 from polars_rank.exceptions import DataError, DataWarning
 
-__all__ = ["Check", "enforce", "raise_or_warn", "report", "warn"]
+__all__ = ["Check", "enforce", "examples_of", "raise_or_warn", "report", "warn"]
 
 PASSES = pl.Series([True])
 _WARNED: dict[str | tuple[str, type[Warning], int], int] = {}
 
-Check: TypeAlias = Literal["strict", "warn", "off", "full"]
+Check: TypeAlias = Literal["strict", "warn", "off"]
 
 
 def enforce(
@@ -51,7 +51,8 @@ def enforce(
             # A warning comes once; an error each time the frame is collected.
             if broken and not (warns and name in warned):
                 warned.add(name)
-                examples = _examples(where, count > 0, name)
+                at_fault = where.filter(count > 0)
+                examples = examples_of(at_fault, name)
                 report(
                     rule, broken, examples, exact=exact_counts, warns=warns, unit=unit
                 )
@@ -95,9 +96,9 @@ def warn(message: str) -> None:
     )
 
 
-def _examples(where: pl.Series, broken: pl.Series, column: str) -> list[object]:
-    queries = where.filter(broken)
+def examples_of(queries: pl.Series, column: str = "") -> list[object]:
+    """Some of the queries; of structs, the ``column`` if they have that field."""
     if isinstance(queries.dtype, pl.Struct) and column in queries.struct.fields:
         queries = queries.struct.field(column)
-    found = queries.drop_nulls().head(5).to_list()
+    found = queries.drop_nulls().unique(maintain_order=True).head(5).to_list()
     return [tuple(key.values()) if isinstance(key, dict) else key for key in found]

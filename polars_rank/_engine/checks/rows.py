@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polars_rank._engine.checks.enforce import Check
-from polars_rank._engine.schema import Column, Columns, has_column, name_of
+from polars_rank._engine.schema import Column, name_of
 from polars_rank.core.rules import (
     DUPLICATE_DOC,
     DUPLICATE_RANK,
@@ -96,22 +95,12 @@ def _where(error: DataError, request: Request) -> str | None:
         return told
     value = _values(culprit)
     if error.rule == DUPLICATE_DOC.name:
-        rows, value = _that_may_not_repeat(rows, columns, request.check), _values(doc)
+        value = _values(doc)
         if (subtopic := columns.names.get("subtopic")) is not None:
             value = pl.struct(value.alias("doc"), _values(subtopic).alias("subtopic"))
     found = rows.filter(breaks(value)).select(_values(doc).alias("doc")).head(1)
     ids = found.collect(engine="streaming")["doc"].to_list()
     return f"document {ids[0]!r}, {told}" if ids else None
-
-
-def _that_may_not_repeat(
-    rows: pl.LazyFrame, columns: Columns, check: Check
-) -> pl.LazyFrame:
-    """In a log, only judged documents are looked at, unless all are."""
-    label = columns.names.get("label")
-    if check == "full" or label is None or not has_column(label, rows.collect_schema()):
-        return rows
-    return rows.filter(_values(label).is_not_null())
 
 
 def _values(column: Column) -> pl.Expr:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, chain, pairwise
 from pathlib import Path
+from typing import NamedTuple, TypeAlias
 
 import polars as pl
 
@@ -12,6 +14,9 @@ from polars_rank._engine.spill.disk import full_disk_named
 
 __all__ = [
     "Bucket",
+    "Filled",
+    "Map",
+    "Task",
     "counted",
     "fill",
     "is_one_query",
@@ -52,32 +57,57 @@ def _scan(files: Sequence[Path], schema: pl.Schema) -> pl.LazyFrame:
     return frame if frame.collect_schema() == schema else frame.cast(schema)
 
 
+class Task(NamedTuple):
+    """A frame to be put into buckets: that of a side at a place."""
+
+    side: int
+    place: int
+    frame: pl.LazyFrame
+
+
+class Filled(NamedTuple):
+    """The files that a task wrote, by bucket, with the version that hashed the rows."""
+
+    files: list[tuple[Path, ...]]
+    polars: str = pl.__version__
+
+
+Map: TypeAlias = Callable[[Callable[[Task], Filled], Iterable[Task]], Iterable[Filled]]
+
+
 def split(
-    parts: Sequence[pl.LazyFrame],
-    keys: Sequence[str],
-    folder: Path,
+    sides: Sequence[Sequence[pl.LazyFrame]],
+    write: Callable[[Task], Filled],
     *,
-    buckets: int,
-    level: int,
-    rows_per_group: int,
-    durable: bool,
-    passed: Callable[[int], None] | None,
+    map: Map = map,
 ) -> list[Bucket]:
-    """Write every part into buckets: whole queries, with their rows of all parts."""
-    filled = [
-        fill(
-            part,
-            keys,
-            folder / str(i),
-            buckets=buckets,
-            level=level,
-            rows_per_group=rows_per_group,
-            durable=durable,
-            passed=passed,
-        )
-        for i, part in enumerate(parts)
+    """Write all frames into buckets: whole queries, with their rows of all sides.
+
+    A side is a log, a run or its judgments, in frames of any split. Each frame is a
+    task of ``map``, which may be done in another process; ``write`` calls ``fill``.
+    """
+    tasks = [
+        Task(side, place, frame)
+        for side, frames in enumerate(sides)
+        for place, frame in enumerate(frames)
     ]
-    return [Bucket(files) for files in zip(*filled, strict=True)]
+    filled = list(map(write, tasks))
+    _require_one_version(filled)
+    ends = [0, *accumulate(len(frames) for frames in sides)]
+    return [
+        Bucket(tuple(tuple(chain(*files[a:b])) for a, b in pairwise(ends)))
+        for files in zip(*(done.files for done in filled), strict=True)
+    ]
+
+
+def _require_one_version(filled: Sequence[Filled]) -> None:
+    """Hashes differ between versions of Polars."""
+    if len(versions := {done.polars for done in filled}) > 1:
+        msg = (
+            f"workers have several versions of Polars, {', '.join(sorted(versions))}, "
+            "which put a query into several buckets: install one version everywhere"
+        )
+        raise ValueError(msg)
 
 
 def fill(

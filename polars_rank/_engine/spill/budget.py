@@ -43,6 +43,9 @@ def parse_memory_limit(limit: int | str) -> int:
         size = float(found[1]) if found else 0.0
         number = int(size * unit) if unit and size < LARGEST else None
     elif isinstance(limit, int) and not isinstance(limit, bool):
+        if abs(limit) >= LARGEST:
+            msg = f"memory_limit must be a number of bytes below {LARGEST:.0f}"
+            raise ValueError(msg)
         number = limit
     if number is None:
         msg = (

@@ -11,7 +11,15 @@ from typing import TypeAlias
 
 import polars as pl
 
-from polars_rank._engine.spill.buckets import Bucket, counted, is_one_query, split
+from polars_rank._engine.spill.buckets import (
+    Bucket,
+    Filled,
+    Task,
+    counted,
+    fill,
+    is_one_query,
+    split,
+)
 from polars_rank._engine.spill.budget import Budget, RowGroups, Size, size_of
 from polars_rank._engine.spill.digest import digest_of
 from polars_rank._engine.spill.disk import full_disk_named, require_space
@@ -199,13 +207,19 @@ def _split(
 ) -> list[Bucket]:
     require_space(size, spill.folder)
     buckets = spill.budget.buckets(size)
-    return split(
-        parts,
-        spill.keys,
-        folder,
-        buckets=buckets,
-        level=level,
-        rows_per_group=spill.budget.rows_per_group(size, buckets),
-        durable=durable,
-        passed=passed,
-    )
+    rows_per_group = spill.budget.rows_per_group(size, buckets)
+
+    def write(task: Task) -> Filled:
+        files = fill(
+            task.frame,
+            spill.keys,
+            folder / str(task.side),
+            buckets=buckets,
+            level=level,
+            rows_per_group=rows_per_group,
+            durable=durable,
+            passed=passed,
+        )
+        return Filled(files)
+
+    return split([[part] for part in parts], write)

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import polars as pl
 
-from polars_rank._engine.checks.doubts import doubt_judgments, doubt_queries
+from polars_rank._engine.checks.doubts import (
+    doubt_judgments,
+    doubt_queries,
+    doubt_segments,
+)
 from polars_rank._engine.inputs import Description, Inputs
 from polars_rank._engine.request import Request
 from polars_rank._engine.schema import align_ids, name_of, names_of
@@ -21,16 +25,20 @@ def select_queries(request: Request, inputs: Inputs, plan: Plan) -> Plan:
     if inputs.qrels is not None:
         plan = _only_judged(request, inputs, plan, null_key)
     if inputs.queries is not None:
-        plan = _only_requested(request, inputs.run.keys, inputs.queries, plan)
+        plan = _only_requested(request, inputs, inputs.queries, plan)
     for description in inputs.descriptions:
-        plan = _described(request, inputs.run.keys, description, plan)
+        plan = _described(request, inputs, description, plan)
     own = {f"by{i}": column for i, (_, column) in enumerate(request.attributes)}
     rules = {
         name: rule._replace(column=name_of(own[rule.column])) if rule.column else rule
         for name, rule in plan.rules.items()
     }
     plan = plan._replace(rules=rules)
-    return plan if request.check == "off" else plan.with_rule(NULL_QUERY, null_key)
+    if request.check == "off":
+        return plan
+    told = plan.with_rule(NULL_QUERY, null_key)
+    last, *others = reversed(told.rules)  # told first: nulls make duplicates, too
+    return told._replace(rules={n: told.rules[n] for n in (last, *reversed(others))})
 
 
 def _only_judged(
@@ -44,7 +52,7 @@ def _only_judged(
     missing = pl.col("retrieved").is_null()
     skipped = pl.lit(value=False)
     if request.convention.missing == "skip":
-        if request.check in ("strict", "full"):  # queries at fault are kept: an error
+        if request.check == "strict":  # queries at fault are kept: an error
             rules = plan.rules.items()
             counts = [pl.col(name) for name, rule in rules if not rule.always]
             faulty = pl.sum_horizontal(counts) > 0 if counts else pl.lit(value=False)
@@ -60,9 +68,10 @@ def _only_judged(
 
 
 def _only_requested(
-    request: Request, keys: tuple[str, ...], queries: pl.LazyFrame, plan: Plan
+    request: Request, inputs: Inputs, queries: pl.LazyFrame, plan: Plan
 ) -> Plan:
     """Exactly the queries of ``queries=``; those without rows count as missing."""
+    keys = inputs.run.keys
     names = dict(zip(keys, names_of(request.columns.query), strict=True))
     queries, frame = align_ids(
         queries, plan.frame, names, where=("queries", "the frame")
@@ -73,7 +82,7 @@ def _only_requested(
     missing = pl.col("known").is_null()
     if request.check != "off" and not request.part:
         named = pl.all_horizontal(pl.col(keys).is_not_null())
-        frame = doubt_queries(request, frame, missing & named)
+        frame = doubt_queries(request, inputs, frame, missing & named)
     if request.convention.missing == "skip":
         frame = frame.filter(~missing)
     if request.convention.missing == "zero":
@@ -95,9 +104,10 @@ def _only_requested(
 
 
 def _described(
-    request: Request, keys: tuple[str, ...], about: Description, plan: Plan
+    request: Request, inputs: Inputs, about: Description, plan: Plan
 ) -> Plan:
     """The same queries with their segments; null for queries without a row there."""
+    keys = inputs.run.keys
     names = dict(zip(keys, names_of(request.columns.query), strict=True))
     where = (about.where, "the frame")
     known, frame = align_ids(about.frame, plan.frame, names, where=where)
@@ -107,5 +117,9 @@ def _described(
     plan = plan._replace(frame=frame)
     if request.check == "off":
         return plan._replace(frame=frame.drop("broken"))
+    if about.where == "segments" and not request.part:
+        found = pl.col("broken").is_not_null()
+        frame = doubt_segments(request, inputs, frame, found, about.frame)
+        plan = plan._replace(frame=frame)
     plan = plan.with_rule(about.rule, pl.col("broken").fill_null(0))
     return plan._replace(frame=plan.frame.drop("broken"))

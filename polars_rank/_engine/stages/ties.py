@@ -48,12 +48,15 @@ def _payload(names: Sequence[str]) -> pl.Expr:
 
 def _settled(queries: pl.DataFrame, *, payload: pl.Expr, ties: DocTies) -> pl.DataFrame:
     mixed = _queries_with_mixed_ties(queries["row"])
-    if not mixed.is_empty():
-        queries = queries.with_row_index("number")
-        tied = pl.col("number").is_in(mixed.cast(pl.get_index_type()).implode())
-        parts = [queries.filter(~tied), _by_doc(queries.filter(tied), ties)]
-        queries = pl.concat(parts).sort("number").drop("number")
-    return queries.with_columns(ROW.list.eval(payload))
+    kept = queries.with_columns(ROW.list.eval(payload))
+    if mixed.is_empty():
+        return kept
+    few = _by_doc(queries[mixed].select("row"), ties)
+    settled = few.select(ROW.list.eval(payload))["row"]
+    numbers = pl.int_range(len(queries), dtype=pl.get_index_type(), eager=True)
+    tied = numbers.is_in(mixed.implode())
+    nearest = (tied.cum_sum().cast(pl.Int64) - 1).clip(0)
+    return kept.with_columns(settled.gather(nearest).zip_with(tied, kept["row"]))
 
 
 def _queries_with_mixed_ties(rows: pl.Series) -> pl.Series:
@@ -66,22 +69,21 @@ def _queries_with_mixed_ties(rows: pl.Series) -> pl.Series:
     mixed = score.eq_missing(score.shift(1)) & label.ne_missing(label.shift(1))
     ends = rows.list.len().cum_sum()
     numbers = ends.search_sorted(mixed.arg_true(), side="right")
-    return pl.Series(numbers).unique()
+    return pl.Series(numbers, dtype=pl.get_index_type()).unique(maintain_order=True)
 
 
 def _by_doc(queries: pl.DataFrame, ties: DocTies) -> pl.DataFrame:
-    rows = queries.select("number", "row").explode("row").unnest("row")
+    rows = queries.with_row_index("number").explode("row").unnest("row")
     doc = pl.col("doc")
     doc = doc.cast(pl.String) if rows.schema["doc"].is_integer() else doc
     score, label = pl.col("score"), pl.col("label")
     keys, downwards = order_by(score, label=label, doc=doc, ties=ties)
     row = pl.struct(rows.columns[1:])
     row = row.sort_by(keys, descending=downwards, nulls_last=True, maintain_order=True)
-    settled = (
+    return (
         rows.lazy()
         .set_sorted("number")
         .group_by("number", maintain_order=True)
         .agg(row.alias("row"))
         .collect(engine="in-memory")
     )
-    return queries.with_columns(settled["row"])

@@ -1,0 +1,179 @@
+"""How well judgments agree with given ones."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias, get_args
+
+import polars as pl
+
+from polars_rank._engine.request import AnyFrame
+from polars_rank._engine.schema import Columns, align_ids, bind_columns, require_columns
+from polars_rank.core.binding import metric_expr
+from polars_rank.metrics.correlation import kendall_tau
+from polars_rank.metrics.pairwise import auc
+
+__all__ = ["agreement", "confusion"]
+
+Disagreement: TypeAlias = Literal["linear", "quadratic", "none"]
+
+
+def agreement(
+    judgments: AnyFrame,
+    given: AnyFrame,
+    /,
+    *,
+    weights: Disagreement = "linear",
+    rel: float = 1,
+    query: str = "query_id",
+    doc: str = "doc_id",
+    label: str = "label",
+    given_label: str | None = None,
+) -> pl.DataFrame:
+    """Compare judgments with given ones, on the documents that both have.
+
+    Parameters
+    ----------
+    judgments, given
+        Frames with query, document and label; null: not judged.
+    weights
+        Weights of disagreement in Cohen's kappa: the difference of the grades
+        (``"linear"``), its square, or (``"none"``) the same for all.
+    rel
+        Lowest relevant grade of ``given``, for ``auc``.
+    query, doc, label, given_label
+        Columns; ``given_label`` is that of ``given`` if it differs.
+
+    Returns
+    -------
+    One row: ``pairs`` in both, ``only_judgments`` and ``only_given``; ``equal``, share
+    of equal labels, and ``kappa``, corrected for chance: both null unless all labels
+    are whole numbers; ``kendall_tau`` (tau-b) and ``auc`` of the judgments' labels
+    against the given ones: means over the ``queries`` that have one.
+
+    Source: Cohen, 1960 and 1968 (weighted kappa).
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polars_rank import clicks
+    >>> a = pl.DataFrame({"query_id": 1, "doc_id": [1, 2, 3], "label": [2, 1, 0]})
+    >>> b = pl.DataFrame({"query_id": 1, "doc_id": [1, 2, 4], "label": [2, 0, 1]})
+    >>> clicks.agreement(a, b).select("pairs", "only_given", "equal").row(0)
+    (2, 1, 0.5)
+    """
+    if weights not in get_args(Disagreement):
+        msg = f"weights must be one of {', '.join(get_args(Disagreement))}"
+        raise ValueError(msg)
+    both = _joined(judgments, given, query, doc, label, given_label or label)
+    pairs = both.drop_nulls(["a", "b"])
+    a, b = pl.col("a"), pl.col("b")
+    whole = pairs.select(((a.floor() == a) & (b.floor() == b)).all()).item()
+    cells = pairs.group_by("a", "b").len()
+    total = len(pairs)
+
+    def cost(frame: pl.DataFrame) -> float:
+        apart = (a - b).abs()
+        if weights == "quadratic":
+            apart = apart**2
+        elif weights == "none":
+            apart = (a != b).cast(pl.Float64)
+        return float(frame.select((apart * pl.col("len")).sum()).item())
+
+    kappa = equal = None
+    if total and whole:
+        equal = float(pairs.select((a == b).mean()).item())
+        rows, columns = (cells.group_by(x).agg(pl.col("len").sum()) for x in ("a", "b"))
+        chance = rows.join(columns, how="cross", suffix="_b").select(
+            "a", "b", len=pl.col("len") * pl.col("len_b") / total
+        )
+        expected = cost(chance)
+        kappa = 1 - cost(cells) / expected if expected else None
+    per_query = pairs.group_by("query").agg(
+        tau=metric_expr(kendall_tau, b, score=a, ties="expected"),
+        auc=metric_expr(lambda r: auc(r, rel=rel), b, score=a, ties="expected"),
+    )
+    return pl.DataFrame(
+        {
+            "pairs": [total],
+            "only_judgments": [both.filter(b.is_null() & a.is_not_null()).height],
+            "only_given": [both.filter(a.is_null() & b.is_not_null()).height],
+            "equal": [equal],
+            "kappa": [kappa],
+            "kendall_tau": [per_query["tau"].drop_nulls().mean()],
+            "auc": [per_query["auc"].drop_nulls().mean()],
+            "queries": [per_query.filter(pl.col("tau").is_not_null()).height],
+        },
+        schema_overrides=dict.fromkeys(
+            ("equal", "kappa", "kendall_tau", "auc"), pl.Float64
+        ),
+    )
+
+
+def confusion(
+    judgments: AnyFrame,
+    given: AnyFrame,
+    /,
+    *,
+    query: str = "query_id",
+    doc: str = "doc_id",
+    label: str = "label",
+    given_label: str | None = None,
+) -> pl.DataFrame:
+    """Count documents by their labels in both frames.
+
+    Parameters are those of :func:`agreement`.
+
+    Returns
+    -------
+    ``label``, ``given_label`` and ``pairs``, sorted; null: not judged there.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polars_rank import clicks
+    >>> a = pl.DataFrame({"query_id": 1, "doc_id": [1, 2], "label": [2, 1]})
+    >>> b = pl.DataFrame({"query_id": 1, "doc_id": [1, 2], "label": [2, 0]})
+    >>> clicks.confusion(a, b).rows()
+    [(1.0, 0.0, 1), (2.0, 2.0, 1)]
+    """
+    both = _joined(judgments, given, query, doc, label, given_label or label)
+    some = both.filter(pl.col("a").is_not_null() | pl.col("b").is_not_null())
+    cells = some.group_by("a", "b").agg(pairs=pl.len())
+    return cells.sort("a", "b").rename({"a": "label", "b": "given_label"})
+
+
+def _joined(
+    left: AnyFrame, right: AnyFrame, query: str, doc: str, label: str, given_label: str
+) -> pl.DataFrame:
+    """Labels ``a`` and ``b`` of all queries and documents."""
+    frames = []
+    for where, frame, name in (
+        ("judgments", left, label),
+        ("given", right, given_label),
+    ):
+        schema = frame.lazy().collect_schema()
+        require_columns([query], schema, where=where, argument="query")
+        require_columns([doc], schema, where=where, argument="doc")
+        roles = {"query": query, "doc": doc, "label": name}
+        bound = bind_columns(
+            frame.lazy(), Columns((), roles), where=where, roles=[*roles]
+        )
+        frames.append(bound.frame)
+    ids = {"query": query, "doc": doc}
+    first, second = align_ids(frames[0], frames[1], ids, where=("judgments", "given"))
+    for where, frame in (("judgments", first), ("given", second)):
+        twice = frame.group_by("query", "doc").len().filter(pl.col("len") > 1)
+        if copies := twice.select(pl.len()).collect().item():
+            msg = f"{copies} documents come twice in a query of {where}; keep one each"
+            raise ValueError(msg)
+    return (
+        first.select("query", "doc", a=pl.col("label").cast(pl.Float64))
+        .join(
+            second.select("query", "doc", b=pl.col("label").cast(pl.Float64)),
+            on=["query", "doc"],
+            how="full",
+            coalesce=True,
+        )
+        .sort("query", "doc")
+        .collect()
+    )

@@ -1,0 +1,156 @@
+"""The rows of a click log: clean values, and which of them break a rule."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
+
+import polars as pl
+
+from polars_rank._engine.checks.enforce import warn
+from polars_rank._engine.layout import without_pushdown
+from polars_rank.core.rules import (
+    CLICK_BEFORE_IMPRESSION,
+    INVALID_CLICK,
+    INVALID_DWELL,
+    INVALID_POSITION,
+    INVALID_PROPENSITY,
+    NULL_ARM,
+    NULL_DOC,
+    NULL_IMPRESSION,
+    NULL_QUERY,
+    Rule,
+)
+from polars_rank.core.source import lazy_source
+
+__all__ = ["clean", "united", "watched"]
+
+FROM_ONE = (
+    "first_position=0 says that positions count from 0, but the smallest is {least}, "
+    "so results begin at position {first}; leave it out if positions count from 1"
+)
+NARROW = (pl.Boolean, pl.Int8, pl.Int16, pl.Int32, pl.UInt8, pl.UInt16)
+
+
+def clean(
+    rows: pl.LazyFrame, given: dict[str, Any], keys: Sequence[str], arm: str | None
+) -> tuple[pl.LazyFrame, dict[Rule, pl.Expr]]:
+    """Positions from 1, clicks as 0 and 1, seconds; and when a row breaks a rule."""
+    schema = rows.collect_schema()
+    if "seen" in schema:
+        rows = rows.filter("seen").drop("seen")
+    # Types that cannot fail are cast in a fifth of the time.
+    position = pl.col("position").cast(pl.Int32, strict=schema["position"] in NARROW)
+    if "page" in schema:
+        before = (pl.col("page").cast(pl.Int32, strict=False) - 1) * given["page_size"]
+        position = position + before
+    if given.get("first_position") == 0:
+        position = position + 1
+    clicked = _clicks(schema, given)
+    columns = {"position": position, "clicked": clicked}
+    for name in ("dwell", "time", "clicked_at"):
+        if name in schema:
+            columns[name] = _seconds(pl.col(name), schema[name])
+    if "time" in schema and "clicked_at" in schema:
+        columns["wait"] = _wait(schema)
+    rows = rows.with_columns(**columns).drop("page", strict=False)
+    at, click = pl.col("position"), pl.col("clicked")
+    most = pl.col("count") if "count" in schema else 1
+    broken: dict[Rule, pl.Expr] = {}
+    if keys:
+        broken[NULL_IMPRESSION] = pl.any_horizontal(pl.col(keys).is_null())
+    broken[INVALID_POSITION] = at.is_null() | (at < 1)
+    broken[INVALID_CLICK] = click.is_null() | (click < 0) | (click > most)
+    for name, rule in (("query", NULL_QUERY), ("doc", NULL_DOC)):
+        if name in schema:
+            broken[rule] = pl.col(name).is_null()
+    if "dwell" in schema:
+        dwell = pl.col("dwell")
+        broken[INVALID_DWELL] = (dwell < 0) | (dwell >= math.inf)  # NaN is above
+    if "wait" in columns:
+        broken[CLICK_BEFORE_IMPRESSION] = pl.col("wait") < 0
+    if "propensity" in schema:
+        p = pl.col("propensity").cast(pl.Float64)
+        broken[INVALID_PROPENSITY] = ~((p > 0) & (p <= 1)).fill_null(value=False)
+    if arm in schema:
+        broken[NULL_ARM] = pl.col(cast("str", arm)).is_null()
+    fault = pl.lit(0, pl.UInt8)
+    for i, condition in reversed([*enumerate(broken.values(), start=1)]):
+        fault = pl.when(condition).then(pl.lit(i, pl.UInt8)).otherwise(fault)
+    return rows.with_columns(fault=fault), broken
+
+
+def _clicks(schema: pl.Schema, given: dict[str, Any]) -> pl.Expr:
+    """Clicks as integers; what is no whole number becomes -1."""
+    clicked, dtype = pl.col("clicked"), schema["clicked"]
+    if dtype.is_float() or dtype.is_decimal():
+        whole = clicked.cast(pl.Int64, strict=False)
+        clicked = pl.when(clicked.is_not_null()).then(
+            pl.when(whole == clicked).then(whole).otherwise(-1)
+        )
+    small = pl.Int8 if dtype == pl.Boolean else pl.Int32
+    whole_type = pl.Int64 if "count" in schema else small
+    clicked = clicked.cast(whole_type, strict=schema["clicked"] in NARROW)
+    return clicked.fill_null(0) if given.get("clicked_null") == "zero" else clicked
+
+
+def _seconds(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+    """Of a length of time; of a moment, since 1970."""
+    if dtype == pl.Duration:
+        return column.dt.total_nanoseconds() / 1e9
+    if dtype.is_temporal():
+        return column.dt.epoch("us") / 1e6
+    return column.cast(pl.Float64)
+
+
+def _wait(schema: pl.Schema) -> pl.Expr:
+    """Seconds from the impression to the click."""
+    start, end = schema["time"], schema["clicked_at"]
+    if pl.Null in (start, end):
+        return pl.lit(None, pl.Float64)
+    if start.is_temporal() != end.is_temporal():
+        msg = (
+            f"time= is {start} but clicked_at= is {end}; both must be Datetime, or "
+            "both seconds"
+        )
+        raise TypeError(msg)
+    wait = pl.col("clicked_at") - pl.col("time")
+    return _seconds(wait, pl.Duration() if start.is_temporal() else start)
+
+
+def watched(rows: pl.LazyFrame) -> pl.LazyFrame:
+    """The rows, with a warning if positions count from 1: for ``first_position=0``.
+
+    The smallest position is looked up when the rows are first read, on its own.
+    """
+    schema = rows.collect_schema()
+
+    def read(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        least = rows.select(pl.col("position").min()).collect(engine="streaming").item()
+        if least is not None and least >= 1:
+            warn(FROM_ONE.format(least=least, first=least + 1))
+        yield pl.DataFrame(schema={name: schema[name] for name in columns})
+
+    none = lazy_source(read, schema, name="smallest position", rereadable=True)
+    return pl.concat([without_pushdown(none), rows])
+
+
+def united(rows: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
+    """Keep one row per document of an impression: the upper one, with clicks united."""
+    if "doc" not in rows.collect_schema():
+        msg = 'on_duplicate="first" needs a column with documents: name it with doc='
+        raise ValueError(msg)
+    merged = {"clicked": "max", "dwell": "max", "clicked_at": "min", "fault": "max"}
+    upper = pl.col("position").arg_min()
+    on = [*keys, "doc"]
+    values = [
+        getattr(pl.col(name), merged[name])()
+        if name in merged
+        else pl.col(name).min()
+        if name == "position"
+        else pl.col(name).get(upper)
+        for name in rows.collect_schema()
+        if name not in on
+    ]
+    return rows.group_by(on, maintain_order=True).agg(values)

@@ -1,0 +1,53 @@
+"""Logs of any library, and files, as frames of Polars: what every function takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Concatenate, ParamSpec, TypeVar, cast
+
+import polars as pl
+
+from polars_rank._engine.request import AnyFrame, FrameFunction, like_input
+from polars_rank.io.frames import FrameLike, as_polars
+
+__all__ = ["function_of_log", "opened", "opening"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+FRAMES = ("impressions", "covariates", "propensities")  # of arguments
+
+
+def opened(source: object, name: str) -> AnyFrame:
+    """The rows of ``source``, called ``name`` in messages, as a frame of Polars."""
+    if isinstance(source, Mapping):
+        msg = f"{name} must be a frame or a path, not dict; wrap it with pl.DataFrame()"
+        raise TypeError(msg)
+    return as_polars(cast("FrameLike", source), name=name)
+
+
+def opening(
+    function: Callable[Concatenate[AnyFrame, P], R],
+) -> Callable[Concatenate[FrameLike, P], R]:
+    """Let a function take a log, and frames in arguments, of any library."""
+
+    @wraps(function)
+    def of_any(log: FrameLike, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        for name in FRAMES:
+            given = kwargs.get(name)
+            if given is not None and not isinstance(given, int | float):
+                kwargs[name] = opened(given, name)
+        frame = opened(log, "the log")
+        result = function(frame, *args, **kwargs)
+        if isinstance(result, pl.LazyFrame) and not isinstance(log, pl.LazyFrame):
+            return cast("R", like_input(log, result))
+        return result
+
+    return of_any
+
+
+def function_of_log(
+    function: Callable[Concatenate[AnyFrame, P], AnyFrame],
+) -> FrameFunction[P]:
+    """The same of one that gives a LazyFrame for a LazyFrame, else a DataFrame."""
+    return cast("FrameFunction[P]", opening(function))

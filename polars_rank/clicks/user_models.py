@@ -1,0 +1,115 @@
+"""Models of users: who examines which document, and clicks it.
+
+Draws are vectorised over impressions; where a user's next step depends on the last one,
+a loop goes over the places of the list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from polars_rank.clicks.simulation import Simulation
+
+    Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+__all__ = ["USER_MODELS", "UserModel"]
+
+UserModel: TypeAlias = Literal["pbm", "trust", "cascade", "dcm", "dbn", "ubm"]
+
+
+def _independent(
+    design: Simulation, rng: np.random.Generator, chance: Array, _: Array
+) -> Array:
+    import numpy as np
+
+    theta = np.array(design.examination, dtype=np.float32)
+    return rng.random(chance.shape, dtype=np.float32) < theta * chance
+
+
+def _trusting(
+    design: Simulation, rng: np.random.Generator, chance: Array, _: Array
+) -> Array:
+    import numpy as np
+
+    theta, plus, minus = np.array(
+        [design.examination, design.eps_plus, design.eps_minus], dtype=np.float32
+    )
+    p = theta * (plus * chance + minus * (1 - chance))
+    clicked: Array = rng.random(chance.shape, dtype=np.float32) < p
+    return clicked
+
+
+def _browsing(
+    rng: np.random.Generator,
+    chance: Array,
+    after_click: Callable[[int], Array | float],
+    after_skip: float,
+) -> Array:
+    """Down the list until the user stops: after a click or a skip, by chance."""
+    import numpy as np
+
+    n, k = chance.shape
+    here, clicked = np.ones(n, bool), np.zeros((n, k), bool)
+    for place in range(k):
+        clicked[:, place] = here & (rng.random(n) < chance[:, place])
+        on = np.where(clicked[:, place], after_click(place), after_skip)
+        here &= rng.random(n) < on
+    return clicked
+
+
+def _cascade(
+    _: Simulation, rng: np.random.Generator, chance: Array, __: Array
+) -> Array:
+    return _browsing(rng, chance, lambda place: 0.0, 1.0)
+
+
+def _dcm(
+    design: Simulation, rng: np.random.Generator, chance: Array, _: Array
+) -> Array:
+    return _browsing(rng, chance, lambda place: design.continuation, 1.0)
+
+
+def _dbn(
+    design: Simulation, rng: np.random.Generator, chance: Array, satisfied: Array
+) -> Array:
+    import numpy as np
+
+    def after(place: int) -> Array:
+        stays: Array = np.where(satisfied[:, place], 0.0, design.gamma)
+        return stays
+
+    return _browsing(rng, chance, after, design.gamma)
+
+
+def _ubm(
+    design: Simulation, rng: np.random.Generator, chance: Array, _: Array
+) -> Array:
+    """Examination by the distance to the click above."""
+    import numpy as np
+
+    n, k = chance.shape
+    theta = np.array(design.examination)
+    distance, clicked = np.zeros(n, int), np.zeros((n, k), bool)
+    for place in range(k):
+        clicked[:, place] = rng.random(n) < theta[distance] * chance[:, place]
+        distance = np.where(clicked[:, place], 0, distance + 1)
+    return clicked
+
+
+USER_MODELS: Mapping[UserModel, Callable[..., Array]] = {
+    "pbm": _independent,
+    "trust": _trusting,
+    "cascade": _cascade,
+    "dcm": _dcm,
+    "dbn": _dbn,
+    "ubm": _ubm,
+}
+"""Of each model, the function that draws clicks.
+
+It takes the design, the generator, the chance that each examined document is clicked,
+and whether a click on it would satisfy.
+"""

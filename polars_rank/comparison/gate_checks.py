@@ -1,0 +1,206 @@
+"""The checks of a gate: one per measure and segment, and the verdict on each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from polars_rank._statistics.distributions import t_quantile, tail
+from polars_rank.comparison.arguments import Correction
+from polars_rank.comparison.corrections import adjusted
+from polars_rank.comparison.power import detectable_effect
+from polars_rank.comparison.values import lower_is_better
+from polars_rank.core.registry import closest
+
+__all__ = ["ALL", "Rule", "Standard", "checked", "worst_queries"]
+
+Rule: TypeAlias = Literal["significant", "non_inferior", "threshold"]
+ALL = "all"  # the segment of all queries
+ROUNDING = 1e-12  # margins are decimal numbers: 0.55 - 0.54 is 0.01, nearly
+WORST = 10
+
+
+@dataclass(frozen=True)
+class Standard:
+    """What a change is held to; see the arguments of the same names of ``gate``."""
+
+    rule: Rule
+    margin: float | Mapping[str, float]
+    floors: Mapping[str, float]
+    correction: Correction
+    level: float
+    least: int
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that are no margin."""
+        lone = not isinstance(self.margin, Mapping)
+        given = [self.margin] if lone else list(self.margin.values())  # type: ignore[union-attr]
+        if wrong := [m for m in given if not m >= 0]:  # type: ignore[operator]
+            msg = f"margin must be 0 or more, not {wrong[0]!r}"
+            raise ValueError(msg)
+
+    def require_measures(self, names: Sequence[str]) -> None:
+        """Refuse margins and floors of measures that are not gated."""
+        margins = self.margin if isinstance(self.margin, Mapping) else {}
+        for what, given in (("margin", margins), ("floor", self.floors)):
+            if unknown := [name for name in given if name not in names]:
+                near = closest(unknown[0], list(names))
+                msg = f"a {what} is set for {unknown[0]!r}, which is not gated{near}"
+                raise ValueError(msg)
+
+    def columns(self, names: Sequence[str]) -> pl.DataFrame:
+        """Per measure: ``margin``, ``floor``, ``sense`` (-1: lower is better)."""
+        margins = (
+            [float(self.margin.get(name, 0.0)) for name in names]
+            if isinstance(self.margin, Mapping)
+            else [float(self.margin)] * len(names)
+        )
+        return pl.DataFrame(
+            {
+                "measure": names,
+                "margin": margins,
+                "floor": [self.floors.get(name) for name in names],
+                "sense": [-1.0 if lower_is_better(name) else 1.0 for name in names],
+            },
+            schema_overrides={"floor": pl.Float64},
+        )
+
+
+def checked(
+    pairs: pl.DataFrame, names: Sequence[str], standard: Standard
+) -> pl.DataFrame:
+    """The checks: a row per measure and segment, from the rows of comparisons.
+
+    ``pairs`` tell ``segment``, and begin with that of all queries.
+    """
+    overall = pl.col("segment") == ALL
+    rows = pairs.join(standard.columns(names), on="measure", maintain_order="left")
+    rows = rows.with_columns(
+        gain=pl.col("sense") * pl.col("difference"),
+        floor=pl.when(overall).then(pl.col("floor")),
+        changed=pl.col("win") + pl.col("loss"),
+        gated=overall | (pl.col("queries") >= standard.least),
+        error=_error(pairs, standard.level),
+    )
+    rows = _judged(_tested(rows, standard), standard)
+    order = {name: i for i, name in enumerate(names)}
+    place = pl.col("measure").replace_strict(order, return_dtype=pl.Int64)
+    return rows.sort(place, maintain_order=True).select(
+        "measure",
+        "segment",
+        "queries",
+        "changed",
+        pl.col("baseline_mean").alias("base"),
+        pl.col("mean").alias("new"),
+        "difference",
+        "low",
+        "high",
+        "margin",
+        "p",
+        "adjusted",
+        "detectable",
+        "floor",
+        "verdict",
+        "note",
+    )
+
+
+def _error(pairs: pl.DataFrame, level: float) -> pl.Series:
+    """Standard error of the difference: of one of 0, from its interval."""
+    known = pairs.select("difference", "statistic", "low", "high", "df")
+    d, t, low, high, df = (c.cast(pl.Float64).to_numpy() for c in known)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        half = (high - low) / 2
+        error = np.where(t == 0, half / t_quantile(0.5 + level / 2, df), np.abs(d / t))
+    return pl.Series(np.where(half == 0, 0.0, error)).fill_nan(None)
+
+
+def _tested(rows: pl.DataFrame, standard: Standard) -> pl.DataFrame:
+    """p-values of a drop, or of none beyond the margin; adjusted over the checks."""
+    cautious = standard.rule == "non_inferior"
+    shift = pl.col("margin") if cautious else 0.0
+    above = pl.col("gain") + shift
+    above = pl.when(above.abs() > ROUNDING).then(above).otherwise(0.0)
+    constant = pl.when(above == 0.0).then(0.0).otherwise(above.sign() * float("inf"))
+    t = pl.when(pl.col("error") == 0.0).then(constant)
+    found = rows.select(
+        "df", "gated", "error", t=t.otherwise(above / pl.col("error"))
+    ).cast({"df": pl.Float64})
+    df = found["df"].to_numpy()
+    p = np.asarray(tail(found["t"].to_numpy(), df, "greater" if cautious else "less"))
+    p = np.where(found["gated"].to_numpy(), p, np.nan)
+    n = np.nan_to_num(df) + 1.0
+    effect = detectable_effect(n, alpha=min(0.999, 2 * (1 - standard.level)))
+    detectable = pl.Series(effect * np.sqrt(n)).fill_nan(None) * pl.col("error")
+    return rows.with_columns(
+        p=pl.Series(p).fill_nan(None),
+        adjusted=pl.Series(adjusted(p, standard.correction)).fill_nan(None),
+        detectable=pl.when(pl.col("error") == 0).then(0.0).otherwise(detectable),
+    )
+
+
+def _judged(rows: pl.DataFrame, standard: Standard) -> pl.DataFrame:
+    """The verdict on each check, and a note that says why."""
+    gain, floor, new = pl.col("gain"), pl.col("floor"), pl.col("mean")
+    turned = pl.col("sense") < 0
+    broken = pl.when(turned).then(new > floor).otherwise(new < floor)
+    broken = broken.fill_null(value=False)
+    sure = (pl.col("adjusted") < 1 - standard.level).fill_null(value=False)
+    large = gain < -pl.col("margin") - ROUNDING
+    same = pl.col("changed") == 0
+    fails = {
+        "significant": sure & large,
+        "non_inferior": ~sure & ~same,
+        "threshold": large,
+    }[standard.rule]
+    warns = {
+        "significant": (sure | large) & (gain < 0),
+        "non_inferior": large,
+        "threshold": pl.lit(value=False),
+    }[standard.rule]
+    limit = (
+        pl.when(turned)
+        .then(pl.format("above the limit of {}", "floor"))
+        .otherwise(pl.format("below the floor of {}", "floor"))
+    )
+    note = (
+        pl.when(broken)
+        .then(limit)
+        .when(~pl.col("gated"))
+        .then(pl.lit(f"fewer than {standard.least} queries"))
+        .when(same)
+        .then(pl.lit("no query changed"))
+        .when(~fails & warns & ~sure)
+        .then(pl.lit("large, but not significant"))
+        .when(~fails & warns)
+        .then(pl.lit("significant, but within the margin"))
+        .when(fails & (standard.rule == "non_inferior"))
+        .then(pl.lit("a drop beyond the margin is not excluded"))
+    )
+    verdict = (
+        pl.when(broken)
+        .then(pl.lit("fail"))
+        .when(~pl.col("gated"))
+        .then(pl.lit("untested"))
+        .when(fails)
+        .then(pl.lit("fail"))
+        .when(warns)
+        .then(pl.lit("warn"))
+        .otherwise(pl.lit("pass"))
+    )
+    return rows.with_columns(verdict=verdict, note=note)
+
+
+def worst_queries(deltas: pl.DataFrame, measure: str) -> pl.DataFrame:
+    """The queries that lost the most in a measure."""
+    own = deltas.filter(pl.col("measure") == measure).drop(
+        "measure", "baseline", "system"
+    )
+    lower = lower_is_better(measure)
+    gain = -pl.col("difference") if lower else pl.col("difference")
+    named = own.rename({"baseline_value": "base", "value": "new"})
+    return named.filter(gain < -1e-9).sort(gain, maintain_order=True).head(WORST)

@@ -1,0 +1,146 @@
+"""What a gate is given: whether baseline and new values fit together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from polars_rank.comparison.arguments import names_of
+from polars_rank.comparison.definition import Definition
+from polars_rank.comparison.reading import require_values
+from polars_rank.comparison.values import Source, lazy, lower_is_better
+from polars_rank.exceptions import DataError
+
+__all__ = [
+    "BASE",
+    "NEW",
+    "attributed",
+    "definition_of",
+    "joined",
+    "require_ids_that_match",
+    "require_same_definition",
+]
+
+BASE, NEW = "base", "new"
+GONE = 0.9  # share of queries that lost everything: no change of a ranking does that
+ENOUGH = 10  # queries, to tell
+
+
+def definition_of(values: Source) -> Definition | None:
+    """The definition that a file holds, if it is one."""
+    return Definition.read(values) if isinstance(values, str | Path) else None
+
+
+def require_same_definition(
+    base: Definition | None,
+    new: Definition | None,
+    measures: str | Sequence[str] | None,
+) -> None:
+    """Refuse values that were computed by other definitions or judgments."""
+    if base is None or new is None:
+        return
+    mine, others = base.by_measure(), new.by_measure()
+    for name in names_of(measures) or mine:
+        if name in mine and name in others and mine[name] != others[name]:
+            _refuse(
+                f"{name!r} is another measure in the baseline ({mine[name]}) than now "
+                f"({others[name]}); compute the baseline anew"
+            )
+    if base.judgments and new.judgments and base.judgments != new.judgments:
+        _refuse(
+            f"the baseline was computed with other judgments ({base.judgments}, now "
+            f"{new.judgments}); compute it anew"
+        )
+
+
+def joined(
+    baseline: Source,
+    values: Source,
+    query: str | Sequence[str],
+    measures: str | Sequence[str] | None,
+    by: str | Sequence[str] | None,
+    weight: str | None,
+    cluster: str | None,
+) -> tuple[pl.DataFrame, list[str]]:
+    """Baseline and new values in one frame, told apart by ``_system``."""
+    frames = {BASE: lazy(baseline), NEW: lazy(values)}
+    schemas = {name: frame.collect_schema() for name, frame in frames.items()}
+    roles = [*names_of(by), *names_of(weight), *names_of(cluster)]
+    keys = names_of(query)
+    names = names_of(measures) or [
+        n for n, t in schemas[BASE].items() if t.is_float() and n not in {*roles, *keys}
+    ]
+    for column in roles:
+        if not any(column in schema for schema in schemas.values()):
+            msg = f"no column {column!r} in the values, nor in the baseline"
+            raise ValueError(msg)
+    for name, schema in schemas.items():
+        which = "values of the baseline" if name == BASE else "new values"
+        if measures is None:
+            require_values(schema, which)
+        if lacking := [m for m in [*names, *keys] if m not in schema]:
+            _refuse(f"the {which} have no column {', '.join(map(repr, lacking))}")
+    if not names:
+        _refuse("the baseline has no measure (a column of type Float)")
+    parts = [
+        frame.select(
+            pl.lit(name).alias("_system"),
+            *keys,
+            *(r for r in roles if r in schemas[name]),
+            *(pl.col(m).cast(pl.Float64) for m in names),
+        )
+        for name, frame in frames.items()
+    ]
+    frame = pl.concat(parts, how="diagonal_relaxed").collect(engine="streaming")
+    _require_one_system(frame, keys, schemas)
+    return frame, names
+
+
+def _require_one_system(
+    frame: pl.DataFrame, keys: list[str], schemas: Mapping[str, pl.Schema]
+) -> None:
+    """A row per query on each side."""
+    twice = frame.filter(pl.struct("_system", *keys).is_duplicated()).head(1)
+    for name, *query in twice.select("_system", *keys).iter_rows():
+        which = "baseline has" if name == BASE else "new values have"
+        way = "keep the rows of one system"
+        if "system" in schemas[name]:
+            way += ", such as values.filter(pl.col('system') == 'b')"
+        shown = query[0] if len(query) == 1 else tuple(query)
+        _refuse(f"the {which} several rows for query {shown!r}: {way}")
+
+
+def attributed(
+    frame: pl.DataFrame, query: str | Sequence[str], roles: list[str]
+) -> pl.DataFrame:
+    """Segment, weight and cluster of a query, where only one of both files has them."""
+    keys = names_of(query)
+    return frame.with_columns(
+        pl.coalesce(r, pl.col(r).drop_nulls().first().over(keys)).alias(r)
+        for r in roles
+    )
+
+
+def require_ids_that_match(deltas: pl.DataFrame) -> None:
+    """Refuse values if too many fell to 0: the ids have changed, not the ranking.
+
+    Of losses, 0 is the best.
+    """
+    had = pl.col("baseline_value") > 0
+    lost = had & (pl.col("value") == 0)
+    counts = deltas.group_by("measure").agg(had=had.sum(), lost=lost.sum())
+    told = [row for row in counts.iter_rows() if not lower_is_better(row[0])]
+    if not told or min(had for _, had, _ in told) < ENOUGH:
+        return
+    least = min(lost / had for _, had, lost in told)
+    if least >= GONE:
+        _refuse(
+            f"in {100 * least:.0f} % of the queries nothing relevant is found any "
+            "more: were documents or ids replaced? Then the judgments no longer fit"
+        )
+
+
+def _refuse(message: str) -> None:
+    raise DataError(message, rule="different_definition", count=1)

@@ -1,0 +1,154 @@
+"""The alternatives of an audit: every other value of every disputed choice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple, get_args, get_origin
+
+from polars_rank.conventions.choices import CHOICES
+from polars_rank.conventions.convention import Convention
+from polars_rank.conventions.explain import in_effect
+from polars_rank.core.parameters import Parameter, is_number
+from polars_rank.core.registry import METRICS, closest
+from polars_rank.measures.measure import Custom, Measure
+
+__all__ = ["DUPLICATES", "Alternative", "alternatives", "renamed"]
+
+DUPLICATES = "on_duplicate"
+NO_NUMBER = ("error", "null")  # values that refuse, or leave no mean
+
+
+class Alternative(NamedTuple):
+    """One other value of one choice, for one measure.
+
+    Attributes
+    ----------
+    measure
+        Name of the measure that is audited.
+    asked
+        The measure to compute, under a column name of its own.
+    policy
+        The choice to change in the convention; None for a parameter of the measure.
+    """
+
+    measure: str
+    choice: str
+    value: Any
+    asked: Measure | Custom
+    policy: str | None = None
+
+
+def alternatives(
+    measures: Sequence[Measure | Custom],
+    convention: Convention,
+    choices: Sequence[str] | Mapping[str, Sequence[Any]] | None,
+    on_duplicate: str,
+) -> Iterator[Alternative]:
+    """Every other value of every choice, with columns named in order."""
+    if choices is not None:
+        _require_known([choices] if isinstance(choices, str) else choices)
+    wanted = [choices] if isinstance(choices, str) else choices
+    count = 0
+    for measure in measures:
+        for name, now, policy, parameter in _choices(measure, convention):
+            if wanted is not None and name not in wanted:
+                continue
+            if isinstance(wanted, Mapping):
+                values = list(wanted[name])
+            else:
+                values = _others(name, now, parameter)
+            for value in values:
+                if value == now or not _computable(measure, name, value):
+                    continue
+                column = f"other{count}"
+                count += 1
+                if parameter is None:
+                    made = renamed(measure, column)
+                else:
+                    assert isinstance(measure, Measure)
+                    params = measure.arguments | {parameter.name: value}
+                    made = Measure(measure.metric, tuple(params.items()), column)
+                yield Alternative(measure.name, name, value, made, policy)
+        if on_duplicate == "best" and (wanted is None or DUPLICATES in wanted):
+            made = renamed(measure, f"other{count}")
+            count += 1
+            yield Alternative(measure.name, DUPLICATES, "keep", made, DUPLICATES)
+
+
+def _choices(
+    measure: Measure | Custom, convention: Convention
+) -> Iterator[tuple[str, Any, str | None, Parameter | None]]:
+    """Choices that can change a measure: name, value, field of the convention or None.
+
+    Parameters come under the name that conventions give to their meaning.
+    """
+    if isinstance(measure, Custom):
+        for name in _policies():
+            yield name, getattr(convention, name), name, None
+        return
+    parameters = measure.definition.parameters
+    for name, now in in_effect(measure, convention).items():
+        parameter = parameters.get(name)
+        if parameter is None:
+            yield name, now, name, None
+        else:
+            meaning = parameter.meaning
+            yield (meaning if meaning in CHOICES else name), now, None, parameter
+
+
+def _policies() -> list[str]:
+    """Choices that are no parameter of any metric."""
+    meanings = {name for metric in METRICS.values() for name in metric.meanings}
+    return [name for name in CHOICES if name not in meanings]
+
+
+def _others(name: str, now: Any, parameter: Parameter | None) -> list[Any]:
+    """Values worth trying beside the present one."""
+    if name == "k":
+        return [] if now is None else sorted({max(1, now // 2), 2 * now})
+    if name in ("rel", "optional_rel"):
+        return [now + 1] if is_number(now) else []
+    if name in CHOICES:
+        values = list(CHOICES[name].values)
+    else:
+        values = [] if parameter is None else _named(parameter.hint)
+    if parameter is not None:
+        values = [v for v in values if parameter.allowed.test(v)]
+    return values
+
+
+def _named(hint: Any) -> list[Any]:
+    """Values of a type that have names."""
+    if hint is bool:
+        return [True, False]
+    if get_origin(hint) is Literal:
+        return list(get_args(hint))
+    return [v for part in get_args(hint) for v in _named(part)]
+
+
+def _computable(measure: Measure | Custom, name: str, value: Any) -> bool:
+    """Whether there is a number under the value."""
+    if name in _policies() and value in NO_NUMBER:
+        return False
+    if name == "ties" and value == "expected":
+        return isinstance(measure, Measure) and measure.definition.has_tie_mean(
+            measure.arguments
+        )
+    return True
+
+
+def _require_known(names: Sequence[str] | Mapping[str, Sequence[Any]]) -> None:
+    parameters = {p for metric in METRICS.values() for p in metric.parameters}
+    known = sorted({*CHOICES, *parameters, DUPLICATES})
+    for name in names:
+        if name not in known:
+            msg = f"there is no choice {name!r}{closest(name, known)}"
+            raise ValueError(msg)
+
+
+def renamed(measure: Measure | Custom, name: str) -> Measure | Custom:
+    """The same measure under another name."""
+    if isinstance(measure, Custom):
+        return measure._replace(name=name)
+    return replace(measure, name=name)

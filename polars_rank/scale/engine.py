@@ -1,0 +1,232 @@
+"""Evaluation on an engine of many processes: all that does not depend on the engine.
+
+An adapter says what is particular to its engine, as a subclass of :class:`Engine`, and
+exports the methods ``evaluate``, ``per_query`` and ``map`` of the one object of it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Generic, TypeVar
+
+import polars as pl
+
+from polars_rank._engine.schema import names_of
+from polars_rank.io.frames import as_polars
+from polars_rank.measures.measure import Measures
+from polars_rank.scale.evaluation import Evaluation
+from polars_rank.scale.job import Job
+
+__all__ = ["Engine"]
+
+Frame = TypeVar("Frame")
+SIDES = {
+    "frame": "the first argument",
+    "qrels": "the judgments",
+    "queries": "queries",
+    "segments": "segments",
+}
+
+
+class Engine(ABC, Generic[Frame]):
+    """An engine: its frames, and functions that it calls in its processes."""
+
+    def evaluate(
+        self,
+        frame: Frame,
+        measures: Measures,
+        *,
+        qrels: Any = None,
+        queries: Any = None,
+        segments: Any = None,
+        partitions: int | None = None,
+        partitioned: bool = False,
+        **options: Any,
+    ) -> pl.DataFrame:
+        """Mean of each measure over the queries, as :func:`polars_rank.evaluate`.
+
+        The engine brings the rows of a query into one partition; what comes back of a
+        partition is a few kB. The means have the same bits as on one machine.
+
+        Parameters
+        ----------
+        frame, qrels, queries, segments
+            As in :func:`polars_rank.evaluate`: frames of the engine. All but the first
+            may also be small frames of this process.
+        measures, options
+            As in :class:`polars_rank.Evaluation`. ``memory_limit`` is that of a worker.
+        partitions
+            Number of partitions; the documentation of the module has the default. Each
+            must fit into the memory of a worker, unless that says otherwise.
+        partitioned
+            Whether each partition of ``frame`` holds whole queries already: then no row
+            is moved, the other frames must be small, and a query in two partitions is
+            an error.
+
+        Returns
+        -------
+        A frame of Polars, with a row per segment if ``by`` is given.
+
+        Raises
+        ------
+        DataError
+            As on one machine, once, with the counts of all partitions.
+        """
+        frames = (frame, qrels, queries, segments)
+        job, moved = self._job(frames, measures, partitioned=partitioned, **options)
+        return job.merge(self.states(job, self.partition(job, moved, partitions)))
+
+    def per_query(
+        self,
+        frame: Frame,
+        measures: Measures,
+        *,
+        qrels: Any = None,
+        queries: Any = None,
+        segments: Any = None,
+        keep: str | Sequence[str] | None = None,
+        partitions: int | None = None,
+        **options: Any,
+    ) -> Frame:
+        """Value of each measure for each query, as a frame of the engine, in any order.
+
+        Nothing is computed before the result is read or written.
+
+        Parameters
+        ----------
+        frame, measures, qrels, queries, segments, partitions, options
+            As in ``evaluate``.
+        keep
+            Columns to carry along, as in :func:`polars_rank.per_query`.
+
+        Raises
+        ------
+        DataError
+            In the computation that needs the result, for the first partition with rows
+            that break a rule; the engine may wrap it in an error of its own.
+        """
+        frames = (frame, qrels, queries, segments)
+        job, moved = self._job(frames, measures, keep=keep, **options)
+        return self.values(job, self.partition(job, moved, partitions))
+
+    def _job(
+        self,
+        frames: Sequence[Any],
+        measures: Measures,
+        *,
+        partitioned: bool = False,
+        keep: str | Sequence[str] | None = None,
+        **options: Any,
+    ) -> tuple[Job, dict[str, Frame]]:
+        """The job, and the frames whose rows are to be partitioned.
+
+        Frames of this process, such as small judgments, become frames of the engine
+        or, if the rows are ``partitioned`` already, are broadcast.
+        """
+        if options.get("progress") is not None:
+            msg = "progress is shown by the engine: leave progress= out"
+            raise TypeError(msg)
+        if not partitioned:
+            options |= {"layout": "any"}
+        evaluation = Evaluation(measures, **options)
+        _require_named_queries(evaluation)
+        given = zip(SIDES, frames, strict=True)
+        found = {side: frame for side, frame in given if frame is not None}
+        own = self.frame()
+        _require_own(found, own, partitioned=partitioned)
+        small = {
+            side: _read(frame, side, evaluation)
+            for side, frame in found.items()
+            if not isinstance(frame, own)
+        }
+        moved = {
+            side: self.lift(small[side], found["frame"]) if side in small else frame
+            for side, frame in found.items()
+            if not (partitioned and side in small)
+        }
+        job = Job.of(
+            evaluation,
+            {side: self.schema(frame) for side, frame in moved.items()},
+            small if partitioned else {},
+            keep=(keep,) if isinstance(keep, str) else tuple(keep or ()),
+            partitioned=partitioned,
+        )
+        return job, moved
+
+    @abstractmethod
+    def map(
+        self, function: Callable[[Any], Any], items: Iterable[Any]
+    ) -> Iterable[Any]:
+        """Call a function in tasks, for :func:`polars_rank.scale.evaluate_parts`."""
+
+    @abstractmethod
+    def frame(self) -> type[Frame]:
+        """The type of its frames; imports the engine."""
+
+    @abstractmethod
+    def schema(self, frame: Frame) -> pl.Schema:
+        """The columns of a frame as Polars will see them."""
+
+    @abstractmethod
+    def lift(self, rows: pl.DataFrame, beside: Frame) -> Frame:
+        """A frame of this process, as a frame of the engine."""
+
+    @abstractmethod
+    def partition(
+        self, job: Job, frames: Mapping[str, Frame], partitions: int | None
+    ) -> Any:
+        """All rows, partitioned by query unless ``job.partitioned``."""
+
+    @abstractmethod
+    def states(self, job: Job, rows: Any) -> Iterable[bytes]:
+        """The state of each partition of ``rows``, for ``job.merge``."""
+
+    @abstractmethod
+    def values(self, job: Job, rows: Any) -> Frame:
+        """The values of the queries, of each partition of ``rows``."""
+
+
+def _require_named_queries(evaluation: Evaluation) -> None:
+    """The engine partitions by the query columns, which all frames have."""
+    computed = not all(isinstance(column, str) for column in evaluation.query)
+    for name, wrong in (
+        ("query", computed),
+        ("qrels_query", evaluation.options["qrels_query"] is not None),
+    ):
+        if wrong:
+            msg = (
+                "an engine brings the rows of a query together by columns that all "
+                f"frames have: leave {name}= out, and name or compute these columns "
+                "beforehand"
+            )
+            raise TypeError(msg)
+
+
+def _require_own(frames: Mapping[str, Any], own: type, *, partitioned: bool) -> None:
+    """The rows are a frame of the engine; what is broadcast is none."""
+    whose = f"{own.__name__} of {own.__module__.partition('.')[0]}"
+    if not isinstance(frames["frame"], own):
+        msg = (
+            f"the first argument must be a {whose}, not "
+            f"{type(frames['frame']).__name__}; pr.evaluate takes frames of one process"
+        )
+        raise TypeError(msg)
+    if not partitioned:
+        return
+    for side, frame in frames.items():
+        if side != "frame" and isinstance(frame, own):
+            msg = (
+                f"with partitioned=True, {SIDES[side]} must be a frame of this "
+                f"process, which goes to every partition as a whole, not a {whose}: "
+                "leave partitioned= out if it is large"
+            )
+            raise TypeError(msg)
+
+
+def _read(frame: Any, side: str, evaluation: Evaluation) -> pl.DataFrame:
+    """A frame of this process: small judgments, a file, a dictionary."""
+    judged = side == "qrels"
+    columns = evaluation.columns()["qrels"] if judged else names_of(evaluation.query)
+    rows = as_polars(frame, name=SIDES[side], kind="qrels", columns=columns)
+    return rows.lazy().collect(engine="streaming")

@@ -1,0 +1,156 @@
+"""The audit, row by row: plain loops compute every alternative, its order and swaps."""
+
+from __future__ import annotations
+
+import math
+import random
+import struct
+from itertools import combinations, pairwise
+from typing import Any
+
+import polars as pl
+import pytest
+from reference import METRICS, Doc, expected
+from scipy import stats
+
+import polars_rank as pr
+
+Query = list[tuple[str, float]]
+MEASURES: dict[str, tuple[str, dict[str, Any]]] = {
+    "ndcg@3": ("ndcg", {"k": 3}),
+    "ap": ("ap", {}),
+    "precision@3": ("precision", {"k": 3}),
+    "recall@2": ("recall", {"k": 2}),
+    "rr": ("rr", {}),
+    "dcg@2": ("dcg", {"k": 2}),
+}
+PARAMETERS = {
+    "ap_divisor": "divisor",
+    "precision_divisor": "divisor",
+    "recall_divisor": "divisor",
+    **{name: name for name in ("k", "rel", "gain", "discount", "ideal")},
+}
+NEAR = 1.0 + 1e-9  # 1.0 in single precision
+
+
+def single(score: float) -> float:
+    return struct.unpack("f", struct.pack("f", score))[0]
+
+
+def value(
+    run: Query | None, labels: dict[str, int], name: str, choice: str, other: Any
+) -> float | None:
+    """The value of a query; None: it is left out of the mean."""
+    if run is None:
+        return None if (choice, other) == ("missing", "skip") else 0.0
+    if choice == "unjudged":
+        run = [(d, s) for d, s in run if d in labels]
+    if choice == "score_dtype":
+        run = [(d, single(s)) for d, s in run]
+    docs = [Doc(d, s, labels.get(d)) for d, s in run]
+    if choice != "judgments":
+        seen = {d for d, _ in run}
+        docs += [Doc(d, None, label) for d, label in labels.items() if d not in seen]
+    metric, options = MEASURES[name]
+    loop = METRICS[metric]
+    given: dict[str, Any] = {"ties": "doc_desc", "no_relevant": "zero", **options}
+    if choice in PARAMETERS:
+        number = choice in ("k", "rel")
+        given[PARAMETERS[choice]] = int(other) if number else other
+    elif choice == "ties" and other == "expected":
+        return expected(loop, docs, **given)
+    elif choice in ("ties", "no_relevant"):
+        given[choice] = "one" if other == "one_unweighted" else other
+    return loop(docs, **given)
+
+
+def mean(runs, qrels, name, choice="", other=None) -> float | None:
+    found = [
+        value(runs.get(query), labels, name, choice, other)
+        for query, labels in qrels.items()
+    ]
+    known = [v for v in found if v is not None]
+    return math.fsum(known) / len(known) if known else None
+
+
+def logs(draw: random.Random):
+    """Three systems, some of which lack queries; ties, and judgments with holes."""
+    names = [f"d{i}" for i in range(7)]
+    qrels, systems = {}, {s: {} for s in "abc"}
+    for query in range(draw.randint(1, 5)):
+        judged = draw.sample(names, draw.randint(2, 6))
+        qrels[query] = {d: draw.choice([0, 0, 1, 2, 3]) for d in judged}
+        if query == 0 or draw.random() < 0.6:
+            qrels[query][judged[0]] = 2
+        for runs in systems.values():
+            lacks = query and 2 in qrels[query].values() and draw.random() < 0.2
+            if not lacks:
+                docs = draw.sample(names, draw.randint(1, 5))
+                runs[query] = [(d, draw.choice([1.0, NEAR, 2.0, 3.0])) for d in docs]
+        if draw.random() < 0.3:
+            systems["b"] = {**systems["b"], query: systems["a"].get(query, [])}
+            if not systems["b"][query]:
+                del systems["b"][query]
+    return systems, qrels
+
+
+# Means that differ by rounding only are those of seeds 5 and 33.
+@pytest.mark.parametrize("seed", [0, 5, *(
+    pytest.param(seed, marks=pytest.mark.slow) for seed in (*range(1, 5), *range(6, 40))
+)])  # fmt: skip
+@pytest.mark.filterwarnings("ignore::polars_rank.DataWarning")
+def test_every_row_is_a_loop(seed):
+    systems, qrels = logs(random.Random(seed))
+    frames = {
+        s: pl.DataFrame(
+            [(q, d, score) for q, docs in runs.items() for d, score in docs],
+            schema=["query_id", "doc_id", "score"], orient="row",
+        )
+        for s, runs in systems.items()
+    }  # fmt: skip
+    judged = pl.DataFrame(
+        [(q, d, label) for q, labels in qrels.items() for d, label in labels.items()],
+        schema=["query_id", "doc_id", "label"], orient="row",
+    )  # fmt: skip
+    found = pr.audit(frames, list(MEASURES), qrels=judged)
+    before = {(m, s): mean(systems[s], qrels, m) for m in MEASURES for s in systems}
+    after: dict[tuple[str, ...], dict[str, float | None]] = {}
+    for row in found.values.to_dicts():
+        name, choice, other = row["measure"], row["choice"], row["value"]
+        own = mean(systems[row["system"]], qrels, name, choice, other)
+        after.setdefault((name, choice, other), {})[row["system"]] = own
+        base = before[name, row["system"]]
+        assert row["base"] == pytest.approx(base, abs=1e-12)
+        if own is None:
+            assert row["changed"] is None, row
+            continue
+        assert row["changed"] == pytest.approx(own, abs=1e-12), row
+        assert row["difference"] == pytest.approx(own - base, abs=1e-12), row
+    sizes = []
+    for row in found.choices.to_dicts():
+        name = row["measure"]
+        new = after[name, row["choice"], row["value"]]
+        moves = [new[s] - before[name, s] for s in systems if new[s] is not None]
+        known = [s for s in systems if new[s] is not None]
+        if not moves:
+            assert row["size"] is None
+            continue
+        assert row["least"] == pytest.approx(min(moves), abs=1e-12), row
+        assert row["most"] == pytest.approx(max(moves), abs=1e-12), row
+        assert row["size"] == pytest.approx(max(map(abs, moves)), abs=1e-12), row
+        sizes.append(row["size"])
+        swapped = [
+            f"{a}, {b}"
+            for a, b in combinations(known, 2)
+            if (before[name, a] - before[name, b]) * (new[a] - new[b]) < 0
+            and abs(before[name, a] - before[name, b]) > 1e-12
+            and abs(new[a] - new[b]) > 1e-12
+        ]
+        assert row["swapped"] == swapped, row
+        orders = [[round(before[name, s], 12), round(new[s], 12)] for s in known]
+        if len({a for a, _ in orders}) < 2 or len({b for _, b in orders}) < 2:
+            assert row["tau"] is None, row
+            continue
+        tau = stats.kendalltau(*zip(*orders, strict=True)).statistic
+        assert row["tau"] == pytest.approx(tau), row
+    assert all(a >= b - 1e-12 for a, b in pairwise(sizes))

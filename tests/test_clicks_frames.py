@@ -1,0 +1,102 @@
+"""Logs of other libraries and in files: the same results as of frames of Polars."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from polars_rank import DataError, clicks
+
+LOG = clicks.simulate(
+    200, queries=4, docs=6, k=4, users=20, arms=2, interleaved=0.5, seed=5
+).log.with_columns(pl.col("arm", "team").cast(pl.String))
+LOG = LOG.with_columns(time=pl.lit(1.0) * pl.col("impression_id"))
+OPTIONS = {"cluster": "user_id"}
+CALLS = {
+    "behaviour": lambda log: clicks.behaviour(log, "ctr", **OPTIONS),
+    "behaviour_state": lambda log: clicks.behaviour_state(log, "ctr", **OPTIONS),
+    "per_impression": lambda log: clicks.per_impression(log, "rr"),
+    "check": lambda log: clicks.check(log).facts,
+    "click_entropy": lambda log: clicks.click_entropy(log),
+    "dedupe": lambda log: clicks.dedupe(log, time="time"),
+    "propensities": lambda log: clicks.propensities(log, **OPTIONS),
+    "judgments": lambda log: clicks.judgments(log, "ctr"),
+    "counterfactual": lambda log: clicks.counterfactual(
+        log, new="new_score", propensities=1.0, **OPTIONS
+    ),
+    "sensitivity": lambda log: clicks.sensitivity(log, new=["new_score", "score"]),
+    "interleaving": lambda log: clicks.interleaving(log, team="team", **OPTIONS),
+    "team_shares": lambda log: clicks.team_shares(log, team="team"),
+    "compare": lambda log: clicks.compare(log, "ctr", arm="arm", control="A"),
+}
+
+
+def same(found, wanted):
+    assert isinstance(found, pl.DataFrame)
+    assert_frame_equal(found, wanted, check_dtypes=False)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_log_in_a_file(name, tmp_path):
+    file = tmp_path / "log.parquet"
+    LOG.write_parquet(file)
+    wanted = CALLS[name](LOG)
+    same(CALLS[name](file), wanted)
+    same(CALLS[name](str(file)), wanted)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_log_of_arrow(name):
+    """Whatever exports Arrow data: here a table of nothing else."""
+
+    class Table:
+        def __arrow_c_stream__(self, requested_schema=None):
+            return LOG.__arrow_c_stream__(requested_schema)
+
+    same(CALLS[name](Table()), CALLS[name](LOG))
+
+
+def test_a_log_of_pandas():
+    pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    for call in CALLS.values():
+        same(call(LOG.to_pandas()), call(LOG))
+
+
+def test_frames_in_arguments(tmp_path):
+    file = tmp_path / "log.parquet"
+    bias = clicks.propensities(LOG)
+    bias.write_parquet(tmp_path / "bias.parquet")
+    found = clicks.judgments(LOG, propensities=str(tmp_path / "bias.parquet"))
+    same(found, clicks.judgments(LOG, propensities=bias))
+    lists = LOG.select("impression_id", shop="arm").unique()
+    lists.write_parquet(file)
+    options = {"by": "shop"}
+    found = clicks.behaviour(LOG, "ctr", impressions=file, **options)
+    same(found, clicks.behaviour(LOG, "ctr", impressions=lists, **options))
+    ranking = LOG.select("query_id", "doc_id", score="new_score").unique()
+    ranking = ranking.unique(["query_id", "doc_id"])
+    ranking.write_parquet(file)
+    for new in (Path(file), {"new": Path(file)}):
+        found = clicks.counterfactual(LOG, new=new, propensities=1.0, **OPTIONS)
+        wanted = clicks.counterfactual(LOG, new=ranking, propensities=1.0, **OPTIONS)
+        same(found, wanted)
+    LOG.write_parquet(file)
+    arms = {"arm": "arm", "control": "A"}
+    found = clicks.compare(LOG, "ctr", covariates=file, **arms)
+    same(found, clicks.compare(LOG, "ctr", covariates=LOG, **arms))
+
+
+@pytest.mark.parametrize("wrong", [3, None, {"position": [1]}, [LOG]])
+def test_what_is_no_log(wrong):
+    for call in CALLS.values():
+        with pytest.raises(TypeError, match="the log must be a frame"):
+            call(wrong)
+
+
+def test_a_file_that_is_not_there():
+    with pytest.raises(DataError, match="no such file"):
+        clicks.behaviour("nowhere.parquet", "ctr")

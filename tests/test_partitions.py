@@ -1,0 +1,191 @@
+"""Rows in partitions: the same bits and errors as of the whole, for every argument.
+
+The engine is that of pieces.py; test_engines.py has Ray, Spark and Dask.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from functools import partial
+from pathlib import Path
+
+import polars as pl
+import pytest
+from partition_cases import CASES, MEASURES, WRONG, outcome, scattered, whole
+from pieces import InPieces, Pieces
+from test_split import bits, split
+
+import polars_rank as pr
+from polars_rank.scale import Part, bucketed, evaluate_parts, files
+
+ENGINE = InPieces()
+HOME = str(Path(pr.__file__).parents[1])
+
+
+def test_the_cases_that_are_wrong():
+    for name in CASES:
+        assert isinstance(whole(name), tuple) == (name in WRONG), (name, whole(name))
+
+
+@pytest.mark.covering(1)
+@pytest.mark.parametrize("way", ["moved", "small", "partitioned"])
+@pytest.mark.parametrize("name", CASES)
+def test_partitions_have_the_outcome_of_the_whole(name, way):
+    """All frames are moved; only the rows; or none, as the partitions hold queries."""
+    frames, options, measures = CASES[name]
+    run, others = frames["frame"], {n: f for n, f in frames.items() if n != "frame"}
+    if way == "partitioned":
+        given = {"frame": Pieces(p for p in split(run, 3, 1) if len(p)), **others}
+        given["partitioned"] = True
+    else:
+        moved = others.items() if way == "moved" else ()
+        given = {"frame": Pieces.of(run), **others, "partitions": 4}
+        given |= {side: Pieces.of(frame) for side, frame in moved}
+    found = outcome(lambda: ENGINE.evaluate(measures=measures, **given, **options))
+    assert found == whole(name)
+
+
+def test_values_per_query():
+    _, run, qrels = scattered()
+    given = {"missing": "zero", "keep": "country"}
+    found = ENGINE.per_query(
+        Pieces.of(run), MEASURES, qrels=Pieces.of(qrels), partitions=4, **given
+    )
+    values = pr.per_query(run, MEASURES, qrels=qrels, **given)
+    assert pl.concat(found).sort("query_id").equals(values)
+
+
+def test_a_query_in_two_partitions():
+    log, run, qrels = scattered()
+    for frame, given in ((log, {}), (run, {"qrels": qrels, "missing": "zero"})):
+        with pytest.raises(pr.DataError, match="more than one part") as caught:
+            ENGINE.evaluate(Pieces.of(frame), "ap", partitioned=True, **given)
+        assert caught.value.rule == "query_in_two_parts"
+
+
+def test_arguments_of_an_engine():
+    log, _, qrels = scattered()
+    pieces = Pieces.of(log)
+    for frame, given, message in (
+        (log, {}, "the first argument must be a Pieces of pieces, not DataFrame"),
+        (pieces, {"progress": print}, "leave progress= out"),
+        (
+            pieces,
+            {"qrels": Pieces.of(qrels), "partitioned": True},
+            "the judgments must be a frame of this process.*leave partitioned= out",
+        ),
+    ):
+        with pytest.raises(TypeError, match=message):
+            ENGINE.evaluate(frame, "ap", **given)
+
+
+# -- processes
+
+
+def pool(count: int = 2) -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn"))
+
+
+@pytest.mark.slow
+def test_processes_have_the_outcome_of_the_whole(tmp_path):
+    """Judgments of the whole, those of each part, and buckets."""
+    with pool() as workers:
+        for name, (frames, options, measures) in CASES.items():
+            run, others = frames["frame"], {**frames}
+            del others["frame"]
+            evaluate = partial(
+                evaluate_parts, measures=measures, map=workers.map, **options
+            )
+            parts = [Part(p) for p in split(run, 3, 1) if len(p)]
+            assert outcome(lambda: evaluate(parts, **others)) == whole(name), name  # noqa: B023
+            if {*others} - {"qrels"}:
+                continue
+            folder = tmp_path / name
+            qrels = [f[i::2] for f in others.values() for i in range(2)]
+            query = options.get("query", "query_id")
+            buckets = bucketed(
+                [run[i::3] for i in range(3)],
+                4,
+                folder,
+                qrels=qrels,
+                query=query,
+                map=workers.map,
+            )
+            assert outcome(lambda: evaluate(buckets)) == whole(name), name  # noqa: B023
+
+
+def dies_at(last, function, numbered):
+    """In a worker: visit a part, unless it is the one that kills it."""
+    number, part = numbered
+    if number == last:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return function(part)
+
+
+@pytest.mark.slow
+def test_a_killed_process_costs_its_part_only(tmp_path):
+    log, _, _ = scattered()
+    for i, part in enumerate(split(log, 4, 3)):
+        part.write_parquet(tmp_path / f"{i}.parquet")
+    paths = sorted(tmp_path.glob("*.parquet"))
+    results = tmp_path / "results"
+    evaluate = partial(evaluate_parts, files(paths), MEASURES, resume=results)
+    with pytest.raises(BrokenProcessPool), pool(1) as workers:
+        evaluate(
+            map=lambda function, parts: workers.map(
+                partial(dies_at, 2, function), enumerate(parts)
+            )
+        )
+    kept = {p: p.stat().st_mtime_ns for p in results.iterdir()}
+    assert len(kept) == 2
+    with pool(1) as workers:
+        found = evaluate(map=workers.map)
+    assert bits(found) == bits(pr.evaluate(log, MEASURES))
+    assert len(list(results.iterdir())) == len(paths)
+    assert all(p.stat().st_mtime_ns == stamp for p, stamp in kept.items())
+
+
+PARTIAL = """
+import sys
+import polars as pl, polars_rank as pr
+whole, part, threads, *measures = sys.argv[1:]
+assert pl.thread_pool_size() == int(threads)
+log = pl.scan_parquet(whole)
+own = log.filter(pl.col("query_id") % 3 == int(part))
+pr.Evaluation(measures).partial(own).write_parquet(f"partial{part}.parquet")
+pr.evaluate(log, measures).collect().write_parquet(f"means{part}.parquet")
+"""
+
+
+@pytest.mark.slow
+def test_any_number_of_threads_gives_the_same_bits(tmp_path):
+    """One process per part, each with other threads, on rows of several batches."""
+    i = pl.int_range(300_000)
+    log = pl.select(
+        query_id=i // 100,
+        score=(i * 7919 % 10007) / 10007,
+        label=(i.hash(1) % 7 // 4).cast(pl.Int8),
+    )
+    log.write_parquet(tmp_path / "log.parquet", row_group_size=10_000)
+    measures = MEASURES[:4]
+    for part, threads in enumerate(("1", "2", "5")):
+        subprocess.run(
+            [
+                *(sys.executable, "-c", PARTIAL),
+                *("log.parquet", str(part), threads, *measures),
+            ],
+            env=os.environ | {"POLARS_MAX_THREADS": threads, "PYTHONPATH": HOME},
+            cwd=tmp_path,
+            check=True,
+        )
+    partials = [pl.read_parquet(tmp_path / f"partial{p}.parquet") for p in range(3)]
+    single = bits(pr.evaluate(log, measures))
+    assert bits(pr.Evaluation(measures).merge(partials)) == single
+    for part in range(3):
+        assert bits(pl.read_parquet(tmp_path / f"means{part}.parquet")) == single
