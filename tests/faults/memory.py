@@ -143,9 +143,9 @@ def one(frame: pl.LazyFrame, **options: object) -> Callable[[Path], dict]:
 
 
 TURNS = {"query_id": pl.col("i") % 200_000}
-NUMBERS = log(10_000_000, 100_000)
-WORDS = log(6_000_000, 60_000, query_id=text("q", 20), doc_id=text("d", 30))
-LONG = log(2_000_000, 20_000, query_id=text("q", 200), doc_id=text("d", 200))
+NUMBERS = log(40_000_000, 400_000)
+WORDS = log(12_000_000, 120_000, query_id=text("q", 20), doc_id=text("d", 30))
+LONG = log(6_000_000, 60_000, query_id=text("q", 200), doc_id=text("d", 200))
 SHAPES = [
     Shape("ids of 200 bytes", one(LONG)),
     Shape("run and judgments, text ids", lambda folder: judged(folder, WORDS)),
@@ -156,7 +156,7 @@ SHAPES = [
     Shape("run and judgments, integer ids", lambda folder: judged(folder, NUMBERS)),
     Shape(
         "one row group of text ids",
-        lambda f: {"run": parquet(WORDS, f / "log.parquet", row_group_size=10**7)},
+        lambda f: {"run": parquet(WORDS, f / "log.parquet", row_group_size=10**8)},
     ),
     Shape("several keys, known ranks", several),
     Shape("queries in turns", one(log(10_000_000, 200_000, **TURNS))),

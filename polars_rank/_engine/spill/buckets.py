@@ -110,6 +110,10 @@ def _require_one_version(filled: Sequence[Filled]) -> None:
         raise ValueError(msg)
 
 
+# Until a file is closed, some 10 kB are held for each of its row groups.
+GROUPS_PER_FILE = 16
+
+
 def fill(
     part: pl.LazyFrame,
     keys: Sequence[str],
@@ -131,7 +135,12 @@ def fill(
         number = _heard(number, passed, pl.UInt16())
     with full_disk_named(folder.parent):
         part.with_columns(number.alias(BUCKET)).sink_parquet(
-            pl.PartitionBy(folder, key=BUCKET, include_key=False),
+            pl.PartitionBy(
+                folder,
+                key=BUCKET,
+                include_key=False,
+                max_rows_per_file=GROUPS_PER_FILE * rows_per_group,
+            ),
             mkdir=True,
             compression="uncompressed",
             statistics=False,

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import polars as pl
 
+from polars_rank._engine.spill.morsels import ROWS_PER_MORSEL, morsels_in_flight
+
 __all__ = ["Budget", "RowGroups", "Size", "parse_memory_limit", "size_of"]
 
 MB = 10**6
@@ -23,9 +25,9 @@ LEAST = 400 * MB
 LARGEST = 2.0**62  # bytes, or whatever the unit is
 FEWEST, MOST = 32, 192
 # What putting rows into buckets takes besides: measured, and rounded up.
-SPLITTING, TEXT, GROUPS = 150 * MB, 150 * MB, 6  # at all, a text column, groups at once
+SPLITTING, TEXT, GROUPS = 150 * MB, 150 * MB, 4  # at all, a text column, groups at once
 FOOTERS = 100  # files that are looked at
-LEAST_ROWS_PER_GROUP, ROWS_PER_GROUP = 2048, 122_880
+LEAST_ROWS_PER_MORSEL, LEAST_ROWS_PER_GROUP, ROWS_PER_GROUP = 1000, 1024, 122_880
 
 
 def parse_memory_limit(limit: int | str) -> int:
@@ -119,7 +121,8 @@ class Budget:
 
     def require_room(self, size: Size, groups: RowGroups) -> None:
         """Raise ``MemoryError`` if rows cannot be put into buckets within the limit."""
-        reading = min(groups.count, GROUPS) * groups.rows * size.width
+        at_once = GROUPS + pl.thread_pool_size()
+        reading = min(groups.count, at_once) * groups.rows * size.width
         least = overhead() + SPLITTING + TEXT * size.texts + reading
         if LEAST <= self.limit < least:
             msg = (
@@ -140,6 +143,11 @@ class Budget:
         """
         most = min(self.buffers // (LEAST_ROWS_PER_GROUP * size.width), MOST)
         return max(min(ceil(2.5 * size.memory / self.bucket), most), FEWEST)
+
+    def rows_per_morsel(self, size: Size) -> int:
+        """Rows that Polars may pass on at a time: in flight, a sixth of the limit."""
+        rows = 2 * self.buffers // (morsels_in_flight() * size.width)
+        return min(max(rows, LEAST_ROWS_PER_MORSEL), ROWS_PER_MORSEL)
 
     def rows_per_group(self, size: Size, buckets: int) -> int:
         """Rows that each bucket's writer may hold back."""

@@ -16,7 +16,7 @@ from polars_rank.measures.measure import Custom, Measure
 __all__ = ["fits_in_memory", "spill_plan"]
 
 # Bytes that evaluating takes for each byte of the rows; measured, and rounded up.
-SUMS, LISTS = 4, 8
+SUMS, LISTS = 4.5, 8
 
 
 def spill_plan(

@@ -23,6 +23,7 @@ from polars_rank._engine.spill.buckets import (
 from polars_rank._engine.spill.budget import Budget, RowGroups, Size, size_of
 from polars_rank._engine.spill.digest import digest_of
 from polars_rank._engine.spill.disk import full_disk_named, require_space
+from polars_rank._engine.spill.morsels import morsels_of
 from polars_rank._engine.spill.progress import (
     Listener,
     Progress,
@@ -123,9 +124,10 @@ def _results(spill: Spill) -> Iterator[pl.DataFrame]:
     folder = _folder(spill)
     try:
         buckets = read_manifest(folder.path) if folder.kept else None
-        if buckets is None:
-            buckets = _first_split(spill, folder, size)
-        yield from _by_bucket(spill, folder, buckets)
+        with morsels_of(spill.budget.rows_per_morsel(size)):
+            if buckets is None:
+                buckets = _first_split(spill, folder, size)
+            yield from _by_bucket(spill, folder, buckets)
     finally:
         try:
             folder.remove()
