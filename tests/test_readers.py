@@ -226,6 +226,29 @@ def test_groups_are_what_trec_eval_prints():
     assert official == wanted[: wanted.index("P_1000") + 1]
 
 
+@pytest.mark.parametrize(
+    ("text", "printed"),
+    [
+        ("P", [f"P_{k}" for k in (5, 10, 15, 20, 30, 100, 200, 500, 1000)]),
+        ("unj", ["unj_5", "unj_10", "unj_20"]),
+        ("iprec_at_recall", [f"iprec_at_recall_{i / 10:.2f}" for i in range(11)]),
+        ("Rprec_mult", [f"Rprec_mult_{i / 5:.2f}" for i in range(1, 11)]),
+        ("map_cut.5,10", ["map_cut_5", "map_cut_10"]),
+        ("success_1,3", ["success_1", "success_3"]),
+        ("iprec_at_recall.0.1,0.35", ["iprec_at_recall_0.1", "iprec_at_recall_0.35"]),
+        ("utility.1,-1,0,0", ["utility.1,-1,0,0"]),
+        ("recall", ["recall"]),
+    ],
+)
+def test_names_of_trec_eval_without_a_cutoff_are_all_that_it_prints(text, printed):
+    assert [m.name for m in parse_measures(text)] == printed
+
+
+def test_cutoffs_in_the_command_are_of_one_measure(here, capsys):
+    lines = out(capsys, "run", "qrels", "-m", "P.5,10,rr,utility.1,-1,0,0")
+    assert lines[0] == 'queries,P_5,P_10,rr,"utility.1,-1,0,0"'
+
+
 def test_families_are_groups():
     names = [m.name for m in parse_measures("gain")]
     assert names == ["cg", "dcg", "ndcg"]

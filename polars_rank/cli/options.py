@@ -196,16 +196,21 @@ class Rules:
 
 
 DEFAULT_RULES = Rules()
+SEPARATOR = re.compile(r",(?![^(]*\))(?!-?[\d.]+(?:=-?[\d.]+)?(?:,|$))")
 
 
 def listed(names: str | None) -> tuple[str, ...]:
-    """Names separated by commas; commas within parentheses separate arguments."""
-    return () if names is None else tuple(re.split(r",(?![^(]*\))", names))
+    """Names separated by commas."""
+    return () if names is None else tuple(names.split(","))
 
 
 def several(names: Sequence[str]) -> tuple[str, ...]:
-    """All names of an option that may be repeated: ``-m ndcg@10,ap -m rr``."""
-    return tuple(chain.from_iterable(map(listed, names)))
+    """All measures of an option that may be repeated: ``-m ndcg@10,ap -m rr``.
+
+    Commas within parentheses separate arguments, and those before numbers the cutoffs
+    of one measure, as in trec_eval's ``P.5,10``.
+    """
+    return tuple(chain.from_iterable(map(SEPARATOR.split, names)))
 
 
 def with_judgments(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from polars_rank.core.registry import METRICS
 
 __all__ = ["GROUPS", "expand"]
@@ -37,16 +39,29 @@ _ALL_TREC = [
     *_at("unj", _UNJUDGED),
 ]
 GROUPS = {"official": _OFFICIAL, "all_trec": _ALL_TREC}
+# Only trec_eval has these names: without a cutoff they are all that it prints for them.
+PREFIXES = (
+    *("P", "relative_P", "ndcg_cut", "map_cut", "unj"),
+    *("iprec_at_recall", "Rprec_mult"),
+)
+_WITH_CUTOFFS = (*PREFIXES, "recall", "success")
+CUTOFF = r"\d+(?:\.\d+)?"
+LIST = re.compile(rf"(?P<name>[A-Za-z]\w*?)[._](?P<cutoffs>{CUTOFF}(?:,{CUTOFF})+)")
 
 
 def expand(text: str) -> list[str]:
     """The measures of a group, or the text itself if it names no group.
 
-    ``official`` and ``all_trec`` are trec_eval's; the name of a family means its
+    ``official`` and ``all_trec`` are trec_eval's, as are ``P``, ``ndcg_cut`` ... for
+    all of its cutoffs, and ``P.5,10`` for some; the name of a family means its
     measures, without a cutoff, unless a measure has that name.
     """
     if text in GROUPS:
         return GROUPS[text]
+    if text in PREFIXES:
+        return [name for name in _ALL_TREC if re.fullmatch(rf"{text}_[\d.]+", name)]
+    if (several := LIST.fullmatch(text)) and several["name"] in _WITH_CUTOFFS:
+        return [f"{several['name']}_{k}" for k in several["cutoffs"].split(",")]
     if text in METRICS:
         return [text]
     family = [
