@@ -151,12 +151,16 @@ def test_a_scale_that_never_reaches_rel(call, function, judged):
     silent(ask, ["ndcg", "ap"], 0)
 
 
-def test_a_warning_is_of_a_category_of_its_own_and_comes_once():
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("default")
-        for _ in range(3):
-            pr.evaluate(LOG.with_columns(label=0.5), "ap")
-    assert [w.category for w in caught] == [pr.DataWarning]
+@pytest.mark.parametrize("layout", ["auto", "any", "contiguous"])
+def test_a_warning_is_of_a_category_of_its_own_and_comes_once(layout):
+    """Of each evaluation: the data of the next may be others."""
+    for frame in (LOG, LOG.lazy()):
+        for _ in range(2):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("default")
+                doubtful = frame.with_columns(label=0.5)
+                pr.evaluate(doubtful, "ap", layout=layout).lazy().collect()
+            assert [w.category for w in caught] == [pr.DataWarning]
     assert issubclass(pr.DataWarning, UserWarning)
 
 

@@ -15,7 +15,6 @@ from polars_rank.exceptions import DataError, DataWarning
 __all__ = ["Check", "enforce", "examples_of", "raise_or_warn", "report", "warn"]
 
 PASSES = pl.Series([True])
-_WARNED: dict[str | tuple[str, type[Warning], int], int] = {}
 
 Check: TypeAlias = Literal["strict", "warn", "off"]
 
@@ -90,9 +89,13 @@ def raise_or_warn(error: DataError, *, warns: bool) -> None:
 
 
 def warn(message: str) -> None:
-    """Warn of data: the same words once, as Python does, and no line of our code."""
+    """Warn of data, without a line of our code.
+
+    Python shows a warning once; other data may deserve the same words, so each
+    evaluation has its own.
+    """
     warnings.warn_explicit(
-        message, DataWarning, "polars_rank", 1, module="polars_rank", registry=_WARNED
+        message, DataWarning, "polars_rank", 1, module="polars_rank", registry={}
     )
 
 
