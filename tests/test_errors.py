@@ -199,8 +199,10 @@ def test_empty_frames_give_typed_empty_results(call):
     for frame, options in ((LOG, {}), (RUN, {"qrels": QRELS.clear()})):
         none = frame.clear()
         assert_frame_equal(call(pr.per_query, none, asked, **options), keyed)
-        assert_frame_equal(call(pr.evaluate, none, asked, **options), total)
-    assert_frame_equal(call(pr.evaluate, LOG.clear(), asked, by="doc_id"), parts)
+        with pytest.warns(pr.DataWarning, match="no rows, so no query is evaluated"):
+            assert_frame_equal(call(pr.evaluate, none, asked, **options), total)
+    with pytest.warns(pr.DataWarning, match="the frame has no rows"):
+        assert_frame_equal(call(pr.evaluate, LOG.clear(), asked, by="doc_id"), parts)
 
 
 @BOTH

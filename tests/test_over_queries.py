@@ -104,7 +104,8 @@ def test_a_query_without_rows_counts_as_nothing():
 
 
 def test_sums_and_means_of_nothing_are_null():
-    empty = pr.evaluate(LOG.clear(), ["num_ret", "gm_map", "map"])
+    with pytest.warns(pr.DataWarning, match="no rows"):
+        empty = pr.evaluate(LOG.clear(), ["num_ret", "gm_map", "map"])
     assert empty.row(0) == (0, None, None, None)
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias, Unpack, cast
 
 import polars as pl
 
+from polars_rank._engine.checks.enforce import warn
 from polars_rank._engine.request import AnyFrame, like_input
 from polars_rank._statistics.distributions import (
     chi_square_tail,
@@ -386,11 +386,9 @@ def _split(
     p = chi_square_tail(statistic, len(arms) - 1)
     if p < UNLIKELY:
         counts = ", ".join(f"{arm!r}: {seen.get(arm, 0)}" for arm in arms)
-        warnings.warn(
+        warn(
             f"the arms are not of the planned sizes ({counts}; p = {p:.1g}): the "
-            "assignment or the log is broken, so do not trust the comparison",
-            UserWarning,
-            stacklevel=2,
+            "assignment or the log is broken, so do not trust the comparison"
         )
     return p
 

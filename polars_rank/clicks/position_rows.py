@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import sys
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast, get_args
 
 import polars as pl
 
+from polars_rank._engine.checks.enforce import warn
 from polars_rank._statistics.distributions import normal_quantile, t_quantile
 from polars_rank._statistics.intervals import require_level
 from polars_rank.clicks.log import ClickLog
@@ -204,17 +204,9 @@ def warn_of(positions: Sequence[int], key: Sequence[object], what: str) -> None:
         where = f" of {', '.join(map(str, key))}" if key else ""
         shown = ", ".join(map(str, sorted(positions)[:10]))
         more = ", ..." if len(positions) > 10 else ""
-        warnings.warn(
-            f"positions{where} without a propensity: {shown}{more}; {what}",
-            UserWarning,
-            stacklevel=2,
-        )
+        warn(f"positions{where} without a propensity: {shown}{more}; {what}")
 
 
 def warn_unconverged(steps: int | None) -> None:
     """Warn of a fit that was not done."""
-    warnings.warn(
-        f"the fit did not converge in {steps} steps; raise max_steps or tol",
-        UserWarning,
-        stacklevel=2,
-    )
+    warn(f"the fit did not converge in {steps} steps; raise max_steps or tol")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, cast, get_args
 
 import polars as pl
 
+from polars_rank._engine.checks.enforce import warn
 from polars_rank._engine.request import AnyFrame, Resources
 from polars_rank._engine.schema import align_ids
 from polars_rank.clicks.additive import Additive, AdditiveMeasure
@@ -342,16 +342,16 @@ class Estimation:
             if low == 0:
                 message = NO_SUPPORT.message.format(name=name)
                 raise DataError(message, rule=NO_SUPPORT.name)
-            _warn(
+            warn(
                 f"{1 - low:.0%} of the ranking {name!r} are documents that were not "
                 "logged for their query: clicks say nothing of them, and the estimate "
                 "is too low"
             )
         if (clicks == 0).any() and self.method != "dm":
-            _warn("there are no clicks: nothing can be estimated")
+            warn("there are no clicks: nothing can be estimated")
         if (largest > LARGE).any():
             share = cast("float", largest.max())
-            _warn(
+            warn(
                 f"a single click has {share:.0%} of all weight; see ess, and consider "
                 "clip="
             )
@@ -389,10 +389,6 @@ def _diagnosed(
         cut=1.0 - ratio(w, pl.col("raw")),
         relevant_per_impression=ratio(w, pl.col("all")),
     )
-
-
-def _warn(text: str) -> None:
-    warnings.warn(text, UserWarning, stacklevel=2)
 
 
 def _estimated(

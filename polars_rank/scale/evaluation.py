@@ -10,8 +10,8 @@ from typing import Any
 import polars as pl
 
 import polars_rank
-from polars_rank._engine.checks.doubts import warn_of_missing, warn_of_scale
-from polars_rank._engine.checks.enforce import Check, raise_or_warn, report
+from polars_rank._engine.checks.doubts import NO_ROWS, warn_of_missing, warn_of_scale
+from polars_rank._engine.checks.enforce import Check, raise_or_warn, report, warn
 from polars_rank._engine.inputs import places_of
 from polars_rank._engine.plan import plan_result
 from polars_rank._engine.request import AnyFrame, Request, stats_of
@@ -387,6 +387,8 @@ class Evaluation:
         if check != "off":
             highest = heads.select(pl.col("highest").max()).item()
             warn_of_scale(self._measures, self._convention, highest)
+            if "found" not in total.columns and not heads["queries"].sum():
+                warn(NO_ROWS)
         if check != "off" and "found" in total.columns:
             judged, found = int(heads["judged"].sum()), int(heads["found"].sum())
             if judged > found and not self._options["missing"]:

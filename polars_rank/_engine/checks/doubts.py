@@ -40,6 +40,7 @@ __all__ = [
 ]
 
 Found = Mapping[str, Any]
+NO_ROWS = "the frame has no rows, so no query is evaluated"
 MISSING = {"zero": "counts as 0", "skip": "is left out"}
 
 
@@ -117,7 +118,9 @@ def doubt_sums(request: Request, inputs: Inputs, sums: pl.LazyFrame) -> pl.LazyF
     """The rows of ``sums``, unless there was nothing to sum up."""
     queries = pl.col("queries").sum()
     if inputs.qrels is None:
-        return _doubt_labels(request, inputs, sums, queries, bounded=False)
+        return _doubt_labels(
+            request, inputs, sums, queries, bounded=False, needs_rows=True
+        )
     qrels = inputs.qrels.frame
 
     def judge(found: Found) -> None:
@@ -142,12 +145,16 @@ def _doubt_labels(
     queries: pl.Expr,
     *,
     bounded: bool,
+    needs_rows: bool = False,
 ) -> pl.LazyFrame:
     """The rows of ``frame``, values or sums of the queries of a log."""
     sums = {"queries": queries, **label_facts(inputs)}
 
     def judge(found: Found) -> None:
-        if found["highest"] is None and found["queries"] and _has_no_label(inputs):
+        if not found["queries"]:
+            if needs_rows:
+                warn(NO_ROWS)
+        elif found["highest"] is None and _has_no_label(inputs):
             warn(f"{_label(request)} of the frame {_IS_NULL}")
         _warn_of_labels(request, found)
 
