@@ -159,6 +159,22 @@ def test_gate(base, capsys):
     assert [c["measure"] for c in told["checks"]] == ["ndcg@3", "ap"]
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [["-M", "2"], ["--lower-is-better"], ["--missing", "skip"], ["--ties", "doc_asc"]],
+    ids=lambda argv: argv[0],
+)
+def test_a_baseline_under_other_options_is_refused(base, capsys, changed):
+    assert gate("a.run", "qrels", *changed) == 1
+    assert "is another measure in the baseline" in capsys.readouterr().out
+    assert gate("a.run", "qrels", *MEASURES, *changed, "--update-baseline") == 0
+    assert gate("a.run", "qrels", *changed) == 0
+    assert gate("a.run", "qrels") == 1
+    values = ["evaluate", "a.run", "qrels", *MEASURES, *changed]
+    assert main([*values, "--per-query", "values.parquet"]) == 0
+    assert gate("values.parquet") == 0
+
+
 @pytest.mark.slow
 def test_gate_statuses(base, capsys):
     assert gate("worse.run", "qrels", "--margin", "0.9") == 0  # sure, but small

@@ -49,6 +49,7 @@ from polars_rank.comparison.arguments import (
     Pairing,
     TestName,
 )
+from polars_rank.conventions.choices import SHORTCUTS
 from polars_rank.conventions.tools import DEFAULT, convention_of
 from polars_rank.core.registry import closest
 from polars_rank.exceptions import DataError
@@ -507,10 +508,10 @@ def _values(
         ids = [c for c in data.qrels_query or data.query if c != system]
         about = [data.qrels_doc or options["doc"], options["label"]]
         judged = fingerprint(given.qrels, [*ids, *filter(None, about)])
-    changed = {n: choices[n] for n in ("ties", "rel") if n in choices}
+    changed = {n: choices[n] for n in SHORTCUTS if n in choices}
     if changed:
         convention = convention_of(convention, **changed)
-    return values, Definition.of(chosen, convention, data.query, judged)
+    return values, Definition.of(chosen, convention, data.query, judged, options)
 
 
 def _of_run(

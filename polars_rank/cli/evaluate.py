@@ -47,7 +47,7 @@ from polars_rank.cli.options import (
 from polars_rank.cli.runs import STDIN, Files, Run, open_file
 from polars_rank.cli.show import inert, show_means, show_values
 from polars_rank.cli.words import remark
-from polars_rank.conventions.choices import Unjudged
+from polars_rank.conventions.choices import SHORTCUTS, Unjudged
 from polars_rank.conventions.tools import DEFAULT, convention_of
 from polars_rank.core.ranking import NoRelevant
 from polars_rank.exceptions import DataError
@@ -346,14 +346,13 @@ def _about(plan: Plan, values: pl.LazyFrame) -> dict[str, str]:
     from polars_rank.comparison.definition import Definition
 
     options = plan.options
-    names = ("ties", "missing", "no_relevant", "unjudged", "rel")
-    chosen = {name: options[name] for name in names}
+    chosen = {name: options[name] for name in SHORTCUTS}
     others = {*options["query"], *options["keep"], plan.system, options["weight"]}
     schema = values.collect_schema()
     measures = [n for n, t in schema.items() if t.is_float() and n not in others]
     convention = convention_of(options["convention"], **chosen)
     query = [name for name in options["query"] if name != plan.system]
-    return Definition.of(measures, convention, query).metadata()
+    return Definition.of(measures, convention, query, options=options).metadata()
 
 
 def _passes(given: Files, frames: Sequence[pl.LazyFrame]) -> Iterator[pl.DataFrame]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import polars as pl
@@ -23,15 +24,23 @@ KEY = "polars_rank"
 BATCH = 1 << 20
 
 
+# Options of an evaluation that decide values, and are no choices of a convention.
+OPTIONS = {"max_rank": None, "descending": True, "on_duplicate": "error"}
+
+
 @dataclass(frozen=True)
 class Definition:
-    """Version, measures (column and text form), convention, query, judgments."""
+    """Version, measures (column and text form), convention, query, judgments, options.
+
+    ``options`` are those of ``OPTIONS`` that were changed.
+    """
 
     version: str
     measures: dict[str, str]
     convention: dict[str, Any]
     query: list[str]
     judgments: str | None = None
+    options: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -40,6 +49,7 @@ class Definition:
         convention: ConventionLike,
         query: Sequence[str],
         judgments: str | None = None,
+        options: Mapping[str, Any] = MappingProxyType({}),
     ) -> Definition:
         """The definition of columns that are named after measures."""
         import polars_rank
@@ -51,6 +61,11 @@ class Definition:
             json.loads(json.dumps(chosen, default=str)),
             list(query),
             judgments,
+            {
+                name: options[name]
+                for name, default in OPTIONS.items()
+                if options.get(name, default) != default
+            },
         )
 
     def by_measure(self) -> dict[str, str]:
@@ -61,7 +76,8 @@ class Definition:
         if known is None or Definition.of([], known, []).convention != self.convention:
             text = json.dumps(own, sort_keys=True)
             name += "#" + hashlib.sha256(text.encode()).hexdigest()[:8]
-        return {c: f"{text} by {name}" for c, text in self.measures.items()}
+        told = "".join(f", {n}={value}" for n, value in self.options.items())
+        return {c: f"{text} by {name}{told}" for c, text in self.measures.items()}
 
     def write(self, frame: AnyFrame, path: str | Path) -> None:
         """Write a Parquet file with the definition in its metadata, whole or not."""

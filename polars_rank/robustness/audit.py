@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import polars as pl
 
+from polars_rank.conventions.choices import SHORTCUTS
 from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.explain import Choice
 from polars_rank.conventions.tools import DEFAULT, ConventionLike, convention_of
@@ -223,7 +224,7 @@ def audit(
     """
     start = convention_of(
         convention,
-        **{name: options.pop(name, None) for name in _SHORTCUTS},
+        **{name: options.pop(name, None) for name in SHORTCUTS},
     )
     asked = parse_measures(measures)
     frame, column = stacked(run, system)
@@ -246,9 +247,6 @@ def audit(
     ]
     tables = pl.collect_all(plans, engine="streaming")
     return _audited(asked, found, tables, column, start)
-
-
-_SHORTCUTS = ("ties", "missing", "no_relevant", "unjudged", "rel")
 
 
 # -- the passes
