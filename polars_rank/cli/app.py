@@ -12,10 +12,12 @@ from cyclopts import App, Parameter
 
 import polars_rank
 from polars_rank.cli.audit import audit, bounds
-from polars_rank.cli.compare import compare, gate, power
+from polars_rank.cli.compare import compare
 from polars_rank.cli.describe import conventions, explain, measures
 from polars_rank.cli.evaluate import evaluate
+from polars_rank.cli.gate import gate
 from polars_rank.cli.match import match_report
+from polars_rank.cli.power import power
 from polars_rank.cli.runs import STDIN
 
 __all__ = ["options", "run"]

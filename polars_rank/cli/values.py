@@ -1,0 +1,136 @@
+"""Values per query of the files that a comparison names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+from cyclopts import CycloptsError
+
+import polars_rank
+from polars_rank.cli.options import (
+    MEASURES,
+    Input,
+    Options,
+    with_judgments,
+)
+from polars_rank.cli.runs import Files, open_file
+from polars_rank.conventions.choices import SHORTCUTS
+from polars_rank.conventions.tools import convention_of
+from polars_rank.core.registry import closest
+from polars_rank.exceptions import DataError
+from polars_rank.io.frames import same_ids
+
+if TYPE_CHECKING:
+    from polars_rank.comparison.definition import Definition
+
+__all__ = ["choices_of", "values_of"]
+
+
+def choices_of(**options: Any) -> dict[str, Any]:
+    """Arguments of ``per_query``, without those that the convention decides."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def values_of(
+    files: Sequence[str],
+    data: Input,
+    queries: str | None,
+    measures: Sequence[str],
+    system: str | None,
+    attributes: Sequence[str],
+    choices: Options,
+) -> tuple[pl.DataFrame, Definition]:
+    """Values per query of what the command line named, and what they are."""
+    from polars_rank.comparison.definition import Definition, fingerprint
+
+    if not files:
+        raise CycloptsError(msg="name a FILE: runs and judgments, or values per query.")
+    place, convention = choices.get("rank", data.score), choices["convention"]
+    one = len(files) == 1 and data.qrels is None
+    alone = open_file(files[0], "run", data.readings[0]) if one else None
+    if alone is not None and place not in alone.collect_schema():
+        values = alone.collect(engine="streaming")
+        told = Definition.read(files[0])
+        names = measures or [n for n, t in values.schema.items() if t.is_float()]
+        return values, told or Definition.of(list(names), convention, data.query)
+    chosen = list(measures or MEASURES)
+    given = data.sort_out(files, choices.get("rank"))
+    if system is None and len(given.runs) > 1:
+        raise CycloptsError(msg="name one new run, and its judgments.")
+    options = data.options(given) | choices
+    about = [] if queries is not None else attributes
+    parts = [
+        _of_run(given, i, options, chosen, system, about)
+        for i in range(len(given.runs))
+    ]
+    values = pl.concat(parts, how="vertical_relaxed")
+    if queries is not None:
+        values = _with_attributes(values, files, queries, data.query, attributes)
+    judged = None
+    if given.qrels is not None:
+        ids = [c for c in data.qrels_query or data.query if c != system]
+        about = [data.qrels_doc or options["doc"], options["label"]]
+        judged = fingerprint(given.qrels, [*ids, *filter(None, about)])
+    changed = {n: choices[n] for n in SHORTCUTS if n in choices}
+    if changed:
+        convention = convention_of(convention, **changed)
+    return values, Definition.of(chosen, convention, data.query, judged, options)
+
+
+def _of_run(
+    given: Files,
+    place: int,
+    options: dict[str, Any],
+    measures: Sequence[str],
+    system: str | None,
+    attributes: Sequence[str],
+) -> pl.DataFrame:
+    run = given.runs[place]
+    several = len(given.runs) > 1
+    with given.about(run):
+        frame, asked = with_judgments(given, run, options)
+        known = frame.collect_schema().names()
+        known += [] if given.qrels is None else given.qrels.collect_schema().names()
+        for name in attributes:
+            if name not in known:
+                raise DataError(
+                    f"{run.file}: no column {name!r}{closest(name, known) or '.'} It "
+                    "must be in the runs, in the judgments or in --queries."
+                )
+        apart = system is not None and not several
+        if apart and system is not None:
+            run.require(system, "Name the one that tells systems apart with --system.")
+            asked = asked | {"query": [system, *options["query"]]}
+            if asked["qrels_query"]:
+                asked["qrels_query"] = [system, *asked["qrels_query"]]
+        keys = {system, *options["query"]}
+        keep = [name for name in dict.fromkeys(attributes) if name not in keys]
+        values = polars_rank.per_query(frame, list(measures), keep=keep, **asked)
+        found: pl.DataFrame = values.collect(engine="streaming")
+    if several:
+        run.require_room(str(system))
+        found = found.select(pl.lit(run.name).alias(str(system)), pl.all())
+    return found
+
+
+def _with_attributes(
+    values: pl.DataFrame,
+    files: Sequence[str],
+    queries: str,
+    query: Sequence[str],
+    attributes: Sequence[str],
+) -> pl.DataFrame:
+    """Segment, weight and cluster of the queries, from a file of their own."""
+    chosen = open_file(queries, "qrels")
+    columns = chosen.collect_schema().names()
+    for name in [*query, *attributes]:
+        if name not in columns:
+            near = closest(name, columns) or "."
+            raise DataError(f"{queries}: no column {name!r}{near}")
+    wanted = chosen.select(*query, *attributes)
+    ids = list(zip(query, query, strict=True))
+    left, right = same_ids(values.lazy(), wanted, [files[0], queries], ids)
+    joined = left.join(right, on=list(query), how="left", maintain_order="left")
+    return joined.collect()
