@@ -100,3 +100,35 @@ def test_what_is_no_log(wrong):
 def test_a_file_that_is_not_there():
     with pytest.raises(DataError, match="no such file"):
         clicks.behaviour("nowhere.parquet", "ctr")
+
+
+class Arrow:
+    """Exports Arrow data, and nothing else."""
+
+    def __init__(self, frame):
+        self.frame = frame
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self.frame.__arrow_c_stream__(requested_schema)
+
+
+@pytest.mark.parametrize("function", [clicks.agreement, clicks.confusion])
+def test_judgments_of_any_library(function, tmp_path):
+    left = pl.DataFrame({"query_id": 1, "doc_id": [1, 2, 3], "label": [2, 1, 0]})
+    right = left.with_columns(label=pl.Series([2, 0, 0]))
+    right.write_parquet(tmp_path / "right.parquet")
+    wanted = function(left, right)
+    assert function(Arrow(left), tmp_path / "right.parquet").equals(wanted)
+    with pytest.raises(TypeError, match="given must be a frame or a path, not dict"):
+        function(left, {"1": {"2": 1}})
+
+
+def test_states_of_any_library(tmp_path):
+    parts = [LOG.filter(pl.col("user_id") % 2 == i) for i in range(2)]
+    states = [clicks.behaviour_state(part, "ctr", **OPTIONS) for part in parts]
+    wanted = clicks.merge_behaviour(states)
+    states[0].write_parquet(tmp_path / "0.parquet")
+    given = [tmp_path / "0.parquet", Arrow(states[1])]
+    assert clicks.merge_behaviour(given).equals(wanted)
+    one = clicks.merge_behaviour(states[0])
+    assert clicks.merge_behaviour(str(tmp_path / "0.parquet")).equals(one)

@@ -6,9 +6,10 @@ from typing import Literal, TypeAlias, get_args
 
 import polars as pl
 
-from polars_rank._engine.request import AnyFrame
 from polars_rank._engine.schema import Columns, align_ids, bind_columns, require_columns
+from polars_rank.clicks.opening import opened
 from polars_rank.core.binding import metric_expr
+from polars_rank.io.frames import FrameLike
 from polars_rank.metrics.correlation import kendall_tau
 from polars_rank.metrics.pairwise import auc
 
@@ -18,8 +19,8 @@ Disagreement: TypeAlias = Literal["linear", "quadratic", "none"]
 
 
 def agreement(
-    judgments: AnyFrame,
-    given: AnyFrame,
+    judgments: FrameLike,
+    given: FrameLike,
     /,
     *,
     weights: Disagreement = "linear",
@@ -34,7 +35,8 @@ def agreement(
     Parameters
     ----------
     judgments, given
-        Frames with query, document and label; null: not judged.
+        Frames of any library, or paths, with query, document and label; null: not
+        judged.
     weights
         Weights of disagreement in Cohen's kappa: the difference of the grades
         (``"linear"``), its square, or (``"none"``) the same for all.
@@ -110,8 +112,8 @@ def agreement(
 
 
 def confusion(
-    judgments: AnyFrame,
-    given: AnyFrame,
+    judgments: FrameLike,
+    given: FrameLike,
     /,
     *,
     query: str = "query_id",
@@ -143,21 +145,25 @@ def confusion(
 
 
 def _joined(
-    left: AnyFrame, right: AnyFrame, query: str, doc: str, label: str, given_label: str
+    left: FrameLike,
+    right: FrameLike,
+    query: str,
+    doc: str,
+    label: str,
+    given_label: str,
 ) -> pl.DataFrame:
     """Labels ``a`` and ``b`` of all queries and documents."""
     frames = []
-    for where, frame, name in (
+    for where, source, name in (
         ("judgments", left, label),
         ("given", right, given_label),
     ):
-        schema = frame.lazy().collect_schema()
+        frame = opened(source, where).lazy()
+        schema = frame.collect_schema()
         require_columns([query], schema, where=where, argument="query")
         require_columns([doc], schema, where=where, argument="doc")
         roles = {"query": query, "doc": doc, "label": name}
-        bound = bind_columns(
-            frame.lazy(), Columns((), roles), where=where, roles=[*roles]
-        )
+        bound = bind_columns(frame, Columns((), roles), where=where, roles=[*roles])
         frames.append(bound.frame)
     ids = {"query": query, "doc": doc}
     first, second = align_ids(frames[0], frames[1], ids, where=("judgments", "given"))

@@ -20,7 +20,7 @@ from polars_rank.clicks.measures import (
     Measures,
     parse_behaviour,
 )
-from polars_rank.clicks.opening import function_of_log
+from polars_rank.clicks.opening import function_of_log, opened
 from polars_rank.clicks.plan import bounded_by, enforced, impressions_of, in_layout
 from polars_rank.clicks.ratios import (
     Interval,
@@ -34,6 +34,7 @@ from polars_rank.clicks.ratios import (
 )
 from polars_rank.clicks.shallow import shallow_first
 from polars_rank.core.expr import ratio
+from polars_rank.io.frames import FrameLike
 
 __all__ = [
     "Per",
@@ -310,14 +311,15 @@ def behaviour_state(
 
 
 def merge_behaviour(
-    parts: AnyFrame | Sequence[AnyFrame], /, *, level: float = 0.95
+    parts: FrameLike | Sequence[FrameLike], /, *, level: float = 0.95
 ) -> pl.DataFrame:
     """Behaviour with intervals out of the states of parts: the bits of the whole.
 
     Parameters
     ----------
     parts
-        Results of :func:`behaviour_state`, of the same measures and segments.
+        Results of :func:`behaviour_state`, of the same measures and segments: frames of
+        any library, or paths.
     level
         Confidence level.
 
@@ -338,8 +340,8 @@ def merge_behaviour(
     ('ctr', 0.12065, 1497)
     """
     require_level(level)
-    frames = [parts] if isinstance(parts, pl.DataFrame | pl.LazyFrame) else parts
-    whole = pl.concat([frame.lazy() for frame in frames])
+    several = parts if isinstance(parts, list | tuple) else [parts]
+    whole = pl.concat([opened(part, "a part").lazy() for part in several])
     columns: list[str] = whole.collect_schema().names()
     by: list[str] = columns[: columns.index("measure")]
     found = finished(added(whole, by), by, level).rename({"n": "impressions"})
