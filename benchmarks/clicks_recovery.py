@@ -112,6 +112,24 @@ def another(
     return [(row["estimate"], row["lower"], row["upper"], design.value("new_score"))]
 
 
+def jackknifed(seed: int) -> Found:
+    """The same with propensities of the same log, and errors of the whole chain."""
+    design = clicks.simulate(5000, queries=100, users=2500, seed=seed)
+    groups = 20
+
+    def estimate(log: pl.DataFrame) -> float:
+        known = clicks.propensities(log)
+        return clicks.counterfactual(
+            log, new="new_score", propensities=known, cluster="user_id"
+        )["estimate"].item()
+
+    whole, group = estimate(design.log), pl.col("user_id").hash(0) % groups
+    parts = pl.Series([estimate(design.log.filter(group != i)) for i in range(groups)])
+    variance = ((parts - parts.mean()) ** 2).sum() * (groups - 1) / groups
+    reach = 2.093 * math.sqrt(variance)  # t with 19 degrees of freedom
+    return whole, whole - reach, whole + reach, design.value("new_score")
+
+
 def positions(method: str, design: dict[str, float], **options: object) -> Repeat:
     return lambda seed: examined(seed, method, design, **options)
 
@@ -148,6 +166,7 @@ ROWS: dict[str, tuple[Repeat, str]] = {
         lambda s: another(s, propensities="harvest"),
         "bias to 3 %",
     ),
+    "ips, the same, jackknife over users": (one(jackknifed), COVERED),
     "clicks as they are": (lambda s: another(s, propensities=0.0), BIASED),
     "affine, trust bias": (lambda s: another(s, "affine", user="trust"), COVERED),
     "ips, trust bias": (lambda s: another(s, user="trust"), BIASED),

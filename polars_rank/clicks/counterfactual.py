@@ -69,6 +69,8 @@ def counterfactual(
         ``"affine"`` and ``"dr"``), such as :func:`propensities` returns; columns of
         ``by`` that it has are joined by. Or a number eta: ``position ** -eta``.
         Default: the column named with ``propensity=``, of absolute probabilities.
+        They are taken as known: errors and intervals leave out theirs, and are too
+        short if they were estimated from the same log (the guide has a jackknife).
     method
         ``"ips"``: clicks by propensity, unbiased if the propensities are right.
 
