@@ -14,8 +14,8 @@ _REMEMBERED = 64
 class DataWarning(UserWarning):
     """The result may not be what it seems, e.g. because the run lacks judged queries.
 
-    It is also the category of the warnings of ``check="warn"``. Python shows a warning
-    once; to silence it, use
+    It is also the category of the warnings of ``check="warn"``. Each evaluation shows
+    its own; to silence them, use
     ``warnings.filterwarnings("ignore", category=pr.DataWarning)``.
     """
 
