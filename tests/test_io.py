@@ -17,6 +17,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from polars_rank._engine.spill.digest import digest_of
+from polars_rank._files.temporary import Folder
 from polars_rank.exceptions import DataError
 from polars_rank.io import scan, scan_trec_qrels, scan_trec_run, trec, write
 from polars_rank.io.formats import extensions, format_of
@@ -809,20 +810,26 @@ def test_write_of_bad_rows_leaves_the_old_file_whole(put, tmp_path, name):
 
 def test_write_cleans_up_after_a_second_interrupt(put, tmp_path, monkeypatch):
     path = put("a.parquet", b"old")
-    join = threading.Thread.join
-    calls = []
+    join, remove = threading.Thread.join, Folder._remove
+    calls, begun = [], threading.Event()
 
     def interrupted(self, timeout=None):
         calls.append(self)
         if len(calls) == 1:
+            begun.set()
             raise KeyboardInterrupt
         join(self, timeout)
+
+    def removed(self):  # not before somebody waits for it
+        begun.wait(timeout=10)
+        remove(self)
 
     def stop(*_):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(os, "replace", stop)
     monkeypatch.setattr(threading.Thread, "join", interrupted)
+    monkeypatch.setattr(Folder, "_remove", removed)
     with pytest.raises(KeyboardInterrupt):
         write(TABLE, path)
     assert calls
