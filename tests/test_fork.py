@@ -31,12 +31,18 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
 EVALUATIONS = {
     "eager": "pr.evaluate(log, 'rr')",
+    "planned": "log.lazy().rank_eval.evaluate('rr')",
     "lazy": "log.lazy().rank_eval.per_query('rr', layout='any').collect()",
     "report": "pr.match_report(log.with_columns(doc_id=1), log.with_columns(doc_id=1))",
 }
 
 
-TURNS = [("eager", "lazy"), ("lazy", "report"), ("report", "eager")]
+TURNS = [
+    ("eager", "lazy"),
+    ("lazy", "report"),
+    ("report", "planned"),
+    ("planned", "eager"),
+]
 
 
 @pytest.mark.parametrize(
@@ -54,18 +60,11 @@ def test_a_forked_process_warns(before, after):
     assert "multiprocessing.get_context('spawn')" in done.stdout
 
 
-PURE = """
-run = log.lazy().with_columns(doc_id=1)
-pr.per_query(run, "rr", qrels=run, layout="any").collect()
-"""  # no plan within the plan: such a one hangs now and then
-
-
 @pytest.mark.parametrize(
     ("before", "after"),
     [
         ("", EVALUATIONS["eager"]),  # Polars has not started its threads
         (EVALUATIONS["eager"], ""),
-        ("log.lazy().rank_eval.evaluate('rr')", PURE),  # only planned
     ],
 )
 def test_a_harmless_fork_is_silent(before, after):

@@ -400,9 +400,9 @@ def like_input(
     the ``request`` it names the row. A file that cannot be read is named, too.
     """
     warn_if_forked()
+    note_run()  # a plan, too: asked for its schema, Polars starts threads
     if isinstance(frame, pl.LazyFrame):
         return result
-    note_run()
     try:
         with damage_named([result] if request is None else request.inputs):
             return result.collect(engine="in-memory" if in_memory else "streaming")

@@ -12,22 +12,22 @@ _is_forked = False
 
 
 def note_run() -> None:
-    """Note that Polars has run something of ours in this process."""
+    """Note that Polars has planned or run something of ours in this process."""
     global _has_run
     _has_run = True
 
 
 def warn_if_forked() -> None:
-    """Warn, once, in a process that was forked after that: it has no threads to work.
+    """Warn, once, in a process that was forked after that: it lacks Polars' threads.
 
-    The warning comes before the work, since the process waits forever once it begins.
+    The warning comes before the work, which may wait for them forever.
     """
     global _is_forked
     if _is_forked:
         _is_forked = False
         warnings.warn(
-            "this process was forked from one that had evaluated something; Polars "
-            "hangs in such a process: start it with "
+            "this process was forked from one that had planned or evaluated something; "
+            "Polars can hang in such a process: start it with "
             "multiprocessing.get_context('spawn') or 'forkserver'",
             RuntimeWarning,
             stacklevel=4,
