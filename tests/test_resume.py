@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+from pathlib import Path
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
@@ -126,6 +128,34 @@ def test_a_file_that_was_replaced_is_not(tmp_path, digests):
     assert in_place != before
     os.replace(other, path)
     assert evaluated(path) not in (before, in_place)
+
+
+@pytest.mark.parametrize("changed", ["dev", "ino", "size", "mtime_ns", "ctime_ns"])
+def test_each_property_of_a_file_counts(tmp_path, monkeypatch, changed):
+    path = tmp_path / "log.parquet"
+    LOG.write_parquet(path)
+    plan, status, found = pl.scan_parquet(path), path.stat(), []
+    for more in (0, 1):
+        names = ["dev", "ino", "size", "mtime_ns", "ctime_ns", "mode"]
+        values = {f"st_{name}": getattr(status, f"st_{name}") for name in names}
+        values[f"st_{changed}"] += more
+        with monkeypatch.context() as patch:
+            forged = SimpleNamespace(**values)
+            patch.setattr(Path, "stat", lambda *_, forged=forged, **__: forged)
+            found.append(digest_of([plan], plan, ""))
+    assert None not in found
+    assert found[0] != found[1]
+
+
+def test_the_real_path_of_a_file_counts(tmp_path, monkeypatch):
+    """A hard link elsewhere has every other property of the file."""
+    path = tmp_path / "log.parquet"
+    LOG.write_parquet(path)
+    plan = pl.scan_parquet(path)
+    before = digest_of([plan], plan, "")
+    assert before is not None
+    monkeypatch.setattr(os.path, "realpath", lambda path, **_: f"/elsewhere{path}")
+    assert digest_of([plan], plan, "") != before
 
 
 @pytest.mark.parametrize("name", ["log.arrow", "run.txt", "folder/b.arrow"])
