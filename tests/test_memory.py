@@ -57,6 +57,21 @@ def test_per_query_values_are_the_same_to_the_last_bit(options, layout, asked, e
     assert not any(options["temp_dir"].iterdir())
 
 
+def test_values_wait_for_their_proof_on_disk(options, monkeypatch):
+    """Those of contiguous queries, of which the last one may come a second time."""
+    found = []
+
+    def looked(frame):
+        found.extend(options["temp_dir"].rglob("*.parquet"))
+        yield from layouts.in_batches(frame)
+
+    monkeypatch.setattr(order, "in_batches", looked)
+    log = LOG.sort("query_id")
+    bounded = pr.per_query(log.lazy(), SOME, layout="auto", **options)
+    assert_frame_equal(bounded.collect(), pr.per_query(log, SOME), check_exact=True)
+    assert [path.exists() for path in found] == [False]
+
+
 @pytest.mark.parametrize("asked", [{}, {"qrels": QRELS}])
 def test_values_pass_on_while_buckets_are_evaluated(options, asked, monkeypatch):
     """No stage waits for all of them, which would hold them in memory."""
