@@ -36,8 +36,7 @@ class _Spark(Engine["DataFrame"]):
         return require("pyspark.sql", "spark").DataFrame  # type: ignore[no-any-return]
 
     def schema(self, frame: DataFrame) -> pl.Schema:
-        types = require("pyspark.sql.pandas.types", "spark")
-        return pl.DataFrame(types.to_arrow_schema(frame.schema).empty_table()).schema
+        return pl.DataFrame(_no_rows(frame, frame.schema)).schema
 
     def lift(self, rows: pl.DataFrame, beside: DataFrame) -> DataFrame:
         return beside.sparkSession.createDataFrame(rows.to_arrow())
@@ -69,12 +68,17 @@ class _Spark(Engine["DataFrame"]):
         types = require("pyspark.sql.pandas.types", "spark")
         nothing = pl.DataFrame(schema=job.values_schema()).to_arrow().schema
         schema = types.from_arrow_schema(nothing)
+        wanted = _no_rows(rows, schema).schema
 
         def values(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            found = job.values_of(batches).to_arrow()
-            yield from found.cast(types.to_arrow_schema(schema)).to_batches()
+            yield from job.values_of(batches).to_arrow().cast(wanted).to_batches()
 
         return rows.mapInArrow(values, schema)
+
+
+def _no_rows(beside: DataFrame, schema: Any) -> pa.Table:
+    """A table of this schema: Spark's own Arrow types, in the session's time zone."""
+    return beside.sparkSession.createDataFrame([], schema).toArrow()
 
 
 _spark = _Spark()

@@ -173,6 +173,23 @@ def check_values_per_query(engine: Started, folder: Path) -> None:
     assert engine.down(found).sort("query_id").equals(single)
 
 
+def check_times(engine: Started, folder: Path) -> None:
+    """A moment with its time zone beside the rows, and as a segment."""
+    log, _, _ = scattered()
+    hours = pl.duration(hours=pl.col("query_id") % 3)
+    moment = pl.datetime(2026, 11, 23, time_unit="us", time_zone="UTC") + hours
+    log = log.with_columns(shown=moment, written=moment.dt.replace_time_zone(None))
+    frame = engine.up(log)
+    found = engine.adapter.evaluate(frame, "ap", by="shown", partitions=2)
+    found = found.cast({"shown": log.schema["shown"]}).sort("shown")
+    assert bits(found) == bits(pr.evaluate(log, "ap", by="shown").sort("shown"))
+    options = {"measures": "ap", "keep": ["shown", "written"]}
+    values = engine.adapter.per_query(frame, partitions=2, **options)
+    single = pr.per_query(log, **options)
+    found = engine.down(values).sort("query_id")
+    assert found.cast(dict(single.schema)).equals(single)
+
+
 def check_partitions(engine: Started, folder: Path) -> None:
     """Whole queries: no row moves, and small judgments go everywhere."""
     _, run, qrels = scattered()
@@ -294,6 +311,7 @@ CHECKS = [
     check_a_log,
     check_judgments,
     check_values_per_query,
+    check_times,
     check_partitions,
     check_all_frames,
     check_errors,
