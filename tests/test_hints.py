@@ -176,6 +176,12 @@ def test_null_lists_are_told():
     assert qrels["query_id"].to_list() == [2, 3, 4]
     with pytest.warns(pr.DataWarning, match="4 of 4 queries are left out"):
         assert len(pr.from_lists(lists.with_columns(relevant=None))[1]) == 0
+    run, qrels = pr.from_lists(lists.lazy())
+    assert len(run.collect()) == 4  # in silence
+    for engine in ("in-memory", "streaming"):
+        with pytest.warns(pr.DataWarning, match="^queries are left out: null in 'rele"):
+            found = qrels.collect(engine=engine)
+        assert found["query_id"].to_list() == [2, 3, 4]
 
 
 @pytest.mark.parametrize(
@@ -222,6 +228,9 @@ def test_lists_that_are_none(lists, options, error, words):
 def test_a_question_with_two_rows():
     with pytest.raises(pr.DataError, match="'query_id' must have one row per query, b"):
         pr.from_lists(pl.concat([LISTS, LISTS[1:3]]))
+    run, qrels = pr.from_lists(pl.concat([LISTS, LISTS[1:3]]).lazy())
+    with pytest.raises(pr.DataError, match="duplicate ranks within a query"):
+        pr.evaluate(run, "rr", qrels=qrels, rank="rank").collect()
 
 
 @pytest.mark.parametrize(

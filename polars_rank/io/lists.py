@@ -14,6 +14,11 @@ from polars_rank.io.frames import EagerFrameLike, FrameLike, as_polars
 
 __all__ = ["from_groups", "from_lists"]
 
+LEFT_OUT = (
+    "left out: null in {!r} says that nothing is known; an empty list says that "
+    "nothing is relevant"
+)
+
 
 @overload
 def from_lists(
@@ -70,13 +75,15 @@ def from_lists(
     TypeError, polars.exceptions.ColumnNotFoundError
         At once, for columns that are not there, or hold no lists.
     DataError
-        For lists of different lengths beside each other (in a LazyFrame: when
-        collected) and, in frames that are not lazy, for a query with several rows.
+        For lists of different lengths beside each other and for a query with several
+        rows. In a LazyFrame lengths are compared when it is collected, and
+        ``rank="rank"`` in an evaluation refuses a query with several rows.
 
     Warns
     -----
     DataWarning
-        In frames that are not lazy: queries left out, since ``relevant`` is null.
+        Queries are left out, since ``relevant`` is null; in a LazyFrame, when it is
+        collected.
 
     Examples
     --------
@@ -107,7 +114,7 @@ def from_lists(
     given = as_polars(frame, name="the first argument", columns=[*roles.values()])
     rows = _listed(given.lazy(), roles)
     if isinstance(frame, pl.LazyFrame):
-        return _run_and_qrels(rows, roles)
+        return _run_and_qrels(_warned_of_unjudged(rows, relevant), roles)
     held = rows.collect()
     _require_one_row_each(held, query)
     _warn_of_unjudged(held, relevant)
@@ -248,12 +255,23 @@ def _require_one_row_each(rows: pl.DataFrame, query: str) -> None:
 
 def _warn_of_unjudged(rows: pl.DataFrame, relevant: str) -> None:
     if count := rows[relevant].null_count():
-        text = (
-            f"{count} of {len(rows)} queries "
-            f"{'is' if count == 1 else 'are'} left out: null in {relevant!r} says that "
-            "nothing is known; an empty list says that nothing is relevant"
-        )
+        verb = "is" if count == 1 else "are"
+        text = f"{count} of {len(rows)} queries {verb} {LEFT_OUT.format(relevant)}"
         warnings.warn(text, DataWarning, stacklevel=3)
+
+
+def _warned_of_unjudged(rows: pl.LazyFrame, relevant: str) -> pl.LazyFrame:
+    """Warn when rows are read; nobody knows yet how many queries there are."""
+
+    def told(lists: pl.Series) -> pl.Series:
+        if lists.null_count():
+            text = f"queries are {LEFT_OUT.format(relevant)}"
+            warnings.warn(text, DataWarning, stacklevel=2)
+        return lists
+
+    dtype = rows.collect_schema()[relevant]
+    warned = pl.col(relevant).map_batches(told, dtype, is_elementwise=True)
+    return rows.with_columns(warned)
 
 
 def from_groups(sizes: Iterable[int], **columns: Any) -> pl.DataFrame:
