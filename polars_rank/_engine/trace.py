@@ -237,12 +237,19 @@ def _facts(key: PlanKey, recorder: Recorder) -> dict[str, pl.Expr]:
     if key.check == "off":
         return {}
     label, rank = pl.col("label"), pl.col("rank")
-    facts = {"highest": label.max()}
+    add = recorder.aggregates.add
+    # A maximum of lists takes half the time of one in a group-by, and more memory.
+    facts = (
+        {"highest": pl.col(add(label.implode())).list.max()}
+        if key.qrels is None
+        else {
+            "highest": pl.col(add(label.max())),
+            "matched": pl.col(add(label.filter(rank.is_not_null()).count())),
+        }
+    )
     if (key.qrels or key.run).has_fractions:
-        facts["fractions"] = ((label > 0) & (label < 1)).sum()
-    if key.qrels is not None:
-        facts["matched"] = label.filter(rank.is_not_null()).count()
-    return {n: pl.col(recorder.aggregates.add(fact)) for n, fact in facts.items()}
+        facts["fractions"] = pl.col(add(((label > 0) & (label < 1)).sum()))
+    return facts
 
 
 def _retrieved_count(key: PlanKey) -> pl.Expr:
