@@ -40,8 +40,8 @@ def parse_memory_limit(limit: int | str) -> int:
     """
     number = None
     if isinstance(limit, str) and len(limit) < 100:
-        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*", limit, re.I)
-        unit = UNITS.get(found[2].upper()) if found else None
+        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", limit, re.I)
+        unit = UNITS.get(found[2].upper() or "B") if found else None
         size = float(found[1]) if found else 0.0
         number = int(size * unit) if unit and size < LARGEST else None
     elif isinstance(limit, int) and not isinstance(limit, bool):
