@@ -18,6 +18,7 @@ from polars_rank.clicks.opening import function_of_log
 from polars_rank.clicks.rankings import Systems, with_baseline
 from polars_rank.clicks.ratios import Interval, IntervalChoice
 from polars_rank.clicks.shallow import shallow_first
+from polars_rank.clicks.system_estimates import estimate_systems
 from polars_rank.clicks.weighing import CounterfactualMethod, Estimation
 
 __all__ = ["counterfactual"]
@@ -157,7 +158,12 @@ def counterfactual(
     warn_of_users(task.log)
 
     def plan(log: ClickLog, vocabulary: type[Impression]) -> pl.LazyFrame:
-        return replace(task, log=vocabulary.prepare(log)).result(baseline, choice)
+        own = replace(task, log=vocabulary.prepare(log))
+        return estimate_systems(own, baseline, choice)
 
-    found = faults_first(shallow_first(task.log, plan), task.sound)
+    found = task.in_runs_first(
+        lambda own: estimate_systems(own, baseline, choice),
+        shallow_first(task.log, plan),
+    )
+    found = faults_first(found, task.sound)
     return like_input(log, found, in_memory=task.log.small)

@@ -41,6 +41,7 @@ __all__ = [
     "held",
     "impressions_of",
     "in_layout",
+    "may_be_tried",
     "order_of",
     "require_sound_rows",
 ]
@@ -71,6 +72,15 @@ def in_layout(log: ClickLog, plan: Callable[[ClickLog], pl.LazyFrame]) -> pl.Laz
     )
 
 
+def may_be_tried(log: ClickLog) -> bool:
+    """Whether a plan that may fail is worth it: rows can be read again, as they are.
+
+    Small frames are not worth it, and rows that first have to go into buckets.
+    """
+    bounded = log.resources is not None and log.layout != "contiguous"
+    return not (log.small or bounded) and is_rereadable(log.rows)
+
+
 def order_of(log: ClickLog) -> Literal["left", "none"]:
     """Whether joins must keep the rows of an impression contiguous."""
     return "left" if log.layout == "contiguous" else "none"
@@ -83,16 +93,25 @@ def impressions_of(
     totals: Mapping[str, pl.Expr] = MappingProxyType({}),
     documents: bool = False,
     prepare: Callable[[pl.LazyFrame, str], pl.LazyFrame] | None = None,
+    proved: Callable[[pl.LazyFrame, str, list[str]], pl.LazyFrame] | None = None,
 ) -> Plan:
     """One row per impression: ``key0`` ..., the words, ``by0`` ..., and rules.
 
     ``words`` are aggregations of the rows of an impression, ``totals`` values of a row
     whose sums are words, too; ``documents`` says whether a document that comes twice
     would be counted twice. ``prepare`` adds columns that depend on other rows of the
-    impression, which the column of its second argument identifies.
+    impression, which the column of its second argument identifies. ``proved`` makes the
+    impressions itself, of rows, their key and the constants, and checks what is
+    ``faulty``.
     """
     every_row = documents or log.every_document or prepare is not None
-    if log.shallow and not words and not every_row:
+    if proved is not None:
+        rows = log.rows
+        if log.check != "off":
+            rows = rows.with_columns(faulty=log.faulty)
+        frame = proved(pack(rows, log.keys, KEY), KEY, _constants(log))
+        checks: list[Rule | None] = []
+    elif log.shallow and not words and not every_row:
         frame, checks = _by_runs(log, totals)
     else:
         sums = {name: value.sum() for name, value in totals.items()}

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
-__all__ = ["ROWS", "VARIES", "run_sums"]
+__all__ = ["ROWS", "VARIES", "changes", "run_sums"]
 
 ROWS, VARIES = "rows", "varies"
 
@@ -92,11 +92,11 @@ def _runs(
 ) -> pl.DataFrame:
     import numpy as np
 
-    begins = _differs(batch[key])
+    begins = changes(batch[key])
     start = np.flatnonzero(begins)
     other = np.zeros(len(batch), bool)
     for name in constants:
-        other |= _differs(batch[name])
+        other |= changes(batch[name])
     other &= ~begins
     found = [_at(batch[name], start) for name in (key, *constants)]
     found += [
@@ -123,7 +123,7 @@ def _at(column: pl.Series, start: Array) -> pl.Series:
     return pl.Series(column.name, numbers[start], dtype=column.dtype)
 
 
-def _differs(column: pl.Series) -> Array:
+def changes(column: pl.Series) -> Array:
     """Of each row, whether the value is another than that of the row before."""
     import numpy as np
 

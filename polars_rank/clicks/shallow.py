@@ -17,7 +17,7 @@ import polars as pl
 from polars_rank._engine.layout import try_else
 from polars_rank.clicks.impression import UNIT, Impression, UnknownDwell, position
 from polars_rank.clicks.log import ClickLog
-from polars_rank.core.source import is_rereadable
+from polars_rank.clicks.plan import may_be_tried
 from polars_rank.exceptions import DataError
 
 __all__ = ["ShallowImpression", "shallow_first"]
@@ -130,14 +130,9 @@ class ShallowImpression(Impression):
 def shallow_first(
     log: ClickLog, plan: Callable[[ClickLog, type[Impression]], pl.LazyFrame]
 ) -> pl.LazyFrame:
-    """The plan with the words of shallow impressions, or of all if some are deeper.
-
-    Small frames, sources that can be read only once, and rows that first have to go
-    into buckets are not tried.
-    """
-    bounded = log.resources is not None and log.layout != "contiguous"
+    """The plan with the words of shallow impressions, or of all if some are deeper."""
     whole = plan(log, Impression)
-    if log.small or bounded or not is_rereadable(log.rows):
+    if not may_be_tried(log):
         return whole
     return try_else(
         lambda: plan(log, ShallowImpression),

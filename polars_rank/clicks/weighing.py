@@ -1,15 +1,15 @@
-"""Clicks weighed by propensities: rows, impressions, and estimates of a measure."""
+"""Clicks weighed by propensities: rows, and impressions with the value of a ranking."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, cast, get_args
 
 import polars as pl
 
-from polars_rank._engine.checks.enforce import warn
-from polars_rank._engine.request import AnyFrame, Resources
+from polars_rank._engine.layout import try_else
+from polars_rank._engine.request import AnyFrame
 from polars_rank._engine.schema import align_ids
 from polars_rank.clicks.additive import Additive, AdditiveMeasure
 from polars_rank.clicks.bias import Propensities, with_propensities
@@ -18,34 +18,26 @@ from polars_rank.clicks.log import ClickLog
 from polars_rank.clicks.log_options import LogOptions
 from polars_rank.clicks.plan import (
     all_bounded_by,
-    bounded_by,
     enforced,
     impressions_of,
+    may_be_tried,
     order_of,
 )
+from polars_rank.clicks.ranked_runs import RankedSums, ranked_sums
 from polars_rank.clicks.rankings import System, Systems, named, ranking, with_scores
-from polars_rank.clicks.ratios import Interval, Ratio, estimates, sums
 from polars_rank.core.expr import ratio
-from polars_rank.core.rules import NO_SUPPORT
-from polars_rank.exceptions import DataError
 
 __all__ = ["CounterfactualMethod", "Estimation"]
 
 CounterfactualMethod: TypeAlias = Literal["ips", "snips", "affine", "dr", "dm"]
-ENOUGH = 0.95  # of the new ranking's weight on documents that were logged
-LARGE = 0.1  # share of one click in the sum of weights
-RESULT = (
-    *("system", "estimate", "se", "lower", "upper", "ess", "largest_weight_share"),
-    *("clipped", "cut", "support", "relevant_per_impression"),
-    *("impressions", "clicks", "clusters", "scale"),
-)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Estimation:
     """The arguments, checked, with rows that have ``alpha`` and ``beta``.
 
-    ``sound`` is the log without them.
+    ``sound`` is the log without them, ``runs`` the log if impressions are contiguous.
+    ``in_runs`` says that they are, which is proved as they are summed.
     """
 
     log: ClickLog
@@ -56,7 +48,9 @@ class Estimation:
     rewarded: bool
     scale: str
     sound: ClickLog
+    runs: ClickLog
     policy_aware: bool = False
+    in_runs: bool = False
 
     @classmethod
     def of(
@@ -111,6 +105,7 @@ class Estimation:
             bound = replace(bound, layout="any")
         bound = with_scores(bound, [*scores], rewarded=reward is not None)
         sound, bound = bound, _biased(bound, propensities, method)
+        runs = _biased(replace(sound, layout="contiguous"), propensities, method)
         found = []
         for i, (name, system) in enumerate(systems.items()):
             if isinstance(system, str):
@@ -131,6 +126,7 @@ class Estimation:
         return cls(
             log=bound,
             sound=sound,
+            runs=runs,
             measure=additive,
             systems=found,
             method=cast("CounterfactualMethod", method),
@@ -256,7 +252,10 @@ class Estimation:
             if s.frame is not None:  # the same in all rows of a query
                 words[s.support] = pl.col(s.support).max()
                 words[s.modelled] = pl.col(s.modelled).max()
-        plan = impressions_of(log, words, documents=True, prepare=self.ranked)
+        if self.in_runs:
+            plan = impressions_of(log, words, proved=self._summed_in_runs)
+        else:
+            plan = impressions_of(log, words, documents=True, prepare=self.ranked)
         frame = enforced(log, plan).with_columns(
             pl.col(name).fill_null(0) for name in words
         )
@@ -275,136 +274,48 @@ class Estimation:
             ).drop(s.support, s.modelled)
         return frame
 
-    # -- of impressions
-
-    def result(self, baseline: str | None, interval: Interval) -> pl.LazyFrame:
-        """One row per segment and system."""
-        log, names = self.log, [s.name for s in self.systems]
-        by = {f"by:{i}": pl.col(own) for i, own in enumerate(log.own(log.by))}
-        # Polars does not see that both sums below are of the same plan.
-        rows = self.per_impression().with_columns(**by).cache()
-        weight = pl.lit(1, pl.Int64)
-        if log.weight:
-            weight = pl.col(log.carried[log.weight]).cast(pl.Float64)
-        values = {f"v{i}": pl.col(f"value:{n}") * weight for i, n in enumerate(names)}
-        labels = dict(zip(values, names, strict=True))
-        for i, name in enumerate(names):
-            if baseline is not None and name != baseline:
-                other = names.index(baseline)
-                values[f"d{i}"] = values[f"v{i}"] - values[f"v{other}"]
-                labels[f"d{i}"] = f"{name} - {baseline}"
-        den = pl.col("w") if self.method == "snips" else pl.lit(1, pl.Int64)
-        keys = {f"k{i}": pl.col(c) for i, c in enumerate(log.own(log.cluster))}
-        keys = keys or {f"k{i}": pl.col(c) for i, c in enumerate(log.keys)}
-        parts = rows.select(*by, **keys, **values, den=den * weight)
-        number = {"n": pl.len().cast(pl.Int64)}
-
-        def summed(parts: pl.LazyFrame) -> pl.LazyFrame:
-            return sums(parts, [*by, *keys], [*values, "den"], number)
-
-        clusters = bounded_by(log, parts, [*keys], summed, repr([*values.values()]))
-        ratios = [Ratio(label, v, "den") for v, label in labels.items()]
-        found = _estimated(clusters, [*by], ratios, interval, [*keys], log.resources)
-        long = found.rename({"measure": "system", "n": "impressions"})
-        about = _diagnosed(rows, by, names, weight)
-        if by:
-            long = long.join(about, on=[*by], nulls_equal=True, maintain_order="left")
-        else:
-            long = long.join(about, how="cross", maintain_order="left")
-        support = pl.lit(None, pl.Float64)
-        for name in names:
-            own = pl.col("system") == name
-            support = pl.when(own).then(pl.col(f"support:{name}")).otherwise(support)
-        empty = (pl.col("clicks") == 0) & (self.method != "dm")
-        long = long.with_columns(
-            pl.when(~empty).then(pl.col(c)).alias(c)
-            for c in ("estimate", "se", "lower", "upper")
+    def _summed_in_runs(
+        self, rows: pl.LazyFrame, key: str, constants: list[str]
+    ) -> pl.LazyFrame:
+        """The words of impressions, by way of the runs of their rows."""
+        value = pl.col("x")
+        if self.rewarded:
+            value = value + pl.col("reward")
+        terms = {
+            "clicks": pl.col("clicked").cast(pl.Int64),
+            "w": pl.col("w"),
+            "ww": pl.col("w") * pl.col("w"),
+        }
+        if self.clip:
+            terms |= {"low": pl.col("low").cast(pl.Int64), "raw": pl.col("raw")}
+        wanted = RankedSums(
+            terms={**terms, "value": value},
+            sums=[*terms],
+            highest={"largest": "w"},
+            scores={f"value:{s.name}": s.score for s in self.systems},
+            term="value",
+            weight=self.measure.weight,
+            checked=self.log.check != "off",
         )
-        long = long.with_columns(support=support, scale=pl.lit(self.scale))
-        order = pl.col("system").replace_strict(
-            [*labels.values()], range(len(labels)), return_dtype=pl.Int64
+        return ranked_sums(rows, key, constants, wanted)
+
+    def in_runs_first(
+        self, plan: Callable[[Estimation], pl.LazyFrame], otherwise: pl.LazyFrame
+    ) -> pl.LazyFrame:
+        """The plan by runs of rows, or ``otherwise`` if impressions are torn apart."""
+        framed = any(s.frame is not None for s in self.systems)
+        if framed or self.policy_aware or not may_be_tried(self.log):
+            return otherwise
+        check = "strict" if self.log.check == "warn" else self.log.check
+        own = replace(self, log=replace(self.runs, check=check), in_runs=True)
+        return try_else(
+            lambda: plan(own),
+            otherwise,
+            name="ranks in runs",
+            claim="rows of an impression are contiguous",
+            otherwise="grouping them by impression",
+            reads=[self.log.rows],
         )
-        long = long.sort(*by, order, nulls_last=True, maintain_order=True)
-        checked = pl.map_batches(
-            ["system", "support", "clicks", "largest_weight_share"],
-            self._doubts,
-            return_dtype=pl.Boolean,
-        )
-        long = long.filter(checked).select(*by, *RESULT)
-        return long.rename(dict(zip(by, log.by, strict=True)))
-
-    def _doubts(self, columns: Sequence[pl.Series]) -> pl.Series:
-        """Warn of doubtful results; raise an error if nothing was logged."""
-        system, support, clicks, largest = columns
-        for name, low in zip(system, support, strict=True):
-            if low is None or low >= ENOUGH:
-                continue
-            if low == 0:
-                message = NO_SUPPORT.message.format(name=name)
-                raise DataError(message, rule=NO_SUPPORT.name)
-            warn(
-                f"{1 - low:.0%} of the ranking {name!r} are documents that were not "
-                "logged for their query: clicks say nothing of them, and the estimate "
-                "is too low"
-            )
-        if (clicks == 0).any() and self.method != "dm":
-            warn("there are no clicks: nothing can be estimated")
-        if (largest > LARGE).any():
-            share = cast("float", largest.max())
-            warn(
-                f"a single click has {share:.0%} of all weight; see ess, and consider "
-                "clip="
-            )
-        return pl.repeat(True, len(system), dtype=pl.Boolean, eager=True)
-
-
-def _diagnosed(
-    rows: pl.LazyFrame, by: Mapping[str, pl.Expr], names: Sequence[str], weight: pl.Expr
-) -> pl.LazyFrame:
-    """Diagnostics of the weights of clicks, those of impressions included."""
-    supports = [f"support:{name}" for name in names]
-    terms = {name: weight * pl.col(name) for name in ("w", "raw", *supports)}
-    terms["ww"] = weight * weight * pl.col("ww")
-    terms["all"] = weight
-    terms |= {
-        f"of {name}": pl.when(pl.col(name).is_not_null()).then(weight)
-        for name in supports
-    }
-    largest = weight * pl.col("largest")
-    rows = rows.select(*by, "clicks", "low", **terms, largest=largest)
-    counts = {
-        "clicks": pl.col("clicks").sum(),
-        "low": pl.col("low").sum(),
-        "largest": pl.col("largest").max(),
-    }
-    found = sums(rows, [*by], [*terms], counts)
-    w = pl.col("w")
-    return found.select(
-        *by,
-        "clicks",
-        *(ratio(pl.col(name), pl.col(f"of {name}")).alias(name) for name in supports),
-        ess=ratio(w * w, pl.col("ww")),
-        largest_weight_share=ratio(pl.col("largest"), w),
-        clipped=ratio(pl.col("low"), pl.col("clicks")),
-        cut=1.0 - ratio(w, pl.col("raw")),
-        relevant_per_impression=ratio(w, pl.col("all")),
-    )
-
-
-def _estimated(
-    clusters: pl.LazyFrame,
-    by: Sequence[str],
-    ratios: Sequence[Ratio],
-    interval: Interval,
-    keys: Sequence[str],
-    resources: Resources | None,
-) -> pl.LazyFrame:
-    """Ratios of sums over clusters; without an interval, their errors are null."""
-    if interval.kind != "none":
-        return estimates(clusters, by, ratios, interval, keys, resources)
-    found = estimates(clusters, by, ratios, interval._replace(kind="normal"), keys)
-    empty = [pl.lit(None, pl.Float64).alias(c) for c in ("se", "lower", "upper")]
-    return found.with_columns(empty)
 
 
 def _biased(log: ClickLog, propensities: Propensities, method: str) -> ClickLog:

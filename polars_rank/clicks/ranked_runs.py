@@ -1,0 +1,247 @@
+"""Impressions whose rows are contiguous, ranked anew and summed in NumPy.
+
+Of many impressions of one length, two rows of each are compared at once: a window
+function and a group-by take six times as long. What does not fit (impressions that are
+torn apart, or a row that breaks a rule) is an error, and leads to the other plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import polars as pl
+
+from polars_rank._engine.checks.unique import UniquenessCheck
+from polars_rank._engine.layout import reject_if_shuffled, without_pushdown
+from polars_rank.clicks.runs import changes
+from polars_rank.core.rules import NOT_CONTIGUOUS
+from polars_rank.core.source import lazy_source
+from polars_rank.exceptions import DataError
+from polars_rank.io.unreadable import damage_named
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+__all__ = ["RankedSums", "ranked_sums"]
+
+SHORT, MANY = 16, 64  # rows of an impression, and impressions, to compare in pairs
+DEEPEST = 1000  # rows of an impression
+
+
+class RankedSums(NamedTuple):
+    """What is wanted of an impression.
+
+    Attributes
+    ----------
+    terms
+        Values of a row, by name; ``sums`` are those to be summed.
+    highest
+        The term whose maximum is wanted, by the name of the result.
+    scores
+        Column of a new score, by the name of the result: the sum of the term ``term``,
+        each times the ``weight`` of its rank.
+    checked
+        Whether rows have a column ``faulty``, and are checked.
+    """
+
+    terms: Mapping[str, pl.Expr]
+    sums: Sequence[str]
+    highest: Mapping[str, str]
+    scores: Mapping[str, str]
+    term: str
+    weight: Callable[[pl.Expr], pl.Expr]
+    checked: bool
+
+
+def ranked_sums(
+    rows: pl.LazyFrame, key: str, constants: Sequence[str], wanted: RankedSums
+) -> pl.LazyFrame:
+    """One row per impression: ``key``, ``constants``, and what is ``wanted``."""
+    schema = rows.collect_schema()
+    given = [key, *constants, "position", *wanted.scores.values()]
+    unique = [n for n in ("position", "doc") if n in schema] if wanted.checked else []
+    given += [*unique, "faulty"] if wanted.checked else []
+    asked = rows.select(*dict.fromkeys(given), **wanted.terms)
+    types = asked.collect_schema()
+    floats = dict.fromkeys([*wanted.highest, *wanted.scores], pl.Float64())
+    result = {name: types[name] for name in (key, *constants, *wanted.sums)} | floats
+
+    def read(_: Sequence[str]) -> Iterator[pl.DataFrame]:
+        proof, by_rank = UniquenessCheck(rows, key), _weights(wanted.weight)
+        with damage_named([rows]):
+            # Anew each time: it remembers what it has seen.
+            for batch, start in _whole_runs(reject_if_shuffled(asked, key), key):
+                kept = [key, *constants]
+                found = _summed(batch, start, kept, unique, wanted, by_rank)
+                proof.add(found[key])
+                yield found.cast(pl.Schema(result))
+        if not proof.unique():
+            raise DataError(NOT_CONTIGUOUS.message, rule=NOT_CONTIGUOUS.name)
+
+    source = lazy_source(read, result, name="sums of ranked impressions", drain=True)
+    return without_pushdown(source)
+
+
+def _refuse(why: str) -> None:
+    raise DataError(why, rule="ranked_runs")
+
+
+def _whole_runs(rows: pl.LazyFrame, key: str) -> Iterator[tuple[pl.DataFrame, Array]]:
+    """Rows, cut between impressions, and where each of these begins."""
+    import numpy as np
+
+    rest = rows.collect_schema().to_frame()
+    for batch in rows.collect_batches(engine="streaming", lazy=True):
+        known = pl.concat([rest, batch]) if len(rest) else batch
+        if known.is_empty():
+            continue
+        start = np.flatnonzero(changes(known[key]))
+        last = int(start[-1])
+        if last:
+            yield known.head(last), start[:-1]
+        rest = known.slice(last)
+        if len(rest) > DEEPEST:
+            _refuse(f"an impression has more than {DEEPEST} rows")
+    if len(rest):
+        yield rest, np.zeros(1, np.int64)
+
+
+def _summed(
+    batch: pl.DataFrame,
+    start: Array,
+    constants: Sequence[str],
+    unique: Sequence[str],
+    wanted: RankedSums,
+    by_rank: Array,
+) -> pl.DataFrame:
+    import numpy as np
+
+    if wanted.checked:
+        if batch["faulty"].any():
+            _refuse("a row breaks a rule")
+        begins = np.zeros(len(batch), bool)
+        begins[start] = True
+        if any((changes(batch[name]) & ~begins).any() for name in constants):
+            _refuse("a column is not constant within an impression")
+    if any(batch[name].null_count() for name in wanted.terms):
+        _refuse("a value is null")
+    terms = {name: batch[name].rechunk().to_numpy() for name in wanted.terms}
+    found = [batch[name].gather(pl.Series(start)) for name in constants]
+    for name in wanted.sums:
+        found.append(pl.Series(name, np.add.reduceat(terms[name], start)))
+    for name, term in wanted.highest.items():
+        found.append(pl.Series(name, np.maximum.reduceat(terms[term], start)))
+    order = _Order(batch, start, unique)
+    for name, score in wanted.scores.items():
+        weights = by_rank[order.ranks(batch[score])]
+        value = np.add.reduceat(weights * terms[wanted.term], start)
+        found.append(pl.Series(name, value))
+    return pl.DataFrame(found)
+
+
+def _weights(weight: Callable[[pl.Expr], pl.Expr]) -> Array:
+    """By rank; there is no rank 0."""
+    import numpy as np
+
+    ranks = pl.int_range(1, DEEPEST + 1).cast(pl.Float64)
+    found = pl.select(weight(ranks)).to_series().cast(pl.Float64).to_list()
+    return np.array([np.nan, *found])
+
+
+def _numbers(column: pl.Series) -> Array:
+    """As they lie in memory; numbers in the order of the values, if they are none."""
+    nan = column.dtype.is_float() and column.is_nan().any()
+    if column.null_count() or nan:
+        _refuse("a value is null or NaN")
+    plain = column.dtype.is_integer() or column.dtype in (pl.Float32, pl.Float64)
+    if not plain or column.dtype in (pl.Int128, pl.UInt128):
+        column = column.rank("dense")
+    numbers: Array = column.rechunk().to_numpy()
+    return numbers
+
+
+class _Order:
+    """The rows of impressions, to be ranked by one score after another."""
+
+    def __init__(
+        self, batch: pl.DataFrame, start: Array, unique: Sequence[str]
+    ) -> None:
+        import numpy as np
+
+        self.position = _numbers(batch["position"])
+        size = np.diff(start, append=len(batch))
+        if int(size.max()) > DEEPEST:
+            _refuse(f"an impression has more than {DEEPEST} rows")
+        lengths, counts = np.unique(size, return_counts=True)
+        short = lengths[(lengths <= SHORT) & (counts >= MANY)]
+        self.rows = [[start[size == n] + i for i in range(n)] for n in short.tolist()]
+        deep = ~np.isin(size, short)
+        self.rest = np.flatnonzero(np.repeat(deep, size))
+        self.run = np.repeat(np.flatnonzero(deep), size[deep])
+        for name in unique:
+            values = self.position if name == "position" else _ids(batch[name])
+            self._require_unique(values)
+
+    def _require_unique(self, values: Array) -> None:
+        import numpy as np
+
+        for columns in self.rows:
+            parts = [values[rows] for rows in columns]
+            if any((one == other).any() for one, other in combinations(parts, 2)):
+                _refuse("a value comes twice in an impression")
+        if not len(self.rest):
+            return
+        order = np.lexsort((values[self.rest], self.run))
+        own, run = values[self.rest][order], self.run[order]
+        if ((own[1:] == own[:-1]) & (run[1:] == run[:-1])).any():
+            _refuse("a value comes twice in an impression")
+
+    def ranks(self, scores: pl.Series) -> Array:
+        """From 1, the highest score first; equal ones by position."""
+        import numpy as np
+
+        score, position = _numbers(scores), self.position
+        found = np.empty(len(score), np.uint16)
+        for columns in self.rows:
+            parts = [(score[rows], position[rows]) for rows in columns]
+            for rows, rank in zip(columns, _compared(parts), strict=True):
+                found[rows] = rank
+        rest = self.rest
+        if not len(rest):
+            return found
+        own = score[rest]
+        down = -own if own.dtype.kind == "f" else ~own
+        order = np.lexsort((position[rest], down, self.run))
+        place = np.empty(len(rest), np.int64)
+        place[order] = np.arange(len(rest))
+        begins = np.flatnonzero(np.diff(self.run, prepend=-1))
+        sizes = np.diff(begins, append=len(rest))
+        found[rest] = place - np.repeat(begins, sizes) + 1
+        return found
+
+
+def _ids(documents: pl.Series) -> Array:
+    """Numbers that are equal where documents are, and hardly ever elsewhere."""
+    if documents.dtype.is_integer() and not documents.null_count():
+        return _numbers(documents)
+    return _numbers(documents.hash())
+
+
+def _compared(parts: Sequence[tuple[Array, Array]]) -> list[Array]:
+    """Ranks, of the scores and positions of rows that are compared in pairs."""
+    import numpy as np
+
+    ranks = [np.ones(len(score), np.uint8) for score, _ in parts]
+    for (i, (score, position)), (j, (other, lower)) in combinations(
+        enumerate(parts), 2
+    ):
+        below, equal = other > score, other == score
+        if equal.any():
+            below |= equal & (lower < position)
+        ranks[i] += below
+        ranks[j] += ~below
+    return ranks

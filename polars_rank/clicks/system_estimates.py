@@ -1,0 +1,163 @@
+"""Counterfactual estimates out of weighed impressions, and how far to trust them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import cast
+
+import polars as pl
+
+from polars_rank._engine.checks.enforce import warn
+from polars_rank._engine.request import Resources
+from polars_rank.clicks.plan import bounded_by
+from polars_rank.clicks.ratios import Interval, Ratio, estimates, sums
+from polars_rank.clicks.weighing import Estimation
+from polars_rank.core.expr import ratio
+from polars_rank.core.rules import NO_SUPPORT
+from polars_rank.exceptions import DataError
+
+__all__ = ["estimate_systems"]
+
+ENOUGH = 0.95  # of the new ranking's weight on documents that were logged
+LARGE = 0.1  # share of one click in the sum of weights
+RESULT = (
+    *("system", "estimate", "se", "lower", "upper", "ess", "largest_weight_share"),
+    *("clipped", "cut", "support", "relevant_per_impression"),
+    *("impressions", "clicks", "clusters", "scale"),
+)
+
+
+def estimate_systems(
+    task: Estimation, baseline: str | None, interval: Interval
+) -> pl.LazyFrame:
+    """One row per segment and system."""
+    log, names = task.log, [s.name for s in task.systems]
+    by = {f"by:{i}": pl.col(own) for i, own in enumerate(log.own(log.by))}
+    # Polars does not see that both sums below are of the same plan.
+    rows = task.per_impression().with_columns(**by).cache()
+    weight = pl.lit(1, pl.Int64)
+    if log.weight:
+        weight = pl.col(log.carried[log.weight]).cast(pl.Float64)
+    values = {f"v{i}": pl.col(f"value:{n}") * weight for i, n in enumerate(names)}
+    labels = dict(zip(values, names, strict=True))
+    for i, name in enumerate(names):
+        if baseline is not None and name != baseline:
+            other = names.index(baseline)
+            values[f"d{i}"] = values[f"v{i}"] - values[f"v{other}"]
+            labels[f"d{i}"] = f"{name} - {baseline}"
+    den = pl.col("w") if task.method == "snips" else pl.lit(1, pl.Int64)
+    keys = {f"k{i}": pl.col(c) for i, c in enumerate(log.own(log.cluster))}
+    keys = keys or {f"k{i}": pl.col(c) for i, c in enumerate(log.keys)}
+    parts = rows.select(*by, **keys, **values, den=den * weight)
+    number = {"n": pl.len().cast(pl.Int64)}
+
+    def summed(parts: pl.LazyFrame) -> pl.LazyFrame:
+        return sums(parts, [*by, *keys], [*values, "den"], number)
+
+    if {*log.own(log.cluster)} in (set(), {*log.keys}):  # each impression alone
+        clusters = parts.with_columns(n=pl.lit(1, pl.Int64))
+    else:
+        clusters = bounded_by(log, parts, [*keys], summed, repr([*values.values()]))
+    ratios = [Ratio(label, v, "den") for v, label in labels.items()]
+    found = _estimated(clusters, [*by], ratios, interval, [*keys], log.resources)
+    long = found.rename({"measure": "system", "n": "impressions"})
+    about = _diagnosed(rows, by, names, weight)
+    if by:
+        long = long.join(about, on=[*by], nulls_equal=True, maintain_order="left")
+    else:
+        long = long.join(about, how="cross", maintain_order="left")
+    support = pl.lit(None, pl.Float64)
+    for name in names:
+        own = pl.col("system") == name
+        support = pl.when(own).then(pl.col(f"support:{name}")).otherwise(support)
+    empty = (pl.col("clicks") == 0) & (task.method != "dm")
+    long = long.with_columns(
+        pl.when(~empty).then(pl.col(c)).alias(c)
+        for c in ("estimate", "se", "lower", "upper")
+    )
+    long = long.with_columns(support=support, scale=pl.lit(task.scale))
+    order = pl.col("system").replace_strict(
+        [*labels.values()], range(len(labels)), return_dtype=pl.Int64
+    )
+    long = long.sort(*by, order, nulls_last=True, maintain_order=True)
+    checked = pl.map_batches(
+        ["system", "support", "clicks", "largest_weight_share"],
+        partial(_doubts, modelled=task.method == "dm"),
+        return_dtype=pl.Boolean,
+    )
+    long = long.filter(checked).select(*by, *RESULT)
+    return long.rename(dict(zip(by, log.by, strict=True)))
+
+
+def _doubts(columns: Sequence[pl.Series], *, modelled: bool) -> pl.Series:
+    """Warn of doubtful results; raise an error if nothing was logged."""
+    system, support, clicks, largest = columns
+    for name, low in zip(system, support, strict=True):
+        if low is None or low >= ENOUGH:
+            continue
+        if low == 0:
+            message = NO_SUPPORT.message.format(name=name)
+            raise DataError(message, rule=NO_SUPPORT.name)
+        warn(
+            f"{1 - low:.0%} of the ranking {name!r} are documents that were not "
+            "logged for their query: clicks say nothing of them, and the estimate "
+            "is too low"
+        )
+    if (clicks == 0).any() and not modelled:
+        warn("there are no clicks: nothing can be estimated")
+    if (largest > LARGE).any():
+        share = cast("float", largest.max())
+        warn(
+            f"a single click has {share:.0%} of all weight; see ess, and consider clip="
+        )
+    return pl.repeat(True, len(system), dtype=pl.Boolean, eager=True)
+
+
+def _diagnosed(
+    rows: pl.LazyFrame, by: Mapping[str, pl.Expr], names: Sequence[str], weight: pl.Expr
+) -> pl.LazyFrame:
+    """Diagnostics of the weights of clicks, those of impressions included."""
+    supports = [f"support:{name}" for name in names]
+    terms = {name: weight * pl.col(name) for name in ("w", "raw", *supports)}
+    terms["ww"] = weight * weight * pl.col("ww")
+    terms["all"] = weight
+    terms |= {
+        f"of {name}": pl.when(pl.col(name).is_not_null()).then(weight)
+        for name in supports
+    }
+    largest = weight * pl.col("largest")
+    rows = rows.select(*by, "clicks", "low", **terms, largest=largest)
+    counts = {
+        "clicks": pl.col("clicks").sum(),
+        "low": pl.col("low").sum(),
+        "largest": pl.col("largest").max(),
+    }
+    found = sums(rows, [*by], [*terms], counts)
+    w = pl.col("w")
+    return found.select(
+        *by,
+        "clicks",
+        *(ratio(pl.col(name), pl.col(f"of {name}")).alias(name) for name in supports),
+        ess=ratio(w * w, pl.col("ww")),
+        largest_weight_share=ratio(pl.col("largest"), w),
+        clipped=ratio(pl.col("low"), pl.col("clicks")),
+        cut=1.0 - ratio(w, pl.col("raw")),
+        relevant_per_impression=ratio(w, pl.col("all")),
+    )
+
+
+def _estimated(
+    clusters: pl.LazyFrame,
+    by: Sequence[str],
+    ratios: Sequence[Ratio],
+    interval: Interval,
+    keys: Sequence[str],
+    resources: Resources | None,
+) -> pl.LazyFrame:
+    """Ratios of sums over clusters; without an interval, their errors are null."""
+    if interval.kind != "none":
+        return estimates(clusters, by, ratios, interval, keys, resources)
+    found = estimates(clusters, by, ratios, interval._replace(kind="normal"), keys)
+    empty = [pl.lit(None, pl.Float64).alias(c) for c in ("se", "lower", "upper")]
+    return found.with_columns(empty)
