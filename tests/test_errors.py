@@ -201,9 +201,13 @@ def test_empty_frames_give_typed_empty_results(call):
         assert_frame_equal(call(pr.per_query, none, asked, **options), keyed)
         with pytest.warns(pr.DataWarning, match="no rows, so no query is evaluated"):
             assert_frame_equal(call(pr.evaluate, none, asked, **options), total)
-    with warnings.catch_warnings():  # segments that are none speak for themselves
-        warnings.simplefilter("ignore", pr.DataWarning)
-        assert_frame_equal(call(pr.evaluate, LOG.clear(), asked, by="doc_id"), parts)
+        for layout in ("any", "contiguous"):
+            lazy = pr.evaluate(
+                none.lazy(), asked, by="doc_id", layout=layout, **options
+            )
+            with pytest.warns(pr.DataWarning, match="no rows, so no query") as told:
+                assert_frame_equal(lazy.collect(engine="streaming"), parts)
+            assert len(told) == 1
 
 
 @BOTH

@@ -41,6 +41,7 @@ __all__ = [
 
 Found = Mapping[str, Any]
 NO_ROWS = "the frame has no rows, so no query is evaluated"
+NOTHING = pl.LazyFrame({"queries": [0]}, schema={"queries": pl.get_index_type()})
 MISSING = {"zero": "counts as 0", "skip": "is left out"}
 
 
@@ -115,7 +116,18 @@ def doubt_segments(
 
 
 def doubt_sums(request: Request, inputs: Inputs, sums: pl.LazyFrame) -> pl.LazyFrame:
-    """The rows of ``sums``, unless there was nothing to sum up."""
+    """The rows of ``sums``, unless there was nothing to sum up.
+
+    With ``by`` that gives no rows, and a stream of none is never judged; so a segment
+    without queries is judged along with them.
+    """
+    if not request.by:
+        return _doubt_total(request, inputs, sums)
+    judged = _doubt_total(request, inputs, pl.concat([sums, NOTHING], how="diagonal"))
+    return judged.filter(pl.col("queries") > 0)
+
+
+def _doubt_total(request: Request, inputs: Inputs, sums: pl.LazyFrame) -> pl.LazyFrame:
     queries = pl.col("queries").sum()
     if inputs.qrels is None:
         return _doubt_labels(
