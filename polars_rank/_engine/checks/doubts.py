@@ -121,7 +121,7 @@ def doubt_sums(request: Request, inputs: Inputs, sums: pl.LazyFrame) -> pl.LazyF
     With ``by`` that gives no rows, and a stream of none is never judged; so a segment
     without queries is judged along with them.
     """
-    if not request.by:
+    if not request.by or request.grouping == "hash":  # or is in memory
         return _doubt_total(request, inputs, sums)
     judged = _doubt_total(request, inputs, pl.concat([sums, NOTHING], how="diagonal"))
     return judged.filter(pl.col("queries") > 0)
