@@ -179,9 +179,10 @@ def test_null_lists_are_told():
     run, qrels = pr.from_lists(lists.lazy())
     assert len(run.collect()) == 4  # in silence
     for engine in ("in-memory", "streaming"):
-        with pytest.warns(pr.DataWarning, match="^queries are left out: null in 'rele"):
+        with pytest.warns(pr.DataWarning, match="^1 of 4 queries is left out") as told:
             found = qrels.collect(engine=engine)
         assert found["query_id"].to_list() == [2, 3, 4]
+        assert len(told) == 1
 
 
 @pytest.mark.parametrize(
@@ -228,9 +229,30 @@ def test_lists_that_are_none(lists, options, error, words):
 def test_a_question_with_two_rows():
     with pytest.raises(pr.DataError, match="'query_id' must have one row per query, b"):
         pr.from_lists(pl.concat([LISTS, LISTS[1:3]]))
-    run, qrels = pr.from_lists(pl.concat([LISTS, LISTS[1:3]]).lazy())
-    with pytest.raises(pr.DataError, match="duplicate ranks within a query"):
-        pr.evaluate(run, "rr", qrels=qrels, rank="rank").collect()
+
+
+@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
+def test_a_question_with_two_rows_in_a_lazy_frame(engine):
+    others = LISTS[1:3].with_columns(
+        retrieved=pl.lit(["x"]), relevant=pl.lit(["y"]), scores=[0.5]
+    )
+    scored = LISTS.with_columns(
+        scores=pl.col("retrieved").list.eval(pl.element().rank())
+    )
+    lists = pl.concat([scored, others.select(scored.columns)]).lazy()
+    run, qrels = pr.from_lists(lists, scores="scores")
+    values = pr.per_query(run, "rr", qrels=qrels)  # by score: no rank twice
+    words = "'query_id' must have one row per query, but 2 have several, e.g. 2, 3"
+    for lazy in (
+        run,
+        qrels,
+        qrels.filter(pl.col("query_id") == 1),
+        run.head(1),
+        values,
+    ):
+        with pytest.raises(pr.DataError, match=words) as caught:
+            lazy.collect(engine=engine)
+        assert (caught.value.rule, caught.value.count) == ("duplicate_query", 2)
 
 
 @pytest.mark.parametrize(

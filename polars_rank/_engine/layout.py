@@ -15,7 +15,13 @@ import polars as pl
 from polars_rank._engine.checks.enforce import examples_of, report
 from polars_rank._engine.checks.unique import UniquenessCheck
 from polars_rank.core.rules import NOT_CONTIGUOUS
-from polars_rank.core.source import Narrow, Read, lazy_source, require_rereadable
+from polars_rank.core.source import (
+    Narrow,
+    Read,
+    lazy_source,
+    require_rereadable,
+    without_pushdown,
+)
 from polars_rank.exceptions import DataError
 from polars_rank.io.unreadable import damage_named
 
@@ -24,7 +30,6 @@ __all__ = [
     "reject_if_shuffled",
     "try_else",
     "verify_contiguous",
-    "without_pushdown",
 ]
 
 BATCH = 50_000  # queries; smaller ones cost a tenth of the time
@@ -143,13 +148,6 @@ def _proved(read: Read, schema: pl.Schema) -> pl.LazyFrame:
     """A source, as the streaming engine alone keeps no claimed order."""
     name = "rows of a query together, proved"
     return without_pushdown(lazy_source(read, schema, name=name, drain=True))
-
-
-def without_pushdown(source: pl.LazyFrame) -> pl.LazyFrame:
-    """Block predicate pushdown: Python filters would have to be pickled."""
-    return source.map_batches(
-        lambda rows: rows, predicate_pushdown=False, streamable=True
-    )
 
 
 def try_else(

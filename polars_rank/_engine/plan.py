@@ -21,7 +21,6 @@ from polars_rank._engine.layout import (
     require_one_run,
     try_else,
     verify_contiguous,
-    without_pushdown,
 )
 from polars_rank._engine.narrow import narrowed
 from polars_rank._engine.request import Request, Resources
@@ -35,7 +34,14 @@ from polars_rank._engine.stages.select import relevant_rows
 from polars_rank._engine.stages.subtopics import sum_subtopics
 from polars_rank._engine.stages.sum import Plan, sum_terms
 from polars_rank._engine.trace import PlanKey, trace_measures
-from polars_rank.core.source import Narrow, Read, has_source, is_rereadable, lazy_source
+from polars_rank.core.source import (
+    Narrow,
+    Read,
+    has_source,
+    is_rereadable,
+    lazy_source,
+    without_pushdown,
+)
 from polars_rank.exceptions import DataError
 
 __all__ = ["plan_both", "plan_result"]

@@ -9,7 +9,6 @@ from typing import Any, cast
 import polars as pl
 
 from polars_rank._engine.checks.enforce import warn
-from polars_rank._engine.layout import without_pushdown
 from polars_rank.core.rules import (
     CLICK_BEFORE_IMPRESSION,
     INVALID_CLICK,
@@ -22,7 +21,7 @@ from polars_rank.core.rules import (
     NULL_QUERY,
     Rule,
 )
-from polars_rank.core.source import lazy_source
+from polars_rank.core.source import lazy_source, without_pushdown
 
 __all__ = ["clean", "united", "watched"]
 

@@ -15,7 +15,6 @@ from polars_rank._engine.layout import (
     reject_if_shuffled,
     try_else,
     verify_contiguous,
-    without_pushdown,
 )
 from polars_rank._engine.request import Resources
 from polars_rank._engine.stages.rank import pack, unpack
@@ -32,7 +31,7 @@ from polars_rank.core.rules import (
     UNKNOWN_IMPRESSION,
     Rule,
 )
-from polars_rank.core.source import is_rereadable
+from polars_rank.core.source import is_rereadable, without_pushdown
 
 __all__ = [
     "all_bounded_by",

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import polars as pl
 
 from polars_rank._engine.checks.unique import UniquenessCheck
-from polars_rank._engine.layout import without_pushdown
 from polars_rank.core.rules import NOT_CONTIGUOUS
-from polars_rank.core.source import lazy_source
+from polars_rank.core.source import lazy_source, without_pushdown
 from polars_rank.exceptions import DataError
 from polars_rank.io.unreadable import damage_named
 

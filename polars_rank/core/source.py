@@ -26,6 +26,7 @@ __all__ = [
     "is_rereadable",
     "lazy_source",
     "require_rereadable",
+    "without_pushdown",
 ]
 
 Read: TypeAlias = Callable[[Sequence[str]], Iterator[pl.DataFrame]]
@@ -122,6 +123,13 @@ class Source:
             yield batch.select(asked) if asked else pl.DataFrame(height=len(batch))
             if left == 0 and not self.drain:
                 return
+
+
+def without_pushdown(source: pl.LazyFrame) -> pl.LazyFrame:
+    """Block predicate pushdown: Python filters would have to be pickled."""
+    return source.map_batches(
+        lambda rows: rows, predicate_pushdown=False, streamable=True
+    )
 
 
 def is_rereadable(frame: pl.LazyFrame) -> bool:

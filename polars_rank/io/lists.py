@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, overload
 
 import polars as pl
 
 from polars_rank.core.registry import closest
+from polars_rank.core.source import is_rereadable, lazy_source, without_pushdown
 from polars_rank.exceptions import DataError, DataWarning
 from polars_rank.io.frames import EagerFrameLike, FrameLike, as_polars
+from polars_rank.io.unreadable import damage_named
 
 __all__ = ["from_groups", "from_lists"]
 
@@ -76,8 +78,7 @@ def from_lists(
         At once, for columns that are not there, or hold no lists.
     DataError
         For lists of different lengths beside each other and for a query with several
-        rows. In a LazyFrame lengths are compared when it is collected, and
-        ``rank="rank"`` in an evaluation refuses a query with several rows.
+        rows; in a LazyFrame, when it is collected, which holds the ids of its queries.
 
     Warns
     -----
@@ -113,12 +114,17 @@ def from_lists(
         raise TypeError(msg)
     given = as_polars(frame, name="the first argument", columns=[*roles.values()])
     rows = _listed(given.lazy(), roles)
+    for documents, values in (("retrieved", "scores"), ("relevant", "labels")):
+        if values in roles:
+            rows = _of_one_length(rows, roles, documents, values)
     if isinstance(frame, pl.LazyFrame):
-        return _run_and_qrels(_warned_of_unjudged(rows, relevant), roles)
+        judged = _checked_as_read(rows, query, relevant)
+        return _run(_checked_as_read(rows, query), roles), _qrels(judged, roles)
     held = rows.collect()
-    _require_one_row_each(held, query)
-    _warn_of_unjudged(held, relevant)
-    run, qrels = pl.collect_all(_run_and_qrels(held.lazy(), roles))
+    _require_one_row_each(held[query])
+    _warn_of_unjudged(held[relevant])
+    lists = held.lazy()
+    run, qrels = pl.collect_all([_run(lists, roles), _qrels(lists, roles)])
     return run, qrels
 
 
@@ -166,27 +172,27 @@ def _listed(rows: pl.LazyFrame, roles: Mapping[str, str]) -> pl.LazyFrame:
     return rows.select(kept).with_columns(pl.col(missing).cast(pl.List(one)))
 
 
-def _run_and_qrels(
-    rows: pl.LazyFrame, roles: Mapping[str, str]
-) -> tuple[pl.LazyFrame, pl.LazyFrame]:
-    query, retrieved, relevant = (
-        pl.col(roles[role]) for role in ("query", "retrieved", "relevant")
-    )
+def _run(rows: pl.LazyFrame, roles: Mapping[str, str]) -> pl.LazyFrame:
+    retrieved = pl.col(roles["retrieved"])
     ranks = pl.int_ranges(1, retrieved.list.len() + 1, dtype=pl.Int64)
-    run = {"doc_id": retrieved, "rank": ranks}
+    columns = {"doc_id": retrieved, "rank": ranks}
     if "scores" in roles:
-        rows = _of_one_length(rows, roles, "retrieved", "scores")
-        run["score"] = pl.col(roles["scores"])
+        columns["score"] = pl.col(roles["scores"])
+    some = rows.filter(retrieved.list.len() > 0).select(roles["query"], **columns)
+    return some.explode(*columns, empty_as_null=True)
+
+
+def _qrels(rows: pl.LazyFrame, roles: Mapping[str, str]) -> pl.LazyFrame:
+    retrieved, relevant = pl.col(roles["retrieved"]), pl.col(roles["relevant"])
     grades = relevant.list.eval(pl.lit(1, pl.UInt8))
     if "labels" in roles:
-        rows = _of_one_length(rows, roles, "relevant", "labels")
         grades = pl.col(roles["labels"])
     grade = rows.select(grades).collect_schema().dtypes()[0]
     document = rows.select(relevant).collect_schema().dtypes()[0]
     nothing = relevant.list.len() == 0
     first = retrieved.list.first()
     first = pl.coalesce(first, first.drop_nulls().first())  # any, if it has none
-    qrels = {
+    columns = {
         "doc_id": pl.when(nothing)
         .then(pl.concat_list(first).cast(document))
         .otherwise(relevant),
@@ -194,14 +200,9 @@ def _run_and_qrels(
         .then(pl.concat_list(pl.lit(0)).cast(grade))
         .otherwise(grades),
     }
-    return (
-        rows.filter(retrieved.list.len() > 0)
-        .select(query, **run)
-        .explode(*run, empty_as_null=True),
-        rows.select(query, **qrels)
-        .filter(pl.col("doc_id").list.len() > 0)
-        .explode(*qrels, empty_as_null=True),
-    )
+    some = rows.select(roles["query"], **columns)
+    some = some.filter(pl.col("doc_id").list.len() > 0)
+    return some.explode(*columns, empty_as_null=True)
 
 
 def _of_one_length(
@@ -236,12 +237,12 @@ def _of_one_length(
     )
 
 
-def _require_one_row_each(rows: pl.DataFrame, query: str) -> None:
-    twice = rows[query].filter(rows[query].is_duplicated()).unique(maintain_order=True)
+def _require_one_row_each(queries: pl.Series) -> None:
+    twice = queries.filter(queries.is_duplicated()).unique(maintain_order=True)
     if len(twice):
         shown = ", ".join(map(repr, twice.head(3)))
         msg = (
-            f"query {query!r} must have one row per query, but "
+            f"query {queries.name!r} must have one row per query, but "
             f"{len(twice)} {'has' if len(twice) == 1 else 'have'} several, e.g. "
             f"{shown}; give each row an id of its own, e.g. with .with_row_index('id')"
         )
@@ -253,25 +254,50 @@ def _require_one_row_each(rows: pl.DataFrame, query: str) -> None:
         )
 
 
-def _warn_of_unjudged(rows: pl.DataFrame, relevant: str) -> None:
-    if count := rows[relevant].null_count():
+def _warn_of_unjudged(lists: pl.Series) -> None:
+    if count := lists.null_count():
         verb = "is" if count == 1 else "are"
-        text = f"{count} of {len(rows)} queries {verb} {LEFT_OUT.format(relevant)}"
+        left_out = LEFT_OUT.format(lists.name)
+        text = f"{count} of {len(lists)} queries {verb} {left_out}"
         warnings.warn(text, DataWarning, stacklevel=3)
 
 
-def _warned_of_unjudged(rows: pl.LazyFrame, relevant: str) -> pl.LazyFrame:
-    """Warn when rows are read; nobody knows yet how many queries there are."""
+def _checked_as_read(
+    rows: pl.LazyFrame, query: str, relevant: str | None = None
+) -> pl.LazyFrame:
+    """The rows, and what is wrong with them as soon as all have been read.
 
-    def told(lists: pl.Series) -> pl.Series:
-        if lists.null_count():
-            text = f"queries are {LEFT_OUT.format(relevant)}"
-            warnings.warn(text, DataWarning, stacklevel=2)
-        return lists
+    With ``relevant``, also which queries are left out. Ids and nulls are kept.
+    """
+    asked = [query] if relevant is None else [query, relevant]
 
-    dtype = rows.collect_schema()[relevant]
-    warned = pl.col(relevant).map_batches(told, dtype, is_elementwise=True)
-    return rows.with_columns(warned)
+    def read(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        kept = [no_rows]
+        with damage_named([rows]):
+            wanted = rows.select(*dict.fromkeys([*asked, *columns]))
+            for batch in wanted.collect_batches(engine="streaming", lazy=True):
+                kept.append(batch.select(checked))
+                yield batch
+        seen = pl.concat(kept)
+        _require_one_row_each(seen[query])
+        if relevant is not None:
+            _warn_of_unjudged(seen[relevant])
+
+    checked = [pl.col(query)]
+    if relevant is not None:  # whether it is null; the list itself is not kept
+        checked.append(
+            pl.when(pl.col(relevant).is_not_null()).then(True).alias(relevant)
+        )
+    schema = rows.collect_schema()
+    no_rows = pl.DataFrame(schema=schema).select(checked)
+    source = lazy_source(
+        read,
+        schema,
+        name="one row per query",
+        drain=True,
+        rereadable=is_rereadable(rows),
+    )
+    return without_pushdown(source)
 
 
 def from_groups(sizes: Iterable[int], **columns: Any) -> pl.DataFrame:

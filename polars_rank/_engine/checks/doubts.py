@@ -13,7 +13,7 @@ import polars as pl
 
 from polars_rank._engine.checks.enforce import raise_or_warn, warn
 from polars_rank._engine.inputs import Inputs
-from polars_rank._engine.layout import in_batches, without_pushdown
+from polars_rank._engine.layout import in_batches
 from polars_rank._engine.request import Request
 from polars_rank._engine.schema import name_of
 from polars_rank.conventions.convention import Convention
@@ -24,7 +24,7 @@ from polars_rank.core.rules import (
     NO_QUERY_FOUND,
     Rule,
 )
-from polars_rank.core.source import is_rereadable, lazy_source
+from polars_rank.core.source import is_rereadable, lazy_source, without_pushdown
 from polars_rank.exceptions import DataError
 from polars_rank.measures.measure import Custom, Measure
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 
 import polars as pl
 
-from polars_rank._engine.layout import without_pushdown
 from polars_rank._engine.request import Resources
 from polars_rank._engine.stages.sum import Plan
 from polars_rank._engine.trace import PlanKey
+from polars_rank.core.source import without_pushdown
 from polars_rank.measures.measure import Custom, Measure
 
 __all__ = ["fits_in_memory", "spill_plan"]
