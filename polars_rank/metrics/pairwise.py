@@ -118,7 +118,8 @@ def relevant_above(
 
     Undefined: no such pair, unless ``one_class`` is given.
     Source: Mann and Whitney, 1947.
-    Equal to: ir_measures ``Accuracy``; RePlay ``RocAuc`` where both kinds are found.
+    Equal to: ir_measures ``Accuracy``; RePlay ``RocAuc`` where both kinds are found
+    (0 there if none is relevant, 1 if all are).
     Example: grades 1, 0, 1 in rank order: 1 - (0 + 1) / (2 * 1) = 1/2.
     """
     hits = r.hits_at(k, rel)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import warnings
 
+import polars as pl
 import pytest
 from parity.against import against, both
+from parity.compare import remark
 from reference import Doc, random_queries
 
 import polars_rank as pr
@@ -96,6 +98,27 @@ def test_catboost(name):
         }
     measure = pr.Measure.parse(name)
     against("CatBoost", measure, queries, theirs, convention="catboost")
+
+
+@pytest.mark.parametrize("k", [3, 10])
+def test_replay_counts_lists_of_one_kind(k):
+    """Of no relevant document it is 0, of relevant ones alone 1; here undefined."""
+    replay, pd = need("replay.metrics"), need("pandas")
+    run = [("all", "a", 2.0), ("all", "b", 1.0), ("none", "y", 2.0), ("none", "z", 1.0)]
+    rec = pd.DataFrame(run, columns=["query_id", "item_id", "rating"])
+    truth = pd.DataFrame(
+        [("all", "a"), ("all", "b"), ("none", "a"), ("missing", "a")],
+        columns=["query_id", "item_id"],
+    )
+    (values,) = replay.RocAuc([k], mode=replay.PerUser())(rec, truth).values()
+    assert values == {"all": 1.0, "none": 0.0, "missing": 0.0}
+    found = pl.DataFrame(run, schema=["query_id", "doc_id", "score"], orient="row")
+    qrels = pl.from_pandas(truth).select("query_id", doc_id="item_id", label=1)
+    measure = pr.measure("relevant_above", k=k)
+    ours = pr.per_query(found, measure, qrels=qrels, missing="zero")
+    assert dict(ours.iter_rows()) == {"all": None, "none": None, "missing": None}
+    note = "0 where none of the first k is relevant, 1 where all are"
+    remark("replay", measure.name, f"{note}: undefined here, one_class= sets a value")
 
 
 @pytest.mark.parametrize("k", [3, 10])
