@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import polars as pl
 
 from polars_rank._engine.checks.unique import UniquenessCheck
-from polars_rank._engine.layout import reject_if_shuffled, without_pushdown
+from polars_rank._engine.layout import reject_if_shuffled
 from polars_rank.clicks.runs import changes
 from polars_rank.core.rules import NOT_CONTIGUOUS
-from polars_rank.core.source import lazy_source
+from polars_rank.core.source import lazy_source, without_pushdown
 from polars_rank.exceptions import DataError
 from polars_rank.io.unreadable import damage_named
 
