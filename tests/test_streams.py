@@ -8,7 +8,7 @@ from slow import slow
 
 import polars_rank as pr
 from polars_rank._engine.checks.unique import UniquenessCheck
-from polars_rank.core.source import is_rereadable
+from polars_rank.core.source import is_rereadable, require_rereadable
 from polars_rank.io import scan_trec_run
 
 N = 60_000
@@ -119,6 +119,16 @@ def test_keys_that_are_counted_again():
             continue
         with pytest.raises(pr.DataError, match="can be read only once"):
             keys.unique()
+
+
+@pytest.mark.parametrize("taken", [0, 1, N])
+def test_a_stream_does_not_begin_anew(taken):
+    """Not begun, read in part, or spent."""
+    reader = CONTIGUOUS.to_arrow().to_reader(max_chunksize=500)
+    for _ in range(-(-taken // 500)):
+        reader.read_next_batch()
+    with pytest.raises(pr.DataError, match="can be read only once"):
+        require_rereadable(pl.scan_arrow_c_stream(reader))
 
 
 @pytest.mark.parametrize("function", [pr.match_report, pr.preferences])
