@@ -381,10 +381,9 @@ def _parts(log: ClickLog, traced: Traced) -> pl.LazyFrame:
         frame = frame.with_columns(**traced.steps)
     schema = frame.collect_schema()
     parts = {}
-    for name, part in traced.parts.items():
-        (dtype,) = frame.select(part).collect_schema().dtypes()
+    for name, dtype in frame.select(**traced.parts).collect_schema().items():
         whole = dtype == pl.Boolean or dtype.is_integer()
-        parts[name] = part.cast(pl.Int64 if whole else pl.Float64)
+        parts[name] = traced.parts[name].cast(pl.Int64 if whole else pl.Float64)
     if log.weight is not None:
         weight = pl.col(log.carried[log.weight]).cast(pl.Float64)
         parts = {name: part * weight for name, part in parts.items()}
