@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import warnings
 from collections import Counter, defaultdict
 from datetime import datetime, timedelta
 
@@ -12,6 +13,7 @@ from polars.testing import assert_frame_equal
 from slow import slow
 
 from polars_rank import DataWarning, clicks, example
+from polars_rank.core.source import lazy_source
 
 
 def random_log(seed, impressions=60, queries=5, docs=6):
@@ -460,6 +462,27 @@ def test_first_position_0_of_a_log_from_1_is_warned_of(kind, layout, tmp_path):
     ):
         found = clicks.behaviour(given(log), ["ctr@3"], **options).lazy().collect()
     assert_frame_equal(found, shifted)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_first_position_0_reads_a_log_from_0_once(first):
+    """Positions are looked up as far as the first 0: here, in the first part."""
+    row = pl.DataFrame({"position": first, "clicked": True})
+    parts, read = 500, []
+
+    def ids(columns):
+        for i in range(parts):
+            read.append(i)
+            yield row.with_columns(impression_id=i).select(columns)
+
+    schema = {"impression_id": pl.Int32, **row.schema}
+    log = lazy_source(ids, schema, name="parts", rereadable=True)
+    options = {"first_position": 0, "layout": "contiguous", "check": "warn"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        clicks.behaviour(log, "ctr", **options).collect()
+    assert read.count(parts - 1) == 1 + first
+    assert (len(read) > 1.5 * parts) == bool(first)
 
 
 def test_first_position_0_is_watched_by_every_function(tmp_path):

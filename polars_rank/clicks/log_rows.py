@@ -121,14 +121,21 @@ def _wait(schema: pl.Schema) -> pl.Expr:
 def watched(rows: pl.LazyFrame) -> pl.LazyFrame:
     """The rows, with a warning if positions count from 1: for ``first_position=0``.
 
-    The smallest position is looked up when the rows are first read, on its own.
+    Positions are looked up before the rows are first read, up to one below 1: only a
+    log that has none is read twice.
     """
     schema = rows.collect_schema()
 
     def read(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
-        least = rows.select(pl.col("position").min()).collect(engine="streaming").item()
-        if least is not None and least >= 1:
-            warn(FROM_ONE.format(least=least, first=least + 1))
+        least: Any = None
+        positions = rows.select("position")
+        for batch in positions.collect_batches(engine="streaming", lazy=True):
+            least = pl.Series([least, batch["position"].min()]).min()
+            if least is not None and least < 1:
+                break
+        else:
+            if least is not None:
+                warn(FROM_ONE.format(least=least, first=least + 1))
         yield pl.DataFrame(schema={name: schema[name] for name in columns})
 
     none = lazy_source(read, schema, name="smallest position", rereadable=True)
