@@ -41,6 +41,8 @@ TABLES = {
     "other_docs": LOG.drop("score").with_columns(doc_id="x" + pl.col("doc_id")),
     "other_queries": LOG.drop("score").with_columns(query_id="x" + pl.col("query_id")),
     "numbered": LOG.drop("score").with_columns(query_id=pl.Series([1, 1, 2, 2])),
+    "ranks": LOG.select("query_id", "doc_id", rank=pl.Series([1, 2, 1, 2])),
+    "lists": LOG.with_columns(score=pl.concat_list("score")),
     "shuffled": LOG[[0, 2, 1, 3]],
     "users": pl.DataFrame({"query_id": ["q1", "q1", "q3"], "country": list("abc")}),
     "no_query": pl.DataFrame({"qid": ["q1"]}),
@@ -84,6 +86,8 @@ def _file(word: str) -> str:
 
 
 CASES = {
+    "evaluate ranks qrels": r"or ranks with --rank rank\.$",
+    "evaluate lists qrels": "make a row of every document in a list$",
     "evaluate twice": r"--query \(the system, the day\), drop the copies, or keep "
     "the best of each with --on-duplicate best",
     "evaluate run qrels --doc none": "--doc must name",
@@ -184,3 +188,12 @@ def test_rules_of_an_evaluation_are_translated(rule):
     names = "|".join(inspect.signature(pr.evaluate).parameters)
     said = sentence(rule.message, options(["evaluate"]))
     assert not re.search(rf"(?<!\w)(?:{names})=", said)
+
+
+@pytest.mark.parametrize(
+    "command", ["audit", "compare", "explain", "clicks sensitivity"]
+)
+def test_help_has_words_for_values(capsys, command):
+    assert main([*command.split(), "--help"]) in (0, None)
+    out = capsys.readouterr().out
+    assert not re.search(r"CHOICE\|| STR\b", out)

@@ -342,8 +342,10 @@ def test_wrong_column_names(unread, options, words):
     ("column", "dtype", "expected"),
     [
         ("query_id", pl.Float64, "integer"),
-        ("doc_id", pl.List(pl.Int64), "text"),
+        ("doc_id", pl.Float64, "text"),
+        ("doc_id", pl.Struct({"_id": pl.String}), "a field"),
         ("score", pl.String, "numeric"),
+        ("score", pl.List(pl.Float64), "a row of every document"),
         ("label", pl.Date, "numeric"),
         ("rank", pl.Float64, "integer"),
         ("weight", pl.String, "numeric"),
@@ -354,6 +356,11 @@ def test_wrong_dtypes(column, dtype, expected):
     roles = {column: column} if column in ("rank", "weight") else {}
     with refused(TypeError, repr(column), str(dtype), expected):
         pr.evaluate(log.lazy(), "rr", **roles)
+
+
+def test_a_run_of_ranks_without_scores():
+    with refused(NotFound, 'or ranks with rank="rank".'):
+        pr.evaluate(RUN.lazy().rename({"score": "rank"}), "rr", qrels=QRELS)
 
 
 def test_text_is_no_score_of_an_expression():

@@ -215,6 +215,14 @@ def test_null_lists_are_told():
             pr.DataError,
             "differ in 2 queries, e.g. in query 3: 2 and 1",
         ),
+        (
+            LISTS.with_columns(
+                retrieved=[{"_id": "a", "_score": 1.0}], relevant=[{"_id": "a"}]
+            ),
+            {},
+            TypeError,
+            "'retrieved' must hold ids .*'_id', '_score'; take the field of the id",
+        ),
         ({"q1": ["a"]}, {}, TypeError, "from_lists takes a frame"),
     ],
 )

@@ -158,6 +158,11 @@ ROLES = {
 }
 
 
+_LISTS = (
+    "one value; make a row of every document in a list, e.g. with pr.from_lists(...)"
+)
+_FIELDS = "one value; take a field, e.g. with pl.col(...).struct.field(...)"
+NESTED = {pl.List: _LISTS, pl.Array: _LISTS, pl.Struct: _FIELDS}
 JUDGMENTS = "the judgments"
 CLOSE = 0.52  # 'qid' is like 'query_id', but 'country' is not like 'score'
 OTHER_WAYS = {  # what may be meant, if a column is not there
@@ -265,9 +270,10 @@ def bind_column(
         require_columns([column], schema, where=where, argument=argument)
     dtype = _dtype(column, schema)
     if not ROLES[role].allowed(dtype):
+        expected = NESTED.get(dtype.base_type(), ROLES[role].expected)
         msg = (
             f"column {name_of(column)!r} of {where} has dtype {dtype}, but "
-            f"{ROLES[role].what} must be {ROLES[role].expected}"
+            f"{ROLES[role].what} must be {expected}"
         )
         raise TypeError(msg)
     return renamed(column, role), dtype
@@ -444,6 +450,8 @@ def require_columns(
             hint = f"; did you mean {near[0]!r}?" if near else "."
             known = ", ".join(map(repr, schema)) or "none"
             others = OTHER_WAYS.get((argument, where), "")
+            if argument == "score" and others and "rank" in schema:
+                others += '"rank"'
             msg = (
                 f"{argument} {name!r} is not in {where}{hint} Its columns are: "
                 f"{known}. Name yours with {argument}={others}."

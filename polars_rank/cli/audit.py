@@ -48,7 +48,8 @@ def audit(
     choice: Annotated[tuple[str, ...], Parameter(metavar="NAME"), CHOICE, LESS] = (),
     on_duplicate: Annotated[Literal["error", "best"], CHOICE] = "error",
     format: Annotated[
-        Format | Literal["html", "latex"] | None, Parameter(group=OUTPUT)
+        Format | Literal["html", "latex"] | None,
+        Parameter(group=OUTPUT, metavar="CHOICE"),
     ] = None,
 ) -> None:
     """Measure the effect of every disputed choice: on values, on the order of systems.

@@ -148,7 +148,9 @@ def counterfactual(
     *files: Paths,
     example: Example = False,
     log: Log = DEFAULT_LOG,
-    measure: Annotated[str, Parameter(name=("--measure", "-m")), CHOICE] = "dcg@10",
+    measure: Annotated[
+        str, Parameter(name=("--measure", "-m"), metavar="MEASURE"), CHOICE
+    ] = "dcg@10",
     new: Systems = (),
     baseline: Column = None,
     propensities: Bias = None,
@@ -243,7 +245,9 @@ def sensitivity(
     *files: Paths,
     example: Example = False,
     log: Log = DEFAULT_LOG,
-    measure: Annotated[str, Parameter(name=("--measure", "-m")), CHOICE] = "dcg@10",
+    measure: Annotated[
+        str, Parameter(name=("--measure", "-m"), metavar="MEASURE"), CHOICE
+    ] = "dcg@10",
     new: Systems = (),
     baseline: Column = None,
     eta: Annotated[tuple[float, ...], CHOICE, Parameter(show_default=False)] = (

@@ -167,7 +167,8 @@ class Log(AnyLog):
     Parameters
     ----------
     check
-        What to do about bad rows.
+        What to do about bad rows: an error, a warning or nothing; full is strict, and
+        always looks for duplicate documents.
     layout
         Whether the rows of each impression are contiguous (verified); auto finds out.
     """

@@ -84,7 +84,8 @@ def compare(
     random_state: Annotated[int, CHOICE] = 0,
     pairs: Annotated[Pairing, CHOICE] = "same",
     format: Annotated[
-        Format | Literal["html", "latex"] | None, Parameter(group=OUTPUT)
+        Format | Literal["html", "latex"] | None,
+        Parameter(group=OUTPUT, metavar="CHOICE"),
     ] = None,
     plot: Picture = None,
     per_query: Parquet = None,

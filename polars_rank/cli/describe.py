@@ -9,6 +9,7 @@ import polars as pl
 from rich.table import Table
 from rich.text import Text
 
+from polars_rank.cli.options import Convention
 from polars_rank.cli.show import Format, show, show_rows, terminal
 from polars_rank.cli.words import visible
 from polars_rank.conventions.explain import Choice, explanation
@@ -78,7 +79,7 @@ def _families() -> Iterator[Table | Text]:
         yield table
 
 
-def explain(measure: str, /, *, convention: str = DEFAULT) -> None:
+def explain(measure: str, /, *, convention: Convention = DEFAULT) -> None:
     """Explain a measure: definition, every choice, undefined case, source, tools.
 
     Parameters

@@ -158,6 +158,15 @@ def _listed(rows: pl.LazyFrame, roles: Mapping[str, str]) -> pl.LazyFrame:
         kept.append(column.alias(name))
         inner[role] = dtype.inner
     kinds = [inner["retrieved"], inner["relevant"]]
+    for role, kind in zip(("retrieved", "relevant"), kinds, strict=True):
+        if isinstance(kind, pl.Struct):
+            name, fields = roles[role], ", ".join(repr(f.name) for f in kind.fields)
+            msg = (
+                f"{role} {name!r} must hold ids of documents, not structs with the "
+                f"fields {fields}; take the field of the id, e.g. with "
+                f"pl.col({name!r}).list.eval(pl.element().struct.field(...))"
+            )
+            raise TypeError(msg)
     texts = [kind in (pl.String, pl.Categorical, pl.Enum) for kind in kinds]
     if pl.Null not in kinds and kinds[0] != kinds[1] and texts[0] != texts[1]:
         msg = (

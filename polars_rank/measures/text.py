@@ -119,9 +119,10 @@ def _set(params: dict[str, Any], name: str, value: Any, text: str) -> None:
 def cutoff(digits: str, text: str) -> int:
     """Read what follows the ``@`` as a number of places."""
     if not re.fullmatch(r"[0-9]+", digits.strip()) or int(digits) < 1:
+        several = "; several measures are a list of texts" if "," in digits else ""
         msg = (
             f"the cutoff after @ must be a whole number of at least 1, "
-            f"not {digits.strip()!r}, in the measure {text!r}"
+            f"not {digits.strip()!r}, in the measure {text!r}{several}"
         )
         raise ValueError(msg)
     return int(digits)
