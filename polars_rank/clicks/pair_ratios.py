@@ -10,17 +10,15 @@ from typing import get_args
 import numpy as np
 import numpy.typing as npt
 
-from polars_rank.clicks.bias_fits import (
-    TINY,
+from polars_rank.clicks.bias_fits import TINY
+from polars_rank.clicks.fit_errors import Fit
+from polars_rank.clicks.linked_positions import (
     UNCLICKED,
     UNLINKED,
-    Array,
-    Counts,
-    Fit,
-    groups_of,
     known_of,
     reached,
 )
+from polars_rank.clicks.pair_counts import Array, Counts, groups_of
 from polars_rank.clicks.position_rows import Estimator, Weighting
 
 __all__ = ["all_pairs", "chain", "jackknifed", "pivot_one"]

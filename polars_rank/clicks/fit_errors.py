@@ -1,0 +1,186 @@
+"""Fits of position bias, with the errors of their estimates.
+
+Errors are those of scores over independent groups, such as queries or users.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from polars_rank.clicks.pair_counts import CELLS, Array, Counts, groups_of
+
+__all__ = ["Fit", "Scores", "information"]
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """Estimates per position.
+
+    Attributes
+    ----------
+    theta
+        Examination, relative to the reference; NaN: not identified.
+    covariance
+        Of the logarithms of ``theta``; NaN: unknown.
+    groups
+        Number of independent groups that it rests on.
+    notes
+        Why a position has no estimate; None: it has one.
+    steps, converged, log_likelihood
+        Of an iterative fit.
+    scores
+        The scores that errors are computed from; None: computed otherwise.
+    """
+
+    theta: Array
+    covariance: Array
+    groups: int
+    notes: list[str | None]
+    steps: int | None = None
+    converged: bool | None = None
+    log_likelihood: float | None = None
+    scores: Scores | None = None
+
+    def relative_to(self, reference: int) -> Fit:
+        """The same, with another reference."""
+        covariance = self.covariance
+        own = covariance[reference]
+        moved = covariance - own[None, :] - own[:, None] + own[reference]
+        return replace(self, theta=self.theta / self.theta[reference], covariance=moved)
+
+    def clustered(self, meat: Array, groups: int) -> Fit:
+        """The same, with errors from scores that were summed by other clusters."""
+        assert self.scores is not None
+        covariance = self.scores.covariance(meat, groups)
+        return replace(self, covariance=covariance, groups=groups)
+
+    @property
+    def se(self) -> Array:
+        """Standard errors of ``theta``."""
+        return np.asarray(self.theta * np.sqrt(np.diag(self.covariance).clip(0.0)))
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Scores of the logarithms of theta, and the terms that turn them into errors.
+
+    An impression of a pair at position j adds ``(clicked - mean) * scale`` times
+    ``[k = j] - share_k`` to the score of position k.
+
+    Attributes
+    ----------
+    rows
+        The rows of the table: ``mean``, ``scale`` and ``share`` are theirs.
+    curvature
+        Of each row, in the logarithm of its mean.
+    bread
+        Inverse of the whole curvature, 0 at the reference.
+    free, known
+        Positions whose theta was fitted, and those that have one.
+    """
+
+    rows: Counts
+    mean: Array
+    scale: Array
+    share: Array
+    curvature: Array
+    bread: Array
+    free: npt.NDArray[np.bool_]
+    known: npt.NDArray[np.bool_]
+
+    @classmethod
+    def of(
+        cls,
+        rows: Counts,
+        weight: Array,
+        mean: Array,
+        scale: Array,
+        free: npt.NDArray[np.bool_],
+        known: npt.NDArray[np.bool_],
+    ) -> Scores:
+        """``weight`` is the curvature of a row."""
+        bread = np.zeros((rows.positions, rows.positions))
+        on = np.ix_(free, free)
+        bread[on] = np.linalg.inv(information(rows, weight)[on])
+        share = _shares(weight, rows)
+        return cls(rows, mean, scale, share, weight, bread, free, known)
+
+    def covariance(self, meat: Array, groups: int) -> Array:
+        """Covariance, from the products of the scores of groups (CR1)."""
+        factor = groups / max(groups - 1, 1)
+        return self._of_known(self.bread @ meat @ self.bread * factor, groups)
+
+    def left_out(self) -> tuple[Array, int]:
+        """Covariance from leaving out each group in turn, and the number of groups.
+
+        Where a few groups have most of the clicks, the sandwich is too small: they pull
+        the estimate towards themselves. A step of Newton's method without the group
+        tells how far (CR3).
+
+        Source: MacKinnon, Nielsen and Webb, 2023, Leverage, influence, and the
+        jackknife in clustered regression models.
+        """
+        rows, groups = self.rows, groups_of(self.rows)
+        residual = (rows.c - rows.n * self.mean) * self.scale
+        score = residual - self.share * rows.of_pair(residual)
+        whole = information(rows, self.curvature)
+        on = np.ix_(self.free, self.free)
+        found = np.zeros_like(self.bread)
+        size = max(1, CELLS // max(1, rows.positions) ** 2)
+        for first in range(0, groups, size):
+            codes = np.arange(first, min(first + size, groups) + 1)
+            bounds = np.searchsorted(rows.group, codes)
+            scores, own = self._of_groups(score, bounds)
+            # A position that only this group knows stays where it is.
+            rest = whole - own * (1 - 1e-12)
+            moved = np.linalg.solve(rest[:, on[0], on[1]], scores[:, self.free, None])
+            found[on] += moved[:, :, 0].T @ moved[:, :, 0]
+        found *= max(groups - 1, 1) / max(groups, 1)
+        return self._of_known(found, groups), groups
+
+    def _of_groups(
+        self, score: Array, bounds: npt.NDArray[np.int64]
+    ) -> tuple[Array, Array]:
+        """Scores and curvatures of groups whose rows begin at ``bounds``."""
+        rows, k = self.rows, self.rows.positions
+        part = slice(bounds[0], bounds[-1])
+        number, at = len(bounds) - 1, rows.position[part]
+        cell = np.repeat(np.arange(number), np.diff(bounds)) * k + at
+        scores, diagonal = (
+            np.bincount(cell, values[part], number * k).reshape(number, k)
+            for values in (score, self.curvature)
+        )
+        pair = rows.pair[part] - rows.pair[bounds[0]]
+        heavy, light = (np.zeros((pair[-1] + 1, k)) for _ in range(2))
+        heavy[pair, at], light[pair, at] = self.curvature[part], self.share[part]
+        begins = pair[bounds[:-1] - bounds[0]]
+        own = np.zeros((number, k, k))
+        own[:, range(k), range(k)] = diagonal
+        for i in range(k):
+            own[:, i] -= np.add.reduceat(heavy[:, i : i + 1] * light, begins)
+        return scores, own
+
+    def _of_known(self, covariance: Array, groups: int) -> Array:
+        """NaN where it is not known."""
+        found = np.full_like(self.bread, np.nan)
+        known = self.known if groups > 1 else self.known & ~self.free
+        found[np.ix_(known, known)] = covariance[np.ix_(known, known)]
+        return found
+
+
+def _shares(weight: Array, counts: Counts) -> Array:
+    """Share of each row in the curvature of its pair."""
+    total = counts.of_pair(weight)
+    return np.divide(weight, total, out=np.zeros_like(weight), where=total > 0)
+
+
+def information(counts: Counts, weight: Array) -> Array:
+    """Curvature in the logarithms of theta, attractiveness profiled out."""
+    found = np.diag(counts.of_position(weight))
+    share = _shares(weight, counts)
+    for _, (whole, part) in counts.dense(weight, share):
+        found -= whole.T @ part
+    return found
