@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, TypeAlias, Unpack
+from typing import Unpack
 
 import polars as pl
 
-from polars_rank._engine.recorder import ExprTable
 from polars_rank._engine.request import AnyFrame, like_input
 from polars_rank._statistics.intervals import require_level
 from polars_rank.clicks.impression import Impression
@@ -16,98 +14,42 @@ from polars_rank.clicks.log import ClickLog
 from polars_rank.clicks.log_options import LogOptions
 from polars_rank.clicks.measures import (
     DEFAULT,
-    BehaviourMeasure,
     Measures,
     parse_behaviour,
 )
 from polars_rank.clicks.opening import function_of_log, opened
-from polars_rank.clicks.plan import bounded_by, enforced, impressions_of, in_layout
+from polars_rank.clicks.plan import bounded_by, in_layout
 from polars_rank.clicks.ratios import (
     Interval,
     IntervalChoice,
-    Ratio,
     added,
     estimates,
     finished,
     states,
     sums,
+    warn_of_users,
 )
 from polars_rank.clicks.shallow import shallow_first
+from polars_rank.clicks.traced import (
+    Per,
+    Traced,
+    cluster_sums,
+    parts_of,
+    segments_of,
+    trace,
+)
 from polars_rank.core.expr import ratio
 from polars_rank.io.frames import FrameLike
 
 __all__ = [
-    "Per",
-    "Traced",
     "behaviour",
     "behaviour_state",
-    "cluster_sums",
     "merge_behaviour",
     "per_impression",
-    "trace",
 ]
 
-Per: TypeAlias = Literal["impression"]
 COUNTS = ("impressions", "total_clicks", "queries")
 LONG = ("measure", "estimate", "se", "lower", "upper", "impressions", "clusters")
-
-
-class Traced(NamedTuple):
-    """Measures as columns of impressions: words, then parts, and a ratio per measure.
-
-    Attributes
-    ----------
-    words, totals, steps
-        Of the :class:`Impression`.
-    parts
-        Numerators and denominators, each once.
-    ratios
-        Which parts a measure is made of.
-    clicks
-        Number of clicks of the impression.
-    vocabulary
-        Whose words they are.
-    """
-
-    words: dict[str, pl.Expr]
-    totals: dict[str, pl.Expr]
-    steps: dict[str, pl.Expr]
-    parts: dict[str, pl.Expr]
-    ratios: list[Ratio]
-    clicks: pl.Expr
-    vocabulary: type[Impression]
-
-
-def trace(
-    log: ClickLog,
-    measures: Sequence[BehaviourMeasure],
-    *,
-    per: Per | None = None,
-    vocabulary: type[Impression] = Impression,
-) -> Traced:
-    """Trace the measures: which words and parts they need. No data are touched."""
-    impression = vocabulary(log.roles, log.carried)
-    clicks = impression.clicks()
-    table, ratios = ExprTable("part"), []
-    for measure in measures:
-        num, den = measure.pair(impression)
-        if per == "impression":
-            value = ratio(num, den)
-            num, den = value.fill_null(0.0), value.is_not_null()
-        else:
-            # What has no denominator does not count, as an impression without clicks.
-            num = pl.when(den.is_not_null()).then(num).fill_null(0)
-            den = den.fill_null(0)
-        ratios.append(Ratio(measure.name, table.add(num), table.add(den)))
-    return Traced(
-        impression.words,
-        impression.totals,
-        impression.steps,
-        table.named,
-        ratios,
-        clicks,
-        vocabulary,
-    )
 
 
 @function_of_log
@@ -153,7 +95,7 @@ def per_impression(
             ratio(pl.col(r.num), pl.col(r.den)).cast(pl.Float64).alias(f"m{i}")
             for i, r in enumerate(traced.ratios)
         ]
-        frame = _parts(log, traced).select(*log.keys, *values).sort(log.keys)
+        frame = parts_of(log, traced).select(*log.keys, *values).sort(log.keys)
         names = dict(zip(log.keys, log.key_names, strict=True))
         names |= {f"m{i}": r.name for i, r in enumerate(traced.ratios)}
         return frame.select(pl.col(own).alias(name) for own, name in names.items())
@@ -298,7 +240,7 @@ def behaviour_state(
 
     def plan(log: ClickLog, vocabulary: type[Impression]) -> pl.LazyFrame:
         traced = trace(log, parsed, per=per, vocabulary=vocabulary)
-        by: dict[str, pl.Expr] = _segments(log)
+        by: dict[str, pl.Expr] = segments_of(log)
         clusters, _ = cluster_sums(log, traced, by)
         found = states(clusters, [*by], traced.ratios).sort(
             [*by], nulls_last=True, maintain_order=True
@@ -349,19 +291,6 @@ def merge_behaviour(
     return result.select(*by, *LONG).collect(engine="streaming")
 
 
-def warn_of_users(log: ClickLog) -> None:
-    """Warn if there are users, and impressions are treated as independent."""
-    if log.user_column is None or log.cluster:
-        return
-    warnings.warn(
-        f"intervals treat impressions as independent, but {log.user_column!r} looks "
-        f"like the user: give cluster={log.user_column!r}, or the intervals are too "
-        "short",
-        UserWarning,
-        stacklevel=4,
-    )
-
-
 def _require_distinct(columns: Sequence[str], names: Sequence[str]) -> None:
     both = [*columns, *names]
     if twice := sorted({name for name in both if both.count(name) > 1}):
@@ -372,29 +301,10 @@ def _require_distinct(columns: Sequence[str], names: Sequence[str]) -> None:
         raise ValueError(msg)
 
 
-def _parts(log: ClickLog, traced: Traced) -> pl.LazyFrame:
-    """One row per impression: keys, ``by0`` ..., the parts, and ``clicks``."""
-    log = traced.vocabulary.prepare(log)
-    found = impressions_of(log, traced.words, totals=traced.totals)
-    frame = enforced(log, found)
-    if traced.steps:
-        frame = frame.with_columns(**traced.steps)
-    schema = frame.collect_schema()
-    parts = {}
-    for name, dtype in frame.select(**traced.parts).collect_schema().items():
-        whole = dtype == pl.Boolean or dtype.is_integer()
-        parts[name] = traced.parts[name].cast(pl.Int64 if whole else pl.Float64)
-    if log.weight is not None:
-        weight = pl.col(log.carried[log.weight]).cast(pl.Float64)
-        parts = {name: part * weight for name, part in parts.items()}
-    kept = [n for n in schema if n not in traced.words and n not in traced.totals]
-    return frame.select(*kept, **parts, clicks=traced.clicks)
-
-
 def _values(log: ClickLog, traced: Traced, *, count_queries: bool) -> pl.LazyFrame:
     """One row per segment: counts, and the measures."""
-    by = _segments(log)
-    frame = _parts(log, traced).with_columns(**by)
+    by = segments_of(log)
+    frame = parts_of(log, traced).with_columns(**by)
     counts = {"impressions": pl.len(), "total_clicks": pl.col("clicks").sum()}
     if count_queries and log.resources is None:
         counts["queries"] = pl.col("query").drop_nulls().n_unique()
@@ -429,37 +339,9 @@ def _with_queries(
     )
 
 
-def _segments(log: ClickLog) -> dict[str, pl.Expr]:
-    return {f"by:{i}": pl.col(own) for i, own in enumerate(log.own(log.by))}
-
-
-def cluster_sums(
-    log: ClickLog, traced: Traced, groups: dict[str, pl.Expr]
-) -> tuple[pl.LazyFrame, list[str]]:
-    """One row per group and cluster: sums of the parts, and ``n`` impressions.
-
-    Returned with the names of the columns that identify a cluster.
-    """
-    frame = _parts(log, traced).with_columns(**groups)
-    clusters = log.own(log.cluster) or [*log.keys]
-    parts = [*traced.parts]
-    if {*clusters} == {*log.keys}:
-        frame = frame.select(*groups, *log.keys, *parts, n=pl.lit(1, pl.Int64))
-        return frame, [*log.keys]
-    keys = [f"cluster{i}" for i in range(len(clusters))]
-    named = {key: pl.col(own) for key, own in zip(keys, clusters, strict=True)}
-    frame = frame.select(*groups, *parts, **named)
-
-    def summed(impressions: pl.LazyFrame) -> pl.LazyFrame:
-        n = {"n": pl.len().cast(pl.Int64)}
-        return sums(impressions, [*groups, *keys], parts, n)
-
-    return bounded_by(log, frame, keys, summed, repr([*traced.parts.values()])), keys
-
-
 def _intervals(log: ClickLog, traced: Traced, interval: Interval) -> pl.LazyFrame:
     """One row per segment and measure: the estimate and its error."""
-    by = _segments(log)
+    by = segments_of(log)
     clusters, keys = cluster_sums(log, traced, by)
     found = estimates(clusters, [*by], traced.ratios, interval, keys, log.resources)
     renamed = found.rename({"n": "impressions"})

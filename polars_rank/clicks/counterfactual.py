@@ -9,14 +9,13 @@ import polars as pl
 
 from polars_rank._engine.request import AnyFrame, like_input
 from polars_rank.clicks.additive import AdditiveMeasure
-from polars_rank.clicks.behaviour import warn_of_users
 from polars_rank.clicks.bias import Propensities, faults_first
 from polars_rank.clicks.impression import Impression
 from polars_rank.clicks.log import ClickLog
 from polars_rank.clicks.log_options import LogOptions
 from polars_rank.clicks.opening import function_of_log
 from polars_rank.clicks.rankings import Systems, with_baseline
-from polars_rank.clicks.ratios import Interval, IntervalChoice
+from polars_rank.clicks.ratios import Interval, IntervalChoice, warn_of_users
 from polars_rank.clicks.shallow import shallow_first
 from polars_rank.clicks.system_estimates import estimate_systems
 from polars_rank.clicks.weighing import CounterfactualMethod, Estimation

@@ -12,14 +12,13 @@ import polars as pl
 from polars_rank._engine.request import AnyFrame, like_input
 from polars_rank._statistics.distributions import chi_square_tail, tail
 from polars_rank._statistics.intervals import require_level
-from polars_rank.clicks.behaviour import warn_of_users
 from polars_rank.clicks.crediting import Credit, Method, outcomes_of, words_of
 from polars_rank.clicks.impression import Impression
 from polars_rank.clicks.log import ClickLog
 from polars_rank.clicks.log_options import LogOptions, column_of
 from polars_rank.clicks.opening import function_of_log
 from polars_rank.clicks.plan import held, in_layout, require_sound_rows
-from polars_rank.clicks.ratios import margin
+from polars_rank.clicks.ratios import margin, warn_of_users
 from polars_rank.core.aggregate import RatioMoments
 from polars_rank.core.expr import ratio
 from polars_rank.core.rules import NOT_INTERLEAVED, ONE_TEAM

@@ -10,7 +10,6 @@ import polars as pl
 
 from polars_rank._engine.request import AnyFrame, like_input
 from polars_rank._engine.schema import require_columns
-from polars_rank.clicks.behaviour import warn_of_users
 from polars_rank.clicks.counts import rows_with_known
 from polars_rank.clicks.log import ClickLog
 from polars_rank.clicks.log_options import LogOptions, column_of
@@ -26,6 +25,7 @@ from polars_rank.clicks.position_rows import (
     is_by_query,
 )
 from polars_rank.clicks.rates import rows_of_rates
+from polars_rank.clicks.ratios import warn_of_users
 from polars_rank.clicks.swaps import rows_of_fair_pairs, rows_of_swaps
 from polars_rank.core.source import is_rereadable, lazy_source
 

@@ -6,6 +6,7 @@ added up first; errors are those of a ratio of sums over clusters.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
@@ -14,6 +15,7 @@ import polars as pl
 from polars_rank._engine.request import Resources
 from polars_rank._statistics.distributions import normal_quantile, t_quantile
 from polars_rank._statistics.intervals import require_level
+from polars_rank.clicks.log import ClickLog
 from polars_rank.clicks.plan import held
 from polars_rank.core.aggregate import RatioMoments, State, exact_sum, exact_total
 from polars_rank.core.source import lazy_source
@@ -34,6 +36,7 @@ __all__ = [
     "margin",
     "states",
     "sums",
+    "warn_of_users",
 ]
 
 IntervalChoice: TypeAlias = Literal["none", "normal", "bootstrap"]
@@ -71,6 +74,19 @@ class Interval(NamedTuple):
             msg = f"replicates must be a whole number of at least 2, not {replicates!r}"
             raise ValueError(msg)
         return cls(kind, level, replicates, seed)  # type: ignore[arg-type]
+
+
+def warn_of_users(log: ClickLog) -> None:
+    """Warn if there are users, and impressions are treated as independent."""
+    if log.user_column is None or log.cluster:
+        return
+    warnings.warn(
+        f"intervals treat impressions as independent, but {log.user_column!r} looks "
+        f"like the user: give cluster={log.user_column!r}, or the intervals are too "
+        "short",
+        UserWarning,
+        stacklevel=4,
+    )
 
 
 def sums(

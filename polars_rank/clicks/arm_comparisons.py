@@ -1,0 +1,245 @@
+"""Arms against their control: effects, intervals and p-values, out of sums of clusters.
+
+A row of sums is that of a segment and an arm: ``clusters``, and for measure i the sums
+``i:a`` and those of products ``i:ab``. 0 is its numerator, 1 its denominator; 2 and 3
+are their like before the experiment.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias, cast
+
+import polars as pl
+
+from polars_rank._engine.checks.enforce import warn
+from polars_rank._statistics.distributions import (
+    chi_square_tail,
+    normal_quantile,
+    t_quantile,
+    tail,
+)
+from polars_rank.clicks.log import ClickLog
+from polars_rank.clicks.ratios import FEW
+from polars_rank.clicks.traced import Traced
+from polars_rank.core.rules import ARMS_MISSING, TWO_ARMS
+from polars_rank.exceptions import DataError
+
+__all__ = ["NUMBERS", "Adjust", "Design", "adjusted", "comparisons"]
+
+Adjust: TypeAlias = Literal["holm"]
+UNLIKELY = 0.001  # of a split into arms that was planned
+TUNED = 5000  # clusters for which always-valid intervals are shortest
+NUMBERS = (
+    *("control", "treatment", "effect", "se", "lower", "upper", "relative"),
+    *("relative_lower", "relative_upper", "p_value", "mde"),
+)
+
+
+class Design(NamedTuple):
+    """Levels, the planned ``split``, and whether intervals hold whenever one looks."""
+
+    level: float
+    power: float
+    sequential: bool
+    split: Mapping[Any, float] | None
+    control: object
+
+
+def comparisons(
+    moments: pl.DataFrame, log: ClickLog, traced: Traced, design: Design
+) -> Iterator[dict[str, Any]]:
+    """One row per segment, measure and arm but the control."""
+    if moments["twice"].max():
+        _refuse_two_arms(moments)
+    by = [c for c in moments.columns if c.startswith("by:")]
+    segments: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for row in moments.iter_rows(named=True):
+        segments.setdefault(tuple(row[c] for c in by), []).append(row)
+    arms = moments["arm"].unique(maintain_order=True).sort().to_list()
+    if design.control not in arms or len(arms) < 2:
+        shown = ", ".join(map(repr, arms)) or "none"
+        raise DataError(
+            ARMS_MISSING.message.format(control=design.control, arms=shown),
+            rule=ARMS_MISSING.name,
+        )
+    for key, rows in segments.items():
+        split = _split(rows, arms, design)
+        known = {row["arm"]: row for row in rows}
+        base = known.get(design.control)
+        for i, ratio in enumerate(traced.ratios):
+            for arm in arms:
+                if arm == design.control:
+                    continue
+                numbers = _compared(base, known.get(arm), rows, i, design)
+                yield {
+                    **dict(zip(log.by, key, strict=True)),
+                    "measure": ratio.name,
+                    "arm": arm,
+                    **dict(zip(NUMBERS, numbers, strict=True)),
+                    "clusters_control": 0 if base is None else base["clusters"],
+                    "clusters_treatment": known[arm]["clusters"] if arm in known else 0,
+                    "srm_p": split,
+                }
+
+
+def _compared(
+    control: Mapping[str, Any] | None,
+    treatment: Mapping[str, Any] | None,
+    rows: Sequence[Mapping[str, Any]],
+    measure: int,
+    design: Design,
+) -> list[float | None]:
+    """The numbers of a row, in the order of ``NUMBERS``."""
+    if control is None or treatment is None:
+        return [None] * len(NUMBERS)
+    whole = _Arm.of([control, treatment], measure)
+    c, t = (_Arm.of([row], measure) for row in (control, treatment))
+    (value_c, var_c), (value_t, var_t) = _value(c, whole), _value(t, whole)
+    effect = value_t - value_c
+    parts = [var_c / c.n, var_t / t.n]
+    se = math.sqrt(sum(parts))
+    z, p = _reach(effect, se, parts, (c.n, t.n), design)
+    low = high = math.nan
+    relative = effect / value_c if value_c else math.nan
+    if value_c > 0 and value_t > 0:
+        spread = math.sqrt(parts[0] / value_c**2 + parts[1] / value_t**2)
+        low, high = (
+            (1 + relative) * math.exp(sign * z * spread) - 1 for sign in (-1, 1)
+        )
+    detectable = normal_quantile(0.5 + design.level / 2) + normal_quantile(design.power)
+    numbers = [
+        *(value_c, value_t, effect, se, effect - z * se, effect + z * se),
+        *(relative, low, high, p, detectable * se),
+    ]
+    return [None if math.isnan(number) else number for number in numbers]
+
+
+def _reach(
+    effect: float,
+    se: float,
+    parts: Sequence[float],
+    n: tuple[int, int],
+    design: Design,
+) -> tuple[float, float]:
+    """How many standard errors the interval reaches to each side, and the p-value."""
+    if math.isnan(se) or math.isnan(effect):
+        return math.nan, math.nan
+    if se == 0:
+        return 0.0, 1.0 if effect == 0 else 0.0
+    alpha, total = 1 - design.level, sum(n)
+    if design.sequential:
+        rho2 = (-2 * math.log(alpha) + math.log(1 - 2 * math.log(alpha))) / TUNED
+        grown = total * rho2 + 1
+        scale = 2 * grown / (total * rho2)
+        reach = math.sqrt(scale * (math.log(grown) / 2 - math.log(alpha)))
+        p = math.sqrt(grown) * math.exp(-((effect / se) ** 2) / scale)
+        return reach, min(p, 1.0)
+    if min(n) >= FEW:
+        return normal_quantile(0.5 + design.level / 2), float(tail(effect / se))
+    df = sum(parts) ** 2 / sum(v * v / (m - 1) for v, m in zip(parts, n, strict=True))
+    return float(t_quantile(0.5 + design.level / 2, df)), float(tail(effect / se, df))
+
+
+def _split(
+    rows: Sequence[Mapping[str, Any]], arms: Sequence[Any], design: Design
+) -> float:
+    """Probability of arms at least as uneven as these; a warning if it is tiny."""
+    shares = design.split or dict.fromkeys(arms, 1.0)
+    if {*shares} != {*arms} or not all(share > 0 for share in shares.values()):
+        msg = (
+            f"expected_split must have a positive share for each of the arms "
+            f"{', '.join(map(repr, arms))}, not {dict(shares)!r}"
+        )
+        raise ValueError(msg)
+    seen = {row["arm"]: row["clusters"] for row in rows}
+    n, whole = sum(seen.values()), sum(shares.values())
+    expected = {arm: n * shares[arm] / whole for arm in arms}
+    statistic = sum((seen.get(a, 0) - e) ** 2 / e for a, e in expected.items())
+    p = chi_square_tail(statistic, len(arms) - 1)
+    if p < UNLIKELY:
+        counts = ", ".join(f"{arm!r}: {seen.get(arm, 0)}" for arm in arms)
+        warn(
+            f"the arms are not of the planned sizes ({counts}; p = {p:.1g}): the "
+            "assignment or the log is broken, so do not trust the comparison"
+        )
+    return p
+
+
+def _refuse_two_arms(moments: pl.DataFrame) -> None:
+    count = moments["twice"].max()
+    examples = [
+        next(iter(e.values())) if len(e) == 1 else e for e in moments["examples"][0]
+    ]
+    shown = ", ".join(map(repr, examples))
+    raise DataError(
+        f"{TWO_ARMS.message} ({count!r} found, e.g. {shown})",
+        rule=TWO_ARMS.name,
+        count=cast("int", count),
+        examples=examples,
+    )
+
+
+def adjusted(rows: list[dict[str, Any]], adjust: Adjust | None) -> list[dict[str, Any]]:
+    """Holm's p-values: each times the number of those not smaller, never falling."""
+    if adjust is None:
+        return rows
+    known = sorted(
+        (r for r in rows if r["p_value"] is not None), key=lambda r: r["p_value"]
+    )
+    least = 0.0
+    for i, row in enumerate(known):
+        least = max(least, min(1.0, row["p_value"] * (len(known) - i)))
+        row["p_adjusted"] = least
+    return rows
+
+
+# -- moments of an arm
+
+
+class _Arm(NamedTuple):
+    """Moments of a ratio over the clusters of an arm: means, and covariances."""
+
+    n: int
+    mean: list[float]
+    cov: list[list[float]]
+
+    @classmethod
+    def of(cls, rows: Sequence[Mapping[str, Any]], measure: int) -> _Arm:
+        """Of one row of sums, or of several arms together."""
+        n = sum(row["clusters"] for row in rows)
+        size = 4 if f"{measure}:3" in rows[0] else 2
+        total = [math.fsum(r[f"{measure}:{a}"] for r in rows) for a in range(size)]
+        cov = [[0.0] * size for _ in range(size)]
+        for a in range(size):
+            for b in range(a + 1):
+                product = math.fsum(r[f"{measure}:{a}{b}"] for r in rows)
+                above = product - total[a] * total[b] / n
+                cov[a][b] = cov[b][a] = above / (n - 1) if n > 1 else math.nan
+        return cls(n, [t / n for t in total], cov)
+
+    def ratio(self, a: int = 0) -> float:
+        """Of the measure, or with 2 of the time before."""
+        return self.mean[a] / self.mean[a + 1] if self.mean[a + 1] else math.nan
+
+    def covariance(self, a: int = 0, b: int = 0) -> float:
+        """Of the linearised ratios: (Y - R X) / mean X, by the delta method."""
+        r, s = self.ratio(a), self.ratio(b)
+        c = self.cov
+        inner = c[a][b] - r * c[a + 1][b] - s * c[a][b + 1] + r * s * c[a + 1][b + 1]
+        return inner / (self.mean[a + 1] * self.mean[b + 1])
+
+
+def _value(arm: _Arm, whole: _Arm) -> tuple[float, float]:
+    """The measure and the variance of a cluster; adjusted for the time before."""
+    estimate = arm.ratio()
+    if math.isnan(estimate):
+        return math.nan, math.nan
+    variance = arm.covariance()
+    if len(arm.mean) == 4 and arm.mean[3] and whole.mean[3]:
+        spread = whole.covariance(2, 2)
+        theta = whole.covariance(0, 2) / spread if spread > 0 else 0.0
+        estimate -= theta * (arm.ratio(2) - whole.ratio(2))
+        variance += theta * (theta * arm.covariance(2, 2) - 2 * arm.covariance(0, 2))
+    return estimate, max(variance, 0.0)

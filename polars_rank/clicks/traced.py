@@ -1,0 +1,126 @@
+"""Measures traced to numbers of impressions, and the sums of these over clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, TypeAlias
+
+import polars as pl
+
+from polars_rank._engine.recorder import ExprTable
+from polars_rank.clicks.impression import Impression
+from polars_rank.clicks.log import ClickLog
+from polars_rank.clicks.measures import BehaviourMeasure
+from polars_rank.clicks.plan import bounded_by, enforced, impressions_of
+from polars_rank.clicks.ratios import Ratio, sums
+from polars_rank.core.expr import ratio
+
+__all__ = ["Per", "Traced", "cluster_sums", "parts_of", "segments_of", "trace"]
+
+Per: TypeAlias = Literal["impression"]
+
+
+class Traced(NamedTuple):
+    """Measures as columns of impressions: words, then parts, and a ratio per measure.
+
+    Attributes
+    ----------
+    words, totals, steps
+        Of the :class:`Impression`.
+    parts
+        Numerators and denominators, each once.
+    ratios
+        Which parts a measure is made of.
+    clicks
+        Number of clicks of the impression.
+    vocabulary
+        Whose words they are.
+    """
+
+    words: dict[str, pl.Expr]
+    totals: dict[str, pl.Expr]
+    steps: dict[str, pl.Expr]
+    parts: dict[str, pl.Expr]
+    ratios: list[Ratio]
+    clicks: pl.Expr
+    vocabulary: type[Impression]
+
+
+def trace(
+    log: ClickLog,
+    measures: Sequence[BehaviourMeasure],
+    *,
+    per: Per | None = None,
+    vocabulary: type[Impression] = Impression,
+) -> Traced:
+    """Trace the measures: which words and parts they need. No data are touched."""
+    impression = vocabulary(log.roles, log.carried)
+    clicks = impression.clicks()
+    table, ratios = ExprTable("part"), []
+    for measure in measures:
+        num, den = measure.pair(impression)
+        if per == "impression":
+            value = ratio(num, den)
+            num, den = value.fill_null(0.0), value.is_not_null()
+        else:
+            # What has no denominator does not count, as an impression without clicks.
+            num = pl.when(den.is_not_null()).then(num).fill_null(0)
+            den = den.fill_null(0)
+        ratios.append(Ratio(measure.name, table.add(num), table.add(den)))
+    return Traced(
+        impression.words,
+        impression.totals,
+        impression.steps,
+        table.named,
+        ratios,
+        clicks,
+        vocabulary,
+    )
+
+
+def parts_of(log: ClickLog, traced: Traced) -> pl.LazyFrame:
+    """One row per impression: keys, ``by0`` ..., the parts, and ``clicks``."""
+    log = traced.vocabulary.prepare(log)
+    found = impressions_of(log, traced.words, totals=traced.totals)
+    frame = enforced(log, found)
+    if traced.steps:
+        frame = frame.with_columns(**traced.steps)
+    schema = frame.collect_schema()
+    parts = {}
+    for name, dtype in frame.select(**traced.parts).collect_schema().items():
+        whole = dtype == pl.Boolean or dtype.is_integer()
+        parts[name] = traced.parts[name].cast(pl.Int64 if whole else pl.Float64)
+    if log.weight is not None:
+        weight = pl.col(log.carried[log.weight]).cast(pl.Float64)
+        parts = {name: part * weight for name, part in parts.items()}
+    kept = [n for n in schema if n not in traced.words and n not in traced.totals]
+    return frame.select(*kept, **parts, clicks=traced.clicks)
+
+
+def cluster_sums(
+    log: ClickLog, traced: Traced, groups: dict[str, pl.Expr]
+) -> tuple[pl.LazyFrame, list[str]]:
+    """One row per group and cluster: sums of the parts, and ``n`` impressions.
+
+    Returned with the names of the columns that identify a cluster.
+    """
+    frame = parts_of(log, traced).with_columns(**groups)
+    clusters = log.own(log.cluster) or [*log.keys]
+    parts = [*traced.parts]
+    if {*clusters} == {*log.keys}:
+        frame = frame.select(*groups, *log.keys, *parts, n=pl.lit(1, pl.Int64))
+        return frame, [*log.keys]
+    keys = [f"cluster{i}" for i in range(len(clusters))]
+    named = {key: pl.col(own) for key, own in zip(keys, clusters, strict=True)}
+    frame = frame.select(*groups, *parts, **named)
+
+    def summed(impressions: pl.LazyFrame) -> pl.LazyFrame:
+        n = {"n": pl.len().cast(pl.Int64)}
+        return sums(impressions, [*groups, *keys], parts, n)
+
+    return bounded_by(log, frame, keys, summed, repr([*traced.parts.values()])), keys
+
+
+def segments_of(log: ClickLog) -> dict[str, pl.Expr]:
+    """The columns of ``by``, under names of the result."""
+    return {f"by:{i}": pl.col(own) for i, own in enumerate(log.own(log.by))}
