@@ -485,6 +485,7 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(call, folder, argv, stat
         (["log.parquet", "--convention", "trec"], 2, "did you mean 'trec_eval'"),
         (["log.parquet", "--ties", "random"], 2, '"doc_desc"'),
         (["log.parquet", "--labl", "x"], 2, "Did you mean --label?"),
+        (["log.parquet", "--k", "10"], 2, "A cutoff is part of the measure: -m ndcg@"),
         (["log.parquet", "--per-query", "y.txt"], 2, "after a format: .parquet"),
         (["log.parquet", "--per-query", "./log.parquet"], 2, "part of what is read"),
         (["parts", "--per-query", "parts/y.csv"], 2, "part of what is read"),

@@ -275,7 +275,11 @@ def test_gate_of_values(base, capsys):
             "corrects for all pairs by itself: leave out --correction by",
         ),
         (["power", "--sd", "1"], 2, "name"),
-        (["power"], 2, "name the values of a pilot"),
+        (
+            ["power"],
+            2,
+            "name either the values of a pilot or --sd, not both or neither",
+        ),
     ],
 )
 def test_errors(base, capsys, arguments, status, said):

@@ -719,6 +719,8 @@ def test_one_system():
         pr.compare(values("A"))
     with pytest.raises(ValueError, match="the values hold no rows"):
         pr.compare(values().clear())
+    with pytest.raises(pl.exceptions.ColumnNotFoundError, match="needs two systems"):
+        pr.compare(values("A").drop("system"))
 
 
 @pytest.mark.parametrize(

@@ -277,6 +277,16 @@ def test_dictionaries_of_other_things(frame, words):
         pr.evaluate(frame, "rr", qrels={"q1": {"a": 1}})
 
 
+@pytest.mark.parametrize("column", ["query_id", "doc_id"])
+@pytest.mark.parametrize("side", ["run", "qrels"])
+def test_ids_that_are_all_null_are_not_called_different(column, side):
+    frames = {"run": RUN, "qrels": RUN.with_columns(label=1).drop("score")}
+    nulls = pl.lit(None, frames[side].schema[column]).alias(column)
+    frames[side] = frames[side].with_columns(nulls).head(1)
+    with pytest.raises(pr.DataError, match="ids are null; drop these rows"):
+        pr.evaluate(frames["run"], "ap", qrels=frames["qrels"], missing="zero")
+
+
 @pytest.mark.parametrize("judged", [False, True])
 def test_null_queries_are_told_before_the_duplicates_that_they_make(judged):
     log = RUN.with_columns(

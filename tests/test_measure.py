@@ -184,7 +184,7 @@ def test_the_column_bears_the_name_as_written():
         ("ACCURACY", "may be 'accuracy' or 'Accuracy', which is relevant_above"),
         ("ndcg@", "whole number of at least 1, not ''"),
         ("ndcg@0", "whole number of at least 1, not '0'"),
-        ("ndcg@5, ap", "not '5, ap'.*several measures are a list of texts"),
+        ("ndcg@5, ap", "not '5, ap'.*write each in full: ndcg@5, ndcg@10"),
         ("ndcg@-3", "whole number of at least 1, not '-3'"),
         ("ndcg@1.5", "whole number of at least 1, not '1.5'"),
         ("ndcg@10@5", "cannot read the measure 'ndcg@10@5'"),

@@ -85,7 +85,7 @@ def test_two_systems_are_a_paired_t_test():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "name the values of a pilot or sd="),
+        ({}, "name either the values of a pilot or sd=, not both or"),
         ({"sd": 1}, "name difference=, queries= or width="),
         ({"sd": -1, "queries": 3}, "sd must be a number of 0 or more"),
         ({"sd": 1, "queries": 1}, "queries must be at least 2"),

@@ -170,6 +170,7 @@ OTHER_WAYS = {  # what may be meant, if a column is not there
     ("label", JUDGMENTS): "; if every judged document is relevant, give label=None",
     ("score", "the frame"): ", or ranks with rank=",
     ("score", "the run"): ", or ranks with rank=",
+    ("system", "the values"): "; a comparison needs two systems or more",
 }
 
 

@@ -91,7 +91,7 @@ def power(
         msg = f"power must lie between 0 and 1, not {power!r}"
         raise ValueError(msg)
     if (values is None) == (sd is None):
-        msg = "name the values of a pilot or sd=, one of both"
+        msg = "name either the values of a pilot or sd=, not both or neither"
         raise ValueError(msg)
     for name, given in (("sd", sd), ("difference", difference), ("width", width)):
         if given is not None and not (math.isfinite(given) and given >= 0):

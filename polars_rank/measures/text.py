@@ -119,7 +119,7 @@ def _set(params: dict[str, Any], name: str, value: Any, text: str) -> None:
 def cutoff(digits: str, text: str) -> int:
     """Read what follows the ``@`` as a number of places."""
     if not re.fullmatch(r"[0-9]+", digits.strip()) or int(digits) < 1:
-        several = "; several measures are a list of texts" if "," in digits else ""
+        several = "; write each in full: ndcg@5, ndcg@10" if "," in digits else ""
         msg = (
             f"the cutoff after @ must be a whole number of at least 1, "
             f"not {digits.strip()!r}, in the measure {text!r}{several}"

@@ -274,10 +274,12 @@ def _refuse(
     request: Request, inputs: Inputs, rule: Rule, columns: Sequence[str], kind: str
 ) -> None:
     assert inputs.qrels is not None
-    message = rule.message.format(
-        run=_holds(_first_ids(inputs.run.frame, columns), kind),
-        qrels=_first_ids(inputs.qrels.frame, columns),
+    run, qrels = (
+        _first_ids(part.frame, columns) for part in (inputs.run, inputs.qrels)
     )
+    if "None" in (run, qrels):
+        return  # the rule of null ids says so
+    message = rule.message.format(run=_holds(run, kind), qrels=qrels)
     raise_or_warn(DataError(message, rule=rule.name), warns=request.check == "warn")
 
 
