@@ -83,6 +83,18 @@ def test_arguments_of_an_engine():
     ):
         with pytest.raises(TypeError, match=message):
             ENGINE.evaluate(frame, "ap", **given)
+    for number in (0, -1, "4", 2.0):
+        for call in (ENGINE.evaluate, ENGINE.per_query):
+            with pytest.raises(ValueError, match="partitions must be a whole number"):
+                call(pieces, "ap", partitions=number)
+
+
+@pytest.mark.parametrize("name", ["by", "weight", "stats"])
+def test_values_per_query_take_no_options_of_a_mean(name):
+    """As on one machine; they were left out of account without a word."""
+    pieces = Pieces.of(scattered()[0])
+    with pytest.raises(TypeError, match=f"leave {name}= out .keep= carries"):
+        ENGINE.per_query(pieces, "ap", **{name: "country"})
 
 
 # -- processes

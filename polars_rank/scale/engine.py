@@ -6,6 +6,7 @@ exports the methods ``evaluate``, ``per_query`` and ``map`` of the one object of
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
@@ -13,9 +14,11 @@ from typing import Any, Generic, TypeVar
 import polars as pl
 
 from polars_rank._engine.schema import names_of
+from polars_rank.core.parameters import is_whole, plain
+from polars_rank.evaluation.evaluate import per_query
 from polars_rank.io.frames import as_polars
 from polars_rank.measures.measure import Measures
-from polars_rank.scale.evaluation import Evaluation
+from polars_rank.scale.evaluation import OPTIONS, Evaluation
 from polars_rank.scale.job import Job
 
 __all__ = ["Engine"]
@@ -74,8 +77,9 @@ class Engine(ABC, Generic[Frame]):
             As on one machine, once, with the counts of all partitions.
         """
         frames = (frame, qrels, queries, segments)
-        job, moved = self._job(frames, measures, partitioned=partitioned, **options)
-        return job.merge(self.states(job, self.partition(job, moved, partitions)))
+        options |= {"partitions": partitions, "partitioned": partitioned}
+        job, rows = self._job(frames, measures, **options)
+        return job.merge(self.states(job, rows))
 
     def per_query(
         self,
@@ -106,20 +110,23 @@ class Engine(ABC, Generic[Frame]):
             In the computation that needs the result, for the first partition with rows
             that break a rule; the engine may wrap it in an error of its own.
         """
+        _require_of_queries(options)
         frames = (frame, qrels, queries, segments)
-        job, moved = self._job(frames, measures, keep=keep, **options)
-        return self.values(job, self.partition(job, moved, partitions))
+        options |= {"partitions": partitions, "keep": keep}
+        job, rows = self._job(frames, measures, **options)
+        return self.values(job, rows)
 
     def _job(
         self,
         frames: Sequence[Any],
         measures: Measures,
         *,
+        partitions: int | None,
         partitioned: bool = False,
         keep: str | Sequence[str] | None = None,
         **options: Any,
-    ) -> tuple[Job, dict[str, Frame]]:
-        """The job, and the frames whose rows are to be partitioned.
+    ) -> tuple[Job, Any]:
+        """The job, and all rows in partitions.
 
         Frames of this process, such as small judgments, become frames of the engine
         or, if the rows are ``partitioned`` already, are broadcast.
@@ -127,6 +134,9 @@ class Engine(ABC, Generic[Frame]):
         if options.get("progress") is not None:
             msg = "progress is shown by the engine: leave progress= out"
             raise TypeError(msg)
+        if partitions is not None and not (is_whole(partitions) and partitions >= 1):
+            msg = f"partitions must be a whole number of at least 1, not {partitions!r}"
+            raise ValueError(msg)
         if not partitioned:
             options |= {"layout": "any"}
         evaluation = Evaluation(measures, **options)
@@ -152,7 +162,7 @@ class Engine(ABC, Generic[Frame]):
             keep=(keep,) if isinstance(keep, str) else tuple(keep or ()),
             partitioned=partitioned,
         )
-        return job, moved
+        return job, self.partition(job, moved, plain(partitions))
 
     @abstractmethod
     def map(
@@ -185,6 +195,18 @@ class Engine(ABC, Generic[Frame]):
     @abstractmethod
     def values(self, job: Job, rows: Any) -> Frame:
         """The values of the queries, of each partition of ``rows``."""
+
+
+def _require_of_queries(options: Mapping[str, Any]) -> None:
+    """Values of queries have the options of ``per_query``, not those of a mean."""
+    known = inspect.signature(per_query).parameters
+    for name in options:
+        if name in OPTIONS and name not in known:
+            msg = (
+                f"per_query gives values of queries, no means: leave {name}= out "
+                "(keep= carries columns along)"
+            )
+            raise TypeError(msg)
 
 
 def _require_named_queries(evaluation: Evaluation) -> None:
