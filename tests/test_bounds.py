@@ -187,6 +187,59 @@ def test_labels_of_every_measure(name, params):
     contract(name, params, 60, 3, top=1, free=4)
 
 
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [("dcg", {}), ("ndcg", {}), ("rbp", {"scale": 9}), ("q_measure", {})],
+)
+def test_gains_that_fall_with_the_grade(name, params):
+    """A mapping leaves out grade 3, so that its gain is below that of 2."""
+    contract(name, {**params, "gain": {1: 3.5, 2: 9}}, 12, 12, top=3)
+
+
+@pytest.mark.parametrize("ties", ["optimistic", "pessimistic"])
+def test_labels_that_move_tied_documents(ties):
+    rng = random.Random(13)
+    found = lists(rng, 12, tied=True)
+    run, qrels = frames(found)
+    asked = [("ndcg", {}), ("ap", {}), ("recall", {"k": 2}), ("dcg", {"k": 2})]
+    least = min if ties == "pessimistic" else max
+    for name, params in asked:
+        got = pr.bounds(
+            run, pr.measure(name, name=name, **params), qrels=qrels, max_grade=TOP,
+            per_query=True, ties=ties,
+        )  # fmt: skip
+        wanted = []
+        for docs in found:
+            values = [
+                least(value(name, params, order) for order in all_orders(labelled))
+                for labelled in all_labels(docs)
+            ]
+            wanted.append((min(values), max(values)))
+        check(got.iter_rows(named=True), wanted, (name, ties))
+        assert got["exact"].all()
+
+
+def test_differences_where_labels_move_documents_are_limits():
+    run = pl.DataFrame(
+        {"system": ["a"] * 3 + ["b"] * 3, "query_id": 1, "doc_id": list("xyzzyx"),
+         "score": [1.0, 1.0, 1.0, 3.0, 2.0, 1.0]}
+    )  # fmt: skip
+    qrels = pl.DataFrame({"query_id": [1], "doc_id": ["x"], "label": [1]})
+    asked = {"qrels": qrels, "system": "system", "against": "a", "max_grade": 1}
+    found = pr.bounds(run, "dcg@1", ties="optimistic", **asked).row(0, named=True)
+    # The best of three tied documents is first: 1 whatever the labels; b has 0 or 1.
+    assert (found["low"], found["high"], found["exact"]) == (-1.0, 0.0, False)
+
+
+def test_ties_that_labels_do_not_order():
+    """Counterexamples: sorting by label is not the best or worst order."""
+    log = {"query_id": [1], "doc_id": ["a"], "score": [1.0], "label": [1]}
+    for measure in ("bpm(T=0.5)@10", "g_measure", "precision(rel=0)@2", "ap(rel=0)"):
+        with pytest.raises(ValueError, match="best order of tied documents"):
+            pr.bounds(pl.DataFrame(log), measure, over="ties")
+    pr.bounds(pl.DataFrame(log), "ap(rel=0)", over=("ties", "labels"))
+
+
 @pytest.mark.slow
 def test_labels_of_ndcg_on_many_lists():
     for seed, (gain, discount, k) in enumerate(

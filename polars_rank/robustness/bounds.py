@@ -44,10 +44,10 @@ SWAP = frozenset(
     (
         "accuracy", "precision", "recall", "f1", "f_measure", "rr", "ap", "gm_ap",
         "yaap", "cg", "dcg", "ndcg", "err", "nerr", "pfound", "rbp", "sdcg", "insq",
-        "inst", "nerr8", "nerr9", "nerr10", "nerr11", "bpm", "q_measure", "ncu_rb",
+        "inst", "nerr8", "nerr9", "nerr10", "nerr11", "q_measure", "ncu_rb",
         "o_measure", "r_precision", "interpolated_precision", "eleven_point_ap",
         "bpref", "gm_bpref", "inf_ap", "hits", "compat", "partial_auc", "average_ndcg",
-        "r_ndcg", "g_measure", "binary_g_measure", "arp",
+        "r_ndcg", "binary_g_measure", "arp",
     )
 )  # fmt: skip
 # These ask whether somebody judged a document, not how.
@@ -84,7 +84,7 @@ def bounds(
         over all orders of documents with equal scores; or both.
     max_grade
         The highest grade that an unjudged document could have; the others are 0, 1 ...
-        Default: the largest label of the judgments.
+        Default: the largest label of the judgments, without its fraction; at least 1.
     universe
         The unjudged documents that could have labels: those that the system itself
         ``"retrieved"`` (default), or the ``"pool"`` of documents that any system
@@ -122,7 +122,8 @@ def bounds(
     of the mean. A labelling under which the value is undefined is passed over; then
     ``exact`` is False. Measures that are not monotone in the labels, such as nDCG, are
     not bounded by "all relevant" and "none relevant": between a grade of 1 and one of
-    3, nDCG can be highest.
+    3, nDCG can be highest. Measures that say themselves what equal scores count, such
+    as rank correlations and RBO, do not depend on the order of tied documents.
 
     Source: residuals of Moffat and Zobel, TOIS 2008, for all measures; ratios:
     Dinkelbach, Management Science 1967.
@@ -231,7 +232,7 @@ def _asked(
         policy = convention.no_relevant_of(metric.name, measure.no_relevant)
         asked.append(Asked(measure, arguments, policy))
         if "ties" in ways:
-            _require_swap(measure, arguments)
+            _require_swap(measure, arguments, judged="labels" in ways)
         if "labels" not in ways:
             continue
         if metric.name in ABOUT_JUDGING:
@@ -263,15 +264,24 @@ def _asked(
     return asked
 
 
-def _require_swap(measure: Measure, arguments: Mapping[str, Any]) -> None:
+def _require_swap(
+    measure: Measure, arguments: Mapping[str, Any], *, judged: bool
+) -> None:
+    """Refuse where the order by labels is not known to be best; ``judged``: all are."""
     metric = measure.definition
-    gain = arguments.get("gain", "linear")
-    known = metric.name in SWAP and arguments.get("divisor") != "hits"
-    if (known and isinstance(gain, str)) or not metric.tie_sensitive:
+    if not metric.tie_sensitive:
         return
-    why = "of this gain " if known else ""
+    why = ""
+    if metric.name in SWAP and arguments.get("divisor") != "hits":
+        rel = arguments.get("rel")
+        if not isinstance(arguments.get("gain", "linear"), str):
+            why = " of this gain"
+        elif rel is not None and rel <= 0 and not judged:
+            why = f" with rel={rel}, where a label of 0 is better than none"
+        else:
+            return
     msg = (
-        f"the best order of tied documents is not known for {measure.name} {why}; ask "
+        f"the best order of tied documents is not known for {measure.name}{why}; ask "
         "for over='labels', or break the ties"
     )
     raise ValueError(msg)

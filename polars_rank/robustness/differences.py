@@ -13,6 +13,7 @@ from polars_rank.robustness.labels import Documents, is_additive
 from polars_rank.robustness.limits import (
     Asked,
     Table,
+    labels_move,
     places,
     ratio_limits,
     values_under,
@@ -52,8 +53,9 @@ def differences(
     )
     found = []
     loose = []
+    fixed = "ties" not in ways and not labels_move(documents, held, convention)
     for a in asked:
-        kind = None if "ties" in ways else _shared_kind(a)
+        kind = _shared_kind(a) if fixed else None
         if kind == "ndcg":
             found.append(_ndcg_difference(documents, held, a, grades, shared, system,
                                           against))  # fmt: skip

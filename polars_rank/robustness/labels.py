@@ -14,6 +14,7 @@ import polars as pl
 
 from polars_rank.conventions.convention import Convention
 from polars_rank.core.ranking import order_by
+from polars_rank.core.weights import custom_gain
 from polars_rank.measures.measure import Measure
 
 __all__ = [
@@ -151,8 +152,17 @@ class Documents(NamedTuple):
         return cls(frame, keys)
 
 
-def scheme_of(measure: Measure, arguments: Mapping[str, Any], grades: int) -> Scheme:
-    """The smallest set of labellings that is known to suffice for the measure."""
+def scheme_of(
+    measure: Measure,
+    arguments: Mapping[str, Any],
+    grades: Sequence[float],
+    *,
+    moved: bool = False,
+) -> Scheme:
+    """The smallest set of labellings that is known to suffice for the measure.
+
+    ``moved``: whether labels decide the order of tied documents.
+    """
     scheme = SCHEMES.get(measure.metric, "every")
     if measure.metric in UNLESS:
         name, usual, other = UNLESS[measure.metric]
@@ -160,9 +170,20 @@ def scheme_of(measure: Measure, arguments: Mapping[str, Any], grades: int) -> Sc
         held = value in usual if isinstance(usual, tuple) else value != "max"
         if not held or value == "query":
             scheme = other
-    if scheme == "sorted" and (grades == 1 or arguments.get("gain") == "binary"):
+    if not _gains_rise(arguments, grades) or (moved and scheme != "ends"):
+        return "every"
+    if scheme == "sorted" and (len(grades) == 1 or arguments.get("gain") == "binary"):
         return "scan" if measure.metric not in ("hinge", "listmle") else scheme
     return scheme
+
+
+def _gains_rise(arguments: Mapping[str, Any], grades: Sequence[float]) -> bool:
+    gain = arguments.get("gain", "linear")
+    if isinstance(gain, str):
+        return True
+    grade = pl.Series("grade", [0, *grades], pl.Float64).to_frame()
+    gains = grade.select(custom_gain(gain)(pl.col("grade")).cast(pl.Float64))
+    return bool(gains.to_series().is_sorted())
 
 
 def size_of(scheme: Scheme, unjudged: int, grades: int) -> int:

@@ -20,8 +20,8 @@ from polars_rank.robustness.labels import (
 )
 
 __all__ = [
-    "EXTREMES", "Asked", "Table", "extremes", "over_labels", "places", "ratio_limits",
-    "values_under",
+    "EXTREMES", "Asked", "Table", "extremes", "labels_move", "over_labels", "places",
+    "ratio_limits", "values_under",
 ]  # fmt: skip
 
 Table: TypeAlias = pl.LazyFrame
@@ -78,6 +78,19 @@ def extremes(tables: Sequence[Table], keys: Sequence[str]) -> Table:
     )
 
 
+def labels_move(
+    documents: Documents, held: pl.DataFrame, convention: Convention
+) -> bool:
+    """Whether there are tied documents whose order goes by their labels."""
+    if convention.ties not in EXTREMES:
+        return False
+    score = pl.col("score")
+    if convention.score_dtype == "float32":
+        score = score.cast(pl.Float32)
+    scores = held.drop_nulls("score").select(*documents.keys, score)
+    return bool(scores.is_duplicated().any())
+
+
 def over_labels(
     documents: Documents,
     held: pl.DataFrame,
@@ -91,15 +104,17 @@ def over_labels(
     groups: dict[Scheme, list[Asked]] = {}
     found = []
     unjudged: int = held.select(pl.col("u").max().fill_null(0)).item()
+    moved = "ties" not in ways and labels_move(documents, held, convention)
     for a in asked:
         if (
             a.measure.metric == "ndcg"
             and "ties" not in ways
+            and not moved
             and has_levels(a.arguments, a.policy)
         ):
             found.append(_ndcg(documents, held, a, grades))
             continue
-        scheme = scheme_of(a.measure, a.arguments, len(grades))
+        scheme = scheme_of(a.measure, a.arguments, grades, moved=moved)
         size = size_of(scheme, unjudged, len(grades))
         if scheme in ("sorted", "every") and size > most:
             msg = (
