@@ -106,7 +106,7 @@ def frames(found):
         ),
         pl.DataFrame(
             qrels,
-            {"query_id": pl.Int64, "doc_id": pl.String, "label": pl.Int64},
+            {"query_id": pl.Int64, "doc_id": pl.String, "label": pl.Float64},
             orient="row",
         ),
     )
@@ -194,6 +194,28 @@ def test_labels_of_every_measure(name, params):
 def test_gains_that_fall_with_the_grade(name, params):
     """A mapping leaves out grade 3, so that its gain is below that of 2."""
     contract(name, {**params, "gain": {1: 3.5, 2: 9}}, 12, 12, top=3)
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "grades", "top"),
+    [
+        ("bpm", {}, [None, 1, 2, 3], 3),
+        ("bpm_dynamic", {"median": 0.25}, [0, None, None, None, 2], 2),
+        ("ncu_gu", {"gain": "binary"}, [0, None, None, None, 1], 2),
+        ("q_measure", {"gain": "exp2"}, [None, None, 2.25, None, 2.25], 1),
+        ("ncu_rb", {"gain": "exp2"}, [None, None, 2.25, None, 2.25], 1),
+        ("g_measure", {"gain": lambda grade: grade + 0.5}, [None, None, None], 2),
+    ],
+)
+def test_labels_that_no_short_cut_finds(name, params, grades, top):
+    docs = [Doc(f"d{i}", float(-i), g) for i, g in enumerate(grades)]
+    run, qrels = frames([docs, [Doc("d0", 1.0, 1)]])
+    got = pr.bounds(
+        run, pr.measure(name, **params), qrels=qrels, max_grade=top, ties="order",
+        per_query=True,
+    ).row(0, named=True)  # fmt: skip
+    low, high = brute(name, params, all_labels(docs, top))
+    assert (got["low"], got["high"]) == (pytest.approx(low), pytest.approx(high))
 
 
 @pytest.mark.parametrize("ties", ["optimistic", "pessimistic"])

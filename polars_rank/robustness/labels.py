@@ -36,8 +36,8 @@ SCHEMES: Mapping[str, Scheme] = {
     **dict.fromkeys(
         (
             "accuracy", "hits", "rr", "cg", "dcg", "sdcg", "err", "pfound", "rbp",
-            "inst", "insq", "nerr8", "nerr9", "nerr10", "nerr11", "bpm", "bpm_dynamic",
-            "set_ap", "mean_label", "precision", "num_rel", "num_ret", "num_q",
+            "inst", "insq", "nerr8", "nerr9", "nerr10", "nerr11", "set_ap",
+            "mean_label", "precision", "num_rel", "num_ret", "num_q",
             "num_rel_ret",
         ),
         "ends",
@@ -54,8 +54,8 @@ SCHEMES: Mapping[str, Scheme] = {
     ),
     **dict.fromkeys(
         (
-            "ndcg", "nerr", "q_measure", "ncu_gu", "ncu_rb", "o_measure", "r_ndcg",
-            "g_measure", "binary_g_measure", "compat", "rbo", "opa", "hinge", "listmle",
+            "ndcg", "nerr", "q_measure", "ncu_rb", "o_measure", "r_ndcg",
+            "binary_g_measure", "compat", "rbo", "opa", "hinge", "listmle",
         ),
         "sorted",
     ),
@@ -158,10 +158,12 @@ def scheme_of(
     grades: Sequence[float],
     *,
     moved: bool = False,
+    above: bool = False,
 ) -> Scheme:
     """The smallest set of labellings that is known to suffice for the measure.
 
-    ``moved``: whether labels decide the order of tied documents.
+    ``moved``: whether labels decide the order of tied documents. ``above``: whether
+    judged documents have higher grades.
     """
     scheme = SCHEMES.get(measure.metric, "every")
     if measure.metric in UNLESS:
@@ -171,6 +173,8 @@ def scheme_of(
         if not held or value == "query":
             scheme = other
     if not _gains_rise(arguments, grades) or (moved and scheme != "ends"):
+        return "every"
+    if scheme == "sorted" and above:
         return "every"
     if scheme == "sorted" and (len(grades) == 1 or arguments.get("gain") == "binary"):
         return "scan" if measure.metric not in ("hinge", "listmle") else scheme

@@ -105,6 +105,7 @@ def over_labels(
     found = []
     unjudged: int = held.select(pl.col("u").max().fill_null(0)).item()
     moved = "ties" not in ways and labels_move(documents, held, convention)
+    above = bool((held["label"] > grades[-1]).any())
     for a in asked:
         if (
             a.measure.metric == "ndcg"
@@ -114,7 +115,7 @@ def over_labels(
         ):
             found.append(_ndcg(documents, held, a, grades))
             continue
-        scheme = scheme_of(a.measure, a.arguments, grades, moved=moved)
+        scheme = scheme_of(a.measure, a.arguments, grades, moved=moved, above=above)
         size = size_of(scheme, unjudged, len(grades))
         if scheme in ("sorted", "every") and size > most:
             msg = (
