@@ -487,6 +487,19 @@ def test_missing_queries_and_default_grades():
     assert both.filter(system="two").drop("system").equals(found.filter(measure="ndcg"))
 
 
+@pytest.mark.parametrize("options", [{}, {"against": "a"}])
+def test_ids_of_other_sizes(options):
+    found = systems(random.Random(14), 4)
+    run, qrels = pooled(found)
+    number = pl.col("doc_id").replace({"never": "d9"}).str.slice(1).cast(pl.Int64)
+    run, qrels = (frame.with_columns(doc_id=number) for frame in (run, qrels))
+    asked = {"system": "system", "per_query": True, "max_grade": 2, **options}
+    wanted = pr.bounds(run, ["ndcg", "ap"], qrels=qrels, **asked)
+    small = {"query_id": pl.Int32, "doc_id": pl.Int16}
+    for one, other in ((run.cast(small), qrels), (run, qrels.cast(small))):
+        assert pr.bounds(one, ["ndcg", "ap"], qrels=other, **asked).equals(wanted)
+
+
 ONE = {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1]}
 
 

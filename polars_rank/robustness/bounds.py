@@ -175,6 +175,7 @@ def bounds(
         shared = keys if column is not None and column in known else own
         judged = _columns(judgments.lazy(), shared, named, "the judgments", ["score"])
         judged = judged.filter(pl.col("label").is_not_null())
+        frame, judged = _same_integers(frame, judged, [*shared, "doc"])
     values = values_under(frame, judged, asked, keys, start)
     if "labels" not in ways:
         tables = [
@@ -301,6 +302,19 @@ def _columns(
     for role, name in roles.items():
         require_columns([name], schema, where=where, argument=role)
     return frame.select(*keys, **{r: pl.col(n) for r, n in roles.items()})
+
+
+def _same_integers(
+    run: Table, judged: Table, keys: Sequence[str]
+) -> tuple[Table, Table]:
+    """Ids that are integers of other sizes on both sides as 64 bits."""
+    own, other = run.collect_schema(), judged.collect_schema()
+    wide = [
+        pl.col(k).cast(pl.Int64)
+        for k in keys
+        if own[k] != other[k] and own[k].is_integer() and other[k].is_integer()
+    ]
+    return run.with_columns(wide), judged.with_columns(wide)
 
 
 def _grades(max_grade: int | None, judged: Table) -> list[int]:
