@@ -111,10 +111,12 @@ def compare(
         too (crossed random effects, test ``"t"``).
     test
         ``"t"``: paired t test. ``"randomisation"``: Fisher's, exact up to 40 queries
-        that differ. ``"bootstrap"``: shift method. ``"wilcoxon"`` and ``"sign"`` ask
-        whether differences are symmetric, or more often positive, not whether means
-        differ. ``"tukey"``: all pairs at once, from the two-way analysis of variance.
-        ``"randomised_tukey"``: its resampling twin. ``"lsd"``: t with the pooled
+        that differ. ``"bootstrap"``: shift method, liberal for few queries.
+        ``"wilcoxon"`` and ``"sign"`` ask whether differences are symmetric, or more
+        often positive, not whether means differ: unreliable for many queries.
+        ``"tukey"``: all pairs at once, from the two-way analysis of variance.
+        ``"randomised_tukey"``: its resampling twin, weak where one system stands out,
+        since its hypothesis is that all are equal. ``"lsd"``: t with the pooled
         residual variance. ``"tost"``: whether the systems are equivalent, within
         ``margin``.
     alternative
