@@ -48,7 +48,7 @@ class _Spark(Engine["DataFrame"]):
         tagged = [
             own.select(
                 sql.lit(i).cast("byte").alias(SIDE),
-                *(sql.col(f"`{old}`").alias(n) for old, n in job.names(side).items()),
+                *(sql.col(_quoted(old)).alias(n) for old, n in job.names(side).items()),
             )
             for i, (side, own) in enumerate(frames.items())
         ]
@@ -79,6 +79,10 @@ class _Spark(Engine["DataFrame"]):
 def _no_rows(beside: DataFrame, schema: Any) -> pa.Table:
     """A table of this schema: Spark's own Arrow types, in the session's time zone."""
     return beside.sparkSession.createDataFrame([], schema).toArrow()
+
+
+def _quoted(name: str) -> str:
+    return f"`{name.replace('`', '``')}`"
 
 
 _spark = _Spark()

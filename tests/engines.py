@@ -143,6 +143,17 @@ def check_a_log(engine: Started, folder: Path) -> None:
     assert bits(found) == single
 
 
+def check_names_of_columns(engine: Started, folder: Path) -> None:
+    """Dots and quotes, of what is read and what is carried along."""
+    log, _, _ = scattered()
+    names = {"query_id": "query.id", "score": "sc`ore", "country": "user.country"}
+    options = {"query": "query.id", "score": "sc`ore", "keep": "user.country"}
+    named = log.rename(names)
+    values = engine.adapter.per_query(engine.up(named), "ap", partitions=2, **options)
+    single = pr.per_query(named, "ap", **options)
+    assert engine.down(values).sort("query.id").equals(single)
+
+
 def check_judgments(engine: Started, folder: Path) -> None:
     """Ids of other types, in buckets on disk, and the standard error."""
     _, run, qrels = scattered()
@@ -309,6 +320,7 @@ STARTS = {"ray": on_ray, "pyspark": on_spark, "distributed": on_dask}
 UNWELL, FAILED = 3, "failed twice:"
 CHECKS = [
     check_a_log,
+    check_names_of_columns,
     check_judgments,
     check_values_per_query,
     check_times,

@@ -61,6 +61,23 @@ def test_values_per_query():
     assert pl.concat(found).sort("query_id").equals(values)
 
 
+def test_an_engine_never_sees_the_names_of_columns():
+    """To Spark, a dot means a field."""
+    log, _, _ = scattered()
+    seen = []
+
+    class Seeing(InPieces):
+        def states(self, job, rows):
+            seen.extend(rows[0].columns)
+            return super().states(job, rows)
+
+    dotted = Pieces.of(log.rename({"score": "model.score"}))
+    found = Seeing().evaluate(dotted, "ap", score="model.score", by="country")
+    assert bits(found) == bits(pr.evaluate(log, "ap", by="country"))
+    assert len(seen) == 6
+    assert all(name.isidentifier() for name in seen)
+
+
 def test_a_query_in_two_partitions():
     log, run, qrels = scattered()
     for frame, given in ((log, {}), (run, {"qrels": qrels, "missing": "zero"})):

@@ -90,10 +90,12 @@ class Job(NamedTuple):
     def names(self, side: str) -> dict[str, str]:
         """The columns that are read of a frame, with their names among tagged rows.
 
-        Frames share their keys only: what is called alike may be of several types.
+        Frames share their keys only: what is called alike may be of several types. The
+        names are numbered, since to an engine a dot may mean a field.
         """
         keys = dict(zip(self.types, self.keys, strict=True))
-        return {n: keys.get(n, f"{side}_{n}") for n in self.schemas[side]}
+        columns = enumerate(self.schemas[side])
+        return {n: keys.get(n, f"{side}{i}") for i, n in columns}
 
     @property
     def tagged(self) -> pl.Schema:
