@@ -218,6 +218,21 @@ def test_labels_that_no_short_cut_finds(name, params, grades, top):
     assert (got["low"], got["high"]) == (pytest.approx(low), pytest.approx(high))
 
 
+def test_labels_of_a_blended_ratio_are_not_sorted():
+    labels = {"d0": None, "d1": 3, "d2": None, "d3": None, "d4": 0}
+    orders = {"a": ["d0"], "b": ["d2", "d4", "d1", "d3"]}
+    run, qrels = pooled([(orders, labels)])
+    params = {"beta": 10, "gain": "exp2"}
+    got = pr.bounds(
+        run, pr.measure("q_measure", **params), qrels=qrels, max_grade=3,
+        system="system", universe="pool", per_query=True, ties="order",
+    )  # fmt: skip
+    every = (docs["b"] for docs in pool_labellings(orders, labels, 3))
+    low, high = brute("q_measure", params, every)
+    row = got.filter(system="b").row(0, named=True)
+    assert (row["low"], row["high"]) == (pytest.approx(low), pytest.approx(high))
+
+
 @pytest.mark.parametrize("ties", ["optimistic", "pessimistic"])
 def test_labels_that_move_tied_documents(ties):
     rng = random.Random(13)

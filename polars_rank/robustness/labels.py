@@ -54,7 +54,7 @@ SCHEMES: Mapping[str, Scheme] = {
     ),
     **dict.fromkeys(
         (
-            "ndcg", "nerr", "q_measure", "ncu_rb", "o_measure", "r_ndcg",
+            "ndcg", "nerr", "o_measure", "r_ndcg",
             "binary_g_measure", "compat", "rbo", "opa", "hinge", "listmle",
         ),
         "sorted",
