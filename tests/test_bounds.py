@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 import random
+import subprocess
+import sys
 from inspect import signature
 
 import numpy as np
@@ -544,3 +547,35 @@ def test_refused(measure, options, words):
 
 def test_schemes_name_metrics():
     assert {*SCHEMES, *SWAP, *ABOUT_JUDGING} <= {*METRICS}
+
+
+MANY = """
+import polars as pl, polars_rank as pr
+rows = [(s, q, d, 1.0) for s in "ab" for q in (1, 2) for d in "xy"]
+run = pl.DataFrame(rows, schema=["system", "query_id", "doc_id", "score"], orient="row")
+qrels = pl.DataFrame({"query_id": [1, 2], "doc_id": ["x", "x"], "label": [1, 2]})
+measures = [
+    f"{name}(gain={gain})@{k}"
+    for name in ("dcg", "ndcg")
+    for gain in ("linear", "exp2")
+    for k in range(1, 61)
+]
+for options in ({}, {"against": "a"}):
+    found = pr.bounds(run, measures, qrels=qrels, system="system", **options)
+    assert found["measure"].n_unique() == len(measures)
+"""
+
+
+@pytest.mark.slow
+def test_many_measures_do_not_wait_for_each_other():
+    """With few threads, where a plan of them all never came back."""
+    env = {**os.environ, "POLARS_MAX_THREADS": "2"}
+    done = subprocess.run(
+        [sys.executable, "-c", MANY],
+        capture_output=True,
+        text=True,
+        env=env,
+        timeout=120,
+        check=False,
+    )
+    assert not done.returncode, done.stderr

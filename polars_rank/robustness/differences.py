@@ -16,6 +16,7 @@ from polars_rank.robustness.limits import (
     labels_move,
     places,
     ratio_limits,
+    settled,
     values_under,
 )
 
@@ -56,16 +57,16 @@ def differences(
     fixed = "ties" not in ways and not labels_move(documents, held, convention)
     for a in asked:
         kind = _shared_kind(a) if fixed else None
-        if kind == "ndcg":
-            found.append(_ndcg_difference(documents, held, a, grades, shared, system,
-                                          against))  # fmt: skip
-        elif kind is None:
+        if kind is None:
             loose.append(a.name)
-        else:
-            found.append(
-                _by_rank(documents, pairs, a, kind, grades, convention, shared, system,
-                         against)
-            )  # fmt: skip
+            continue
+        table = (
+            _ndcg_difference(documents, held, a, grades, shared, system, against)
+            if kind == "ndcg"
+            else _by_rank(documents, pairs, a, kind, grades, convention, shared, system,
+                          against)
+        )  # fmt: skip
+        found.append(settled(table))
     if loose:
         chosen = own.filter(pl.col("measure").is_in(loose))
         left = chosen.filter(other)

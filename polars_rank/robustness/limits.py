@@ -21,7 +21,7 @@ from polars_rank.robustness.labels import (
 
 __all__ = [
     "EXTREMES", "Asked", "Table", "extremes", "labels_move", "over_labels", "places",
-    "ratio_limits", "values_under",
+    "ratio_limits", "settled", "values_under",
 ]  # fmt: skip
 
 Table: TypeAlias = pl.LazyFrame
@@ -91,6 +91,15 @@ def labels_move(
     return bool(scores.is_duplicated().any())
 
 
+def settled(table: Table) -> Table:
+    """The rows of a measure, collected by themselves.
+
+    A hundred plans within one plan can take all the threads that Polars has for
+    waiting, and then wait for each other.
+    """
+    return table.collect(engine="streaming").lazy()
+
+
 def over_labels(
     documents: Documents,
     held: pl.DataFrame,
@@ -113,7 +122,7 @@ def over_labels(
             and not moved
             and has_levels(a.arguments, a.policy)
         ):
-            found.append(_ndcg(documents, held, a, grades))
+            found.append(settled(_ndcg(documents, held, a, grades)))
             continue
         scheme = scheme_of(a.measure, a.arguments, grades, moved=moved, above=above)
         size = size_of(scheme, unjudged, len(grades))
@@ -135,7 +144,7 @@ def over_labels(
             ).select(*documents.keys, *names)
             for ties in rules
         ]
-        found.append(extremes(tables, documents.keys))
+        found.append(settled(extremes(tables, documents.keys)))
     columns = [*documents.keys, "measure", "low", "high", "exact"]
     return pl.concat([table.select(columns) for table in found])
 
