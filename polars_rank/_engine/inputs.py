@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -223,7 +224,7 @@ def _bind_some_keys(
         values = [renamed(request.columns.query[i], f"key{i}") for i in others]
         rows = rows.join(request.frame.select(values).unique(), how="cross")
     keys = tuple(f"key{i}" for i in range(len(query)))
-    return BoundFrame(rows, bound.schema._replace(keys=keys))
+    return BoundFrame(rows, replace(bound.schema, keys=keys))
 
 
 def _by_query(

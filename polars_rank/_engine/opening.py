@@ -98,11 +98,9 @@ def open_run_and_qrels(
 
 
 def open_about_queries(
-    source: FrameLike | None, name: str, keys: Sequence[Column]
-) -> pl.LazyFrame | None:
+    source: FrameLike, name: str, keys: Sequence[Column]
+) -> pl.LazyFrame:
     """Open a frame that has one row per query."""
-    if source is None:
-        return None
     return as_polars(source, name=name, kind="qrels", columns=names_of(keys)).lazy()
 
 

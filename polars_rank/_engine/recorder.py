@@ -9,7 +9,7 @@ all measures.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 
 import polars as pl
@@ -22,13 +22,13 @@ __all__ = ["WORDS", "Recorder", "RecordingRanking"]
 WORDS = ("label", "rank", "score", "tie_first", "tie_last")
 
 
+@dataclass
 class ExprTable:
     """Expressions by name; one that was added before keeps its name."""
 
-    def __init__(self, prefix: str) -> None:
-        self.prefix = prefix
-        self.named: dict[str, pl.Expr] = {}
-        self._alike: dict[str, list[str]] = {}
+    prefix: str
+    named: dict[str, pl.Expr] = field(default_factory=dict)
+    _alike: dict[str, list[str]] = field(default_factory=dict)
 
     def add(self, expr: pl.Expr) -> str:
         """Name of the expression."""

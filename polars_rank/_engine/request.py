@@ -32,7 +32,6 @@ from polars_rank._engine.schema import (
     columns_by_role,
     columns_of,
     names_of,
-    require_column_given,
     require_columns_given,
 )
 from polars_rank._engine.spill.progress import Listener
@@ -245,9 +244,7 @@ class Request(NamedTuple):
             if named is not None and qrels is None:
                 msg = f"{name} names a column of the judgments: give them with qrels="
                 raise ValueError(msg)
-        require_columns_given("by", by)
-        require_columns_given("keep", keep)
-        require_column_given("weight", weight)
+        require_columns_given(("by", "keep"), by=by, keep=keep, weight=weight)
         parsed = parse_measures(measures)
         _require_vocabulary(parsed, subtopics=subtopic is not None)
         columns, of_qrels = columns_by_role(
@@ -261,10 +258,10 @@ class Request(NamedTuple):
             qrels_doc=qrels_doc,
             subtopic=subtopic,
         )
-        about = [  # before the rows: these may be a stream of the same connection
-            open_about_queries(source, name, columns.query)
-            for name, source in (("queries", queries), ("segments", segments))
-        ]
+        about = {  # before the rows: these may be a stream of the same connection
+            name: None if f is None else open_about_queries(f, name, columns.query)
+            for name, f in (("queries", queries), ("segments", segments))
+        }
         opened = open_frames(
             frame,
             qrels,
@@ -273,7 +270,8 @@ class Request(NamedTuple):
         )
         require_distinct_roles(columns, of_qrels, judged=opened.qrels is not None)
         roles = [*columns.query, *columns.names.values()]
-        used = [*roles, *columns_of(by), *columns_of(keep), weight]
+        by, keep = columns_of(by), columns_of(keep)
+        used = [*roles, *by, *keep, weight]
         doc = _known_doc(doc, opened, used)
         if doc is None and on_duplicate == "best":
             msg = "doc must name the column of document ids: duplicates are found by it"
@@ -281,15 +279,15 @@ class Request(NamedTuple):
         request = cls(
             frame=opened.run,
             qrels=opened.qrels,
-            queries=about[0],
-            segments=about[1],
+            queries=about["queries"],
+            segments=about["segments"],
             columns=columns._replace(names={**columns.names, "doc": doc}),
             qrels_columns=of_qrels,
             measures=tuple(parsed),
             result=result,
-            by=columns_of(by),
+            by=by,
             weight=weight,
-            keep=columns_of(keep),
+            keep=keep,
             stats=stats_of(stats),
             convention=convention_of(
                 convention,

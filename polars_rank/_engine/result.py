@@ -62,10 +62,10 @@ def values_per_query(
 def _value(column: str, measure: Measure | Custom, convention: Convention) -> pl.Expr:
     """The value of a query under the measure's name."""
     value = pl.col(column)
-    if isinstance(measure, Measure) and convention.adds_unweighted_one(
-        measure.metric, measure.no_relevant
-    ):
-        value = value.fill_null(1.0)  # null in the plan: the weighted mean has to know
+    if isinstance(measure, Measure):
+        policy = convention.no_relevant_of(measure.metric, measure.no_relevant)
+        if measure.definition.adds_unweighted_one(policy):  # null in the plan:
+            value = value.fill_null(1.0)  # the weighted mean has to know
     return value.alias(measure.name)
 
 
@@ -133,7 +133,7 @@ class Aggregation(NamedTuple):
             aggregate = kind(weighted, few)
             policy = convention.no_relevant_of(measure.metric, measure.no_relevant)
             spreads = metric.needs_relevant and policy == "null"
-            if convention.adds_unweighted_one(measure.metric, measure.no_relevant):
+            if metric.adds_unweighted_one(policy):
                 return UndefinedIsOne(mean(weighted, few))
             return NullIfAny(aggregate) if spreads else aggregate
 

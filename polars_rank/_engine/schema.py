@@ -7,9 +7,11 @@ names can never collide with internal ones, not even ``*`` or ``^x$``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from types import MappingProxyType
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import polars as pl
 import polars.selectors as cs
@@ -33,7 +35,6 @@ __all__ = [
     "name_of",
     "names_of",
     "renamed",
-    "require_column_given",
     "require_columns",
     "require_columns_given",
     "roots_of",
@@ -185,19 +186,20 @@ class Columns(NamedTuple):
     descending: bool = True
 
 
-class BoundSchema(NamedTuple):
+@dataclass(frozen=True)
+class BoundSchema:
     """What a frame under our names has: key columns, and roles with their types."""
 
     keys: tuple[str, ...]
     roles: tuple[str, ...]
     dtypes: tuple[DataType, ...]
 
-    @property
+    @cached_property
     def by_role(self) -> dict[str, DataType]:
         """The type of each role."""
         return dict(zip(self.roles, self.dtypes, strict=True))
 
-    @property
+    @cached_property
     def has_fractions(self) -> bool:
         """Whether labels can lie between 0 and 1."""
         label = self.by_role.get("label")
@@ -206,7 +208,7 @@ class BoundSchema(NamedTuple):
     def without(self, role: str) -> BoundSchema:
         """The same but for one role."""
         kept = {name: dtype for name, dtype in self.by_role.items() if name != role}
-        return self._replace(roles=tuple(kept), dtypes=tuple(kept.values()))
+        return BoundSchema(self.keys, tuple(kept), tuple(kept.values()))
 
 
 class BoundFrame(NamedTuple):
@@ -269,7 +271,7 @@ def bind_column(
         of_qrels = where == JUDGMENTS and role in ("query", "doc")
         argument = f"qrels_{role}" if of_qrels else role
         require_columns([column], schema, where=where, argument=argument)
-    dtype = _dtype(column, schema)
+    dtype = schema[column] if isinstance(column, str) else _dtype(column, schema)
     if not ROLES[role].allowed(dtype):
         expected = NESTED.get(dtype.base_type(), ROLES[role].expected)
         msg = (
@@ -280,9 +282,7 @@ def bind_column(
     return renamed(column, role), dtype
 
 
-def _dtype(column: Column, schema: pl.Schema) -> DataType:
-    if isinstance(column, str):
-        return schema[column]
+def _dtype(column: pl.Expr, schema: pl.Schema) -> DataType:
     (dtype,) = pl.LazyFrame(schema=schema).select(column).collect_schema().values()
     return dtype
 
@@ -302,28 +302,22 @@ def columns_of(given: Column | Sequence[Column] | None) -> tuple[Column, ...]:
     return (given,) if isinstance(given, str | pl.Expr) else tuple(given or ())
 
 
-def require_columns_given(
-    argument: str, given: Column | Sequence[Column] | None
-) -> None:
-    """Raise ``TypeError`` for what is no column, nor a list of columns."""
-    if isinstance(given, Sequence) and not isinstance(given, str):
-        for column in given:
-            require_column_given(argument, column, of="columns")
-    else:
-        require_column_given(argument, given)
+def require_columns_given(several: Sequence[str] = (), /, **given: Any) -> None:
+    """Raise ``TypeError`` for what is neither a name, nor an expression, nor None.
 
-
-def require_column_given(
-    argument: str, given: Column | None, *, of: str = "a column"
-) -> None:
-    """Raise ``TypeError`` for what is neither a name, nor an expression, nor None."""
-    if given is None or isinstance(given, str | pl.Expr):
-        return
-    msg = (
-        f"{argument} must name {of}, or be an expression, not {given!r:.40}; values go "
-        "into the frame first, e.g. with frame.with_columns(...)"
-    )
-    raise TypeError(msg)
+    The arguments ``several`` may be lists of columns, too.
+    """
+    for argument, value in given.items():
+        one = argument not in several or isinstance(value, str)
+        listed = not one and isinstance(value, Sequence)
+        for column in value if listed else [value]:
+            if not isinstance(column, str | pl.Expr | None):
+                msg = (
+                    f"{argument} must name {'columns' if listed else 'a column'}, or "
+                    f"be an expression, not {column!r:.40}; values go into the frame "
+                    "first, e.g. with frame.with_columns(...)"
+                )
+                raise TypeError(msg)
 
 
 def name_of(column: Column) -> str:
@@ -333,12 +327,14 @@ def name_of(column: Column) -> str:
 
 def names_of(columns: Iterable[Column]) -> list[str]:
     """The names that messages and results give the columns."""
-    return [name_of(column) for column in columns]
+    return [c if isinstance(c, str) else c.meta.output_name() for c in columns]
 
 
 def has_column(column: Column, schema: pl.Schema) -> bool:
     """Whether the column, or all that it is computed from, is there."""
-    return all(name in schema for name in roots_of(column))
+    if isinstance(column, str):
+        return column in schema
+    return {*column.meta.root_names()} <= schema.keys()
 
 
 def roots_of(column: Column) -> list[str]:
@@ -362,17 +358,17 @@ def columns_by_role(
 
     Without ``label`` every judgment is of a relevant document.
     """
-    for argument, given in (("query", query), ("qrels_query", qrels_query)):
-        require_columns_given(argument, given)
-    for argument, column in (
-        ("doc", doc),
-        ("score", score),
-        ("label", label),
-        ("rank", rank),
-        ("qrels_doc", qrels_doc),
-        ("subtopic", subtopic),
-    ):
-        require_column_given(argument, column)
+    require_columns_given(
+        ("query", "qrels_query"),
+        query=query,
+        doc=doc,
+        score=score,
+        label=label,
+        rank=rank,
+        qrels_query=qrels_query,
+        qrels_doc=qrels_doc,
+        subtopic=subtopic,
+    )
     if score is None and rank is None:
         msg = "score must name a column, unless rank= names one of ranks"
         raise TypeError(msg)

@@ -207,7 +207,7 @@ def _traced(
     ranking: Ranking = recorder.recording_ranking()
     if key.retrieved_only:
         ranking = ranking.ideal_over("retrieved")
-    if key.convention.adds_unweighted_one(measure.metric, measure.no_relevant):
+    if metric.adds_unweighted_one(no_relevant):
         no_relevant = "null"  # the mean has to know
     return value(metric, ranking, arguments, no_relevant), ranking.violations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, TypeAlias, cast, get_type_hints
 
 from polars_rank.conventions.choices import (
@@ -25,7 +25,7 @@ from polars_rank.core.arguments import (
 )
 from polars_rank.core.parameters import Parameter, read_hint
 from polars_rank.core.ranking import Ideal, NoRelevant, Ties
-from polars_rank.core.registry import METRICS, check, check_policy, closest, registered
+from polars_rank.core.registry import METRICS, check, check_policy, closest
 from polars_rank.core.weights import Discount, Gain
 
 __all__ = ["Convention"]
@@ -113,11 +113,11 @@ class Convention:
                 msg = f"exceptions name an unknown metric {metric!r}{near}"
                 raise ValueError(msg)
             if choice == "no_relevant":
-                check_policy(registered(metric), {}, None, value)
+                check_policy(METRICS[metric], {}, None, value)
             else:
-                check(registered(metric), {choice: value})
+                check(METRICS[metric], {choice: value})
 
-    @property
+    @cached_property
     def _exceptions(self) -> Exceptions:
         return cast("Exceptions", self.exceptions)
 
@@ -149,7 +149,7 @@ class Convention:
         """Values of the metric's parameters that it chooses, by their meaning."""
         chosen = {
             p.name: getattr(self, p.meaning)
-            for p in registered(metric).parameters.values()
+            for p in METRICS[metric].parameters.values()
             if p.meaning in CHOICES and p.allowed.test(getattr(self, p.meaning))
         }
         exceptions = {n: v for m, n, v in self._exceptions if m == metric}
@@ -167,12 +167,6 @@ class Convention:
             return given
         exceptions = {m: v for m, n, v in self._exceptions if n == "no_relevant"}
         return cast("NoRelevant", exceptions.get(metric, self.no_relevant))
-
-    def adds_unweighted_one(self, metric: str, given: NoRelevant | None = None) -> bool:
-        """Whether an undefined value of the metric adds 1 to the sum of its mean."""
-        definition = registered(metric)
-        mean = definition.needs_relevant and definition.aggregate == "mean"
-        return mean and self.no_relevant_of(metric, given) == "one_unweighted"
 
 
 @cache

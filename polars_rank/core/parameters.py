@@ -198,9 +198,13 @@ PLAIN: dict[Any, Allowed] = {
 
 
 def _allowed(hint: Any) -> Allowed:
+    if get_origin(hint) is Annotated:
+        hint, *extras = get_args(hint)
+        if rules := [extra for extra in extras if isinstance(extra, Allowed)]:
+            return rules[0]
+        if ranges := [extra for extra in extras if isinstance(extra, Range)]:
+            return _within(ranges[-1], _allowed(hint))
     origin, inside = get_origin(hint), get_args(hint)
-    if origin is Annotated:
-        return _annotated(*inside)
     if origin is Literal:
         words = f"one of {', '.join(map(str, inside))}"
         return Allowed(words, lambda value: _is_one_of(value, inside))
@@ -217,16 +221,9 @@ def _allowed(hint: Any) -> Allowed:
     raise TypeError(msg)
 
 
-def _annotated(hint: Any, *extras: Any) -> Allowed:
-    for extra in extras:
-        if isinstance(extra, Allowed):
-            return extra
-    plain = _allowed(hint)
-    ranges = [extra for extra in extras if isinstance(extra, Range)]
-    if not ranges:
-        return plain
-    words = f"{plain.words.replace('finite ', '')} {ranges[-1]}"
-    return Allowed(words, lambda value: plain.test(value) and value in ranges[-1])
+def _within(bounds: Range, number: Allowed) -> Allowed:
+    words = f"{number.words.replace('finite ', '')} {bounds}"
+    return Allowed(words, lambda value: number.test(value) and value in bounds)
 
 
 def _is_one_of(value: object, names: tuple[object, ...]) -> bool:

@@ -37,7 +37,6 @@ __all__ = [
     "find_metric",
     "metric",
     "of_vocabulary",
-    "registered",
     "require_policy",
     "value",
 ]
@@ -149,18 +148,23 @@ class Metric:
             return "judged"
         return self.depends_on
 
-    @property
+    @cached_property
+    def cutoff(self) -> str:
+        """Name of the cutoff; ``"k"`` also if it has none."""
+        return self.meanings.get("k", "k")
+
+    @cached_property
     def after(self) -> tuple[str, ...]:
         """The parameters set by what follows ``_`` or ``.``: ``P_5``."""
-        cutoff = self.named("k")
         if self.suffix is not None:
             return self.suffix
-        return () if cutoff is None else (cutoff,)
+        return (self.cutoff,) if "k" in self.meanings else ()
 
-    @property
+    @cached_property
     def at(self) -> str:
         """The parameter set by what follows ``@``: ``P@5``, ``IPrec@0.1``."""
-        return self.named("k") or (self.after[0] if len(self.after) == 1 else "k")
+        alone = "k" not in self.meanings and len(self.after) == 1
+        return self.after[0] if alone else self.cutoff
 
     # -- what follows
 
@@ -185,6 +189,11 @@ class Metric:
     def doc(self) -> str:
         """The documentation: the docstring, and what follows from the flags."""
         return documentation.text(self)
+
+    def adds_unweighted_one(self, no_relevant: NoRelevant) -> bool:
+        """Whether an undefined value adds 1 to the sum of its mean, unweighted."""
+        mean = self.needs_relevant and self.aggregate == "mean"
+        return mean and no_relevant == "one_unweighted"
 
     def has_tie_mean(self, params: Mapping[str, Any]) -> bool:
         """Whether it is defined for ``ties="expected"`` with the parameters."""
@@ -252,11 +261,6 @@ def metric(
 def of_vocabulary(vocabulary: Vocabulary) -> dict[str, Metric]:
     """The metrics of one ``"ranking"``, or those of a query's ``"subtopics"``."""
     return {name: m for name, m in METRICS.items() if m.vocabulary == vocabulary}
-
-
-def registered(name: str) -> Metric:
-    """The metric whose own name this is."""
-    return METRICS[name]
 
 
 def find_metric(name: str) -> Metric | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple, TypeAlias, cast
 
 import polars as pl
@@ -62,8 +62,8 @@ class Measure:
         if self.no_relevant is not None:
             require_policy(self.definition, self.no_relevant)
         params = check(self.definition, self.arguments)
-        if params.get(cutoff := self.definition.named("k") or "k", ...) is None:
-            del params[cutoff]  # no cutoff is the default everywhere
+        if params.get(self.definition.cutoff, ...) is None:
+            del params[self.definition.cutoff]  # no cutoff is the default everywhere
         ordered = tuple(sorted((n, _freeze(value)) for n, value in params.items()))
         object.__setattr__(self, "params", ordered)
         object.__setattr__(self, "name", self.name or str(self))
@@ -77,7 +77,7 @@ class Measure:
         params = (*self.params, (at, place))
         return replace(self, params=params, name=f"{self.name}@{place}")
 
-    @property
+    @cached_property
     def definition(self) -> Metric:
         """The registered metric."""
         if self.metric not in METRICS:
@@ -89,10 +89,14 @@ class Measure:
         """Parameters as keyword arguments of the metric."""
         return {n: dict(v) if isinstance(v, tuple) else v for n, v in self.params}
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Its fields, checked again by the version that unpickles them."""
+        return Measure, (self.metric, self.params, self.name, self.no_relevant)
+
     def __str__(self) -> str:
         """Text form: ``metric(param=value, ...)@k``."""
         arguments = dict(self.params)
-        k = arguments.pop(self.definition.named("k") or "k", None)
+        k = arguments.pop(self.definition.cutoff, None)
         if self.no_relevant is not None:
             arguments["no_relevant"] = self.no_relevant
         inside = ", ".join(f"{n}={write_value(v)}" for n, v in arguments.items())

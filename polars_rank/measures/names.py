@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from polars_rank.core.registry import ALIASES, METRICS, Metric
+from polars_rank.core.registry import ALIASES, METRICS, Metric, find_metric
 
 __all__ = ["NUMBER", "Named", "resolve_name", "unknown_measure"]
 
@@ -34,8 +34,8 @@ def resolve_name(name: str) -> Named:
     """
     if digits := RANX_PERSISTENCE.fullmatch(name):
         return Named(METRICS["rbp"], {"scale": 1}, {"p": float(f"0.{digits[1]}")})
-    if name in METRICS or name in ALIASES:
-        return Named(_metric(name), _preset(name), {})
+    if metric := find_metric(name):
+        return Named(metric, dict(metric.aliases.get(name, {})), {})
     for form in (str, _folded, _squashed):
         for names, after in _readings(name, form):
             meanings = {(_metric(n).name, str(_preset(n))) for n in names}

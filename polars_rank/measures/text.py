@@ -55,7 +55,7 @@ def read_measure(text: str) -> tuple[str, dict[str, Any]]:
             name, value = other(value)
         _set(params, name, value, text)
     if at is not None:
-        number = cutoff if metric.at == (metric.named("k") or "k") else _number
+        number = cutoff if metric.at == metric.cutoff else _number
         _set(params, metric.at, number(at, text), text)
     if zero:  # XGBoost's ndcg@10-
         _set(params, "no_relevant", "zero", text)

@@ -84,7 +84,7 @@ def _trace(key: PlanKey, sums: Sums) -> tuple[list[pl.Expr], list[Violation]]:
             )
             no_relevant = key.convention.no_relevant_of(m.metric, m.no_relevant)
             check_policy(m.definition, arguments, key.ties, no_relevant)
-            if key.convention.adds_unweighted_one(m.metric, m.no_relevant):
+            if m.definition.adds_unweighted_one(no_relevant):
                 no_relevant = "null"  # the mean has to know
             values.append(value(m.definition, subtopics, arguments, no_relevant))
         violations += subtopics.violations
