@@ -268,9 +268,9 @@ def _kept_if_read_twice(request: Request, *, described: bool) -> Request:
     if apart or ((run_twice or qrels_twice) and request.resources is not None):
         raise DataError(READ_ONCE.message, rule=READ_ONCE.name)
     if run_twice:
-        request = request._replace(frame=run.cache())
+        request = replace(request, frame=run.cache())
     if qrels_twice and qrels is not None:
-        request = request._replace(qrels=qrels.cache())
+        request = replace(request, qrels=qrels.cache())
     return request
 
 

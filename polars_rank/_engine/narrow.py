@@ -6,6 +6,7 @@ The values of a query follow from its own rows, so a filter on queries may come 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import polars as pl
 
@@ -51,7 +52,8 @@ def narrowed(request: Request, predicate: pl.Expr, schema: pl.Schema) -> Request
                 frames[name] = frames[name].filter(condition)
     if not moved:
         return None
-    return request._replace(
+    return replace(
+        request,
         frame=frames["frame"],
         qrels=frames.get("qrels"),
         queries=frames.get("queries"),

@@ -7,6 +7,7 @@ those that matter, join the judgments, sum; keep the queries asked for; aggregat
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
@@ -67,7 +68,7 @@ def plan_both(request: Request) -> tuple[pl.LazyFrame, Finish]:
     One row per query, to be kept in a file: its values, segments and broken rules.
     """
     settled = "any" if request.layout == "auto" else request.layout
-    settled_request = request._replace(layout=settled)
+    settled_request = replace(request, layout=settled)
     inputs = bind_inputs(settled_request)
     plan = plan_per_query(settled_request, inputs)
     columns = dict.fromkeys(
@@ -99,7 +100,7 @@ def plan_both(request: Request) -> tuple[pl.LazyFrame, Finish]:
         segments = inputs.segments[: len(inputs.segments) - len(request.keep)]
         means = _means(request, inputs._replace(segments=segments), kept)
         # The means tell what is wrong, once.
-        unchecked = request._replace(check="off", layout="contiguous")
+        unchecked = replace(request, check="off", layout="contiguous")
         values = values_per_query(unchecked, kept, inputs.segments[len(segments) :])
         if request.resources is not None:
             values = _sorted(values, request, request.resources)
@@ -127,7 +128,7 @@ def _in_layout(
     if request.layout != "auto" or request.grouping == "hash":
         return plan(request)
     resources, qrels = request.resources, request.qrels
-    fallback = plan(request._replace(layout="any"))
+    fallback = plan(replace(request, layout="any"))
     if resources is not None and not all(map(is_rereadable, request.inputs)):
         return fallback  # it writes the rows to a file first
 
@@ -135,7 +136,7 @@ def _in_layout(
         if resources and qrels is not None and not fits_in_memory(qrels, resources):
             raise DataError("the judgments do not fit into memory_limit")
         check = "strict" if request.check == "warn" else request.check
-        return plan(request._replace(layout="contiguous", check=check, unclaimed=True))
+        return plan(replace(request, layout="contiguous", check=check, unclaimed=True))
 
     return try_else(
         contiguous,

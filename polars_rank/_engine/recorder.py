@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from itertools import chain
 
 import polars as pl
 
@@ -89,7 +90,8 @@ class Recorder:
     def columns(self) -> set[str]:
         """Columns that words, terms and aggregates read, once all have asked."""
         tables = self.words, self.constants, self.terms, self.aggregates
-        read = set().union(*(table.roots() for table in tables))
+        exprs = chain.from_iterable(table.named.values() for table in tables)
+        read = {root for expr in exprs for root in expr.meta.root_names()}
         if read & (self.terms.named.keys() | self.aggregates.named.keys()):
             msg = (
                 "a sum over the query is used beside its documents: write "

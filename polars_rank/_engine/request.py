@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import (
     Concatenate,
@@ -126,7 +128,8 @@ class Resources(NamedTuple):
         return None
 
 
-class Request(NamedTuple):
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Request:
     """An evaluation: its frames, measures and options.
 
     Attributes
@@ -310,14 +313,14 @@ class Request(NamedTuple):
         request._require_distinct_names()
         return request
 
-    @property
+    @cached_property
     def grouping(self) -> Grouping:
         """How the rows of a query come together."""
         if self.layout == "contiguous":
             return "contiguous"
         return "hash" if self.few else "sort"
 
-    @property
+    @cached_property
     def few(self) -> bool:
         """Whether the rows are few, in memory, and evaluated there."""
         return self.small and self.resources is None
@@ -328,7 +331,7 @@ class Request(NamedTuple):
         frames = (self.frame, self.qrels, self.queries, self.segments)
         return [f for f in frames if f is not None]
 
-    @property
+    @cached_property
     def attributes(self) -> list[tuple[str, Column]]:
         """The columns that describe queries, each after the argument that names it."""
         weight = [] if self.weight is None else [("weight", self.weight)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
@@ -324,7 +325,7 @@ class Evaluation:
             result="values",
             **{n: v for n, v in self._options.items() if n in known},
         )
-        return plan_result(request._replace(part=True))
+        return plan_result(replace(request, part=True))
 
     def _request(self, frame: AnyFrame, **arguments: Any) -> Request:
         return Request.of(frame, self._given, **arguments)
