@@ -37,3 +37,12 @@ def test_the_entropy_of_clicks(by):
 def test_a_document_that_comes_twice():
     with pytest.raises(DataError, match="document"):
         clicks.click_entropy(random_log(1).with_columns(doc_id=pl.lit("d")))
+
+
+def test_the_last_bit_does_not_depend_on_the_order_of_rows():
+    totals = pl.DataFrame(
+        {"query_id": [i % 20 for i in range(2000)], "doc_id": range(2000)}
+    ).with_columns(position=1, clicked=pl.col("doc_id") % 47 + 3, count=pl.lit(60))
+    orders = [totals.sample(fraction=1.0, shuffle=True, seed=i) for i in range(9)]
+    one, *others = (clicks.click_entropy(rows, count="count") for rows in orders)
+    assert all(one.equals(other) for other in others)

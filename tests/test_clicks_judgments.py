@@ -408,3 +408,11 @@ def test_agreement_of_estimates_and_of_nothing():
         clicks.agreement(left, right, weights="cubic")
     with pytest.raises(pl.exceptions.ColumnNotFoundError):
         clicks.agreement(left, right, doc="url")
+
+
+def test_the_last_bit_of_agreement_does_not_depend_on_the_order_of_rows():
+    left, right = two_sets(7)
+    wanted = clicks.agreement(left, right, weights="quadratic")
+    for seed in range(20):
+        shuffled = left.sample(fraction=1.0, shuffle=True, seed=seed)
+        assert clicks.agreement(shuffled, right, weights="quadratic").equals(wanted)

@@ -8,7 +8,9 @@ import polars as pl
 
 from polars_rank._engine.schema import Columns, align_ids, bind_columns, require_columns
 from polars_rank.clicks.opening import opened
+from polars_rank.core.aggregate import fsum
 from polars_rank.core.binding import metric_expr
+from polars_rank.core.expr import ratio
 from polars_rank.io.frames import FrameLike
 from polars_rank.metrics.correlation import kendall_tau
 from polars_rank.metrics.pairwise import auc
@@ -70,7 +72,7 @@ def agreement(
     pairs = both.drop_nulls(["a", "b"])
     a, b = pl.col("a"), pl.col("b")
     whole = pairs.select(((a.floor() == a) & (b.floor() == b)).all()).item()
-    cells = pairs.group_by("a", "b").len()
+    cells = pairs.group_by("a", "b").len().sort("a", "b")  # sums keep their last bit
     total = len(pairs)
 
     def cost(frame: pl.DataFrame) -> float:
@@ -84,7 +86,9 @@ def agreement(
     kappa = equal = None
     if total and whole:
         equal = float(pairs.select((a == b).mean()).item())
-        rows, columns = (cells.group_by(x).agg(pl.col("len").sum()) for x in ("a", "b"))
+        rows, columns = (
+            cells.group_by(x).agg(pl.col("len").sum()).sort(x) for x in ("a", "b")
+        )
         chance = rows.join(columns, how="cross", suffix="_b").select(
             "a", "b", len=pl.col("len") * pl.col("len_b") / total
         )
@@ -94,6 +98,10 @@ def agreement(
         tau=metric_expr(kendall_tau, b, score=a, ties="expected"),
         auc=metric_expr(lambda r: auc(r, rel=rel), b, score=a, ties="expected"),
     )
+    means = per_query.select(
+        ratio(fsum(pl.col(name)), pl.col(name).count()).alias(name)
+        for name in ("tau", "auc")
+    )
     return pl.DataFrame(
         {
             "pairs": [total],
@@ -101,8 +109,8 @@ def agreement(
             "only_given": [both.filter(a.is_null() & b.is_not_null()).height],
             "equal": [equal],
             "kappa": [kappa],
-            "kendall_tau": [per_query["tau"].drop_nulls().mean()],
-            "auc": [per_query["auc"].drop_nulls().mean()],
+            "kendall_tau": means["tau"],
+            "auc": means["auc"],
             "queries": [per_query.filter(pl.col("tau").is_not_null()).height],
         },
         schema_overrides=dict.fromkeys(

@@ -62,15 +62,18 @@ def click_entropy(log: AnyFrame, /, **options: Unpack[LogOptions]) -> AnyFrame:
 
     def entropies(pairs: pl.LazyFrame) -> pl.LazyFrame:
         documents = pairs.group_by(*by, "query", "doc").agg(pl.col("n", "c").sum())
-        # In order of clicks, so that the sum does not depend on that of the rows.
-        terms = pl.when(c > 0).then(c * c.log(2)).sort().sum()
-        return documents.group_by(*by, "query").agg(
+        clicks, term = pl.col("clicks"), c * c.log(2)
+        queries = documents.group_by(*by, "query").agg(
             impressions=pl.col("n").sum(),
             clicks=c.sum(),
             documents=(c > 0).sum(),
-            click_entropy=pl.when(c.sum() > 0).then(
-                (c.sum().log(2) - terms / c.sum()).clip(lower_bound=0.0)
-            ),
+            # A list keeps its order, and its sum the last bit; a sum forgets a sort.
+            terms=term.filter(c > 0).sort().implode(),
+        )
+        bits = clicks.log(2) - pl.col("terms").list.sum() / clicks
+        return queries.select(
+            pl.exclude("terms"),
+            click_entropy=pl.when(clicks > 0).then(bits.clip(lower_bound=0.0)),
         )
 
     found = pair_table(bound, by, entropies).sort(*by, "query", nulls_last=True)
