@@ -15,7 +15,7 @@ import polars as pl
 
 from polars_rank.core.extras import require
 from polars_rank.scale.engine import Engine
-from polars_rank.scale.job import Job
+from polars_rank.scale.job import Job, as_declared
 
 if TYPE_CHECKING:
     from dask.dataframe import DataFrame  # type: ignore[import-not-found, unused-ignore]
@@ -32,8 +32,11 @@ class _Dask(Engine["DataFrame"]):
     def frame(self) -> type[DataFrame]:
         return require("dask.dataframe", "dask").DataFrame  # type: ignore[no-any-return]
 
-    def schema(self, frame: DataFrame) -> pl.Schema:
-        return pl.DataFrame(frame._meta_nonempty).schema
+    def names(self, frame: DataFrame) -> list[str]:
+        return list(map(str, frame.columns))
+
+    def schema(self, frame: DataFrame, names: list[str]) -> pl.Schema:
+        return pl.DataFrame(frame[names]._meta_nonempty).schema
 
     def lift(self, rows: pl.DataFrame, beside: DataFrame) -> DataFrame:
         data = require("dask.dataframe", "dask")
@@ -83,8 +86,8 @@ def _as_pandas(frame: pl.DataFrame) -> Any:
 
 def _frames(rows: Sequence[Any], job: Job) -> dict[str, pl.LazyFrame]:
     return {
-        side: pl.DataFrame(own).select(list(schema)).cast(schema).lazy()
-        for own, (side, schema) in zip(rows, job.schemas.items(), strict=True)
+        side: as_declared(pl.DataFrame(own[list(types)]), types).lazy()
+        for own, (side, types) in zip(rows, job.schemas.items(), strict=True)
     }
 
 

@@ -35,12 +35,14 @@ class _Ray(Engine["Dataset"]):
     def frame(self) -> type[Dataset]:
         return require("ray.data", "ray").Dataset  # type: ignore[no-any-return]
 
-    def schema(self, frame: Dataset) -> pl.Schema:
+    def names(self, frame: Dataset) -> list[str]:
+        return list(frame.columns() or [])
+
+    def schema(self, frame: Dataset, names: list[str]) -> pl.Schema:
         schema = frame.schema()
-        base = pa.schema([]) if schema is None else schema.base_schema
-        if not isinstance(base, pa.Schema):
-            base = pa.schema([*zip(schema.names, schema.types, strict=True)])
-        return pl.DataFrame(base.empty_table()).schema
+        types = {} if schema is None else dict(zip(schema.names, schema.types))  # noqa: B905
+        wanted = pa.schema([(name, types[name]) for name in names])
+        return pl.DataFrame(wanted.empty_table()).schema
 
     def lift(self, rows: pl.DataFrame, beside: Dataset) -> Dataset:
         return require("ray.data", "ray").from_arrow(rows.to_arrow())

@@ -35,8 +35,12 @@ class _Spark(Engine["DataFrame"]):
     def frame(self) -> type[DataFrame]:
         return require("pyspark.sql", "spark").DataFrame  # type: ignore[no-any-return]
 
-    def schema(self, frame: DataFrame) -> pl.Schema:
-        return pl.DataFrame(_no_rows(frame, frame.schema)).schema
+    def names(self, frame: DataFrame) -> list[str]:
+        return list(frame.columns)
+
+    def schema(self, frame: DataFrame, names: list[str]) -> pl.Schema:
+        own = frame.select(*map(_quoted, names)).schema
+        return pl.DataFrame(_no_rows(frame, own)).schema
 
     def lift(self, rows: pl.DataFrame, beside: DataFrame) -> DataFrame:
         return beside.sparkSession.createDataFrame(rows.to_arrow())

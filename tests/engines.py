@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import polars as pl
+import pyarrow as pa
 import pytest
 from partition_cases import CASES, MEASURES, outcome, scattered, whole, with_infinite
 from test_split import bits, split
@@ -32,12 +33,13 @@ from polars_rank.scale import Part, bucketed, evaluate_parts, files
 
 
 class Started(NamedTuple):
-    """An engine: its adapter, frames in and out, and frames partitioned by query."""
+    """An engine: its adapter, frames in, out, by query, and with odd types."""
 
     adapter: object
     up: object
     down: object
     by_query: object
+    odd: object
     told: type[Exception]  # where values per query are asked for
 
 
@@ -68,9 +70,16 @@ def on_ray():
     def by_query(dataset):
         return dataset.repartition(2, keys=["query_id"])
 
+    def odd(dataset):
+        def wider(table):
+            months = pa.nulls(len(table), pa.month_day_nano_interval())
+            return table.append_column("x", months).append_column("y", months)
+
+        return dataset.map_batches(wider, **whole)
+
     try:
         error = ray.exceptions.RayTaskError
-        yield Started(adapter, up, down, by_query, error)
+        yield Started(adapter, up, down, by_query, odd, error)
     finally:
         ray.shutdown()
 
@@ -104,8 +113,12 @@ def on_spark():
     def by_query(frame):
         return frame.repartition(2, "query_id")
 
+    def odd(frame):
+        months = "interval '3' month"
+        return frame.selectExpr("*", f"{months} as x", f"{months} as y", "1 as x")
+
     try:
-        yield Started(adapter, up, down, by_query, PythonException)
+        yield Started(adapter, up, down, by_query, odd, PythonException)
     finally:
         session.stop()
 
@@ -126,11 +139,15 @@ def on_dask():
     def by_query(frame):
         return frame.shuffle(on="query_id")
 
+    def odd(frame):
+        wider = frame.assign(x=1j, y=1j)
+        return dd.concat([wider, wider[["x"]]], axis=1)
+
     cluster = LocalCluster(
         n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
     )
     with cluster, Client(cluster):
-        yield Started(adapter, up, down, by_query, pr.DataError)
+        yield Started(adapter, up, down, by_query, odd, pr.DataError)
 
 
 def check_a_log(engine: Started, folder: Path) -> None:
@@ -152,6 +169,17 @@ def check_names_of_columns(engine: Started, folder: Path) -> None:
     values = engine.adapter.per_query(engine.up(named), "ap", partitions=2, **options)
     single = pr.per_query(named, "ap", **options)
     assert engine.down(values).sort("query.id").equals(single)
+
+
+def check_columns_that_are_not_read(engine: Started, folder: Path) -> None:
+    """Of a type that Arrow or Polars lacks, and (but on Ray) two of one name."""
+    log, _, _ = scattered()
+    frame = engine.odd(engine.up(log))
+    options = {"by": "country", "partitions": 2}
+    found = engine.adapter.evaluate(frame, "ap", **options)
+    assert bits(found) == bits(pr.evaluate(log, "ap", by="country"))
+    values = engine.adapter.per_query(frame, "ap", partitions=2)
+    assert engine.down(values).sort("query_id").equals(pr.per_query(log, "ap"))
 
 
 def check_judgments(engine: Started, folder: Path) -> None:
@@ -321,6 +349,7 @@ UNWELL, FAILED = 3, "failed twice:"
 CHECKS = [
     check_a_log,
     check_names_of_columns,
+    check_columns_that_are_not_read,
     check_judgments,
     check_values_per_query,
     check_times,

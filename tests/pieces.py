@@ -25,8 +25,11 @@ class InPieces(Engine):
     def frame(self):
         return Pieces
 
-    def schema(self, frame):
-        return frame[0].schema
+    def names(self, frame):
+        return frame[0].columns
+
+    def schema(self, frame, names):
+        return frame[0].select(names).schema
 
     def lift(self, rows, beside):
         return Pieces([rows])

@@ -61,6 +61,36 @@ def test_values_per_query():
     assert pl.concat(found).sort("query_id").equals(values)
 
 
+def test_a_column_of_the_judgments_is_carried_along():
+    _, run, qrels = scattered()
+    run, about = run.drop("country", "traffic"), run.select("query_id", "country")
+    qrels = qrels.join(about.unique(), on="query_id").sample(fraction=1, seed=0)
+    frames = Pieces.of(run), "ap"
+    found = ENGINE.per_query(*frames, qrels=Pieces.of(qrels), keep="country")
+    values = pr.per_query(run, "ap", qrels=qrels, keep="country")
+    assert pl.concat(found).sort("query_id").equals(values)
+
+
+def test_only_the_types_of_columns_that_are_read_are_asked_for():
+    """An engine may have types that Polars lacks, and two columns of one name."""
+    log, _, _ = scattered()
+    asked = []
+
+    class Twice(InPieces):
+        def names(self, frame):
+            return [*super().names(frame), "odd", "odd"]
+
+        def schema(self, frame, names):
+            asked.extend(names)
+            return super().schema(frame, names)
+
+    found = Twice().evaluate(Pieces.of(log), "ap", by="country")
+    assert bits(found) == bits(pr.evaluate(log, "ap", by="country"))
+    assert asked == ["query_id", "doc_id", "score", "label", "country"]
+    with pytest.raises(ValueError, match="first argument has two columns 'odd'; drop"):
+        Twice().evaluate(Pieces.of(log), "ap", by="odd")
+
+
 def test_an_engine_never_sees_the_names_of_columns():
     """To Spark, a dot means a field."""
     log, _, _ = scattered()
@@ -97,6 +127,22 @@ def test_arguments_of_an_engine():
             {"qrels": Pieces.of(qrels), "partitioned": True},
             "the judgments must be a frame of this process.*leave partitioned= out",
         ),
+        (
+            pieces,
+            {"partitions": 4, "partitioned": True},
+            "partitioned=True moves no row: leave partitions= out",
+        ),
+        (
+            pieces,
+            {"segment": "country"},
+            "evaluate takes no segment; did you mean 'seg",
+        ),
+        (
+            pieces,
+            {"partition": 4},
+            "evaluate takes no partition; did you .*'partitions'",
+        ),
+        (pieces, {"keep": "country"}, r"evaluate takes no keep$"),
     ):
         with pytest.raises(TypeError, match=message):
             ENGINE.evaluate(frame, "ap", **given)
@@ -104,6 +150,30 @@ def test_arguments_of_an_engine():
         for call in (ENGINE.evaluate, ENGINE.per_query):
             with pytest.raises(ValueError, match="partitions must be a whole number"):
                 call(pieces, "ap", partitions=number)
+
+
+def test_arguments_of_values_per_query():
+    pieces = Pieces.of(scattered()[0])
+    for given, message in (
+        ({"keeep": "country"}, "per_query takes no keeep; did you mean 'keep'"),
+        ({"partitioned": True}, "per_query takes no partitioned: .* leave it out"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            ENGINE.per_query(pieces, "ap", **given)
+
+
+def test_rows_that_are_not_of_the_types_that_their_engine_declares():
+    log, _, _ = scattered()
+
+    class Declaring(InPieces):
+        def schema(self, frame, names):
+            declared = super().schema(frame, names) | {"label": pl.Null()}
+            return pl.Schema({name: declared[name] for name in names})
+
+    message = "column 'label' is Int64 in a partition, but was declared as Null"
+    for options in ({"partitioned": True}, {}):
+        with pytest.raises(TypeError, match=message):
+            Declaring().evaluate(Pieces([log]), "ap", **options)
 
 
 @pytest.mark.parametrize("name", ["by", "weight", "stats"])

@@ -380,6 +380,8 @@ def test_partials_of_another_evaluation_are_refused():
 def test_arguments_are_checked_at_once():
     with pytest.raises(TypeError, match=r"no wieght; did you mean 'weight'\?"):
         pr.Evaluation("ap", wieght="traffic")
+    with pytest.raises(TypeError, match=r"no segment; did you mean 'segments'\?"):
+        pr.Evaluation("ap", segment="country")
     with pytest.raises(TypeError, match="no qrels: give it to partial"):
         pr.Evaluation("ap", qrels=pl.DataFrame())
     with pytest.raises(ValueError, match="unknown measure"):

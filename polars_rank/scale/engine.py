@@ -15,11 +15,12 @@ import polars as pl
 
 from polars_rank._engine.schema import names_of
 from polars_rank.core.parameters import is_whole, plain
+from polars_rank.core.registry import closest
 from polars_rank.evaluation.evaluate import per_query
 from polars_rank.io.frames import as_polars
 from polars_rank.measures.measure import Measures
 from polars_rank.scale.evaluation import OPTIONS, Evaluation
-from polars_rank.scale.job import Job
+from polars_rank.scale.job import Job, columns_read
 
 __all__ = ["Engine"]
 
@@ -65,7 +66,7 @@ class Engine(ABC, Generic[Frame]):
         partitioned
             Whether each partition of ``frame`` holds whole queries already: then no row
             is moved, the other frames must be small, and a query in two partitions is
-            an error.
+            an error. ``partitions`` has no meaning then.
 
         Returns
         -------
@@ -76,6 +77,7 @@ class Engine(ABC, Generic[Frame]):
         DataError
             As on one machine, once, with the counts of all partitions.
         """
+        _require_known(self.evaluate, options)
         frames = (frame, qrels, queries, segments)
         options |= {"partitions": partitions, "partitioned": partitioned}
         job, rows = self._job(frames, measures, **options)
@@ -110,6 +112,7 @@ class Engine(ABC, Generic[Frame]):
             In the computation that needs the result, for the first partition with rows
             that break a rule; the engine may wrap it in an error of its own.
         """
+        _require_known(self.per_query, options)
         _require_of_queries(options)
         frames = (frame, qrels, queries, segments)
         options |= {"partitions": partitions, "keep": keep}
@@ -137,6 +140,9 @@ class Engine(ABC, Generic[Frame]):
         if partitions is not None and not (is_whole(partitions) and partitions >= 1):
             msg = f"partitions must be a whole number of at least 1, not {partitions!r}"
             raise ValueError(msg)
+        if partitions is not None and partitioned:
+            msg = "partitioned=True moves no row: leave partitions= out"
+            raise TypeError(msg)
         if not partitioned:
             options |= {"layout": "any"}
         evaluation = Evaluation(measures, **options)
@@ -155,14 +161,30 @@ class Engine(ABC, Generic[Frame]):
             for side, frame in found.items()
             if not (partitioned and side in small)
         }
+        keep = (keep,) if isinstance(keep, str) else tuple(keep or ())
+        read = columns_read(evaluation, found, keep)
         job = Job.of(
             evaluation,
-            {side: self.schema(frame) for side, frame in moved.items()},
+            {side: self._schema(f, side, read[side]) for side, f in moved.items()},
             small if partitioned else {},
-            keep=(keep,) if isinstance(keep, str) else tuple(keep or ()),
+            keep=keep,
             partitioned=partitioned,
         )
         return job, self.partition(job, moved, plain(partitions))
+
+    def _schema(self, frame: Frame, side: str, read: set[str]) -> pl.Schema:
+        """All columns, with the types of those that are read.
+
+        The engine may have others of types that Polars lacks, and of one name.
+        """
+        names = self.names(frame)
+        wanted = [name for name in names if name in read]
+        for name in wanted:
+            if wanted.count(name) > 1:
+                msg = f"{SIDES[side]} has two columns {name!r}; drop or rename one"
+                raise ValueError(msg)
+        own = self.schema(frame, wanted)
+        return pl.Schema({name: own.get(name, pl.Null()) for name in names})
 
     @abstractmethod
     def map(
@@ -175,8 +197,12 @@ class Engine(ABC, Generic[Frame]):
         """The type of its frames; imports the engine."""
 
     @abstractmethod
-    def schema(self, frame: Frame) -> pl.Schema:
-        """The columns of a frame as Polars will see them."""
+    def names(self, frame: Frame) -> list[str]:
+        """The names of the columns of a frame."""
+
+    @abstractmethod
+    def schema(self, frame: Frame, names: list[str]) -> pl.Schema:
+        """These columns of a frame as Polars will see them."""
 
     @abstractmethod
     def lift(self, rows: pl.DataFrame, beside: Frame) -> Frame:
@@ -195,6 +221,18 @@ class Engine(ABC, Generic[Frame]):
     @abstractmethod
     def values(self, job: Job, rows: Any) -> Frame:
         """The values of the queries, of each partition of ``rows``."""
+
+
+def _require_known(function: Callable[..., Any], options: Mapping[str, Any]) -> None:
+    """Options are those of the engine, or of an Evaluation."""
+    *own, _ = inspect.signature(function).parameters
+    for name in options:
+        if name not in OPTIONS:
+            hint = closest(name, [*own, *OPTIONS])
+            if name == "partitioned":
+                hint = ": a query in two partitions would not be seen; leave it out"
+            msg = f"{function.__name__} takes no {name}{hint}"
+            raise TypeError(msg)
 
 
 def _require_of_queries(options: Mapping[str, Any]) -> None:

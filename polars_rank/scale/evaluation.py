@@ -97,7 +97,7 @@ class Evaluation:
     def __init__(self, measures: Measures, **options: Any) -> None:
         for name, value in options.items():
             if name not in OPTIONS:
-                hint = closest(name, list(OPTIONS))
+                hint = closest(name, [*OPTIONS, *FRAMES])
                 if name in FRAMES:
                     hint = ": give it to partial, with the rows of that part"
                 msg = f"an Evaluation takes no {name}{hint}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import pickle
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -26,7 +26,7 @@ from polars_rank._engine.spill.disk import full_disk_named
 from polars_rank._files.temporary import private_folder
 from polars_rank.scale.evaluation import Evaluation
 
-__all__ = ["SIDE", "Job"]
+__all__ = ["SIDE", "Job", "columns_read"]
 
 SIDE = "side"  # of a tagged row: the place of its frame among the schemas
 # Errors that another try would meet again. Others, such as a full disk, may pass.
@@ -75,7 +75,7 @@ class Job(NamedTuple):
         job.partial(job._nothing())
         if keep:
             job.values_schema()
-        read = {side: job._read_of(side) for side in schemas}
+        read = columns_read(evaluation, {**schemas, **broadcast}, keep)
         kept = {
             side: pl.Schema({n: t for n, t in schema.items() if n in read[side]})
             for side, schema in schemas.items()
@@ -124,7 +124,8 @@ class Job(NamedTuple):
         names, place = self.names(side), list(self.schemas).index(side)
         if not table.num_rows:  # nor need it have columns
             return pl.DataFrame(schema=self.tagged).to_arrow()
-        rows = pl.DataFrame(table.select(list(names))).rename(names)
+        own = pl.DataFrame(table.select(list(names)))
+        rows = as_declared(own, self.schemas[side]).rename(names)
         absent = [n for n in self.tagged if n not in rows.columns and n != SIDE]
         rows = rows.with_columns(
             pl.lit(place).alias(SIDE), *(pl.lit(None).alias(n) for n in absent)
@@ -197,13 +198,30 @@ class Job(NamedTuple):
     def _nothing(self) -> dict[str, pl.DataFrame]:
         return {side: pl.DataFrame(schema=s) for side, s in self.schemas.items()}
 
-    def _read_of(self, side: str) -> set[str]:
-        """The columns that are read of a frame, if it has them."""
-        columns = self.evaluation.columns()
-        judged = "qrels" in {**self.schemas, **self.broadcast}
-        if side == "qrels":
-            return {*columns["qrels"]}
-        return {*columns["run" if judged else "log"], *self.keep}
+
+def columns_read(
+    evaluation: Evaluation, sides: Collection[str], keep: Iterable[str]
+) -> dict[str, set[str]]:
+    """The columns that are read of each frame, if it has them."""
+    columns = evaluation.columns()
+    run = columns["run" if "qrels" in sides else "log"]
+    own = {side: columns["qrels"] if side == "qrels" else run for side in sides}
+    return {side: {*names, *keep} for side, names in own.items()}
+
+
+def as_declared(rows: pl.DataFrame, types: pl.Schema) -> pl.DataFrame:
+    """Rows of a partition with the types that the engine said they have."""
+    columns = []
+    for name, declared in types.items():
+        try:
+            columns.append(rows[name].cast(declared))
+        except pl.exceptions.InvalidOperationError as error:
+            msg = (
+                f"column {name!r} is {rows[name].dtype} in a partition, but was "
+                f"declared as {declared}: cast it before, or declare what it is"
+            )
+            raise TypeError(msg) from error
+    return pl.DataFrame(columns)
 
 
 def _shared(evaluation: Evaluation, schemas: Mapping[str, pl.Schema]) -> pl.Schema:
