@@ -19,6 +19,8 @@ from polars_rank.core.aggregate import (
     Quantile,
     RatioOfSums,
     Sum,
+    exact_sum,
+    exact_total,
 )
 
 DRAW = np.random.default_rng(5)
@@ -76,6 +78,17 @@ def test_sums_are_those_of_fsum_however_split(name, few):
         for seed in range(5):
             assert aggregated(Sum(), split(frame, seed)) == exact
             assert aggregated(Mean(), split(frame, seed)) == exact / len(values)
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_a_value_counts_as_often_as_said(name):
+    values = VALUES[name].tolist()
+    times = [7 * i % 900 for i in range(len(values))]
+    frame = pl.DataFrame({"v": [*values, None], "t": [*times, 5]})
+    found = frame.select(**exact_sum("s", pl.col("v"), pl.col("t")))
+    parts = {name: pl.col(name) for name in found.columns}
+    repeated = [v for v, t in zip(values, times, strict=True) for _ in range(t)]
+    assert found.select(exact_total("s", parts)).item() == math.fsum(repeated)
 
 
 @pytest.mark.parametrize("scale", [1e12, 1e-9, 1e300])

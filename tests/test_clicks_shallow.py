@@ -10,6 +10,8 @@ from polars.testing import assert_frame_equal
 from test_clicks_behaviour import NAMED, random_log
 
 from polars_rank import DataError, clicks
+from polars_rank.clicks import alike
+from polars_rank.clicks.traced import Traced
 
 MEASURES = [
     *("clicks", "clicks@2", "any_click@70", "ctr", "ctr@3", "ctr_at(k=12)"),
@@ -44,6 +46,39 @@ def test_sets_have_the_same_bits(layout, caplog):
         result, sets = found(log, caplog, by="country", layout=layout)
         assert sets
         assert_frame_equal(result, whole, check_exact=True)
+
+
+LOOKS = [*MEASURES[:16], "satisfied_rr(dwell=4)", "quick_back"]
+RISKY = {  # infinite without a click, and of an impression that showed nothing
+    "by click": lambda i: (1.0 / i.clicks(), i.one),
+    "by document": lambda i: (1.0 / i.shown(), i.one),
+}
+
+
+@pytest.mark.parametrize("by", [None, "country", ["country", "session_id"]])
+@pytest.mark.parametrize("count_queries", [True, False])
+def test_impressions_that_look_alike_have_the_same_bits(
+    by, count_queries, monkeypatch, caplog
+):
+    monkeypatch.setattr(alike, "TOGETHER", 17)
+    log = random_log(5)
+    some = log["impression_id"].unique().sort()[::3].to_list()
+    quiet = pl.col("impression_id").is_in(some)
+    log = log.with_columns(clicked=pl.when(~quiet).then("clicked").otherwise(0))
+    options = {"by": by, "count_queries": count_queries, "dwell": "dwell"}
+    with pytest.MonkeyPatch.context() as patch:  # impression by impression
+        patch.setattr(Traced, "are_of_totals", False)
+        whole = clicks.behaviour(log.lazy(), [*LOOKS, RISKY], **options).collect()
+    found = clicks.behaviour(log.lazy(), [*LOOKS, RISKY], **options).collect()
+    assert_frame_equal(found, whole, check_exact=True)
+    eager = clicks.behaviour(log, [*LOOKS, RISKY], **options)
+    assert_frame_equal(found, eager, check_exact=True)
+
+
+def test_of_no_impressions():
+    log = random_log(6).head(0).lazy()
+    assert clicks.behaviour(log, "rr").collect()["queries"].to_list() == [0]
+    assert clicks.behaviour(log, "rr", by="country").collect().is_empty()
 
 
 @pytest.mark.parametrize("layout", ["any", "auto"])

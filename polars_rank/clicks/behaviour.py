@@ -9,6 +9,7 @@ import polars as pl
 
 from polars_rank._engine.request import AnyFrame, like_input
 from polars_rank._statistics.intervals import require_level
+from polars_rank.clicks.alike import sums_of_alike
 from polars_rank.clicks.impression import Impression
 from polars_rank.clicks.log import ClickLog
 from polars_rank.clicks.log_options import LogOptions
@@ -34,6 +35,7 @@ from polars_rank.clicks.traced import (
     Per,
     Traced,
     cluster_sums,
+    impressions_in,
     parts_of,
     segments_of,
     trace,
@@ -49,6 +51,7 @@ __all__ = [
 ]
 
 COUNTS = ("impressions", "total_clicks", "queries")
+_QUERIES = pl.col("query").drop_nulls().n_unique()
 LONG = ("measure", "estimate", "se", "lower", "upper", "impressions", "clusters")
 
 
@@ -304,13 +307,17 @@ def _require_distinct(columns: Sequence[str], names: Sequence[str]) -> None:
 def _values(log: ClickLog, traced: Traced, *, count_queries: bool) -> pl.LazyFrame:
     """One row per segment: counts, and the measures."""
     by = segments_of(log)
-    frame = parts_of(log, traced).with_columns(**by)
-    counts = {"impressions": pl.len(), "total_clicks": pl.col("clicks").sum()}
-    if count_queries and log.resources is None:
-        counts["queries"] = pl.col("query").drop_nulls().n_unique()
-    found = sums(frame, [*by], [*traced.parts], counts)
-    if count_queries and log.resources is not None:
-        found = _with_queries(log, found, by)
+    if traced.are_of_totals and log.weight is None and log.resources is None:
+        impressions = impressions_in(log, traced).with_columns(**by)
+        found = sums_of_alike(impressions, [*by], traced, count_queries=count_queries)
+    else:
+        frame = parts_of(log, traced).with_columns(**by)
+        counts = {"impressions": pl.len(), "total_clicks": pl.col("clicks").sum()}
+        if count_queries and log.resources is None:
+            counts["queries"] = _QUERIES
+        found = sums(frame, [*by], [*traced.parts], counts)
+        if count_queries and log.resources is not None:
+            found = _with_queries(log, found, by)
     values = [
         ratio(pl.col(r.num), pl.col(r.den)).cast(pl.Float64).alias(r.name)
         for r in traced.ratios
@@ -326,7 +333,7 @@ def _with_queries(
     rows = log.rows.select("query", **by)
 
     def counted(rows: pl.LazyFrame) -> pl.LazyFrame:
-        number = pl.col("query").drop_nulls().n_unique().alias("queries")
+        number = _QUERIES.alias("queries")
         return rows.group_by(*by).agg(number) if by else rows.select(number)
 
     parts = bounded_by(log, rows, ["query"], counted, "queries")

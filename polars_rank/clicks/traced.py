@@ -15,7 +15,16 @@ from polars_rank.clicks.plan import bounded_by, enforced, impressions_of
 from polars_rank.clicks.ratios import Ratio, sums
 from polars_rank.core.expr import ratio
 
-__all__ = ["Per", "Traced", "cluster_sums", "parts_of", "segments_of", "trace"]
+__all__ = [
+    "Per",
+    "Traced",
+    "cluster_sums",
+    "impressions_in",
+    "parts_in",
+    "parts_of",
+    "segments_of",
+    "trace",
+]
 
 Per: TypeAlias = Literal["impression"]
 
@@ -44,6 +53,14 @@ class Traced(NamedTuple):
     ratios: list[Ratio]
     clicks: pl.Expr
     vocabulary: type[Impression]
+
+    @property
+    def are_of_totals(self) -> bool:
+        """Whether the parts follow from the totals alone."""
+        read = {
+            r for e in (*self.parts.values(), self.clicks) for r in e.meta.root_names()
+        }
+        return not self.words and not self.steps and read <= self.totals.keys()
 
 
 def trace(
@@ -78,21 +95,30 @@ def trace(
     )
 
 
-def parts_of(log: ClickLog, traced: Traced) -> pl.LazyFrame:
-    """One row per impression: keys, ``by0`` ..., the parts, and ``clicks``."""
+def impressions_in(log: ClickLog, traced: Traced) -> pl.LazyFrame:
+    """One row per impression: keys, ``by0`` ..., words and totals."""
     log = traced.vocabulary.prepare(log)
     found = impressions_of(log, traced.words, totals=traced.totals)
     frame = enforced(log, found)
-    if traced.steps:
-        frame = frame.with_columns(**traced.steps)
+    return frame.with_columns(**traced.steps) if traced.steps else frame
+
+
+def parts_of(log: ClickLog, traced: Traced) -> pl.LazyFrame:
+    """One row per impression: keys, ``by0`` ..., the parts, and ``clicks``."""
+    parts = parts_in(impressions_in(log, traced), traced)
+    if log.weight is None:
+        return parts
+    weight = pl.col(log.carried[log.weight]).cast(pl.Float64)
+    return parts.with_columns(pl.col(name) * weight for name in traced.parts)
+
+
+def parts_in(frame: pl.LazyFrame, traced: Traced) -> pl.LazyFrame:
+    """Words and totals replaced by the parts, and ``clicks``."""
     schema = frame.collect_schema()
     parts = {}
     for name, dtype in frame.select(**traced.parts).collect_schema().items():
         whole = dtype == pl.Boolean or dtype.is_integer()
         parts[name] = traced.parts[name].cast(pl.Int64 if whole else pl.Float64)
-    if log.weight is not None:
-        weight = pl.col(log.carried[log.weight]).cast(pl.Float64)
-        parts = {name: part * weight for name, part in parts.items()}
     kept = [n for n in schema if n not in traced.words and n not in traced.totals]
     return frame.select(*kept, **parts, clicks=traced.clicks)
 

@@ -65,12 +65,13 @@ ROUNDING = 1e-14  # of a sum of squares: differences below are none
 PRODUCTS = ("x", "d", "xx", "xd", "dd")
 
 
-def exact_sum(name: str, value: pl.Expr) -> State:
+def exact_sum(name: str, value: pl.Expr, times: pl.Expr | None = None) -> State:
     """State of the exact sum of a Float64 expression; nulls are left out.
 
-    Each value is cut into four integers of 31 bits, whole part first, and integers add
-    up exactly: bits down to 2^-93 count. That holds where the largest value lies
-    between 2^-20 and 2^31; elsewhere the plain sum is taken, so that is kept as well.
+    A value counts as often as ``times``, an integer, says. Each is cut into four
+    integers of 31 bits, whole part first, and integers add up exactly: bits down to
+    2^-93 count. That holds where the largest value lies between 2^-20 and 2^31;
+    elsewhere the plain sum is taken, so that is kept as well.
     """
     whole = _trunc(value)
     fraction = (value - whole) * 2.0 ** (2 * LIMB)
@@ -81,10 +82,14 @@ def exact_sum(name: str, value: pl.Expr) -> State:
         inner.mod(2**LIMB),
         _trunc((fraction - inner) * 2.0**LIMB),
     )
+
+    def total(term: pl.Expr) -> pl.Expr:
+        return (term if times is None else term * times).sum()
+
     return {
-        f"{name}_plain": value.sum(),
+        f"{name}_plain": total(value),
         f"{name}_high": value.abs().max(),
-        **{f"{name}_{i}": limb.sum() for i, limb in enumerate(limbs)},
+        **{f"{name}_{i}": total(limb) for i, limb in enumerate(limbs)},
     }
 
 
