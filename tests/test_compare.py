@@ -563,6 +563,66 @@ def test_segments_are_compared_one_by_one():
     assert late["adjusted"] == late["p"]  # what is not tested does not count
 
 
+def segmented(sizes: list[int], shifts: list[float], seed: int) -> pl.DataFrame:
+    rng = random.Random(seed)
+    rows = []
+    for part, (size, shift) in enumerate(zip(sizes, shifts, strict=True)):
+        for i in range(size):
+            a = rng.random()
+            query = {"query_id": f"{part}-{i}", "part": f"s{part}"}
+            b = a + shift + rng.gauss(0, 0.05 * (part + 1))
+            rows += [{"system": s, **query, "rr": v} for s, v in (("A", a), ("B", b))]
+    return pl.DataFrame(rows)
+
+
+def test_differences_between_two_segments_are_welchs_t():
+    frame = segmented([30, 22], [0.02, 0.05], 3)
+    found = pr.compare(frame, by="part")
+    wide = frame.pivot("system", index=["query_id", "part"], values="rr")
+    d = {k[0]: (p["B"] - p["A"]).to_list() for k, p in wide.group_by("part")}
+    theirs = stats.ttest_ind(d["s0"], d["s1"], equal_var=False)
+    (row,) = found.between_segments.rows(named=True)
+    assert (row["system"], row["baseline"], row["segments"]) == ("B", "A", 2)
+    assert row["statistic"] == close(theirs.statistic**2)
+    assert (row["df"], row["df_error"]) == (1.0, close(theirs.df))
+    assert row["p"] == close(theirs.pvalue)
+    assert found.to_dict()["between_segments"][0]["p"] == row["p"]
+
+
+def test_differences_between_segments_are_a_loop():
+    frame = segmented([40, 25, 33, 5], [0.0, 0.1, 0.03, 0.5], 4)
+    found = pr.compare(frame, by="part")  # the last has too few queries
+    wide = frame.pivot("system", index=["query_id", "part"], values="rr")
+    d = [
+        [b - a for a, b in wide.filter(part=f"s{i}").select("A", "B").rows()]
+        for i in range(3)
+    ]
+    w = [len(x) / statistics.variance(x) for x in d]
+    means, k = [statistics.fmean(x) for x in d], len(d)
+    centre = sum(a * m for a, m in zip(w, means, strict=True)) / sum(w)
+    above = sum(a * (m - centre) ** 2 for a, m in zip(w, means, strict=True)) / (k - 1)
+    rest = sum((1 - a / sum(w)) ** 2 / (len(x) - 1) for a, x in zip(w, d, strict=True))
+    (row,) = found.between_segments.rows(named=True)
+    assert row["segments"] == 3
+    assert row["statistic"] == close(above / (1 + 2 * (k - 2) / (k * k - 1) * rest))
+    assert row["df_error"] == close((k * k - 1) / (3 * rest))
+    assert row["p"] < 1e-4
+    told = f"Segments differ in rr, B - A: Welch's F test, p = {row['p']:.2g}"
+    assert told in str(found)
+    moments = pr.compare(pr.moments(frame, by="part"))
+    assert_frame_equal(moments.between_segments, found.between_segments)
+
+
+def test_segments_that_cannot_be_told_apart():
+    frame = segmented([30, 5], [0.0, 0.1], 5)
+    (row,) = pr.compare(frame, by="part").between_segments.rows(named=True)
+    assert (row["segments"], row["statistic"], row["p"]) == (1, None, None)
+    same = frame.with_columns(rr=pl.lit(0.5))  # no difference varies
+    (row,) = pr.compare(same, by="part", least=2).between_segments.rows(named=True)
+    assert (row["segments"], row["p"]) == (0, None)
+    assert pr.compare(frame).between_segments is None
+
+
 @pytest.mark.parametrize(
     "test", ["t", "randomisation", "bootstrap", "randomised_tukey"]
 )

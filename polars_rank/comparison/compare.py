@@ -40,6 +40,7 @@ from polars_rank.comparison.rows import (
     with_effect,
 )
 from polars_rank.comparison.runs import values_of_runs
+from polars_rank.comparison.segments import between_segments, unlike
 from polars_rank.comparison.values import Columns, Source, Values, lazy
 
 __all__ = ["compare"]
@@ -265,6 +266,7 @@ def compare(
         plan,
         independent=pairs == "independent",
     )
+    between = between_segments(frame, least=least) if segments else None
     anova = _anova(table, own, plan, weight, cluster, pairs)
     frame = tested(frame, test, margin, anova, plan, held, locals())
     frame = with_effect(frame, effect, anova, plan, held)
@@ -295,7 +297,10 @@ def compare(
         "pairs": pairs,
         "resamples": resamples,
         "random_state": random_state,
-        "notes": [] if held is None else held.notes,
+        "notes": [
+            *([] if held is None else held.notes),
+            *([] if between is None else unlike(between, 1.0 - level)),
+        ],
     }
     return Comparison(
         estimates.means_of(own, plan),
@@ -303,6 +308,7 @@ def compare(
         settings,
         anova,
         held,
+        between,
     )
 
 

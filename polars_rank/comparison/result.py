@@ -40,6 +40,15 @@ class Comparison:
         The arguments of the comparison.
     anova
         Two-way analysis of variance of systems and queries, where all pairs are known.
+    between_segments
+        With ``by``: whether the difference of a pair differs between segments, by
+        Welch's F test. Columns ``measure``, ``baseline``, ``system``, ``segments`` (the
+        number that have enough queries, and differences that vary), ``statistic`` with
+        ``df`` and ``df_error``, and ``p``, which is not adjusted; null for fewer than
+        two segments. A cluster in several segments counts as one in each.
+
+    Source: Welch, Biometrika 1951 (differences between segments); equal to
+    ``statsmodels.stats.oneway.anova_oneway``.
     """
 
     means: pl.DataFrame
@@ -47,6 +56,7 @@ class Comparison:
     settings: dict[str, Any]
     anova: pl.DataFrame | None = None
     values: Values | None = field(default=None, repr=False)
+    between_segments: pl.DataFrame | None = None
 
     @property
     def _lower(self) -> list[str]:
@@ -101,6 +111,11 @@ class Comparison:
             "means": self.means.to_dicts(),
             "pairs": self.pairs.to_dicts(),
             "anova": None if self.anova is None else self.anova.to_dicts(),
+            "between_segments": (
+                None
+                if self.between_segments is None
+                else self.between_segments.to_dicts()
+            ),
         }
         return dict(json.loads(json.dumps(told, default=str), parse_constant=_constant))
 

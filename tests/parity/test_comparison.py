@@ -241,6 +241,20 @@ def test_statsmodels_analysis_of_variance(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+def test_statsmodels_differences_between_segments(seed):
+    oneway = pytest.importorskip("statsmodels.stats.oneway")
+    x = matrix(seed)
+    part = np.arange(len(x)) % 3
+    d = x[:, 1] - x[:, 0]
+    theirs = oneway.anova_oneway([d[part == i] for i in range(3)], use_var="unequal")
+    found = pr.compare(frame(x, part=part), by="part", least=2)
+    ours = found.between_segments.row(0, named=True)
+    assert ours["statistic"] == close(theirs.statistic)
+    assert (ours["df"], ours["df_error"]) == tuple(map(close, theirs.df))
+    assert ours["p"] == close(theirs.pvalue)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_pingouin(seed):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
