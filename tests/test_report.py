@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import shutil
 import subprocess
 import sys
@@ -231,6 +232,61 @@ def test_pictures_of_segments_and_depths():
     assert len(rows) == len(found.means)
     with pytest.raises(ValueError, match="a measure at several cutoffs"):
         pr.compare(values()).plot.depth()
+
+
+@pytest.mark.slow
+def test_a_scatter_plot_counts_queries():
+    frame = pl.DataFrame(
+        {
+            "system": ["a"] * 4 + ["b"] * 4,
+            "query_id": [1, 2, 3, 4] * 2,
+            "rr": [0.5, 0.5, 1.0, None, 1.0, 1.0, 0.5, None],
+        }
+    )
+    (points,) = [d for d in drawn(pr.compare(frame).plot.scatter()) if "side" in d[0]]
+    assert points == [
+        {"baseline_value": 0.5, "value": 1.0, "queries": 2, "side": "better"},
+        {"baseline_value": 1.0, "value": 0.5, "queries": 1, "side": "worse"},
+    ]
+    rng = random.Random(2)
+    many = pl.DataFrame(
+        {
+            "system": ["a"] * 900 + ["b"] * 900,
+            "query_id": [*range(900)] * 2,
+            "v": [rng.random() for _ in range(1800)],
+        }
+    )
+    (points,) = [d for d in drawn(pr.compare(many).plot.scatter()) if "side" in d[0]]
+    assert len(points) < 26 * 26
+    assert sum(p["queries"] for p in points) == 900
+
+
+@pytest.mark.slow
+def test_curves_of_precision_and_of_significance():
+    levels = [0.0, 0.5, 1.0]
+    frame = values().with_columns(
+        (pl.col("ndcg@10") * (1 - level)).alias(f"interpolated_precision@{level}")
+        for level in levels
+    )
+    found = pr.compare(frame)
+    (rows,) = drawn(found.plot.precision_recall())
+    at = {(r["system"], r["recall"]): r["precision"] for r in rows}
+    assert len(at) == 4 * len(levels)
+    mean = dict(found.means.filter(measure="ndcg@10").select("system", "mean").rows())
+    assert at == {
+        (s, x): pytest.approx(m * (1 - x)) for s, m in mean.items() for x in levels
+    }
+    with pytest.raises(ValueError, match="at several levels of recall"):
+        pr.compare(values()).plot.precision_recall()
+    found = pr.compare(values(), correction="none")
+    (rows,) = [d for d in drawn(found.plot.significance()) if "p" in d[0]]
+    p = sorted((max(p, 1e-6) for p in found.pairs["p"]), reverse=True)
+    assert [(r["pair"], r["p"]) for r in rows] == [
+        (i, pytest.approx(x)) for i, x in enumerate(p, start=1)
+    ]
+    one = pr.compare(values("AB").filter(pl.col("query_id") == "q01"))
+    with pytest.raises(ValueError, match="no pair was tested"):
+        one.plot.significance()
 
 
 @pytest.mark.slow

@@ -146,8 +146,13 @@ class Comparison:
 
     @property
     def plot(self) -> Plots:
-        """Pictures, by altair (extra ``plot``): forest, deltas, segments, depth."""
-        return Plots(self.means, self.pairs, self._lower, self._deltas)
+        """Pictures, by altair (extra ``plot``).
+
+        ``forest``, ``segments``, ``deltas``, ``scatter``, ``depth``,
+        ``precision_recall`` and ``significance``.
+        """
+        level = self.settings["level"]
+        return Plots(self.means, self.pairs, self._lower, self._deltas, level)
 
     def _deltas(self, measure: str | None) -> pl.DataFrame:
         """Difference of every query, for each pair."""

@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
-from polars_rank.core.extras import require
+from polars_rank.report import curves
+from polars_rank.report.style import BLUE, GREY, ORANGE, altair, finished, heading
 
 __all__ = ["Plots"]
 
-BLUE, ORANGE, GREY = "#0072b2", "#d55e00", "#8a8a8a"  # Okabe and Ito
-PALETTE = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#444444"]
-SHAPES = [
-    "circle",
-    "square",
-    "triangle-up",
-    "diamond",
-    "cross",
-    "triangle-down",
-    "stroke",
-]
 VERDICTS = ["better", "worse", "not significant"]
-CUTOFF = re.compile(r"^(.*)@(\d+)$")
 MOST = 5000  # bars of queries in one panel
+FEW, BINS = 300, 25  # queries beyond which a panel has bins, and these per unit
 
 
 @dataclass(frozen=True)
@@ -40,17 +29,18 @@ class Plots:
     pairs: pl.DataFrame
     lower: Sequence[str]  # measures of which lower values are better
     deltas_of: Callable[[str | None], pl.DataFrame]
+    level: float = 0.95
 
     def forest(self, measure: str | None = None) -> Any:
         """Difference and interval of every pair, a panel per measure."""
-        alt = _altair()
+        alt = altair()
         frame = self._labelled(measure)
         measures = frame["measure"].unique(maintain_order=True).to_list()
         panels = [
             _forest(alt, frame.filter(pl.col("measure") == name), "pair", name)
             for name in measures
         ]
-        return _finished(alt.vconcat(*panels))
+        return finished(alt.vconcat(*panels))
 
     def segments(self, measure: str | None = None) -> Any:
         """Difference and interval in every segment, a panel per measure and pair."""
@@ -58,7 +48,7 @@ class Plots:
         if not names:
             msg = "there are no segments: compare with by="
             raise ValueError(msg)
-        alt = _altair()
+        alt = altair()
         text = pl.concat_str(
             [pl.col(n).cast(pl.String).fill_null("-") for n in names], separator=", "
         )
@@ -70,11 +60,11 @@ class Plots:
                 "measure", "pair", maintain_order=True
             )
         ]
-        return _finished(alt.vconcat(*panels))
+        return finished(alt.vconcat(*panels))
 
     def deltas(self, measure: str | None = None) -> Any:
         """Difference of every query, sorted: few large ones, or many small ones."""
-        alt = _altair()
+        alt = altair()
         frame = self.deltas_of(measure).filter(pl.col("difference").is_not_null())
         panels = []
         for (name, base, system), part in frame.group_by(
@@ -104,73 +94,84 @@ class Plots:
                     color=_colours(alt, "same"),
                 )
                 .properties(
-                    width=480, height=200, title=_title(f"{name}: {system} − {base}")
+                    width=480,
+                    height=200,
+                    title=heading(f"{name}: {system} − {base}"),
                 )
             )
-        return _finished(alt.vconcat(*panels))
+        return finished(alt.vconcat(*panels))
+
+    def scatter(self, measure: str | None = None) -> Any:
+        """Values of every query, of the baseline and of the system; larger for more."""
+        alt = altair()
+        known = pl.all_horizontal(pl.col("baseline_value", "value").is_not_null())
+        frame = self.deltas_of(measure).filter(known)
+        panels = []
+        for (name, base, system), part in frame.group_by(
+            "measure", "baseline", "system", maintain_order=True
+        ):
+            values = pl.col("baseline_value", "value")
+            if len(part) > FEW:  # in bins, or they would hide one another
+                values = ((values * BINS).round() / BINS).name.keep()
+            points = (
+                part.group_by(values)
+                .agg(queries=pl.len())
+                .with_columns(
+                    side=_side(
+                        pl.col("value") - pl.col("baseline_value"), name in self.lower
+                    )
+                )
+                .sort("queries", descending=True)
+            )
+            least, most = (
+                float(f(points["value"].to_list() + points["baseline_value"].to_list()))
+                for f in (min, max)
+            )
+            ends = [min(least, 0.0), max(most, 1.0)]
+            scale = alt.Scale(domain=ends, nice=False)
+            diagonal = (
+                alt.Chart(pl.DataFrame({"x": ends, "y": ends}))
+                .mark_line(color="#444444", strokeDash=[4, 3], strokeWidth=1)
+                .encode(x=alt.X("x:Q", scale=scale), y=alt.Y("y:Q", scale=scale))
+            )
+            largest = max(2, int(points["queries"].max()))  # type: ignore[arg-type]
+            sizes = alt.Scale(domain=[1, largest], range=[30, 400])
+            size = alt.Size(
+                "queries:Q", scale=sizes, legend=alt.Legend(tickMinStep=1, format="d")
+            )
+            circles = (
+                alt.Chart(points)
+                .mark_circle(opacity=0.6)
+                .encode(
+                    x=alt.X("baseline_value:Q", title=base, scale=scale),
+                    y=alt.Y("value:Q", title=system, scale=scale),
+                    size=size,
+                    color=_colours(alt, "same"),
+                )
+            )
+            panels.append(
+                (diagonal + circles).properties(
+                    width=320,
+                    height=320,
+                    title=heading(f"{name}: {system} − {base}"),
+                )
+            )
+        return finished(alt.vconcat(*panels))
 
     def depth(self) -> Any:
         """Means over the cutoffs of ndcg@5, ndcg@10 and the like, with intervals."""
-        alt = _altair()
-        split = pl.col("measure").str.extract_groups(CUTOFF.pattern)
-        frame = self.means.with_columns(
-            family=split.struct.field("1"),
-            k=split.struct.field("2").cast(pl.Int64, strict=False),
-        ).filter(pl.col("k").is_not_null())
-        counts = frame.group_by("family").agg(pl.col("k").n_unique())
-        families = counts.filter(pl.col("k") > 1)["family"].to_list()
-        frame = frame.filter(pl.col("family").is_in(families))
-        if not len(frame):
-            msg = (
-                "a depth curve needs a measure at several cutoffs: ndcg@5, ndcg@10 ..."
-            )
-            raise ValueError(msg)
-        panels = []
-        for (family,), part in frame.group_by("family", maintain_order=True):
-            data = part.select("k", "system", "mean", "low", "high")
-            systems = data["system"].unique(maintain_order=True).to_list()
-            scale = alt.Scale(
-                domain=systems,
-                range=PALETTE[: len(systems)]
-                if len(systems) <= len(PALETTE)
-                else alt.Undefined,
-            )
-            base = alt.Chart(data).encode(
-                x=alt.X(
-                    "k:Q",
-                    title="cutoff k",
-                    scale=alt.Scale(type="log", nice=False),
-                    axis=alt.Axis(values=sorted(set(data["k"])), format="d"),
-                ),
-                color=alt.Color(
-                    "system:N",
-                    scale=scale,
-                    sort=systems,
-                    title=None,
-                    legend=alt.Legend(symbolOpacity=1),
-                ),
-            )
-            band = base.mark_area(opacity=0.12).encode(
-                y=alt.Y("low:Q", title=f"{family}@k", scale=alt.Scale(zero=False)),
-                y2="high:Q",
-            )
-            line = base.mark_line(point=False).encode(y=alt.Y("mean:Q"))
-            points = base.mark_point(filled=True, size=60).encode(
-                y="mean:Q",
-                shape=alt.Shape(
-                    "system:N",
-                    sort=systems,
-                    scale=alt.Scale(
-                        domain=systems,
-                        range=SHAPES[: len(systems)]
-                        if len(systems) <= len(SHAPES)
-                        else alt.Undefined,
-                    ),
-                    title=None,
-                ),
-            )
-            panels.append((band + line + points).properties(width=420, height=260))
-        return _finished(alt.vconcat(*panels))
+        return curves.depth(self.means)
+
+    def precision_recall(self) -> Any:
+        """Interpolated precision at the levels of recall that were compared."""
+        return curves.precision_recall(self.means)
+
+    def significance(self) -> Any:
+        """P-value of every pair, largest first, a curve per measure (Sakai, 2006).
+
+        The sooner a curve falls below the line, the more pairs its measure tells apart.
+        """
+        return curves.significance(self.pairs, self.level)
 
     def _labelled(self, measure: str | None) -> pl.DataFrame:
         frame = self.pairs
@@ -193,12 +194,6 @@ class Plots:
             .then(pl.lit("better"))
             .otherwise(pl.lit("worse")),
         )
-
-
-def _altair() -> Any:
-    alt = require("altair", "plot")
-    require("vl_convert", "plot")
-    return alt
 
 
 def _side(difference: pl.Expr, lower: bool) -> pl.Expr:
@@ -241,19 +236,5 @@ def _forest(alt: Any, frame: pl.DataFrame, row: str, title: str) -> Any:
         .encode(x="x:Q")
     )
     return (zero + span + point).properties(
-        width=420, height=alt.Step(24), title=_title(title)
-    )
-
-
-def _title(text: str) -> dict[str, Any]:
-    return {"text": text, "anchor": "start", "fontSize": 13}
-
-
-def _finished(chart: Any) -> Any:
-    return chart.configure_view(stroke=None).configure_axis(
-        labelFontSize=11,
-        titleFontSize=11,
-        labelFlush=False,
-        grid=True,
-        gridColor="#eeeeee",
+        width=420, height=alt.Step(24), title=heading(title)
     )

@@ -1,0 +1,148 @@
+"""Curves of systems: over cutoffs, over levels of recall, over pairs."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import polars as pl
+
+from polars_rank.measures.measure import Measure
+from polars_rank.report.style import PALETTE, SHAPES, altair, finished
+
+__all__ = ["depth", "precision_recall", "significance"]
+
+SMALLEST = 1e-6  # p-value that a curve shows
+CUTOFF = re.compile(r"^(.*)@(\d+)$")
+
+
+def depth(means: pl.DataFrame) -> Any:
+    """Means over the cutoffs of ndcg@5, ndcg@10 and the like, with intervals."""
+    alt = altair()
+    split = pl.col("measure").str.extract_groups(CUTOFF.pattern)
+    frame = means.with_columns(
+        family=split.struct.field("1"),
+        k=split.struct.field("2").cast(pl.Int64, strict=False),
+    ).filter(pl.col("k").is_not_null())
+    counts = frame.group_by("family").agg(pl.col("k").n_unique())
+    families = counts.filter(pl.col("k") > 1)["family"].to_list()
+    frame = frame.filter(pl.col("family").is_in(families))
+    if not len(frame):
+        msg = "a depth curve needs a measure at several cutoffs: ndcg@5, ndcg@10 ..."
+        raise ValueError(msg)
+    panels = []
+    for (family,), part in frame.group_by("family", maintain_order=True):
+        x = alt.X(
+            "k:Q",
+            title="cutoff k",
+            scale=alt.Scale(type="log", nice=False),
+            axis=alt.Axis(values=sorted(set(part["k"])), format="d"),
+        )
+        data = part.select("k", "system", "mean", "low", "high")
+        free = alt.Scale(zero=False)
+        low = alt.Y("low:Q", title=f"{family}@k", scale=free)
+        band = (
+            alt.Chart(data)
+            .mark_area(opacity=0.12)
+            .encode(x=x, y=low, y2="high:Q", color=_colour(alt, data, "system"))
+        )
+        y = alt.Y("mean:Q", title=f"{family}@k", scale=free)
+        lines = _lines(alt, data, x, y, "system")
+        panels.append((band + lines).properties(width=420, height=260))
+    return finished(alt.vconcat(*panels))
+
+
+def precision_recall(means: pl.DataFrame) -> Any:
+    """Interpolated precision at the levels of recall that were compared."""
+    alt = altair()
+    at = {name: _recall(name) for name in means["measure"].unique()}
+    levels = {name: level for name, level in at.items() if level is not None}
+    if len(levels) < 2:
+        msg = (
+            "a precision-recall curve needs interpolated precision at several levels "
+            'of recall: [f"interpolated_precision@{i / 10}" for i in range(11)]'
+        )
+        raise ValueError(msg)
+    data = (
+        means.filter(pl.col("measure").is_in([*levels]))
+        .select(
+            "system",
+            recall=pl.col("measure").replace_strict(levels, return_dtype=pl.Float64),
+            precision="mean",
+        )
+        .sort("recall", maintain_order=True)
+    )
+    whole = alt.Scale(domain=[0, 1])
+    x = alt.X("recall:Q", scale=whole)
+    y = alt.Y("precision:Q", title="interpolated precision", scale=whole)
+    lines = _lines(alt, data, x, y, "system")
+    return finished(alt.vconcat(lines.properties(width=360, height=360)))
+
+
+def significance(pairs: pl.DataFrame, level: float) -> Any:
+    """P-value of every pair, largest first, a curve per measure.
+
+    The sooner a curve falls below the line, the more pairs its measure tells apart.
+
+    Source: Sakai, SIGIR 2006.
+    """
+    alt = altair()
+    p = pl.col("adjusted").drop_nulls().clip(lower_bound=SMALLEST)
+    data = (
+        pairs.group_by("measure", maintain_order=True)
+        .agg(p=p.sort(descending=True), pair=pl.int_range(1, p.len() + 1))
+        .explode("p", "pair", empty_as_null=False)
+    )
+    if not len(data):
+        msg = "no pair was tested: a curve of significance needs p-values"
+        raise ValueError(msg)
+    most = int(data["pair"].max())  # type: ignore[arg-type]
+    every = -(-most // 10)
+    ticks = alt.Axis(format="d", values=[*range(1, most + 1, every)])
+    x = alt.X(
+        "pair:Q",
+        title="pairs of systems, by p-value",
+        axis=ticks,
+        scale=alt.Scale(domain=[1, max(most, 2)], nice=False),
+    )
+    y = alt.Y("p:Q", title="adjusted p", scale=alt.Scale(type="log"))
+    line = (
+        alt.Chart(pl.DataFrame({"level": [1 - level]}))
+        .mark_rule(color="#444444", strokeDash=[4, 3])
+        .encode(y="level:Q")
+    )
+    curves = _lines(alt, data, x, y, "measure")
+    return finished(alt.vconcat((line + curves).properties(width=420, height=260)))
+
+
+def _recall(measure: str) -> float | None:
+    try:
+        parsed = Measure.parse(measure)
+    except (TypeError, ValueError):
+        return None
+    if parsed.metric != "interpolated_precision":
+        return None
+    return float(parsed.arguments["recall"])
+
+
+def _lines(alt: Any, data: pl.DataFrame, x: Any, y: Any, of: str) -> Any:
+    """A line with points for each of ``of``, told apart by colour and shape."""
+    names = data[of].unique(maintain_order=True).to_list()
+    shapes = SHAPES[: len(names)] if len(names) <= len(SHAPES) else alt.Undefined
+    scale = alt.Scale(domain=names, range=shapes)
+    base = alt.Chart(data).encode(x=x, y=y, color=_colour(alt, data, of))
+    shape = alt.Shape(f"{of}:N", sort=names, scale=scale, title=None)
+    points = base.mark_point(filled=True, size=60, opacity=1).encode(shape=shape)
+    return base.mark_line(point=False) + points
+
+
+def _colour(alt: Any, data: pl.DataFrame, of: str) -> Any:
+    names = data[of].unique(maintain_order=True).to_list()
+    colours = PALETTE[: len(names)] if len(names) <= len(PALETTE) else alt.Undefined
+    return alt.Color(
+        f"{of}:N",
+        scale=alt.Scale(domain=names, range=colours),
+        sort=names,
+        title=None,
+        legend=alt.Legend(symbolOpacity=1),
+    )
