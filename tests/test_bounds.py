@@ -20,7 +20,7 @@ from vocabularies import METRICS
 
 import polars_rank as pr
 from polars_rank.conventions.tools import complete_arguments
-from polars_rank.robustness.bounds import ABOUT_JUDGING, SWAP
+from polars_rank.robustness.known_bounds import ABOUT_JUDGING, SWAP
 from polars_rank.robustness.labels import SCHEMES
 
 # Parameters that make another class of a measure, beside none.
@@ -516,6 +516,28 @@ def test_ids_of_other_sizes(options):
     small = {"query_id": pl.Int32, "doc_id": pl.Int16}
     for one, other in ((run.cast(small), qrels), (run, qrels.cast(small))):
         assert pr.bounds(one, ["ndcg", "ap"], qrels=other, **asked).equals(wanted)
+
+
+def test_ranks_and_distances():
+    run, qrels = pooled(systems(random.Random(15), 4))
+    run = run.filter(pl.col("score").is_first_distinct().over("system", "query_id"))
+    asked = {"qrels": qrels, "system": "system", "max_grade": 2}
+    wanted = pr.bounds(run, ["ndcg", "ap"], **asked)
+    key = ["system", "query_id"]
+    rank = pl.col("score").rank("ordinal", descending=True).over(key)
+    ranked = run.with_columns(rank=rank).drop("score")
+    assert pr.bounds(ranked, ["ndcg", "ap"], rank="rank", **asked).equals(wanted)
+    far = run.with_columns(-pl.col("score"))
+    assert pr.bounds(far, ["ndcg", "ap"], descending=False, **asked).equals(wanted)
+    for wrong, words in (
+        (pl.lit(1), "duplicate ranks"),
+        (pl.col("rank") - 1, "ranks below 1"),
+        (pl.when(pl.col("rank") > 1).then("rank"), "ranks below 1"),
+    ):
+        with pytest.raises(pr.DataError, match=words):
+            pr.bounds(ranked.with_columns(rank=wrong), "ap", rank="rank", **asked)
+    with pytest.raises(ValueError, match="looks at the scores themselves"):
+        pr.bounds(ranked, "hinge", rank="rank", **asked)
 
 
 ONE = {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1]}

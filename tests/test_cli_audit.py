@@ -59,6 +59,17 @@ def test_bounds(files, capsys):
     assert capsys.readouterr().out.startswith("Bounds\n\nmeasure  queries")
 
 
+def test_bounds_of_distances(files, capsys):
+    runs, qrels = files
+    far = runs["a"].with_columns(-pl.col("score"))
+    far.collect().write_csv("far.csv")
+    command = ["bounds", "far.csv", "qrels", "-m", "ndcg@3", "--lower-is-better"]
+    assert main([*command, "--format", "json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    wanted = pr.bounds(runs["a"], "ndcg@3", qrels=qrels).row(0, named=True)
+    assert found == pytest.approx(wanted)
+
+
 def test_bounds_of_a_difference(files, capsys):
     runs, qrels = files
     command = ["bounds", "a.run", "b.run", "qrels", "-m", "ndcg@3", "--against", "a"]

@@ -34,6 +34,7 @@ __all__ = [
     "has_column",
     "name_of",
     "names_of",
+    "negated",
     "renamed",
     "require_columns",
     "require_columns_given",
@@ -252,7 +253,7 @@ def bind_columns(
         if role == "label" and not dtype.is_numeric():
             bound = bound.cast(pl.UInt8)
         if role == "score" and not columns.descending:
-            bound, dtype = _negated(bound, dtype)
+            bound, dtype = negated(bound, dtype)
         taken.append(bound)
         dtypes[role] = dtype
     for own, named in carry.items():
@@ -287,7 +288,7 @@ def _dtype(column: pl.Expr, schema: pl.Schema) -> DataType:
     return dtype
 
 
-def _negated(score: pl.Expr, dtype: DataType) -> tuple[pl.Expr, DataType]:
+def negated(score: pl.Expr, dtype: DataType) -> tuple[pl.Expr, DataType]:
     """The score with its sign changed; integers in a type that holds the result."""
     if not dtype.is_integer():
         return -score, dtype

@@ -111,6 +111,8 @@ def bounds(
     *files: Paths,
     data: Input = DEFAULT_INPUT,
     measure: SomeMeasures = (),
+    lower_is_better: Annotated[bool, Parameter(group=COLUMNS), LESS] = False,
+    rank: OneColumn = None,
     system: OneColumn = None,
     convention: Convention = DEFAULT,
     ties: TieOrder = None,
@@ -131,6 +133,10 @@ def bounds(
         judged the document.
     measure
         Measure to bound; may be repeated.
+    lower_is_better
+        Whether low scores come first, as distances do.
+    rank
+        Rank of the document, from 1, instead of a score.
     system
         Column that tells systems apart; several runs go by their file names.
     convention
@@ -152,7 +158,8 @@ def bounds(
     format
         Default: table on a terminal, csv elsewhere.
     """
-    run, options = _given(files, data, system)
+    run, options = _given(files, data, system, rank)
+    options |= {"rank": rank, "descending": not lower_is_better}
     found = polars_rank.bounds(
         run,
         several(measure) or MEASURES,

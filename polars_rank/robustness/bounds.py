@@ -7,19 +7,20 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import polars as pl
 
-from polars_rank._engine.schema import require_columns
-from polars_rank.conventions.convention import Convention
+from polars_rank._engine.schema import negated, require_columns
 from polars_rank.conventions.tools import (
     DEFAULT,
     ConventionLike,
-    complete_arguments,
     convention_of,
 )
 from polars_rank.core.aggregate import GeometricMean, Mean, Sum
 from polars_rank.core.parameters import is_whole
+from polars_rank.core.rules import DUPLICATE_RANK, INVALID_RANK
+from polars_rank.exceptions import DataError
 from polars_rank.io.frames import FrameLike, as_polars
-from polars_rank.measures.measure import Custom, Measure, Measures, parse_measures
+from polars_rank.measures.measure import Measures
 from polars_rank.robustness.differences import differences
+from polars_rank.robustness.known_bounds import with_known_bounds
 from polars_rank.robustness.labels import (
     Documents,
 )
@@ -38,21 +39,6 @@ __all__ = ["bounds"]
 Over: TypeAlias = Literal["ties", "labels"]
 Universe: TypeAlias = Literal["retrieved", "pool"]
 
-# Exchanging two tied neighbours so that the better one comes first never lowers these
-# (or never raises them: arp): all permutations of random lists agree.
-SWAP = frozenset(
-    (
-        "accuracy", "precision", "recall", "f1", "f_measure", "rr", "ap", "gm_ap",
-        "yaap", "cg", "dcg", "ndcg", "err", "nerr", "pfound", "rbp", "sdcg", "insq",
-        "inst", "nerr8", "nerr9", "nerr10", "nerr11", "q_measure", "ncu_rb",
-        "o_measure", "r_precision", "interpolated_precision", "eleven_point_ap",
-        "bpref", "gm_bpref", "inf_ap", "hits", "compat", "partial_auc", "average_ndcg",
-        "r_ndcg", "binary_g_measure", "arp",
-    )
-)  # fmt: skip
-# These ask whether somebody judged a document, not how.
-ABOUT_JUDGING = frozenset(("judged", "unjudged", "rbp_residual"))
-
 
 def bounds(
     run: Runs,
@@ -68,6 +54,8 @@ def bounds(
     doc: str = "doc_id",
     score: str = "score",
     label: str = "label",
+    rank: str | None = None,
+    descending: bool = True,
     convention: ConventionLike = DEFAULT,
     per_query: bool = False,
     most: int = 10_000,
@@ -77,7 +65,7 @@ def bounds(
 
     Parameters
     ----------
-    run, measures, qrels, query, doc, score, label, convention
+    run, measures, qrels, query, doc, score, label, rank, descending, convention
         As in :func:`evaluate`; ``run`` can be a mapping of systems to their runs.
     over
         ``"labels"``: over all labels that unjudged documents could have; ``"ties"``:
@@ -160,20 +148,22 @@ def bounds(
     if pool and qrels is None:
         msg = "universe='pool' is for a run and its judgments: give qrels="
         raise ValueError(msg)
-    asked = _asked(measures, start, ways)
+    asked = with_known_bounds(measures, start, ways, scored=rank is None)
     keys = keys_of(query, column)
     judgments = None if qrels is None else as_polars(qrels, name="qrels", kind="qrels")
-    named = {"doc": doc, "score": score, "label": label}
+    place = {"score": score} if rank is None else {"rank": rank}
+    named = {"doc": doc, **place, "label": label}
     frame = _columns(
         frame, keys, named, "the run", ["label"] if qrels is not None else []
     )
+    frame = _scored(frame, keys, descending)
     own = [k for k in keys if k != column]
     judged = None
     shared = keys
     if judgments is not None:
         known = judgments.lazy().collect_schema()
         shared = keys if column is not None and column in known else own
-        judged = _columns(judgments.lazy(), shared, named, "the judgments", ["score"])
+        judged = _columns(judgments.lazy(), shared, named, "the judgments", [*place])
         judged = judged.filter(pl.col("label").is_not_null())
         frame, judged = _same_integers(frame, judged, [*shared, "doc"])
     values = values_under(frame, judged, asked, keys, start)
@@ -216,78 +206,6 @@ def _require_universe(universe: str | None, against: str | None) -> None:
         raise ValueError(msg)
 
 
-def _asked(
-    measures: Measures, convention: Convention, ways: Sequence[str]
-) -> list[Asked]:
-    """The measures, refused where no bounds are known."""
-    asked = []
-    for measure in parse_measures(measures):
-        if isinstance(measure, Custom):
-            msg = f"nothing is known of the measure {measure.name!r}: it has no bounds"
-            raise ValueError(msg)
-        metric = measure.definition
-        if metric.vocabulary == "subtopics":
-            msg = f"bounds of {measure.name}, a measure of subtopics, are not known"
-            raise ValueError(msg)
-        arguments = complete_arguments(metric, measure.arguments, convention=convention)
-        policy = convention.no_relevant_of(metric.name, measure.no_relevant)
-        asked.append(Asked(measure, arguments, policy))
-        if "ties" in ways:
-            _require_swap(measure, arguments, judged="labels" in ways)
-        if "labels" not in ways:
-            continue
-        if metric.name in ABOUT_JUDGING:
-            msg = (
-                f"{measure.name} is about who was judged, not about labels: it has no "
-                "bounds over them"
-            )
-            raise ValueError(msg)
-        if metric.needs_relevant and policy not in ("zero", "one"):
-            msg = (
-                f"{measure.name} has no value where nothing is relevant "
-                f"(no_relevant={policy!r}), so labels would change which queries are "
-                "in the mean; choose no_relevant='zero' or 'one'"
-            )
-            raise ValueError(msg)
-    if "labels" in ways:
-        if convention.unjudged == "drop":
-            msg = (
-                "unjudged='drop' takes unjudged documents out, so they have no labels "
-                "to vary; choose unjudged='nonrelevant'"
-            )
-            raise ValueError(msg)
-        if convention.ties == "expected" and "ties" not in ways:
-            msg = (
-                "bounds over labels need an order, not the mean over tied orders: "
-                "choose another rule with ties=, or over=('ties', 'labels')"
-            )
-            raise ValueError(msg)
-    return asked
-
-
-def _require_swap(
-    measure: Measure, arguments: Mapping[str, Any], *, judged: bool
-) -> None:
-    """Refuse where the order by labels is not known to be best; ``judged``: all are."""
-    metric = measure.definition
-    if not metric.tie_sensitive:
-        return
-    why = ""
-    if metric.name in SWAP and arguments.get("divisor") != "hits":
-        rel = arguments.get("rel")
-        if not isinstance(arguments.get("gain", "linear"), str):
-            why = " of this gain"
-        elif rel is not None and rel <= 0 and not judged:
-            why = f" with rel={rel}, where a label of 0 is better than none"
-        else:
-            return
-    msg = (
-        f"the best order of tied documents is not known for {measure.name}{why}; ask "
-        "for over='labels', or break the ties"
-    )
-    raise ValueError(msg)
-
-
 def _columns(
     frame: Table,
     keys: Sequence[str],
@@ -302,6 +220,27 @@ def _columns(
     for role, name in roles.items():
         require_columns([name], schema, where=where, argument=role)
     return frame.select(*keys, **{r: pl.col(n) for r, n in roles.items()})
+
+
+def _scored(run: Table, keys: Sequence[str], descending: bool) -> Table:
+    """Scores of which high ones come first, also out of ranks, which are checked."""
+    schema, rank = run.collect_schema(), pl.col("rank")
+    if "rank" in schema:
+        run = run.with_columns(rank.cast(pl.Int64))
+        counts = {
+            INVALID_RANK: (rank < 1).sum() + rank.null_count(),
+            DUPLICATE_RANK: pl.struct(*keys, rank).is_duplicated().sum(),
+        }
+        named = {rule.name: count for rule, count in counts.items()}
+        found = run.select(**named).collect()
+        for rule, count in zip(counts, found.row(0), strict=True):
+            if count:
+                raise DataError(f"{rule.message} ({count} found)", rule=rule.name)
+        return run.with_columns(score=-rank).drop("rank")
+    if descending:
+        return run
+    score, _ = negated(pl.col("score"), schema["score"])
+    return run.with_columns(score)
 
 
 def _same_integers(
