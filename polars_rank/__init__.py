@@ -39,7 +39,8 @@ if _TYPE_CHECKING:
     from polars_rank.comparison.result import Comparison
     from polars_rank.comparison.standard import standardise
     from polars_rank.comparison.trend import trend
-    from polars_rank.robustness.audit import Audit, audit
+    from polars_rank.robustness.audit import audit
+    from polars_rank.robustness.audit_result import Audit
     from polars_rank.robustness.bounds import bounds
     from polars_rank.robustness.estimate import estimate
     from polars_rank.scale.evaluation import Evaluation
@@ -96,7 +97,7 @@ __version__ = "0.1.0"
 
 # What needs numpy or an extra, or is slow to import, is imported when it is first used.
 _LATER = {
-    "Audit": "robustness.audit",
+    "Audit": "robustness.audit_result",
     "Comparison": "comparison.result",
     "Evaluation": "scale.evaluation",
     "Gate": "comparison.gate",

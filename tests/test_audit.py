@@ -234,3 +234,36 @@ def test_wrong_arguments(data, options, words):
     run, qrels = data
     with pytest.raises((ValueError, pl.exceptions.ColumnNotFoundError), match=words):
         pr.audit(run, "rr", qrels=qrels, **options)
+
+
+def test_bounds_of_what_is_not_known(data):
+    run, qrels = data
+    found = pr.audit(
+        run, ["ndcg@4", "ap", "judged@4"], qrels=qrels, system="system", bounds=True
+    )
+    rows = {(r["measure"], r["system"]): r for r in found.bounds.iter_rows(named=True)}
+    assert len(rows) == 5  # nothing is known of judged@4
+    for measure in ("ndcg@4", "ap"):
+        for way in ("ties", "labels"):
+            options = {"qrels": qrels, "system": "system", "over": way}
+            for row in pr.bounds(run, measure, **options).iter_rows(named=True):
+                ours = rows[measure, row["system"]]
+                ends = ours["value"], ours[f"{way}_low"], ours[f"{way}_high"]
+                assert ends == (row["value"], row["low"], row["high"])
+    nothing = rows["judged@4", None]
+    assert nothing["labels_low"] is None
+    assert "about who was judged" in nothing["note"]
+    assert "\nBounds\n" in str(found)
+    assert "over unknown labels" in found.to_markdown()
+    assert found.to_dict()["bounds"][0]["measure"] == "ndcg@4"
+    assert pr.audit(run, "ap", qrels=qrels, system="system").bounds is None
+    with pytest.raises(ValueError, match="goes without max_rank="):
+        pr.audit(run, "ap", qrels=qrels, system="system", bounds=True, max_rank=5)
+
+
+def test_a_depth_has_no_mean_over_tied_orders(data):
+    run, qrels = data
+    found = pr.audit(run, "ap", qrels=qrels, system="system", max_rank=5)
+    ties = found.choices.filter(choice="ties")["value"].to_list()
+    assert "optimistic" in ties
+    assert "expected" not in ties

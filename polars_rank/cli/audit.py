@@ -47,6 +47,7 @@ def audit(
     missing: MissingValue = None,
     choice: Annotated[tuple[str, ...], Parameter(metavar="NAME"), CHOICE, LESS] = (),
     on_duplicate: Annotated[Literal["error", "best"], CHOICE] = "error",
+    bounds: Annotated[bool, Parameter(group=OUTPUT), LESS] = False,
     format: Annotated[
         Format | Literal["html", "latex"] | None,
         Parameter(group=OUTPUT, metavar="CHOICE"),
@@ -76,6 +77,8 @@ def audit(
         Choice to try, such as ties, gain, k; may be repeated; default: all.
     on_duplicate
         What to do about duplicates; best keeps the best score and label.
+    bounds
+        Add bounds over tied orders and unknown labels; not in csv.
     format
         Default: table on a terminal, csv elsewhere.
     """
@@ -89,6 +92,7 @@ def audit(
         missing=missing,
         choices=choice or None,
         on_duplicate=on_duplicate,
+        bounds=bounds,
         **options,
     )
     chosen = format or ("table" if terminal() else "csv")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from itertools import combinations
 from typing import Any, Literal
 
@@ -17,139 +16,20 @@ from polars_rank.conventions.tools import DEFAULT, ConventionLike, convention_of
 from polars_rank.evaluation.evaluate import evaluate
 from polars_rank.io.frames import FrameLike
 from polars_rank.measures.measure import Custom, Measure, Measures, parse_measures
-from polars_rank.report.table import (
-    Cell,
-    Table,
-    as_html,
-    as_latex,
-    as_markdown,
-    as_text,
-    number,
-)
 from polars_rank.robustness.alternatives import (
     DUPLICATES,
     Alternative,
     alternatives,
     renamed,
 )
+from polars_rank.robustness.audit_result import SAME, Audit
 from polars_rank.robustness.runs import Runs, keys_of, stacked
+from polars_rank.robustness.unknowns import require_known_to_bounds, unknowns
 
-__all__ = ["Audit", "audit"]
+__all__ = ["audit"]
 
 BASE = "base"
-SAME, DIGITS = 1e-12, 12  # smaller differences are rounding
-
-
-@dataclass(frozen=True, eq=False)
-class Audit:
-    """The effect of every disputed choice: two frames, and ways to show them.
-
-    Attributes
-    ----------
-    choices
-        Per measure, choice and other value, with those that change most first:
-        ``measure``, ``choice``, ``value``; ``least`` and ``most``, the differences to
-        the value under the convention, over systems; ``size``, the largest absolute
-        one; ``tau``, Kendall's tau-b of both orders of the systems; ``swapped``, the
-        pairs of systems in another order.
-    values
-        Per measure, choice, value and system: ``base`` (under the convention),
-        ``changed`` and their ``difference``. Without systems, ``system`` is null.
-    convention
-        The convention that is audited.
-    """
-
-    choices: pl.DataFrame
-    values: pl.DataFrame
-    convention: Convention
-
-    @property
-    def verdict(self) -> str:
-        """The order of the systems, in a sentence."""
-        systems = self.values["system"].n_unique()
-        if systems < 2:
-            moved = self.choices.filter(pl.col("size") > SAME)
-            return f"{len(moved)} of {len(self.choices)} alternatives change a value."
-        swaps = self.choices.filter(pl.col("swapped").list.len() > 0)
-        if not len(swaps):
-            count = len(self.choices)
-            return f"The order of the systems is the same under all {count}."
-        shown = [
-            f"{row['choice']}={row['value']} ({row['measure']}: "
-            f"{'; '.join(row['swapped'])})"
-            for row in swaps.head(5).iter_rows(named=True)
-        ]
-        more = [f"and {len(swaps) - 5} more"] if len(swaps) > 5 else []
-        return (
-            f"{len(swaps)} of {len(self.choices)} alternatives swap systems: "
-            f"{', '.join([*shown, *more])}."
-        )
-
-    def table(self) -> Table:
-        """The one table, cell by cell: what changes a value."""
-        several = self.values["system"].n_unique() > 1
-        headers = ["measure", "choice", "value", "difference"]
-        rows = []
-        moves = pl.col("size").is_null() | (pl.col("size") > SAME)
-        for row in self.choices.filter(moves).iter_rows(named=True):
-            cells = [Cell(row[name]) for name in ("measure", "choice", "value")]
-            cells.append(Cell(_range(row["least"], row["most"])))
-            if several:
-                cells.append(Cell(number(row["tau"], 2)))
-                swaps = len(row["swapped"])
-                cells.append(Cell(str(swaps), bold=swaps > 0))
-            rows.append(cells)
-        if several:
-            headers += ["tau", "swapped"]
-        title = f"Audit of the convention {self.convention.name}"
-        notes = [self.verdict]
-        if idle := self._idle:
-            notes.append(f"No effect here: {', '.join(idle)}.")
-        return Table(title, headers, rows, 3, notes)
-
-    @property
-    def _idle(self) -> list[str]:
-        """Choices of which no value changes any measure."""
-        most = self.choices.group_by("choice", maintain_order=True).agg(
-            moves=(pl.col("size").is_null() | (pl.col("size") > SAME)).any()
-        )
-        return most.filter(~pl.col("moves"))["choice"].to_list()
-
-    def __str__(self) -> str:
-        """The table as aligned text."""
-        return as_text(self.table())
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        try:
-            return self.to_html()
-        except ModuleNotFoundError:  # without great_tables
-            import html
-
-            return f"<pre>{html.escape(str(self))}</pre>"
-
-    def to_html(self) -> str:
-        """The table as HTML (extra ``report``)."""
-        return as_html(self.table())
-
-    def to_latex(self) -> str:
-        r"""The table for a paper; needs ``\usepackage{booktabs}``."""
-        return as_latex(self.table())
-
-    def to_markdown(self) -> str:
-        """The table for a pull request or a page."""
-        return as_markdown(self.table())
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain lists and numbers; ``json.dumps`` takes it."""
-        told = {
-            "convention": self.convention.name,
-            "verdict": self.verdict,
-            "choices": self.choices.to_dicts(),
-            "values": self.values.to_dicts(),
-        }
-        return dict(json.loads(json.dumps(told, default=str)))
+DIGITS = 12  # of SAME
 
 
 def audit(
@@ -162,6 +42,7 @@ def audit(
     choices: Sequence[str] | Mapping[str, Sequence[Any]] | None = None,
     convention: ConventionLike = DEFAULT,
     on_duplicate: Literal["error", "best"] = "error",
+    bounds: bool = False,
     **options: Any,
 ) -> Audit:
     """Measure the effect of every disputed choice: on values, on the order of systems.
@@ -186,6 +67,10 @@ def audit(
         The choices to start from.
     on_duplicate
         As in :func:`evaluate`.
+    bounds
+        Whether to add what is not known: the lowest and highest value of every system
+        over the orders of tied documents, and over the labels of unjudged ones; see
+        :func:`bounds`. It holds the documents in memory.
 
     Returns
     -------
@@ -226,9 +111,13 @@ def audit(
         convention,
         **{name: options.pop(name, None) for name in SHORTCUTS},
     )
+    if bounds:
+        require_known_to_bounds(options)
     asked = parse_measures(measures)
     frame, column = stacked(run, system)
     found = list(alternatives(asked, start, choices, on_duplicate))
+    if options.get("max_rank") is not None:  # it has no mean over tied orders
+        found = [a for a in found if (a.policy, a.value) != ("ties", "expected")]
     if not found:
         msg = f"nothing to audit: no other value of {choices!r} concerns the measures"
         raise ValueError(msg)
@@ -246,7 +135,19 @@ def audit(
         for measured, changed, different in _passes(base, found, start, on_duplicate)
     ]
     tables = pl.collect_all(plans, engine="streaming")
-    return _audited(asked, found, tables, column, start)
+    result = _audited(asked, found, tables, column, start)
+    if not bounds:
+        return result
+    unknown = unknowns(
+        frame,
+        asked,
+        qrels=qrels,
+        system=column,
+        query=query,
+        convention=start,
+        options=options,
+    )
+    return replace(result, bounds=unknown)
 
 
 # -- the passes
@@ -360,8 +261,3 @@ def _order(part: pl.DataFrame) -> tuple[float | None, list[str]]:
         if (x - y) * (new_x - new_y) < 0 and min(abs(x - y), abs(new_x - new_y)) > SAME
     ]
     return tau, swapped
-
-
-def _range(least: float | None, most: float | None) -> str:
-    low, high = number(least), number(most)
-    return low if low == high else f"{low} .. {high}"

@@ -1,0 +1,156 @@
+"""The result of ``audit``: frames, and ways to show them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from polars_rank.conventions.convention import Convention
+from polars_rank.report.table import (
+    Cell,
+    Table,
+    as_html,
+    as_latex,
+    as_markdown,
+    as_text,
+    number,
+)
+from polars_rank.robustness.unknowns import unknowns_table
+
+__all__ = ["SAME", "Audit"]
+
+SAME = 1e-12  # smaller differences are rounding
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """The effect of every disputed choice: two frames, and ways to show them.
+
+    Attributes
+    ----------
+    choices
+        Per measure, choice and other value, with those that change most first:
+        ``measure``, ``choice``, ``value``; ``least`` and ``most``, the differences to
+        the value under the convention, over systems; ``size``, the largest absolute
+        one; ``tau``, Kendall's tau-b of both orders of the systems; ``swapped``, the
+        pairs of systems in another order.
+    values
+        Per measure, choice, value and system: ``base`` (under the convention),
+        ``changed`` and their ``difference``. Without systems, ``system`` is null.
+    convention
+        The convention that is audited.
+    bounds
+        With ``bounds=True``: per measure and system its ``value``, ``ties_low`` and
+        ``ties_high`` over all orders of tied documents, ``labels_low`` and
+        ``labels_high`` over all labels of unjudged ones; null, with a ``note``, where
+        they are not known.
+    """
+
+    choices: pl.DataFrame
+    values: pl.DataFrame
+    convention: Convention
+    bounds: pl.DataFrame | None = None
+
+    @property
+    def verdict(self) -> str:
+        """The order of the systems, in a sentence."""
+        systems = self.values["system"].n_unique()
+        if systems < 2:
+            moved = self.choices.filter(pl.col("size") > SAME)
+            return f"{len(moved)} of {len(self.choices)} alternatives change a value."
+        swaps = self.choices.filter(pl.col("swapped").list.len() > 0)
+        if not len(swaps):
+            count = len(self.choices)
+            return f"The order of the systems is the same under all {count}."
+        shown = [
+            f"{row['choice']}={row['value']} ({row['measure']}: "
+            f"{'; '.join(row['swapped'])})"
+            for row in swaps.head(5).iter_rows(named=True)
+        ]
+        more = [f"and {len(swaps) - 5} more"] if len(swaps) > 5 else []
+        return (
+            f"{len(swaps)} of {len(self.choices)} alternatives swap systems: "
+            f"{', '.join([*shown, *more])}."
+        )
+
+    def table(self) -> Table:
+        """The one table, cell by cell: what changes a value."""
+        several = self.values["system"].n_unique() > 1
+        headers = ["measure", "choice", "value", "difference"]
+        rows = []
+        moves = pl.col("size").is_null() | (pl.col("size") > SAME)
+        for row in self.choices.filter(moves).iter_rows(named=True):
+            cells = [Cell(row[name]) for name in ("measure", "choice", "value")]
+            cells.append(Cell(_range(row["least"], row["most"])))
+            if several:
+                cells.append(Cell(number(row["tau"], 2)))
+                swaps = len(row["swapped"])
+                cells.append(Cell(str(swaps), bold=swaps > 0))
+            rows.append(cells)
+        if several:
+            headers += ["tau", "swapped"]
+        title = f"Audit of the convention {self.convention.name}"
+        notes = [self.verdict]
+        if idle := self._idle:
+            notes.append(f"No effect here: {', '.join(idle)}.")
+        return Table(title, headers, rows, 3, notes)
+
+    @property
+    def _idle(self) -> list[str]:
+        """Choices of which no value changes any measure."""
+        most = self.choices.group_by("choice", maintain_order=True).agg(
+            moves=(pl.col("size").is_null() | (pl.col("size") > SAME)).any()
+        )
+        return most.filter(~pl.col("moves"))["choice"].to_list()
+
+    def tables(self) -> list[Table]:
+        """The table, and that of the bounds if they were asked for."""
+        return [
+            self.table(),
+            *([] if self.bounds is None else [unknowns_table(self.bounds)]),
+        ]
+
+    def __str__(self) -> str:
+        """The tables as aligned text."""
+        return "\n\n".join(map(as_text, self.tables()))
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        try:
+            return self.to_html()
+        except ModuleNotFoundError:  # without great_tables
+            import html
+
+            return f"<pre>{html.escape(str(self))}</pre>"
+
+    def to_html(self) -> str:
+        """The tables as HTML (extra ``report``)."""
+        return "\n".join(map(as_html, self.tables()))
+
+    def to_latex(self) -> str:
+        r"""The tables for a paper; needs ``\usepackage{booktabs}``."""
+        return "\n\n".join(map(as_latex, self.tables()))
+
+    def to_markdown(self) -> str:
+        """The tables for a pull request or a page."""
+        return "\n\n".join(map(as_markdown, self.tables()))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain lists and numbers; ``json.dumps`` takes it."""
+        told = {
+            "convention": self.convention.name,
+            "verdict": self.verdict,
+            "choices": self.choices.to_dicts(),
+            "values": self.values.to_dicts(),
+            "bounds": None if self.bounds is None else self.bounds.to_dicts(),
+        }
+        return dict(json.loads(json.dumps(told, default=str)))
+
+
+def _range(least: float | None, most: float | None) -> str:
+    low, high = number(least), number(most)
+    return low if low == high else f"{low} .. {high}"
