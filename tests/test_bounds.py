@@ -135,7 +135,9 @@ def all_orders(docs):
 
 
 def value(name, params, docs):
-    complete = complete_arguments(METRICS[name], params)
+    policy = {n: v for n, v in params.items() if n == "no_relevant"}
+    own = {n: v for n, v in params.items() if n not in policy}
+    complete = complete_arguments(METRICS[name], own) | policy
     reference = REFERENCE[name]
     order = {"ties": "order"} if "ties" in signature(reference).parameters else {}
     return reference(docs, **order, **complete)
@@ -234,6 +236,37 @@ def test_labels_of_a_blended_ratio_are_not_sorted():
     low, high = brute("q_measure", params, every)
     row = got.filter(system="b").row(0, named=True)
     assert (row["low"], row["high"]) == (pytest.approx(low), pytest.approx(high))
+
+
+def test_ties_in_the_order_of_rows():
+    """Joins keep no order of rows by themselves."""
+    found = lists(random.Random(16), 60, tied=True, size=4)
+    run, qrels = frames(found)
+    for name, params in (("dcg", {}), ("ap", {}), ("ndcg", {"k": 2})):
+        measure = pr.measure(name, name=name, **params)
+        got = pr.bounds(
+            run, measure, qrels=qrels, max_grade=TOP, per_query=True, ties="order"
+        )
+        rows = [sorted(docs, key=lambda d: -(d.score or 0)) for docs in found]
+        wanted = [brute(name, params, all_labels(docs)) for docs in rows]
+        check(got.iter_rows(named=True), wanted, name)
+
+
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [("precision", {}), ("rr", {}), ("dcg", {"k": 2}), ("err", {}), ("set_ap", {})],
+)
+def test_labels_where_nothing_relevant_counts_as_1(name, params):
+    """One label, of the last document, is less than none."""
+    found = lists(random.Random(17), 25)
+    run, qrels = frames(found)
+    got = pr.bounds(
+        run, pr.measure(name, name=name, **params), qrels=qrels, max_grade=TOP,
+        per_query=True, ties="order", no_relevant="one",
+    )  # fmt: skip
+    params = {**params, "no_relevant": "one"}
+    wanted = [brute(name, params, all_labels(docs)) for docs in found]
+    check(got.iter_rows(named=True), wanted, name)
 
 
 @pytest.mark.parametrize("ties", ["optimistic", "pessimistic"])
@@ -436,7 +469,12 @@ def test_other_differences_are_limits():
 def test_pool_counts_what_others_retrieved():
     found = systems(random.Random(10), 12)
     run, qrels = pooled(found)
-    for name, params in (("recall", {"k": 2}), ("ndcg", {}), ("ap", {})):
+    for name, params in (
+        ("recall", {"k": 2}),
+        ("ndcg", {}),
+        ("ap", {}),
+        ("set_ap", {}),
+    ):
         got = pr.bounds(
             run, pr.measure(name, name=name, **params), qrels=qrels, max_grade=TOP,
             system="system", universe="pool", per_query=True, ties="order",

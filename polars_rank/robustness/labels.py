@@ -36,7 +36,7 @@ SCHEMES: Mapping[str, Scheme] = {
     **dict.fromkeys(
         (
             "accuracy", "hits", "rr", "cg", "dcg", "sdcg", "err", "pfound", "rbp",
-            "inst", "insq", "nerr8", "nerr9", "nerr10", "nerr11", "set_ap",
+            "inst", "insq", "nerr8", "nerr9", "nerr10", "nerr11",
             "mean_label", "precision", "num_rel", "num_ret", "num_q",
             "num_rel_ret",
         ),
@@ -48,7 +48,7 @@ SCHEMES: Mapping[str, Scheme] = {
             "ap", "gm_ap", "yaap", "r_precision", "interpolated_precision",
             "eleven_point_ap", "bpref", "gm_bpref", "inf_ap", "auc", "relevant_above",
             "partial_auc", "lrap", "arp", "fall_out", "ranking_loss", "coverage_error",
-            "utility", "num_nonrel_judged_ret",
+            "utility", "num_nonrel_judged_ret", "set_ap",
         ),
         "scan",
     ),
@@ -105,6 +105,7 @@ class Documents(NamedTuple):
         pool: bool,
     ) -> Documents:
         """Join the run and its judgments; ``pool``: with what any system retrieved."""
+        run = run.with_row_index("row")  # joins may change the order of tied rows
         if qrels is None:
             frame = run
         else:
@@ -126,10 +127,11 @@ class Documents(NamedTuple):
             ).join(known, on=[*keys, "doc"], how="anti")
             frame = pl.concat(
                 [
-                    known.select(*keys, "doc", "score", "label"),
+                    known.select(*keys, "doc", "score", "label", "row"),
                     missed.with_columns(
-                        score=pl.lit(None, known.collect_schema()["score"])
-                    ).select(*keys, "doc", "score", "label"),
+                        score=pl.lit(None, known.collect_schema()["score"]),
+                        row=pl.lit(None, pl.get_index_type()),
+                    ).select(*keys, "doc", "score", "label", "row"),
                 ]
             )
         score = pl.col("score")
@@ -143,7 +145,10 @@ class Documents(NamedTuple):
         )
         unjudged = pl.col("label").is_null()
         frame = frame.sort(
-            by, descending=descending, nulls_last=True, maintain_order=True
+            [*by, "row"],
+            descending=[*descending, False],
+            nulls_last=True,
+            maintain_order=True,
         ).with_columns(
             place=pl.int_range(1, pl.len() + 1).over(keys),
             j=unjudged.cast(pl.Int64).cum_sum().over(keys),
@@ -159,11 +164,13 @@ def scheme_of(
     *,
     moved: bool = False,
     above: bool = False,
+    best_alone: bool = False,
 ) -> Scheme:
     """The smallest set of labellings that is known to suffice for the measure.
 
     ``moved``: whether labels decide the order of tied documents. ``above``: whether
-    judged documents have higher grades.
+    judged documents have higher grades. ``best_alone``: whether a query counts as 1
+    where nothing is relevant, so that one label can lower its value.
     """
     scheme = SCHEMES.get(measure.metric, "every")
     if measure.metric in UNLESS:
@@ -172,6 +179,8 @@ def scheme_of(
         held = value in usual if isinstance(usual, tuple) else value != "max"
         if not held or value == "query":
             scheme = other
+    if scheme == "ends" and best_alone:
+        scheme = "sorted"
     if not _gains_rise(arguments, grades) or (moved and scheme != "ends"):
         return "every"
     if scheme == "sorted" and above:

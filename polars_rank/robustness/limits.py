@@ -124,7 +124,14 @@ def over_labels(
         ):
             found.append(settled(_ndcg(documents, held, a, grades)))
             continue
-        scheme = scheme_of(a.measure, a.arguments, grades, moved=moved, above=above)
+        scheme = scheme_of(
+            a.measure,
+            a.arguments,
+            grades,
+            moved=moved,
+            above=above,
+            best_alone=a.policy == "one" and a.measure.definition.needs_relevant,
+        )
         size = size_of(scheme, unjudged, len(grades))
         if scheme in ("sorted", "every") and size > most:
             msg = (
