@@ -32,7 +32,8 @@ if _TYPE_CHECKING:
     from polars_rank import clicks, example, io, scale
     from polars_rank.comparison.compare import compare
     from polars_rank.comparison.gate import Gate, gate
-    from polars_rank.comparison.moments import merge, moments
+    from polars_rank.comparison.merging import merge
+    from polars_rank.comparison.moments import moments
     from polars_rank.comparison.orders import discriminative, orders, stability
     from polars_rank.comparison.plan import power
     from polars_rank.comparison.reproduction import reproduction
@@ -110,7 +111,7 @@ _LATER = {
     "example": "example",
     "gate": "comparison.gate",
     "io": "io",
-    "merge": "comparison.moments",
+    "merge": "comparison.merging",
     "moments": "comparison.moments",
     "orders": "comparison.orders",
     "power": "comparison.plan",

@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -21,14 +20,14 @@ from polars_rank.comparison.values import (
     Source,
     Values,
     cell,
-    lazy,
     lower_is_better,
 )
 from polars_rank.conventions.tools import DEFAULT, ConventionLike
 from polars_rank.core.expr import ratio
-from polars_rank.exceptions import DataError
 
-__all__ = ["KEYS", "STATE", "is_moments", "merge", "moments", "sums_of_parts"]
+__all__ = [
+    "KEYS", "ORDER", "STATE", "added", "is_moments", "moments", "sums_of_parts",
+]  # fmt: skip
 
 KEYS = ["measure", "system", "other"]
 STATE = ["n", "x", "d", "ee", "ed", "dd"]
@@ -66,15 +65,28 @@ def moments(
 
     Returns
     -------
-    One row per segment, measure and system (``other`` is null), and per pair of
-    systems, with the sums of the differences ``other - system``: ``queries``, their
-    number; ``squares``, the weighted sum of squares about the mean; ``win``, ``tie``,
-    ``loss`` of the ``other``; and over the units (queries or clusters) ``n``, their
-    number, the sums of numerators ``x`` and denominators ``d``, and sums of products of
-    denominators and of deviations from the mean x / d: ``ee``, ``ed`` and ``dd``. These
-    are centred, so that a small spread about a large mean keeps its digits.
-    ``definition`` tells measure and convention. m systems have m (m + 1) / 2 rows per
-    measure.
+    One row per segment, measure and system, whose ``other`` is null, and one per pair
+    of systems, with the sums of the differences ``other - system``: m systems have
+    m (m + 1) / 2 rows per measure. The columns are
+
+    - ``queries``, their number, and ``squares``, the weighted sum of the squares of
+      their deviations from the mean;
+    - ``win``, ``tie`` and ``loss``, in how many queries the ``other`` is better, as
+      good or worse; null for one system;
+    - ``n``, the number of units: clusters, or else queries; ``x`` and ``d``, the sums
+      of their numerators and denominators, so that x / d is the mean; ``ee``, ``ed``
+      and ``dd``, sums of products of their deviations from that mean and their
+      denominators. These are centred, so that a small spread about a large mean keeps
+      its digits;
+    - ``definition``, the measure and the convention as text.
+
+    Raises
+    ------
+    ValueError
+        For wrong arguments.
+    DataError
+        If the systems do not have the same queries, a query of a system has two rows,
+        or a value is infinite or NaN.
 
     Notes
     -----
@@ -107,71 +119,6 @@ def moments(
     return table
 
 
-def merge(parts: Source | Iterable[Source], *, unit: str = "row") -> pl.DataFrame:
-    """Add up moments of parts, such as days.
-
-    Parameters
-    ----------
-    parts
-        Results of :func:`moments`, or files (globs, too) that hold them.
-    unit
-        Independent observation: ``"row"``: the queries or clusters of each part are new
-        ones; ``"part"``: a part as a whole is one observation, since the same queries
-        come back every day. That needs about ten parts or more.
-
-    Returns
-    -------
-    A frame like those of :func:`moments`.
-
-    Raises
-    ------
-    DataError
-        If parts differ in a measure's definition, or in their columns.
-    """
-    single = isinstance(parts, str | Path | pl.DataFrame | pl.LazyFrame)
-    given: list[Any] = [parts] if single else list(parts)  # type: ignore[arg-type]
-    if not given:
-        msg = "nothing to merge: name at least one part"
-        raise ValueError(msg)
-    if unit not in ("row", "part"):
-        msg = f"unit must be one of row, part, not {unit!r}"
-        raise ValueError(msg)
-    frames = [lazy(part) for part in given]
-    names = frames[0].collect_schema().names()
-    for frame in frames:
-        found = frame.collect_schema().names()
-        if not is_moments(found):
-            msg = "only moments can be merged; make them with pr.moments(values)"
-            raise ValueError(msg)
-        if sorted(found) != sorted(names):
-            odd = ", ".join(sorted({*found} ^ {*names}))
-            msg = f"the parts have different columns: {odd}; use the same by= in all"
-            raise DataError(msg, rule="different_columns", count=1)
-    whole = pl.concat([f.select(names) for f in frames], how="vertical_relaxed")
-    segments = [n for n in names if n not in {*KEYS, *ORDER, "definition"}]
-    keys = [*segments, *KEYS]
-    state = added() | (_of_parts() if unit == "part" else {})
-    merged = (
-        whole.group_by(keys, maintain_order=True)
-        .agg(
-            *(value.alias(name) for name, value in state.items()),
-            pl.col("definition").first(),
-            definitions=pl.col("definition").unique(),
-        )
-        .collect()
-    )
-    mixed = merged.filter(pl.col("definitions").list.len() > 1)
-    if len(mixed):
-        row = mixed.row(0, named=True)
-        shown = " and ".join(map(repr, row["definitions"]))
-        msg = (
-            f"{row['measure']!r} is not the same in all parts: {shown}; compute one of "
-            "them anew"
-        )
-        raise DataError(msg, rule="different_definition", count=len(mixed))
-    return merged.select(names)
-
-
 def is_moments(columns: Iterable[str]) -> bool:
     """Tell moments from values per query."""
     return {*KEYS, *ORDER, "definition"} <= {*columns}
@@ -186,18 +133,6 @@ def added() -> dict[str, pl.Expr]:
         "ee": (pl.col("ee") + 2.0 * move * ed + move * move * dd).sum(),
         "ed": (ed + move * dd).sum(),
         "squares": (pl.col("squares") + move * move * pl.col("d")).sum(),
-    }
-
-
-def _of_parts() -> dict[str, pl.Expr]:
-    """Sums over parts as units."""
-    x, d = pl.col("x"), pl.col("d")
-    rest = x - ratio(x.sum(), d.sum()) * d
-    return {
-        "n": (d > 0).sum().cast(pl.Int64),
-        "dd": (d * d).sum(),
-        "ee": (rest * rest).sum(),
-        "ed": (rest * d).sum(),
     }
 
 

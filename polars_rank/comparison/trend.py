@@ -12,7 +12,8 @@ from polars_rank._statistics.distributions import t_quantile
 from polars_rank._statistics.intervals import require_level
 from polars_rank.comparison.arguments import names_of
 from polars_rank.comparison.compare import compare
-from polars_rank.comparison.moments import is_moments, merge, moments
+from polars_rank.comparison.merging import merge
+from polars_rank.comparison.moments import is_moments, moments
 from polars_rank.comparison.values import Source, lazy
 
 __all__ = ["trend"]

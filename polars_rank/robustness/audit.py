@@ -79,7 +79,7 @@ def audit(
     Raises
     ------
     ValueError
-        For wrong arguments.
+        For wrong arguments, and where no choice has another value for these measures.
     DataError
         For rows that break a rule.
 
@@ -101,7 +101,7 @@ def audit(
     >>> print(pr.audit(log, "ndcg", system="system", choices=["gain"]))
     Audit of the convention trec_eval
     <BLANKLINE>
-    measure  choice  value           difference   tau  swapped
+    measure  choice  value          difference   tau  swapped
     ndcg     gain    binary  -0.0442 .. 0.2312     -        0
     ndcg     gain    exp2    -0.0988 .. 0.0189  1.00        0
     <BLANKLINE>
