@@ -556,6 +556,20 @@ def test_ids_of_other_sizes(options):
         assert pr.bounds(one, ["ndcg", "ap"], qrels=other, **asked).equals(wanted)
 
 
+@pytest.mark.parametrize("options", [{}, {"against": "a"}, {"over": "ties"}])
+def test_columns_of_any_name(options):
+    run, qrels = pooled(systems(random.Random(18), 4))
+    asked = {"per_query": True, "max_grade": 2, **options}
+    wanted = pr.bounds(run, ["ndcg", "ap"], qrels=qrels, system="system", **asked)
+    for query, system in (("place", "j"), ("u", "row"), ("m", "x"), ("m0", "turned")):
+        names = {"query_id": query, "system": system}
+        got = pr.bounds(
+            run.rename(names), ["ndcg", "ap"], qrels=qrels.rename({"query_id": query}),
+            query=query, system=system, **asked,
+        )  # fmt: skip
+        assert got.equals(wanted.rename(names)), names
+
+
 def test_ranks_and_distances():
     run, qrels = pooled(systems(random.Random(15), 4))
     run = run.filter(pl.col("score").is_first_distinct().over("system", "query_id"))
@@ -592,6 +606,9 @@ ONE = {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1]}
         ("ndcg", {"max_grade": 0}, "max_grade must be"),
         ("ndcg", {"against": "a"}, "name the column of systems"),
         ("ndcg", {"universe": "pool"}, "give qrels="),
+        ("ndcg", {"against": "a", "over": "ties"}, "needs over='labels'"),
+        ("ndcg", {"query": "doc"}, "rename that of the queries"),
+        ("ndcg", {"query": "low"}, "'low' is a column of bounds itself"),
         ("ndcg", {"universe": "all"}, "universe must be"),
         ("p_measure", {"most": 1}, "more than most=1"),
         ({"mine": lambda r: r.hits_at(2)}, {}, "nothing is known"),

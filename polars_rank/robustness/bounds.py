@@ -14,16 +14,13 @@ from polars_rank.conventions.tools import (
     convention_of,
 )
 from polars_rank.core.aggregate import GeometricMean, Mean, Sum
-from polars_rank.core.parameters import is_whole
 from polars_rank.core.rules import DUPLICATE_RANK, INVALID_RANK
 from polars_rank.exceptions import DataError
 from polars_rank.io.frames import FrameLike, as_polars
 from polars_rank.measures.measure import Measures
 from polars_rank.robustness.differences import differences
 from polars_rank.robustness.known_bounds import with_known_bounds
-from polars_rank.robustness.labels import (
-    Documents,
-)
+from polars_rank.robustness.labels import Documents, grades_of
 from polars_rank.robustness.limits import (
     EXTREMES,
     Asked,
@@ -38,6 +35,10 @@ __all__ = ["bounds"]
 
 Over: TypeAlias = Literal["ties", "labels"]
 Universe: TypeAlias = Literal["retrieved", "pool"]
+TAKEN = {
+    "doc", "score", "label", "baseline", "measure", "queries", "value", "difference",
+    "low", "high", "exact",
+}  # fmt: skip
 
 
 def bounds(
@@ -140,6 +141,9 @@ def bounds(
         raise ValueError(msg)
     pool = universe == "pool" or (universe is None and against is not None)
     _require_universe(universe, against)
+    if against is not None and "labels" not in ways:
+        msg = "against= is for labels that two systems share: it needs over='labels'"
+        raise ValueError(msg)
     start = convention_of(convention, **choices)
     frame, column = stacked(run, system)
     if against is not None and column is None:
@@ -150,6 +154,9 @@ def bounds(
         raise ValueError(msg)
     asked = with_known_bounds(measures, start, ways, scored=rank is None)
     keys = keys_of(query, column)
+    if taken := [k for k in keys if k in TAKEN]:
+        msg = f"{taken[0]!r} is a column of bounds itself; rename that of the queries"
+        raise ValueError(msg)
     judgments = None if qrels is None else as_polars(qrels, name="qrels", kind="qrels")
     place = {"score": score} if rank is None else {"rank": rank}
     named = {"doc": doc, **place, "label": label}
@@ -167,28 +174,37 @@ def bounds(
         judged = judged.filter(pl.col("label").is_not_null())
         frame, judged = _same_integers(frame, judged, [*shared, "doc"])
     values = values_under(frame, judged, asked, keys, start)
+    # From here on no column of the user's can have the name of one of ours.
+    inner = {k: f"\0{k}" for k in keys}
+    frame, values = frame.rename(inner), values.rename(inner)
+    if judged is not None:
+        judged = judged.rename({k: inner[k] for k in shared})
+    keys, shared = [inner[k] for k in keys], [inner[k] for k in shared]
+    column = None if column is None else inner[column]
     if "labels" not in ways:
         tables = [
             values_under(frame, judged, asked, keys, start, ties=rule)
             for rule in EXTREMES
         ]
         limits = extremes(tables, keys)
-        return _shown(values, limits, asked, keys, column, per_query)
-    grades = _grades(max_grade, frame if judged is None else judged)
-    documents = Documents.of(frame, judged, keys, shared, start, pool=pool)
-    held = documents.frame.collect(engine="streaming")
-    documents = documents._replace(frame=held.lazy())
-    found = over_labels(documents, held, asked, grades, start, ways, most)
-    if against is None:
-        return _shown(values, found, asked, keys, column, per_query)
-    assert column is not None
-    now, limits = differences(
-        documents, held, values, found, asked, grades, start, ways,
-        keys, column, against,
-    )  # fmt: skip
-    shown = _shown(now, limits, asked, keys, column, per_query, differences=True)
-    shown = shown.rename({"value": "difference"})
-    return shown.insert_column(0, pl.lit(against).alias("baseline"))
+    else:
+        grades = grades_of(max_grade, frame if judged is None else judged)
+        documents = Documents.of(frame, judged, keys, shared, start, pool=pool)
+        held = documents.frame.collect(engine="streaming")
+        documents = documents._replace(frame=held.lazy())
+        limits = over_labels(documents, held, asked, grades, start, ways, most)
+        if against is not None:
+            assert column is not None
+            values, limits = differences(
+                documents, held, values, limits, asked, grades, start, ways,
+                keys, column, against,
+            )  # fmt: skip
+    apart = against is not None
+    shown = _shown(values, limits, asked, keys, column, per_query, differences=apart)
+    if apart:
+        shown = shown.rename({"value": "difference"})
+        shown = shown.insert_column(0, pl.lit(against).alias("baseline"))
+    return shown.rename({new: k for k, new in inner.items()}, strict=False)
 
 
 # -- arguments
@@ -254,16 +270,6 @@ def _same_integers(
         if own[k] != other[k] and own[k].is_integer() and other[k].is_integer()
     ]
     return run.with_columns(wide), judged.with_columns(wide)
-
-
-def _grades(max_grade: int | None, judged: Table) -> list[int]:
-    if max_grade is None:
-        largest = judged.select(pl.col("label").max()).collect().item()
-        max_grade = 1 if largest is None else max(1, int(largest))
-    if not is_whole(max_grade) or max_grade < 1:
-        msg = f"max_grade must be a whole number of at least 1, not {max_grade!r}"
-        raise ValueError(msg)
-    return list(range(1, int(max_grade) + 1))
 
 
 # -- the answer

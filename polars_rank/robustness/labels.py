@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import polars as pl
 
 from polars_rank.conventions.convention import Convention
+from polars_rank.core.parameters import is_whole
 from polars_rank.core.ranking import order_by
 from polars_rank.core.weights import custom_gain
 from polars_rank.measures.measure import Measure
@@ -20,6 +21,7 @@ from polars_rank.measures.measure import Measure
 __all__ = [
     "Documents",
     "Scheme",
+    "grades_of",
     "is_additive",
     "labelled",
     "labellings",
@@ -155,6 +157,17 @@ class Documents(NamedTuple):
             u=unjudged.cast(pl.Int64).sum().over(keys),
         )
         return cls(frame, keys)
+
+
+def grades_of(max_grade: int | None, judged: pl.LazyFrame) -> list[int]:
+    """Grades above 0 of an unjudged document; None: up to the largest of ``judged``."""
+    if max_grade is None:
+        largest = judged.select(pl.col("label").max()).collect().item()
+        max_grade = 1 if largest is None else max(1, int(largest))
+    if not is_whole(max_grade) or max_grade < 1:
+        msg = f"max_grade must be a whole number of at least 1, not {max_grade!r}"
+        raise ValueError(msg)
+    return list(range(1, int(max_grade) + 1))
 
 
 def scheme_of(
