@@ -235,7 +235,7 @@ def _common(
     msg = (
         f"{_counted(len(partial))} {has} no value of every system ({listed}), e.g. the "
         f"{_listed(partial, columns)}. Evaluate with missing='zero', so that a missing "
-        "query counts 0, or compare the others with pairs='common'."
+        "query counts 0, or leave them out, as pairs='common' of compare does."
     )
     raise DataError(
         msg, rule="unpaired_query", count=len(partial), examples=_rows(partial)
@@ -273,7 +273,7 @@ def _paired(
         msg = (
             f"{len(uneven)} queries have a value of some systems only, null for "
             f"others, e.g. the {_listed(uneven, columns)}. The same judgments cannot "
-            "give that; leave these queries out with pairs='common'."
+            "give that; leave these queries out, as pairs='common' of compare does."
         )
         _fail("null_value", msg, len(uneven))
     return wide

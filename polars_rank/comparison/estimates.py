@@ -412,7 +412,8 @@ def notes(
         pl.when((n == 1) & (queries >= 1)).then(pl.lit(f"one {unit}")),
         pl.when(same & (changed == 0)).then(pl.lit("no query changed")),
         pl.when(same & (changed != 0)).then(pl.lit("constant difference")),
-        pl.when(few).then(pl.format("only {} queries differ", changed)),
+        pl.when(few & (changed == 1)).then(pl.lit("only 1 query differs")),
+        pl.when(few & (changed > 1)).then(pl.format("only {} queries differ", changed)),
         pl.when(pl.col("logarithmic")).then(pl.lit(EXPONENTIAL)),
     ]
     if segmented:

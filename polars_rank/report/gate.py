@@ -125,7 +125,8 @@ def gate_markdown(
     if len(worst):
         rows = [[Cell(_cell(value)) for value in row] for row in worst.rows()]
         table = Table("", worst.columns, rows, worst.width - 3)
-        summary = f"<details><summary>The {len(worst)} queries that lost most</summary>"
+        those = "query" if len(worst) == 1 else f"{len(worst)} queries"
+        summary = f"<details><summary>The {those} that lost most</summary>"
         inner = as_markdown(table).partition("\n\n")[2]
         lines += [summary, "", inner, "", "</details>", ""]
     return "\n".join(lines)[:MOST].rstrip()
