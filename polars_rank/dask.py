@@ -48,9 +48,10 @@ class _Dask(Engine["DataFrame"]):
         rows = [own[list(job.schemas[side])] for side, own in frames.items()]
         if job.partitioned:
             return rows
-        types = dict(_as_pandas(pl.DataFrame(schema=job.types)).dtypes)
-        by = {"on": list(types), "npartitions": partitions or rows[0].npartitions}
-        return [own.astype(types).shuffle(**by) for own in rows]
+        by = {"on": [*job.types], "npartitions": partitions or rows[0].npartitions}
+        types = [_as_pandas(pl.DataFrame(schema=job.moved(s))).dtypes for s in frames]
+        typed = [own.astype(dict(t)) for own, t in zip(rows, types, strict=True)]
+        return [own.shuffle(**by) for own in typed]
 
     def states(self, job: Job, rows: Sequence[DataFrame]) -> Iterable[bytes]:
         found = self._mapped(_states, job, rows, _table([b""]).iloc[:0])

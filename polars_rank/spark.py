@@ -24,6 +24,14 @@ if TYPE_CHECKING:
 
 __all__ = ["evaluate", "map", "per_query"]
 
+# Spark has no unsigned integers.
+SIGNED: dict[Any, Any] = {
+    pl.UInt8: pl.Int16,
+    pl.UInt16: pl.Int32,
+    pl.UInt32: pl.Int64,
+    pl.UInt64: pl.Int64,
+}
+
 
 class _Spark(Engine["DataFrame"]):
     def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
@@ -43,7 +51,7 @@ class _Spark(Engine["DataFrame"]):
         return pl.DataFrame(_no_rows(frame, own)).schema
 
     def lift(self, rows: pl.DataFrame, beside: DataFrame) -> DataFrame:
-        return beside.sparkSession.createDataFrame(rows.to_arrow())
+        return beside.sparkSession.createDataFrame(rows.cast(SIGNED).to_arrow())
 
     def partition(
         self, job: Job, frames: Mapping[str, DataFrame], partitions: int | None

@@ -131,7 +131,9 @@ def on_dask():
     import polars_rank.dask as adapter
 
     def up(frame):
-        return dd.from_pandas(frame.to_pandas(), npartitions=3)
+        arrow = pl.Categorical in frame.dtypes  # which Dask does not move
+        rows = frame.to_pandas(use_pyarrow_extension_array=arrow)
+        return dd.from_pandas(rows, npartitions=3)
 
     def down(frame):
         return pl.DataFrame(frame.compute())
@@ -198,6 +200,16 @@ def check_judgments(engine: Started, folder: Path) -> None:
         **options,
     )
     assert bits(found) == bits(single)
+
+
+def check_types_of_ids(engine: Started, folder: Path) -> None:
+    """Documents as categories, and small judgments with types that Spark lacks."""
+    _, run, qrels = scattered()
+    single = bits(pr.evaluate(run, "ap", qrels=qrels, missing="zero"))
+    frame = engine.up(run.cast({"doc_id": pl.Categorical}))
+    unsigned = qrels.cast({"label": pl.UInt8})
+    options = {"qrels": unsigned, "missing": "zero", "partitions": 2}
+    assert bits(engine.adapter.evaluate(frame, "ap", **options)) == single
 
 
 def check_values_per_query(engine: Started, folder: Path) -> None:
@@ -351,6 +363,7 @@ CHECKS = [
     check_names_of_columns,
     check_columns_that_are_not_read,
     check_judgments,
+    check_types_of_ids,
     check_values_per_query,
     check_times,
     check_partitions,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import multiprocessing
 import pickle
 import random
@@ -286,6 +287,35 @@ def _counted(message: str) -> str:
     return message.partition(", e.g.")[0]
 
 
+def test_an_example_that_is_no_text():
+    log = rows(3).with_columns(
+        query_id=pl.Series([b"\xff\x00"]).append(pl.Series([b"a"] * (len(rows(3)) - 1)))
+    )
+    log = log.with_columns(score=pl.when(pl.col("query_id") == b"a").then("score"))
+    evaluation = pr.Evaluation("ap")
+    with pytest.raises(pr.DataError, match=r"scores are null.*in query 'ff00'"):
+        evaluation.merge(evaluation.partial(log))
+
+
+def test_broadcast_judgments_have_ids_of_another_type():
+    log = rows(6).with_columns(pl.format("q{}", "query_id").alias("query_id"))
+    run, qrels = log.drop("label"), log.select("query_id", "doc_id", "label")
+    run = run.filter(pl.col("query_id") != "q5")
+    evaluation = pr.Evaluation("ap", missing="zero")
+    whole = bits(pr.evaluate(run, "ap", qrels=qrels, missing="zero"))
+    types = [pl.String, pl.Categorical, pl.Enum([f"q{i}" for i in range(6)])]
+    for own, other in itertools.permutations(types, 2):
+        judged = qrels.cast({"query_id": other})
+        parts = [
+            evaluation.partial(part, qrels=judged, broadcast=True)
+            for part in split(run.cast({"query_id": own}), 2, 0)
+        ]
+        assert bits(evaluation.merge(parts, qrels=judged)) == whole
+    numbered = qrels.with_columns(query_id=pl.col("query_id").str.slice(1).cast(int))
+    with pytest.raises(TypeError, match="String in the run but Int64 in the judgments"):
+        evaluation.partial(run, qrels=numbered, broadcast=True)
+
+
 def test_no_judged_query_in_any_part():
     log = rows(6)
     run, qrels = log.drop("label"), log.with_columns(query_id=pl.col("query_id") + 100)
@@ -323,6 +353,16 @@ def test_warnings_are_those_of_the_whole():
                 sorted((c.__name__, m) for c, m in told)
             )
             assert told
+
+
+def test_judgments_without_rows():
+    run, qrels = rows(3).drop("label"), rows(3).clear()
+    evaluation = pr.Evaluation("ap")
+    empty = evaluation.partial(run, qrels=qrels)
+    with pytest.warns(pr.DataWarning, match="the judgments have no rows"):
+        nothing = pr.evaluate(run, "ap", qrels=qrels)
+    with pytest.warns(pr.DataWarning, match="the judgments have no rows"):
+        assert bits(evaluation.merge([empty, empty])) == bits(nothing)
 
 
 def test_a_part_may_lack_what_the_whole_has():

@@ -282,15 +282,22 @@ def sum_part(
     sums = aggregation.sum(
         plan, inputs.run.keys, inputs.segments, *more, skipped=skipped
     )
+    schema = inputs.run.frame.collect_schema()
+    binary = [schema[key] for key in inputs.run.keys] == [pl.Binary]
+
+    def shown(column: str) -> pl.Expr:
+        example = pl.col("example").struct.field(column)
+        if binary:
+            return example.bin.encode("hex")
+        return example.cast(pl.String, strict=False)
+
     listed = [
         pl.struct(
             rule=pl.lit(rule.name),
             message=pl.lit(rule.told),
             always=pl.lit(rule.always),
             count=pl.col(column).cast(pl.Int64),
-            example=pl.col("example")
-            .struct.field(column)
-            .cast(pl.String, strict=False),
+            example=shown(column),
         )
         for column, rule in sums.rules.items()
     ]

@@ -11,7 +11,12 @@ from typing import Any
 import polars as pl
 
 import polars_rank
-from polars_rank._engine.checks.doubts import NO_ROWS, warn_of_missing, warn_of_scale
+from polars_rank._engine.checks.doubts import (
+    NO_JUDGMENTS,
+    NO_ROWS,
+    warn_of_missing,
+    warn_of_scale,
+)
 from polars_rank._engine.checks.enforce import Check, raise_or_warn, report, warn
 from polars_rank._engine.inputs import places_of
 from polars_rank._engine.plan import plan_result
@@ -228,7 +233,8 @@ class Evaluation:
                 .select(renamed(c, f"key{i}") for i, c in enumerate(self.query))
                 .unique()
             )
-            qrels = matching(qrels, self._qrels_query, here, "semi")
+            where = "the judgments"
+            qrels = matching(qrels, self._qrels_query, here, "semi", where=where)
             queries = matching(queries, self.query, here, "semi")
         frames = {"qrels": qrels, "queries": queries, "segments": segments}
         return self._partial(frame, keys=keys or broadcast, **frames, **self._options)
@@ -394,7 +400,9 @@ class Evaluation:
             judged, found = int(heads["judged"].sum()), int(heads["found"].sum())
             if judged > found and not self._options["missing"]:
                 warn_of_missing(self._convention, judged - found, judged)
-            if judged and not found:
+            if not judged:
+                warn(NO_JUDGMENTS)
+            elif not found:
                 msg = (
                     "no judged query is in the run, in any part; check query= and the "
                     "spelling of the ids"

@@ -87,6 +87,15 @@ class Job(NamedTuple):
         """The columns of tagged rows that the engine partitions by."""
         return [f"key{i}" for i in range(len(self.types))]
 
+    def moved(self, side: str) -> pl.Schema:
+        """Types that columns of a frame must have before an engine moves its rows.
+
+        Queries have those that all frames share; categories become text.
+        """
+        schema = self.schemas[side].items()
+        categories = [n for n, t in schema if t in (pl.Categorical, pl.Enum)]
+        return pl.Schema({**dict.fromkeys(categories, pl.String()), **self.types})
+
     def names(self, side: str) -> dict[str, str]:
         """The columns that are read of a frame, with their names among tagged rows.
 

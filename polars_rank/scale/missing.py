@@ -12,7 +12,13 @@ from typing import Any, Literal
 import polars as pl
 
 from polars_rank._engine.request import AnyFrame
-from polars_rank._engine.schema import Column, columns_of, has_column, renamed
+from polars_rank._engine.schema import (
+    Column,
+    align_ids,
+    columns_of,
+    has_column,
+    renamed,
+)
 
 __all__ = ["ATTRIBUTES", "matching", "places_as_text", "places_of_all", "run_of_none"]
 
@@ -50,6 +56,8 @@ def matching(
     query: Sequence[Column],
     keys: pl.LazyFrame,
     how: Literal["semi", "anti"],
+    *,
+    where: str = "queries",
 ) -> pl.LazyFrame | None:
     """Rows of judgments or queries whose query is among the keys, or is not."""
     if frame is None:
@@ -57,12 +65,12 @@ def matching(
     schema = frame.lazy().collect_schema()
     on = {f"key{i}": c for i, c in enumerate(query) if has_column(c, schema)}
     beside = {f"{OWN}{key}": column for key, column in on.items()}
-    return (
-        frame.lazy()
-        .with_columns(renamed(column, name) for name, column in beside.items())
-        .join(keys, left_on=[*beside], right_on=[*on], how=how, nulls_equal=True)
-        .drop(beside)
-    )
+    rows = frame.lazy().with_columns(renamed(c, name) for name, c in beside.items())
+    keys = keys.select(renamed(key, f"{OWN}{key}") for key in on)
+    names = {n: c if isinstance(c, str) else n for n, c in beside.items()}
+    keys, rows = align_ids(keys, rows, names, where=("the run", where))
+    joined = rows.join(keys, on=[*beside], how=how, nulls_equal=True)
+    return joined.drop(beside)
 
 
 def run_of_none(

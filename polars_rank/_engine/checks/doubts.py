@@ -41,6 +41,7 @@ __all__ = [
 
 Found = Mapping[str, Any]
 NO_ROWS = "the frame has no rows, so no query is evaluated"
+NO_JUDGMENTS = "the judgments have no rows, so no query is evaluated"
 NOTHING = pl.LazyFrame({"queries": [0]}, schema={"queries": pl.get_index_type()})
 MISSING = {"zero": "counts as 0", "skip": "is left out"}
 
@@ -137,7 +138,7 @@ def _doubt_total(request: Request, inputs: Inputs, sums: pl.LazyFrame) -> pl.Laz
 
     def judge(found: Found) -> None:
         if not found["queries"] and is_rereadable(qrels) and _is_empty(qrels):
-            warn("the judgments have no rows, so no query is evaluated")
+            warn(NO_JUDGMENTS)
 
     return _judged(sums, {"queries": queries}, judge, bounded=False)
 
