@@ -143,8 +143,8 @@ CASES = {
     "compare run twice qrels": r"--on-duplicate best \(at least",
     "compare run half qrels -m rr --margin 1": "--margin belongs to --test tost",
     "compare run half qrels -m num_ret": "choose others with --measure",
-    "compare run half qrels -m rr --missing skip": "compare the others with --pairs "
-    "common",
+    "compare run half qrels -m rr --missing skip": "leave them out, as --pairs "
+    "common of compare does",
     "compare bare.csv qrels -m rr": r"--run-format msmarco\.",
     "clicks check bare.csv": r"--run-format msmarco \(of evaluate\)",
     "audit docno": "or --doc none to go",
