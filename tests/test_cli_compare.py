@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import random
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -111,7 +112,8 @@ def test_compare_takes_options_and_files_of_values(files, capsys):
     assert [float(r["adjusted"]) for r in rows] == expected["adjusted"].to_list()
     told = json.loads(pl.read_parquet_metadata("v.parquet")["polars_rank"])
     assert told["measures"] == {"ndcg@3": "ndcg@3", "ap": "ap"}
-    assert len(told["judgments"]) == 16
+    judged = len(Path("qrels").read_text().splitlines())
+    assert told["judgments"].endswith(f" of {judged} rows")
 
 
 @pytest.mark.slow
@@ -125,6 +127,31 @@ def test_compare_by_columns_of_the_queries(files, capsys):
     assert (
         "queries.csv: no column 'users'; did you mean 'user'" in capsys.readouterr().err
     )
+
+
+def test_choices_of_a_comparison_are_options(files, capsys):
+    values("a", "b").write_parquet("v.parquet")
+    command = ["compare", "v.parquet", "-m", "ap", "--format", "json"]
+    assert main([*command, "--effect", "glass", "--tie", "0.2"]) == 0
+    [row] = json.loads(capsys.readouterr().out)["pairs"]
+    own = pr.compare(values("a", "b"), measures="ap", effect="glass", tie=0.2)
+    expected = own.pairs.row(0, named=True)
+    assert (row["effect"], row["tie"]) == (expected["effect"], expected["tie"])
+    zeros = ["--test", "wilcoxon", "--zero-method", "pratt"]
+    assert main([*command, *zeros]) == 0
+    [row] = json.loads(capsys.readouterr().out)["pairs"]
+    own = pr.compare(
+        values("a", "b"), measures="ap", test="wilcoxon", zero_method="pratt"
+    )
+    assert row["p"] == own.pairs["p"].item()
+    queries = pl.read_csv("queries.csv").cast({"query_id": pl.String})
+    values("a", "b").cast({"query_id": pl.String}).join(
+        queries, on="query_id"
+    ).write_parquet("v.parquet")
+    few = [*command, "--by", "country", "--least-queries", "30"]
+    assert main(few) == 0
+    found = {r["country"]: r["p"] for r in json.loads(capsys.readouterr().out)["pairs"]}
+    assert (found["JP"], found["DE"] is None) == (None, False)
 
 
 @pytest.mark.slow
@@ -157,6 +184,36 @@ def test_gate(base, capsys):
     told = json.loads((base / "gate.json").read_text())
     assert told["verdict"] == "fail"
     assert [c["measure"] for c in told["checks"]] == ["ndcg@3", "ap"]
+    assert {row["measure"] for row in told["worst"]} == {"ndcg@3", "ap"}
+
+
+def test_the_gate_tells_which_document_left(files, capsys):
+    def written(name: str, rows: pl.DataFrame) -> None:
+        rows.write_csv(name, include_header=False, separator=" ")
+
+    def read(name: str) -> pl.DataFrame:
+        lines = [line.split() for line in Path(name).read_text().splitlines()]
+        rows = pl.DataFrame(lines, list("qidrex")[: len(lines[0])], orient="row")
+        return rows.with_columns(d=pl.format("{}-{}", "q", "d"))  # each has its own
+
+    written("qrels", read("qrels"))
+    written("a.run", rows := read("a.run"))
+    assert gate("a.run", "qrels", *MEASURES, "--update-baseline") == 0
+    score = pl.col("e").cast(pl.Float64)
+    first = rows.sort(score, descending=True).unique("q", keep="first")
+    written("cut.run", rows.join(first, on="d", how="anti"))
+    capsys.readouterr()
+    assert gate("cut.run", "qrels", "--format", "json") in (0, 3)
+    told = json.loads(capsys.readouterr().out)
+    assert told["documents"] == {"count": 480, "gone": 60}
+    lost = dict(first.select("q", "d").rows())
+    assert [r["left"] for r in told["worst"]] == [
+        lost[r["query_id"]] for r in told["worst"]
+    ]
+    written("renamed.run", rows.with_columns(pl.col("d") + "#1"))
+    assert gate("renamed.run", "qrels", "--check", "off") == 1
+    said = capsys.readouterr().out
+    assert "480 of 480 documents of the baseline are in no list now" in said
 
 
 @pytest.mark.parametrize(

@@ -511,6 +511,57 @@ def test_welch():
 # -- what is compared with what
 
 
+def share(k: int, n: int, **columns: pl.Series) -> pl.DataFrame:
+    """Of system a, k of n queries succeed; of b, all."""
+    own = pl.DataFrame({"query_id": range(n), "success@5": [1.0] * k + [0.0] * (n - k)})
+    best = own.with_columns(pl.col("success@5").clip(lower_bound=1.0))
+    both = {"a": own, "b": best}
+    return pl.concat(
+        f.with_columns(system=pl.lit(s), **columns) for s, f in both.items()
+    )
+
+
+@pytest.mark.parametrize("k", [0, 3, 30])
+def test_wilsons_interval_of_successes(k):
+    found = pr.compare(share(k, 30)).means.select("low", "high")
+    for ends, successes in zip(found.rows(), (k, 30), strict=True):
+        wanted = stats.binomtest(successes, 30).proportion_ci(method="wilson")
+        assert ends == pytest.approx((wanted.low, wanted.high), abs=1e-12)
+
+
+def test_wilsons_interval_of_fewer_queries():
+    """By weight as many as Kish counts; by cluster as many as have the same error."""
+    w = [1.0 + i % 3 for i in range(30)]
+    rows = share(12, 30, weight=pl.Series(w), user=pl.int_range(30) // 3)
+    z = stats.norm.ppf(0.975)
+
+    def wilson(p: float, n: float) -> tuple[float, float]:
+        middle, scale = p + z * z / (2 * n), 1 + z * z / n
+        spread = z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+        return ((middle - spread) / scale, (middle + spread) / scale)
+
+    weighted = pr.compare(rows, measures="success@5", weight="weight").means
+    n = sum(w) ** 2 / sum(x * x for x in w)
+    for row, p in zip(weighted.to_dicts(), (sum(w[:12]) / sum(w), 1.0), strict=True):
+        assert (row["low"], row["high"]) == pytest.approx(wilson(p, n), abs=1e-12)
+    clusters = pr.compare(rows, measures="success@5", cluster="user").means
+    first, last = clusters.to_dicts()
+    # four users of ten always succeed: sums of residuals 1.8 and -1.2
+    variance = 10 / 9 * (4 * 1.8**2 + 6 * 1.2**2) / 30**2
+    wanted = wilson(0.4, 0.24 / variance)
+    assert (first["low"], first["high"]) == pytest.approx(wanted, abs=1e-12)
+    assert (last["low"], last["high"]) == pytest.approx(wilson(1.0, 10), abs=1e-12)
+
+
+def test_other_values_keep_students_interval():
+    half = share(12, 30).with_columns(pl.col("success@5") * 0.5)
+    row = pr.compare(half).means.row(0, named=True)
+    d = [0.5] * 12 + [0.0] * 18
+    error = statistics.stdev(d) / math.sqrt(30)
+    spread = stats.t.ppf(0.975, 29) * error
+    assert (row["low"], row["high"]) == pytest.approx((0.2 - spread, 0.2 + spread))
+
+
 def test_baselines():
     def pairs(**options):
         found = pr.compare(values(), **options).pairs

@@ -70,7 +70,8 @@ def test_a_check_by_hand():
     assert row["p"] == pytest.approx(both["p"] / 2)
     assert (row["low"], row["high"]) == pytest.approx((both["low"], both["high"]))
     assert both["statistic"] == pytest.approx(-0.05 / error)
-    assert row["changed"] == row["queries"] == 60
+    assert row["changed"] == row["queries"] == row["better"] + row["worse"] == 60
+    assert row["worse"] == sum(x < 0 for x in d)
     # quantiles of t for 0.95 and, nearly, 0.8: what one-sided noncentral t says
     assert row["detectable"] == pytest.approx((1.6711 + 0.848) * error, rel=2e-3)
 
@@ -255,12 +256,48 @@ def test_exit_codes():
     }
 
 
+def lists(n: int = 60, name: str = "d") -> pl.Series:
+    return pl.Series([[f"{name}{i}-{j}" for j in range(3)] for i in range(n)])
+
+
+def test_documents_that_left():
+    old = base().with_columns(documents=lists())
+    new = changed(-0.05, 0.02).with_columns(documents=lists().list.slice(1))
+    found = pr.gate(old, new, documents="documents")
+    assert found.documents == {"count": 180, "gone": 60}
+    for row in found.worst.iter_rows(named=True):
+        assert row["left"] == f"d{int(row['query_id'][1:])}-0"
+    text = found.to_markdown()
+    assert "60 of 180 documents of the baseline are in no list now." in text
+    same = pr.gate(old, new.with_columns(old["documents"]), documents="documents")
+    assert same.worst["left"].null_count() == len(same.worst) == 10
+    assert "0 of 180 documents of the baseline are in no list now." in str(same)
+    with pytest.raises(ValueError, match="the new values have no column 'documents'"):
+        pr.gate(old, new.drop("documents"), documents="documents")
+    with pytest.raises(ValueError, match="the baseline have no lists, but String, in"):
+        pr.gate(old, new, documents="country")
+
+
+def test_replaced_documents_are_no_regression():
+    """All values fall to 0: by other ids it is invalid, by the same ones a failure."""
+    old = base().with_columns(documents=lists())
+    none = base().with_columns(pl.col("ndcg@10") * 0)
+    new = none.with_columns(documents=lists(name="e"))
+    other = pr.gate(old, new, documents="documents")
+    assert other.verdict == "invalid"
+    assert "180 of 180 documents of the baseline are in no list" in other.reason
+    same = pr.gate(old, none.with_columns(documents=lists()), documents="documents")
+    assert same.verdict == "fail"
+    better = old.with_columns(documents=lists(name="e"))  # judged under the new ids
+    assert pr.gate(old, better, documents="documents").verdict == "pass"
+
+
 @pytest.mark.slow
 def test_markdown_fits_a_pull_request():
     new = changed(-0.05, 0.02)
     text = pr.gate(base(), new, margin=0.01).to_markdown()
     assert text.startswith("### Ranking gate: **failed** (1 of 1 check)")
-    assert "<details><summary>The 10 queries that lost most</summary>" in text
+    assert "<details><summary>The 10 queries that lost most in ndcg@10" in text
     many = pl.concat([base(400)] * 1).with_columns(part=pl.int_range(pl.len()) // 2)
     worse = many.with_columns(pl.col("ndcg@10") - 0.1 * pl.int_range(pl.len()) % 0.3)
     found = pr.gate(many, worse, by="part", least=2)
@@ -275,6 +312,11 @@ def test_worst_queries():
     d = dict(zip(base()["query_id"], new["ndcg@10"] - base()["ndcg@10"], strict=True))
     expected = sorted(d, key=d.__getitem__)[:10]
     assert pr.gate(base(), new).worst["query_id"].to_list() == expected
+    both = base().with_columns(ap=pl.col("ndcg@10"))
+    lost = both.with_columns(ap=pl.col("ap") - pl.int_range(60) / 1000)
+    (ap,) = pr.gate(both, lost).worst.partition_by("measure")
+    assert ap["measure"].unique().item() == "ap"
+    assert ap["query_id"].to_list() == [f"q{i:03}" for i in range(59, 49, -1)]
 
 
 def test_dict_is_json():

@@ -16,7 +16,7 @@ from polars_rank._statistics.distributions import (
     tail,
 )
 
-__all__ = ["interval", "p_value", "require_level"]
+__all__ = ["interval", "p_value", "require_level", "wilson"]
 
 
 def require_level(level: float) -> None:
@@ -63,6 +63,20 @@ def interval(
         -inf if alternative == "less" else estimate - margin,
         inf if alternative == "greater" else estimate + margin,
     )
+
+
+def wilson(
+    share: pl.Expr, n: pl.Expr, *, level: float = 0.95
+) -> tuple[pl.Expr, pl.Expr]:
+    """Wilson's interval of a share of ``n``: within 0 and 1, and never a point.
+
+    Source: Wilson, JASA 1927. Equal to statsmodels'
+    ``proportion_confint(method="wilson")``.
+    """
+    z = normal_quantile(0.5 + level / 2)
+    middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
+    spread = (share * (1 - share) / n + z**2 / (4 * n**2)).sqrt() * z / (1 + z**2 / n)
+    return (middle - spread).clip(0.0, 1.0), (middle + spread).clip(0.0, 1.0)
 
 
 def p_value(

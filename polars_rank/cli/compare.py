@@ -36,10 +36,12 @@ from polars_rank.cli.show import Format, emit, show_rows, terminal
 from polars_rank.cli.values import choices_of, values_of
 from polars_rank.comparison.arguments import (
     Correction,
+    EffectName,
     Family,
     IntervalName,
     Pairing,
     TestName,
+    ZeroMethod,
 )
 from polars_rank.conventions.tools import DEFAULT
 
@@ -68,6 +70,7 @@ def compare(
     weight: OneColumn = None,
     cluster: OneColumn = None,
     seed: OneColumn = None,
+    seeds: Annotated[Literal["fixed", "random"], CHOICE] = "fixed",
     convention: Convention = DEFAULT,
     missing: MissingValue = None,
     baseline: Annotated[tuple[str, ...], SYSTEM, CHOICE, LESS] = (),
@@ -80,6 +83,10 @@ def compare(
     interval: Annotated[IntervalName, CHOICE] = "t",
     level: Annotated[float, CHOICE] = 0.95,
     margin: Annotated[float | None, CHOICE] = None,
+    effect: Annotated[EffectName, CHOICE] = "d_z",
+    zero_method: Annotated[ZeroMethod, CHOICE] = "wilcox",
+    tie: Annotated[float, CHOICE] = 1e-9,
+    least_queries: Annotated[int, CHOICE] = 20,
     resamples: Annotated[int, CHOICE] = 9999,
     random_state: Annotated[int, CHOICE] = 0,
     pairs: Annotated[Pairing, CHOICE] = "same",
@@ -118,6 +125,8 @@ def compare(
         Group of queries that depend on each other, such as the user.
     seed
         Column of the values that tells several runs of a system apart.
+    seeds
+        Whether conclusions hold for these runs, or for runs of other seeds, too.
     convention
         Tool whose choices are followed; see: polars-rank conventions.
     missing
@@ -138,6 +147,14 @@ def compare(
         Level of intervals and tests.
     margin
         Largest difference that does not matter, for --test tost.
+    effect
+        Effect size.
+    zero_method
+        What --test wilcoxon does with differences of 0.
+    tie
+        Differences up to this size are ties.
+    least_queries
+        Segments with fewer queries are shown, not tested.
     resamples
         Number of draws, for randomisation and bootstrap.
     random_state
@@ -174,6 +191,7 @@ def compare(
         weight=weight,
         cluster=cluster,
         seed=seed,
+        seeds=seeds,
         test=test,
         alternative=alternative,
         correction=correction,
@@ -181,6 +199,10 @@ def compare(
         interval=interval,
         level=level,
         margin=margin,
+        effect=effect,
+        zero_method=zero_method,
+        tie=tie,
+        least=least_queries,
         resamples=resamples,
         random_state=random_state,
         pairs=pairs,

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Literal
 
+import polars as pl
 from cyclopts import CycloptsError, Parameter
 
 import polars_rank
@@ -144,7 +145,9 @@ def gate(
         descending=not lower_is_better,
         **asdict(rules),
     )
-    values, definition = values_of(files, data, queries, wanted, None, known, options)
+    values, definition = values_of(
+        files, data, queries, wanted, None, known, options, listed=True
+    )
     if update_baseline:
         definition.write(values, base)
         emit(f"{base}: {len(values)} queries, {', '.join(definition.measures)}\n")
@@ -157,6 +160,7 @@ def gate(
         by=by or None,
         weight=weight,
         cluster=cluster,
+        documents=_lists_of(base, values),
         margin=_margins(margin),
         rule=rule,
         floors=dict(_assigned("--floor", f) for f in floor),
@@ -178,6 +182,12 @@ def gate(
 def _measures_of(base: Path, taken: Sequence[str]) -> list[str]:
     schema = open_file(str(base), "run").collect_schema()
     return [n for n, t in schema.items() if t.is_float() and n not in taken]
+
+
+def _lists_of(base: Path, values: pl.DataFrame) -> str | None:
+    """The column with the first documents of every query, where both have it."""
+    schemas = (values.schema, open_file(str(base), "run").collect_schema())
+    return "documents" if all("documents" in schema for schema in schemas) else None
 
 
 def _margins(given: Sequence[str]) -> float | dict[str, float]:

@@ -41,8 +41,13 @@ def values_of(
     system: str | None,
     attributes: Sequence[str],
     choices: Options,
+    *,
+    listed: bool = False,
 ) -> tuple[pl.DataFrame, Definition]:
-    """Values per query of what the command line named, and what they are."""
+    """Values per query of what the command line named, and what they are.
+
+    Those of ``listed`` runs have a column ``documents``: the first of every query.
+    """
     from polars_rank.comparison.definition import Definition, fingerprint
 
     if not files:
@@ -62,7 +67,7 @@ def values_of(
     options = data.options(given) | choices
     about = [] if queries is not None else attributes
     parts = [
-        _of_run(given, i, options, chosen, system, about)
+        _of_run(given, i, options, chosen, system, about, listed=listed)
         for i in range(len(given.runs))
     ]
     values = pl.concat(parts, how="vertical_relaxed")
@@ -86,7 +91,11 @@ def _of_run(
     measures: Sequence[str],
     system: str | None,
     attributes: Sequence[str],
+    *,
+    listed: bool,
 ) -> pl.DataFrame:
+    from polars_rank.comparison.gate_documents import first_documents
+
     run = given.runs[place]
     several = len(given.runs) > 1
     with given.about(run):
@@ -108,6 +117,17 @@ def _of_run(
         keys = {system, *options["query"]}
         keep = [name for name in dict.fromkeys(attributes) if name not in keys]
         values = polars_rank.per_query(frame, list(measures), keep=keep, **asked)
+        if listed and asked["doc"] is not None:
+            first = first_documents(
+                frame,
+                asked["query"],
+                asked["doc"],
+                asked.get("rank") or asked["score"],
+                descending=asked["descending"] and "rank" not in asked,
+            )
+            values = values.join(
+                first, on=list(asked["query"]), how="left", nulls_equal=True
+            )
         found: pl.DataFrame = values.collect(engine="streaming")
     if several:
         run.require_room(str(system))

@@ -133,7 +133,8 @@ def compare(
         segments), ``"all"``, or ``"none"``.
     level
         Confidence level of the intervals; adjusted p-values below 1 - level are
-        significant. Intervals are not adjusted, except those of Tukey's test.
+        significant. Intervals are not adjusted, except those of Tukey's test. That of
+        a mean is Wilson's where all values are 0 or 1, as those of ``success@k`` are.
     interval
         Interval of the difference: ``"t"``, or from bootstrap resamples
         ``"percentile"``, ``"bca"``, ``"studentised"`` or ``"bayesian"``.

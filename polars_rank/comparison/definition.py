@@ -108,9 +108,10 @@ def _text(name: str) -> str:
 
 
 def fingerprint(qrels: AnyFrame, columns: Sequence[str]) -> str:
-    """Hash of judgments that does not depend on the order of rows (SHA-256)."""
+    """Hash of judgments, in any order of rows (SHA-256), and how many there are."""
     rows = qrels.lazy().select(pl.col(columns).cast(pl.String)).sort(columns)
     digest = hashlib.sha256()
-    for batch in rows.collect(engine="streaming").iter_slices(BATCH):
+    table = rows.collect(engine="streaming")
+    for batch in table.iter_slices(BATCH):
         digest.update(batch.write_csv(include_header=False).encode())
-    return digest.hexdigest()[:16]
+    return f"{digest.hexdigest()[:16]} of {len(table):,} row{'s'[: len(table) != 1]}"

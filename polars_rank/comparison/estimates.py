@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from polars_rank._statistics.distributions import Alternative, special
-from polars_rank._statistics.intervals import interval, p_value
+from polars_rank._statistics.intervals import interval, p_value, wilson
 from polars_rank.comparison.arguments import names_of, require_names
 from polars_rank.comparison.effects import d_z_interval, hedges_factor
 from polars_rank.comparison.power import detectable_effect
@@ -120,9 +120,18 @@ def oriented(table: pl.DataFrame, plan: Plan) -> pl.DataFrame:
 
 
 def means_of(own: pl.DataFrame, plan: Plan) -> pl.DataFrame:
-    """Mean of every system, with its interval."""
-    low, high = interval(
-        pl.col("mean"), pl.col("error"), pl.col("df"), level=plan.level
+    """Mean of every system, with its interval: Wilson's, if all values are 0 or 1."""
+    mean, error = pl.col("mean"), pl.col("error")
+    low, high = interval(mean, error, pl.col("df"), level=plan.level)
+    variance = pl.col("squares") / pl.col("d")
+    binary = (variance - mean * (1.0 - mean)).abs() < 1e-12
+    # Of queries that depend on each other, as many count as would have this error.
+    clustered = (pl.col("n") < pl.col("queries")) & (error > 0)
+    size = pl.when(clustered).then(mean * (1.0 - mean) / error**2).otherwise("size")
+    for_shares = wilson(mean, size, level=plan.level)
+    low, high = (
+        pl.when(binary).then(share).otherwise(end)
+        for share, end in zip(for_shares, (low, high), strict=True)
     )
     natural = pl.col("measure").is_in(_geometric(own))
     return own.with_columns(low=low, high=high).select(

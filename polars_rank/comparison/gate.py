@@ -21,6 +21,7 @@ from polars_rank.comparison.gate_checks import (
     checked,
     worst_queries,
 )
+from polars_rank.comparison.gate_documents import Counts, Lists
 from polars_rank.comparison.gate_inputs import (
     BASE,
     NEW,
@@ -28,6 +29,7 @@ from polars_rank.comparison.gate_inputs import (
     definition_of,
     joined,
     require_ids_that_match,
+    require_known_documents,
     require_same_definition,
 )
 from polars_rank.comparison.values import Source
@@ -50,13 +52,17 @@ class Gate:
         ``"pass"``; ``"warn"``: a drop that is significant but small, or large but not
         significant; ``"fail"``; ``"invalid"``: the inputs do not fit, see ``reason``.
     checks
-        Per measure and segment: ``queries``, ``changed`` (how many differ), means
-        ``base`` and ``new``, ``difference`` with the two-sided interval ``low``,
-        ``high``; ``margin``; one-sided ``p`` and ``adjusted``; ``detectable``, the drop
-        that is detected with 80 % power; ``floor``; ``verdict`` (``"untested"``: too
-        few queries) and ``note``.
+        Per measure and segment: ``queries``; ``changed``, how many differ, of which
+        ``better`` and ``worse``; means ``base`` and ``new``, ``difference`` with the
+        two-sided interval ``low``, ``high``; ``margin``; one-sided ``p`` and
+        ``adjusted``; ``detectable``, the drop that is detected with 80 % power;
+        ``floor``; ``verdict`` (``"untested"``: too few queries) and ``note``.
     worst
-        The queries that lost the most.
+        Per measure, the ten queries that lost the most; with ``documents=``,
+        ``left``: the first document that is no longer in the list.
+    documents
+        With ``documents=``: the ``count`` of documents in the lists of the baseline,
+        and how many of them are ``gone``, in no list now.
     """
 
     verdict: Verdict
@@ -65,6 +71,7 @@ class Gate:
     settings: dict[str, Any]
     reason: str | None = None
     definition: Definition | None = field(default=None, repr=False)
+    documents: Counts | None = None
 
     def exit_code(self, *, strict: bool = False) -> int:
         """0: pass or warn; 3: fail (or warn, if strict); 1: invalid."""
@@ -72,25 +79,11 @@ class Gate:
 
     def to_markdown(self) -> str:
         """A comment for a pull request: the table, details folded."""
-        return gate_markdown(
-            self.verdict,
-            self.checks,
-            self.worst,
-            self.settings,
-            self.reason,
-            self._what,
-        )
+        return gate_markdown(self)
 
     def __str__(self) -> str:
         """The verdict and the checks as aligned text."""
-        return gate_text(
-            self.verdict,
-            self.checks,
-            self.worst,
-            self.settings,
-            self.reason,
-            self._what,
-        )
+        return gate_text(self)
 
     __repr__ = __str__
 
@@ -103,18 +96,9 @@ class Gate:
             "definition": self.definition and dataclasses.asdict(self.definition),
             "checks": self.checks.to_dicts(),
             "worst": self.worst.to_dicts(),
+            "documents": self.documents,
         }
         return dict(json.loads(json.dumps(told, default=str)))
-
-    @property
-    def _what(self) -> list[str]:
-        """Convention and judgments, in words."""
-        if self.definition is None:
-            return []
-        said = [f"convention {self.definition.convention['name']}"]
-        if self.definition.judgments:
-            said.append(f"judgments {self.definition.judgments}")
-        return said
 
 
 def gate(
@@ -126,6 +110,7 @@ def gate(
     by: str | Sequence[str] | None = None,
     weight: str | None = None,
     cluster: str | None = None,
+    documents: str | None = None,
     margin: float | Mapping[str, float] = 0.0,
     rule: Rule = "significant",
     floors: Mapping[str, float] | None = None,
@@ -149,6 +134,9 @@ def gate(
         Columns with segments; each segment is a check of its own.
     weight, cluster
         As in :func:`compare`.
+    documents
+        Column of both with the list of document ids of the query, best first, such as
+        the first ten: tells which documents left, and whether ids were replaced.
     margin
         Largest drop that does not matter: one number, or one per measure.
     rule
@@ -172,7 +160,9 @@ def gate(
     -------
     A :class:`Gate`. Inputs that do not fit (other queries, definitions or judgments,
     missing measures, a run whose ids no longer match) are no error: the verdict is
-    ``"invalid"``, with the reason.
+    ``"invalid"``, with the reason. Ids no longer match if 90 % of the documents of the
+    baseline are in no list now; without ``documents=``, if 90 % of the queries that
+    had a value above 0 have 0 now.
 
     Raises
     ------
@@ -201,6 +191,8 @@ def gate(
         "cluster": cluster,
     }
     known = definition or definition_of(values)
+    lists = documents and Lists(baseline, values, names_of(query), documents)
+    counts = lists.counts() if lists else None
     try:
         require_same_definition(definition_of(baseline), known, measures)
         frame, names = joined(baseline, values, query, measures, by, weight, cluster)
@@ -208,17 +200,23 @@ def gate(
         pairs, deltas = _compared(
             frame, names, query, by, weight, cluster, level=level, tie=tie
         )
-        require_ids_that_match(deltas)
+        if not lists:
+            require_ids_that_match(deltas)
+        checks = checked(pairs, names, standard)
+        if counts is not None and (checks["verdict"] == "fail").any():
+            require_known_documents(**counts)
     except DataError as error:
         empty = pl.DataFrame()
         return Gate("invalid", empty, empty, settings, str(error), known)
-    checks = checked(pairs, names, standard)
+    worst = worst_queries(deltas, names, tie)
+    if lists:
+        worst = lists.first_that_left(worst)
     verdict: Verdict = "pass"
     worse: Verdict
     for worse in ("warn", "fail"):
         if (checks["verdict"] == worse).any():
             verdict = worse
-    return Gate(verdict, checks, worst_queries(deltas, names[0]), settings, None, known)
+    return Gate(verdict, checks, worst, settings, None, known, counts)
 
 
 def _compared(

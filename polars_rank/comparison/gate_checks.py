@@ -83,6 +83,8 @@ def checked(
         gain=pl.col("sense") * pl.col("difference"),
         floor=pl.when(overall).then(pl.col("floor")),
         changed=pl.col("win") + pl.col("loss"),
+        better=pl.when(pl.col("sense") > 0).then("win").otherwise("loss"),
+        worse=pl.when(pl.col("sense") > 0).then("loss").otherwise("win"),
         gated=overall | (pl.col("queries") >= standard.least),
         error=_error(pairs, standard.level),
     )
@@ -94,6 +96,8 @@ def checked(
         "segment",
         "queries",
         "changed",
+        "better",
+        "worse",
         pl.col("baseline_mean").alias("base"),
         pl.col("mean").alias("new"),
         "difference",
@@ -195,12 +199,18 @@ def _judged(rows: pl.DataFrame, standard: Standard) -> pl.DataFrame:
     return rows.with_columns(verdict=verdict, note=note)
 
 
-def worst_queries(deltas: pl.DataFrame, measure: str) -> pl.DataFrame:
-    """The queries that lost the most in a measure."""
-    own = deltas.filter(pl.col("measure") == measure).drop(
-        "measure", "baseline", "system"
+def worst_queries(
+    deltas: pl.DataFrame, measures: Sequence[str], tie: float
+) -> pl.DataFrame:
+    """The queries that lost the most, measure by measure."""
+    named = deltas.drop("baseline", "system").rename(
+        {"baseline_value": "base", "value": "new"}
     )
-    lower = lower_is_better(measure)
-    gain = -pl.col("difference") if lower else pl.col("difference")
-    named = own.rename({"baseline_value": "base", "value": "new"})
-    return named.filter(gain < -1e-9).sort(gain, maintain_order=True).head(WORST)
+    parts = []
+    for measure in measures:
+        lower = lower_is_better(measure)
+        gain = -pl.col("difference") if lower else pl.col("difference")
+        own = named.filter(pl.col("measure") == measure, gain < -tie)
+        parts.append(own.sort(gain, maintain_order=True).head(WORST))
+    worst = pl.concat(parts)
+    return worst.select("measure", pl.exclude("measure"))

@@ -20,12 +20,14 @@ __all__ = [
     "definition_of",
     "joined",
     "require_ids_that_match",
+    "require_known_documents",
     "require_same_definition",
 ]
 
 BASE, NEW = "base", "new"
-GONE = 0.9  # share of queries that lost everything: no change of a ranking does that
-ENOUGH = 10  # queries, to tell
+GONE = 0.9  # share of queries that lost everything, or of documents that are in no
+# list any more: no change of a ranking does that
+ENOUGH = 10  # queries or documents, to tell
 
 
 def definition_of(values: Source) -> Definition | None:
@@ -139,6 +141,15 @@ def require_ids_that_match(deltas: pl.DataFrame) -> None:
         _refuse(
             f"in {100 * least:.0f} % of the queries nothing relevant is found any "
             "more: were documents or ids replaced? Then the judgments no longer fit"
+        )
+
+
+def require_known_documents(count: int, gone: int) -> None:
+    """Refuse lists that share next to no document with those of the baseline."""
+    if count >= ENOUGH and gone >= GONE * count:
+        _refuse(
+            f"{gone} of {count} documents of the baseline are in no list now: "
+            "were documents or ids replaced? Then the judgments no longer fit"
         )
 
 

@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 import polars as pl
 
 from polars_rank.report.comparison import CORRECTIONS, percent
 from polars_rank.report.table import Cell, Table, as_markdown, as_text, number
 
-__all__ = ["gate_markdown", "gate_text"]
+
+class _Gate(Protocol):
+    """What is told of a gate, as ``polars_rank.comparison.gate.Gate`` says it."""
+
+    @property
+    def verdict(self) -> str: ...
+    @property
+    def checks(self) -> pl.DataFrame: ...
+    @property
+    def worst(self) -> pl.DataFrame: ...
+    @property
+    def settings(self) -> Mapping[str, Any]: ...
+    @property
+    def reason(self) -> str | None: ...
+    @property
+    def definition(self) -> Any: ...
+    @property
+    def documents(self) -> Mapping[str, int] | None: ...
+
 
 WORDS = {
     "pass": "passed",
@@ -63,14 +81,22 @@ def _table(checks: pl.DataFrame, level: float) -> Table:
     return Table("", headers, rows, 3)
 
 
-def _foot(
-    checks: pl.DataFrame, settings: Mapping[str, Any], what: Sequence[str]
-) -> list[str]:
+def _foot(gate: _Gate) -> list[str]:
+    checks, settings = gate.checks, gate.settings
     lines = []
     for row in checks.filter(pl.col("segment") == "all").iter_rows(named=True):
-        changed = f"{row['changed']} of {row['queries']} queries changed"
-        found = f"; drops of {number(row['detectable'])} are detected with 80 % power"
-        lines.append(f"{row['measure']}: {changed}{found if row['changed'] else ''}.")
+        same = row["queries"] - row["changed"]
+        changed = f"0 of {same} queries changed"
+        if row["changed"]:
+            power = f"drops of {number(row['detectable'])} are detected with 80 % power"
+            changed = (
+                f"{row['better']} queries better, {same} the same, {row['worse']} "
+                f"worse; {power}"
+            )
+        lines.append(f"{row['measure']}: {changed}.")
+    if gate.documents is not None:
+        gone, count = (gate.documents[name] for name in ("gone", "count"))
+        lines.append(f"{gone} of {count} documents of the baseline are in no list now.")
     margin = settings["margin"]
     margins = margin if isinstance(margin, Mapping) else {"": margin}
     told = ", ".join(f"{m} {v:g}".strip() for m, v in margins.items())
@@ -79,61 +105,59 @@ def _foot(
     method = "paired t, one-sided" + (
         f", {correction} over {tested}" if correction else ""
     )
-    parts = [f"{RULES[settings['rule']]} ({told})", method, *what]
+    parts = [f"{RULES[settings['rule']]} ({told})", method]
+    if gate.definition is not None:
+        parts.append(f"convention {gate.definition.convention['name']}")
+        if gate.definition.judgments:
+            parts.append(f"judgments {gate.definition.judgments}")
     return [*lines, f"The gate {'; '.join(parts)}."]
 
 
-def gate_text(
-    verdict: str,
-    checks: pl.DataFrame,
-    worst: pl.DataFrame,
-    settings: Mapping[str, Any],
-    reason: str | None,
-    what: Sequence[str],
-) -> str:
+def gate_text(gate: _Gate) -> str:
     """The verdict for a terminal."""
-    head = f"Ranking gate: {_headline(verdict, checks)}"
-    if reason is not None:
-        return f"{head}\n\n{reason}"
-    table = as_text(_titled(_table(checks, settings["level"]), head))
-    return "\n".join([table, "", *_foot(checks, settings, what)])
+    head = f"Ranking gate: {_headline(gate.verdict, gate.checks)}"
+    if gate.reason is not None:
+        return f"{head}\n\n{gate.reason}"
+    table = as_text(_titled(_table(gate.checks, gate.settings["level"]), head))
+    return "\n".join([table, "", *_foot(gate)])
 
 
-def gate_markdown(
-    verdict: str,
-    checks: pl.DataFrame,
-    worst: pl.DataFrame,
-    settings: Mapping[str, Any],
-    reason: str | None,
-    what: Sequence[str],
-) -> str:
+def gate_markdown(gate: _Gate) -> str:
     """A comment for a pull request, with the queries that lost the most folded."""
-    head, _, detail = _headline(verdict, checks).partition(" (")
+    head, _, detail = _headline(gate.verdict, gate.checks).partition(" (")
     title = f"### Ranking gate: **{head}**" + (f" ({detail}" if detail else "")
-    if reason is not None:
-        return f"{title}\n\n{reason}"
+    if gate.reason is not None:
+        return f"{title}\n\n{gate.reason}"
+    checks, worst = gate.checks, gate.worst
     order = {"fail": 0, "warn": 1}
     shown = checks
     if len(checks) > ROWS:  # what matters first
         rank = pl.col("verdict").replace_strict(order, default=2, return_dtype=pl.Int64)
         shown = checks.sort(rank, maintain_order=True).head(ROWS)
-    body = as_markdown(_table(shown, settings["level"])).partition("\n\n")[2]
+    body = as_markdown(_table(shown, gate.settings["level"])).partition("\n\n")[2]
     lines = [title, "", body, ""]
     if len(shown) < len(checks):
         lines += [f"{len(checks) - len(shown)} more checks are not shown.", ""]
-    lines += [*_foot(checks, settings, what), ""]
-    if len(worst):
-        rows = [[Cell(_cell(value)) for value in row] for row in worst.rows()]
-        table = Table("", worst.columns, rows, worst.width - 3)
-        those = "query" if len(worst) == 1 else f"{len(worst)} queries"
-        summary = f"<details><summary>The {those} that lost most</summary>"
+    lines += [*_foot(gate), ""]
+    text = "\n".join(lines) + "\n"
+    parts = worst.partition_by("measure", as_dict=True) if len(worst) else {}
+    for (name,), part in parts.items():
+        own = part.drop("measure")
+        rows = [[Cell(_cell(value)) for value in row] for row in own.rows()]
+        table = Table("", own.columns, rows, own.columns.index("base"))
+        those = "query" if len(own) == 1 else f"{len(own)} queries"
         inner = as_markdown(table).partition("\n\n")[2]
-        lines += [summary, "", inner, "", "</details>", ""]
-    return "\n".join(lines)[:MOST].rstrip()
+        title = f"The {those} that lost most in {name}"
+        folded = f"<details><summary>{title}</summary>\n\n{inner}\n\n</details>\n"
+        if len(text) + len(folded) < MOST:
+            text += folded + "\n"
+    return text[:MOST].rstrip()
 
 
 def _cell(value: Any) -> str:
-    return number(value) if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return number(value)
+    return "-" if value is None else str(value)
 
 
 def _titled(table: Table, title: str) -> Table:
