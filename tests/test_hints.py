@@ -400,7 +400,8 @@ def test_a_baseline_keeps_segments(told, capsys):
     _segments(old=["a", "b"], new=["b", "a"])
     judged = "judged --qrels-format parquet -m rr --by country"
     assert main(f"gate b.parquet old.parquet {judged} --update-baseline".split()) == 0
-    assert pl.read_parquet_schema("b.parquet").names() == ["query_id", "country", "rr"]
+    columns = pl.read_parquet_schema("b.parquet").names()
+    assert columns == ["query_id", "country", "rr", "documents"]
     assert main(f"gate b.parquet new.parquet {judged}".split()) == 0
     out = capsys.readouterr().out
     assert "country = DE" in out
