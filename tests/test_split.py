@@ -55,6 +55,10 @@ def bits(frame: pl.DataFrame) -> list[tuple]:
     ]
 
 
+RUN_AND_JUDGMENTS = (
+    rows(9).drop("label"),
+    rows(9).select("query_id", "doc_id", "label"),
+)
 OPTIONS = [
     {},
     {"by": "country"},
@@ -353,6 +357,20 @@ def test_warnings_are_those_of_the_whole():
                 sorted((c.__name__, m) for c, m in told)
             )
             assert told
+
+
+@pytest.mark.parametrize("missing", ["zero", "skip"])
+def test_queries_asked_for_that_nobody_judged(missing):
+    """They were left out of the mean of the parts, however missing queries count."""
+    run, qrels = RUN_AND_JUDGMENTS
+    asked = pl.DataFrame({"query_id": [1, 5, 70]})
+    given = {"qrels": qrels, "queries": asked}
+    single = bits(pr.evaluate(run, "ap", missing=missing, **given))
+    assert single[0][0] == {"zero": 3, "skip": 2}[missing]
+    evaluation = pr.Evaluation("ap", missing=missing)
+    assert bits(evaluation.merge(evaluation.partial(run, **given))) == single
+    parts = [evaluation.partial(p, **given, broadcast=True) for p in split(run, 3, 0)]
+    assert bits(evaluation.merge(parts, **given)) == single
 
 
 def test_judgments_without_rows():

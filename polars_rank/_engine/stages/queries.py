@@ -83,6 +83,8 @@ def _only_requested(
     if request.check != "off" and not request.part:
         named = pl.all_horizontal(pl.col(keys).is_not_null())
         frame = doubt_queries(request, inputs, frame, missing & named)
+    if inputs.qrels is not None and request.result == "sums":
+        frame = frame.with_columns(pl.col("skipped").fill_null(value=False))
     if request.convention.missing == "skip":
         frame = frame.filter(~missing)
     if request.convention.missing == "zero":
