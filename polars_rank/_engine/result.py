@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from polars_rank._engine.checks.doubts import label_facts
 from polars_rank._engine.checks.enforce import Check, enforce
 from polars_rank._engine.inputs import Inputs
 from polars_rank._engine.request import Request, Stat, stat_name
@@ -267,18 +268,34 @@ def sum_part(
 ) -> pl.LazyFrame:
     """The sums of a part of the data, with everything that only the whole can decide.
 
-    ``violations`` lists the rules with their counts instead of raising any. With
-    judgments, ``judged`` queries were looked for, and ``found`` of them are in the run.
-    ``keys`` are the queries themselves, ``highest`` is the largest label.
+    ``violations`` lists the rules with their counts instead of raising any. ``keys``
+    are the queries themselves. The other columns are the facts that ``judge`` is told:
+    with judgments, ``judged`` queries were looked for, and ``found`` of them are in the
+    run; of ``asked`` queries some are ``unknown``; segments have ``described`` some.
     """
     more = [pl.struct(inputs.run.keys).implode().alias("keys")]
-    if request.check != "off":
-        more.append(pl.col("highest").max().cast(pl.Float64))
+    facts: dict[str, pl.Expr] = {}
     skipped = None
-    if request.qrels is not None:
+    if request.qrels is not None or request.queries is not None:
         skipped = pl.col("skipped")
-        found = pl.col("retrieved").count().cast(pl.Int64)
-        more += [found.alias("found"), pl.len().cast(pl.Int64).alias("judged")]
+    if request.qrels is not None:
+        known = pl.col("judged") > 0
+        facts["judged"] = known.sum()
+        facts["found"] = (known & pl.col("retrieved").is_not_null()).sum()
+    if request.queries is not None:
+        named = pl.all_horizontal(pl.col(inputs.run.keys).is_not_null())
+        facts |= {"asked": pl.len(), "unknown": (pl.col("unknown") & named).sum()}
+    if request.check != "off":
+        labels = label_facts(inputs)
+        more.append(labels.pop("highest").cast(pl.Float64).alias("highest"))
+        facts |= labels
+        if request.qrels is not None:
+            facts["matched"] = pl.col("matched").sum()
+        if any(about.where == "segments" for about in inputs.descriptions):
+            described = pl.col("described")
+            counted = described if skipped is None else described & ~skipped
+            facts["described"] = counted.sum()
+    more += [fact.cast(pl.Int64).alias(name) for name, fact in facts.items()]
     sums = aggregation.sum(
         plan, inputs.run.keys, inputs.segments, *more, skipped=skipped
     )

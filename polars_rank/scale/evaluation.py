@@ -11,13 +11,7 @@ from typing import Any
 import polars as pl
 
 import polars_rank
-from polars_rank._engine.checks.doubts import (
-    NO_JUDGMENTS,
-    NO_ROWS,
-    warn_of_missing,
-    warn_of_scale,
-)
-from polars_rank._engine.checks.enforce import Check, raise_or_warn, report, warn
+from polars_rank._engine.checks.doubts import plausible
 from polars_rank._engine.inputs import places_of
 from polars_rank._engine.plan import plan_result
 from polars_rank._engine.request import AnyFrame, Request, stats_of
@@ -33,9 +27,7 @@ from polars_rank.conventions.choices import SHORTCUTS
 from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.tools import convention_of
 from polars_rank.core.registry import closest
-from polars_rank.core.rules import NO_COMMON_QUERY, Rule
 from polars_rank.evaluation.evaluate import evaluate, per_query
-from polars_rank.exceptions import DataError
 from polars_rank.measures.measure import Custom, Measures, parse_measures
 from polars_rank.scale.missing import (
     ATTRIBUTES,
@@ -45,6 +37,7 @@ from polars_rank.scale.missing import (
     run_of_none,
 )
 from polars_rank.scale.partial import add_partials, as_partial, finish_partial
+from polars_rank.scale.rules import PLAUSIBLE, Asked, enforce_total
 from polars_rank.scale.spelling import has_expression, shown, spelled, spelled_option
 
 __all__ = ["Evaluation"]
@@ -55,11 +48,6 @@ OPTIONS = {
     for name, parameter in inspect.signature(evaluate).parameters.items()
     if name not in FRAMES
 }
-QUERY_IN_TWO_PARTS = Rule(
-    "query_in_two_parts",
-    "queries whose rows are in more than one part of the data; partition by query, or "
-    "cut contiguous rows with polars_rank.scale.cut",
-)
 
 
 class Evaluation:
@@ -136,6 +124,16 @@ class Evaluation:
     def has_functions(self) -> bool:
         """Whether a measure is a function of the user, which nobody can compare."""
         return any(isinstance(m, Custom) for m in self._measures)
+
+    @property
+    def _about(self) -> Asked:
+        options = self._options
+        return Asked(
+            measures=self._measures,
+            convention=self._convention,
+            missing_given=options["missing"] is not None,
+            rel_given=options["rel"] is not None,
+        )
 
     @property
     def _convention(self) -> Convention:
@@ -249,7 +247,8 @@ class Evaluation:
             plan = plan.drop("keys")
         sums = plan.collect(engine="in-memory" if in_memory else "streaming")
         places = places_as_text(places_of(request))
-        return as_partial(self._aggregation, sums, self._stamp | {ATTRIBUTES: places})
+        stamp = {**self._stamp, ATTRIBUTES: places, PLAUSIBLE: plausible(request, sums)}
+        return as_partial(self._aggregation, sums, stamp)
 
     def add(self, partials: pl.DataFrame | Iterable[pl.DataFrame]) -> pl.DataFrame:
         """Return the partial of several parts together, added in any order or grouping.
@@ -274,7 +273,10 @@ class Evaluation:
                 )
                 raise ValueError(msg)
         places = parts[ATTRIBUTES].unique().to_list()
-        same = {ATTRIBUTES: places[0] if len(places) == 1 else None}
+        same = {
+            ATTRIBUTES: places[0] if len(places) == 1 else None,
+            PLAUSIBLE: parts[PLAUSIBLE].max(),
+        }
         return add_partials(self._aggregation, parts, self._stamp | same)
 
     def merge(
@@ -303,7 +305,8 @@ class Evaluation:
         if qrels is not None or queries is not None:
             rest = self._missing(total, qrels=qrels, queries=queries, segments=segments)
             total = total if rest is None else self.add([total, rest])
-        self._enforce(total)
+        keys = _keys_of(total) if "keys" in total.columns else None
+        enforce_total(total, keys, about=self._about, options=self._options)
         return finish_partial(self._aggregation, total)
 
     def per_query(
@@ -379,48 +382,6 @@ class Evaluation:
         places = places_of_all(total, frames)
         rest = run_of_none(seen.schema, self._options, places, **frames)
         return self._partial(keys=False, **rest).drop(ATTRIBUTES)
-
-    def _enforce(self, total: pl.DataFrame) -> None:
-        """Raise, or warn of, what the rows of all parts break."""
-        check: Check = self._options["check"]
-        if "keys" in total.columns:
-            keys = _keys_of(total)
-            twice = keys.filter(keys.is_duplicated()).unique()
-            if len(twice):
-                examples = twice.head(3).rows()
-                queries = [e[0] if len(e) == 1 else e for e in examples]
-                report(QUERY_IN_TWO_PARTS, len(twice), queries, exact=True, warns=False)
-        heads = total.filter(pl.col("measure").is_null())
-        if check != "off":
-            highest = heads.select(pl.col("highest").max()).item()
-            warn_of_scale(self._measures, self._convention, highest)
-            if "found" not in total.columns and not heads["queries"].sum():
-                warn(NO_ROWS)
-        if check != "off" and "found" in total.columns:
-            judged, found = int(heads["judged"].sum()), int(heads["found"].sum())
-            if judged > found and not self._options["missing"]:
-                warn_of_missing(self._convention, judged - found, judged)
-            if not judged:
-                warn(NO_JUDGMENTS)
-            elif not found:
-                msg = (
-                    "no judged query is in the run, in any part; check query= and the "
-                    "spelling of the ids"
-                )
-                error = DataError(msg, rule=NO_COMMON_QUERY.name)
-                raise_or_warn(error, warns=check == "warn")
-        broken = (
-            total.select(pl.col("violations").explode())
-            .drop_nulls()
-            .unnest("violations")
-            .group_by("rule", "message", "always", maintain_order=True)
-            .agg(pl.col("count").sum(), pl.col("example").drop_nulls().head(5))
-        )
-        for name, message, always, count, examples in broken.rows():
-            if always or check != "off":
-                warns = check == "warn" and not always
-                rule = Rule(name, message, always=always)
-                report(rule, count, examples, exact=True, warns=warns)
 
 
 def _keys_of(total: pl.DataFrame) -> pl.DataFrame:

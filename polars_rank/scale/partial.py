@@ -16,13 +16,22 @@ from polars_rank._engine.stages.sum import Plan
 
 __all__ = ["add_partials", "as_partial", "finish_partial"]
 
-COUNTS = ("queries", "found", "judged")
+COUNTS = (
+    "queries",
+    "found",
+    "judged",
+    "matched",
+    "asked",
+    "unknown",
+    "described",
+    "fractions",
+)
 LARGEST = "highest"  # label
 LISTS = ("violations", "keys")
 
 
 def as_partial(
-    aggregation: Aggregation, sums: pl.DataFrame, stamp: Mapping[str, str | None]
+    aggregation: Aggregation, sums: pl.DataFrame, stamp: Mapping[str, object]
 ) -> pl.DataFrame:
     """The sums of one part, a row per segment and measure, and one per segment."""
     by = [f"by{i}" for i in range(len(aggregation.by))]
@@ -42,7 +51,7 @@ def as_partial(
 
 
 def add_partials(
-    aggregation: Aggregation, parts: pl.DataFrame, stamp: Mapping[str, str | None]
+    aggregation: Aggregation, parts: pl.DataFrame, stamp: Mapping[str, object]
 ) -> pl.DataFrame:
     """The partial of all the rows together."""
     by = [f"by{i}" for i in range(len(aggregation.by))]
@@ -60,7 +69,7 @@ def add_partials(
     return _stamped(pl.concat(added, how="diagonal"), stamp)
 
 
-def _stamped(partial: pl.DataFrame, stamp: Mapping[str, str | None]) -> pl.DataFrame:
+def _stamped(partial: pl.DataFrame, stamp: Mapping[str, object]) -> pl.DataFrame:
     """The partial, with what tells it from those of other evaluations."""
     return partial.with_columns(pl.lit(v).alias(name) for name, v in stamp.items())
 

@@ -7,26 +7,26 @@ rows are read again only if these sums look suspicious.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from functools import partial
 
 import polars as pl
 
 from polars_rank._engine.checks.enforce import raise_or_warn, warn
-from polars_rank._engine.inputs import Inputs
+from polars_rank._engine.checks.judge import (
+    NO_JUDGMENTS,
+    Found,
+    judge_judgments,
+    judge_labels,
+    judge_queries,
+    judge_segments,
+)
+from polars_rank._engine.inputs import Inputs, bind_inputs
 from polars_rank._engine.layout import in_batches
 from polars_rank._engine.request import Request
 from polars_rank._engine.schema import name_of
-from polars_rank.conventions.convention import Convention
-from polars_rank.conventions.tools import complete_arguments
-from polars_rank.core.rules import (
-    NO_COMMON_DOC,
-    NO_COMMON_QUERY,
-    NO_QUERY_FOUND,
-    Rule,
-)
+from polars_rank.core.rules import NO_COMMON_QUERY, Rule
 from polars_rank.core.source import is_rereadable, lazy_source, without_pushdown
 from polars_rank.exceptions import DataError
-from polars_rank.measures.measure import Custom, Measure
 
 __all__ = [
     "doubt_judgments",
@@ -35,15 +35,11 @@ __all__ = [
     "doubt_segments",
     "doubt_sums",
     "label_facts",
-    "warn_of_missing",
-    "warn_of_scale",
+    "plausible",
 ]
 
-Found = Mapping[str, Any]
-NO_ROWS = "the frame has no rows, so no query is evaluated"
-NO_JUDGMENTS = "the judgments have no rows, so no query is evaluated"
+PASSES = pl.Series([True])
 NOTHING = pl.LazyFrame({"queries": [0]}, schema={"queries": pl.get_index_type()})
-MISSING = {"zero": "counts as 0", "skip": "is left out"}
 
 
 def doubt_judgments(
@@ -59,19 +55,21 @@ def doubt_judgments(
         **label_facts(inputs),
     }
 
-    def judge(found: Found) -> None:
-        missing = found["judged"] - found["common"]
-        if not found["judged"]:
-            if found["rows"]:
-                warn(f"{_label(request)} of the judgments {_IS_NULL}")
-        elif not found["common"]:
-            _refuse(request, inputs, NO_COMMON_QUERY, inputs.run.keys, "queries")
-        elif not found["matched"] and _no_document_in_common(inputs):
-            _refuse(request, inputs, NO_COMMON_DOC, ["doc"], "documents")
-        if missing and not request.missing_given and request.queries is None:
-            warn_of_missing(request.convention, missing, found["judged"])
-        _warn_of_labels(request, found)
+    def refuse(rule: Rule) -> None:
+        queries = rule is NO_COMMON_QUERY
+        columns, kind = (
+            (inputs.run.keys, "queries") if queries else (["doc"], "documents")
+        )
+        _refuse(request, inputs, rule, columns, kind)
 
+    judge = partial(
+        judge_judgments,
+        request,
+        asked=request.queries is not None,
+        label=partial(_label, request),
+        refuse=refuse,
+        strangers=lambda: _no_document_in_common(inputs),
+    )
     return _judged(frame, sums, judge, bounded=request.resources is not None)
 
 
@@ -79,22 +77,13 @@ def doubt_queries(
     request: Request, inputs: Inputs, frame: pl.LazyFrame, missing: pl.Expr
 ) -> pl.LazyFrame:
     """The rows of ``frame``, one for each of ``queries=``, some of them ``missing``."""
-    policy = request.convention.missing
-    silent = policy not in MISSING or request.missing_given
     side = "rows" if request.qrels is None else "judgments"
 
-    def judge(found: Found) -> None:
-        count = found["missing"]
-        if count and count == found["queries"] and inputs.queries is not None:
-            _refuse_unknown(request, inputs, inputs.queries, "queries")
-        elif count and not silent:
-            warn(
-                f"{count} of the {found['queries']} queries in queries= "
-                + ("has" if count == 1 else "have")
-                + f" no {side}: such a query {MISSING[policy]}; if that is meant, say "
-                f'missing="{policy}"; a frame that only describes queries is segments='
-            )
+    def refuse(rule: Rule) -> None:
+        if inputs.queries is not None:
+            _refuse_unknown(request, inputs, inputs.queries, "queries", rule)
 
+    judge = partial(judge_queries, request, side=side, refuse=refuse)
     sums = {"queries": pl.len(), "missing": missing.sum()}
     return _judged(frame, sums, judge, bounded=request.resources is not None)
 
@@ -108,10 +97,10 @@ def doubt_segments(
 ) -> pl.LazyFrame:
     """The rows of ``frame``, one per query; ``segments=`` describes the ``known``."""
 
-    def judge(found: Found) -> None:
-        if found["queries"] and not found["known"]:
-            _refuse_unknown(request, inputs, segments, "segments")
+    def refuse(rule: Rule) -> None:
+        _refuse_unknown(request, inputs, segments, "segments", rule)
 
+    judge = partial(judge_segments, refuse=refuse)
     sums = {"queries": pl.len(), "known": known.sum()}
     return _judged(frame, sums, judge, bounded=request.resources is not None)
 
@@ -163,14 +152,13 @@ def _doubt_labels(
     """The rows of ``frame``, values or sums of the queries of a log."""
     sums = {"queries": queries, **label_facts(inputs)}
 
-    def judge(found: Found) -> None:
-        if not found["queries"]:
-            if needs_rows:
-                warn(NO_ROWS)
-        elif found["highest"] is None and _has_no_label(inputs):
-            warn(f"{_label(request)} of the frame {_IS_NULL}")
-        _warn_of_labels(request, found)
-
+    judge = partial(
+        judge_labels,
+        request,
+        label=partial(_label, request),
+        unlabelled=lambda: _has_no_label(inputs),
+        needs_rows=needs_rows,
+    )
     return _judged(frame, sums, judge, bounded=bounded)
 
 
@@ -180,12 +168,6 @@ def label_facts(inputs: Inputs) -> dict[str, pl.Expr]:
     if inputs.graded.has_fractions:
         sums["fractions"] = pl.col("fractions").sum()
     return sums
-
-
-def _warn_of_labels(request: Request, found: Found) -> None:
-    measures, convention = request.measures, request.convention
-    fractions = 0 if request.rel_given else found.get("fractions") or 0
-    warn_of_scale(measures, convention, found["highest"], fractions)
 
 
 def _judged(
@@ -203,9 +185,19 @@ def _judged(
     if bounded:
         return _judged_at_the_end(frame, sums, judge)
 
+    told: list[Found] = []
+
     def passes(columns: Sequence[pl.Series]) -> pl.Series:
-        judge({n: column.item() for n, column in zip(sums, columns, strict=True)})
-        return pl.Series([True])
+        found = {n: column.item() for n, column in zip(sums, columns, strict=True)}
+        if found in told:  # a filter may be evaluated twice, at the same time
+            return PASSES
+        told.append(found)
+        try:
+            judge(found)
+        except DataError:  # comes each time
+            told.remove(found)
+            raise
+        return PASSES
 
     return frame.filter(
         pl.map_batches(
@@ -253,17 +245,34 @@ def _no_document_in_common(inputs: Inputs) -> bool:
     return _is_empty(common)
 
 
+def plausible(request: Request, sums: pl.DataFrame) -> bool | None:
+    """Whether the labels and documents of a part look right; None if it has none."""
+    if request.check == "off":
+        return None
+    if request.qrels is None:
+        if not sums["queries"].sum():
+            return None
+        known = sums["highest"].max() is not None
+        return known or not _has_no_label(bind_inputs(request))
+    if sums["matched"].sum():
+        return True
+    inputs = bind_inputs(request)
+    assert inputs.qrels is not None
+    if sums["judged"].sum():
+        return not _no_document_in_common(inputs) if sums["found"].sum() else None
+    qrels = inputs.qrels.frame
+    if not is_rereadable(qrels):
+        return True
+    if _is_empty(qrels):
+        return None
+    return not _is_empty(qrels.filter(pl.col("label").is_not_null()))
+
+
 def _is_empty(frame: pl.LazyFrame) -> bool:
     return frame.head(1).collect(engine="streaming").is_empty()
 
 
 # -- what is said
-
-
-_IS_NULL = (
-    "is null in every row: without grades nothing is relevant; name the column of "
-    "grades with label="
-)
 
 
 def _label(request: Request) -> str:
@@ -289,16 +298,16 @@ def _holds(ids: str, kind: str) -> str:
 
 
 def _refuse_unknown(
-    request: Request, inputs: Inputs, frame: pl.LazyFrame, where: str
+    request: Request, inputs: Inputs, frame: pl.LazyFrame, where: str, rule: Rule
 ) -> None:
     keys, evaluated = inputs.run.keys, inputs.qrels or inputs.run
-    message = NO_QUERY_FOUND.message.format(
+    message = rule.message.format(
         where=where,
         known=_first_ids(frame, keys),
         side="the frame" if inputs.qrels is None else "the judgments",
         found=_first_ids(evaluated.frame, keys),
     )
-    error = DataError(message, rule=NO_QUERY_FOUND.name)
+    error = DataError(message, rule=rule.name)
     raise_or_warn(error, warns=request.check == "warn")
 
 
@@ -310,54 +319,3 @@ def _first_ids(frame: pl.LazyFrame, columns: Sequence[str]) -> str:
     rows = ids.unique(maintain_order=True).head(3).rows()
     shown = (repr(row[0] if len(row) == 1 else row) for row in rows)
     return ", ".join(shown) or "nothing"
-
-
-def warn_of_missing(convention: Convention, missing: int, judged: int) -> None:
-    """Warn of judged queries that the run lacks, unless the convention refuses them."""
-    policy = convention.missing
-    if policy not in MISSING:
-        return
-    warn(
-        f"{missing} of {judged} judged queries "
-        + ("is" if missing == 1 else "are")
-        + f" missing from the run: such a query {MISSING[policy]}, as the convention "
-        f'has it; if that is meant, say missing="{policy}"'
-    )
-
-
-def warn_of_scale(
-    measures: Sequence[Measure | Custom],
-    convention: Convention,
-    highest: float | None,
-    fractions: int = 0,
-) -> None:
-    """Warn of labels that never reach the ``rel`` of a measure.
-
-    And of ``fractions``, the number of labels between 0 and 1, where the ``rel`` of a
-    measure is 1 without being given.
-    """
-    if highest is None or highest <= 0:
-        return
-    for m in measures:
-        if not isinstance(m, Measure):
-            continue
-        name = m.definition.named("rel")
-        if name is None:
-            continue
-        given = complete_arguments(m.definition, m.arguments, convention=convention)
-        if highest < given[name]:
-            warn(
-                f"no document is relevant to {m.name}: the largest label is "
-                f"{highest:g}, and relevant is a grade of at least {given[name]:g}; "
-                "set rel= to a lower grade, or rescale the labels"
-            )
-            return
-        if fractions and given[name] == 1 and name not in m.arguments:
-            warn(
-                f"{fractions} "
-                + ("label lies" if fractions == 1 else "labels lie")
-                + f" between 0 and 1, which is not relevant to {m.name}; if they are "
-                "probabilities, set rel= to the lowest one that is relevant, or to 1 "
-                "if this is meant"
-            )
-            return

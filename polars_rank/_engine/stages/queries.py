@@ -36,6 +36,8 @@ def select_queries(request: Request, inputs: Inputs, plan: Plan) -> Plan:
     plan = plan._replace(rules=rules)
     if request.check == "off":
         return plan
+    if request.result == "sums" and (inputs.qrels or inputs.queries is not None):
+        null_key = null_key & ~pl.col("skipped")
     told = plan.with_rule(NULL_QUERY, null_key)
     last, *others = reversed(told.rules)  # told first: nulls make duplicates, too
     return told._replace(rules={n: told.rules[n] for n in (last, *reversed(others))})
@@ -83,9 +85,14 @@ def _only_requested(
     if request.check != "off" and not request.part:
         named = pl.all_horizontal(pl.col(keys).is_not_null())
         frame = doubt_queries(request, inputs, frame, missing & named)
-    if inputs.qrels is not None and request.result == "sums":
-        frame = frame.with_columns(pl.col("skipped").fill_null(value=False))
-    if request.convention.missing == "skip":
+    if request.result == "sums":
+        skipped = pl.lit(value=False)
+        if inputs.qrels is not None:
+            skipped = pl.col("skipped").fill_null(value=False)
+        if request.convention.missing == "skip":
+            skipped = skipped | missing
+        frame = frame.with_columns(skipped=skipped, unknown=missing)
+    elif request.convention.missing == "skip":
         frame = frame.filter(~missing)
     if request.convention.missing == "zero":
         zeros = {
@@ -101,7 +108,10 @@ def _only_requested(
     if request.convention.missing == "error":
         plan = plan.with_rule(MISSING_QUERY, missing)
     if request.check != "off":
-        plan = plan.with_rule(DUPLICATE_QUERY, pl.col("copies"))
+        copies = pl.col("copies")
+        if request.result == "sums":
+            copies = pl.when(~pl.col("skipped")).then(copies)
+        plan = plan.with_rule(DUPLICATE_QUERY, copies)
     return plan
 
 
@@ -123,5 +133,8 @@ def _described(
         found = pl.col("broken").is_not_null()
         frame = doubt_segments(request, inputs, frame, found, about.frame)
         plan = plan._replace(frame=frame)
+    if about.where == "segments" and request.result == "sums":
+        described = pl.col("broken").is_not_null()
+        plan = plan._replace(frame=frame.with_columns(described=described))
     plan = plan.with_rule(about.rule, pl.col("broken").fill_null(0))
     return plan._replace(frame=plan.frame.drop("broken"))

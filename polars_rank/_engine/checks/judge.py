@@ -1,0 +1,177 @@
+"""What is said of results that are not what they seem, although no row breaks a rule.
+
+The facts are a few sums over the queries: of the whole, or of all parts together. One
+machine and many say the same of the same facts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias
+
+from polars_rank._engine.checks.enforce import warn
+from polars_rank.conventions.convention import Convention
+from polars_rank.conventions.tools import complete_arguments
+from polars_rank.core.rules import (
+    NO_COMMON_DOC,
+    NO_COMMON_QUERY,
+    NO_QUERY_FOUND,
+    Rule,
+)
+from polars_rank.measures.measure import Custom, Measure
+
+__all__ = [
+    "NO_JUDGMENTS",
+    "NO_ROWS",
+    "About",
+    "Found",
+    "Refuse",
+    "judge_judgments",
+    "judge_labels",
+    "judge_queries",
+    "judge_scale",
+    "judge_segments",
+]
+
+Found: TypeAlias = Mapping[str, Any]
+Refuse: TypeAlias = Callable[[Rule], None]
+
+NO_ROWS = "the frame has no rows, so no query is evaluated"
+NO_JUDGMENTS = "the judgments have no rows, so no query is evaluated"
+IS_NULL = (
+    "is null in every row: without grades nothing is relevant; name the column of "
+    "grades with label="
+)
+MISSING = {"zero": "counts as 0", "skip": "is left out"}
+
+
+class About(Protocol):
+    """The evaluation that the facts are about."""
+
+    @property
+    def measures(self) -> Sequence[Measure | Custom]:
+        """The measures."""
+
+    @property
+    def convention(self) -> Convention:
+        """The choices."""
+
+    @property
+    def missing_given(self) -> bool:
+        """Whether the user has chosen the value of a missing query."""
+
+    @property
+    def rel_given(self) -> bool:
+        """Whether the user has chosen the lowest relevant grade."""
+
+
+def judge_judgments(
+    about: About,
+    found: Found,
+    *,
+    asked: bool,
+    label: Callable[[], str],
+    refuse: Refuse,
+    strangers: Callable[[], bool],
+) -> None:
+    """Of a run and its judgments: ids that never match, missing queries, grades.
+
+    ``asked`` says that the queries to evaluate are given, ``strangers`` whether no
+    document of the run is judged; ``label`` names the column of grades.
+    """
+    missing = found["judged"] - found["common"]
+    if not found["judged"]:
+        if found["rows"]:
+            warn(f"{label()} of the judgments {IS_NULL}")
+    elif not found["common"]:
+        refuse(NO_COMMON_QUERY)
+    elif not found["matched"] and strangers():
+        refuse(NO_COMMON_DOC)
+    if missing and not about.missing_given and not asked:
+        _warn_of_missing(about.convention, missing, found["judged"])
+    judge_scale(about, found)
+
+
+def judge_queries(about: About, found: Found, *, side: str, refuse: Refuse) -> None:
+    """Of the queries asked for: those that have no rows of a ``side``."""
+    count, policy = found["missing"], about.convention.missing
+    if count and count == found["queries"]:
+        refuse(NO_QUERY_FOUND)
+    elif count and policy in MISSING and not about.missing_given:
+        warn(
+            f"{count} of the {found['queries']} queries in queries= "
+            + ("has" if count == 1 else "have")
+            + f" no {side}: such a query {MISSING[policy]}; if that is meant, say "
+            f'missing="{policy}"; a frame that only describes queries is segments='
+        )
+
+
+def judge_segments(found: Found, *, refuse: Refuse) -> None:
+    """Of segments: whether they describe any query."""
+    if found["queries"] and not found["known"]:
+        refuse(NO_QUERY_FOUND)
+
+
+def judge_labels(
+    about: About,
+    found: Found,
+    *,
+    label: Callable[[], str],
+    unlabelled: Callable[[], bool],
+    needs_rows: bool,
+) -> None:
+    """Of the labels of a log, which may be absent; or the log has no rows."""
+    if not found["queries"]:
+        if needs_rows:
+            warn(NO_ROWS)
+    elif found["highest"] is None and unlabelled():
+        warn(f"{label()} of the frame {IS_NULL}")
+    judge_scale(about, found)
+
+
+def judge_scale(about: About, found: Found) -> None:
+    """Of labels that never reach the ``rel`` of a measure.
+
+    And of labels between 0 and 1, where the ``rel`` of a measure is 1 without being
+    given.
+    """
+    highest = found["highest"]
+    fractions = 0 if about.rel_given else found.get("fractions") or 0
+    if highest is None or highest <= 0:
+        return
+    for m in about.measures:
+        if not isinstance(m, Measure):
+            continue
+        name = m.definition.named("rel")
+        if name is None:
+            continue
+        choices = about.convention
+        given = complete_arguments(m.definition, m.arguments, convention=choices)
+        if highest < given[name]:
+            warn(
+                f"no document is relevant to {m.name}: the largest label is "
+                f"{highest:g}, and relevant is a grade of at least {given[name]:g}; "
+                "set rel= to a lower grade, or rescale the labels"
+            )
+            return
+        if fractions and given[name] == 1 and name not in m.arguments:
+            warn(
+                f"{fractions} "
+                + ("label lies" if fractions == 1 else "labels lie")
+                + f" between 0 and 1, which is not relevant to {m.name}; if they are "
+                "probabilities, set rel= to the lowest one that is relevant, or to 1 "
+                "if this is meant"
+            )
+            return
+
+
+def _warn_of_missing(convention: Convention, missing: int, judged: int) -> None:
+    policy = convention.missing
+    if policy not in MISSING:
+        return
+    warn(
+        f"{missing} of {judged} judged queries "
+        + ("is" if missing == 1 else "are")
+        + f" missing from the run: such a query {MISSING[policy]}, as the convention "
+        f'has it; if that is meant, say missing="{policy}"'
+    )
