@@ -33,9 +33,10 @@ from polars_rank.scale import Part, bucketed, evaluate_parts, files
 
 
 class Started(NamedTuple):
-    """An engine: its adapter, frames in, out, by query, and with odd types."""
+    """An engine: its adapter, files and frames in, out, by query, with odd types."""
 
     adapter: object
+    read: object
     up: object
     down: object
     by_query: object
@@ -79,7 +80,8 @@ def on_ray():
 
     try:
         error = ray.exceptions.RayTaskError
-        yield Started(adapter, up, down, by_query, odd, error)
+        read = ray.data.read_parquet
+        yield Started(adapter, read, up, down, by_query, odd, error)
     finally:
         ray.shutdown()
 
@@ -104,6 +106,9 @@ def on_spark():
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("OFF")
 
+    def read(paths):
+        return session.read.parquet(*paths)
+
     def up(frame):
         return session.createDataFrame(frame.to_arrow()).repartition(3)
 
@@ -118,7 +123,7 @@ def on_spark():
         return frame.selectExpr("*", f"{months} as x", f"{months} as y", "1 as x")
 
     try:
-        yield Started(adapter, up, down, by_query, odd, PythonException)
+        yield Started(adapter, read, up, down, by_query, odd, PythonException)
     finally:
         session.stop()
 
@@ -129,6 +134,9 @@ def on_dask():
     from distributed import Client, LocalCluster
 
     import polars_rank.dask as adapter
+
+    def read(paths):
+        return dd.read_parquet(paths, dtype_backend="pyarrow")
 
     def up(frame):
         arrow = pl.Categorical in frame.dtypes  # which Dask does not move
@@ -149,7 +157,7 @@ def on_dask():
         n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
     )
     with cluster, Client(cluster):
-        yield Started(adapter, up, down, by_query, odd, pr.DataError)
+        yield Started(adapter, read, up, down, by_query, odd, pr.DataError)
 
 
 def check_a_log(engine: Started, folder: Path) -> None:
@@ -160,6 +168,21 @@ def check_a_log(engine: Started, folder: Path) -> None:
     single = bits(pr.evaluate(log.lazy(), MEASURES, **options).collect())
     found = engine.adapter.evaluate(engine.up(log), MEASURES, partitions=2, **options)
     assert bits(found) == single
+
+
+def check_files(engine: Started, folder: Path) -> None:
+    """Several, with the judgments in one of this process, which may be absent."""
+    _, run, qrels = scattered()
+    paths = [str(folder / f"{i}.parquet") for i in range(4)]
+    for i, path in enumerate(paths):
+        run[i::4].write_parquet(path)
+    judged = folder / "qrels.parquet"
+    evaluate = partial(engine.adapter.evaluate, engine.read(paths), "ap", partitions=2)
+    with pytest.raises(pr.DataError, match=r"qrels\.parquet: no such file"):
+        evaluate(qrels=judged)
+    qrels.write_parquet(judged)
+    single = bits(pr.evaluate(run, "ap", qrels=qrels, missing="zero"))
+    assert bits(evaluate(qrels=judged, missing="zero")) == single
 
 
 def check_names_of_columns(engine: Started, folder: Path) -> None:
@@ -297,8 +320,9 @@ def check_errors_of_values(engine: Started, folder: Path) -> None:
     """They come when the values are asked for, with our message."""
     log, _, _ = scattered()
     found = engine.adapter.per_query(engine.up(with_infinite(log)), "dcg", partitions=2)
-    with pytest.raises(engine.told, match="grades that are NaN or infinite"):
+    with pytest.raises(engine.told, match="grades that are NaN or infinite") as caught:
         engine.down(found)
+    assert "source.py" not in str(caught.value)
 
 
 def check_a_killed_worker(engine: Started, folder: Path) -> None:
@@ -333,6 +357,8 @@ def check_tasks(engine: Started, folder: Path) -> None:
     twice = [*files(paths), Part(pl.scan_parquet(paths[0]))]
     false = outcome(lambda: evaluate_parts(twice, "ap", map=engine.adapter.map))
     assert false[:2] == (pr.DataError, "query_in_two_parts")
+    with pytest.raises(pl.exceptions.ColumnNotFoundError, match="score 'x' is not"):
+        evaluate_parts(files(paths), "ap", score="x", map=engine.adapter.map)
 
 
 class Quiet(doctest.OutputChecker):
@@ -360,6 +386,7 @@ STARTS = {"ray": on_ray, "pyspark": on_spark, "distributed": on_dask}
 UNWELL, FAILED = 3, "failed twice:"
 CHECKS = [
     check_a_log,
+    check_files,
     check_names_of_columns,
     check_columns_that_are_not_read,
     check_judgments,

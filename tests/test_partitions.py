@@ -17,7 +17,15 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from partition_cases import CASES, MEASURES, WRONG, outcome, scattered, whole
+from partition_cases import (
+    CASES,
+    MEASURES,
+    WRONG,
+    outcome,
+    scattered,
+    whole,
+    with_infinite,
+)
 from pieces import InPieces, Pieces
 from test_split import bits, split
 
@@ -111,7 +119,7 @@ def test_an_engine_never_sees_the_names_of_columns():
 def test_a_query_in_two_partitions():
     log, run, qrels = scattered()
     for frame, given in ((log, {}), (run, {"qrels": qrels, "missing": "zero"})):
-        with pytest.raises(pr.DataError, match="more than one part") as caught:
+        with pytest.raises(pr.DataError, match="without partitioned=True") as caught:
             ENGINE.evaluate(Pieces.of(frame), "ap", partitioned=True, **given)
         assert caught.value.rule == "query_in_two_parts"
 
@@ -120,7 +128,12 @@ def test_arguments_of_an_engine():
     log, _, qrels = scattered()
     pieces = Pieces.of(log)
     for frame, given, message in (
-        (log, {}, "the first argument must be a Pieces of pieces, not DataFrame"),
+        (
+            log,
+            {},
+            "first argument must be a Pieces of pieces, not a DataFrame of polars;",
+        ),
+        ({}, {}, "the first argument must be a Pieces of pieces, not a dict;"),
         (pieces, {"progress": print}, "leave progress= out"),
         (
             pieces,
@@ -160,6 +173,41 @@ def test_arguments_of_values_per_query():
     ):
         with pytest.raises(TypeError, match=message):
             ENGINE.per_query(pieces, "ap", **given)
+
+
+def full(r):
+    raise OSError("the disk is full")
+
+
+def wrapping(function, items):
+    """A ``map`` that wraps the errors of tasks, as that of Spark does."""
+    try:
+        return [function(item) for item in items]
+    except Exception as error:
+        raise RuntimeError("a task failed") from error
+
+
+def test_errors_of_tasks_are_those_of_one_machine(tmp_path):
+    log, _, _ = scattered()
+    paths = [tmp_path / "0.parquet", tmp_path / "1.parquet"]
+    log.write_parquet(paths[0])
+    log.drop("score").write_parquet(paths[1])
+    for call in (
+        lambda: evaluate_parts(files(paths), "ap", map=wrapping),
+        lambda: bucketed(paths, 2, tmp_path / "buckets", map=wrapping),
+    ):
+        with pytest.raises(pl.exceptions.ColumnNotFoundError, match="score"):
+            call()
+    with pytest.raises(RuntimeError, match="a task failed"):  # another try may help
+        evaluate_parts([Part(log)], {"full": full}, map=wrapping)
+
+
+def test_an_error_of_values_shows_no_way_through_the_plan():
+    log, _, _ = scattered()
+    with pytest.raises(pr.DataError, match="infinite") as caught:
+        ENGINE.per_query(Pieces.of(with_infinite(log)), "dcg")
+    assert caught.value.__suppress_context__
+    assert "source.py" not in str(caught.getrepr())
 
 
 def test_rows_that_are_not_of_the_types_that_their_engine_declares():

@@ -28,6 +28,7 @@ from polars_rank._engine.spill.buckets import (
 from polars_rank._engine.spill.digest import digest_of
 from polars_rank._engine.spill.resume import read_manifest, write_manifest
 from polars_rank.io.frames import FrameLike, as_polars
+from polars_rank.scale.errors import with_plain_errors
 from polars_rank.scale.partitions import Part
 
 __all__ = ["bucketed"]
@@ -101,7 +102,7 @@ def bucketed(
         buckets=buckets,
         schemas=schemas,
     )
-    found = split(sides, work, map=map)
+    found = split(sides, work, map=with_plain_errors(map))
     parts = [_part(bucket, schemas) for bucket in found if any(bucket.files)]
     return parts or [Part(run[0].clear())]
 

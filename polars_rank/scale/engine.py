@@ -62,11 +62,12 @@ class Engine(ABC, Generic[Frame]):
             As in :class:`polars_rank.Evaluation`. ``memory_limit`` is that of a worker.
         partitions
             Number of partitions; the documentation of the module has the default. Each
-            must fit into the memory of a worker, unless that says otherwise.
+            must fit into the memory of a worker, unless that says otherwise. Refused
+            with ``partitioned=True``.
         partitioned
             Whether each partition of ``frame`` holds whole queries already: then no row
             is moved, the other frames must be small, and a query in two partitions is
-            an error. ``partitions`` has no meaning then.
+            an error.
 
         Returns
         -------
@@ -265,11 +266,11 @@ def _require_named_queries(evaluation: Evaluation) -> None:
 
 def _require_own(frames: Mapping[str, Any], own: type, *, partitioned: bool) -> None:
     """The rows are a frame of the engine; what is broadcast is none."""
-    whose = f"{own.__name__} of {own.__module__.partition('.')[0]}"
+    whose, found = _told(own), _told(type(frames["frame"]))
     if not isinstance(frames["frame"], own):
         msg = (
-            f"the first argument must be a {whose}, not "
-            f"{type(frames['frame']).__name__}; pr.evaluate takes frames of one process"
+            f"the first argument must be a {whose}, not a {found}; pr.evaluate takes "
+            "frames of one process"
         )
         raise TypeError(msg)
     if not partitioned:
@@ -282,6 +283,12 @@ def _require_own(frames: Mapping[str, Any], own: type, *, partitioned: bool) -> 
                 "leave partitioned= out if it is large"
             )
             raise TypeError(msg)
+
+
+def _told(kind: type) -> str:
+    """Frames of several libraries have one name."""
+    library = kind.__module__.partition(".")[0]
+    return kind.__name__ + ("" if library == "builtins" else f" of {library}")
 
 
 def _read(frame: Any, side: str, evaluation: Evaluation) -> pl.DataFrame:

@@ -24,13 +24,13 @@ from polars_rank._engine.schema import names_of
 from polars_rank._engine.spill.buckets import is_text
 from polars_rank._engine.spill.disk import full_disk_named
 from polars_rank._files.temporary import private_folder
+from polars_rank.exceptions import DataError
+from polars_rank.scale.errors import caught, raised
 from polars_rank.scale.evaluation import Evaluation
 
 __all__ = ["SIDE", "Job", "columns_read"]
 
 SIDE = "side"  # of a tagged row: the place of its frame among the schemas
-# Errors that another try would meet again. Others, such as a full disk, may pass.
-LASTING = (TypeError, ValueError, pl.exceptions.PolarsError)
 
 
 class Job(NamedTuple):
@@ -169,11 +169,7 @@ class Job(NamedTuple):
 
     def state(self, frames: Mapping[str, AnyFrame]) -> bytes:
         """The partial, or the error instead of it, for ``merge``."""
-        try:
-            result: object = self.partial(frames)
-        except LASTING as error:
-            result = error
-        return pickle.dumps(result)
+        return pickle.dumps(caught(self.partial, frames))
 
     def state_of(self, batches: Iterator[pa.RecordBatch]) -> bytes:
         """The state of tagged rows."""
@@ -182,17 +178,21 @@ class Job(NamedTuple):
 
     def merge(self, states: Iterable[bytes]) -> pl.DataFrame:
         """The means; raises the errors of all partitions."""
-        results = [self.partial(self._nothing()), *map(pickle.loads, states)]
-        for result in results:
-            if isinstance(result, Exception):
-                raise result
+        nothing = self.partial(self._nothing())
+        results = [nothing, *(raised(pickle.loads(state)) for state in states)]
         about = {n: self.broadcast.get(n) for n in ("qrels", "queries", "segments")}
         return self.evaluation.merge(results, **about)
 
     def values(self, frames: Mapping[str, AnyFrame]) -> pl.DataFrame:
-        """The values of the queries of a partition."""
+        """The values of the queries of a partition.
+
+        An engine shows the way that an error took; ours ends here.
+        """
         plan = self.evaluation.per_query(**frames, keep=self.keep)
-        return plan.collect(engine="streaming")
+        try:
+            return plan.collect(engine="streaming")
+        except DataError as error:
+            raise error.with_traceback(None) from None
 
     def values_of(self, batches: Iterator[pa.RecordBatch]) -> pl.DataFrame:
         """The values of the queries of tagged rows."""

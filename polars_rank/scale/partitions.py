@@ -18,6 +18,7 @@ from polars_rank._engine.schema import Column, renamed
 from polars_rank._engine.spill.digest import digest_of
 from polars_rank._files.temporary import replace_durably
 from polars_rank.measures.measure import Measures
+from polars_rank.scale.errors import with_plain_errors
 from polars_rank.scale.evaluation import Evaluation
 
 __all__ = ["Part", "cut", "evaluate_parts", "files"]
@@ -123,7 +124,7 @@ def evaluate_parts(
     visit: Any = partial(_visit, evaluation=evaluation, **frames)
     if resume is not None:
         visit = partial(_kept, visit=visit, folder=Path(resume).absolute())
-    visited = list(map(visit, parts))
+    visited = list(with_plain_errors(map)(visit, parts))
     edges = [v.edges for v in visited if v.edges is not None and len(v.edges)]
     partials = [v.partial for v in visited if v.partial is not None]
     if edges:

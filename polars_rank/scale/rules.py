@@ -32,8 +32,9 @@ __all__ = ["PLAUSIBLE", "Asked", "enforce_total"]
 PLAUSIBLE = "plausible"  # column of a partial: whether ids and labels look right
 QUERY_IN_TWO_PARTS = Rule(
     "query_in_two_parts",
-    "queries whose rows are in more than one part of the data; partition by query, or "
-    "cut contiguous rows with polars_rank.scale.cut",
+    "queries whose rows are in more than one part of the data; partition by query (an "
+    "engine does so without partitioned=True), or cut contiguous rows with "
+    "polars_rank.scale.cut",
 )
 IN_NO_PART = {
     NO_COMMON_QUERY: "no judged query is in the run, in any part; check query= and the "
