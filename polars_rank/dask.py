@@ -32,9 +32,6 @@ class _Dask(Engine["DataFrame"]):
     def frame(self) -> type[DataFrame]:
         return require("dask.dataframe", "dask").DataFrame  # type: ignore[no-any-return]
 
-    def names(self, frame: DataFrame) -> list[str]:
-        return list(map(str, frame.columns))
-
     def schema(self, frame: DataFrame, names: list[str]) -> pl.Schema:
         return pl.DataFrame(frame[names]._meta_nonempty).schema
 

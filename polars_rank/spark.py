@@ -13,6 +13,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
+import polars.selectors as cs
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from polars_rank.core.extras import require
@@ -23,14 +24,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame  # type: ignore[import-not-found, unused-ignore]
 
 __all__ = ["evaluate", "map", "per_query"]
-
-# Spark has no unsigned integers.
-SIGNED: dict[Any, Any] = {
-    pl.UInt8: pl.Int16,
-    pl.UInt16: pl.Int32,
-    pl.UInt32: pl.Int64,
-    pl.UInt64: pl.Int64,
-}
 
 
 class _Spark(Engine["DataFrame"]):
@@ -43,15 +36,13 @@ class _Spark(Engine["DataFrame"]):
     def frame(self) -> type[DataFrame]:
         return require("pyspark.sql", "spark").DataFrame  # type: ignore[no-any-return]
 
-    def names(self, frame: DataFrame) -> list[str]:
-        return list(frame.columns)
-
     def schema(self, frame: DataFrame, names: list[str]) -> pl.Schema:
         own = frame.select(*map(_quoted, names)).schema
         return pl.DataFrame(_no_rows(frame, own)).schema
 
     def lift(self, rows: pl.DataFrame, beside: DataFrame) -> DataFrame:
-        return beside.sparkSession.createDataFrame(rows.cast(SIGNED).to_arrow())
+        signed = rows.cast({cs.unsigned_integer(): pl.Int64})  # Spark knows no other
+        return beside.sparkSession.createDataFrame(signed.to_arrow())
 
     def partition(
         self, job: Job, frames: Mapping[str, DataFrame], partitions: int | None
@@ -77,9 +68,8 @@ class _Spark(Engine["DataFrame"]):
         return found["state"].to_pylist()  # type: ignore[no-any-return]
 
     def values(self, job: Job, rows: DataFrame) -> DataFrame:
-        types = require("pyspark.sql.pandas.types", "spark")
         nothing = pl.DataFrame(schema=job.values_schema()).to_arrow().schema
-        schema = types.from_arrow_schema(nothing)
+        schema = require("pyspark.sql.pandas.types", "spark").from_arrow_schema(nothing)
         wanted = _no_rows(rows, schema).schema
 
         def values(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -197,9 +197,9 @@ class Engine(ABC, Generic[Frame]):
     def frame(self) -> type[Frame]:
         """The type of its frames; imports the engine."""
 
-    @abstractmethod
-    def names(self, frame: Frame) -> list[str]:
+    def names(self, frame: Any) -> list[str]:
         """The names of the columns of a frame."""
+        return [str(name) for name in frame.columns]
 
     @abstractmethod
     def schema(self, frame: Frame, names: list[str]) -> pl.Schema:
