@@ -406,6 +406,30 @@ def test_what_cannot_be_written_is_named(tmp_path, number, said, raised):
     assert caught.value.filename == str(tmp_path / "out.csv")
 
 
+FULL_AT_ANY_BYTE = """
+import resource
+from pathlib import Path
+import polars as pl
+from polars_rank._files.errors import full_disk
+rows = pl.LazyFrame({"a": range(2000), "b": map(str, range(2000))})
+path = Path(sys.argv[1])
+ready()
+for size in range(100, 40_000, 97):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+    try:
+        with full_disk(path):
+            rows.sink_parquet(path, row_group_size=100, compression="uncompressed")
+    except OSError as error:
+        assert error.filename == str(path), error
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)
+"""
+
+
+def test_a_disk_that_is_full_at_any_byte_is_named(tmp_path):
+    """In a page, in its header or in the end of the file."""
+    finish(when_ready(program(FULL_AT_ANY_BYTE, tmp_path / "rows.parquet")))
+
+
 @pytest.mark.parametrize("resume", [False, True], ids=["private", "temp_dir"])
 def test_two_at_once_in_one_process(log, expected, temp, resume):
     """The same frame, the same folder; each evaluates all by itself."""

@@ -19,6 +19,9 @@ FULL = {
     errno.EFBIG: "a file would be larger than is allowed here",
 }
 OS_ERROR = re.compile(r"\(os error (\d+)\)")
+# Polars says no more where it is the header of a page that cannot be written. Nothing
+# that is read fails with these words: headers are read from memory.
+HEADER_UNWRITTEN = "Invalid thrift: transport error"
 
 
 @contextmanager
@@ -42,5 +45,7 @@ def is_full_disk(error: BaseException) -> bool:
 def _number(error: BaseException) -> int | None:
     if isinstance(error, OSError) and error.errno is not None:
         return error.errno
-    found = OS_ERROR.search(str(error))
+    if HEADER_UNWRITTEN in (message := str(error)):
+        return errno.ENOSPC
+    found = OS_ERROR.search(message)
     return int(found[1]) if found else None

@@ -316,6 +316,6 @@ def _first_ids(frame: pl.LazyFrame, columns: Sequence[str]) -> str:
     if not is_rereadable(frame):
         return "(it is read only once)"
     ids = frame.select(columns).head(100).collect()
-    rows = ids.unique(maintain_order=True).head(3).rows()
+    rows = ids.unique().sort(pl.all()).head(3).rows()
     shown = (repr(row[0] if len(row) == 1 else row) for row in rows)
     return ", ".join(shown) or "nothing"
