@@ -95,7 +95,7 @@ def test_summary_is_sorted_and_names_the_swaps():
     assert found.choices.row(0, named=True) == {
         "measure": "recall@2", "choice": "k", "value": "3",
         "least": 0.0, "most": pytest.approx(1 / 3), "size": pytest.approx(1 / 3),
-        "tau": None, "swapped": [],
+        "tau": None, "swapped": [], "significant_swaps": [], "note": None,
     }  # fmt: skip
     sizes = pr.audit(
         log, "dcg@2", qrels=qrels, system="system", choices=["k", "gain", "discount"]
@@ -211,7 +211,7 @@ def test_shown(data):
     found = pr.audit(run, "rr", qrels=qrels, system="system", choices=tried)
     text = str(found)
     assert text.splitlines()[2].split() == [
-        "measure", "choice", "value", "difference", "tau", "swapped",
+        "measure", "choice", "value", "difference", "tau", "swapped", "significant",
     ]  # fmt: skip
     assert "No effect here: " in text
     assert "negative_grade" not in text  # no number under its other value
@@ -257,8 +257,39 @@ def test_bounds_of_what_is_not_known(data):
     assert "over unknown labels" in found.to_markdown()
     assert found.to_dict()["bounds"][0]["measure"] == "ndcg@4"
     assert pr.audit(run, "ap", qrels=qrels, system="system").bounds is None
+    assert found.differences["measure"].to_list() == ["ndcg@4", "ap", "judged@4"]
+    for row in found.differences.head(2).to_dicts():
+        options = {"qrels": qrels, "system": "system", "over": ["ties", "labels"]}
+        told = pr.bounds(run, row["measure"], against="a", **options).row(0, named=True)
+        for name in ("baseline", "system", "difference", "low", "high"):
+            assert row[name] == told[name]
+        assert row["better"] is None
+    assert "not known for judged@4" in found.differences["note"][2]
+    assert "Differences over all tied orders and unknown labels" in str(found)
     with pytest.raises(ValueError, match="goes without max_rank="):
         pr.audit(run, "ap", qrels=qrels, system="system", bounds=True, max_rank=5)
+
+
+@pytest.mark.parametrize("measure", ["ndcg", "squared_error"])
+def test_one_system_is_always_better(measure):
+    """Whatever z is: its place is the same in both lists."""
+    run = pl.DataFrame(
+        {
+            "system": ["good"] * 3 + ["bad"] * 3,
+            "query_id": [1] * 6,
+            "doc_id": [*"xyz", *"yxz"],
+            "score": [3, 2, 1] * 2,
+        }
+    )
+    qrels = pl.DataFrame({"query_id": [1, 1], "doc_id": ["x", "y"], "label": [1, 0]})
+    asked = {"qrels": qrels, "system": "system", "bounds": True, "choices": ["ties"]}
+    found = pr.audit(run, measure, **asked).differences
+    row = found.row(0, named=True)
+    assert (row["baseline"], row["system"], row["better"]) == ("bad", "good", "good")
+    assert row["low"] * row["high"] > 0
+    tied = run.with_columns(score=pl.lit(1))
+    found = pr.audit(tied, "ndcg", **asked).differences
+    assert found["better"].to_list() == [None]
 
 
 def test_a_depth_has_no_mean_over_tied_orders(data):
@@ -267,3 +298,14 @@ def test_a_depth_has_no_mean_over_tied_orders(data):
     ties = found.choices.filter(choice="ties")["value"].to_list()
     assert "optimistic" in ties
     assert "expected" not in ties
+
+
+def test_measures_of_subtopics(data):
+    run, qrels = data
+    qrels = qrels.with_columns(subtopic=pl.lit("s"))
+    asked = {"qrels": qrels, "subtopic": "subtopic", "choices": ["missing", "k"]}
+    found = pr.audit(run.filter(system="a").drop("system"), "alpha_ndcg@3", **asked)
+    assert "No effect here: missing (no judged query is missing)." in str(found)
+    without = run.filter(pl.col("system") == "a", pl.col("query_id") != 0)
+    found = pr.audit(without.drop("system"), "alpha_ndcg@3", **asked)
+    assert "No effect" not in str(found)

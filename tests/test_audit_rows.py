@@ -64,13 +64,27 @@ def value(
     return loop(docs, **given)
 
 
-def mean(runs, qrels, name, choice="", other=None) -> float | None:
-    found = [
+def values(runs, qrels, name, choice="", other=None) -> list[float | None]:
+    return [
         value(runs.get(query), labels, name, choice, other)
         for query, labels in qrels.items()
     ]
+
+
+def mean(*asked) -> float | None:
+    found = values(*asked)
     known = [v for v in found if v is not None]
     return math.fsum(known) / len(known) if known else None
+
+
+def differ(one: list[float | None], other: list[float | None]) -> bool:
+    """By the paired t test, at 5 %, of the queries that have both values."""
+    moves = [a - b for a, b in zip(one, other, strict=True) if None not in (a, b)]
+    if len(moves) < 2:
+        return False
+    if max(moves) - min(moves) < 1e-12:  # t is infinite, or has no value
+        return abs(moves[0]) > 1e-12
+    return stats.ttest_1samp(moves, 0.0).pvalue < 0.05
 
 
 def logs(draw: random.Random):
@@ -147,6 +161,16 @@ def test_every_row_is_a_loop(seed):
             and abs(new[a] - new[b]) > 1e-12
         ]
         assert row["swapped"] == swapped, row
+        changed = name, row["choice"], row["value"]
+        assert row["significant_swaps"] == [
+            f"{a}, {b}"
+            for a, b in combinations(known, 2)
+            if f"{a}, {b}" in swapped
+            and any(
+                differ(*(values(systems[s], qrels, *how) for s in (a, b)))
+                for how in ((name,), changed)
+            )
+        ], row
         orders = [[round(before[name, s], 12), round(new[s], 12)] for s in known]
         if len({a for a, _ in orders}) < 2 or len({b for _, b in orders}) < 2:
             assert row["tau"] is None, row
@@ -154,3 +178,99 @@ def test_every_row_is_a_loop(seed):
         tau = stats.kendalltau(*zip(*orders, strict=True)).statistic
         assert row["tau"] == pytest.approx(tau), row
     assert all(a >= b - 1e-12 for a, b in pairwise(sizes))
+
+
+def test_swaps_that_are_more_than_noise():
+    """a has the first document in 7 of 12 queries, b in 5, and sometimes two more."""
+    first = {"a": range(7), "b": range(7, 12)}
+    for most, significant in ((2, False), (12, True)):
+        rows = []
+        for query in range(12):
+            for system, leads in first.items():
+                more = system == "b" and query < most
+                for place, hit in enumerate((query in leads, more, more)):
+                    rows.append((system, query, 3 - place, int(hit)))
+        names = ["system", "query_id", "score", "label"]
+        log = pl.DataFrame(rows, names, orient="row")
+        found = pr.audit(log, "precision@1", system="system", choices={"k": [3]})
+        row = found.choices.row(0, named=True)
+        assert row["swapped"] == ["a, b"]
+        assert row["significant_swaps"] == (["a, b"] if significant else [])
+        tests = []
+        for k in (1, 3):
+            one, other = (
+                [
+                    sum(hit for s, q, score, hit in rows if (s, q) == (system, query)
+                        and score > 3 - k) / k
+                    for query in range(12)
+                ]
+                for system in "ab"
+            )  # fmt: skip
+            tests.append(stats.ttest_rel(one, other).pvalue)
+        assert (min(tests) < 0.05) == significant
+        told = (
+            "1 of them significantly" if significant else "none of them significantly"
+        )
+        assert told in found.verdict
+
+
+@pytest.mark.parametrize(
+    ("choice", "reason", "change"),
+    [
+        ("ties", "no scores of a query are equal", {"score": [2, 2, 1, 2]}),
+        ("unjudged", "every retrieved document is judged", {"label": [1, None, 0, 1]}),
+        ("gain", "every grade is 0 or 1", {"label": [2, 0, 1, 1]}),
+        ("no_relevant", "every query has a relevant document", {"label": [1, 0, 0, 0]}),
+        ("max_rank", "no list is longer than 3", None),
+    ],
+)
+def test_why_a_choice_has_no_effect(choice, reason, change):
+    log = pl.DataFrame(
+        {
+            "query_id": [1, 1, 1, 2],
+            "doc_id": ["x", "y", "z", "x"],
+            "score": [3, 2, 1, 2],
+            "label": [1, 0, 0, 1],
+        }
+    )
+    asked = ["dcg", "recall@3"]
+    tried = {"max_rank": [3]} if choice == "max_rank" else [choice]
+    found = pr.audit(log, asked, choices=tried)
+    assert {*found.choices["note"]} == {reason}
+    assert f"No effect here: {choice} ({reason})." in str(found)
+    if change is None:
+        found = pr.audit(log, asked, choices={"max_rank": [2]})
+    else:
+        other = log.with_columns(pl.Series(name, new) for name, new in change.items())
+        found = pr.audit(other, asked, choices=tried)
+    assert {*found.choices["note"]} == {None}
+
+
+@pytest.mark.filterwarnings("ignore::polars_rank.DataWarning")
+def test_reasons_about_judgments():
+    run = pl.DataFrame({"query_id": [1], "doc_id": ["x"], "score": [1.0]})
+    qrels = pl.DataFrame({"query_id": [1, 1], "doc_id": ["x", "y"], "label": [1, 0]})
+    tried = ["judgments", "missing"]
+    found = pr.audit(run, "ndcg", qrels=qrels, choices=tried).choices
+    assert dict(found.select("choice", "note").rows()) == {
+        "judgments": "every document with a grade above 0 is retrieved",
+        "missing": "no judged query is missing",
+    }
+    more = pl.DataFrame({"query_id": [1, 2], "doc_id": ["z", "x"], "label": [1, 0]})
+    more = pl.concat([qrels, more])
+    found = pr.audit(run, "ndcg", qrels=more, choices=tried).choices
+    assert found["note"].to_list() == [None, None]
+
+
+def test_a_depth_is_an_argument_of_evaluate():
+    log = pl.DataFrame(
+        {"query_id": [1] * 4, "score": [4, 3, 2, 1], "label": [1, 0, 1, 1]}
+    )
+    found = pr.audit(log, ["ap", "recall@3"], choices={"max_rank": [1, 3]}).values
+    found = found.select("measure", "value", "changed")
+    assert {row[:2]: row[2] for row in found.rows()} == {
+        ("ap", "1"): pytest.approx(1 / 3),
+        ("ap", "3"): pytest.approx((1 + 2 / 3) / 3),
+        ("recall@3", "1"): pytest.approx(1 / 3),
+        ("recall@3", "3"): pytest.approx(2 / 3),
+    }

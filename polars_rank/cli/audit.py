@@ -78,7 +78,8 @@ def audit(
     on_duplicate
         What to do about duplicates; best keeps the best score and label.
     bounds
-        Add bounds over tied orders and unknown labels; not in csv.
+        Add bounds over tied orders and unknown labels, of values and of the
+        differences of systems; not in csv.
     format
         Default: table on a terminal, csv elsewhere.
     """
@@ -97,7 +98,8 @@ def audit(
     )
     chosen = format or ("table" if terminal() else "csv")
     if chosen == "csv" or chosen == "tsv":
-        rows = found.choices.with_columns(pl.col("swapped").list.join("; "))
+        joined = pl.col("swapped", "significant_swaps").list.join("; ")
+        rows = found.choices.with_columns(joined)
         show_rows(rows, chosen, keys=3)
     elif chosen == "json":
         emit(json.dumps(found.to_dict(), indent=2, ensure_ascii=False) + "\n")

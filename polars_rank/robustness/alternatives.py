@@ -13,9 +13,11 @@ from polars_rank.core.parameters import Parameter, is_number
 from polars_rank.core.registry import METRICS, closest
 from polars_rank.measures.measure import Custom, Measure
 
-__all__ = ["DUPLICATES", "Alternative", "alternatives", "renamed"]
+__all__ = ["DEPTH", "DUPLICATES", "Alternative", "alternatives", "as_given", "renamed"]
 
 DUPLICATES = "on_duplicate"
+DEPTH = "max_rank"
+DEPTHS = [100, 1000]  # of runs, that is usual
 NO_NUMBER = ("error", "null")  # values that refuse, or leave no mean
 
 
@@ -29,7 +31,8 @@ class Alternative(NamedTuple):
     asked
         The measure to compute, under a column name of its own.
     policy
-        The choice to change in the convention; None for a parameter of the measure.
+        The choice to change in the convention, or the argument of ``evaluate``; None
+        for a parameter of the measure.
     """
 
     measure: str
@@ -44,6 +47,7 @@ def alternatives(
     convention: Convention,
     choices: Sequence[str] | Mapping[str, Sequence[Any]] | None,
     on_duplicate: str,
+    max_rank: int | None = None,
 ) -> Iterator[Alternative]:
     """Every other value of every choice, with columns named in order."""
     if choices is not None:
@@ -51,13 +55,17 @@ def alternatives(
     wanted = [choices] if isinstance(choices, str) else choices
     count = 0
     for measure in measures:
-        for name, now, policy, parameter in _choices(measure, convention):
+        several = [
+            *_choices(measure, convention),
+            *_arguments(convention, on_duplicate, max_rank),
+        ]
+        for name, now, policy, parameter in several:
             if wanted is not None and name not in wanted:
                 continue
             if isinstance(wanted, Mapping):
                 values = list(wanted[name])
             else:
-                values = _others(name, now, parameter)
+                values = _others(name, now, parameter, _cutoff(measure))
             for value in values:
                 if value == now or not _computable(measure, name, value):
                     continue
@@ -70,10 +78,6 @@ def alternatives(
                     params = measure.arguments | {parameter.name: value}
                     made = Measure(measure.metric, tuple(params.items()), column)
                 yield Alternative(measure.name, name, value, made, policy)
-        if on_duplicate == "best" and (wanted is None or DUPLICATES in wanted):
-            made = renamed(measure, f"other{count}")
-            count += 1
-            yield Alternative(measure.name, DUPLICATES, "keep", made, DUPLICATES)
 
 
 def _choices(
@@ -97,16 +101,37 @@ def _choices(
             yield (meaning if meaning in CHOICES else name), now, None, parameter
 
 
+def _arguments(
+    convention: Convention, on_duplicate: str, max_rank: int | None
+) -> Iterator[tuple[str, Any, str | None, Parameter | None]]:
+    """Choices that are arguments of ``evaluate``."""
+    if on_duplicate == "best":
+        yield DUPLICATES, on_duplicate, DUPLICATES, None
+    if convention.ties != "expected":  # whose means have no depth
+        yield DEPTH, max_rank, DEPTH, None
+
+
+def _cutoff(measure: Measure | Custom) -> int | None:
+    return measure.arguments.get("k") if isinstance(measure, Measure) else None
+
+
 def _policies() -> list[str]:
     """Choices that are no parameter of any metric."""
     meanings = {name for metric in METRICS.values() for name in metric.meanings}
     return [name for name in CHOICES if name not in meanings]
 
 
-def _others(name: str, now: Any, parameter: Parameter | None) -> list[Any]:
-    """Values worth trying beside the present one."""
+def _others(
+    name: str, now: Any, parameter: Parameter | None, k: int | None
+) -> list[Any]:
+    """Values worth trying beside the present one; ``k`` is the measure's cutoff."""
     if name == "k":
-        return [] if now is None else sorted({max(1, now // 2), 2 * now})
+        return [] if now is None else _half_and_double(now)
+    if name == DEPTH:
+        depths = DEPTHS if now is None else _half_and_double(now)
+        return [d for d in depths if k is None or min(d, k) != min(now or k, k)]
+    if name == DUPLICATES:
+        return ["keep"]
     if name in ("rel", "optional_rel"):
         return [now + 1] if is_number(now) else []
     if name in CHOICES:
@@ -116,6 +141,10 @@ def _others(name: str, now: Any, parameter: Parameter | None) -> list[Any]:
     if parameter is not None:
         values = [v for v in values if parameter.allowed.test(v)]
     return values
+
+
+def _half_and_double(depth: int) -> list[int]:
+    return sorted({max(1, depth // 2), 2 * depth})
 
 
 def _named(hint: Any) -> list[Any]:
@@ -140,7 +169,7 @@ def _computable(measure: Measure | Custom, name: str, value: Any) -> bool:
 
 def _require_known(names: Sequence[str] | Mapping[str, Sequence[Any]]) -> None:
     parameters = {p for metric in METRICS.values() for p in metric.parameters}
-    known = sorted({*CHOICES, *parameters, DUPLICATES})
+    known = sorted({*CHOICES, *parameters, DUPLICATES, DEPTH})
     for name in names:
         if name not in known:
             msg = f"there is no choice {name!r}{closest(name, known)}"
@@ -152,3 +181,10 @@ def renamed(measure: Measure | Custom, name: str) -> Measure | Custom:
     if isinstance(measure, Custom):
         return measure._replace(name=name)
     return replace(measure, name=name)
+
+
+def as_given(measure: Measure | Custom) -> Any:
+    """A measure as ``evaluate`` and ``bounds`` take it."""
+    if isinstance(measure, Custom):
+        return {measure.name: measure.function}
+    return measure

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
@@ -17,14 +17,23 @@ from polars_rank.evaluation.evaluate import evaluate
 from polars_rank.io.frames import FrameLike
 from polars_rank.measures.measure import Custom, Measure, Measures, parse_measures
 from polars_rank.robustness.alternatives import (
+    DEPTH,
     DUPLICATES,
     Alternative,
     alternatives,
+    as_given,
     renamed,
 )
-from polars_rank.robustness.audit_result import SAME, Audit
+from polars_rank.robustness.audit_result import Audit
+from polars_rank.robustness.reasons import facts, neutral, reasons
 from polars_rank.robustness.runs import Runs, keys_of, stacked
-from polars_rank.robustness.unknowns import require_known_to_bounds, unknowns
+from polars_rank.robustness.swaps import Pass, name_of, significant_pairs
+from polars_rank.robustness.unknowns import (
+    SAME,
+    require_known_to_bounds,
+    sure_differences,
+    unknowns,
+)
 
 __all__ = ["audit"]
 
@@ -50,7 +59,8 @@ def audit(
     Every other value of every choice that can change a measure is tried, one at a
     time: ties, missing queries, unjudged documents, gain, discount, divisors, named
     values of the measure's other parameters, the next lowest relevant grade, half and
-    double the cutoff, and with ``on_duplicate="best"`` every copy of a document.
+    double the cutoff, the depth of the runs (``max_rank``), and with
+    ``on_duplicate="best"`` every copy of a document.
 
     Parameters
     ----------
@@ -69,8 +79,9 @@ def audit(
         As in :func:`evaluate`.
     bounds
         Whether to add what is not known: the lowest and highest value of every system
-        over the orders of tied documents, and over the labels of unjudged ones; see
-        :func:`bounds`. It holds the documents in memory.
+        over the orders of tied documents, and over the labels of unjudged ones; and,
+        with judgments, of the difference of every pair over both. See :func:`bounds`.
+        It holds the documents in memory.
 
     Returns
     -------
@@ -88,7 +99,8 @@ def audit(
     Values that yield no number are not tried: ``"error"``, and a null for the mean.
     Alternatives that differ in parameters only are computed in one pass over the
     ranking; each other value of ties, unjudged documents etc. takes a pass of its own,
-    and all passes run side by side.
+    and all passes run side by side. Where systems swap, another pass over the measures
+    that do tells whether their difference is significant.
 
     Examples
     --------
@@ -101,9 +113,9 @@ def audit(
     >>> print(pr.audit(log, "ndcg", system="system", choices=["gain"]))
     Audit of the convention trec_eval
     <BLANKLINE>
-    measure  choice  value          difference   tau  swapped
-    ndcg     gain    binary  -0.0442 .. 0.2312     -        0
-    ndcg     gain    exp2    -0.0988 .. 0.0189  1.00        0
+    measure  choice  value          difference   tau  swapped  significant
+    ndcg     gain    binary  -0.0442 .. 0.2312     -        0            0
+    ndcg     gain    exp2    -0.0988 .. 0.0189  1.00        0            0
     <BLANKLINE>
     The order of the systems is the same under all 2.
     """
@@ -115,13 +127,21 @@ def audit(
         require_known_to_bounds(options)
     asked = parse_measures(measures)
     frame, column = stacked(run, system)
-    found = list(alternatives(asked, start, choices, on_duplicate))
-    if options.get("max_rank") is not None:  # it has no mean over tied orders
+    depth = options.get(DEPTH)
+    found = list(alternatives(asked, start, choices, on_duplicate, depth))
+    if depth is not None:  # it has no mean over tied orders
         found = [a for a in found if (a.policy, a.value) != ("ties", "expected")]
     if not found:
         msg = f"nothing to audit: no other value of {choices!r} concerns the measures"
         raise ValueError(msg)
     base = [renamed(m, f"{BASE}{i}") for i, m in enumerate(asked)]
+    passes = list(_passes(base, found, start, on_duplicate))
+    known = facts(found, subtopics=options.get("subtopic") is not None)
+    shown: Pass = (
+        [{name: fact.holds} for name, fact in known.items()],
+        neutral(start),
+        {"check": "off", DUPLICATES: on_duplicate, DEPTH: None},
+    )
     plans = [
         evaluate(
             frame,
@@ -132,22 +152,31 @@ def audit(
             convention=changed,
             **(options | different),
         )
-        for measured, changed, different in _passes(base, found, start, on_duplicate)
+        for measured, changed, different in [*passes, *([shown] if known else [])]
     ]
     tables = pl.collect_all(plans, engine="streaming")
-    result = _audited(asked, found, tables, column, start)
+    told = reasons(known, tables.pop(), tables) if known else {}
+    values = _values(asked, found, tables, column)
+    orders = [_order(part) for _, part in values.group_by("order", maintain_order=True)]
+    swaps = [
+        (_base(asked, a), a.asked.name, order.swapped)
+        for a, order in zip(found, orders, strict=True)
+    ]
+    significant = _significant(
+        frame, swaps, passes, column, query, options | {"qrels": qrels}
+    )
+    result = _summed(values, orders, significant, told, start)
     if not bounds:
         return result
-    unknown = unknowns(
-        frame,
-        asked,
-        qrels=qrels,
-        system=column,
-        query=query,
-        convention=start,
-        options=options,
+    given: dict[str, Any] = {
+        "qrels": qrels, "system": column, "query": query, "convention": start,
+        "options": options,
+    }  # fmt: skip
+    return replace(
+        result,
+        bounds=unknowns(frame, asked, **given),
+        differences=sure_differences(frame, asked, **given),
     )
-    return replace(result, bounds=unknown)
 
 
 # -- the passes
@@ -158,38 +187,44 @@ def _passes(
     found: Sequence[Alternative],
     convention: Convention,
     on_duplicate: str,
-) -> Iterator[tuple[list[Any], Convention, dict[str, Any]]]:
+) -> Iterator[Pass]:
     """Measures that one plan can compute, its convention, and its other arguments.
 
     The first is checked as the user asks; what it lets pass needs no second check.
     """
     first = [*base, *(a.asked for a in found if a.policy is None)]
-    yield _given(first), convention, {DUPLICATES: on_duplicate}
+    yield list(map(as_given, first)), convention, {DUPLICATES: on_duplicate}
     unchecked = {DUPLICATES: on_duplicate, "check": "off"}
     changes = {(a.policy, a.value): a for a in found if a.policy is not None}
     for policy, value in changes:
-        asked = [a.asked for a in found if (a.policy, a.value) == (policy, value)]
+        asked = [
+            as_given(a.asked) for a in found if (a.policy, a.value) == (policy, value)
+        ]
         if policy == DUPLICATES:
-            yield _given(asked), convention, {DUPLICATES: "error", "check": "off"}
+            yield asked, convention, {**unchecked, DUPLICATES: "error"}
+        elif policy == DEPTH:
+            yield asked, convention, {**unchecked, DEPTH: value}
         else:
-            yield _given(asked), convention.with_choices(**{policy: value}), unchecked
-
-
-def _given(measures: Sequence[Measure | Custom]) -> list[Any]:
-    """As ``evaluate`` takes them."""
-    return [{m.name: m.function} if isinstance(m, Custom) else m for m in measures]
+            yield asked, convention.with_choices(**{policy: value}), unchecked
 
 
 # -- the answer
 
 
-def _audited(
+class Order(NamedTuple):
+    """What an alternative does to the order of the systems."""
+
+    tau: float | None
+    swapped: list[tuple[str, str]]
+
+
+def _values(
     asked: Sequence[Measure | Custom],
     found: Sequence[Alternative],
     tables: Sequence[pl.DataFrame],
     column: str | None,
-    convention: Convention,
-) -> Audit:
+) -> pl.DataFrame:
+    """Before and after each alternative, of each system."""
     lone = pl.lit(None, dtype=pl.String)
     system = lone if column is None else pl.col(column).cast(pl.String)
     computed = pl.selectors.matches(r"^(base|other)\d+$")
@@ -206,11 +241,11 @@ def _audited(
             "choice": [a.choice for a in found],
             "value": [Choice(a.choice, a.value, "").shown for a in found],
             "column": [a.asked.name for a in found],
-            "base": [f"{BASE}{_index(asked, a.measure)}" for a in found],
+            "base": [_base(asked, a) for a in found],
         }
     )
     before = long.rename({"column": "base", "changed": "before"})
-    values = (
+    return (
         named.join(long, on="column", maintain_order="left")
         .join(before, on=["base", "system"], how="left", nulls_equal=True,
               maintain_order="left")
@@ -220,19 +255,84 @@ def _audited(
             difference=pl.col("changed") - pl.col("before"),
         )
     )  # fmt: skip
-    size = pl.col("difference").abs().max()
+
+
+def _base(asked: Sequence[Measure | Custom], alternative: Alternative) -> str:
+    """The column of the measure as it was asked for."""
+    return f"{BASE}{[m.name for m in asked].index(alternative.measure)}"
+
+
+def _order(part: pl.DataFrame) -> Order:
+    """Kendall's tau-b of the orders of the systems before and after, and the swaps."""
+    known = part.drop_nulls(["base", "changed"])
+    if len(known) < 2:
+        return Order(None, [])
+    base, changed = (pl.col(c).round(DIGITS) for c in ("base", "changed"))
+    frame = known.select(score=changed, label=base.rank("dense").cast(pl.Int64))
+    tau = frame.select(pl.col("label").rank_eval.kendall_tau("score")).item()  # type: ignore[attr-defined]
+    rows = known.select("system", "base", "changed").rows()
+    swapped = [
+        (a, b)
+        for (a, x, new_x), (b, y, new_y) in combinations(rows, 2)
+        if (x - y) * (new_x - new_y) < 0 and min(abs(x - y), abs(new_x - new_y)) > SAME
+    ]
+    return Order(tau, swapped)
+
+
+def _significant(
+    frame: pl.LazyFrame,
+    swaps: Sequence[tuple[str, str, list[tuple[str, str]]]],
+    passes: Iterable[Pass],
+    column: str | None,
+    query: str | Sequence[str],
+    options: Mapping[str, Any],
+) -> list[list[tuple[str, str]]]:
+    """Of the pairs that an alternative swaps, those that differ before or after.
+
+    ``swaps`` has the column before, the one after, and the pairs.
+    """
+    names = {name for *both, pairs in swaps if pairs for name in both}
+    if column is None or not names:
+        return [[] for _ in swaps]
+    wanted = [
+        ([m for m in measured if name_of(m) in names], changed, different)
+        for measured, changed, different in passes
+    ]
+    found = significant_pairs(
+        frame,
+        [each for each in wanted if each[0]],
+        system=column,
+        query=query,
+        options=options,
+    )
+    return [
+        [pair for pair in pairs if {(b, frozenset(pair)), (a, frozenset(pair))} & found]
+        for b, a, pairs in swaps
+    ]
+
+
+def _summed(
+    values: pl.DataFrame,
+    orders: Sequence[Order],
+    significant: Sequence[Sequence[tuple[str, str]]],
+    told: Mapping[str, str],
+    convention: Convention,
+) -> Audit:
+    """A row for each alternative, those that change most first."""
     summed = values.group_by("order", maintain_order=True).agg(
         pl.col("measure", "choice", "value").first(),
         least=pl.col("difference").min(),
         most=pl.col("difference").max(),
-        size=size,
+        size=pl.col("difference").abs().max(),
     )
-    orders = [_order(part) for _, part in values.group_by("order", maintain_order=True)]
-    summed = summed.with_columns(
-        tau=pl.Series([tau for tau, _ in orders], dtype=pl.Float64),
-        swapped=pl.Series([s for _, s in orders], dtype=pl.List(pl.String)),
-    )
-    by_size = summed.sort(
+    idle = (pl.col("size") <= SAME).fill_null(value=False).all().over("choice")
+    reason = pl.col("choice").replace_strict(told, default=None, return_dtype=pl.String)
+    by_size = summed.with_columns(
+        tau=pl.Series([o.tau for o in orders], dtype=pl.Float64),
+        swapped=_texts([o.swapped for o in orders]),
+        significant_swaps=_texts(significant),
+        note=pl.when(idle).then(reason),
+    ).sort(
         pl.col("size").round(DIGITS),
         descending=True,
         nulls_last=True,
@@ -242,22 +342,7 @@ def _audited(
     return Audit(by_size.drop("order"), ordered.drop("order"), convention)
 
 
-def _index(asked: Sequence[Measure | Custom], name: str) -> int:
-    return [m.name for m in asked].index(name)
-
-
-def _order(part: pl.DataFrame) -> tuple[float | None, list[str]]:
-    """Kendall's tau-b of the orders of the systems before and after, and the swaps."""
-    known = part.drop_nulls(["base", "changed"])
-    if len(known) < 2:
-        return None, []
-    base, changed = (pl.col(c).round(DIGITS) for c in ("base", "changed"))
-    frame = known.select(score=changed, label=base.rank("dense").cast(pl.Int64))
-    tau = frame.select(pl.col("label").rank_eval.kendall_tau("score")).item()  # type: ignore[attr-defined]
-    rows = known.select("system", "base", "changed").rows()
-    swapped = [
-        f"{a}, {b}"
-        for (a, x, new_x), (b, y, new_y) in combinations(rows, 2)
-        if (x - y) * (new_x - new_y) < 0 and min(abs(x - y), abs(new_x - new_y)) > SAME
-    ]
-    return tau, swapped
+def _texts(pairs: Sequence[Sequence[tuple[str, str]]]) -> pl.Series:
+    return pl.Series(
+        [[", ".join(p) for p in of] for of in pairs], dtype=pl.List(pl.String)
+    )

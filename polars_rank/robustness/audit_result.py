@@ -18,11 +18,9 @@ from polars_rank.report.table import (
     as_text,
     number,
 )
-from polars_rank.robustness.unknowns import unknowns_table
+from polars_rank.robustness.unknowns import SAME, differences_table, unknowns_table
 
-__all__ = ["SAME", "Audit"]
-
-SAME = 1e-12  # smaller differences are rounding
+__all__ = ["Audit"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +34,10 @@ class Audit:
         ``measure``, ``choice``, ``value``; ``least`` and ``most``, the differences to
         the value under the convention, over systems; ``size``, the largest absolute
         one; ``tau``, Kendall's tau-b of both orders of the systems; ``swapped``, the
-        pairs of systems in another order.
+        pairs of systems in another order, and ``significant_swaps``, those of them
+        whose difference is significant before or after (paired t test, 5 %, without
+        correction); a ``note`` why a choice changes nothing on this log, where the log
+        shows it.
     values
         Per measure, choice, value and system: ``base`` (under the convention),
         ``changed`` and their ``difference``. Without systems, ``system`` is null.
@@ -47,12 +48,18 @@ class Audit:
         ``ties_high`` over all orders of tied documents, ``labels_low`` and
         ``labels_high`` over all labels of unjudged ones; null, with a ``note``, where
         they are not known.
+    differences
+        With ``bounds=True``, judgments and systems: per measure and pair the
+        ``difference`` (``system`` - ``baseline``), its ``low`` and ``high`` over all
+        those orders and labels together, the same for both systems, and ``better``: the
+        system that is better under all of them, or null.
     """
 
     choices: pl.DataFrame
     values: pl.DataFrame
     convention: Convention
     bounds: pl.DataFrame | None = None
+    differences: pl.DataFrame | None = None
 
     @property
     def verdict(self) -> str:
@@ -71,8 +78,10 @@ class Audit:
             for row in swaps.head(5).iter_rows(named=True)
         ]
         more = [f"and {len(swaps) - 5} more"] if len(swaps) > 5 else []
+        real = swaps.filter(pl.col("significant_swaps").list.len() > 0)
         return (
-            f"{len(swaps)} of {len(self.choices)} alternatives swap systems: "
+            f"{len(swaps)} of {len(self.choices)} alternatives swap systems, "
+            f"{len(real) or 'none'} of them significantly: "
             f"{', '.join([*shown, *more])}."
         )
 
@@ -87,11 +96,12 @@ class Audit:
             cells.append(Cell(_range(row["least"], row["most"])))
             if several:
                 cells.append(Cell(number(row["tau"], 2)))
-                swaps = len(row["swapped"])
-                cells.append(Cell(str(swaps), bold=swaps > 0))
+                for name in ("swapped", "significant_swaps"):
+                    count = len(row[name])
+                    cells.append(Cell(str(count), bold=count > 0))
             rows.append(cells)
         if several:
-            headers += ["tau", "swapped"]
+            headers += ["tau", "swapped", "significant"]
         title = f"Audit of the convention {self.convention.name}"
         notes = [self.verdict]
         if idle := self._idle:
@@ -100,18 +110,22 @@ class Audit:
 
     @property
     def _idle(self) -> list[str]:
-        """Choices of which no value changes any measure."""
+        """Choices of which no value changes any measure, and why."""
         most = self.choices.group_by("choice", maintain_order=True).agg(
-            moves=(pl.col("size").is_null() | (pl.col("size") > SAME)).any()
+            moves=(pl.col("size").is_null() | (pl.col("size") > SAME)).any(),
+            note=pl.col("note").first(),
         )
-        return most.filter(~pl.col("moves"))["choice"].to_list()
+        idle = most.filter(~pl.col("moves")).select("choice", "note")
+        return [name if why is None else f"{name} ({why})" for name, why in idle.rows()]
 
     def tables(self) -> list[Table]:
-        """The table, and that of the bounds if they were asked for."""
-        return [
-            self.table(),
-            *([] if self.bounds is None else [unknowns_table(self.bounds)]),
-        ]
+        """The table, and those of the bounds if they were asked for."""
+        found = [self.table()]
+        if self.bounds is not None:
+            found.append(unknowns_table(self.bounds))
+        if self.differences is not None and len(self.differences):
+            found.append(differences_table(self.differences))
+        return found
 
     def __str__(self) -> str:
         """The tables as aligned text."""
@@ -147,6 +161,9 @@ class Audit:
             "choices": self.choices.to_dicts(),
             "values": self.values.to_dicts(),
             "bounds": None if self.bounds is None else self.bounds.to_dicts(),
+            "differences": (
+                None if self.differences is None else self.differences.to_dicts()
+            ),
         }
         return dict(json.loads(json.dumps(told, default=str)))
 

@@ -152,7 +152,6 @@ def bounds(
     if pool and qrels is None:
         msg = "universe='pool' is for a run and its judgments: give qrels="
         raise ValueError(msg)
-    asked = with_known_bounds(measures, start, ways, scored=rank is None)
     keys = keys_of(query, column)
     if taken := [k for k in keys if k in TAKEN]:
         msg = f"{taken[0]!r} is a column of bounds itself; rename that of the queries"
@@ -164,6 +163,9 @@ def bounds(
         frame, keys, named, "the run", ["label"] if qrels is not None else []
     )
     frame = _scored(frame, keys, descending)
+    if len(ways) > 1 and not _has_ties(frame, keys):
+        ways = ("labels",)  # of which more is known
+    asked = with_known_bounds(measures, start, ways, scored=rank is None)
     own = [k for k in keys if k != column]
     judged = None
     shared = keys
@@ -257,6 +259,12 @@ def _scored(run: Table, keys: Sequence[str], descending: bool) -> Table:
         return run
     score, _ = negated(pl.col("score"), schema["score"])
     return run.with_columns(score)
+
+
+def _has_ties(run: Table, keys: Sequence[str]) -> bool:
+    """Whether any documents of a query have equal scores."""
+    tied = run.select(pl.struct(*keys, "score").is_duplicated().any())
+    return bool(tied.collect().item())
 
 
 def _same_integers(

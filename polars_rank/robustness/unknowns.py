@@ -8,15 +8,25 @@ from typing import Any
 
 import polars as pl
 
+from polars_rank.comparison.values import lower_is_better
 from polars_rank.conventions.convention import Convention
 from polars_rank.exceptions import DataError
 from polars_rank.io.frames import FrameLike
 from polars_rank.measures.measure import Custom, Measure
 from polars_rank.report.table import Cell, Table, number
+from polars_rank.robustness.alternatives import as_given
 from polars_rank.robustness.bounds import Over, bounds
 
-__all__ = ["require_known_to_bounds", "unknowns", "unknowns_table"]
+__all__ = [
+    "SAME",
+    "differences_table",
+    "require_known_to_bounds",
+    "sure_differences",
+    "unknowns",
+    "unknowns_table",
+]
 
+SAME = 1e-12  # smaller differences are rounding
 WAYS: tuple[Over, ...] = ("ties", "labels")
 ENDS = ("ties_low", "ties_high", "labels_low", "labels_high")
 
@@ -45,14 +55,13 @@ def unknowns(
     given = {"qrels": qrels, "system": system, "query": query, **options}
     rows = []
     for measure in asked:
-        own = (
-            {measure.name: measure.function} if isinstance(measure, Custom) else measure
-        )
         found: dict[str | None, dict[str, Any]] = {}
         notes = []
         for way in WAYS:
             try:
-                table = bounds(frame, own, over=way, convention=convention, **given)
+                table = bounds(
+                    frame, as_given(measure), over=way, convention=convention, **given
+                )
             except DataError:
                 raise
             except ValueError as error:
@@ -70,6 +79,69 @@ def unknowns(
     return pl.DataFrame(rows, schema=schema)
 
 
+def sure_differences(
+    frame: pl.LazyFrame,
+    asked: Sequence[Measure | Custom],
+    *,
+    qrels: FrameLike | None,
+    system: str | None,
+    query: str | Sequence[str],
+    convention: Convention,
+    options: dict[str, Any],
+) -> pl.DataFrame:
+    """Of each measure and pair of systems, what is sure under every order and label.
+
+    ``measure``, ``baseline``, ``system``; ``difference``, ``low``, ``high``;
+    ``better``, the system that is better under all of them, or null; a ``note`` where
+    no bounds are known. Bounds of differences need systems and judgments.
+    """
+    rows: list[dict[str, Any]] = []
+    names = [] if system is None or qrels is None else _systems(frame, system)
+    given = {"qrels": qrels, "system": system, "query": query, **options}
+    for measure in asked if len(names) > 1 else ():
+        for i, baseline in enumerate(names[:-1]):
+            about = {"measure": measure.name, "baseline": str(baseline)}
+            try:
+                table = bounds(
+                    frame, as_given(measure), over=WAYS, against=baseline,
+                    convention=convention, **given,
+                )  # fmt: skip
+            except DataError:
+                raise
+            except ValueError as error:
+                rows.append({"measure": measure.name, "note": str(error)})
+                break
+            later = table.filter(pl.col(str(system)).is_in(names[i + 1 :]))
+            for row in later.iter_rows(named=True):
+                about |= {"system": str(row[str(system)])}
+                better = _better(measure.name, row["low"], row["high"])
+                rows.append(row | about | {"better": better and about[better]})
+    text, number = pl.String(), pl.Float64()
+    return pl.DataFrame(
+        rows,
+        schema={
+            **dict.fromkeys(("measure", "baseline", "system"), text),
+            **dict.fromkeys(("difference", "low", "high"), number),
+            **dict.fromkeys(("better", "note"), text),
+        },
+    )
+
+
+def _systems(frame: pl.LazyFrame, system: str) -> list[Any]:
+    found = frame.select(pl.col(system).unique().sort()).collect(engine="streaming")
+    return found.to_series().drop_nulls().to_list()
+
+
+def _better(measure: str, low: float | None, high: float | None) -> str | None:
+    """Which of the two is better at both ends."""
+    if low is None or high is None or (low <= SAME and high >= -SAME):
+        return None
+    higher = "system" if low > SAME else "baseline"
+    if lower_is_better(measure):
+        return "baseline" if higher == "system" else "system"
+    return higher
+
+
 def unknowns_table(found: pl.DataFrame) -> Table:
     """The same, cell by cell."""
     several = found["system"].null_count() < len(found)
@@ -82,16 +154,39 @@ def unknowns_table(found: pl.DataFrame) -> Table:
         ]
         for row in found.iter_rows(named=True)
     ]
-    notes = (
-        found.drop_nulls("note").select("measure", "note").unique(maintain_order=True)
-    )
     return Table(
         "Bounds",
         [*names, "value", "over tied orders", "over unknown labels"],
         rows,
         len(names),
-        [f"{measure}: {note}." for measure, note in notes.rows()],
+        _notes(found),
     )
+
+
+def differences_table(found: pl.DataFrame) -> Table:
+    """The differences, cell by cell."""
+    rows = [
+        [
+            Cell(row["measure"]),
+            Cell(f"{row['system']} - {row['baseline']}"),
+            Cell(number(row["difference"])),
+            Cell(_range(row["low"], row["high"])),
+            Cell(row["better"] or "-", bold=row["better"] is not None),
+        ]
+        for row in found.filter(pl.col("note").is_null()).iter_rows(named=True)
+    ]
+    return Table(
+        "Differences over all tied orders and unknown labels",
+        ["measure", "systems", "difference", "bounds", "always better"],
+        rows,
+        2,
+        _notes(found),
+    )
+
+
+def _notes(found: pl.DataFrame) -> list[str]:
+    told = found.drop_nulls("note").select("measure", "note")
+    return [f"{m}: {note}." for m, note in told.unique(maintain_order=True).rows()]
 
 
 def _range(low: float | None, high: float | None) -> str:
