@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import polars as pl
 
@@ -19,9 +20,9 @@ FULL = {
     errno.EFBIG: "a file would be larger than is allowed here",
 }
 OS_ERROR = re.compile(r"\(os error (\d+)\)")
-# Polars says no more where it is the header of a page that cannot be written. Nothing
-# that is read fails with these words: headers are read from memory.
-HEADER_UNWRITTEN = "Invalid thrift: transport error"
+# All that Polars says where the header of a page cannot be written, or read.
+HEADER_FAILED = "Invalid thrift: transport error"
+PROBE = 1 << 20  # bytes
 
 
 @contextmanager
@@ -31,6 +32,8 @@ def full_disk(path: Path, way_out: str = "") -> Iterator[None]:
         yield
     except (OSError, pl.exceptions.PolarsError) as error:
         number = _number(error)
+        if number is None and HEADER_FAILED in str(error):
+            number = _refused(path if path.is_dir() else path.parent)
         if number not in FULL or getattr(error, "filename", None) is not None:
             raise
         message = FULL[number] + (way_out and f"; {way_out}")
@@ -45,7 +48,15 @@ def is_full_disk(error: BaseException) -> bool:
 def _number(error: BaseException) -> int | None:
     if isinstance(error, OSError) and error.errno is not None:
         return error.errno
-    if HEADER_UNWRITTEN in (message := str(error)):
-        return errno.ENOSPC
-    found = OS_ERROR.search(message)
+    found = OS_ERROR.search(str(error))
     return int(found[1]) if found else None
+
+
+def _refused(folder: Path) -> int | None:
+    """The number of the error when a little more is written into a folder, if any."""
+    try:
+        with TemporaryFile(dir=folder) as file:
+            file.write(bytes(PROBE))
+    except OSError as error:
+        return error.errno
+    return None
