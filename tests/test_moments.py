@@ -75,6 +75,47 @@ def test_the_sum_of_the_days_is_the_whole(options):
     assert_same(found.means.sort(keys), expected.means.sort(keys))
 
 
+@pytest.mark.parametrize("options", [{}, {"by": "country"}])
+def test_systems_may_come_in_another_order_every_day(tmp_path, options):
+    frame = log()
+    expected = pr.compare(frame, measures=["ndcg@10", "arp"], least=5, **options)
+    draw = random.Random(7)
+    days = frame.partition_by("day")
+    for i, day in enumerate(days):
+        order = "abc" if i == 0 else draw.sample("abc", 3)
+        rows = pl.concat([day.filter(system=name) for name in order])
+        daily = pr.moments(rows, measures=["ndcg@10", "arp"], **options)
+        daily.write_parquet(tmp_path / f"{i:02}.parquet")
+    whole = pr.merge(tmp_path / "*.parquet")
+    alone = whole.filter(pl.col("other").is_null())
+    assert alone.select("win", "tie", "loss").null_count().row(0) == (len(alone),) * 3
+    for found in (whole, str(tmp_path / "*.parquet")):  # merged by compare itself
+        got = pr.compare(found, least=5)
+        assert_same(got.pairs, expected.pairs)
+        assert_same(got.means, expected.means)
+
+
+def test_segments_that_are_not_asked_for_are_added_up():
+    frame = log().with_columns(half=pl.col("day") // 6)
+    made = pr.moments(frame, measures=["ndcg@10", "arp"], by=["half", "country"])
+    options = {"measures": "arp", "by": "half", "least": 5}
+    found, expected = pr.compare(made, **options), pr.compare(frame, **options)
+    assert_same(found.pairs, expected.pairs)
+    assert_same(found.means, expected.means)
+    measures = ["ndcg@10", "arp"]
+    for function, more in ((pr.orders, {}), (pr.discriminative, {"test": "t"})):
+        whole = function(frame, measures=measures, **more)
+        for name, column in function(made, **more).to_dict().items():
+            near = [pytest.approx(v) for v in whole[name].to_list()]
+            assert column.to_list() == near, name
+    with pytest.raises(ValueError, match="no segments by 'user'"):
+        pr.compare(made, by="user")
+    with pytest.raises(ValueError, match="no measure 'ap'; did you mean 'arp'"):
+        pr.compare(made, measures="ap")
+    with pytest.raises(ValueError, match="leave out by="):
+        pr.orders(frame, by="country")
+
+
 def unlike(rows: list[tuple], names: list[str]) -> dict[str, pl.DataFrame]:
     """The same rows by system, by query, shuffled, and with systems of other order."""
     by_system = sorted(rows, key=lambda r: r[0])
@@ -257,6 +298,9 @@ def test_other_definitions_are_not_merged():
             pr.merge([here, there])
     named = pr.moments(frame.rename({"ndcg@10": "nDCG@10"}), measures=["nDCG@10"])
     assert named["definition"][0] == here["definition"][0]
+    both = [part.with_columns(day=i) for i, part in enumerate((here, there))]
+    with pytest.raises(pr.DataError, match="'ndcg@10' is not the same in all"):
+        pr.trend(pl.concat(both), time="day")
     with pytest.raises(pr.DataError, match="different columns: country"):
         pr.merge([here, pr.moments(frame, measures=["ndcg@10"], by="country")])
 

@@ -80,6 +80,15 @@ def test_periods_of_dates_and_moments_of_days():
     assert pr.trend(pr.merge(daily), time="day")["day"].n_unique() == DAYS
 
 
+def test_segments_of_moments_are_added_up():
+    frame = part(log()).with_columns(even=pl.col("visits") % 2)
+    made = pr.moments(frame, measures=["ap", "rr"], by=["day", "even"])
+    for window in (1, 3):
+        options = {"time": "day", "window": window, "measures": ["rr"]}
+        expected = pr.trend(frame, **options)
+        assert_frame_equal(pr.trend(made, **options), expected)
+
+
 def test_confidence_sequences():
     frame = log()
     plain = pr.trend(frame, time="day", window=None, measures="ap")

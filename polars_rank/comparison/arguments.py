@@ -154,7 +154,7 @@ def require_no_rows(given: Mapping[str, Any]) -> None:
         raise ValueError(msg)
     for name in ("weight", "cluster", "seed"):
         if given[name] is not None:
-            msg = f"{name}= is chosen when moments are made: pr.moments({name}=...)"
+            msg = f"{name}= is chosen when moments are made"
             raise ValueError(msg)
     if given["effect"] in ("rank_biserial", "cliff"):
         msg = (

@@ -23,6 +23,7 @@ from polars_rank.comparison.arguments import (
     Pairing,
     TestName,
     ZeroMethod,
+    names_of,
     needs_rows,
     require_choice,
     require_no_rows,
@@ -30,6 +31,7 @@ from polars_rank.comparison.arguments import (
 )
 from polars_rank.comparison.corrections import adjusted
 from polars_rank.comparison.estimates import Plan
+from polars_rank.comparison.merging import segments_of, selected
 from polars_rank.comparison.moments import is_moments, sums_of_parts
 from polars_rank.comparison.reading import read, read_parts
 from polars_rank.comparison.result import Comparison
@@ -87,8 +89,9 @@ def compare(
         returns it with ``query=["system", "query_id"]``: a frame or a file. Of lazy
         frames and files that are large, only sums are kept, if the test needs no more:
         one pass, with temporary files and a bounded part of the rows in memory. Or
-        moments (:func:`moments`), for tests that need no rows. Or, with ``qrels``,
-        runs: one frame with a column ``system``, or a mapping of names to runs.
+        moments (:func:`moments`), for tests that need no rows; those of several parts
+        are added up, as :func:`merge` does. Or, with ``qrels``, runs: one frame with a
+        column ``system``, or a mapping of names to runs.
     system, query
         Columns that name the system and the query (several columns, too).
     measures
@@ -97,7 +100,8 @@ def compare(
     baseline
         One or several systems that all others are compared with; default: all pairs.
     by
-        Columns that split the queries into segments, compared one by one.
+        Columns that split the queries into segments, compared one by one. Default, of
+        moments: all that they have; segments by other columns are added up.
     weight
         Column with the weight of a query, such as its traffic: means are weighted, the
         standard error is HC1.
@@ -237,15 +241,10 @@ def compare(
         return [(systems.index(a), systems.index(b)) for a, b in wanted]
 
     held: Values | None = None
-    if is_moments(lazy(values).collect_schema().names()):
+    if is_moments(names := lazy(values).collect_schema().names()):
         require_no_rows(locals())
-        table = lazy(values).collect()
-        if measures is not None:
-            wanted = [measures] if isinstance(measures, str) else list(measures)
-            table = table.filter(pl.col("measure").is_in(wanted))
-        segments = columns.segments or [
-            n for n in table.columns if n not in (*STORED, "definition")
-        ]
+        segments = columns.segments or segments_of(names)
+        table = selected(values, segments, names_of(measures))
     else:
         parts: Iterable[Values] = (
             [read(values, columns, pairs, summed=True)]
@@ -311,12 +310,6 @@ def compare(
         held,
         between,
     )
-
-
-STORED = (
-    "measure", "system", "other", "queries", "n", "x", "d", "ee", "ed", "dd",
-    "squares", "win", "tie", "loss",
-)  # fmt: skip
 
 
 # -- tests

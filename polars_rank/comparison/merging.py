@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from polars_rank.comparison.moments import KEYS, ORDER, added, is_moments
+from polars_rank.comparison.arguments import require_names
+from polars_rank.comparison.moments import KEYS, ORDER, WON, added, is_moments
 from polars_rank.comparison.values import Source, lazy
 from polars_rank.core.expr import ratio
 from polars_rank.exceptions import DataError
 
-__all__ = ["merge"]
+__all__ = ["merge", "segments_of", "selected"]
 
 
 def merge(parts: Source | Iterable[Source], *, unit: str = "row") -> pl.DataFrame:
@@ -31,7 +32,7 @@ def merge(parts: Source | Iterable[Source], *, unit: str = "row") -> pl.DataFram
     Returns
     -------
     A frame like those of :func:`moments`. Systems, pairs and segments that are missing
-    from a part have the sums of the others.
+    from a part have the sums of the others; the order of the systems may differ.
 
     Raises
     ------
@@ -80,28 +81,77 @@ def merge(parts: Source | Iterable[Source], *, unit: str = "row") -> pl.DataFram
             msg = f"the parts have different columns: {odd}; use the same by= in all"
             raise DataError(msg, rule="different_columns", count=1)
     whole = pl.concat([f.select(names) for f in frames], how="vertical_relaxed")
-    segments = [n for n in names if n not in {*KEYS, *ORDER, "definition"}]
-    keys = [*segments, *KEYS]
-    state = added() | (_of_parts() if unit == "part" else {})
-    merged = (
-        whole.group_by(keys, maintain_order=True)
-        .agg(
-            *(value.alias(name) for name, value in state.items()),
-            pl.col("definition").first(),
-            definitions=pl.col("definition").unique(),
-        )
-        .collect()
-    )
-    mixed = merged.filter(pl.col("definitions").list.len() > 1)
+    return _summed(whole.collect(), segments_of(names), unit)
+
+
+def segments_of(columns: Iterable[str]) -> list[str]:
+    """The columns of moments that tell segments apart."""
+    return [n for n in columns if n not in {*KEYS, *ORDER, "definition"}]
+
+
+def selected(
+    values: Source, by: Sequence[str], measures: Sequence[str] = ()
+) -> pl.DataFrame:
+    """Moments of these measures (default: all), added up over parts.
+
+    Segments are added up, too, except those that ``by`` tells apart.
+    """
+    whole = lazy(values).collect()
+    if odd := [name for name in by if name not in segments_of(whole.columns)]:
+        msg = f"no segments by {odd[0]!r}: by= is chosen when moments are made"
+        raise ValueError(msg)
+    if measures:
+        known = whole["measure"].unique(maintain_order=True).to_list()
+        require_names(measures, known, "measure")
+        whole = whole.filter(pl.col("measure").is_in(measures))
+    return _summed(whole, by)
+
+
+def _require_one_definition(whole: pl.DataFrame) -> None:
+    """Refuse sums of a measure that was computed in two ways."""
+    found = whole.group_by("measure").agg(pl.col("definition").unique().sort())
+    mixed = found.filter(pl.col("definition").list.len() > 1).sort("measure")
     if len(mixed):
-        row = mixed.row(0, named=True)
-        shown = " and ".join(map(repr, row["definitions"]))
+        measure, definitions = mixed.row(0)
+        shown = " and ".join(map(repr, definitions))
         msg = (
-            f"{row['measure']!r} is not the same in all parts: {shown}; compute one of "
+            f"{measure!r} is not the same in all parts: {shown}; compute one of "
             "them anew"
         )
         raise DataError(msg, rule="different_definition", count=len(mixed))
-    return merged.select(names)
+
+
+def _summed(
+    whole: pl.DataFrame, segments: Sequence[str], unit: str = "row"
+) -> pl.DataFrame:
+    """Sums by segment in the order of moments: systems, then pairs in one direction."""
+    _require_one_definition(whole)
+    alone = pl.col("other").is_null()
+    systems = whole.filter(alone)["system"].unique(maintain_order=True)
+    measures = whole["measure"].unique(maintain_order=True)
+    first, second = (_place(systems, name) for name in ("system", "other"))
+    turned = pl.when(second < first)
+    oriented = whole.with_columns(
+        *(turned.then(-pl.col(n)).otherwise(n).alias(n) for n in ("x", "ed")),
+        *(
+            turned.then(b).otherwise(a).alias(a)
+            for one, other in (("system", "other"), ("win", "loss"))
+            for a, b in ((one, other), (other, one))
+        ),
+    )
+    state = added() | (_of_parts() if unit == "part" else {})
+    return (
+        oriented.group_by(*segments, *KEYS, maintain_order=True)
+        .agg(**state, definition=pl.col("definition").first())
+        .with_columns(pl.when(~alone).then(pl.col(WON)))
+        .sort(_place(measures, "measure"), ~alone, first, second, *segments)
+        .select(*segments, *KEYS, *ORDER, "definition")
+    )
+
+
+def _place(names: pl.Series, column: str) -> pl.Expr:
+    """The place of a name among all."""
+    return pl.col(column).replace_strict(names, range(len(names)), default=None)
 
 
 def _of_parts() -> dict[str, pl.Expr]:

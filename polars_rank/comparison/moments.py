@@ -26,7 +26,7 @@ from polars_rank.conventions.tools import DEFAULT, ConventionLike
 from polars_rank.core.expr import ratio
 
 __all__ = [
-    "KEYS", "ORDER", "STATE", "added", "is_moments", "moments", "sums_of_parts",
+    "KEYS", "ORDER", "STATE", "WON", "added", "is_moments", "moments", "sums_of_parts",
 ]  # fmt: skip
 
 KEYS = ["measure", "system", "other"]

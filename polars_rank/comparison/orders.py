@@ -12,8 +12,10 @@ import polars as pl
 from polars_rank.comparison.arguments import TestName
 from polars_rank.comparison.bootstrap import resampled
 from polars_rank.comparison.compare import compare
+from polars_rank.comparison.merging import selected
+from polars_rank.comparison.moments import is_moments
 from polars_rank.comparison.reading import read
-from polars_rank.comparison.values import Columns, Source, cell, lower_is_better
+from polars_rank.comparison.values import Columns, Source, cell, lazy, lower_is_better
 
 __all__ = ["discriminative", "orders", "stability"]
 
@@ -26,7 +28,8 @@ def orders(values: Source, *, level: float = 0.95, **options: Any) -> pl.DataFra
     values
         As for :func:`compare`, with at least two measures.
     level, options
-        As in :func:`compare`: its test says which swaps are significant.
+        As in :func:`compare`, without ``by``; the test says which swaps are
+        significant.
 
     Returns
     -------
@@ -47,7 +50,10 @@ def orders(values: Source, *, level: float = 0.95, **options: Any) -> pl.DataFra
     >>> pr.orders(values).row(0, named=True)["swapped"]
     ['a, b']
     """
-    found = compare(values, level=level, **options)
+    if options.get("by") is not None:
+        msg = "orders are those of all queries: leave out by="
+        raise ValueError(msg)
+    found = compare(_of_all(values), level=level, **options)
     means, measures = _means(found.means)
     if len(measures) < 2:
         msg = f"orders of at least two measures are compared, not of {len(measures)}"
@@ -79,6 +85,11 @@ def orders(values: Source, *, level: float = 0.95, **options: Any) -> pl.DataFra
         "tau_ap": pl.Float64, "swapped": pl.List(pl.String), "significant": pl.Int64,
     }  # fmt: skip
     return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _of_all(values: Source) -> Source:
+    """The values; of moments, those of all queries, whatever their segments."""
+    return selected(values, []) if is_moments(lazy(values).collect_schema()) else values
 
 
 def _means(means: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
@@ -185,6 +196,8 @@ def discriminative(
     >>> pr.discriminative(values, test="t").select("pairs", "significant").row(0)
     (1, 1.0)
     """
+    if options.get("by") is None:
+        values = _of_all(values)
     pairs = compare(values, test=test, level=level, **options).pairs
     size = pl.col("difference").abs()
     return pairs.group_by("measure", maintain_order=True).agg(

@@ -12,7 +12,7 @@ from polars_rank._statistics.distributions import t_quantile
 from polars_rank._statistics.intervals import require_level
 from polars_rank.comparison.arguments import names_of
 from polars_rank.comparison.compare import compare
-from polars_rank.comparison.merging import merge
+from polars_rank.comparison.merging import merge, selected
 from polars_rank.comparison.moments import is_moments, moments
 from polars_rank.comparison.values import Source, lazy
 
@@ -37,7 +37,8 @@ def trend(
     ----------
     values
         Values per query, or :func:`moments` of them, with a column of time. The same
-        query in another period is a new observation.
+        query in another period is a new observation; other segments of moments are
+        added up.
     time, every
         The column of time: any type that can be sorted. Dates and times are truncated
         to periods, such as ``"1d"`` or ``"1w"``, if ``every`` says so.
@@ -143,11 +144,12 @@ def _parts(
             frame.with_columns(period.alias(own)), by=own, query=keys, **columns
         )
         return found.rename({own: time})
+    measures = names_of(columns.pop("measures", None))
     if columns:
         odd = ", ".join(columns)
         msg = f"{odd}: chosen when moments are made"
         raise ValueError(msg)
-    return frame.with_columns(period).collect()
+    return selected(frame.with_columns(period), [time], measures)
 
 
 def _sequential(
