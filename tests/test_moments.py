@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import random
@@ -14,6 +15,7 @@ from scipy import special
 
 import polars_rank as pr
 from polars_rank.comparison import reading, row_sums, values
+from polars_rank.comparison.definition import Definition
 from polars_rank.comparison.win_counts import WinCounts
 
 DAYS = 12
@@ -286,6 +288,43 @@ def test_what_a_file_says_about_itself(tmp_path):
     assert told["query"] == ["query_id"]
     with pytest.raises(ValueError, match=r"must end in \.parquet"):
         pr.moments(log(), measures=["arp"], path=tmp_path / "monday.csv")
+
+
+def told(path) -> dict:
+    return json.loads(pl.read_parquet_metadata(path)["polars_rank"])
+
+
+def test_what_values_and_parts_say_about_themselves_is_kept(tmp_path):
+    """Convention, options and judgments; other judgments are no other measure."""
+    whole = log().select("system", "query_id", "ndcg@10", "arp", "day")
+    lower = Definition.of(["ndcg@10"], "lightgbm", [], options={"max_rank": 7})
+    for day, judged in ((0, "ab of 9 rows"), (1, "cd of 8 rows"), (2, "ab of 9 rows")):
+        definition = dataclasses.replace(lower, judgments=judged)
+        values = tmp_path / f"values{day}.parquet"
+        definition.write(whole.filter(day=day).drop("day"), values)
+        made = pr.moments(values, path=tmp_path / f"day{day}.parquet")
+        assert made["definition"].unique().sort().to_list() == [
+            "arp by lightgbm, max_rank=7", "ndcg@10 by lightgbm, max_rank=7",
+        ]  # fmt: skip
+        frame = pl.read_parquet(values)
+        assert pr.moments(frame, definition=definition).equals(made)
+        assert told(tmp_path / f"day{day}.parquet")["judgments"] == judged
+    days = tmp_path / "day*.parquet"
+    both = tmp_path / "both.parquet"
+    assert pr.merge(days, path=both).equals(pl.read_parquet(both))
+    assert told(both)["judgments"] == "ab of 9 rows; cd of 8 rows"
+    assert told(both)["measures"] == {"ndcg@10": "ndcg@10", "arp": "arp"}
+    again = [both, str(tmp_path / "day0.parquet")]
+    pr.merge(again, path=tmp_path / "again.parquet")
+    assert told(tmp_path / "again.parquet") == told(both)
+    pr.merge([both, made], path=tmp_path / "frame.parquet")  # of a frame, who knows?
+    assert "polars_rank" not in pl.read_parquet_metadata(tmp_path / "frame.parquet")
+    own = pr.moments(values, convention="trec_eval")
+    assert own["definition"][0] == "ndcg@10 by trec_eval"
+    with pytest.raises(ValueError, match="leave out convention="):
+        pr.moments(frame, convention="trec_eval", definition=definition)
+    with pytest.raises(ValueError, match=r"must end in \.parquet"):
+        pr.merge(days, path=tmp_path / "month.csv")
 
 
 def test_other_definitions_are_not_merged():

@@ -18,11 +18,11 @@ from polars_rank.conventions.tools import CONVENTIONS, ConventionLike, conventio
 from polars_rank.io import write
 from polars_rank.measures.measure import Measure
 
-__all__ = ["KEY", "Definition", "fingerprint"]
+__all__ = ["KEY", "Definition", "definition_of", "fingerprint", "write_defined"]
 
 KEY = "polars_rank"
 BATCH = 1 << 20
-
+SEVERAL = "; "  # between fingerprints
 
 # Options of an evaluation that decide values, and are no choices of a convention.
 OPTIONS = {"max_rank": None, "descending": True, "on_duplicate": "error"}
@@ -68,6 +68,32 @@ class Definition:
             },
         )
 
+    @classmethod
+    def of_parts(cls, parts: Sequence[Definition | None]) -> Definition | None:
+        """That of parts which were added up, with the judgments of all of them.
+
+        None unless all parts have one.
+        """
+        known = [part for part in parts if part is not None]
+        if not known or len(known) < len(parts):
+            return None
+        judged = {name for part in known for name in part.judged}
+        return dataclasses.replace(
+            known[-1],
+            measures={n: text for part in known for n, text in part.measures.items()},
+            judgments=SEVERAL.join(sorted(judged)) or None,
+        )
+
+    @property
+    def judged(self) -> list[str]:
+        """The fingerprints of the judgments: several, if parts were added up."""
+        return self.judgments.split(SEVERAL) if self.judgments else []
+
+    def about(self, measures: Sequence[str], query: Sequence[str]) -> Definition:
+        """The definition of these columns among others."""
+        texts = {name: self.measures.get(name, _text(name)) for name in measures}
+        return dataclasses.replace(self, measures=texts, query=list(query))
+
     def by_measure(self) -> dict[str, str]:
         """Column to a text that equals that of another definition if both mean it."""
         name = str(self.convention["name"])
@@ -81,10 +107,7 @@ class Definition:
 
     def write(self, frame: AnyFrame, path: str | Path) -> None:
         """Write a Parquet file with the definition in its metadata, whole or not."""
-        if Path(path).suffix != ".parquet":
-            msg = f"{path}: the name must end in .parquet, whose metadata are used"
-            raise ValueError(msg)
-        write(frame, path, metadata=self.metadata())
+        write_defined(frame, path, self)
 
     def metadata(self) -> dict[str, str]:
         """The text that a Parquet file holds."""
@@ -97,6 +120,21 @@ class Definition:
             return None
         text = pl.read_parquet_metadata(path).get(KEY)
         return None if text is None else cls(**json.loads(text))
+
+
+def write_defined(
+    frame: AnyFrame, path: str | Path, definition: Definition | None
+) -> None:
+    """Write a Parquet file, with the definition in its metadata if there is one."""
+    if Path(path).suffix != ".parquet":
+        msg = f"{path}: the name must end in .parquet, whose metadata are used"
+        raise ValueError(msg)
+    write(frame, path, metadata=None if definition is None else definition.metadata())
+
+
+def definition_of(values: object) -> Definition | None:
+    """The definition that a file holds, if it is one."""
+    return Definition.read(values) if isinstance(values, str | Path) else None
 
 
 def _text(name: str) -> str:

@@ -13,7 +13,7 @@ import polars as pl
 from polars_rank._statistics.intervals import require_level
 from polars_rank.comparison.arguments import Correction, names_of, require_choice
 from polars_rank.comparison.compare import compare
-from polars_rank.comparison.definition import Definition
+from polars_rank.comparison.definition import Definition, definition_of
 from polars_rank.comparison.gate_checks import (
     ALL,
     Rule,
@@ -26,7 +26,6 @@ from polars_rank.comparison.gate_inputs import (
     BASE,
     NEW,
     attributed,
-    definition_of,
     joined,
     require_ids_that_match,
     require_known_documents,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import polars as pl
 
@@ -17,7 +16,6 @@ __all__ = [
     "BASE",
     "NEW",
     "attributed",
-    "definition_of",
     "joined",
     "require_ids_that_match",
     "require_known_documents",
@@ -28,11 +26,6 @@ BASE, NEW = "base", "new"
 GONE = 0.9  # share of queries that lost everything, or of documents that are in no
 # list any more: no change of a ranking does that
 ENOUGH = 10  # queries or documents, to tell
-
-
-def definition_of(values: Source) -> Definition | None:
-    """The definition that a file holds, if it is one."""
-    return Definition.read(values) if isinstance(values, str | Path) else None
 
 
 def require_same_definition(

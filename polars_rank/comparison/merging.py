@@ -9,15 +9,22 @@ from typing import Any
 import polars as pl
 
 from polars_rank.comparison.arguments import require_names
+from polars_rank.comparison.definition import Definition, write_defined
 from polars_rank.comparison.moments import KEYS, ORDER, WON, added, is_moments
 from polars_rank.comparison.values import Source, lazy
 from polars_rank.core.expr import ratio
 from polars_rank.exceptions import DataError
+from polars_rank.io.unreadable import files_of
 
-__all__ = ["merge", "segments_of", "selected"]
+__all__ = ["definition_of_parts", "merge", "segments_of", "selected"]
 
 
-def merge(parts: Source | Iterable[Source], *, unit: str = "row") -> pl.DataFrame:
+def merge(
+    parts: Source | Iterable[Source],
+    *,
+    unit: str = "row",
+    path: str | Path | None = None,
+) -> pl.DataFrame:
     """Add up moments of parts, such as days.
 
     Parameters
@@ -28,6 +35,9 @@ def merge(parts: Source | Iterable[Source], *, unit: str = "row") -> pl.DataFram
         Independent observation: ``"row"``: the queries or clusters of each part are new
         ones; ``"part"``: a part as a whole is one observation, since the same queries
         come back every day. That needs about ten parts or more.
+    path
+        Parquet file to write as well. Its metadata are those of the parts, if these are
+        files that have some, with the judgments of all of them.
 
     Returns
     -------
@@ -81,7 +91,19 @@ def merge(parts: Source | Iterable[Source], *, unit: str = "row") -> pl.DataFram
             msg = f"the parts have different columns: {odd}; use the same by= in all"
             raise DataError(msg, rule="different_columns", count=1)
     whole = pl.concat([f.select(names) for f in frames], how="vertical_relaxed")
-    return _summed(whole.collect(), segments_of(names), unit)
+    table = _summed(whole.collect(), segments_of(names), unit)
+    if path is not None:
+        write_defined(table, path, definition_of_parts(frames))
+    return table
+
+
+def definition_of_parts(frames: Iterable[pl.LazyFrame]) -> Definition | None:
+    """What the files that frames read say about themselves."""
+    try:
+        files = [file for frame in frames for file in files_of(frame)]
+    except ValueError:  # a frame in memory
+        return None
+    return Definition.of_parts([Definition.read(file) for file in files])
 
 
 def segments_of(columns: Iterable[str]) -> list[str]:

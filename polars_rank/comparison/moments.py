@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from polars_rank.comparison.alignment import require_finite
-from polars_rank.comparison.definition import Definition
+from polars_rank.comparison.definition import Definition, definition_of
 from polars_rank.comparison.reading import read_parts
 from polars_rank.comparison.row_sums import Array, Places, Rows, RowSums, row_sums
 from polars_rank.comparison.values import (
@@ -47,8 +47,9 @@ def moments(
     cluster: str | None = None,
     seed: str | None = None,
     tie: float = 1e-9,
-    convention: ConventionLike = DEFAULT,
+    convention: ConventionLike | None = None,
     path: str | Path | None = None,
+    definition: Definition | None = None,
 ) -> pl.DataFrame:
     """Compute the sums that a comparison of systems needs, which add up over days.
 
@@ -58,10 +59,13 @@ def moments(
         As in :func:`compare`. Clusters must not span the parts that are merged.
     convention
         The convention that the values were computed under: it is part of the
-        definition, and sums of different definitions are not merged.
+        definition, and sums of different definitions are not merged. Default: what a
+        file of values says about itself, or else ``"trec_eval"``.
     path
-        Parquet file to write as well, with version, measures and convention in its
-        metadata.
+        Parquet file to write as well, with version, measures, convention and, where
+        they are known, the judgments in its metadata.
+    definition
+        Definition of ``values``, unless they are a file that holds it.
 
     Returns
     -------
@@ -110,7 +114,14 @@ def moments(
         lambda systems: list(combinations(range(len(systems)), 2)),
         tie,
     )
-    definition = Definition.of(held.measures, convention, columns.keys)
+    if convention is None:
+        definition = definition or definition_of(values)
+    elif definition is not None:
+        msg = "definition= has a convention of its own: leave out convention="
+        raise ValueError(msg)
+    if definition is None:
+        definition = Definition.of(held.measures, convention or DEFAULT, columns.keys)
+    definition = definition.about(held.measures, columns.keys)
     table = table.with_columns(
         definition=pl.col("measure").replace_strict(definition.by_measure())
     )

@@ -144,7 +144,7 @@ def _paths(plan: Any, part: pl.LazyFrame) -> list[Path]:
             scan = node.options[0]
             paths = list(scan.files) if isinstance(scan, Source) else []
         else:
-            paths = [Path(path) for path in node.paths]
+            paths = [Path(path) for path in getattr(node, "paths", ())]
     if not paths:
         msg = "a scan without files"
         raise ValueError(msg)
