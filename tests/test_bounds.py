@@ -20,8 +20,9 @@ from vocabularies import METRICS
 
 import polars_rank as pr
 from polars_rank.conventions.tools import complete_arguments
-from polars_rank.robustness.known_bounds import ABOUT_JUDGING, SWAP
+from polars_rank.robustness.known_bounds import ABOUT_JUDGING
 from polars_rank.robustness.labels import SCHEMES
+from polars_rank.robustness.tie_orders import WAYS
 
 # Parameters that make another class of a measure, beside none.
 VARIANTS: dict[str, list[dict]] = {
@@ -124,14 +125,13 @@ def all_labels(docs, top=TOP):
 
 
 def all_orders(docs):
-    """Every order of tied documents, as scores without ties."""
+    """Every order of tied documents, whose scores stay equal."""
     found = [d for d in docs if d.score is not None]
     rest = [d for d in docs if d.score is None]
     for order in itertools.permutations(found):
         scores = [d.score for d in order]
         if scores == sorted(scores, reverse=True):
-            n = len(order)
-            yield [Doc(d.id, float(n - i), d.label) for i, d in enumerate(order)] + rest
+            yield [*order, *rest]
 
 
 def value(name, params, docs):
@@ -304,13 +304,20 @@ def test_differences_where_labels_move_documents_are_limits():
     assert (found["low"], found["high"], found["exact"]) == (-1.0, 0.0, False)
 
 
-def test_ties_that_labels_do_not_order():
-    """Counterexamples: sorting by label is not the best or worst order."""
-    log = {"query_id": [1], "doc_id": ["a"], "score": [1.0], "label": [1]}
-    for measure in ("bpm(T=0.5)@10", "g_measure", "precision(rel=0)@2", "ap(rel=0)"):
-        with pytest.raises(ValueError, match="best order of tied documents"):
-            pr.bounds(pl.DataFrame(log), measure, over="ties")
-    pr.bounds(pl.DataFrame(log), "ap(rel=0)", over=("ties", "labels"))
+@pytest.mark.parametrize("count", [4, slow(40)])
+def test_labels_of_documents_that_nobody_retrieved(count):
+    found = lists(random.Random(23), count, free=2)
+    run, qrels = frames(found)
+    more = [[*docs, *(Doc(f"free{i}", None, None) for i in range(2))] for docs in found]
+    for name, params in asked():
+        if count < 40 and name not in ("ndcg", "ap", "recall"):
+            continue
+        got = pr.bounds(
+            run, pr.measure(name, name=name, **params), qrels=qrels, max_grade=TOP,
+            per_query=True, ties="order", free=2,
+        )  # fmt: skip
+        wanted = [brute(name, params, all_labels(docs)) for docs in more]
+        check(got.iter_rows(named=True), wanted, (name, params))
 
 
 @pytest.mark.slow
@@ -325,9 +332,8 @@ def test_labels_of_ndcg_on_many_lists():
         contract("ndcg", params, 60, seed, top=3, size=6, free=4)
 
 
-def ties(names, count, seed):
-    rng = random.Random(seed)
-    found = lists(rng, count, tied=True, size=5)
+def ties(names, found):
+    """The bounds over ties are those of all orders."""
     run, qrels = frames(found)
     for name, params in names:
         measure = pr.measure(name, name=name, **params)
@@ -339,21 +345,62 @@ def ties(names, count, seed):
         check(got.iter_rows(named=True), wanted, (name, params))
 
 
-def can_be_tied(name, params):
-    gain = params.get("gain", "linear")
-    return name in SWAP and params.get("divisor") != "hits" and isinstance(gain, str)
+ABOUT = [
+    ("judged", {"k": 2}), ("unjudged", {"k": 2}), ("rbp_residual", {"k": 3}),
+    ("rbp_residual", {}), ("cg", {"k": 2, "gain": {1: 3.0, 2: 1.0}}),
+    ("ndcg", {"gain": {1: 3.0, 2: 1.0}}), ("q_measure", {"gain": {1: 3.0, 2: 1.0}}),
+    ("ap", {"rel": 0}), ("precision", {"k": 2, "rel": 0}), ("mean_label", {"k": 3}),
+    ("ap", {"k": 2, "divisor": "hits"}), ("p_measure", {"rel": 2}),
+    ("opa", {"k": 2}), ("relevant_above", {"k": 2}), ("pair_accuracy", {"k": 3}),
+    ("hinge", {"k": 2}), ("bpm", {"T": 0.5, "k": 10}), ("mcc", {"k": 3, "rel": 2}),
+    ("fall_out", {"k": 3, "rel": 2}),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("count", [6, slow(60)])
 def test_ties_of_every_measure(count):
-    names = [pair for pair in asked() if can_be_tied(*pair)]
-    ties(names if count > 6 else names[::20], count, 4)
-    unsure = [n for n in METRICS if n not in SWAP and METRICS[n].tie_sensitive]
-    for name in unsure:
-        with pytest.raises(ValueError, match="best order of tied documents"):
-            pr.bounds(pl.DataFrame(
-                {"query_id": [1], "doc_id": ["a"], "score": [1], "label": [1]}
-            ), name, over="ties")  # fmt: skip
+    names = [*asked(), *ABOUT]
+    found = lists(random.Random(4), count, tied=True, size=5)
+    ties(names if count > 6 else names[::20], found)
+
+
+@pytest.mark.slow
+def test_ties_that_a_cutoff_divides():
+    """Long blocks, of which some documents are inside."""
+    names = [n for n in ABOUT if n[0] in ("judged", "unjudged", "rbp_residual")]
+    names += [
+        (name, {"k": k, **params})
+        for k in (2, 3, 5)
+        for name, params in (
+            ("mean_label", {}), ("ap", {"divisor": "hits"}), ("mcc", {}),
+            ("fall_out", {}), ("binary_accuracy", {}),
+            ("ap", {"divisor": "hits", "rel": 2}),
+        )
+    ]  # fmt: skip
+    rng = random.Random(19)
+    found = []
+    for _ in range(50):
+        labels = [rng.choice([None, 0, 0, 1, 2]) for _ in range(7)]
+        docs = [
+            Doc(f"d{i}", float(rng.random() < 0.7), y) for i, y in enumerate(labels)
+        ]
+        found.append([*docs, Doc("m", None, rng.randint(0, TOP))])
+    ties(names, found)
+
+
+def test_too_many_orders_are_refused():
+    log = {"query_id": 1, "doc_id": range(8), "score": [1] * 8, "label": [1, 0] * 4}
+    told = "40320 orders of the tied documents of a query would have to be tried"
+    with pytest.raises(ValueError, match=told):
+        pr.bounds(pl.DataFrame(log), "p_measure", over="ties")
+    found = pr.bounds(pl.DataFrame(log), "p_measure", over="ties", most=50_000)
+    assert found["high"].item() > found["low"].item()
+    nine = pl.DataFrame(
+        log | {"label": [None] * 6 + [1, 0], "score": [1] * 4 + [2] * 4}
+    )
+    told = r"36864 orders .* under 64 labellings"
+    with pytest.raises(ValueError, match=told):
+        pr.bounds(nine, "p_measure", over=("ties", "labels"))
 
 
 @pytest.mark.slow
@@ -364,6 +411,9 @@ def test_ties_and_labels_together():
     for name, params in (
         ("ndcg", {}), ("ndcg", {"k": 2}), ("ap", {}), ("recall", {"k": 2}),
         ("precision", {"k": 2}), ("rr", {}), ("err", {}), ("nerr", {}), ("rbp", {}),
+        ("mcc", {"k": 2}), ("fall_out", {"k": 2}), ("mean_label", {"k": 2}),
+        ("ap", {"k": 2, "divisor": "hits"}), ("p_measure", {}), ("first_click", {}),
+        ("jaccard", {"k": 2}), ("bpm", {"k": 3}), ("ap", {"rel": 0}),
     ):  # fmt: skip
         got = pr.bounds(
             run, pr.measure(name, name=name, **params), qrels=qrels, max_grade=TOP,
@@ -623,7 +673,7 @@ def test_refused(measure, options, words):
 
 
 def test_schemes_name_metrics():
-    assert {*SCHEMES, *SWAP, *ABOUT_JUDGING} <= {*METRICS}
+    assert {*SCHEMES, *WAYS, *ABOUT_JUDGING} <= {*METRICS}
 
 
 MANY = """

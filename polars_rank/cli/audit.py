@@ -126,6 +126,7 @@ def bounds(
     over: Annotated[tuple[Literal["labels", "ties"], ...], CHOICE, LESS] = ("labels",),
     max_grade: Annotated[int | None, CHOICE] = None,
     universe: Annotated[Literal["retrieved", "pool"] | None, CHOICE] = None,
+    free: Annotated[int, CHOICE] = 0,
     against: Annotated[str | None, Parameter(metavar="SYSTEM"), CHOICE] = None,
     per_query: Annotated[bool, Parameter(group=OUTPUT), LESS] = False,
     format: Formats = None,
@@ -157,6 +158,8 @@ def bounds(
         Highest grade of an unjudged document; default: of the judgments.
     universe
         Documents that could have labels: those a system retrieved, or the pool.
+    free
+        Documents of each query that nobody retrieved or judged, but could have labels.
     against
         System that the others are compared with, under the same labels.
     per_query
@@ -175,6 +178,7 @@ def bounds(
         over=over,
         max_grade=max_grade,
         universe=universe,
+        free=free,
         against=against,
         per_query=per_query,
         **options,

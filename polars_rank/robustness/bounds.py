@@ -14,6 +14,7 @@ from polars_rank.conventions.tools import (
     convention_of,
 )
 from polars_rank.core.aggregate import GeometricMean, Mean, Sum
+from polars_rank.core.parameters import is_whole
 from polars_rank.core.rules import DUPLICATE_RANK, INVALID_RANK
 from polars_rank.exceptions import DataError
 from polars_rank.io.frames import FrameLike, as_polars
@@ -22,11 +23,10 @@ from polars_rank.robustness.differences import differences
 from polars_rank.robustness.known_bounds import with_known_bounds
 from polars_rank.robustness.labels import Documents, grades_of
 from polars_rank.robustness.limits import (
-    EXTREMES,
     Asked,
     Table,
-    extremes,
     over_labels,
+    over_ties,
     values_under,
 )
 from polars_rank.robustness.runs import Runs, keys_of, stacked
@@ -49,6 +49,7 @@ def bounds(
     over: Over | Sequence[Over] = "labels",
     max_grade: int | None = None,
     universe: Universe | None = None,
+    free: int = 0,
     against: str | None = None,
     system: str | None = None,
     query: str | Sequence[str] = "query_id",
@@ -78,6 +79,9 @@ def bounds(
         The unjudged documents that could have labels: those that the system itself
         ``"retrieved"`` (default), or the ``"pool"`` of documents that any system
         retrieved, which count in R and the ideal order of all systems.
+    free
+        How many documents of each query nobody retrieved or judged that could have
+        labels, too: they count in R and the ideal order.
     against
         A system: compute bounds of the difference of each other system to it, with the
         same labels for both (``universe="pool"``).
@@ -86,7 +90,8 @@ def bounds(
     per_query
         Whether to return the bounds of each query, or of the mean.
     most
-        Largest number of labellings of a query to try, for measures without a shortcut.
+        Largest number of labellings, and of orders, of a query to try, for measures
+        without a shortcut.
     choices
         ``ties``, ``missing``, ``no_relevant``, ``unjudged``, ``rel``, as in
         :func:`evaluate`.
@@ -95,13 +100,15 @@ def bounds(
     -------
     One row per system (and query) and measure: ``measure``, ``queries``, ``value``,
     ``low``, ``high``, and ``exact``: whether both are reached, or are only limits. With
-    ``against``, these are of the difference, and ``baseline`` names it.
+    ``against``, these are of the difference, and ``baseline`` names it. A measure of
+    the judged documents alone, such as ``inf_ap`` or a correlation, may have its
+    ``value`` outside, since any label makes a document one of them.
 
     Raises
     ------
     ValueError
         For wrong arguments, for measures of which no bounds are known, and where more
-        than ``most`` labellings would have to be tried.
+        than ``most`` labellings or orders would have to be tried.
     DataError
         For rows that break a rule.
 
@@ -138,6 +145,12 @@ def bounds(
     ways = (over,) if isinstance(over, str) else tuple(over)
     if not ways or not {*ways} <= {*get_args(Over)}:
         msg = f"over must be 'ties', 'labels' or both, not {over!r}"
+        raise ValueError(msg)
+    if not is_whole(free) or free < 0 or (free and "labels" not in ways):
+        msg = (
+            "free is the number of further documents that could have labels, a whole "
+            f"number, for over='labels', not {free!r}"
+        )
         raise ValueError(msg)
     pool = universe == "pool" or (universe is None and against is not None)
     _require_universe(universe, against)
@@ -184,14 +197,12 @@ def bounds(
     keys, shared = [inner[k] for k in keys], [inner[k] for k in shared]
     column = None if column is None else inner[column]
     if "labels" not in ways:
-        tables = [
-            values_under(frame, judged, asked, keys, start, ties=rule)
-            for rule in EXTREMES
-        ]
-        limits = extremes(tables, keys)
+        limits = over_ties(frame, judged, asked, keys, start, most)
     else:
         grades = grades_of(max_grade, frame if judged is None else judged)
-        documents = Documents.of(frame, judged, keys, shared, start, pool=pool)
+        documents = Documents.of(
+            frame, judged, keys, shared, start, pool=pool, free=free
+        )
         held = documents.frame.collect(engine="streaming")
         documents = documents._replace(frame=held.lazy())
         limits = over_labels(documents, held, asked, grades, start, ways, most)

@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.tools import complete_arguments
-from polars_rank.measures.measure import Custom, Measure, Measures, parse_measures
+from polars_rank.measures.measure import Custom, Measures, parse_measures
 from polars_rank.robustness.limits import Asked
 
 __all__ = ["with_known_bounds"]
 
-# Exchanging two tied neighbours so that the better one comes first never lowers these
-# (or never raises them: arp): all permutations of random lists agree.
-SWAP = frozenset(
-    (
-        "accuracy", "precision", "recall", "f1", "f_measure", "rr", "ap", "gm_ap",
-        "yaap", "cg", "dcg", "ndcg", "err", "nerr", "pfound", "rbp", "sdcg", "insq",
-        "inst", "nerr8", "nerr9", "nerr10", "nerr11", "q_measure", "ncu_rb",
-        "o_measure", "r_precision", "interpolated_precision", "eleven_point_ap",
-        "bpref", "gm_bpref", "inf_ap", "hits", "compat", "partial_auc", "average_ndcg",
-        "r_ndcg", "binary_g_measure", "arp",
-    )
-)  # fmt: skip
 # These ask whether somebody judged a document, not how.
 ABOUT_JUDGING = frozenset(("judged", "unjudged", "rbp_residual"))
 
@@ -51,8 +38,6 @@ def with_known_bounds(
         arguments = complete_arguments(metric, measure.arguments, convention=convention)
         policy = convention.no_relevant_of(metric.name, measure.no_relevant)
         asked.append(Asked(measure, arguments, policy))
-        if "ties" in ways:
-            _require_swap(measure, arguments, judged="labels" in ways)
         if "labels" not in ways:
             continue
         if metric.name in ABOUT_JUDGING:
@@ -82,26 +67,3 @@ def with_known_bounds(
             )
             raise ValueError(msg)
     return asked
-
-
-def _require_swap(
-    measure: Measure, arguments: Mapping[str, Any], *, judged: bool
-) -> None:
-    """Refuse where the order by labels is not known to be best; ``judged``: all are."""
-    metric = measure.definition
-    if not metric.tie_sensitive:
-        return
-    why = ""
-    if metric.name in SWAP and arguments.get("divisor") != "hits":
-        rel = arguments.get("rel")
-        if not isinstance(arguments.get("gain", "linear"), str):
-            why = " of this gain"
-        elif rel is not None and rel <= 0 and not judged:
-            why = f" with rel={rel}, where a label of 0 is better than none"
-        else:
-            return
-    msg = (
-        f"the best order of tied documents is not known for {measure.name}{why}; ask "
-        "for over='labels', or break the ties"
-    )
-    raise ValueError(msg)

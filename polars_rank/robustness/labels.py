@@ -105,10 +105,15 @@ class Documents(NamedTuple):
         convention: Convention,
         *,
         pool: bool,
+        free: int = 0,
     ) -> Documents:
-        """Join the run and its judgments; ``pool``: with what any system retrieved."""
+        """Join the run and its judgments; ``pool``: with what any system retrieved.
+
+        ``free`` documents of each query were neither retrieved nor judged.
+        """
         run = run.with_row_index("row")  # joins may change the order of tied rows
         if qrels is None:
+            asked = run.select(keys).unique(maintain_order=True)
             frame = run
         else:
             on = [*shared, "doc"]
@@ -135,6 +140,13 @@ class Documents(NamedTuple):
                         row=pl.lit(None, pl.get_index_type()),
                     ).select(*keys, "doc", "score", "label", "row"),
                 ]
+            )
+        if free:
+            names = pl.LazyFrame({"doc": [f"\0{i}" for i in range(free)]})
+            text = pl.col("doc").cast(pl.String)
+            frame = pl.concat(
+                [frame.with_columns(text), asked.join(names, how="cross")],
+                how="diagonal",
             )
         score = pl.col("score")
         if convention.score_dtype == "float32":

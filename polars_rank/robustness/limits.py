@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import polars as pl
@@ -18,9 +18,10 @@ from polars_rank.robustness.labels import (
     scheme_of,
     size_of,
 )
+from polars_rank.robustness.tie_orders import Way, in_orders, size_of_orders, way_of
 
 __all__ = [
-    "EXTREMES", "Asked", "Table", "extremes", "labels_move", "over_labels", "places",
+    "EXTREMES", "Asked", "Table", "labels_move", "over_labels", "over_ties", "places",
     "ratio_limits", "settled", "values_under",
 ]  # fmt: skip
 
@@ -63,6 +64,77 @@ def values_under(
         check=check,
     )
     return values
+
+
+def over_ties(
+    run: Table,
+    judged: Table | None,
+    asked: Sequence[Asked],
+    keys: Sequence[str],
+    convention: Convention,
+    most: int,
+) -> Table:
+    """Lowest and highest value of every query over the orders of its tied documents."""
+    ways: dict[Way, list[Asked]] = {}
+    for a in asked:
+        way = way_of(a.measure, a.arguments, judged=False)
+        if way == "every":
+            _require_few_orders(a.name, run, judged, keys, convention, most)
+        ways.setdefault(way, []).append(a)
+    found = []
+    for way, members in ways.items():
+        tables = _ordered(run, judged, members, keys, convention, way, check="strict")
+        found += [extremes(several, keys) for several in tables]
+    return pl.concat(found)
+
+
+def _require_few_orders(
+    name: str,
+    run: Table,
+    judged: Table | None,
+    keys: Sequence[str],
+    convention: Convention,
+    most: int,
+    labellings: int = 1,
+) -> None:
+    single = convention.score_dtype == "float32"
+    size = labellings * size_of_orders(run, judged, keys, single=single)
+    if size > most:
+        under = f" under {labellings} labellings" if labellings > 1 else ""
+        msg = (
+            f"{name}: {size:.6g} orders of the tied documents of a query{under} would "
+            f"have to be tried, more than most={most}; break the ties, or ask for "
+            "over='labels'"
+        )
+        raise ValueError(msg)
+
+
+def _ordered(
+    run: Table,
+    judged: Table | None,
+    asked: Sequence[Asked],
+    keys: Sequence[str],
+    convention: Convention,
+    way: Way,
+    *,
+    check: Any,
+) -> Iterator[list[Table]]:
+    """Values in all orders that suffice; the tables of a list are of the same ones."""
+    if way == "grades":
+        yield [
+            values_under(run, judged, asked, keys, convention, ties=rule, check=check)
+            for rule in EXTREMES
+        ]
+        return
+    single = convention.score_dtype == "float32"
+    for a in asked:
+        rows, labels, names = in_orders(
+            run, judged, keys, way, a.arguments, single=single
+        )
+        values = values_under(
+            rows, labels, [a], [*keys, *names], convention, ties="order", check="off"
+        )
+        yield [values.drop(names)]
 
 
 def extremes(tables: Sequence[Table], keys: Sequence[str]) -> Table:
@@ -110,7 +182,7 @@ def over_labels(
     most: int,
 ) -> Table:
     """Lowest and highest value of every query over the labels of its documents."""
-    groups: dict[Scheme, list[Asked]] = {}
+    groups: dict[tuple[Scheme, Way | None], list[Asked]] = {}
     found = []
     unjudged: int = held.select(pl.col("u").max().fill_null(0)).item()
     moved = "ties" not in ways and labels_move(documents, held, convention)
@@ -132,6 +204,9 @@ def over_labels(
             above=above,
             best_alone=a.policy == "one" and a.measure.definition.needs_relevant,
         )
+        way = way_of(a.measure, a.arguments, judged=True) if "ties" in ways else None
+        if way not in (None, "grades"):
+            scheme = "every"  # nothing smaller is known for both
         size = size_of(scheme, unjudged, len(grades))
         if scheme in ("sorted", "every") and size > most:
             msg = (
@@ -140,18 +215,26 @@ def over_labels(
                 "cut the run (a smaller depth), or lower max_grade"
             )
             raise ValueError(msg)
-        groups.setdefault(scheme, []).append(a)
-    rules = EXTREMES if "ties" in ways else (None,)
-    for scheme, members in groups.items():
+        if way == "every":
+            run = held.filter(pl.col("score").is_not_null()).lazy()
+            keys = documents.keys
+            _require_few_orders(a.name, run, None, keys, convention, most, size)
+        groups.setdefault((scheme, way), []).append(a)
+    for (scheme, way), members in groups.items():
         run, qrels, keys = labelled(documents, scheme, grades)
-        names = [a.name for a in members]
-        tables = [
-            values_under(
-                run, qrels, members, keys, convention, ties=ties, check="off"
-            ).select(*documents.keys, *names)
-            for ties in rules
+        if way is None:
+            tables = [
+                [values_under(run, qrels, members, keys, convention, check="off")]
+            ]
+        else:
+            tables = [
+                *_ordered(run, qrels, members, keys, convention, way, check="off")
+            ]
+        added = [name for name in keys if name not in documents.keys]
+        found += [
+            settled(extremes([t.drop(added) for t in several], documents.keys))
+            for several in tables
         ]
-        found.append(settled(extremes(tables, documents.keys)))
     columns = [*documents.keys, "measure", "low", "high", "exact"]
     return pl.concat([table.select(columns) for table in found])
 
