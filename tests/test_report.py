@@ -12,6 +12,7 @@ from itertools import combinations
 
 import polars as pl
 import pytest
+from scipy import stats
 from test_compare import values
 
 import polars_rank as pr
@@ -158,6 +159,31 @@ def test_latex_compiles(tmp_path):
     assert done.returncode == 0, done.stdout[-2000:]
 
 
+def test_a_table_as_pyterrier_has_it():
+    frame = values()
+    found = pr.compare(frame, baseline="A", correction="bonferroni").to_pyterrier()
+    own = {s: v["ndcg@10"].to_list() for (s,), v in frame.group_by("system")}
+    assert found.columns == [
+        "name", "ndcg@10", "ndcg@10 +", "ndcg@10 -", "ndcg@10 p-value",
+        "ndcg@10 reject", "ndcg@10 p-value corrected",
+    ]  # fmt: skip
+    assert found.row(0)[2:] == (None, None, None, False, None)
+    for name, mean, better, worse, p, reject, corrected in found.rows():
+        assert mean == pytest.approx(sum(own[name]) / len(own[name]))
+        if name == "A":
+            continue
+        pairs = list(zip(own[name], own["A"], strict=True))
+        assert better == sum(x - a > 1e-9 for x, a in pairs)
+        assert worse == sum(a - x > 1e-9 for x, a in pairs)
+        assert p == pytest.approx(stats.ttest_rel(own[name], own["A"]).pvalue)
+        assert corrected == pytest.approx(min(1.0, 3 * p))
+        assert reject == (corrected < 0.05)
+    plain = pr.compare(frame, baseline="A", correction="none").to_pyterrier()
+    assert plain.columns[-1] == "ndcg@10 p-value"
+    with pytest.raises(ValueError, match="one baseline and no segments"):
+        pr.compare(frame).to_pyterrier()
+
+
 def test_dict_is_json():
     split = values().with_columns(part=pl.col("query_id") == "q05")
     told = pr.compare(split, by="part", alternative="greater").to_dict()
@@ -230,6 +256,20 @@ def test_pictures_of_segments_and_depths():
     (rows,) = drawn(found.plot.depth())
     assert sorted({r["k"] for r in rows}) == [5, 10, 20]
     assert len(rows) == len(found.means)
+    assert not any("low" in row for row in rows)  # intervals of means would mislead
+    found = pr.compare(deep, baseline="A")
+    means, zero, differences = drawn(found.plot.depth())
+    assert len(means) == len(found.means)
+    assert zero == [{"y": 0.0}]
+    ends = ("difference", "low", "high")
+    for k in (5, 10, 20):
+        wanted = found.pairs.filter(measure=f"ndcg@{k}").select("system", *ends).rows()
+        shown = [
+            (r["system"], *(r[e] for e in ends)) for r in differences if r["k"] == k
+        ]
+        assert [pytest.approx(row[1:]) for row in wanted] == [row[1:] for row in shown]
+    with pytest.raises(ValueError, match="compare without by="):
+        pr.compare(deep.with_columns(part=1), by="part").plot.depth()
     with pytest.raises(ValueError, match="a measure at several cutoffs"):
         pr.compare(values()).plot.depth()
 

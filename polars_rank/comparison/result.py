@@ -12,7 +12,12 @@ import polars as pl
 
 from polars_rank.comparison.friedman import friedman
 from polars_rank.comparison.values import Values, lower_is_better
-from polars_rank.report.comparison import letters, means_table, pairs_table
+from polars_rank.report.comparison import (
+    letters,
+    means_table,
+    pairs_table,
+    pyterrier_table,
+)
 from polars_rank.report.plots import Plots
 from polars_rank.report.table import Table, as_html, as_latex, as_markdown, as_text
 
@@ -103,6 +108,20 @@ class Comparison:
     def to_markdown(self) -> str:
         """Both tables for a pull request or a page."""
         return "\n\n".join(map(as_markdown, self.tables()))
+
+    def to_pyterrier(self) -> pl.DataFrame:
+        """The table of ``pyterrier.Experiment``: a row per system, the baseline's too.
+
+        Columns ``name``, a mean per measure, and for each measure the queries that are
+        better (``"ap +"``) and worse (``"ap -"``) than the baseline's, ``"ap p-value"``
+        and, with a correction, ``"ap reject"`` and ``"ap p-value corrected"``.
+
+        Raises
+        ------
+        ValueError
+            Unless one baseline was compared, without segments.
+        """
+        return pyterrier_table(self.means, self.pairs, self.settings["correction"])
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain lists and numbers; ``json.dumps`` takes it."""

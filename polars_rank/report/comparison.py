@@ -10,7 +10,7 @@ import polars as pl
 
 from polars_rank.report.table import Cell, Table, number
 
-__all__ = ["letters", "means_table", "pairs_table", "percent"]
+__all__ = ["letters", "means_table", "pairs_table", "percent", "pyterrier_table"]
 
 TESTS = {
     "t": "paired t",
@@ -202,6 +202,30 @@ def pairs_table(pairs: pl.DataFrame, settings: Mapping[str, Any]) -> Table:
         len(segments) + 3,
         [_method(pairs, settings), *settings["notes"]],
     )
+
+
+def pyterrier_table(
+    means: pl.DataFrame, pairs: pl.DataFrame, correction: str
+) -> pl.DataFrame:
+    """Means of the systems, and their tests against the one baseline, side by side."""
+    baselines = pairs["baseline"].unique().to_list()
+    if len(baselines) != 1 or pairs.columns[0] != "measure":
+        msg = (
+            "PyTerrier's table has one baseline and no segments: compare with "
+            "baseline='bm25', say, and without by="
+        )
+        raise ValueError(msg)
+    names = means["measure"].unique(maintain_order=True).to_list()
+    wide = means.pivot(on="measure", index="system", values="mean")
+    tested = {"+": "win", "-": "loss", "p-value": "p"}
+    if correction != "none":
+        tested |= {"reject": "significant", "p-value corrected": "adjusted"}
+    for measure in names:
+        own = pairs.filter(pl.col("measure") == measure)
+        found = own.select("system", **{f"{measure} {n}": c for n, c in tested.items()})
+        wide = wide.join(found, on="system", how="left", maintain_order="left")
+    rejects = pl.selectors.ends_with(" reject").fill_null(value=False)
+    return wide.with_columns(rejects).rename({"system": "name"})
 
 
 def _method(pairs: pl.DataFrame, settings: Mapping[str, Any]) -> str:

@@ -16,20 +16,20 @@ SMALLEST = 1e-6  # p-value that a curve shows
 CUTOFF = re.compile(r"^(.*)@(\d+)$")
 
 
-def depth(means: pl.DataFrame) -> Any:
-    """Means over the cutoffs of ndcg@5, ndcg@10 and the like, with intervals."""
+def depth(means: pl.DataFrame, pairs: pl.DataFrame) -> Any:
+    """Means over the cutoffs of ndcg@5, ndcg@10 and the like; differences below.
+
+    Differences to a baseline have their intervals. Those of means would overlap where
+    the difference, of the same queries, is significant.
+    """
     alt = altair()
-    split = pl.col("measure").str.extract_groups(CUTOFF.pattern)
-    frame = means.with_columns(
-        family=split.struct.field("1"),
-        k=split.struct.field("2").cast(pl.Int64, strict=False),
-    ).filter(pl.col("k").is_not_null())
-    counts = frame.group_by("family").agg(pl.col("k").n_unique())
-    families = counts.filter(pl.col("k") > 1)["family"].to_list()
-    frame = frame.filter(pl.col("family").is_in(families))
+    _require_one_segment(means)
+    frame = _over_cutoffs(means)
     if not len(frame):
         msg = "a depth curve needs a measure at several cutoffs: ndcg@5, ndcg@10 ..."
         raise ValueError(msg)
+    names = means["system"].unique(maintain_order=True).to_list()
+    one = pairs["baseline"].n_unique() == 1
     panels = []
     for (family,), part in frame.group_by("family", maintain_order=True):
         x = alt.X(
@@ -38,23 +38,52 @@ def depth(means: pl.DataFrame) -> Any:
             scale=alt.Scale(type="log", nice=False),
             axis=alt.Axis(values=sorted(set(part["k"])), format="d"),
         )
-        data = part.select("k", "system", "mean", "low", "high")
-        free = alt.Scale(zero=False)
-        low = alt.Y("low:Q", title=f"{family}@k", scale=free)
-        band = (
-            alt.Chart(data)
-            .mark_area(opacity=0.12)
-            .encode(x=x, y=low, y2="high:Q", color=_colour(alt, data, "system"))
-        )
-        y = alt.Y("mean:Q", title=f"{family}@k", scale=free)
-        lines = _lines(alt, data, x, y, "system")
-        panels.append((band + lines).properties(width=420, height=260))
+        y = alt.Y("mean:Q", title=f"{family}@k", scale=alt.Scale(zero=False))
+        lines = _lines(alt, part.select("k", "system", "mean"), x, y, "system", names)
+        panels.append(lines.properties(width=420, height=220))
+        if one:
+            own = _over_cutoffs(pairs).filter(pl.col("family") == family)
+            panels.append(_differences(alt, own, x, names))
     return finished(alt.vconcat(*panels))
+
+
+def _over_cutoffs(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows of measures at several cutoffs, with their ``family`` and ``k``."""
+    split = pl.col("measure").str.extract_groups(CUTOFF.pattern)
+    return rows.with_columns(
+        family=split.struct.field("1"),
+        k=split.struct.field("2").cast(pl.Int64, strict=False),
+    ).filter(pl.col("k").n_unique().over("family") > 1, pl.col("k").is_not_null())
+
+
+def _differences(alt: Any, pairs: pl.DataFrame, x: Any, names: list[str]) -> Any:
+    """Differences to the baseline, with their intervals, and a line at 0."""
+    data = pairs.select("k", "system", "difference", "low", "high")
+    title = f"difference to {pairs['baseline'][0]}"
+    band = (
+        alt.Chart(data)
+        .mark_area(opacity=0.15)
+        .encode(
+            x=x,
+            y=alt.Y("low:Q", title=title),
+            y2="high:Q",
+            color=_colour(alt, names, "system"),
+        )
+    )
+    zero = (
+        alt.Chart(pl.DataFrame({"y": [0.0]}))
+        .mark_rule(color="#444444", strokeDash=[4, 3])
+        .encode(y="y:Q")
+    )
+    y = alt.Y("difference:Q", title=title)
+    lines = _lines(alt, data, x, y, "system", names)
+    return (zero + band + lines).properties(width=420, height=180)
 
 
 def precision_recall(means: pl.DataFrame) -> Any:
     """Interpolated precision at the levels of recall that were compared."""
     alt = altair()
+    _require_one_segment(means)
     at = {name: _recall(name) for name in means["measure"].unique()}
     levels = {name: level for name, level in at.items() if level is not None}
     if len(levels) < 2:
@@ -75,7 +104,8 @@ def precision_recall(means: pl.DataFrame) -> Any:
     whole = alt.Scale(domain=[0, 1])
     x = alt.X("recall:Q", scale=whole)
     y = alt.Y("precision:Q", title="interpolated precision", scale=whole)
-    lines = _lines(alt, data, x, y, "system")
+    names = data["system"].unique(maintain_order=True).to_list()
+    lines = _lines(alt, data, x, y, "system", names)
     return finished(alt.vconcat(lines.properties(width=360, height=360)))
 
 
@@ -111,8 +141,15 @@ def significance(pairs: pl.DataFrame, level: float) -> Any:
         .mark_rule(color="#444444", strokeDash=[4, 3])
         .encode(y="level:Q")
     )
-    curves = _lines(alt, data, x, y, "measure")
+    names = data["measure"].unique(maintain_order=True).to_list()
+    curves = _lines(alt, data, x, y, "measure", names)
     return finished(alt.vconcat((line + curves).properties(width=420, height=260)))
+
+
+def _require_one_segment(means: pl.DataFrame) -> None:
+    if means.columns[0] != "measure":
+        msg = "these curves are of all queries together: compare without by="
+        raise ValueError(msg)
 
 
 def _recall(measure: str) -> float | None:
@@ -125,19 +162,19 @@ def _recall(measure: str) -> float | None:
     return float(parsed.arguments["recall"])
 
 
-def _lines(alt: Any, data: pl.DataFrame, x: Any, y: Any, of: str) -> Any:
+def _lines(
+    alt: Any, data: pl.DataFrame, x: Any, y: Any, of: str, names: list[str]
+) -> Any:
     """A line with points for each of ``of``, told apart by colour and shape."""
-    names = data[of].unique(maintain_order=True).to_list()
     shapes = SHAPES[: len(names)] if len(names) <= len(SHAPES) else alt.Undefined
     scale = alt.Scale(domain=names, range=shapes)
-    base = alt.Chart(data).encode(x=x, y=y, color=_colour(alt, data, of))
+    base = alt.Chart(data).encode(x=x, y=y, color=_colour(alt, names, of))
     shape = alt.Shape(f"{of}:N", sort=names, scale=scale, title=None)
     points = base.mark_point(filled=True, size=60, opacity=1).encode(shape=shape)
     return base.mark_line(point=False) + points
 
 
-def _colour(alt: Any, data: pl.DataFrame, of: str) -> Any:
-    names = data[of].unique(maintain_order=True).to_list()
+def _colour(alt: Any, names: list[str], of: str) -> Any:
     colours = PALETTE[: len(names)] if len(names) <= len(PALETTE) else alt.Undefined
     return alt.Color(
         f"{of}:N",

@@ -159,8 +159,11 @@ class Plots:
         return finished(alt.vconcat(*panels))
 
     def depth(self) -> Any:
-        """Means over the cutoffs of ndcg@5, ndcg@10 and the like, with intervals."""
-        return curves.depth(self.means)
+        """Means over the cutoffs of ndcg@5, ndcg@10 and the like.
+
+        With one baseline, the differences to it are below, with their intervals.
+        """
+        return curves.depth(self.means, self.pairs)
 
     def precision_recall(self) -> Any:
         """Interpolated precision at the levels of recall that were compared."""
