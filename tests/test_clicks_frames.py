@@ -132,3 +132,21 @@ def test_states_of_any_library(tmp_path):
     assert clicks.merge_behaviour(given).equals(wanted)
     one = clicks.merge_behaviour(states[0])
     assert clicks.merge_behaviour(str(tmp_path / "0.parquet")).equals(one)
+
+
+def test_methods_and_measures_may_be_named():
+    log = clicks.simulate(200, k=3, queries=4, seed=1).log.drop("user_id")
+    named = clicks.propensities(log, method="ctr")
+    assert named.equals(clicks.propensities(log, "ctr"))
+    by_name = clicks.behaviour(log, measures="ctr")
+    assert by_name.equals(clicks.behaviour(log, "ctr"))
+    assert log.rank_eval.clicks.propensities(method="ctr").equals(named)
+    for wrong, told in (
+        ({"metod": "ctr"}, "propensities takes no metod; did you mean 'method'"),
+        (
+            {"clustre": "user_id"},
+            "propensities takes no clustre; did you mean 'cluster'",
+        ),
+    ):
+        with pytest.raises(TypeError, match=told):
+            clicks.propensities(log, **wrong)

@@ -22,8 +22,8 @@ Disagreement: TypeAlias = Literal["linear", "quadratic", "none"]
 
 def agreement(
     judgments: FrameLike,
-    given: FrameLike,
     /,
+    given: FrameLike,
     *,
     weights: Disagreement = "linear",
     rel: float = 1,
@@ -121,8 +121,8 @@ def agreement(
 
 def confusion(
     judgments: FrameLike,
-    given: FrameLike,
     /,
+    given: FrameLike,
     *,
     query: str = "query_id",
     doc: str = "doc_id",

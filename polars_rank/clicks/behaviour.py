@@ -58,8 +58,8 @@ LONG = ("measure", "estimate", "se", "lower", "upper", "impressions", "clusters"
 @function_of_log
 def per_impression(
     log: AnyFrame,
-    measures: Measures = DEFAULT,
     /,
+    measures: Measures = DEFAULT,
     **options: Unpack[LogOptions],
 ) -> AnyFrame:
     """Value of each measure for every impression.
@@ -109,8 +109,8 @@ def per_impression(
 @function_of_log
 def behaviour(
     log: AnyFrame,
-    measures: Measures = DEFAULT,
     /,
+    measures: Measures = DEFAULT,
     *,
     per: Per | None = None,
     interval: IntervalChoice = "none",
@@ -216,8 +216,8 @@ def behaviour(
 @function_of_log
 def behaviour_state(
     log: AnyFrame,
-    measures: Measures = DEFAULT,
     /,
+    measures: Measures = DEFAULT,
     *,
     per: Per | None = None,
     **options: Unpack[LogOptions],

@@ -26,8 +26,8 @@ __all__ = ["counterfactual"]
 @function_of_log
 def counterfactual(
     log: AnyFrame,
-    measure: AdditiveMeasure = "dcg@10",
     /,
+    measure: AdditiveMeasure = "dcg@10",
     *,
     new: Systems,
     propensities: Propensities = None,

@@ -33,8 +33,8 @@ __all__ = ["compare"]
 @function_of_log
 def compare(  # type: ignore[misc]  # two options are named here
     log: AnyFrame,
-    measures: Measures = DEFAULT,
     /,
+    measures: Measures = DEFAULT,
     *,
     arm: str,
     control: object,

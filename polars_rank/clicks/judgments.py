@@ -26,8 +26,8 @@ JudgmentMethod: TypeAlias = Literal["ratio", "ips", "ctr", "coec", "affine"]
 @function_of_log
 def judgments(
     log: AnyFrame,
-    method: JudgmentMethod = "ratio",
     /,
+    method: JudgmentMethod = "ratio",
     *,
     propensities: Propensities = None,
     grades: int | Sequence[float] | None = None,

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import Concatenate, ParamSpec, TypeVar, cast
+from inspect import signature
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 import polars as pl
 
 from polars_rank._engine.request import AnyFrame, FrameFunction, like_input
+from polars_rank.clicks.log_options import LogColumns, LogOptions
+from polars_rank.core.registry import closest
 from polars_rank.io.frames import FrameLike, as_polars
 
 __all__ = ["function_of_log", "opened", "opening"]
@@ -30,9 +33,14 @@ def opening(
     function: Callable[Concatenate[AnyFrame, P], R],
 ) -> Callable[Concatenate[FrameLike, P], R]:
     """Let a function take a log, and frames in arguments, of any library."""
+    known = _keywords(function)
 
     @wraps(function)
     def of_any(log: FrameLike, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        for name in kwargs:
+            if name not in known:
+                msg = f"{function.__name__} takes no {name}{closest(name, known)}"
+                raise TypeError(msg)
         for name in FRAMES:
             given = kwargs.get(name)
             if given is not None and not isinstance(given, int | float):
@@ -44,6 +52,19 @@ def opening(
         return result
 
     return of_any
+
+
+def _keywords(function: Callable[..., Any]) -> list[str]:
+    """The names of its arguments, and of options that it hands on."""
+    parameters = signature(function).parameters.values()
+    own = [
+        p.name
+        for p in parameters
+        if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
+    ]
+    if any(p.kind is p.VAR_KEYWORD for p in parameters):
+        own += [*LogOptions.__annotations__, *LogColumns.__annotations__]
+    return own
 
 
 def function_of_log(

@@ -35,8 +35,8 @@ __all__ = ["PropensityMethod", "propensities"]
 @function_of_log
 def propensities(
     log: AnyFrame,
-    method: PropensityMethod = "harvest",
     /,
+    method: PropensityMethod = "harvest",
     *,
     estimator: Estimator = "poisson",
     weighting: Weighting = "harmonic",

@@ -28,8 +28,8 @@ KEY = "impression"
 @function_of_log
 def sensitivity(
     log: AnyFrame,
-    measure: AdditiveMeasure = "dcg@10",
     /,
+    measure: AdditiveMeasure = "dcg@10",
     *,
     new: Systems,
     baseline: str | None = None,
