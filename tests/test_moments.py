@@ -105,6 +105,8 @@ def test_segments_that_are_not_asked_for_are_added_up():
     assert_same(found.pairs, expected.pairs)
     assert_same(found.means, expected.means)
     measures = ["ndcg@10", "arp"]
+    all_of_them = pr.compare(frame, measures=measures).pairs
+    assert_same(pr.compare(made, by=[]).pairs, all_of_them)
     for function, more in ((pr.orders, {}), (pr.discriminative, {"test": "t"})):
         whole = function(frame, measures=measures, **more)
         for name, column in function(made, **more).to_dict().items():

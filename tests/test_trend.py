@@ -123,7 +123,7 @@ def test_confidence_sequences():
 def test_wrong_trends(options, error, message):
     with pytest.raises(error, match=message):
         pr.trend(log(), **options)
-    with pytest.raises(ValueError, match="weight: chosen when moments are made"):
+    with pytest.raises(ValueError, match="weight= is chosen when moments are made"):
         pr.trend(pr.moments(log(), by="day", query=["query_id", "day"]), time="day",
                  weight="visits")  # fmt: skip
 

@@ -17,6 +17,8 @@ from polars_rank.cli.describe import conventions, explain, measures
 from polars_rank.cli.evaluate import evaluate
 from polars_rank.cli.gate import gate
 from polars_rank.cli.match import match_report
+from polars_rank.cli.moments import merge, moments, trend
+from polars_rank.cli.orders import discriminative, orders
 from polars_rank.cli.power import power
 from polars_rank.cli.runs import STDIN
 
@@ -64,6 +66,13 @@ def _grammar(help_formatter: Literal["default", "plain"]) -> App:
     app.command(audit, usage="Usage: polars-rank audit FILE... [OPTIONS]")
     app.command(bounds, usage="Usage: polars-rank bounds FILE... [OPTIONS]")
     app.command(power, usage="Usage: polars-rank power [FILE] [OPTIONS]")
+    app.command(moments, usage="Usage: polars-rank moments FILE... [OPTIONS]")
+    app.command(merge, usage="Usage: polars-rank merge FILE... [OPTIONS]")
+    app.command(trend, usage="Usage: polars-rank trend FILE... [OPTIONS]")
+    app.command(orders, usage="Usage: polars-rank orders FILE... [OPTIONS]")
+    app.command(
+        discriminative, usage="Usage: polars-rank discriminative FILE... [OPTIONS]"
+    )
     app.command(
         match_report,
         name="match-report",

@@ -29,7 +29,7 @@ from polars_rank.cli.options import (
     several,
     with_judgments,
 )
-from polars_rank.cli.show import Format, emit, show_rows, terminal
+from polars_rank.cli.show import Format, emit, show_frame, show_rows, terminal
 from polars_rank.conventions.tools import DEFAULT
 
 __all__ = ["audit", "bounds"]
@@ -184,17 +184,7 @@ def bounds(
         **options,
     )
     keys = found.columns.index("measure") + 1
-    chosen = format or ("table" if terminal() else "csv")
-    if chosen == "table":
-        from polars_rank.report.table import Cell, Table, as_text, number
-
-        rows = [
-            [Cell(number(v) if isinstance(v, float) else str(v)) for v in row]
-            for row in found.rows()
-        ]
-        emit(as_text(Table("Bounds", found.columns, rows, keys)) + "\n")
-    else:
-        show_rows(found, chosen, keys=keys)
+    show_frame(found, "Bounds", keys=keys, format=format)
 
 
 def _given(

@@ -3,37 +3,32 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, cast
 
-from cyclopts import Parameter
+from cyclopts import CycloptsError, Parameter
 from cyclopts.validators import Path as PathRule
 
 import polars_rank
 from polars_rank.cli.evaluate import require_apart
 from polars_rank.cli.options import (
     CHOICE,
-    COLUMN,
-    COLUMNS,
     DEFAULT_INPUT,
     DEFAULT_RULES,
-    FILE,
+    DEFAULT_SYSTEMS,
     LESS,
+    NONE,
     OUT,
     OUTPUT,
     Columns,
-    Convention,
     Input,
-    MissingValue,
-    OneColumn,
     Paths,
     Rules,
-    SomeMeasures,
-    several,
+    Systems,
 )
-from polars_rank.cli.show import Format, emit, show_rows, terminal
-from polars_rank.cli.values import choices_of, values_of
+from polars_rank.cli.show import Format, emit, show_rows, table_of, terminal
+from polars_rank.cli.values import values_of_systems
 from polars_rank.comparison.arguments import (
     Correction,
     EffectName,
@@ -43,15 +38,21 @@ from polars_rank.comparison.arguments import (
     TestName,
     ZeroMethod,
 )
-from polars_rank.conventions.tools import DEFAULT
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from polars_rank.comparison.result import Comparison
 
 __all__ = ["compare"]
 
 SYSTEM = Parameter(metavar="SYSTEM")
+WELCH = "Welch's F test: is the difference the same in all segments? p is not adjusted."
 
 Parquet: TypeAlias = Annotated[
     Path | None, OUT, Parameter(validator=PathRule(ext=("parquet",)))
 ]
+TableName: TypeAlias = Literal["means", "pairs", "between_segments"]
 Picture: TypeAlias = Annotated[
     Path | None, OUT, Parameter(validator=PathRule(ext=("png", "svg", "html", "pdf")))
 ]
@@ -61,18 +62,9 @@ def compare(
     *files: Paths,
     data: Input = DEFAULT_INPUT,
     rules: Rules = DEFAULT_RULES,
-    queries: Annotated[str | None, FILE] = None,
-    measure: SomeMeasures = (),
-    lower_is_better: Annotated[bool, Parameter(group=COLUMNS), LESS] = False,
-    rank: OneColumn = None,
-    system: Annotated[str, COLUMN] = "system",
+    systems: Systems = DEFAULT_SYSTEMS,
     by: Columns = (),
-    weight: OneColumn = None,
-    cluster: OneColumn = None,
-    seed: OneColumn = None,
     seeds: Annotated[Literal["fixed", "random"], CHOICE] = "fixed",
-    convention: Convention = DEFAULT,
-    missing: MissingValue = None,
     baseline: Annotated[tuple[str, ...], SYSTEM, CHOICE, LESS] = (),
     test: Annotated[TestName, CHOICE] = "t",
     alternative: Annotated[
@@ -94,43 +86,25 @@ def compare(
         Format | Literal["html", "latex"] | None,
         Parameter(group=OUTPUT, metavar="CHOICE"),
     ] = None,
+    table: Annotated[TableName | None, Parameter(group=OUTPUT)] = None,
     plot: Picture = None,
     per_query: Parquet = None,
 ) -> None:
     """Compare systems query by query: differences, intervals, tests, effect sizes.
 
     The FILEs are runs and their judgments, as for evaluate; or one file with values per
-    query, such as evaluate --per-query writes, or with moments.
+    query, such as evaluate --per-query writes; or files with moments, such as moments
+    writes, which are added up.
 
     Parameters
     ----------
     files
-        Runs and, last, the judgments; or one file with values.
-    queries
-        File with one row per query: --by, --weight, --cluster. Without it, they are
-        columns of the runs or judgments.
-    measure
-        Measure to compute, or column of the values; may be repeated.
-    lower_is_better
-        Whether low scores come first, as distances do.
-    rank
-        Rank of the document, from 1, instead of a score.
-    system
-        Column that tells systems apart.
+        Runs and, last, the judgments; or one file with values; or moments.
     by
-        Column with segments, which are compared one by one.
-    weight
-        Weight of the query.
-    cluster
-        Group of queries that depend on each other, such as the user.
-    seed
-        Column of the values that tells several runs of a system apart.
+        Column with segments, which are compared one by one; may be repeated. Default,
+        of moments: all that they have; none: they are added up.
     seeds
         Whether conclusions hold for these runs, or for runs of other seeds, too.
-    convention
-        Tool whose choices are followed; see: polars-rank conventions.
-    missing
-        Value of a judged query that is missing from a run.
     baseline
         System that all others are compared with; may be repeated; default: all pairs.
     test
@@ -163,34 +137,27 @@ def compare(
         What to do about queries that some systems lack.
     format
         Default: table on a terminal, csv (the differences) elsewhere.
+    table
+        Print this table only; pairs are the differences, between_segments tells whether
+        they differ between segments. Default: means and pairs; in csv and tsv pairs.
     plot
         Draw differences and intervals into this file.
     per_query
         Also write the values of every query to this file.
     """
     require_apart(per_query, files)
-    measure = several(measure)
-    options = choices_of(
-        convention=convention,
-        missing=missing,
-        rank=rank,
-        descending=not lower_is_better,
-        **asdict(rules),
-    )
-    attributes = [*by, *filter(None, (weight, cluster))]
-    values, definition = values_of(
-        files, data, queries, measure, system, attributes, options
-    )
+    segments: Sequence[str] | None = () if by == (NONE,) else by or None
+    values, definition = values_of_systems(files, data, systems, rules, segments or ())
+    if per_query is not None and "definition" in values.columns:
+        raise CycloptsError(
+            msg="--per-query: moments hold no values of single queries; use "
+            "polars-rank merge to keep their sums."
+        )
     found = polars_rank.compare(
         values,
-        system=system,
-        query=data.query,
-        measures=measure or None,
+        **systems.arguments(data),
         baseline=baseline or None,
-        by=by or None,
-        weight=weight,
-        cluster=cluster,
-        seed=seed,
+        by=segments,
         seeds=seeds,
         test=test,
         alternative=alternative,
@@ -210,15 +177,15 @@ def compare(
     if per_query is not None:
         definition.write(values, per_query)
     if plot is not None:
-        (found.plot.segments if by else found.plot.forest)().save(str(plot))
+        (found.plot.segments if segments else found.plot.forest)().save(str(plot))
     chosen = format or ("table" if terminal() else "csv")
-    if chosen == "csv" or chosen == "tsv":
-        show_rows(found.pairs, chosen, keys=len(by) + 3)
+    if table is not None or chosen in ("csv", "tsv"):
+        _show(found, table or "pairs", chosen)
     else:
         emit(_written(found, chosen) + "\n")
 
 
-def _written(found: Any, format: str) -> str:
+def _written(found: Comparison, format: str) -> str:
     if format == "json":
         return json.dumps(found.to_dict(), indent=2, ensure_ascii=False)
     write = {
@@ -228,3 +195,27 @@ def _written(found: Any, format: str) -> str:
         "latex": found.to_latex,
     }[format]
     return str(write())
+
+
+def _show(found: Comparison, name: TableName, format: str) -> None:
+    """Print one of the tables: as rows, or as it is among the others."""
+    from polars_rank.report import table as report
+
+    rows: pl.DataFrame | None = getattr(found, name)
+    if rows is None:
+        raise CycloptsError(msg="--table between_segments needs segments: name --by.")
+    first = {"means": "queries", "pairs": "queries", "between_segments": "segments"}
+    keys = rows.columns.index(first[name])
+    if format in ("json", "csv", "tsv"):
+        show_rows(rows, cast("Literal['json', 'csv', 'tsv']", format), keys=keys)
+        return
+    tables = dict(zip(("means", "pairs"), found.tables(), strict=True))
+    title = "Differences between segments"
+    tables[name] = tables.get(name) or table_of(rows, title, keys, [WELCH])
+    write = {
+        "table": report.as_text,
+        "markdown": report.as_markdown,
+        "html": report.as_html,
+        "latex": report.as_latex,
+    }[format]
+    emit(write(tables[name]) + "\n")

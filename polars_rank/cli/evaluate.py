@@ -385,7 +385,9 @@ def _apart(run: Run, system: str | None, options: Options) -> Options:
     return options | Options(query=query, by=by, qrels_query=other)
 
 
-def require_apart(target: Path | None, sources: Sequence[str]) -> None:
+def require_apart(
+    target: Path | None, sources: Sequence[str], option: str = "--per-query"
+) -> None:
     """Check that a file can be written and is no part of what is read."""
     if target is None:
         return
@@ -395,7 +397,7 @@ def require_apart(target: Path | None, sources: Sequence[str]) -> None:
         raise DataError(f"{target}: its folder, {target.parent}, cannot be written to")
     place = target.resolve()
     if any(_is_part(place, Path(source).resolve()) for source in sources):
-        raise CycloptsError(msg=f"--per-query {target} is part of what is read.")
+        raise CycloptsError(msg=f"{option} {target} is part of what is read.")
 
 
 def _is_part(place: Path, source: Path) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Annotated, Any, TypeAlias
@@ -13,9 +13,10 @@ from cyclopts import Group, Parameter
 
 from polars_rank._engine.checks.enforce import Check
 from polars_rank._engine.request import Duplicates
-from polars_rank.cli.runs import Files, Reading, Run, sort_out
+from polars_rank.cli.runs import NONE_YET, Files, Reading, Run, sort_out
 from polars_rank.cli.show import Format
 from polars_rank.conventions.choices import Missing
+from polars_rank.conventions.tools import DEFAULT
 from polars_rank.core.ranking import Ties
 from polars_rank.io.frames import same_ids
 from polars_rank.io.scan import FileFormat
@@ -26,6 +27,7 @@ __all__ = [
     "COLUMNS",
     "DEFAULT_INPUT",
     "DEFAULT_RULES",
+    "DEFAULT_SYSTEMS",
     "FILE",
     "FILES",
     "LESS",
@@ -48,6 +50,7 @@ __all__ = [
     "Query",
     "Rules",
     "SomeMeasures",
+    "Systems",
     "TieOrder",
     "listed",
     "several",
@@ -147,11 +150,16 @@ class Input:
             Reading(self.qrels_format, listed(self.qrels_columns)),
         )
 
-    def sort_out(self, files: Sequence[str], rank: str | None = None) -> Files:
+    def sort_out(
+        self,
+        files: Sequence[str],
+        rank: str | None = None,
+        opened: Mapping[str, pl.LazyFrame] = NONE_YET,
+    ) -> Files:
         """Tell runs from judgments."""
         place = self.score if rank is None else rank
         label = None if self.label == NONE else self.label
-        return sort_out(files, self.qrels, place, label, self.readings)
+        return sort_out(files, self.qrels, place, label, self.readings, opened)
 
     def options(self, given: Files) -> Options:
         """The judgments, and the columns as arguments of ``evaluate``."""
@@ -196,6 +204,65 @@ class Rules:
 
 
 DEFAULT_RULES = Rules()
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Systems:
+    """Measures, systems and what describes the queries, for commands that compare.
+
+    Parameters
+    ----------
+    example
+        Use the log of four systems that ships with the package.
+    queries
+        File with one row per query: --by, --weight, --cluster. Without it, they are
+        columns of the runs or judgments.
+    measure
+        Measure to compute, or column of the values; may be repeated.
+    lower_is_better
+        Whether low scores come first, as distances do.
+    rank
+        Rank of the document, from 1, instead of a score.
+    system
+        Column that tells systems apart.
+    weight
+        Weight of the query.
+    cluster
+        Group of queries that depend on each other, such as the user.
+    seed
+        Column of the values that tells several runs of a system apart.
+    convention
+        Tool whose choices are followed; see: polars-rank conventions.
+    missing
+        Value of a judged query that is missing from a run.
+    """
+
+    example: Annotated[bool, Parameter(group=FILES), LESS] = False
+    queries: Annotated[str | None, FILE] = None
+    measure: SomeMeasures = ()
+    lower_is_better: Annotated[bool, Parameter(group=COLUMNS), LESS] = False
+    rank: OneColumn = None
+    system: Column = "system"
+    weight: OneColumn = None
+    cluster: OneColumn = None
+    seed: OneColumn = None
+    convention: Convention = DEFAULT
+    missing: MissingValue = None
+
+    def arguments(self, data: Input) -> Options:
+        """The columns of the values as arguments of ``compare``."""
+        return Options(
+            system=self.system,
+            query=data.query,
+            measures=several(self.measure) or None,
+            weight=self.weight,
+            cluster=self.cluster,
+            seed=self.seed,
+        )
+
+
+DEFAULT_SYSTEMS = Systems()
 SEPARATOR = re.compile(r",(?![^(]*\))(?!-?[\d.]+(?:=-?[\d.]+)?(?:,|$))")
 
 

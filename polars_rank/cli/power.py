@@ -20,7 +20,7 @@ from polars_rank.cli.options import (
     several,
 )
 from polars_rank.cli.runs import open_file
-from polars_rank.cli.show import Format, emit, show_rows, terminal
+from polars_rank.cli.show import Format, show_frame
 
 __all__ = ["power"]
 
@@ -89,19 +89,6 @@ def power(
         system=system,
         baseline=baseline or None,
     )
-    chosen = format or ("table" if terminal() else "csv")
-    if chosen == "table":
-        from polars_rank.report.table import Cell, Table, as_text, number
-
-        labels = [c for c in found.columns if found[c].dtype == pl.String]
-        rows = [
-            [Cell(number(v) if isinstance(v, float) else str(v)) for v in row]
-            for row in found.rows()
-        ]
-        title = f"Paired t test at level {level:g}"
-        emit(as_text(Table(title, found.columns, rows, len(labels))) + "\n")
-    else:
-        show_rows(found, chosen, keys=1)
-
-
-# -- files
+    labels = [c for c in found.columns if found[c].dtype == pl.String]
+    title = f"Paired t test at level {level:g}"
+    show_frame(found, title, keys=len(labels), format=format)

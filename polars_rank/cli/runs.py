@@ -19,7 +19,7 @@ from polars_rank.io.scan import FileFormat, scan
 from polars_rank.io.trec import looks_like
 from polars_rank.io.unreadable import damage_named, files_of
 
-__all__ = ["STDIN", "Files", "Reading", "Run", "open_file", "sort_out"]
+__all__ = ["STDIN", "Files", "Reading", "Run", "open_file", "short_names", "sort_out"]
 
 STDIN = "standard input"
 FAILED = pl.exceptions.PolarsError, pl.exceptions.PanicException
@@ -119,6 +119,7 @@ class Reading(NamedTuple):
 
 
 PLAIN = Reading()
+NONE_YET: Mapping[str, pl.LazyFrame] = {}
 
 
 def open_file(
@@ -143,8 +144,11 @@ def sort_out(
     place: str,
     label: str | None,
     readings: tuple[Reading, Reading] = (PLAIN, PLAIN),
+    opened: Mapping[str, pl.LazyFrame] = NONE_YET,
 ) -> Files:
     """Tell runs from judgments; ``readings`` are those of both.
+
+    A run that is ``opened`` is not opened again: a pipe can be read only once.
 
     The last of several files holds the judgments, unless ``qrels`` does or it has a
     column ``place`` of scores or ranks, which is not that of labels: then all of them
@@ -163,7 +167,9 @@ def sort_out(
             judgments, last = last, None
             ran.pop()
     others = ran if last is None else ran[:-1]
-    frames = [open_file(f, "run", readings[0]) for f in others]
+    frames = [
+        opened[f] if f in opened else open_file(f, "run", readings[0]) for f in others
+    ]
     frames += [] if last is None else [last]
     likely = frames[-1] if judgments is None else judgments
     if label == "label" and likely.collect_schema().names() == BEIR:
@@ -172,7 +178,7 @@ def sort_out(
             "after the run, or with --qrels, and say --qrels-format beir; or name its "
             "columns with --query, --doc and --label."
         )
-    runs = [Run(*run) for run in zip(ran, _names(ran), frames, strict=True)]
+    runs = [Run(*run) for run in zip(ran, short_names(ran), frames, strict=True)]
     _require_roles(runs, judgments, sources[-1], (place, label))
     if judgments is None and label is None:
         raise CycloptsError(msg="--label none is for judgments: name their file.")
@@ -228,8 +234,8 @@ def _kind(frame: pl.LazyFrame, columns: tuple[str, str | None]) -> str | None:
     )
 
 
-def _names(files: Sequence[str]) -> list[str]:
-    """Name each run after its file, as short as tells them apart."""
+def short_names(files: Sequence[str]) -> list[str]:
+    """Name each file by its stem, if that tells them apart."""
     stems = [_stem(file) for file in files]
     return [
         file if stems.count(stem) > 1 else stem

@@ -9,7 +9,7 @@ import math
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import polars as pl
 import polars.selectors as cs
@@ -21,14 +21,19 @@ from rich.text import Text
 
 from polars_rank.cli.words import visible
 
+if TYPE_CHECKING:
+    from polars_rank.report.table import Table as ReportTable
+
 __all__ = [
     "Format",
     "emit",
     "inert",
     "show",
+    "show_frame",
     "show_means",
     "show_pairs",
     "show_rows",
+    "table_of",
     "terminal",
 ]
 
@@ -106,6 +111,41 @@ def show_rows(
         emit(text)
     else:
         emit("".join(f"{line}\n" for line in _markdown(rows, keys)))
+
+
+def show_frame(
+    found: pl.DataFrame,
+    title: str,
+    *,
+    keys: int,
+    format: Format | None,
+    notes: Sequence[str] = (),
+) -> None:
+    """Print rows, ``keys`` columns of which name them: on a terminal with a title."""
+    chosen = format or ("table" if terminal() else "csv")
+    lists = [name for name, dtype in found.schema.items() if dtype == pl.List]
+    if chosen != "json" and lists:
+        joined = pl.col(lists).cast(pl.List(pl.String)).list.join("; ")
+        found = found.with_columns(joined)
+    if chosen == "table":
+        from polars_rank.report.table import as_text
+
+        emit(as_text(table_of(found, title, keys, notes)) + "\n")
+    else:
+        show_rows(found, chosen, keys=max(keys, 1))
+
+
+def table_of(
+    found: pl.DataFrame, title: str, keys: int, notes: Sequence[str]
+) -> ReportTable:
+    """Rows as a table with a title."""
+    from polars_rank.report.table import Cell, Table, number
+
+    rows = [
+        [Cell(number(v) if isinstance(v, float | None) else str(v)) for v in row]
+        for row in found.rows()
+    ]
+    return Table(title, found.columns, rows, keys, [*notes])
 
 
 def show(*parts: RenderableType) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -13,24 +14,57 @@ from polars_rank.cli.options import (
     MEASURES,
     Input,
     Options,
+    Rules,
+    Systems,
+    several,
     with_judgments,
 )
-from polars_rank.cli.runs import Files, open_file
+from polars_rank.cli.runs import NONE_YET, Files, open_file
 from polars_rank.conventions.choices import SHORTCUTS
 from polars_rank.conventions.tools import convention_of
 from polars_rank.core.registry import closest
+from polars_rank.example import systems_path
 from polars_rank.exceptions import DataError
 from polars_rank.io.frames import same_ids
+from polars_rank.io.unreadable import files_of
 
 if TYPE_CHECKING:
     from polars_rank.comparison.definition import Definition
 
-__all__ = ["choices_of", "values_of"]
+__all__ = ["choices_of", "open_moments", "values_of", "values_of_systems"]
 
 
 def choices_of(**options: Any) -> dict[str, Any]:
     """Arguments of ``per_query``, without those that the convention decides."""
     return {name: value for name, value in options.items() if value is not None}
+
+
+def values_of_systems(
+    files: Sequence[str],
+    data: Input,
+    systems: Systems,
+    rules: Rules,
+    by: Sequence[str] = (),
+) -> tuple[pl.DataFrame, Definition]:
+    """Values per query, or moments, of the systems, and what they are."""
+    if systems.example and (files or data.qrels):
+        raise CycloptsError(msg="--example brings its own data: name no FILE with it.")
+    choices = choices_of(
+        convention=systems.convention,
+        missing=systems.missing,
+        rank=systems.rank,
+        descending=not systems.lower_is_better,
+        **asdict(rules),
+    )
+    return values_of(
+        [str(systems_path())] if systems.example else files,
+        data,
+        systems.queries,
+        several(systems.measure),
+        systems.system,
+        [*by, *filter(None, (systems.weight, systems.cluster))],
+        choices,
+    )
 
 
 def values_of(
@@ -49,19 +83,27 @@ def values_of(
     Those of ``listed`` runs have a column ``documents``: the first of every query.
     """
     from polars_rank.comparison.definition import Definition, fingerprint
+    from polars_rank.comparison.merging import definition_of_parts
+    from polars_rank.comparison.moments import is_moments
 
     if not files:
         raise CycloptsError(msg="name a FILE: runs and judgments, or values per query.")
     place, convention = choices.get("rank", data.score), choices["convention"]
-    one = len(files) == 1 and data.qrels is None
-    alone = open_file(files[0], "run", data.readings[0]) if one else None
-    if alone is not None and place not in alone.collect_schema():
-        values = alone.collect(engine="streaming")
+    first = open_file(files[0], "run", data.readings[0])
+    names = first.collect_schema().names()
+    if is_moments(names):
+        days = open_moments(files, {files[0]: first}).values()
+        table, known = polars_rank.merge(days), definition_of_parts(days)
+        return table, known or Definition.of([], convention, data.query)
+    if len(files) == 1 and data.qrels is None and place not in names:
+        values = first.collect(engine="streaming")
+        if queries is not None:
+            values = _with_attributes(values, files, queries, data.query, attributes)
         told = Definition.read(files[0])
-        names = measures or [n for n, t in values.schema.items() if t.is_float()]
-        return values, told or Definition.of(list(names), convention, data.query)
+        columns = measures or [n for n, t in values.schema.items() if t.is_float()]
+        return values, told or Definition.of(list(columns), convention, data.query)
     chosen = list(measures or MEASURES)
-    given = data.sort_out(files, choices.get("rank"))
+    given = data.sort_out(files, choices.get("rank"), {files[0]: first})
     if system is None and len(given.runs) > 1:
         raise CycloptsError(msg="name one new run, and its judgments.")
     options = data.options(given) | choices
@@ -82,6 +124,28 @@ def values_of(
     if changed:
         convention = convention_of(convention, **changed)
     return values, Definition.of(chosen, convention, data.query, judged, options)
+
+
+def open_moments(
+    files: Sequence[str], opened: Mapping[str, pl.LazyFrame] = NONE_YET
+) -> dict[str, pl.LazyFrame]:
+    """Scan files with moments: one frame per file, also of a quoted glob."""
+    from polars_rank.comparison.moments import is_moments
+
+    found: dict[str, pl.LazyFrame] = {}
+    for name in files:
+        frame = opened[name] if name in opened else open_file(name, "run")
+        paths = [str(path) for path in files_of(frame)]
+        parts = {p: open_file(p, "run") for p in paths} if len(paths) > 1 else {}
+        for file, part in (parts or {name: frame}).items():
+            if file in found:
+                raise CycloptsError(msg=f"{file} is given twice.")
+            if not is_moments(part.collect_schema().names()):
+                raise DataError(
+                    f"{file}: holds no moments; make them with polars-rank moments."
+                )
+            found[file] = part
+    return found
 
 
 def _of_run(
@@ -150,6 +214,7 @@ def _with_attributes(
             near = closest(name, columns) or "."
             raise DataError(f"{queries}: no column {name!r}{near}")
     wanted = chosen.select(*query, *attributes)
+    values = values.drop([name for name in attributes if name in values.columns])
     ids = list(zip(query, query, strict=True))
     left, right = same_ids(values.lazy(), wanted, [files[0], queries], ids)
     joined = left.join(right, on=list(query), how="left", maintain_order="left")

@@ -151,6 +151,7 @@ def require_no_rows(given: Mapping[str, Any]) -> None:
             else f"interval={given['interval']!r}"
         )
         msg = f"{what} needs the values of the queries, and these are moments"
+        msg += "; use test='t' or test='tukey'" if given["test"] in FROM_ROWS else ""
         raise ValueError(msg)
     for name in ("weight", "cluster", "seed"):
         if given[name] is not None:

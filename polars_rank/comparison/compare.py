@@ -101,7 +101,7 @@ def compare(
         One or several systems that all others are compared with; default: all pairs.
     by
         Columns that split the queries into segments, compared one by one. Default, of
-        moments: all that they have; segments by other columns are added up.
+        moments: all that they have; others are added up (``by=[]``: all of them).
     weight
         Column with the weight of a query, such as its traffic: means are weighted, the
         standard error is HC1.
@@ -243,7 +243,7 @@ def compare(
     held: Values | None = None
     if is_moments(names := lazy(values).collect_schema().names()):
         require_no_rows(locals())
-        segments = columns.segments or segments_of(names)
+        segments = segments_of(names) if by is None else columns.segments
         table = selected(values, segments, names_of(measures))
     else:
         parts: Iterable[Values] = (

@@ -88,7 +88,7 @@ def merge(
             raise ValueError(msg)
         if sorted(found) != sorted(names):
             odd = ", ".join(sorted({*found} ^ {*names}))
-            msg = f"the parts have different columns: {odd}; use the same by= in all"
+            msg = f"the parts have different columns: {odd}; all need the same segments"
             raise DataError(msg, rule="different_columns", count=1)
     whole = pl.concat([f.select(names) for f in frames], how="vertical_relaxed")
     table = _summed(whole.collect(), segments_of(names), unit)

@@ -12,10 +12,8 @@ import polars as pl
 from polars_rank.comparison.arguments import TestName
 from polars_rank.comparison.bootstrap import resampled
 from polars_rank.comparison.compare import compare
-from polars_rank.comparison.merging import selected
-from polars_rank.comparison.moments import is_moments
 from polars_rank.comparison.reading import read
-from polars_rank.comparison.values import Columns, Source, cell, lazy, lower_is_better
+from polars_rank.comparison.values import Columns, Source, cell, lower_is_better
 
 __all__ = ["discriminative", "orders", "stability"]
 
@@ -53,7 +51,7 @@ def orders(values: Source, *, level: float = 0.95, **options: Any) -> pl.DataFra
     if options.get("by") is not None:
         msg = "orders are those of all queries: leave out by="
         raise ValueError(msg)
-    found = compare(_of_all(values), level=level, **options)
+    found = compare(values, level=level, **options | {"by": []})
     means, measures = _means(found.means)
     if len(measures) < 2:
         msg = f"orders of at least two measures are compared, not of {len(measures)}"
@@ -85,11 +83,6 @@ def orders(values: Source, *, level: float = 0.95, **options: Any) -> pl.DataFra
         "tau_ap": pl.Float64, "swapped": pl.List(pl.String), "significant": pl.Int64,
     }  # fmt: skip
     return pl.DataFrame(rows, schema=schema, orient="row")
-
-
-def _of_all(values: Source) -> Source:
-    """The values; of moments, those of all queries, whatever their segments."""
-    return selected(values, []) if is_moments(lazy(values).collect_schema()) else values
 
 
 def _means(means: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
@@ -196,8 +189,7 @@ def discriminative(
     >>> pr.discriminative(values, test="t").select("pairs", "significant").row(0)
     (1, 1.0)
     """
-    if options.get("by") is None:
-        values = _of_all(values)
+    options = {"by": []} | options
     pairs = compare(values, test=test, level=level, **options).pairs
     size = pl.col("difference").abs()
     return pairs.group_by("measure", maintain_order=True).agg(

@@ -81,7 +81,7 @@ def trend(
     """
     require_level(level)
     if window is not None and window < 1:
-        msg = f"window must be at least 1 period, or None for all, not {window}"
+        msg = f"window must be at least 1 period, not {window}"
         raise ValueError(msg)
     if sequential and window is not None:
         msg = "sequential=True sums up all periods so far: name window=None as well"
@@ -146,8 +146,7 @@ def _parts(
         return found.rename({own: time})
     measures = names_of(columns.pop("measures", None))
     if columns:
-        odd = ", ".join(columns)
-        msg = f"{odd}: chosen when moments are made"
+        msg = f"{next(iter(columns))}= is chosen when moments are made"
         raise ValueError(msg)
     return selected(frame.with_columns(period), [time], measures)
 
