@@ -266,6 +266,11 @@ def test_clusters_and_weights():
     assert found["statistic"] == close(0.0725 / 0.0146486632)
     assert "fewer than 10 clusters" in found["note"]
     found = row(weight="traffic")
+    weights = values().filter(pl.col("system") == "A")["traffic"].to_list()
+    kish = sum(weights) ** 2 / sum(w * w for w in weights)
+    told = f"Effective number of queries, by their weights: {kish:.1f}."
+    assert told in str(pr.compare(values(), weight="traffic"))
+    assert "Effective" not in str(pr.compare(values()))
     mean = sum(w * (b - a) for w, a, b in zip(TRAFFIC, A, B, strict=True)) / 400
     assert found["difference"] == close(mean)
     assert found["statistic"] == close(mean / 0.0224324829)

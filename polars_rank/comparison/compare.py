@@ -300,6 +300,7 @@ def compare(
         "notes": [
             *([] if held is None else held.notes),
             *([] if between is None else unlike(between, 1.0 - level)),
+            *([] if weight is None else _effective_size(frame)),
         ],
     }
     return Comparison(
@@ -364,6 +365,15 @@ def _noted(
     note = pl.concat_list(said).list.drop_nulls()
     note = pl.when(note.list.len() > 0).then(note.list.join("; "))
     return frame.with_columns(note=note)
+
+
+def _effective_size(frame: pl.DataFrame) -> list[str]:
+    """What unequal weights leave of the number of queries, in words."""
+    sizes = frame["size"].drop_nulls().round(1)
+    if not len(sizes):
+        return []
+    ends = " to ".join(dict.fromkeys(map(str, (sizes.min(), sizes.max()))))
+    return [f"Effective number of queries, by their weights: {ends}."]
 
 
 def _corrected(
