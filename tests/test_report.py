@@ -184,6 +184,23 @@ def test_a_table_as_pyterrier_has_it():
         pr.compare(frame).to_pyterrier()
 
 
+def test_percent_on_request():
+    found = pr.compare(values(), baseline="A")
+    plain, shown = found.to_markdown(), found.to_markdown(percent=True)
+    assert "**Means in percent with 95 % intervals**" in shown
+    assert "**Differences in percent with 95 % intervals**" in shown
+    row = found.pairs.row(0, named=True)
+    own, low, high = (100 * row[name] for name in ("difference", "low", "high"))
+    assert f"{own:+.2f} \\[{low:.2f}, {high:.2f}\\]" in shown
+    detectable, effect = row["detectable"], row["effect"]
+    assert f"| {100 * detectable:.2f} |" in shown
+    assert f"| {effect:.2f} |" in shown
+    assert f"| {detectable:.4f} |" in plain
+    mean = found.means["mean"].max()
+    assert rf"\textbf{{{100 * mean:.2f} [" in found.to_latex(percent=True)
+    assert f"{100 * mean:.2f}" in found.to_html(percent=True)
+
+
 def test_dict_is_json():
     split = values().with_columns(part=pl.col("query_id") == "q05")
     told = pr.compare(split, by="part", alternative="greater").to_dict()

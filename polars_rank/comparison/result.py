@@ -68,11 +68,16 @@ class Comparison:
         names = self.means["measure"].unique(maintain_order=True)
         return [name for name in names if lower_is_better(name)]
 
-    def tables(self) -> list[Table]:
-        """The two tables, cell by cell."""
+    def tables(self, *, percent: bool = False) -> list[Table]:
+        """The two tables, cell by cell; ``percent``: means and differences times 100.
+
+        Effect sizes and p-values remain as they are.
+        """
         return [
-            means_table(self.means, self.pairs, self.settings, self._lower),
-            pairs_table(self.pairs, self.settings),
+            means_table(
+                self.means, self.pairs, self.settings, self._lower, in_percent=percent
+            ),
+            pairs_table(self.pairs, self.settings, in_percent=percent),
         ]
 
     def __str__(self) -> str:
@@ -89,25 +94,25 @@ class Comparison:
 
             return f"<pre>{html.escape(str(self))}</pre>"
 
-    def to_html(self, path: str | Path | None = None) -> str:
+    def to_html(self, path: str | Path | None = None, *, percent: bool = False) -> str:
         """Both tables as HTML (extra ``report``), to a file as well if one is named."""
-        text = "\n".join(map(as_html, self.tables()))
+        text = "\n".join(map(as_html, self.tables(percent=percent)))
         if path is not None:
             head = '<!doctype html>\n<meta charset="utf-8">\n<title>Comparison</title>'
             page = f"{head}\n{text}\n"
             Path(path).write_text(page, encoding="utf-8")
         return text
 
-    def to_latex(self) -> str:
+    def to_latex(self, *, percent: bool = False) -> str:
         r"""Both tables for a paper: booktabs; the best mean is bold, letters say more.
 
         Needs ``\usepackage{booktabs}``.
         """
-        return "\n\n".join(map(as_latex, self.tables()))
+        return "\n\n".join(map(as_latex, self.tables(percent=percent)))
 
-    def to_markdown(self) -> str:
+    def to_markdown(self, *, percent: bool = False) -> str:
         """Both tables for a pull request or a page."""
-        return "\n\n".join(map(as_markdown, self.tables()))
+        return "\n\n".join(map(as_markdown, self.tables(percent=percent)))
 
     def to_pyterrier(self) -> pl.DataFrame:
         """The table of ``pyterrier.Experiment``: a row per system, the baseline's too.

@@ -58,6 +58,8 @@ def means_table(
     pairs: pl.DataFrame,
     settings: Mapping[str, Any],
     lower: Sequence[str],
+    *,
+    in_percent: bool = False,
 ) -> Table:
     """One row per system and segment, one column per measure; the best is bold.
 
@@ -86,7 +88,9 @@ def means_table(
             worse = beaten.get((*at, measure, name), [])
             cells.append(
                 Cell(
-                    _with_interval(known["mean"], known["low"], known["high"]),
+                    _with_interval(
+                        known["mean"], known["low"], known["high"], in_percent
+                    ),
                     known["mean"] is not None
                     and known["mean"] == _best(means, segments, at, measure, lower),
                     "".join(sorted(sign[w] for w in worse)),
@@ -101,7 +105,8 @@ def means_table(
         notes.append(
             f"Superscripts: significantly better than these systems ({family})."
         )
-    title = f"Means with {percent(settings['level'])} intervals"
+    unit = " in percent" if in_percent else ""
+    title = f"Means{unit} with {percent(settings['level'])} intervals"
     return Table(
         title,
         [*segments, "system", "queries", *measures],
@@ -154,7 +159,9 @@ def _best(
     return None if best is None else float(best)  # type: ignore[arg-type]
 
 
-def pairs_table(pairs: pl.DataFrame, settings: Mapping[str, Any]) -> Table:
+def pairs_table(
+    pairs: pl.DataFrame, settings: Mapping[str, Any], *, in_percent: bool = False
+) -> Table:
     """One row per comparison."""
     segments = pairs.columns[: pairs.columns.index("measure")]
     effect = EFFECTS[settings["effect"]]
@@ -177,7 +184,9 @@ def pairs_table(pairs: pl.DataFrame, settings: Mapping[str, Any]) -> Table:
         ]
         cells.append(
             Cell(
-                _with_interval(row["difference"], row["low"], row["high"], sign=True),
+                _with_interval(
+                    row["difference"], row["low"], row["high"], in_percent, sign=True
+                ),
                 sure,
             )
         )
@@ -188,15 +197,16 @@ def pairs_table(pairs: pl.DataFrame, settings: Mapping[str, Any]) -> Table:
         cells += [
             Cell(number(row["effect"], 2)),
             Cell("-" if row["win"] is None else "/".join(map(str, counts))),
-            Cell(number(row["detectable"])),
+            Cell(_shown(row["detectable"], in_percent)),
         ]
         if sure:
             cells[len(headers) - 4] = Cell(
                 cells[len(headers) - 4].text, superscript="*"
             )
         rows.append([*cells, *([Cell(row["note"] or "")] if with_notes else [])])
+    unit = " in percent" if in_percent else ""
     return Table(
-        f"Differences with {percent(settings['level'])} intervals",
+        f"Differences{unit} with {percent(settings['level'])} intervals",
         [*headers, *(["note"] if with_notes else [])],
         rows,
         len(segments) + 3,
@@ -266,20 +276,29 @@ def family_size(pairs: pl.DataFrame, settings: Mapping[str, Any]) -> int:
 
 
 def _with_interval(
-    value: float | None, low: float | None, high: float | None, *, sign: bool = False
+    value: float | None,
+    low: float | None,
+    high: float | None,
+    in_percent: bool,
+    *,
+    sign: bool = False,
 ) -> str:
     if value is None:
         return "-"
-    text = number(value)
+    text = _shown(value, in_percent)
     if sign and value > 0 and float(text) != 0:
         text = f"+{text}"
     if low is None or high is None:
         return text
-    return f"{text} [{_end(low)}, {_end(high)}]"
+    ends = (
+        f"{end:g}" if abs(end) == float("inf") else _shown(end, in_percent)
+        for end in (low, high)
+    )
+    return f"{text} [{', '.join(ends)}]"
 
 
-def _end(value: float) -> str:
-    return number(value) if abs(value) != float("inf") else f"{value:g}"
+def _shown(value: float | None, in_percent: bool) -> str:
+    return number(100 * value, 2) if in_percent and value is not None else number(value)
 
 
 def _p(value: float | None) -> str:
