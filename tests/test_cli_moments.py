@@ -207,6 +207,15 @@ def test_trend_goes_by_the_dates_in_names(folder, values, capsys, window):
                 assert float(row["high"]) == pytest.approx(mean + reach, abs=1e-9)
 
 
+@pytest.mark.slow
+def test_a_trend_is_drawn(folder, capsys):
+    command = ["trend", *files(), "-m", "rr", "--baseline", "bm25", "--plot", "t.svg"]
+    assert main(command) == 0
+    picture = (folder / "t.svg").read_text()
+    assert "difference to bm25" in picture
+    assert "Nov " in picture
+
+
 def test_other_periods_of_a_trend(folder, values, capsys):
     capsys.readouterr()
     assert main(["trend", *files(), "--every", "1w", "--format", "json"]) == 0

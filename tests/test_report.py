@@ -16,6 +16,7 @@ from scipy import stats
 from test_compare import values
 
 import polars_rank as pr
+from polars_rank.report import curves
 
 ODD = {"A": "a_b & <script>$x^2$</script>", "B": "50 % {done} #1 \\~", "C": "|p|*q*`"}
 
@@ -289,6 +290,32 @@ def test_pictures_of_segments_and_depths():
         pr.compare(deep.with_columns(part=1), by="part").plot.depth()
     with pytest.raises(ValueError, match="a measure at several cutoffs"):
         pr.compare(values()).plot.depth()
+
+
+@pytest.mark.slow
+def test_pictures_of_time():
+    days = pl.concat(
+        values().with_columns(day=pl.date(2026, 11, d), rr=pl.col("ndcg@10") / d)
+        for d in (20, 21, 22)
+    )
+    found = pr.trend(days, time="day", baseline="A")
+    sets = [d for d in drawn(curves.trend(found)) if "time" in d[0]]
+    assert len(sets) == 4  # means and differences of two measures
+    for shown, (measure, apart) in zip(
+        sets, [(m, a) for m in ("ndcg@10", "rr") for a in (False, True)], strict=True
+    ):
+        own = found.filter(pl.col("measure") == measure)
+        own = own.filter(pl.col("baseline").is_not_null() == apart)
+        name = "difference" if apart else "mean"
+        assert [r[name] for r in shown] == pytest.approx(own["mean"].to_list())
+        assert all(("low" in r) == apart for r in shown)
+    for time, kind in (
+        (pl.col("day").dt.day(), "quantitative"),
+        (pl.format("run {}", "day"), "ordinal"),
+        (pl.col("day").cast(pl.Datetime), "temporal"),
+    ):
+        found = pr.trend(days.with_columns(day=time), time="day")
+        assert f"'type': '{kind}'" in str(curves.trend(found).to_dict())
 
 
 @pytest.mark.slow

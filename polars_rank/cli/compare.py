@@ -24,6 +24,7 @@ from polars_rank.cli.options import (
     Columns,
     Input,
     Paths,
+    Picture,
     Rules,
     Systems,
 )
@@ -53,9 +54,6 @@ Parquet: TypeAlias = Annotated[
     Path | None, OUT, Parameter(validator=PathRule(ext=("parquet",)))
 ]
 TableName: TypeAlias = Literal["means", "pairs", "between_segments"]
-Picture: TypeAlias = Annotated[
-    Path | None, OUT, Parameter(validator=PathRule(ext=("png", "svg", "html", "pdf")))
-]
 
 
 def compare(

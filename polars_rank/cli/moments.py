@@ -27,6 +27,7 @@ from polars_rank.cli.options import (
     Input,
     OneColumn,
     Options,
+    Picture,
     Query,
     Rules,
     SomeMeasures,
@@ -151,6 +152,7 @@ def trend(
     weight: OneColumn = None,
     cluster: OneColumn = None,
     format: Formats = None,
+    plot: Picture = None,
 ) -> None:
     """Follow systems and their differences over time, from moments of days.
 
@@ -187,6 +189,8 @@ def trend(
         Group of queries that depend on each other, such as the user.
     format
         Default: table on a terminal, csv elsewhere.
+    plot
+        Draw means and differences over time into this file.
     """
     names = several(measure)
     values, summed = _over_time(files, time, every, names)
@@ -204,6 +208,10 @@ def trend(
         level=level,
         **columns,
     )
+    if plot is not None:
+        from polars_rank.report import curves
+
+        curves.trend(found).save(str(plot))
     show_frame(
         found,
         f"Means and differences with {100 * level:.4g} % intervals",

@@ -6,10 +6,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
 import polars as pl
 from cyclopts import Group, Parameter
+from cyclopts.validators import Path as PathRule
 
 from polars_rank._engine.checks.enforce import Check
 from polars_rank._engine.request import Duplicates
@@ -47,6 +49,7 @@ __all__ = [
     "OneColumn",
     "Options",
     "Paths",
+    "Picture",
     "Query",
     "Rules",
     "SomeMeasures",
@@ -95,6 +98,9 @@ MaxRank: TypeAlias = Annotated[
     Parameter(name=("--max-rank", "-M"), group=CHOICES, metavar="PLACE"),
 ]
 Formats: TypeAlias = Annotated[Format | None, Parameter(group=OUTPUT)]
+Picture: TypeAlias = Annotated[
+    Path | None, OUT, Parameter(validator=PathRule(ext=("png", "svg", "html", "pdf")))
+]
 Formatted: TypeAlias = Annotated[FileFormat | None, Parameter(group=FILES)]
 Listed: TypeAlias = Annotated[str | None, NAMES]
 

@@ -1,4 +1,4 @@
-"""Curves of systems: over cutoffs, over levels of recall, over pairs."""
+"""Curves of systems: over cutoffs, levels of recall, time, pairs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import polars as pl
 from polars_rank.measures.measure import Measure
 from polars_rank.report.style import PALETTE, SHAPES, altair, finished
 
-__all__ = ["depth", "precision_recall", "significance"]
+__all__ = ["depth", "precision_recall", "significance", "trend"]
 
 SMALLEST = 1e-6  # p-value that a curve shows
 CUTOFF = re.compile(r"^(.*)@(\d+)$")
@@ -43,8 +43,52 @@ def depth(means: pl.DataFrame, pairs: pl.DataFrame) -> Any:
         panels.append(lines.properties(width=420, height=220))
         if one:
             own = _over_cutoffs(pairs).filter(pl.col("family") == family)
-            panels.append(_differences(alt, own, x, names))
+            panels.append(_differences(alt, own, x, names, pairs["baseline"][0]))
     return finished(alt.vconcat(*panels))
+
+
+def trend(periods: pl.DataFrame) -> Any:
+    """Means over time and, below, the differences to each baseline.
+
+    ``periods`` is what :func:`polars_rank.trend` returns: its intervals of differences
+    are drawn, those of means are not, as they say nothing about differences.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_rank as pr
+    >>> from polars_rank.report.curves import trend
+    >>> values = pl.DataFrame(
+    ...     {"system": ["a", "b"] * 6, "query_id": [i // 2 for i in range(12)],
+    ...      "day": [i // 4 for i in range(12)], "rr": [0.5, 0.4, 0.2] * 4}
+    ... )
+    >>> chart = trend(pr.trend(values, time="day", baseline="a"))
+    """
+    alt = altair()
+    time = periods.columns[0]
+    data = periods.rename({time: "time"}).with_columns(_drawable(periods[time]))
+    kind = "T" if data["time"].dtype.is_temporal() else "O"
+    kind = "Q" if data["time"].dtype.is_numeric() else kind
+    looks = {"Q": {"format": "d", "tickMinStep": 1}, "T": {}, "O": {}}
+    looks["T"] = {"format": "%b %-d"} if periods[time].dtype == pl.Date else {}
+    axis = alt.Axis(**looks[kind])
+    x = alt.X(f"time:{kind}", title=time, axis=axis, scale=alt.Scale(zero=False))
+    names = data["system"].unique(maintain_order=True).to_list()
+    panels = []
+    for (measure,), part in data.group_by("measure", maintain_order=True):
+        own = part.filter(pl.col("baseline").is_null())
+        y = alt.Y("mean:Q", title=str(measure), scale=alt.Scale(zero=False))
+        means = _lines(alt, own.select("time", "system", "mean"), x, y, "system", names)
+        panels.append(means.properties(width=420, height=220))
+        pairs = part.drop_nulls("baseline").rename({"mean": "difference"})
+        for (base,), differences in pairs.group_by("baseline", maintain_order=True):
+            panels.append(_differences(alt, differences, x, names, str(base)))
+    return finished(alt.vconcat(*panels))
+
+
+def _drawable(time: pl.Series) -> pl.Series:
+    """Periods as altair takes them: numbers, dates and times, else text."""
+    known = time.dtype.is_numeric() or time.dtype in (pl.Date, pl.Datetime)
+    return (time if known else time.cast(pl.String)).alias("time")
 
 
 def _over_cutoffs(rows: pl.DataFrame) -> pl.DataFrame:
@@ -56,10 +100,13 @@ def _over_cutoffs(rows: pl.DataFrame) -> pl.DataFrame:
     ).filter(pl.col("k").n_unique().over("family") > 1, pl.col("k").is_not_null())
 
 
-def _differences(alt: Any, pairs: pl.DataFrame, x: Any, names: list[str]) -> Any:
+def _differences(
+    alt: Any, pairs: pl.DataFrame, x: Any, names: list[str], baseline: str
+) -> Any:
     """Differences to the baseline, with their intervals, and a line at 0."""
-    data = pairs.select("k", "system", "difference", "low", "high")
-    title = f"difference to {pairs['baseline'][0]}"
+    place = "k" if "k" in pairs.columns else "time"
+    data = pairs.select(place, "system", "difference", "low", "high")
+    title = f"difference to {baseline}"
     band = (
         alt.Chart(data)
         .mark_area(opacity=0.15)
