@@ -247,6 +247,23 @@ def test_other_periods_of_a_trend(folder, values, capsys):
                 assert got == pytest.approx(means[column].to_list(), rel=1e-9)
 
 
+def test_one_system_is_followed(folder, values, capsys):
+    for day in DAYS:
+        own = pl.read_parquet(f"values-{day}.parquet").filter(system="hybrid")
+        own.write_parquet(f"one-{day}.parquet")
+        assert main(["moments", f"one-{day}.parquet", "-o", f"{day}.parquet"]) == 0
+    said = capsys.readouterr().out.splitlines()[-1]
+    assert said == "2026-11-23.parquet: 30 queries; hybrid; rr, ndcg@10"
+    assert main(["trend", *files(), "-m", "rr"]) == 0
+    found = {r["period"]: float(r["mean"]) for r in rows(capsys)}
+    for day in DAYS:
+        own = values.filter(system="hybrid", day=day)["rr"].to_list()
+        assert found[str(day)] == pytest.approx(statistics.fmean(own), rel=1e-12)
+    assert len(found) == len(DAYS)
+    assert main(["compare", *files()]) == 2
+    assert "these are moments of 'hybrid'; see its trend" in capsys.readouterr().err
+
+
 def test_orders_and_discriminative(folder, values, capsys):
     capsys.readouterr()
     assert main(["orders", "--example", "-m", "rr,ndcg@10,ap"]) == 0

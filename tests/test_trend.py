@@ -89,6 +89,24 @@ def test_segments_of_moments_are_added_up():
         assert_frame_equal(pr.trend(made, **options), expected)
 
 
+@pytest.mark.parametrize("window", [1, 3, None])
+def test_one_system_has_means_only(window):
+    frame = log()
+    options = {"time": "day", "window": window, "measures": ["ap", "rr"]}
+    options |= {"sequential": True} if window is None else {}
+    both = pr.trend(frame, **options).filter(pl.col("baseline").is_null(), system="b")
+    alone = frame.filter(system="b")
+    assert_frame_equal(pr.trend(alone, **options), both)
+    days = pr.moments(part(alone), measures=["ap", "rr"], by="day")
+    assert_frame_equal(pr.trend(days, **options), both)
+    for wrong in (
+        lambda: pr.compare(days),
+        lambda: pr.trend(alone, time="day", measures=["ap"], baseline="b"),
+    ):
+        with pytest.raises(ValueError, match="nothing to compare: these are moments"):
+            wrong()
+
+
 def test_confidence_sequences():
     frame = log()
     plain = pr.trend(frame, time="day", window=None, measures="ap")

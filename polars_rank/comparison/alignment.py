@@ -34,15 +34,16 @@ def aligned(
     columns: Columns,
     pairs: Pairing,
     systems: list[str] | None = None,
+    fewest: int = 2,
 ) -> Values:
-    """Check rows and align the systems."""
+    """Check rows and align the systems, which are ``fewest`` or more."""
     _require_keys(held, columns)
     parts = _by_system(held)
     if systems is not None:
         nothing = held.drop("system").clear()
         parts = {name: parts.get(name, nothing) for name in systems}
     systems = list(parts)
-    if len(systems) < 2:
+    if len(systems) < fewest:
         only = f"one system, {systems[0]!r}" if systems else "no rows"
         msg = (
             f"nothing to compare: the values hold {only}; concatenate the values of "

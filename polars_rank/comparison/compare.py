@@ -256,6 +256,10 @@ def compare(
         segments = columns.segments
     first = table.filter(pl.col("other").is_null())["system"]
     systems = first.unique(maintain_order=True).to_list()
+    if len(systems) < 2:
+        only = ", ".join(map(repr, systems)) or "no system"
+        msg = f"nothing to compare: these are moments of {only}; see its trend"
+        raise ValueError(msg)
     wanted_pairs = estimates.pairs_of(systems, baseline)
     plan = Plan(systems, wanted_pairs, segments, level, alternative)
     table = estimates.estimated(table, segments)

@@ -71,7 +71,7 @@ def moments(
     -------
     One row per segment, measure and system, whose ``other`` is null, and one per pair
     of systems, with the sums of the differences ``other - system``: m systems have
-    m (m + 1) / 2 rows per measure. The columns are
+    m (m + 1) / 2 rows per measure; one will do, for :func:`trend`. The columns are
 
     - ``queries``, their number, and ``squares``, the weighted sum of the squares of
       their deviations from the mean;
@@ -110,7 +110,7 @@ def moments(
     """
     columns = Columns(system, query, measures, by, weight, cluster, seed)
     table, held, _ = sums_of_parts(
-        read_parts(values, columns),
+        read_parts(values, columns, fewest=1),
         lambda systems: list(combinations(range(len(systems)), 2)),
         tie,
     )

@@ -27,7 +27,12 @@ DEEPEST = 4  # level of buckets: beyond, they are single queries or clusters
 
 
 def read(
-    values: Source, columns: Columns, pairs: Pairing = "same", *, summed: bool = False
+    values: Source,
+    columns: Columns,
+    pairs: Pairing = "same",
+    *,
+    summed: bool = False,
+    fewest: int = 2,
 ) -> Values:
     """Read, check and align the values of all systems.
 
@@ -38,17 +43,19 @@ def read(
     held = frame.collect(engine="streaming")
     if not summed or pairs != "same" or columns.seed is not None:
         require_finite_rows(held, columns, measures)
-    return aligned(held, measures, columns, pairs)
+    return aligned(held, measures, columns, pairs, fewest=fewest)
 
 
-def read_parts(values: Source, columns: Columns) -> Iterator[Values]:
+def read_parts(
+    values: Source, columns: Columns, *, fewest: int = 2
+) -> Iterator[Values]:
     """Read lazy frames and files in parts of whole queries and clusters, in one pass.
 
     Rows of up to ``WHOLE`` bytes are one part; more of them go through temporary files.
     Whether all values are finite is left to the sums: see :func:`require_finite`.
     """
     if isinstance(values, pl.DataFrame) or columns.seed is not None:
-        yield read(values, columns, summed=True)
+        yield read(values, columns, summed=True, fewest=fewest)
         return
     frame, measures = _selected(values, columns)
     batches = in_batches(frame)
@@ -59,7 +66,7 @@ def read_parts(values: Source, columns: Columns) -> Iterator[Values]:
         if size > WHOLE:
             break
     else:
-        yield aligned(pl.concat(held), measures, columns, "same")
+        yield aligned(pl.concat(held), measures, columns, "same", fewest=fewest)
         return
     schema = frame.collect_schema()
     keys = [f"key{i}" for i in range(len(columns.keys))]
@@ -78,7 +85,7 @@ def read_parts(values: Source, columns: Columns) -> Iterator[Values]:
             part = bucket.frames([schema])[0].collect(engine="streaming")
             bucket.remove()
             try:
-                made = aligned(part, measures, columns, "same", list(systems))
+                made = aligned(part, measures, columns, "same", list(systems), fewest)
             except DataError as error:
                 msg = f"{error} (This counts a part of the queries: the rows are many.)"
                 raise DataError(

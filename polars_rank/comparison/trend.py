@@ -12,6 +12,7 @@ from polars_rank._statistics.distributions import t_quantile
 from polars_rank._statistics.intervals import require_level
 from polars_rank.comparison.arguments import names_of
 from polars_rank.comparison.compare import compare
+from polars_rank.comparison.estimates import Plan, estimated, means_of
 from polars_rank.comparison.merging import merge, selected
 from polars_rank.comparison.moments import is_moments, moments
 from polars_rank.comparison.values import Source, lazy
@@ -38,7 +39,7 @@ def trend(
     values
         Values per query, or :func:`moments` of them, with a column of time. The same
         query in another period is a new observation; other segments of moments are
-        added up.
+        added up. One system will do.
     time, every
         The column of time: any type that can be sorted. Dates and times are truncated
         to periods, such as ``"1d"`` or ``"1w"``, if ``every`` says so.
@@ -100,19 +101,22 @@ def trend(
         .rename({"present": time})
     )
     whole = merge(rolled.select(parts.columns))
-    found = compare(
-        whole, by=time, baseline=baseline, level=level, correction="none", least=2
-    )
+    own = whole.filter(pl.col("other").is_null())
+    systems = own["system"].unique(maintain_order=True).to_list()
+    plan = Plan(systems, [], [time], level, "two-sided")
     null = pl.lit(None, dtype=pl.String)
     ends = ["queries", "mean", "low", "high"]
-    means = found.means.select(time, "measure", "system", *ends, baseline=null)
-    difference = pl.col("difference").alias("mean")
-    pairs = found.pairs.select(
-        time, "measure", "system", "queries", difference, "low", "high", "baseline"
+    table = means_of(estimated(own, [time]), plan).select(
+        time, "measure", "system", *ends, baseline=null
     )
-    table = pl.concat([means, pairs])
+    if len(systems) > 1 or baseline is not None:
+        found = compare(
+            whole, by=time, baseline=baseline, level=level, correction="none", least=2
+        )
+        difference = pl.col("difference").alias("mean")
+        pairs = found.pairs.with_columns(difference).select(table.columns)
+        table = pl.concat([table, pairs])
     if sequential:
-        own = whole.filter(pl.col("other").is_null())
         units = own.select(time, "measure", "system", "n")
         table = _sequential(table, units, level, tuned_for)
     order = table.select("measure").unique(maintain_order=True).with_row_index("rank")
