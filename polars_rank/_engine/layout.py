@@ -67,28 +67,22 @@ class _Glance:
 
     def __init__(self) -> None:
         self.looks = iter(range(LOOKS))
-        self.ended = pl.Series(dtype=pl.UInt64)  # hashes, sorted
+        self.ended = pl.Series(dtype=pl.UInt64)  # hashes
 
     def sees_shuffled(self, query: pl.Series) -> bool:
         """Whether the rows of a query are certainly not contiguous."""
         key = query.gather_every(max(len(query) // SAMPLE, 1)).hash()
-        if self._knows(key):
+        if self.ended.is_in(key.implode()).any():
             return True
         if next(self.looks, None) is None:
             return False
         key = query.hash()  # forgets a claimed order; n_unique would believe it
-        runs = key.filter((key != key.shift(1)).fill_null(value=True))
+        starts = key.slice(1).filter(key.slice(1) != key.head(len(key) - 1))
+        runs = pl.concat([key.head(1), starts])
         if runs.n_unique() < len(runs):
             return True
-        self.ended = pl.concat([self.ended, runs[1:-1]]).sort()
+        self.ended = pl.concat([self.ended, runs[1:-1]])
         return False
-
-    def _knows(self, keys: pl.Series) -> bool:
-        ended = self.ended
-        if ended.is_empty():
-            return False
-        place = ended.search_sorted(keys).clip(upper_bound=len(ended) - 1)
-        return bool((ended.gather(place) == keys).any())
 
 
 def verify_contiguous(

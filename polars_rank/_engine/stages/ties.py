@@ -18,6 +18,8 @@ from polars_rank.core.ranking import order_by
 __all__ = ["settle_ties"]
 
 ROW = pl.col("row")
+SCORE, LABEL = pl.col("score"), pl.col("label")
+MIXED = SCORE.eq_missing(SCORE.shift(1)) & LABEL.ne_missing(LABEL.shift(1))
 
 
 def settle_ties(
@@ -64,11 +66,12 @@ def _queries_with_mixed_ties(rows: pl.Series) -> pl.Series:
 
     The last document of a query and the first of the next may look like that, too.
     """
-    documents = rows.explode().struct
-    score, label = documents.field("score"), documents.field("label")
-    mixed = score.eq_missing(score.shift(1)) & label.ne_missing(label.shift(1))
+    documents = rows.explode().struct.unnest()
+    mixed = documents.select(MIXED).to_series().arg_true()
+    if mixed.is_empty():
+        return mixed
     ends = rows.list.len().cum_sum()
-    numbers = ends.search_sorted(mixed.arg_true(), side="right")
+    numbers = ends.search_sorted(mixed, side="right")
     return pl.Series(numbers, dtype=pl.get_index_type()).unique(maintain_order=True)
 
 
@@ -76,8 +79,7 @@ def _by_doc(queries: pl.DataFrame, ties: DocTies) -> pl.DataFrame:
     rows = queries.with_row_index("number").explode("row").unnest("row")
     doc = pl.col("doc")
     doc = doc.cast(pl.String) if rows.schema["doc"].is_integer() else doc
-    score, label = pl.col("score"), pl.col("label")
-    keys, downwards = order_by(score, label=label, doc=doc, ties=ties)
+    keys, downwards = order_by(SCORE, label=LABEL, doc=doc, ties=ties)
     row = pl.struct(rows.columns[1:])
     row = row.sort_by(keys, descending=downwards, nulls_last=True, maintain_order=True)
     return (
