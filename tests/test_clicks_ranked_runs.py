@@ -69,6 +69,20 @@ SCORES = {
 }
 
 
+@pytest.mark.parametrize("order", ["mixed", "by position", "one length", "both"])
+def test_usual_logs(order, caplog):
+    """Rows by position, impressions of one length: both are compared faster."""
+    log = log_of(900, 6)
+    if order in ("one length", "both"):
+        log = log.filter(pl.len().over("session", "page_view") >= 4)
+        log = log.group_by("session", "page_view", maintain_order=True).head(4)
+        log = log.select(log_of(0, 0).columns)
+    if order in ("by position", "both"):
+        log = log.sort("session", "page_view", "position")
+    found = estimated(log.lazy(), caplog)
+    assert found["estimate"].item() == pytest.approx(loop(log), rel=1e-12)
+
+
 @pytest.mark.parametrize("kind", SCORES)
 @pytest.mark.parametrize(("impressions", "deepest"), [(900, 5), (90, DEPTH), (120, 1)])
 def test_plain_loops(kind, impressions, deepest, caplog):

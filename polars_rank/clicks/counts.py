@@ -82,10 +82,13 @@ def pair_table(
     ``then`` is done with the table, or with parts of it that have whole queries.
     """
     names = [*keys, "query", "doc", "position"]
-    rows = log.rows.select(*names, n=shown(log), c=pl.col("clicked").cast(pl.Int64))
+    counted = "count" in log.roles
+    n = pl.col("count").cast(pl.Int64).sum() if counted else pl.len().cast(pl.Int64)
+    c = pl.col("clicked").sum().cast(pl.Int64)
+    rows = log.rows.select(*names, "clicked", *(["count"] if counted else []))
 
     def grouped(rows: pl.LazyFrame) -> pl.LazyFrame:
-        return then(rows.group_by(names).agg(pl.col("n").sum(), pl.col("c").sum()))
+        return then(rows.group_by(names).agg(n=n, c=c))
 
     return bounded_by(
         log, rows, ["query"], grouped, f"pairs {names} {then.__qualname__}"

@@ -15,7 +15,7 @@ import polars as pl
 
 from polars_rank._engine.checks.unique import UniquenessCheck
 from polars_rank._engine.layout import reject_if_shuffled
-from polars_rank.clicks.runs import changes
+from polars_rank.clicks.runs import at, changes
 from polars_rank.core.rules import NOT_CONTIGUOUS
 from polars_rank.core.source import lazy_source, without_pushdown
 from polars_rank.exceptions import DataError
@@ -130,7 +130,7 @@ def _summed(
     if any(batch[name].null_count() for name in wanted.terms):
         _refuse("a value is null")
     terms = {name: batch[name].rechunk().to_numpy() for name in wanted.terms}
-    found = [batch[name].gather(pl.Series(start)) for name in constants]
+    found = [at(batch[name], start) for name in constants]
     for name in wanted.sums:
         found.append(pl.Series(name, np.add.reduceat(terms[name], start)))
     for name, term in wanted.highest.items():
@@ -165,7 +165,19 @@ def _numbers(column: pl.Series) -> Array:
 
 
 class _Order:
-    """The rows of impressions, to be ranked by one score after another."""
+    """The rows of impressions, to be ranked by one score after another.
+
+    Attributes
+    ----------
+    rows
+        For each length of short impressions: where all their first rows are, all second
+        ones, and so on.
+    rest, run
+        Rows of other impressions, and the number of each row's impression.
+    ascending
+        Whether positions ascend within impressions: then they are unique, and rows with
+        equal scores are in order.
+    """
 
     def __init__(
         self, batch: pl.DataFrame, start: Array, unique: Sequence[str]
@@ -173,24 +185,37 @@ class _Order:
         import numpy as np
 
         self.position = _numbers(batch["position"])
+        after = np.ones(len(batch), bool)
+        np.greater(self.position[1:], self.position[:-1], out=after[1:])
+        after[start] = True
+        self.ascending = bool(after.all())
         size = np.diff(start, append=len(batch))
         if int(size.max()) > DEEPEST:
             _refuse(f"an impression has more than {DEEPEST} rows")
         lengths, counts = np.unique(size, return_counts=True)
         short = lengths[(lengths <= SHORT) & (counts >= MANY)]
-        self.rows = [[start[size == n] + i for i in range(n)] for n in short.tolist()]
+        self.rows: list[list[Any]]  # slices or arrays
+        if len(lengths) == len(short) == 1:
+            n = int(lengths[0])
+            self.rows = [[slice(i, None, n) for i in range(n)]]
+        else:
+            self.rows = [
+                [start[size == n] + i for i in range(n)] for n in short.tolist()
+            ]
         deep = ~np.isin(size, short)
         self.rest = np.flatnonzero(np.repeat(deep, size))
         self.run = np.repeat(np.flatnonzero(deep), size[deep])
         for name in unique:
-            values = self.position if name == "position" else _ids(batch[name])
-            self._require_unique(values)
+            if name != "position":
+                self._require_unique(_ids(batch[name]))
+            elif not self.ascending:
+                self._require_unique(self.position)
 
     def _require_unique(self, values: Array) -> None:
         import numpy as np
 
         for columns in self.rows:
-            parts = [values[rows] for rows in columns]
+            parts = _parts(values, columns)
             if any((one == other).any() for one, other in combinations(parts, 2)):
                 _refuse("a value comes twice in an impression")
         if not len(self.rest):
@@ -207,8 +232,9 @@ class _Order:
         score, position = _numbers(scores), self.position
         found = np.empty(len(score), np.uint16)
         for columns in self.rows:
-            parts = [(score[rows], position[rows]) for rows in columns]
-            for rows, rank in zip(columns, _compared(parts), strict=True):
+            lower = None if self.ascending else _parts(position, columns)
+            ranks = _compared(_parts(score, columns), lower)
+            for rows, rank in zip(columns, ranks, strict=True):
                 found[rows] = rank
         rest = self.rest
         if not len(rest):
@@ -231,17 +257,26 @@ def _ids(documents: pl.Series) -> Array:
     return _numbers(documents.hash())
 
 
-def _compared(parts: Sequence[tuple[Array, Array]]) -> list[Array]:
-    """Ranks, of the scores and positions of rows that are compared in pairs."""
+def _parts(values: Array, columns: Sequence[Any]) -> list[Array]:
     import numpy as np
 
-    ranks = [np.ones(len(score), np.uint8) for score, _ in parts]
-    for (i, (score, position)), (j, (other, lower)) in combinations(
-        enumerate(parts), 2
-    ):
-        below, equal = other > score, other == score
-        if equal.any():
-            below |= equal & (lower < position)
-        ranks[i] += below
-        ranks[j] += ~below
+    return [np.ascontiguousarray(values[rows]) for rows in columns]
+
+
+def _compared(
+    scores: Sequence[Array], positions: Sequence[Array] | None
+) -> list[Array]:
+    """Ranks of rows that are compared in pairs; without positions, ties are in order.
+
+    A row is below all rows before it, but for those that it turns out to be above.
+    """
+    import numpy as np
+
+    ranks = [np.full(len(score), 1 + i, np.uint8) for i, score in enumerate(scores)]
+    for i, j in combinations(range(len(scores)), 2):
+        above = scores[j] > scores[i]
+        if positions is not None:
+            above |= (scores[j] == scores[i]) & (positions[j] < positions[i])
+        ranks[i] += above.view(np.uint8)
+        ranks[j] -= above.view(np.uint8)
     return ranks

@@ -137,28 +137,37 @@ def estimates(
     interval: Interval,
     keys: Sequence[str],
     resources: Resources | None = None,
+    *,
+    means: bool = False,
 ) -> pl.LazyFrame:
     """One row per segment and measure: estimate, se, lower, upper, n, clusters.
 
     ``clusters`` has one row per segment and cluster: the sums of its impressions, their
-    number ``n`` and the ``keys`` of the cluster.
+    number ``n`` and the ``keys`` of the cluster. ``means`` says that all denominators
+    are 1.
     """
     if interval.kind == "bootstrap":
         return _bootstrap(clusters, by, ratios, interval, keys, resources)
-    return finished(states(clusters, by, ratios), by, interval.level)
+    return finished(states(clusters, by, ratios, means=means), by, interval.level)
 
 
 def states(
-    clusters: pl.LazyFrame, by: Sequence[str], ratios: Sequence[Ratio]
+    clusters: pl.LazyFrame,
+    by: Sequence[str],
+    ratios: Sequence[Ratio],
+    *,
+    means: bool = False,
 ) -> pl.LazyFrame:
     """One row per segment and measure: the state of a ratio, which adds up exactly.
 
-    Columns are ``measure``, ``impressions`` and the parts of ``RatioMoments``.
+    Columns are ``measure``, ``impressions`` and the parts of ``RatioMoments``, of which
+    ``means``, whose denominators are all 1, need two fifths.
     """
     named: State = {"impressions": pl.col("n").sum()}
     rows = []
     for i, ratio in enumerate(ratios):
-        state = RatioMoments(pl.col(ratio.den)).state(pl.col(ratio.num))
+        den = None if means else pl.col(ratio.den)
+        state = RatioMoments(den).state(pl.col(ratio.num))
         named |= {f"{i}:{part}": value for part, value in state.items()}
         parts = (pl.col(f"{i}:{part}").alias(part) for part in state)
         rows.append(pl.struct(pl.lit(ratio.name).alias("measure"), *parts))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
-__all__ = ["ROWS", "VARIES", "changes", "run_sums"]
+__all__ = ["ROWS", "VARIES", "at", "changes", "run_sums"]
 
 ROWS, VARIES = "rows", "varies"
 
@@ -97,7 +97,7 @@ def _runs(
     for name in constants:
         other |= changes(batch[name])
     other &= ~begins
-    found = [_at(batch[name], start) for name in (key, *constants)]
+    found = [at(batch[name], start) for name in (key, *constants)]
     found += [
         pl.Series(name, np.add.reduceat(batch[name].rechunk().to_numpy(), start))
         for name in totals
@@ -115,7 +115,8 @@ def _array(column: pl.Series) -> Array | None:
     return numbers
 
 
-def _at(column: pl.Series, start: Array) -> pl.Series:
+def at(column: pl.Series, start: Array) -> pl.Series:
+    """The values of some rows."""
     numbers = _array(column)
     if numbers is None:
         return column.gather(pl.Series(start))

@@ -55,14 +55,18 @@ def estimate_systems(
     def summed(parts: pl.LazyFrame) -> pl.LazyFrame:
         return sums(parts, [*by, *keys], [*values, "den"], number)
 
-    if {*log.own(log.cluster)} in (set(), {*log.keys}):  # each impression alone
+    alone = {*log.own(log.cluster)} in (set(), {*log.keys})  # each impression
+    if alone:
         clusters = parts.with_columns(n=pl.lit(1, pl.Int64))
     else:
         clusters = bounded_by(log, parts, [*keys], summed, repr([*values.values()]))
     ratios = [Ratio(label, v, "den") for v, label in labels.items()]
-    found = _estimated(clusters, [*by], ratios, interval, [*keys], log.resources)
+    means = alone and not log.weight and task.method != "snips"
+    found = _estimated(
+        clusters, [*by], ratios, interval, [*keys], log.resources, means=means
+    )
     long = found.rename({"measure": "system", "n": "impressions"})
-    about = _diagnosed(rows, by, names, weight)
+    about = _diagnosed(rows, by, names, weight, clipped=task.clip > 0)
     if by:
         long = long.join(about, on=[*by], nulls_equal=True, maintain_order="left")
     else:
@@ -115,11 +119,17 @@ def _doubts(columns: Sequence[pl.Series], *, modelled: bool) -> pl.Series:
 
 
 def _diagnosed(
-    rows: pl.LazyFrame, by: Mapping[str, pl.Expr], names: Sequence[str], weight: pl.Expr
+    rows: pl.LazyFrame,
+    by: Mapping[str, pl.Expr],
+    names: Sequence[str],
+    weight: pl.Expr,
+    *,
+    clipped: bool,
 ) -> pl.LazyFrame:
     """Diagnostics of the weights of clicks, those of impressions included."""
     supports = [f"support:{name}" for name in names]
-    terms = {name: weight * pl.col(name) for name in ("w", "raw", *supports)}
+    raw = "raw" if clipped else "w"
+    terms = {name: weight * pl.col(name) for name in ("w", raw, *supports)}
     terms["ww"] = weight * weight * pl.col("ww")
     terms["all"] = weight
     terms |= {
@@ -142,7 +152,7 @@ def _diagnosed(
         ess=ratio(w * w, pl.col("ww")),
         largest_weight_share=ratio(pl.col("largest"), w),
         clipped=ratio(pl.col("low"), pl.col("clicks")),
-        cut=1.0 - ratio(w, pl.col("raw")),
+        cut=1.0 - ratio(w, pl.col(raw)),
         relevant_per_impression=ratio(w, pl.col("all")),
     )
 
@@ -154,10 +164,14 @@ def _estimated(
     interval: Interval,
     keys: Sequence[str],
     resources: Resources | None,
+    *,
+    means: bool,
 ) -> pl.LazyFrame:
     """Ratios of sums over clusters; without an interval, their errors are null."""
-    if interval.kind != "none":
-        return estimates(clusters, by, ratios, interval, keys, resources)
-    found = estimates(clusters, by, ratios, interval._replace(kind="normal"), keys)
+    given = interval.kind != "none"
+    taken = interval if given else interval._replace(kind="normal")
+    found = estimates(clusters, by, ratios, taken, keys, resources, means=means)
+    if given:
+        return found
     empty = [pl.lit(None, pl.Float64).alias(c) for c in ("se", "lower", "upper")]
     return found.with_columns(empty)
