@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from polars_rank.core.registry import METRICS
 
@@ -49,6 +50,7 @@ CUTOFF = r"\d+(?:\.\d+)?"
 LIST = re.compile(rf"(?P<name>[A-Za-z]\w*?)[._](?P<cutoffs>{CUTOFF}(?:,{CUTOFF})+)")
 
 
+@lru_cache(maxsize=256)
 def expand(text: str) -> list[str]:
     """The measures of a group, or the text itself if it names no group.
 
