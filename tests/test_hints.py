@@ -472,3 +472,27 @@ def test_the_values_of_queries_need_a_folder_that_can_be_written(told, monkeypat
 def test_an_empty_run_is_told():
     with pytest.raises(pr.DataError, match="the run is empty, the judgments 'q1'"):
         pr.evaluate(RUN.clear(), "rr", qrels=QRELS)
+
+
+@pytest.mark.parametrize(
+    "function", [pr.evaluate, pr.per_query], ids=lambda f: f.__name__
+)
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        (
+            "k",
+            "takes no k: it is a parameter of measures; .* as in 'ndcg@10'",
+        ),
+        ("gain", r"as in 'ndcg\(gain=...\)@10'"),
+        ("scores", "takes no scores; did you mean 'score'"),
+        ("foo", "takes no foo$"),
+    ],
+)
+def test_an_argument_that_is_not_taken(function, name, told):
+    log = pl.DataFrame({"query_id": [1], "score": [1.0], "label": [1]})
+    for frame in (log, log.lazy()):
+        with pytest.raises(TypeError, match=told):
+            function(frame, ["ndcg"], **{name: 10})
+        with pytest.raises(TypeError, match=told):
+            getattr(frame.rank_eval, function.__name__)(["ndcg"], **{name: 10})

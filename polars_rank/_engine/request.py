@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import (
-    Concatenate,
-    Literal,
-    NamedTuple,
-    ParamSpec,
-    Protocol,
-    TypeAlias,
-    TypeVar,
-    cast,
-    get_args,
-    overload,
-)
+from typing import Literal, NamedTuple, TypeAlias, cast, get_args
 
 import polars as pl
 
@@ -26,7 +15,6 @@ from polars_rank._engine.checks.columns import (
     require_no_other_ids,
 )
 from polars_rank._engine.checks.enforce import Check
-from polars_rank._engine.checks.rows import with_row
 from polars_rank._engine.opening import Opened, open_about_queries, open_frames
 from polars_rank._engine.schema import (
     Column,
@@ -40,12 +28,10 @@ from polars_rank._engine.spill.progress import Listener
 from polars_rank.conventions.choices import Missing, Unjudged
 from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.tools import ConventionLike, convention_of
-from polars_rank.core.fork import note_run, warn_if_forked
+from polars_rank.core.fork import warn_if_forked
 from polars_rank.core.parameters import is_whole
 from polars_rank.core.ranking import NoRelevant, Ties
-from polars_rank.exceptions import DataError
-from polars_rank.io.frames import EagerFrameLike, FrameLike
-from polars_rank.io.unreadable import damage_named
+from polars_rank.io.frames import FrameLike
 from polars_rank.measures.measure import (
     Custom,
     Measure,
@@ -57,22 +43,17 @@ __all__ = [
     "DOC",
     "AnyFrame",
     "Duplicates",
-    "Frame",
-    "FrameFunction",
     "Grouping",
     "Layout",
     "Request",
     "Resources",
     "Result",
     "Stat",
-    "lazy_for_lazy",
-    "like_input",
     "stat_name",
     "stats_of",
 ]
 
 AnyFrame: TypeAlias = pl.DataFrame | pl.LazyFrame
-Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 Duplicates: TypeAlias = Literal["error", "best"]
 Layout: TypeAlias = Literal["auto", "any", "contiguous"]
 Grouping: TypeAlias = Literal["sort", "contiguous", "hash"]
@@ -80,26 +61,7 @@ Result: TypeAlias = Literal["values", "means", "sums"]
 
 Stat: TypeAlias = Literal["mean", "n", "std", "se"]
 
-P = ParamSpec("P")
-
 DOC = "doc_id"
-
-
-class FrameFunction(Protocol[P]):
-    """A function of a frame: lazy for a LazyFrame, a DataFrame for all else."""
-
-    @overload
-    def __call__(
-        self, frame: pl.LazyFrame, /, *args: P.args, **kwargs: P.kwargs
-    ) -> pl.LazyFrame: ...
-    @overload
-    def __call__(
-        self, frame: EagerFrameLike, /, *args: P.args, **kwargs: P.kwargs
-    ) -> pl.DataFrame: ...
-    @overload
-    def __call__(
-        self, frame: FrameLike, /, *args: P.args, **kwargs: P.kwargs
-    ) -> AnyFrame: ...
 
 
 class Resources(NamedTuple):
@@ -370,64 +332,6 @@ def stats_of(stats: Stat | Sequence[Stat]) -> tuple[Stat, ...]:
 def stat_name(measure: str, stat: Stat) -> str:
     """Name of the column: that of the measure, with a suffix for all but the mean."""
     return measure if stat == "mean" else f"{measure}_{stat}"
-
-
-@overload
-def like_input(
-    frame: Frame,
-    result: pl.LazyFrame,
-    *,
-    in_memory: bool = False,
-    request: Request | None = None,
-) -> Frame: ...
-@overload
-def like_input(
-    frame: FrameLike,
-    result: pl.LazyFrame,
-    *,
-    in_memory: bool = False,
-    request: Request | None = None,
-) -> AnyFrame: ...
-def like_input(
-    frame: FrameLike,
-    result: pl.LazyFrame,
-    *,
-    in_memory: bool = False,
-    request: Request | None = None,
-) -> AnyFrame:
-    """Return a LazyFrame for a LazyFrame, a DataFrame otherwise.
-
-    An error in the data ends here, without the way that it took through a plan; with
-    the ``request`` it names the row. A file that cannot be read is named, too.
-    """
-    warn_if_forked()
-    note_run()  # a plan, too: asked for its schema, Polars starts threads
-    if isinstance(frame, pl.LazyFrame):
-        return result
-    try:
-        with damage_named([result] if request is None else request.inputs):
-            return result.collect(engine="in-memory" if in_memory else "streaming")
-    except pl.exceptions.InvalidOperationError as error:
-        own = [] if request is None else request.measures
-        names = [m.name for m in own if isinstance(m, Custom)]
-        if not names:
-            raise
-        msg = (
-            f"a measure of your own, {' or '.join(map(repr, names))}, must return one "
-            "number for each query, e.g. r.relevant().sum(): "
-            + str(error).partition("\n")[0]
-        )
-        raise TypeError(msg) from error
-    except DataError as error:
-        told = error if request is None else with_row(error, request)
-    raise told.with_traceback(None)
-
-
-def lazy_for_lazy(
-    function: Callable[Concatenate[FrameLike, P], AnyFrame],
-) -> FrameFunction[P]:
-    """Tell type checkers that a function returns what ``like_input`` returns."""
-    return cast("FrameFunction[P]", function)
 
 
 def _known_doc(

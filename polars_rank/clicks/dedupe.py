@@ -9,7 +9,8 @@ from typing import Unpack
 
 import polars as pl
 
-from polars_rank._engine.request import AnyFrame, like_input
+from polars_rank._engine.frame_function import like_input
+from polars_rank._engine.request import AnyFrame
 from polars_rank._engine.schema import bind_column, renamed, require_columns
 from polars_rank.clicks.log import ClickLog
 from polars_rank.clicks.log_options import LogOptions

@@ -6,7 +6,8 @@ from typing import Unpack
 
 import polars as pl
 
-from polars_rank._engine.request import AnyFrame, like_input
+from polars_rank._engine.frame_function import like_input
+from polars_rank._engine.request import AnyFrame
 from polars_rank.clicks.counts import checked, pair_table, rows_with_known
 from polars_rank.clicks.log import ClickLog
 from polars_rank.clicks.log_options import LogOptions

@@ -7,7 +7,8 @@ from typing import Any, Unpack, cast
 
 import polars as pl
 
-from polars_rank._engine.request import AnyFrame, like_input
+from polars_rank._engine.frame_function import like_input
+from polars_rank._engine.request import AnyFrame
 from polars_rank._statistics.intervals import require_level
 from polars_rank.clicks.arm_comparisons import (
     NUMBERS,

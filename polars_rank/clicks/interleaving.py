@@ -9,7 +9,8 @@ from typing import Any, Literal, TypeAlias, Unpack, cast, get_args
 
 import polars as pl
 
-from polars_rank._engine.request import AnyFrame, like_input
+from polars_rank._engine.frame_function import like_input
+from polars_rank._engine.request import AnyFrame
 from polars_rank._statistics.distributions import chi_square_tail, tail
 from polars_rank._statistics.intervals import require_level
 from polars_rank.clicks.crediting import Credit, Method, outcomes_of, words_of

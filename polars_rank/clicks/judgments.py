@@ -7,7 +7,8 @@ from typing import Literal, TypeAlias, Unpack, cast, get_args
 
 import polars as pl
 
-from polars_rank._engine.request import AnyFrame, like_input
+from polars_rank._engine.frame_function import like_input
+from polars_rank._engine.request import AnyFrame
 from polars_rank._statistics.distributions import special
 from polars_rank._statistics.intervals import require_level
 from polars_rank.clicks.bias import Propensities, faults_first, with_propensities

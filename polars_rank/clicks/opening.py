@@ -9,9 +9,10 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 import polars as pl
 
-from polars_rank._engine.request import AnyFrame, FrameFunction, like_input
+from polars_rank._engine.frame_function import FrameFunction, like_input
+from polars_rank._engine.request import AnyFrame
 from polars_rank.clicks.log_options import LogColumns, LogOptions
-from polars_rank.core.registry import closest
+from polars_rank.core.registry import not_taken
 from polars_rank.io.frames import FrameLike, as_polars
 
 __all__ = ["function_of_log", "opened", "opening"]
@@ -39,8 +40,7 @@ def opening(
     def of_any(log: FrameLike, /, *args: P.args, **kwargs: P.kwargs) -> R:
         for name in kwargs:
             if name not in known:
-                msg = f"{function.__name__} takes no {name}{closest(name, known)}"
-                raise TypeError(msg)
+                raise TypeError(not_taken(function.__name__, name, known))
         for name in FRAMES:
             given = kwargs.get(name)
             if given is not None and not isinstance(given, int | float):

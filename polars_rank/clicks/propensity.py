@@ -8,7 +8,8 @@ from typing import Any, Unpack, cast
 
 import polars as pl
 
-from polars_rank._engine.request import AnyFrame, like_input
+from polars_rank._engine.frame_function import like_input
+from polars_rank._engine.request import AnyFrame
 from polars_rank._engine.schema import require_columns
 from polars_rank.clicks.counts import rows_with_known
 from polars_rank.clicks.log import ClickLog

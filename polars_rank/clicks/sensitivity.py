@@ -9,7 +9,8 @@ from typing import Any, Unpack
 
 import polars as pl
 
-from polars_rank._engine.request import AnyFrame, like_input
+from polars_rank._engine.frame_function import like_input
+from polars_rank._engine.request import AnyFrame
 from polars_rank._engine.stages.rank import pack
 from polars_rank.clicks.additive import AdditiveMeasure
 from polars_rank.clicks.counts import rows_with_known

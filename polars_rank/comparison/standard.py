@@ -7,7 +7,8 @@ from typing import Literal, TypeAlias
 
 import polars as pl
 
-from polars_rank._engine.request import AnyFrame, Frame, like_input
+from polars_rank._engine.frame_function import Frame, like_input
+from polars_rank._engine.request import AnyFrame
 from polars_rank._engine.schema import require_columns
 from polars_rank._statistics.distributions import special
 from polars_rank.comparison.arguments import names_of, require_choice

@@ -36,6 +36,7 @@ __all__ = [
     "closest",
     "find_metric",
     "metric",
+    "not_taken",
     "of_vocabulary",
     "require_policy",
     "value",
@@ -323,6 +324,15 @@ def closest(word: str, names: list[str]) -> str:
     if not near:
         return ""
     return "; did you mean " + " or ".join(repr(lowered[n]) for n in near) + "?"
+
+
+def not_taken(function: str, name: str, known: list[str]) -> str:
+    """The message for an argument that a function does not know."""
+    near = closest(name, known)
+    if not near and any(name in metric.parameters for metric in METRICS.values()):
+        example = "ndcg@10" if name == "k" else f"ndcg({name}=...)@10"
+        near = f": it is a parameter of measures; write it there, as in '{example}'"
+    return f"{function} takes no {name}{near}"
 
 
 def check(metric: Metric, params: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from polars_rank._engine.checks.enforce import Check
+from polars_rank._engine.frame_function import frame_function, like_input
 from polars_rank._engine.plan import plan_result
 from polars_rank._engine.request import (
     DOC,
@@ -15,8 +16,6 @@ from polars_rank._engine.request import (
     Layout,
     Request,
     Stat,
-    lazy_for_lazy,
-    like_input,
 )
 from polars_rank._engine.schema import Column
 from polars_rank._engine.spill.progress import Progress
@@ -29,7 +28,7 @@ from polars_rank.measures.measure import Measures
 __all__ = ["evaluate", "per_query"]
 
 
-@lazy_for_lazy
+@frame_function
 def per_query(
     frame: FrameLike,
     measures: Measures,
@@ -172,7 +171,7 @@ def per_query(
     return like_input(frame, result, in_memory=in_memory, request=request)
 
 
-@lazy_for_lazy
+@frame_function
 def evaluate(
     frame: FrameLike,
     measures: Measures,

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from polars_rank._engine.frame_function import frame_function, like_input
 from polars_rank._engine.opening import open_run_and_qrels
-from polars_rank._engine.request import lazy_for_lazy, like_input
 from polars_rank._engine.schema import Column, bind_run_and_qrels, columns_by_role
 from polars_rank.io.frames import FrameLike
 
@@ -16,7 +16,7 @@ __all__ = ["match_report"]
 TOP = 10
 
 
-@lazy_for_lazy
+@frame_function
 def match_report(
     run: FrameLike,
     qrels: FrameLike,

@@ -8,8 +8,8 @@ from typing import Literal, TypeAlias, get_args
 import polars as pl
 
 from polars_rank._engine.checks.enforce import Check, enforce
+from polars_rank._engine.frame_function import frame_function, like_input
 from polars_rank._engine.opening import open_run_and_qrels
-from polars_rank._engine.request import lazy_for_lazy, like_input
 from polars_rank._engine.schema import (
     Column,
     bind_run_and_qrels,
@@ -35,7 +35,7 @@ COUNTS = {"preferences", "satisfied", "prefs_simp", "prefs_pair", "prefs_avgjg"}
 Unretrieved: TypeAlias = Literal["below", "leave_out"]
 
 
-@lazy_for_lazy
+@frame_function
 def preferences(
     run: FrameLike,
     judgments: FrameLike,

@@ -67,11 +67,11 @@ def _queries_with_mixed_ties(rows: pl.Series) -> pl.Series:
     The last document of a query and the first of the next may look like that, too.
     """
     documents = rows.explode().struct.unnest()
-    mixed = documents.select(MIXED).to_series().arg_true()
-    if mixed.is_empty():
-        return mixed
+    places = documents.select(MIXED).to_series().arg_true()
+    if places.is_empty():
+        return places
     ends = rows.list.len().cum_sum()
-    numbers = ends.search_sorted(mixed, side="right")
+    numbers = ends.search_sorted(places, side="right")
     return pl.Series(numbers, dtype=pl.get_index_type()).unique(maintain_order=True)
 
 
