@@ -187,6 +187,27 @@ def test_gate(base, capsys):
     assert {row["measure"] for row in told["worst"]} == {"ndcg@3", "ap"}
 
 
+@pytest.mark.parametrize("new", ["b", "worse"])
+@pytest.mark.parametrize("named", [[], ["--qrels"]], ids=["last", "named"])
+def test_a_gate_may_be_given_the_old_run(base, new, named, capsys):
+    judged = [*named, "qrels"]
+    status = gate(f"{new}.run", *judged, *MEASURES, "--format", "json")
+    of_values = json.loads(capsys.readouterr().out)
+    again = main(
+        ["gate", "a.run", f"{new}.run", *judged, *MEASURES, "--format", "json"]
+    )
+    of_run = json.loads(capsys.readouterr().out)
+    assert (again, of_run) == (status, of_values)
+    assert {check["measure"] for check in of_run["checks"]} == {"ndcg@3", "ap"}
+
+
+def test_a_run_is_not_overwritten_with_values(files, capsys):
+    before = (files / "a.run").read_bytes()
+    assert main(["gate", "a.run", "b.run", "qrels", "--update-baseline"]) == 1
+    assert "a.run: is a run, not values per query" in capsys.readouterr().err
+    assert (files / "a.run").read_bytes() == before
+
+
 def test_the_gate_tells_which_document_left(files, capsys):
     def written(name: str, rows: pl.DataFrame) -> None:
         rows.write_csv(name, include_header=False, separator=" ")

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import polars as pl
 from cyclopts import CycloptsError, Parameter
@@ -38,6 +38,9 @@ from polars_rank.cli.values import choices_of, values_of
 from polars_rank.comparison.arguments import Correction
 from polars_rank.conventions.tools import DEFAULT
 from polars_rank.exceptions import DataError
+
+if TYPE_CHECKING:
+    from polars_rank.comparison.definition import Definition
 
 __all__ = ["gate"]
 
@@ -79,14 +82,14 @@ def gate(
     """Fail if a change made the ranking worse than a baseline.
 
     BASE is a Parquet file with values per query, as written by --update-baseline or
-    evaluate --per-query. The FILEs are the new run and its judgments, or one file with
-    its values. Exit status: 0 pass or warn, 3 regression, 1 data that do not fit, 2
-    usage.
+    evaluate --per-query; or the old run, evaluated here like the new one. The FILEs are
+    the new run and its judgments, or one file with its values. Exit status: 0 pass or
+    warn, 3 regression, 1 data that do not fit, 2 usage.
 
     Parameters
     ----------
     base
-        Values of the ranking that is live.
+        Values of the ranking that is live, or its run.
     files
         The new run and the judgments; or one file with values.
     queries
@@ -135,8 +138,10 @@ def gate(
     known = [*by, *filter(None, (weight, cluster))]
     if not update_baseline and not base.exists():
         raise DataError(f"{base}: no such file; write it with --update-baseline.")
-    wanted = several(measure)
-    if not wanted and base.exists() and not update_baseline:
+    wanted, ran = several(measure), _is_run(base, data, rank)
+    if ran and update_baseline:
+        raise DataError(f"{base}: is a run, not values per query; name another BASE.")
+    if not wanted and base.exists() and not update_baseline and not ran:
         wanted = tuple(_measures_of(base, [*data.query, *known]))
     options = choices_of(
         convention=convention,
@@ -145,22 +150,27 @@ def gate(
         descending=not lower_is_better,
         **asdict(rules),
     )
-    values, definition = values_of(
-        files, data, queries, wanted, None, known, options, listed=True
-    )
+
+    def read(files: Sequence[str]) -> tuple[pl.DataFrame, Definition]:
+        return values_of(
+            files, data, queries, wanted, None, known, options, listed=True
+        )
+
+    values, definition = read(files)
     if update_baseline:
         definition.write(values, base)
         emit(f"{base}: {len(values)} queries, {', '.join(definition.measures)}\n")
         return 0
+    old = read([str(base), *files[1:]])[0] if ran else base
     own = polars_rank.gate(
-        base,
+        old,
         values,
         query=data.query,
         measures=wanted or None,
         by=by or None,
         weight=weight,
         cluster=cluster,
-        documents=_lists_of(base, values),
+        documents=_lists_of(old, values),
         margin=_margins(margin),
         rule=rule,
         floors=dict(_assigned("--floor", f) for f in floor),
@@ -179,14 +189,22 @@ def gate(
     return own.exit_code(strict=strict)
 
 
+def _is_run(base: Path, data: Input, rank: str | None) -> bool:
+    if not base.exists():
+        return False
+    schema = open_file(str(base), "run", data.readings[0]).collect_schema()
+    return (rank or data.score) in schema
+
+
 def _measures_of(base: Path, taken: Sequence[str]) -> list[str]:
     schema = open_file(str(base), "run").collect_schema()
     return [n for n, t in schema.items() if t.is_float() and n not in taken]
 
 
-def _lists_of(base: Path, values: pl.DataFrame) -> str | None:
+def _lists_of(base: Path | pl.DataFrame, values: pl.DataFrame) -> str | None:
     """The column with the first documents of every query, where both have it."""
-    schemas = (values.schema, open_file(str(base), "run").collect_schema())
+    old = base if isinstance(base, pl.DataFrame) else open_file(str(base), "run")
+    schemas = (values.schema, old.collect_schema())
     return "documents" if all("documents" in schema for schema in schemas) else None
 
 
