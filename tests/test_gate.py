@@ -324,3 +324,12 @@ def test_dict_is_json():
     told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert told["verdict"] == "fail"
     assert told["checks"][0]["measure"] == "ndcg@10"
+
+
+@pytest.mark.parametrize("measure", ["rr", "arp"])
+def test_better_and_worse_go_by_the_sense_of_the_measure(measure):
+    old = pl.DataFrame({"query_id": range(30), measure: [0.5] * 30})
+    step = pl.Series([0.1] * 20 + [-0.1] * 7 + [0.0] * 3)
+    found = pr.gate(old, old.with_columns(pl.col(measure) + step)).checks
+    better, worse = (20, 7) if measure == "rr" else (7, 20)
+    assert found.select("changed", "better", "worse").row(0) == (27, better, worse)

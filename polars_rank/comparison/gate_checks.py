@@ -83,8 +83,8 @@ def checked(
         gain=pl.col("sense") * pl.col("difference"),
         floor=pl.when(overall).then(pl.col("floor")),
         changed=pl.col("win") + pl.col("loss"),
-        better=pl.when(pl.col("sense") > 0).then("win").otherwise("loss"),
-        worse=pl.when(pl.col("sense") > 0).then("loss").otherwise("win"),
+        better=pl.col("win"),
+        worse=pl.col("loss"),
         gated=overall | (pl.col("queries") >= standard.least),
         error=_error(pairs, standard.level),
     )
