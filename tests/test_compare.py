@@ -155,7 +155,7 @@ def test_effects(effect, value):
 def test_the_interval_of_d_z():
     found = row()
     ends = found["effect_low"], found["effect_high"]
-    assert ends == (close(0.1884645367), close(1.5301772368, 1e-6))
+    assert ends == (close(0.1884645367, 1e-9), close(1.5301772368, 1e-9))
     assert np.isnan(d_z_interval(float("nan"), 1, 0.95)[0])
 
 

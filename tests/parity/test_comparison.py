@@ -120,6 +120,16 @@ def test_scipy_exact_randomisation(seed, alternative):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+def test_scipy_interval_of_d_z(seed):
+    ours = only(matrix(seed))
+    n = ours["queries"]
+    t = ours["effect"] * math.sqrt(n)
+    for end, p in (("effect_low", 0.975), ("effect_high", 0.025)):
+        below = stats.nct.cdf(t, n - 1, ours[end] * math.sqrt(n))
+        assert below == pytest.approx(p, abs=NEAR)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_scipy_bootstrap(seed):
     """Other draws: up to their error."""
     x = matrix(seed)
