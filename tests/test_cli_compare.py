@@ -137,6 +137,12 @@ def test_choices_of_a_comparison_are_options(files, capsys):
     own = pr.compare(values("a", "b"), measures="ap", effect="glass", tie=0.2)
     expected = own.pairs.row(0, named=True)
     assert (row["effect"], row["tie"]) == (expected["effect"], expected["tie"])
+    assert main([*command, "--simultaneous", "--family", "all", "-m", "ndcg@3"]) == 0
+    [row, _] = json.loads(capsys.readouterr().out)["pairs"]
+    own = pr.compare(
+        values("a", "b"), measures=["ap", "ndcg@3"], simultaneous=True, family="all"
+    )
+    assert row["low"] == own.pairs["low"][0]
     zeros = ["--test", "wilcoxon", "--zero-method", "pratt"]
     assert main([*command, *zeros]) == 0
     [row] = json.loads(capsys.readouterr().out)["pairs"]

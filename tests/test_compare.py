@@ -435,6 +435,50 @@ def test_families():
     assert k["none"].to_list() == pytest.approx([1.0] * len(k["none"]))
 
 
+@pytest.mark.parametrize(
+    ("correction", "level"),
+    [("bonferroni", 1 - 0.05 / 6), ("holm", 1 - 0.05 / 6), ("sidak", 0.95 ** (1 / 6))],
+)
+def test_intervals_that_hold_at_once(correction, level):
+    found = row(simultaneous=True, correction=correction)
+    d = np.subtract(B, A)
+    ends = stats.ttest_1samp(d, 0).confidence_interval(level)
+    assert (found["low"], found["high"]) == (close(ends.low), close(ends.high))
+    alone = row(correction=correction)
+    for same in ("p", "adjusted", "detectable", "effect_low"):
+        assert found[same] == alone[same]
+
+
+@pytest.mark.parametrize("options", [{}, {"test": "lsd"}, {"cluster": "user"}])
+@pytest.mark.parametrize("correction", ["bonferroni", "sidak"])
+def test_intervals_at_once_leave_out_0_where_the_difference_is_significant(
+    options, correction
+):
+    by = [["one", "few", "many"][min(q // 2, 2)] for q in range(12)] * 4
+    frame = values().with_columns(part=pl.Series(by))
+    told = {"correction": correction, "simultaneous": True, "by": "part", "least": 2}
+    found = pr.compare(frame, measures="ndcg@10", level=0.8, **told, **options).pairs
+    tested = found.drop_nulls("p")
+    assert 0 < tested["significant"].sum() < len(tested)
+    without = (tested["low"] > 0) | (tested["high"] < 0)
+    assert without.to_list() == tested["significant"].to_list()
+
+
+def test_other_intervals_that_hold_at_once():
+    both = {"interval": "percentile", "resamples": 999}
+    alone, wide = row(**both), row(**both, simultaneous=True)
+    assert wide["low"] < alone["low"] < alone["high"] < wide["high"]
+    equal = {"test": "tost", "margin": 0.1, "correction": "bonferroni"}
+    found = pr.compare(values(), **equal, simultaneous=True).pairs
+    inside = (found["low"] > -0.1) & (found["high"] < 0.1)
+    assert inside.to_list() == found["significant"].to_list()
+    of_moments = pr.compare(pr.moments(values()), simultaneous=True)
+    whole = pr.compare(values(), simultaneous=True)
+    assert_frame_equal(of_moments.pairs.drop("note"), whole.pairs.drop("note"))
+    assert "simultaneous 95 % intervals" in str(whole)
+    assert "not adjusted" not in str(whole)
+
+
 def test_the_studentised_bootstrap_is_a_loop():
     x = np.array([0.1, 0.4, -0.2, 0.3, 0.05])[:, None]
     w = np.array([1.0, 2.0, 0.5, 1.0, 1.5])
@@ -944,6 +988,8 @@ def test_seeds_that_are_missing():
         ({"seeds": "random"}, "seeds='random' needs seed="),
         ({"effect": "sakai", "cluster": "user"}, "cannot be used with effect='sakai'"),
         ({"effect": "huge"}, "effect must be one of"),
+        ({"simultaneous": True, "test": "tukey"}, "hold at once by themselves"),
+        ({"simultaneous": True, "family": "none"}, "family='none' corrects for no"),
     ],
 )
 def test_wrong_arguments(options, message):

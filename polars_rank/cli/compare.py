@@ -71,6 +71,7 @@ def compare(
     correction: Annotated[Correction | None, CHOICE] = None,
     family: Annotated[Family, CHOICE] = "measure",
     interval: Annotated[IntervalName, CHOICE] = "t",
+    simultaneous: Annotated[bool, CHOICE, LESS] = False,
     level: Annotated[float, CHOICE] = 0.95,
     margin: Annotated[float | None, CHOICE] = None,
     effect: Annotated[EffectName, CHOICE] = "d_z",
@@ -115,6 +116,8 @@ def compare(
         Tests that are corrected together.
     interval
         Interval of the difference.
+    simultaneous
+        All intervals of a family hold at once.
     level
         Level of intervals and tests.
     margin
@@ -162,6 +165,7 @@ def compare(
         correction=correction,
         family=family,
         interval=interval,
+        simultaneous=simultaneous,
         level=level,
         margin=margin,
         effect=effect,

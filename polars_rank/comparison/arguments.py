@@ -104,6 +104,14 @@ def require_together(given: Mapping[str, Any]) -> None:
     if test in ("tukey", "lsd") and interval != "t":
         msg = f"test={test!r} has intervals of its own: leave out interval={interval!r}"
         raise ValueError(msg)
+    if given["simultaneous"] and (test == "tukey" or given["family"] == "none"):
+        why = (
+            "the intervals of test='tukey' hold at once by themselves"
+            if test == "tukey"
+            else "family='none' corrects for no other test"
+        )
+        msg = f"{why}: leave out simultaneous=True"
+        raise ValueError(msg)
     if given["zero_method"] != "wilcox" and test != "wilcoxon":
         msg = "zero_method= belongs to test='wilcoxon': name both or none"
         raise ValueError(msg)

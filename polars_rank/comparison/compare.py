@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import Any, Literal, TypeAlias
 
@@ -29,8 +30,8 @@ from polars_rank.comparison.arguments import (
     require_no_rows,
     require_together,
 )
-from polars_rank.comparison.corrections import adjusted
 from polars_rank.comparison.estimates import Plan
+from polars_rank.comparison.families import corrected, level_at_once
 from polars_rank.comparison.merging import segments_of, selected
 from polars_rank.comparison.moments import is_moments, sums_of_parts
 from polars_rank.comparison.reading import read, read_parts
@@ -69,6 +70,7 @@ def compare(
     family: Family = "measure",
     level: float = 0.95,
     interval: IntervalName = "t",
+    simultaneous: bool = False,
     effect: EffectName = "d_z",
     margin: float | None = None,
     zero_method: ZeroMethod = "wilcox",
@@ -137,11 +139,17 @@ def compare(
         segments), ``"all"``, or ``"none"``.
     level
         Confidence level of the intervals; adjusted p-values below 1 - level are
-        significant. Intervals are not adjusted, except those of Tukey's test. That of
-        a mean is Wilson's where all values are 0 or 1, as those of ``success@k`` are.
+        significant. Intervals are not adjusted, except those of Tukey's test and
+        ``simultaneous`` ones. That of a mean is Wilson's where all values are 0 or 1,
+        as those of ``success@k`` are.
     interval
         Interval of the difference: ``"t"``, or from bootstrap resamples
         ``"percentile"``, ``"bca"``, ``"studentised"`` or ``"bayesian"``.
+    simultaneous
+        Whether the intervals of a family of k differences hold at once: those of t are
+        at level 1 - (1 - level) / k, or of the k-th root with ``"sidak"``. With
+        ``"bonferroni"`` or ``"sidak"`` they leave out 0 where a difference is
+        significant.
     effect
         ``"d_z"``: mean by standard deviation of the differences; ``"hedges"``: without
         its bias; ``"d_av"``, ``"glass"``: by the deviation of both systems', or the
@@ -261,15 +269,17 @@ def compare(
         msg = f"nothing to compare: these are moments of {only}; see its trend"
         raise ValueError(msg)
     wanted_pairs = estimates.pairs_of(systems, baseline)
-    plan = Plan(systems, wanted_pairs, segments, level, alternative)
+    plan = Plan(systems, wanted_pairs, segments, level, alternative, level)
+    chosen: str = "none" if test in FAMILYWISE else correction or "holm"
     table = estimates.estimated(table, segments)
     own = table.filter(pl.col("other").is_null())
-    frame = estimates.compared(
-        estimates.oriented(table, plan),
-        own,
-        plan,
-        independent=pairs == "independent",
-    )
+    wide = estimates.oriented(table, plan)
+    apart = pairs == "independent"
+    frame = estimates.compared(wide, own, plan, independent=apart)
+    if simultaneous:
+        at_once = level_at_once(frame, plan, chosen, family, least)
+        plan = replace(plan, interval_level=at_once)
+        frame = estimates.compared(wide, own, plan, independent=apart)
     between = between_segments(frame, least=least) if segments else None
     anova = _anova(table, own, plan, weight, cluster, pairs)
     frame = tested(frame, test, margin, anova, plan, held, locals())
@@ -282,8 +292,7 @@ def compare(
         frame = frame.with_columns(
             pl.when(known).then(pl.col(c)).alias(c) for c in ("statistic", "df", "p")
         )
-    chosen: str = "none" if test in FAMILYWISE else correction or "holm"
-    frame = _corrected(frame, chosen, family, level)
+    frame = corrected(frame, chosen, family, level)
     settings = {
         "test": test,
         "alternative": alternative,
@@ -291,6 +300,7 @@ def compare(
         "family": family,
         "level": level,
         "interval": interval,
+        "simultaneous": simultaneous,
         "effect": effect,
         "margin": margin,
         "zero_method": zero_method,
@@ -378,24 +388,6 @@ def _effective_size(frame: pl.DataFrame) -> list[str]:
         return []
     ends = " to ".join(dict.fromkeys(map(str, (sizes.min(), sizes.max()))))
     return [f"Effective number of queries, by their weights: {ends}."]
-
-
-def _corrected(
-    frame: pl.DataFrame, correction: str, family: Family, level: float
-) -> pl.DataFrame:
-    if family == "measure":
-        groups = frame["measure"].rle_id().to_list()
-    elif family == "all":
-        groups = [0] * len(frame)
-    else:
-        groups = list(range(len(frame)))
-    p = frame["p"].fill_null(float("nan")).to_numpy()
-    result = np.full(len(p), np.nan)
-    ids = np.array(groups)
-    for group in np.unique(ids):
-        result[ids == group] = adjusted(p[ids == group], correction)  # type: ignore[arg-type]
-    frame = frame.with_columns(adjusted=pl.Series(result).fill_nan(None))
-    return frame.with_columns(significant=pl.col("adjusted") < 1.0 - level)
 
 
 def _columns(

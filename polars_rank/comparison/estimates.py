@@ -45,6 +45,7 @@ class Plan:
     segments: list[str]
     level: float
     alternative: Alternative
+    interval_level: float  # of differences: higher where all of them hold at once
 
 
 def pairs_of(
@@ -204,7 +205,7 @@ def compared(
         pl.col("mean"),
         pl.col("error"),
         pl.col("df"),
-        level=plan.level,
+        level=plan.interval_level,
         alternative=plan.alternative,
     )
     natural = pl.col("measure").is_in(_geometric(own))
@@ -396,7 +397,9 @@ def fisher_lsd(frame: pl.DataFrame, anova: pl.DataFrame, plan: Plan) -> pl.DataF
         known, on=keys, how="left", nulls_equal=True, maintain_order="left"
     )
     error = (2.0 * pl.col("variance") / pl.col("queries")).sqrt()
-    low, high = interval(pl.col("mean"), error, pl.col("df_error"), level=plan.level)
+    low, high = interval(
+        pl.col("mean"), error, pl.col("df_error"), level=plan.interval_level
+    )
     return frame.with_columns(
         statistic=_statistic(pl.col("mean"), error),
         df=pl.col("df_error"),

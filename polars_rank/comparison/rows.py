@@ -40,7 +40,7 @@ def tested(
         make = estimates.tukey if test == "tukey" else estimates.fisher_lsd
         return make(frame, anova, plan)
     if test == "tost":
-        return estimates.equivalence(frame, float(margin or 0.0), plan.level)
+        return estimates.equivalence(frame, float(margin or 0.0), plan.interval_level)
     if test == "sign":
         rows = frame.select("win", "loss").rows()
         sense = _sense(frame)
@@ -173,7 +173,7 @@ def with_bootstrap(
         drawn = resampled(
             x, w, resamples=resamples, random_state=random_state, bayesian=bayesian
         )
-        ends = bounds(x, w, drawn, interval, plan.level)
+        ends = bounds(x, w, drawn, interval, plan.interval_level)
         low += ends.low.tolist()
         high += ends.high.tolist()
         above += (drawn.estimate > 0).mean(axis=0).tolist()

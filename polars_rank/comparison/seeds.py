@@ -50,7 +50,7 @@ def across_seeds(frame: pl.DataFrame, held: Values, plan: Plan) -> pl.DataFrame:
         pl.col("mean"),
         pl.col("error"),
         pl.col("df"),
-        level=plan.level,
+        level=plan.interval_level,
         alternative=plan.alternative,
     )
     known = frame.select("statistic", "df").cast(pl.Float64)

@@ -103,7 +103,7 @@ def trend(
     whole = merge(rolled.select(parts.columns))
     own = whole.filter(pl.col("other").is_null())
     systems = own["system"].unique(maintain_order=True).to_list()
-    plan = Plan(systems, [], [time], level, "two-sided")
+    plan = Plan(systems, [], [time], level, "two-sided", level)
     null = pl.lit(None, dtype=pl.String)
     ends = ["queries", "mean", "low", "high"]
     table = means_of(estimated(own, [time]), plan).select(

@@ -205,8 +205,9 @@ def pairs_table(
             )
         rows.append([*cells, *([Cell(row["note"] or "")] if with_notes else [])])
     unit = " in percent" if in_percent else ""
+    at_once = "simultaneous " if settings["simultaneous"] else ""
     return Table(
-        f"Differences{unit} with {percent(settings['level'])} intervals",
+        f"Differences{unit} with {at_once}{percent(settings['level'])} intervals",
         [*headers, *(["note"] if with_notes else [])],
         rows,
         len(segments) + 3,
@@ -260,7 +261,9 @@ def _method(pairs: pl.DataFrame, settings: Mapping[str, Any]) -> str:
     alpha = 1 - settings["level"]
     adjusted = "adjusted p" if settings["correction"] != "none" else "p"
     text = f"{', '.join(parts)}; *: {adjusted} < {alpha:.4g}."
-    if settings["correction"] != "none":
+    if settings["simultaneous"]:
+        text += " All intervals of a family hold at once."
+    elif settings["correction"] != "none":
         text += " Intervals are not adjusted."
     return text + " Detectable: with 80 % power."
 

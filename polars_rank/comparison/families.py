@@ -1,0 +1,46 @@
+"""Families of tests: corrected p-values, and intervals that hold at once."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from polars_rank.comparison.arguments import Family
+from polars_rank.comparison.corrections import adjusted
+from polars_rank.comparison.estimates import Plan
+
+__all__ = ["corrected", "level_at_once"]
+
+
+def corrected(
+    frame: pl.DataFrame, correction: str, family: Family, level: float
+) -> pl.DataFrame:
+    """The rows with ``adjusted`` p-values, and which of them are ``significant``."""
+    if family == "measure":
+        groups = frame["measure"].rle_id().to_list()
+    elif family == "all":
+        groups = [0] * len(frame)
+    else:
+        groups = list(range(len(frame)))
+    p = frame["p"].fill_null(float("nan")).to_numpy()
+    result = np.full(len(p), np.nan)
+    ids = np.array(groups)
+    for group in np.unique(ids):
+        result[ids == group] = adjusted(p[ids == group], correction)  # type: ignore[arg-type]
+    frame = frame.with_columns(adjusted=pl.Series(result).fill_nan(None))
+    return frame.with_columns(significant=pl.col("adjusted") < 1.0 - level)
+
+
+def level_at_once(
+    frame: pl.DataFrame, plan: Plan, correction: str, family: Family, least: int
+) -> float:
+    """Level of every interval, such that those of the largest family hold at once."""
+    tested = frame.drop_nulls("p")
+    if plan.segments:
+        tested = tested.filter(pl.col("queries") >= least)
+    k = len(tested)
+    if family == "measure" and k:
+        k = int(tested["measure"].value_counts()["count"].max())  # type: ignore[arg-type]
+    if correction == "sidak":
+        return float(plan.level ** (1.0 / max(k, 1)))
+    return 1.0 - (1.0 - plan.level) / max(k, 1)
