@@ -160,6 +160,14 @@ def test_segments_and_days_as_units(folder, values, capsys):
     days = pr.compare(values, measures="rr", baseline="bm25", cluster="day").pairs
     found = {r["system"]: float(r["p"]) for r in rows(capsys)}
     assert found == pytest.approx(dict(days.select("system", "p").rows()), rel=1e-9)
+    assert main(["merge", *by, "--unit", "country", "-o", "units.parquet"]) == 0
+    capsys.readouterr()
+    assert main(["compare", "units.parquet", "-m", "rr", "--baseline", "bm25"]) == 0
+    units = pr.compare(values, measures="rr", baseline="bm25", cluster="country").pairs
+    found = {r["system"]: float(r["p"]) for r in rows(capsys)}
+    assert found == pytest.approx(dict(units.select("system", "p").rows()), rel=1e-9)
+    assert main(["merge", *by, "--unit", "user"]) == 2
+    assert "--unit must be one of row, part, country" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("format", ["table", "markdown", "csv", "latex", "html"])

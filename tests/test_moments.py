@@ -279,6 +279,31 @@ def test_days_as_units():
     assert_same(found.pairs.select(columns), expected.pairs.select(columns))
 
 
+@pytest.mark.parametrize("segments", [[], ["country"]])
+@pytest.mark.parametrize("weight", [None, "weight"])
+def test_queries_that_come_back_as_units(segments, weight):
+    """The same queries on several days: one observation each, as a cluster is."""
+    own = pl.col("query_id").str.split("q").list.last()
+    country = pl.when(own < "4").then(pl.lit("DE")).otherwise(pl.lit("JP"))
+    frame = log().with_columns(query_id=own, country=country)
+    told = {"measures": ["ndcg@10", "arp"], "weight": weight}
+    daily = parts(frame, by=["query_id", *segments], **told)
+    weeks = [pr.merge(daily[5:]), pr.merge(daily[:5])]
+    found = pr.compare(pr.merge(weeks, unit="query_id"), baseline="a", least=2)
+    expected = pr.compare(
+        frame,
+        query=["day", "query_id"],
+        cluster="query_id",
+        by=segments,
+        baseline="a",
+        least=2,
+        **told,
+    )
+    assert_same(found.pairs, expected.pairs)
+    assert found.pairs["df"].max() == (4 if segments else 8)
+    assert found.pairs["note"].str.contains("fewer than 10 clusters").all()
+
+
 def test_what_a_file_says_about_itself(tmp_path):
     path = tmp_path / "monday.parquet"
     made = pr.moments(log(), measures=["ndcg@10", "arp"], path=path)

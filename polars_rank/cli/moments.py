@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 __all__ = ["merge", "moments", "trend"]
 
 PERIOD = "period"
+UNIT = Parameter(metavar="row|part|COLUMN")
 DATE = r"(\d{4}-\d{2}-\d{2})"
 
 Paths: TypeAlias = Annotated[str, Parameter(name="FILE", group=FILES)]
@@ -107,7 +108,7 @@ def moments(
 
 def merge(
     *files: Paths,
-    unit: Annotated[Literal["row", "part"], CHOICE] = "row",
+    unit: Annotated[str, UNIT, CHOICE] = "row",
     format: Formats = None,
     out: Out = None,
 ) -> None:
@@ -121,7 +122,8 @@ def merge(
         Files that the command moments or merge wrote.
     unit
         Independent observation: row, since every file has queries of its own; or part,
-        a file as a whole, since the same queries come back (ten files or more).
+        a file as a whole, since the same queries come back (ten files or more); or the
+        name of a segment, such as query_id of moments --by query_id.
     format
         Default: table on a terminal, csv elsewhere; nothing with --out.
     out

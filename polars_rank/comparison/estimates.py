@@ -431,8 +431,10 @@ def notes(
     if segmented:
         untested = pl.lit(f"fewer than {least} queries: not tested")
         said.append(pl.when((queries < least) & (queries > 1)).then(untested))
-    if cluster:
-        said.append(pl.when((n < 10) & (n > 1)).then(pl.lit("fewer than 10 clusters")))
+    few_units = (n < 10) & (n > 1)
+    if not cluster:  # moments may be of clusters, and independent samples have no n
+        few_units &= (n < queries) & pl.col("win").is_not_null()
+    said.append(pl.when(few_units).then(pl.lit("fewer than 10 clusters")))
     if weight:
         size = pl.col("size").round(1)
         said.append(

@@ -34,7 +34,9 @@ def merge(
     unit
         Independent observation: ``"row"``: the queries or clusters of each part are new
         ones; ``"part"``: a part as a whole is one observation, since the same queries
-        come back every day. That needs about ten parts or more.
+        come back every day. That needs about ten parts or more. Or the name of a
+        segment, such as ``"query_id"`` of moments by query: all rows of a query are
+        one observation, on whatever days they come (CR1).
     path
         Parquet file to write as well. Its metadata are those of the parts, if these are
         files that have some, with the judgments of all of them.
@@ -54,7 +56,9 @@ def merge(
     Notes
     -----
     Parts can be merged in any order and in steps: days to weeks, weeks to years. With
-    ``unit="part"`` merge once, since what comes out is a single part.
+    another ``unit`` than rows merge once, and last, since what comes out is a single
+    part. Moments by query are a state that does not grow with the days: it has a row
+    per query where ``compare(cluster="query_id")`` would need all values of all days.
 
     Source: Chan, Golub and LeVeque, 1979, for ratios.
 
@@ -76,9 +80,6 @@ def merge(
     if not given:
         msg = "nothing to merge: name at least one part"
         raise ValueError(msg)
-    if unit not in ("row", "part"):
-        msg = f"unit must be one of row, part, not {unit!r}"
-        raise ValueError(msg)
     frames = [lazy(part) for part in given]
     names = frames[0].collect_schema().names()
     for frame in frames:
@@ -90,6 +91,12 @@ def merge(
             odd = ", ".join(sorted({*found} ^ {*names}))
             msg = f"the parts have different columns: {odd}; all need the same segments"
             raise DataError(msg, rule="different_columns", count=1)
+    if unit not in (known := ["row", "part", *segments_of(names)]):
+        msg = (
+            f"unit must be one of {', '.join(known)}, not {unit!r}; segments are "
+            "chosen when moments are made"
+        )
+        raise ValueError(msg)
     whole = pl.concat([f.select(names) for f in frames], how="vertical_relaxed")
     table = _summed(whole.collect(), segments_of(names), unit)
     if path is not None:
@@ -161,6 +168,9 @@ def _summed(
             for a, b in ((one, other), (other, one))
         ),
     )
+    if unit in segments:
+        kept = [s for s in segments if s != unit]
+        return _summed(_summed(whole, segments), kept, "part")
     state = added() | (_of_parts() if unit == "part" else {})
     return (
         oriented.group_by(*segments, *KEYS, maintain_order=True)
