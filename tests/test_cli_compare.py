@@ -376,6 +376,9 @@ def test_power(files, capsys):
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert rows[0]["queries"] == "787"
     values("a", "b").write_parquet("v.parquet")
+    apart = ["power", "--sd", "0.2", "--difference", "0.1", "--unpaired"]
+    assert main([*apart, "--format", "table"]) == 0
+    assert "One-way analysis of variance at level 0.95" in capsys.readouterr().out
     assert main(["power", "v.parquet", "-m", "ap", "--format", "table"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "Paired t test at level 0.95"

@@ -57,27 +57,35 @@ def test_width_and_many_systems():
     assert pr.power(sd=sd, width=0.05)["queries"].item() == 45
     many = pr.power(sd=math.sqrt(0.05), difference=0.1, systems=10)
     assert many["queries"].item() == 158
+    for systems, queries in ((2, 80), (10, 158)):
+        apart = pr.power(
+            sd=math.sqrt(0.05), difference=0.1, systems=systems, paired=False
+        )
+        assert apart["queries"].item() == queries
 
 
-@pytest.mark.parametrize("systems", [3, 4, 9])
-def test_many_systems_are_an_analysis_of_systems_and_queries(systems):
+@pytest.mark.parametrize(
+    ("systems", "paired"),
+    [(3, True), (4, True), (9, True), (2, False), (3, False), (9, False)],
+)
+def test_many_systems_are_an_analysis_of_variance(systems, paired):
     """With effects so large that the degrees of freedom decide."""
     sd, difference = 0.5, 0.9
 
     def reached(n):
-        dfs = systems - 1, (systems - 1) * (n - 1)
+        dfs = systems - 1, (systems - 1 if paired else systems) * (n - 1)
         shift = n * difference**2 / (2 * sd**2)
         return stats.ncf.sf(stats.f.ppf(0.95, *dfs), *dfs, shift)
 
     n = next(n for n in range(2, 99) if reached(n) >= 0.8)
-    found = pr.power(sd=sd, difference=difference, systems=systems)
+    found = pr.power(sd=sd, difference=difference, systems=systems, paired=paired)
     assert found["queries"].item() == n
     assert found["power"].item() == pytest.approx(reached(n))
 
 
 def test_two_systems_are_a_paired_t_test():
     for effect in (0.3, 0.5, 1.0, 2.0):
-        n, reached = _for_many(1 / math.sqrt(2), effect, 2, 0.05, 0.8)
+        n, reached = _for_many(1 / math.sqrt(2), effect, 2, True, 0.05, 0.8)
         pair = pr.power(sd=1.0, difference=effect).row(0, named=True)
         assert (n, reached) == (pair["queries"], pytest.approx(pair["power"]))
 
@@ -92,6 +100,7 @@ def test_two_systems_are_a_paired_t_test():
         ({"sd": 1, "queries": 9, "power": 80}, "power must lie between 0 and 1"),
         ({"sd": 1, "width": 0.1, "queries": 9}, "leave out the others"),
         ({"sd": 1, "systems": 3, "queries": 9}, "systems= needs sd= and difference="),
+        ({"sd": 1, "paired": False, "queries": 9}, "a plan of other queries needs sd="),
     ],
 )
 def test_wrong_plans(options, message):

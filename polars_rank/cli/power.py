@@ -36,6 +36,7 @@ def power(
     queries: Annotated[int | None, CHOICE] = None,
     width: Annotated[float | None, CHOICE] = None,
     systems: Annotated[int, CHOICE] = 2,
+    unpaired: Annotated[bool, CHOICE, LESS] = False,
     level: Annotated[float, CHOICE] = 0.95,
     power: Annotated[float, CHOICE] = 0.8,
     measure: SomeMeasures = (),
@@ -60,6 +61,9 @@ def power(
         Expected width of the interval; the number of queries follows.
     systems
         Number of systems; more than two are planned for a two-way analysis of variance.
+    unpaired
+        The systems have different queries: sd is that of the values of one system, and
+        the analysis is one-way.
     level
         Level of the interval and the test.
     power
@@ -82,6 +86,7 @@ def power(
         queries=queries,
         width=width,
         systems=systems,
+        paired=not unpaired,
         level=level,
         power=power,
         measures=several(measure) or None,
@@ -90,5 +95,8 @@ def power(
         baseline=baseline or None,
     )
     labels = [c for c in found.columns if found[c].dtype == pl.String]
-    title = f"Paired t test at level {level:g}"
+    test = "Paired t test"
+    if systems > 2 or unpaired:
+        test = f"{'One' if unpaired else 'Two'}-way analysis of variance"
+    title = f"{test} at level {level:g}"
     show_frame(found, title, keys=len(labels), format=format)

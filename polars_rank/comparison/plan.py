@@ -30,6 +30,7 @@ def power(
     queries: int | None = None,
     width: float | None = None,
     systems: int = 2,
+    paired: bool = True,
     level: float = 0.95,
     power: float = 0.8,
     system: str = "system",
@@ -61,6 +62,10 @@ def power(
         Number of systems. With more than two, ``queries`` are those that a two-way
         analysis of variance (systems and queries) needs to detect a ``difference``
         between the best and the worst system, if the others lie halfway.
+    paired
+        Whether all systems have the same queries. If not, ``sd`` is the deviation of
+        the values of one system, and ``queries`` are those of each system in a one-way
+        analysis of variance, which for two systems is the t test of two samples.
     level, power
         Confidence level (1 - level is the significance level of the two-sided test),
         and power.
@@ -73,10 +78,10 @@ def power(
     ``queries`` and ``power``; with ``width``: ``width`` instead of the last two.
     ``queries`` is null for a difference of 0 or an sd of 0.
 
-    Source: Sakai, Information Retrieval Journal 2016, but for many systems with the
-    (m - 1) (n - 1) degrees of freedom of a two-way analysis, as values of the same
-    queries allow, where his is one-way. For two systems that is the paired t test.
-    Equal to ``TTestPower`` of statsmodels, rounded up.
+    Source: Sakai, Information Retrieval Journal 2016, whose analysis of many systems is
+    one-way, with m (n - 1) degrees of freedom; of paired systems it is two-way here,
+    with (m - 1) (n - 1), which for two systems is the paired t test. Equal to
+    ``TTestPower`` and ``FTestAnovaPower`` of statsmodels, rounded up.
 
     Examples
     --------
@@ -103,10 +108,10 @@ def power(
     if width is not None and (difference is not None or queries is not None):
         msg = "width= says how many queries are needed: leave out the others"
         raise ValueError(msg)
-    if systems > 2 and (
-        difference is None or queries is not None or values is not None
-    ):
-        msg = "systems= needs sd= and difference=, and finds the queries"
+    many = systems > 2 or not paired
+    if many and (difference is None or queries is not None or values is not None):
+        what = "systems= needs" if paired else "a plan of other queries needs"
+        msg = f"{what} sd= and difference=, and finds the queries"
         raise ValueError(msg)
     if values is None and difference is None and queries is None and width is None:
         msg = "name difference=, queries= or width=: the others follow"
@@ -119,10 +124,10 @@ def power(
         return pilot.drop("pilot").with_columns(
             width=pl.lit(float(width)), queries=pl.Series(found, dtype=pl.Int64)
         )
-    if systems > 2:
+    if many:
         assert difference is not None
         assert sd is not None
-        n, reached = _for_many(sd, difference, systems, alpha, power)
+        n, reached = _for_many(sd, difference, systems, paired, alpha, power)
         return pilot.drop("pilot").with_columns(
             difference=pl.lit(difference), queries=pl.lit(n), power=pl.lit(reached)
         )
@@ -207,15 +212,24 @@ def _for_width(sd: float | None, width: float, level: float) -> int | None:
 
 
 def _for_many(
-    sd: float, difference: float, systems: int, alpha: float, power: float
+    sd: float,
+    difference: float,
+    systems: int,
+    paired: bool,
+    alpha: float,
+    power: float,
 ) -> tuple[int | None, float | None]:
-    """Smallest n of a two-way analysis of variance, and the power that it has."""
+    """Smallest n of an analysis of variance, and the power that it has.
+
+    Of paired systems it is two-way, with systems and queries, else one-way.
+    """
     if not sd or not difference:
         return None, None
     functions = special()
 
     def reached(n: int) -> float:
-        first, second = systems - 1, (systems - 1) * (n - 1)
+        first = systems - 1
+        second = (first if paired else systems) * (n - 1)
         critical = functions.fdtri(first, second, 1 - alpha)
         noncentral = n * difference**2 / (2 * sd**2)
         return float(1 - functions.ncfdtr(first, second, noncentral, critical))

@@ -237,6 +237,17 @@ def test_statsmodels_power():
         assert found == pytest.approx(float(expected), rel=1e-7)  # its root's precision
 
 
+@pytest.mark.parametrize("systems", [2, 3, 10])
+@pytest.mark.parametrize("difference", [0.1, 0.3])
+def test_statsmodels_power_of_independent_systems(systems, difference):
+    power = pytest.importorskip("statsmodels.stats.power").FTestAnovaPower()
+    sd = math.sqrt(0.05)
+    f = difference / sd / math.sqrt(2 * systems)  # Cohen's, of means halfway between
+    needed = power.solve_power(f, power=0.8, alpha=0.05, k_groups=systems)
+    found = pr.power(sd=sd, difference=difference, systems=systems, paired=False)
+    assert found["queries"].item() == math.ceil(float(needed) / systems)
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_statsmodels_analysis_of_variance(seed):
     anova = pytest.importorskip("statsmodels.stats.anova")
