@@ -905,6 +905,39 @@ def test_constant_differences():
     assert (found["p"], found["statistic"]) == (0.0, -math.inf)
 
 
+@pytest.mark.covering(1)
+@pytest.mark.parametrize("interval", ["percentile", "bca", "studentised", "bayesian"])
+@pytest.mark.parametrize("options", [{}, {"cluster": "user"}, {"weight": "traffic"}])
+@pytest.mark.parametrize("step", [0.0, 0.1])
+def test_resamples_of_equal_differences_are_equal(interval, options, step):
+    frame = values("A")
+    other = frame.with_columns(pl.col("ndcg@10") + step, system=pl.lit("B"))
+    found = pr.compare(
+        pl.concat([frame, other]),
+        measures="ndcg@10",
+        interval=interval,
+        resamples=99,
+        **options,
+    ).pairs.row(0, named=True)
+    assert (found["low"], found["high"]) == pytest.approx((step, step), abs=1e-14)
+
+
+def test_studentised_resamples_without_an_error_do_not_count():
+    """Of three queries one resample in nine holds one of them only."""
+    d = np.array([0.3, 0.1, 0.7])
+    draws = [np.array(c) for c in itertools.product(d, repeat=3) if len({*c}) > 1]
+    t = [(x.mean() - d.mean()) / (x.std(ddof=1) / math.sqrt(3)) for x in draws]
+    error = d.std(ddof=1) / math.sqrt(3)
+    low, high = d.mean() - np.quantile(t, [0.975, 0.025]) * error
+    found = pr.compare(
+        two([0.1, 0.2, 0.1], [0.4, 0.3, 0.8]), interval="studentised"
+    ).pairs.row(0, named=True)
+    assert found["low"] == pytest.approx(low)
+    assert found["high"] == pytest.approx(high)
+    pair = pr.compare(two([0.1, 0.2], [0.4, 0.3]), interval="studentised").pairs
+    assert pair.select("low", "high").row(0) == (None, None)  # all are 0, or undefined
+
+
 @pytest.mark.parametrize(
     "test", ["t", "randomisation", "wilcoxon", "sign", "bootstrap"]
 )

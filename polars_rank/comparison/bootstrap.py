@@ -14,11 +14,12 @@ import numpy.typing as npt
 
 from polars_rank._statistics.distributions import normal_quantile, normal_tail
 from polars_rank.comparison.arguments import IntervalName
-from polars_rank.comparison.paired_tests import Tested, chunks
+from polars_rank.comparison.paired_tests import DECIMALS, Tested, chunks
 
 __all__ = ["Bounds", "Resampled", "bounds", "resampled", "shift_test"]
 
 Array: TypeAlias = npt.NDArray[np.float64]
+ROUNDING = 1e-12  # of sums of squares, by differences of them
 
 
 class Bounds(NamedTuple):
@@ -44,18 +45,22 @@ def resampled(
     """
     n, columns = x.shape
     estimates, errors = [], []
+    centre = x.sum(axis=0) / w.sum()
+    x = x - centre * w[:, None]  # deviations, of which a small spread keeps its digits
     squares, products = x * x, x * w[:, None]
     for counts in _counts(n, resamples, random_state, bayesian=bayesian):
         weight = (counts @ w)[:, None]
-        estimate = (counts @ x) / weight
+        moved = (counts @ x) / weight
+        whole = counts @ squares
         rest = (
-            counts @ squares
-            - 2.0 * estimate * (counts @ products)
-            + estimate**2 * (counts @ (w * w))[:, None]
+            whole
+            - 2.0 * moved * (counts @ products)
+            + moved**2 * (counts @ (w * w))[:, None]
         )
-        estimates.append(estimate)
+        rest[rest < ROUNDING * whole] = 0.0  # of units that are all the same
+        estimates.append(centre + moved)
         scale = n / (n - 1.0) if n > 1 else np.nan
-        errors.append(np.sqrt(np.maximum(rest, 0.0) * scale) / weight)
+        errors.append(np.sqrt(rest * scale) / weight)
     shape = (resamples, columns)
     return Resampled(
         np.concatenate(estimates).reshape(shape), np.concatenate(errors).reshape(shape)
@@ -94,9 +99,11 @@ def bounds(
         t[~(drawn.error > 0)] = np.nan
         n = len(x)
         rest = ((x - estimate * w[:, None]) ** 2).sum(axis=0)
+        rest[rest < ROUNDING**2 * (x**2).sum(axis=0)] = 0.0
         error = np.sqrt(rest * (n / (n - 1.0))) / w.sum()
         low, high = _ends(t, tails)
-        return Bounds(estimate - high * error, estimate - low * error)
+        ends = (np.where(error > 0, q * error, 0.0) for q in (high, low))
+        return Bounds(*(estimate - end for end in ends))
     if interval != "bca":
         low, high = np.quantile(drawn.estimate, tails, axis=0)
         return Bounds(low, high)
@@ -109,24 +116,26 @@ def _ends(t: Array, tails: Array) -> tuple[Array, Array]:
     ends = np.full((2, t.shape[1]), np.nan)
     for c in range(t.shape[1]):
         known = t[~np.isnan(t[:, c]), c]
-        if len(known):
+        if len(known) and np.ptp(known) > 0:
             ends[:, c] = np.quantile(known, tails)
     return ends[0], ends[1]
 
 
 def _bca(x: Array, w: Array, estimates: Array, tails: Array) -> Array:
     estimate = x.sum() / w.sum()
-    below = (np.sum(estimates < estimate) + np.sum(estimates <= estimate)) / 2
+    moved = np.round(estimates - estimate, DECIMALS)
+    below = (np.sum(moved < 0) + np.sum(moved <= 0)) / 2
     share = below / len(estimates)
     if not 0.0 < share < 1.0:  # all differences are equal, or nearly
         return np.asarray(np.quantile(estimates, tails))
     left_out = (x.sum() - x) / (w.sum() - w) if len(x) > 1 else np.full(1, np.nan)
     spread = left_out.mean() - left_out
-    acceleration = np.sum(spread**3) / (6.0 * np.sum(spread**2) ** 1.5)
+    size = np.sum(spread**2) ** 1.5
+    acceleration = np.sum(spread**3) / (6.0 * size) if size > 0 else 0.0
     bias = normal_quantile(share)
     z = bias + np.array([normal_quantile(p) for p in tails])
-    moved = bias + z / (1.0 - acceleration * z)
-    return np.asarray(np.quantile(estimates, normal_tail(-moved)))
+    shifted = bias + z / (1.0 - acceleration * z)
+    return np.asarray(np.quantile(estimates, normal_tail(-shifted)))
 
 
 def shift_test(
