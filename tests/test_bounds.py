@@ -706,3 +706,17 @@ def test_many_measures_do_not_wait_for_each_other():
         check=False,
     )
     assert not done.returncode, done.stderr
+
+
+def test_what_no_label_changes_is_the_value_to_the_last_bit():
+    """nDCG's bounds are computed in another way than its value."""
+    draw = random.Random(4)
+    rows = [
+        (q, f"d{i:02}", draw.random(), draw.randint(0, 3))
+        for q in range(60)
+        for i in range(10)
+    ]
+    log = pl.DataFrame(rows, ["query_id", "doc_id", "score", "label"], orient="row")
+    found = pr.bounds(log, ["ndcg@10", "ap"], over=("ties", "labels"), per_query=True)
+    assert found["low"].equals(found["value"].alias("low"))
+    assert found["high"].equals(found["value"].alias("high"))

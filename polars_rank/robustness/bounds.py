@@ -35,6 +35,7 @@ __all__ = ["bounds"]
 
 Over: TypeAlias = Literal["ties", "labels"]
 Universe: TypeAlias = Literal["retrieved", "pool"]
+ROUNDING = 1e-12
 TAKEN = {
     "doc", "score", "label", "baseline", "measure", "queries", "value", "difference",
     "low", "high", "exact",
@@ -312,10 +313,17 @@ def _shown(
         limits, on=[*keys, "measure"], how="left", maintain_order="left",
         nulls_equal=True,
     )  # fmt: skip
-    # A judged query without a document to label is what it is.
+    # A judged query without a document to label is what it is, and a bound that is
+    # the value, but was computed in another way, must not lie beyond it by rounding.
+    value = pl.col("value")
     rows = rows.with_columns(
-        low=pl.when(pl.col("exact").is_null()).then("value").otherwise("low"),
-        high=pl.when(pl.col("exact").is_null()).then("value").otherwise("high"),
+        *(
+            pl.when(pl.col("exact").is_null() | ((pl.col(c) - value).abs() < ROUNDING))
+            .then(value)
+            .otherwise(c)
+            .alias(c)
+            for c in ("low", "high")
+        ),
         exact=pl.col("exact").fill_null(value=True),
     )
     first = ["value", "low", "high"]
