@@ -259,6 +259,40 @@ def test_pictures_hold_the_numbers():
         found.plot.forest("ap")
 
 
+def domains(chart) -> list[list[float]]:
+    """The scale of the intervals of every panel."""
+    found = []
+    for panel in chart.to_dict()["vconcat"]:
+        spans = [x for x in panel["layer"] if "x2" in x["encoding"]]
+        found += [x["encoding"]["x"]["scale"]["domain"] for x in spans]
+    return found
+
+
+@pytest.mark.slow
+def test_panels_share_a_scale_and_show_the_margin():
+    frame = values().with_columns(
+        rr=pl.col("ndcg@10") * 0.5, arp=pl.col("ndcg@10") * 100
+    )
+    two = pr.compare(frame, measures=["ndcg@10", "rr"])
+    ends = [two.pairs["low"].min(), two.pairs["high"].max()]
+    assert domains(two.plot.forest()) == [pytest.approx(ends)] * 2
+    apart = domains(pr.compare(frame, measures=["ndcg@10", "arp"]).plot.forest())
+    assert apart == [pytest.approx(ends), pytest.approx([100 * e for e in ends])]
+    split = frame.with_columns(part=pl.col("query_id") < "q05")
+    by = pr.compare(split, measures="ndcg@10", by="part", baseline="A")
+    first, *others = domains(by.plot.segments())
+    assert others == [first, first]
+    assert first == pytest.approx([by.pairs["low"].min(), by.pairs["high"].max()])
+    same = pr.compare(
+        frame, measures="ndcg@10", baseline="A", test="tost", margin=0.15
+    ).plot.forest()
+    lines, rows = sorted(drawn(same), key=len)
+    assert lines == [{"x": -0.15}, {"x": 0.15}]
+    sides = ["equivalent", "equivalent", "not significant"]
+    assert [r["side"] for r in rows] == sides
+    assert domains(same)[0][0] == -0.15
+
+
 @pytest.mark.slow
 def test_pictures_of_segments_and_depths():
     split = values().with_columns(part=pl.col("query_id") < "q05")

@@ -175,8 +175,8 @@ class Comparison:
         ``forest``, ``segments``, ``deltas``, ``scatter``, ``depth``,
         ``precision_recall`` and ``significance``.
         """
-        level = self.settings["level"]
-        return Plots(self.means, self.pairs, self._lower, self._deltas, level)
+        level, margin = (self.settings[name] for name in ("level", "margin"))
+        return Plots(self.means, self.pairs, self._lower, self._deltas, level, margin)
 
     def _deltas(self, measure: str | None) -> pl.DataFrame:
         """Difference of every query, for each pair."""

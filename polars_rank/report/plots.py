@@ -14,7 +14,14 @@ from polars_rank.report.style import BLUE, GREY, ORANGE, altair, finished, headi
 __all__ = ["Plots"]
 
 VERDICTS = ["better", "worse", "not significant"]
+LOOKS = {
+    "better": (BLUE, "triangle-right"),
+    "worse": (ORANGE, "triangle-left"),
+    "equivalent": (BLUE, "diamond"),
+    "not significant": (GREY, "circle"),
+}
 MOST = 5000  # bars of queries in one panel
+ALIKE = 10  # times the width of one panel, up to which panels share a scale
 FEW, BINS = 300, 25  # queries beyond which a panel has bins, and these per unit
 
 
@@ -30,20 +37,34 @@ class Plots:
     lower: Sequence[str]  # measures of which lower values are better
     deltas_of: Callable[[str | None], pl.DataFrame]
     level: float = 0.95
+    margin: float | None = None
 
     def forest(self, measure: str | None = None) -> Any:
-        """Difference and interval of every pair, a panel per measure."""
+        """Difference and interval of every pair, a panel per measure.
+
+        The panels have one scale, unless the measures have other ones. With a
+        ``margin``, dotted lines show it.
+        """
         alt = altair()
-        frame = self._labelled(measure)
-        measures = frame["measure"].unique(maintain_order=True).to_list()
+        parts = self._labelled(measure).partition_by(
+            "measure", as_dict=True, maintain_order=True
+        )
+        ends = {name: self._ends(part) for (name,), part in parts.items()}
+        widths = [high - low for low, high in ends.values()]
+        if max(widths) <= ALIKE * min(widths):
+            lows, highs = zip(*ends.values(), strict=True)
+            ends = dict.fromkeys(ends, (min(lows), max(highs)))
         panels = [
-            _forest(alt, frame.filter(pl.col("measure") == name), "pair", name)
-            for name in measures
+            _forest(alt, part, "pair", name, ends[name], self.margin)
+            for (name,), part in parts.items()
         ]
         return finished(alt.vconcat(*panels))
 
     def segments(self, measure: str | None = None) -> Any:
-        """Difference and interval in every segment, a panel per measure and pair."""
+        """Difference and interval in every segment, a panel per measure and pair.
+
+        The panels of a measure have one scale.
+        """
         names = self.pairs.columns[: self.pairs.columns.index("measure")]
         if not names:
             msg = "there are no segments: compare with by="
@@ -54,8 +75,10 @@ class Plots:
         )
         label = pl.format("{} (n = {})", text, "queries")
         frame = self._labelled(measure).with_columns(segment=label)
+        of_measure = frame.partition_by("measure", as_dict=True)
+        ends = {name: self._ends(part) for (name,), part in of_measure.items()}
         panels = [
-            _forest(alt, part, "segment", f"{name}: {pair}")
+            _forest(alt, part, "segment", f"{name}: {pair}", ends[name], self.margin)
             for (name, pair), part in frame.group_by(
                 "measure", "pair", maintain_order=True
             )
@@ -91,7 +114,7 @@ class Plots:
                     x2="right:Q",
                     y=alt.Y("difference:Q", title="difference"),
                     y2=alt.datum(0),
-                    color=_colours(alt, "same"),
+                    color=_colours(alt),
                 )
                 .properties(
                     width=480,
@@ -107,22 +130,20 @@ class Plots:
         known = pl.all_horizontal(pl.col("baseline_value", "value").is_not_null())
         frame = self.deltas_of(measure).filter(known)
         panels = []
-        for (name, base, system), part in frame.group_by(
-            "measure", "baseline", "system", maintain_order=True
-        ):
-            values = pl.col("baseline_value", "value")
-            if len(part) > FEW:  # in bins, or they would hide one another
-                values = ((values * BINS).round() / BINS).name.keep()
-            points = (
-                part.group_by(values)
-                .agg(queries=pl.len())
-                .with_columns(
-                    side=_side(
-                        pl.col("value") - pl.col("baseline_value"), name in self.lower
-                    )
-                )
-                .sort("queries", descending=True)
+        parts = {
+            key: self._points(part, key[0])
+            for key, part in frame.group_by(
+                "measure", "baseline", "system", maintain_order=True
             )
+        }
+        largest = max(2, *(int(part["queries"].max()) for part in parts.values()))  # type: ignore[arg-type]
+        shown = sorted({1, -(-largest // 2), largest})
+        size = alt.Size(
+            "queries:Q",
+            scale=alt.Scale(domain=[1, largest], range=[30, 400]),
+            legend=alt.Legend(values=shown, format="d"),
+        )
+        for (name, base, system), points in parts.items():
             least, most = (
                 float(f(points["value"].to_list() + points["baseline_value"].to_list()))
                 for f in (min, max)
@@ -134,11 +155,6 @@ class Plots:
                 .mark_line(color="#444444", strokeDash=[4, 3], strokeWidth=1)
                 .encode(x=alt.X("x:Q", scale=scale), y=alt.Y("y:Q", scale=scale))
             )
-            largest = max(2, int(points["queries"].max()))  # type: ignore[arg-type]
-            sizes = alt.Scale(domain=[1, largest], range=[30, 400])
-            size = alt.Size(
-                "queries:Q", scale=sizes, legend=alt.Legend(tickMinStep=1, format="d")
-            )
             circles = (
                 alt.Chart(points)
                 .mark_circle(opacity=0.6)
@@ -146,7 +162,7 @@ class Plots:
                     x=alt.X("baseline_value:Q", title=base, scale=scale),
                     y=alt.Y("value:Q", title=system, scale=scale),
                     size=size,
-                    color=_colours(alt, "same"),
+                    color=_colours(alt),
                 )
             )
             panels.append(
@@ -176,6 +192,28 @@ class Plots:
         """
         return curves.significance(self.pairs, self.level)
 
+    def _points(self, part: pl.DataFrame, measure: str) -> pl.DataFrame:
+        """Values of the baseline and of the system, and how many queries have them."""
+        values = pl.col("baseline_value", "value")
+        if len(part) > FEW:  # in bins, or they would hide one another
+            values = ((values * BINS).round() / BINS).name.keep()
+        difference = pl.col("value") - pl.col("baseline_value")
+        return (
+            part.group_by(values)
+            .agg(queries=pl.len())
+            .with_columns(side=_side(difference, measure in self.lower))
+            .sort("queries", descending=True)
+        )
+
+    def _ends(self, frame: pl.DataFrame) -> tuple[float, float]:
+        """The range of the differences and their intervals, with 0 and the margin."""
+        margin = self.margin or 0.0
+        known = pl.concat(
+            [frame[c] for c in ("difference", "low", "high")]
+        ).drop_nulls()
+        shown = [-margin, margin, *known]
+        return min(shown), max(shown)
+
     def _labelled(self, measure: str | None) -> pl.DataFrame:
         frame = self.pairs
         if measure is not None:
@@ -193,6 +231,8 @@ class Plots:
             pair=pl.format("{} − {}", "system", "baseline"),
             side=pl.when(~sure)
             .then(pl.lit("not significant"))
+            .when(self.margin is not None)
+            .then(pl.lit("equivalent"))
             .when(good)
             .then(pl.lit("better"))
             .otherwise(pl.lit("worse")),
@@ -210,34 +250,53 @@ def _side(difference: pl.Expr, lower: bool) -> pl.Expr:
     )
 
 
-def _colours(alt: Any, third: str = VERDICTS[2]) -> Any:
-    scale = alt.Scale(domain=[*VERDICTS[:2], third], range=[BLUE, ORANGE, GREY])
+def _colours(alt: Any) -> Any:
+    scale = alt.Scale(domain=["better", "worse", "same"], range=[BLUE, ORANGE, GREY])
     return alt.Color("side:N", scale=scale, legend=alt.Legend(title=None))
 
 
-def _forest(alt: Any, frame: pl.DataFrame, row: str, title: str) -> Any:
+def _forest(
+    alt: Any,
+    frame: pl.DataFrame,
+    row: str,
+    title: str,
+    ends: tuple[float, float],
+    margin: float | None,
+) -> Any:
     data = frame.select(row, "difference", "low", "high", "side")
     order = data[row].to_list()
     y = alt.Y(f"{row}:N", sort=order, title=None, axis=alt.Axis(labelLimit=300))
-    base = alt.Chart(data).encode(y=y, color=_colours(alt))
-    span = base.mark_rule(strokeWidth=2).encode(
-        x=alt.X("low:Q", title="difference"), x2="high:Q"
+    shown = VERDICTS if margin is None else ["equivalent", "not significant"]
+    colours, shapes = zip(*(LOOKS[name] for name in shown), strict=True)
+    legend = alt.Legend(title=None)
+    colour = alt.Color(
+        "side:N", scale=alt.Scale(domain=shown, range=colours), legend=legend
     )
+    base = alt.Chart(data).encode(y=y, color=colour)
+    x = alt.X(
+        "low:Q",
+        title="difference",
+        scale=alt.Scale(domain=ends, nice=True),
+        axis=alt.Axis(tickCount=8),
+    )
+    span = base.mark_rule(strokeWidth=2).encode(x=x, x2="high:Q")
     shape = alt.Shape(
-        "side:N",
-        scale=alt.Scale(
-            domain=VERDICTS, range=["triangle-right", "triangle-left", "circle"]
-        ),
-        legend=alt.Legend(title=None),
+        "side:N", scale=alt.Scale(domain=shown, range=shapes), legend=legend
     )
     point = base.mark_point(filled=True, size=90, opacity=1).encode(
         x="difference:Q", shape=shape
     )
-    zero = (
-        alt.Chart(pl.DataFrame({"x": [0.0]}))
-        .mark_rule(color="#444444", strokeDash=[4, 3])
-        .encode(x="x:Q")
+    lines = alt.layer(
+        *(
+            alt.Chart(pl.DataFrame({"x": places}))
+            .mark_rule(color="#444444", strokeDash=dash)
+            .encode(x="x:Q")
+            for places, dash in (
+                ([0.0], [4, 3]),
+                *([([-margin, margin], [1, 3])] if margin else []),
+            )
+        )
     )
-    return (zero + span + point).properties(
+    return (lines + span + point).properties(
         width=420, height=alt.Step(24), title=heading(title)
     )
