@@ -545,6 +545,75 @@ def test_crossed_seeds_are_a_loop():
     assert both["high"] - both["low"] > fixed["high"] - fixed["low"]
 
 
+def test_resampled_seeds_are_the_enumeration():
+    """All draws of three queries and of two seeds, each with each."""
+    d = np.array([[0.1, 0.5], [0.2, 0.3], [-0.1, 0.4]])
+    rows = [
+        (name, i, j, d[i, j] if name == "b" else 0.0)
+        for name in "ba"
+        for i in range(3)
+        for j in range(2)
+    ]
+    frame = pl.DataFrame(rows, schema=["system", "query_id", "run", "v"], orient="row")
+    means = [
+        d[np.ix_(queries, seeds)].mean()
+        for queries in itertools.product(range(3), repeat=3)
+        for seeds in itertools.product(range(2), repeat=2)
+    ]
+    told = {"baseline": "a", "seed": "run", "interval": "percentile", "level": 0.8}
+    found = pr.compare(frame, seeds="random", **told).pairs.row(0, named=True)
+    ends = np.quantile(means, [0.1, 0.9])
+    assert (found["low"], found["high"]) == (
+        pytest.approx(ends[0], abs=0.02),
+        pytest.approx(ends[1], abs=0.02),
+    )
+    fixed = pr.compare(frame, **told).pairs.row(0, named=True)
+    assert fixed["high"] - fixed["low"] < 0.7 * (found["high"] - found["low"])
+    told["interval"] = "bayesian"
+    found = pr.compare(frame, seeds="random", **told).pairs.row(0, named=True)
+    draw = np.random.default_rng(1)
+    shares = (draw.dirichlet([1.0] * n, 20_000) for n in d.shape)
+    drawn = np.einsum("bq,br,qr->b", *shares, d)
+    assert found["low"] == pytest.approx(np.quantile(drawn, 0.1), abs=0.01)
+    assert found["high"] == pytest.approx(np.quantile(drawn, 0.9), abs=0.01)
+    assert found["probability"] == pytest.approx((drawn > 0).mean(), abs=0.01)
+
+
+def test_seeds_that_tell_nothing():
+    def runs(change):
+        rows = [
+            (name, i, j, 0.1 * i + change(i, j) * (name == "b"))
+            for name in "ab"
+            for i in range(6)
+            for j in range(2)
+        ]
+        names = ["system", "query_id", "run", "v"]
+        return pl.DataFrame(rows, schema=names, orient="row")
+
+    def found(change):
+        both = pr.compare(runs(change), seed="run", seeds="random")
+        return both.pairs.row(0, named=True)
+
+    nothing = found(lambda i, j: 0.0)
+    assert (nothing["p"], nothing["low"], nothing["high"]) == (1, 0, 0)
+    assert nothing["note"] == "no query changed"
+    constant = found(lambda i, j: 0.3)
+    assert (constant["p"], constant["statistic"]) == (0, math.inf)
+    assert constant["note"] == "constant difference"
+    cancelled = found(lambda i, j: 0.1 if i % 2 == j else -0.1)
+    assert (cancelled["p"], cancelled["low"]) == (None, None)
+    assert "vary less than the rest" in cancelled["note"]
+    one = runs(lambda i, j: 0.01 * i).filter(run=0)
+    with pytest.raises(pr.DataError, match=r"two seeds or more.*'run' tells 1"):
+        pr.compare(one, seed="run", seeds="random")
+    # What the test can detect goes by its own error.
+    noisy = runs(lambda i, j: 0.01 * i + 0.05 * j)
+    fixed = pr.compare(noisy, seed="run").pairs.row(0, named=True)
+    both = pr.compare(noisy, seed="run", seeds="random").pairs.row(0, named=True)
+    ratio = fixed["statistic"] / both["statistic"]
+    assert both["detectable"] == pytest.approx(ratio * fixed["detectable"])
+
+
 def test_welch():
     found = row(pairs="independent")
     v = [statistics.variance(x) / 12 for x in (A, B)]
@@ -1019,6 +1088,7 @@ def test_seeds_that_are_missing():
         ({"interval": "bca", "alternative": "less"}, "no one-sided form"),
         ({"pairs": "independent", "test": "sign"}, "pairs='independent' is for"),
         ({"seeds": "random"}, "seeds='random' needs seed="),
+        ({"seeds": "random", "seed": "traffic", "interval": "bca"}, "for fixed seeds"),
         ({"effect": "sakai", "cluster": "user"}, "cannot be used with effect='sakai'"),
         ({"effect": "huge"}, "effect must be one of"),
         ({"simultaneous": True, "test": "tukey"}, "hold at once by themselves"),

@@ -142,6 +142,12 @@ def require_together(given: Mapping[str, Any]) -> None:
     if given["seeds"] == "random" and (given["seed"] is None or test != "t" or told):
         msg = "seeds='random' needs seed= and test='t', without weight= or cluster="
         raise ValueError(msg)
+    if given["seeds"] == "random" and interval in ("bca", "studentised"):
+        msg = (
+            f"interval={interval!r} is for fixed seeds; with seeds='random' choose "
+            "'t', 'percentile' or 'bayesian'"
+        )
+        raise ValueError(msg)
 
 
 def needs_rows(given: Mapping[str, Any]) -> bool:

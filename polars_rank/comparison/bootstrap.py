@@ -16,7 +16,7 @@ from polars_rank._statistics.distributions import normal_quantile, normal_tail
 from polars_rank.comparison.arguments import IntervalName
 from polars_rank.comparison.paired_tests import DECIMALS, Tested, chunks
 
-__all__ = ["Bounds", "Resampled", "bounds", "resampled", "shift_test"]
+__all__ = ["Bounds", "Resampled", "bounds", "drawn_counts", "resampled", "shift_test"]
 
 Array: TypeAlias = npt.NDArray[np.float64]
 ROUNDING = 1e-12  # of sums of squares, by differences of them
@@ -48,7 +48,7 @@ def resampled(
     centre = x.sum(axis=0) / w.sum()
     x = x - centre * w[:, None]  # deviations, of which a small spread keeps its digits
     squares, products = x * x, x * w[:, None]
-    for counts in _counts(n, resamples, random_state, bayesian=bayesian):
+    for counts in drawn_counts(n, resamples, random_state, bayesian=bayesian):
         weight = (counts @ w)[:, None]
         moved = (counts @ x) / weight
         whole = counts @ squares
@@ -67,7 +67,7 @@ def resampled(
     )
 
 
-def _counts(
+def drawn_counts(
     n: int, resamples: int, random_state: int, *, bayesian: bool
 ) -> Iterator[Array]:
     """How often each unit is drawn, some resamples at a time."""
@@ -102,8 +102,8 @@ def bounds(
         rest[rest < ROUNDING**2 * (x**2).sum(axis=0)] = 0.0
         error = np.sqrt(rest * (n / (n - 1.0))) / w.sum()
         low, high = _ends(t, tails)
-        ends = (np.where(error > 0, q * error, 0.0) for q in (high, low))
-        return Bounds(*(estimate - end for end in ends))
+        below, above = (np.where(error > 0, q * error, 0.0) for q in (high, low))
+        return Bounds(estimate - below, estimate - above)
     if interval != "bca":
         low, high = np.quantile(drawn.estimate, tails, axis=0)
         return Bounds(low, high)
@@ -123,8 +123,8 @@ def _ends(t: Array, tails: Array) -> tuple[Array, Array]:
 
 def _bca(x: Array, w: Array, estimates: Array, tails: Array) -> Array:
     estimate = x.sum() / w.sum()
-    moved = np.round(estimates - estimate, DECIMALS)
-    below = (np.sum(moved < 0) + np.sum(moved <= 0)) / 2
+    above = np.round(estimates - estimate, DECIMALS)
+    below = (np.sum(above < 0) + np.sum(above <= 0)) / 2
     share = below / len(estimates)
     if not 0.0 < share < 1.0:  # all differences are equal, or nearly
         return np.asarray(np.quantile(estimates, tails))
@@ -134,8 +134,8 @@ def _bca(x: Array, w: Array, estimates: Array, tails: Array) -> Array:
     acceleration = np.sum(spread**3) / (6.0 * size) if size > 0 else 0.0
     bias = normal_quantile(share)
     z = bias + np.array([normal_quantile(p) for p in tails])
-    shifted = bias + z / (1.0 - acceleration * z)
-    return np.asarray(np.quantile(estimates, normal_tail(-shifted)))
+    moved = bias + z / (1.0 - acceleration * z)
+    return np.asarray(np.quantile(estimates, normal_tail(-moved)))
 
 
 def shift_test(

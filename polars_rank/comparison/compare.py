@@ -43,6 +43,7 @@ from polars_rank.comparison.rows import (
     with_effect,
 )
 from polars_rank.comparison.runs import values_of_runs
+from polars_rank.comparison.seeds import with_pigeonhole
 from polars_rank.comparison.segments import between_segments, unlike
 from polars_rank.comparison.values import Columns, Source, Values, lazy
 
@@ -115,7 +116,7 @@ def compare(
         mean over them.
     seeds
         ``"fixed"``: conclusions hold for these runs. ``"random"``: for other seeds,
-        too (crossed random effects, test ``"t"``).
+        too (crossed random effects, test ``"t"``; resamples are of queries and seeds).
     test
         ``"t"``: paired t test. ``"randomisation"``: Fisher's, exact up to 40 queries
         that differ. ``"bootstrap"``: shift method, liberal for few queries.
@@ -285,8 +286,9 @@ def compare(
     frame = tested(frame, test, margin, anova, plan, held, locals())
     frame = with_effect(frame, effect, anova, plan, held)
     if interval != "t" and held is not None:
-        frame = with_bootstrap(frame, held, plan, interval, resamples, random_state)
-    frame = _noted(frame, held, columns, plan, interval, least)
+        resample = with_pigeonhole if seeds == "random" else with_bootstrap
+        frame = resample(frame, held, plan, interval, resamples, random_state)
+    frame = _noted(frame, held, columns, plan, interval, seeds, least)
     if segments:
         known = pl.col("queries") >= least
         frame = frame.with_columns(
@@ -361,6 +363,7 @@ def _noted(
     columns: Columns,
     plan: Plan,
     interval: IntervalName,
+    seeds: str,
     least: int,
 ) -> pl.DataFrame:
     said = estimates.notes(
@@ -370,7 +373,11 @@ def _noted(
         least=least,
         unit="query" if columns.cluster is None else "cluster",
     )
-    if held is not None and interval == "t" and len(held.frame) <= SKEWED:
+    if seeds == "random":
+        cancelled = pl.col("error").is_null() & (pl.col("n") > 1)
+        why = pl.lit("no error: queries and seeds vary less than the rest does")
+        said.append(pl.when(cancelled).then(why))
+    elif held is not None and interval == "t" and len(held.frame) <= SKEWED:
         frame = frame.with_columns(skewed=pl.Series(list(skewed(held, plan))))
         advice = pl.lit("skewed differences: see interval='bca'")
         enough = max(5, least) if plan.segments else 5

@@ -29,6 +29,7 @@ __all__ = [
     "notes",
     "oriented",
     "pairs_of",
+    "t_tested",
     "tukey",
     "with_effect",
 ]
@@ -201,20 +202,8 @@ def compared(
             queries=pl.min_horizontal("queries_base", "queries_own"),
             **{c: pl.lit(None, dtype=pl.Int64) for c in ("win", "tie", "loss")},
         )
-    low, high = interval(
-        pl.col("mean"),
-        pl.col("error"),
-        pl.col("df"),
-        level=plan.interval_level,
-        alternative=plan.alternative,
-    )
+    frame = t_tested(frame, plan)
     natural = pl.col("measure").is_in(_geometric(own))
-    frame = frame.with_columns(
-        statistic=_statistic(pl.col("mean"), pl.col("error")), low=low, high=high
-    )
-    p = p_value(pl.col("statistic"), pl.col("df"), plan.alternative)
-    nothing = (pl.col("error") == 0) & (pl.col("statistic") == 0)
-    frame = frame.with_columns(p=pl.when(nothing).then(1.0).otherwise(p))
     alpha = 1.0 - plan.level
     detectable = detectable_effect(frame["n"].to_numpy(), alpha=alpha)
     return frame.with_columns(
@@ -230,6 +219,18 @@ def compared(
         system_mean=pl.when(natural).then(pl.col("own").exp()).otherwise(pl.col("own")),
         logarithmic=natural,
     )
+
+
+def t_tested(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
+    """Interval, statistic and p-value of t, from ``mean``, ``error`` and ``df``."""
+    mean, error, df = pl.col("mean"), pl.col("error"), pl.col("df")
+    low, high = interval(
+        mean, error, df, level=plan.interval_level, alternative=plan.alternative
+    )
+    frame = frame.with_columns(statistic=_statistic(mean, error), low=low, high=high)
+    p = p_value(pl.col("statistic"), df, plan.alternative)
+    nothing = (error == 0) & (pl.col("statistic") == 0)
+    return frame.with_columns(p=pl.when(nothing).then(1.0).otherwise(p))
 
 
 def _statistic(mean: pl.Expr, error: pl.Expr) -> pl.Expr:

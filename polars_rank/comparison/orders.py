@@ -51,6 +51,7 @@ def orders(values: Source, *, level: float = 0.95, **options: Any) -> pl.DataFra
     if options.get("by") is not None:
         msg = "orders are those of all queries: leave out by="
         raise ValueError(msg)
+    _require_difference(options.get("test"))
     found = compare(values, level=level, **options | {"by": []})
     means, measures = _means(found.means)
     if len(measures) < 2:
@@ -83,6 +84,13 @@ def orders(values: Source, *, level: float = 0.95, **options: Any) -> pl.DataFra
         "tau_ap": pl.Float64, "swapped": pl.List(pl.String), "significant": pl.Int64,
     }  # fmt: skip
     return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _require_difference(test: str | None) -> None:
+    """Refuse the test of which significant pairs are the same."""
+    if test == "tost":
+        msg = "test='tost' tells what is the same; choose a test of what differs"
+        raise ValueError(msg)
 
 
 def _means(means: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
@@ -189,6 +197,7 @@ def discriminative(
     >>> pr.discriminative(values, test="t").select("pairs", "significant").row(0)
     (1, 1.0)
     """
+    _require_difference(test)
     options = {"by": []} | options
     pairs = compare(values, test=test, level=level, **options).pairs
     size = pl.col("difference").abs()

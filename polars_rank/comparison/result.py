@@ -165,7 +165,17 @@ class Comparison:
         """Letters per measure: systems that share one do not differ significantly.
 
         Means all pairs are compared; a pair that was not tested counts as equal.
+
+        Raises
+        ------
+        ValueError
+            For ``test="tost"``, of which significant pairs are the same.
         """
+        if self.settings["test"] == "tost":
+            msg = (
+                "letters tell what differs, test='tost' what does not: choose 't', say"
+            )
+            raise ValueError(msg)
         return letters(self.means, self.pairs, self._lower)
 
     @property

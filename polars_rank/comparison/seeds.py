@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TypeAlias
+
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
-from polars_rank._statistics.distributions import tail
-from polars_rank._statistics.intervals import interval
-from polars_rank.comparison.estimates import Plan
+from polars_rank.comparison.arguments import IntervalName
+from polars_rank.comparison.bootstrap import drawn_counts
+from polars_rank.comparison.estimates import Plan, t_tested
 from polars_rank.comparison.values import Values, cell
+from polars_rank.exceptions import DataError
 
-__all__ = ["across_seeds"]
+__all__ = ["across_seeds", "with_pigeonhole"]
+
+SAME = 1e-12  # smaller differences are rounding
+Array: TypeAlias = npt.NDArray[np.float64]
 
 
 def across_seeds(frame: pl.DataFrame, held: Values, plan: Plan) -> pl.DataFrame:
@@ -18,52 +26,105 @@ def across_seeds(frame: pl.DataFrame, held: Values, plan: Plan) -> pl.DataFrame:
 
     With d of query q and seed r, and the mean squares of queries, seeds and the rest,
     the variance of the mean is (MS_q + MS_r - MS_e) / (Q R), its degrees of freedom are
-    those of Satterthwaite.
+    those of Satterthwaite. There is no error where that is not above 0, unless all
+    differences are the same.
     """
     runs = held.seeds
     assert runs is not None
+    if (count := runs["seed"].n_unique()) < 2:
+        msg = (
+            f"seeds='random' needs two seeds or more, to see how they differ; "
+            f"{held.columns.seed!r} tells {count} apart"
+        )
+        raise DataError(msg, rule="missing_seed", count=1)
+    found = [_crossed(matrix) for matrix in _matrices(held, plan)]
+    error, df = zip(*found, strict=True)
+    before = pl.col("error").replace(0.0, None)
+    new = frame.with_columns(
+        detectable=pl.col("detectable") / before,  # for an error of 1
+        error=pl.Series(error, dtype=pl.Float64),
+        df=pl.Series(df, dtype=pl.Float64),
+    )
+    return t_tested(new, plan).with_columns(pl.col("detectable") * pl.col("error"))
+
+
+def with_pigeonhole(
+    frame: pl.DataFrame,
+    held: Values,
+    plan: Plan,
+    interval: IntervalName,
+    resamples: int,
+    random_state: int,
+) -> pl.DataFrame:
+    """Replace the intervals by quantiles of means of resampled queries and seeds.
+
+    Queries and seeds are drawn each on their own; the spread is a little larger than
+    that of other queries and seeds would be.
+
+    Source: Owen, Annals of Applied Statistics 2007; with Dirichlet weights
+    (``"bayesian"``): Owen and Eckles, 2012.
+    """
+    bayesian = interval == "bayesian"
+    tails = [(1 - plan.interval_level) / 2, (1 + plan.interval_level) / 2]
+    rows: list[tuple[float | None, ...]] = []
+    for matrix in _matrices(held, plan):
+        if matrix is None:
+            rows.append((None, None, None))
+            continue
+        queries, seeds = (
+            drawn_counts(n, resamples, random_state + i, bayesian=bayesian)
+            for i, n in enumerate(matrix.shape)
+        )
+        of_seeds = np.concatenate([*seeds])
+        of_seeds /= of_seeds.sum(axis=1, keepdims=True)
+        means, start = [], 0
+        for counts in queries:
+            by_seed = (counts @ matrix) / counts.sum(axis=1, keepdims=True)
+            end = start + len(counts)
+            means.append((by_seed * of_seeds[start:end]).sum(axis=1))
+            start = end
+        drawn = np.concatenate(means)
+        low, high = np.quantile(drawn, tails)
+        rows.append((float(low), float(high), float((drawn > 0).mean())))
+    names = ["low", "high", "probability"]
+    found = pl.DataFrame(rows, dict.fromkeys(names, pl.Float64), orient="row")
+    return frame.with_columns(*(found if bayesian else found.drop("probability")))
+
+
+def _matrices(held: Values, plan: Plan) -> Iterator[Array | None]:
+    """Differences by query and seed of each measure, segment and pair.
+
+    None where some are missing, or there are fewer than two of either.
+    """
+    runs = held.seeds
+    assert runs is not None
+    parts = [runs]
     if held.by:
         runs = runs.sort(held.by, maintain_order=True)
         parts = [p for _, p in runs.group_by(held.by, maintain_order=True)]
-    else:
-        parts = [runs]
-    errors, degrees = [], []
+    keys = [c for c in runs.columns if c.startswith("key")]
     for k in range(len(held.measures)):
         for part in parts:
             for a, b in plan.pairs:
                 i, j = held.systems.index(a), held.systems.index(b)
-                d = part.select(
-                    "seed",
-                    pl.struct(c for c in part.columns if c.startswith("key"))
-                    .rank("dense")
-                    .alias("q"),
-                    d=pl.col(cell(k, j)) - pl.col(cell(k, i)),
-                ).drop_nulls()
-                error, df = _crossed(d)
-                errors.append(error)
-                degrees.append(df)
-    frame = frame.with_columns(
-        error=pl.Series(errors, dtype=pl.Float64),
-        df=pl.Series(degrees, dtype=pl.Float64),
-    ).with_columns(statistic=pl.col("mean") / pl.col("error"))
-    low, high = interval(
-        pl.col("mean"),
-        pl.col("error"),
-        pl.col("df"),
-        level=plan.interval_level,
-        alternative=plan.alternative,
-    )
-    known = frame.select("statistic", "df").cast(pl.Float64)
-    p = tail(known["statistic"].to_numpy(), known["df"].to_numpy(), plan.alternative)
-    return frame.with_columns(low=low, high=high, p=pl.Series(p).fill_nan(None))
+                difference = pl.col(cell(k, j)) - pl.col(cell(k, i))
+                d = part.select(*keys, "seed", d=difference).drop_nulls()
+                queries, seeds = len(d.unique(keys)), d["seed"].n_unique()
+                whole = len(d) == queries * seeds
+                if queries < 2 or seeds < 2 or not whole:
+                    yield None
+                    continue
+                values = d.sort(*keys, "seed")["d"].to_numpy()
+                yield values.reshape(queries, seeds)
 
 
-def _crossed(d: pl.DataFrame) -> tuple[float | None, float | None]:
-    queries, seeds = d["q"].n_unique(), d["seed"].n_unique()
-    if queries < 2 or seeds < 2 or len(d) != queries * seeds:
+def _crossed(matrix: Array | None) -> tuple[float | None, float | None]:
+    if matrix is None:
         return None, None
-    matrix = d.sort("q", "seed")["d"].to_numpy().reshape(queries, seeds)
+    queries, seeds = matrix.shape
     mean = matrix.mean()
+    if np.ptp(matrix) < SAME:
+        return 0.0, float(queries - 1)
     by_query, by_seed = matrix.mean(axis=1), matrix.mean(axis=0)
     rest = matrix - by_query[:, None] - by_seed + mean
     squares = (
