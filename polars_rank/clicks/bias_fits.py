@@ -55,7 +55,7 @@ def poisson(counts: Counts, reference: int, *, max_steps: int, tol: float) -> Fi
         converged = bool(np.abs(change).max() < tol)
     weight = total * share
     one = np.ones_like(share)
-    scores = Scores.of(counts, weight, weight / counts.n, one, free, known)
+    scores = Scores.of(counts, weight, weight / counts.n, one, reference)
     covariance, groups = scores.left_out()
     return Fit(
         np.where(known, np.exp(x), np.nan),
@@ -95,10 +95,8 @@ def em(
         change = theta / theta[reference] - before / before[reference]
         converged = bool(np.abs(change[known]).max() < tol)
     mean = np.clip(a * theta[counts.position], TINY, 1 - 1e-12)
-    free = known.copy()
-    free[reference] = False
     weight = (n - c) * mean / (1 - mean) ** 2
-    scores = Scores.of(counts, weight, mean, 1 / (1 - mean), free, known)
+    scores = Scores.of(counts, weight, mean, 1 / (1 - mean), reference)
     covariance, groups = scores.left_out()
     missed = np.where(n > c, (n - c) * np.log1p(-mean), 0.0)
     return Fit(

@@ -10,9 +10,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from polars_rank.clicks.pair_counts import CELLS, Array, Counts, groups_of
+from polars_rank.clicks.linked_positions import reached
+from polars_rank.clicks.pair_counts import CELLS, Array, Codes, Counts, groups_of
 
 __all__ = ["Fit", "Scores", "information"]
+
+ALONE = 1e-9  # share of the others in a curvature that is rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,10 +54,10 @@ class Fit:
         moved = covariance - own[None, :] - own[:, None] + own[reference]
         return replace(self, theta=self.theta / self.theta[reference], covariance=moved)
 
-    def clustered(self, meat: Array, groups: int) -> Fit:
+    def clustered(self, meat: Array, several: Codes, groups: int) -> Fit:
         """The same, with errors from scores that were summed by other clusters."""
         assert self.scores is not None
-        covariance = self.scores.covariance(meat, groups)
+        covariance = self.scores.covariance(meat, several, groups)
         return replace(self, covariance=covariance, groups=groups)
 
     @property
@@ -76,10 +79,12 @@ class Scores:
         The rows of the table: ``mean``, ``scale`` and ``share`` are theirs.
     curvature
         Of each row, in the logarithm of its mean.
-    bread
-        Inverse of the whole curvature, 0 at the reference.
-    free, known
-        Positions whose theta was fitted, and those that have one.
+    whole, bread
+        The curvature of all rows, and its inverse, 0 at the reference.
+    free
+        Positions whose theta was fitted, and has a finite error.
+    reference
+        The position that theta is relative to.
     """
 
     rows: Counts
@@ -87,38 +92,54 @@ class Scores:
     scale: Array
     share: Array
     curvature: Array
+    whole: Array
     bread: Array
     free: npt.NDArray[np.bool_]
-    known: npt.NDArray[np.bool_]
+    reference: int
 
     @classmethod
     def of(
-        cls,
-        rows: Counts,
-        weight: Array,
-        mean: Array,
-        scale: Array,
-        free: npt.NDArray[np.bool_],
-        known: npt.NDArray[np.bool_],
+        cls, rows: Counts, weight: Array, mean: Array, scale: Array, reference: int
     ) -> Scores:
-        """``weight`` is the curvature of a row."""
-        bread = np.zeros((rows.positions, rows.positions))
-        on = np.ix_(free, free)
-        bread[on] = np.linalg.inv(information(rows, weight)[on])
-        share = _shares(weight, rows)
-        return cls(rows, mean, scale, share, weight, bread, free, known)
+        """``weight`` is the curvature of a row.
 
-    def covariance(self, meat: Array, groups: int) -> Array:
-        """Covariance, from the products of the scores of groups (CR1)."""
+        Where all that was shown was clicked the likelihood of EM is flat: there is no
+        error of a position that only such documents tie to the reference.
+        """
+        whole = information(rows, weight)
+        free = reached(whole < 0, reference)
+        free[reference] = False
+        bread = np.zeros(whole.shape)
+        on = np.ix_(free, free)
+        bread[on] = np.linalg.inv(whole[on])
+        share = _shares(weight, rows)
+        return cls(rows, mean, scale, share, weight, whole, bread, free, reference)
+
+    @property
+    def largest(self) -> Array:
+        """At each position, what the absolute scores of all impressions add up to."""
+        rows = self.rows
+        clicked, skipped = rows.c * (1 - self.mean), (rows.n - rows.c) * self.mean
+        size = (clicked + skipped) * self.scale
+        return rows.of_position(size + self.share * rows.of_pair(size))
+
+    def covariance(self, meat: Array, several: Codes, groups: int) -> Array:
+        """Covariance, from the products of the scores of groups (CR1).
+
+        ``several`` is how many groups there are at each position: a single one has no
+        error.
+        """
         factor = groups / max(groups - 1, 1)
-        return self._of_known(self.bread @ meat @ self.bread * factor, groups)
+        sandwich = self.bread @ meat @ self.bread * factor
+        return self._of_sure(sandwich, self.free & (several > 1))
 
     def left_out(self) -> tuple[Array, int]:
         """Covariance from leaving out each group in turn, and the number of groups.
 
         Where a few groups have most of the clicks, the sandwich is too small: they pull
         the estimate towards themselves. A step of Newton's method without the group
-        tells how far (CR3).
+        tells how far (CR3). A position that only one group ties to the reference has no
+        error.
 
         Source: MacKinnon, Nielsen and Webb, 2023, Leverage, influence, and the
         jackknife in clustered regression models.
@@ -126,20 +147,32 @@ class Scores:
         rows, groups = self.rows, groups_of(self.rows)
         residual = (rows.c - rows.n * self.mean) * self.scale
         score = residual - self.share * rows.of_pair(residual)
-        whole = information(rows, self.curvature)
-        on = np.ix_(self.free, self.free)
-        found = np.zeros_like(self.bread)
+        on, eye = np.ix_(self.free, self.free), np.eye(rows.positions)
+        found, sure = np.zeros(eye.shape), self.free.copy()
         size = max(1, CELLS // max(1, rows.positions) ** 2)
         for first in range(0, groups, size):
             codes = np.arange(first, min(first + size, groups) + 1)
             bounds = np.searchsorted(rows.group, codes)
             scores, own = self._of_groups(score, bounds)
-            # A position that only this group knows stays where it is.
-            rest = whole - own * (1 - 1e-12)
+            tied = self._tied_without(own)
+            sure &= tied.all(0)
+            both = tied[:, :, None] & tied[:, None, :]
+            rest = np.where(both, self.whole - own, eye)
+            scores = np.where(tied, scores, 0.0)
             moved = np.linalg.solve(rest[:, on[0], on[1]], scores[:, self.free, None])
             found[on] += moved[:, :, 0].T @ moved[:, :, 0]
         found *= max(groups - 1, 1) / max(groups, 1)
-        return self._of_known(found, groups), groups
+        return self._of_sure(found, sure), groups
+
+    def _tied_without(self, own: Array) -> npt.NDArray[np.bool_]:
+        """Which positions the rest ties to the reference, if a group is left out."""
+        tied = np.ones(own.shape[:2], bool)
+        ties = self.whole < 0
+        # Shares of the group in the curvature between two positions.
+        alone = ties & (own <= self.whole * (1 - ALONE))
+        for group in np.flatnonzero(alone.any((1, 2))):
+            tied[group] = reached(ties & ~alone[group], self.reference) | ~self.free
+        return tied
 
     def _of_groups(
         self, score: Array, bounds: npt.NDArray[np.int64]
@@ -163,10 +196,11 @@ class Scores:
             own[:, i] -= np.add.reduceat(heavy[:, i : i + 1] * light, begins)
         return scores, own
 
-    def _of_known(self, covariance: Array, groups: int) -> Array:
-        """NaN where it is not known."""
+    def _of_sure(self, covariance: Array, sure: npt.NDArray[np.bool_]) -> Array:
+        """NaN where it is not known; 0 at the reference."""
         found = np.full_like(self.bread, np.nan)
-        known = self.known if groups > 1 else self.known & ~self.free
+        known = sure.copy()
+        known[self.reference] = True
         found[np.ix_(known, known)] = covariance[np.ix_(known, known)]
         return found
 

@@ -23,6 +23,7 @@ from polars_rank.clicks.position_rows import (
     warn_of,
     warn_unconverged,
 )
+from polars_rank.clicks.units import in_units, units_of
 
 __all__ = ["arrays", "informative_table", "rows_of_pairs"]
 
@@ -131,17 +132,19 @@ def _clustered(
         *keys, n=shown(log), c=pl.col("clicked"), **clusters
     )
     residual = (pl.col("c") - pl.col("n") * pl.col("mean")) * pl.col("scale")
-    sums = [
-        (pl.col("residual") * ((pl.col("at") == i) - pl.col(f"s{i}")))
-        .sum()
-        .alias(f"u{i}")
+    units = units_of(scores.largest)
+    sums = {
+        f"u{i}": in_units(
+            pl.col("residual") * ((pl.col("at") == i) - pl.col(f"s{i}")), units[i]
+        ).sum()
         for i in range(k)
-    ]
+    }
     products = [
         (pl.col(f"u{i}") * pl.col(f"u{j}")).sum().alias(f"{i}:{j}")
         for i in range(k)
-        for j in range(k)
+        for j in range(i + 1)
     ]
+    here_too = {f"at{i}": (pl.col("at") == i).any() for i in range(k)}
     scored = (
         rows.join(known.lazy(), on=keys, nulls_equal=True)
         .with_columns(residual=residual)
@@ -149,14 +152,19 @@ def _clustered(
     )
 
     def summed(rows: pl.LazyFrame) -> pl.LazyFrame:
-        scores = rows.group_by([*clusters]).agg(sums)
-        return scores.select(*products, groups=pl.len())
+        scores = rows.group_by([*clusters]).agg(**sums, **here_too)
+        counted = [pl.col(name).sum() for name in here_too]
+        return scores.select(*products, *counted, groups=pl.len())
 
     fingerprint = repr((fit.theta.tolist(), segment))
     parts = bounded_by(log, scored, [*clusters], summed, fingerprint)
-    found = parts.sum().collect(engine="streaming").row(0)
-    meat = np.array(found[:-1], dtype=float).reshape(k, k)
-    return fit.clustered(meat, int(found[-1]))
+    found = parts.sum().collect(engine="streaming").row(0, named=True)
+    meat = np.zeros((k, k))
+    for i in range(k):
+        for j in range(i + 1):
+            meat[i, j] = meat[j, i] = found[f"{i}:{j}"] * units[i] * units[j]
+    several = np.array([found[name] for name in here_too])
+    return fit.clustered(meat, several, found["groups"])
 
 
 def _tell(fit: Fit, positions: pl.Series, key: Sequence[object]) -> None:

@@ -133,10 +133,11 @@ def propensities(
     A DataFrame for a DataFrame, a LazyFrame for a LazyFrame, one row per segment and
     position: the ``by`` columns, ``position``, ``propensity`` (can exceed 1), its
     standard error ``se``, ``lower`` and ``upper`` (computed for the logarithm, so above
-    0), ``impressions`` and ``clicks`` of the log, ``support`` (the impressions that the
-    estimate rests on), ``clusters``, and ``note``: why the propensity is null. Fits
-    also have ``steps`` and ``converged``, those by EM ``log_likelihood``; ``"trust"``
-    has ``alpha``, ``alpha_se``, ``beta``, ``beta_se``.
+    0; null where a single cluster ties the position to the reference), ``impressions``
+    and ``clicks`` of the log, ``support`` (the impressions that the estimate rests on),
+    ``clusters``, and ``note``: why the propensity is null. Fits also have ``steps`` and
+    ``converged``, those by EM ``log_likelihood``; ``"trust"`` has ``alpha``,
+    ``alpha_se``, ``beta``, ``beta_se``.
 
     Warnings
     --------

@@ -21,6 +21,8 @@ from polars_rank.clicks.position_rows import (
     Task,
     warn_of,
 )
+from polars_rank.clicks.ratios import sums
+from polars_rank.clicks.units import in_units, units_of
 from polars_rank.core.rules import INVALID_RELEVANCE, NOTHING_SHUFFLED
 from polars_rank.exceptions import DataError
 
@@ -55,6 +57,8 @@ def rows_of_rates(task: Task, log: ClickLog) -> Iterator[Row]:
     if not trust:
         rate = pl.col("clicks") / pl.col("impressions")
     parts = parts.with_columns(rate=rate).sort(*task.by, "position")
+    if trust:
+        parts = parts.with_columns(unit=units_of(parts["largest"].to_numpy()))
     best = (
         pl.col("position").sort_by("rate", descending=True, maintain_order=True)
         if task.normalize == "max"
@@ -83,7 +87,7 @@ def compared(
     """Rows of rates by that at the reference, with errors from influences.
 
     ``parts`` have the ``rate`` of a position, ``sums`` the products of the influences
-    of clusters; ``more`` are values of further columns of fits.
+    of clusters, in its ``unit``; ``more`` are values of further columns of fits.
     """
     found = {
         (*(row[n] for n in task.by), row["position"]): row
@@ -113,7 +117,7 @@ def compared(
         error = None
         if at == base:
             error = 0.0
-        elif groups > 1 and value > 0:
+        elif value > 0 and min(products[p]["clusters"] for p in (at, base)) > 1:
             error = value * math.sqrt(variance * groups / (groups - 1))
         lines = [*_more(task, part, products.get(at), groups), *more]
         support = part["impressions"]
@@ -144,10 +148,10 @@ def _more(
         return []
     if part is None or part["alpha"] is None:
         return [None] * 4
-    if sums is None or groups < 2:
+    if sums is None or sums["clusters"] < 2:
         return [part["alpha"], None, part["beta"], None]
     factor = groups / (groups - 1)
-    errors = [(sums[f"{v}:{v}"] * factor) ** 0.5 for v in ("a", "b")]
+    errors = [(sums[f"{v}:{v}"] * factor) ** 0.5 * part["unit"] for v in ("a", "b")]
     return [part["alpha"], errors[0], part["beta"], errors[1]]
 
 
@@ -155,24 +159,26 @@ def _regressions(log: ClickLog, by: Sequence[str]) -> pl.LazyFrame:
     """Least squares line of clicks on relevance, per position."""
     rows = log.rows.select(*by, "position", "relevance", "clicked", n=shown(log))
     x, n, c = pl.col("relevance"), pl.col("n"), pl.col("clicked").cast(pl.Int64)
-    sums = {
+    terms = {
         "impressions": n,
         "clicks": c,
         "x": n * x,
         "xx": n * x * x,
         "xc": c * x,
-        "outside": (~x.is_between(0, 1) | x.is_nan()).cast(pl.Int64),
     }
-    found = rows.group_by(*by, "position").agg(
-        value.sum().alias(name) for name, value in sums.items()
-    )
+    outside = (~x.is_between(0, 1) | x.is_nan()).cast(pl.Int64)
+    rows = rows.select(*by, "position", outside=outside, **terms)
+    counts = {"outside": pl.col("outside").sum()}
+    found = sums(rows, [*by, "position"], [*terms], counts)
     n, c = pl.col("impressions"), pl.col("clicks")
     spread = pl.col("xx") - pl.col("x") ** 2 / n
     slope = (pl.col("xc") - pl.col("x") * c / n) / spread
     varies = spread > 1e-12 * pl.col("xx")
     found = found.with_columns(alpha=pl.when(varies).then(slope), spread=spread)
-    beta = c / n - pl.col("alpha") * pl.col("x") / n
-    return found.with_columns(beta=beta, mean=pl.col("x") / n)
+    mean, alpha = pl.col("x") / n, pl.col("alpha")
+    found = found.with_columns(beta=c / n - alpha * mean, mean=mean)
+    residuals = n * (1 + alpha.abs() + pl.col("beta").abs())
+    return found.with_columns(largest=residuals * (2 / pl.col("spread") + 1 / n))
 
 
 def _influences(
@@ -180,7 +186,8 @@ def _influences(
 ) -> tuple[ClickLog, dict[str, pl.Expr]]:
     """Rows, and the influence of each on alpha (a), beta (b) and their sum (f)."""
     fit = lines.lazy().select(
-        *by, "position", "alpha", "beta", "mean", "spread", number="impressions"
+        *(*by, "position", "alpha", "beta", "mean", "spread", "unit"),
+        number="impressions",
     )
     rows = log.rows.join(fit, on=[*by, "position"], nulls_equal=True)
     x, n = pl.col("relevance"), shown(log)
@@ -189,7 +196,8 @@ def _influences(
     slope = residual * off / pl.col("spread")
     level = residual / pl.col("number") - slope * pl.col("mean")
     values = {"a": slope, "b": level, "f": slope + level}
-    return replace(log, rows=rows), {n: v.fill_nan(None) for n, v in values.items()}
+    units = {name: in_units(value, pl.col("unit")) for name, value in values.items()}
+    return replace(log, rows=rows), units
 
 
 def require_probabilities(wrong: int) -> None:
@@ -202,7 +210,7 @@ def require_probabilities(wrong: int) -> None:
 def _weights(part: dict[str, Any], products: dict[str, Any]) -> dict[str, float]:
     """Weight of the sums of a cluster in the logarithm of the rate."""
     if "f:f" in products:  # influences on the rate itself
-        return {"f": 1 / part["rate"]}
+        return {"f": part["unit"] / part["rate"]}
     return {"c": 1 / part["clicks"], "n": -1 / part["impressions"]}
 
 

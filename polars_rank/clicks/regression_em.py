@@ -15,6 +15,7 @@ from polars_rank.clicks.log import ClickLog
 from polars_rank.clicks.plan import held
 from polars_rank.clicks.position_rows import Row, Task, warn_unconverged
 from polars_rank.clicks.rates import compared, require_probabilities
+from polars_rank.clicks.units import in_units, units_of
 
 __all__ = ["rows_of_regression_em"]
 
@@ -48,7 +49,9 @@ def rows_of_regression_em(task: Task, log: ClickLog) -> Iterator[Row]:
         impressions=pl.col("n").sum(), clicks=pl.col("c").sum()
     )
     parts = parts.with_columns(
-        rate=pl.Series(fit.examined), information=pl.Series(fit.information)
+        rate=pl.Series(fit.examined),
+        information=pl.Series(fit.information),
+        unit=units_of(fit.largest),
     )
     best = pl.col("position")
     if task.normalize == "max":
@@ -58,13 +61,13 @@ def rows_of_regression_em(task: Task, log: ClickLog) -> Iterator[Row]:
         if task.by
         else parts.select(best.first())
     )
-    known = parts.lazy().select(*keys, "rate", "information")
+    known = parts.lazy().select(*keys, "rate", "information", "unit")
     rows = used.rows.join(known, on=keys, nulls_equal=True)
     a, e, c = pl.col("relevance"), pl.col("rate"), pl.col("clicked")
     missed = (shown(used) - c) * a / (1 - a * e)
     score = (c / e - missed.fill_nan(0.0)) / pl.col("information")
     scored = replace(used, rows=rows)
-    values = {"f": pl.when(e > 0).then(score)}
+    values = {"f": pl.when(e > 0).then(in_units(score, pl.col("unit")))}
     sums = moments(scored, task.by, values, reference).collect(engine="streaming")
     if not fit.converged:
         warn_unconverged(fit.steps)
@@ -74,10 +77,14 @@ def rows_of_regression_em(task: Task, log: ClickLog) -> Iterator[Row]:
 
 @dataclass(frozen=True)
 class _Fit:
-    """Examination of each position, and the information of the clicks on it."""
+    """Examination of each position, and the information of the clicks on it.
+
+    ``largest`` is what the absolute influences of all impressions add up to.
+    """
 
     examined: Array
     information: Array
+    largest: Array
     steps: int
     converged: bool
     log_likelihood: float
@@ -120,4 +127,7 @@ class _Fit:
         with np.errstate(divide="ignore", invalid="ignore"):
             hit = np.where(c > 0, c * np.log(a * at), 0.0)
         likelihood = hit.sum() + np.where(n > c, (n - c) * np.log(free), 0.0).sum()
-        return cls(e, information, steps, converged, float(likelihood))
+        odds = np.where(n > c, a / free, 0.0)
+        scores = np.bincount(place, c / np.maximum(at, TINY) + (n - c) * odds, size)
+        largest = np.divide(scores, information, out=np.ones(size), where=clicked)
+        return cls(e, information, largest, steps, converged, float(likelihood))

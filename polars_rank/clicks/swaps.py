@@ -237,6 +237,6 @@ class _Chain:
         )
         groups = self.clusters
         self.error = None
-        if groups > 1:
+        if min(a["clusters"] for a in self.links) > 1:
             factor = groups / (groups - 1)
             self.error = self.value * math.sqrt(max(variance, 0.0) * factor)
