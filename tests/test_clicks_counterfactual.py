@@ -550,6 +550,50 @@ def test_sensitivity_is_that_of_a_plain_loop():
         assert row["estimate"] == pytest.approx(value(row["system"], low), rel=1e-9)
 
 
+@pytest.mark.parametrize("by", [None, "half"])
+def test_sensitivity_weighs_impressions(by):
+    log = clicks.simulate(300, queries=20, k=5, seed=3).log.drop("user_id")
+    number = pl.col("impression_id")
+    log = log.with_columns(heavy=number % 3 + 0.5, half=number % 2)
+    options = {"new": ["new_score", "score"], "weight": "heavy", "by": by}
+    found = clicks.sensitivity(log, eta=[0, 2], **options)
+    for eta in (0, 2):
+        rows = found.filter(~pl.col("crossover"), pl.col("eta") == eta)
+        wanted = clicks.counterfactual(log, propensities=eta, **options)
+        close(rows["estimate"].to_list(), wanted["estimate"].to_list())
+    shuffled = log.sample(fraction=1.0, shuffle=True, seed=2)
+    again = clicks.sensitivity(shuffled.lazy(), eta=[0, 2], **options).collect()
+    assert again.equals(found)
+
+
+@pytest.mark.parametrize("eta", [None, "1", [], [float("nan")], [100], ["a"], [None]])
+def test_strengths_that_are_none(eta):
+    with pytest.raises(ValueError, match="eta must be one or more numbers from -100"):
+        clicks.sensitivity(random_log(1), new="a", eta=eta)
+
+
+def test_sensitivity_says_what_the_log_does_not_know():
+    log = clicks.simulate(60, queries=5, k=3, docs=5, seed=3).log
+    pairs = log.select("query_id", "doc_id").unique().sort("query_id", "doc_id")
+    half = pairs.with_columns(rank=pl.int_range(1, pl.len() + 1).over("query_id"))
+    new = pl.col("doc_id") + pl.when(pl.col("rank") == 2).then(99).otherwise(0)
+    options = {"new": {"half": half.with_columns(doc_id=new.cast(pl.UInt32))}}
+    with pytest.warns(UserWarning, match="of the ranking 'half' are documents"):
+        clicks.sensitivity(log, baseline="score", **options)
+    none = half.with_columns(doc_id=pl.col("doc_id") + 99)
+    with pytest.raises(DataError, match="no document of the ranking 'none'"):
+        clicks.sensitivity(log, new={"none": none})
+    with pytest.warns(UserWarning, match="there are no clicks"):
+        found = clicks.sensitivity(log.with_columns(clicked=False), new="score")
+    assert found["estimate"].null_count() == found["difference"].null_count() == 5
+
+
+def test_a_single_strength_is_fine():
+    log = clicks.simulate(50, queries=5, k=3, docs=5, seed=3).log
+    one, several = (clicks.sensitivity(log, new="score", eta=e) for e in (1, [1.0]))
+    assert one.equals(several)
+
+
 # -- bad input
 
 

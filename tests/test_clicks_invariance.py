@@ -40,6 +40,9 @@ CALLS = {
     "ips": lambda log, **o: clicks.counterfactual(
         log, new=["new_score", "score"], baseline="score", propensities=1.0, **USER, **o
     ),
+    "sensitivity": lambda log, **o: clicks.sensitivity(
+        log, new=["new_score", "score"], weight="heavy", **o
+    ),
     "click_entropy": lambda log, **o: clicks.click_entropy(log, **o),
     "judgments": lambda log, **o: clicks.judgments(log, propensities=1.0, **o),
     "interleaving": lambda log, **o: clicks.interleaving(log, team="team", **USER, **o),
@@ -63,7 +66,10 @@ def log():
     design = clicks.simulate(
         800, queries=20, docs=6, k=5, users=90, arms=2, seed=8, **share
     )
-    return design.log.with_columns(relevance=pl.col("doc_id") % 5 / 5 + 0.1)
+    return design.log.with_columns(
+        relevance=pl.col("doc_id") % 5 / 5 + 0.1,
+        heavy=pl.col("impression_id") % 3 + 0.1,
+    )
 
 
 @pytest.fixture(scope="module")

@@ -98,3 +98,18 @@ def test_a_chain_ends_at_the_pair_of_a_single_cluster():
     found = clicks.propensities(log, "fair_pairs", swap="swap", cluster="u")
     assert found["propensity"].null_count() == 0
     assert found["se"].is_null().to_list() == [False, False, True, True]
+
+
+def test_a_reference_that_clicks_say_nothing_of():
+    """A line that is below 0 at relevance 1: no propensity is relative to that."""
+    rows = [(i, k, i % 2, c) for i, c in enumerate([1, 0, 1, 0, 1, 0]) for k in (1, 2)]
+    log = pl.DataFrame(
+        [(i, k, x * 0.4, c if k == 1 else 1 - c) for i, k, x, c in rows],
+        schema=["impression_id", "position", "relevance", "clicked"],
+        orient="row",
+    )
+    with pytest.warns(UserWarning, match="without a propensity: 1, 2"):
+        found = clicks.propensities(log, "trust", relevance="relevance")
+    assert found["alpha"][0] + found["beta"][0] < 0 < found["alpha"][1]
+    assert found["propensity"].to_list() == [None, None]
+    assert found["note"].to_list() == ["no clicks at the reference position"] * 2

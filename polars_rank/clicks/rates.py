@@ -135,7 +135,7 @@ def _why_not(
         )
     if part["rate"] is None:
         return CONSTANT
-    if other is None or other["rate"] == 0:
+    if other is None or not other["rate"] > 0:
         return NO_REFERENCE
     return None if part["rate"] > 0 else NO_CLICKS
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from numbers import Real
 from typing import Any, Unpack
 
 import polars as pl
 
+from polars_rank._engine.checks.enforce import warn
 from polars_rank._engine.frame_function import like_input
 from polars_rank._engine.request import AnyFrame
 from polars_rank._engine.stages.rank import pack
@@ -18,12 +21,17 @@ from polars_rank.clicks.log_options import LogOptions
 from polars_rank.clicks.opening import function_of_log
 from polars_rank.clicks.plan import bounded_by
 from polars_rank.clicks.rankings import Systems, with_baseline
+from polars_rank.clicks.ratios import sums
+from polars_rank.clicks.system_estimates import NO_CLICKS, tell_support
 from polars_rank.clicks.weighing import Estimation
+from polars_rank.core.aggregate import State, Sum, exact_sum, exact_total
 from polars_rank.core.source import is_rereadable, lazy_source
 
 __all__ = ["sensitivity"]
 
 KEY = "impression"
+STEEPEST = 100
+SUPPORT = ("logged", "ranked")
 
 
 @function_of_log
@@ -34,7 +42,7 @@ def sensitivity(
     *,
     new: Systems,
     baseline: str | None = None,
-    eta: Sequence[float] = (0.0, 0.5, 1.0, 1.5, 2.0),
+    eta: float | Sequence[float] = (0.0, 0.5, 1.0, 1.5, 2.0),
     **options: Unpack[LogOptions],
 ) -> AnyFrame:
     """Show how the winner depends on the position bias that is assumed.
@@ -50,14 +58,28 @@ def sensitivity(
         The system that the others are compared with: one of them, or another column
         of scores. Default: the last one.
     eta
-        Strengths of the bias.
+        Strengths of the bias, between -100 and 100.
 
     Returns
     -------
     One row per segment, eta and system: the ``by`` columns, ``eta``, ``system``,
     ``estimate``, ``difference`` to the baseline, and ``crossover``: false for the
     ``eta`` that were asked for, true in the further rows of a system and the baseline,
-    where they change places between two that were asked for.
+    where they change places between two that were asked for. Errors at a strength are
+    those of ``counterfactual(..., propensities=eta)``.
+
+    Warnings
+    --------
+    UserWarning
+        Support of a ranking below 0.95, or no clicks: estimates are null then.
+
+    Raises
+    ------
+    ValueError, TypeError, polars.exceptions.ColumnNotFoundError
+        At once, for wrong arguments.
+    DataError
+        When collected: rows that break a rule, a new ranking without any logged
+        document.
 
     Source: Joachims, Swaminathan and Schnabel, WSDM 2017 (propensities of a power of
     the position).
@@ -80,10 +102,7 @@ def sensitivity(
     task: Estimation = Estimation.of(log, measure, new, 0.0, "ips", None, None, options)
     names: list[str] = [s.name for s in task.systems]
     base: str = names[-1] if baseline is None else baseline
-    grid: list[float] = sorted({float(e) for e in eta})
-    if not grid or not all(abs(e) < 100 for e in grid):
-        msg = f"eta must be one or more numbers, not {eta!r}"
-        raise ValueError(msg)
+    grid: list[float] = _grid(eta)
     bound = task.log
     by: list[str] = [f"by:{i}" for i in range(len(bound.by))]
     types = task.per_impression().collect_schema()
@@ -118,28 +137,36 @@ def _curves(
     weights = [s.weight for s in task.systems]
     names = [s.name for s in task.systems]
     weighed = replace(task, log=log).weighed()
+    times: pl.Expr = pl.lit(1, pl.Int64)
+    if log.weight:
+        times = pl.col(log.carried[log.weight]).cast(pl.Float64)
+    state: State = {}
+    for w in weights:
+        state |= exact_sum(w, times * pl.col(w).cast(pl.Float64))
+    cell = [*by, "position"]
 
     def worth(part: pl.LazyFrame) -> pl.LazyFrame:
         ranked = task.ranked(part, KEY).filter(pl.col("clicked") > 0)
-        return ranked.group_by(*by, "position").agg(pl.col(w).sum() for w in weights)
+        return ranked.group_by(cell).agg(**state)
 
     rows: pl.LazyFrame = pack(weighed.rows, log.keys, KEY).with_columns(
         pl.col(c).alias(name) for name, c in own.items()
     )
-    parts = bounded_by(log, rows, [KEY], worth, f"worth {task.measure.name}")
-    totals = parts.group_by(*by, "position").agg(pl.col(w).sum() for w in weights)
-    impressions = (
-        task.per_impression().select(
-            pl.col(c).alias(name) for name, c in zip(by, log.own(log.by), strict=True)
-        )
-        if by
-        else task.per_impression()
-    )
-    number = (
-        impressions.group_by(by).agg(n=pl.len())
-        if by
-        else impressions.select(n=pl.len())
-    )
+    told = f"worth {task.measure.name} {log.weight}"
+    parts = bounded_by(log, rows, [KEY], worth, told)
+    merged = (Sum().merge(part, pl.col(part)).alias(part) for part in state)
+    totals = parts.group_by(cell).agg(merged)
+    held = {part: pl.col(part) for part in state}
+    totals = totals.select(*cell, *(exact_total(w, held).alias(w) for w in weights))
+    columns = {name: pl.col(c) for name, c in own.items()}
+    framed = [s.name for s in task.systems if s.frame is not None]
+    for name in framed:
+        support = pl.col(f"support:{name}")
+        columns[f"logged:{name}"] = support * times
+        columns[f"ranked:{name}"] = pl.when(support.is_not_null()).then(times)
+    impressions = task.per_impression().with_columns(**columns, n=times)
+    wanted = ["n", *(f"{kind}:{name}" for name in framed for kind in SUPPORT)]
+    number = sums(impressions, by, wanted, {})
     found, counted = pl.collect_all(
         [totals.sort("position"), number], engine="streaming"
     )
@@ -148,14 +175,23 @@ def _curves(
         here = [pl.col(n).eq_missing(pl.lit(v)) for n, v in zip(by, key, strict=True)]
         part = found.filter(*here)
         place = part["position"].cast(pl.Float64).to_numpy()
-        sums = part.select(weights).cast(pl.Float64).fill_null(0.0).to_numpy()
-
-        number = row["n"]
+        worths = part.select(weights).fill_null(0.0).to_numpy()
+        total = row["n"]
+        for name in framed:
+            if row[f"ranked:{name}"]:
+                logged, ranked = (row[f"{kind}:{name}"] for kind in SUPPORT)
+                tell_support(name, logged / ranked)
+        if part.is_empty():
+            warn(NO_CLICKS)
+            yield from (
+                (*key, eta, n, None, None, False) for eta in grid for n in names
+            )
+            continue
 
         def value(
-            eta: float, place: Any = place, sums: Any = sums, number: int = number
+            eta: float, place: Any = place, worths: Any = worths, total: float = total
         ) -> Any:
-            return (place[:, None] ** eta * sums).sum(0) / number
+            return (place[:, None] ** eta * worths).sum(0) / total
 
         for eta in grid:
             values = value(eta)
@@ -166,6 +202,17 @@ def _curves(
                 estimate = value(eta)[base]
                 for both in (name, names[base]):
                     yield (*key, eta, both, estimate, 0.0, True)
+
+
+def _grid(eta: float | Sequence[float]) -> list[float]:
+    """The strengths in rising order."""
+    given: object = [eta] if isinstance(eta, Real) else eta
+    several = [*given] if isinstance(given, Iterable) else []
+    grid = sorted({float(e) if isinstance(e, Real) else math.nan for e in several})
+    if not grid or not all(abs(e) < STEEPEST for e in grid):
+        msg = f"eta must be one or more numbers from -100 to 100, not {eta!r}"
+        raise ValueError(msg)
+    return grid
 
 
 def _crossings(

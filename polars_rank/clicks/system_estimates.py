@@ -17,10 +17,11 @@ from polars_rank.core.expr import ratio
 from polars_rank.core.rules import NO_SUPPORT
 from polars_rank.exceptions import DataError
 
-__all__ = ["estimate_systems"]
+__all__ = ["NO_CLICKS", "estimate_systems", "tell_support"]
 
 ENOUGH = 0.95  # of the new ranking's weight on documents that were logged
 LARGE = 0.1  # share of one click in the sum of weights
+NO_CLICKS = "there are no clicks: nothing can be estimated"
 RESULT = (
     *("system", "estimate", "se", "lower", "upper", "ess", "largest_weight_share"),
     *("clipped", "cut", "support", "relevant_per_impression"),
@@ -98,24 +99,29 @@ def _doubts(columns: Sequence[pl.Series], *, modelled: bool) -> pl.Series:
     """Warn of doubtful results; raise an error if nothing was logged."""
     system, support, clicks, largest = columns
     for name, low in zip(system, support, strict=True):
-        if low is None or low >= ENOUGH:
-            continue
-        if low == 0:
-            message = NO_SUPPORT.message.format(name=name)
-            raise DataError(message, rule=NO_SUPPORT.name)
-        warn(
-            f"{1 - low:.0%} of the ranking {name!r} are documents that were not "
-            "logged for their query: clicks say nothing of them, and the estimate "
-            "is too low"
-        )
+        if low is not None:
+            tell_support(name, low)
     if (clicks == 0).any() and not modelled:
-        warn("there are no clicks: nothing can be estimated")
+        warn(NO_CLICKS)
     if (largest > LARGE).any():
         share = cast("float", largest.max())
         warn(
             f"a single click has {share:.0%} of all weight; see ess, and consider clip="
         )
     return pl.repeat(True, len(system), dtype=pl.Boolean, eager=True)
+
+
+def tell_support(name: str, support: float) -> None:
+    """Warn if much of a ranking was not logged; raise an error if nothing was."""
+    if support == 0:
+        message = NO_SUPPORT.message.format(name=name)
+        raise DataError(message, rule=NO_SUPPORT.name)
+    if support < ENOUGH:
+        warn(
+            f"{1 - support:.0%} of the ranking {name!r} are documents that were not "
+            "logged for their query: clicks say nothing of them, and the estimate "
+            "is too low"
+        )
 
 
 def _diagnosed(
