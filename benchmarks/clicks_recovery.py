@@ -3,10 +3,10 @@
     python benchmarks/clicks_recovery.py [--repetitions 200] [--only harvest]
 
 Logs are simulated, so that the truth is known. Coverage is the share of 95 % intervals
-that hold it: of 200 repetitions, 92 to 98 % for an honest interval. Of propensities,
-the bias is the largest of all positions, and the coverage a mean over positions 2 to
-10. The last column says what a row must show; rows that must fail show why the simple
-way will not do.
+that hold it: of 200 repetitions, 92 to 98 % for an honest interval. Of propensities and
+of judgments the bias is the largest of all positions or documents, and the coverage a
+mean over them. The last column says what a row must show; rows that must fail show why
+the simple way will not do.
 """
 
 from __future__ import annotations
@@ -60,6 +60,41 @@ def adjusted(seed: int) -> Found:
     return row["effect"], row["lower"], row["upper"], 0.0
 
 
+def lifted(seed: int, *, before: bool) -> Found:
+    """Arms of which one clicks a tenth less often: the relative effect."""
+    design = {"queries": 100, "users": 400, "user_sd": 1.0, "arms": 2, "seed": seed}
+    log = clicks.simulate(8000, lift=-0.1, **design).log
+    odd = pl.col("impression_id") % 2 == 1
+    same = clicks.simulate(8000, **design).log.filter(~odd)  # the same users, no lift
+    row = clicks.compare(
+        log.filter(odd),
+        "ctr",
+        arm="arm",
+        control="A",
+        covariates=same if before else None,
+    ).row(0, named=True)
+    return row["relative"], row["relative_lower"], row["relative_upper"], -0.1
+
+
+def watched(seed: int, *, sequential: bool) -> Found:
+    """Of ten looks at the same arms, more users each time: the one farthest from 0."""
+    log = clicks.simulate(
+        4000, queries=100, users=1000, user_sd=1.0, arms=2, seed=seed
+    ).log
+    looks = [
+        clicks.compare(
+            log.filter(pl.col("user_id") < 100 * i),
+            "ctr",
+            arm="arm",
+            control="A",
+            sequential=sequential,
+        ).row(0, named=True)
+        for i in range(1, 11)
+    ]
+    row = min(looks, key=lambda look: min(look["upper"], -look["lower"]))
+    return looks[-1]["effect"], row["lower"], row["upper"], 0.0
+
+
 def interleaved(seed: int) -> Found:
     """Two teams of the same ranker: no preference."""
     log = clicks.simulate(
@@ -93,6 +128,46 @@ def examined(
     return [(*row, 1 / k) for k, row in enumerate(columns, start=2)]
 
 
+def paired(seed: int) -> list[Found]:
+    """The same by FairPairs: of a shuffled list, either order of neighbours is fair."""
+    log = clicks.simulate(20_000, **HEAD, randomized=1.0, seed=seed).log
+    # Pairs (1, 2), (3, 4) ... or (2, 3), (4, 5) ...: by the number of the impression.
+    place = pl.col("position").cast(pl.Int64)
+    above = (place + pl.col("impression_id").cast(pl.Int64)) % 2 == 0
+    partner = pl.when(above).then(place + 1).otherwise(place - 1)
+    log = log.with_columns(swap=pl.when(partner.is_between(1, 10)).then(partner))
+    found = clicks.propensities(log, "fair_pairs", swap="swap")
+    columns = found.filter(pl.col("position") > 1)
+    rows = columns.select("propensity", "lower", "upper").fill_null(math.nan).rows()
+    return [(*row, 1 / k) for k, row in enumerate(rows, start=2)]
+
+
+def modelled(seed: int) -> list[Found]:
+    """The same by EM with the true relevance, on rare documents."""
+    design = clicks.simulate(20_000, **TAIL, seed=seed)
+    found = clicks.propensities(
+        with_relevance(design), "regression_em", relevance="relevance"
+    ).filter(pl.col("position") > 1)
+    columns = found.select("propensity", "lower", "upper").rows()
+    return [(*row, 1 / k) for k, row in enumerate(columns, start=2)]
+
+
+def trusting(seed: int, name: str) -> list[Found]:
+    """alpha or beta of each position, from clicks and the true relevance."""
+    design = clicks.simulate(20_000, **HEAD, user="trust", seed=seed)
+    found = clicks.propensities(with_relevance(design), "trust", relevance="relevance")
+    values = zip(
+        found[name], found[f"{name}_se"], design.propensities[name], strict=True
+    )
+    return [(v, v - 1.959964 * se, v + 1.959964 * se, true) for v, se, true in values]
+
+
+def with_relevance(design: clicks.Simulation) -> pl.DataFrame:
+    """The log, with the true relevance of every document."""
+    pair = ["query_id", "doc_id"]
+    return design.log.join(design.truth.select(*pair, "relevance"), on=pair)
+
+
 def another(
     seed: int, method: str = "ips", propensities: object = None, **options: object
 ) -> list[Found]:
@@ -110,6 +185,84 @@ def another(
         cluster="user_id",
     ).row(0, named=True)
     return [(row["estimate"], row["lower"], row["upper"], design.value("new_score"))]
+
+
+def of(design: clicks.Simulation, log: pl.DataFrame, row: int = 0, **options: object):
+    """A row of the estimate: what is known of the log, and 95 % of it."""
+    known = {"propensities": design.propensities, "cluster": "user_id", **options}
+    found = clicks.counterfactual(log, **{"new": "new_score", **known})
+    return found.select("estimate", "lower", "upper").row(row)
+
+
+def relevant(seed: int) -> list[Found]:
+    """The mean weight of a relevant document: another truth."""
+    design = clicks.simulate(5000, queries=100, users=2500, seed=seed)
+    one = design.value("new_score", lambda rank: rank * 0.0 + 1.0)
+    truth = design.value("new_score") / one
+    return [(*of(design, design.log, method="snips"), truth)]
+
+
+def better(seed: int) -> list[Found]:
+    """By how much another ranking is better than that of production."""
+    design = clicks.simulate(5000, queries=100, users=2500, seed=seed)
+    truth = design.value("new_score") - design.value("score")
+    systems = {"new": ["new_score", "score"], "baseline": "score"}
+    return [(*of(design, design.log, row=2, **systems), truth)]
+
+
+def predicted(seed: int, scale: float, method: str, clip: float | None = None):
+    """With a model of rewards: the truth, or a part of it."""
+    design = clicks.simulate(5000, queries=100, users=2500, seed=seed)
+    log = with_relevance(design).with_columns(reward=pl.col("relevance") * scale)
+    model = {"method": method, "reward": "reward", "clip": clip}
+    return [(*of(design, log, **model), design.value("new_score"))]
+
+
+def clipped(seed: int) -> list[Found]:
+    design = clicks.simulate(5000, queries=100, users=2500, seed=seed)
+    return [(*of(design, design.log, clip=0.2), design.value("new_score"))]
+
+
+def resampled(seed: int) -> list[Found]:
+    design = clicks.simulate(5000, queries=100, users=2500, seed=seed)
+    row = of(design, design.log, interval="bootstrap", replicates=400)
+    return [(*row, design.value("new_score"))]
+
+
+def fitted(seed: int) -> list[Found]:
+    """With alpha and beta of the same log, out of the true relevance."""
+    design = clicks.simulate(5000, queries=100, users=2500, user="trust", seed=seed)
+    log = with_relevance(design)
+    lines = clicks.propensities(log, "trust", relevance="relevance", cluster="user_id")
+    row = of(design, log, method="affine", propensities=lines)
+    return [(*row, design.value("new_score"))]
+
+
+def whole(seed: int, *, aware: bool) -> list[Found]:
+    """A ranking in a frame, of which a list shows some documents by chance."""
+    design = clicks.simulate(
+        5000,
+        queries=20,
+        users=2500,
+        logging="plackett_luce",
+        temperature=3.0,
+        seed=seed,
+    )
+    frame = design.truth.select("query_id", "doc_id", score="new_score")
+    rank = pl.col("new_score").rank("ordinal", descending=True).over("query_id")
+    value = pl.col("traffic") * pl.col("relevance") / (rank + 1).log(2)
+    truth = design.truth.select(value.filter(rank <= 10).sum()).item()
+    return [(*of(design, design.log, new=frame, policy_aware=aware), truth)]
+
+
+def judged(seed: int, method: str, user: str = "pbm") -> list[Found]:
+    """Relevance of the ten documents of the commonest query."""
+    design = clicks.simulate(3000, queries=20, docs=10, user=user, seed=seed)
+    known = None if method in ("ctr", "coec") else design.propensities
+    found = clicks.judgments(design.log, method, propensities=known)
+    pair = ["query_id", "doc_id"]
+    both = found.join(design.truth, on=pair).filter(pl.col("query_id") == 0).sort(pair)
+    return both.select("estimate", "lower", "upper", "relevance").rows()
 
 
 def jackknifed(seed: int) -> Found:
@@ -139,6 +292,7 @@ def one(repeat: Callable[[int], Found]) -> Repeat:
 
 
 COVERED, BIASED = "bias to 3 %, 92 to 98 %", "bias above 15 %"
+USERS = {**HEAD, "users": 400, "user_sd": 1.0}
 ROWS: dict[str, tuple[Repeat, str]] = {
     "harvest, head": (positions("harvest", HEAD), COVERED),
     "harvest, 300 queries": (positions("harvest", {"queries": 300}), COVERED),
@@ -151,8 +305,18 @@ ROWS: dict[str, tuple[Repeat, str]] = {
         positions("harvest", TAIL, estimator="all_pairs"),
         "bias to 3 %",
     ),
+    "harvest, head, errors by user": (
+        positions("harvest", USERS, cluster="user_id"),
+        COVERED,
+    ),
+    "harvest, pivot, tail": (positions("harvest", TAIL, estimator="pivot_one"), ""),
+    "harvest, chain, tail": (positions("harvest", TAIL, estimator="chain"), ""),
     "randomized, a tenth shuffled": (positions("randomized", HEAD), COVERED),
     "swap, a quarter takes part": (positions("swap", HEAD), COVERED),
+    "fair_pairs, all lists take part": (paired, COVERED),
+    "trust, alpha": (lambda s: trusting(s, "alpha"), COVERED),
+    "trust, beta": (lambda s: trusting(s, "beta"), COVERED),
+    "regression_em, tail, the true model": (modelled, COVERED),
     "em, head": (positions("em", HEAD), "bias to 3 %"),
     "em, tail": (positions("em", TAIL), "bias to 3 %"),
     "em, tail, rare documents, too": (
@@ -162,6 +326,17 @@ ROWS: dict[str, tuple[Repeat, str]] = {
     "ctr, head": (positions("ctr", HEAD), BIASED),
     "ctr, tail": (positions("ctr", TAIL), BIASED),
     "ips": (another, COVERED),
+    "ips, difference of two rankings": (better, COVERED),
+    "ips, bootstrap by user": (resampled, COVERED),
+    "ips, clipped at 0.2": (clipped, "bias downwards"),
+    "snips, its own truth": (relevant, COVERED),
+    "dr, half of the relevance as model": (lambda s: predicted(s, 0.5, "dr"), COVERED),
+    "dr, the true model, clipped at 0.2": (
+        lambda s: predicted(s, 1.0, "dr", 0.2),
+        "bias to 3 %",
+    ),
+    "dm, half of the relevance as model": (lambda s: predicted(s, 0.5, "dm"), BIASED),
+    "ips of a frame, policy-aware": (lambda s: whole(s, aware=True), COVERED),
     "ips, propensities of the same log": (
         lambda s: another(s, propensities="harvest"),
         "bias to 3 %",
@@ -169,6 +344,7 @@ ROWS: dict[str, tuple[Repeat, str]] = {
     "ips, the same, jackknife over users": (one(jackknifed), COVERED),
     "clicks as they are": (lambda s: another(s, propensities=0.0), BIASED),
     "affine, trust bias": (lambda s: another(s, "affine", user="trust"), COVERED),
+    "affine, alpha and beta of the same log": (fitted, "bias to 3 %"),
     "ips, trust bias": (lambda s: another(s, user="trust"), BIASED),
     "A/A ctr, errors by user": (
         one(lambda s: aa(s, "user_id", "normal", "ctr")),
@@ -189,6 +365,25 @@ ROWS: dict[str, tuple[Repeat, str]] = {
     "A/A comparison of arms": (one(compared), "92 to 98 %"),
     "A/A comparison of arms, CUPED": (one(adjusted), "92 to 98 %"),
     "A/A interleaving": (one(interleaved), "92 to 98 %"),
+    "a tenth fewer clicks: relative effect": (
+        one(lambda s: lifted(s, before=False)),
+        COVERED,
+    ),
+    "a tenth fewer clicks, CUPED": (one(lambda s: lifted(s, before=True)), COVERED),
+    "A/A, ten looks": (one(lambda s: watched(s, sequential=False)), "below 92 %"),
+    "A/A, ten looks, intervals at any time": (
+        one(lambda s: watched(s, sequential=True)),
+        "95 % or more",
+    ),
+    "judgments, ratio": (lambda s: judged(s, "ratio"), "bias to 3 %"),
+    "judgments, ips": (lambda s: judged(s, "ips"), "bias to 3 %"),
+    "judgments, affine, trust bias": (
+        lambda s: judged(s, "affine", "trust"),
+        "bias to 3 %",
+    ),
+    "judgments, ratio, trust bias": (lambda s: judged(s, "ratio", "trust"), BIASED),
+    "judgments, ctr": (lambda s: judged(s, "ctr"), BIASED),
+    "judgments, coec": (lambda s: judged(s, "coec"), "another scale"),
 }
 
 

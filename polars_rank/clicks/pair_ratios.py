@@ -57,8 +57,8 @@ def jackknifed(
     with np.errstate(divide="ignore", invalid="ignore"):
         theta = np.where(known_of(notes), theta / theta[:, [reference]], np.nan)
         log = np.log(theta[1:])
-    apart = log - log.mean(0) if parts > 1 else np.full((1, counts.positions), np.nan)
-    covariance = apart.T @ apart * ((parts - 1) / max(parts, 1))
+        log = log - log.mean(0) if parts > 1 else np.full((1, counts.positions), np.nan)
+        covariance = log.T @ log * ((parts - 1) / max(parts, 1))
     covariance[~np.isfinite(covariance)] = np.nan
     return Fit(theta[0], covariance, groups_of(counts), notes, steps, converged)
 
