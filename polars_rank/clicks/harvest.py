@@ -43,7 +43,7 @@ def rows_of_pairs(task: Task, log: ClickLog) -> Iterator[Row]:
             informative_table(task, log),
             log.resources,
             factor=FITTING,
-            what="the documents that were clicked at several positions",
+            what="the documents that were shown at several positions",
             otherwise="split the log with by=, or leave out rare documents or queries",
         )
     order = [*task.by, "query", *task.within, "doc", "position"]
@@ -59,7 +59,7 @@ def rows_of_pairs(task: Task, log: ClickLog) -> Iterator[Row]:
             fit = _clustered(task, log, fit, part, dict(zip(task.by, key, strict=True)))
         if task.normalize == "max" and np.isfinite(fit.theta).any():
             fit = fit.relative_to(int(np.nanargmax(fit.theta)))
-        used = counts.informative(least=task.least)
+        used = counts.informative(least=task.least, unclicked=task.unclicked)
         support = used.of_position(used.n)
         _tell(fit, positions, key)
         more: list[Any] = [fit.steps, fit.converged][: len(task.columns)]
@@ -78,13 +78,14 @@ def rows_of_pairs(task: Task, log: ClickLog) -> Iterator[Row]:
 
 
 def informative_table(task: Task, log: ClickLog) -> pl.LazyFrame:
-    """The rows of documents that were clicked, at several positions."""
+    """The rows of documents at several positions that were clicked, or of all."""
     keys = [*task.by, *task.within, "query", "doc"]
 
     def informative(pairs: pl.LazyFrame) -> pl.LazyFrame:
         lists = pairs.group_by(keys).agg("position", "n", "c")
         several = pl.col("position").list.len() > 1
-        kept = lists.filter(several & (pl.col("c").list.sum() > 0))
+        clicked = (pl.col("c").list.sum() > 0) | task.unclicked
+        kept = lists.filter(several & clicked)
         return kept.explode("position", "n", "c", empty_as_null=True)
 
     return pair_table(log, [*task.by, *task.within], informative)
@@ -96,7 +97,7 @@ def _fit(task: Task, counts: Counts, reference: int) -> Fit:
         return bias_fits.em(
             counts, reference, least=task.least, max_steps=steps, tol=tol
         )
-    counts = counts.informative(least=task.least)
+    counts = counts.informative(least=task.least, unclicked=task.unclicked)
     if task.estimator == "poisson":
         return bias_fits.poisson(counts, reference, max_steps=steps, tol=tol)
     return jackknifed(

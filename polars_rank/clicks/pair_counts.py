@@ -66,10 +66,10 @@ class Counts:
     def _pairs(self) -> int:
         return int(self.pair[-1]) + 1 if len(self.pair) else 0
 
-    def informative(self, *, least: float = 0) -> Counts:
-        """Rows of pairs that were clicked, at several positions, ``least`` times."""
+    def informative(self, *, least: float = 0, unclicked: bool = False) -> Counts:
+        """Rows of pairs shown at several positions, ``least`` times, and clicked."""
         several = self.of_pair(np.ones(len(self.n))) > 1
-        clicked = self.of_pair(self.c) > 0
+        clicked = self.of_pair(self.c) > (-1 if unclicked else 0)
         return self.where(several & clicked & (self.of_pair(self.n) >= least))
 
     def dense(self, *values: Array) -> Iterator[tuple[Codes, list[Array]]]:

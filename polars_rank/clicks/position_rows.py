@@ -135,6 +135,11 @@ class Task:
         )
 
     @property
+    def unclicked(self) -> bool:
+        """Whether documents that nobody clicked say something, too."""
+        return self.estimator == "all_pairs"
+
+    @property
     def columns(self) -> dict[str, Any]:
         """Columns that only some methods have."""
         if self.method in ("em", "regression_em"):

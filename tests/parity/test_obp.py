@@ -27,10 +27,9 @@ def slates(monkeypatch):
     if spec is None or not spec.submodule_search_locations:
         pytest.skip("obp is not installed")
     folder = spec.submodule_search_locations[0]
-    if importlib.util.find_spec("torch") is None:
-        torch = ModuleType("torch")
-        torch.Tensor = type("Tensor", (), {})  # named in annotations only
-        monkeypatch.setitem(sys.modules, "torch", torch)
+    torch = ModuleType("torch")
+    torch.Tensor = torch.tensor = type("Tensor", (), {})  # in annotations only
+    monkeypatch.setitem(sys.modules, "torch", torch)
     for name, path in (("obp", folder), ("obp.ope", f"{folder}/ope")):
         package = ModuleType(name)
         package.__path__ = [path]

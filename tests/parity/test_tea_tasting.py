@@ -66,3 +66,22 @@ def test_ratios(measure, denominator, cuped):
     }
     for name, value in pairs.items():
         assert row[name] == pytest.approx(value, rel=1e-10), name
+
+
+def test_detectable_effect():
+    """Theirs solves the power of both sides exactly; ours leaves out the wrong one."""
+    design = {"queries": 40, "users": 500, "user_sd": 1.0, "arms": 2, "seed": 21}
+    log = clicks.simulate(3000, **design).log
+    arms = log.group_by("user_id").agg(pl.col("arm").first().cast(pl.String))
+    data = users(log).join(arms, on="user_id")
+    row = clicks.compare(log, "ctr", arm="arm", control="A").row(0, named=True)
+    a, b = (row[f"clusters_{arm}"] for arm in ("control", "treatment"))
+    # They take one variance, that of all: ours of each arm is scaled to it.
+    metric = tt.RatioOfMeans(
+        "clicks", "shown", use_t=False, equal_var=False, power=0.8, ratio=b / a
+    )
+    (found,) = metric.solve_power(data, "effect_size")
+    both = clicks.behaviour(log, "ctr", cluster="user_id", interval="normal")
+    variance = both["se"].item() ** 2 * (a + b)
+    se = (variance / a + variance / b) ** 0.5
+    assert row["mde"] * se / row["se"] == pytest.approx(found.effect_size, rel=1e-5)
