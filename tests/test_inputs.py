@@ -191,6 +191,53 @@ def test_what_is_no_frame():
         pr.evaluate([1, 2], "rr")
 
 
+def batches(frame: pl.DataFrame, size: int = 2) -> list[pa.RecordBatch]:
+    return frame.to_arrow().to_batches(max_chunksize=size)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        batches,
+        lambda frame: iter(batches(frame)),
+        lambda frame: (part for part in frame.iter_slices(2)),
+    ],
+    ids=["list", "batches", "frames of Polars"],
+)
+@pytest.mark.parametrize("options", [{}, {"layout": "contiguous"}, {"layout": "any"}])
+def test_batches_that_python_makes_one_by_one(make, options):
+    whole = pr.evaluate(LOG, MEASURES)
+    assert pr.evaluate(make(LOG), MEASURES, **options).equals(whole)
+    judged = pr.evaluate(make(RUN), MEASURES, qrels=make(QRELS), **options)
+    assert judged.equals(whole)
+    limited = pr.evaluate(make(LOG), MEASURES, memory_limit="1GB", **options)
+    assert limited.equals(whole)
+
+
+def test_batches_are_made_once():
+    rows = pl.DataFrame({"query_id": range(400)}).with_columns(score=1.0, label=1)
+    made = []
+
+    def batches():
+        for part in rows.iter_slices(10):
+            made.append(len(part))
+            yield part.to_arrow()
+
+    for options in LAYOUTS.values():
+        made.clear()
+        assert pr.evaluate(batches(), "rr", **options).row(0) == (400, 1.0)
+        assert len(made) == 40
+
+
+def test_batches_that_are_not_alike():
+    other = pa.record_batch({"query_id": ["d"], "score": [1], "label": [0]})
+    for options in ({}, {"layout": "contiguous"}):
+        with pytest.raises(TypeError, match=r"batch 3 are .*score \(Int64\).* alike"):
+            pr.evaluate([*batches(LOG[["query_id", "score", "label"]]), other], "rr", **options)
+    with pytest.raises(TypeError, match="first argument yields no batch"):
+        pr.evaluate(iter([]), "rr")
+
+
 def test_a_column_that_arrow_has_no_type_for():
     @dataclass
     class Broken:

@@ -29,6 +29,7 @@ EagerFrameLike: TypeAlias = (
     | str
     | os.PathLike[str]
     | Mapping[Any, Mapping[Any, Any]]
+    | Iterable[ArrowStream]
 )
 FrameLike: TypeAlias = pl.LazyFrame | EagerFrameLike
 
@@ -55,7 +56,7 @@ def as_polars(
     source
         A frame of Polars, which is returned as it is; anything with
         ``__arrow_c_stream__``; a pyarrow ``Dataset``; a path or glob, which is scanned;
-        a dictionary of dictionaries.
+        a dictionary of dictionaries; Arrow batches, one by one.
     name
         Its name in messages.
     kind
@@ -98,11 +99,19 @@ def as_polars(
         return _scan_dataset(source)
     if library == "pyarrow" and hasattr(source, "to_reader"):
         return _from_stream(source.to_reader(), name, stream=stream)
+    if isinstance(source, Iterator | list | tuple):
+        batches = iter(source)
+        first = next(batches, None)
+        if hasattr(first, "__arrow_c_stream__"):
+            return _from_batches(chain([first], batches), name, stream=stream)
+        if first is None and not isinstance(source, list | tuple):
+            msg = f"{name} yields no batch, so its columns are unknown"
+            raise TypeError(msg)
     msg = (
         f"{name} must be a frame (of Polars, or any that has __arrow_c_stream__, such "
-        "as those of pandas, pyarrow and DuckDB), a path, or a dictionary "
-        f"{{query: {{document: value}}}}, not {type(source).__name__}; wrap it with "
-        "pl.DataFrame(...)"
+        "as those of pandas, pyarrow and DuckDB), several of these as batches, a path, "
+        f"or a dictionary {{query: {{document: value}}}}, not {type(source).__name__}; "
+        "wrap it with pl.DataFrame(...)"
     )
     raise TypeError(msg)
 
@@ -172,6 +181,32 @@ def _from_stream(
     except (pl.exceptions.PolarsError, TypeError, ValueError) as error:
         msg = f"{name}, a {type(source).__name__}, cannot be read as Arrow: {error}"
         raise TypeError(msg) from error
+
+
+def _from_batches(
+    batches: Iterator[Any], name: str, *, stream: bool
+) -> pl.DataFrame | pl.LazyFrame:
+    """Batches that Python makes one by one; as a stream they can be read once."""
+    first = pl.DataFrame(next(batches))
+    rows = chain([first], map(pl.DataFrame, batches))
+
+    def read(_: Sequence[str]) -> Iterator[pl.DataFrame]:
+        for number, batch in enumerate(rows):
+            if batch.schema != first.schema:
+                msg = (
+                    f"{name}: the columns of batch {number} are {_shown(batch)}, but "
+                    f"those of the first are {_shown(first)}; make all alike"
+                )
+                raise TypeError(msg)
+            yield batch
+
+    if stream:
+        return lazy_source(read, first.schema, name="batches")
+    return pl.concat(read(()))
+
+
+def _shown(frame: pl.DataFrame) -> str:
+    return ", ".join(f"{name} ({dtype})" for name, dtype in frame.schema.items())
 
 
 def _scan_dataset(dataset: Any) -> pl.LazyFrame:
