@@ -233,7 +233,9 @@ def test_batches_that_are_not_alike():
     other = pa.record_batch({"query_id": ["d"], "score": [1], "label": [0]})
     for options in ({}, {"layout": "contiguous"}):
         with pytest.raises(TypeError, match=r"batch 3 are .*score \(Int64\).* alike"):
-            pr.evaluate([*batches(LOG[["query_id", "score", "label"]]), other], "rr", **options)
+            pr.evaluate(
+                [*batches(LOG[["query_id", "score", "label"]]), other], "rr", **options
+            )
     with pytest.raises(TypeError, match="first argument yields no batch"):
         pr.evaluate(iter([]), "rr")
 

@@ -68,8 +68,9 @@ def per_query(
         A log with one row per document: ``query``, ``label`` and ``score`` (or
         ``rank``); ``doc`` breaks ties if it exists. With ``qrels``: the run, with
         ``query``, ``doc`` and ``score`` (or ``rank``). Wherever a frame is taken, so is
-        anything with ``__arrow_c_stream__`` (frames of pandas, pyarrow, DuckDB ...), a
-        pyarrow dataset, a path or glob, and ``{query: {document: value}}``.
+        anything with ``__arrow_c_stream__`` (frames of pandas, pyarrow, DuckDB ...),
+        batches of these, a pyarrow dataset, a path or glob, and ``{query: {document:
+        value}}``.
     measures
         One or more of: text such as ``"ndcg@10"`` or ``"ndcg(gain=exp2)@10"`` (names of
         trec_eval, ir_measures and ranx work too), a :class:`Measure`, or a mapping

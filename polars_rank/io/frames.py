@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, repeat
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, cast
 
 import polars as pl
 import polars.selectors as cs
@@ -94,7 +94,7 @@ def as_polars(
         raise TypeError(msg)
     if hasattr(source, "__arrow_c_stream__"):
         _require_columns_outside_index(source, name, columns)
-        return _from_stream(source, name, stream=stream)
+        return _from_stream(cast("ArrowStream", source), name, stream=stream)
     if library == "pyarrow" and hasattr(source, "scanner"):
         return _scan_dataset(source)
     if library == "pyarrow" and hasattr(source, "to_reader"):

@@ -24,7 +24,7 @@ from polars_rank.io.formats import (
 from polars_rank.io.trec import scan_trec
 from polars_rank.io.unreadable import unreadable
 
-__all__ = ["FileFormat", "scan"]
+__all__ = ["FileFormat", "paths_of", "scan"]
 
 FileFormat: TypeAlias = Literal[
     "parquet", "arrow", "csv", "tsv", "ndjson", "trec", "msmarco", "beir"
@@ -153,6 +153,14 @@ def scan(
         [pl.lit(True)], check, return_dtype=pl.Boolean, is_elementwise=True
     )
     return frame.filter(sound)
+
+
+def paths_of(source: str | os.PathLike[str]) -> list[str]:
+    """The files of a path, a folder or a glob; standard input and URLs as they are."""
+    text = os.fspath(source)
+    if text == "-" or "://" in text:
+        return [text]
+    return [str(file.path) for file in _files(text)[0]]
 
 
 def _beir_qrels(text: str, format: str | None) -> str | None:

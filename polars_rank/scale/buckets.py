@@ -8,7 +8,7 @@ its files of all tasks.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,8 +27,10 @@ from polars_rank._engine.spill.buckets import (
 )
 from polars_rank._engine.spill.digest import digest_of
 from polars_rank._engine.spill.resume import read_manifest, write_manifest
-from polars_rank.io.frames import FrameLike, as_polars
+from polars_rank.io.frames import as_polars
+from polars_rank.io.scan import paths_of
 from polars_rank.scale.errors import with_plain_errors
+from polars_rank.scale.frames import Several, is_path, is_single
 from polars_rank.scale.partitions import Part
 
 __all__ = ["bucketed"]
@@ -39,11 +41,11 @@ ROWS_PER_GROUP = 8192  # that a task may hold back for each bucket
 
 
 def bucketed(
-    frames: Iterable[FrameLike],
+    frames: Several,
     buckets: int,
     folder: str | Path,
     *,
-    qrels: Iterable[FrameLike] = (),
+    qrels: Several = (),
     query: str | Sequence[str] = "query_id",
     map: Map = map,
 ) -> list[Part]:
@@ -52,8 +54,8 @@ def bucketed(
     Parameters
     ----------
     frames
-        The log or run: scans or paths, in any split and order. Each is read by a task;
-        select the columns that are needed.
+        The log or run: scans or paths, in any split and order. Each is read by a task,
+        and so is each file of one folder or glob; select the columns that are needed.
     buckets
         Number of parts; each of them, and each query, is evaluated in one process.
     folder
@@ -107,8 +109,13 @@ def bucketed(
     return parts or [Part(run[0].clear())]
 
 
-def _opened(frames: Iterable[FrameLike], name: str, kind: Any) -> list[pl.LazyFrame]:
-    return [as_polars(f, name=name, kind=kind).lazy() for f in frames]
+def _opened(frames: Several, name: str, kind: Any) -> list[pl.LazyFrame]:
+    several: Any = frames
+    if is_path(frames) and kind == "run":
+        several = paths_of(frames)
+    elif is_single(frames):
+        several = [frames]
+    return [as_polars(f, name=name, kind=kind).lazy() for f in several]
 
 
 def _part(bucket: Bucket, schemas: Sequence[pl.Schema]) -> Part:

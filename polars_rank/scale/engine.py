@@ -13,24 +13,17 @@ from typing import Any, Generic, TypeVar
 
 import polars as pl
 
-from polars_rank._engine.schema import names_of
 from polars_rank.core.parameters import is_whole, plain
 from polars_rank.core.registry import closest
 from polars_rank.evaluation.evaluate import per_query
-from polars_rank.io.frames import as_polars
 from polars_rank.measures.measure import Measures
 from polars_rank.scale.evaluation import OPTIONS, Evaluation
+from polars_rank.scale.frames import SIDES, open_side
 from polars_rank.scale.job import Job, columns_read
 
 __all__ = ["Engine"]
 
 Frame = TypeVar("Frame")
-SIDES = {
-    "frame": "the first argument",
-    "qrels": "the judgments",
-    "queries": "queries",
-    "segments": "segments",
-}
 
 
 class Engine(ABC, Generic[Frame]):
@@ -293,7 +286,6 @@ def _told(kind: type) -> str:
 
 def _read(frame: Any, side: str, evaluation: Evaluation) -> pl.DataFrame:
     """A frame of this process: small judgments, a file, a dictionary."""
-    judged = side == "qrels"
-    columns = evaluation.columns()["qrels"] if judged else names_of(evaluation.query)
-    rows = as_polars(frame, name=SIDES[side], kind="qrels", columns=columns)
+    rows = open_side(frame, side, evaluation.options)
+    assert rows is not None
     return rows.lazy().collect(engine="streaming")

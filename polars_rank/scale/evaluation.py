@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
 from typing import Any
@@ -28,7 +28,9 @@ from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.tools import convention_of
 from polars_rank.core.registry import closest
 from polars_rank.evaluation.evaluate import evaluate, per_query
+from polars_rank.io.frames import FrameLike
 from polars_rank.measures.measure import Custom, Measures, parse_measures
+from polars_rank.scale.frames import Several, open_both, open_side, partials_of
 from polars_rank.scale.missing import (
     ATTRIBUTES,
     matching,
@@ -194,11 +196,11 @@ class Evaluation:
 
     def partial(
         self,
-        frame: AnyFrame,
+        frame: FrameLike,
         *,
-        qrels: AnyFrame | None = None,
-        queries: AnyFrame | None = None,
-        segments: AnyFrame | None = None,
+        qrels: FrameLike | None = None,
+        queries: FrameLike | None = None,
+        segments: FrameLike | None = None,
         broadcast: bool = False,
         keys: bool = False,
     ) -> pl.DataFrame:
@@ -226,11 +228,11 @@ class Evaluation:
         and ``version``.
         """
         if broadcast:
-            here = (
-                frame.lazy()
-                .select(renamed(c, f"key{i}") for i, c in enumerate(self.query))
-                .unique()
-            )
+            frame, qrels = open_both(frame, qrels, self._options)
+            queries = open_side(queries, "queries", self._options)
+            here = frame.select(
+                renamed(c, f"key{i}") for i, c in enumerate(self.query)
+            ).unique()
             where = "the judgments"
             qrels = matching(qrels, self._qrels_query, here, "semi", where=where)
             queries = matching(queries, self.query, here, "semi")
@@ -238,7 +240,7 @@ class Evaluation:
         return self._partial(frame, keys=keys or broadcast, **frames, **self._options)
 
     def _partial(
-        self, frame: AnyFrame, *, keys: bool, **arguments: Any
+        self, frame: FrameLike, *, keys: bool, **arguments: Any
     ) -> pl.DataFrame:
         request = self._request(frame, result="sums", **arguments)
         in_memory = request.grouping == "hash"
@@ -250,15 +252,17 @@ class Evaluation:
         stamp = {**self._stamp, ATTRIBUTES: places, PLAUSIBLE: plausible(request, sums)}
         return as_partial(self._aggregation, sums, stamp)
 
-    def add(self, partials: pl.DataFrame | Iterable[pl.DataFrame]) -> pl.DataFrame:
+    def add(self, partials: Several) -> pl.DataFrame:
         """Return the partial of several parts together, added in any order or grouping.
+
+        Partials are frames, or files (folders and globs, too) that hold them.
 
         Raises
         ------
         ValueError
             For partials of another evaluation or another version of the package.
         """
-        several = [partials] if isinstance(partials, pl.DataFrame) else [*partials]
+        several = partials_of(partials)
         if not several:
             msg = "no partials given; merge takes those of at least one part"
             raise ValueError(msg)
@@ -281,11 +285,11 @@ class Evaluation:
 
     def merge(
         self,
-        partials: pl.DataFrame | Iterable[pl.DataFrame],
+        partials: Several,
         *,
-        qrels: AnyFrame | None = None,
-        queries: AnyFrame | None = None,
-        segments: AnyFrame | None = None,
+        qrels: FrameLike | None = None,
+        queries: FrameLike | None = None,
+        segments: FrameLike | None = None,
     ) -> pl.DataFrame:
         """Return the means of the whole, as :func:`evaluate` does.
 
@@ -303,7 +307,9 @@ class Evaluation:
         """
         total = self.add(partials)
         if qrels is not None or queries is not None:
-            rest = self._missing(total, qrels=qrels, queries=queries, segments=segments)
+            given = {"qrels": qrels, "queries": queries, "segments": segments}
+            frames = {n: open_side(f, n, self._options) for n, f in given.items()}
+            rest = self._missing(total, **frames)
             total = total if rest is None else self.add([total, rest])
         keys = _keys_of(total) if "keys" in total.columns else None
         enforce_total(total, keys, about=self._about, options=self._options)
@@ -311,11 +317,11 @@ class Evaluation:
 
     def per_query(
         self,
-        frame: AnyFrame,
+        frame: FrameLike,
         *,
-        qrels: AnyFrame | None = None,
-        queries: AnyFrame | None = None,
-        segments: AnyFrame | None = None,
+        qrels: FrameLike | None = None,
+        queries: FrameLike | None = None,
+        segments: FrameLike | None = None,
         keep: str | Sequence[str] | None = None,
     ) -> pl.LazyFrame:
         """Return the values of every query of a part, as :func:`per_query` does.
@@ -326,7 +332,7 @@ class Evaluation:
         """
         known = inspect.signature(per_query).parameters
         request = self._request(
-            frame.lazy(),
+            frame,
             qrels=qrels,
             queries=queries,
             segments=segments,
@@ -334,9 +340,9 @@ class Evaluation:
             result="values",
             **{n: v for n, v in self._options.items() if n in known},
         )
-        return plan_result(replace(request, part=True))
+        return plan_result(replace(request, part=True, small=False))
 
-    def _request(self, frame: AnyFrame, **arguments: Any) -> Request:
+    def _request(self, frame: FrameLike, **arguments: Any) -> Request:
         return Request.of(frame, self._given, **arguments)
 
     @property

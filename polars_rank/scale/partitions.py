@@ -8,18 +8,22 @@ from functools import partial
 from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 from uuid import uuid4
 
 import polars as pl
 
-from polars_rank._engine.request import AnyFrame
 from polars_rank._engine.schema import Column, renamed
 from polars_rank._engine.spill.digest import digest_of
+from polars_rank._engine.spill.progress import Listener, Progress
 from polars_rank._files.temporary import replace_durably
+from polars_rank.core.parameters import is_whole
+from polars_rank.io.frames import FrameLike, as_polars
+from polars_rank.io.scan import paths_of, scan
 from polars_rank.measures.measure import Measures
 from polars_rank.scale.errors import with_plain_errors
 from polars_rank.scale.evaluation import Evaluation
+from polars_rank.scale.frames import is_path, is_single, open_side
 
 __all__ = ["Part", "cut", "evaluate_parts", "files"]
 
@@ -32,16 +36,16 @@ class Part(NamedTuple):
     Attributes
     ----------
     frame
-        A frame, or a scan that a worker reads.
+        A frame, or a scan or path that a worker reads.
     qrels, queries
         Judgments and queries of this part; None: those of the whole, or none.
     cut
         Whether the first and the last query may continue in the neighbouring parts.
     """
 
-    frame: AnyFrame
-    qrels: AnyFrame | None = None
-    queries: AnyFrame | None = None
+    frame: FrameLike
+    qrels: FrameLike | None = None
+    queries: FrameLike | None = None
     cut: bool = False
 
 
@@ -52,18 +56,21 @@ class Visited(NamedTuple):
     edges: pl.DataFrame | None = None
 
 
-def files(paths: Iterable[str | Path]) -> list[Part]:
-    """One part per file; each file holds whole queries, which is verified."""
-    from polars_rank.io.scan import scan
+def files(paths: str | Path | Iterable[str | Path]) -> list[Part]:
+    """One part per file, also of a folder or a glob.
 
-    return [Part(scan(path, kind="run")) for path in paths]
+    Each file holds whole queries, which is verified.
+    """
+    several = [paths] if isinstance(paths, str | Path) else paths
+    return [Part(scan(path)) for one in several for path in paths_of(one)]
 
 
-def cut(frame: pl.LazyFrame, parts: int) -> list[Part]:
+def cut(frame: FrameLike, parts: int) -> list[Part]:
     """Cut contiguous rows anywhere; the rows of queries that were cut come back."""
-    if parts < 1:
+    if not (is_whole(parts) and parts >= 1):
         msg = f"parts must be a whole number of at least 1, not {parts!r}"
         raise ValueError(msg)
+    frame = as_polars(frame, name="the first argument").lazy()
     rows = frame.select(pl.len()).collect(engine="streaming").item()
     starts = [rows * i // parts for i in range(parts + 1)]
     return [
@@ -74,14 +81,15 @@ def cut(frame: pl.LazyFrame, parts: int) -> list[Part]:
 
 
 def evaluate_parts(
-    parts: Iterable[Part],
+    parts: Iterable[Part | FrameLike],
     measures: Measures,
     *,
-    qrels: AnyFrame | None = None,
-    queries: AnyFrame | None = None,
-    segments: AnyFrame | None = None,
+    qrels: FrameLike | None = None,
+    queries: FrameLike | None = None,
+    segments: FrameLike | None = None,
     map: Map = map,
     resume: str | Path | None = None,
+    progress: Listener | None = None,
     **options: Any,
 ) -> pl.DataFrame:
     """Means over all parts, as :func:`evaluate` gives them for the whole.
@@ -90,7 +98,7 @@ def evaluate_parts(
     ----------
     parts
         From :func:`files`, :func:`cut` or :func:`bucketed`, or your own: any iterable
-        of :class:`Part`.
+        of :class:`Part`, or of frames and paths that hold whole queries.
     measures, options
         As in :func:`evaluate`.
     qrels, queries, segments
@@ -104,6 +112,9 @@ def evaluate_parts(
         on with the parts that it lacks. It must be one that all processes reach. (Parts
         that are not in local files, and user-defined functions, begin anew; results are
         pickled, so nobody else may write there.)
+    progress
+        Called with a :class:`Progress` as the results of parts come in, as soon as
+        ``map`` hands them on.
 
     Raises
     ------
@@ -120,11 +131,29 @@ def evaluate_parts(
     True
     """
     evaluation = Evaluation(measures, **options)
-    frames: Any = {"qrels": qrels, "queries": queries, "segments": segments}
+    if is_single(parts) or isinstance(parts, Part):
+        msg = (
+            "parts must be several, e.g. from polars_rank.scale.files or cut; "
+            f"pr.evaluate takes one {type(parts).__name__}"
+        )
+        raise TypeError(msg)
+    given = {"qrels": qrels, "queries": queries, "segments": segments}
+    frames: Any = {
+        side: f if is_path(f) else open_side(f, side, evaluation.options)
+        for side, f in given.items()
+    }
     visit: Any = partial(_visit, evaluation=evaluation, **frames)
     if resume is not None:
         visit = partial(_kept, visit=visit, folder=Path(resume).absolute())
-    visited = list(with_plain_errors(map)(visit, parts))
+    if progress is not None:
+        parts = list(parts)
+    own = (part if isinstance(part, Part) else Part(part) for part in parts)
+    visited: list[Visited] = []
+    for result in with_plain_errors(map)(visit, own):
+        visited.append(result)
+        if progress is not None:
+            total = len(cast("list[Part]", parts))
+            progress(Progress("evaluate", len(visited), total, "parts"))
     edges = [v.edges for v in visited if v.edges is not None and len(v.edges)]
     partials = [v.partial for v in visited if v.partial is not None]
     if edges:
@@ -138,13 +167,14 @@ def _visit(
     part: Part,
     *,
     evaluation: Evaluation,
-    qrels: AnyFrame | None,
-    queries: AnyFrame | None,
-    segments: AnyFrame | None,
+    qrels: FrameLike | None,
+    queries: FrameLike | None,
+    segments: FrameLike | None,
 ) -> Visited:
     frame, edges = part.frame, None
     if part.cut:
-        frame, edges = _without_edges(part.frame.lazy(), evaluation.query)
+        rows = as_polars(part.frame, name="a part").lazy()
+        frame, edges = _without_edges(rows, evaluation.query)
     own = part.qrels is not None or part.queries is not None
     result = evaluation.partial(
         frame,
@@ -175,20 +205,23 @@ def _kept(part: Part, *, visit: partial[Visited], folder: Path) -> Visited:
 
 
 def _digest(
-    part: Part, *, evaluation: Evaluation, **others: AnyFrame | None
+    part: Part, *, evaluation: Evaluation, **others: FrameLike | None
 ) -> str | None:
     """Of all that decides the result; None if that cannot be known."""
     about = f"{evaluation!r} {evaluation.definition} {part.cut}"
     if evaluation.has_functions or "<" in about:  # they look alike and differ
         return None
-    frames = [part.frame, part.qrels, part.queries, *others.values()]
-    given = [None if f is None else f.lazy() for f in frames]
-    for i, frame in enumerate(frames):
+    frames: list[Any] = [part.frame, part.qrels, part.queries, *others.values()]
+    scans = []
+    for i, given in enumerate(frames):
+        frame = scan(Path(given), kind="qrels") if is_path(given) else given
         if isinstance(frame, pl.DataFrame):
             about += f" {i} {sha256(pickle.dumps(frame)).hexdigest()}"
-            given[i] = None
+        elif isinstance(frame, pl.LazyFrame):
+            scans.append(frame)
+        elif frame is not None:  # a stream, perhaps
+            return None
     about += str([f is None for f in frames])
-    scans = [f for f in given if f is not None]
     if not scans:
         return sha256(about.encode()).hexdigest()[:32]
     return digest_of(scans, scans[0], about)

@@ -17,13 +17,13 @@ class Progress(NamedTuple):
 
     First every row is put into a bucket (``"partition"``, in rows), then every bucket
     is evaluated (``"evaluate"``, in buckets; ``part`` is the share of the rows of the
-    next one that have been read).
+    next one that have been read). ``evaluate_parts`` tells of its parts alone.
     """
 
     stage: Literal["partition", "evaluate"]
     done: int
     total: int
-    unit: Literal["rows", "buckets"]
+    unit: Literal["rows", "buckets", "parts"]
     part: float = 0.0
 
 
