@@ -40,6 +40,9 @@ class _Ray(Engine["Dataset"]):
 
     def schema(self, frame: Dataset, names: list[str]) -> pl.Schema:
         schema = frame.schema()
+        if schema is not None and object in schema.types:  # of pandas
+            rows = frame.select_columns(names)
+            schema = rows.map_batches(lambda block: block, **WHOLE).schema()
         types = {} if schema is None else dict(zip(schema.names, schema.types))  # noqa: B905
         wanted = pa.schema([(name, types[name]) for name in names])
         return pl.DataFrame(wanted.empty_table()).schema
@@ -51,7 +54,9 @@ class _Ray(Engine["Dataset"]):
         self, job: Job, frames: Mapping[str, Dataset], partitions: int | None
     ) -> Dataset:
         first, *others = (
-            own.map_batches(job.tag, fn_kwargs={"side": side}, **WHOLE)
+            own.select_columns([*job.schemas[side]]).map_batches(
+                job.tag, fn_kwargs={"side": side}, **WHOLE
+            )
             for side, own in frames.items()
         )
         rows = first.union(*others) if others else first

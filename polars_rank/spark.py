@@ -2,7 +2,8 @@
 
 Spark decides how many partitions there are unless ``partitions`` says it. With
 ``memory_limit``, a partition goes through files in ``temp_dir`` of the worker and may
-be larger than its memory. Partitions hold whole queries (``partitioned=True``) after
+be larger than its memory; with ``layout="contiguous"``, it is evaluated as it comes.
+Partitions hold whole queries (``partitioned=True``) after
 ``frame.repartition(query)``, for example.
 """
 
@@ -28,7 +29,7 @@ __all__ = ["evaluate", "map", "per_query"]
 
 class _Spark(Engine["DataFrame"]):
     def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
-        session = require("pyspark.sql", "spark").SparkSession.getActiveSession()
+        session = require("pyspark.sql", "spark").SparkSession.active()
         several = list(items)
         tasks = session.sparkContext.parallelize(several, max(len(several), 1))
         return list(tasks.map(function).collect())

@@ -33,7 +33,10 @@ from polars_rank.scale import Part, bucketed, evaluate_parts, files
 
 
 class Started(NamedTuple):
-    """An engine: its adapter, files and frames in, out, by query, with odd types."""
+    """An engine: its adapter, files and frames in, out, by query, with odd types.
+
+    ``of_pandas`` makes a frame that is held as pandas, if the engine has such frames.
+    """
 
     adapter: object
     read: object
@@ -42,6 +45,7 @@ class Started(NamedTuple):
     by_query: object
     odd: object
     told: type[Exception]  # where values per query are asked for
+    of_pandas: object
 
 
 @contextmanager
@@ -81,7 +85,14 @@ def on_ray():
     try:
         error = ray.exceptions.RayTaskError
         read = ray.data.read_parquet
-        yield Started(adapter, read, up, down, by_query, odd, error)
+
+        def of_pandas(frame):
+            beside = frame.to_pandas().assign(
+                x=[(0, "a")[i % 2] for i in range(len(frame))]
+            )
+            return ray.data.from_pandas([beside[i::3] for i in range(3)])
+
+        yield Started(adapter, read, up, down, by_query, odd, error, of_pandas)
     finally:
         ray.shutdown()
 
@@ -123,7 +134,7 @@ def on_spark():
         return frame.selectExpr("*", f"{months} as x", f"{months} as y", "1 as x")
 
     try:
-        yield Started(adapter, read, up, down, by_query, odd, PythonException)
+        yield Started(adapter, read, up, down, by_query, odd, PythonException, up)
     finally:
         session.stop()
 
@@ -157,7 +168,7 @@ def on_dask():
         n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
     )
     with cluster, Client(cluster):
-        yield Started(adapter, read, up, down, by_query, odd, pr.DataError)
+        yield Started(adapter, read, up, down, by_query, odd, pr.DataError, up)
 
 
 def check_a_log(engine: Started, folder: Path) -> None:
@@ -205,6 +216,15 @@ def check_columns_that_are_not_read(engine: Started, folder: Path) -> None:
     assert bits(found) == bits(pr.evaluate(log, "ap", by="country"))
     values = engine.adapter.per_query(frame, "ap", partitions=2)
     assert engine.down(values).sort("query_id").equals(pr.per_query(log, "ap"))
+
+
+def check_frames_of_pandas(engine: Started, folder: Path) -> None:
+    """Whose texts are objects, as may be anything beside."""
+    log, _, _ = scattered()
+    log = log.with_columns(("q" + pl.col("query_id").cast(pl.String)).alias("query_id"))
+    frame = engine.of_pandas(log)
+    found = engine.adapter.evaluate(frame, "ap", by="country", partitions=2)
+    assert bits(found) == bits(pr.evaluate(log, "ap", by="country"))
 
 
 def check_judgments(engine: Started, folder: Path) -> None:
@@ -274,7 +294,13 @@ def check_partitions(engine: Started, folder: Path) -> None:
     assert bits(found) == single
     false = outcome(lambda: engine.adapter.evaluate(frame, MEASURES, **options))
     assert false[:2] == (pr.DataError, "query_in_two_parts")
-    frame = engine.up(scattered()[0])
+    log = scattered()[0]
+    if engine.adapter.__name__.endswith("spark"):
+        together = engine.by_query(engine.up(log)).sortWithinPartitions("query_id")
+        options = {"partitioned": True, "layout": "contiguous", "by": "country"}
+        found = engine.adapter.evaluate(together, MEASURES, **options)
+        assert bits(found) == bits(pr.evaluate(log, MEASURES, by="country"))
+    frame = engine.up(log)
     for options, rule in (
         ({}, "query_in_two_parts"),
         ({"layout": "contiguous"}, "not_contiguous"),  # raised in a worker
@@ -389,6 +415,7 @@ CHECKS = [
     check_files,
     check_names_of_columns,
     check_columns_that_are_not_read,
+    check_frames_of_pandas,
     check_judgments,
     check_types_of_ids,
     check_values_per_query,

@@ -1100,10 +1100,18 @@ def test_wrong_arguments(options, message):
         pr.compare(values(), **options)
 
 
+def test_values_in_a_frame_of_another_library():
+    whole = pr.compare(values(), baseline="A")
+    assert pr.compare(values().to_arrow(), baseline="A").pairs.equals(whole.pairs)
+    dataset = type("Dataset", (), {"__module__": "ray.data.dataset"})()
+    with pytest.raises(TypeError, match=r"values: a Dataset of Ray.*write_parquet"):
+        pr.compare(dataset)
+
+
 def test_columns_that_are_not_there():
     with pytest.raises(pl.exceptions.ColumnNotFoundError, match="did you mean 'user'"):
         pr.compare(values(), cluster="usr")
-    with pytest.raises(TypeError, match="a Polars frame or the path of a file"):
+    with pytest.raises(TypeError, match=r"values are a frame .* or the path of"):
         pr.compare([1, 2])
     with pytest.raises(TypeError, match="must be numeric"):
         pr.compare(values(), measures="query_id", query="user")

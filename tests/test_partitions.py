@@ -16,6 +16,8 @@ from functools import partial
 from pathlib import Path
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from partition_cases import (
     CASES,
@@ -31,6 +33,7 @@ from test_split import bits, split
 
 import polars_rank as pr
 from polars_rank.scale import Part, bucketed, evaluate_parts, files
+from polars_rank.scale.job import Job
 
 ENGINE = InPieces()
 HOME = str(Path(pr.__file__).parents[1])
@@ -200,6 +203,36 @@ def test_errors_of_tasks_are_those_of_one_machine(tmp_path):
             call()
     with pytest.raises(RuntimeError, match="a task failed"):  # another try may help
         evaluate_parts([Part(log)], {"full": full}, map=wrapping)
+
+
+def as_they_come(frame: pl.DataFrame, parts: int) -> pl.DataFrame:
+    """A partition that is evaluated in batches, as Spark hands them on.
+
+    No more than ten of them are held at once.
+    """
+    evaluation = pr.Evaluation(["ap", "rr"], layout="contiguous")
+    job = Job.of(evaluation, {"frame": frame.schema}, {}, keep=(), partitioned=True)
+    buffer = pa.BufferOutputStream()
+    rows = job.tag(frame.to_arrow(), "frame")
+    with pa.ipc.new_stream(buffer, rows.schema) as out:
+        out.write_table(rows, max_chunksize=len(frame) // parts)
+    whole, before = buffer.getvalue().to_pybytes(), pa.total_allocated_bytes()
+    allowed = len(whole) * 10 // parts
+
+    def batches():
+        for batch in pa.ipc.open_stream(whole):
+            yield pa.record_batch(
+                [pc.add(column, 0) for column in batch.columns], schema=batch.schema
+            )
+            assert pa.total_allocated_bytes() - before < allowed
+
+    return job.merge([job.state_of(batches())])
+
+
+def test_a_sorted_partition_is_evaluated_as_it_comes():
+    i = pl.int_range(600_000)
+    log = pl.select(query_id=i // 100, score=i * 7919 % 10_007, label=i % 3 // 2)
+    assert bits(as_they_come(log, 60)) == bits(pr.evaluate(log, ["ap", "rr"]))
 
 
 def test_an_error_of_values_shows_no_way_through_the_plan():

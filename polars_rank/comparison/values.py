@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -16,6 +16,7 @@ from polars_rank._engine.request import AnyFrame
 from polars_rank.comparison.arguments import names_of
 from polars_rank.core.registry import Metric
 from polars_rank.io import scan
+from polars_rank.io.frames import ArrowStream, as_polars
 from polars_rank.measures.measure import Measure
 
 __all__ = [
@@ -28,7 +29,7 @@ __all__ = [
     "metric_of",
 ]
 
-Source: TypeAlias = AnyFrame | str | Path
+Source: TypeAlias = AnyFrame | ArrowStream | str | Path
 
 
 @dataclass(frozen=True)
@@ -142,10 +143,12 @@ def lazy(values: Source) -> pl.LazyFrame:
     """A lazy frame of what was given: a frame, or a file."""
     if isinstance(values, str | Path):
         return scan(values, kind="run")
-    if not isinstance(values, pl.DataFrame | pl.LazyFrame):
+    if isinstance(values, pl.DataFrame | pl.LazyFrame):
+        return values.lazy()
+    if isinstance(values, Mapping | list | tuple):
         msg = (
-            "values are a Polars frame or the path of a file, with a row per system "
-            f"and query, not {type(values).__name__}"
+            "values are a frame (of Polars, pandas, pyarrow ...) or the path of a "
+            f"file, with a row per system and query, not {type(values).__name__}"
         )
         raise TypeError(msg)
-    return values.lazy()
+    return as_polars(values, name="values").lazy()

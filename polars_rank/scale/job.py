@@ -143,19 +143,26 @@ class Job(NamedTuple):
 
     @contextmanager
     def rows(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pl.LazyFrame]:
-        """The rows of a partition: in memory or, with ``memory_limit``, in a file."""
+        """The rows of a partition.
+
+        In memory; with ``memory_limit`` in a file; or as they come, if they need to be
+        read only once.
+        """
         options = self.evaluation.options
         first = next(batches, None)
         if first is None:
             yield pl.LazyFrame(schema=self.tagged)
             return
         batches = chain([first], batches)
+        stream = pa.RecordBatchReader.from_batches(first.schema, batches)
+        if options["layout"] == "contiguous" and not self.broadcast:
+            yield pl.scan_arrow_c_stream(stream)
+            return
         if options["memory_limit"] is None:
-            yield pl.DataFrame(pa.Table.from_batches(batches)).lazy()
+            yield pl.DataFrame(stream.read_all()).lazy()
             return
         base = Path(options["temp_dir"] or tempfile.gettempdir())
         with private_folder(base) as folder, full_disk_named(folder / "rows"):
-            stream = pa.RecordBatchReader.from_batches(first.schema, batches)
             rows = pl.scan_arrow_c_stream(stream)
             rows.sink_parquet(folder / "rows", compression="lz4", statistics=False)
             yield pl.scan_parquet(folder / "rows", glob=False)
