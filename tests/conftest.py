@@ -21,6 +21,11 @@ records = []
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("POLARS_MAX_THREADS", "2")
 
+# Bytecode is kept, also where the environment says otherwise: each program that a test
+# starts would compile the package anew, and each worker all tests.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 # Under nohup all processes ignore this signal: here some are told to end by it.
 if hasattr(signal, "SIGHUP"):
     signal.signal(signal.SIGHUP, signal.SIG_DFL)

@@ -892,12 +892,11 @@ def tried(mutant: Mutant, copy: Path, tier: str) -> str:
 def failing(copy: Path, *tests: str, tier: str, limit: float | None = SECONDS) -> str:
     """Run these tests on the copy; the first that failed, or nothing."""
     command = [sys.executable, "-m", "pytest", "-x", "-n", "0", "-m", TIERS[tier]]
-    environment = {"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
     try:
         done = subprocess.run(
             [*command, "--tb=no", "-rfE", *tests],
             cwd=copy,
-            env=os.environ | environment,
+            env=os.environ | {"PYTHONPATH": str(copy)},
             capture_output=True,
             text=True,
             timeout=limit,

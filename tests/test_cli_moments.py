@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+import shutil
 import statistics
 from datetime import date
 
@@ -22,7 +23,7 @@ MEASURES = ["-m", "rr,ndcg@10"]
 SYSTEMS = ["bm25", "dense", "hybrid", "hybrid2"]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def values() -> pl.DataFrame:
     """The example: four systems, 30 queries a day."""
     log = pl.scan_parquet(example.systems_path())
@@ -34,15 +35,26 @@ def values() -> pl.DataFrame:
     return found.with_columns(day=day).collect()
 
 
-@pytest.fixture
-def folder(values, tmp_path, monkeypatch):
+@pytest.fixture(scope="module")
+def made(values, tmp_path_factory):
     """Values of every day, and their moments."""
+    place = tmp_path_factory.mktemp("days")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(place)
+        for day in DAYS:  # with systems in another order every day
+            own = values.filter(day=day).drop("day")
+            own = own.sample(fraction=1.0, shuffle=True, seed=day.day)
+            own.write_parquet(f"values-{day}.parquet")
+            sums = ["moments", f"values-{day}.parquet", "-o", f"{day}.parquet"]
+            assert main(sums) == 0
+    return place
+
+
+@pytest.fixture
+def folder(made, tmp_path, monkeypatch):
+    """A copy, which a test may change."""
     monkeypatch.chdir(tmp_path)
-    for day in DAYS:  # with systems in another order every day
-        own = values.filter(day=day).drop("day")
-        own = own.sample(fraction=1.0, shuffle=True, seed=day.day)
-        own.write_parquet(f"values-{day}.parquet")
-        assert main(["moments", f"values-{day}.parquet", "-o", f"{day}.parquet"]) == 0
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
     return tmp_path
 
 
@@ -171,8 +183,10 @@ def test_segments_and_days_as_units(folder, values, capsys):
 
 
 @pytest.mark.parametrize("format", ["table", "markdown", "csv", "latex", "html"])
-def test_differences_between_segments_in_every_format(capsys, format):
-    command = ["compare", "--example", *MEASURES, "--by", "country", "--format", format]
+def test_differences_between_segments_in_every_format(folder, capsys, format):
+    capsys.readouterr()
+    command = ["compare", "values-2026-11-20.parquet", *MEASURES, "--by", "country"]
+    command += ["--format", format]
     assert main([*command, "--table", "between_segments"]) == 0
     out = capsys.readouterr().out
     title = {"csv": "measure,baseline,system,segments,statistic,df,df_error,p\n"}
@@ -301,7 +315,8 @@ def test_orders_and_discriminative(folder, values, capsys):
         p = sorted(own["p"], reverse=True)
         assert row["p"] == pytest.approx(p, abs=1e-9)
         assert row["significant"] == pytest.approx(sum(x < 0.1 for x in p) / len(p))
-    assert main(["discriminative", *files(), *options, "--format", "table"]) == 0
+    options = ["--test", "t", "--format", "table"]
+    assert main(["discriminative", *files(), *options]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[2].split() == ["measure", "pairs", "significant", "sufficient"]
 

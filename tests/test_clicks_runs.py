@@ -46,6 +46,7 @@ def plain_runs(rows):
     return found
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("cut", CUTS)
 @pytest.mark.parametrize(
     ("key", "dtype"),
@@ -91,6 +92,7 @@ def random_log(seed, impressions=30):
     return pl.DataFrame(rows, schema=names, orient="row")
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("cut", [4, 1000])
 @pytest.mark.parametrize("layout", ["contiguous", "any", "auto"])
 @pytest.mark.parametrize("shuffled", [False, True])
@@ -113,6 +115,7 @@ def test_behaviour_of_batches(layout, cut, shuffled):
         assert_frame_equal(found, whole, check_exact=True)
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("cut", [4, 1000])
 @pytest.mark.parametrize("layout", ["contiguous", "any", "auto"])
 @pytest.mark.parametrize("column", ["by", "query_id"])

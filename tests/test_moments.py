@@ -189,6 +189,7 @@ def test_other_tests_of_moments(test):
     assert_same(found.anova, expected.anova)
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("n", [500, 2_500])  # of one block, and of one's own
 @pytest.mark.parametrize("size", [1.0, 1e6])
 @pytest.mark.parametrize("spread", [0.1, 1e-5, 1e-9])
