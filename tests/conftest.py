@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
@@ -7,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import zlib
+from collections import Counter
 from itertools import chain, combinations
 from pathlib import Path
 
@@ -74,6 +76,14 @@ def collect(request):
     return lambda frame: frame.lazy().collect(engine=request.param)
 
 
+# The tests themselves are many objects, and stay: no use in looking for garbage there.
+gc.set_threshold(20_000, 20, 20)
+
+
+def pytest_collection_finish():
+    gc.freeze()
+
+
 @pytest.hookimpl(tryfirst=True)  # before -m is looked at
 def pytest_collection_modifyitems(items):
     """The quick tests have a part of a large product, the slow tests the rest."""
@@ -107,8 +117,9 @@ def cover(items):
     """Of the tests marked ``covering(n)``: any n parameters meet in all values.
 
     Each of the others is slow: a test is left that has a tuple of n values which none
-    of those before it has, the ones with most of them first. Values count as
-    objects, for their indices may be those of the product.
+    of those before it has, the ones with most of them first; of these, the one whose
+    values were met least, so that values take turns. Values count as objects, for
+    their indices may be those of the product.
     """
     products = {}
     for item in items:
@@ -118,17 +129,21 @@ def cover(items):
             product[1].append(item)
     for mark, tests in products.values():
         (strength,) = mark.args
-        given = {
-            test: {
-                *combinations(
-                    ((n, id(v)) for n, v in test.callspec.params.items()), strength
-                )
-            }
+        values = {
+            test: [(n, id(value)) for n, value in test.callspec.params.items()]
             for test in tests
         }
+        given = {test: {*combinations(values[test], strength)} for test in tests}
+        met = Counter()
+
+        def gain(test, given=given, values=values, met=met):
+            return len(given[test]), -sum(met[value] for value in values[test])
+
         while any(given.values()):
-            quick = max(given, key=lambda test: len(given[test]))
-            met = given.pop(quick)
-            given = {test: tuples - met for test, tuples in given.items()}
+            quick = max(given, key=gain)
+            met.update(values[quick])
+            done = given.pop(quick)
+            for tuples in given.values():
+                tuples -= done
         for test in given:
             test.add_marker(pytest.mark.slow)

@@ -31,7 +31,7 @@ from polars_rank.exceptions import DataError
 BUCKET = 16_000  # bytes of a bucket: 1000 rows of the frames below
 LIMIT = overhead() + 4 * BUCKET
 WIDER = overhead() + 8 * BUCKET  # few buckets of long ids or two parts are split again
-N = 20_000
+N = 8_000
 
 
 def lazy(parts, evaluate, keys=("key0",), **options):
@@ -283,7 +283,7 @@ def test_collected_twice(collect):
     same(collect(frame), collect(frame))
 
 
-@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
+@pytest.mark.parametrize("engine", ENGINES)
 def test_collected_with_others(engine):
     frame, other = lazy([LOG], rows_of), lazy([log(seed=5)], rows_of)
     sums = LOG.lazy().group_by("key0").agg(pl.col("row").sum())

@@ -126,6 +126,7 @@ BROKEN = [
 ]
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("lazy", [False, True], ids=["frame", "lazy"])
 @pytest.mark.parametrize(("rule", "call", "log"), BROKEN)
 def test_what_cannot_be_right_is_an_error(rule, call, log, lazy):

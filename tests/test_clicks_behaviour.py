@@ -628,6 +628,7 @@ RULES = {
 }
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("layout", ["any", "contiguous"])
 def test_broken_rules(rule, layout):

@@ -37,6 +37,7 @@ CALLS = {
 }
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("layout", ["any", "auto"])
 @pytest.mark.parametrize("name", CALLS)
 def test_unknown_users_are_an_error_that_says_the_way_out(name, layout):

@@ -387,7 +387,7 @@ def test_rankings_and_policies_are_joined_in_buckets(
     wanted = clicks.counterfactual(log, propensities=PROPENSITIES, **options)
     log.write_parquet(tmp_path / "log.parquet")
     budget = "polars_rank._engine.spill.budget.Budget.of"
-    monkeypatch.setattr(budget, lambda *_: Budget(10_000, 1 << 20))
+    monkeypatch.setattr(budget, lambda *_: Budget(30_000, 1 << 20))
     seen = []
     found = clicks.counterfactual(
         pl.scan_parquet(tmp_path / "log.parquet"),
@@ -789,6 +789,7 @@ def test_intervals_cover_the_truth():
             assert sum(wrong) / 60 > 0.2
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("layout", ["any", "contiguous"])
 @pytest.mark.parametrize(
     ("change", "rule"),

@@ -256,7 +256,7 @@ def test_many_buckets_give_the_same_bits(method, tmp_path, monkeypatch):
     seen = []
     monkeypatch.setattr(
         "polars_rank._engine.spill.budget.Budget.of",
-        lambda *_: Budget(10_000, 1 << 20),
+        lambda *_: Budget(30_000, 1 << 20),
     )
     found = clicks.judgments(
         pl.scan_parquet(tmp_path / "log.parquet"),

@@ -468,7 +468,7 @@ def test_first_position_0_of_a_log_from_1_is_warned_of(kind, layout, tmp_path):
 def test_first_position_0_reads_a_log_from_0_once(first):
     """Positions are looked up as far as the first 0: here, in the first part."""
     row = pl.DataFrame({"position": first, "clicked": True})
-    parts, read = 500, []
+    parts, read = 150, []
 
     def ids(columns):
         for i in range(parts):

@@ -9,6 +9,7 @@ import random
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from slow import slow
 
 from polars_rank import DataError, clicks
 from polars_rank.clicks import ranked_runs
@@ -83,6 +84,7 @@ def test_usual_logs(order, caplog):
     assert found["estimate"].item() == pytest.approx(loop(log), rel=1e-12)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("kind", SCORES)
 @pytest.mark.parametrize(("impressions", "deepest"), [(900, 5), (90, DEPTH), (120, 1)])
 def test_plain_loops(kind, impressions, deepest, caplog):
@@ -92,7 +94,7 @@ def test_plain_loops(kind, impressions, deepest, caplog):
     assert found["estimate"].item() == pytest.approx(loop(log), rel=1e-12)
 
 
-@pytest.mark.parametrize("size", [1, 7, 100])
+@pytest.mark.parametrize("size", [1, slow(7), 100])
 def test_impressions_across_batches(size, caplog):
     log = log_of(60, 9)
 
@@ -109,16 +111,16 @@ def test_impressions_across_batches(size, caplog):
     "options",
     [
         {},
-        {"clip": 0.2},
-        {"method": "snips"},
+        slow({"clip": 0.2}),
+        slow({"method": "snips"}),
         {"method": "dr", "reward": "r"},
-        {"method": "dm", "reward": "r", "propensities": None},
+        slow({"method": "dm", "reward": "r", "propensities": None}),
         {"new": ["s", "position"], "baseline": "position"},
         {"by": "query_id", "cluster": "session"},
-        {"weight": "w"},
+        slow({"weight": "w"}),
         {"cluster": ["session", "page_view"]},
         {"layout": "contiguous"},
-        {"check": "off"},
+        slow({"check": "off"}),
         {"interval": "bootstrap"},
     ],
     ids=str,
@@ -165,6 +167,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("deepest", [3, 30])
 def test_faults_are_told_as_in_any_order(fault, deepest):

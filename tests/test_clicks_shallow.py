@@ -55,6 +55,7 @@ RISKY = {  # infinite without a click, and of an impression that showed nothing
 }
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("by", [None, "country", ["country", "session_id"]])
 @pytest.mark.parametrize("count_queries", [True, False])
 def test_impressions_that_look_alike_have_the_same_bits(

@@ -27,7 +27,7 @@ MEANS = [
     and METRICS[name].tie_sensitive
     and name not in where("a better order can cost")
 ]
-few = settings(max_examples=5, deadline=None)  # each for all metrics
+few = settings(max_examples=3, deadline=None)  # each for all metrics
 
 grades = st.lists(st.integers(0, 4), min_size=1, max_size=12)
 graded = st.lists(
@@ -41,7 +41,7 @@ Values = dict[str, float | None]
 
 def some(lists: st.SearchStrategy) -> st.SearchStrategy:
     """Several lists an example: they cost one plan."""
-    return st.lists(lists, min_size=1, max_size=10)
+    return st.lists(lists, min_size=5, max_size=10)
 
 
 def values(

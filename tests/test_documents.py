@@ -182,7 +182,7 @@ def test_every_measure(label, most):
 
     The layouts and engines are shared among the two kinds of labels.
     """
-    ways = WAYS[0 if label == pl.Int64 else 2 :: 3 if most else 6]
+    ways = WAYS[0 if label == pl.Int64 else 2 :: 4 if most else 6]
     run, qrels = tables(label, QUERIES)
     tried = {m: variants(m)[:most] for m in METRICS}
     params = {f"{m} {i}": (m, p) for m in METRICS for i, p in enumerate(tried[m])}

@@ -212,13 +212,13 @@ def test_every_metric_streams(frame, options, ties):
 
 
 @pytest.mark.parametrize(
-    ("ties", "every"), [("doc_desc", 2), slow("doc_desc", 1), slow("expected", 1)]
+    ("ties", "every"), [("doc_desc", 4), slow("doc_desc", 1), slow("expected", 1)]
 )
 @FRAMES
 def test_many_measures_at_once_equal_each_alone(frame, options, ties, every):
     options = {**options, "convention": TREC.replace(ties=ties)}
     once = pr.per_query(frame, possible(ties), **options)
-    for name in possible(ties)[frame is RUN :: every]:
+    for name in possible(ties)[2 * (frame is RUN) % every :: every]:
         alone = pr.per_query(frame, name, **options)
         assert bits(alone) == bits(once.select("query_id", name))
 
@@ -241,12 +241,13 @@ def test_measures_of_your_own_equal_the_built_in(frame, options, ties):
 @pytest.mark.parametrize("engine", ENGINES)
 def test_order_parts_and_engine_change_no_bit(frame, options, engine, tmp_path):
     log = made(200, 8) if frame is LOG else RUN
-    whole = bits(pr.per_query(log, ALL, **options))
+    asked = ALL if engine == "in-memory" else ALL[frame is RUN :: 2]
+    whole = bits(pr.per_query(log, asked, **options))
     shuffled = log.sample(fraction=1.0, shuffle=True, seed=3)
     for i in range(7):
         shuffled[i::7].write_parquet(tmp_path / f"{i}.parquet")
     parts = pl.scan_parquet(tmp_path / "*.parquet")
-    values = pr.per_query(parts, ALL, **options).collect(engine=engine)
+    values = pr.per_query(parts, asked, **options).collect(engine=engine)
     assert bits(values) == whole
 
 
@@ -286,10 +287,11 @@ def test_several_systems_in_one_pass(function, engine):
     run = pl.concat(f.with_columns(system=pl.lit(s)) for s, f in SYSTEMS.items())
     options = {"query": ["system", "query_id"], "qrels": QRELS}
     options |= {"by": "system"} if function is pr.evaluate else {}
-    together = function(run.lazy(), ALL, **options).collect(engine=engine)
+    asked = ALL[::3]
+    together = function(run.lazy(), asked, **options).collect(engine=engine)
     assert together["system"].unique().sort().to_list() == list(SYSTEMS)
     for system, frame in SYSTEMS.items():
-        alone = function(frame, ALL, qrels=QRELS)
+        alone = function(frame, asked, qrels=QRELS)
         assert_frame_equal(together.filter(system=system).drop("system"), alone)
 
 

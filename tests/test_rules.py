@@ -53,6 +53,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("rule", BROKEN)
 @pytest.mark.parametrize("function", [pr.evaluate, pr.per_query])
 @pytest.mark.parametrize("engine", ["in-memory", "streaming"])

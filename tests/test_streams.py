@@ -52,6 +52,7 @@ def test_contiguous(layout, memory_limit):
     ids=str,
 )
 @pytest.mark.parametrize("query", ["query_id", ["query_id", "part"]], ids=str)
+@pytest.mark.covering(1)
 def test_shuffled(options, query):
     rows = SHUFFLED.with_columns(part=pl.lit(1))
     assert total(stream(rows), query=query, **options) == (500, RELEVANT)
