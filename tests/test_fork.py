@@ -53,9 +53,9 @@ def forked(*pairs: tuple[str, str]) -> list[str]:
 def test_a_forked_process_warns():
     pairs = [*product(EVALUATIONS.values(), EVALUATIONS.values())]
     said = forked(*pairs)
-    silent = [pair for pair, status in zip(pairs, said[1::2]) if status != "status 3"]
-    assert not silent
-    assert len(said) == 2 * len(pairs)
+    assert len(said) == 2 * len(pairs), said
+    told = zip(pairs, said[1::2], strict=True)
+    assert not [pair for pair, status in told if status != "status 3"]
     for line in said[::2]:
         assert line.startswith("RuntimeWarning this process was forked from one")
         assert "multiprocessing.get_context('spawn')" in line
