@@ -237,7 +237,7 @@ def choices() -> Iterator[str]:
 
 
 OPEN = {
-    "rel": "a number | relevant is a grade of at least this number",
+    "rel": "a number | a grade of at least this number is relevant",
     "gain": "a mapping or a function | `{1: 3.5, 2: 9}`, where grades that it lacks "
     "keep their value; or an elementwise function of an expression",
     "discount": "a function | an elementwise function of the rank",

@@ -15,13 +15,13 @@ class DataWarning(UserWarning):
     """The result may not be what it seems, e.g. because the run lacks judged queries.
 
     It is also the category of the warnings of ``check="warn"``. Each evaluation shows
-    its own; to silence them, use
+    its own warnings; to silence them, use
     ``warnings.filterwarnings("ignore", category=pr.DataWarning)``.
     """
 
 
 class DataError(ValueError):
-    """The data break a rule: the message names the rule, the rows and the way out.
+    """Rows break a rule: the message names the rule, the rows and the way out.
 
     Wrong arguments raise ``ValueError`` and ``TypeError`` when the expression or
     plan is built; ``DataError`` is raised when the rows themselves are at fault.
@@ -34,6 +34,16 @@ class DataError(ValueError):
         Number of rows (or queries) seen that break it; None if not counted.
     examples
         Some of the queries concerned: a value, or a tuple of several key columns.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_rank as pr
+    >>> log = pl.DataFrame({"query_id": [1], "score": [float("nan")], "label": [1]})
+    >>> try:
+    ...     pr.evaluate(log, "rr")
+    ... except pr.DataError as error:
+    ...     print(error.rule, error.count, error.examples)
+    nan_score 1 (1,)
     """
 
     def __init__(
@@ -59,10 +69,10 @@ class DataError(ValueError):
 def _recalled(
     message: str,
 ) -> tuple[str, str | None, int | None, tuple[object, ...]]:
-    """The error as it was raised inside a plan.
+    """The details of the error that was raised inside a plan.
 
-    Polars makes an exception of the same class out of its message alone, and adds its
-    own plan to that.
+    Polars makes an exception of the same class from the message alone, and appends its
+    own plan.
     """
     for known, details in reversed(list(_RAISED.items())):
         if message == known or message.startswith(f"{known}\n"):

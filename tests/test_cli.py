@@ -666,7 +666,7 @@ def test_explain_says_what_the_docstring_says(call, name):
         assert words in said
     for parameter in metric.parameters:
         assert re.search(rf"^  {parameter} +\S", out, re.MULTILINE)
-    wanted = r"^  k +7 +the first 7 places  \(given\)$"
+    wanted = r"^  k +7 +the first 7 documents  \(given\)$"
     assert not cut or re.search(wanted, out, re.MULTILINE)
     assert len(re.findall(r"^(?:Undefined|Source|Example)\b", out, re.MULTILINE)) == 3
     assert not re.search(r"^ {8}", out, re.MULTILINE), "wrapped"

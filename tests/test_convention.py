@@ -329,7 +329,7 @@ def test_explain_says_what_differs():
     choices = {choice.name: choice for choice in said.choices}
     assert choices["gain"].source == "given"
     assert choices["no_relevant"].source == "lightgbm"
-    assert choices["k"].words == "the first 10 places"
+    assert choices["k"].words == "the first 10 documents"
 
 
 def test_a_new_value_for_nothing_relevant_holds_for_all_metrics():

@@ -250,7 +250,7 @@ def test_what_follows_from_flags_is_not_written(name):
     undefined = written.partition("Undefined: ")[2].partition("\n")[0]
     assert undefined not in (
         "nothing is relevant.",
-        "no document has a gain.",
+        "no document has a positive gain.",
         "no document has a positive grade.",
         "no subtopic has a relevant document.",
     )

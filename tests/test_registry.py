@@ -141,7 +141,7 @@ def test_conventions_fill_parameters_by_type():
     assert METRICS["by_type"].depends_on_with(dict(least=0)) == "judged"
     assert METRICS["by_type"].depends_on_with(dict(g={1: 2})) == "judged"
     assert METRICS["by_name"].depends_on_with(dict(rel=0)) == "relevant"
-    assert "relevant is a grade of at least 2" in pr.explain("by_type(least=2)")
+    assert "a grade of at least 2 is relevant" in pr.explain("by_type(least=2)")
 
 
 def test_nothing_relevant_goes_by_type():

@@ -17,19 +17,24 @@ SIGNALS = ("SIGTERM", "SIGHUP")
 
 
 def clean_on_signals() -> None:
-    """Remove temporary files when the process is told to end: SIGTERM and SIGHUP.
+    """Remove temporary files when the process is ended by SIGTERM or SIGHUP.
 
-    Otherwise they stay until the next evaluation finds them. The exit status is 143 or
-    129, as a shell reports such an end. Files that an interrupted evaluation resumes
-    from, in a folder that was named (``temp_dir=``), are kept.
+    Without this call they stay until the next evaluation finds them. The exit status is
+    143 or 129, as shells report these signals. With ``temp_dir=``, files from which an
+    interrupted evaluation can resume are kept.
 
-    Signals that the program handles or ignores are left to it. To be called from the
-    main thread, as ``signal.signal`` is; once is enough.
+    Signals that the program handles or ignores are left to it. Call it once, from the
+    main thread, like ``signal.signal``.
 
     Notes
     -----
-    A handler in Python would wait until Polars comes back from its work. So the number
-    of the signal goes to a thread, by ``signal.set_wakeup_fd``.
+    A handler in Python would have to wait until Polars returns. So the number of the
+    signal goes to a thread, by ``signal.set_wakeup_fd``.
+
+    Examples
+    --------
+    >>> from polars_rank import io
+    >>> io.clean_on_signals()  # at the start of the program  # doctest: +SKIP
     """
     if os.name != "posix":
         return

@@ -1,7 +1,7 @@
-"""The disputed choices: what each decides, and what each of its values says.
+"""The disputed choices: what each decides, and what each of its values means.
 
-One table for everybody who writes about them: ``explain``, the documentation, the help
-of the command. A :class:`~polars_rank.Convention` has a field per choice.
+``explain``, the documentation and the help of the command all use this table. A
+:class:`~polars_rank.Convention` has a field per choice.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Disputed(NamedTuple):
 OUTCOMES = {
     "zero": "counts as 0",
     "one": "counts as 1",
-    "one_unweighted": "adds 1, not its weight, to a sum that is divided by all weights",
+    "one_unweighted": "adds 1 (not its weight) to the sum, its weight to the divisor",
     "skip": "is left out of the mean",
     "null": "has no value, and neither has the mean",
     "error": "is an error",
@@ -64,7 +64,7 @@ _BY = {
     "R": f"{_DIVIDED} R, the number of relevant documents, retrieved or not",
     "min_k_R": f"{_DIVIDED} min(k, R), where R documents are relevant",
     "min_k_R_n": f"{_DIVIDED} min(k, R, n), where R are relevant and n retrieved",
-    "hits": f"{_DIVIDED} the relevant documents among the first k",
+    "hits": f"{_DIVIDED} the number of relevant documents among the first k",
 }
 _FUNCTION = "a function"
 
@@ -72,14 +72,14 @@ CHOICES: dict[str, Disputed] = {
     "ties": Disputed(
         "order of equal scores",
         {
-            "doc_desc": "equal scores: by document id as text, descending "
+            "doc_desc": "equal scores are ordered by document id as text, descending "
             "(without ids: in input order)",
-            "doc_asc": "equal scores: by document id as text, ascending "
+            "doc_asc": "equal scores are ordered by document id as text, ascending "
             "(without ids: in input order)",
-            "order": "equal scores: in input order",
-            "expected": "equal scores: the mean over all their orders",
-            "optimistic": "equal scores: the best grade first",
-            "pessimistic": "equal scores: the worst grade first",
+            "order": "equal scores keep the input order",
+            "expected": "the value is the mean over all orders of equal scores",
+            "optimistic": "of equal scores, the best grade comes first",
+            "pessimistic": "of equal scores, the worst grade comes first",
         },
     ),
     "score_dtype": Disputed(
@@ -107,14 +107,14 @@ CHOICES: dict[str, Disputed] = {
         "unjudged document",
         {
             "nonrelevant": "an unjudged document is not relevant and keeps its place",
-            "drop": "unjudged documents and negative grades are taken out of the list",
+            "drop": "unjudged documents and negative grades are removed from the list",
         },
     ),
     "judgments": Disputed(
         "judgments that count",
         {
-            "judged": "judgments of documents that were not retrieved count, too",
-            "retrieved": "judgments count for retrieved documents only",
+            "judged": "judgments of documents that were not retrieved also count",
+            "retrieved": "only judgments of retrieved documents count",
         },
     ),
     "negative_grade": Disputed(
@@ -128,30 +128,29 @@ CHOICES: dict[str, Disputed] = {
     "gain": Disputed(
         "gain of a grade",
         {
-            "linear": "gain of a document is its grade",
-            "exp2": "gain of a document is 2^grade - 1",
-            "binary": "gain of a document is 1 if its grade is positive, else 0",
+            "linear": "the gain of a document is its grade",
+            "exp2": "the gain of a document is 2^grade - 1",
+            "binary": "the gain of a document is 1 if its grade is positive, else 0",
         },
         f"a mapping, {_FUNCTION}",
     ),
     "discount": Disputed(
-        "discount of a place",
+        "discount of a rank",
         {
-            "log2": "the gain at place i is divided by log2(i + 1)",
-            "log2_from_2": "the gain at place i is divided by max(1, log2(i))",
-            "position": "the gain at place i is divided by i",
+            "log2": "the gain at rank i is divided by log2(i + 1)",
+            "log2_from_2": "the gain at rank i is divided by max(1, log2(i))",
+            "position": "the gain at rank i is divided by i",
         },
         _FUNCTION,
     ),
     "ideal": Disputed(
-        "documents of the best order",
+        "documents in the ideal order",
         {
             "judged": "the best order of all documents whose judgments count",
             "retrieved": "the best order of the retrieved documents",
-            "min_k_n": "the best order of the judged documents, no longer than the "
-            "list",
-            "k": "k documents as good as the best judged one, whether they exist or "
-            "not",
+            "min_k_n": "the best order of the judged documents, cut at the length "
+            "of the list",
+            "k": "k documents of the highest judged grade, whether they exist or not",
         },
     ),
     "max_grade": Disputed(
@@ -171,17 +170,17 @@ CHOICES: dict[str, Disputed] = {
     ),
 }
 _NUMBERS = {
-    "k": "the first {} places",
-    "rel": "relevant is a grade of at least {:g}",
-    "optional_rel": "a grade below {:g} gains nothing",
+    "k": "the first {} documents",
+    "rel": "a grade of at least {:g} is relevant",
+    "optional_rel": "a grade below {:g} has no gain",
     "max_grade": "{:g} is the top of the scale",
 }
 
 
 def sentence(choice: str, value: Any) -> str | None:
-    """What a value of a choice, or of a parameter of that meaning, says."""
+    """A value of a choice, or of a parameter of that meaning, in words."""
     if isinstance(value, Mapping):
-        return "gains as listed; other grades are their own gain"
+        return "gains as listed; the gain of any other grade is the grade"
     if callable(value):
         return "a user-defined function"
     if choice in CHOICES and value in CHOICES[choice].values:

@@ -1,4 +1,4 @@
-"""Conventions: every disputed choice in one value that can be named and printed."""
+"""Conventions: every disputed choice, in one value that has a name."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ Exceptions: TypeAlias = tuple[tuple[str, str, Any], ...]
 
 @dataclass(frozen=True, kw_only=True)
 class Convention:
-    """The choices that a tool makes for its users. Print it, compare it, change it.
+    """The choices that a tool makes for its users, as one value.
 
-    A convention states every choice: change a named one with ``replace``.
+    A convention states every choice: get a changed copy with ``replace``.
 
     Attributes
     ----------
     name
-        Its name; ``replace`` marks a changed one with ``*``.
+        Name of the convention; ``replace`` marks a changed one with ``*``.
     ties
-        Order of equal scores. ``"doc_desc"`` and ``"doc_asc"`` need document ids,
-        without them ties keep the input order, as in ``"order"``. ``"expected"`` is the
-        mean over all orders. ``"optimistic"`` and ``"pessimistic"`` go by grade, so
-        they are bounds for gains that rise with the grade.
+        Order of equal scores. ``"doc_desc"`` and ``"doc_asc"`` need document ids;
+        without them, ties keep the input order, as in ``"order"``. ``"expected"`` is
+        the mean over all orders. ``"optimistic"`` and ``"pessimistic"`` order by grade,
+        so they are bounds if gains rise with the grade.
     score_dtype
         Type in which scores are compared: as ``"given"``, or ``"float32"``.
     missing
@@ -55,11 +55,12 @@ class Convention:
         (left out of the mean) or ``"error"``.
     no_relevant
         Value of a query with nothing relevant: ``"zero"``, ``"one"``,
-        ``"one_unweighted"`` (1 even where the query weighs more or less), ``"null"``
-        (the mean is null too), ``"skip"`` (left out of the mean) or ``"error"``.
+        ``"one_unweighted"`` (adds 1 to the sum, whatever the query's weight),
+        ``"null"`` (the mean is null too), ``"skip"`` (left out of the mean) or
+        ``"error"``.
     unjudged
-        ``"nonrelevant"``: unjudged documents keep their place; ``"drop"``: the ranking
-        closes up over them and over negative grades (condensed list).
+        ``"nonrelevant"``: unjudged documents keep their rank; ``"drop"``: they and
+        negative grades are removed from the ranking (condensed list).
     judgments
         Judgments that count: of all ``"judged"`` documents, or of the ``"retrieved"``
         ones only, as in tools that see nothing but the ranked rows.
@@ -69,10 +70,10 @@ class Convention:
         Lowest relevant grade, for measures of binary relevance; measures of gain have a
         threshold of their own, which no convention sets.
     gain, discount, ideal, max_grade
-        Values of the parameters of these types, in measures that have them and allow
-        the value.
+        Values of the measures' parameters of these names, where a measure has the
+        parameter and allows the value.
     precision_divisor, recall_divisor, ap_divisor
-        Value of ``divisor`` in the three measures.
+        Value of ``divisor`` in precision, recall and average precision.
     exceptions
         Choices for one metric only: ``{"recall": {"no_relevant": "one"}}``, with
         ``no_relevant`` and the metric's own parameters.
@@ -146,7 +147,7 @@ class Convention:
         return self.replace(**given, exceptions=kept)
 
     def defaults(self, metric: str) -> dict[str, Any]:
-        """Values of the metric's parameters that it chooses, by their meaning."""
+        """The values that the convention chooses for the metric's parameters."""
         chosen = {
             p.name: getattr(self, p.meaning)
             for p in METRICS[metric].parameters.values()
@@ -161,7 +162,7 @@ class Convention:
     ) -> NoRelevant:
         """Value of the metric for a query with nothing relevant.
 
-        ``given`` with the measure, it takes precedence.
+        A value ``given`` with the measure takes precedence.
         """
         if given is not None:
             return given
@@ -171,7 +172,7 @@ class Convention:
 
 @cache
 def _choices() -> dict[str, Parameter]:
-    """The fields that choose, with their rules."""
+    """The fields that are choices, with their rules."""
     hints = get_type_hints(Convention, include_extras=True)
     return {name: read_hint(name, hints[name]) for name in CHOICES}
 

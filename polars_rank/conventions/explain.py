@@ -30,7 +30,7 @@ GRADES_ALONE = {  # where relevance plays no part
 
 
 class Choice(NamedTuple):
-    """A choice that can change the value: its name, what is chosen, and in words."""
+    """A choice that can change the value: its name, value, and words for the value."""
 
     name: str
     value: Any
@@ -105,9 +105,9 @@ def explain(measure: MeasureLike, *, convention: ConventionLike = DEFAULT) -> st
     >>> print(pr.explain("rr@10", convention="msmarco"))  # doctest: +ELLIPSIS
     rr@10
     <BLANKLINE>
-    Reciprocal rank of the first relevant document; 0 if it is below place k.
+    Reciprocal rank of the first relevant document; 0 if it is below rank k.
     ...
-      ties         doc_asc      equal scores: by document id as text, ascending ...
+      ties         doc_asc      equal scores are ordered by document id as ...
     ...
     """
     return str(explanation(measure, convention))
@@ -131,7 +131,7 @@ def explanation(
 
 
 def _undefined(measure: Measure, convention: Convention) -> str:
-    """The queries without a value, and what becomes of them in the mean."""
+    """The queries without a value, and how they enter the mean."""
     metric, policy = measure.definition, "skip"
     if metric.needs_relevant:
         policy = convention.no_relevant_of(metric.name, measure.no_relevant)
@@ -141,7 +141,7 @@ def _undefined(measure: Measure, convention: Convention) -> str:
 
 
 def plain(text: str) -> str:
-    """One line, without the marks of a docstring."""
+    """One line, without the markup of a docstring."""
     return " ".join(text.replace("``", "").split())
 
 
@@ -174,7 +174,7 @@ def _choices(measure: Measure, convention: Convention) -> Iterator[Choice]:
 
 
 def _words(metric: Metric, name: str, value: Any) -> str:
-    """What the value says; of a parameter that is no choice, its description."""
+    """The value in words; for a parameter that is no choice, its description."""
     if not metric.needs_relevant and (name, value) in GRADES_ALONE:
         return GRADES_ALONE[name, value]
     parameter = metric.parameters.get(name)

@@ -1,4 +1,4 @@
-"""The named conventions: the choices of each tool, and the metrics tested for it."""
+"""The named conventions: the choices of each tool, and the metrics tested with it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Tool(NamedTuple):
     follows
         The convention in a sentence.
     equal
-        Metrics that a parity test compares with it, and its own name of each.
+        Metrics that a parity test compares with the tool, and the tool's name for each.
     """
 
     name: str
@@ -262,10 +262,10 @@ TOOLS: dict[str, Tool] = {tool.convention.name: tool for tool in _TOOLS}
 
 
 class Conventions(dict[str, Convention]):
-    """Conventions by name; an unknown name is told what comes closest."""
+    """Conventions by name; the error for an unknown name suggests the closest ones."""
 
     def __missing__(self, name: object) -> NoReturn:
-        """Say what is known."""
+        """Raise the error for an unknown name."""
         raise KeyError(_unknown(name))
 
 
@@ -289,8 +289,8 @@ def complete_arguments(
 ) -> dict[str, Any]:
     """Every argument of a metric: as given, else the convention's or the metric's own.
 
-    Where the metric does not allow what the convention chooses, the default
-    convention's choice holds.
+    If the metric does not allow the convention's choice, the default convention's
+    applies.
     """
     chosen = metric.defaults | convention.defaults(metric.name) | dict(given)
     if len(chosen) < len(metric.parameters):

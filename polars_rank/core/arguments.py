@@ -39,24 +39,29 @@ Cutoff: TypeAlias = Annotated[
         lambda k: k is None or (is_whole(k) and k >= 1),
     ),
     Meaning("k"),
-    Doc("cutoff: only the first k places count", {None: "no cutoff: the whole list"}),
+    Doc("cutoff: only the first k documents count", {None: "no cutoff"}),
 ]
 FiniteCutoff: TypeAlias = Annotated[
     int,
     Range(least=1, most=1_000_000),  # its places are listed
     Meaning("k"),
-    Doc("cutoff: only the first k places count"),
+    Doc("cutoff: only the first k documents count"),
 ]
-Rel: TypeAlias = Annotated[float, Meaning("rel"), Doc("lowest grade that is relevant")]
+Rel: TypeAlias = Annotated[
+    float, Meaning("rel"), Doc("lowest grade that counts as relevant")
+]
 OptionalRel: TypeAlias = Annotated[
     float | None,
     Meaning("optional_rel"),
-    Doc("lowest grade that gains anything", {None: "every positive grade gains"}),
+    Doc("lowest grade with a gain", {None: "every positive grade has a gain"}),
 ]
 
 Undefined: TypeAlias = Annotated[
     float | None,
-    Doc("value where it is undefined", {None: "no value where it is undefined"}),
+    Doc(
+        "value of a query for which the measure is undefined",
+        {None: "no value where the measure is undefined"},
+    ),
 ]
 
 MaxGrade: TypeAlias = Annotated[
@@ -68,26 +73,26 @@ TopGrade: TypeAlias = Annotated[
     float,
     Range(above=0),
     Meaning("max_grade"),
-    Doc("top of the scale of grades: gain 1"),
+    Doc("top of the scale of grades, which gains 1"),
 ]
 IdealOrder: TypeAlias = Annotated[
     Literal["judged", "retrieved", "min_k_n", "k"],
     Meaning("ideal"),
-    Doc("documents that the best order is made of"),
+    Doc("documents in the ideal order"),
 ]
 
 PrecisionDivisor: TypeAlias = Annotated[
     Literal["k", "retrieved", "min_k_R"],
     Meaning("precision_divisor"),
-    Doc("number that the hits are divided by"),
+    Doc("divisor of the number of hits"),
 ]
 RecallDivisor: TypeAlias = Annotated[
     Literal["R", "min_k_R"],
     Meaning("recall_divisor"),
-    Doc("number that the hits are divided by"),
+    Doc("divisor of the number of hits"),
 ]
 ApDivisor: TypeAlias = Annotated[
     Literal["R", "min_k_R", "min_k_R_n", "hits", "k"],
     Meaning("ap_divisor"),
-    Doc("number that the sum of precisions is divided by"),
+    Doc("divisor of the sum of precisions"),
 ]

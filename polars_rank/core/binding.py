@@ -31,7 +31,7 @@ def metric_expr(
     doc: pl.Expr | None = None,
     ties: Ties | None = None,
 ) -> pl.Expr:
-    """Bind a formula to raw columns: one value for the documents of the group at hand.
+    """Bind a formula to raw columns: an expression with one value per group.
 
     The result works in ``group_by().agg()``, in ``.over()`` and in ``select()``.
 
@@ -44,7 +44,7 @@ def metric_expr(
     score
         Scores; the highest ranks first. Not needed with ``rank``.
     rank
-        1-based places that are already known; null where not retrieved.
+        Known ranks, counted from 1; null where not retrieved.
     doc
         Document identifiers that break ties, compared as text.
     ties
@@ -56,8 +56,8 @@ def metric_expr(
     ValueError
         At once: neither or both of ``score`` and ``rank``; a rule that lacks ``doc``.
     DataError
-        When collected: NaN or null scores, ranks that are no places, grades that are
-        not finite.
+        When collected: NaN or null scores, ranks that are not positive whole numbers,
+        grades that are not finite.
 
     Examples
     --------

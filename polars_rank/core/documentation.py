@@ -1,8 +1,8 @@
 """The documentation of a metric: its docstring, and what follows from its flags.
 
-A docstring holds what only its author knows: the definition and sections, each with a
-title. Where nothing relevant makes a query undefined, the errors of gains and scales,
-and the lack of a mean over tied orders follow from flags and types.
+A docstring holds what only its author knows: the definition and titled sections. The
+undefined case, the errors of gains and scales, and whether there is a mean over tied
+orders follow from flags and types.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _undefined(metric: Metric) -> Iterator[str]:
     if metric.vocabulary == "subtopics":
         yield "no subtopic has a relevant document"
     elif metric.named("gain"):
-        yield "no document has a gain"
+        yield "no document has a positive gain"
     elif metric.named("rel"):
         yield "nothing is relevant"
     else:
@@ -85,7 +85,7 @@ def _errors(metric: Metric) -> Iterator[str]:
 
 
 def argument(name: str, value: Any) -> str:
-    """A parameter with the value, or the values, that are meant."""
+    """A parameter and its value, or a condition on it: ``divisor="hits"``, ``k``."""
     if not isinstance(value, OtherThan):
         return f'{name}="{value}"'
     return name if value.value is None else f"{name} != {value.value:g}"

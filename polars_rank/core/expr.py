@@ -1,4 +1,4 @@
-"""Small expressions that formulas are written with."""
+"""Expression helpers."""
 
 from __future__ import annotations
 
@@ -18,15 +18,23 @@ __all__ = [
 
 
 def ratio(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
-    """``part / whole``; undefined (null) where the whole is 0."""
+    """``part / whole``; undefined (null) where the whole is 0.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_rank as pr
+    >>> frame = pl.DataFrame({"hits": [1, 0], "relevant": [2, 0]})
+    >>> frame.select(pr.ratio(pl.col("hits"), pl.col("relevant"))).to_series().to_list()
+    [0.5, None]
+    """
     return pl.when(whole != 0).then(part / whole)
 
 
 def divide(part: pl.Expr, number: float | pl.Expr) -> pl.Expr:
-    """``part / number``, to the last bit.
+    """``part / number``, correctly rounded.
 
-    By a literal 10 Polars multiplies by 1/10 instead: no exact 3/10, and in a frame of
-    one row another value.
+    Polars divides by a literal by multiplying with its inverse: 3/10 is then inexact,
+    and has another value in a frame of one row.
     """
     return part / (0.0 * part + number)
 
@@ -37,9 +45,9 @@ def descending(value: pl.Expr) -> pl.Expr:
 
 
 def below_top(value: pl.Expr) -> pl.Expr:
-    """How far each value lies below the largest, as Float64: rounded after, not before.
+    """How far each value is below the largest, as Float64, rounded once.
 
-    Large integers are no exact Float64, but their differences may be.
+    Large integers may not be exact in Float64 when their differences are.
     """
     # The sum is of a type in which the difference is exact, or Float64.
     wide = value + pl.lit(0, dtype=pl.UInt32)
@@ -52,10 +60,10 @@ def below_top(value: pl.Expr) -> pl.Expr:
 def arg_sort_by(
     keys: Sequence[pl.Expr], *, descending: Sequence[bool] = (False,)
 ) -> pl.Expr:
-    """Positions that sort by the keys, stably, nulls last; to be gathered.
+    """Positions that sort stably by the keys, nulls last; for ``gather``.
 
-    Of a plain ``sort_by`` that a sum and a running sum share, the optimiser of Polars
-    2.1 drops the sort for both; a gather stays.
+    If a sum and a running sum share a ``sort_by``, the optimiser of Polars 2.1 drops
+    the sort for both; it keeps a gather.
     """
     positions = pl.int_range(0, keys[0].len())
     return positions.sort_by(
@@ -69,8 +77,8 @@ def let(value: pl.Expr, f: Callable[[pl.Expr], pl.Expr]) -> pl.Expr:
 
 
 def stable_sum(term: pl.Expr) -> pl.Expr:
-    """Sum within ``let``: the last bit does not depend on the queries beside this.
+    """Sum within ``let`` whose last bit does not depend on other queries in the frame.
 
-    With a null in any list beside this one, Polars adds in blocks.
+    If any other list has a null, Polars sums in blocks.
     """
     return term.cast(pl.Float64).fill_null(0.0).implode().list.sum()

@@ -1,9 +1,9 @@
 """The vocabulary: the words of a metric about one ranked list.
 
 A metric is a formula over a :class:`Ranking`. It never sorts, never windows and
-never names a column: it speaks the words below. The same formula is bound to raw
-columns (``polars_rank.core.binding``, works anywhere) and to the shared columns of a
-frame (``polars_rank._engine``, one plan for many measures).
+never names a column: it uses only the words below. The same formula is bound to raw
+columns (``polars_rank.core.binding``, works in any context) and to the shared columns
+of a frame (``polars_rank._engine``, one plan for many measures).
 """
 
 from __future__ import annotations
@@ -47,21 +47,30 @@ class Ranking:
     label
         Grade as Float64; null where nobody judged the document.
     rank
-        1-based place as Float64; null where the document was not retrieved.
+        1-based rank as Float64; null where the document was not retrieved.
     place
-        1, 2, 3 ... along this record.
+        1, 2, 3 ... over all documents of the query, retrieved or not.
     ideal_label
         The grades in descending order, aligned with ``place``.
     score
         Score that the system gave, as Float64; null where the document was not
         retrieved.
     raw_score
-        The same in the type in which it was given: for comparisons, which Float64 would
-        round.
+        The score in its own type: for comparisons, since Float64 would round it.
     tie_first, tie_last
         First and last place of the document's block of equal scores. Only with
         ``expected``: then ``weight``, ``in_top``, ``hits_at``, ``relevant_hits`` and
         ``is_first_relevant`` are means over all orders of the tied documents.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_rank as pr
+    >>> log = pl.DataFrame(
+    ...     {"query_id": [1, 1, 1], "score": [0.9, 0.8, 0.7], "label": [0, 1, 2]}
+    ... )
+    >>> mine = {"gain in the top 2": lambda r: r.sum(r.gain() * r.in_top(2))}
+    >>> pr.per_query(log, mine).rows()
+    [(1, 1.0)]
     """
 
     label: pl.Expr
@@ -86,7 +95,7 @@ class Ranking:
         return word
 
     def broadcast(self, value: pl.Expr) -> pl.Expr:
-        """Mark a value of the query for use beside its documents."""
+        """Mark a value of the query for use in an expression over its documents."""
         return value
 
     def sum(self, term: pl.Expr) -> pl.Expr:
@@ -98,7 +107,7 @@ class Ranking:
         return value
 
     def forbid(self, condition: pl.Expr, rule: Rule | str) -> None:
-        """Make documents that meet the condition an error: by a rule, or a message."""
+        """Raise a :class:`DataError` if a document meets the condition."""
         if isinstance(rule, str):
             rule = Rule("forbidden", rule)
         self.violations.append(Violation(rule, self.sum(condition)))
@@ -107,14 +116,14 @@ class Ranking:
 
     @property
     def grade(self) -> pl.Expr:
-        """The grade where positive, else 0 (unjudged and negative grades gain 0)."""
+        """The grade if it is positive, else 0 (also if unjudged)."""
         return pl.when(self.label > 0).then(self.label).otherwise(0.0)
 
     def _grade_from(self, rel: float) -> pl.Expr:
         return pl.when(self.label >= rel).then(self.grade).otherwise(0.0)
 
     def relevant(self, rel: float = 1) -> pl.Expr:
-        """Whether the document is relevant: ``label >= rel``, never below 0."""
+        """Whether the document is relevant: ``label >= rel`` and ``label >= 0``."""
         return (self.label >= max(rel, 0)).fill_null(value=False)
 
     def nonrelevant(self, rel: float = 1) -> pl.Expr:
@@ -139,13 +148,13 @@ class Ranking:
         return self.cached(descending(self.gain(gain, rel)))
 
     def normalized_grade(self, least: float, most: float) -> pl.Expr:
-        """Grade as a share of its scale: 0 at or below ``least``, 1 at ``most``."""
+        """Grade scaled to 0 ... 1: 0 at or below ``least``, 1 at ``most``."""
         return divide(self.grade.clip(lower_bound=least) - least, most - least)
 
     # -- places
 
     def rank_weight(self, f: Callable[[pl.Expr], pl.Expr], k: Depth = None) -> pl.Expr:
-        """Weight of this place: ``f(rank)``, 0 below the cutoff."""
+        """Weight of this rank: ``f(rank)``, 0 below the cutoff."""
         if k is None:
             return f(self.rank)
         return pl.when(self.rank <= k).then(f(self.rank)).otherwise(0.0)
@@ -160,7 +169,7 @@ class Ranking:
         return self.cached(self._block_mean(self.rank_weight(f, k)))
 
     def in_top(self, k: Depth = None) -> pl.Expr:
-        """Whether the document was retrieved in the first ``k`` places.
+        """Whether the document is among the first ``k`` retrieved.
 
         With ``expected`` ties: the share of the orders in which it is.
         """
@@ -174,34 +183,34 @@ class Ranking:
         return (self.rank <= k).fill_null(value=False)
 
     def lookup_at_rank(self, along: pl.Expr) -> pl.Expr:
-        """Of a word along ``place``: its value at this rank, the last one below all."""
+        """Value at this rank of a word along ``place``; the last one beyond its end."""
         place = self.rank.clip(1, along.len()).cast(pl.Int64)
         return self.cached(along.gather(place - 1))
 
     # -- counts of a query
 
     def relevant_count(self, rel: float = 1) -> pl.Expr:
-        """``R``: relevant documents, retrieved or not."""
+        """``R``: number of relevant documents, retrieved or not."""
         return self.sum(self.relevant(rel))
 
     def retrieved_count(self) -> pl.Expr:
-        """``n``: retrieved documents."""
+        """``n``: number of retrieved documents."""
         return self.sum(self.rank.is_not_null())
 
     def count(self, which: pl.Expr, k: Depth = None) -> pl.Expr:
-        """Documents of the first ``k`` for which ``which`` holds."""
+        """Number of documents among the first ``k`` for which ``which`` holds."""
         if self.expected:
             return self.sum(which * self.in_top(k))
         return self.sum(which & self.in_top(k))
 
     def hits_at(self, k: Depth = None, rel: float = 1) -> pl.Expr:
-        """Relevant documents among the first ``k``."""
+        """Number of relevant documents among the first ``k``."""
         return self.count(self.relevant(rel), k)
 
     # -- running words
 
     def cumulative_hits(self, rel: float = 1) -> pl.Expr:
-        """Relevant documents at or above this one."""
+        """Number of relevant documents at or above this one."""
         self._require_one_order("cumulative_hits")
         return self.cached(self.relevant(rel).cum_sum().cast(pl.Float64))
 
@@ -221,7 +230,7 @@ class Ranking:
         return r / t * (above + 1.0 + among)
 
     def is_first_relevant(self, rel: float = 1) -> pl.Expr:
-        """Whether this place holds the first relevant document.
+        """1 if this is the first relevant document, else 0.
 
         With ``expected`` ties: the share of the orders in which it does.
         """
@@ -234,23 +243,23 @@ class Ranking:
         return self.cached(none_yet.shift(1, fill_value=1.0) - none_yet)
 
     def reach_probability(self, stop: pl.Expr) -> pl.Expr:
-        """Chance that the user gets here: product of ``1 - stop`` above this place."""
+        """Probability that the user gets here: product of ``1 - stop`` above."""
         self._require_one_order("reach_probability")
         return self.cached((1.0 - stop).cum_prod().shift(1, fill_value=1.0))
 
     def cumulative_gain(self, worth: pl.Expr) -> pl.Expr:
-        """Gain of the documents at or above this one."""
+        """Sum of ``worth``, e.g. ``r.gain()``, over the documents down to this one."""
         self._require_one_order("cumulative_gain")
         return self.cached(worth.cum_sum())
 
     def cumulative_gain_above(self, worth: pl.Expr) -> pl.Expr:
-        """Gain of the documents above this one."""
+        """Sum of ``worth``, e.g. ``r.gain()``, over the documents above this one."""
         return self.cached(self.cumulative_gain(worth).shift(1, fill_value=0.0))
 
     def ideal_cumulative_gain(
         self, gain: Gain = "linear", rel: float | None = None
     ) -> pl.Expr:
-        """Gain that the best order has gathered by this rank."""
+        """Cumulative gain of the ideal order at this rank."""
         best = self.cached(self.ideal_gain(gain, rel).cum_sum())
         last = self.rank.clip(upper_bound=best.len())
         return self.cached(best.gather(last.cast(pl.Int64) - 1))
@@ -264,7 +273,7 @@ class Ranking:
 
     @property
     def ideal(self) -> Ranking:
-        """The best order of the judged documents: by grade, descending."""
+        """The ideal order of the judged documents: by grade, descending."""
         return replace(
             self,
             label=self.ideal_label,
@@ -274,7 +283,7 @@ class Ranking:
         )
 
     def ideal_over(self, pool: Ideal) -> Ranking:
-        """The best order of all judged documents, or of the retrieved ones only."""
+        """The ranking whose ideal order has all judged, or the retrieved, documents."""
         if pool == "judged":
             return self
         retrieved = pl.when(self.rank.is_not_null()).then(self.label)

@@ -34,10 +34,21 @@ class Subtopics:
     sum
         Sum of such a value over the subtopics.
     greedy
-        ``greedy(alpha, rel, k)`` is ``each`` in the greedily best order, k documents
-        long: each place goes to the document that adds most, where the j-th relevant
-        document of a subtopic adds ``(1 - alpha)^(j - 1)``; of equals, the one with the
-        largest id, compared as text. (The best order itself is NP-hard to find.)
+        ``greedy(alpha, rel, k)`` is ``each`` in the greedy ideal order, k documents
+        long: each rank goes to the document that adds most, where the j-th relevant
+        document of a subtopic adds ``(1 - alpha)^(j - 1)``; of equal ones, to the one
+        with the largest id, compared as text. (The ideal order is NP-hard to find.)
+
+    Examples
+    --------
+    >>> import polars as pl, polars_rank as pr
+    >>> run = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1]})
+    >>> qrels = pl.DataFrame(
+    ...     {"query_id": 1, "subtopic": ["x", "y"], "doc_id": ["a", "b"], "label": 1}
+    ... )
+    >>> mine = {"covered by the first": lambda s: s.mean(s.each.hits_at(1))}
+    >>> pr.per_query(run, mine, qrels=qrels, subtopic="subtopic").rows()
+    [(1, 0.5)]
     """
 
     each: Ranking
@@ -46,17 +57,17 @@ class Subtopics:
     violations: list[Violation] = field(default_factory=list)
 
     def count(self, rel: float = 1) -> pl.Expr:
-        """Subtopics with a relevant document, retrieved or not."""
+        """Number of subtopics with a relevant document, retrieved or not."""
         return self.sum(self.each.relevant_count(rel) > 0)
 
     def judged_count(self) -> pl.Expr:
-        """Subtopics with a judged document."""
+        """Number of subtopics with a judged document."""
         return self.sum(self.each.label.count() > 0)
 
     def mean(self, value: pl.Expr, rel: float = 1, empty: Empty = "skip") -> pl.Expr:
         """Mean over the subtopics with something relevant.
 
-        With ``empty="zero"`` over all that were judged.
+        With ``empty="zero"``, over all that were judged.
         """
         whole = self.count(rel) if empty == "skip" else self.judged_count()
         return ratio(self.sum(value), whole)

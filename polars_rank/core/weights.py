@@ -38,7 +38,7 @@ LARGEST_EXP2_GRADE = 1023
 
 
 def is_gain(gain: object) -> bool:
-    """Whether it names or maps or computes gains."""
+    """Whether it is a name, a mapping or a function of gains."""
     if isinstance(gain, Mapping):
         numbers = all(map(is_number, [*gain, *gain.values()]))
         return bool(gain) and numbers and min(gain.values()) >= 0
@@ -46,7 +46,7 @@ def is_gain(gain: object) -> bool:
 
 
 def is_discount(discount: object) -> bool:
-    """Whether it names or computes discounts."""
+    """Whether it is a name or a function of discounts."""
     return callable(discount) or (isinstance(discount, str) and discount in DISCOUNTS)
 
 
@@ -77,7 +77,7 @@ Gain: TypeAlias = Annotated[
 Discount: TypeAlias = Annotated[
     DiscountLike,
     Meaning("discount"),
-    Doc("discount of a place: by name, or as a function of an expression"),
+    Doc("discount of a rank: by name, or as a function of an expression"),
 ]
 
 
@@ -103,7 +103,7 @@ def inverse(discount: DiscountLike) -> Callable[[pl.Expr], pl.Expr]:
 
 
 def custom_gain(gain: GainLike) -> Callable[[pl.Expr], pl.Expr]:
-    """Gain of a mapping (grades that it lacks keep their value) or of a function."""
+    """Gain by a mapping (other grades keep their value) or by a function."""
     if isinstance(gain, Mapping):
         gains = {float(grade): float(value) for grade, value in gain.items()}
         return lambda grade: pl.coalesce(

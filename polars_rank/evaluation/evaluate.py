@@ -81,8 +81,8 @@ def per_query(
         Columns: names or expressions. ``query`` may be several, e.g. ``["system",
         "query_id"]``; judgments without ``system`` apply to all systems. Without
         document ids (``doc=None``, or a single frame without the default ``doc_id``
-        column), ties keep the input order. Without ``label`` (None) every judgment is
-        of a relevant document.
+        column), ties keep the input order. With ``label=None``, every judged
+        document is relevant.
     subtopic
         Column of the judgments with the subtopic (intent, aspect) that the grade is
         for, or with the assessor who gave it: one row per query, document and subtopic.
@@ -95,17 +95,17 @@ def per_query(
     qrels_query, qrels_doc
         ``query`` and ``doc`` in the judgments, where they differ.
     queries
-        The queries to evaluate, one row per query. It may lack some of several query
-        columns.
+        The queries to evaluate, one row per query. If the id of a query is several
+        columns, some of them may be left out here.
     segments
-        Attributes of queries, one row per query; the set of queries stays as it is.
+        Attributes of queries, one row per query; the evaluated queries stay the same.
     keep
         Columns to carry along, taken from ``segments``, ``queries``, ``frame`` or
         ``qrels``, where they must be constant within a query.
     convention
         Name of a convention, or a :class:`Convention`: every disputed choice.
     ties, missing, no_relevant, unjudged, rel
-        Replace that choice of the convention, for all measures: order of equal scores,
+        Replace this choice of the convention for all measures: order of equal scores,
         value of a judged query that is missing from the run, value of a query with
         nothing relevant, treatment of unjudged documents, lowest relevant grade.
         Parameters of a measure take precedence.
@@ -147,7 +147,8 @@ def per_query(
     -----
     DataWarning
         When collected: judged queries that are missing from the run (unless ``missing``
-        is given), judgments or labels that are empty, labels that never reach ``rel``.
+        is given), judgments without rows, labels that are all null, labels that never
+        reach ``rel``.
 
     Examples
     --------
@@ -208,7 +209,7 @@ def evaluate(
 ) -> pl.DataFrame | pl.LazyFrame:
     """Mean of every measure over the queries.
 
-    Parameters are those of :func:`per_query` except ``keep``, and:
+    The parameters are those of :func:`per_query` except ``keep``, and:
 
     Parameters
     ----------
@@ -217,8 +218,8 @@ def evaluate(
         from the same frames as ``keep`` (null for a judged query that has no row
         there).
     weight
-        Column with the weight of the query in the mean, e.g. its traffic; taken from
-        the same frames as ``by``.
+        Column with the query's weight in the mean, e.g. its traffic; taken from the
+        same frames as ``by``.
     stats
         Statistics of each measure: ``"mean"``, in a column with its name; ``"n"``,
         the number of queries that have a value, in ``<name>_n``; ``"std"``, their

@@ -1,4 +1,4 @@
-"""How the ids of a run and its judgments match: read it before the numbers."""
+"""How the ids of a run and its judgments match: to check before evaluating."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def match_report(
 ) -> pl.DataFrame | pl.LazyFrame:
     """Report how the ids of a run match those of its judgments: counts and shares.
 
-    Parameters are those of :func:`per_query`.
+    The parameters are those of :func:`per_query`.
 
     Returns
     -------
@@ -41,7 +41,12 @@ def match_report(
     in both: ``unjudged share in the top 10`` (ties by document id, descending) and
     ``tied share`` (rows whose score occurs elsewhere in the query); and ``duplicates in
     the run`` and ``duplicates in the judgments`` (rows beyond the first of a document
-    in a query). Shares of nothing are null.
+    in a query). A share of nothing is null.
+
+    Raises
+    ------
+    ValueError, TypeError, polars.exceptions.ColumnNotFoundError
+        At once, for wrong arguments, and for ids of different types.
 
     Examples
     --------

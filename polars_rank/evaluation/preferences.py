@@ -53,7 +53,7 @@ def preferences(
     unretrieved: Unretrieved = "below",
     check: Check = "strict",
 ) -> pl.DataFrame | pl.LazyFrame:
-    """Count the preferences that the run's order satisfies, per query.
+    """Count the preferences that the run satisfies, per query.
 
     Of two documents of a group, the one with the higher label is preferred; equal
     labels prefer none. The run satisfies a preference if it ranks that
@@ -62,22 +62,22 @@ def preferences(
     Parameters
     ----------
     run
-        ``query``, ``doc`` and ``score`` (or ``rank``); nothing is sorted.
+        ``query``, ``doc`` and ``score`` (or ``rank``); the rows may be in any order.
     judgments
         ``query``, ``doc``, ``label`` and the columns of ``group``, one row per
         document. Their queries are evaluated. Every pair within a group is compared, so
-        groups should be pools, not collections.
+        groups should be judgment pools, not whole collections.
     query, doc, score, label, rank, descending, qrels_query, qrels_doc, check
         As in :func:`evaluate`.
     group
         Columns that separate the judgments of a query, e.g. the assessor: documents of
         different groups are not compared. None: one group per query.
     ties
-        Which of two documents with equal scores ranks higher: by document id, as text,
-        or ``"expected"``: half of each.
+        Which of two documents with equal scores ranks higher: by document id as text
+        (``"doc_desc"``, ``"doc_asc"``), or ``"expected"``: half a preference each.
     unretrieved
-        ``"below"``: documents that were not retrieved rank below all that were, and of
-        two such, neither ranks higher; ``"leave_out"``: only pairs of
+        ``"below"``: documents that were not retrieved rank below all that were, and a
+        pair of them is in no order, so not satisfied; ``"leave_out"``: only pairs of
         retrieved documents count.
 
     Returns
@@ -227,7 +227,7 @@ def _of_documents(pairs: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
 def _sound_queries(
     judged: pl.LazyFrame, keys: list[str], cell: list[str], check: Check
 ) -> pl.LazyFrame:
-    """The queries; an error where documents break a rule."""
+    """The queries; an error if documents break a rule."""
     place, label = pl.col("place").cast(pl.Float64), pl.col("label").cast(pl.Float64)
     violations = {
         "nan": Violation(NAN_SCORE, place.is_nan().sum()),

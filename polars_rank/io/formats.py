@@ -41,11 +41,11 @@ class Format(NamedTuple):
     magic
         First and last bytes of a file; None for text.
     typed
-        Whether a file says that an id is a number, so that 007 is 7.
+        Whether a file has types: an id can be a number, so 007 is 7.
     scan
         ``scan(paths, hive)``; with ``hive=None`` Polars expands globs and folders.
     sink
-        How a lazy frame is written.
+        Writes a lazy frame.
     separator
         Separator of the fields of a line, in separated text.
     """

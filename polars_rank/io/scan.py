@@ -57,7 +57,7 @@ def scan(
     format: FileFormat | None = None,
     columns: Sequence[str] | None = None,
 ) -> pl.LazyFrame:
-    """Scan a run or judgments; only schemas and first bytes are read right away.
+    """Scan a run or judgments lazily; only schemas and first bytes are read at once.
 
     Parameters
     ----------
@@ -71,11 +71,13 @@ def scan(
     format
         The format, whatever the extension says: ``"parquet"``, ``"arrow"``, ``"csv"``,
         ``"tsv"``, ``"ndjson"``, ``"trec"``; ``"msmarco"`` is TSV without a header
-        (``query_id doc_id rank``, a score perhaps; judgments as in TREC text), and
-        ``"beir"`` its judgments: a folder with ``qrels/test.tsv``, or such a file.
+        (``query_id doc_id rank``, perhaps with a score; judgments as in TREC text), and
+        ``"beir"`` is the judgments of a BEIR data set: a folder with
+        ``qrels/test.tsv``, or such a file.
     columns
-        Names of the columns of CSV or TSV without a header. Ids are ``query_id``,
-        ``doc_id``; other names than those of the defaults are text.
+        Names of the columns of CSV or TSV without a header, such as ``query_id``,
+        ``doc_id`` and ``score``. A column with any other name than the default ones
+        is read as text.
 
     Returns
     -------
@@ -88,6 +90,15 @@ def scan(
     DataError
         If a file is missing, empty or not what its extension says. Bad lines of TREC
         text are reported, with file and line, when the frame is collected.
+    ValueError
+        At once, for wrong arguments.
+
+    Examples
+    --------
+    >>> import polars_rank as pr
+    >>> from polars_rank import example
+    >>> pr.scan(example.path()).collect_schema().names()
+    ['query_id', 'doc_id', 'score', 'label', 'country']
     """
     if kind not in ("run", "qrels"):
         raise ValueError(f"kind must be 'run' or 'qrels', not {kind!r}")

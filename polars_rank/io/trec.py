@@ -67,12 +67,40 @@ _LAYOUTS = {
 
 
 def scan_trec_run(path: str | Path) -> pl.LazyFrame:
-    """Scan a TREC run: query_id, doc_id, score and system (the tag, null without)."""
+    """Scan a TREC run lazily: query_id, doc_id, score and system.
+
+    ``system`` is the tag, null if the lines have none. Lines that break the format are
+    a :class:`DataError` with file and line, when the frame is collected.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, polars_rank as pr
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> file = pathlib.Path(folder.name, "run.txt")
+    >>> _ = file.write_text("q1 Q0 d7 1 12.5 bm25\\n")
+    >>> pr.scan_trec_run(file).collect().rows()
+    [('q1', 'd7', 12.5, 'bm25')]
+    >>> folder.cleanup()
+    """
     return scan_trec([locate(path)], "run")
 
 
 def scan_trec_qrels(path: str | Path) -> pl.LazyFrame:
-    """Scan TREC judgments: query_id, iteration, doc_id and label."""
+    """Scan TREC judgments lazily: query_id, iteration, doc_id and label.
+
+    Lines that break the format are a :class:`DataError` with file and line, when the
+    frame is collected.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, polars_rank as pr
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> file = pathlib.Path(folder.name, "qrels.txt")
+    >>> _ = file.write_text("q1 0 d7 2\\n")
+    >>> pr.scan_trec_qrels(file).collect().rows()
+    [('q1', '0', 'd7', 2.0)]
+    >>> folder.cleanup()
+    """
     return scan_trec([locate(path)], "qrels")
 
 

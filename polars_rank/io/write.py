@@ -1,4 +1,4 @@
-"""Write a frame so that a reader finds the old file or the new one, whole."""
+"""Write a frame so that a reader finds the old file or the complete new one."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def write(
 ) -> None:
     """Write a frame, streaming, in the format that the extension names.
 
-    The rows go to a file in a hidden folder there, which takes the place of ``path``,
-    and its permissions, once it is whole and on disk. Whatever goes wrong before that,
-    the folder is removed (after a kill: by the next run) and an older file at ``path``
-    stays as it was. A pipe or device at ``path`` is not replaced: it gets the whole
-    file.
+    The rows are written to a file in a hidden folder beside ``path``. Once that file is
+    complete and on disk, it replaces the one at ``path`` and keeps its permissions. If
+    anything goes wrong before that, the folder is removed (after a kill: by the next
+    run) and an older file at ``path`` stays as it was. A pipe or device at ``path`` is
+    not replaced: it gets the whole file.
 
     Parameters
     ----------
@@ -43,8 +43,7 @@ def write(
     path
         A file whose extension is one of ``polars_rank.io.FORMATS``.
     metadata
-        Texts that a Parquet file says about itself; other formats have no place for
-        them.
+        Key-value metadata of a Parquet file; other formats ignore it.
 
     Raises
     ------
@@ -53,7 +52,17 @@ def write(
     FileNotFoundError
         If the folder does not exist.
     OSError
-        If the disk is full; like all errors of the system it names the file.
+        If the disk is full; the message names the file.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, polars as pl
+    >>> from polars_rank import io
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "values.csv")
+    ...     io.write(pl.DataFrame({"query_id": ["a"], "rr": [0.5]}), file)
+    ...     file.read_text()
+    'query_id,rr\\na,0.5\\n'
     """
     format = format_of(path)
     if format is None or os.path.splitext(path)[1].lower() not in extensions():

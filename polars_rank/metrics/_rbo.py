@@ -22,10 +22,10 @@ Estimate: TypeAlias = Annotated[
     Doc(
         "what is assumed below the end of the lists",
         {
-            "ext": "below the end of the lists agreement goes on (extrapolated)",
-            "min": "the least value that is possible",
-            "max": "the largest value that is possible",
-            "res": "the difference of the largest and the least possible value",
+            "ext": "agreement is extrapolated below the end of the lists",
+            "min": "the least possible value",
+            "max": "the largest possible value",
+            "res": "the largest possible value minus the least",
         },
     ),
 ]
@@ -36,7 +36,7 @@ Tied: TypeAlias = Annotated[
         {
             "a": "the mean over all orders of tied documents",
             "b": "that mean, corrected for the information lost",
-            "w": "ties are equal ranks, as in sports",
+            "w": "ties share a rank, as in sports",
         },
     ),
 ]
@@ -90,7 +90,7 @@ class _List(NamedTuple):
 
 
 def _by_depth(doc: pl.Expr, x: _List, y: _List, tied: Tied) -> pl.Expr:
-    """What the estimates need to know of every depth."""
+    """The quantities that the estimates need at every depth."""
     least = pl.min_horizontal(x.size, y.size)
     depth = pl.int_range(1, pl.max_horizontal(x.size, y.size) + 1)
     common = doc.filter(x.first.is_not_null() & y.first.is_not_null())
@@ -120,7 +120,7 @@ def _by_depth(doc: pl.Expr, x: _List, y: _List, tied: Tied) -> pl.Expr:
 
 
 def _whole(doc: pl.Expr, x: _List, y: _List, depth: pl.Expr, tied: Tied) -> pl.Expr:
-    """What the documents in common are divided by."""
+    """The divisor of the documents in common."""
     if tied == "a":
         return depth.cast(pl.Float64)
     if tied == "w":
@@ -136,14 +136,14 @@ def _whole(doc: pl.Expr, x: _List, y: _List, depth: pl.Expr, tied: Tied) -> pl.E
 
 
 def _share(side: _List, depth: pl.Expr) -> pl.Expr:
-    """Of the documents that are in, or open, only here: how far, on the average."""
+    """Mean share that is in, over documents in or open in this ranking only."""
     first, last = side.first.filter(side.own), side.last.filter(side.own)
     whole, partly = _between(last + 1, None, depth), _between(first, last, depth)
     return (whole + partly * side.open(depth)) / (whole + partly)
 
 
 def _most(side: _List, least: pl.Expr, depth: pl.Expr) -> pl.Expr:
-    """How many only here could be in the other ranking, one more at every depth."""
+    """How many documents of this ranking only could be in the other, by depth."""
     first, last = side.first.filter(side.own), side.last.filter(side.own)
     first, last = first.sort(), last.sort()
     turn = least + pl.int_range(1, first.len() + 1)
@@ -153,7 +153,7 @@ def _most(side: _List, least: pl.Expr, depth: pl.Expr) -> pl.Expr:
 
 
 def _sum(at: pl.Expr, p: float, estimate: Estimate) -> pl.Expr:
-    """The sum over the depths that are known, and what lies below."""
+    """The sum over the known depths, and the tail below."""
     depth, least, met, whole, share, most = (
         at.struct.field(f) for f in ("depth", "least", "met", "whole", "share", "most")
     )

@@ -1,4 +1,4 @@
-"""Sums over places in closed form: places that nobody gains from need no row."""
+"""Sums over places in closed form: places without a gain need no row."""
 
 from __future__ import annotations
 

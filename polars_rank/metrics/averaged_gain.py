@@ -1,4 +1,4 @@
-"""Gain against the best order, averaged over ranks or levels of gain."""
+"""Gain relative to the ideal order, averaged over ranks or levels of gain."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ LOG2 = inverse("log2")
 
 @metric(depends_on="relevant", aliases={"ndcg_rel": {}})
 def average_ndcg(r: Ranking, *, gain: Gain, rel: OptionalRel = None) -> pl.Expr:
-    """Mean of nDCG at the rank of each document with a gain.
+    """Mean of the nDCG at the rank of each document with a positive gain.
 
-    A document that was not retrieved counts as the nDCG of the whole list.
+    For a document that was not retrieved, the nDCG of the whole list counts.
 
     Source: Jarvelin and Kekalainen, TOIS 2002; averaged by trec_eval ``ndcg_rel``.
     Equal to: trec_eval ``ndcg_rel``.
@@ -37,10 +37,10 @@ def average_ndcg(r: Ranking, *, gain: Gain, rel: OptionalRel = None) -> pl.Expr:
 
 @metric(depends_on="relevant", aliases={"Rndcg": {}})
 def r_ndcg(r: Ranking, *, gain: Gain, rel: OptionalRel = None) -> pl.Expr:
-    """Mean of nDCG at the places where the best order changes to a lower gain.
+    """Mean of the nDCG at the ranks where the gain of the ideal order drops.
 
-    With five documents of grade 3 and two of grade 1 it is the mean of ndcg@5, ndcg@7
-    and, if the list is longer than these by 2 or more, ndcg.
+    With five documents of grade 3 and two of grade 1, the mean of ndcg@5 and ndcg@7;
+    if the list is longer than 7 by two or more, ndcg of the whole list is included.
 
     Source: Jarvelin and Kekalainen, TOIS 2002; averaged by trec_eval ``Rndcg``.
     Equal to: trec_eval ``Rndcg``.
@@ -65,8 +65,8 @@ def g_measure(r: Ranking, *, gain: Gain, rel: OptionalRel = None) -> pl.Expr:
     """Normalised gain G: each gain, discounted by the gain missing so far.
 
     ``sum of gain_i / log2(2 + ideal_i - cg_i), divided by the sum of all gains``:
-    ``cg_i`` is the cumulative gain at rank i, ``ideal_i`` that of the best order, which
-    below its last gain grows by 1 per rank.
+    ``cg_i`` is the cumulative gain at rank i, ``ideal_i`` that of the ideal order,
+    which grows by 1 per rank below its last gain.
 
     Source: trec_eval ``G`` (Buckley, 2008, experimental).
     Equal to: trec_eval ``G``.
@@ -84,8 +84,8 @@ def g_measure(r: Ranking, *, gain: Gain, rel: OptionalRel = None) -> pl.Expr:
 def binary_g_measure(r: Ranking, *, rel: Rel) -> pl.Expr:
     """Normalised gain G of binary relevance: a relevant document gains 1.
 
-    ``sum of 1 / log2(2 + m_i) over relevant documents, divided by R``, where m_i of the
-    documents above are not relevant.
+    ``sum of 1 / log2(2 + m_i) over relevant documents, divided by R``, where m_i is the
+    number of documents above that are not relevant.
 
     Source: trec_eval ``binG`` (Buckley, 2008, experimental).
     Equal to: trec_eval ``binG``.
@@ -97,5 +97,5 @@ def binary_g_measure(r: Ranking, *, rel: Rel) -> pl.Expr:
 
 
 def _ndcg(r: Ranking, gain: Gain, rel: OptionalRel) -> pl.Expr:
-    """NDCG of the whole list, as the averages know it."""
+    """NDCG of the whole list, as used in the averages."""
     return ndcg(r, gain=gain, rel=rel, discount="log2", ideal="judged")

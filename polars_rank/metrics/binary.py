@@ -1,4 +1,4 @@
-"""Binary relevance: metrics that know relevant and not relevant only."""
+"""Binary relevance: a document is relevant or it is not."""
 
 from __future__ import annotations
 
@@ -99,8 +99,8 @@ def precision(
 ) -> pl.Expr:
     """Share of the first k that is relevant; short lists are padded with misses.
 
-    ``hits(k) / k``; without a cutoff k is n, the retrieved documents. ``divisor``:
-    ``"retrieved"`` divides by min(k, n), ``"min_k_R"`` by min(k, R).
+    ``hits(k) / k``; without a cutoff, k is n, the number of retrieved documents.
+    ``divisor``: ``"retrieved"`` divides by min(k, n), ``"min_k_R"`` by min(k, R).
 
     Source: Cleverdon, 1967; van Rijsbergen, 1979, ch. 7.
     Equal to: trec_eval ``P`` (``set_P`` without k; ``relative_P`` with "min_k_R"),
@@ -207,8 +207,8 @@ def ap(
     """Average precision: mean of the precision at each relevant document.
 
     ``sum over relevant ranks i <= k of hits_i / i, divided by R``; relevant documents
-    that are not among them add 0. ``divisor``: ``"min_k_R"``, ``"min_k_R_n"`` (no more
-    than are retrieved, either), ``"hits"`` (the relevant ones among the first k) or
+    that are not retrieved by rank k add 0. ``divisor``: ``"min_k_R"``, ``"min_k_R_n"``
+    (n documents are retrieved), ``"hits"`` (relevant documents among the first k) or
     ``"k"`` (n without a cutoff). Its mean over queries is MAP.
 
     Source: Harman, TREC-2, 1993; tied scores: McSherry and Najork, ECIR 2008.
@@ -235,7 +235,7 @@ def ap(
     },
 )
 def rr(r: Ranking, *, k: Cutoff = None, rel: Rel) -> pl.Expr:
-    """Reciprocal rank of the first relevant document; 0 if it is below place k.
+    """Reciprocal rank of the first relevant document; 0 if it is below rank k.
 
     ``1 / min{i : relevant_i}``. Its mean over queries is MRR.
 

@@ -17,7 +17,9 @@ from polars_rank.metrics.binary import size
 __all__ = ["ncu_gu", "ncu_rb", "o_measure", "p_measure", "p_plus", "q_measure"]
 
 Beta: TypeAlias = Annotated[
-    float, Range(least=0), Doc("weight of the gain in the blended ratio; 0: precision")
+    float,
+    Range(least=0),
+    Doc("weight of the gain in the blended ratio; 0 makes it precision"),
 ]
 
 
@@ -34,7 +36,7 @@ def q_measure(
 
     ``sum over relevant ranks i <= k of BR_i, divided by min(k, R)`` with
     ``BR_i = (hits_i + beta cg_i) / (i + beta cg*_i)``: cg is the gain at or above rank
-    i, cg* that of the best order of the judged documents. ``beta=0`` is AP.
+    i, cg* that of the ideal order of the judged documents. ``beta=0`` is AP.
     Documents below ``rel`` gain nothing.
 
     Source: Sakai, NTCIR-4, 2004; cutoff: Sakai and Song, SIGIR 2011.
@@ -52,9 +54,10 @@ def q_measure(
 def ncu_gu(
     r: Ranking,
     *,
-    stop: Annotated[GainLike, Doc("chance to stop at a grade, written as gain")] = (
-        "linear"
-    ),
+    stop: Annotated[
+        GainLike,
+        Doc("probability of stopping at a grade, given in the same ways as gain"),
+    ] = ("linear"),
     beta: Beta = 1,
     gain: Gain,
     rel: Rel,
@@ -82,7 +85,9 @@ def ncu_rb(
     r: Ranking,
     *,
     gamma: Annotated[
-        float, Range(above=0, most=1), Doc("chance to go on below a hit")
+        float,
+        Range(above=0, most=1),
+        Doc("probability of continuing after a relevant document"),
     ] = 0.95,
     beta: Beta = 1,
     gain: Gain,
@@ -133,7 +138,7 @@ def p_measure(r: Ranking, *, beta: Beta = 1, gain: Gain, rel: Rel) -> pl.Expr:
 
 @metric(depends_on="relevant", aliases={"PPlusMeasure": {}})
 def p_plus(r: Ranking, *, beta: Beta = 1, gain: Gain, rel: Rel) -> pl.Expr:
-    """P+: the mean blended ratio of the relevant documents down to the first best.
+    """P+: mean blended ratio of the relevant documents down to the first best one.
 
     ``BR`` as in ``q_measure``; the list ends at the first document of the highest
     grade retrieved.

@@ -27,8 +27,8 @@ def bpm(
 ) -> pl.Expr:
     """Gain per document of a user who stops once she has gained T or seen k documents.
 
-    The mean of ``g`` (as in ``sdcg``) over the places down to the first where the
-    cumulative gain is at least T, or to k. The static Bejeweled Player Model.
+    The mean of ``g`` (as in ``sdcg``) down to the first rank where the cumulative gain
+    is at least T, or down to k. The static Bejeweled Player Model.
 
     Source: Zhang, Liu, Li, Zhang, Xu and Ma, SIGIR 2017.
     Equal to: ir_measures ``BPM@k``, cwl_eval ``BPM``.
@@ -54,13 +54,13 @@ def bpm_dynamic(
     hc: Annotated[
         float, Range(least=0), Doc("how much surplus gain raises the cutoff")
     ] = 0,
-    median: Annotated[Share, Doc("gain that changes neither")] = 0.5,
+    median: Annotated[Share, Doc("gain that changes neither of them")] = 0.5,
     max_grade: TopGrade,
     min_grade: MinGrade = 0,
 ) -> pl.Expr:
-    """As ``bpm``, but gains so far change the target and how far the user looks.
+    """As ``bpm``, but the gain so far changes the target and how far the user looks.
 
-    At place i she wants ``T + hb d`` and sees at most ``k + hc d`` documents, where
+    At rank i the target is ``T + hb d`` and the cutoff is ``k + hc d``, where
     ``d = sum over j < i of (g_j - median)``.
 
     Source: Zhang, Liu, Li, Zhang, Xu and Ma, SIGIR 2017 (dynamic).
@@ -71,7 +71,7 @@ def bpm_dynamic(
     after, before = r.cumulative_gain(gain), r.cumulative_gain_above(gain)
 
     def quiet_end(gained: pl.Expr, above: pl.Expr) -> pl.Expr:
-        """Where she stops if she gains nothing more below the place ``above``."""
+        """Where she stops if she gains nothing below the place ``above``."""
         ends = [(k + hc * (gained + median)) / (1.0 + hc * median)]
         if hb * median > 0:
             ends.append((T + (hb - 1.0) * gained) / (hb * median) + 1.0)

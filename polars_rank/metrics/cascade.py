@@ -20,16 +20,16 @@ __all__ = ["err", "nerr", "pfound"]
 Stop: TypeAlias = Annotated[
     Literal["exp2", "linear", "grade"],
     Doc(
-        "chance that a document satisfies",
+        "probability that a document satisfies the user",
         {
-            "exp2": "satisfies with chance (2^grade - 1) / 2^max_grade",
-            "linear": "satisfies with chance grade / (max_grade + 1)",
-            "grade": "satisfies with chance grade / max_grade",
+            "exp2": "probability (2^grade - 1) / 2^max_grade",
+            "linear": "probability grade / (max_grade + 1)",
+            "grade": "probability grade / max_grade",
         },
     ),
 ]
 ErrIdeal: TypeAlias = Annotated[
-    Ideal, Meaning("ideal"), Doc("documents that the best order is made of")
+    Ideal, Meaning("ideal"), Doc("documents in the ideal order")
 ]
 
 STOPS: dict[Stop, Callable[[pl.Expr, pl.Expr], pl.Expr]] = {
@@ -49,7 +49,7 @@ def err(
     max_grade: MaxGrade,
     stop: Stop = "exp2",
 ) -> pl.Expr:
-    """Expected reciprocal rank: mean of 1 / rank where the user is satisfied.
+    """Expected reciprocal rank: mean of 1 / rank at which the user is satisfied.
 
     ``sum over i <= k of q_i / i * product over j < i of (1 - q_j)`` with the stop
     probability ``q = (2^grade - 1) / 2^max_grade``; ``stop="linear"``:
@@ -74,11 +74,12 @@ def nerr(
     ideal: ErrIdeal,
     stop: Stop = "exp2",
 ) -> pl.Expr:
-    """ERR as a share of the best ERR that the judged documents allow.
+    """ERR divided by the ERR of the ideal order of the judged documents.
 
-    ``err / err of the best order``, of the judged or (``ideal``) retrieved documents.
+    ``err / err of the ideal order``; ``ideal`` chooses the judged or the retrieved
+    documents.
 
-    Undefined: with ``ideal="retrieved"``, no retrieved one has.
+    Undefined: with ``ideal="retrieved"``, no retrieved document has one.
     Source: Chapelle, Metzler, Zhang and Grinspan, CIKM 2009.
     Equal to: pyNTCIREVAL ``nERR`` with ``stop="linear"``.
     Example: grades 0, 4 in rank order: nerr = 1/2.
@@ -96,14 +97,16 @@ def pfound(
     *,
     k: Cutoff = None,
     decay: Annotated[
-        float, Range(above=0, most=1), Doc("chance that the user does not tire")
+        float,
+        Range(above=0, most=1),
+        Doc("probability that a user who is not satisfied goes on"),
     ] = 0.85,
     max_grade: MaxGrade,
 ) -> pl.Expr:
-    """Probability that the user is satisfied before she stops or tires.
+    """Probability that the user is satisfied in the first k before she gives up.
 
     ``sum over i <= k of decay^(i - 1) q_i * product over j < i of (1 - q_j)`` with the
-    chance ``q = grade / max_grade`` that a document satisfies.
+    probability ``q = grade / max_grade`` that a document satisfies the user.
 
     Source: Gulin, Karpovich, Raskovalov and Segalovich, ROMIP 2009.
     Equal to: CatBoost ``PFound`` with ``max_grade=1``.
@@ -114,7 +117,7 @@ def pfound(
 
 
 def _largest(r: Ranking, max_grade: float | Literal["query"], stop: Stop) -> pl.Expr:
-    """The grade that satisfies for sure, nearly."""
+    """The top of the scale of grades: the number, or the query's highest grade."""
     if stop == "exp2":
         r.forbid(r.label > LARGEST_EXP2_GRADE, GAIN_OVERFLOW)
     if max_grade == "query":

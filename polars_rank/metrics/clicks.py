@@ -1,6 +1,6 @@
-"""Clicks: what the positions of clicks say, with clicks as labels.
+"""Positions of clicks: measures of a list whose labels are clicks.
 
-``rank_eval.p_skip(rank="position")`` of a column ``clicked`` is that of an impression.
+``p_skip(rank="position")`` of a column ``clicked`` is the value of an impression.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def _hit_ranks(r: Ranking, rel: float) -> pl.Expr:
 
 @metric(depends_on="relevant", needs_relevant=False)
 def first_click(r: Ranking, *, rel: Rel) -> pl.Expr:
-    """Rank of the first relevant document: of the highest click.
+    """Rank of the first relevant document: the topmost click.
 
     Undefined: nothing relevant was retrieved.
 
@@ -34,7 +34,7 @@ def first_click(r: Ranking, *, rel: Rel) -> pl.Expr:
 
 @metric(depends_on="relevant", needs_relevant=False)
 def last_click(r: Ranking, *, rel: Rel) -> pl.Expr:
-    """Rank of the last relevant document: of the lowest click.
+    """Rank of the last relevant document: the lowest click.
 
     Undefined: nothing relevant was retrieved.
 
@@ -46,7 +46,7 @@ def last_click(r: Ranking, *, rel: Rel) -> pl.Expr:
 
 @metric(depends_on="relevant", needs_relevant=False)
 def mean_click(r: Ranking, *, rel: Rel) -> pl.Expr:
-    """Mean rank of the relevant documents: of the clicks.
+    """Mean rank of the relevant documents: the clicks.
 
     Undefined: nothing relevant was retrieved.
 
@@ -58,7 +58,7 @@ def mean_click(r: Ranking, *, rel: Rel) -> pl.Expr:
 
 @metric(depends_on="relevant", needs_relevant=False)
 def mean_rr(r: Ranking, *, rel: Rel) -> pl.Expr:
-    """Mean reciprocal rank of the relevant documents: of the clicks.
+    """Mean reciprocal rank of the relevant documents: the clicks.
 
     0 if nothing relevant was retrieved.
 
@@ -73,7 +73,7 @@ def mean_rr(r: Ranking, *, rel: Rel) -> pl.Expr:
 
 @metric(depends_on="relevant", needs_relevant=False)
 def p_skip(r: Ranking, *, rel: Rel) -> pl.Expr:
-    """Share of the ranks down to the last relevant document that are not: skips.
+    """Share of nonrelevant documents (skips) down to the last relevant document.
 
     ``(last - hits) / last``.
 

@@ -1,4 +1,4 @@
-"""Confusion matrix at a cutoff, and how far down relevant documents are."""
+"""Confusion matrix at a cutoff, and mean positions of relevant documents."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Catalog: TypeAlias = Annotated[
 def hits(r: Ranking, *, k: Cutoff = None, rel: Rel) -> pl.Expr:
     """Number of relevant documents among the first k.
 
-    A count: whether there is one at all is ``accuracy`` (hit rate).
+    This is a count; the hit rate, whether there is any, is ``accuracy``.
 
     Source: Voorhees and Harman, "TREC", 2005 (rel_ret).
     Equal to: ranx ``hits``, trec_eval ``num_rel_ret`` without k.
@@ -51,7 +51,7 @@ def fall_out(
     catalog: Catalog = None,
     undefined: Undefined = None,
 ) -> pl.Expr:
-    """Share of all irrelevant documents among the first k; lower is better.
+    """Share of all irrelevant documents that are in the first k; lower is better.
 
     ``FP / (FP + TN)`` of the judged documents. With ``catalog``, the number of
     documents that could be retrieved, every one without a relevant judgment is
@@ -72,7 +72,7 @@ def fall_out(
 def binary_accuracy(
     r: Ranking, *, k: Cutoff = None, rel: Rel, catalog: Catalog = None
 ) -> pl.Expr:
-    """Share of documents on their side of the cut: relevant above, others below.
+    """Share of documents on the right side of the cut: relevant above, others below.
 
     ``(TP + TN) / (TP + FP + FN + TN)`` of the judged documents, or of ``catalog``
     documents, as in ``fall_out``; then k counts in full, however short the list.

@@ -1,4 +1,4 @@
-"""Two orders of the same documents: by score and by label."""
+"""Correlation of two orders of the same documents: by score and by label."""
 
 from __future__ import annotations
 
@@ -34,9 +34,14 @@ __all__ = [
 
 EitherTop: TypeAlias = Annotated[
     Cutoff,
-    Doc("cutoff: the first k of either order count", {None: "all documents count"}),
+    Doc(
+        "cutoff: the first k documents of either order count",
+        {None: "all documents count"},
+    ),
 ]
-Penalty: TypeAlias = Annotated[float, Doc("count of a pair that is tied in one order")]
+Penalty: TypeAlias = Annotated[
+    float, Doc("value of a pair that is tied in one order only")
+]
 TauVariant: TypeAlias = Annotated[
     Literal["a", "b", "c"],
     Doc(
@@ -67,7 +72,7 @@ TauApVariant: TypeAlias = Annotated[
 def kendall_distance(
     r: Ranking, *, k: EitherTop = None, penalty: Penalty = 0.5
 ) -> pl.Expr:
-    """Normalised Kendall tau distance: share of pairs that the two orders swap.
+    """Normalised Kendall tau distance: share of pairs on which the orders disagree.
 
     ``discordant pairs / (n (n - 1) / 2)`` over the documents in the first k of either
     order, by score or by label, both descending. A pair that is tied in one
@@ -96,10 +101,11 @@ def kendall_distance(
 def kendall_tau(
     r: Ranking, *, k: EitherTop = None, variant: TauVariant = "b"
 ) -> pl.Expr:
-    """Kendall's tau: concordant less discordant pairs of score and label, as a share.
+    """Kendall's tau: concordant minus discordant pairs, normalised.
 
-    ``(C - D) / sqrt((n0 - n1) (n0 - n2))`` of the ``n0 = n (n - 1) / 2`` pairs, ``n1``
-    tied in score and ``n2`` in label (tau-b). ``variant="a"``: ``(C - D) / n0``;
+    ``(C - D) / sqrt((n0 - n1) (n0 - n2))``: of ``n0 = n (n - 1) / 2`` pairs, C are in
+    the same order by score and by label, D in opposite orders, ``n1`` tied in score
+    and ``n2`` in label (tau-b). ``variant="a"``: ``(C - D) / n0``;
     ``"c"``: ``2 (C - D) / (n^2 (m - 1) / m)`` with m values of the coarser of the two.
     With k, the documents in the first k of either order. Documents without a score or a
     label are left out.
@@ -160,12 +166,12 @@ def weighted_tau(
     k: EitherTop = None,
     weigher: Annotated[
         DiscountLike,
-        Doc("discount of a place: by name, or as a function of an expression"),
+        Doc("discount of a rank: by name, or as a function of an expression"),
     ] = "position",
     weigh_by: Annotated[
         Literal["both", "score", "label"],
         Doc(
-            "order whose places weigh",
+            "order whose ranks set the weights",
             {
                 "both": "the mean of the values by score and by label",
                 "score": "places by score weigh",
@@ -253,7 +259,7 @@ def _pair(r: Ranking, k: int | None) -> tuple[pl.Expr, pl.Expr]:
 
 
 def _tau_ap_a(score: pl.Expr, label: pl.Expr) -> pl.Expr:
-    """The mean over all orders of tied documents.
+    """Tau_AP,a: the mean over all orders of tied documents.
 
     A document has ``C / (place - 1)``, its place running over its block; a document
     above it in the same block, or with the same label, agrees in half the orders.
@@ -286,7 +292,7 @@ def _tau_ap_a(score: pl.Expr, label: pl.Expr) -> pl.Expr:
 
 
 def _tau_ap_b(score: pl.Expr, label: pl.Expr) -> pl.Expr:
-    """The mean of both directions; the documents below the top block are compared."""
+    """Tau_AP,b: the mean of both directions, over documents below the top block."""
     weights = [_place_in_blocks(value) for value in (score, label)]
     agreed = pair_sum(score, label, [(ONE, sum(weights, pl.lit(0.0)))])
     return pl.when(_varied(score, label)).then(agreed - 1.0)

@@ -1,4 +1,4 @@
-"""Counts, summed over queries, and the utility of a set by its counts."""
+"""Counts, summed over queries, and the utility of a retrieved set."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ def num_ret(
         Doc("lowest grade that is counted", {None: "all retrieved documents count"}),
     ] = None,
 ) -> pl.Expr:
-    """Number of retrieved documents, or of the relevant ones, summed.
+    """Number of retrieved documents, summed over queries; with rel, relevant ones.
 
-    With ``rel``: those with ``label >= rel``.
+    With ``rel``, only documents with ``label >= rel`` count.
 
     Undefined: never.
     Source: trec_eval ``num_ret`` and ``num_rel_ret``.
@@ -122,17 +122,21 @@ def utility(
     r: Ranking,
     *,
     rel: Rel,
-    tp: Annotated[float, Doc("weight of a relevant document, retrieved")] = 1.0,
-    fp: Annotated[float, Doc("weight of another document, retrieved")] = -1.0,
-    fn: Annotated[float, Doc("weight of a relevant document, not retrieved")] = 0.0,
-    tn: Annotated[float, Doc("weight of another document, not retrieved")] = 0.0,
-    collection: Annotated[float, Doc("number of documents that there are")] = 0,
+    tp: Annotated[float, Doc("weight of a relevant document that was retrieved")] = 1.0,
+    fp: Annotated[float, Doc("weight of another document that was retrieved")] = -1.0,
+    fn: Annotated[
+        float, Doc("weight of a relevant document that was not retrieved")
+    ] = 0.0,
+    tn: Annotated[
+        float, Doc("weight of another document that was not retrieved")
+    ] = 0.0,
+    collection: Annotated[float, Doc("number of documents in the collection")] = 0,
 ) -> pl.Expr:
-    """Utility of the retrieved set: a weight per cell of its contingency table.
+    """Utility of the retrieved set: a weighted sum of its contingency table.
 
-    ``tp * a + fp * b + fn * c + tn * d`` with a the relevant and b the other retrieved
-    documents, c the relevant and d the other ones of ``collection`` (how many documents
-    there are) that were not retrieved.
+    ``tp * a + fp * b + fn * c + tn * d`` where, of the retrieved documents, a are
+    relevant and b are not; of the others, c are relevant and d are not. ``collection``
+    is the number of all documents.
 
     Undefined: never.
     Source: Hull, TREC-7 filtering track, 1998 (linear utility).

@@ -1,4 +1,4 @@
-"""Cumulative gain: graded metrics that add up discounted gains."""
+"""Cumulative gain: graded metrics that sum discounted gains."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def dcg(
 ) -> pl.Expr:
     """Discounted cumulative gain: the sum of ``gain(label) / log2(rank + 1)``.
 
-    Grades that a mapping lacks are their own gain. Functions of an expression are
-    elementwise.
+    A grade that is missing from a mapping keeps its value as its gain. Functions must
+    work element by element.
 
     Source: Jarvelin and Kekalainen, TOIS 2002; exponential gain: Burges et al., 2005.
     Equal to: ranx ``dcg`` and ``dcg_burges``.
@@ -81,14 +81,14 @@ def ndcg(
     ideal: IdealOrder,
     rel: OptionalRel = None,
 ) -> pl.Expr:
-    """DCG as a share of the best DCG that the judged documents allow.
+    """DCG divided by the ideal DCG, that of the best order of the judged documents.
 
     ``ideal``: the best order of all ``"judged"`` documents, of the ``"retrieved"`` ones
-    only, of the judged ones but no longer than the list (``"min_k_n"``), or of ``"k"``
-    documents as good as the best judged one, whether they exist or not (n without a
-    cutoff).
+    only, of the judged ones, cut at the length of the list (``"min_k_n"``), or of
+    ``"k"`` documents of the highest judged grade, whether they exist or not (n without
+    a cutoff).
 
-    Undefined: with ``ideal="retrieved"``, no retrieved one has.
+    Undefined: with ``ideal="retrieved"``, no retrieved document has one.
     Source: Jarvelin and Kekalainen, TOIS 2002; exponential gain: Burges et al., 2005.
     Equal to: trec_eval ``ndcg`` and ``ndcg_cut``, ir_measures ``nDCG``, ranx ``ndcg``;
     Elasticsearch ``dcg`` with ``normalize`` (exp2, "min_k_n"), RecTools ``NDCG``

@@ -1,4 +1,4 @@
-"""Incomplete judgments: metrics for lists of which not every document was judged."""
+"""Incomplete judgments: metrics for lists in which some documents are unjudged."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ EPSILON = 1e-5
 
 @metric(depends_on="judged", aliases={"Bpref": {}})
 def bpref(r: Ranking, *, rel: Rel) -> pl.Expr:
-    """Binary preference: relevant documents above judged non-relevant ones.
+    """Binary preference: relevant documents ranked above judged nonrelevant ones.
 
     ``1/R sum over relevant retrieved of 1 - min(n_above, R) / min(N, R)``; ``n_above``
-    counts the judged non-relevant documents above, ``N`` all of them. Unjudged
-    documents and negative grades are passed over.
+    counts the judged nonrelevant documents above, ``N`` all that were judged
+    nonrelevant. Unjudged documents and negative grades are ignored.
 
     Source: Buckley and Voorhees, SIGIR 2004; the bounds are those of trec_eval 8.
     Equal to: trec_eval ``bpref``, ir_measures ``Bpref``.
@@ -54,9 +54,10 @@ def gm_bpref(r: Ranking, *, rel: Rel) -> pl.Expr:
 def inf_ap(r: Ranking, *, rel: Rel) -> pl.Expr:
     """Inferred average precision: AP estimated from a sample of the pool.
 
-    ``1/R sum over relevant ranks i of (1 + pool * p) / i`` with ``pool`` the documents
-    above in the pool and ``p = (rel + e) / (rel + nonrel + 2 e)`` of those judged,
-    ``e = 1e-5``. A negative grade: in the pool, not judged; no grade: not in the pool.
+    ``1/R sum over relevant ranks i of (1 + pool * p) / i`` where ``pool`` documents
+    above are in the pool, and ``p = (rel + e) / (rel + nonrel + 2 e)`` of the judged
+    ones among them, ``e = 1e-5``. A document with a negative grade is in the pool but
+    was not judged; one without a grade is not in the pool.
 
     Source: Yilmaz and Aslam, CIKM 2006, eq. 1.
     Equal to: trec_eval ``infAP``, ir_measures ``infAP``.
@@ -96,7 +97,7 @@ def judged(r: Ranking, *, k: Cutoff = None) -> pl.Expr:
     better="lower",
 )
 def unjudged(r: Ranking, *, k: Cutoff = None) -> pl.Expr:
-    """Share of the first k that is unjudged; short lists are padded with judged.
+    """Share of the first k that is unjudged; short lists are padded as if judged.
 
     ``unjudged within k / k``; without a cutoff k is n. A negative grade is unjudged.
 

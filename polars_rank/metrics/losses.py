@@ -31,7 +31,7 @@ def squared_error(r: Ranking, *, k: Cutoff = None) -> pl.Expr:
 def hinge(r: Ranking, *, k: Cutoff = None) -> pl.Expr:
     """Mean of max(0, 1 - (score_a - score_b)) over pairs with label_a > label_b.
 
-    Pairs are formed of the judged documents among the first k.
+    Pairs are formed from the judged documents among the first k.
 
     Undefined: no such pair.
     Source: Herbrich, Graepel and Obermayer, 2000; Joachims, KDD 2002.
@@ -52,10 +52,10 @@ def hinge(r: Ranking, *, k: Cutoff = None) -> pl.Expr:
     better="lower",
 )
 def listmle(r: Ranking, *, k: Cutoff = None) -> pl.Expr:
-    """Negative log-likelihood that the scores draw the documents in label order.
+    """Negative log-likelihood of the order by label under the scores (ListMLE).
 
     ``sum over i <= k of log(sum over j >= i of exp(score_j)) - score_i`` (Plackett and
-    Luce), with the judged documents in descending order of label; equal labels in rank
+    Luce), with the judged documents in descending order of label, equal labels in rank
     order. Exact while the scores of one query span less than 700.
 
     Undefined: no judged document.

@@ -1,4 +1,4 @@
-"""What two rankings have in common, by score and by label."""
+"""Overlap of two rankings of the same documents: by score and by label."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def rbo(
 
     ``(1 - p) / p * sum over depths d of p^d A_d``; ``A_d = X_d / d``, where the first d
     documents of both have ``X_d`` in common. A document without a score (or label) is
-    not in that ranking. ``estimate``: below the end of the lists the agreement goes on
-    (``"ext"``), or the least and largest value that is possible, and their difference.
-    ``tied``: the mean over all orders of tied documents (``"a"``), that corrected for
-    the information lost (``"b"``), or ties are equal ranks as in sports (``"w"``).
+    not in that ranking. ``estimate``: agreement is extrapolated below the end of the
+    lists (``"ext"``), or the least and largest possible values, and their difference.
+    ``tied``: the mean over all orders of tied documents (``"a"``), that mean corrected
+    for the information lost (``"b"``), or ties share a rank as in sports (``"w"``).
 
     Undefined: no document has a score, or none has a label.
     Source: Webber, Moffat and Zobel, TOIS 2010, eq. 11, 30 and 32; ties: Corsi and
@@ -55,12 +55,12 @@ def rbo(
 def compat(
     r: Ranking, *, p: Persistence = 0.95, normalize: Normalize = True
 ) -> pl.Expr:
-    """Compatibility: rank-biased overlap with the ideal ranking that comes closest.
+    """Compatibility: rank-biased overlap with the closest ideal ranking.
 
     ``sum of p^(d-1) X_d / d`` over the depths d of the longer of both, where the first
     d documents of the run and of the ideal have ``X_d`` in common, divided by that of
     the ideal with itself; ``normalize=False`` divides by the sum of ``p^(d-1)``. The
-    ideal has the documents of positive grade by grade, equal ones in rank order.
+    ideal has the documents of positive grade, by grade; equal grades in rank order.
 
     Source: Clarke, Vtyurina and Smucker, TOIS 2021.
     Equal to: ir_measures ``Compat`` where scores are above 0.
@@ -83,8 +83,8 @@ def compat(
 def overlap(r: Ranking, *, k: Cutoff = None) -> pl.Expr:
     """Share of the first k by score that are among the first k by label.
 
-    Of documents with equal labels, those ranked higher come first. ``k``, or the
-    longer list if that is shorter, is what the documents in common are divided by.
+    Of documents with equal labels, those ranked higher by score come first. The number
+    of documents in common is divided by k, or by the longer list if that is shorter.
 
     Undefined: no document has a score or a label.
     Source: Fagin, Kumar and Sivakumar, SIAM J. Discrete Math. 2003.

@@ -25,7 +25,9 @@ __all__ = [
 ]
 
 Rate: TypeAlias = Annotated[
-    float, Range(above=0, most=1), Doc("false positive rate up to which area counts")
+    float,
+    Range(above=0, most=1),
+    Doc("false positive rate up to which the area counts"),
 ]
 OneClass: TypeAlias = Annotated[
     float | None,
@@ -34,7 +36,7 @@ OneClass: TypeAlias = Annotated[
         {None: "undefined where all are relevant or none is"},
     ),
 ]
-TiedScore: TypeAlias = Annotated[Share, Doc("count of a pair with equal scores")]
+TiedScore: TypeAlias = Annotated[Share, Doc("value of a pair with equal scores")]
 PairWeight: TypeAlias = Annotated[
     Literal["equally", "by_difference"],
     Doc(
@@ -68,13 +70,13 @@ def auc(
     max_fpr: Rate = 1,
     one_class: OneClass = None,
 ) -> pl.Expr:
-    """Area under the ROC curve: share of pairs with the relevant document above.
+    """Area under the ROC curve: share of pairs with the relevant document higher.
 
-    Pairs of a relevant and an irrelevant document, of those in the first k that have a
-    score and a label; equal scores count 1/2. ``max_fpr``: the area up to that false
-    positive rate, standardised to 1/2 for chance. ``one_class``: the value where all
-    are relevant or none is. Its mean with ``weight=`` the impressions (or clicks) of a
-    query is GAUC.
+    Pairs are of a relevant and an irrelevant document among those in the first k that
+    have a score and a label; equal scores count 1/2. ``max_fpr``: the area up to that
+    false positive rate, standardised to 1/2 for chance. ``one_class``: the value where
+    all are relevant or none is. Its mean with ``weight=`` the impressions (or clicks)
+    of a query is GAUC.
 
     Undefined: no such pair, unless ``one_class`` is given.
     Source: Hanley and McNeil, Radiology 1982; McClish, 1989 (``max_fpr``); GAUC: Zhou
@@ -110,11 +112,12 @@ def relevant_above(
     rel: Rel,
     one_class: OneClass = None,
 ) -> pl.Expr:
-    """Probability that a retrieved relevant document is above one that is not.
+    """Probability that a relevant document is above a nonrelevant one, by rank.
 
-    ``1 - sum over the F relevant ranks i <= k of (i - hits_i) / (F (n - F))`` with the
-    first k, or all n, retrieved documents: AUC by place, where unjudged documents are
-    not relevant. ``one_class``: the value where all of them are relevant or none is.
+    ``1 - sum over the F relevant ranks i <= k of (i - hits_i) / (F (n - F))`` over the
+    n retrieved documents, or the first k of them. It is AUC by rank, where unjudged
+    documents are not relevant. ``one_class``: the value where all of them are relevant
+    or none is.
 
     Undefined: no such pair, unless ``one_class`` is given.
     Source: Mann and Whitney, 1947.
@@ -151,12 +154,12 @@ def partial_auc(
         ),
     ] = "all",
 ) -> pl.Expr:
-    """Share of pairs in order, of the relevant and the first k irrelevant documents.
+    """Share of pairs in order, of relevant and of the first k irrelevant documents.
 
     ``sum over relevant ranks i of max(0, k - (i - hits_i)), divided by k R``; the
     ``i - hits_i`` documents above that are not relevant may be unjudged, relevant
     documents that were not retrieved add 0, and a short list is padded with irrelevant
-    ones. Without k all that were retrieved count. ``positives="k"`` takes the first
+    ones. Without k, all retrieved documents count. ``positives="k"`` takes the first
     min(k, R) relevant documents only (pAp@k).
 
     Source: Budhiraja, Hiranandani, Yarrabelly, Choure, Koyejo and Jain, 2020;
@@ -193,9 +196,9 @@ def pair_accuracy(
     tied_score: TiedScore = 0.5,
     weigh: PairWeight = "equally",
 ) -> pl.Expr:
-    """Share of the pairs of unequal labels that the scores put in order.
+    """Share of the pairs with unequal labels that the scores order correctly.
 
-    Pairs are formed of the documents in the first k that have a score and a label;
+    Pairs are formed from the documents in the first k that have a score and a label;
     equal scores count ``tied_score``. ``weigh="by_difference"``: a pair weighs
     ``|label_a - label_b|``.
 
@@ -225,7 +228,7 @@ def pair_accuracy(
     aliases={"OPA": {}},
 )
 def opa(r: Ranking, *, k: Cutoff = None) -> pl.Expr:
-    """Ordered pair accuracy: share of the pairs of unequal labels in order.
+    """Ordered pair accuracy: share of the pairs with unequal labels that are in order.
 
     As ``pair_accuracy``, but pairs of equal scores are not in order. Here, every query
     has the same weight in the mean; TensorFlow Ranking weighs a list by its pairs.
@@ -246,10 +249,11 @@ def opa(r: Ranking, *, k: Cutoff = None) -> pl.Expr:
     aliases={"label_ranking_loss": {}},
 )
 def ranking_loss(r: Ranking, *, rel: Rel, one_class: OneClass = None) -> pl.Expr:
-    """Label ranking loss: share of pairs with the irrelevant document not below.
+    """Label ranking loss: share of pairs in which the relevant one is not above.
 
-    Pairs of a relevant and an irrelevant document that have a score and a label; equal
-    scores are wrong. ``one_class``: the value where all are relevant or none is.
+    Pairs are of a relevant and an irrelevant document that have a score and a label;
+    equal scores count as wrong. ``one_class``: the value where all are relevant or none
+    is.
 
     Undefined: no such pair, unless ``one_class`` is given.
     Source: Tsoumakas, Katakis and Vlahavas, 2010.
@@ -286,10 +290,11 @@ def lrap(r: Ranking, *, rel: Rel) -> pl.Expr:
 
 @metric(depends_on="judged", needs_relevant=False, tie_sensitive=False, better="lower")
 def coverage_error(r: Ranking, *, rel: Rel, undefined: Undefined = None) -> pl.Expr:
-    """Number of documents to read in order to have all relevant ones.
+    """Number of documents to read down the list to see all relevant ones.
 
-    Documents with at least the least score of a relevant one, of those that have a
-    score and a label. ``undefined``: the value without a relevant one.
+    Counts the documents whose score is at least the lowest score of a relevant one,
+    among those that have a score and a label. ``undefined``: the value without a
+    relevant one.
 
     Undefined: no relevant document among them, unless ``undefined`` is given.
     Source: Tsoumakas, Katakis and Vlahavas, 2010.

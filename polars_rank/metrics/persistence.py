@@ -45,11 +45,12 @@ def rbp(
     rel: OptionalRel = None,
     scale: Scale = "max",
 ) -> pl.Expr:
-    """Rank-biased precision: gain at the rate at which the user finds it.
+    """Rank-biased precision: expected gain per document that the user looks at.
 
     ``(1 - p) sum over i <= k of p^(i - 1) gain_i / scale``; ``scale="max"`` is the
-    largest gain of the query; if ``gain`` is a mapping, of all that it lists, too, and
-    at least 1. With ``gain="binary"`` a document of grade ``rel`` or more gains 1.
+    largest gain of the query; if ``gain`` is a mapping, the largest of these, of the
+    mapping's gains and of 1. With ``gain="binary"`` a document of grade ``rel`` or more
+    gains 1.
 
     Source: Moffat and Zobel, TOIS 2008, eq. 3.
     Equal to: trec_eval 10 ``rbp``; ir_measures ``RBP(rel=1)``, p = 0.8, with
@@ -86,10 +87,10 @@ def rbp_residual(
         ),
     ] = "tail",
 ) -> pl.Expr:
-    """Rank-biased precision that unjudged documents could still add.
+    """Residual of rank-biased precision: what unjudged documents could add at most.
 
-    ``(1 - p) sum of p^(i - 1) over the unjudged i <= k, and p^n for what lies below``:
-    all the weight that judged documents do not hold. ``all_judged="zero"``: 0, without
+    ``(1 - p) sum of p^(i - 1) over the unjudged i <= k, plus p^n for all ranks below``:
+    the weight of everything that is not judged. ``all_judged="zero"``: 0, without
     the tail below, where every retrieved document is judged. A negative grade is
     unjudged.
 

@@ -1,4 +1,4 @@
-"""Precision where recall reaches a level, or at a multiple of R."""
+"""Precision where recall reaches a given level, or at a multiple of R."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["eleven_point_ap", "interpolated_precision", "r_precision"]
 Rounding: TypeAlias = Annotated[
     Literal["nearest", "up"],
     Doc(
-        "how recall * R becomes a whole number",
+        "how recall * R is rounded to a whole number",
         {
             "nearest": "recall * R is rounded to the nearest whole number",
             "up": "recall * R is rounded by floor(recall * R + 0.9)",
@@ -42,7 +42,7 @@ def r_precision(
         float, Range(above=0), Doc("the cutoff is this multiple of R")
     ] = 1.0,
 ) -> pl.Expr:
-    """R-precision: precision at place R, the number of relevant documents.
+    """R-precision: precision at rank R, the number of relevant documents.
 
     ``hits(R) / R``; with ``multiple``, precision at ``floor(multiple * R + 0.9)``.
 
@@ -70,7 +70,7 @@ def interpolated_precision(
     recall: Annotated[Share, Doc("recall to be reached")] = 0.5,
     rounding: Rounding = "nearest",
 ) -> pl.Expr:
-    """Best precision at any place where recall is at least ``recall``.
+    """Highest precision at any rank where recall is at least ``recall``.
 
     ``max of hits_i / i over the ranks i with hits_i >= recall * R``, the bound rounded
     to a whole number; 0 if none. ``rounding="up"`` is ``floor(recall * R + 0.9)``.

@@ -37,18 +37,19 @@ __all__ = [
 
 Weight: TypeAlias = Callable[[pl.Expr], pl.Expr]
 Alpha: TypeAlias = Annotated[
-    Share, Doc("chance that a relevant document satisfies a subtopic")
+    Share, Doc("probability that a relevant document satisfies the subtopic")
 ]
 Beta: TypeAlias = Annotated[
-    Persistence, Doc("patience: chance to look at the next document")
+    Persistence, Doc("patience: probability of looking at the next document")
 ]
 Norm: TypeAlias = Annotated[
     Literal["cover", "ndeval", "none"],
     Doc(
         "divisor of the value",
         {
-            "cover": "divided by what a list gets that covers all subtopics everywhere",
-            "ndeval": "as cover, but for k = 1, where ndeval does not divide",
+            "cover": "divided by the value of a list that covers all subtopics at "
+            "every rank",
+            "ndeval": "as cover, except for k = 1, where ndeval does not divide",
             "none": "not divided",
         },
     ),
@@ -76,7 +77,7 @@ def novelty(
 
 
 def cover(alpha: float, weight: Weight, k: int) -> pl.Expr:
-    """Gain of a subtopic whose every document is relevant to it."""
+    """Gain of a subtopic to which every document is relevant."""
     place = pl.int_range(1, k + 1).cast(pl.Float64)
     return (pl.lit(1.0 - alpha).pow(place - 1.0) * weight(place)).sum()
 
@@ -93,13 +94,13 @@ def alpha_dcg(
     rel: Rel,
     norm: Norm = "cover",
 ) -> pl.Expr:
-    """DCG of what is new: a subtopic's j-th document gains ``(1 - alpha)^(j - 1)``.
+    """DCG that rewards novelty: each repetition of a subtopic gains less.
 
     ``sum over subtopics, over its relevant ranks i <= k, of
     (1 - alpha)^(j - 1) / log2(i + 1)``, where i is the rank of its j-th relevant
-    document; divided (``norm``) by what a list gets in which every document covers
-    every subtopic: ``"cover"``; not divided: ``"none"``; or ``"ndeval"``, which is
-    ``"cover"`` but for k = 1, where that tool does not divide.
+    document. ``norm="cover"`` divides by the value of a list in which every document
+    covers every subtopic; ``"none"`` does not divide; ``"ndeval"`` is ``"cover"``,
+    except for k = 1, where that tool does not divide.
 
     Source: Clarke et al., SIGIR 2008, eq. 5 to 7 (there ``norm="none"``).
     Equal to: ndeval ``alpha-DCG@k`` (k up to 20; @1 with ``norm="ndeval"``),
@@ -120,13 +121,14 @@ def alpha_dcg(
 def alpha_ndcg(
     s: Subtopics, *, k: FiniteCutoff = 20, alpha: Alpha = 0.5, rel: Rel
 ) -> pl.Expr:
-    """Alpha-DCG as a share of that of the greedily best order of judged documents.
+    """Alpha-DCG divided by that of the greedy ideal order of the judged documents.
 
-    ``alpha_dcg / alpha_dcg of the greedy order``, without ``norm``. The greedy order
-    takes the document that adds most, of equals the one with the largest id; the best
-    order can be better (it is NP-hard to find), so values above 1 are possible. Sums of
-    equal gains are equal whatever alpha; ndeval's can differ in the last bit where
-    powers of 1 - alpha are not exact (0.3), and then it takes another of the equals.
+    ``alpha_dcg / alpha_dcg of the greedy order``, without ``norm``. At each rank the
+    greedy order takes the document that adds most; of equal ones, the one with the
+    largest id. A better order can exist (it is NP-hard to find), so values above 1 are
+    possible. Equal sums of gains are equal here for any alpha. In ndeval they can
+    differ in the last bit where powers of 1 - alpha are not exact (0.3); it then takes
+    another of the equal documents.
 
     Source: Clarke et al., SIGIR 2008, section 4.
     Equal to: ndeval ``alpha-nDCG@k`` (k up to 20), ir_measures ``alpha_nDCG@k``.
@@ -148,15 +150,15 @@ def err_ia(
     rel: Rel,
     norm: Norm = "cover",
 ) -> pl.Expr:
-    """Intent-aware ERR: mean over subtopics of the reciprocal rank of what is new.
+    """Intent-aware ERR: mean over subtopics of the ERR that rewards novelty.
 
     ``mean over subtopics of the sum over its relevant ranks i <= k of
-    (1 - alpha)^(j - 1) / i``, where i is the rank of its j-th relevant document;
-    divided (``norm``) by what a list gets in which every document covers every
-    subtopic: ``"cover"``; not divided: ``"none"``; or ``"ndeval"``, which is
-    ``"cover"`` but for k = 1, where that tool gives the sum instead of the mean. With
-    alpha as the chance that a relevant document satisfies, alpha times the undivided
-    value is an expected reciprocal rank.
+    (1 - alpha)^(j - 1) / i``, where i is the rank of its j-th relevant document.
+    ``norm="cover"`` divides by the value of a list in which every document covers every
+    subtopic; ``"none"`` does not divide; ``"ndeval"`` is ``"cover"``, except for k = 1,
+    where that tool gives the sum instead of the mean. If alpha is the probability that
+    a relevant document satisfies the user, alpha times the undivided value is an
+    expected reciprocal rank.
 
     Source: Chapelle et al., CIKM 2009, section 7; Clarke et al., WSDM 2011, table 1.
     Equal to: ndeval ``ERR-IA@k`` (k up to 20; @1 with ``norm="ndeval"``), ir_measures
@@ -178,7 +180,7 @@ def err_ia(
 def nerr_ia(
     s: Subtopics, *, k: FiniteCutoff = 20, alpha: Alpha = 0.5, rel: Rel
 ) -> pl.Expr:
-    """ERR-IA as a share of that of the greedily best order of judged documents.
+    """ERR-IA divided by that of the greedy ideal order of the judged documents.
 
     ``err_ia / err_ia of the greedy order`` (see ``alpha_ndcg``).
 
@@ -192,12 +194,12 @@ def nerr_ia(
 
 @metric(depends_on="relevant", aliases={"NRBP": {}})
 def nrbp(s: Subtopics, *, alpha: Alpha = 0.5, beta: Beta = 0.5, rel: Rel) -> pl.Expr:
-    """Novelty- and rank-biased precision: what is new, to a user of patience beta.
+    """Novelty- and rank-biased precision: RBP that rewards novelty.
 
     ``(1 - (1 - alpha) beta) times the mean over subtopics of the sum over its relevant
     ranks i of (1 - alpha)^(j - 1) beta^(i - 1)``, where i is the rank of its j-th
-    relevant document. The factor makes 1 of an endless list in which every document
-    covers every subtopic.
+    relevant document. Because of the factor, an endless list in which every document
+    covers every subtopic has the value 1.
 
     Source: Clarke, Kolla and Vechtomova, ICTIR 2009, eq. 11.
     Equal to: ndeval ``NRBP``, ir_measures ``NRBP``.
@@ -210,10 +212,10 @@ def nrbp(s: Subtopics, *, alpha: Alpha = 0.5, beta: Beta = 0.5, rel: Rel) -> pl.
 
 @metric(depends_on="relevant", aliases={"nNRBP": {}})
 def nnrbp(s: Subtopics, *, alpha: Alpha = 0.5, beta: Beta = 0.5, rel: Rel) -> pl.Expr:
-    """NRBP as a share of that of the greedily best order of judged documents.
+    """NRBP divided by that of the greedy ideal order of the judged documents.
 
-    ``nrbp / nrbp of the greedy order`` (see ``alpha_ndcg``), which is as deep as places
-    still count in Float64.
+    ``nrbp / nrbp of the greedy order`` (see ``alpha_ndcg``), which goes down to
+    the last rank whose weight matters in Float64.
 
     Source: Clarke et al., WSDM 2011, section 3.
     Equal to: ndeval ``nNRBP``, ir_measures ``nNRBP``.
@@ -234,8 +236,8 @@ def p_ia(
 ) -> pl.Expr:
     """Intent-aware precision: mean over subtopics of precision@k.
 
-    Over the subtopics with something relevant, or (``empty="zero"``, where a subtopic
-    is an assessor) over all that were judged.
+    The mean is over the subtopics with something relevant or, with ``empty="zero"``
+    (for assessors instead of subtopics), over all that were judged.
 
     Source: Agrawal, Gollapudi, Halverson and Ieong, WSDM 2009, section 4.
     Equal to: ndeval ``P-IA@k``, ir_measures ``P_IA@k``.
@@ -253,8 +255,8 @@ def ap_ia(
 ) -> pl.Expr:
     """Intent-aware average precision: mean over subtopics of average precision.
 
-    Over the subtopics with something relevant, or (``empty="zero"``, where a subtopic
-    is an assessor) over all that were judged.
+    The mean is over the subtopics with something relevant or, with ``empty="zero"``
+    (for assessors instead of subtopics), over all that were judged.
 
     Source: Agrawal, Gollapudi, Halverson and Ieong, WSDM 2009, section 4.
     Equal to: ndeval ``MAP-IA``, ir_measures ``AP_IA``.
@@ -287,5 +289,5 @@ def _share_of_greedy(
 
 
 def _patient(beta: float) -> Weight:
-    """The user looks at the next document with this chance."""
+    """Weight ``beta^(rank - 1)``: the user goes on with probability beta."""
     return lambda rank: pl.lit(beta).pow(rank - 1.0)

@@ -1,8 +1,8 @@
 """User models: expected gain per document that the user looks at (C/W/L).
 
-``sum of W_i g_i / sum of W_i`` over the places i that there are: W_i is the chance to
-look at place i, 1 at the first; g_i the grade as a share of its scale. A place without
-gain changes nothing but the sum of W, and that sum has a closed form between two gains.
+``sum of W_i g_i / sum of W_i`` over all ranks i: W_i is the probability that the user
+looks at rank i, 1 at the first; g_i is the grade scaled to 0 ... 1. A document without
+gain changes only the sum of W, which has a closed form between two gains.
 """
 
 from __future__ import annotations
@@ -32,21 +32,19 @@ __all__ = [
 ]
 
 MinGrade: TypeAlias = Annotated[
-    float, Range(least=0), Doc("bottom of the scale of grades: gain 0")
+    float, Range(least=0), Doc("bottom of the scale of grades, which gains 0")
 ]
-Target: TypeAlias = Annotated[
-    float, Range(above=0), Doc("gain that the user sets out for")
-]
+Target: TypeAlias = Annotated[float, Range(above=0), Doc("gain that the user aims for")]
 Depth: TypeAlias = Annotated[
-    int, Range(least=1), Doc("places that the user may look at")
+    int, Range(least=1), Doc("number of ranks that the user may look at")
 ]
 
 
 class Patience(NamedTuple):
-    """How willing the user is to look at a place, whatever she gained.
+    """Probability that the user looks at a rank, whatever she gained so far.
 
-    ``weight`` of a rank is 1 at the first; ``below`` a rank is the sum of the weights
-    of all places below it.
+    ``weight(rank)`` is 1 at the first rank; ``below(rank)`` is the sum of the weights
+    of all ranks below.
     """
 
     depth: int
@@ -76,7 +74,7 @@ def _geometric(p: float, depth: int) -> Patience:
 
 
 def _towards(target: float, depth: int) -> Patience:
-    """Of a user who set out to gain ``target``."""
+    """The patience of a user who aims for the gain ``target``."""
     t = 2.0 * target
 
     def below(rank: pl.Expr) -> pl.Expr:
@@ -96,7 +94,7 @@ def sdcg(
     max_grade: TopGrade,
     min_grade: MinGrade = 0,
 ) -> pl.Expr:
-    """DCG@k as a share of k documents of the highest grade of the scale.
+    """Scaled DCG: DCG@k divided by that of k documents of the highest grade.
 
     ``sum over i <= k of g_i / log2(i + 1), divided by that sum for g = 1``, with
     ``g = (grade - min_grade) / (max_grade - min_grade)``, 0 below ``min_grade``.
@@ -119,9 +117,9 @@ def insq(
     min_grade: MinGrade = 0,
     depth: Depth = 1000,
 ) -> pl.Expr:
-    """Gain per document of a user who sets out to gain T and gets less willing.
+    """Gain per document of a user who aims for gain T and grows less patient (INSQ).
 
-    ``sum of W_i g_i / sum of W_i`` over ``depth`` places; ``W_i = (2T / x)^2``,
+    ``sum of W_i g_i / sum of W_i`` over ``depth`` ranks; ``W_i = (2T / x)^2``,
     ``x = i + 2T - 1``; ``g`` as in ``sdcg``.
 
     Source: Moffat, Scholer and Thomas, ADCS 2012.
@@ -145,11 +143,11 @@ def inst(
     min_grade: MinGrade = 0,
     depth: Depth = 1000,
 ) -> pl.Expr:
-    """Gain per document of a user who gets less willing as she nears her target T.
+    """Gain per document of a user whose patience falls as she nears gain T (INST).
 
-    ``sum of W_i g_i / sum of W_i`` over ``depth`` places; from i to i + 1 W shrinks by
-    ``((x - 1) / x)^2``, ``x = i + 2T - G_i``; ``G`` is the gain so far, ``g`` as in
-    ``sdcg``.
+    ``sum of W_i g_i / sum of W_i`` over ``depth`` ranks; from i to i + 1, W is
+    multiplied by ``((x - 1) / x)^2``, ``x = i + 2T - G_i``; ``G`` is the gain so far,
+    ``g`` as in ``sdcg``.
 
     Source: Moffat, Bailey, Scholer and Thomas, ADCS 2015.
     Equal to: ir_measures ``INST``, cwl_eval.
@@ -187,7 +185,7 @@ def nerr8(
     max_grade: TopGrade,
     min_grade: MinGrade = 0,
 ) -> pl.Expr:
-    """Gain per document of a user whom only satisfaction or place k stops.
+    """Gain per document of a user who stops when satisfied, or at rank k.
 
     ``sum of W_i g_i / sum of W_i``; ``W_(i+1) = W_i (1 - g_i)`` for i below k, then 0;
     ``g`` as in ``sdcg``.
@@ -207,7 +205,7 @@ def nerr9(
     max_grade: TopGrade,
     min_grade: MinGrade = 0,
 ) -> pl.Expr:
-    """As ``nerr8``, and the user leaves from place i with chance 1 / (i + 1).
+    """As ``nerr8``, but she also leaves after rank i with probability 1 / (i + 1).
 
     ``W_(i+1) = W_i (1 - g_i) i / (i + 1)`` for i below k, then 0.
 
@@ -227,9 +225,9 @@ def nerr10(
     min_grade: MinGrade = 0,
     depth: Depth = 1000,
 ) -> pl.Expr:
-    """As ``nerr8`` without k, and the user persists with chance p.
+    """As ``nerr8`` without k, but she goes on with probability p only.
 
-    ``W_(i+1) = W_i (1 - g_i) p`` over ``depth`` places.
+    ``W_(i+1) = W_i (1 - g_i) p`` over ``depth`` ranks.
 
     Source: Azzopardi, Mackenzie and Moffat, ICTIR 2021, eq. 10.
     Equal to: ir_measures ``NERR10``, cwl_eval.
@@ -247,9 +245,9 @@ def nerr11(
     min_grade: MinGrade = 0,
     depth: Depth = 1000,
 ) -> pl.Expr:
-    """As ``nerr8`` without k, and the user gets less willing, as in ``insq``.
+    """As ``nerr8`` without k, but she grows less patient, as in ``insq``.
 
-    ``W_(i+1) = W_i (1 - g_i) ((i + 2T - 1) / (i + 2T))^2`` over ``depth`` places.
+    ``W_(i+1) = W_i (1 - g_i) ((i + 2T - 1) / (i + 2T))^2`` over ``depth`` ranks.
 
     Source: Azzopardi, Mackenzie and Moffat, ICTIR 2021, eq. 11.
     Equal to: ir_measures ``NERR11``, cwl_eval.
@@ -259,7 +257,7 @@ def nerr11(
 
 
 def scaled_gain(r: Ranking, min_grade: float, max_grade: float) -> pl.Expr:
-    """The grade as a share of its scale."""
+    """The grade scaled to 0 ... 1."""
     if min_grade >= max_grade:
         refuse("min_grade", f"below max_grade={max_grade:g}", min_grade)
     r.forbid(
@@ -270,7 +268,7 @@ def scaled_gain(r: Ranking, min_grade: float, max_grade: float) -> pl.Expr:
 
 
 def _unsatisfied(r: Ranking, gain: pl.Expr, patience: Patience) -> pl.Expr:
-    """Gain per document of a user whom a gain satisfies, with that chance."""
+    """Gain per document of a user who is satisfied with the gain as probability."""
     satisfied = gain * r.reach_probability(gain)
     gained = r.sum(satisfied * r.rank_weight(patience.weight, patience.depth))
     missed = r.sum(satisfied * r.rank_weight(patience.below, patience.depth))

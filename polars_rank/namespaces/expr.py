@@ -26,9 +26,9 @@ class ExprRankEval:
     """Metrics of one ranked list; the expression holds the labels.
 
     Every method takes the score that ranks the documents (highest first) and
-    ``convention=``, the tool whose choices hold for all that is not given. Most take
+    ``convention=``, the tool whose choices apply to everything not given. Most take
     ``rank=`` instead of the score, a column of known ranks; ``doc=``, document ids that
-    break ties; ``ties=``; and ``no_relevant=``, the value where nothing is relevant.
+    break ties; ``ties=``; and ``no_relevant=``, the value if nothing is relevant.
     The other parameters are those of the metric: ``help`` describes them. Names of
     other tools work as they do in text: ``recip_rank``, ``P_5``, ``Recall``.
 
@@ -48,7 +48,7 @@ class ExprRankEval:
         self._label = expr
 
     def __getattr__(self, name: str) -> Callable[..., pl.Expr]:
-        """Find the metric by another name; explain where measures of subtopics are."""
+        """Find the metric by an alias; measures of subtopics are for frames only."""
         if name.startswith("_"):
             raise AttributeError(name=name, obj=self)
         if name in OF_FRAMES:
@@ -65,9 +65,9 @@ class ExprRankEval:
         if metric.vocabulary == "ranking":
             return partial(getattr(self, metric.name), **preset | after)
         msg = (
-            f"{metric.name} looks at a query's subtopics, which one expression of "
-            "labels cannot hold: ask a frame for it, with evaluate or per_query, "
-            "qrels= and subtopic="
+            f"{metric.name} needs a query's subtopics, which one expression of labels "
+            "cannot hold: evaluate a frame, with evaluate or per_query, qrels= and "
+            "subtopic="
         )
         raise AttributeError(msg, name=name, obj=self)
 

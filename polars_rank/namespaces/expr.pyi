@@ -59,7 +59,7 @@ class ExprRankEval:
         no_relevant: NoRelevant | None = None,
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
-        """DCG as a share of the best DCG that the judged documents allow."""
+        """DCG divided by the ideal DCG, that of the best order of the judged documents."""
     def average_ndcg(
         self,
         score: Column | None = None,
@@ -72,7 +72,7 @@ class ExprRankEval:
         no_relevant: NoRelevant | None = None,
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
-        """Mean of nDCG at the rank of each document with a gain."""
+        """Mean of the nDCG at the rank of each document with a positive gain."""
     def r_ndcg(
         self,
         score: Column | None = None,
@@ -85,7 +85,7 @@ class ExprRankEval:
         no_relevant: NoRelevant | None = None,
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
-        """Mean of nDCG at the places where the best order changes to a lower gain."""
+        """Mean of the nDCG at the ranks where the gain of the ideal order drops."""
     def g_measure(
         self,
         score: Column | None = None,
@@ -205,7 +205,7 @@ class ExprRankEval:
         no_relevant: NoRelevant | None = None,
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
-        """Reciprocal rank of the first relevant document; 0 if it is below place k."""
+        """Reciprocal rank of the first relevant document; 0 if it is below rank k."""
     def gm_ap(
         self,
         score: Column | None = None,
@@ -326,7 +326,7 @@ class ExprRankEval:
         no_relevant: NoRelevant | None = None,
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
-        """P+: the mean blended ratio of the relevant documents down to the first best."""
+        """P+: mean blended ratio of the relevant documents down to the first best one."""
     def sdcg(
         self,
         score: Column | None = None,
@@ -340,7 +340,7 @@ class ExprRankEval:
         no_relevant: NoRelevant | None = None,
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
-        """DCG@k as a share of k documents of the highest grade of the scale."""
+        """Scaled DCG: DCG@k divided by that of k documents of the highest grade."""
     def insq(
         self,
         score: Column | None = None,
@@ -355,7 +355,7 @@ class ExprRankEval:
         no_relevant: NoRelevant | None = None,
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
-        """Gain per document of a user who sets out to gain T and gets less willing."""
+        """Gain per document of a user who aims for gain T and grows less patient (INSQ)."""
     def inst(
         self,
         score: Column | None = None,
@@ -370,7 +370,7 @@ class ExprRankEval:
         no_relevant: NoRelevant | None = None,
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
-        """Gain per document of a user who gets less willing as she nears her target T."""
+        """Gain per document of a user whose patience falls as she nears gain T (INST)."""
     def nerr8(
         self,
         score: Column | None = None,
@@ -384,7 +384,7 @@ class ExprRankEval:
         no_relevant: NoRelevant | None = None,
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
-        """Gain per document of a user whom only satisfaction or place k stops."""
+        """Gain per document of a user who stops when satisfied, or at rank k."""
     def nerr9(
         self,
         score: Column | None = None,
@@ -398,7 +398,7 @@ class ExprRankEval:
         no_relevant: NoRelevant | None = None,
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
-        """As ``nerr8``, and the user leaves from place i with chance 1 / (i + 1)."""
+        """As ``nerr8``, but she also leaves after rank i with probability 1 / (i + 1)."""
     def nerr10(
         self,
         score: Column | None = None,
@@ -413,7 +413,7 @@ class ExprRankEval:
         no_relevant: NoRelevant | None = None,
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
-        """As ``nerr8`` without k, and the user persists with chance p."""
+        """As ``nerr8`` without k, but she goes on with probability p only."""
     def nerr11(
         self,
         score: Column | None = None,
@@ -428,7 +428,7 @@ class ExprRankEval:
         no_relevant: NoRelevant | None = None,
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
-        """As ``nerr8`` without k, and the user gets less willing, as in ``insq``."""
+        """As ``nerr8`` without k, but she grows less patient, as in ``insq``."""
     def bpm(
         self,
         score: Column | None = None,
@@ -461,7 +461,7 @@ class ExprRankEval:
         no_relevant: NoRelevant | None = None,
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
-        """As ``bpm``, but gains so far change the target and how far the user looks."""
+        """As ``bpm``, but the gain so far changes the target and how far the user looks."""
     def err(
         self,
         score: Column | None = None,
@@ -475,7 +475,7 @@ class ExprRankEval:
         no_relevant: NoRelevant | None = None,
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
-        """Expected reciprocal rank: mean of 1 / rank where the user is satisfied."""
+        """Expected reciprocal rank: mean of 1 / rank at which the user is satisfied."""
     def nerr(
         self,
         score: Column | None = None,
@@ -490,7 +490,7 @@ class ExprRankEval:
         no_relevant: NoRelevant | None = None,
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
-        """ERR as a share of the best ERR that the judged documents allow."""
+        """ERR divided by the ERR of the ideal order of the judged documents."""
     def pfound(
         self,
         score: Column | None = None,
@@ -504,7 +504,7 @@ class ExprRankEval:
         no_relevant: NoRelevant | None = None,
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
-        """Probability that the user is satisfied before she stops or tires."""
+        """Probability that the user is satisfied in the first k before she gives up."""
     def first_click(
         self,
         score: Column | None = None,
@@ -515,7 +515,7 @@ class ExprRankEval:
         ties: Ties | None = None,
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
-        """Rank of the first relevant document: of the highest click."""
+        """Rank of the first relevant document: the topmost click."""
     def last_click(
         self,
         score: Column | None = None,
@@ -526,7 +526,7 @@ class ExprRankEval:
         ties: Ties | None = None,
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
-        """Rank of the last relevant document: of the lowest click."""
+        """Rank of the last relevant document: the lowest click."""
     def mean_click(
         self,
         score: Column | None = None,
@@ -537,7 +537,7 @@ class ExprRankEval:
         ties: Ties | None = None,
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
-        """Mean rank of the relevant documents: of the clicks."""
+        """Mean rank of the relevant documents: the clicks."""
     def mean_rr(
         self,
         score: Column | None = None,
@@ -548,7 +548,7 @@ class ExprRankEval:
         ties: Ties | None = None,
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
-        """Mean reciprocal rank of the relevant documents: of the clicks."""
+        """Mean reciprocal rank of the relevant documents: the clicks."""
     def p_skip(
         self,
         score: Column | None = None,
@@ -559,7 +559,7 @@ class ExprRankEval:
         ties: Ties | None = None,
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
-        """Share of the ranks down to the last relevant document that are not: skips."""
+        """Share of nonrelevant documents (skips) down to the last relevant document."""
     def hits(
         self,
         score: Column | None = None,
@@ -586,7 +586,7 @@ class ExprRankEval:
         ties: Ties | None = None,
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
-        """Share of all irrelevant documents among the first k; lower is better."""
+        """Share of all irrelevant documents that are in the first k; lower is better."""
     def binary_accuracy(
         self,
         score: Column | None = None,
@@ -599,7 +599,7 @@ class ExprRankEval:
         ties: Ties | None = None,
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
-        """Share of documents on their side of the cut: relevant above, others below."""
+        """Share of documents on the right side of the cut: relevant above, others below."""
     def mcc(
         self,
         score: Column | None = None,
@@ -643,7 +643,7 @@ class ExprRankEval:
         penalty: float = 0.5,
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
-        """Normalised Kendall tau distance: share of pairs that the two orders swap."""
+        """Normalised Kendall tau distance: share of pairs on which the orders disagree."""
     def kendall_tau(
         self,
         score: Column | None = None,
@@ -653,7 +653,7 @@ class ExprRankEval:
         rank: Column | None = None,
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
-        """Kendall's tau: concordant less discordant pairs of score and label, as a share."""
+        """Kendall's tau: concordant minus discordant pairs, normalised."""
     def tau_ap(
         self,
         score: Column | None = None,
@@ -708,7 +708,7 @@ class ExprRankEval:
         rank: Column | None = None,
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
-        """Number of retrieved documents, or of the relevant ones, summed."""
+        """Number of retrieved documents, summed over queries; with rel, relevant ones."""
     def num_rel(
         self,
         score: Column | None = None,
@@ -749,7 +749,7 @@ class ExprRankEval:
         rank: Column | None = None,
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
-        """Utility of the retrieved set: a weight per cell of its contingency table."""
+        """Utility of the retrieved set: a weighted sum of its contingency table."""
     def bpref(
         self,
         score: Column | None = None,
@@ -761,7 +761,7 @@ class ExprRankEval:
         no_relevant: NoRelevant | None = None,
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
-        """Binary preference: relevant documents above judged non-relevant ones."""
+        """Binary preference: relevant documents ranked above judged nonrelevant ones."""
     def gm_bpref(
         self,
         score: Column | None = None,
@@ -807,7 +807,7 @@ class ExprRankEval:
         ties: Ties | None = None,
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
-        """Share of the first k that is unjudged; short lists are padded with judged."""
+        """Share of the first k that is unjudged; short lists are padded as if judged."""
     def squared_error(
         self,
         score: Column,
@@ -835,7 +835,7 @@ class ExprRankEval:
         k: int | None = None,
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
-        """Negative log-likelihood that the scores draw the documents in label order."""
+        """Negative log-likelihood of the order by label under the scores (ListMLE)."""
     def rbo(
         self,
         score: Column | None = None,
@@ -859,7 +859,7 @@ class ExprRankEval:
         no_relevant: NoRelevant | None = None,
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
-        """Compatibility: rank-biased overlap with the ideal ranking that comes closest."""
+        """Compatibility: rank-biased overlap with the closest ideal ranking."""
     def overlap(
         self,
         score: Column | None = None,
@@ -895,7 +895,7 @@ class ExprRankEval:
         ties: Ties | None = None,
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
-        """Area under the ROC curve: share of pairs with the relevant document above."""
+        """Area under the ROC curve: share of pairs with the relevant document higher."""
     def relevant_above(
         self,
         score: Column | None = None,
@@ -908,7 +908,7 @@ class ExprRankEval:
         ties: Ties | None = None,
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
-        """Probability that a retrieved relevant document is above one that is not."""
+        """Probability that a relevant document is above a nonrelevant one, by rank."""
     def partial_auc(
         self,
         score: Column | None = None,
@@ -922,7 +922,7 @@ class ExprRankEval:
         no_relevant: NoRelevant | None = None,
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
-        """Share of pairs in order, of the relevant and the first k irrelevant documents."""
+        """Share of pairs in order, of relevant and of the first k irrelevant documents."""
     def pair_accuracy(
         self,
         score: Column | None = None,
@@ -935,7 +935,7 @@ class ExprRankEval:
         ties: Ties | None = None,
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
-        """Share of the pairs of unequal labels that the scores put in order."""
+        """Share of the pairs with unequal labels that the scores order correctly."""
     def opa(
         self,
         score: Column | None = None,
@@ -946,7 +946,7 @@ class ExprRankEval:
         ties: Ties | None = None,
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
-        """Ordered pair accuracy: share of the pairs of unequal labels in order."""
+        """Ordered pair accuracy: share of the pairs with unequal labels that are in order."""
     def ranking_loss(
         self,
         score: Column | None = None,
@@ -956,7 +956,7 @@ class ExprRankEval:
         rank: Column | None = None,
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
-        """Label ranking loss: share of pairs with the irrelevant document not below."""
+        """Label ranking loss: share of pairs in which the relevant one is not above."""
     def lrap(
         self,
         score: Column | None = None,
@@ -976,7 +976,7 @@ class ExprRankEval:
         rank: Column | None = None,
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
-        """Number of documents to read in order to have all relevant ones."""
+        """Number of documents to read down the list to see all relevant ones."""
     def rbp(
         self,
         score: Column | None = None,
@@ -992,7 +992,7 @@ class ExprRankEval:
         no_relevant: NoRelevant | None = None,
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
-        """Rank-biased precision: gain at the rate at which the user finds it."""
+        """Rank-biased precision: expected gain per document that the user looks at."""
     def rbp_residual(
         self,
         score: Column | None = None,
@@ -1005,7 +1005,7 @@ class ExprRankEval:
         ties: Ties | None = None,
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
-        """Rank-biased precision that unjudged documents could still add."""
+        """Residual of rank-biased precision: what unjudged documents could add at most."""
     def r_precision(
         self,
         score: Column | None = None,
@@ -1018,7 +1018,7 @@ class ExprRankEval:
         no_relevant: NoRelevant | None = None,
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
-        """R-precision: precision at place R, the number of relevant documents."""
+        """R-precision: precision at rank R, the number of relevant documents."""
     def interpolated_precision(
         self,
         score: Column | None = None,
@@ -1032,7 +1032,7 @@ class ExprRankEval:
         no_relevant: NoRelevant | None = None,
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
-        """Best precision at any place where recall is at least ``recall``."""
+        """Highest precision at any rank where recall is at least ``recall``."""
     def eleven_point_ap(
         self,
         score: Column | None = None,

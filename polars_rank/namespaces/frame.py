@@ -53,7 +53,7 @@ def _lazy(
 
 
 class _Shared(Generic[Frame]):
-    """What both do alike. Its functions need numpy, and are imported late."""
+    """Methods of both kinds of frame. Their functions need numpy: imported late."""
 
     @property
     def _frame(self) -> Frame:
@@ -78,6 +78,14 @@ class _Shared(Generic[Frame]):
 
         ``options`` are further arguments of :func:`per_query`, ``arguments`` those of
         :func:`compare`, such as ``system``, ``query``, ``baseline`` and ``test``.
+
+        Examples
+        --------
+        >>> import polars as pl, polars_rank as pr
+        >>> from polars_rank import example
+        >>> log = pl.scan_parquet(example.systems_path())
+        >>> log.rank_eval.compare("ndcg@10", baseline="bm25").pairs.height
+        3
         """
         from polars_rank.comparison.compare import compare
         from polars_rank.comparison.runs import values_of_runs
@@ -90,7 +98,22 @@ class _Shared(Generic[Frame]):
         return compare(values, **arguments)
 
     def bounds(self, measures: Measures, **arguments: Any) -> pl.DataFrame:
-        """Bound values over ties and unknown labels: see :func:`bounds`."""
+        """Bound values over ties and unknown labels: see :func:`bounds`.
+
+        Examples
+        --------
+        >>> import polars as pl, polars_rank
+        >>> log = pl.DataFrame(
+        ...     {
+        ...         "query_id": [1, 1],
+        ...         "doc_id": ["a", "b"],
+        ...         "score": [2, 1],
+        ...         "label": [None, 1],
+        ...     }
+        ... )
+        >>> log.rank_eval.bounds("rr").select("measure", "low", "high").row(0)
+        ('rr', 0.5, 1.0)
+        """
         from polars_rank.robustness.bounds import bounds
 
         return bounds(self._frame, measures, **arguments)

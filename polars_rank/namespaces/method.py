@@ -42,7 +42,7 @@ __all__ = ["as_expr", "method"]
 
 
 class Options(NamedTuple):
-    """Arguments of a method besides the metric's parameters; None: not given."""
+    """Arguments of a method besides the metric's parameters; None means not given."""
 
     score: Annotated[
         Column | None,
@@ -50,10 +50,10 @@ class Options(NamedTuple):
     ] = None
     rank: Annotated[
         Column | None,
-        Doc("ranks from 1 that are known, instead of scores; null: not retrieved"),
+        Doc("known ranks, counted from 1, instead of scores; null: not retrieved"),
     ] = None
     doc: Annotated[
-        Column | None, Doc("document ids, compared as text to order equal scores")
+        Column | None, Doc("document ids; compared as text, they order equal scores")
     ] = None
     ties: Annotated[
         Ties | None,
@@ -61,13 +61,13 @@ class Options(NamedTuple):
     ] = None
     no_relevant: Annotated[
         NoRelevant | None,
-        Doc("value where nothing is relevant; None: the convention's"),
+        Doc("value if nothing is relevant; None: the convention's"),
     ] = None
     convention: Annotated[
         ConventionLike,
         Doc(
-            "tool whose choices hold for what is not given; queries missing from "
-            "the run are beyond an expression"
+            "tool whose choices apply to what is not given; an expression cannot "
+            "count queries that are missing from the run"
         ),
     ] = DEFAULT
 
@@ -114,8 +114,8 @@ def _expr(
     convention = convention_of(options.convention)
     if convention.unjudged == "drop":
         msg = (
-            'unjudged="drop" is beyond an expression: filter the rows (label >= 0) '
-            "first, or evaluate a frame"
+            'unjudged="drop" is not possible in an expression: filter the rows '
+            "(label >= 0) first, or evaluate a frame"
         )
         raise ValueError(msg)
     params = complete_arguments(metric, check(metric, params), convention=convention)
@@ -155,7 +155,7 @@ def _expr(
 
 
 def as_expr(column: Column) -> pl.Expr:
-    """A name is one column, also where it looks like a pattern."""
+    """The column as an expression; a name is one column, never a pattern."""
     return cs.by_name(column).as_expr() if isinstance(column, str) else column
 
 
@@ -164,11 +164,11 @@ def _column(role: str, column: Column | None, metric: Metric) -> pl.Expr | None:
         return None
     if not isinstance(column, str | pl.Expr):
         msg = (
-            f"{role} must be a column, by its name or as an expression, not of type "
+            f"{role} must be the name of a column or an expression, not of type "
             f"{type(column).__name__}"
         )
         if role == "score" and isinstance(column, int) and metric.named("k"):
-            msg += f"; the cutoff has a name: {metric.name}('score', k={column})"
+            msg += f"; give the cutoff as k=: {metric.name}('score', k={column})"
         raise TypeError(msg)
     return as_expr(column)
 
@@ -203,7 +203,7 @@ DESCRIPTIONS: dict[str, str] = {
 
 
 def _options(metric: Metric) -> list[Parameter]:
-    """The options that the metric has a use for; the score comes first."""
+    """The options that apply to the metric; the score comes first."""
     useful = {
         "rank": not metric.uses_scores,
         "doc": metric.tie_sensitive,

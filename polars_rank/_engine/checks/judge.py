@@ -150,8 +150,8 @@ def judge_scale(about: About, found: Found) -> None:
         if highest < given[name]:
             warn(
                 f"no document is relevant to {m.name}: the largest label is "
-                f"{highest:g}, and relevant is a grade of at least {given[name]:g}; "
-                "set rel= to a lower grade, or rescale the labels"
+                f"{highest:g}, but relevant means at least {given[name]:g}; set "
+                "rel= to a lower grade, or rescale the labels"
             )
             return
         if fractions and given[name] == 1 and name not in m.arguments:

@@ -1,4 +1,4 @@
-"""How far an evaluation in bounded memory is."""
+"""Progress of an evaluation in bounded memory."""
 
 from __future__ import annotations
 
@@ -15,9 +15,18 @@ EVERY = 0.1  # seconds between two reports on rows
 class Progress(NamedTuple):
     """How far an evaluation in bounded memory is.
 
-    First every row is put into a bucket (``"partition"``, in rows), then every bucket
-    is evaluated (``"evaluate"``, in buckets; ``part`` is the share of the rows of the
-    next one that have been read). ``evaluate_parts`` tells of its parts alone.
+    First every row is put into a bucket (``stage`` ``"partition"``, in rows), then
+    every bucket is evaluated (``"evaluate"``, in buckets). ``done`` of ``total`` units
+    are finished; ``part`` is the share of the next bucket's rows that have been read.
+    ``evaluate_parts`` tells of its parts alone.
+
+    Examples
+    --------
+    >>> import polars_rank as pr
+    >>> def show(progress: pr.Progress) -> None:
+    ...     print(f"{progress.stage}: {progress.done} of {progress.total}")
+    >>> show(pr.Progress("evaluate", 3, 8, "buckets"))
+    evaluate: 3 of 8
     """
 
     stage: Literal["partition", "evaluate"]
