@@ -327,7 +327,7 @@ def test_orders_and_discriminative(folder, values, capsys):
         ("merge", 2, "name a FILE with moments"),
         ("merge values-2026-11-20.parquet", 1, "values-2026-11-20.parquet: holds no"),
         ("merge DAY DAY", 2, "2026-11-20.parquet is given twice"),
-        ("merge DAY -o DAY", 2, "--out 2026-11-20.parquet is part of what is read"),
+        ("merge DAY -o DAY", 2, "--out 2026-11-20.parquet is part of the input"),
         ("merge DAY -o day.csv", 2, 'must have extension "parquet"'),
         ("moments DAY", 2, "holds moments; add them up with polars-rank merge"),
         ("moments", 2, "name a FILE: runs and judgments, or values per query"),

@@ -340,8 +340,16 @@ def test_columns_to_keep_are_columns():
     ("call", "error", "words"),
     [
         (lambda: LABEL.ndcg(5), TypeError, r"score must .* ndcg\('score', k=5\)"),
-        (lambda: LABEL.ndcg([1, 2]), TypeError, "score must be the name of a column.* list"),
-        (lambda: LABEL.ndcg("score", doc=1), TypeError, "doc must be the name of a column"),
+        (
+            lambda: LABEL.ndcg([1, 2]),
+            TypeError,
+            "score must be the name of a column.* list",
+        ),
+        (
+            lambda: LABEL.ndcg("score", doc=1),
+            TypeError,
+            "doc must be the name of a column",
+        ),
         (lambda: LABEL.ndcg("label"), ValueError, "label and score are both column"),
         (lambda: LABEL.ndcg("score", doc="score"), ValueError, "score and doc are bot"),
         (lambda: LABEL.evaluate, AttributeError, "evaluate is for frames"),

@@ -192,7 +192,7 @@ def test_formats_and_columns_in_the_command(here, beir, capsys):
     error = refused(capsys, "run.tsv", "qrels", "-m", "rr")
     assert "looks like data" in error
     assert "--label none is for judgments" in refused(capsys, "run", "--label", "none")
-    assert "name it after a format" in refused(
+    assert "its name must end in a format" in refused(
         capsys, "run", "qrels", "--per-query", "x.txt"
     )
 

@@ -16,6 +16,7 @@ from polars_rank.cli.compare import compare
 from polars_rank.cli.describe import conventions, explain, measures
 from polars_rank.cli.evaluate import evaluate
 from polars_rank.cli.gate import gate
+from polars_rank.cli.help import WrappedHelp
 from polars_rank.cli.match import match_report
 from polars_rank.cli.moments import merge, moments, trend
 from polars_rank.cli.orders import discriminative, orders
@@ -40,7 +41,7 @@ def options(argv: Sequence[str]) -> frozenset[str]:
 
 @cache
 def _options(path: tuple[str, ...]) -> frozenset[str]:
-    """The options of a command, which take as long to list as to parse them."""
+    """The options of a command; listing them takes as long as parsing them."""
     *_, command = _grammar("plain").parse_commands(path)[1]
     if command.default_command is None:  # a group of commands
         return frozenset()
@@ -50,12 +51,12 @@ def _options(path: tuple[str, ...]) -> frozenset[str]:
 
 @cache
 def _grammar(help_formatter: Literal["default", "plain"]) -> App:
-    """The commands, which take a third of a short call to register."""
+    """The commands; registering them takes a third of the time of a short call."""
     app = App(
         name="polars-rank",
         help="Evaluate rankings: nDCG, average precision and more, from files.",
         version=f"polars-rank {polars_rank.__version__}",
-        help_formatter=help_formatter,
+        help_formatter=WrappedHelp() if help_formatter == "plain" else help_formatter,
         suppress_keyboard_interrupt=False,
         result_action="return_value",
         default_parameter=Parameter(negative=()),
@@ -81,7 +82,7 @@ def _grammar(help_formatter: Literal["default", "plain"]) -> App:
     app.command(
         match_report,
         name="coverage",
-        help="The same as match-report.",
+        help="Another name for match-report.",
         usage="Usage: polars-rank coverage RUN QRELS [OPTIONS]",
     )
     app.command(measures)
@@ -93,6 +94,6 @@ def _grammar(help_formatter: Literal["default", "plain"]) -> App:
         help="Click logs: what users saw, and what they clicked.",
     )
     app.register_install_completion_command(
-        help="Complete commands and options with Tab: for bash, zsh and fish."
+        help="Set up Tab completion of commands and options in bash, zsh or fish."
     )
     return app

@@ -1,4 +1,4 @@
-"""The commands ``measures`` and ``explain``: what the docstrings say."""
+"""The commands ``measures``, ``conventions`` and ``explain``, from the docstrings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["conventions", "explain", "measures"]
 def measures(*, format: Format | None = None) -> None:
     """List the measures by family: names, what is measured, parameters and defaults.
 
-    What follows "also" are names of other tools that mean the same.
+    Names after "also" are what other tools call the measure.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def measures(*, format: Format | None = None) -> None:
 
 
 def conventions(*, format: Format | None = None) -> None:
-    """List the conventions: name, tool, and what the tool does differently.
+    """List the conventions: name, tool, and its choices in a few words.
 
     Parameters
     ----------
@@ -80,14 +80,15 @@ def _families() -> Iterator[Table | Text]:
 
 
 def explain(measure: str, /, *, convention: Convention = DEFAULT) -> None:
-    """Explain a measure: definition, every choice, undefined case, source, tools.
+    """Explain a measure: definition, choices, undefined case, source, tools.
 
     Parameters
     ----------
     measure
-        Such as ndcg@10, "err(max_grade=3)@20", or another tool's name: map_cut_100.
+        The measure, e.g. ndcg@10, "err(max_grade=3)@20", or another tool's name such
+        as map_cut_100.
     convention
-        Tool whose choices are followed; see: polars-rank conventions.
+        Tool whose choices to follow; see: polars-rank conventions.
     """
     said = explanation(measure, convention)
     width = 80 if terminal() else None

@@ -97,64 +97,65 @@ def evaluate(
 ) -> None:
     """Print the mean of every measure over the queries.
 
-    One FILE with scores and labels is evaluated as it is. Of several, the last holds
-    the judgments and the others are runs; with --qrels, or if the last has scores, too,
-    all of them are runs. A line on standard error says which is what. A FILE may be a
-    folder, a quoted glob or - for standard input; its extension names the format:
-    parquet, arrow, csv, tsv, ndjson. Any other is TREC text. Text may be gzipped.
+    A single FILE needs scores and labels. Of several, the last holds the judgments and
+    the others are runs; with --qrels, or if the last has scores, too, all of them are
+    runs. A line on standard error says which is which. A FILE may be a folder, a quoted
+    glob or - for standard input; its extension names the format: parquet, arrow, csv,
+    tsv, ndjson. With any other extension it is TREC text. Text may be gzipped.
 
     Parameters
     ----------
     files
-        Runs, and judgments as described above.
+        Runs and judgments, as described above.
     queries
-        File with the queries to evaluate, one row per query; may hold --by and
-        --weight.
+        File with the queries to evaluate, one row per query; it may have the columns
+        of --by and --weight.
     segments
-        File that describes queries, one row per query: --by, --weight, --keep. It
-        leaves the set of queries as it is.
+        File with attributes of queries, one row per query, for --by, --weight and
+        --keep; it does not change which queries are evaluated.
     example
         Evaluate the example that ships with the package.
     measure
-        Measures to compute: ndcg@10,ap, or a group: official, all_trec or a family; may
-        be repeated; see: polars-rank measures.
+        Measures to compute, e.g. ndcg@10,ap; or a group: official, all_trec or a
+        family; may be repeated; see: polars-rank measures.
     lower_is_better
-        Whether low scores come first, as distances do.
+        Rank low scores first, as for distances.
     subtopic
-        Subtopic that the grade is for, in the judgments (TREC text: iteration).
+        Subtopic of the grade, in the judgments (in TREC text: iteration).
     rank
-        Rank of the document, from 1, instead of a score.
+        Rank of the document, counted from 1, to use instead of a score.
     system
-        Column that tells the systems in one file apart; with several runs, name of the
-        new column of file names (default: system).
+        Column that names the systems in one file; with several runs, name of the
+        output column with the file names (default: system).
     by
-        Column that splits the means, constant within a query; may be repeated.
+        Column that splits the means into segments, constant within a query; may be
+        repeated.
     weight
         Weight of the query in the means.
     stats
-        Statistics to print for each measure; may be repeated: its mean, the number of
-        queries that have a value, their standard deviation, the standard error of the
-        mean.
+        Statistics to print for each measure: the mean, the number of queries that have
+        a value (n), their standard deviation (std), the standard error of the mean
+        (se); may be repeated.
     keep
-        Column to carry along with values per query; may be repeated.
+        Column to add to the values per query; may be repeated.
     convention
-        Tool whose choices are followed; see: polars-rank conventions.
+        Tool whose choices to follow; see: polars-rank conventions.
     no_relevant
         Value of a query with nothing relevant.
     ties
-        Order of equal scores.
+        Order of documents with equal scores.
     missing
         Value of a judged query that is missing from the run.
     unjudged
-        Whether unjudged documents keep their place.
+        What to do with unjudged documents: count them as not relevant, or drop them.
     rel
-        Lowest grade that is relevant.
+        Lowest grade that counts as relevant.
     check
-        What to do about bad rows: an error, a warning or nothing.
+        What to do about bad rows: strict raises an error, warn warns, off ignores.
     on_duplicate
         What to do about duplicate documents within a query.
     layout
-        Whether the rows of each query are contiguous (verified); auto finds out.
+        Order of the rows: contiguous by query (verified), any, or auto to find out.
     memory_limit
         Memory limit, e.g. 2GB; queries are spilled to disk.
     temp_dir
@@ -164,15 +165,16 @@ def evaluate(
     format
         Default: table on a terminal, csv elsewhere.
     per_query
-        Also write the values of every query to this file; -: print them, not the means.
+        Also write the values of every query to this file; with -, print them instead of
+        the means.
     each
         Print the values of every query instead of the means.
     quote_formulas
-        In CSV and TSV, put ' before text that begins with =, +, - or @: spreadsheets
-        would run it.
+        In CSV and TSV, put ' before text that begins with =, +, - or @, which a
+        spreadsheet would run as a formula.
     """
     if example and (files or data.qrels):
-        raise CycloptsError(msg="--example brings its own data: name no FILE with it.")
+        raise CycloptsError(msg="--example brings its own data; give no FILE with it.")
     if example:
         files = (str(polars_rank.example.path()),)
     bar = Bar()
@@ -247,13 +249,15 @@ def _target(file: str) -> Path:
     """The file for the values of every query."""
     if not file.lower().endswith(tuple(extensions())):
         names = ", ".join(extensions())
-        raise CycloptsError(msg=f"--per-query {file}: name it after a format: {names}.")
+        raise CycloptsError(
+            msg=f"--per-query {file}: its name must end in a format: {names}."
+        )
     return Path(file)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is computed of one run: the arguments, and the column that names it."""
+    """What to compute for one run: the arguments, and the column that names it."""
 
     frame: pl.LazyFrame
     measures: Sequence[str]
@@ -277,7 +281,7 @@ class Plan:
         )
 
     def both(self) -> tuple[pl.LazyFrame, Finish]:
-        """One row per query, and what makes means and values of these rows."""
+        """One row per query, and functions that make means and values of these rows."""
         rows, finish = plan_both(
             Request.of(self.frame, self.measures, result="means", **self.options)
         )
@@ -299,14 +303,16 @@ class Plan:
 def _plans(
     given: Files, measures: Sequence[str], system: str | None, options: Options
 ) -> list[Plan]:
-    """Plan each run: several by themselves, one with its systems apart."""
+    """Plan each run; a single run is split by its systems."""
     alone = len(given.runs) == 1
     if alone:
         options = _apart(given.runs[0], system, options)
     column = system or "system"
     taken = [*options["query"], *(options["by"] or ()), "queries", *measures]
     if not alone and column in taken:
-        raise CycloptsError(msg=f"{column} is taken: name another with --system.")
+        raise CycloptsError(
+            msg=f"{column} is taken; choose another name with --system."
+        )
     plans = []
     for run in given.runs:
         with given.about(run):
@@ -342,7 +348,7 @@ def _collect(
 
 
 def _about(plan: Plan, values: pl.LazyFrame) -> dict[str, str]:
-    """What a file of values says about them: version, measures, convention, query."""
+    """Metadata of a file of values: version, measures, convention, query."""
     from polars_rank.comparison.definition import Definition
 
     options = plan.options
@@ -375,10 +381,10 @@ def _write_both(plan: Plan, part: Path) -> pl.DataFrame:
 
 
 def _apart(run: Run, system: str | None, options: Options) -> Options:
-    """Evaluate the systems of one file apart: they are part of the query id."""
+    """Evaluate the systems of one file separately: as part of the query id."""
     if system is None:
         return options
-    run.require(system, "Name the one that tells systems apart with --system.")
+    run.require(system, "Name the column of the systems with --system.")
     query = [system, *(name for name in options["query"] if name != system)]
     by = [system, *(name for name in options["by"] or () if name != system)]
     other = options["qrels_query"] and [system, *options["qrels_query"]]
@@ -388,7 +394,7 @@ def _apart(run: Run, system: str | None, options: Options) -> Options:
 def require_apart(
     target: Path | None, sources: Sequence[str], option: str = "--per-query"
 ) -> None:
-    """Check that a file can be written and is no part of what is read."""
+    """Check that a file can be written and is not part of the input."""
     if target is None:
         return
     if not target.parent.is_dir():
@@ -397,11 +403,13 @@ def require_apart(
         raise DataError(f"{target}: its folder, {target.parent}, cannot be written to")
     place = target.resolve()
     if any(_is_part(place, Path(source).resolve()) for source in sources):
-        raise CycloptsError(msg=f"{option} {target} is part of what is read.")
+        raise CycloptsError(
+            msg=f"{option} {target} is part of the input; name another file."
+        )
 
 
 def _is_part(place: Path, source: Path) -> bool:
-    """Whether a file is what is read, or below it, or matches its glob."""
+    """Whether a file is the input, is inside it, or matches its glob."""
     return place.is_relative_to(source) or _matches(place.parts, source.parts)
 
 

@@ -1,4 +1,4 @@
-"""The command ``match-report``: what a run and its judgments have in common."""
+"""The command ``match-report``: whether the ids of a run and its judgments match."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def match_report(
     Parameters
     ----------
     files
-        The run and, last, the judgments, as for evaluate.
+        The run, then the judgments, as for evaluate.
     format
         Default: table on a terminal, csv elsewhere.
     """
     given = data.sort_out(files)
     if given.qrels is None or len(given.runs) > 1:
-        raise CycloptsError(msg="name one run, and its judgments.")
+        raise CycloptsError(msg="give one run and its judgments.")
     [run] = given.runs
     with given.about(run):
         frame, asked = with_judgments(given, run, data.options(given))

@@ -1,4 +1,4 @@
-"""What the commands on runs and judgments share: groups of options, files, columns."""
+"""Options shared by the commands on runs and judgments: groups, files, columns."""
 
 from __future__ import annotations
 
@@ -108,32 +108,32 @@ Listed: TypeAlias = Annotated[str | None, NAMES]
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class Input:
-    """How runs and judgments are read, and which of their columns is what.
+    """How runs and judgments are read, and the roles of their columns.
 
     Parameters
     ----------
     qrels
         The file with the judgments.
     run_format
-        Format of the runs, whatever their extension says.
+        Format of the runs; default: by their extension.
     qrels_format
-        Format of the judgments.
+        Format of the judgments; default: by their extension.
     run_columns
-        Columns of runs in CSV or TSV without a header: query_id,doc_id,rank.
+        Columns of runs in CSV or TSV without a header, e.g. query_id,doc_id,score.
     qrels_columns
-        Columns of judgments without a header.
+        Columns of judgments without a header, e.g. query_id,doc_id,label.
     query
         Query id; repeat the option if several columns make up the id.
     doc
-        Document id; none: the files have no such column.
+        Document id; none if the files have no such column.
     score
         Score of the document.
     label
-        Grade of the document; none: every judged document is relevant.
+        Grade of the document; none if every judged document is relevant.
     qrels_query
-        Query id in the judgments, where it has another name.
+        Query id in the judgments, if it has another name there.
     qrels_doc
-        Document id in the judgments.
+        Document id in the judgments, if it has another name there.
     """
 
     qrels: Annotated[str | None, FILE] = None
@@ -191,13 +191,13 @@ class Rules:
     Parameters
     ----------
     ties
-        Order of equal scores.
+        Order of documents with equal scores.
     rel
-        Lowest grade that is relevant.
+        Lowest grade that counts as relevant.
     max_rank
         Count documents below this rank as not retrieved.
     check
-        What to do about bad rows: an error, a warning or nothing.
+        What to do about bad rows: strict raises an error, warn warns, off ignores.
     on_duplicate
         What to do about duplicate documents within a query.
     """
@@ -215,31 +215,31 @@ DEFAULT_RULES = Rules()
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class Systems:
-    """Measures, systems and what describes the queries, for commands that compare.
+    """Measures, systems and attributes of queries, for commands that compare.
 
     Parameters
     ----------
     example
         Use the log of four systems that ships with the package.
     queries
-        File with one row per query: --by, --weight, --cluster. Without it, they are
-        columns of the runs or judgments.
+        File with one row per query and the columns of --by, --weight and --cluster;
+        without it, they are columns of the runs or judgments.
     measure
         Measure to compute, or column of the values; may be repeated.
     lower_is_better
-        Whether low scores come first, as distances do.
+        Rank low scores first, as for distances.
     rank
-        Rank of the document, from 1, instead of a score.
+        Rank of the document, counted from 1, to use instead of a score.
     system
-        Column that tells systems apart.
+        Column that names the system.
     weight
         Weight of the query.
     cluster
         Group of queries that depend on each other, such as the user.
     seed
-        Column of the values that tells several runs of a system apart.
+        Column of the values that distinguishes several runs of a system.
     convention
-        Tool whose choices are followed; see: polars-rank conventions.
+        Tool whose choices to follow; see: polars-rank conventions.
     missing
         Value of a judged query that is missing from a run.
     """

@@ -155,7 +155,7 @@ def sort_out(
     are runs.
     """
     if not files:
-        raise CycloptsError(msg="name a FILE to evaluate, or try --example.")
+        raise CycloptsError(msg="give a FILE to evaluate, or try --example.")
     sources = [*files, *([] if qrels is None else [qrels])]
     if twice := next((f for f in sources if sources.count(f) > 1), None):
         raise CycloptsError(msg=f"{twice} is given twice.")
@@ -201,14 +201,14 @@ def _require_roles(
     last: str,
     columns: tuple[str, str | None],
 ) -> None:
-    """Raise where a file plainly is in the place of another: judgments come last."""
+    """Raise if the files are clearly in the wrong order: judgments come last."""
     frames = [run.frame for run in runs] + ([] if qrels is None else [qrels])
     judged = [run.file for run in runs if _kind(run.frame, columns) == "qrels"]
     last_is_run = _kind(frames[-1], columns) == "run"
     if judged and last_is_run:
         raise DataError(
-            f"{judged[0]} looks like judgments and {last} like a run: swap them, for "
-            "the judgments come last, or name their file with --qrels."
+            f"{judged[0]} looks like judgments and {last} like a run: swap them "
+            "(the judgments come last), or name the judgments with --qrels."
         )
     if judged:
         raise DataError(
@@ -216,13 +216,13 @@ def _require_roles(
         )
     if last_is_run and qrels is not None:
         raise DataError(
-            f"{last}: looks like a run, not like judgments, which are missing: name "
-            "their file last, or with --qrels."
+            f"{last}: looks like a run, and the judgments are missing: name their "
+            "file last, or with --qrels."
         )
 
 
 def _kind(frame: pl.LazyFrame, columns: tuple[str, str | None]) -> str | None:
-    """What a file plainly is: ``"run"``, ``"qrels"`` or neither."""
+    """What a file clearly is: ``"run"``, ``"qrels"`` or neither."""
     names = frame.collect_schema().names()
     if names in (TREC, TREC_QRELS):
         return looks_like(files_of(frame)[0])

@@ -47,7 +47,7 @@ BETWEEN = 3
 
 
 def terminal() -> bool:
-    """Tell whether a person looks at the output."""
+    """Whether the output goes to a terminal."""
     return sys.stdout.isatty()
 
 
@@ -282,5 +282,5 @@ def _line(cells: Iterable[str]) -> str:
 
 
 def _literal(text: str) -> str:
-    """Escape what Markdown, HTML or formulas would make of a text."""
+    """Escape text that Markdown, HTML or formulas would interpret."""
     return MARKDOWN.sub(r"\\\g<0>", visible(text))

@@ -48,7 +48,7 @@ def values_of_systems(
 ) -> tuple[pl.DataFrame, Definition]:
     """Values per query, or moments, of the systems, and what they are."""
     if systems.example and (files or data.qrels):
-        raise CycloptsError(msg="--example brings its own data: name no FILE with it.")
+        raise CycloptsError(msg="--example brings its own data; give no FILE with it.")
     choices = choices_of(
         convention=systems.convention,
         missing=systems.missing,
@@ -78,7 +78,7 @@ def values_of(
     *,
     listed: bool = False,
 ) -> tuple[pl.DataFrame, Definition]:
-    """Values per query of what the command line named, and what they are.
+    """Values per query of the files on the command line, and what they are.
 
     Those of ``listed`` runs have a column ``documents``: the first of every query.
     """
@@ -174,7 +174,7 @@ def _of_run(
                 )
         apart = system is not None and not several
         if apart and system is not None:
-            run.require(system, "Name the one that tells systems apart with --system.")
+            run.require(system, "Name the column of the systems with --system.")
             asked = asked | {"query": [system, *options["query"]]}
             if asked["qrels_query"]:
                 asked["qrels_query"] = [system, *asked["qrels_query"]]
