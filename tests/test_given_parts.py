@@ -48,7 +48,9 @@ def test_parts_may_be_frames_and_paths(folder):
     assert bits(evaluate_parts([Part(reader(LOG))], MEASURES)) == WHOLE
 
 
-@pytest.mark.parametrize("make", [pl.DataFrame, pl.DataFrame.lazy, reader], ids=str)
+@pytest.mark.parametrize(
+    "make", [pl.DataFrame, pl.DataFrame.lazy, reader], ids=["eager", "lazy", "reader"]
+)
 def test_a_frame_of_any_kind_is_cut(make, folder):
     assert bits(evaluate_parts(cut(make(LOG), 4), MEASURES)) == WHOLE
     LOG.write_parquet(folder / "log.parquet")
