@@ -172,4 +172,4 @@ def test_measures_are_separated_by_commas(files, capsys, command):
 
 def test_match_report_is_of_one_run(files, capsys):
     assert main(["match-report", "a.run", "b.run", "qrels"]) == 2
-    assert "name one run, and its judgments" in capsys.readouterr().err
+    assert "give one run and its judgments" in capsys.readouterr().err

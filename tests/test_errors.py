@@ -479,7 +479,7 @@ def test_an_error_in_the_rows_shows_no_frame_of_the_plan():
             call(*given)
         files = [frame.path.name for frame in caught.traceback]
         assert "enforce.py" not in files
-        assert files[-1] == "request.py"
+        assert files[-1] == "frame_function.py"
         assert caught.value.__suppress_context__ or caught.value.__context__ is None
         assert caught.value.__cause__ is None
 
