@@ -59,6 +59,56 @@ def test_bounds(files, capsys):
     assert capsys.readouterr().out.startswith("Bounds\n\nmeasure  queries")
 
 
+def test_choices_of_audit_and_bounds_are_options(files, capsys):
+    runs, qrels = files
+    given = ["a.run", "qrels", "-m", "p_measure", "-m", "precision@4", "--rel", "2"]
+    given += ["--no-relevant", "one", "--format", "json"]
+    told = {"qrels": qrels, "rel": 2, "no_relevant": "one"}
+    measures = ["p_measure", "precision@4"]
+    assert main(["bounds", *given]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found == pr.bounds(runs["a"], measures, **told).to_dicts()
+    assert main(["bounds", *given, "--most", "9"]) == 2
+    assert "27 labellings" in capsys.readouterr().err
+    assert main(["audit", *given, "--max-rank", "3", "--unjudged", "drop"]) == 0
+    found = json.loads(capsys.readouterr().out)["choices"]
+    wanted = pr.audit(runs["a"], measures, **told, max_rank=3, unjudged="drop")
+    assert found == wanted.choices.to_dicts()
+
+
+@pytest.mark.parametrize("sampled", ["queries", "documents"])
+def test_estimate(files, capsys, sampled):
+    """Ids are text in a run of TREC, and numbers in the model's labels."""
+    runs, qrels = files
+    rows = [(q, f"d{d}", (q + d) % 3 // (d + 1)) for q in range(6) for d in range(6)]
+    names = ["query", "doc_id", "label"]
+    pl.DataFrame(rows, names, orient="row").write_parquet("model.parquet")
+    human = qrels.filter(pl.col("query_id").cast(pl.String) < "4").collect()
+    human.rename({"query_id": "query"}).write_parquet("human.parquet")
+    told = {"sampled": sampled} | ({"share": 0.4} if sampled == "documents" else {})
+    command = ["estimate", "a.run", "b.run", "human.parquet", "-m", "precision@2,dcg@3"]
+    command += ["--model-qrels", "model.parquet", "--qrels-query", "query", "--rel=2"]
+    command += [f"--{name}={value}" for name, value in told.items()]
+    assert main([*command, "--level", "0.9", "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    model = pl.DataFrame(rows, ["query_id", "doc_id", "label"], orient="row")
+    wanted = pr.estimate(
+        {
+            n: run.with_columns(pl.col("query_id").cast(pl.String))
+            for n, run in runs.items()
+        },
+        ["precision@2", "dcg@3"],
+        qrels=human.with_columns(pl.col("query_id").cast(pl.String)),
+        model_qrels=model.with_columns(pl.col("query_id").cast(pl.String)),
+        level=0.9,
+        rel=2,
+        **told,
+    )
+    assert found == wanted.to_dicts()
+    assert main([*command, "--format", "table"]) == 0
+    assert capsys.readouterr().out.startswith("Estimates with 95 % intervals\n\nsystem")
+
+
 def test_bounds_of_distances(files, capsys):
     runs, qrels = files
     far = runs["a"].with_columns(-pl.col("score"))

@@ -154,6 +154,12 @@ CASES = {
     "bounds log -m rr --max-grade 0": "--max-grade must be",
     "clicks propensities --example --cluster user_id --estimator chain": "--estimator "
     "chain leaves out queries in turn; --cluster is for --estimator poisson",
+    "bounds log -m ap --no-relevant skip": r"\(--no-relevant skip\), so labels .* "
+    "choose --no-relevant zero or 'one'",
+    "bounds log -m ap --unjudged drop": "choose --unjudged nonrelevant",
+    "estimate run qrels --model-qrels qrels -m ap --sampled documents": r"have whole "
+    r"queries judged \(--sampled queries\), or take dcg",
+    "estimate run qrels --model-qrels other_queries -m ap": "no label by the model",
     "power --sd 1": "name --difference, --queries or --width",
 }
 

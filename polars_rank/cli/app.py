@@ -14,6 +14,7 @@ import polars_rank
 from polars_rank.cli.audit import audit, bounds
 from polars_rank.cli.compare import compare
 from polars_rank.cli.describe import conventions, explain, measures
+from polars_rank.cli.estimate import estimate
 from polars_rank.cli.evaluate import evaluate
 from polars_rank.cli.gate import gate
 from polars_rank.cli.help import WrappedHelp
@@ -66,6 +67,7 @@ def _grammar(help_formatter: Literal["default", "plain"]) -> App:
     app.command(gate, usage="Usage: polars-rank gate BASE FILE... [OPTIONS]")
     app.command(audit, usage="Usage: polars-rank audit FILE... [OPTIONS]")
     app.command(bounds, usage="Usage: polars-rank bounds FILE... [OPTIONS]")
+    app.command(estimate, usage="Usage: polars-rank estimate FILE... [OPTIONS]")
     app.command(power, usage="Usage: polars-rank power [FILE] [OPTIONS]")
     app.command(moments, usage="Usage: polars-rank moments FILE... [OPTIONS]")
     app.command(merge, usage="Usage: polars-rank merge FILE... [OPTIONS]")

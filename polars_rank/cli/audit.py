@@ -19,20 +19,25 @@ from polars_rank.cli.options import (
     OUTPUT,
     Convention,
     Formats,
+    Grade,
     Input,
+    MaxRank,
     MissingValue,
+    NoRelevantValue,
     OneColumn,
     Options,
     Paths,
     SomeMeasures,
     TieOrder,
+    UnjudgedPlace,
     several,
     with_judgments,
 )
 from polars_rank.cli.show import Format, emit, show_frame, show_rows, terminal
+from polars_rank.cli.values import choices_of
 from polars_rank.conventions.tools import DEFAULT
 
-__all__ = ["audit", "bounds"]
+__all__ = ["audit", "bounds", "runs_of"]
 
 
 def audit(
@@ -43,8 +48,12 @@ def audit(
     rank: OneColumn = None,
     system: OneColumn = None,
     convention: Convention = DEFAULT,
+    no_relevant: NoRelevantValue = None,
     ties: TieOrder = None,
     missing: MissingValue = None,
+    unjudged: UnjudgedPlace = None,
+    rel: Grade = None,
+    max_rank: MaxRank = None,
     choice: Annotated[tuple[str, ...], Parameter(metavar="NAME"), CHOICE, LESS] = (),
     on_duplicate: Annotated[Literal["error", "best"], CHOICE] = "error",
     bounds: Annotated[bool, Parameter(group=OUTPUT), LESS] = False,
@@ -69,10 +78,18 @@ def audit(
         Column that tells systems apart; several runs go by their file names.
     convention
         Tool whose choices are audited; see: polars-rank conventions.
+    no_relevant
+        Value of a query with nothing relevant.
     ties
         Order of equal scores.
     missing
         Value of a judged query that is missing from a run.
+    unjudged
+        Whether unjudged documents keep their place.
+    rel
+        Lowest grade that is relevant.
+    max_rank
+        Count documents below this rank as not retrieved.
     choice
         Choice to try, such as ties, gain, k; may be repeated; default: all.
     on_duplicate
@@ -83,14 +100,18 @@ def audit(
     format
         Default: table on a terminal, csv elsewhere.
     """
-    run, options = _given(files, data, system, rank)
+    run, options = runs_of(files, data, system, rank)
     options |= {"rank": rank, "descending": not lower_is_better}
+    options |= choices_of(max_rank=max_rank)
     found = polars_rank.audit(
         run,
         several(measure) or MEASURES,
         convention=convention,
+        no_relevant=no_relevant,
         ties=ties,
         missing=missing,
+        unjudged=unjudged,
+        rel=rel,
         choices=choice or None,
         on_duplicate=on_duplicate,
         bounds=bounds,
@@ -121,13 +142,17 @@ def bounds(
     rank: OneColumn = None,
     system: OneColumn = None,
     convention: Convention = DEFAULT,
+    no_relevant: NoRelevantValue = None,
     ties: TieOrder = None,
     missing: MissingValue = None,
+    unjudged: UnjudgedPlace = None,
+    rel: Grade = None,
     over: Annotated[tuple[Literal["labels", "ties"], ...], CHOICE, LESS] = ("labels",),
     max_grade: Annotated[int | None, CHOICE] = None,
     universe: Annotated[Literal["retrieved", "pool"] | None, CHOICE] = None,
     free: Annotated[int, CHOICE] = 0,
     against: Annotated[str | None, Parameter(metavar="SYSTEM"), CHOICE] = None,
+    most: Annotated[int, CHOICE] = 10_000,
     per_query: Annotated[bool, Parameter(group=OUTPUT), LESS] = False,
     format: Formats = None,
 ) -> None:
@@ -148,10 +173,16 @@ def bounds(
         Column that tells systems apart; several runs go by their file names.
     convention
         Tool whose choices are followed; see: polars-rank conventions.
+    no_relevant
+        Value of a query with nothing relevant.
     ties
         Order of equal scores.
     missing
         Value of a judged query that is missing from a run.
+    unjudged
+        Whether unjudged documents keep their place.
+    rel
+        Lowest grade that is relevant.
     over
         Unknowns to vary: labels (of unjudged documents), ties, or both, repeated.
     max_grade
@@ -162,24 +193,30 @@ def bounds(
         Documents of each query that nobody retrieved or judged, but could have labels.
     against
         System that the others are compared with, under the same labels.
+    most
+        Labellings and orders of a query to try, for measures without a shortcut.
     per_query
         Print the bounds of every query instead of the mean.
     format
         Default: table on a terminal, csv elsewhere.
     """
-    run, options = _given(files, data, system, rank)
+    run, options = runs_of(files, data, system, rank)
     options |= {"rank": rank, "descending": not lower_is_better}
     found = polars_rank.bounds(
         run,
         several(measure) or MEASURES,
         convention=convention,
+        no_relevant=no_relevant,
         ties=ties,
         missing=missing,
+        unjudged=unjudged,
+        rel=rel,
         over=over,
         max_grade=max_grade,
         universe=universe,
         free=free,
         against=against,
+        most=most,
         per_query=per_query,
         **options,
     )
@@ -187,7 +224,7 @@ def bounds(
     show_frame(found, "Bounds", keys=keys, format=format)
 
 
-def _given(
+def runs_of(
     files: Sequence[str], data: Input, system: str | None, rank: str | None = None
 ) -> tuple[Any, Options]:
     """The runs that the command line named, and arguments about them.

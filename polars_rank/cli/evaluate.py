@@ -37,19 +37,20 @@ from polars_rank.cli.options import (
     Input,
     MaxRank,
     MissingValue,
+    NoRelevantValue,
     OneColumn,
     Options,
     Paths,
     TieOrder,
+    UnjudgedPlace,
     several,
     with_judgments,
 )
 from polars_rank.cli.runs import STDIN, Files, Run, open_file
 from polars_rank.cli.show import inert, show_means, show_values
 from polars_rank.cli.words import remark
-from polars_rank.conventions.choices import SHORTCUTS, Unjudged
+from polars_rank.conventions.choices import SHORTCUTS
 from polars_rank.conventions.tools import DEFAULT, convention_of
-from polars_rank.core.ranking import NoRelevant
 from polars_rank.exceptions import DataError
 from polars_rank.io import write
 from polars_rank.io.formats import extensions, format_of
@@ -79,10 +80,10 @@ def evaluate(
     ),
     keep: Columns = (),
     convention: Convention = DEFAULT,
-    no_relevant: Annotated[NoRelevant | None, CHOICE] = None,
+    no_relevant: NoRelevantValue = None,
     ties: TieOrder = None,
     missing: MissingValue = None,
-    unjudged: Annotated[Unjudged | None, CHOICE] = None,
+    unjudged: UnjudgedPlace = None,
     rel: Grade = None,
     check: Annotated[Check, CHOICE] = "strict",
     on_duplicate: Annotated[Duplicates, CHOICE] = "error",

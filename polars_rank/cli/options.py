@@ -17,9 +17,9 @@ from polars_rank._engine.checks.enforce import Check
 from polars_rank._engine.request import Duplicates
 from polars_rank.cli.runs import NONE_YET, Files, Reading, Run, sort_out
 from polars_rank.cli.show import Format
-from polars_rank.conventions.choices import Missing
+from polars_rank.conventions.choices import Missing, Unjudged
 from polars_rank.conventions.tools import DEFAULT
-from polars_rank.core.ranking import Ties
+from polars_rank.core.ranking import NoRelevant, Ties
 from polars_rank.io.frames import same_ids
 from polars_rank.io.scan import FileFormat
 
@@ -46,6 +46,7 @@ __all__ = [
     "Input",
     "MaxRank",
     "MissingValue",
+    "NoRelevantValue",
     "OneColumn",
     "Options",
     "Paths",
@@ -55,6 +56,7 @@ __all__ = [
     "SomeMeasures",
     "Systems",
     "TieOrder",
+    "UnjudgedPlace",
     "listed",
     "several",
     "with_judgments",
@@ -92,6 +94,8 @@ SomeMeasures: TypeAlias = Annotated[
 Convention: TypeAlias = Annotated[str, Parameter(group=CHOICES, metavar="NAME")]
 MissingValue: TypeAlias = Annotated[Missing | None, CHOICE]
 TieOrder: TypeAlias = Annotated[Ties | None, CHOICE]
+NoRelevantValue: TypeAlias = Annotated[NoRelevant | None, CHOICE]
+UnjudgedPlace: TypeAlias = Annotated[Unjudged | None, CHOICE]
 Grade: TypeAlias = Annotated[float | None, Parameter(group=CHOICES, metavar="GRADE")]
 MaxRank: TypeAlias = Annotated[
     int | None,
@@ -190,8 +194,12 @@ class Rules:
 
     Parameters
     ----------
+    no_relevant
+        Value of a query with nothing relevant.
     ties
         Order of documents with equal scores.
+    unjudged
+        Whether unjudged documents keep their place.
     rel
         Lowest grade that counts as relevant.
     max_rank
@@ -202,7 +210,9 @@ class Rules:
         What to do about duplicate documents within a query.
     """
 
+    no_relevant: NoRelevantValue = None
     ties: TieOrder = None
+    unjudged: UnjudgedPlace = None
     rel: Grade = None
     max_rank: MaxRank = None
     check: Annotated[Check, CHOICE] = "strict"

@@ -16,7 +16,7 @@ TEXT = """(?:'[^'\n]*'|"[^"\n]*")"""
 ARGUMENT = re.compile(
     rf"""(?<![\w=]){TEXT}
     |(?<![^\s(])(?<!\w\()([a-z_]+)=
-        (?:[\[(]?({TEXT}(?:,[ ]{TEXT})*)[\])]?|(None|True|False|\d[\w.]*))?
+        (?:[\[(]({TEXT}(?:,[ ]{TEXT})*)[\])]|({TEXT})|(None|True|False|\d[\w.]*))?
     |(?<![\w=(.-])([a-z]+(?:_[a-z]+)+)(?![\w=(])
     |^([a-z]+)(?=[ ](?:must|names?|is|belongs)[ ])""",
     re.VERBOSE,
@@ -56,7 +56,7 @@ def sentence(
         text = f"{file}{error.strerror}"
 
     def as_option(found: re.Match[str]) -> str:
-        given, *values, word, first = found.groups()
+        given, listed, single, plain, word, first = found.groups()
         name = given or word or first
         if name is None:
             return found[0]
@@ -64,7 +64,7 @@ def sentence(
         if option not in options | others:
             return found[0]
         more = "" if option in options else " (of evaluate)"
-        return _written(option, *values) + more
+        return _written(option, listed or single, plain) + more
 
     text = ARGUMENT.sub(as_option, PYTHON.sub("", text))
     return "\n".join(map(visible, text.split("\n")))

@@ -123,8 +123,8 @@ def _ends(t: Array, tails: Array) -> tuple[Array, Array]:
 
 def _bca(x: Array, w: Array, estimates: Array, tails: Array) -> Array:
     estimate = x.sum() / w.sum()
-    above = np.round(estimates - estimate, DECIMALS)
-    below = (np.sum(above < 0) + np.sum(above <= 0)) / 2
+    gaps = np.round(estimates - estimate, DECIMALS)
+    below = (np.sum(gaps < 0) + np.sum(gaps <= 0)) / 2
     share = below / len(estimates)
     if not 0.0 < share < 1.0:  # all differences are equal, or nearly
         return np.asarray(np.quantile(estimates, tails))
