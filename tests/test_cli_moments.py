@@ -235,7 +235,12 @@ def test_a_trend_is_drawn(folder, capsys):
     assert main(command) == 0
     picture = (folder / "t.svg").read_text()
     assert "difference to bm25" in picture
-    assert "Nov " in picture
+    for day in (20, 21, 22, 23):
+        assert picture.count(f">Nov {day}<") == 2  # once a panel
+    assert main([*command, "--mark", "2026-11-21=v2"]) == 0
+    assert (folder / "t.svg").read_text().count(">v2<") == 2
+    assert main([*command, "--mark", "v2"]) == 2
+    assert "--mark is PERIOD=NAME, such as 2026-11-23=v2" in capsys.readouterr().err
 
 
 def test_other_periods_of_a_trend(folder, values, capsys):

@@ -349,7 +349,13 @@ def test_pictures_of_time():
         (pl.col("day").cast(pl.Datetime), "temporal"),
     ):
         found = pr.trend(days.with_columns(day=time), time="day")
-        assert f"'type': '{kind}'" in str(curves.trend(found).to_dict())
+        plain = curves.trend(found).to_dict()
+        assert f"'type': '{kind}'" in str(plain)
+        first = found.to_series(0).first()
+        marked = curves.trend(found, {first: "v2"})
+        events = [d for d in drawn(marked) if "label" in d[0]]
+        assert [d["label"] for (d,) in events] == ["v2"]
+        assert len(marked.to_dict()["vconcat"]) == len(plain["vconcat"])
 
 
 @pytest.mark.slow

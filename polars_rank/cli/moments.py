@@ -45,6 +45,7 @@ __all__ = ["merge", "moments", "trend"]
 
 PERIOD = "period"
 UNIT = Parameter(metavar="row|part|COLUMN")
+MARK = Parameter(group=OUTPUT, metavar="PERIOD=NAME")
 DATE = r"(\d{4}-\d{2}-\d{2})"
 
 Paths: TypeAlias = Annotated[str, Parameter(name="FILE", group=FILES)]
@@ -156,6 +157,7 @@ def trend(
     cluster: OneColumn = None,
     format: Formats = None,
     plot: Picture = None,
+    mark: Annotated[tuple[str, ...], MARK, LESS] = (),
 ) -> None:
     """Follow systems and their differences over time, from moments of days.
 
@@ -194,6 +196,8 @@ def trend(
         Default: table on a terminal, csv elsewhere.
     plot
         Draw means and differences over time into this file.
+    mark
+        Event to mark in the picture, such as 2026-11-22=release 7; may be repeated.
     """
     names = several(measure)
     values, summed = _over_time(files, time, every, names)
@@ -214,7 +218,7 @@ def trend(
     if plot is not None:
         from polars_rank.report import curves
 
-        curves.trend(found).save(str(plot))
+        curves.trend(found, _marks(mark, found.to_series(0))).save(str(plot))
     show_frame(
         found,
         f"Means and differences with {100 * level:.4g} % intervals",
@@ -222,6 +226,25 @@ def trend(
         format=format,
         notes=["With a baseline: the mean difference, system - baseline."],
     )
+
+
+def _marks(given: Sequence[str], time: pl.Series) -> dict[object, str]:
+    """The events of the command line, by time."""
+    marks = {}
+    for text in given:
+        place, sign, name = text.partition("=")
+        event = pl.Series([place])
+        dated = time.dtype.is_temporal()
+        try:
+            [when] = event.str.strptime(time.dtype) if dated else event.cast(time.dtype)  # type: ignore[arg-type]
+        except pl.exceptions.PolarsError:
+            sign = ""
+        if not sign:
+            last = time.cast(pl.String).last()
+            msg = f"--mark is PERIOD=NAME, such as {last}=v2, not {text!r}."
+            raise CycloptsError(msg=msg)
+        marks[when] = name
+    return marks
 
 
 def _show(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -47,11 +48,12 @@ def depth(means: pl.DataFrame, pairs: pl.DataFrame) -> Any:
     return finished(alt.vconcat(*panels))
 
 
-def trend(periods: pl.DataFrame) -> Any:
+def trend(periods: pl.DataFrame, marks: Mapping[Any, str] | None = None) -> Any:
     """Means over time and, below, the differences to each baseline.
 
     ``periods`` is what :func:`polars_rank.trend` returns: its intervals of differences
-    are drawn, those of means are not, as they say nothing about differences.
+    are drawn, those of means are not, as they say nothing about differences. ``marks``
+    names events by their time, such as releases, which are drawn as lines.
 
     Examples
     --------
@@ -61,7 +63,7 @@ def trend(periods: pl.DataFrame) -> Any:
     ...     {"system": ["a", "b"] * 6, "query_id": [i // 2 for i in range(12)],
     ...      "day": [i // 4 for i in range(12)], "rr": [0.5, 0.4, 0.2] * 4}
     ... )
-    >>> chart = trend(pr.trend(values, time="day", baseline="a"))
+    >>> chart = trend(pr.trend(values, time="day", baseline="a"), marks={1: "v2"})
     """
     alt = altair()
     time = periods.columns[0]
@@ -69,7 +71,9 @@ def trend(periods: pl.DataFrame) -> Any:
     kind = "T" if data["time"].dtype.is_temporal() else "O"
     kind = "Q" if data["time"].dtype.is_numeric() else kind
     looks = {"Q": {"format": "d", "tickMinStep": 1}, "T": {}, "O": {}}
-    looks["T"] = {"format": "%b %-d"} if periods[time].dtype == pl.Date else {}
+    if periods[time].dtype == pl.Date:  # no tick between two days
+        days = (periods[time].max() - periods[time].min()).days  # type: ignore[operator, union-attr]
+        looks["T"] = {"format": "%b %-d", "tickCount": max(1, min(8, days))}
     axis = alt.Axis(**looks[kind])
     x = alt.X(f"time:{kind}", title=time, axis=axis, scale=alt.Scale(zero=False))
     names = data["system"].unique(maintain_order=True).to_list()
@@ -82,7 +86,22 @@ def trend(periods: pl.DataFrame) -> Any:
         pairs = part.drop_nulls("baseline").rename({"mean": "difference"})
         for (base,), differences in pairs.group_by("baseline", maintain_order=True):
             panels.append(_differences(alt, differences, x, names, str(base)))
+    if marks:
+        events = pl.Series(list(marks)).cast(periods[time].dtype)
+        lines = _marks(alt, _drawable(events), list(marks.values()), x)
+        panels = [
+            alt.layer(lines, panel).properties(width=420, height=200)
+            for panel in panels
+        ]
     return finished(alt.vconcat(*panels))
+
+
+def _marks(alt: Any, time: pl.Series, labels: list[str], x: Any) -> Any:
+    """Lines at events, with their names."""
+    base = alt.Chart(pl.DataFrame({"time": time, "label": labels})).encode(x=x)
+    text = base.mark_text(align="left", dx=4, dy=6, fontSize=11, color="#444444")
+    line = base.mark_rule(color="#444444")
+    return alt.layer(line, text.encode(y=alt.value(0), text="label:N"))
 
 
 def _drawable(time: pl.Series) -> pl.Series:
