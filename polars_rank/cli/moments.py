@@ -240,7 +240,7 @@ def _marks(given: Sequence[str], time: pl.Series) -> dict[object, str]:
         except pl.exceptions.PolarsError:
             sign = ""
         if not sign:
-            last = time.cast(pl.String).last()
+            last = time.cast(pl.String).to_list()[-1]
             msg = f"--mark is PERIOD=NAME, such as {last}=v2, not {text!r}."
             raise CycloptsError(msg=msg)
         marks[when] = name
