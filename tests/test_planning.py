@@ -14,7 +14,7 @@ from test_compare import A, B, C, D, values
 
 import polars_rank as pr
 from polars_rank.comparison.plan import _for_many
-from polars_rank.comparison.power import power_of_t, queries_for
+from polars_rank.comparison.power import detectable_effect, power_of_t, queries_for
 
 
 def test_queries_needed():
@@ -38,6 +38,19 @@ def test_power_is_that_of_simulations():
     assert power_of_t(0.8732289787, 12) == pytest.approx(0.7862177314, rel=1e-8)
     assert power_of_t(0.0, 30) == pytest.approx(0.05)
     assert power_of_t(3.0, 10**6) == 1.0
+
+
+@pytest.mark.parametrize("alpha", [0.4, 0.2, 0.1, 0.05, 0.001])
+def test_detectable_effects_are_detected_with_the_power(alpha):
+    """Where scipy's noncentral t is not a number, far out, power is 1."""
+    n = np.array([*range(2, 131), 1000])
+    effect = detectable_effect(n, alpha=alpha)
+    critical, centre = stats.t.isf(alpha / 2, n - 1), effect * np.sqrt(n)
+    above = stats.nct.sf(critical, n - 1, centre)
+    below = stats.nct.cdf(-critical, n - 1, centre)
+    assert above + np.nan_to_num(below) == pytest.approx(np.full(len(n), 0.8))
+    sure = power_of_t(np.linspace(1, 60, 100)[:, None] * effect, n, alpha=alpha)
+    assert (np.diff(sure, axis=0) > -1e-9).all()
 
 
 def test_detectable_differences():

@@ -13,7 +13,8 @@ from polars_rank._statistics.distributions import normal_quantile, special, t_qu
 __all__ = ["detectable_effect", "power_of_t", "queries_for"]
 
 Array: TypeAlias = npt.NDArray[np.float64]
-STEPS = 50  # halvings
+STEPS = 70  # halvings
+MOST_EFFECT = 1e6
 MOST = 1 << 40
 
 
@@ -34,10 +35,11 @@ def power_of_t(
     critical = t_quantile(1 - alpha / 2, df)
     centre = np.abs(np.asarray(effect, dtype=np.float64)) * np.sqrt(n)
     nctdtr = special().nctdtr
-    above = 1.0 - nctdtr(df, centre, critical)
-    below = np.nan_to_num(nctdtr(df, centre, -critical))  # underflows far out
-    far = (centre - critical) > 37.0
-    return np.asarray(np.where(far, 1.0, above + below))
+    # What underflows far out is 0 or, here and there, not a number.
+    missed, below = (
+        np.nan_to_num(nctdtr(df, centre, t)) for t in (critical, -critical)
+    )
+    return np.asarray(1.0 - missed + below)
 
 
 def detectable_effect(
@@ -47,7 +49,7 @@ def detectable_effect(
     sizes = np.asarray(n, dtype=np.float64)
     n, places = np.unique(sizes, return_inverse=True)
     some = n >= 2
-    low, high = np.zeros(n.shape), np.where(n == 2, 1e3, 60.0)
+    low, high = np.zeros(n.shape), np.full(n.shape, MOST_EFFECT)
     held = np.where(some, n, 2.0)
     for _ in range(STEPS):
         middle = (low + high) / 2
