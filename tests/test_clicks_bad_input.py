@@ -166,3 +166,29 @@ def test_harvest_without_documents_at_two_positions():
         found = clicks.propensities(apart)
     assert found["propensity"].to_list() == [1.0, None]
     assert "no document was shown here" in found["note"][1]
+
+
+WRONG_TYPES = {
+    "randomized": lambda log, c: clicks.propensities(log, "randomized", randomized=c),
+    "swap": lambda log, c: clicks.propensities(log, "swap", swap=c),
+    "swapped": lambda log, c: clicks.propensities(
+        log, "swap", swap="position", swapped=c
+    ),
+    "relevance": lambda log, c: clicks.propensities(log, "trust", relevance=c),
+    "reward": lambda log, c: clicks.counterfactual(
+        log, new="s", propensities=1, method="dr", reward=c
+    ),
+    "new": lambda log, c: clicks.counterfactual(log, new=c, propensities=1),
+    "seen": lambda log, c: clicks.behaviour(log, "ctr", seen=c),
+    "flag": lambda log, c: clicks.behaviour(log, "good_abandonment", flag=c),
+    "dwell": lambda log, c: clicks.behaviour(log, "dwell", dwell=c),
+    "team": lambda log, c: clicks.interleaving(log.with_columns(pl.struct(c)), team=c),
+}
+
+
+@pytest.mark.parametrize("role", WRONG_TYPES)
+def test_a_column_of_the_wrong_type_is_named_at_once(role):
+    """Before anything is read, with what would be right."""
+    with pytest.raises(TypeError, match="column 'arm' of the log has dtype") as error:
+        WRONG_TYPES[role](LOG.lazy(), "arm")
+    assert "must be" in str(error.value)

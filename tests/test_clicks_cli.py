@@ -221,7 +221,7 @@ def test_usage(capsys, arguments, message, tmp_path, monkeypatch):
         ("check", "", "rows,100000.0"),
         ("behaviour", "", "10000,12065,"),
         ("propensities", "", "1,1.0,"),
-        ("counterfactual", "--new new_score --new score --eta 1.0", "new_score,"),
+        ("counterfactual", "--new score --baseline score --eta 1.0", "new_score,"),
         ("sensitivity", "--new new_score --new score", "0.0,new_score,"),
         ("interleaving", "", "A,B,"),
         ("compare", "--control A", "any_click,B,"),

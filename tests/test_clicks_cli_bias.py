@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 
 import polars as pl
 import pytest
@@ -71,6 +72,23 @@ def test_sensitivity(capsys):
     assert [r["crossover"] for r in rows] == [
         str(v).lower() for v in wanted["crossover"]
     ]
+
+
+def test_flags_are_told_in_the_words_of_the_format(capsys):
+    """Not in those of Python; JSON has its own."""
+    rows = table(capsys, "propensities", "--example")
+    assert {r["converged"] for r in rows} == {"true"}
+    _, out, _ = run(capsys, "sensitivity", "--example", "--format", "json")
+    assert {row["crossover"] for row in json.loads(out)} == {True, False}
+
+
+def test_the_example_alone_compares_two_rankings(capsys):
+    status, out, err = run(capsys, "counterfactual", "--example")
+    assert status == 0
+    assert "takes --new new_score --new score --baseline score --eta 1.0" in err
+    assert "new_score - score" in out
+    _, _, err = run(capsys, "counterfactual", "--example", "--baseline", "new_score")
+    assert "--baseline" not in err
 
 
 @pytest.mark.parametrize(

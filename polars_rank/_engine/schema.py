@@ -104,6 +104,10 @@ def _is_flag(dtype: DataType) -> bool:
     return dtype == pl.Boolean
 
 
+def _is_place(dtype: DataType) -> bool:
+    return dtype.is_integer() or dtype == pl.Null
+
+
 def _is_duration(dtype: DataType) -> bool:
     return dtype.is_numeric() or dtype in (pl.Duration, pl.Null)
 
@@ -156,6 +160,12 @@ ROLES = {
         Role("propensity", "a propensity", _is_number, _NUMBERS),
         Role("seen", "whether a row was seen", _is_flag, _FLAG),
         Role("flag", "whether it is so", _is_flag, _FLAG),
+        Role("randomized", "whether a list was shuffled", _is_flag, _FLAG),
+        Role("swapped", "whether documents were swapped", _is_flag, _FLAG),
+        Role("swap", "the position of a swap", _is_place, _INTEGERS),
+        Role("relevance", "the relevance of a document", _is_grade, _NUMBERS),
+        Role("reward", "the reward of a document", _is_grade, _NUMBERS),
+        Role("new", "a score", _is_number, _NUMBERS),
     )
 }
 

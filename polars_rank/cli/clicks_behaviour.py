@@ -77,12 +77,9 @@ def check(
     show_pairs(
         "", "", {n: int(v) if v == int(v) else v for n, v in report.facts.rows()}
     )
-    for frame, keys in ((report.positions, 1), (report.faults, 1), (report.methods, 3)):
-        if not frame.is_empty():
+    for named, keys in ((report.positions, 1), (report.faults, 1), (report.methods, 3)):
+        if not named.is_empty():
             show("")
-            named = frame.cast(
-                {c: pl.String for c in frame.columns if frame[c].dtype == pl.Boolean}
-            )
             if keys == 1 and "message" in named.columns:
                 named = named.select("rule", "message", "rows")
                 keys = 2

@@ -213,6 +213,8 @@ def counterfactual(
         more: dict[str, object] = {}
         if not new:
             new = more["new"] = EXAMPLE_SYSTEMS
+            if baseline is None:
+                baseline = more["baseline"] = EXAMPLE_SYSTEMS[-1]
         biased = any(x is not None for x in (propensities, eta, propensity))
         if not biased and method != "dm":
             eta = more["eta"] = 1.0
@@ -290,10 +292,8 @@ def sensitivity(
         **log.options(bar),
     )
     with bar:
-        # A column of flags is told in words, as csv tells it.
-        shown = result.with_columns(pl.col("crossover").cast(pl.String))
         columns = [*log.by, "eta", "system", "crossover", "estimate", "difference"]
-        print_result(shown.select(columns), files, len(log.by) + 3, format, out)
+        print_result(result.select(columns), files, len(log.by) + 3, format, out)
 
 
 @app.command(usage="Usage: polars-rank clicks judgments LOG... [OPTIONS]")

@@ -81,6 +81,8 @@ def show_values(
     chosen = format or ("table" if terminal() else "csv")
     if quote_formulas and chosen in ("csv", "tsv"):
         values = inert(values)
+    if chosen != "json":  # which has words for true and false, Python's are others
+        values = values.with_columns(cs.boolean().cast(pl.String))
     if chosen != "table":
         show_rows(values, chosen, keys=keys)
     else:

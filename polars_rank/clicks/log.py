@@ -133,6 +133,7 @@ class ClickLog:
         for own, name in columns.items():
             argument = own.rstrip("0123456789")
             require_columns([name], schema, where="the log", argument=argument)
+            bind_column(argument, name, schema, where="the log")
         bound = bind_columns(
             log,
             Columns(keys, roles),
