@@ -24,6 +24,13 @@ LOG = pl.DataFrame(
     }
 )
 INFINITE = float("inf")
+BY_ARM = pl.DataFrame(  # as of propensities(by="arm")
+    {
+        "arm": ["A", "A", "B", "B"],
+        "position": [1, 2, 1, 2],
+        "propensity": [1.0, 0.5, 1.0, 0.4],
+    }
+)
 RANKING = pl.DataFrame({"query_id": ["a", "b"], "doc_id": ["x", "x"], "rank": [1, 1]})
 
 
@@ -119,6 +126,35 @@ BROKEN = [
         swapped=pl.lit(value=True),
     ),
     of(
+        "invalid_credit",
+        lambda log: clicks.interleaving(log, credits={"A": "p", "B": "s"}, cluster="u"),
+        p=float("nan"),
+    ),
+    of(
+        "invalid_credit",
+        lambda log: clicks.interleaving(log, credits={"A": "p", "B": "s"}, cluster="u"),
+        s=INFINITE,
+    ),
+    of(
+        "invalid_credit",
+        lambda log: clicks.interleaving(
+            log,
+            ranks={"A": "position", "B": "p"},
+            method="balanced",
+            cluster="u",
+        ),
+        p=0,
+    ),
+    *(
+        of("duplicate_propensity", call)
+        for call in (
+            lambda log: clicks.counterfactual(
+                log, new="s", propensities=BY_ARM, cluster="u"
+            ),
+            lambda log: clicks.judgments(log, propensities=BY_ARM),
+        )
+    ),
+    of(
         "not_neighbours",
         lambda log: clicks.propensities(log, "fair_pairs", swap="swap", cluster="u"),
         swap=9,
@@ -166,6 +202,66 @@ def test_harvest_without_documents_at_two_positions():
         found = clicks.propensities(apart)
     assert found["propensity"].to_list() == [1.0, None]
     assert "no document was shown here" in found["note"][1]
+
+
+@pytest.mark.filterwarnings("ignore:a single click", "ignore:there are no clicks")
+def test_propensities_of_segments_are_taken_where_segments_are_named():
+    found = clicks.counterfactual(
+        LOG, new="s", propensities=BY_ARM, by="arm", cluster="u"
+    )
+    assert found["arm"].to_list() == ["A", "B"]
+    part = BY_ARM.filter(arm="B")
+    one = clicks.counterfactual(
+        LOG.filter(arm="B"), new="s", propensities=part, cluster="u"
+    )
+    assert found["estimate"][1] == one["estimate"].item()
+
+
+def test_a_log_of_no_rows():
+    empty = LOG.clear()
+    assert clicks.propensities(empty).is_empty()
+    assert clicks.propensities(empty, "em").is_empty()
+    assert clicks.judgments(empty, propensities=1.0).is_empty()
+    assert clicks.behaviour(empty, "ctr")["ctr"].to_list() == [None]
+
+
+def test_interleaved_lists_without_a_click():
+    log = LOG.with_columns(team=pl.col("doc_id"), clicked=0)
+    with pytest.warns(UserWarning, match="no interleaved list has a click"):
+        found = clicks.interleaving(log, team="team", cluster="u")
+    assert found["preference"].to_list() == [None] * len(found)
+    tied = clicks.interleaving(log, team="team", cluster="u", no_click="tie")
+    assert set(tied["preference"]) == {0.0}
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: clicks.interleaving(
+                LOG, team="arm", test="permutation", permutations=0
+            ),
+            "permutations must be a whole number of at least 1, not 0",
+        ),
+        (
+            lambda: clicks.interleaving(
+                LOG, method="probabilistic", ranks={"A": "u", "B": "u"}, depth=0
+            ),
+            "depth must be a whole number of at least 1, not 0",
+        ),
+        (
+            lambda: clicks.judgments(LOG, "ctr", min_impressions="ten"),
+            "min_impressions must be a whole number, not 'ten'",
+        ),
+        (
+            lambda: clicks.compare(LOG, "ctr", arm="arm", control="A", power=80),
+            "power must lie between 0 and 1",
+        ),
+    ],
+)
+def test_numbers_that_cannot_be(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
 
 
 WRONG_TYPES = {

@@ -335,7 +335,8 @@ def test_a_list_of_one_team_among_others_is_fine():
     found = clicks.interleaving(log, team="team", cluster="user_id")
     assert found["impressions"].item() > 0
     none = log.with_columns(clicked=0)
-    found = clicks.interleaving(none, team="team", cluster="user_id")
+    with pytest.warns(UserWarning, match="no interleaved list has a click"):
+        found = clicks.interleaving(none, team="team", cluster="user_id")
     assert found["preference"].to_list() == [None] * len(found)
 
 

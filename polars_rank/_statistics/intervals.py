@@ -19,10 +19,10 @@ from polars_rank._statistics.distributions import (
 __all__ = ["interval", "p_value", "require_level", "wilson"]
 
 
-def require_level(level: float) -> None:
-    """Check that a confidence level lies between 0 and 1."""
+def require_level(level: float, name: str = "level") -> None:
+    """Check that a confidence level, or a power, lies between 0 and 1."""
     if not 0.0 < level < 1.0:
-        msg = f"level must lie between 0 and 1, such as 0.95, not {level!r}"
+        msg = f"{name} must lie between 0 and 1, such as 0.95, not {level!r}"
         raise ValueError(msg)
 
 

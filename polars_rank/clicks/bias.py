@@ -13,7 +13,12 @@ from polars_rank._engine.request import AnyFrame
 from polars_rank.clicks.counts import checked, rows_with_known
 from polars_rank.clicks.log import ClickLog
 from polars_rank.clicks.plan import order_of
-from polars_rank.core.rules import EARLY_PROPENSITY, NO_PROPENSITY, UNUSABLE_PROPENSITY
+from polars_rank.core.rules import (
+    DUPLICATE_PROPENSITY,
+    EARLY_PROPENSITY,
+    NO_PROPENSITY,
+    UNUSABLE_PROPENSITY,
+)
 from polars_rank.core.source import is_rereadable, lazy_source
 from polars_rank.exceptions import DataError
 
@@ -101,15 +106,23 @@ def with_propensities(
     )
     sound = (pl.col("alpha") > 0) & pl.col("alpha").is_finite()
     sound = (sound & pl.col("beta").is_finite()) | pl.col("alpha").is_null()
+    on = ["position", *own]
     table = enforce(
-        table.with_columns(wrong=flag(~sound), early=flag(pl.col("position") < 1)),
-        {"early": EARLY_PROPENSITY, "wrong": UNUSABLE_PROPENSITY},
+        table.with_columns(
+            wrong=flag(~sound),
+            early=flag(pl.col("position") < 1),
+            twice=flag(pl.len().over(on) > 1),
+        ),
+        {
+            "early": EARLY_PROPENSITY,
+            "wrong": UNUSABLE_PROPENSITY,
+            "twice": DUPLICATE_PROPENSITY,
+        },
         example="position",
         check="strict",
         exact_counts=False,
         unit="position",
-    ).drop("wrong", "early")
-    on = ["position", *own]
+    ).drop("wrong", "early", "twice")
     rows = log.rows.join(
         table, on=on, how="left", nulls_equal=True, maintain_order=order_of(log)
     )

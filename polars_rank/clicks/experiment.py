@@ -111,7 +111,7 @@ def compare(  # type: ignore[misc]  # two options are named here
     ('B', 0.01, 0.0026)
     """
     require_level(level)
-    require_level(power)
+    require_level(power, "power")
     if adjust not in (None, "holm"):
         msg = f"adjust must be None or 'holm', not {adjust!r}"
         raise ValueError(msg)

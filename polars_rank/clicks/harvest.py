@@ -52,6 +52,8 @@ def rows_of_pairs(task: Task, log: ClickLog) -> Iterator[Row]:
     tables = segments_of(table, task.by)
     for key, segment in segments_of(totals, task.by).items():
         positions = segment["position"]
+        if positions.is_empty():  # nothing was logged
+            continue
         part = tables.get(key, table.clear())
         counts = arrays(part, positions, [*task.within, "doc"])
         fit = _fit(task, counts, 0)

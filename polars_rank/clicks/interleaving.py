@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias, Unpack, cast, get_args
 
 import polars as pl
 
+from polars_rank._engine.checks.enforce import warn
 from polars_rank._engine.frame_function import like_input
 from polars_rank._engine.request import AnyFrame
 from polars_rank._statistics.distributions import chi_square_tail, tail
@@ -22,7 +23,7 @@ from polars_rank.clicks.plan import held, in_layout, require_sound_rows
 from polars_rank.clicks.ratios import margin, warn_of_users
 from polars_rank.core.aggregate import RatioMoments
 from polars_rank.core.expr import ratio
-from polars_rank.core.rules import NOT_INTERLEAVED, ONE_TEAM
+from polars_rank.core.rules import INVALID_CREDIT, NOT_INTERLEAVED, ONE_TEAM
 from polars_rank.core.source import lazy_source
 from polars_rank.exceptions import DataError
 
@@ -105,11 +106,18 @@ def interleaving(  # type: ignore[misc]  # team= is an option, named here
     ``lower``, ``upper``, ``p_sign`` (of wins against losses, binomial, two-sided),
     ``p_permutation`` and ``clusters``.
 
+    Warnings
+    --------
+    UserWarning
+        When collected: no list counts.
+
     Raises
     ------
+    ValueError, TypeError, polars.exceptions.ColumnNotFoundError
+        At once, for wrong arguments.
     DataError
         When collected: fewer than two teams, lists of one team only, or rows that break
-        a rule.
+        a rule, such as credits that are NaN or ranks below 1.
 
     Source: Radlinski, Kurup and Joachims, CIKM 2008 (team draft); Joachims, 2003
     (balanced); Hofmann, Whiteson and de Rijke, CIKM 2011 (probabilistic); Radlinski and
@@ -126,12 +134,20 @@ def interleaving(  # type: ignore[misc]  # team= is an option, named here
     ('A', 'B', 534, 641, 454)
     """
     _require(method, credit, no_click, test, team, credits, ranks)
+    for name, number in (("permutations", permutations), ("depth", depth)):
+        if number is not None and (type(number) is not int or number < 1):
+            msg = f"{name} must be a whole number of at least 1, not {number!r}"
+            raise ValueError(msg)
     require_level(level)
     given = cast("LogOptions", {**options, "team": team})
     columns = [*(credits or ranks or {}).values()]
     if team is not None and credit not in get_args(Credit):
         columns = [credit]
     bound: ClickLog = ClickLog.of(log, given, credits=columns)
+    if columns:
+        values = [pl.col(f"credit{i}").cast(pl.Float64) for i in range(len(columns))]
+        wrong = [~v.is_finite() | (v < 1 if ranks else False) for v in values]
+        bound = bound.breaking({INVALID_CREDIT: pl.any_horizontal(wrong)})
     if credit == "satisfied" and "dwell" not in bound.roles:
         msg = f'credit="satisfied" needs {column_of("dwell")}'
         raise ValueError(msg)
@@ -165,6 +181,8 @@ def interleaving(  # type: ignore[misc]  # team= is an option, named here
         if "mixed" in outcomes and len(outcomes) and not outcomes["mixed"].sum():
             message = NOT_INTERLEAVED.message.format(column=bound.roles["team"])
             raise DataError(message, rule=NOT_INTERLEAVED.name)
+        if outcomes.is_empty():
+            warn("no interleaved list has a click: there is no preference")
         yield _result(outcomes, bound, teams, schema, level, test, permutations, seed)
 
     return like_input(log, lazy_source(read, schema, name="interleaving"))

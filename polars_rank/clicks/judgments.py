@@ -111,6 +111,13 @@ def judgments(
         allowed = ", ".join(get_args(JudgmentMethod))
         msg = f"method must be one of {allowed}, not {method!r}"
         raise ValueError(msg)
+    for name, number in (
+        ("min_impressions", min_impressions),
+        ("min_clicks", min_clicks),
+    ):
+        if type(number) is not int or number < 0:
+            msg = f"{name} must be a whole number, not {number!r}"
+            raise ValueError(msg)
     _require_choices(method, grades, grades_within, prior, level, options)
     plain = method in ("ctr", "coec")
     if plain and propensities is not None:

@@ -7,7 +7,7 @@ the same columns and options, and binds them here.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, cast
 
@@ -191,6 +191,17 @@ class ClickLog:
             small=isinstance(frame, pl.DataFrame) and len(frame) <= IN_MEMORY_ROWS,
             user_column=given.get("user", users[0] if users else None),
         )
+
+    def breaking(self, conditions: Mapping[Rule, pl.Expr]) -> ClickLog:
+        """The log with further rules, broken by rows where their condition holds."""
+        rules, faulty, fault = list(self.rules), self.faulty, pl.col("fault")
+        for rule, condition in conditions.items():
+            faulty = faulty | condition
+            rules.append(rule)
+            number = pl.lit(len(rules), pl.UInt8)
+            fault = pl.when((fault == 0) & condition).then(number).otherwise(fault)
+        rows = self.rows.with_columns(fault=fault)
+        return replace(self, rows=rows, rules=tuple(rules), faulty=faulty)
 
     def own(self, names: Sequence[str]) -> list[str]:
         """Our names of columns that are constant within an impression."""

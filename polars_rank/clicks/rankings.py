@@ -92,24 +92,17 @@ def with_baseline(
 
 def with_scores(log: ClickLog, scores: Sequence[str], *, rewarded: bool) -> ClickLog:
     """Further faults of rows: scores that rank nothing, rewards that cannot be."""
-    rules, rows = list(log.rules), log.rows
-    broken = []
+    broken = {}
     if scores:
         bad = [
             pl.col(s).is_null() | pl.col(s).cast(pl.Float64).is_nan() for s in scores
         ]
-        broken.append((INVALID_NEW_SCORE, pl.any_horizontal(bad)))
+        broken[INVALID_NEW_SCORE] = pl.any_horizontal(bad)
     if rewarded:
-        rows = rows.with_columns(pl.col("reward").cast(pl.Float64).fill_null(0.0))
-        broken.append((INVALID_RELEVANCE, _improbable(pl.col("reward"))))
-    fault, faulty = pl.col("fault"), log.faulty
-    for rule, condition in broken:
-        faulty = faulty | condition
-        rules.append(rule)
-        number = pl.lit(len(rules), pl.UInt8)
-        fault = pl.when((fault == 0) & condition).then(number).otherwise(fault)
-    rows = rows.with_columns(fault=fault)
-    return replace(log, rows=rows, rules=tuple(rules), faulty=faulty)
+        reward = pl.col("reward").cast(pl.Float64).fill_null(0.0)
+        log = replace(log, rows=log.rows.with_columns(reward))
+        broken[INVALID_RELEVANCE] = _improbable(pl.col("reward"))
+    return log.breaking(broken)
 
 
 def _improbable(value: pl.Expr) -> pl.Expr:

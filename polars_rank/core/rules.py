@@ -18,6 +18,7 @@ __all__ = [
     "DUPLICATE_IMPRESSION",
     "DUPLICATE_POSITION",
     "DUPLICATE_PREFERENCE",
+    "DUPLICATE_PROPENSITY",
     "DUPLICATE_QUERY",
     "DUPLICATE_RANK",
     "DUPLICATE_SEGMENT",
@@ -26,6 +27,7 @@ __all__ = [
     "GAIN_OVERFLOW",
     "INFINITE_GRADE",
     "INVALID_CLICK",
+    "INVALID_CREDIT",
     "INVALID_DWELL",
     "INVALID_NEW_SCORE",
     "INVALID_POSITION",
@@ -283,6 +285,17 @@ UNUSABLE_PROPENSITY = Rule(
     "propensities (or alpha) that are not above 0, or not finite; estimate or smooth "
     "them first",
     always=True,
+)
+DUPLICATE_PROPENSITY = Rule(
+    "duplicate_propensity",
+    "positions that have several propensities; if they depend on a column, such as the "
+    "device, name it with by=, or filter the log and the propensities by it",
+    always=True,
+)
+INVALID_CREDIT = Rule(
+    "invalid_credit",
+    "credits that are NaN or infinite, or ranks below 1; null is a document that the "
+    "ranker does not have",
 )
 NO_SUPPORT = Rule(
     "no_support",
