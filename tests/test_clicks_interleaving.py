@@ -306,6 +306,20 @@ def test_the_shares_of_a_fair_draft():
     assert first["p_value"].item() < 1e-100
 
 
+def test_the_shares_of_segments():
+    log = random_log(2, impressions=300).with_columns(half=pl.col("impression_id") % 2)
+    both = clicks.team_shares(log, team="team", by="half")
+    for half in (0, 1):
+        one = clicks.team_shares(log.filter(pl.col("half") == half), team="team")
+        assert both.filter(pl.col("half") == half).drop("half").equals(one)
+
+
+@pytest.mark.parametrize("function", [clicks.interleaving, clicks.team_shares])
+def test_lists_have_no_weights(function):
+    with pytest.raises(ValueError, match="interleaving takes no weight="):
+        function(random_log(1), team="team", weight="impression_id")
+
+
 def test_one_team_is_an_error():
     log = random_log(1, teams=1)
     with pytest.raises(DataError, match="needs two teams; those of the log are: 'A'"):

@@ -505,3 +505,18 @@ def test_first_position_0_is_watched_by_every_function(tmp_path):
             wanted = found
     for one, other in zip(found, wanted, strict=True):
         assert_frame_equal(one, other)
+
+
+def test_a_report_knows_all_impressions():
+    """Those without results, and users that only their frame knows."""
+    log = clicks.simulate(30, queries=3, users=9, k=3, docs=5, seed=1).log
+    every = log.select("impression_id", "user_id").unique()
+    more = pl.DataFrame({"impression_id": [90, 91], "user_id": [1, 2]})
+    every = pl.concat([every, more.cast(dict(every.schema))])
+    for frame in (log, log.drop("user_id")):
+        facts = clicks.check(frame, impressions=every, user="user_id").facts
+        found = dict(facts.iter_rows())
+        assert found["impressions"] == 30
+        assert found["impressions without results"] == 2
+        assert found["users"] == log["user_id"].n_unique()
+    assert "impressions without results" not in clicks.check(log).facts["fact"]

@@ -72,9 +72,7 @@ def test_what_does_not_fit_is_refused_with_a_way_out(monkeypatch):
     assert len(fit.collect()) == 10
     monkeypatch.setattr(harvest, "FITTING", 1e6)  # as if there was a million times more
     monkeypatch.setattr(ratios, "RESAMPLING", 1e6)
-    with pytest.raises(
-        MemoryError, match=r"shown at several positions.*split the lo"
-    ):
+    with pytest.raises(MemoryError, match=r"shown at several positions.*split the lo"):
         fit.collect()
     with pytest.raises(MemoryError, match=r'more than memory_limit.*interval="normal"'):
         resampled.collect()

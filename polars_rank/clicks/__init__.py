@@ -20,7 +20,7 @@ from polars_rank.clicks.dedupe import dedupe
 from polars_rank.clicks.entropy import click_entropy
 from polars_rank.clicks.experiment import compare
 from polars_rank.clicks.impression import Impression
-from polars_rank.clicks.interleaving import interleaving, team_shares
+from polars_rank.clicks.interleaving import interleaving
 from polars_rank.clicks.judgments import JudgmentMethod, judgments
 from polars_rank.clicks.log_options import UBI, LogColumns, LogOptions
 from polars_rank.clicks.measures import BEHAVIOUR
@@ -29,6 +29,7 @@ from polars_rank.clicks.report import LogReport, check
 from polars_rank.clicks.sensitivity import sensitivity
 from polars_rank.clicks.simulate import simulate
 from polars_rank.clicks.simulation import Simulation
+from polars_rank.clicks.team_shares import team_shares
 from polars_rank.clicks.user_models import UserModel
 from polars_rank.clicks.weighing import CounterfactualMethod
 

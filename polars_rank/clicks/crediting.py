@@ -13,7 +13,9 @@ from polars_rank.clicks.log import ClickLog
 from polars_rank.clicks.plan import bounded_by, enforced, impressions_of
 from polars_rank.clicks.ratios import sums
 
-__all__ = ["Credit", "Method", "outcomes_of", "words_of"]
+__all__ = ["NO_WEIGHT", "Credit", "Method", "outcomes_of", "words_of"]
+
+NO_WEIGHT = "interleaving takes no {name}=: a list is won, lost or tied"
 
 Credit: TypeAlias = Literal["clicks", "any", "first", "satisfied", "inverse_rank"]
 Method: TypeAlias = Literal["team_draft", "balanced", "probabilistic"]

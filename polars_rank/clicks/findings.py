@@ -1,7 +1,7 @@
 """What the counts of a log say: facts, faults, and what can be estimated from it.
 
 ``found`` are the counts by what was counted: rows by their ``faults``, ``positions``,
-and if the log has them ``impressions``, ``users`` and ``pairs``.
+and if the log has them ``impressions``, ``empty`` ones, ``users`` and ``pairs``.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ def facts_of(
     yield "rows that break no rule", sound
     if seen is not None:
         yield "impressions", seen["impressions"]
+    if "empty" in found:
+        yield "impressions without results", totals["empty"]["empty"]
     if "pairs" in found:
         pairs = totals["pairs"]
         yield "queries", pairs["queries"]

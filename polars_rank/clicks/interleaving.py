@@ -12,14 +12,20 @@ import polars as pl
 from polars_rank._engine.checks.enforce import warn
 from polars_rank._engine.frame_function import like_input
 from polars_rank._engine.request import AnyFrame
-from polars_rank._statistics.distributions import chi_square_tail, tail
+from polars_rank._statistics.distributions import tail
 from polars_rank._statistics.intervals import require_level
-from polars_rank.clicks.crediting import Credit, Method, outcomes_of, words_of
+from polars_rank.clicks.crediting import (
+    NO_WEIGHT,
+    Credit,
+    Method,
+    outcomes_of,
+    words_of,
+)
 from polars_rank.clicks.impression import Impression
 from polars_rank.clicks.log import ClickLog
-from polars_rank.clicks.log_options import LogOptions, column_of
+from polars_rank.clicks.log_options import LogOptions, column_of, refuse_options
 from polars_rank.clicks.opening import function_of_log
-from polars_rank.clicks.plan import held, in_layout, require_sound_rows
+from polars_rank.clicks.plan import held, in_layout
 from polars_rank.clicks.ratios import margin, warn_of_users
 from polars_rank.core.aggregate import RatioMoments
 from polars_rank.core.expr import ratio
@@ -27,7 +33,7 @@ from polars_rank.core.rules import INVALID_CREDIT, NOT_INTERLEAVED, ONE_TEAM
 from polars_rank.core.source import lazy_source
 from polars_rank.exceptions import DataError
 
-__all__ = ["Credit", "Method", "interleaving", "team_shares"]
+__all__ = ["Credit", "Method", "interleaving"]
 
 Test: TypeAlias = Literal["sign", "permutation"]
 GROUPS = 1000  # of clusters whose signs are drawn together
@@ -134,6 +140,7 @@ def interleaving(  # type: ignore[misc]  # team= is an option, named here
     ('A', 'B', 534, 641, 454)
     """
     _require(method, credit, no_click, test, team, credits, ranks)
+    refuse_options(options, ["weight"], NO_WEIGHT)
     for name, number in (("permutations", permutations), ("depth", depth)):
         if number is not None and (type(number) is not int or number < 1):
             msg = f"{name} must be a whole number of at least 1, not {number!r}"
@@ -186,58 +193,6 @@ def interleaving(  # type: ignore[misc]  # team= is an option, named here
         yield _result(outcomes, bound, teams, schema, level, test, permutations, seed)
 
     return like_input(log, lazy_source(read, schema, name="interleaving"))
-
-
-@function_of_log
-def team_shares(  # type: ignore[misc]  # as above
-    log: AnyFrame, /, *, team: str, **options: Unpack[LogOptions]
-) -> AnyFrame:
-    """Compute the share of each team's documents per position: equal in a fair draft.
-
-    Bugs of a draft show here: a team that begins more often, or that fills the end.
-
-    Parameters
-    ----------
-    log, team, **options
-        As in :func:`interleaving`.
-
-    Returns
-    -------
-    A frame like ``log``: ``position``, ``team``, ``documents``, ``share`` of the
-    position's, and ``p_value`` of equal shares (chi-square).
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> from polars_rank import clicks, example
-    >>> log = pl.scan_parquet(example.clicks_path())
-    >>> shares = clicks.team_shares(log, team="team").collect()
-    >>> shares.select("position", "team", "documents").head(2).rows()
-    [(1, 'A', 1037), (1, 'B', 993)]
-    """
-    bound: ClickLog = ClickLog.of(log, cast("LogOptions", {**options, "team": team}))
-    rows = require_sound_rows(bound).drop_nulls("team")
-    found = rows.group_by("position", "team").agg(documents=pl.len())
-    n, whole = pl.col("documents"), pl.col("documents").sum()
-    teams = found.select(teams=pl.col("team").n_unique())
-    equal = whole / pl.col("teams").first()
-    # A team without a document at a position has no row: what it lacks is missing, too.
-    lacking = (pl.col("teams").first() - pl.len()) * equal
-    statistic = ((n - equal) ** 2 / equal).sum() + lacking
-    found = found.join(teams, how="cross").with_columns(
-        share=(n / whole).over("position"),
-        p_value=pl.struct(statistic.over("position"), "teams").map_batches(
-            _chi_square, return_dtype=pl.Float64, is_elementwise=True
-        ),
-    )
-    shown = found.select("position", "team", "documents", "share", "p_value")
-    return like_input(log, shown.sort("position", "team"))
-
-
-def _chi_square(rows: pl.Series) -> pl.Series:
-    statistic, teams = (rows.struct.field(name) for name in rows.struct.fields)
-    pairs = zip(statistic, teams, strict=True)
-    return pl.Series([chi_square_tail(x, n - 1) for x, n in pairs], dtype=pl.Float64)
 
 
 def _require(

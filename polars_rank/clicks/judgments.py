@@ -14,7 +14,7 @@ from polars_rank._statistics.intervals import require_level
 from polars_rank.clicks.bias import Propensities, faults_first, with_propensities
 from polars_rank.clicks.counts import checked, position_totals, shown
 from polars_rank.clicks.log import ClickLog
-from polars_rank.clicks.log_options import LogOptions
+from polars_rank.clicks.log_options import LogOptions, refuse_options
 from polars_rank.clicks.opening import function_of_log
 from polars_rank.clicks.plan import bounded_by
 from polars_rank.clicks.relevance import Prior, estimated
@@ -148,10 +148,11 @@ def _require_choices(
     level: float | None,
     options: LogOptions,
 ) -> None:
-    for name in ("by", "weight", "cluster", "impressions"):
-        if options.get(name) is not None:
-            msg = f"judgments take no {name}=: there is one row per query and document"
-            raise ValueError(msg)
+    refuse_options(
+        options,
+        ["by", "weight", "cluster", "impressions"],
+        "judgments take no {name}=: there is one row per query and document",
+    )
     if within not in ("log", "query"):
         msg = f"grades_within must be 'log' or 'query', not {within!r}"
         raise ValueError(msg)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, TypedDict, cast, get_args
 
@@ -22,6 +22,7 @@ __all__ = [
     "LogColumns",
     "LogOptions",
     "column_of",
+    "refuse_options",
     "require_options",
     "roles_of",
     "several",
@@ -200,6 +201,15 @@ def require_options(given: dict[str, Any], *, totals: bool) -> None:
             "give one row per shown document"
         )
         raise ValueError(msg)
+
+
+def refuse_options(
+    given: Mapping[str, Any], names: Sequence[str], message: str
+) -> None:
+    """Raise an error for options that would be without effect."""
+    for name in names:
+        if given.get(name) is not None:
+            raise ValueError(message.format(name=name))
 
 
 def column_of(role: str) -> str:

@@ -13,7 +13,7 @@ from polars_rank._engine.request import AnyFrame
 from polars_rank._engine.schema import require_columns
 from polars_rank.clicks.counts import rows_with_known
 from polars_rank.clicks.log import ClickLog
-from polars_rank.clicks.log_options import LogOptions, column_of
+from polars_rank.clicks.log_options import LogOptions, column_of, refuse_options
 from polars_rank.clicks.opening import function_of_log
 from polars_rank.clicks.position_rows import (
     COLUMNS,
@@ -179,9 +179,11 @@ def propensities(
     _require_columns_of(method, given, shuffled)
     by: list[str] = _several(options.get("by"))
     inside: list[str] = _several(within)
-    if "weight" in options and options["weight"] is not None:
-        msg = "propensities take no weight=; filter the log, or split it with by="
-        raise ValueError(msg)
+    refuse_options(
+        options,
+        ["weight"],
+        "propensities take no {name}=; filter the log, or split it with by=",
+    )
     _require_within(inside, log, options.get("impressions"))
     wide = cast("LogOptions", {**options, "by": [*dict.fromkeys([*by, *inside])]})
     pairs = method in ("harvest", "em")

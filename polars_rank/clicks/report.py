@@ -8,6 +8,7 @@ from typing import Unpack, cast
 import polars as pl
 
 from polars_rank._engine.request import AnyFrame
+from polars_rank.clicks.counts import rows_with_known
 from polars_rank.clicks.findings import ENOUGH, facts_of, faults_of, methods_of
 from polars_rank.clicks.log import ClickLog
 from polars_rank.clicks.log_options import LogOptions
@@ -100,7 +101,7 @@ def check(log: AnyFrame, /, **options: Unpack[LogOptions]) -> LogReport:
     if bound.keys and bound.user_column and bound.user_column not in bound.carried:
         named = cast("LogOptions", {**options, "user": bound.user_column})
         bound = ClickLog.of(log, named, totals=True)
-    bound = replace(bound, layout="any")
+    bound = rows_with_known(replace(bound, layout="any"))
     sound = bound.rows.filter(pl.col("fault") == 0)
     plans = {
         "faults": bound.rows.group_by("fault").agg(rows=pl.len()),
@@ -108,6 +109,12 @@ def check(log: AnyFrame, /, **options: Unpack[LogOptions]) -> LogReport:
     }
     if bound.keys:
         plans["impressions"] = _impressions(bound)
+        if bound.impressions is not None:
+            shown = bound.rows.select(bound.keys).unique()
+            missing = bound.impressions.join(
+                shown, on=bound.keys, how="anti", nulls_equal=True
+            )
+            plans["empty"] = missing.select(empty=pl.len())
         if bound.user_column:
             plans["users"] = _users(bound, bound.carried[bound.user_column])
     if {"query", "doc"} <= {*bound.roles}:

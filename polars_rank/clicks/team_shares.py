@@ -1,0 +1,75 @@
+"""The health of a draft: each team's share of the documents at a position."""
+
+from __future__ import annotations
+
+from typing import Unpack, cast
+
+import polars as pl
+
+from polars_rank._engine.request import AnyFrame, like_input
+from polars_rank._statistics.distributions import chi_square_tail
+from polars_rank.clicks.counts import rows_with_known
+from polars_rank.clicks.crediting import NO_WEIGHT
+from polars_rank.clicks.log import ClickLog
+from polars_rank.clicks.log_options import LogOptions, refuse_options
+from polars_rank.clicks.opening import function_of_log
+from polars_rank.clicks.plan import require_sound_rows
+
+__all__ = ["team_shares"]
+
+
+@function_of_log
+def team_shares(  # type: ignore[misc]  # team= is an option, named here
+    log: AnyFrame, /, *, team: str, **options: Unpack[LogOptions]
+) -> AnyFrame:
+    """Compute the share of each team's documents per position: equal in a fair draft.
+
+    Bugs of a draft show here: a team that begins more often, or that fills the end.
+
+    Parameters
+    ----------
+    log, team, **options
+        As in :func:`interleaving`; ``by`` among them.
+
+    Returns
+    -------
+    A frame like ``log``: the ``by`` columns, ``position``, ``team``, ``documents``,
+    ``share`` of the position's, and ``p_value`` of equal shares (chi-square).
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polars_rank import clicks, example
+    >>> log = pl.scan_parquet(example.clicks_path())
+    >>> shares = clicks.team_shares(log, team="team").collect()
+    >>> shares.select("position", "team", "documents").head(2).rows()
+    [(1, 'A', 1037), (1, 'B', 993)]
+    """
+    refuse_options(options, ["weight"], NO_WEIGHT)
+    bound: ClickLog = ClickLog.of(log, cast("LogOptions", {**options, "team": team}))
+    bound = rows_with_known(bound)
+    by = {f"by:{i}": pl.col(own) for i, own in enumerate(bound.own(bound.by))}
+    rows = require_sound_rows(bound).drop_nulls("team").with_columns(**by)
+    place = [*by, "position"]
+    found = rows.group_by(*place, "team").agg(documents=pl.len())
+    n, whole = pl.col("documents"), pl.col("documents").sum()
+    teams = found.select(teams=pl.col("team").n_unique())
+    equal = whole / pl.col("teams").first()
+    # A team without a document at a position has no row: what it lacks is missing, too.
+    lacking = (pl.col("teams").first() - pl.len()) * equal
+    statistic = ((n - equal) ** 2 / equal).sum() + lacking
+    found = found.join(teams, how="cross").with_columns(
+        share=(n / whole).over(place),
+        p_value=pl.struct(statistic.over(place), "teams").map_batches(
+            _chi_square, return_dtype=pl.Float64, is_elementwise=True
+        ),
+    )
+    shown = found.select(*place, "team", "documents", "share", "p_value")
+    named = dict(zip(by, bound.by, strict=True))
+    return like_input(log, shown.sort(*place, "team", nulls_last=True).rename(named))
+
+
+def _chi_square(rows: pl.Series) -> pl.Series:
+    statistic, teams = (rows.struct.field(name) for name in rows.struct.fields)
+    pairs = zip(statistic, teams, strict=True)
+    return pl.Series([chi_square_tail(x, n - 1) for x, n in pairs], dtype=pl.Float64)
