@@ -27,10 +27,13 @@ WHOLE = {"batch_format": "pyarrow", "batch_size": None}  # blocks, one by one
 
 
 class _Ray(Engine["Dataset"]):
-    def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
+    def map(
+        self, function: Callable[[Any], Any], items: Iterable[Any]
+    ) -> Iterator[Any]:
         ray = require("ray", "ray")
         task = ray.remote(lambda item: function(item))
-        return list(ray.get([task.remote(item) for item in items]))
+        results = [task.remote(item) for item in items]
+        return (ray.get(result) for result in results)
 
     def frame(self) -> type[Dataset]:
         return require("ray.data", "ray").Dataset  # type: ignore[no-any-return]

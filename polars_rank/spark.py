@@ -38,7 +38,7 @@ class _Spark(Engine["DataFrame"]):
         return require("pyspark.sql", "spark").DataFrame  # type: ignore[no-any-return]
 
     def schema(self, frame: DataFrame, names: list[str]) -> pl.Schema:
-        own = frame.select(*map(_quoted, names)).schema
+        own = frame.select([_quoted(name) for name in names]).schema
         return pl.DataFrame(_no_rows(frame, own)).schema
 
     def lift(self, rows: pl.DataFrame, beside: DataFrame) -> DataFrame:

@@ -5,6 +5,7 @@ The engine is that of pieces.py; test_engines.py has Ray, Spark and Dask.
 
 from __future__ import annotations
 
+import ast
 import multiprocessing
 import os
 import signal
@@ -188,6 +189,14 @@ def wrapping(function, items):
         return [function(item) for item in items]
     except Exception as error:
         raise RuntimeError("a task failed") from error
+
+
+@pytest.mark.parametrize("name", ["ray", "spark", "dask"])
+def test_an_adapter_does_not_call_its_own_map(name):
+    """Whose name is that of the builtin; it would do small things in the cluster."""
+    tree = ast.parse(Path(HOME, "polars_rank", f"{name}.py").read_text())
+    calls = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
+    assert "map" not in {f.id for f in calls if isinstance(f, ast.Name)}
 
 
 def test_errors_of_tasks_are_those_of_one_machine(tmp_path):

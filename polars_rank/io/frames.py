@@ -84,8 +84,8 @@ def as_polars(
         return as_polars(native, name=name, kind=kind, columns=columns, stream=stream)
     if library in _DISTRIBUTED:
         whose, written, collected, adapter = _DISTRIBUTED[library]
-        frame = f"{type(source).__name__} of {whose}"
-        msg = f"{name}: a {frame} has its rows in many processes; "
+        what = f"{type(source).__name__} of {whose}"
+        msg = f"{name}: a {what} has its rows in many processes; "
         if adapter is not None:
             msg += f"{adapter} has evaluate and per_query for it; otherwise "
         msg += (
