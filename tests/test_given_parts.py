@@ -41,6 +41,22 @@ def test_files_of_a_folder_or_a_glob_are_parts(folder):
         files(f"{folder}/*.csv")
 
 
+def test_folders_that_part_the_files_are_columns(tmp_path):
+    """As Spark writes days."""
+    log = LOG.with_columns(day=pl.format("2026-11-0{}", pl.col("query_id") % 2 + 1))
+    for day, part in log.partition_by("day", as_dict=True, include_key=False).items():
+        folder = tmp_path / "log" / f"day={day[0]}"
+        folder.mkdir(parents=True)
+        part.write_parquet(folder / "0.parquet")
+    single = pr.evaluate(pr.scan(tmp_path / "log"), MEASURES, by="day").collect()
+    assert len(single) == 2
+    parts = files(tmp_path / "log")
+    assert len(parts) == 2
+    assert evaluate_parts(parts, MEASURES, by="day").equals(single)
+    buckets = bucketed(tmp_path / "log", 2, tmp_path / "buckets")
+    assert evaluate_parts(buckets, MEASURES, by="day").equals(single)
+
+
 def test_parts_may_be_frames_and_paths(folder):
     first, *others = [pl.read_parquet(path) for path in sorted(folder.iterdir())]
     given = [first, reader(others[0]), folder / "2.parquet"]
@@ -145,7 +161,7 @@ def test_partials_are_of_any_kind(tmp_path):
     ):
         assert bits(evaluation.merge(given)) == WHOLE
     LOG.write_parquet(tmp_path / "log.parquet")
-    with pytest.raises(ValueError, match=r"log\.parquet: no partial, but a frame of"):
+    with pytest.raises(ValueError, match=r"\*\.parquet: no partial, but a frame of"):
         evaluation.merge(glob)
     with pytest.raises(ValueError, match=r"^no partial, but a frame of queries, ndcg"):
         evaluation.add([pr.evaluate(LOG, MEASURES)])

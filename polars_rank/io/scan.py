@@ -24,7 +24,7 @@ from polars_rank.io.formats import (
 from polars_rank.io.trec import scan_trec
 from polars_rank.io.unreadable import unreadable
 
-__all__ = ["FileFormat", "paths_of", "scan"]
+__all__ = ["FileFormat", "scan", "scan_each"]
 
 FileFormat: TypeAlias = Literal[
     "parquet", "arrow", "csv", "tsv", "ndjson", "trec", "msmarco", "beir"
@@ -166,12 +166,23 @@ def scan(
     return frame.filter(sound)
 
 
-def paths_of(source: str | os.PathLike[str]) -> list[str]:
-    """The files of a path, a folder or a glob; standard input and URLs as they are."""
+def scan_each(source: str | os.PathLike[str]) -> list[pl.LazyFrame]:
+    """Scan each file of a path, a folder or a glob, as :func:`scan` does all of them.
+
+    URLs are one scan.
+    """
     text = os.fspath(source)
     if text == "-" or "://" in text:
-        return [text]
-    return [str(file.path) for file in _files(text)[0]]
+        return [scan(text)]
+    files, hive = _files(text)
+    return [_scan_one(file.path, hive=hive) for file in files]
+
+
+def _scan_one(path: Path, *, hive: bool) -> pl.LazyFrame:
+    frame, format = scan(path), format_of(path)
+    if hive and format is not None and format.separator is None:
+        return format.scan([str(path)], True)
+    return frame
 
 
 def _beir_qrels(text: str, format: str | None) -> str | None:

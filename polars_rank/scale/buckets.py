@@ -28,7 +28,7 @@ from polars_rank._engine.spill.buckets import (
 from polars_rank._engine.spill.digest import digest_of
 from polars_rank._engine.spill.resume import read_manifest, write_manifest
 from polars_rank.io.frames import as_polars
-from polars_rank.io.scan import paths_of
+from polars_rank.io.scan import scan_each
 from polars_rank.scale.errors import with_plain_errors
 from polars_rank.scale.frames import Several, is_path, is_single
 from polars_rank.scale.partitions import Part
@@ -112,7 +112,7 @@ def bucketed(
 def _opened(frames: Several, name: str, kind: Any) -> list[pl.LazyFrame]:
     several: Any = frames
     if is_path(frames) and kind == "run":
-        several = paths_of(frames)
+        several = scan_each(frames)
     elif is_single(frames):
         several = [frames]
     return [as_polars(f, name=name, kind=kind).lazy() for f in several]

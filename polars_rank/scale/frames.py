@@ -11,7 +11,7 @@ import polars as pl
 from polars_rank._engine.opening import open_run_and_qrels
 from polars_rank._engine.schema import Column, columns_by_role, names_of
 from polars_rank.io.frames import FrameLike, as_polars
-from polars_rank.io.scan import paths_of
+from polars_rank.io.scan import scan_each
 
 __all__ = [
     "SIDES",
@@ -89,10 +89,10 @@ def partials_of(given: Several) -> list[pl.DataFrame]:
 
 def _partials(given: FrameLike) -> Iterator[pl.DataFrame]:
     """The partial; or one of each file, whose columns may differ."""
-    for one in paths_of(given) if is_path(given) else [given]:
+    for one in scan_each(given) if is_path(given) else [given]:
         frame = as_polars(one, name="a partial").lazy().collect()
         if not {"measure", "definition", "version"} <= {*frame.columns}:
-            where = f"{one}: " if is_path(one) else ""
+            where = f"{given}: " if is_path(given) else ""
             msg = (
                 f"{where}no partial, but a frame of {', '.join(frame.columns)}; "
                 "partials are made by partial and add of an Evaluation"

@@ -19,7 +19,7 @@ from polars_rank._engine.spill.progress import Listener, Progress
 from polars_rank._files.temporary import replace_durably
 from polars_rank.core.parameters import is_whole
 from polars_rank.io.frames import FrameLike, as_polars
-from polars_rank.io.scan import paths_of, scan
+from polars_rank.io.scan import scan, scan_each
 from polars_rank.measures.measure import Measures
 from polars_rank.scale.errors import with_plain_errors
 from polars_rank.scale.evaluation import Evaluation
@@ -62,7 +62,7 @@ def files(paths: str | Path | Iterable[str | Path]) -> list[Part]:
     Each file holds whole queries, which is verified.
     """
     several = [paths] if isinstance(paths, str | Path) else paths
-    return [Part(scan(path)) for one in several for path in paths_of(one)]
+    return [Part(frame) for one in several for frame in scan_each(one)]
 
 
 def cut(frame: FrameLike, parts: int) -> list[Part]:
