@@ -167,6 +167,21 @@ def test_partials_are_of_any_kind(tmp_path):
         evaluation.add([pr.evaluate(LOG, MEASURES)])
 
 
+@pytest.mark.parametrize("options", [{}, {"by": "country", "weight": "traffic"}])
+def test_partials_of_many_days_may_be_one_table(options):
+    """With columns of the user that tell the days apart."""
+    evaluation = pr.Evaluation([*MEASURES, "num_rel", "gm_ap"], **options)
+    days = [
+        evaluation.partial(part).with_columns(day=pl.lit(f"day {i}"), number=i)
+        for i, part in enumerate(split(LOG, 3, 2))
+    ]
+    single = pr.evaluate(LOG, [*MEASURES, "num_rel", "gm_ap"], **options)
+    assert bits(evaluation.merge(pl.concat(days))) == bits(single)
+    month = evaluation.add(days)
+    assert not {"day", "number"} & {*month.columns}
+    assert bits(evaluation.merge(month)) == bits(single)
+
+
 def test_progress_tells_of_parts(folder):
     heard = []
     evaluate_parts(files(folder), "ap", progress=heard.append)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import multiprocessing
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -189,6 +190,37 @@ def wrapping(function, items):
         return [function(item) for item in items]
     except Exception as error:
         raise RuntimeError("a task failed") from error
+
+
+@pytest.mark.parametrize("name", ["log", "judgments", "described segments"])
+def test_no_rows_come_back(name):
+    """A state of a partition is a few kB, whatever its rows; so are the arguments."""
+    frames, options, measures = CASES[name]
+    sizes = []
+
+    class Weighed(InPieces):
+        def states(self, job, rows):
+            sizes.append(len(pickle.dumps(job)))
+            for state in super().states(job, rows):
+                sizes.append(len(state))
+                yield state
+
+    def evaluate(times):
+        sizes.clear()
+        many = {
+            side: Pieces.of(pl.concat(_again(frame, i) for i in range(times)))
+            for side, frame in frames.items()
+        }
+        Weighed().evaluate(measures=measures, partitions=2, **many, **options)
+        return max(sizes)
+
+    once, often = evaluate(1), evaluate(8)
+    assert once < 20_000
+    assert often < 1.2 * once
+
+
+def _again(frame: pl.DataFrame, i: int) -> pl.DataFrame:
+    return frame.with_columns(pl.col("query_id") + 1000 * i)
 
 
 @pytest.mark.parametrize("name", ["ray", "spark", "dask"])

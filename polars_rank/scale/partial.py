@@ -53,15 +53,16 @@ def as_partial(
 def add_partials(
     aggregation: Aggregation, parts: pl.DataFrame, stamp: Mapping[str, object]
 ) -> pl.DataFrame:
-    """The partial of all the rows together."""
+    """The partial of all the rows together, without columns that somebody added."""
     by = [f"by{i}" for i in range(len(aggregation.by))]
     heads = parts.filter(pl.col("measure").is_null())
     counts = [pl.col(name).sum() for name in COUNTS if name in parts.columns]
     largest = [pl.col(LARGEST).max()] if LARGEST in parts.columns else []
     lists = [pl.col(n).explode().implode() for n in LISTS if n in parts.columns]
     added = [_grouped(heads, by, [*counts, *largest, *lists])]
-    others = {*by, "measure", *COUNTS, LARGEST, *LISTS, *stamp}
-    states = [name for name in parts.columns if name not in others]
+    value, weight = pl.lit(0.0), pl.lit(0.0) if aggregation.weighted else None
+    known = {part for a in aggregation.aggregates for part in a.state(value, weight)}
+    states = [name for name in parts.columns if name in known]
     for name, aggregate in zip(aggregation.names, aggregation.aggregates, strict=True):
         rows = parts.filter(pl.col("measure") == name)
         merged = [aggregate.merge(part, pl.col(part)).alias(part) for part in states]
