@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -221,3 +223,43 @@ def test_results_of_paths_are_kept(tmp_path):
     other.write_parquet(qrels)
     found = evaluate_parts([run], MEASURES, qrels=qrels, resume=results)
     assert bits(found) == bits(pr.evaluate(RUN, MEASURES, qrels=other))
+
+
+def futures(function, items):
+    with ThreadPoolExecutor(1) as threads:
+        return [threads.submit(function, item) for item in items]
+
+
+def some(function, items):
+    return [function(item) for item in items][1:]
+
+
+def first(function, items):
+    return [function(next(iter(items)))]
+
+
+@pytest.mark.parametrize(
+    ("map", "error", "message"),
+    [
+        (futures, TypeError, r"map= gives a Future where.*client\.gather"),
+        (some, ValueError, "map= gives 2 of 3 results"),
+        (first, ValueError, "map= gives 1 of 3 results"),
+    ],
+)
+def test_a_map_that_gives_no_results(map, error, message, folder, tmp_path):
+    with pytest.raises(error, match=message):
+        evaluate_parts(files(folder), MEASURES, map=map)
+    with pytest.raises(error, match=message):
+        bucketed(folder, 2, tmp_path / "buckets", map=map)
+
+
+def test_a_map_may_give_results_in_any_order(folder, tmp_path):
+    def backwards(function, items):
+        return [function(item) for item in items][::-1]
+
+    assert bits(evaluate_parts(files(folder), MEASURES, map=backwards)) == WHOLE
+    run, qrels = RUN.with_row_index("label"), QRELS.with_columns(score=1.0)
+    given = {"frames": [run[::2], run[1::2]], "qrels": [qrels]}
+    parts = bucketed(**given, buckets=3, folder=tmp_path / "b", map=backwards)
+    single = bits(pr.evaluate(RUN, MEASURES, qrels=QRELS))
+    assert bits(evaluate_parts(parts, MEASURES)) == single

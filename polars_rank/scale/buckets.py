@@ -104,7 +104,7 @@ def bucketed(
         buckets=buckets,
         schemas=schemas,
     )
-    found = split(sides, work, map=with_plain_errors(map))
+    found = split(sides, work, map=with_plain_errors(map, Filled))
     parts = [_part(bucket, schemas) for bucket in found if any(bucket.files)]
     return parts or [Part(run[0].clear())]
 
@@ -141,7 +141,7 @@ def _fill(
     for done in tries.glob("*") if digest else ():
         found = read_manifest(done)
         if found is not None:
-            return Filled([bucket.files[0] for bucket in found])
+            return Filled([bucket.files[0] for bucket in found], task.number)
     own = tries / uuid4().hex
     own.mkdir(parents=True)
     try:
@@ -157,4 +157,4 @@ def _fill(
     except BaseException:
         shutil.rmtree(own, ignore_errors=True)
         raise
-    return Filled(files)
+    return Filled(files, task.number)

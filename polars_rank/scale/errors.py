@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from itertools import count
 from typing import Any
 
 import polars as pl
@@ -34,12 +35,31 @@ def raised(result: Any) -> Any:
 
 
 def with_plain_errors(
-    map: Callable[..., Iterable[Any]],
+    map: Callable[..., Iterable[Any]], kind: type
 ) -> Callable[..., Iterator[Any]]:
-    """The same ``map``; errors of a task come as they are, whatever the engine."""
+    """The same ``map``; errors of a task come as they are, whatever the engine.
+
+    There must be one result for each task, of this kind.
+    """
 
     def visit(function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
-        for result in map(partial(caught, function), items):
-            yield raised(result)
+        given, found = count(), 0
+        numbered = (item for item, _ in zip(items, given))  # noqa: B905
+        for result in map(partial(caught, function), numbered):
+            value = raised(result)
+            if not isinstance(value, kind):
+                msg = (
+                    f"map= gives a {type(value).__name__} where the result of a task "
+                    "should be: wait for it, as polars_rank.ray.map, .spark.map and "
+                    ".dask.map do, e.g. with client.gather(client.map(function, items))"
+                )
+                raise TypeError(msg)
+            found += 1
+            yield value
+        for _ in numbered:  # what nobody asked for
+            pass
+        if found != (tasks := next(given)):
+            msg = f"map= gives {found} of {tasks} results; it must give them all"
+            raise ValueError(msg)
 
     return visit

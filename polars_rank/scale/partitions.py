@@ -107,6 +107,7 @@ def evaluate_parts(
     map
         Function that visits the parts: the builtin, ``executor.map`` of a process pool,
         ``polars_rank.ray.map``, ``polars_rank.spark.map`` or ``polars_rank.dask.map``.
+        It gives a result for each part, in any order.
     resume
         Folder that keeps the results of parts, so that an interrupted evaluation goes
         on with the parts that it lacks. It must be one that all processes reach. (Parts
@@ -149,7 +150,7 @@ def evaluate_parts(
         parts = list(parts)
     own = (part if isinstance(part, Part) else Part(part) for part in parts)
     visited: list[Visited] = []
-    for result in with_plain_errors(map)(visit, own):
+    for result in with_plain_errors(map, Visited)(visit, own):
         visited.append(result)
         if progress is not None:
             total = len(cast("list[Part]", parts))

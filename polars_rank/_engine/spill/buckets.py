@@ -64,11 +64,17 @@ class Task(NamedTuple):
     place: int
     frame: pl.LazyFrame
 
+    @property
+    def number(self) -> tuple[int, int]:
+        """What tells the tasks of a split apart, and orders them."""
+        return self.side, self.place
+
 
 class Filled(NamedTuple):
     """The files that a task wrote, by bucket, with the version that hashed the rows."""
 
     files: list[tuple[Path, ...]]
+    task: tuple[int, int]
     polars: str = pl.__version__
 
 
@@ -91,7 +97,7 @@ def split(
         for side, frames in enumerate(sides)
         for place, frame in enumerate(frames)
     ]
-    filled = list(map(write, tasks))
+    filled = sorted(map(write, tasks), key=lambda done: done.task)
     _require_one_version(filled)
     ends = [0, *accumulate(len(frames) for frames in sides)]
     return [

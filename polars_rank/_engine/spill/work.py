@@ -222,6 +222,6 @@ def _split(
             durable=durable,
             passed=passed,
         )
-        return Filled(files)
+        return Filled(files, task.number)
 
     return split([[part] for part in parts], write)
