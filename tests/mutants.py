@@ -20,13 +20,15 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 COPIED = ("polars_rank", "tests", "docs", "README.md", "pyproject.toml")
 TIERS = {"quick": "not slow and not parity", "all": "not parity"}
-SECONDS = 300  # for the tests of one mutant
+LIMIT = 300  # seconds for the tests of one mutant
+SECONDS = count(int(time.time()))  # when a file of the copy was written
 
 
 class Mutant(NamedTuple):
@@ -879,17 +881,23 @@ def tried(mutant: Mutant, copy: Path, tier: str) -> str:
     """Apply the mutant, run its tests, undo it; the test that failed, or nothing."""
     (path,) = found(mutant, copy)
     text, start, test = path.read_text(), time.perf_counter(), ""
-    path.write_text(text.replace(mutant.old, mutant.new))
+    written(path, text.replace(mutant.old, mutant.new))
     for part in mutant.tests.split():
         name, _, word = part.partition(":")
         test = test or failing(copy, f"tests/test_{name}.py", "-k", word, tier=tier)
-    path.write_text(text)
+    written(path, text)
     verdict = f"killed by {test}" if test else f"SURVIVED {mutant.tests}"
     print(f"{mutant.name}: {verdict} ({time.perf_counter() - start:.0f} s)", flush=True)
     return test
 
 
-def failing(copy: Path, *tests: str, tier: str, limit: float | None = SECONDS) -> str:
+def written(path: Path, text: str) -> None:
+    """Bytecode that is kept goes by whole seconds: so each version has its own."""
+    path.write_text(text)
+    os.utime(path, (next(SECONDS),) * 2)
+
+
+def failing(copy: Path, *tests: str, tier: str, limit: float | None = LIMIT) -> str:
     """Run these tests on the copy; the first that failed, or nothing."""
     command = [sys.executable, "-m", "pytest", "-x", "-n", "0", "-m", TIERS[tier]]
     try:

@@ -374,6 +374,7 @@ FORMULAS = ["=1+2", "+1", "-1", "@x", "\tx"]
 PLAIN = ["a=1", "1-1", "'=1", "", "ü"]
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("extension", ["csv", "tsv", "parquet"])
 @pytest.mark.parametrize("dtype", [pl.String, pl.Categorical])
 def test_formulas_are_quoted_if_asked_for(call, extension, dtype):

@@ -183,7 +183,11 @@ def test_every_measure(label, most):
     The layouts and engines are shared among the two kinds of labels.
     """
     ways = WAYS[0 if label == pl.Int64 else 2 :: 4 if most else 6]
-    run, qrels = tables(label, QUERIES)
+    left_out = (
+        "many_documents" if most and label == pl.Float64 else None
+    )  # half the time
+    queries = {query: docs for query, docs in QUERIES.items() if query != left_out}
+    run, qrels = tables(label, queries)
     tried = {m: variants(m)[:most] for m in METRICS}
     params = {f"{m} {i}": (m, p) for m in METRICS for i, p in enumerate(tried[m])}
     measures = [pr.measure(m, name=name, **p) for name, (m, p) in params.items()]
@@ -194,7 +198,7 @@ def test_every_measure(label, most):
             )
             for name, (m, p) in params.items()
         }
-        for query, docs in QUERIES.items()
+        for query, docs in queries.items()
     }
     for start in range(0, len(measures), TOGETHER):
         some = measures[start : start + TOGETHER]

@@ -263,7 +263,7 @@ temporary.remove_leftovers(base)
 """
 
 
-@pytest.mark.parametrize("stage", ["made", "removed", "swept"])
+@pytest.mark.parametrize("stage", ["made", slow("removed"), "swept"])
 def test_told_to_end_while_a_folder_comes_or_goes(temp, stage):
     """A moment in which it is neither there nor gone; most of these are short."""
     running = when_ready(program(BORN_OR_GONE, temp, stage, temp=temp))

@@ -67,6 +67,8 @@ def test_documents_below_are_not_retrieved(form, unjudged, layout, engine):
         if any(d.label is not None for d in docs)
     }
     queries = {q: docs for q, docs in queries.items() if docs}
+    if form != "log":  # its loops take half of the time
+        del queries["many_documents"]
     if form == "rank":
         queries = {q: untied(docs) for q, docs in queries.items()}
     run, qrels = frames(queries)

@@ -21,7 +21,7 @@ LOG = pl.DataFrame(
             "label": (q + d * d) % 4,
             "country": "DE" if q % 3 else "FR",
         }
-        for q in range(100)
+        for q in range(160)
         for d in range(1 + q % 13)
     ]
 ).sample(fraction=1, shuffle=True, seed=1)

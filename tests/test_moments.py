@@ -415,6 +415,7 @@ def crowded(seed: int = 5) -> pl.DataFrame:
     return pl.DataFrame(draw.sample(rows, len(rows)), schema=names, orient="row")
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize(("block", "small"), [(7, 3), (40, 20), (8192, 1024)])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("clustered", [False, True])

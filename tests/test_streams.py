@@ -35,6 +35,7 @@ def total(frame: pl.LazyFrame, **options: object) -> tuple[int, float]:
     return found["queries"].item(), found["num_rel"].item()
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("layout", ["auto", "any", "contiguous"])
 @pytest.mark.parametrize("memory_limit", [None, "1GB"])
 def test_contiguous(layout, memory_limit):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import cache
 
 from reference.core import nothing
 
@@ -26,16 +27,21 @@ def _covered(grades: Grades, rel: float) -> dict[str, set[str]]:
 
 def _greedy(covered: dict[str, set[str]], alpha: float) -> list[str]:
     """Return all relevant documents; each adds most to those before it."""
+    pairs = ((doc, frozenset(topics)) for doc, topics in covered.items())
+    return _greedy_order(frozenset(pairs), alpha)
+
+
+@cache  # the measures and their cutoffs share it
+def _greedy_order(
+    pairs: frozenset[tuple[str, frozenset[str]]], alpha: float
+) -> list[str]:
+    covered = dict(pairs)
+    worth = [(1 - Fraction(alpha)) ** n for n in range(len(covered) + 1)]
     seen: dict[str, int] = {}
     left = sorted(covered, key=lambda d: d.encode("utf-8"), reverse=True)
     chosen = []
     while left:
-        best = max(
-            left,
-            key=lambda d: sum(
-                (1 - Fraction(alpha)) ** seen.get(t, 0) for t in covered[d]
-            ),
-        )
+        best = max(left, key=lambda d: sum(worth[seen.get(t, 0)] for t in covered[d]))
         left.remove(best)
         chosen.append(best)
         for t in covered[best]:
