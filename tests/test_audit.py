@@ -302,7 +302,8 @@ def test_one_system_is_always_better(measure):
 
 def test_a_depth_has_no_mean_over_tied_orders(data):
     run, qrels = data
-    found = pr.audit(run, "ap", qrels=qrels, system="system", max_rank=5)
+    asked = {"qrels": qrels, "system": "system", "choices": ["ties"]}
+    found = pr.audit(run, "ap", **asked, max_rank=5)
     ties = found.choices.filter(choice="ties")["value"].to_list()
     assert "optimistic" in ties
     assert "expected" not in ties

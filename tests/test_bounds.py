@@ -304,7 +304,7 @@ def test_differences_where_labels_move_documents_are_limits():
     assert (found["low"], found["high"], found["exact"]) == (-1.0, 0.0, False)
 
 
-@pytest.mark.parametrize("count", [4, slow(40)])
+@pytest.mark.parametrize("count", [3, slow(40)])
 def test_labels_of_documents_that_nobody_retrieved(count):
     found = lists(random.Random(23), count, free=2)
     run, qrels = frames(found)

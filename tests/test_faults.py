@@ -430,7 +430,7 @@ def test_a_disk_that_is_full_at_any_byte_is_named(tmp_path):
     finish(when_ready(program(FULL_AT_ANY_BYTE, tmp_path / "rows.parquet")))
 
 
-@pytest.mark.parametrize("resume", [False, True], ids=["private", "temp_dir"])
+@pytest.mark.parametrize("resume", [slow(False), True], ids=["private", "temp_dir"])
 def test_two_at_once_in_one_process(log, expected, temp, resume):
     """The same frame, the same folder; each evaluates all by itself."""
     frames = [lazy(log, temp if resume else None)] * 3

@@ -60,7 +60,7 @@ def measures(draw):
 
 
 @given(measures())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_str_and_parse_are_inverses(measure):
     again = pr.Measure.parse(str(measure))
     assert again == measure

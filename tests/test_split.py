@@ -72,7 +72,10 @@ OPTIONS = [
 ]
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
+# What segments and weights do apart, both do together.
+@pytest.mark.parametrize(
+    "options", [OPTIONS[0], *map(slow, OPTIONS[1:3]), *OPTIONS[3:]], ids=str
+)
 def test_any_split_has_the_bits_of_the_whole(options):
     log = rows()
     evaluation = pr.Evaluation(MEASURES, **options)
