@@ -13,7 +13,7 @@ import pytest
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
 PROGRAM = """
-import json, os, sys, warnings
+import json, os, signal, sys, warnings
 import polars as pl
 import polars_rank as pr
 log = pl.DataFrame({"query_id": [1], "score": [1.0], "label": [1]})
@@ -25,11 +25,15 @@ warnings.simplefilter("always")
 def status_of(*steps):
     child = os.fork()
     if child == 0:
+        signal.alarm(20)  # seconds; what hangs ends by it
         exec(steps[0])
         os._exit(status_of(*steps[1:]) if steps[1:] else 0)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 for before, after in json.loads(sys.argv[1]):
-    print("status", status_of(before, after), flush=True)
+    status = status_of(before, after)
+    print("status", status, flush=True)
+    if status < 0:
+        break
 """
 EVALUATIONS = {
     "eager": "pr.evaluate(log, 'rr')",
