@@ -633,8 +633,8 @@ def test_ranks_and_distances():
     assert pr.bounds(far, ["ndcg", "ap"], descending=False, **asked).equals(wanted)
     for wrong, words in (
         (pl.lit(1), "duplicate ranks"),
-        (pl.col("rank") - 1, "ranks below 1"),
-        (pl.when(pl.col("rank") > 1).then("rank"), "ranks below 1"),
+        (pl.col("rank") - 1, "whole numbers of at least 1"),
+        (pl.when(pl.col("rank") > 1).then("rank"), "whole numbers of at least 1"),
     ):
         with pytest.raises(pr.DataError, match=words):
             pr.bounds(ranked.with_columns(rank=wrong), "ap", rank="rank", **asked)

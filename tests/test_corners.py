@@ -44,9 +44,9 @@ def test_a_query_without_a_document_at_rank_1_is_in_the_run(collect):
     ("ranks", "message"),
     [
         ([1, 1], "duplicate ranks within a query"),
-        ([1.0, nan], "ranks below 1 or between two whole numbers"),
-        ([1.0, 1.5], "ranks below 1 or between two whole numbers"),
-        ([0, 1], "ranks below 1 or between two whole numbers"),
+        ([1.0, nan], "ranks that are not whole numbers of at least 1"),
+        ([1.0, 1.5], "ranks that are not whole numbers of at least 1"),
+        ([0, 1], "ranks that are not whole numbers of at least 1"),
     ],
 )
 def test_known_ranks_of_an_expression_are_checked(ranks, message):

@@ -224,7 +224,7 @@ QUERIES = pl.DataFrame({"query_id": [1, 2], "weight": [1.0, 2.0], "by": ["x", "y
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"rank": [1, 0, 1]}, ("ranks below 1", "1 found", "query 1", "from 1")),
+        ({"rank": [1, 0, 1]}, ("at least 1", "1 found", "query 1", "from 1")),
         ({"rank": [2, 2, 1]}, ("duplicate ranks", "query 1", "a rank of its own")),
         ({"by": ["x", "y", "x"]}, ("by=", "varies within a query", "query 1")),
         ({"weight": [1.0, 2.0, 1.0]}, ("weight=", "varies within a query", "query 1")),
@@ -303,7 +303,7 @@ def test_cutoffs(unread, k):
     ("measures", "error", "words"),
     [
         ("ndgc@10", ValueError, ("'ndgc'", "did you mean", "'ndcg'")),
-        ("nothing_like_it", ValueError, ("'nothing_like_it'", "could be", "recall")),
+        ("nothing_like_it", ValueError, ("'nothing_like_it'", "common ones", "recall")),
         ("ndcg@", ValueError, ("'ndcg@'", "at least 1")),
         ("ndcg@10@5", ValueError, ("'ndcg@10@5'", "metric@k")),
         ("ndcg(gian=exp2)", ValueError, ("'gian'", "did you mean 'gain'")),

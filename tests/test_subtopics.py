@@ -296,7 +296,7 @@ def ask(measures="ap_ia", run=TWO["run"], rows=TWO["qrels"], **options):
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"subtopic": None}, ValueError, "ap_ia looks at subtopics: give judgments"),
+        ({"subtopic": None}, ValueError, "ap_ia needs subtopics: give judgments"),
         ({"subtopic": None, "qrels": None}, ValueError, "name their column with subt"),
         ({"qrels": None}, ValueError, "subtopic names a column of the judgments"),
         ({"measures": "ndcg@10"}, ValueError, "ndcg needs one grade per document"),

@@ -25,7 +25,7 @@ P = ParamSpec("P")
 
 
 class FrameFunction(Protocol[P]):
-    """A function of a frame: lazy for a LazyFrame, a DataFrame for all else."""
+    """A function of a frame: returns a LazyFrame for a LazyFrame, else a DataFrame."""
 
     @overload
     def __call__(
@@ -85,8 +85,8 @@ def like_input(
 ) -> AnyFrame:
     """Return a LazyFrame for a LazyFrame, a DataFrame otherwise.
 
-    An error in the data ends here, without the way that it took through a plan; with
-    the ``request`` it names the row. A file that cannot be read is named, too.
+    Errors in the data are raised again here, without the traceback through the plan;
+    with the ``request`` they name the row. A file that cannot be read is named, too.
     """
     warn_if_forked()
     note_run()  # a plan, too: asked for its schema, Polars starts threads

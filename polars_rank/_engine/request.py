@@ -107,13 +107,13 @@ class Request:
     stats
         Statistics of the values of queries.
     missing_given, rel_given
-        Whether the user has chosen the value of a missing query, the lowest relevant
+        Whether the user has chosen the value of a missing query; the lowest relevant
         grade.
     small
-        Whether all frames are in memory and small: then no streaming is worth while.
+        Whether all frames are in memory and small, so that streaming does not pay.
     part
-        Whether the frames are a part of the data: then what is doubtful of a part, such
-        as queries that are missing from it, is not told.
+        Whether the frames are a part of the data: then there is no warning about what
+        may hold for a part only, such as missing queries.
     unclaimed
         Whether ``layout="contiguous"`` is a guess, not the user's claim: it is given up
         as soon as the first rows contradict it.
@@ -277,7 +277,7 @@ class Request:
 
     @cached_property
     def grouping(self) -> Grouping:
-        """How the rows of a query come together."""
+        """How the rows of a query are grouped."""
         if self.layout == "contiguous":
             return "contiguous"
         return "hash" if self.few else "sort"
@@ -337,7 +337,7 @@ def stat_name(measure: str, stat: Stat) -> str:
 def _known_doc(
     doc: Column | None, opened: Opened, used: Sequence[Column | None]
 ) -> Column | None:
-    """The document id; a single frame may lack the column of the default name."""
+    """The document id, or None for a single frame without the default column."""
     if opened.qrels is not None and doc is None:
         msg = "doc must name the column of document ids: judgments are joined by it"
         raise ValueError(msg)
@@ -365,7 +365,7 @@ def _require_vocabulary(
             )
         else:
             msg = (
-                f"{m.metric} looks at subtopics: give judgments (qrels=) and name "
+                f"{m.metric} needs subtopics: give judgments (qrels=) and name "
                 "their column with subtopic="
             )
         raise ValueError(msg)

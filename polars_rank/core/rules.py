@@ -1,4 +1,4 @@
-"""Every rule that data must keep: its name, and the message if it is broken.
+"""The rules for data: their names, and the messages if they are broken.
 
 A rule is counted as an expression of a plan (:class:`Violation`) and enforced when the
 plan runs, by :class:`~polars_rank.exceptions.DataError`.
@@ -79,7 +79,8 @@ class Rule(NamedTuple):
     message
         What is wrong, and the way out.
     always
-        Whether breaking it is an error whatever ``check=`` says: the user asked for it.
+        Whether breaking it is an error whatever ``check=`` says, since the user asked
+        for the rule.
     side
         The frame whose rows break it, where there are two: ``"run"`` or
         ``"judgments"``.
@@ -115,12 +116,12 @@ NAN_SCORE = Rule(
 )
 NULL_SCORE = Rule(
     "null_score",
-    "scores are null; drop these rows, or leave the documents to the judgments "
-    "(qrels=)",
+    "scores are null; drop these rows: documents that were not retrieved are taken "
+    "from the judgments (qrels=)",
 )
 INVALID_RANK = Rule(
     "invalid_rank",
-    "ranks below 1 or between two whole numbers; rank= counts from 1 (null: not "
+    "ranks that are not whole numbers of at least 1; rank= counts from 1 (null: not "
     "retrieved)",
 )
 DUPLICATE_RANK = Rule(
@@ -144,8 +145,8 @@ GAIN_OVERFLOW = Rule(
 )
 NEGATIVE_GAIN = Rule(
     "negative_gain",
-    "gains below 0 (or NaN): the ideal order would leave documents out; give gains of "
-    "at least 0",
+    "gains below 0 (or NaN), with which the ideal order would leave documents out; "
+    "give gains of at least 0",
 )
 NULL_DOC = Rule(
     "null_doc", "document ids are null; drop these rows or give them a document id"
@@ -202,15 +203,15 @@ NOT_CONTIGUOUS = Rule(
 )
 NO_QUERY_FOUND = Rule(
     "no_query_found",
-    "none of the queries evaluated is in {where}=: it has queries like {known}, {side} "
-    "queries like {found}; ids must be equal, prefixes and blanks included",
+    "none of the queries evaluated is in {where}=: it has queries like {known}, "
+    "{side} queries like {found}; ids must be equal, including prefixes and blanks",
     always=True,
 )
 READ_ONCE = Rule(
     "read_once",
-    "the rows would have to be read again, but this frame can be read only once; write "
-    "them to a file first, e.g. with sink_parquet, or try layout='any' or "
-    "memory_limit=: either of them alone reads the rows once",
+    "the rows have to be read again, but this frame can be read only once; write them "
+    "to a file first, e.g. with sink_parquet, or try layout='any' or memory_limit=: "
+    "with one of these the rows are read once",
     always=True,
 )
 DUPLICATE_PREFERENCE = Rule(
@@ -365,10 +366,10 @@ DUPLICATE_IMPRESSION = Rule(
 
 
 def undefined(metric: str) -> Rule:
-    """``no_relevant="error"``: a query without a value is one."""
+    """The rule of ``no_relevant="error"``: a query without a value is an error."""
     return Rule(
         "undefined",
-        f"{metric} is undefined where nothing is relevant; choose a value with "
+        f"{metric} is undefined if nothing is relevant; choose a value with "
         'no_relevant="zero", "one", "skip" or "null"',
         always=True,
     )

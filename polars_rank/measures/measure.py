@@ -127,7 +127,7 @@ class Custom(NamedTuple):
     function: Callable[[Any], pl.Expr]
 
     def value(self, ranking: Ranking | Subtopics) -> pl.Expr:
-        """The function's expression over the ranking; NaN is undefined, too."""
+        """The function's expression over the ranking; NaN becomes null."""
         value = self.function(ranking)
         if not isinstance(value, pl.Expr):
             msg = (
@@ -148,6 +148,20 @@ Measures: TypeAlias = (
 
 def measure(metric: str, /, *, name: str = "", **params: Any) -> Measure:
     """Build a measure from a metric's name, or another tool's, and parameters.
+
+    Parameters
+    ----------
+    metric
+        Name of the metric, such as ``"ndcg"`` or ``"map_cut"``, without ``@k``.
+    name
+        Name of the result column. Default: the text form.
+    params
+        Parameters of the metric, such as ``k`` and ``gain``, and ``no_relevant``.
+
+    Raises
+    ------
+    ValueError
+        For an unknown metric or parameter, or a value that is not allowed.
 
     Examples
     --------
@@ -198,7 +212,10 @@ def parse_measures(measures: Measures) -> list[Measure | Custom]:
 
 def _custom(name: str, function: object) -> Custom:
     if not isinstance(name, str) or not callable(function):
-        msg = f"a user-defined measure is name: function, not {name!r}: {function!r}"
+        msg = (
+            "a user-defined measure is {name: function}, not "
+            f"{{{name!r}: {function!r}}}"
+        )
         raise TypeError(msg)
     return Custom(name, function)
 

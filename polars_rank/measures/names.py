@@ -1,4 +1,4 @@
-"""Names of measures: the library's, other tools', and what people type for them."""
+"""Names of measures: the library's, other tools', and other spellings of both."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class Named(NamedTuple):
 def resolve_name(name: str) -> Named:
     """Read a name such as ``ndcg``, ``P_5``, ``map_cut.10``, ``Recall_at_20``, ``HR``.
 
-    A name as it is written goes before one in other letters; these count if they mean
-    one thing only.
+    An exact name takes precedence over other spellings, which count only if they mean a
+    single thing.
     """
     if digits := RANX_PERSISTENCE.fullmatch(name):
         return Named(METRICS["rbp"], {"scale": 1}, {"p": float(f"0.{digits[1]}")})
@@ -48,7 +48,7 @@ def resolve_name(name: str) -> Named:
 def _readings(
     name: str, form: Callable[[str], str]
 ) -> Iterator[tuple[list[str], dict[str, Any]]]:
-    """Known names that the name begins with, longest first, and what the rest sets."""
+    """Known prefixes of the name, longest first, and the parameters set by the rest."""
     spellings = _spellings(form)
     for end in range(min(len(name), _longest(spellings)), 0, -1):
         names = spellings.get(form(name[:end]))
@@ -93,7 +93,7 @@ def _squashed(name: str) -> str:
 
 
 def _spellings(form: Callable[[str], str]) -> dict[str, list[str]]:
-    """All names by their form; a metric's own name comes first."""
+    """All names by their normalised form; a metric's own name comes first."""
     spellings: dict[str, list[str]] = {}
     for name in (*METRICS, *ALIASES):
         spellings.setdefault(form(name), []).append(name)
@@ -101,7 +101,7 @@ def _spellings(form: Callable[[str], str]) -> dict[str, list[str]]:
 
 
 def _longest(spellings: Iterable[str]) -> int:
-    """The most characters of a name, however many signs are between its words."""
+    """Length of the longest name, with any number of signs between its words."""
     return 2 * max(map(len, spellings))
 
 
@@ -117,7 +117,7 @@ def _preset(name: str) -> dict[str, Any]:
 
 
 def unknown_measure(name: str) -> ValueError:
-    """The error for a name that no metric has, with those that are close."""
+    """The error for an unknown name, with the names that are close."""
     return ValueError(f"unknown measure {name!r}{_hint(name)}")
 
 
@@ -130,8 +130,8 @@ def _hint(name: str) -> str:
     if near := _close(_folded(name)):
         return "; did you mean " + " or ".join(map(repr, near)) + "?"
     return (
-        f"; it could be {', '.join(USUAL)}, or one of those that polars-rank measures "
-        "lists"
+        f"; common ones are {', '.join(USUAL)}; for all of them, see: polars-rank "
+        "measures"
     )
 
 
@@ -143,9 +143,9 @@ def _same(name: str) -> str | None:
 
 
 def _close(folded: str) -> list[str]:
-    """Names that begin with the word or look like it, one per metric.
+    """Names that begin with the word or resemble it, one per metric.
 
-    Names of two letters look like too many words.
+    Names of two letters resemble too many words.
     """
     from difflib import get_close_matches  # rarely needed, slow to import
 
@@ -166,7 +166,7 @@ def _close(folded: str) -> list[str]:
 def _ambiguous(name: str, names: list[str]) -> str:
     own, *others = names
     meant = (f"{other!r}, which is {_written(other)}" for other in others)
-    return f"the measure {name!r} may be {own!r} or {', or '.join(meant)}; write one"
+    return f"the measure {name!r} may be {own!r} or {', or '.join(meant)}; pick one"
 
 
 def _written(alias: str) -> str:

@@ -66,7 +66,7 @@ def read_measure(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def _of_catboost(written: str, options: str) -> tuple[str, dict[str, Any]]:
-    """CatBoost's ``NDCG:top=10;type=Exp``; relevant is what is above its ``border``."""
+    """CatBoost's ``NDCG:top=10;type=Exp``; grades above ``border`` are relevant."""
     metric, preset, params = resolve_name(written)
     measure = f"{written}:{options}"
     for option in options.split(";"):
@@ -97,7 +97,7 @@ def split_measure(text: str) -> tuple[str, list[tuple[str, Any]], str | None]:
 
 
 def _require_short(text: str) -> None:
-    """Before a pattern looks at it."""
+    """Refuse a text that is not short, before a pattern is matched with it."""
     if not isinstance(text, str):
         msg = f"a measure is text like 'ndcg@10', not {type(text).__name__}"
         raise TypeError(msg)
@@ -130,7 +130,9 @@ def cutoff(digits: str, text: str) -> int:
 
 def _number(digits: str, text: str) -> float:
     if not NUMBER.fullmatch(digits.strip()):
-        msg = f"after @ comes a number, not {digits.strip()!r}, in the measure {text!r}"
+        msg = (
+            f"after @ a number is expected, not {digits.strip()!r}, in measure {text!r}"
+        )
         raise ValueError(msg)
     return float(digits)
 
@@ -163,7 +165,7 @@ def _key(value: Any) -> Any:
 
 
 def write_value(value: Any) -> str:
-    """A parameter's value as the text form has it."""
+    """A parameter's value in the text form."""
     if isinstance(value, tuple):
         return (
             "{"

@@ -1,7 +1,7 @@
-"""What is said of results that are not what they seem, although no row breaks a rule.
+"""Warnings about doubtful results, although no row breaks a rule.
 
-The facts are a few sums over the queries: of the whole, or of all parts together. One
-machine and many say the same of the same facts.
+The facts are a few sums over the queries, of the whole or of all parts together, so the
+warnings are the same on one machine and on many.
 """
 
 from __future__ import annotations
@@ -74,9 +74,9 @@ def judge_judgments(
     refuse: Refuse,
     strangers: Callable[[], bool],
 ) -> None:
-    """Of a run and its judgments: ids that never match, missing queries, grades.
+    """Judge a run and its judgments: ids that never match, missing queries, grades.
 
-    ``asked`` says that the queries to evaluate are given, ``strangers`` whether no
+    ``asked`` says whether the queries to evaluate are given, ``strangers`` whether no
     document of the run is judged; ``label`` names the column of grades.
     """
     missing = found["judged"] - found["common"]
@@ -93,7 +93,7 @@ def judge_judgments(
 
 
 def judge_queries(about: About, found: Found, *, side: str, refuse: Refuse) -> None:
-    """Of the queries asked for: those that have no rows of a ``side``."""
+    """Judge the requested queries: those that have no rows on a ``side``."""
     count, policy = found["missing"], about.convention.missing
     if count and count == found["queries"]:
         refuse(NO_QUERY_FOUND)
@@ -107,7 +107,7 @@ def judge_queries(about: About, found: Found, *, side: str, refuse: Refuse) -> N
 
 
 def judge_segments(found: Found, *, refuse: Refuse) -> None:
-    """Of segments: whether they describe any query."""
+    """Judge segments: whether they describe any query."""
     if found["queries"] and not found["known"]:
         refuse(NO_QUERY_FOUND)
 
@@ -120,7 +120,7 @@ def judge_labels(
     unlabelled: Callable[[], bool],
     needs_rows: bool,
 ) -> None:
-    """Of the labels of a log, which may be absent; or the log has no rows."""
+    """Judge a log: whether it has rows, and labels."""
     if not found["queries"]:
         if needs_rows:
             warn(NO_ROWS)
@@ -130,10 +130,9 @@ def judge_labels(
 
 
 def judge_scale(about: About, found: Found) -> None:
-    """Of labels that never reach the ``rel`` of a measure.
+    """Judge labels: whether they reach the ``rel`` of a measure.
 
-    And of labels between 0 and 1, where the ``rel`` of a measure is 1 without being
-    given.
+    Labels between 0 and 1 are doubtful, too, if ``rel`` is 1 by default.
     """
     highest = found["highest"]
     fractions = 0 if about.rel_given else found.get("fractions") or 0

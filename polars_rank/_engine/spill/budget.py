@@ -36,7 +36,7 @@ def parse_memory_limit(limit: int | str) -> int:
     Raises
     ------
     ValueError
-        If it is none of these, or less than Polars takes for itself.
+        If it is none of these, or less than Polars itself takes.
     """
     number = None
     if isinstance(limit, str) and len(limit) < 100:
@@ -73,7 +73,7 @@ def overhead() -> int:
 
 @dataclass(frozen=True)
 class Size:
-    """Of rows: how many, their bytes in memory, and at most on disk."""
+    """The size of rows: their number, bytes in memory, and bytes on disk at most."""
 
     rows: int
     memory: int
@@ -131,7 +131,7 @@ class Budget:
             )
             if reading > TEXT:
                 msg += (
-                    f", or write the Parquet files with smaller row groups than of "
+                    f", or write the Parquet files with row groups of fewer than "
                     f"{groups.rows} rows"
                 )
             raise MemoryError(msg)
@@ -157,7 +157,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class RowGroups:
-    """Of Parquet files: how many at most in a file, and the rows of the largest.
+    """Row groups of Parquet files: most in a file, and the rows of the largest.
 
     A row group is read as a whole.
     """
@@ -167,7 +167,7 @@ class RowGroups:
 
     @classmethod
     def of(cls, paths: Iterable[Path]) -> RowGroups:
-        """Read the footers of some files; others have no row groups."""
+        """Read the footers of some Parquet files; other formats have no row groups."""
         from pyarrow import (  # type: ignore[import-untyped]  # slow to import
             ArrowException,
         )
