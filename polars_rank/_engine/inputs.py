@@ -1,4 +1,4 @@
-"""The frames of a request, internal names: one type per id, one row per document."""
+"""The frames of a request under internal names: ids of one type, no duplicates."""
 
 from __future__ import annotations
 
@@ -118,15 +118,15 @@ def bind_inputs(request: Request) -> Inputs:
 
 
 def places_of(request: Request) -> dict[str, str]:
-    """The frame that gives each attribute that is no key column, by our name for it."""
+    """The frame that provides each attribute, by internal name; no key columns."""
     _, found = _attributes(request)
     return {own: where for where, columns in found.items() for own in columns}
 
 
 def _attributes(request: Request) -> tuple[list[str], dict[str, dict[str, Column]]]:
-    """Our name for each attribute, and the attributes that each frame has.
+    """The internal name of each attribute, and the attributes that each frame provides.
 
-    The first frame that has a column gives it.
+    The first frame that has a column provides it.
     """
     frames = {
         "segments": request.segments,
@@ -210,7 +210,7 @@ def _bind_some_keys(
     roles: Sequence[str],
     carry: Mapping[str, Column] = MappingProxyType({}),
 ) -> BoundFrame:
-    """Bind a frame that may lack query columns: its rows serve all their values."""
+    """Bind a frame that may lack query columns: its rows apply to all their values."""
     query, schema = columns.query, frame.collect_schema()
     shared = [i for i, column in enumerate(query) if has_column(column, schema)]
     if not shared:
@@ -249,10 +249,10 @@ def _by_query(
 
 
 def _kept_if_read_twice(request: Request, *, described: bool) -> Request:
-    """Keep frames in memory that would be read twice but can be read only once.
+    """Keep frames in memory that are needed twice but can be read only once.
 
-    That is a run whose keys judgments or queries lack, for they take its values; and
-    judgments that describe queries, too.
+    These are a run that provides key columns which judgments or queries lack, and
+    judgments that also provide attributes of queries.
     """
     query, keys = request.columns.query, request.qrels_columns.query
     others = [(f, query) for f in (request.queries, request.segments) if f is not None]
@@ -302,7 +302,7 @@ def normalize(
 def _best_copies(frame: pl.LazyFrame, on: list[str]) -> pl.LazyFrame:
     """The best score, rank and label of each document, at its first row.
 
-    What cannot be compared (null, NaN) is kept, so that it is reported.
+    Nulls and NaN, which cannot be compared, are kept, so that they are reported.
     """
     schema = frame.collect_schema()
     kept = []

@@ -1,4 +1,4 @@
-"""Layouts: rows of a query in any order, or contiguous. Verified, never trusted.
+"""Layouts: rows of a query in any order, or contiguous; always verified.
 
 A sorted group-by takes contiguous rows as they are, whatever the order of the queries:
 each run of equal keys becomes one row. Its result is exact if and only if the keys of
@@ -59,10 +59,10 @@ def reject_if_shuffled(rows: pl.LazyFrame, key: str = "query") -> pl.LazyFrame:
 
 
 class _Glance:
-    """A cheap look at batches of rows, in any order, for a query that comes back.
+    """A cheap check of batches of rows, in any order, for a query that comes back.
 
     Queries that begin and end within one of the first batches are remembered. None of
-    them may occur in another batch, of which a few rows are looked up.
+    them may occur in another batch, of which a few rows are checked.
     """
 
     def __init__(self) -> None:
@@ -88,9 +88,9 @@ class _Glance:
 def verify_contiguous(
     per_query: pl.LazyFrame, rows: pl.LazyFrame, key: str = "query"
 ) -> pl.LazyFrame:
-    """The rows of ``per_query``, or an error if a ``key`` comes twice.
+    """The rows of ``per_query``, or an error if a ``key`` is not unique.
 
-    ``rows`` has the same keys, in any number, to count them where they were not kept.
+    ``rows`` has the same keys, perhaps repeated, to recount those that were not kept.
     """
 
     def read(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
@@ -109,10 +109,10 @@ def verify_contiguous(
 def require_one_run(
     per_query: pl.LazyFrame, reads: Sequence[pl.LazyFrame]
 ) -> pl.LazyFrame:
-    """The rows of ``per_query``, or an error if ``runs`` counts two of a query's.
+    """The rows of ``per_query``, or an error if ``runs`` is above 1 for a query.
 
-    The plan, which ``reads`` these frames, comes to its end before the error is raised:
-    one inside it would cancel a join at work, and a thread of Polars may then print a
+    The plan, which ``reads`` these frames, finishes before the error is raised: an
+    error inside it would cancel a running join, and a thread of Polars might print a
     panic.
     """
 
@@ -139,7 +139,7 @@ def require_one_run(
 
 
 def _proved(read: Read, schema: pl.Schema) -> pl.LazyFrame:
-    """A source, as the streaming engine alone keeps no claimed order."""
+    """A Python source, since the streaming engine itself keeps no claimed order."""
     name = "rows of a query together, proved"
     return without_pushdown(lazy_source(read, schema, name=name, drain=True))
 
@@ -157,14 +157,14 @@ def try_else(
     spool: Callable[[pl.LazyFrame], Iterator[pl.DataFrame]] | None = None,
     told: Callable[[DataError], DataError] | None = None,
 ) -> pl.LazyFrame:
-    """Result of ``attempt``, or of ``fallback`` if the ``claim`` is not true.
+    """The result of ``attempt``, or of ``fallback`` if the ``claim`` is false.
 
     Any error in the data leads to ``fallback``, which reports it in full: a failed
     attempt saw only some rows. A cast that fails is such an error, too. Both see the
     frames that it ``reads``, or it is an error.
 
-    The result is kept until it is proved: in memory, or where ``spool`` puts it, which
-    yields its rows once it has all of them. ``told`` says more about an error that
+    The result is held until it is verified: in memory, or where ``spool`` puts it,
+    which yields its rows once it has all of them. ``told`` adds to an error that
     ``fallback`` reports. The plan shows the ``name``.
     """
 
@@ -207,7 +207,7 @@ def try_else(
 
 
 def in_batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
-    """The rows as they are made."""
+    """The rows, batch by batch."""
     return frame.collect_batches(chunk_size=BATCH, engine="streaming", lazy=True)
 
 

@@ -1,6 +1,6 @@
-"""Filters on query columns of values per query, moved in front of the evaluation.
+"""Push filters on query columns down, in front of the evaluation.
 
-The values of a query follow from its own rows, so a filter on queries may come first.
+The values of a query depend on its own rows only, so queries can be filtered first.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ __all__ = ["narrowed"]
 
 
 def narrowed(request: Request, predicate: pl.Expr, schema: pl.Schema) -> Request | None:
-    """The request for the queries that the predicate lets pass; None: for all.
+    """The request for the queries that pass the predicate; None if it is for all.
 
-    ``schema`` is that of the result. Conditions on other columns are left to whoever
-    filters the result.
+    ``schema`` is that of the result. Conditions on other columns are ignored; the
+    result has to be filtered by them.
     """
     query = request.columns.query
     if request.qrels is not None and request.qrels_columns.query != query:
@@ -61,7 +61,7 @@ def narrowed(request: Request, predicate: pl.Expr, schema: pl.Schema) -> Request
 
 
 def _conditions(predicate: pl.Expr) -> Iterator[pl.Expr]:
-    """The conditions that the predicate joins by ``and``."""
+    """The conditions that the predicate combines with ``and``."""
     inputs = predicate.meta.pop()
     if len(inputs) == 2:
         for left, right in (inputs, inputs[::-1]):

@@ -1,4 +1,4 @@
-"""The user's frames, of any library, as lazy frames."""
+"""Open frames of any library as lazy frames."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ IN_MEMORY_ROWS = 200_000
 class Opened(NamedTuple):
     """A log, or a run and its judgments.
 
-    ``small`` tells whether all of it is in memory and little.
+    ``small`` tells whether all of it is in memory and small.
     """
 
     run: pl.LazyFrame
@@ -83,7 +83,7 @@ def open_frames(
 
 
 def _shares_a_connection(*frames: object) -> bool:
-    """Whether only one of these can be a stream: a connection of DuckDB has but one."""
+    """Whether only one can be a stream: a DuckDB connection has one at a time."""
     modules = (type(frame).__module__.partition(".")[0] for frame in frames)
     return all(module.strip("_") == "duckdb" for module in modules)
 
@@ -107,7 +107,7 @@ def open_about_queries(
 def _of_a_dictionary(
     columns: Columns, value: Column | None, otherwise: str
 ) -> list[str]:
-    """Names for ``{query: {document: value}}``."""
+    """Names of the columns of ``{query: {document: value}}``."""
     doc = columns.names["doc"]
     given = [
         *columns.query,

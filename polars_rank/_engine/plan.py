@@ -1,7 +1,7 @@
-"""From a request to its result: the front door, and the stages in their order.
+"""From a request to its result: the entry point, and the stages in their order.
 
-Bind columns; trace the measures; bring the rows of a query together, rank them, keep
-those that matter, join the judgments, sum; keep the queries asked for; aggregate.
+Bind columns; trace the measures; group the rows of a query, rank them, keep those that
+matter, join the judgments, sum; keep the requested queries; aggregate.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ def plan_result(request: Request) -> pl.LazyFrame:
 
 
 def plan_both(request: Request) -> tuple[pl.LazyFrame, Finish]:
-    """The rows of one pass, and functions that make means and values of them.
+    """The rows of one pass, and functions that make means and values from them.
 
-    One row per query, to be kept in a file: its values, segments and broken rules.
+    There is one row per query, to be kept in a file: values, segments, broken rules.
     """
     settled = "any" if request.layout == "auto" else request.layout
     settled_request = replace(request, layout=settled)
@@ -153,9 +153,9 @@ def _in_layout(
 
 
 def _named(request: Request, result: pl.LazyFrame) -> pl.LazyFrame:
-    """Values per query in a layout that is given: named, and filtered early.
+    """Values per query in a given layout: named, and filtered early.
 
-    As with ``layout="auto"``, a filter on queries comes first, and errors name rows.
+    As with ``layout="auto"``, filters on queries are pushed down, and errors name rows.
     """
     if request.grouping == "hash" or request.layout == "auto":
         return result
@@ -305,9 +305,9 @@ def plan_values(
 def _sort_cheaper(key: PlanKey, plan: pl.LazyFrame, run: pl.LazyFrame) -> pl.LazyFrame:
     """The same values, from a log whose queries are sorted by something cheaper.
 
-    Ids of 64 bits by 32, if all of them fit: nine tenths of the time. Text, or several
-    columns, by a hash: a quarter of the time of the sort. Should two queries have one
-    hash, their rows may be mixed; the proof finds out.
+    Ids of 64 bits are sorted as 32 bits, if all of them fit: nine tenths of the time.
+    Text, or several columns, is sorted by a hash: a quarter of the time of the sort. If
+    two queries have the same hash, their rows may be mixed; verification finds out.
     """
     keys = list(key.run.keys)
     first, schema = keys[0], run.collect_schema()

@@ -1,10 +1,10 @@
 """The second binding: record which words and sums the measures ask for, each once.
 
 A formula is traced, as in JAX: it runs once, on a ranking whose words are columns that
-do not exist yet. Each word that looks at its neighbours, each sum and each other value
-of the query is written down in the :class:`Recorder` under a name, and the formula goes
-on with the column of that name. The plan then computes what was written down, once for
-all measures.
+do not exist yet. Each word that depends on neighbouring documents, each sum and each
+other value of the query is recorded in the :class:`Recorder` under a name, and the
+formula goes on with the column of that name. The plan then computes what was recorded,
+once for all measures.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WORDS = ("label", "rank", "score", "tie_first", "tie_last")
 
 @dataclass
 class ExprTable:
-    """Expressions by name; one that was added before keeps its name."""
+    """Expressions by name; an expression that is added again keeps its name."""
 
     prefix: str
     named: dict[str, pl.Expr] = field(default_factory=dict)
@@ -53,7 +53,7 @@ class Recorder:
     Attributes
     ----------
     rows
-        The documents that the plan keeps, beside each query's first.
+        The documents that the plan keeps, besides the first of each query.
     integer_grades
         Whether labels are integers: then positive means at least 1.
     scored
@@ -61,15 +61,15 @@ class Recorder:
     expected
         Whether words are means over the orders of tied documents.
     words
-        A value per document that looks at its neighbours (running counts).
+        Values per document that depend on neighbouring ones (running counts).
     constants
-        A value per query that is used beside its documents.
+        Values per query that are used in expressions over its documents.
     terms
-        A value per document that is summed.
+        Values per document that are summed.
     aggregates
-        Any other value per query.
+        Other values per query.
     retrieved, lead
-        Whether the number of retrieved documents is asked for, and whether the first
+        Whether measures need the number of retrieved documents, and whether the first
         row is not relevant.
     """
 
@@ -88,7 +88,7 @@ class Recorder:
 
     @cached_property
     def columns(self) -> set[str]:
-        """Columns that words, terms and aggregates read, once all have asked."""
+        """Columns that words, terms and aggregates read, after all were recorded."""
         tables = self.words, self.constants, self.terms, self.aggregates
         exprs = chain.from_iterable(table.named.values() for table in tables)
         read = {root for expr in exprs for root in expr.meta.root_names()}
@@ -145,7 +145,7 @@ class Recorder:
         )
 
     def recording_ranking(self) -> RecordingRanking:
-        """The same, writing down what the measures ask for."""
+        """The same, recording what the measures need."""
         plain = self.ranking()
         words = {f.name: getattr(plain, f.name) for f in fields(plain)}
         return RecordingRanking(**words, recorder=self)
@@ -153,7 +153,7 @@ class Recorder:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class RecordingRanking(Ranking):
-    """A ranking over columns that writes down what it needs."""
+    """A ranking over columns that records what it needs."""
 
     recorder: Recorder
 

@@ -62,7 +62,7 @@ def values_per_query(
 
 
 def _value(column: str, measure: Measure | Custom, convention: Convention) -> pl.Expr:
-    """The value of a query under the measure's name."""
+    """The value of a query, named after the measure."""
     value = pl.col(column)
     if isinstance(measure, Measure):
         policy = convention.no_relevant_of(measure.metric, measure.no_relevant)
@@ -77,9 +77,9 @@ def _example(keys: Sequence[str]) -> pl.Expr:
 
 
 class Aggregation(NamedTuple):
-    """How values of queries become a result, in two steps: sums, then means.
+    """How values of queries are aggregated, in two steps: sums, then means.
 
-    The sums of parts of the data add up to those of the whole.
+    The sums of parts of the data add up to the sums of the whole.
 
     Attributes
     ----------
@@ -114,9 +114,9 @@ class Aggregation(NamedTuple):
         stats: Sequence[Stat] = ("mean",),
         few: bool = False,
     ) -> Aggregation:
-        """That of the measures under a convention.
+        """The aggregation of the measures under a convention.
 
-        ``few`` says that the values are few, in memory, and all of them.
+        ``few`` says that all values are in memory and few.
         """
 
         mean = Moments if {"std", "se"} & {*stats} else Mean
@@ -201,7 +201,7 @@ class Aggregation(NamedTuple):
         return Plan(frame.select(*own, pl.exclude(by)), plan.rules)
 
     def finish(self, sums: Plan) -> pl.LazyFrame:
-        """The means out of the sums, unless a rule is broken; the user's names."""
+        """The means from the sums, under the user's names, unless a rule is broken."""
         frame = enforce(
             sums.frame,
             sums.rules,
@@ -230,7 +230,7 @@ def _statistics(aggregation: Aggregation) -> tuple[pl.Expr, ...]:
 def _statistic(
     aggregate: Aggregate, stat: Stat, state: Mapping[str, pl.Expr]
 ) -> pl.Expr:
-    """The value; or another number about the values of the queries that have one."""
+    """The mean, or another statistic of the values of queries."""
     if stat == "mean":
         return aggregate.finish(state)
     if stat == "n":
@@ -270,7 +270,7 @@ VIOLATION = pl.Struct(
 def sum_part(
     aggregation: Aggregation, request: Request, inputs: Inputs, plan: Plan
 ) -> pl.LazyFrame:
-    """The sums of a part of the data, with everything that only the whole can decide.
+    """The sums of a part of the data, and the facts that only the whole can judge.
 
     ``violations`` lists the rules with their counts instead of raising any. ``keys``
     are the queries themselves. The other columns are the facts that ``judge`` is told:

@@ -53,7 +53,7 @@ class Role(NamedTuple):
     name
         Its name in the engine, and the argument that names the user's column.
     what
-        A value of it, in words.
+        What a value is, in words.
     allowed
         Whether a type is allowed.
     expected
@@ -71,7 +71,7 @@ def _is_text(dtype: DataType) -> bool:
 
 
 def _is_doc(dtype: DataType) -> bool:
-    """Whether it can be an id and text: equal scores are ordered by text."""
+    """Whether the type can be an id and cast to text, which orders equal scores."""
     return _is_id(dtype) and dtype != pl.Duration
 
 
@@ -199,7 +199,7 @@ class Columns(NamedTuple):
 
 @dataclass(frozen=True)
 class BoundSchema:
-    """What a frame under our names has: key columns, and roles with their types."""
+    """The schema of a bound frame: key columns, and roles with their types."""
 
     keys: tuple[str, ...]
     roles: tuple[str, ...]
@@ -217,13 +217,13 @@ class BoundSchema:
         return label is not None and (label.is_float() or label.is_decimal())
 
     def without(self, role: str) -> BoundSchema:
-        """The same but for one role."""
+        """The same without one role."""
         kept = {name: dtype for name, dtype in self.by_role.items() if name != role}
         return BoundSchema(self.keys, tuple(kept), tuple(kept.values()))
 
 
 class BoundFrame(NamedTuple):
-    """A frame under our names: ``key0`` ..., its roles, and ``by0`` ..."""
+    """A frame under internal names: ``key0`` ..., its roles, and ``by0`` ..."""
 
     frame: pl.LazyFrame
     schema: BoundSchema
@@ -243,11 +243,11 @@ def bind_columns(
     carry: Mapping[str, Column] = MappingProxyType({}),
     key: str = "query",
 ) -> BoundFrame:
-    """Select the query columns, those of ``roles`` and ``carry``, under our names.
+    """Select the query columns, those of ``roles`` and ``carry``, under internal names.
 
-    A role for which the user named no column is left out; columns to ``carry`` have the
-    names that they are given there, and any type. ``key`` is the role of the query
-    columns: a click log has a list for each impression.
+    A role for which the user named no column is left out; columns to ``carry`` get
+    their names there, and may have any type. ``key`` is the role of the query columns:
+    a click log has a list for each impression.
     """
     schema = frame.collect_schema()
     taken: list[pl.Expr] = []
@@ -277,7 +277,7 @@ def bind_columns(
 def bind_column(
     role: str, column: Column, schema: pl.Schema, *, where: str
 ) -> tuple[pl.Expr, DataType]:
-    """The user's column under our name, and its type; both are checked."""
+    """The user's column under its internal name, and its type; both are checked."""
     if not has_column(column, schema):
         of_qrels = where == JUDGMENTS and role in ("query", "doc")
         argument = f"qrels_{role}" if of_qrels else role
@@ -314,7 +314,7 @@ def columns_of(given: Column | Sequence[Column] | None) -> tuple[Column, ...]:
 
 
 def require_columns_given(several: Sequence[str] = (), /, **given: Any) -> None:
-    """Raise ``TypeError`` for what is neither a name, nor an expression, nor None.
+    """Raise ``TypeError`` for anything but a name, an expression or None.
 
     The arguments ``several`` may be lists of columns, too.
     """
@@ -332,17 +332,17 @@ def require_columns_given(several: Sequence[str] = (), /, **given: Any) -> None:
 
 
 def name_of(column: Column) -> str:
-    """The name that messages and results give a column."""
+    """The name of a column in messages and results."""
     return column if isinstance(column, str) else column.meta.output_name()
 
 
 def names_of(columns: Iterable[Column]) -> list[str]:
-    """The names that messages and results give the columns."""
+    """The names of columns in messages and results."""
     return [c if isinstance(c, str) else c.meta.output_name() for c in columns]
 
 
 def has_column(column: Column, schema: pl.Schema) -> bool:
-    """Whether the column, or all that it is computed from, is there."""
+    """Whether the column, or everything that it is computed from, exists."""
     if isinstance(column, str):
         return column in schema
     return {*column.meta.root_names()} <= schema.keys()
@@ -367,7 +367,7 @@ def columns_by_role(
 ) -> tuple[Columns, Columns]:
     """The columns of the run (or log), and those of the judgments.
 
-    Without ``label`` every judgment is of a relevant document.
+    Without ``label``, every judged document is relevant.
     """
     require_columns_given(
         ("query", "qrels_query"),
@@ -433,10 +433,10 @@ def bind_run_and_qrels(
 
 
 def renamed(column: Column, own: str) -> pl.Expr:
-    """The column under our name, and without any claim that it is sorted.
+    """The column under its internal name, without any claim that it is sorted.
 
-    Polars takes the claim of a file or of ``set_sorted`` for granted, and then does
-    not sort, or counts runs for distinct values. A way through a struct forgets it.
+    Polars trusts the claim of a file or of ``set_sorted``, and then does not sort, or
+    counts runs instead of distinct values. A detour through a struct drops the claim.
     """
     given = cs.by_name(column) if isinstance(column, str) else column
     return pl.struct(given.alias(own)).struct.field(own)
@@ -449,7 +449,7 @@ def require_columns(
     where: str,
     argument: str = "column",
 ) -> None:
-    """Raise ``ColumnNotFoundError`` with the columns there are and the closest one."""
+    """Raise ``ColumnNotFoundError`` with the existing columns and the closest one."""
     for name in chain.from_iterable(map(roots_of, columns)):
         if name not in schema:
             from difflib import get_close_matches  # rarely needed, slow to import
@@ -474,10 +474,10 @@ def align_ids(
     *,
     where: tuple[str, str],
 ) -> tuple[pl.LazyFrame, pl.LazyFrame]:
-    """Give the ids of two frames one type: integers widen, text is text.
+    """Give the ids of two frames a common type: integers are widened, text stays text.
 
-    ``names`` maps our columns to the user's. An integer never equals a text: "007" is
-    not 7.
+    ``names`` maps internal columns to the user's. An integer never equals a text:
+    "007" is not 7.
     """
     left_types, right_types = left.collect_schema(), right.collect_schema()
     for column, name in names.items():

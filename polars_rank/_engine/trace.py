@@ -1,7 +1,7 @@
 """Trace the measures: which shared columns, sums and checks they need.
 
-No data are touched: the result depends on schemas, measures and choices only, so it is
-cached. On a small frame tracing takes longer than the sums.
+No data are read: the result depends on schemas, measures and choices only, so it is
+cached. On a small frame, tracing takes longer than the sums.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class PlanKey(NamedTuple):
     run, qrels
         Columns of the bound frames.
     ties
-        The convention's rule, as far as it can be followed: without document ids ties
-        keep the input order, and known ranks have none.
+        The convention's rule, as far as it applies: without document ids, ties keep the
+        input order, and known ranks have no ties.
     ordered_by
         The column that orders a query's rows; see ``Ranked``.
     retrieved_only
@@ -66,9 +66,9 @@ class PlanKey(NamedTuple):
 
     @property
     def late_ties(self) -> DocTies | None:
-        """The rule by which ids break ties once documents are ordered by score.
+        """The rule by which ids break ties after documents are ordered by score.
 
-        None without such a rule; and for a small log, where two sort keys cost less.
+        None without such a rule, and for a small log, where two sort keys cost less.
         """
         if self.ordered_by != "score" or (self.few and self.qrels is None):
             return None
@@ -187,7 +187,7 @@ def _traced(
     measure: Measure | Custom,
     arguments: dict[str, Any],
 ) -> tuple[pl.Expr, list[Violation]]:
-    """The measure's value in terms of the sums, and the rules it adds."""
+    """The measure's value in terms of the sums, and the rules that it adds."""
     if isinstance(measure, Custom):
         plain = recorder.ranking()
         if key.retrieved_only:

@@ -1,1 +1,1 @@
-"""Files that are whole, and temporary folders that are removed, even after a crash."""
+"""Files written completely or not at all, and crash-safe temporary folders."""

@@ -1,4 +1,4 @@
-"""Errors of the disk under the name of the file."""
+"""Disk errors that name the file."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PROBE = 1 << 20  # bytes
 
 @contextmanager
 def full_disk(path: Path, way_out: str = "") -> Iterator[None]:
-    """Say where no more could be written; Polars names no file."""
+    """Name the file or folder on the full disk; Polars names no file."""
     try:
         yield
     except (OSError, pl.exceptions.PolarsError) as error:
@@ -41,7 +41,7 @@ def full_disk(path: Path, way_out: str = "") -> Iterator[None]:
 
 
 def is_full_disk(error: BaseException) -> bool:
-    """Whether no more could be written."""
+    """Whether the error means that the disk is full."""
     return _number(error) in FULL
 
 
@@ -53,7 +53,7 @@ def _number(error: BaseException) -> int | None:
 
 
 def _refused(folder: Path) -> int | None:
-    """The number of the error when a little more is written into a folder, if any."""
+    """The errno when a little more is written into a folder, if that fails."""
     try:
         with TemporaryFile(dir=folder) as file:
             file.write(bytes(PROBE))

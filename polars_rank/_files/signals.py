@@ -1,4 +1,4 @@
-"""Cleaning up when a process is ended by a signal."""
+"""Clean up when a signal ends the process."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class _Watch:
             threading.Thread(target=self._listen, args=(read,), daemon=True).start()
 
     def take(self) -> None:
-        """Hear of the signals."""
+        """Start to receive the signals."""
         if threading.current_thread() is threading.main_thread():
             for number in self.numbers:
                 if signal.getsignal(number) == signal.SIG_DFL:
@@ -67,7 +67,7 @@ class _Watch:
             signal.set_wakeup_fd(self.pipe, warn_on_full_buffer=False)
 
     def leave(self) -> None:
-        """Hear of none before a fork, or one to the child would reach the pipe."""
+        """Stop receiving before a fork, or the child's signals would reach the pipe."""
         if threading.current_thread() is threading.main_thread():
             self.pipe = signal.set_wakeup_fd(-1)
             for number in self.numbers:

@@ -1,11 +1,11 @@
-"""Crash-safe temporary folders, and files that appear whole.
+"""Crash-safe temporary folders, and files that appear complete.
 
-A folder is ours if its name has our form and the file ``lock`` in it has our mark; a
-user's folder of a similar name is never touched. It belongs to the process that holds
-the lock. If the lock is free, the process has ended, and the next run removes the
-folder: a private one at once, and one that an evaluation can be resumed from after a
-week. Where files cannot be locked, folders of ended processes stay until the user
-removes them.
+A folder belongs to this package if its name has the form and its file ``lock`` the mark
+of one; a user's folder of a similar name is never touched. It belongs to the process
+that holds the lock. If the lock is free, the process has ended, and the next run
+removes the folder: a private one at once, and one that an evaluation can be resumed
+from after a week. Where files cannot be locked, folders of ended processes stay until
+the user removes them.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ PATIENCE, PAUSE, QUIET = 10.0, 0.002, 50  # seconds, seconds, pauses
 
 
 class Folder:
-    """A folder that this process alone works in, until it is removed."""
+    """A folder for this process alone, until it is removed."""
 
     def __init__(self, path: Path, handle: int | None, *, kept: bool) -> None:
-        """``kept``: it is found again by a process that does the same.
+        """``kept``: a process that does the same finds it again.
 
-        Made before the folder itself, it is removed whenever the process ends.
+        The object exists before the folder, so it is removed whenever the process ends.
         """
         self.path = path
         self.kept = kept
@@ -62,10 +62,9 @@ class Folder:
         _live.add(self)
 
     def remove(self) -> None:
-        """Remove it with all that is inside; once it is gone, do nothing.
+        """Remove it with everything inside; do nothing if it is gone.
 
-        The work is done in a thread of its own, since Ctrl-C interrupts only the main
-        one.
+        A thread of its own does the work, since Ctrl-C interrupts only the main thread.
         """
         if self not in _live or os.getpid() != self._process:
             return
@@ -85,7 +84,7 @@ class Folder:
             raise interrupt
 
     def make(self) -> bool:
-        """Make the folder and lock it; whether it is there, and ours."""
+        """Make and lock the folder; return whether that succeeded."""
         try:
             self.path.mkdir(mode=0o700)
             self._handle = _lock(self.path)
@@ -101,7 +100,7 @@ class Folder:
         return True  # without a lock where this file system has none
 
     def clear(self) -> None:
-        """Remove all that is inside."""
+        """Remove everything inside."""
         _clear(self.path)
 
     def _remove(self) -> None:
@@ -117,7 +116,7 @@ class Folder:
                 time.sleep(PAUSE)  # a writer may make the folder anew
 
     def _give_up_name(self) -> None:
-        """Take a name that nobody else looks for; the old one may be another's soon."""
+        """Take a name that nobody looks for; another process may take the old one."""
         name, self.path, self.kept = self.path, _gone_name(self.path), False
         try:
             name.rename(self.path)
@@ -125,7 +124,7 @@ class Folder:
             self.path = name
 
     def discard(self) -> None:
-        """Leave the folder to others."""
+        """Release the folder for other processes."""
         if self._handle is not None:
             os.close(self._handle)
         _live.discard(self)
@@ -155,8 +154,8 @@ def remove_live(*, kept: bool = True) -> None:
 def end_live() -> None:
     """Remove the folders of this process that cannot resume, while it still writes.
 
-    Writers make a folder anew until they notice that it is gone, so it has to stay away
-    for a while. No other folder is made from now on.
+    Writers recreate a folder until they notice that it is gone, so it is removed for a
+    while. No other folder is made from now on.
     """
     _births.acquire(timeout=PATIENCE / 10)
     paths = [folder.path for folder in list(_live) if not folder.kept]
@@ -183,7 +182,7 @@ def make_folder(base: Path) -> Folder:
 
 @contextmanager
 def private_folder(base: Path) -> Iterator[Path]:
-    """A folder in ``base`` while the block runs; those of the dead are removed."""
+    """A folder in ``base`` for the block; leftovers of ended processes are removed."""
     remove_leftovers(base)
     folder = make_folder(base)
     try:
@@ -198,7 +197,7 @@ def private_folder(base: Path) -> Iterator[Path]:
 def resume_folder(base: Path, digest: str) -> Folder | None:
     """Take over or make the folder in ``base`` that belongs to this evaluation.
 
-    None if somebody else is working in it, or if nobody could tell.
+    None if another process is working in it, or if that cannot be known.
     """
     path = base / f"{PREFIX}{digest}"
     try:
@@ -212,9 +211,9 @@ def resume_folder(base: Path, digest: str) -> Folder | None:
 
 
 def remove_leftovers(base: Path, keep: str | None = None) -> None:
-    """Remove the folders of dead processes from ``base``, but not that of ``keep``.
+    """Remove the folders of ended processes from ``base``, except that of ``keep``.
 
-    Others that an evaluation may be resumed from are kept for a week.
+    Folders from which an evaluation can resume are kept for a week.
     """
     for path in base.glob(f"{PREFIX}*"):
         try:
@@ -226,14 +225,14 @@ def remove_leftovers(base: Path, keep: str | None = None) -> None:
 
 
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:
-    """Let ``write`` fill a file that is found at ``path`` whole and on disk, or not."""
+    """Let ``write`` fill a file that appears at ``path`` complete, or not at all."""
     hidden = path.with_name(f"{path.name}.part")
     write(hidden)
     replace_durably(hidden, path)
 
 
 def replace_durably(hidden: Path, path: Path) -> None:
-    """Let a whole file take the place of ``path``, both on disk."""
+    """Replace ``path`` with a complete file, durably on disk."""
     _to_disk(hidden, os.O_RDWR)
     os.replace(hidden, path)
     if os.name == "posix":
@@ -249,7 +248,7 @@ def _to_disk(path: Path, flags: int) -> None:
 
 
 def _removed_if_free(path: Path) -> bool:
-    """Remove a folder unless somebody works in it; whether it was there and free."""
+    """Remove a folder unless a process works in it; whether it was there and free."""
     try:
         handle = _lock(path)
     except OSError:  # in use, gone, not ours, or no way to tell
@@ -271,7 +270,7 @@ def _gone_name(path: Path) -> Path:
 
 
 def _is_leftover(path: Path) -> bool:
-    """Whether it may be removed if nobody works in it."""
+    """Whether it may be removed if no process works in it."""
     if not _is_ours(path):
         return False
     if RESUMABLE.fullmatch(path.name):
@@ -280,7 +279,7 @@ def _is_leftover(path: Path) -> bool:
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether we made it: it has our mark, or nothing in it yet."""
+    """Whether this package made it: it has the mark, or nothing in it yet."""
     status = path.lstat()
     owner = os.getuid() if hasattr(os, "getuid") else status.st_uid
     if path.is_symlink() or not path.is_dir() or status.st_uid != owner:
@@ -315,9 +314,9 @@ def _lock(path: Path) -> int | None:
 
 
 def _remove_tree(path: Path) -> None:
-    """Remove a folder, again and again while files still come into it.
+    """Remove a folder, repeatedly while files still appear in it.
 
-    The lock goes last: until then the folder can be told for ours.
+    The lock goes last: until then the folder can be recognised.
     """
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until:

@@ -1,1 +1,1 @@
-"""The language of metrics; it knows no frame."""
+"""The language of metrics, independent of frames."""

@@ -1,9 +1,9 @@
 """How values of queries are aggregated: a mean, a sum, a ratio of sums.
 
 An aggregate has three steps. ``state`` says what one part of the data computes, a few
-numbers per measure; ``merge`` combines the states of parts; ``finish`` makes the value
-out of a merged state. Parts may be days, files, or partitions of a cluster: their
-states add up to that of the whole.
+numbers per measure; ``merge`` combines the states of parts; ``finish`` computes the
+value from a merged state. Parts may be days, files, or partitions of a cluster: their
+states add up to the state of the whole.
 
 Sums are exact: the result has the same bits for any order of the queries, any split
 into parts and any number of threads.
@@ -44,15 +44,15 @@ class Aggregate(Protocol):
     """A way to aggregate the values of queries."""
 
     def state(self, value: pl.Expr, weight: pl.Expr | None = None) -> State:
-        """What one part computes: named aggregations of its values; null: undefined."""
+        """What one part computes: named aggregations of values (null: undefined)."""
         ...
 
     def merge(self, name: str, column: pl.Expr) -> pl.Expr:
-        """One part of the state out of those of several parts."""
+        """One column of the state, merged from several parts."""
         ...
 
     def finish(self, state: Mapping[str, pl.Expr]) -> pl.Expr:
-        """The value, where ``state`` has the column of each part of the state."""
+        """The value; ``state(name)`` is a column of the merged state."""
         ...
 
 
@@ -68,10 +68,10 @@ PRODUCTS = ("x", "d", "xx", "xd", "dd")
 def exact_sum(name: str, value: pl.Expr, times: pl.Expr | None = None) -> State:
     """State of the exact sum of a Float64 expression; nulls are left out.
 
-    A value counts as often as ``times``, an integer, says. Each is cut into four
-    integers of 31 bits, whole part first, and integers add up exactly: bits down to
-    2^-93 count. That holds where the largest value lies between 2^-20 and 2^31;
-    elsewhere the plain sum is taken, so that is kept as well.
+    A value counts ``times`` times, an integer. Each value is cut into four integers of
+    31 bits, whole part first, and integers add up exactly: bits down to 2^-93 count.
+    That holds if the largest value is between 2^-20 and 2^31; otherwise the plain sum
+    is taken, so it is kept as well.
     """
     whole = _trunc(value)
     fraction = (value - whole) * 2.0 ** (2 * LIMB)
@@ -101,8 +101,8 @@ def _trunc(value: pl.Expr) -> pl.Expr:
 def exact_total(name: str, state: Mapping[str, pl.Expr]) -> pl.Expr:
     """The sum itself, rounded once, to the nearest: what ``math.fsum`` gives.
 
-    The limbs make one integer of 128 bits. Where the whole part is too large for that,
-    the last bit stands for all below it: then no tie is seen.
+    The limbs make one integer of 128 bits. If the whole part is too large for that, the
+    last bit is set if any bit below it is, so that rounding sees no false tie.
     """
     whole, upper, middle, lower = (state[f"{name}_{i}"] for i in range(LIMBS))
     carry = lower.floordiv(2**LIMB)
@@ -117,7 +117,7 @@ def exact_total(name: str, state: Mapping[str, pl.Expr]) -> pl.Expr:
 
 
 def _joined(*limbs: pl.Expr) -> pl.Expr:
-    """One integer, of which the last limb holds the last bits."""
+    """One integer from the limbs; the last limb has the last bits."""
     first, *others = limbs
     number = first.cast(pl.Int128)
     for limb in others:
@@ -126,9 +126,9 @@ def _joined(*limbs: pl.Expr) -> pl.Expr:
 
 
 def fsum(value: pl.Expr) -> pl.Expr:
-    """The exact sum of few values in memory, with the bits of ``exact_total``.
+    """The exact sum of a few values in memory, with the same bits as ``exact_total``.
 
-    One call of Python costs less there than the expressions of ``exact_sum``.
+    One call of Python costs less here than the expressions of ``exact_sum``.
     """
     return value.map_batches(_fsum, return_dtype=pl.Float64, returns_scalar=True)
 
@@ -143,7 +143,7 @@ def _fsum(values: pl.Series) -> float:
 
 
 class _Sums:
-    """Merging of exact sums and counts: everything adds up but the largest value."""
+    """Merging of exact sums and counts: all columns add up except the largest value."""
 
     def merge(self, name: str, column: pl.Expr) -> pl.Expr:
         """Largest of the largest, sum of everything else."""
@@ -183,7 +183,7 @@ class Mean(Sum):
     """Mean over the queries that have a value."""
 
     def state(self, value: pl.Expr, weight: pl.Expr | None = None) -> State:
-        """As of a sum; and the sum of the weights of the queries that have a value."""
+        """That of a sum, and the sum of weights of the queries that have a value."""
         state = super().state(value, weight)
         if weight is not None:
             weight = pl.when(value.is_not_null()).then(weight)
@@ -191,7 +191,7 @@ class Mean(Sum):
         return state
 
     def finish(self, state: Mapping[str, pl.Expr]) -> pl.Expr:
-        """Sum by number, or by the sum of weights; undefined where that is 0."""
+        """Sum divided by the number or the sum of weights; undefined if that is 0."""
         mean = ratio(self._total("x", state), self._number(state))
         return mean.fill_nan(None) if self.weighted else mean
 
@@ -208,10 +208,10 @@ class GeometricMean(Mean):
 
 
 class Moments(Mean):
-    """Mean, variance and standard error, as if queries were a random sample."""
+    """Mean, variance and standard error; queries are taken as a random sample."""
 
     def state(self, value: pl.Expr, weight: pl.Expr | None = None) -> State:
-        """As of the mean; and the sum of squares. Weights are refused."""
+        """That of the mean, and the sum of squares. Weights are refused."""
         if weight is not None:
             msg = "the variance of weighted queries is not defined; leave out weight="
             raise ValueError(msg)
@@ -231,7 +231,7 @@ class Moments(Mean):
 
 @dataclass(frozen=True, eq=False)
 class RatioOfSums(_Sums):
-    """Sum of the values by the sum of their ``denominator``, e.g. clicks by views."""
+    """Sum of the values divided by that of their ``denominator``: clicks per view."""
 
     denominator: pl.Expr
 
@@ -245,21 +245,21 @@ class RatioOfSums(_Sums):
         return exact_sum("x", above) | exact_sum("d", below)
 
     def finish(self, state: Mapping[str, pl.Expr]) -> pl.Expr:
-        """One by the other; undefined where the denominators sum to 0."""
+        """One divided by the other; undefined if the denominators sum to 0."""
         return ratio(exact_total("x", state), exact_total("d", state))
 
 
 @dataclass(frozen=True, eq=False)
 class RatioMoments(_Sums):
-    """A ratio of sums with its standard error, as if units were a random sample.
+    """A ratio of sums with its standard error; units are taken as a random sample.
 
     A unit is a row: a query, or the sums of a cluster of rows that depend on each
     other, such as a user's. The ``denominator`` is 1 by default, so that the ratio is a
     mean; with weights, the weighted mean. The error is that of the delta method, with
-    the factor n / (n - 1): of a mean it is the standard error, of a weighted mean HC1,
-    and over clusters CR1.
+    the factor n / (n - 1). For a mean it is the standard error, for a weighted mean
+    HC1, and over clusters CR1.
 
-    Sums that are not ``exact`` take a tenth of the time, and leave out the last bits.
+    Sums that are not ``exact`` take a tenth of the time and lack the last bits.
 
     Source: Deng, Knoblich and Lu, KDD 2018 (ratios); MacKinnon and White, 1985 (HC1).
     """
@@ -270,7 +270,7 @@ class RatioMoments(_Sums):
     def state(self, value: pl.Expr, weight: pl.Expr | None = None) -> State:
         """Number of units; sums, squares and products of value and denominator.
 
-        The units that lack one of the three do not count.
+        Units for which one of these is null do not count.
         """
         if self.denominator is None and weight is None:
             y = value.cast(pl.Float64)
@@ -299,7 +299,7 @@ class RatioMoments(_Sums):
         return {"n": n, **{name: found[name] for name in PRODUCTS}}
 
     def finish(self, state: Mapping[str, pl.Expr]) -> pl.Expr:
-        """One sum by the other; undefined where the denominators sum to 0."""
+        """One sum divided by the other; undefined if the denominators sum to 0."""
         sums = self.sums(state)
         return ratio(sums["x"], sums["d"])
 
@@ -307,8 +307,8 @@ class RatioMoments(_Sums):
     def variance(sums: Mapping[str, pl.Expr]) -> pl.Expr:
         """Variance of ``value - ratio * denominator`` (divisor n - 1); needs two units.
 
-        Of a mean it is the sample variance. What lies within the rounding of the sums
-        is 0.
+        For a mean it is the sample variance. A value within the rounding error of the
+        sums is 0.
         """
         n, x, d, xx, xd, dd = (sums[name] for name in ("n", *PRODUCTS))
         r = ratio(x, d)
@@ -323,7 +323,7 @@ class RatioMoments(_Sums):
 
     @staticmethod
     def effective_size(sums: Mapping[str, pl.Expr]) -> pl.Expr:
-        """Number of units of equal denominators that would say as much: ESS (Kish)."""
+        """Effective sample size (Kish): equally informative units of equal weight."""
         return ratio(sums["d"] * sums["d"], sums["dd"])
 
     def _sum(self, name: str, value: pl.Expr) -> State:
@@ -366,11 +366,11 @@ class NullIfAny:
     aggregate: Aggregate
 
     def state(self, value: pl.Expr, weight: pl.Expr | None = None) -> State:
-        """That of the other; and the number of undefined values."""
+        """That of the other aggregate, and the number of undefined values."""
         return self.aggregate.state(value, weight) | {"nulls": value.null_count()}
 
     def merge(self, name: str, column: pl.Expr) -> pl.Expr:
-        """As the other; numbers add up."""
+        """Like the other aggregate; numbers of undefined values add up."""
         return column.sum() if name == "nulls" else self.aggregate.merge(name, column)
 
     def finish(self, state: Mapping[str, pl.Expr]) -> pl.Expr:
@@ -380,7 +380,7 @@ class NullIfAny:
 
 @dataclass(frozen=True)
 class UndefinedIsOne:
-    """A mean in which an undefined value adds 1, not its weight, which counts below."""
+    """A mean to which an undefined value adds 1, and its weight to the divisor."""
 
     aggregate: Mean
 

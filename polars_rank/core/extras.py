@@ -1,4 +1,4 @@
-"""Packages that only some functions need: imported when they are called."""
+"""Optional packages, imported when a function that needs them is called."""
 
 from __future__ import annotations
 

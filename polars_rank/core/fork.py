@@ -1,4 +1,4 @@
-"""Polars' threads do not survive a fork: a warning where a process is about to hang."""
+"""Warn in a forked process, which lacks Polars' threads and can hang."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _is_forked = False
 
 
 def note_run() -> None:
-    """Note that Polars has planned or run something of ours in this process."""
+    """Note that Polars has planned or run an evaluation in this process."""
     global _has_run
     _has_run = True
 

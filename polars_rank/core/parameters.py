@@ -1,4 +1,4 @@
-"""Parameters of metrics: what their annotations say.
+"""Parameters of metrics, described by their annotations.
 
 A parameter is written once, as a type::
 
@@ -48,7 +48,7 @@ __all__ = [
 class Doc:
     """Description of a parameter in one line, and of values that need one.
 
-    Of several the last one counts.
+    If there are several, the last one counts.
     """
 
     text: str
@@ -56,7 +56,7 @@ class Doc:
 
 
 class OtherThan(NamedTuple):
-    """All values of a parameter but this."""
+    """All values of a parameter except this one."""
 
     value: Any
 
@@ -67,7 +67,7 @@ class OtherThan(NamedTuple):
 
 @dataclass(frozen=True)
 class Meaning:
-    """What a parameter is to the library, whatever it is called.
+    """The role of a parameter in the library, whatever its name.
 
     ``"k"`` is the cutoff, ``"optional_rel"`` a threshold that no convention sets. Any
     other meaning is a choice of conventions (``"rel"``, ``"gain"``, ``"ideal"`` ...):
@@ -107,7 +107,7 @@ class Range:
 
 @dataclass(frozen=True)
 class Allowed:
-    """The values of a parameter: in words, and a test of one value."""
+    """The allowed values of a parameter: in words, and as a test."""
 
     words: str
     test: Callable[[Any], bool]
@@ -170,14 +170,14 @@ def is_number(value: object) -> bool:
 
 
 def is_whole(value: object) -> bool:
-    """Whether it is a whole number, of 64 bits, by its type: 2.0 is none."""
+    """Whether it is an integer of 64 bits, by type: 2.0 is not one."""
     if not isinstance(value, Integral) or isinstance(value, bool):
         return False
     return -(2**63) <= int(value) < 2**63
 
 
 def plain(value: Any) -> Any:
-    """The value; a number of another kind as Python's own."""
+    """The value; numbers of other types become Python's own."""
     if is_whole(value):
         return int(value)
     return float(value) if is_number(value) else value

@@ -1,4 +1,4 @@
-"""The registry: one decorated function is one metric, everywhere."""
+"""The registry: each decorated function is a metric in every interface."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Metric:
     Attributes
     ----------
     name
-        The function, the namespace method and the text form are this one word.
+        Name of the function, the namespace method and the text form.
     family
         The file that defines it.
     depends_on
@@ -66,19 +66,19 @@ class Metric:
     needs_relevant
         Whether it is undefined for a query with nothing relevant.
     tie_mean
-        Whether it is written for ``ties="expected"``: with words that are means over
-        the orders of tied documents, so that its value is the mean of its values.
+        Whether it supports ``ties="expected"``: its words are means over the orders of
+        tied documents, and its value is linear in them.
     no_tie_mean_when
-        Values of parameters with which it is not; ``OtherThan(None)``: any given one.
+        Values of parameters for which it does not; ``OtherThan(None)``: any value.
     uses_scores
-        Whether it looks at the scores themselves, not only at their order.
+        Whether it depends on the scores themselves, not only on their order.
     tie_sensitive
         Whether the order of documents with equal scores can change it.
     aggregate
-        How values of queries are combined: ``"mean"``, ``"sum"`` (counts), or the
-        ``"geometric"`` mean; then a query's value is ``log(max(value, 1e-5))``.
+        How values of queries are combined: ``"mean"``, ``"sum"`` (counts), or
+        ``"geometric"`` mean, with the query's value given as ``log(max(value, 1e-5))``.
     better
-        Whether higher values are better, or lower ones, as of losses.
+        Whether ``"higher"`` or (for losses) ``"lower"`` values are better.
     suffix
         The parameters set by what follows ``_`` or ``.`` in trec_eval's names:
         ``P_5``, ``utility.1,-1,0,0``. Default: the cutoff, if it has one.
@@ -104,9 +104,9 @@ class Metric:
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
-        """The object of its formula: one ``"ranking"``, or a query's ``"subtopics"``.
+        """What its formula takes: a ``"ranking"``, or a query's ``"subtopics"``.
 
-        The annotation of the first parameter tells: ``r: Ranking`` or
+        The annotation of the first parameter decides: ``r: Ranking`` or
         ``s: Subtopics``. Only frames can have measures of subtopics.
         """
         annotation = next(iter(self.function.__annotations__.values()), Ranking)
@@ -138,7 +138,7 @@ class Metric:
         return self.meanings.get(meaning)
 
     def depends_on_with(self, params: Mapping[str, Any]) -> Rows:
-        """``depends_on``; grades of 0 or less may gain, or be relevant, if asked to."""
+        """``depends_on`` with these parameters: grades of 0 or less may count, too."""
         gain, rel, least = (
             params.get(self.meanings.get(meaning, ""))
             for meaning in ("gain", "rel", "optional_rel")
@@ -183,7 +183,7 @@ class Metric:
 
     @property
     def sections(self) -> dict[str, str]:
-        """Undefined case, errors, source ...: as written, and what follows."""
+        """Undefined case, errors, source ...: as written, and as the flags imply."""
         return documentation.sections(self)
 
     @property
@@ -226,10 +226,10 @@ def metric(
 ) -> Callable[[Function], Function]:
     """Register a formula ``f(r: Ranking, *, ...) -> pl.Expr`` under its own name.
 
-    With ``s: Subtopics`` it is one over the subtopics of a query. The flags are those
-    of :class:`Metric`; without them, what could be wrong is refused or takes the slow,
-    safe way. The allowed values, meaning and description of a parameter are read off
-    its annotation.
+    With ``s: Subtopics`` it is a formula over the subtopics of a query. The flags are
+    those of :class:`Metric`; the defaults are safe: they refuse, or take the slow way.
+    The allowed values, meaning and description of a parameter are read off its
+    annotation.
     """
 
     def register(function: Function) -> Function:
@@ -260,12 +260,12 @@ def metric(
 
 
 def of_vocabulary(vocabulary: Vocabulary) -> dict[str, Metric]:
-    """The metrics of one ``"ranking"``, or those of a query's ``"subtopics"``."""
+    """The metrics whose formula takes a ``"ranking"``, or a query's ``"subtopics"``."""
     return {name: m for name, m in METRICS.items() if m.vocabulary == vocabulary}
 
 
 def find_metric(name: str) -> Metric | None:
-    """The metric of that name, its own or another tool's; None without one."""
+    """The metric of that name, its own or another tool's, or None."""
     return METRICS.get(name) or ALIASES.get(name)
 
 
@@ -275,7 +275,7 @@ def value(
     params: Mapping[str, Any],
     no_relevant: NoRelevant,
 ) -> pl.Expr:
-    """One value of the query: the formula, and the policy where it is undefined.
+    """The value of the query: the formula, and ``no_relevant`` where it is undefined.
 
     ``params`` are complete: see ``conventions.tools.complete_arguments``.
     """
@@ -336,9 +336,9 @@ def not_taken(function: str, name: str, known: list[str]) -> str:
 
 
 def check(metric: Metric, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments, numbers as Python's own.
+    """Return the checked arguments, with numbers as Python's own.
 
-    Or raise ``ValueError`` naming parameter, rule and value.
+    A ``ValueError`` names parameter, rule and value.
     """
     for name, argument in params.items():
         if name not in metric.parameters:
@@ -353,7 +353,7 @@ def check_policy(
     ties: Ties | None,
     no_relevant: NoRelevant,
 ) -> None:
-    """Raise ``ValueError`` for a rule that does not exist, or not for this metric."""
+    """Raise ``ValueError`` for an unknown rule, or one that this metric lacks."""
     if no_relevant not in get_args(NoRelevant):
         refuse("no_relevant", f"one of {', '.join(get_args(NoRelevant))}", no_relevant)
     if ties is not None and ties not in get_args(Ties):
@@ -367,7 +367,7 @@ def check_policy(
 
 
 def require_policy(metric: Metric, no_relevant: NoRelevant) -> None:
-    """Raise ``ValueError`` where the metric has no such value, or needs none."""
+    """Raise ``ValueError`` if ``no_relevant`` does not apply to the metric."""
     check_policy(metric, {}, None, no_relevant)
     if not metric.needs_relevant:
         msg = f"'no_relevant' has no effect on {metric.name}: leave it out"

@@ -1,4 +1,4 @@
-"""Lazy frames whose rows a Python function reads; and which frames can be read twice.
+"""Lazy frames whose rows a Python function reads; which frames can be read twice.
 
 Polars hands such a function the columns, the filter and the number of rows that the
 plan around it needs. A number of rows always comes first: ``head(5).filter(...)``
@@ -56,12 +56,12 @@ def lazy_source(
         What ``explain`` shows.
     drain
         Whether to read to the end even when enough rows were seen, because ``read``
-        proves something there.
+        verifies something at the end.
     rereadable
         Whether ``read`` yields the same rows however often it is called.
     files
-        Local files, if the rows follow from them and from a ``read`` that can be
-        pickled: then an interrupted evaluation can be resumed.
+        Local files, if they and a picklable ``read`` determine the rows: then an
+        interrupted evaluation can be resumed.
     narrow
         Given a filter, a ``read`` that may leave out rows that do not pass it, or None.
     """
@@ -135,9 +135,9 @@ def without_pushdown(source: pl.LazyFrame) -> pl.LazyFrame:
 def is_rereadable(frame: pl.LazyFrame) -> bool:
     """Whether every collection of the frame is known to see the same rows.
 
-    True for data in memory, files, and sources of our own. Not known for others that
-    Python reads: a stream such as ``pl.scan_arrow_c_stream(reader)`` is spent after
-    one pass.
+    True for data in memory, files, and the sources of this package. Unknown for others
+    that Python reads: a stream such as ``pl.scan_arrow_c_stream(reader)`` is spent
+    after one pass.
     """
     return all(map(_is_rereadable, _leaves(frame)))
 
@@ -148,7 +148,7 @@ def has_source(frame: pl.LazyFrame) -> bool:
 
 
 def _leaves(frame: pl.LazyFrame) -> Iterator[Any]:
-    """The plan, at each of the nodes that rows come from."""
+    """The plan at each of its source nodes."""
     plan = frame._ldf.visit()
     left = [plan.get_node()]
     while left:
@@ -168,7 +168,7 @@ def _is_rereadable(plan: Any) -> bool:
 
 
 def _scan_of(plan: Any) -> Sequence[Any] | None:
-    """The options of a scan by a Python function; None: it is none."""
+    """The options of a scan by a Python function, or None."""
     try:
         node = plan.view_current_node()
     except NotImplementedError:  # a scan of Polars' own that it does not show
@@ -177,10 +177,10 @@ def _scan_of(plan: Any) -> Sequence[Any] | None:
 
 
 def require_rereadable(*frames: pl.LazyFrame) -> None:
-    """Raise ``DataError`` if a frame that was read does not begin anew.
+    """Raise ``DataError`` if a frame that was read cannot be read again.
 
-    Where that is not known the rows are counted, twice: a stream that was read in part
-    gives the rest of its rows first, and then none.
+    If that is unknown, the rows are counted twice: a stream that was partly read first
+    gives the rest of its rows, and then none.
     """
     for frame in frames:
         if not is_rereadable(frame):

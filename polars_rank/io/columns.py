@@ -1,4 +1,4 @@
-"""Files of one scan have the same columns, or an error names those that differ."""
+"""Check that the files of a scan have the same columns."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def require_same_columns(files: Iterable[Path]) -> None:
 def require_same_names(files: Sequence[Source], format: Format) -> None:
     """Raise ``DataError`` if text files differ in the names of columns.
 
-    A line of NDJSON may leave out a column, and so may a whole file, but for those with
-    a default name: none of its first lines has it if it is called otherwise there.
+    A line of NDJSON may leave out a column, and so may a whole file, except columns
+    with a default name: if none of its first lines has one, it has another name there.
     """
     if len(files) > 1:
         names = _names_of_lines if format.separator is None else _header

@@ -1,4 +1,4 @@
-"""Signs that a text file was damaged: bytes never written, a last line cut short."""
+"""Signs of damage in a text file: bytes never written, a last line cut short."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def nul_error(place: str) -> DataError:
 
 
 def last_lines(before: bytes, block: bytes) -> bytes:
-    """The last lines of a file, from where a line begins; block after block."""
+    """The last lines of a file, from the start of a line; called block after block."""
     end = before + block if len(block) <= TAIL else block
     return end if len(end) <= TAIL else end[-TAIL:].partition(b"\n")[2]
 
@@ -45,10 +45,10 @@ def cut_error(
 ) -> DataError | None:
     """The error for a last line that looks cut short.
 
-    Only one without a newline can be. It is taken for whole unless it has fewer fields
-    than all ``lines`` above, or its last field looks like the beginning of one: a
-    number with fewer decimals than another (or digits, where none has decimals), a text
-    that another one continues. A file that was cut between two lines looks whole.
+    Only a line without a newline can be. It counts as complete unless it has fewer
+    fields than all ``lines`` above, or its last field looks incomplete: a number with
+    fewer decimals than another (or fewer digits, if none has decimals), or the
+    beginning of another text. A file that was cut between two lines looks complete.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def cut_error(
 
 
 def _continued(field: str, others: Sequence[str]) -> bool:
-    """Whether the others show that more may follow."""
+    """Whether the other fields suggest that this one is incomplete."""
     if not _is_number(field):
         return any(other != field and other.startswith(field) for other in others)
     numbers = [other for other in others if _is_number(other)]
@@ -104,10 +104,10 @@ def _is_number(text: str) -> bool:
 
 
 class Undamaged:
-    """A filter that lets all rows of separated text pass, or raises ``DataError``.
+    """A filter that passes all rows of separated text, or raises ``DataError``.
 
-    Polars itself reads a NUL byte as a letter, and nulls where fields are missing. The
-    files are read once more: when the first rows come, and again if a file has changed.
+    Polars itself reads a NUL byte as a letter, and missing fields as nulls. The files
+    are read once more, with the first rows, and again if a file has changed.
     """
 
     def __init__(self, files: Sequence[tuple[str, str]], separator: str) -> None:
@@ -148,5 +148,5 @@ class Undamaged:
             raise error
 
     def _split(self, line: str) -> list[str]:
-        """Fields, roughly: with separators in quotes, lines differ and tell nothing."""
+        """Fields, roughly: lines with quoted separators differ, and prove nothing."""
         return line.removesuffix("\r").split(self.separator) if line.strip() else []

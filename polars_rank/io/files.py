@@ -40,7 +40,7 @@ _SPOOLED: dict[Path, str] = {}
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file that is there and not empty, with the name that messages give it."""
+    """A file that exists and is not empty, and its name in messages."""
 
     path: Path
     name: str
@@ -84,7 +84,7 @@ def open_plain(path: Path) -> IO[bytes]:
 
 
 def locate(path: str | Path) -> Source:
-    """Check that a file is there and holds something; ``-`` is standard input."""
+    """Check that a file exists and is not empty; ``-`` is standard input."""
     if os.fspath(path) == "-":
         return _spool(sys.stdin.buffer, "standard input")
     path = Path(path)
@@ -105,7 +105,7 @@ def locate(path: str | Path) -> Source:
 
 
 def _spool(stream: IO[bytes], name: str) -> Source:
-    """Copy a stream to a file in a private folder that goes when the process ends."""
+    """Copy a stream to a file in a private folder, removed when the process ends."""
     import shutil
     import tempfile
 
@@ -121,5 +121,5 @@ def _spool(stream: IO[bytes], name: str) -> Source:
 
 
 def given_name(path: Path) -> str:
-    """What messages call a file: standard input is read by way of one."""
+    """Name of a file in messages; standard input is copied to a file."""
     return _SPOOLED.get(path, str(path))

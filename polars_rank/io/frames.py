@@ -63,10 +63,10 @@ def as_polars(
         Contents of TREC text: ``"run"`` or ``"qrels"``.
     columns
         Names of the columns of a dictionary ``{query: {document: value}}``. With one
-        name, it holds attributes: ``{query: {column: value}}``. Of other frames,
-        columns that an index may not hold.
+        name, it has attributes: ``{query: {column: value}}``. For other frames, columns
+        that must not be in an index.
     stream
-        Whether a stream stays a stream, which can be read once, or is read into memory.
+        Whether to keep a stream, which can be read once, or to read it into memory.
     """
     if isinstance(source, pl.LazyFrame):
         _require_schema(source)
@@ -118,7 +118,7 @@ def as_polars(
 
 
 def _require_schema(frame: pl.LazyFrame) -> None:
-    """Name the file that has none; Polars keeps a schema that was found."""
+    """Resolve the schema; an error names the file. Polars keeps the schema."""
     try:
         frame.collect_schema()
     except BaseException:
@@ -213,7 +213,7 @@ def _shown(frame: pl.DataFrame) -> str:
 def _scan_dataset(dataset: Any) -> pl.LazyFrame:
     """A pyarrow dataset, batch by batch.
 
-    Threads of its own would read ahead of the evaluation, whatever the readahead.
+    pyarrow's own threads would read ahead of the evaluation, whatever the readahead.
     """
     empty = pl.DataFrame(dataset.schema.empty_table())
 

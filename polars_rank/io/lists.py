@@ -1,4 +1,4 @@
-"""Queries as one row or one group size each, turned into one row per document."""
+"""Queries given as one row or one group size each, as one row per document."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def from_lists(
     scores: str | None = None,
     labels: str | None = None,
 ) -> tuple[pl.LazyFrame, pl.LazyFrame] | tuple[pl.DataFrame, pl.DataFrame]:
-    """Make a run and judgments of lists of documents, one row per query.
+    """Make a run and judgments from lists of documents, one row per query.
 
     Parameters
     ----------
@@ -60,30 +60,32 @@ def from_lists(
     query, retrieved, relevant
         Its columns: the query, the documents in rank order, the relevant documents.
     scores, labels
-        Columns with a list of scores beside ``retrieved``, of grades beside
-        ``relevant``. Without grades all of these are 1.
+        Columns with a list of scores for ``retrieved``, and of grades for ``relevant``.
+        Without ``labels``, every grade is 1.
 
     Returns
     -------
     The run, with ``query``, ``doc_id``, ``rank`` (and ``score``), and the judgments,
     with ``query``, ``doc_id`` and ``label``: LazyFrames for a LazyFrame, DataFrames
-    otherwise. A query with nothing in ``retrieved`` has no rows in the run, and
-    ``missing=`` gives its value. One with an empty list in ``relevant`` is judged, with
-    nothing relevant: the first retrieved document has label 0, and ``no_relevant=``
-    gives the value. A null there says that nothing is known: the query is left out.
+    otherwise. A query with nothing in ``retrieved`` has no rows in the run;
+    ``missing=`` sets its value. A query with an empty list in ``relevant`` is judged,
+    with nothing relevant: the first retrieved document has label 0, and
+    ``no_relevant=`` sets the value. A null in ``relevant`` means that nothing is known:
+    the query is left out.
 
     Raises
     ------
     TypeError, polars.exceptions.ColumnNotFoundError
-        At once, for columns that are not there, or hold no lists.
+        At once, for columns that do not exist or have no lists.
     DataError
-        For lists of different lengths beside each other and for a query with several
-        rows; in a LazyFrame, when it is collected, which holds the ids of its queries.
+        For scores or labels of another length than their documents, and for a query
+        with several rows; with a LazyFrame, when it is collected (its query ids are
+        then held in memory).
 
     Warns
     -----
     DataWarning
-        Queries are left out, since ``relevant`` is null; in a LazyFrame, when it is
+        Queries are left out because ``relevant`` is null; with a LazyFrame, when it is
         collected.
 
     Examples
@@ -310,7 +312,7 @@ def _checked_as_read(
 
 
 def from_groups(sizes: Iterable[int], **columns: Any) -> pl.DataFrame:
-    """Make a frame of the inputs of ranking trainers: columns, and sizes of queries.
+    """Make a frame from inputs for training rankers: columns, and sizes of queries.
 
     Parameters
     ----------
@@ -330,7 +332,7 @@ def from_groups(sizes: Iterable[int], **columns: Any) -> pl.DataFrame:
     ValueError
         If the sizes are negative or do not add up to the rows.
     TypeError
-        If a size is no whole number.
+        If a size is not a whole number.
 
     Examples
     --------

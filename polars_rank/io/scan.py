@@ -186,17 +186,21 @@ def _scan_one(path: Path, *, hive: bool) -> pl.LazyFrame:
 
 
 def _beir_qrels(text: str, format: str | None) -> str | None:
-    """The judgments of a folder that is laid out as those of BEIR are."""
+    """The judgments in a folder of a BEIR data set."""
     if not Path(text).is_dir():
         return text if format == "beir" else None
     splits = sorted(Path(text, "qrels").glob("*.tsv"))
     if not splits:
         if format != "beir":
             return None
-        raise DataError(f"{text}: no qrels/*.tsv there, as BEIR has. Check the folder.")
+        raise DataError(
+            f"{text}: no qrels/*.tsv in it, as in a BEIR data set. Check the folder."
+        )
     if len(splits) > 1:
         names = ", ".join(str(path) for path in splits)
-        raise DataError(f"{text}: judgments of several splits: name one of {names}.")
+        raise DataError(
+            f"{text}: has judgments of several splits: name one of {names}."
+        )
     return str(splits[0])
 
 
@@ -236,7 +240,7 @@ def _without_header(
 
 
 def _require_header(name: str, line: str, fields: list[str], separator: str) -> None:
-    """Raise if the first line is not one of names in this format."""
+    """Raise if the first line is not a header in this format."""
     if {*fields} & _NAMES:
         return
     if len(fields) == 1 and {n.strip('"') for n in line.split(";")} & _NAMES:
@@ -282,7 +286,7 @@ def _is_number(text: str) -> bool:
 
 
 def _files(text: str) -> tuple[list[Source], bool]:
-    """List the files behind a path, a folder or a glob; tell if folders part them."""
+    """List the files of a path, a folder or a glob, and whether it is partitioned."""
     path = Path(text)
     if path.is_dir():
         inside = (p.relative_to(path) for p in path.rglob("*") if p.is_file())

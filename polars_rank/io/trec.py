@@ -4,9 +4,9 @@ A line is its fields between blanks (space, tab, vertical tab, form feed, carria
 return). Empty lines and lines that start with ``#`` are skipped. Ids are text, quotes
 included; scores and grades are Float64, since grades such as 0.5 occur in practice.
 
-Polars' CSV parser reads a block in which one space separates the fields. Whatever
-else a block holds is first put into that form, and what then still does not fit is
-named with its file and line number.
+Polars' CSV parser reads blocks in which one space separates the fields. Any other block
+is first put into that form. Lines that still do not fit are reported with file and line
+number.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _BLANKS = bytes.maketrans(b"\t\v\f\r", b"    ")
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """The fields of a line in order, those handed out, and the one number."""
+    """The fields of a line in order, the columns returned, and the numeric field."""
 
     fields: tuple[str, ...]
     given: tuple[str, ...]
@@ -134,7 +134,7 @@ def _read_all(
 def _read(
     file: Source, layout: _Layout, names: Sequence[str]
 ) -> Iterator[pl.DataFrame]:
-    """Parse one file block by block; the first line that does not fit is named."""
+    """Parse one file block by block; an error names the first malformed line."""
     line, rows, end = 1, 0, b""
     for block in _blocks(file):
         if NUL in block:
@@ -160,7 +160,7 @@ def _read(
 
 
 def looks_like(path: Path) -> Literal["run", "qrels"] | None:
-    """What the first line of TREC text says: a run, judgments or neither."""
+    """Whether the first line of TREC text is of a run, of judgments or of neither."""
     lines = locate(path).head().decode(errors="replace").split("\n")
     fields: list[str] = next(filter(None, map(_fields, lines)), [])
     if len(fields) == 4 and fields[1] != "Q0":
@@ -169,7 +169,7 @@ def looks_like(path: Path) -> Literal["run", "qrels"] | None:
 
 
 def _fields(line: str) -> list[str]:
-    """The fields of a line; none if it says nothing."""
+    """The fields of a line; none if it is blank or a comment."""
     fields = line.split()
     return fields if fields and not fields[0].startswith("#") else []
 
@@ -199,7 +199,7 @@ def _spaced(block: bytes) -> bytes:
 
 
 def _is_tidy(block: bytes) -> bool:
-    """Tell whether one space parts the fields and every line says something."""
+    """Whether single spaces separate the fields and no line is blank or a comment."""
     import numpy as np
 
     if block[0] <= 32 or block.startswith(b"#") or (b"#" in block and b"\n#" in block):
@@ -210,7 +210,7 @@ def _is_tidy(block: bytes) -> bool:
 
 
 def _tidy(block: bytes) -> bytes:
-    """Leave one space between fields, and only the lines that say something."""
+    """Put single spaces between fields, and drop blank lines and comments."""
     lines = (b" ".join(line.split()) for line in block.split(b"\n"))
     return b"\n".join(line for line in lines if line and not line.startswith(b"#"))
 
@@ -274,7 +274,7 @@ def _fault(block: bytes, layout: _Layout, name: str, first: int) -> DataError:
 
 
 def _other(count: int, layout: _Layout) -> str:
-    """Hint at the other kind of file where the number of fields is its own."""
+    """Hint at the other kind of file if the number of fields fits that."""
     for kind, other in _LAYOUTS.items():
         if other is not layout and count in other.counts:
             return (

@@ -1,6 +1,6 @@
-"""Which of the files behind a frame cannot be read: Polars names none.
+"""Find the file behind a frame that cannot be read, since Polars does not name it.
 
-Files are looked at only once something has failed.
+Files are looked at only after something has failed.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ BY_COLUMNS = pl.exceptions.SchemaError, pl.exceptions.ColumnNotFoundError
 def damage_named(frames: Sequence[pl.LazyFrame]) -> Iterator[None]:
     """Name the file that cannot be read, if that is why Polars fails.
 
-    A binary file that Polars cannot read on its own is a ``DataError``. Text whose
-    reading fails keeps the class of the error, as a cast of the user's may be at fault.
+    A binary file that Polars cannot read on its own is a ``DataError``. For text, the
+    class of the error is kept, as a cast in the user's plan may be at fault.
     """
     try:
         yield
@@ -74,7 +74,7 @@ def _local_files(frame: pl.LazyFrame) -> list[Path]:
 
 
 def unreadable(file: Path, *, rows: bool) -> str | None:
-    """What Polars says of a binary file that it cannot read to the end."""
+    """Polars' error for a binary file that it cannot read to the end, if any."""
     try:
         format = binary_format(file)
         if format is None:
@@ -91,7 +91,7 @@ def unreadable(file: Path, *, rows: bool) -> str | None:
 def _name_text(
     frames: Sequence[pl.LazyFrame], error: pl.exceptions.ComputeError
 ) -> None:
-    """Raise the error under the name of the files that fail when read alone."""
+    """Raise the error with the names of the files that fail when read alone."""
     for frame in frames:
         files = [given_name(file) for file in _local_files(frame)]
         if not files or any(str(error).startswith(file) for file in files):
@@ -104,7 +104,7 @@ def _name_text(
 
 
 def _name_columns(frames: Sequence[pl.LazyFrame]) -> None:
-    """Raise if the files of a scan differ in their columns; Polars names few."""
+    """Raise if the files of a scan differ in their columns."""
     for frame in frames:
         try:
             scans = _scans(frame)

@@ -1,1 +1,1 @@
-"""Rules that data must keep: counted, proved, enforced."""
+"""Rules for data: counted, verified, enforced."""

@@ -1,4 +1,4 @@
-"""Columns in the wrong role: one column for two roles, ids under another name."""
+"""Check roles of columns: no column with two roles, no ids under another name."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ IDS = frozenset(  # names of document ids, without case, dashes and underscores
 
 
 def require_distinct_roles(run: Columns, qrels: Columns, *, judged: bool) -> None:
-    """Raise ``ValueError`` where one column of a frame has two roles.
+    """Raise ``ValueError`` if a column of a frame has two roles.
 
-    ``judged`` says that the judgments are a frame of their own.
+    ``judged`` says whether the judgments are a frame of their own.
     """
     placed = ["doc", "score", "rank"]
     if not judged:
@@ -44,7 +44,7 @@ def _require_distinct(columns: Columns, roles: Sequence[str]) -> None:
 
 
 def require_no_other_ids(schema: pl.Schema, used: Sequence[Column | None]) -> None:
-    """Raise ``ValueError`` where a column plainly has ids, and nobody named it."""
+    """Raise ``ValueError`` if a column clearly has document ids but was not named."""
     names = {column for column in used if isinstance(column, str)}
     for column in schema:
         folded = "".join(c for c in column.lower() if c not in "_- ")

@@ -1,4 +1,4 @@
-"""Rules counted: aggregations of a query's rows computed in the same pass."""
+"""Count broken rules by aggregations of a query's rows, in the same pass."""
 
 from __future__ import annotations
 

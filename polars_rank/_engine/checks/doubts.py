@@ -1,7 +1,7 @@
-"""Doubts: results that are not what they seem, although no row breaks a rule.
+"""Find doubtful results, although no row breaks a rule.
 
-A few sums over the queries, which the plan computes in the same pass, reveal them. The
-rows are read again only if these sums look suspicious.
+A few sums over the queries, computed in the same pass, reveal them. Rows are read again
+only if these sums look suspicious.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ NOTHING = pl.LazyFrame({"queries": [0]}, schema={"queries": pl.get_index_type()}
 def doubt_judgments(
     request: Request, inputs: Inputs, frame: pl.LazyFrame
 ) -> pl.LazyFrame:
-    """The rows of ``frame``, one per judged query, unless run and judgments differ."""
+    """Pass the rows of ``frame``, one per judged query; judge run and judgments."""
     ran, known = pl.col("retrieved").is_not_null(), pl.col("judged") > 0
     sums = {
         "rows": pl.len(),
@@ -76,7 +76,7 @@ def doubt_judgments(
 def doubt_queries(
     request: Request, inputs: Inputs, frame: pl.LazyFrame, missing: pl.Expr
 ) -> pl.LazyFrame:
-    """The rows of ``frame``, one for each of ``queries=``, some of them ``missing``."""
+    """Pass the rows of ``frame``, one for each of ``queries=``; judge missing ones."""
     side = "rows" if request.qrels is None else "judgments"
 
     def refuse(rule: Rule) -> None:
@@ -95,7 +95,7 @@ def doubt_segments(
     known: pl.Expr,
     segments: pl.LazyFrame,
 ) -> pl.LazyFrame:
-    """The rows of ``frame``, one per query; ``segments=`` describes the ``known``."""
+    """Pass the rows of ``frame``, one per query; judge whether ``segments=`` fits."""
 
     def refuse(rule: Rule) -> None:
         _refuse_unknown(request, inputs, segments, "segments", rule)
@@ -106,10 +106,10 @@ def doubt_segments(
 
 
 def doubt_sums(request: Request, inputs: Inputs, sums: pl.LazyFrame) -> pl.LazyFrame:
-    """The rows of ``sums``, unless there was nothing to sum up.
+    """Pass the rows of ``sums``; judge whether there was anything to sum.
 
-    With ``by`` that gives no rows, and a stream of none is never judged; so a segment
-    without queries is judged along with them.
+    With ``by`` there may be no rows, and an empty stream is never judged; so a segment
+    without queries is added for the judgment.
     """
     if not request.by or request.grouping == "hash":  # or is in memory
         return _doubt_total(request, inputs, sums)
@@ -135,7 +135,7 @@ def _doubt_total(request: Request, inputs: Inputs, sums: pl.LazyFrame) -> pl.Laz
 def doubt_labels(
     request: Request, inputs: Inputs, values: pl.LazyFrame
 ) -> pl.LazyFrame:
-    """The rows of ``values``, one per query of a log."""
+    """Pass the rows of ``values``, one per query of a log; judge its labels."""
     bounded = request.resources is not None
     return _doubt_labels(request, inputs, values, pl.len(), bounded=bounded)
 
@@ -149,7 +149,7 @@ def _doubt_labels(
     bounded: bool,
     needs_rows: bool = False,
 ) -> pl.LazyFrame:
-    """The rows of ``frame``, values or sums of the queries of a log."""
+    """Pass the rows of ``frame``, values or sums of the queries of a log."""
     sums = {"queries": queries, **label_facts(inputs)}
 
     judge = partial(
@@ -177,10 +177,10 @@ def _judged(
     *,
     bounded: bool,
 ) -> pl.LazyFrame:
-    """The same rows, and ``judge`` sees the sums over all of them.
+    """Pass the same rows; call ``judge`` with the sums over all of them.
 
-    It does so before any row is passed on, which holds all of them in memory; if that
-    is ``bounded``, when all have been passed on. ``highest`` is a maximum, not a sum.
+    It is called before any row is passed on, so all rows are held in memory; if memory
+    is ``bounded``, after all were passed on. ``highest`` is a maximum, not a sum.
     """
     if bounded:
         return _judged_at_the_end(frame, sums, judge)
@@ -246,7 +246,7 @@ def _no_document_in_common(inputs: Inputs) -> bool:
 
 
 def plausible(request: Request, sums: pl.DataFrame) -> bool | None:
-    """Whether the labels and documents of a part look right; None if it has none."""
+    """Whether labels and documents of a part look plausible; None without any."""
     if request.check == "off":
         return None
     if request.qrels is None:

@@ -1,4 +1,4 @@
-"""Rules enforced: an error or a warning on a handful of counts."""
+"""Enforce rules: an error or a warning, from a handful of counts."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def enforce(
     exact_counts: bool,
     unit: str = "query",
 ) -> pl.LazyFrame:
-    """Let the frame pass only if no column of ``rules`` (column -> rule) counts any.
+    """Pass the frame only if every column of ``rules`` (column -> rule) is 0.
 
-    ``example`` names the column that tells where: a query, or a struct with a field
-    for each column. A frame of one row per query is checked batch by batch, as its rows
-    pass, so counts are those of the first batch at fault; with ``exact_counts`` its
-    rows have all counts. The message calls examples a ``unit``. Being a filter, the
-    check runs whatever columns are asked for later.
+    ``example`` names the column of the place: a query, or a struct with a field for
+    each column. A frame with one row per query is checked batch by batch, as its rows
+    pass, so counts are those of the first batch at fault; with ``exact_counts``, each
+    row has the total counts. The message calls examples a ``unit``. As the check is a
+    filter, it runs whatever columns are selected later.
     """
     columns = [name for name, rule in rules.items() if rule.always or check != "off"]
     if not columns:
@@ -82,17 +82,17 @@ def report(
 
 
 def raise_or_warn(error: DataError, *, warns: bool) -> None:
-    """Raise the error, or warn of it."""
+    """Raise the error, or give it as a warning."""
     if not warns:
         raise error
     warn(str(error))
 
 
 def warn(message: str) -> None:
-    """Warn of data, without a line of our code.
+    """Warn about data, without a source line of this package.
 
-    Python shows a warning once; other data may deserve the same words, so each
-    evaluation has its own.
+    Python shows equal warnings once, but they may concern other data, so each
+    evaluation shows its own.
     """
     warnings.warn_explicit(
         message, DataWarning, "polars_rank", 1, module="polars_rank", registry={}
@@ -100,7 +100,7 @@ def warn(message: str) -> None:
 
 
 def examples_of(queries: pl.Series, column: str = "") -> list[object]:
-    """Some of the queries; of structs, the ``column`` if they have that field."""
+    """Some of the queries; from structs, the field ``column`` if they have it."""
     if isinstance(queries.dtype, pl.Struct) and column in queries.struct.fields:
         queries = queries.struct.field(column)
     found = queries.drop_nulls().unique(maintain_order=True).head(5).to_list()

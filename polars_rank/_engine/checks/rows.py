@@ -1,7 +1,7 @@
-"""The row behind a broken rule: looked up once it is certain that there is one.
+"""Find the row that breaks a rule, once it is certain that there is one.
 
-Plans count what breaks a rule query by query, which costs nothing; only where one is
-broken are the rows of a query read again, for the document and the column.
+Plans count per query, which costs next to nothing; only if a rule is broken are the
+rows of a query read again, for the document and the column.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ CULPRITS: Mapping[str, tuple[str, Callable[[pl.Expr], pl.Expr]]] = {
 def with_row(error: DataError, request: Request) -> DataError:
     """The error, with the document and the column of its first example, if found.
 
-    Whatever goes wrong in looking, the error itself is what the user has to see.
+    Whatever goes wrong in this search, the user sees the error itself.
     """
     try:
         where = _where(error, request)

@@ -12,7 +12,7 @@ __all__ = ["Bitmap", "UniquenessCheck"]
 class UniquenessCheck:
     """Check that keys are unique while they stream past.
 
-    Kept are a range while keys ascend, a bitmap for dense integers, hashes otherwise.
+    It keeps a range while keys ascend, a bitmap for dense integers, hashes otherwise.
     Ambiguous cases (a key inside the range, two equal hashes) are recounted exactly,
     from the ``key`` column of ``rows``.
     """

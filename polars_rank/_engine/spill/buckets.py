@@ -30,7 +30,7 @@ BUCKET = "bucket"
 
 @dataclass(frozen=True)
 class Bucket:
-    """The files of some queries, of each part, in the order of the rows."""
+    """The files with the rows of some queries, for each part, in the order of rows."""
 
     files: tuple[tuple[Path, ...], ...]
 
@@ -58,7 +58,7 @@ def _scan(files: Sequence[Path], schema: pl.Schema) -> pl.LazyFrame:
 
 
 class Task(NamedTuple):
-    """A frame to be put into buckets: that of a side at a place."""
+    """A frame to put into buckets: the one of a side at an index."""
 
     side: int
     place: int
@@ -89,8 +89,8 @@ def split(
 ) -> list[Bucket]:
     """Write all frames into buckets: whole queries, with their rows of all sides.
 
-    A side is a log, a run or its judgments, in frames of any split. Each frame is a
-    task of ``map``, which may be done in another process; ``write`` calls ``fill``.
+    A side is a log, a run or its judgments, split into frames in any way. Each frame is
+    a task of ``map``, which may run in another process; ``write`` calls ``fill``.
     """
     tasks = [
         Task(side, place, frame)
@@ -131,10 +131,10 @@ def fill(
     durable: bool = False,
     passed: Callable[[int], None] | None = None,
 ) -> list[tuple[Path, ...]]:
-    """Write rows into buckets, in one pass that keeps their order; the files of each.
+    """Write rows into buckets, in one pass that keeps their order; return the files.
 
-    ``level`` makes a hash that is independent of those of other levels; ``durable``
-    brings the files onto the disk; ``passed`` hears of rows that went through.
+    ``level`` makes the hash independent of those of other levels; ``durable`` syncs the
+    files to disk; ``passed`` is called with the number of rows that went through.
     """
     number = (_hash(keys, part.collect_schema(), level) % buckets).cast(pl.UInt16)
     if passed is not None:
@@ -160,7 +160,7 @@ def fill(
 def counted(
     frame: pl.LazyFrame, key: str, passed: Callable[[int], None]
 ) -> pl.LazyFrame:
-    """The same rows; ``passed`` hears of them as they are read."""
+    """The same rows; ``passed`` is called with their number as they are read."""
     dtype = frame.collect_schema()[key]
     return frame.with_columns(_heard(pl.col(key), passed, dtype))
 
@@ -195,12 +195,12 @@ def require_same_types(parts: Sequence[pl.LazyFrame], keys: Sequence[str]) -> No
 
 
 def is_text(dtype: pl.DataType) -> bool:
-    """Whether the values are texts, even if a file numbers them."""
+    """Whether the values are text, even if a file encodes them as numbers."""
     return dtype in (pl.String, pl.Categorical, pl.Enum)
 
 
 def _hash(keys: Sequence[str], schema: pl.Schema, level: int) -> pl.Expr:
-    """Of the query; equal for equal text, whatever categories a file has."""
+    """Hash of the query; equal for equal text, whatever categories a file has."""
     whole = pl.lit(0, dtype=pl.UInt64)
     for i, key in enumerate(keys):
         column = pl.col(key).cast(pl.String) if is_text(schema[key]) else pl.col(key)
@@ -211,7 +211,7 @@ def _hash(keys: Sequence[str], schema: pl.Schema, level: int) -> pl.Expr:
 def is_one_query(
     frames: Sequence[pl.LazyFrame], keys: Sequence[str], level: int
 ) -> bool:
-    """Whether splitting is of no use."""
+    """Whether there is only one query, so that splitting is useless."""
     hashes = [
         frame.select(query=_hash(keys, frame.collect_schema(), level))
         for frame in frames

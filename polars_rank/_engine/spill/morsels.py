@@ -1,7 +1,7 @@
-"""The rows that Polars passes on at a time, while rows are put into buckets.
+"""Limit the rows that Polars passes on at a time, while rows are put into buckets.
 
-Reading runs ahead of writing by a fixed number of morsels. By default they have 100,000
-rows, however wide: rows of 400 bytes took 2 GB so, whatever the limit.
+Reading runs ahead of writing by a fixed number of morsels. By default these have
+100,000 rows, however wide: with rows of 400 bytes this took 2 GB, whatever the limit.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def morsels_in_flight() -> int:
 
 
 class _Sizes:
-    """What evaluations at the same time ask for: the setting is of the process."""
+    """Sizes wanted by simultaneous evaluations, since the setting is per process."""
 
     def __init__(self) -> None:
         self.asked: list[int] = []
@@ -57,7 +57,7 @@ _sizes = _Sizes()
 
 @contextmanager
 def morsels_of(rows: int) -> Iterator[None]:
-    """Let Polars pass on at most so many rows at a time, in all of this process."""
+    """Let Polars pass on at most so many rows at a time, in this whole process."""
     _sizes.ask(rows)
     try:
         yield

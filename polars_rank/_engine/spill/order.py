@@ -50,7 +50,7 @@ def sort_bounded(
 
 
 def spool(frame: pl.LazyFrame, resources: Resources) -> Iterator[pl.DataFrame]:
-    """The rows by way of a file, which is whole before this returns."""
+    """The rows from a file, which is complete before this returns."""
     stack = ExitStack()
     try:
         path = stack.enter_context(private_folder(_base(resources))) / "rows.parquet"
@@ -141,7 +141,7 @@ def _ranges(
 
 
 def _cuts(rows: pl.LazyFrame, key: pl.Expr, count: int, parts: int) -> list[object]:
-    """Values that part the rows into about equal ranges; none if there is one value."""
+    """Values that split the rows into about equal ranges; none for a single value."""
     ends = rows.select(least=key.min(), greatest=key.max())
     ((least, greatest),) = ends.collect(engine="streaming").rows()
     if least == greatest:

@@ -1,4 +1,4 @@
-"""The per-query plan in buckets that keep a memory limit."""
+"""The per-query plan in buckets, within a memory limit."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def spill_plan(
     parts: Sequence[pl.LazyFrame],
     resources: Resources,
 ) -> Plan:
-    """The plan that ``planner`` makes of the parts, bucket by bucket, in any order."""
+    """The plan that ``planner`` makes of the parts, bucket by bucket, unordered."""
     from polars_rank._engine.spill.source import bounded  # slow to import
 
     frame = bounded(
@@ -42,19 +42,19 @@ def spill_plan(
 
 
 def _by_lists(measure: Measure | Custom) -> bool:
-    """Whether it looks at a query's documents as a whole, not only at their sums."""
+    """Whether a measure needs lists of a query's documents, not only sums."""
     return isinstance(measure, Custom) or measure.definition.uses_scores
 
 
 def _fingerprint(key: PlanKey) -> str:
-    """Of the plan; functions look alike and differ, so theirs is never met again."""
+    """Fingerprint of the plan; with user-defined functions it is never repeated."""
     functions = any(isinstance(m, Custom) for m in key.measures)
     text = repr(key)
     return os.urandom(16).hex() if functions or "<function" in text else text
 
 
 def fits_in_memory(frame: pl.LazyFrame, resources: Resources) -> bool:
-    """Whether an evaluation can hold these rows; they are counted."""
+    """Whether an evaluation of these rows fits into memory; they are counted."""
     from polars_rank._engine.spill.budget import Budget, size_of  # slow to import
 
     return size_of([frame]).memory <= Budget.of(resources.memory, SUMS).bucket

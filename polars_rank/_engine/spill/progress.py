@@ -40,7 +40,7 @@ Listener: TypeAlias = Callable[[Progress], object]
 
 
 def row_counter(tell: Listener, total: int) -> Callable[[int], None]:
-    """Count rows that pass; tell from time to time, and at the end."""
+    """Count rows that pass; report from time to time, and at the end."""
 
     def told(rows: int) -> None:
         tell(Progress("partition", rows, total, "rows"))
@@ -53,7 +53,7 @@ def row_counter(tell: Listener, total: int) -> Callable[[int], None]:
 def bucket_counter(
     tell: Listener, done: int, buckets: int, total: int
 ) -> Callable[[int], None]:
-    """Count rows that are read of the next bucket; tell from time to time."""
+    """Count rows that are read from the next bucket; report from time to time."""
 
     def told(rows: int) -> None:
         if 0 < rows < total:
@@ -63,7 +63,7 @@ def bucket_counter(
 
 
 def _counter(tell: Callable[[int], object], total: int) -> Callable[[int], None]:
-    """Add up, in any thread."""
+    """Add up rows, in any thread."""
     done, told, lock = 0, 0.0, threading.Lock()
 
     def passed(rows: int) -> None:

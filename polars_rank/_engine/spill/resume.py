@@ -1,4 +1,4 @@
-"""Resuming after a kill: buckets, and results by bucket, that are on disk."""
+"""Resume after a kill, from buckets and results of buckets on disk."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MANIFEST = "manifest.json"
 
 
 def write_manifest(folder: Path, buckets: Sequence[Bucket]) -> None:
-    """Record that the buckets are whole: each file with its size."""
+    """Record that the buckets are complete: each file with its size."""
     rows = [
         [
             [[str(path.relative_to(folder)), path.stat().st_size] for path in files]
@@ -31,7 +31,7 @@ def write_manifest(folder: Path, buckets: Sequence[Bucket]) -> None:
 
 
 def read_manifest(folder: Path) -> list[Bucket] | None:
-    """Buckets that are whole or evaluated; None unless all of them are."""
+    """The buckets, if all of them are complete or evaluated, else None."""
     try:
         rows = json.loads((folder / MANIFEST).read_text())
     except (FileNotFoundError, ValueError):
@@ -55,7 +55,7 @@ def read_manifest(folder: Path) -> list[Bucket] | None:
 def read_or_write(
     folder: Path, i: int, frames: Iterable[pl.DataFrame]
 ) -> Iterator[pl.DataFrame]:
-    """Read the result of bucket ``i``, or make it and leave it for others."""
+    """Read the result of bucket ``i``, or compute and save it."""
     path = _result(folder, i)
     if not path.exists():
         frame = pl.concat(frames)

@@ -46,21 +46,20 @@ def bounded(
     limit
         Bytes that the process may take, if it holds little else.
     temp_dir
-        Folder for the temporary files, instead of the system's. In a folder that is
-        named here, buckets and their results outlast a process that is killed: the
-        next evaluation of the same goes on from there. (One of data that are not in
-        local files, or where files cannot be locked, begins anew.) Of two that do the
-        same at the same time, the second works for itself.
+        Folder for the temporary files, instead of the system's. If it is given, buckets
+        and their results survive a kill, and the next evaluation of the same resumes
+        from them. (It starts over if data are not in local files, or if files cannot be
+        locked.) Of two equal evaluations at the same time, the second shares nothing.
     progress
         Called with a :class:`Progress`, perhaps from another thread.
     fingerprint
-        Tells evaluations of the same files apart.
+        Distinguishes evaluations of the same files.
     factor
-        Bytes that evaluating takes for each byte of the rows.
+        Bytes of memory that evaluation takes per byte of the rows.
 
     Returns
     -------
-    The rows of ``evaluate`` in the order of the buckets, that is in any order.
+    The rows of ``evaluate`` in the order of the buckets, i.e. unordered.
 
     Raises
     ------

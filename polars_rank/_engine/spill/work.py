@@ -1,4 +1,4 @@
-"""The work of an evaluation in bounded memory: into buckets, and bucket by bucket."""
+"""Evaluate in bounded memory: rows into buckets, then bucket by bucket."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Spill:
             self.progress(Progress("evaluate", done, buckets, "buckets"))
 
     def counted(self, done: int, buckets: int, rows: int) -> Heard | None:
-        """What reports on the rows of the next bucket as they are read."""
+        """A counter that reports on the rows of the next bucket as they are read."""
         if self.progress is None:
             return None
         passed = bucket_counter(self.progress, done, buckets, rows)
@@ -83,8 +83,8 @@ class Spill:
 def results(spill: Spill) -> Iterator[pl.DataFrame]:
     """One row per query; temporary files are removed at the end, however it ends.
 
-    Rows are counted before they are read, so what may be readable only once goes into
-    a file first.
+    Rows are counted before they are read, so sources that may be readable only once are
+    copied to a file first.
     """
     with damage_named(spill.parts):
         yield from _reread(spill)

@@ -1,8 +1,8 @@
-"""The greedily best order of documents that are judged for several subtopics.
+"""The greedy ideal order of documents that are judged for several subtopics.
 
-Each place depends on those above it, so there is a loop over places: a step fills one
-place of every query at once. On twenty places it takes a sixth of the time of twenty
-levels of windows in the plan, and it goes as deep as there are documents.
+Each rank depends on those above it, so there is a loop over ranks: a step fills one
+rank of all queries at once. For twenty ranks this takes a sixth of the time of twenty
+levels of windows in the plan, and the depth is not limited.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["Ideal", "with_greedy_ranks"]
 
 
 class Ideal(NamedTuple):
-    """Lowest relevant grade, and the factor from a subtopic's document to its next."""
+    """Lowest relevant grade, and the factor between documents of a subtopic."""
 
     alpha: float
     rel: float
@@ -28,7 +28,7 @@ class Ideal(NamedTuple):
 def with_greedy_ranks(
     rows: pl.LazyFrame, depths: Mapping[str, tuple[Ideal, int]]
 ) -> pl.LazyFrame:
-    """Add a column for each ideal: the document's place, null where it has none.
+    """Add a column for each ideal order: the document's rank, null if it has none.
 
     ``rows`` are judgments: query, subtopic, doc, label. They come in any order.
     """
@@ -57,7 +57,7 @@ UNIT = 2.0**48  # whole numbers: equal gains have equal sums, in whatever order
 
 
 def greedy_ranks(frame: pl.DataFrame, ideal: Ideal, depth: int) -> pl.Series:
-    """Place of each row's document, to that depth; null where it has none."""
+    """Rank of each row's document, down to that depth; null if it has none."""
     import numpy as np  # a tenth of a second, for those who ask for it
 
     places = np.full(len(frame), np.nan)

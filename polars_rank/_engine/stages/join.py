@@ -1,7 +1,7 @@
-"""A run and its judgments: every judged document at the place that the run gave it.
+"""Join a run and its judgments: every judged document at its rank in the run.
 
-The queries are those of the judgments, and have numbers: a query id may be text, or
-several columns, and a number is cheaper to sort and to join by.
+The queries of the judgments are numbered: a query id may be text, or several columns,
+and a number is cheaper to sort and to join by.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def number_queries(key: PlanKey, qrels: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def restore_query_keys(frame: pl.LazyFrame, numbers: pl.LazyFrame) -> pl.LazyFrame:
-    """The same with the keys, as ``query``, in place of its number."""
+    """The same, with the keys as ``query`` in place of the number."""
     keys = [name for name in numbers.collect_schema() if name != "query"]
     rows = frame.join(numbers, on="query", how="left", maintain_order="left")
     return pack(rows.drop("query"), keys)
@@ -58,7 +58,7 @@ def join_qrels(
 ) -> pl.LazyFrame:
     """Documents in rank order that can change a value, and one row for each query.
 
-    ``query`` is its number. All rows of a query repeat its scalars: those of the run,
+    ``query`` is the number. All rows of a query repeat its scalars, those of the run
     and those of the judgments. ``doc`` says whether to keep ids.
     """
     judged = qrels.join(numbers, on=key.run.keys, nulls_equal=True).cache()
@@ -133,7 +133,7 @@ def _rows_to_rank(
 def _number(
     frame: pl.LazyFrame, numbers: pl.LazyFrame, *, steady: bool = False
 ) -> pl.LazyFrame:
-    """The rows of judged queries, and those without a query: they are an error."""
+    """The rows of judged queries, and rows with a null query, which are an error."""
     keys = [name for name in numbers.collect_schema() if name != "query"]
     rows = frame.join(
         numbers,

@@ -1,4 +1,4 @@
-"""The stage that keeps the requested queries: judged ones, those of ``queries=``."""
+"""The stage that keeps the requested queries: judged ones, and in ``queries=``."""
 
 from __future__ import annotations
 

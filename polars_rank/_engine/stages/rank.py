@@ -1,8 +1,8 @@
-"""The only stage that touches every row: documents of a query in rank order.
+"""The only stage that touches every row: put documents of a query in rank order.
 
-A query's rows are contiguous as they come, or after one sort by the query alone. A
-group-by that knows its key to be sorted streams any aggregation, one query after the
-other; it asks for no more than that the rows are contiguous.
+The rows of a query are contiguous already, or after one sort by the query alone. A
+group-by whose key is marked as sorted streams any aggregation, query by query; it only
+needs contiguous rows.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ def unpack(
 class Ranked(NamedTuple):
     """Queries with their documents in rank order: one row per query, in lists.
 
-    ``row`` holds the ``payload`` of the documents, ``places`` are lists beside it, and
-    each of the scalars is a column. ``key`` is what ordered them: ``score``, known
-    ``rank``, or ``order``: either of them with null for documents that hold no place.
-    Below ``max_rank`` none holds one. ``ties`` are still to be broken by document id,
-    where they are given.
+    ``row`` holds the ``payload`` of the documents, ``places`` are parallel lists, and
+    each of the scalars is a column. ``key`` is the column that orders them: ``score``,
+    known ``rank``, or ``order``, which is one of these with null for documents without
+    a rank; below ``max_rank`` none has one. ``ties``, if given, are still to be broken
+    by document id.
     """
 
     queries: pl.LazyFrame
@@ -62,7 +62,7 @@ class Ranked(NamedTuple):
     def documents(self, scalars: Iterable[str] = ()) -> pl.LazyFrame:
         """One row per document: the payload, ``place``, ``rank``, repeated scalars.
 
-        Those of a query are contiguous; in rank order, unless ties were to be broken.
+        Rows of a query are contiguous, and in rank order unless ties had to be broken.
         """
         lists = self.queries.select("query", "row", *self.places, *scalars)
         place = pl.int_ranges(1, pl.col("row").list.len() + 1, dtype=pl.Int64)
@@ -94,7 +94,7 @@ class Ranked(NamedTuple):
 def _break_ties(rows: pl.LazyFrame, ties: DocTies) -> pl.LazyFrame:
     """Order equal scores by document id, without sorting other rows.
 
-    A neighbour of another query may look like a tie, too: it keeps its place.
+    Neighbours of two queries may also look tied: they keep their places.
     """
     score, doc = pl.col("score"), pl.col("doc")
     keys, downwards = order_by(score, label=pl.col("label"), doc=doc, ties=ties)
@@ -165,11 +165,10 @@ def regroup_by_rank(
 ) -> pl.LazyFrame:
     """Documents of known ``rank``, contiguous by query, those without a rank last.
 
-    Other rows have scalars of a query, and no document: ``head`` is
-    true for those of the run, which ``runs`` counts, and false for others. They are
-    gone from the result; a query without documents keeps one row of nulls. With
-    ``settled``, documents without a rank come by grade, as a join leaves them in any
-    order.
+    Other rows have scalars of a query and no document: ``head`` is true for rows of the
+    run, which ``runs`` counts, and false for others. The result lacks them; a query
+    without documents keeps one row of nulls. With ``settled``, documents without a rank
+    are ordered by grade, since a join leaves them in any order.
     """
     once = {name: pl.col(name).drop_nulls().first() for name in scalars}
     payload = [*payload, "rank"]

@@ -1,4 +1,4 @@
-"""The rows of a log that can change a value, in rank order; no others."""
+"""Keep only the rows of a log that can change a value, in rank order."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def relevant_rows(key: PlanKey, trace: Trace, log: pl.LazyFrame) -> pl.LazyFrame
 
 
 def skips_ranking(key: PlanKey, trace: Trace) -> bool:
-    """Whether ranks are known and few rows are needed: then no row need be sorted."""
+    """Whether known ranks and few needed rows make sorting unnecessary."""
     known = key.ordered_by == "rank" and key.grouping != "contiguous"
     return known and trace.recorder.rows != "all"
 
 
 def _rows_of_known_rank(key: PlanKey, trace: Trace, log: pl.LazyFrame) -> pl.LazyFrame:
-    """The same where ranks are known: no sort of the log's rows."""
+    """The same if ranks are known: the rows of the log are not sorted."""
     log = pack(log, key.run.keys).cache()  # read twice below
     rank, words = ranks_within_limit(key), document_columns(trace.recorder)
     documents = log.filter(trace.recorder.matter).select("query", *words, rank)
@@ -70,7 +70,7 @@ def document_columns(recorder: Recorder) -> list[str]:
 def rank_documents(key: PlanKey, trace: Trace, frame: pl.LazyFrame) -> Ranked:
     """Every document of the log, ranked within its ``query``.
 
-    With judgments the labels are not known yet, unless the order asks for them.
+    With judgments, labels are not known yet, unless the order depends on them.
     """
     payload = {"label"} if key.qrels is None else {"doc"}
     if "score" in trace.recorder.columns:
@@ -100,7 +100,7 @@ def rank_documents(key: PlanKey, trace: Trace, frame: pl.LazyFrame) -> Ranked:
 
 
 def _condensed(key: PlanKey, frame: pl.LazyFrame) -> pl.LazyFrame:
-    """``order``: score or rank of the judged documents, of those above the max_rank."""
+    """``order``: score or rank of the judged documents, up to ``max_rank``."""
     place = "rank" if "rank" in key.run.roles else "score"
     holds = pl.col("label") >= 0
     if key.max_rank is not None:

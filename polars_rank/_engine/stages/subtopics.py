@@ -109,7 +109,7 @@ def _trace(key: PlanKey, sums: Sums) -> tuple[list[pl.Expr], list[Violation]]:
 
 
 class Sums:
-    """Values of each subtopic that are summed, and the ideal orders they look at."""
+    """Values of each subtopic that are summed, and the ideal orders that they need."""
 
     def __init__(self) -> None:
         self.values = ExprTable("sum")
@@ -120,12 +120,12 @@ class Sums:
         return pl.col(self.values.add(value.cast(pl.Float64)))
 
     def subtopics(self) -> Subtopics:
-        """Words that write down what is summed."""
+        """Words that record what is summed."""
         each = OneSubtopic(**vars(_ranking(pl.col("label"), pl.col("rank"))))
         return Subtopics(each=each, sum=self.add, greedy=self.greedy)
 
     def greedy(self, alpha: float, rel: float, k: int) -> Ranking:
-        """A subtopic's documents in the greedily best order of its query."""
+        """A subtopic's documents in the greedy ideal order of its query."""
         ideal = Ideal(alpha, rel)
         known = (name for name, (other, _) in self.ideals.items() if other == ideal)
         name = next(known, f"greedy{len(self.ideals)}")
@@ -157,7 +157,7 @@ class Sums:
 
 
 class OneSubtopic(Ranking):
-    """The judged documents; how many were retrieved is known all the same."""
+    """The judged documents of a subtopic; the number of retrieved ones is known."""
 
     def retrieved_count(self) -> pl.Expr:
         """``n``, counted where the rows were ranked."""

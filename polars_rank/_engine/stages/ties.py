@@ -1,8 +1,8 @@
-"""Equal scores ordered by document id, where the order can change a value.
+"""Order equal scores by document id, where the order can change a value.
 
-Sorting by score and id takes twice the time of sorting by score. Documents with equal
-scores and equal labels are the same to every measure, so ids are compared only in
-queries that have equal scores with different labels.
+Sorting by score and id takes twice the time of sorting by score. For every measure,
+documents with equal scores and equal labels are interchangeable, so ids are compared
+only in queries that have equal scores with different labels.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _settled(queries: pl.DataFrame, *, payload: pl.Expr, ties: DocTies) -> pl.Da
 def _queries_with_mixed_ties(rows: pl.Series) -> pl.Series:
     """Numbers of the queries in which equal scores have different labels.
 
-    The last document of a query and the first of the next may look like that, too.
+    The last document of a query and the first of the next may also look like that.
     """
     documents = rows.explode().struct.unnest()
     places = documents.select(MIXED).to_series().arg_true()
