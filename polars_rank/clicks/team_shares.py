@@ -6,7 +6,8 @@ from typing import Unpack, cast
 
 import polars as pl
 
-from polars_rank._engine.request import AnyFrame, like_input
+from polars_rank._engine.frame_function import like_input
+from polars_rank._engine.request import AnyFrame
 from polars_rank._statistics.distributions import chi_square_tail
 from polars_rank.clicks.counts import rows_with_known
 from polars_rank.clicks.crediting import NO_WEIGHT
