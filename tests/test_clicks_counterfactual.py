@@ -641,7 +641,7 @@ def test_the_baseline_may_be_another_column_of_scores(function):
 def test_columns_that_are_missing_are_named():
     missing = pl.exceptions.ColumnNotFoundError
     for given, message in (
-        ({"new": "c"}, "new 'c' is not in the log"),
+        ({"new": "c"}, "new column 'c' is not in the log"),
         ({"propensities": PROPENSITIES.drop("propensity")}, "no column 'propensity'"),
         (
             {"propensities": PROPENSITIES.drop("beta"), "method": "affine"},

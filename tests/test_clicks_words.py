@@ -26,7 +26,7 @@ MISSPELT = {
 def test_a_missing_column_is_told_by_its_argument(name):
     with pytest.raises(pl.exceptions.ColumnNotFoundError) as error:
         MISSPELT[name]()
-    assert str(error.value).startswith(f"{name} '")
+    assert str(error.value).startswith(f"{name} column '")
     assert f"Name yours with {name}=" in str(error.value)
 
 

@@ -50,12 +50,12 @@ def told(tmp_path, monkeypatch, capsys):
         (
             {"query": "qid", "doc": "docno"},
             NotFound,
-            ("qrels_query 'qid' is not in the judgments", "with qrels_query="),
+            ("qrels_query column 'qid' is not in the judgments", "with qrels_query="),
         ),
         (
             {"query": "qid", "doc": "docno", "qrels_query": "query_id"},
             NotFound,
-            ("qrels_doc 'docno' is not in the judgments", "with qrels_doc="),
+            ("qrels_doc column 'docno' is not in the judgments", "with qrels_doc="),
         ),
         ({"qrels": None, "doc": None, "query": "qid"}, NotFound, ("qrels=",)),
         (
@@ -67,7 +67,7 @@ def told(tmp_path, monkeypatch, capsys):
                 ),
             },
             NotFound,
-            ("label 'label' is not in the judgments", "label=None"),
+            ("label column 'label' is not in the judgments", "label=None"),
         ),
     ],
 )
@@ -91,17 +91,23 @@ def test_judgments_with_other_names():
         (
             "other.parquet qrels.gz --query qid --doc docno",
             (
-                "qrels.gz: --qrels-query 'qid' is not in the judgments",
+                "qrels.gz: --qrels-query column 'qid' is not in the judgments",
                 "did you mean 'query_id'",
                 "Name yours with --qrels-query.",
             ),
         ),
         (
             "other.parquet qrels.gz --query qid --doc docno --qrels-query query_id",
-            ("qrels.gz: --qrels-doc 'docno' is", "with --qrels-doc."),
+            ("qrels.gz: --qrels-doc column 'docno' is", "with --qrels-doc."),
         ),
-        ("run.csv qrels.gz --label grade", ("qrels.gz: label 'grade' is not in the",)),
-        ("run.csv held.parquet", ("held.parquet: label 'label' is", "--label none")),
+        (
+            "run.csv qrels.gz --label grade",
+            ("qrels.gz: label column 'grade' is not in the",),
+        ),
+        (
+            "run.csv held.parquet",
+            ("held.parquet: label column 'label' is", "--label none"),
+        ),
         # judgments that were forgotten, swapped or misnamed
         ("qrels.txt", ("qrels.txt: looks like judgments", "before", "run")),
         ("run.csv", ("no column 'label'", "judgments")),
@@ -188,8 +194,18 @@ def test_null_lists_are_told():
 @pytest.mark.parametrize(
     ("lists", "options", "error", "words"),
     [
-        (LISTS.rename({"retrieved": "docs"}), {}, NotFound, "retrieved 'retrieved' is"),
-        (LISTS, {"scores": "s"}, NotFound, "scores 's' is not in the frame of lists"),
+        (
+            LISTS.rename({"retrieved": "docs"}),
+            {},
+            NotFound,
+            "retrieved column 'retrieved' is",
+        ),
+        (
+            LISTS,
+            {"scores": "s"},
+            NotFound,
+            "scores column 's' is not in the frame of lists",
+        ),
         (
             LISTS.with_columns(retrieved=pl.lit('["a"]')),
             {},
@@ -322,7 +338,11 @@ LABEL = pl.col("label").rank_eval
         ({"measures": {"own": lambda r: r.label}}, TypeError, "'own', must return one"),
         ({"measures": {"own": lambda _: pl.lit("x")}}, TypeError, "'own', must return"),
         ({"measures": {"own": lambda r: r.hits_at(0)}}, ValueError, "k must be at lea"),
-        ({"by": "country"}, NotFound, "by 'country' is not in the frame. Its columns"),
+        (
+            {"by": "country"},
+            NotFound,
+            "by column 'country' is not in the frame. Its columns",
+        ),
     ],
 )
 def test_arguments_that_are_something_else(options, error, words):

@@ -378,7 +378,7 @@ def test_expressions_in_a_run_and_judgments():
 def test_expressions_name_what_they_lack():
     for role in ("score", "label", "query", "by", "weight"):
         with pytest.raises(
-            pl.exceptions.ColumnNotFoundError, match=f"{role} 'scoer' is not in the fra"
+            pl.exceptions.ColumnNotFoundError, match=f"{role} column 'scoer' is not in"
         ):
             pr.evaluate(LOG, "rr", **{role: pl.col("scoer") + 1})
     with pytest.raises(TypeError, match="a score must be a numeric column"):
@@ -531,7 +531,8 @@ def test_columns_to_keep():
     ):
         pr.per_query(LOG, ["rr"], keep="query_id")
     with pytest.raises(
-        pl.exceptions.ColumnNotFoundError, match=re.escape("keep 'contry' is not in")
+        pl.exceptions.ColumnNotFoundError,
+        match=re.escape("keep column 'contry' is not in"),
     ):
         pr.per_query(LOG, ["rr"], keep="contry")
 

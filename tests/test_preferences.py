@@ -206,7 +206,7 @@ def test_wrong_data(run, judged, message):
         (
             {"group": "whom"},
             pl.exceptions.ColumnNotFoundError,
-            "group 'whom' is not in the judgments; did you mean 'who'",
+            "group column 'whom' is not in the judgments; did you mean 'who'",
         ),
     ],
 )

@@ -304,7 +304,7 @@ def ask(measures="ap_ia", run=TWO["run"], rows=TWO["qrels"], **options):
         (
             {"subtopic": "topic"},
             pl.exceptions.ColumnNotFoundError,
-            "subtopic 'topic' is not in the judgments; did you mean 'subtopic'",
+            "subtopic column 'topic' is not in the judgments; did you mean 'subtopic'",
         ),
         (
             {"subtopic": pl.col("label") / 2},

@@ -460,8 +460,9 @@ def require_columns(
             others = OTHER_WAYS.get((argument, where), "")
             if argument == "score" and others and "rank" in schema:
                 others += '"rank"'
+            role = argument if argument == "column" else f"{argument} column"
             msg = (
-                f"{argument} {name!r} is not in {where}{hint} Its columns are: "
+                f"{role} {name!r} is not in {where}{hint} Its columns are: "
                 f"{known}. Name yours with {argument}={others}."
             )
             raise pl.exceptions.ColumnNotFoundError(msg)

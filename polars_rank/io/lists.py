@@ -139,8 +139,8 @@ def _listed(rows: pl.LazyFrame, roles: Mapping[str, str]) -> pl.LazyFrame:
             known = ", ".join(map(repr, schema)) or "none"
             near = closest(name, [*schema]) or "."
             msg = (
-                f"{role} {name!r} is not in the frame of lists{near} Its columns are: "
-                f"{known}. Name yours with {role}=."
+                f"{role} column {name!r} is not in the frame of lists{near} "
+                f"Its columns are: {known}. Name yours with {role}=."
             )
             raise pl.exceptions.ColumnNotFoundError(msg)
         if role == "query":

@@ -101,7 +101,7 @@ def judge_queries(about: About, found: Found, *, side: str, refuse: Refuse) -> N
         warn(
             f"{count} of the {found['queries']} queries in queries= "
             + ("has" if count == 1 else "have")
-            + f" no {side}: such a query {MISSING[policy]}; if that is meant, say "
+            + f" no {side}: such a query {MISSING[policy]}; if that is intended, say "
             f'missing="{policy}"; a frame that only describes queries is segments='
         )
 
@@ -159,7 +159,7 @@ def judge_scale(about: About, found: Found) -> None:
                 + ("label lies" if fractions == 1 else "labels lie")
                 + f" between 0 and 1, which is not relevant to {m.name}; if they are "
                 "probabilities, set rel= to the lowest one that is relevant, or to 1 "
-                "if this is meant"
+                "if this is intended"
             )
             return
 
@@ -171,6 +171,6 @@ def _warn_of_missing(convention: Convention, missing: int, judged: int) -> None:
     warn(
         f"{missing} of {judged} judged queries "
         + ("is" if missing == 1 else "are")
-        + f" missing from the run: such a query {MISSING[policy]}, as the convention "
-        f'has it; if that is meant, say missing="{policy}"'
+        + f" missing from the run: such a query {MISSING[policy]} by the convention; "
+        f'if that is intended, say missing="{policy}"'
     )
