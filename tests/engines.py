@@ -383,7 +383,9 @@ def check_tasks(engine: Started, folder: Path) -> None:
     twice = [*files(paths), Part(pl.scan_parquet(paths[0]))]
     false = outcome(lambda: evaluate_parts(twice, "ap", map=engine.adapter.map))
     assert false[:2] == (pr.DataError, "query_in_two_parts")
-    with pytest.raises(pl.exceptions.ColumnNotFoundError, match="score 'x' is not"):
+    with pytest.raises(
+        pl.exceptions.ColumnNotFoundError, match="score column 'x' is not"
+    ):
         evaluate_parts(files(paths), "ap", score="x", map=engine.adapter.map)
 
 

@@ -524,7 +524,7 @@ def test_too_little_memory_is_said_with_what_is_enough(size, groups):
     """The limit in the message is accepted, and one below it is not."""
     with pytest.raises(MemoryError, match=r'give memory_limit="\d+MB"') as caught:
         Budget.of(400 * MB, 4).require_room(size, groups)
-    assert ("smaller row groups" in str(caught.value)) == bool(groups.count)
+    assert ("row groups of fewer" in str(caught.value)) == bool(groups.count)
     least = int(re.search(r'"(\d+)MB"', str(caught.value))[1]) * MB
     Budget.of(least, 4).require_room(size, groups)
     with pytest.raises(MemoryError):

@@ -110,7 +110,7 @@ CASES = {
     "evaluate run numbered": "or as CSV, where all ids are text$",
     "evaluate log --queries users": "users.parquet: --queries has more than one row",
     "evaluate log --segments users --by country": "users.parquet: --segments has more",
-    "evaluate log --queries no_query": "no_query.parquet: query column 'query_id' is not",
+    "evaluate log --queries no_query": "no_query.parquet: query column 'query_id' is",
     "evaluate varies --by rr -m ap": "a --by, --weight or --keep column varies",
     "evaluate varies --by rr -m rr": "rename the input column$",
     "evaluate bare.csv": "--run-columns, or read MS MARCO's files with --run-format "

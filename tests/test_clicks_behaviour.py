@@ -607,7 +607,7 @@ def test_impressions_that_are_unknown_or_come_twice():
     with pytest.raises(DataError, match="more than one row per impression"):
         clicks.behaviour(log, "clicks", impressions=twice)
     with pytest.raises(
-        pl.exceptions.ColumnNotFoundError, match="impression 'impression_id'"
+        pl.exceptions.ColumnNotFoundError, match="impression column 'impression_id'"
     ):
         clicks.behaviour(
             log, "clicks", impressions=twice.rename({"impression_id": "i"})

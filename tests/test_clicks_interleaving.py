@@ -383,7 +383,9 @@ WRONG = [
 def test_wrong_arguments(options, message):
     with pytest.raises(ValueError, match=message):
         clicks.interleaving(random_log(1), cluster="user_id", **options)
-    with pytest.raises(pl.exceptions.ColumnNotFoundError, match="credit 'nothing'"):
+    with pytest.raises(
+        pl.exceptions.ColumnNotFoundError, match="credit column 'nothing'"
+    ):
         clicks.interleaving(
             random_log(1), team="team", credit="nothing", cluster="user_id"
         )

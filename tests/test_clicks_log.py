@@ -307,7 +307,11 @@ def test_durations_and_datetimes():
 
 ARGUMENTS = [
     ({"positoin": "position"}, TypeError, "positoin.*did you mean 'position'"),
-    ({"position": "place"}, pl.exceptions.ColumnNotFoundError, "position 'place'"),
+    (
+        {"position": "place"},
+        pl.exceptions.ColumnNotFoundError,
+        "position column 'place'",
+    ),
     ({"position": "doc_id"}, TypeError, "a position must be an integer"),
     ({"clicked": "doc_id"}, TypeError, "a click must be a Boolean"),
     ({"dwell": "doc_id"}, TypeError, "a dwell time must be"),

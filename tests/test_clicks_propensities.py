@@ -672,7 +672,9 @@ def test_wrong_arguments_are_refused_at_once(method, options, message):
 
 
 def test_a_column_that_is_missing_is_named():
-    with pytest.raises(pl.exceptions.ColumnNotFoundError, match="randomized 'shufled'"):
+    with pytest.raises(
+        pl.exceptions.ColumnNotFoundError, match="randomized column 'shufled'"
+    ):
         clicks.propensities(random_log(1), "randomized", randomized="shufled")
 
 

@@ -323,14 +323,17 @@ def test_measures(unread, measures, error, words):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"query": "queryid"}, ("query 'queryid'", "did you mean 'query_id'")),
-        ({"doc": "docid"}, ("doc 'docid'", "did you mean 'doc_id'")),
-        ({"score": "scores"}, ("score 'scores'", "did you mean 'score'")),
-        ({"rank": "place"}, ("rank 'place'", "the frame")),
-        ({"by": "labels"}, ("by 'labels'", "did you mean 'label'")),
-        ({"weight": "scorr"}, ("weight 'scorr'", "did you mean 'score'")),
-        ({"qrels": QRELS, "label": "labels"}, ("label 'labels'", "the judgments")),
-        ({"queries": LOG.drop("query_id")}, ("query 'query_id'", "queries")),
+        ({"query": "queryid"}, ("query column 'queryid'", "did you mean 'query_id'")),
+        ({"doc": "docid"}, ("doc column 'docid'", "did you mean 'doc_id'")),
+        ({"score": "scores"}, ("score column 'scores'", "did you mean 'score'")),
+        ({"rank": "place"}, ("rank column 'place'", "the frame")),
+        ({"by": "labels"}, ("by column 'labels'", "did you mean 'label'")),
+        ({"weight": "scorr"}, ("weight column 'scorr'", "did you mean 'score'")),
+        (
+            {"qrels": QRELS, "label": "labels"},
+            ("label column 'labels'", "the judgments"),
+        ),
+        ({"queries": LOG.drop("query_id")}, ("query column 'query_id'", "queries")),
     ],
 )
 def test_wrong_column_names(unread, options, words):
