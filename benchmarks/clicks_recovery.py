@@ -15,7 +15,7 @@ import argparse
 import math
 import statistics
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import polars as pl
 
@@ -387,21 +387,20 @@ ROWS: dict[str, tuple[Repeat, str]] = {
 }
 
 
-def rows(repetitions: int, only: str) -> Iterator[dict[str, object]]:
-    for name, (repeat, wanted) in ROWS.items():
-        if only not in name:
-            continue
-        runs = [repeat(1000 + i) for i in range(repetitions)]
-        worst = max(map(summary, zip(*runs, strict=True)), key=lambda s: abs(s[0]))
-        held = [low <= true <= high for run in runs for _, low, high, true in run]
-        yield {
-            "estimate": name,
-            "bias": worst[0],
-            "of its standard error": worst[1],
-            "spread": worst[2],
-            "coverage": statistics.mean(held),
-            "wanted": wanted,
-        }
+def row_of(name: str, repetitions: int) -> dict[str, object]:
+    """What the repetitions of a row found."""
+    repeat, wanted = ROWS[name]
+    runs = [repeat(1000 + i) for i in range(repetitions)]
+    worst = max(map(summary, zip(*runs, strict=True)), key=lambda s: abs(s[0]))
+    held = [low <= true <= high for run in runs for _, low, high, true in run]
+    return {
+        "estimate": name,
+        "bias": worst[0],
+        "of its standard error": worst[1],
+        "spread": worst[2],
+        "coverage": statistics.mean(held),
+        "wanted": wanted,
+    }
 
 
 def summary(found: Sequence[Found]) -> tuple[float, float, float]:
@@ -420,8 +419,8 @@ def main() -> None:
     warnings.simplefilter("ignore", UserWarning)
     print("| estimate | bias | t | spread | coverage | wanted |")
     print("|---|---:|---:|---:|---:|---|")
-    for row in rows(given.repetitions, given.only):
-        name, bias, t, spread, coverage, wanted = row.values()
+    for name in (name for name in ROWS if given.only in name):
+        _, bias, t, spread, coverage, wanted = row_of(name, given.repetitions).values()
         print(
             f"| {name} | {bias:.2%} | {t:.1f} | {spread:.2%} | {coverage:.1%} "
             f"| {wanted} |",
