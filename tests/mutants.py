@@ -664,6 +664,34 @@ MUTANTS = (
         "late = (gap >= seconds)",
         "clicks_log",
     ),
+    Mutant(
+        "all pairs forget documents that nobody clicked",
+        "clicks",
+        'return self.estimator == "all_pairs"',
+        "return False",
+        "clicks_propensities:paper",
+    ),
+    Mutant(
+        "a position that one query ties to the first has an error",
+        "clicks",
+        "sure &= tied.all(0)",
+        "sure &= True",
+        "clicks_unsure",
+    ),
+    Mutant(
+        "the sensitivity of weighed impressions counts them",
+        "clicks",
+        "times * pl.col(w).cast(pl.Float64)",
+        "pl.col(w).cast(pl.Float64)",
+        "clicks_counterfactual:weighs",
+    ),
+    Mutant(
+        "scores of clusters are plain sums",
+        "clicks",
+        "return (value / unit).round().cast(pl.Int64, strict=False).cast(pl.Int128)",
+        "return value / unit",
+        "clicks_invariance",
+    ),
     # -- comparison and gate
     Mutant(
         "an adjusted p-value is below that of a smaller one",
