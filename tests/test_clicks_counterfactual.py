@@ -16,6 +16,8 @@ from polars_rank import DataError, clicks
 from polars_rank._engine.spill.budget import Budget
 from polars_rank.core.source import lazy_source
 
+# Of logs as short as these, which only their own test asks for.
+pytestmark = pytest.mark.filterwarnings("ignore:the weights are those of")
 PROPENSITIES = pl.DataFrame(
     {
         "position": [1, 2, 3, 4, 5],
@@ -739,6 +741,19 @@ def test_a_log_without_clicks_and_one_cluster():
     lonely = log.with_columns(clicked=pl.col("impression_id") == 0)
     with pytest.warns(UserWarning, match="a single click has"):
         clicks.counterfactual(lonely, new="a", propensities=PROPENSITIES)
+
+
+@pytest.mark.filterwarnings("error:the weights are those of")
+def test_few_effective_clicks_are_told():
+    """Where there are intervals; weights alone may be as heavy as they like."""
+    log = random_log(1)
+    options = {"new": "a", "propensities": PROPENSITIES}
+    found = clicks.counterfactual(log, interval="none", **options)
+    few = rf"the weights are those of {found['ess'].item():.0f} clicks"
+    with pytest.warns(UserWarning, match=few):
+        clicks.counterfactual(log, **options)
+    many = clicks.simulate(1000, queries=20, seed=1).log.drop("user_id")
+    clicks.counterfactual(many, new="score", propensities=1.0)
 
 
 # -- truth

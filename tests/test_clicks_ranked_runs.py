@@ -15,6 +15,8 @@ from polars_rank import DataError, clicks
 from polars_rank.clicks import ranked_runs
 from polars_rank.core.source import lazy_source
 
+# Of logs as short as these, which only their own test asks for.
+pytestmark = pytest.mark.filterwarnings("ignore:the weights are those of")
 PROVED = "rows of an impression are contiguous (proved)"
 DEPTH = 40
 

@@ -118,7 +118,8 @@ def counterfactual(
     Warnings
     --------
     UserWarning
-        Support below 0.95, a click with a tenth of all weight, or no clicks.
+        Support below 0.95, a click with a tenth of all weight, an effective number of
+        clicks below 100 (intervals are too short), or no clicks.
 
     Raises
     ------

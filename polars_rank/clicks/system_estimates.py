@@ -20,6 +20,7 @@ from polars_rank.exceptions import DataError
 __all__ = ["NO_CLICKS", "estimate_systems", "tell_support"]
 
 ENOUGH = 0.95  # of the new ranking's weight on documents that were logged
+HEAVY = 100  # effective number of clicks
 LARGE = 0.1  # share of one click in the sum of weights
 NO_CLICKS = "there are no clicks: nothing can be estimated"
 RESULT = (
@@ -87,17 +88,23 @@ def estimate_systems(
     )
     long = long.sort(*by, order, nulls_last=True, maintain_order=True)
     checked = pl.map_batches(
-        ["system", "support", "clicks", "largest_weight_share"],
-        partial(_doubts, modelled=task.method == "dm"),
+        ["system", "support", "clicks", "largest_weight_share", "ess"],
+        partial(
+            _doubts,
+            modelled=task.method == "dm",
+            bounded=interval.kind != "none",
+        ),
         return_dtype=pl.Boolean,
     )
     long = long.filter(checked).select(*by, *RESULT)
     return long.rename(dict(zip(by, log.by, strict=True)))
 
 
-def _doubts(columns: Sequence[pl.Series], *, modelled: bool) -> pl.Series:
+def _doubts(
+    columns: Sequence[pl.Series], *, modelled: bool, bounded: bool
+) -> pl.Series:
     """Warn of doubtful results; raise an error if nothing was logged."""
-    system, support, clicks, largest = columns
+    system, support, clicks, largest, ess = columns
     for name, low in zip(system, support, strict=True):
         if low is not None:
             tell_support(name, low)
@@ -107,6 +114,12 @@ def _doubts(columns: Sequence[pl.Series], *, modelled: bool) -> pl.Series:
         share = cast("float", largest.max())
         warn(
             f"a single click has {share:.0%} of all weight; see ess, and consider clip="
+        )
+    elif (ess < HEAVY).any() and bounded and not modelled:
+        least = cast("float", ess.min())
+        warn(
+            f"the weights are those of {least:.0f} clicks (ess): below {HEAVY}, "
+            "intervals are too short"
         )
     return pl.repeat(True, len(system), dtype=pl.Boolean, eager=True)
 
