@@ -110,12 +110,15 @@ def moments(
     by: Sequence[str],
     values: Mapping[str, pl.Expr],
     reference: pl.DataFrame,
+    *,
+    wide: bool = False,
 ) -> pl.LazyFrame:
     """Sums over clusters of products of values at a position, and at the reference.
 
     Per ``by`` and position: columns ``x:y`` for two values of a cluster at this
     position, ``x|y`` for one of this position and one of the reference's, and
-    ``clusters`` that have this position. ``reference`` has ``by`` and ``position``. A
+    ``clusters`` that have this position. Values are integers, and their products have
+    128 bits where they are ``wide``. ``reference`` has ``by`` and ``position``. A
     row of no position has the number of all clusters.
     """
     clusters = cluster_keys(log)
@@ -129,6 +132,8 @@ def moments(
         if several:
             sums = [pl.col(name).sum() for name in names]
             cells = rows.group_by(*by, *keys, "position").agg(sums)
+        if wide:
+            cells = cells.with_columns(pl.col(names).cast(pl.Int128))
         first = cells.join(reference.lazy(), on=[*by, "position"], nulls_equal=True)
         first = first.select(*by, *keys, *(pl.col(n).alias(f"|{n}") for n in names))
         both = cells.join(first, on=[*by, *keys], how="left", nulls_equal=True)

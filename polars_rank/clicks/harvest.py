@@ -139,7 +139,9 @@ def _clustered(
     sums = {
         f"u{i}": in_units(
             pl.col("residual") * ((pl.col("at") == i) - pl.col(f"s{i}")), units[i]
-        ).sum()
+        )
+        .sum()
+        .cast(pl.Int128)
         for i in range(k)
     }
     products = [

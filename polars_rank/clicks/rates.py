@@ -72,7 +72,8 @@ def rows_of_rates(task: Task, log: ClickLog) -> Iterator[Row]:
     values = {"n": shown(used), "c": pl.col("clicked").cast(pl.Int64)}
     if trust:
         used, values = _influences(used, task.by, parts)
-    sums = moments(used, task.by, values, reference).collect(engine="streaming")
+    found = moments(used, task.by, values, reference, wide=trust)
+    sums = found.collect(engine="streaming")
     yield from compared(task, totals, parts, reference, sums)
 
 

@@ -68,7 +68,8 @@ def rows_of_regression_em(task: Task, log: ClickLog) -> Iterator[Row]:
     score = (c / e - missed.fill_nan(0.0)) / pl.col("information")
     scored = replace(used, rows=rows)
     values = {"f": pl.when(e > 0).then(in_units(score, pl.col("unit")))}
-    sums = moments(scored, task.by, values, reference).collect(engine="streaming")
+    found = moments(scored, task.by, values, reference, wide=True)
+    sums = found.collect(engine="streaming")
     if not fit.converged:
         warn_unconverged(fit.steps)
     more = [fit.steps, fit.converged, fit.log_likelihood]

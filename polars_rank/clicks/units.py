@@ -23,5 +23,5 @@ def units_of(largest: npt.ArrayLike) -> npt.NDArray[np.float64]:
 
 
 def in_units(value: pl.Expr, unit: float | pl.Expr) -> pl.Expr:
-    """The number of units, with room for products of sums; NaN is null."""
-    return (value / unit).round().cast(pl.Int64, strict=False).cast(pl.Int128)
+    """The number of units; NaN is null. Products of sums take 128 bits."""
+    return (value / unit).round().cast(pl.Int64, strict=False)
