@@ -620,6 +620,18 @@ def test_columns_of_any_name(options):
         assert got.equals(wanted.rename(names)), names
 
 
+def test_judgments_without_labels_are_of_relevant_documents():
+    run = pl.DataFrame({"query_id": 1, "doc_id": [*"abc"], "score": [3, 2, 1]})
+    judged = pl.DataFrame({"query_id": 1, "doc_id": ["b", "z"]})
+    found = pr.bounds(run, ["ap", "recall@2"], qrels=judged, label=None)
+    told = pr.bounds(run, ["ap", "recall@2"], qrels=judged.with_columns(label=1))
+    assert found.equals(told)
+    with pytest.raises(ValueError, match="tell documents apart"):
+        pr.bounds(run, "ap", qrels=judged, doc=None)
+    with pytest.raises(ValueError, match="label=None is for judgments"):
+        pr.bounds(run, "ap", label=None)
+
+
 def test_ranks_and_distances():
     run, qrels = pooled(systems(random.Random(15), 4))
     run = run.filter(pl.col("score").is_first_distinct().over("system", "query_id"))

@@ -55,8 +55,13 @@ def test_bounds(files, capsys):
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     wanted = pr.bounds(runs["a"], ["ndcg@3", "ap"], qrels=qrels)
     assert [float(row["high"]) for row in rows] == pytest.approx(wanted["high"])
-    assert main([*command, "--format", "table", "--max-grade", "1"]) == 0
-    assert capsys.readouterr().out.startswith("Bounds\n\nmeasure  queries")
+    for more, grade in (([], 2), (["--max-grade", "1"], 1)):
+        assert main([*command, "--format", "table", *more]) == 0
+        out = capsys.readouterr().out
+        assert out.startswith("Bounds\n\nmeasure  queries")
+        assert out.endswith(f"\nLabels of unjudged documents: 0 to {grade}.\n")
+    assert main([*command, "--format", "table", "--over", "ties"]) == 0
+    assert "Labels" not in capsys.readouterr().out
 
 
 def test_choices_of_audit_and_bounds_are_options(files, capsys):

@@ -156,6 +156,8 @@ CASES = {
     "chain leaves out queries in turn; --cluster is for --estimator poisson",
     "bounds log -m ap --no-relevant skip": r"\(--no-relevant skip\), so labels .* "
     "choose --no-relevant zero or 'one'",
+    "bounds log -m ap --doc none": "name the column of their ids with --doc",
+    "estimate run qrels --model-qrels qrels --doc none": "of their ids with --doc",
     "bounds log -m ap --unjudged drop": "choose --unjudged nonrelevant",
     "estimate run qrels --model-qrels qrels -m ap --sampled documents": r"have whole "
     r"queries judged \(--sampled queries\), or take dcg",

@@ -36,6 +36,7 @@ from polars_rank.cli.options import (
 from polars_rank.cli.show import Format, emit, show_frame, show_rows, terminal
 from polars_rank.cli.values import choices_of
 from polars_rank.conventions.tools import DEFAULT
+from polars_rank.robustness.labels import grades_of
 
 __all__ = ["audit", "bounds", "runs_of"]
 
@@ -221,7 +222,18 @@ def bounds(
         **options,
     )
     keys = found.columns.index("measure") + 1
-    show_frame(found, "Bounds", keys=keys, format=format)
+    notes = [_labels(run, options, max_grade)] if "labels" in over else []
+    show_frame(found, "Bounds", keys=keys, format=format, notes=notes)
+
+
+def _labels(run: Any, options: Options, max_grade: int | None) -> str:
+    """Which labels an unjudged document could have, in words."""
+    judged = options["qrels"]
+    if judged is None:  # the runs have labels
+        judged = pl.concat(run.values()) if isinstance(run, dict) else run
+    label = options["label"]  # none: all that are judged are relevant
+    named = judged.select(label=pl.lit(1) if label is None else label)
+    return f"Labels of unjudged documents: 0 to {grades_of(max_grade, named)[-1]}."
 
 
 def runs_of(

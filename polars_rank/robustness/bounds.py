@@ -56,7 +56,7 @@ def bounds(
     query: str | Sequence[str] = "query_id",
     doc: str = "doc_id",
     score: str = "score",
-    label: str = "label",
+    label: str | None = "label",
     rank: str | None = None,
     descending: bool = True,
     convention: ConventionLike = DEFAULT,
@@ -171,8 +171,9 @@ def bounds(
         msg = f"{taken[0]!r} is a column of bounds itself; rename that of the queries"
         raise ValueError(msg)
     judgments = None if qrels is None else as_polars(qrels, name="qrels", kind="qrels")
+    _require_documents(doc, label, judgments)
     place = {"score": score} if rank is None else {"rank": rank}
-    named = {"doc": doc, **place, "label": label}
+    named = {"doc": doc, **place} | ({} if label is None else {"label": label})
     frame = _columns(
         frame, keys, named, "the run", ["label"] if qrels is not None else []
     )
@@ -187,6 +188,8 @@ def bounds(
         known = judgments.lazy().collect_schema()
         shared = keys if column is not None and column in known else own
         judged = _columns(judgments.lazy(), shared, named, "the judgments", [*place])
+        if label is None:
+            judged = judged.with_columns(label=pl.lit(1))
         judged = judged.filter(pl.col("label").is_not_null())
         frame, judged = _same_integers(frame, judged, [*shared, "doc"])
     values = values_under(frame, judged, asked, keys, start)
@@ -233,6 +236,15 @@ def _require_universe(universe: str | None, against: str | None) -> None:
             "a difference has the same labels on both sides, of documents that either "
             "system retrieved: leave out universe='retrieved'"
         )
+        raise ValueError(msg)
+
+
+def _require_documents(doc: str | None, label: str | None, judgments: Any) -> None:
+    if doc is None:
+        msg = "bounds tell documents apart: name the column of their ids with doc="
+        raise ValueError(msg)
+    if label is None and judgments is None:
+        msg = "label=None is for judgments: give qrels=, or name the column of labels"
         raise ValueError(msg)
 
 

@@ -125,6 +125,11 @@ def estimate(
         msg = f"sampled must be 'queries' or 'documents', not {sampled!r}"
         raise ValueError(msg)
     require_level(level)
+    if doc is None:
+        msg = (
+            "an estimate tells documents apart: name the column of their ids with doc="
+        )
+        raise ValueError(msg)
     if share is not None and (sampled == "queries" or not 0 < share <= 1):
         msg = (
             "share is the probability, above 0 and up to 1, with which documents were "
