@@ -149,6 +149,14 @@ def test_compare_by_columns_of_the_queries(files, capsys):
     )
 
 
+def test_segments_may_be_clusters(files, capsys):
+    command = ["compare", "a.run", "b.run", "qrels", "-m", "ap", "--format", "json"]
+    command += ["--queries", "queries.csv", "--by", "country", "--cluster", "country"]
+    assert main(command) == 0
+    rows = json.loads(capsys.readouterr().out)["pairs"]
+    assert [row["note"] for row in rows] == ["one cluster"] * 2
+
+
 def test_choices_of_a_comparison_are_options(files, capsys):
     values("a", "b").write_parquet("v.parquet")
     command = ["compare", "v.parquet", "-m", "ap", "--format", "json"]

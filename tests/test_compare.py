@@ -1091,6 +1091,7 @@ def test_seeds_that_are_missing():
         ({"seeds": "random", "seed": "traffic", "interval": "bca"}, "for fixed seeds"),
         ({"effect": "sakai", "cluster": "user"}, "cannot be used with effect='sakai'"),
         ({"effect": "huge"}, "effect must be one of"),
+        ({"tie": math.nan}, "tie must be a number of 0 or more"),
         ({"simultaneous": True, "test": "tukey"}, "hold at once by themselves"),
         ({"simultaneous": True, "family": "none"}, "family='none' corrects for no"),
     ],

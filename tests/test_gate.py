@@ -333,3 +333,24 @@ def test_better_and_worse_go_by_the_sense_of_the_measure(measure):
     found = pr.gate(old, old.with_columns(pl.col(measure) + step)).checks
     better, worse = (20, 7) if measure == "rr" else (7, 20)
     assert found.select("changed", "better", "worse").row(0) == (27, better, worse)
+
+
+def test_a_column_in_two_roles():
+    """Segments that are clusters; clusters of the same query on several days."""
+    both = pl.DataFrame({"day": [1, 2] * 30, "query_id": [q // 2 for q in range(60)]})
+    old = both.with_columns(rr=pl.col("query_id").cast(pl.Float64) / 30)
+    new = old.with_columns(rr=pl.col("rr") * (1 - 0.1 * (pl.col("query_id") % 3)))
+    found = pr.gate(old, new, query=["day", "query_id"], by="day", cluster="query_id")
+    values = pl.concat(
+        [old.with_columns(system=pl.lit("a")), new.with_columns(system=pl.lit("b"))]
+    )
+    keys = {"query": ["day", "query_id"], "cluster": "query_id", "measures": "rr"}
+    whole = pr.compare(values, **keys, alternative="less").pairs["p"].item()
+    assert found.checks.filter(segment="all")["p"].item() == pytest.approx(whole)
+    again = pr.gate(old, new, query=["day", "query_id"], by="day", cluster="day")
+    assert again.checks["queries"].to_list() == [60, 30, 30]
+
+
+def test_floors_are_numbers():
+    with pytest.raises(ValueError, match="a floor must be a finite number, not nan"):
+        pr.gate(base(), base(), floors={"ndcg@10": float("nan")})

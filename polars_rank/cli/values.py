@@ -213,8 +213,9 @@ def _with_attributes(
         if name not in columns:
             near = closest(name, columns) or "."
             raise DataError(f"{queries}: no column {name!r}{near}")
-    wanted = chosen.select(*query, *attributes)
-    values = values.drop([name for name in attributes if name in values.columns])
+    about = [name for name in dict.fromkeys(attributes) if name not in query]
+    wanted = chosen.select(*query, *about)
+    values = values.drop([name for name in about if name in values.columns])
     ids = list(zip(query, query, strict=True))
     left, right = same_ids(values.lazy(), wanted, [files[0], queries], ids)
     joined = left.join(right, on=list(query), how="left", maintain_order="left")

@@ -78,6 +78,9 @@ def require_names(given: Sequence[str], known: Sequence[str], what: str) -> None
 
 def require_together(given: Mapping[str, Any]) -> None:
     """Refuse combinations of arguments that exclude each other."""
+    if not 0 <= given["tie"] < float("inf"):
+        msg = f"tie must be a number of 0 or more, not {given['tie']!r}"
+        raise ValueError(msg)
     test, interval = given["test"], given["interval"]
     told = {n: given[n] for n in ("weight", "cluster") if given[n] is not None}
     for name in told:

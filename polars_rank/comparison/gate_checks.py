@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -41,6 +42,9 @@ class Standard:
         given = [self.margin] if lone else list(self.margin.values())  # type: ignore[union-attr]
         if wrong := [m for m in given if not m >= 0]:  # type: ignore[operator]
             msg = f"margin must be 0 or more, not {wrong[0]!r}"
+            raise ValueError(msg)
+        if wrong := [f for f in self.floors.values() if not math.isfinite(f)]:
+            msg = f"a floor must be a finite number, not {wrong[0]!r}"
             raise ValueError(msg)
 
     def require_measures(self, names: Sequence[str]) -> None:

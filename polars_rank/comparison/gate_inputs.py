@@ -64,6 +64,7 @@ def joined(
     schemas = {name: frame.collect_schema() for name, frame in frames.items()}
     roles = [*names_of(by), *names_of(weight), *names_of(cluster)]
     keys = names_of(query)
+    about = [r for r in dict.fromkeys(roles) if r not in keys]
     names = names_of(measures) or [
         n for n, t in schemas[BASE].items() if t.is_float() and n not in {*roles, *keys}
     ]
@@ -83,7 +84,7 @@ def joined(
         frame.select(
             pl.lit(name).alias("_system"),
             *keys,
-            *(r for r in roles if r in schemas[name]),
+            *(r for r in about if r in schemas[name]),
             *(pl.col(m).cast(pl.Float64) for m in names),
         )
         for name, frame in frames.items()
@@ -114,7 +115,8 @@ def attributed(
     keys = names_of(query)
     return frame.with_columns(
         pl.coalesce(r, pl.col(r).drop_nulls().first().over(keys)).alias(r)
-        for r in roles
+        for r in dict.fromkeys(roles)
+        if r not in keys
     )
 
 

@@ -39,13 +39,14 @@ def values_of_runs(
     several = isinstance(runs, Mapping)
     keys = [*([] if several else [system]), *([seed] if seed else []), *names_of(query)]
     asked = list(dict.fromkeys(keys))
-    about = [*names_of(by), *names_of(weight), *names_of(cluster)]
+    roles = [*names_of(by), *names_of(weight), *names_of(cluster)]
+    about = [name for name in dict.fromkeys(roles) if name not in asked]
 
     def planned(run: Any) -> pl.LazyFrame:
         frame = lazy(run)
         there = {*frame.collect_schema()}
         there |= set() if qrels is None else {*lazy(qrels).collect_schema()}
-        chosen: dict[str, Any] = {"keep": [name for name in about if name in there]}
+        chosen: dict[str, Any] = {"keep": [n for n in about if n in there]}
         chosen |= options or {}
         found: pl.LazyFrame = per_query(
             frame, measures, qrels=qrels, query=asked, **chosen
