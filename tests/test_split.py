@@ -428,6 +428,27 @@ def test_it_travels():
     assert len(pickle.dumps(evaluation)) < 5000
 
 
+def hits(r):
+    return r.hits_at(3)
+
+
+def test_equal_evaluations_are_equal():
+    for measures, options in (
+        (MEASURES, {"by": "country"}),
+        ([pr.measure("ndcg", gain="exp2") @ 5, {"hits": hits}], {"rel": 2}),
+        ("ap", EXPRESSIONS),
+    ):
+        evaluation = pr.Evaluation(measures, **options)
+        copy = pickle.loads(pickle.dumps(evaluation))
+        assert evaluation == copy
+        assert {evaluation, copy} == {evaluation}
+        assert evaluation != pr.Evaluation(measures, **options, max_rank=5)
+        assert evaluation != pr.Evaluation("rr", **options)
+    functions = [pr.Evaluation({"hits": lambda r: r.hits_at(3)}) for _ in range(2)]
+    assert functions[0] != functions[1]
+    assert pr.Evaluation("ap") != "ap"
+
+
 def test_partials_of_another_evaluation_are_refused():
     log = rows(4)
     other = pr.Evaluation("ap", max_rank=3).partial(log)

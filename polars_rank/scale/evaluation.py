@@ -122,6 +122,19 @@ class Evaluation:
         )
         return f"Evaluation({[m.name for m in self._measures]}{''.join(changed)})"
 
+    def __eq__(self, other: object) -> bool:
+        """Whether measures and options are the same."""
+        return isinstance(other, Evaluation) and self._value == other._value
+
+    def __hash__(self) -> int:
+        """Equal evaluations have one definition."""
+        return hash(self.definition)
+
+    @property
+    def _value(self) -> tuple[object, ...]:
+        options = self._options.items()
+        return tuple(self._measures), [spelled_option(n, v) for n, v in options]
+
     @property
     def has_functions(self) -> bool:
         """Whether a measure is a function of the user, which nobody can compare."""
