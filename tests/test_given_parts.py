@@ -219,6 +219,9 @@ def test_results_of_paths_are_kept(tmp_path):
         found = evaluate_parts([Part(run)], MEASURES, qrels=qrels, resume=results)
         assert bits(found) == single
         assert len([*results.iterdir()]) == 1
+    for _ in range(2):
+        evaluate_parts([run], MEASURES, qrels=QRELS, resume=results)
+        assert len([*results.iterdir()]) == 2
     other = QRELS.with_columns(label=pl.lit(1, pl.Int64))
     other.write_parquet(qrels)
     found = evaluate_parts([run], MEASURES, qrels=qrels, resume=results)
@@ -263,3 +266,25 @@ def test_a_map_may_give_results_in_any_order(folder, tmp_path):
     parts = bucketed(**given, buckets=3, folder=tmp_path / "b", map=backwards)
     single = bits(pr.evaluate(RUN, MEASURES, qrels=QRELS))
     assert bits(evaluate_parts(parts, MEASURES)) == single
+
+
+def stream(frame: pl.DataFrame) -> pl.LazyFrame:
+    """Spent after one pass."""
+    return pl.scan_arrow_c_stream(reader(frame))
+
+
+@pytest.mark.parametrize("layout", ["auto", "any", "contiguous"])
+def test_what_can_be_read_once_is_read_once(layout):
+    """Parts and broadcast judgments need some rows twice."""
+    options = {"layout": layout, "missing": "zero"}
+    run = RUN.filter(pl.col("query_id") != 5)
+    single = bits(pr.evaluate(run, MEASURES, qrels=QRELS, missing="zero"))
+    assert bits(evaluate_parts(cut(stream(LOG), 4), MEASURES, layout=layout)) == WHOLE
+    part = Part(stream(LOG), cut=True)
+    assert bits(evaluate_parts([part], MEASURES, layout=layout)) == WHOLE
+    parts = [stream(frame) for frame in split(run, 3, 1)]
+    found = evaluate_parts(parts, MEASURES, qrels=stream(QRELS), **options)
+    assert bits(found) == single
+    evaluation = pr.Evaluation(MEASURES, **options)
+    partial = evaluation.partial(stream(run), qrels=stream(QRELS), broadcast=True)
+    assert bits(evaluation.merge(partial, qrels=stream(QRELS))) == single

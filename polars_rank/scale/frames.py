@@ -10,12 +10,14 @@ import polars as pl
 
 from polars_rank._engine.opening import open_run_and_qrels
 from polars_rank._engine.schema import Column, columns_by_role, names_of
+from polars_rank.core.source import is_rereadable
 from polars_rank.io.frames import FrameLike, as_polars
 from polars_rank.io.scan import scan_each
 
 __all__ = [
     "SIDES",
     "Several",
+    "held",
     "is_path",
     "is_single",
     "open_both",
@@ -70,11 +72,19 @@ def open_side(
 def open_both(
     frame: FrameLike, qrels: FrameLike | None, options: Mapping[str, Any]
 ) -> tuple[pl.LazyFrame, pl.LazyFrame | None]:
-    """A log, or a run and its judgments, which will be read twice."""
+    """A log, or a run and its judgments, which may be read more than once."""
     if qrels is None:
-        return as_polars(frame, name=SIDES["frame"]).lazy(), None
+        return held(as_polars(frame, name=SIDES["frame"])).lazy(), None
     columns = columns_by_role(**{name: options[name] for name in ROLES})
-    return open_run_and_qrels(frame, qrels, columns)
+    run, judged = open_run_and_qrels(frame, qrels, columns)
+    return held(run).lazy(), held(judged).lazy()
+
+
+def held(frame: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame | pl.LazyFrame:
+    """The frame; in memory, if it can perhaps be read only once."""
+    if isinstance(frame, pl.DataFrame) or is_rereadable(frame):
+        return frame
+    return frame.collect(engine="streaming")
 
 
 def partials_of(given: Several) -> list[pl.DataFrame]:

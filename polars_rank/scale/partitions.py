@@ -23,7 +23,7 @@ from polars_rank.io.scan import scan, scan_each
 from polars_rank.measures.measure import Measures
 from polars_rank.scale.errors import with_plain_errors
 from polars_rank.scale.evaluation import Evaluation
-from polars_rank.scale.frames import is_path, is_single, open_side
+from polars_rank.scale.frames import held, is_path, is_single, open_side
 
 __all__ = ["Part", "cut", "evaluate_parts", "files"]
 
@@ -70,7 +70,7 @@ def cut(frame: FrameLike, parts: int) -> list[Part]:
     if not (is_whole(parts) and parts >= 1):
         msg = f"parts must be a whole number of at least 1, not {parts!r}"
         raise ValueError(msg)
-    frame = as_polars(frame, name="the first argument").lazy()
+    frame = held(as_polars(frame, name="the first argument")).lazy()
     rows = frame.select(pl.len()).collect(engine="streaming").item()
     starts = [rows * i // parts for i in range(parts + 1)]
     return [
@@ -140,7 +140,7 @@ def evaluate_parts(
         raise TypeError(msg)
     given = {"qrels": qrels, "queries": queries, "segments": segments}
     frames: Any = {
-        side: f if is_path(f) else open_side(f, side, evaluation.options)
+        side: f if is_path(f) or f is None else _opened(f, side, evaluation)
         for side, f in given.items()
     }
     visit: Any = partial(_visit, evaluation=evaluation, **frames)
@@ -164,6 +164,13 @@ def evaluate_parts(
     return evaluation.merge(partials, **frames)
 
 
+def _opened(given: FrameLike, side: str, evaluation: Evaluation) -> FrameLike:
+    """A frame of the whole, which every part reads."""
+    frame = open_side(given, side, evaluation.options)
+    assert frame is not None
+    return held(frame)
+
+
 def _visit(
     part: Part,
     *,
@@ -174,7 +181,7 @@ def _visit(
 ) -> Visited:
     frame, edges = part.frame, None
     if part.cut:
-        rows = as_polars(part.frame, name="a part").lazy()
+        rows = held(as_polars(part.frame, name="a part")).lazy()
         frame, edges = _without_edges(rows, evaluation.query)
     own = part.qrels is not None or part.queries is not None
     result = evaluation.partial(
