@@ -90,7 +90,7 @@ def test_frames_in_arguments(tmp_path):
     same(found, clicks.compare(LOG, "ctr", covariates=LOG, **arms))
 
 
-@pytest.mark.parametrize("wrong", [3, None, {"position": [1]}, [3]])
+@pytest.mark.parametrize("wrong", [3, None, {"position": [1]}, [1, LOG]])
 def test_what_is_no_log(wrong):
     for call in CALLS.values():
         with pytest.raises(TypeError, match="the log must be a frame"):
