@@ -13,6 +13,7 @@ from datetime import date
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from slow import slow
 
 import polars_rank as pr
 from polars_rank import example
@@ -182,7 +183,9 @@ def test_segments_and_days_as_units(folder, values, capsys):
     assert "--unit must be one of row, part, country" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("format", ["table", "markdown", "csv", "latex", "html"])
+@pytest.mark.parametrize(
+    "format", ["table", slow("markdown"), "csv", slow("latex"), "html"]
+)
 def test_differences_between_segments_in_every_format(folder, capsys, format):
     capsys.readouterr()
     command = ["compare", "values-2026-11-20.parquet", *MEASURES, "--by", "country"]

@@ -98,7 +98,7 @@ def test_plain_loops(kind, impressions, deepest, caplog):
 
 @pytest.mark.parametrize("size", [1, slow(7), 100])
 def test_impressions_across_batches(size, caplog):
-    log = log_of(60, 9)
+    log = log_of(30, 9)
 
     def read(columns):
         for part in log.iter_slices(size):

@@ -29,7 +29,7 @@ def in_batches_of(frame, rows):
 def random_rows(seed, key):
     """Rows in runs of one to four; the second constant is none, now and then."""
     rng, rows = random.Random(seed), []
-    for number in range(40):
+    for number in range(25):
         same = rng.choice(["x", "y", None])
         for _ in range(rng.randint(1, 4)):
             other = rng.choice([0, 0, 0, 1, None])

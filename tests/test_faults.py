@@ -220,7 +220,7 @@ print("came to its end")
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, slow(signal.SIGHUP)])
 @pytest.mark.parametrize("stage", [slow("partition"), "evaluate"])
-@pytest.mark.parametrize("resume", [False, True], ids=["private", "temp_dir"])
+@pytest.mark.parametrize("resume", [slow(False), True], ids=["private", "temp_dir"])
 def test_told_to_end(log, temp, number, stage, resume):
     """Polars is at work in the main thread, which sees no signal until it is done."""
     arguments = [log, temp if resume else "", stage, "clean"]
@@ -326,6 +326,7 @@ print("alive")
     assert finish(program(code)) == f"{signal.SIGTERM:d}\nalive\n"
 
 
+@pytest.mark.slow
 def test_another_evaluation_deletes_nothing_of_the_killed(log, expected, tmp_path):
     killed_at("evaluate", 20, log, tmp_path)
     (left,) = tmp_path.iterdir()

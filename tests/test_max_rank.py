@@ -83,6 +83,9 @@ def test_documents_below_are_not_retrieved(form, unjudged, layout, engine):
         run = run.join(qrels, on=["query_id", "doc_id"], how="left")
         options = {}
     measures = [n for n, m in METRICS.items() if form != "rank" or not m.uses_scores]
+    turn = (form, unjudged, layout, engine)
+    if turn in QUICK:
+        measures = measures[QUICK.index(turn) % 2 :: 2]
     found = pr.per_query(
         run.sort("query_id", maintain_order=True).lazy(),
         measures,

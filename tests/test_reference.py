@@ -147,7 +147,7 @@ def loops(name: str, docs: list[Doc], params: dict, ties: str, **more) -> float 
 @cache
 def run_and_judgments(*, many: bool = True):
     """The run, its judgments in another order, and the queries with judgments."""
-    queries = random_queries(7, 40 if many else 28)
+    queries = random_queries(7, 40 if many else 22)
     if not many:
         del queries["many_documents"]
     run, qrels = frames(queries)
@@ -207,7 +207,7 @@ def retrieved_log(*, many: bool) -> tuple[pl.DataFrame, dict[str, list[Doc]]]:
     """Without judgments of other documents."""
     retrieved = {
         q: [d for d in docs if d.score is not None]
-        for q, docs in random_queries(8, 40 if many else 28).items()
+        for q, docs in random_queries(8, 40 if many else 22).items()
     }
     retrieved = {q: docs for q, docs in retrieved.items() if docs}
     if not many:
