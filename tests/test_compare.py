@@ -372,6 +372,21 @@ def test_randomised_tukey_is_the_enumeration():
         assert test.p == pytest.approx(exact, abs=0.012)  # 3 errors of the draws
 
 
+def test_randomisation_of_many_queries_says_that_t_is_enough():
+    draw = np.random.default_rng(4)
+    for queries, told in ((10_000, False), (10_001, True)):
+        frame = pl.DataFrame(
+            {
+                "system": ["a"] * queries + ["b"] * queries,
+                "query_id": [*range(queries)] * 2,
+                "v": draw.random(2 * queries),
+            }
+        )
+        found = pr.compare(frame, test="randomisation", resamples=99)
+        assert ("the paired t test says the same" in str(found)) == told
+        assert "t test says" not in str(pr.compare(frame))
+
+
 def test_the_sign_test_is_a_sum_of_binomials():
     for wins in range(7):
         for losses in range(7):

@@ -51,6 +51,8 @@ __all__ = ["compare"]
 
 Array: TypeAlias = npt.NDArray[np.float64]
 SKEWED = 1 << 14  # queries up to which skewness can matter
+MANY = 10_000
+SLOW = f"Of more than {MANY:,} queries, the paired t test says the same, and at once."
 
 
 def compare(
@@ -317,6 +319,7 @@ def compare(
             *([] if held is None else held.notes),
             *([] if between is None else unlike(between, 1.0 - level)),
             *([] if weight is None else _effective_size(frame)),
+            *([SLOW] if test == "randomisation" and _is_large(frame) else []),
         ],
     }
     return Comparison(
@@ -386,6 +389,11 @@ def _noted(
     note = pl.concat_list(said).list.drop_nulls()
     note = pl.when(note.list.len() > 0).then(note.list.join("; "))
     return frame.with_columns(note=note)
+
+
+def _is_large(frame: pl.DataFrame) -> bool:
+    """Whether some comparison has more units than randomisation is of use for."""
+    return bool((frame["n"] > MANY).any())
 
 
 def _effective_size(frame: pl.DataFrame) -> list[str]:
