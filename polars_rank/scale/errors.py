@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from itertools import count
 from typing import Any
 
 import polars as pl
@@ -43,9 +42,16 @@ def with_plain_errors(
     """
 
     def visit(function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
-        given, found = count(), 0
-        numbered = (item for item, _ in zip(items, given))  # noqa: B905
-        for result in map(partial(caught, function), numbered):
+        given = found = 0
+
+        def counted() -> Iterator[Any]:
+            nonlocal given
+            for item in items:
+                given += 1
+                yield item
+
+        tasks = counted()
+        for result in map(partial(caught, function), tasks):
             value = raised(result)
             if not isinstance(value, kind):
                 msg = (
@@ -56,10 +62,10 @@ def with_plain_errors(
                 raise TypeError(msg)
             found += 1
             yield value
-        for _ in numbered:  # what nobody asked for
+        for _ in tasks:  # that map= did not take
             pass
-        if found != (tasks := next(given)):
-            msg = f"map= gives {found} of {tasks} results; it must give them all"
+        if found != given:
+            msg = f"map= gives {found} of {given} results; it must give them all"
             raise ValueError(msg)
 
     return visit
