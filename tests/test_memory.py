@@ -32,7 +32,7 @@ QRELS = LOG.filter(pl.col("label") != 3).select("query_id", "doc_id", "label")
 @pytest.fixture(autouse=True)
 def tiny(monkeypatch):
     """Buckets of a few hundred rows, so that small frames need many."""
-    small = budget.Budget(bucket=1 << 15, buffers=1 << 20)
+    small = budget.Budget(bucket=1 << 14, buffers=1 << 20)
     monkeypatch.setattr(budget.Budget, "of", lambda limit, factor: small)
 
 
