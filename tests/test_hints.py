@@ -519,6 +519,8 @@ def test_an_empty_run_is_told():
 )
 def test_an_argument_that_is_not_taken(function, name, told):
     log = pl.DataFrame({"query_id": [1], "score": [1.0], "label": [1]})
+    with pytest.raises(TypeError, match=told):
+        pr.Evaluation(["ndcg"], **{name: 10})
     for frame in (log, log.lazy()):
         with pytest.raises(TypeError, match=told):
             function(frame, ["ndcg"], **{name: 10})

@@ -161,6 +161,7 @@ def test_arguments_of_an_engine():
             "evaluate takes no partition; did you .*'partitions'",
         ),
         (pieces, {"keep": "country"}, r"evaluate takes no keep$"),
+        (pieces, {"k": 10}, "evaluate takes no k: it is a parameter of measures"),
     ):
         with pytest.raises(TypeError, match=message):
             ENGINE.evaluate(frame, "ap", **given)
@@ -246,6 +247,12 @@ def test_errors_of_tasks_are_those_of_one_machine(tmp_path):
         evaluate_parts([Part(log)], {"full": full}, map=wrapping)
 
 
+RUN = pl.DataFrame(
+    {"query_id": [1, 1, 2], "doc_id": ["a", "b", "c"], "score": [3.0, 2.0, 1.0]}
+)
+QRELS = pl.DataFrame({"query_id": [1, 2], "doc_id": ["b", "c"], "label": [1, 1]})
+
+
 def as_they_come(frame: pl.DataFrame, parts: int) -> pl.DataFrame:
     """A partition that is evaluated in batches, as Spark hands them on.
 
@@ -274,6 +281,18 @@ def test_a_sorted_partition_is_evaluated_as_it_comes():
     i = pl.int_range(600_000)
     log = pl.select(query_id=i // 100, score=i * 7919 % 10_007, label=i % 3 // 2)
     assert bits(as_they_come(log, 60)) == bits(pr.evaluate(log, ["ap", "rr"]))
+
+
+def test_a_partition_with_judgments_is_read_twice():
+    """Its rows come as a stream, which can be read once only."""
+    sides = {"frame": RUN, "qrels": QRELS}
+    evaluation = pr.Evaluation(["rr"], layout="contiguous")
+    schemas = {side: frame.schema for side, frame in sides.items()}
+    job = Job.of(evaluation, schemas, {}, keep=(), partitioned=True)
+    tagged = [job.tag(frame.to_arrow(), side) for side, frame in sides.items()]
+    batches = iter(pa.concat_tables(tagged).to_batches())
+    found = job.merge([job.state_of(batches)])
+    assert bits(found) == bits(pr.evaluate(RUN, ["rr"], qrels=QRELS))
 
 
 def test_an_error_of_values_shows_no_way_through_the_plan():

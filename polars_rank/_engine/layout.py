@@ -67,12 +67,13 @@ class _Glance:
 
     def __init__(self) -> None:
         self.looks = iter(range(LOOKS))
-        self.ended = pl.Series(dtype=pl.UInt64)  # hashes
+        self.ended = pl.Series(dtype=pl.UInt64)  # hashes, sorted
 
     def sees_shuffled(self, query: pl.Series) -> bool:
         """Whether the rows of a query are certainly not contiguous."""
         key = query.gather_every(max(len(query) // SAMPLE, 1)).hash()
-        if self.ended.is_in(key.implode()).any():
+        before, after = (self.ended.search_sorted(key, s) for s in ("left", "right"))
+        if (before != after).any():
             return True
         if next(self.looks, None) is None:
             return False
@@ -81,7 +82,7 @@ class _Glance:
         runs = pl.concat([key.head(1), starts])
         if runs.n_unique() < len(runs):
             return True
-        self.ended = pl.concat([self.ended, runs[1:-1]])
+        self.ended = pl.concat([self.ended, runs[1:-1]]).sort()
         return False
 
 

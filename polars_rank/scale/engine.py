@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 import polars as pl
 
 from polars_rank.core.parameters import is_whole, plain
-from polars_rank.core.registry import closest
+from polars_rank.core.registry import not_taken
 from polars_rank.evaluation.evaluate import per_query
 from polars_rank.measures.measure import Measures
 from polars_rank.scale.evaluation import OPTIONS, Evaluation
@@ -222,10 +222,12 @@ def _require_known(function: Callable[..., Any], options: Mapping[str, Any]) -> 
     *own, _ = inspect.signature(function).parameters
     for name in options:
         if name not in OPTIONS:
-            hint = closest(name, [*own, *OPTIONS])
+            msg = not_taken(function.__name__, name, [*own, *OPTIONS])
             if name == "partitioned":
-                hint = ": a query in two partitions would not be seen; leave it out"
-            msg = f"{function.__name__} takes no {name}{hint}"
+                msg = (
+                    f"{function.__name__} takes no partitioned: a query in two "
+                    "partitions would not be seen; leave it out"
+                )
             raise TypeError(msg)
 
 

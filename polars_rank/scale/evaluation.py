@@ -26,7 +26,7 @@ from polars_rank._engine.schema import (
 from polars_rank.conventions.choices import SHORTCUTS
 from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.tools import convention_of
-from polars_rank.core.registry import closest
+from polars_rank.core.registry import not_taken
 from polars_rank.evaluation.evaluate import evaluate, per_query
 from polars_rank.io.frames import FrameLike
 from polars_rank.measures.measure import Custom, Measures, parse_measures
@@ -92,10 +92,12 @@ class Evaluation:
     def __init__(self, measures: Measures, **options: Any) -> None:
         for name, value in options.items():
             if name not in OPTIONS:
-                hint = closest(name, [*OPTIONS, *FRAMES])
+                msg = not_taken("an Evaluation", name, [*OPTIONS, *FRAMES])
                 if name in FRAMES:
-                    hint = ": give it to partial, with the rows of that part"
-                msg = f"an Evaluation takes no {name}{hint}"
+                    msg = (
+                        f"an Evaluation takes no {name}: give it to partial, with the "
+                    )
+                    msg += "rows of that part"
                 raise TypeError(msg)
             spelled_option(name, value)
         self._measures = parse_measures(measures)

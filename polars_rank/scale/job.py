@@ -146,7 +146,7 @@ class Job(NamedTuple):
         """The rows of a partition.
 
         In memory; with ``memory_limit`` in a file; or as they come, if they need to be
-        read only once.
+        read only once: contiguous rows of a single frame, with nothing broadcast.
         """
         options = self.evaluation.options
         first = next(batches, None)
@@ -155,7 +155,8 @@ class Job(NamedTuple):
             return
         batches = chain([first], batches)
         stream = pa.RecordBatchReader.from_batches(first.schema, batches)
-        if options["layout"] == "contiguous" and not self.broadcast:
+        once = len(self.schemas) == 1 and not self.broadcast
+        if once and options["layout"] == "contiguous":
             yield pl.scan_arrow_c_stream(stream)
             return
         if options["memory_limit"] is None:
