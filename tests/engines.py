@@ -50,8 +50,13 @@ class Started(NamedTuple):
 
 @contextmanager
 def on_ray():
-    # On a machine with little memory it would kill what it has started.
-    os.environ |= {"RAY_memory_monitor_refresh_ms": "0", "RAY_USAGE_STATS_ENABLED": "0"}
+    os.environ |= {
+        # On a machine with little memory it would kill what it has started.
+        "RAY_memory_monitor_refresh_ms": "0",
+        # After a second without work, too: most of the time, workers would start.
+        "RAY_idle_worker_killing_time_threshold_ms": "600000",
+        "RAY_USAGE_STATS_ENABLED": "0",
+    }
     import ray
 
     import polars_rank.ray as adapter

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
 
 
 def slow(*values: object) -> object:
     """A row of parameters for ``-m slow``."""
     return pytest.param(*values, marks=pytest.mark.slow)
+
+
+def every_other(values: Iterable[object]) -> list[object]:
+    """Half of them for the quick tests, which are alike; the others are slow."""
+    return [slow(value) if i % 2 else value for i, value in enumerate(values)]
 
 
 ENGINES = ["streaming", slow("in-memory")]

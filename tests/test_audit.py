@@ -57,6 +57,7 @@ CHANGED = {
 }
 
 
+@pytest.mark.slow
 def test_each_row_is_an_evaluation_of_its_own(data):
     run, qrels = data
     found = pr.audit(run, "ndcg@4", qrels=qrels, system="system").values
@@ -236,6 +237,7 @@ def test_wrong_arguments(data, options, words):
         pr.audit(run, "rr", qrels=qrels, **options)
 
 
+@pytest.mark.slow
 def test_bounds_of_what_is_not_known(data):
     run, qrels = data
     found = pr.audit(
@@ -278,6 +280,7 @@ def test_bounds_of_what_is_not_known(data):
         pr.audit(run, "ap", qrels=qrels, system="system", bounds=True, max_rank=5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", ["ndcg", "squared_error"])
 def test_one_system_is_always_better(measure):
     """Whatever z is: its place is the same in both lists."""

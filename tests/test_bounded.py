@@ -87,6 +87,7 @@ class Buckets:
 # -- what is evaluated ---------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_rows_keep_their_order(collect, tmp_path):
     files = tmp_path / "files"
     files.mkdir()
@@ -283,6 +284,7 @@ def test_collected_twice(collect):
     same(collect(frame), collect(frame))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 def test_collected_with_others(engine):
     frame, other = lazy([LOG], rows_of), lazy([log(seed=5)], rows_of)
@@ -295,6 +297,7 @@ def test_collected_with_others(engine):
     assert_frame_equal(results[4], results[1].sort("key0"))
 
 
+@pytest.mark.slow
 def test_joined_with_itself_and_inside_another(collect):
     frame = lazy([LOG], rows_of)
     both = frame.join(frame.select("key0", again="row"), on="key0")
@@ -303,6 +306,7 @@ def test_joined_with_itself_and_inside_another(collect):
     same(collect(outer), rows_of([LOG.lazy()]).collect())
 
 
+@pytest.mark.slow
 def test_parts_of_the_frame(collect):
     frame, expected = lazy([LOG], rows_of), rows_of([LOG.lazy()]).collect()
     some = pl.col("key0") < 100
@@ -337,6 +341,7 @@ def test_stopped_in_the_midst(temp):
         time.sleep(0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 def test_one_thread_is_enough(engine):
     """A plan inside a plan waits for no thread of the outer one."""

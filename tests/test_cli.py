@@ -731,6 +731,7 @@ def test_the_example_is_evaluated_like_any_file(rows):
 # -- as a process
 
 
+@pytest.mark.slow
 def test_a_pipe_in_and_a_reader_that_leaves(folder):
     """``cat run | polars-rank evaluate - | head -1``, with more than a pipe holds."""
     lines = [f"{'q' * 100}{i} Q0 a 1 1 t\n" for i in range(3000)]
@@ -751,6 +752,7 @@ def test_a_pipe_in_and_a_reader_that_leaves(folder):
     assert done.returncode == 141  # as of a program that SIGPIPE ends
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="needs a shell")
 @pytest.mark.parametrize(
     "argv", ["evaluate log.parquet", *map(slow, ["measures", "-h"])]
@@ -769,6 +771,7 @@ def test_standard_output_is_closed(argv):
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_process_returns_the_status():
     argv = [*COMMAND, "evaluate", "nope.run"]
     done = subprocess.run(argv, capture_output=True, text=True, check=False, env=ENV)
@@ -820,6 +823,7 @@ def test_integer_ids_join_a_file_without_types(tmp_path, capsys):
     assert "never equal" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, slow(signal.SIGHUP)])
 def test_told_to_end_while_it_reads(tmp_path, number):
     """What came from standard input was written to a file."""
@@ -876,6 +880,7 @@ def test_statistics_of_the_command(call, rows):
     assert [line.split() for line in table[1:3]] == [["rr", "0.7500"], ["rr_n", "2"]]
 
 
+@pytest.mark.slow
 def test_completion_is_installed_for_a_shell(call, tmp_path):
     script = tmp_path / "polars-rank.bash"
     argv = ("--install-completion", "--shell", "bash", "--output", script)
@@ -961,6 +966,7 @@ def passes(monkeypatch):
     return lambda: len(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", ["any", slow("auto")])
 def test_one_pass_for_means_and_values(call, folder, passes, layout):
     i = pl.int_range(60)

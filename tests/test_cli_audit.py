@@ -48,6 +48,7 @@ def test_audit(files, capsys):
     assert [row["value"] for row in rows] == wanted.choices["value"].to_list()
 
 
+@pytest.mark.slow
 def test_bounds(files, capsys):
     runs, qrels = files
     command = ["bounds", "a.run", "qrels", "-m", "ndcg@3", "-m", "ap"]
@@ -64,6 +65,7 @@ def test_bounds(files, capsys):
     assert "Labels" not in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_choices_of_audit_and_bounds_are_options(files, capsys):
     runs, qrels = files
     given = ["a.run", "qrels", "-m", "p_measure", "-m", "precision@4", "--rel", "2"]
@@ -81,6 +83,7 @@ def test_choices_of_audit_and_bounds_are_options(files, capsys):
     assert found == wanted.choices.to_dicts()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sampled", ["queries", "documents"])
 def test_estimate(files, capsys, sampled):
     """Ids are text in a run of TREC, and numbers in the model's labels."""
@@ -167,6 +170,7 @@ COMMANDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_all_commands_read_files_of_other_names_and_formats(files, capsys, command):
     """Columns without a header; judgments with names of their own; no extension."""
@@ -188,6 +192,7 @@ def test_all_commands_read_files_of_other_names_and_formats(files, capsys, comma
     assert capsys.readouterr().out == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["audit", "compare", "evaluate"])
 def test_low_scores_or_ranks_may_come_first(files, capsys, command):
     runs, qrels = files
@@ -214,6 +219,7 @@ def test_low_scores_or_ranks_may_come_first(files, capsys, command):
     assert outputs[0] == outputs[1] == outputs[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command", ["bounds", *map(slow, ("audit", "compare", "evaluate"))]
 )

@@ -118,6 +118,7 @@ def test_tsv_is_csv_with_tabs(files, capsys):
     assert len(rows) == 2
 
 
+@pytest.mark.slow
 def test_compare_takes_options_and_files_of_values(files, capsys):
     whole = ["compare", "a.run", "b.run", "worse.run", "--qrels", "qrels", *MEASURES]
     options = ["--baseline", "b", "--test", "randomisation", "--correction", "bh"]
@@ -157,6 +158,7 @@ def test_segments_may_be_clusters(files, capsys):
     assert [row["note"] for row in rows] == ["one cluster"] * 2
 
 
+@pytest.mark.slow
 def test_choices_of_a_comparison_are_options(files, capsys):
     values("a", "b").write_parquet("v.parquet")
     command = ["compare", "v.parquet", "-m", "ap", "--format", "json"]
@@ -226,6 +228,7 @@ def test_gate(base, capsys):
     assert {row["measure"] for row in told["worst"]} == {"ndcg@3", "ap"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("new", ["b", "worse"])
 @pytest.mark.parametrize("named", [[], ["--qrels"]], ids=["last", "named"])
 def test_a_gate_may_be_given_the_old_run(base, new, named, capsys):
@@ -278,7 +281,12 @@ def test_the_gate_tells_which_document_left(files, capsys):
 
 @pytest.mark.parametrize(
     "changed",
-    [["-M", "2"], ["--lower-is-better"], ["--missing", "skip"], ["--ties", "doc_asc"]],
+    [
+        ["-M", "2"],
+        slow(["--lower-is-better"]),
+        slow(["--missing", "skip"]),
+        slow(["--ties", "doc_asc"]),
+    ],
     ids=lambda argv: argv[0],
 )
 def test_a_baseline_under_other_options_is_refused(base, capsys, changed):

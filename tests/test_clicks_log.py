@@ -468,6 +468,7 @@ def test_first_position_0_of_a_log_from_1_is_warned_of(kind, layout, tmp_path):
     assert_frame_equal(found, shifted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", [0, 1])
 def test_first_position_0_reads_a_log_from_0_once(first):
     """Positions are looked up as far as the first 0: here, in the first part."""

@@ -96,6 +96,7 @@ def test_plain_loops(kind, impressions, deepest, caplog):
     assert found["estimate"].item() == pytest.approx(loop(log), rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, slow(7), 100])
 def test_impressions_across_batches(size, caplog):
     log = log_of(30, 9)
@@ -109,6 +110,7 @@ def test_impressions_across_batches(size, caplog):
     assert_frame_equal(found, whole, check_exact=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -169,6 +171,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.covering(1)
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("deepest", [3, 30])

@@ -97,6 +97,7 @@ def killed_at(stage: str, done: int, log: Path, temp_dir: Path, **where) -> None
     assert was_killed(program(code, log, temp_dir, stage, done, **where))
 
 
+@pytest.mark.slow
 def test_what_was_done_is_not_done_again(log, expected, tmp_path):
     killed_at("evaluate", 20, log, tmp_path)
     work, told = Counting(), []
@@ -145,6 +146,7 @@ CHANGES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", CHANGES, ids=lambda c: getattr(c, "__name__", c))
 def test_anything_else_begins_anew(log, expected, tmp_path, monkeypatch, change):
     path, folder, work = tmp_path / "log.parquet", tmp_path / "temp", Counting()
@@ -164,6 +166,7 @@ def test_anything_else_begins_anew(log, expected, tmp_path, monkeypatch, change)
     assert found == ([] if change == "half" else [left])
 
 
+@pytest.mark.slow
 def test_killed_before_all_rows_have_a_bucket(log, expected, tmp_path):
     killed_at("partition", 100_000, log, tmp_path)
     assert list(tmp_path.iterdir())
@@ -263,6 +266,7 @@ temporary.remove_leftovers(base)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", ["made", slow("removed"), "swept"])
 def test_told_to_end_while_a_folder_comes_or_goes(temp, stage):
     """A moment in which it is neither there nor gone; most of these are short."""
@@ -294,6 +298,7 @@ def test_a_folder_that_goes_leaves_its_name_to_another_evaluation(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_signals_of_the_program_are_left_to_it():
     code = """
 import os, signal, time
@@ -310,6 +315,7 @@ print(signal.getsignal(signal.SIGTERM) is mine)
     assert finish(program(code)) == "mine\nTrue\n"
 
 
+@pytest.mark.slow
 def test_a_child_process_ends_alone():
     code = """
 import os, signal, time
@@ -339,6 +345,7 @@ def test_another_evaluation_deletes_nothing_of_the_killed(log, expected, tmp_pat
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "inside"),
     [
@@ -426,11 +433,13 @@ for size in range(100, 40_000, 97):
 """
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_full_at_any_byte_is_named(tmp_path):
     """In a page, in its header or in the end of the file."""
     finish(when_ready(program(FULL_AT_ANY_BYTE, tmp_path / "rows.parquet")))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("resume", [slow(False), True], ids=["private", "temp_dir"])
 def test_two_at_once_in_one_process(log, expected, temp, resume):
     """The same frame, the same folder; each evaluates all by itself."""

@@ -54,6 +54,7 @@ def forked(*pairs: tuple[str, str]) -> list[str]:
     return [*map(str.strip, done.stdout.splitlines())]
 
 
+@pytest.mark.slow
 def test_a_forked_process_warns():
     pairs = [*product(EVALUATIONS.values(), EVALUATIONS.values())]
     said = forked(*pairs)

@@ -193,6 +193,7 @@ def in_memory(plan: pl.LazyFrame) -> list[str]:
     return [node for node in graph if "0.0 0.3 1.0" in node and node[:6] != "label="]
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("ties", TIES)
 @FRAMES
 def test_every_metric_streams(frame, options, ties):
@@ -211,6 +212,7 @@ def test_every_metric_streams(frame, options, ties):
         assert in_memory(plan) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ties", "every"), [("doc_desc", 4), slow("doc_desc", 1), slow("expected", 1)]
 )
@@ -274,6 +276,7 @@ def test_no_false_sorted_flag_leaves(frame, options, engine):
 SYSTEMS = {"s0": RUN, "s1": RUN.with_columns(score=-pl.col("score")), "s2": RUN[200:]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("function", "engine"),
     [
@@ -369,6 +372,7 @@ TEXT = [pl.String, pl.Categorical, pl.Enum(list("abc")), pl.Enum(list("zcba"))]
 WHOLE = [pl.Int64, pl.Int32, pl.UInt8, pl.UInt64]
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize(
     ("left", "right"), [*product(TEXT, TEXT), *product(WHOLE, WHOLE)]
 )

@@ -83,6 +83,7 @@ def test_one_frame_is_not_several_parts(wrong):
         evaluate_parts(wrong, "ap")
 
 
+@pytest.mark.slow
 def test_buckets_of_one_frame_folder_or_glob(folder, tmp_path):
     for i, given in enumerate((LOG, folder, f"{folder}/*.parquet")):
         parts = bucketed(given, 2, tmp_path / f"{i}")
@@ -118,6 +119,7 @@ JUDGED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", JUDGED)
 def test_judgments_of_the_whole_are_of_any_kind(kind, tmp_path):
     run = RUN.filter(pl.col("query_id") != 5)
@@ -256,6 +258,7 @@ def test_a_map_that_gives_no_results(map, error, message, folder, tmp_path):
         bucketed(folder, 2, tmp_path / "buckets", map=map)
 
 
+@pytest.mark.slow
 def test_a_map_may_give_results_in_any_order(folder, tmp_path):
     def backwards(function, items):
         return [function(item) for item in items][::-1]
@@ -273,6 +276,7 @@ def stream(frame: pl.DataFrame) -> pl.LazyFrame:
     return pl.scan_arrow_c_stream(reader(frame))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", ["auto", "any", "contiguous"])
 def test_what_can_be_read_once_is_read_once(layout):
     """Parts and broadcast judgments need some rows twice."""

@@ -436,6 +436,7 @@ def test_a_baseline_keeps_segments(told, capsys):
     assert "country = FR" in out
 
 
+@pytest.mark.slow
 def test_a_comparison_ranks_and_checks_as_an_evaluation_does(told, capsys):
     _segments(old=["a", "b"], new=["b", "a"])
     files = "old.parquet new.parquet judged --qrels-format parquet -m rr --format csv"

@@ -399,6 +399,7 @@ def test_public_names_are_those_that_are_exported():
     assert not exported - public, "exported, but not there"
 
 
+@pytest.mark.slow
 def test_a_new_process_imports_no_extra_and_has_all_public_names():
     """Whatever else was imported before; most names are imported when first used."""
     names = (

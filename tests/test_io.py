@@ -738,6 +738,7 @@ def test_standard_input_in_messages(monkeypatch):
     assert "only once" in message
 
 
+@pytest.mark.slow
 def test_the_copy_of_standard_input_goes(tmp_path):
     code = (
         "import os; from polars_rank.io import scan;"

@@ -72,6 +72,7 @@ def test_values_wait_for_their_proof_on_disk(options, monkeypatch):
     assert [path.exists() for path in found] == [False]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", [{}, {"qrels": QRELS}])
 def test_values_pass_on_while_buckets_are_evaluated(options, asked, monkeypatch):
     """No stage waits for all of them, which would hold them in memory."""
@@ -95,6 +96,7 @@ def test_values_pass_on_while_buckets_are_evaluated(options, asked, monkeypatch)
     assert done[0] < told[-1].total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", [{"by": "country"}, {"weight": "label"}])
 def test_means_and_segments(options, asked):
     log = LOG.with_columns(label=pl.col("label").max().over("query_id"))
@@ -116,6 +118,7 @@ def test_some_queries_and_several_systems(options):
     assert_frame_equal(parts, whole, check_exact=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "broken",
     [
@@ -135,6 +138,7 @@ def test_errors_are_counted_over_all_buckets(options, broken):
     assert not any(options["temp_dir"].iterdir())
 
 
+@pytest.mark.slow
 def test_a_bucket_without_a_query_in_common_is_no_error(options):
     rare = QRELS.filter(pl.col("query_id") < 5)
     whole = pr.evaluate(RUN.lazy(), "ap", qrels=rare, layout="any").collect()

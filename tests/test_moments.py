@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy import special
+from slow import slow
 
 import polars_rank as pr
 from polars_rank.comparison import reading, row_sums, values
@@ -60,8 +61,8 @@ def assert_same(found: pl.DataFrame, expected: pl.DataFrame) -> None:
     "options",
     [
         {},
-        {"weight": "weight"},
-        {"cluster": "user"},
+        slow({"weight": "weight"}),
+        slow({"cluster": "user"}),
         {"weight": "weight", "cluster": "user"},
         {"by": "country"},
     ],
@@ -189,7 +190,7 @@ def test_other_tests_of_moments(test):
     assert_same(found.anova, expected.anova)
 
 
-@pytest.mark.covering(2)
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("n", [500, 2_500])  # of one block, and of one's own
 @pytest.mark.parametrize("size", [1.0, 1e6])
 @pytest.mark.parametrize("spread", [0.1, 1e-5, 1e-9])
@@ -280,6 +281,7 @@ def test_days_as_units():
     assert_same(found.pairs.select(columns), expected.pairs.select(columns))
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("segments", [[], ["country"]])
 @pytest.mark.parametrize("weight", [None, "weight"])
 def test_queries_that_come_back_as_units(segments, weight):
@@ -488,6 +490,7 @@ def test_all_ways_are_one(monkeypatch, small):
             assert whole.filter(here).drop("country").equals(alone)
 
 
+@pytest.mark.slow
 @pytest.mark.covering(1)
 @pytest.mark.parametrize("buckets", [2, 12])
 @pytest.mark.parametrize("given", ["lazy", "path", "categories"])

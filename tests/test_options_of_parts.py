@@ -7,6 +7,7 @@ import inspect
 import polars as pl
 import pytest
 from pieces import InPieces, Pieces
+from slow import every_other
 from test_split import bits, rows, split
 
 import polars_rank as pr
@@ -79,7 +80,7 @@ def test_no_option_is_forgotten():
     assert {*known} == {*FRAMES, *OPTIONS}
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", every_other(CASES))
 def test_an_option_means_the_same_to_parts_and_engines(name, tmp_path):
     frames, options, measures = case(name, tmp_path)
     single = bits(pr.evaluate(measures=measures, **frames, **options))
@@ -97,6 +98,7 @@ ENGINE = InPieces()
 REFUSED = {"progress": "leave progress= out", "qrels_query": "leave qrels_query= out"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_an_option_means_the_same_to_an_engine(name, tmp_path):
     frames, options, measures = case(name, tmp_path)

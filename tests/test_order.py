@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from slow import slow
+from slow import every_other, slow
 
 from polars_rank._engine.spill.order import in_order
 
@@ -70,7 +70,7 @@ def plain(keys: pl.Series) -> list[Any]:
     return (keys.to_physical() if keys.dtype == pl.Datetime else keys).to_list()
 
 
-@pytest.mark.parametrize("name", KEYS)
+@pytest.mark.parametrize("name", every_other(KEYS))
 def test_one_key(name, tmp_path):
     frame = pl.DataFrame({"key": column(name), "row": range(ROWS)})
     whole = pl.concat(pieces(frame, ["key"], tmp_path))
@@ -81,6 +81,7 @@ def test_one_key(name, tmp_path):
     assert found == [keys[row] for row in whole["row"]], "rows stay together"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "first", ["String", *map(slow, ("Int8", "Boolean", "one value", "null"))]
 )

@@ -31,6 +31,7 @@ from partition_cases import (
     with_infinite,
 )
 from pieces import InPieces, Pieces
+from slow import every_other
 from test_split import bits, split
 
 import polars_rank as pr
@@ -41,6 +42,7 @@ ENGINE = InPieces()
 HOME = str(Path(pr.__file__).parents[1])
 
 
+@pytest.mark.slow
 def test_the_cases_that_are_wrong():
     for name in CASES:
         assert isinstance(whole(name), tuple) == (name in WRONG), (name, whole(name))
@@ -48,7 +50,7 @@ def test_the_cases_that_are_wrong():
 
 @pytest.mark.covering(1)
 @pytest.mark.parametrize("way", ["moved", "small", "partitioned"])
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", every_other(CASES))
 def test_partitions_have_the_outcome_of_the_whole(name, way):
     """All frames are moved; only the rows; or none, as the partitions hold queries."""
     frames, options, measures = CASES[name]
@@ -193,6 +195,7 @@ def wrapping(function, items):
         raise RuntimeError("a task failed") from error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["log", "judgments", "described segments"])
 def test_no_rows_come_back(name):
     """A state of a partition is a few kB, whatever its rows; so are the arguments."""

@@ -40,6 +40,7 @@ def test_power_is_that_of_simulations():
     assert power_of_t(3.0, 10**6) == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha", [0.4, 0.2, 0.1, 0.05, 0.001])
 def test_detectable_effects_are_detected_with_the_power(alpha):
     """Where scipy's noncentral t is not a number, far out, power is 1."""

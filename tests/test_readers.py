@@ -155,6 +155,7 @@ def refused(capsys, *arguments: str) -> str:
     return capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_values_on_standard_output(here, capsys):
     expected = ["query_id,rr,ap", "1,0.5,0.5", "2,1.0,1.0"]
     for option in (["-q"], ["--per-query", "-"]):

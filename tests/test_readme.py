@@ -8,10 +8,12 @@ import pkgutil
 import re
 import shlex
 import shutil
+from collections import defaultdict
 from pathlib import Path
 
 import polars as pl
 import pytest
+from slow import slow
 
 import polars_rank
 from polars_rank.cli import main
@@ -20,6 +22,7 @@ HOUSE = Path(__file__).parent.parent
 PAGES = [HOUSE / "README.md", *sorted((HOUSE / "docs").rglob("*.md"))]
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 SESSION = re.compile(r"```pycon\n(.*?)```", re.DOTALL)
+LONG = {"choices.md", "clicks.md", "clicks", "comparison", "report"}  # slow tests
 ENGINES = {"dask.md", "ray.md", "spark.md"}  # test_engines.py runs their pages
 CONSOLE = re.compile(r"```console\n(.*?)```", re.DOTALL)
 COMMAND = re.compile(r"^\$ (.*)\n", re.MULTILINE)
@@ -34,7 +37,13 @@ def with_any(block: re.Pattern[str]) -> list[Path]:
 
 
 @pytest.mark.parametrize(
-    "page", [p for p in with_any(SESSION) if p.name not in ENGINES], ids=name_of
+    "page",
+    [
+        slow(page) if page.name in LONG else page
+        for page in with_any(SESSION)
+        if page.name not in ENGINES
+    ],
+    ids=name_of,
 )
 def test_python_sessions(page, tmp_path, monkeypatch):
     """All sessions of a page, one after the other: it imports what it uses."""
@@ -50,7 +59,11 @@ def test_python_sessions(page, tmp_path, monkeypatch):
     assert result.failed == 0, "".join(report)
 
 
-@pytest.mark.parametrize("page", with_any(CONSOLE), ids=name_of)
+@pytest.mark.parametrize(
+    "page",
+    [p if p.name == "README.md" else slow(p) for p in with_any(CONSOLE)],
+    ids=name_of,
+)
 def test_commands(page, capsys, tmp_path, monkeypatch):
     """In a folder that holds ``run.txt`` and ``qrels.txt``."""
     for file in ("run.txt", "qrels.txt"):
@@ -75,15 +88,26 @@ def test_what_the_readme_must_show():
     assert len(text.splitlines()) <= 160
 
 
-def names() -> list[str]:
-    found = pkgutil.walk_packages(polars_rank.__path__, "polars_rank.")
-    return [module.name for module in found if not module.name.endswith("__main__")]
+def modules() -> dict[str, list[str]]:
+    """The names of all modules, by folder."""
+    found = defaultdict(list)
+    for module in pkgutil.walk_packages(polars_rank.__path__, "polars_rank."):
+        if not module.name.endswith("__main__"):
+            found[module.name.split(".")[1]].append(module.name)
+    return found
 
 
-def test_docstrings():
+@pytest.mark.parametrize(
+    "names",
+    [
+        pytest.param(names, id=folder, marks=pytest.mark.slow if folder in LONG else ())
+        for folder, names in modules().items()
+    ],
+)
+def test_docstrings(names):
     """Every module says what it is, and its examples print what they show."""
     bare, wrong = [], []
-    for name in names():
+    for name in names:
         pl.Config.restore_defaults()
         module = importlib.import_module(name)
         bare += [] if module.__doc__ else [name]

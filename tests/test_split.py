@@ -90,6 +90,7 @@ def test_any_split_has_the_bits_of_the_whole(options):
         assert bits(evaluation.merge(tree)) == whole
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("missing", "by"),
     [("zero", "country"), ("skip", None), slow("zero", None), slow("skip", "country")],
@@ -139,6 +140,7 @@ EXPRESSIONS = {
 }
 
 
+@pytest.mark.slow
 def test_expressions_have_the_bits_of_the_whole():
     log = rows()
     copy = pickle.loads(pickle.dumps(pr.Evaluation(MEASURES, **EXPRESSIONS)))
@@ -306,6 +308,7 @@ def test_an_example_that_is_no_text():
         evaluation.merge(evaluation.partial(log))
 
 
+@pytest.mark.slow
 def test_broadcast_judgments_have_ids_of_another_type():
     log = rows(6).with_columns(pl.format("q{}", "query_id").alias("query_id"))
     run, qrels = log.drop("label"), log.select("query_id", "doc_id", "label")
@@ -340,6 +343,7 @@ def test_no_judged_query_in_any_part():
         assert e.value.rule == "no_common_query"
 
 
+@pytest.mark.slow
 def test_warnings_are_those_of_the_whole():
     """Queries missing from the run, and labels below ``rel``: told once, by merge."""
     log = rows(12)
@@ -500,13 +504,14 @@ def test_values_per_query_of_a_part():
 # -- parts, and any map
 
 
-def test_rows_cut_anywhere_have_the_bits_of_the_whole():
+@pytest.mark.parametrize("parts", [2, 7, slow(1000)])
+def test_rows_cut_anywhere_have_the_bits_of_the_whole(parts):
     log = rows(9).lazy()
     whole = bits(pr.evaluate(log, MEASURES, by="country").collect())
-    for parts in (2, 7, 1000):
-        assert bits(evaluate_parts(cut(log, parts), MEASURES, by="country")) == whole
+    assert bits(evaluate_parts(cut(log, parts), MEASURES, by="country")) == whole
 
 
+@pytest.mark.slow
 def test_rows_cut_with_judgments_of_the_whole():
     log = rows(12)
     run, qrels = log.drop("label"), log.select("query_id", "doc_id", "label")
@@ -691,6 +696,7 @@ def test_buckets_that_cannot_be(tmp_path):
         bucketed([log, log], 2, tmp_path, map=elsewhere)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "where", ["judgments", "segments", *map(slow, ("run", "queries"))]
 )

@@ -104,6 +104,7 @@ def test_plain_loops(name, engine):
     compare(found.collect(engine=engine), name, run, qrels)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rank", "options"),
     [
@@ -158,6 +159,7 @@ def test_ties_go_by_the_best_grade(ties, wanted, collect):
     assert collect(found).row(0) == ("q", pytest.approx(wanted))
 
 
+@pytest.mark.slow
 def test_a_small_frame_equals_a_lazy_one():
     ranked, judged = frames(*made_up(3))
     names = [m for name in SUBTOPIC_METRICS for m in asked(name)]
@@ -167,6 +169,7 @@ def test_a_small_frame_equals_a_lazy_one():
     assert_frame_equal(small, lazy, rel_tol=1e-14)
 
 
+@pytest.mark.slow
 def test_buckets_on_disk(monkeypatch, tmp_path):
     small = budget.Budget(bucket=1 << 15, buffers=1 << 20)
     monkeypatch.setattr(budget.Budget, "of", lambda limit, factor: small)

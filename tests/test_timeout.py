@@ -34,7 +34,7 @@ def test_tests_have_a_time_limit_and_tell_their_stacks_before():
 def test_the_stacks_of_a_test_that_hangs_are_printed(tmp_path, processes):
     file = tmp_path / "test_hanging.py"
     file.write_text(HANGING)
-    limits = ["-o", "faulthandler_timeout=2", "-o", "timeout=4"]
+    limits = ["-o", "faulthandler_timeout=1", "-o", "timeout=2"]
     argv = ["-c", SETTINGS, "--rootdir", tmp_path, "-n", processes, *limits, file]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *map(str, argv)],
@@ -45,7 +45,7 @@ def test_the_stacks_of_a_test_that_hangs_are_printed(tmp_path, processes):
         cwd=tmp_path,
     )
     assert done.returncode != 0
-    assert "Timeout (0:00:02)!" in done.stderr
+    assert "Timeout (0:00:01)!" in done.stderr
     assert "in asleep" in done.stderr
     assert "in test_hanging" in done.stderr
     assert done.stderr.count("Thread 0x") > 1

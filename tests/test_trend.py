@@ -10,6 +10,7 @@ import statistics
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from slow import slow
 
 import polars_rank as pr
 
@@ -36,7 +37,7 @@ def part(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 @pytest.mark.parametrize(
-    ("window", "weight"), [(1, None), (3, None), (None, None), (2, "visits")]
+    ("window", "weight"), [slow(1, None), (3, None), slow(None, None), (2, "visits")]
 )
 def test_each_period_is_a_comparison(window, weight):
     frame = log()

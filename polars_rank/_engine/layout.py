@@ -72,7 +72,8 @@ class _Glance:
     def sees_shuffled(self, query: pl.Series) -> bool:
         """Whether the rows of a query are certainly not contiguous."""
         key = query.gather_every(max(len(query) // SAMPLE, 1)).hash()
-        before, after = (self.ended.search_sorted(key, s) for s in ("left", "right"))
+        ended = self.ended  # once: other threads may look at the same time
+        before, after = (ended.search_sorted(key, s) for s in ("left", "right"))
         if (before != after).any():
             return True
         if next(self.looks, None) is None:
@@ -82,7 +83,7 @@ class _Glance:
         runs = pl.concat([key.head(1), starts])
         if runs.n_unique() < len(runs):
             return True
-        self.ended = pl.concat([self.ended, runs[1:-1]]).sort()
+        self.ended = pl.concat([ended, runs[1:-1]]).sort()
         return False
 
 

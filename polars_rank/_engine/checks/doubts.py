@@ -185,17 +185,18 @@ def _judged(
     if bounded:
         return _judged_at_the_end(frame, sums, judge)
 
-    told: list[Found] = []
+    told: dict[tuple[object, ...], object] = {}
 
     def passes(columns: Sequence[pl.Series]) -> pl.Series:
         found = {n: column.item() for n, column in zip(sums, columns, strict=True)}
-        if found in told:  # a filter may be evaluated twice, at the same time
+        sights = tuple(found.values())
+        # A filter may be evaluated twice, at the same time: the first of them judges.
+        if told.setdefault(sights, columns) is not columns:
             return PASSES
-        told.append(found)
         try:
             judge(found)
         except DataError:  # comes each time
-            told.remove(found)
+            del told[sights]
             raise
         return PASSES
 

@@ -39,7 +39,7 @@ def enforce(
     columns = [name for name, rule in rules.items() if rule.always or check != "off"]
     if not columns:
         return frame
-    warned: set[str] = set()
+    warned: dict[str, object] = {}  # of several threads: the first to tell of a rule
 
     def passes(series: Sequence[pl.Series]) -> pl.Series:
         note_run()
@@ -48,8 +48,7 @@ def enforce(
             rule, broken = rules[name], int(count.sum() or 0)
             warns = check == "warn" and not rule.always
             # A warning comes once; an error each time the frame is collected.
-            if broken and not (warns and name in warned):
-                warned.add(name)
+            if broken and not (warns and warned.setdefault(name, series) is not series):
                 at_fault = where.filter(count > 0)
                 examples = examples_of(at_fault, name)
                 report(
