@@ -85,10 +85,12 @@ def pytest_collection_finish():
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m is looked at
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     """The quick tests have a part of a large product, the slow tests the rest."""
     take_turns(items)
-    cover(items)
+    if beyond := cover(items):
+        items[:] = [item for item in items if item not in beyond]
+        config.hook.pytest_deselected(items=[*beyond])
 
 
 def take_turns(items):
@@ -116,34 +118,47 @@ def names(parametrize):
 def cover(items):
     """Of the tests marked ``covering(n)``: any n parameters meet in all values.
 
-    Each of the others is slow: a test is left that has a tuple of n values which none
-    of those before it has, the ones with most of them first; of these, the one whose
-    values were met least, so that values take turns. Values count as objects, for
-    their indices may be those of the product.
+    Each of the others is slow; but if ``rest=m`` is given, only those in which any m
+    parameters meet: the others are returned, to be left out.
     """
-    products = {}
+    products, beyond = {}, set()
     for item in items:
         mark = item.get_closest_marker("covering")
         if mark is not None and not item.get_closest_marker("slow"):
             product = products.setdefault(item.nodeid.partition("[")[0], (mark, []))
             product[1].append(item)
     for mark, tests in products.values():
-        (strength,) = mark.args
-        values = {
-            test: [(n, id(value)) for n, value in test.callspec.params.items()]
-            for test in tests
-        }
-        given = {test: {*combinations(values[test], strength)} for test in tests}
-        met = Counter()
-
-        def gain(test, given=given, values=values, met=met):
-            return len(given[test]), -sum(met[value] for value in values[test])
-
-        while any(given.values()):
-            quick = max(given, key=gain)
-            met.update(values[quick])
-            done = given.pop(quick)
-            for tuples in given.values():
-                tuples -= done
-        for test in given:
+        quick = meeting(tests, *mark.args)
+        for test in set(tests) - quick:
             test.add_marker(pytest.mark.slow)
+        if "rest" in mark.kwargs:
+            beyond |= set(tests) - quick - meeting(tests, mark.kwargs["rest"])
+    return beyond
+
+
+def meeting(tests, strength):
+    """Some of the tests, in which tuples of parameters have all values of the tests.
+
+    A test is left out that has no tuple of values but those of the tests before it, the
+    ones with most of them first; of these, the one whose values were met least, so that
+    values take turns. Values count as objects, for their indices may be those of the
+    product.
+    """
+    values = {
+        test: [(n, id(value)) for n, value in test.callspec.params.items()]
+        for test in tests
+    }
+    given = {test: {*combinations(values[test], strength)} for test in tests}
+    met, chosen = Counter(), set()
+
+    def gain(test):
+        return len(given[test]), -sum(met[value] for value in values[test])
+
+    while strength and any(given.values()):
+        test = max(given, key=gain)
+        chosen.add(test)
+        met.update(values[test])
+        done = given.pop(test)
+        for tuples in given.values():
+            tuples -= done
+    return chosen

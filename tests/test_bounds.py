@@ -188,8 +188,8 @@ def test_labels_of_usual_measures(name, params):
     ("name", "params"), list(asked()), ids=lambda x: str(x).replace(" ", "")
 )
 def test_labels_of_every_measure(name, params):
-    contract(name, params, 30, 2)
-    contract(name, params, 30, 3, top=1, free=4)
+    contract(name, params, 15, 2)
+    contract(name, params, 15, 3, top=1, free=4)
 
 
 @pytest.mark.parametrize(
@@ -307,7 +307,7 @@ def test_differences_where_labels_move_documents_are_limits():
 
 @pytest.mark.slow
 def test_labels_of_documents_that_nobody_retrieved():
-    found = lists(random.Random(23), 12, free=2)
+    found = lists(random.Random(23), 6, free=2)
     run, qrels = frames(found)
     more = [[*docs, *(Doc(f"free{i}", None, None) for i in range(2))] for docs in found]
     for name, params in asked():
@@ -356,7 +356,7 @@ ABOUT = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("count", [6, slow(24)])
+@pytest.mark.parametrize("count", [6, slow(12)])
 def test_ties_of_every_measure(count):
     names = [*asked(), *ABOUT]
     found = lists(random.Random(4), count, tied=True, size=5)

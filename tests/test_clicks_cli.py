@@ -243,7 +243,7 @@ COMMANDS = (
 )
 
 
-@pytest.mark.slow
+@pytest.mark.covering(0, rest=1)
 @pytest.mark.parametrize("form", ["table", "json", "csv", "tsv", "markdown"])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_in_every_format(capsys, command, form):

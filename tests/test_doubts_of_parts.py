@@ -64,7 +64,7 @@ def outcome(call) -> tuple[object, list[str]]:
     return value, [str(w.message)[:FIRST_WORDS] for w in heard]
 
 
-@pytest.mark.covering(1)
+@pytest.mark.covering(1, rest=2)
 @pytest.mark.parametrize("missing", [None, "zero", "skip"])
 @pytest.mark.parametrize("check", ["strict", "warn", "off"])
 @pytest.mark.parametrize("parts", [1, 3])

@@ -190,7 +190,7 @@ def test_other_tests_of_moments(test):
     assert_same(found.anova, expected.anova)
 
 
-@pytest.mark.covering(1)
+@pytest.mark.covering(1, rest=2)
 @pytest.mark.parametrize("n", [500, 2_500])  # of one block, and of one's own
 @pytest.mark.parametrize("size", [1.0, 1e6])
 @pytest.mark.parametrize("spread", [0.1, 1e-5, 1e-9])
@@ -490,8 +490,7 @@ def test_all_ways_are_one(monkeypatch, small):
             assert whole.filter(here).drop("country").equals(alone)
 
 
-@pytest.mark.slow
-@pytest.mark.covering(1)
+@pytest.mark.covering(0, rest=2)
 @pytest.mark.parametrize("buckets", [2, 12])
 @pytest.mark.parametrize("given", ["lazy", "path", "categories"])
 @pytest.mark.parametrize(

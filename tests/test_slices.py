@@ -50,7 +50,7 @@ def sources(tmp_path) -> dict[str, pl.LazyFrame]:
 
 
 @pytest.mark.parametrize(
-    ("repeats", "every"), [(2, 7), slow(1, 1), slow(2, 1), slow(3, 8)]
+    ("repeats", "every"), [(2, 7), slow(1, 1), slow(2, 1), slow(3, 24)]
 )
 def test_rows_of_a_result(tmp_path, repeats, every):
     """One of ``every`` combinations in each layout, another one in the next."""

@@ -20,7 +20,7 @@ from faults import Trial, program
 from polars_rank.io import write
 from polars_rank.io.formats import FORMATS
 
-FEW, MANY = 2, 40
+FEW, MANY = 1, 40
 QUERIES, DEPTH = 40, 25
 SECONDS = 240  # for all files of a format
 
