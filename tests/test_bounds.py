@@ -188,8 +188,8 @@ def test_labels_of_usual_measures(name, params):
     ("name", "params"), list(asked()), ids=lambda x: str(x).replace(" ", "")
 )
 def test_labels_of_every_measure(name, params):
-    contract(name, params, 15, 2)
-    contract(name, params, 15, 3, top=1, free=4)
+    contract(name, params, 10, 2)
+    contract(name, params, 10, 3, top=1, free=4)
 
 
 @pytest.mark.parametrize(

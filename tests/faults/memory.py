@@ -182,12 +182,12 @@ def evaluated(options: dict, megabytes: int) -> tuple[str, int]:
 
 
 def trials(rounds: int, folder: Path) -> Iterator[Trial]:
-    """As many shapes, with each limit."""
+    """As many shapes, with each limit; one shape with the lower."""
     for shape in SHAPES[:rounds]:
         place = folder / "rows"
         place.mkdir()
         options = shape.make(place)
-        for limit in LIMITS:
+        for limit in LIMITS[: min(rounds, len(LIMITS))]:
             yield trial(shape.name, options, limit)
         for path in place.iterdir():
             path.unlink()
