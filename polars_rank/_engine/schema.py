@@ -6,7 +6,7 @@ names can never collide with internal ones, not even ``*`` or ``^x$``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -17,14 +17,14 @@ import polars as pl
 import polars.selectors as cs
 from polars.datatypes import DataType, DataTypeClass
 
+from polars_rank._engine.roles import NESTED, ROLES, is_text
+
 __all__ = [
     "JUDGMENTS",
-    "ROLES",
     "BoundFrame",
     "BoundSchema",
     "Column",
     "Columns",
-    "Role",
     "align_ids",
     "bind_column",
     "bind_columns",
@@ -44,137 +44,6 @@ __all__ = [
 Dtype: TypeAlias = DataType | DataTypeClass
 Column: TypeAlias = str | pl.Expr
 
-
-class Role(NamedTuple):
-    """The role of a column in an evaluation.
-
-    Attributes
-    ----------
-    name
-        Its name in the engine, and the argument that names the user's column.
-    what
-        What a value is, in words.
-    allowed
-        Whether a type is allowed.
-    expected
-        The allowed types, in words.
-    """
-
-    name: str
-    what: str
-    allowed: Callable[[DataType], bool]
-    expected: str
-
-
-def _is_text(dtype: DataType) -> bool:
-    return dtype == pl.String or isinstance(dtype, pl.Categorical | pl.Enum)
-
-
-def _is_doc(dtype: DataType) -> bool:
-    """Whether the type can be an id and cast to text, which orders equal scores."""
-    return _is_id(dtype) and dtype != pl.Duration
-
-
-def _is_id(dtype: DataType) -> bool:
-    return (
-        dtype.is_integer()
-        or _is_text(dtype)
-        or dtype.is_temporal()
-        or dtype in (pl.Boolean, pl.Binary)
-    )
-
-
-def _is_whole(dtype: DataType) -> bool:
-    return dtype.is_integer()
-
-
-def _is_number(dtype: DataType) -> bool:
-    return dtype.is_numeric()
-
-
-def _is_grade(dtype: DataType) -> bool:
-    return dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)
-
-
-def _is_plain(dtype: DataType) -> bool:
-    return dtype != pl.Object
-
-
-def _is_flag(dtype: DataType) -> bool:
-    return dtype == pl.Boolean
-
-
-def _is_place(dtype: DataType) -> bool:
-    return dtype.is_integer() or dtype == pl.Null
-
-
-def _is_duration(dtype: DataType) -> bool:
-    return dtype.is_numeric() or dtype in (pl.Duration, pl.Null)
-
-
-def _is_time(dtype: DataType) -> bool:
-    return dtype.is_numeric() or isinstance(dtype, pl.Datetime | pl.Null)
-
-
-_PLAIN = "of a type that Polars can compare, not Object"
-_IDS = (
-    "an integer, text, Categorical, Enum, Boolean, date or binary column; cast it, "
-    "e.g. with pl.col(...).cast(pl.Int64) (pandas makes integers with gaps Float64)"
-)
-_NUMBERS = "a numeric column; cast it, e.g. with pl.col(...).cast(pl.Float64)"
-_WHOLE = (
-    "an integer column that counts from 1; cast it, e.g. with "
-    "pl.col(...).cast(pl.Int64) (pandas ranks by method='first' for ranks without ties)"
-)
-_INTEGERS = "an integer column; cast it, e.g. with pl.col(...).cast(pl.Int32)"
-_FLAG = "a Boolean column; compare it, e.g. pl.col(...) == 1"
-_FLAGS = "a Boolean column, or one of 0 and 1"
-_DURATIONS = "a column of seconds, or a Duration"
-_TIMES = "a Datetime column, or one of seconds"
-
-ROLES = {
-    role.name: role
-    for role in (
-        Role("query", "a query id", _is_id, _IDS),
-        Role("doc", "a document id", _is_doc, _IDS),
-        Role("rank", "a rank", _is_whole, _WHOLE),
-        Role("score", "a score", _is_number, _NUMBERS),
-        Role("label", "a grade", _is_grade, _NUMBERS),
-        Role("subtopic", "a subtopic", _is_id, _IDS),
-        Role("weight", "a weight", _is_number, _NUMBERS),
-        Role("segment", "a segment", _is_plain, _PLAIN),
-        # of click logs
-        Role("impression", "an impression id", _is_id, _IDS),
-        Role("position", "a position", _is_whole, _INTEGERS),
-        Role("page", "the number of a page", _is_whole, _INTEGERS),
-        Role("clicked", "a click", _is_grade, _FLAGS),
-        Role("count", "a number of impressions", _is_whole, _INTEGERS),
-        Role("dwell", "a dwell time", _is_duration, _DURATIONS),
-        Role("time", "a time", _is_time, _TIMES),
-        Role("clicked_at", "a time", _is_time, _TIMES),
-        Role("user", "a user id", _is_id, _IDS),
-        Role("session", "a session id", _is_id, _IDS),
-        Role("team", "a team", _is_id, _IDS),
-        Role("arm", "an arm", _is_id, _IDS),
-        Role("credit", "a credit or rank", _is_number, _NUMBERS),
-        Role("propensity", "a propensity", _is_number, _NUMBERS),
-        Role("seen", "whether a row was seen", _is_flag, _FLAG),
-        Role("flag", "whether it is so", _is_flag, _FLAG),
-        Role("randomized", "whether a list was shuffled", _is_flag, _FLAG),
-        Role("swapped", "whether documents were swapped", _is_flag, _FLAG),
-        Role("swap", "the position of a swap", _is_place, _INTEGERS),
-        Role("relevance", "the relevance of a document", _is_grade, _NUMBERS),
-        Role("reward", "the reward of a document", _is_grade, _NUMBERS),
-        Role("new", "a score", _is_number, _NUMBERS),
-    )
-}
-
-
-_LISTS = (
-    "one value; make a row of every document in a list, e.g. with pr.from_lists(...)"
-)
-_FIELDS = "one value; take a field, e.g. with pl.col(...).struct.field(...)"
-NESTED = {pl.List: _LISTS, pl.Array: _LISTS, pl.Struct: _FIELDS}
 JUDGMENTS = "the judgments"
 CLOSE = 0.52  # 'qid' is like 'query_id', but 'country' is not like 'score'
 OTHER_WAYS = {  # what may be meant, if a column is not there
@@ -494,7 +363,7 @@ def _common_type(
 ) -> Dtype:
     if left.is_integer() and right.is_integer():
         return pl.Int128 if pl.UInt64 in (left, right) else pl.Int64
-    if _is_text(left) and _is_text(right):
+    if is_text(left) and is_text(right):
         return pl.String
     msg = (
         f"{name!r} is {left} in {where[0]} but {right} in {where[1]}, and these are "
