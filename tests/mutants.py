@@ -70,6 +70,20 @@ MUTANTS = (
         "aggregate",
     ),
     Mutant(
+        "the ratio of one user has no error",
+        "core/aggregate.py",
+        "several = (n > 1) & (dd < d * d)",
+        "several = (n > 1) & (d != 0)",
+        "clicks_behaviour:one_user",
+    ),
+    Mutant(
+        "a glance reads what it remembers twice",
+        "_engine/layout.py",
+        'ended.search_sorted(key, s) for s in ("left", "right")',
+        'self.ended.search_sorted(key, s) for s in ("left", "right")',
+        "layouts:several_threads",
+    ),
+    Mutant(
         "a stream counts as readable twice",
         SOURCE,
         'return (isinstance(scan, Source) and scan.rereadable) or kind == "pyarrow"',

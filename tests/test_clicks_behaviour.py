@@ -368,6 +368,29 @@ def test_intervals_are_those_of_the_delta_method(cluster):
         assert row["clusters"] == len({*clusters.values()})
 
 
+@pytest.mark.parametrize("interval", ["normal", "bootstrap"])
+@pytest.mark.parametrize("users", [1, 2])
+def test_a_ratio_of_one_user_has_no_error(interval, users):
+    """Only the users who click have a first click."""
+    log = pl.DataFrame(
+        [
+            (user, f"{user} {i}", position, user <= users and position == i)
+            for user in range(1, 6)
+            for i in (1, 2, 3)
+            for position in (1, 2, 3, 4)
+        ],
+        schema=["user_id", "impression_id", "position", "clicked"],
+        orient="row",
+    )
+    measures = ["first_click", "clicks"]
+    options = {"cluster": "user_id", "interval": interval}
+    first, count = clicks.behaviour(log, measures, **options).to_dicts()
+    assert first["estimate"] == 2.0
+    errors = [first[name] for name in ("se", "lower", "upper")]
+    assert errors == ([None] * 3 if users == 1 else [0.0, 2.0, 2.0])  # both as the mean
+    assert count["se"] > 0
+
+
 def test_few_clusters_have_wider_intervals():
     pytest.importorskip("scipy")
     log = random_log(2, users=12)

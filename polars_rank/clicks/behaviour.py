@@ -159,7 +159,8 @@ def behaviour(
     ``interval``: the ``by`` columns, ``impressions``, ``total_clicks``, ``queries`` and
     a Float64 column per measure. With it: one row per segment and measure, with the
     ``by`` columns, ``measure``, ``estimate``, ``se``, ``lower``, ``upper``,
-    ``impressions``, ``clusters``. A ratio with denominator 0 is null.
+    ``impressions``, ``clusters``. A ratio with denominator 0 is null, and so is the
+    error of one whose denominator is that of a single cluster.
 
     Raises
     ------

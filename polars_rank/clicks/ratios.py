@@ -307,7 +307,7 @@ def _resampled(
     for i in range(len(ratios)):
         above, below = total[2 * i : 2 * i + 2]
         num, den = drawn[:, 2 * i], drawn[:, 2 * i + 1]
-        if below == 0 or len(segment) < 2:
+        if np.count_nonzero(segment[ratios[i].den].fill_null(0)) < 2:
             estimate = None if below == 0 else above / below
             yield estimate, None, None, None
             continue

@@ -305,16 +305,18 @@ class RatioMoments(_Sums):
 
     @staticmethod
     def variance(sums: Mapping[str, pl.Expr]) -> pl.Expr:
-        """Variance of ``value - ratio * denominator`` (divisor n - 1); needs two units.
+        """Variance of ``value - ratio * denominator`` (divisor n - 1).
 
-        For a mean it is the sample variance. A value within the rounding error of the
-        sums is 0.
+        It needs two units with a denominator: of one it says nothing, as the ratio is
+        that unit's own. For a mean it is the sample variance. A value within the
+        rounding error of the sums is 0.
         """
         n, x, d, xx, xd, dd = (sums[name] for name in ("n", *PRODUCTS))
         r = ratio(x, d)
         squares = xx - r * (2.0 * xd - r * dd)
         above = pl.when(squares > ROUNDING * (xx + r * r * dd)).then(squares)
-        return pl.when((n > 1) & (d != 0)).then(above.otherwise(0.0) / (n - 1.0))
+        several = (n > 1) & (dd < d * d)
+        return pl.when(several).then(above.otherwise(0.0) / (n - 1.0))
 
     @staticmethod
     def standard_error(sums: Mapping[str, pl.Expr]) -> pl.Expr:
