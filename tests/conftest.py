@@ -118,8 +118,8 @@ def names(parametrize):
 def cover(items):
     """Of the tests marked ``covering(n)``: any n parameters meet in all values.
 
-    Each of the others is slow; but if ``rest=m`` is given, only those in which any m
-    parameters meet: the others are returned, to be left out.
+    Each of the others is slow (all of them if n is 0); but if ``rest=m`` is given, only
+    those in which any m parameters meet: the others are returned, to be left out.
     """
     products, beyond = {}, set()
     for item in items:
@@ -139,10 +139,9 @@ def cover(items):
 def meeting(tests, strength):
     """Some of the tests, in which tuples of parameters have all values of the tests.
 
-    A test is left out that has no tuple of values but those of the tests before it, the
-    ones with most of them first; of these, the one whose values were met least, so that
-    values take turns. Values count as objects, for their indices may be those of the
-    product.
+    The next one is the test with most tuples that no test before it has; of several,
+    the one whose values were met least, so that values take turns. Values count as
+    objects, for their indices may be those of the product.
     """
     values = {
         test: [(n, id(value)) for n, value in test.callspec.params.items()]

@@ -77,6 +77,13 @@ MUTANTS = (
         "clicks_behaviour:one_user",
     ),
     Mutant(
+        "the ratio of one user of an arm has no error",
+        "clicks/arm_comparisons.py",
+        'math.fsum(r[f"{measure}:11"] for r in rows) < total[1] ** 2',
+        "n > 1",
+        "clicks_compare:one_user",
+    ),
+    Mutant(
         "a glance reads what it remembers twice",
         "_engine/layout.py",
         'ended.search_sorted(key, s) for s in ("left", "right")',

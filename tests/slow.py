@@ -13,7 +13,7 @@ def slow(*values: object) -> object:
 
 
 def every_other(values: Iterable[object]) -> list[object]:
-    """Half of them for the quick tests, which are alike; the others are slow."""
+    """Of values that are alike: half for the quick tests, the others are slow."""
     return [slow(value) if i % 2 else value for i, value in enumerate(values)]
 
 

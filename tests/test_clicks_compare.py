@@ -257,6 +257,27 @@ def test_arms_that_are_missing(log):
         clicks.compare(null, "ctr", arm="arm", control="A")
 
 
+@pytest.mark.parametrize("users", [1, 2])
+def test_one_user_of_an_arm_tells_no_error(users):
+    """Only some of them click, and so have a first click."""
+    log = pl.DataFrame(
+        [
+            (arm, f"{arm}{user}", f"{arm}{user}-{i}", i, user < users)
+            for arm, clicked in (("a", (1, 2)), ("b", (2, 3)))
+            for user in range(5)
+            for i in clicked
+        ],
+        schema=["arm", "user_id", "impression_id", "position", "clicked"],
+        orient="row",
+    )
+    options = {"arm": "arm", "control": "a", "cluster": "user_id"}
+    row = clicks.compare(log, "first_click", **options).row(0, named=True)
+    values = row["control"], row["treatment"], row["effect"]
+    assert values == pytest.approx((1.5, 2.5, 1.0), rel=1e-15)  # ratios of two means
+    names = ["se", "lower", "upper", "relative_lower", "relative_upper", "p_value"]
+    assert all((row[name] is None) == (users == 1) for name in [*names, "mde"]), row
+
+
 def test_what_has_no_value(log):
     none = log.with_columns(clicked=pl.lit(0))
     row = clicks.compare(none, ["ctr", "first_click"], arm="arm", control="A")

@@ -199,7 +199,11 @@ def adjusted(rows: list[dict[str, Any]], adjust: Adjust | None) -> list[dict[str
 
 
 class _Arm(NamedTuple):
-    """Moments of a ratio over the clusters of an arm: means, and covariances."""
+    """Moments of a ratio over the clusters of an arm: means, and covariances.
+
+    The latter are NaN unless two clusters have a denominator: of one they say nothing,
+    as the ratio is its own.
+    """
 
     n: int
     mean: list[float]
@@ -211,12 +215,13 @@ class _Arm(NamedTuple):
         n = sum(row["clusters"] for row in rows)
         size = 4 if f"{measure}:3" in rows[0] else 2
         total = [math.fsum(r[f"{measure}:{a}"] for r in rows) for a in range(size)]
+        several = math.fsum(r[f"{measure}:11"] for r in rows) < total[1] ** 2
         cov = [[0.0] * size for _ in range(size)]
         for a in range(size):
             for b in range(a + 1):
                 product = math.fsum(r[f"{measure}:{a}{b}"] for r in rows)
                 above = product - total[a] * total[b] / n
-                cov[a][b] = cov[b][a] = above / (n - 1) if n > 1 else math.nan
+                cov[a][b] = cov[b][a] = above / (n - 1) if several else math.nan
         return cls(n, [t / n for t in total], cov)
 
     def ratio(self, a: int = 0) -> float:

@@ -91,6 +91,7 @@ def compare(  # type: ignore[misc]  # two options are named here
     (the effect as a share of the control), ``relative_lower``, ``relative_upper``,
     ``p_value``, ``mde``, ``clusters_control``, ``clusters_treatment``, and ``srm_p``:
     the p-value of the test for sample ratio mismatch. Below 0.001 there is a warning.
+    Errors and p-values are null unless two clusters of each arm have a denominator.
 
     Raises
     ------

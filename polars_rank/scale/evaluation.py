@@ -94,10 +94,8 @@ class Evaluation:
             if name not in OPTIONS:
                 msg = not_taken("an Evaluation", name, [*OPTIONS, *FRAMES])
                 if name in FRAMES:
-                    msg = (
-                        f"an Evaluation takes no {name}: give it to partial, with the "
-                    )
-                    msg += "rows of that part"
+                    way = "give it to partial, with the rows of that part"
+                    msg = f"an Evaluation takes no {name}: {way}"
                 raise TypeError(msg)
             spelled_option(name, value)
         self._measures = parse_measures(measures)

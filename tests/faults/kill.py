@@ -23,7 +23,7 @@ import polars as pl
 
 from faults import Trial, finish, go, program, when_ready
 
-FEW, MANY = 2, 96
+FEW, MANY = 4, 96
 ROWS, QUERIES = 300_000, 5_000
 STEP = 5  # so that few rounds, too, see all signals and both programs
 SIGNALS = signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT

@@ -187,7 +187,7 @@ def trials(rounds: int, folder: Path) -> Iterator[Trial]:
         place = folder / "rows"
         place.mkdir()
         options = shape.make(place)
-        for limit in LIMITS[: min(rounds, len(LIMITS))]:
+        for limit in LIMITS[:rounds]:
             yield trial(shape.name, options, limit)
         for path in place.iterdir():
             path.unlink()
