@@ -416,7 +416,7 @@ def check_the_page(engine: Started, folder: Path) -> None:
 
 
 STARTS = {"ray": on_ray, "pyspark": on_spark, "distributed": on_dask}
-UNWELL, FAILED = 3, "failed twice:"
+UNWELL, STARTED, FAILED = 3, "started", "failed twice:"
 CHECKS = [
     check_a_log,
     check_files,
@@ -460,7 +460,7 @@ def main(name: str, folder: str, *chosen: str) -> int:
     with STARTS[name]() as engine:
         if not is_well(engine):
             return UNWELL
-        print("started", flush=True)
+        print(STARTED, flush=True)
         for check in CHECKS:
             if chosen and check.__name__ not in chosen:
                 continue

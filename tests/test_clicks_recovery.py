@@ -43,13 +43,13 @@ def recovery():
 @pytest.mark.parametrize("name", RECOVERED)
 def test_the_truth_is_recovered(recovery, name):
     """The bias is within four of its standard errors, at the worst of several."""
-    row = recovery.row_of(name, 20)
+    row = recovery.row_of(name, 16)
     assert abs(row["of its standard error"]) < 4
     assert row["coverage"] >= 0.8
 
 
 @pytest.mark.parametrize("name", FAILING)
 def test_what_cannot_recover_it_does_not(recovery, name):
-    row = recovery.row_of(name, 20)
+    row = recovery.row_of(name, 16)
     assert abs(row["bias"]) > 0.05
     assert row["coverage"] < 0.5

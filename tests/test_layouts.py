@@ -153,8 +153,8 @@ def test_rows_that_stand_together_are_ranked_as_they_come(keys, morsel):
 @pytest.mark.parametrize(
     ("ties", "unjudged", "kinds", "every"),
     [
-        *((rule, "nonrelevant", [i % 2], 2) for i, rule in enumerate(TIES)),
-        ("doc_desc", "nonrelevant", [1], 1),
+        *((rule, "nonrelevant", [i % 2], 3) for i, rule in enumerate(TIES)),
+        ("doc_desc", "nonrelevant", [1], 2),
         ("doc_desc", "drop", [0, 1], 1),
     ],
     ids=str,
