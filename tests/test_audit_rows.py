@@ -110,7 +110,7 @@ def logs(draw: random.Random):
 
 # Means that differ by rounding only are those of seeds 5 and 33.
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [5, 6, 33])
+@pytest.mark.parametrize("seed", [5, 33])
 @pytest.mark.filterwarnings("ignore::polars_rank.DataWarning")
 def test_every_row_is_a_loop(seed):
     systems, qrels = logs(random.Random(seed))

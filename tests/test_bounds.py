@@ -723,7 +723,7 @@ measures = [
     f"{name}(gain={gain})@{k}"
     for name in ("dcg", "ndcg")
     for gain in ("linear", "exp2")
-    for k in range(1, 61)
+    for k in range(1, 41)
 ]
 found = pr.bounds(run, measures, qrels=qrels, system="system", against="a")
 assert found["measure"].n_unique() == len(measures)

@@ -155,7 +155,7 @@ def test_rows_that_stand_together_are_ranked_as_they_come(keys, morsel):
     [
         *((rule, "nonrelevant", [i % 2], 3) for i, rule in enumerate(TIES)),
         ("doc_desc", "nonrelevant", [1], 2),
-        ("doc_desc", "drop", [0, 1], 1),
+        ("doc_desc", "drop", [0, 1], 2),
     ],
     ids=str,
 )
@@ -316,7 +316,10 @@ def asked_of(plan: pl.LazyFrame) -> list[pl.LazyFrame]:
     ("case", "check"),
     [
         turn if turn in FALSE_CLAIMS else slow(*turn)
-        for turn in product(apart_runs(), ("strict", "off"))
+        for turn in [
+            *product(apart_runs(), ["strict"]),
+            *product(("anywhere", "null key"), ["off"]),
+        ]
     ],
 )
 def test_a_false_claim_is_an_error_or_the_right_number(case, check, morsel):

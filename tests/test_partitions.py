@@ -337,9 +337,9 @@ def pool(count: int = 2) -> ProcessPoolExecutor:
 
 @pytest.mark.slow
 def test_processes_have_the_outcome_of_the_whole(tmp_path):
-    """Judgments of the whole, those of each part, and buckets."""
+    """Judgments of the whole, those of each part, and buckets: of every other case."""
     with pool() as workers:
-        for name, (frames, options, measures) in CASES.items():
+        for name, (frames, options, measures) in [*CASES.items()][::2]:
             run, others = frames["frame"], {**frames}
             del others["frame"]
             evaluate = partial(
