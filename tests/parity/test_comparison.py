@@ -1,4 +1,4 @@
-"""Comparison of systems: the libraries for it, and ranx.
+"""Comparison of systems: the libraries for it; ranx has a file of its own.
 
 Random differences of several kinds: continuous, with ties, skewed.
 """
@@ -314,50 +314,6 @@ def test_arch_studentised_bootstrap():
         error = 0.2 * d.std(ddof=1) / math.sqrt(len(d))
         assert ours["low"] == pytest.approx(theirs[0, 0], abs=error)
         assert ours["high"] == pytest.approx(theirs[1, 0], abs=error)
-
-
-# Numba warns where ranx is compiled for the first time.
-@pytest.mark.filterwarnings("ignore:unsafe cast from uint64")
-def test_ranx_student_and_its_tukey():
-    """ranx's t test is ours; its Tukey test ignores that queries are paired."""
-    ranx = pytest.importorskip("ranx")
-    draw = np.random.default_rng(3)
-    docs = {f"q{i}": [f"d{j}" for j in range(8)] for i in range(30)}
-    qrels = {q: {d: int(draw.integers(0, 3)) for d in ds} for q, ds in docs.items()}
-    runs = {
-        s: {q: {d: g * lift + draw.random() for d, g in qrels[q].items()} for q in docs}
-        for s, lift in (("a", 0.0), ("b", 0.04), ("c", 0.1))
-    }
-    rows = [
-        (s, q, d, v)
-        for s, run in runs.items()
-        for q, ds in run.items()
-        for d, v in ds.items()
-    ]
-    frame = pl.DataFrame(
-        rows, schema=["system", "query_id", "doc_id", "score"], orient="row"
-    )
-    judged = pl.DataFrame(
-        [(q, d, g) for q, ds in qrels.items() for d, g in ds.items()],
-        schema=["query_id", "doc_id", "label"],
-        orient="row",
-    )
-    ours = pr.compare(frame, measures=["ndcg@5"], qrels=judged).pairs
-    given = [ranx.Run.from_dict(run, name) for name, run in runs.items()]
-    table = ranx.Qrels.from_dict(qrels)
-
-    def theirs(test: str, row: dict) -> float:
-        found = ranx.compare(table, given, ["ndcg@5"], stat_test=test).to_dict()
-        return float(found[row["baseline"]]["comparisons"][row["system"]]["ndcg@5"])
-
-    for row in ours.iter_rows(named=True):
-        assert row["p"] == pytest.approx(theirs("student", row), rel=1e-9)
-    values = pr.per_query(frame, ["ndcg@5"], qrels=judged, query=["system", "query_id"])
-    apart = [values.filter(system=s)["ndcg@5"].to_numpy() for s in runs]
-    one_way = stats.tukey_hsd(*apart).pvalue
-    for row in ours.iter_rows(named=True):
-        i, j = ("abc".index(row[c]) for c in ("baseline", "system"))
-        assert theirs("tukey", row) == pytest.approx(one_way[i, j], abs=1e-3)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
