@@ -125,7 +125,9 @@ CASES = {
     "evaluate log --run-columns a,b": "--run-columns is for CSV",
     "evaluate log --temp-dir x": "--temp-dir is for bounded memory: give "
     "--memory-limit",
-    "evaluate log --memory-limit 1MB": "--memory-limit must be at least",
+    "evaluate log --memory-limit 1MB": "--memory-limit must be at least .* to a "
+    "smaller number$",
+    "evaluate log --score scroe": "score column 'scroe' is not in the file; did you",
     "evaluate log --memory-limit 2GB --temp-dir x": "--temp-dir must be a folder",
     "evaluate log --max-rank 0": "--max-rank must be a whole number of at least 1, not",
     "evaluate log --max-rank 3 --ties expected": "--max-rank has no mean over the "
@@ -142,6 +144,8 @@ CASES = {
     "evaluate log --qrels-query a --qrels-query b": "give them with --qrels$",
     "evaluate log --stats std --weight score -m rr": "leave out --weight",
     "compare run twice qrels": r"--on-duplicate best \(at least",
+    "compare log --system query_id -m rr": "'query_id' is the column of the queries; "
+    "name that of the systems with --system, or that of the queries with --query",
     "compare run half qrels -m rr --margin 1": "--margin belongs to --test tost",
     "compare run half qrels -m num_ret": "choose others with --measure",
     "compare run half qrels -m rr --missing skip": "leave them out, as --pairs "

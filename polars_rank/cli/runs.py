@@ -91,7 +91,8 @@ class Files:
             return f"{self.sources[-1]}: {message}"
         if colon and side == "judgments":
             return f"{self.sources[-1]}: {rest}"
-        return f"{run.file}: {rest if colon and side == 'run' else message}"
+        told = rest if colon and side == "run" else message
+        return f"{run.file}: {told.replace('not in the frame', 'not in the file')}"
 
     @contextmanager
     def about(self, run: Run) -> Iterator[None]:

@@ -88,6 +88,12 @@ def values_of(
 
     if not files:
         raise CycloptsError(msg="name a FILE: runs and judgments, or values per query.")
+    if system in data.query:
+        msg = (
+            f"{system!r} is the column of the queries; name that of the systems with "
+            "--system, or that of the queries with --query."
+        )
+        raise CycloptsError(msg=msg)
     place, convention = choices.get("rank", data.score), choices["convention"]
     first = open_file(files[0], "run", data.readings[0])
     names = first.collect_schema().names()

@@ -26,6 +26,7 @@ SPELT = {"measures": "measure", "choices": "choice", "descending": "lower-is-bet
 PYTHON = re.compile(
     r", (?:e\.g\.|or name the measure|with judgments such as) (?:with )?"
     r"(?:p[lr]|qrels)\.[a-z]\w*\((?:[^\s;]|(?<=,) )*\)(?: == 1)?|, or None(?=, not )"
+    r"|(?<=to a smaller number) before polars is imported"
 )
 
 
