@@ -1,7 +1,7 @@
 """Evaluation on Dask: a Dask DataFrame in, means or a Dask DataFrame out.
 
 There are as many partitions as ``frame`` has unless ``partitions`` says otherwise. A
-partition must fit into the memory of a worker, as a frame of pandas; ``memory_limit``
+partition must fit into the memory of a worker, as a pandas frame; ``memory_limit``
 is that of a worker besides its partition. Partitions hold whole queries
 (``partitioned=True``) after ``frame.shuffle(on=query)``, for example.
 """

@@ -1,4 +1,4 @@
-"""Evaluation on Ray: a Dataset of Ray Data in, means or a Dataset out.
+"""Evaluation on Ray: a Ray Dataset in, means or a Dataset out.
 
 A partition is a block, of which there are 8 for each CPU of the cluster unless
 ``partitions`` says otherwise. A block must fit into the memory of a worker;

@@ -1,6 +1,6 @@
-"""Evaluation on Spark: a DataFrame of Spark in, means or a DataFrame of Spark out.
+"""Evaluation on Spark: a Spark DataFrame in, means or a Spark DataFrame out.
 
-Spark decides how many partitions there are unless ``partitions`` says it. With
+Spark decides how many partitions there are unless ``partitions`` says so. With
 ``memory_limit``, a partition goes through files in ``temp_dir`` of the worker and may
 be larger than its memory; with ``layout="contiguous"``, it is evaluated as it comes.
 Partitions hold whole queries (``partitioned=True``) after

@@ -699,7 +699,7 @@ ONE = {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1]}
         ("ndcg", {"query": "low"}, "'low' is a column of bounds itself"),
         ("ndcg", {"universe": "all"}, "universe must be"),
         ("p_measure", {"most": 1}, "more than most=1"),
-        ({"mine": lambda r: r.hits_at(2)}, {}, "nothing is known"),
+        ({"mine": lambda r: r.hits_at(2)}, {}, "is your own measure"),
         ("alpha_ndcg", {}, "subtopics"),
         ("ndcg", {"score": "scroe"}, "scroe"),
     ],
@@ -720,10 +720,7 @@ rows = [(s, q, d, 1.0) for s in "ab" for q in (1, 2) for d in "xy"]
 run = pl.DataFrame(rows, schema=["system", "query_id", "doc_id", "score"], orient="row")
 qrels = pl.DataFrame({"query_id": [1, 2], "doc_id": ["x", "x"], "label": [1, 2]})
 measures = [
-    f"{name}(gain={gain})@{k}"
-    for name in ("dcg", "ndcg")
-    for gain in ("linear", "exp2")
-    for k in range(1, 41)
+    f"ndcg(gain={gain})@{k}" for gain in ("linear", "exp2") for k in range(1, 61)
 ]
 found = pr.bounds(run, measures, qrels=qrels, system="system", against="a")
 assert found["measure"].n_unique() == len(measures)
@@ -732,7 +729,7 @@ assert found["measure"].n_unique() == len(measures)
 
 @pytest.mark.slow
 def test_many_measures_do_not_wait_for_each_other():
-    """With few threads, where a plan of them all never came back."""
+    """With few threads, where a plan of them all took minutes or never came back."""
     env = {**os.environ, "POLARS_MAX_THREADS": "2"}
     done = subprocess.run(
         [sys.executable, "-c", MANY],

@@ -418,8 +418,9 @@ def test_power(files, capsys):
     values("a", "b").write_parquet("v.parquet")
     apart = ["power", "--sd", "0.2", "--difference", "0.1", "--unpaired"]
     assert main([*apart, "--format", "table"]) == 0
-    assert "One-way analysis of variance at level 0.95" in capsys.readouterr().out
+    title = "One-way analysis of variance at significance level 0.05"
+    assert title in capsys.readouterr().out
     assert main(["power", "v.parquet", "-m", "ap", "--format", "table"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "Paired t test at level 0.95"
+    assert lines[0] == "Paired t test at significance level 0.05"
     assert lines[3].split()[:3] == ["ap", "a", "b"]

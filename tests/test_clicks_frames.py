@@ -1,4 +1,4 @@
-"""Logs of other libraries and in files: the same results as of frames of Polars."""
+"""Logs of other libraries and in files: the same results as of Polars frames."""
 
 from __future__ import annotations
 

@@ -619,7 +619,7 @@ def test_seeds_that_tell_nothing():
     assert (cancelled["p"], cancelled["low"]) == (None, None)
     assert "vary less than the rest" in cancelled["note"]
     one = runs(lambda i, j: 0.01 * i).filter(run=0)
-    with pytest.raises(pr.DataError, match=r"two seeds or more.*'run' tells 1"):
+    with pytest.raises(pr.DataError, match=r"two seeds or more.*'run' has 1"):
         pr.compare(one, seed="run", seeds="random")
     # What the test can detect goes by its own error.
     noisy = runs(lambda i, j: 0.01 * i + 0.05 * j)
@@ -1120,7 +1120,7 @@ def test_values_in_a_frame_of_another_library():
     whole = pr.compare(values(), baseline="A")
     assert pr.compare(values().to_arrow(), baseline="A").pairs.equals(whole.pairs)
     dataset = type("Dataset", (), {"__module__": "ray.data.dataset"})()
-    with pytest.raises(TypeError, match=r"values: a Dataset of Ray.*write_parquet"):
+    with pytest.raises(TypeError, match=r"values: a Ray Dataset.*write_parquet"):
         pr.compare(dataset)
 
 

@@ -290,7 +290,9 @@ def test_labels_between_0_and_1_that_are_not_relevant(call, function, judged):
     frame, options = LOG.with_columns(labels), {}
     if judged:
         frame, options = RUN, {"qrels": QRELS.with_columns(labels)}
-    with pytest.warns(pr.DataWarning, match="^2 labels lie .* to ap; .* set rel="):
+    with pytest.warns(
+        pr.DataWarning, match="^2 labels lie .* which ap counts .* set rel="
+    ):
         call(function, frame, ["ndcg", "ap"], **options)
     for meant in ({"rel": 1}, {"rel": 0.5}, {"check": "off"}):
         silent(call, function, frame, "ap", **options, **meant)

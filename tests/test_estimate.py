@@ -173,8 +173,8 @@ def test_coverage_and_gain(options, most):
     ("measure", "options", "words"),
     [
         ("hits", {}, None),
-        ("num_rel", {}, "no mean over queries"),
-        ("gm_ap", {}, "no mean over queries"),
+        ("num_rel", {}, "not a mean over queries"),
+        ("gm_ap", {}, "not a mean over queries"),
         ("ndcg@5", {"sampled": "documents"}, "does not add up over documents"),
         ("precision", {"sampled": "documents"}, "does not add up"),
         ("rr", {"sampled": "pairs"}, "sampled must be"),

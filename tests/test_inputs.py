@@ -147,7 +147,7 @@ def foreign(module: str, name: str) -> object:
         (
             "pyspark.sql.classic.dataframe",
             "DataFrame",
-            "DataFrame of Spark.*rank.spark has.*write.parq",
+            "Spark DataFrame.*rank.spark has.*write.parq",
         ),
         ("ray.data.dataset", "Dataset", "polars_rank.ray has.*write_parquet"),
         ("dask.dataframe.dask_expr", "DataFrame", "polars_rank.dask has.*to_parq"),
@@ -162,7 +162,7 @@ def test_frames_of_many_processes_are_refused_by_name(module, name, message):
 
 
 class Indexed:
-    """What looks like a frame of pandas whose index has names."""
+    """What looks like a pandas frame whose index has names."""
 
     def __init__(self, rows: pl.DataFrame, *names: str):
         self.index = type("Index", (), {"names": names})()
@@ -202,7 +202,7 @@ def batches(frame: pl.DataFrame, size: int = 2) -> list[pa.RecordBatch]:
         lambda frame: iter(batches(frame)),
         lambda frame: (part for part in frame.iter_slices(2)),
     ],
-    ids=["list", "batches", "frames of Polars"],
+    ids=["list", "batches", "Polars frames"],
 )
 @pytest.mark.parametrize("options", [{}, {"layout": "contiguous"}, {"layout": "any"}])
 def test_batches_that_python_makes_one_by_one(make, options):

@@ -56,7 +56,7 @@ def plan_result(request: Request) -> pl.LazyFrame:
     if request.result != "values":
         return result
     if request.resources is None:
-        # A plan of Polars alone stays one: sources in Python hang in a forked process.
+        # A Polars plan alone stays one: sources in Python hang in a forked process.
         read = request.layout == "contiguous" or has_source(result)
         return _named(request, result) if read else result
     return _sorted(result, request, request.resources, _narrower(request, result))

@@ -72,7 +72,7 @@ def audit(
     measure
         Measure to audit; may be repeated.
     lower_is_better
-        Whether low scores come first, as distances do.
+        Rank low scores first, as for distances.
     rank
         Rank of the document, from 1, instead of a score.
     system
@@ -167,7 +167,7 @@ def bounds(
     measure
         Measure to bound; may be repeated.
     lower_is_better
-        Whether low scores come first, as distances do.
+        Rank low scores first, as for distances.
     rank
         Rank of the document, from 1, instead of a score.
     system
@@ -191,7 +191,7 @@ def bounds(
     universe
         Documents that could have labels: those a system retrieved, or the pool.
     free
-        Documents of each query that nobody retrieved or judged, but could have labels.
+        Documents per query, neither retrieved nor judged, that could have labels, too.
     against
         System that the others are compared with, under the same labels.
     most

@@ -25,7 +25,7 @@ STAGES = {"partition": "rows into buckets", "evaluate": "buckets evaluated"}
 
 
 class Bar:
-    """A bar for each stage; nothing where standard error is no terminal.
+    """A bar for each stage; nothing where standard error is not a terminal.
 
     The clock runs on within a bucket, and where no progress is reported.
     """

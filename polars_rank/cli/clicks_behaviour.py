@@ -47,8 +47,8 @@ def check(
 ) -> None:
     """Say what is in a log, what is wrong, and what can be estimated from it.
 
-    Nothing is refused: what is wrong is told on standard error in every format, and in
-    a table of its own on a terminal.
+    Nothing is refused: what is wrong is reported on standard error in every format,
+    and in a table of its own on a terminal.
 
     Parameters
     ----------

@@ -338,7 +338,7 @@ def judgments(
     grades
         Number of grades, with about as many documents in each.
     grades_within
-        Spread the documents of the whole log evenly over --grades, or of each query.
+        Spread the documents of the log, or those of each query, evenly over --grades.
     min_impressions
         Documents with fewer have no label.
     min_clicks

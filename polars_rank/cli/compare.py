@@ -119,7 +119,7 @@ def compare(
     simultaneous
         All intervals of a family hold at once.
     level
-        Level of intervals and tests.
+        Confidence level.
     margin
         Largest difference that does not matter, for --test tost.
     effect

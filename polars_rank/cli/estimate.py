@@ -67,7 +67,7 @@ def estimate(
     measure
         Measure to estimate; may be repeated.
     lower_is_better
-        Whether low scores come first, as distances do.
+        Rank low scores first, as for distances.
     rank
         Rank of the document, from 1, instead of a score.
     system
@@ -83,7 +83,7 @@ def estimate(
         Probability with which a document was drawn; default: the share of the model's
         labels that people judged.
     level
-        Level of the intervals.
+        Confidence level.
     format
         Default: table on a terminal, csv elsewhere.
     """

@@ -98,7 +98,7 @@ def gate(
     measure
         Measure to gate; may be repeated; default: all of the baseline.
     lower_is_better
-        Whether low scores come first, as distances do.
+        Rank low scores first, as for distances.
     rank
         Rank of the document, from 1, instead of a score.
     by
@@ -121,7 +121,7 @@ def gate(
     correction
         Correction of the p-values for the number of checks.
     level
-        Level of intervals and tests.
+        Confidence level.
     least_queries
         Segments with fewer queries are shown, not gated.
     strict

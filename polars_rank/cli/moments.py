@@ -172,7 +172,7 @@ def trend(
     time
         Column of time.
     every
-        Unite dates to periods, such as 1w or 1mo.
+        Group dates into periods, such as 1w or 1mo.
     window
         Periods, up to the present one, that each row sums up; none: all so far.
     sequential
@@ -183,7 +183,7 @@ def trend(
     baseline
         System that all others are compared with; may be repeated; default: all pairs.
     level
-        Level of the intervals.
+        Confidence level.
     query
         Query id of the values; repeat the option if several columns make up the id.
     system
@@ -296,7 +296,7 @@ def _over_time(
         periods = _periods(list(parts))
         if every is not None and not isinstance(periods.dtype, pl.Date):
             raise CycloptsError(
-                msg="--every unites dates: name the files after dates, such as "
+                msg="--every groups dates: name the files after dates, such as "
                 "2026-11-22.parquet, or name a column of dates with --time."
             )
         labels = [pl.lit(periods[i : i + 1]).first() for i in range(len(periods))]

@@ -51,7 +51,7 @@ def orders(
     correction
         Correction of the p-values for the number of tests; default: holm.
     level
-        Level of the test.
+        Confidence level; 1 - level is the significance level.
     resamples
         Number of draws, for randomisation and bootstrap.
     random_state
@@ -101,7 +101,7 @@ def discriminative(
         Correction of the p-values for the number of tests; default: holm, and none for
         tests of all pairs at once.
     level
-        Level of the test.
+        Confidence level; 1 - level is the significance level.
     resamples
         Number of draws, for randomisation and bootstrap.
     random_state
@@ -122,5 +122,5 @@ def discriminative(
     chosen = format or ("table" if terminal() else "csv")
     if chosen in ("table", "markdown"):
         found = found.drop("p")
-    title = f"Pairs of systems that differ at level {level:g}"
+    title = f"Pairs of systems that differ at significance level {1 - level:g}"
     show_frame(found, title, keys=1, format=chosen)

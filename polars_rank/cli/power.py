@@ -65,7 +65,7 @@ def power(
         The systems have different queries: sd is that of the values of one system, and
         the analysis is one-way.
     level
-        Level of the interval and the test.
+        Confidence level.
     power
         Probability of detecting the difference.
     measure
@@ -98,5 +98,5 @@ def power(
     test = "Paired t test"
     if systems > 2 or unpaired:
         test = f"{'One' if unpaired else 'Two'}-way analysis of variance"
-    title = f"{test} at level {level:g}"
+    title = f"{test} at significance level {1 - level:g}"
     show_frame(found, title, keys=len(labels), format=format)

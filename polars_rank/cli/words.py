@@ -48,7 +48,7 @@ def sentence(
     """Say what an error says: the first paragraph, with options for arguments.
 
     ``options`` are those of the command; of ``others``, which the command ``evaluate``
-    has, the message says so. What follows in messages of Polars is its plan, and advice
+    has, the message says so. What follows in Polars' messages is its plan, and advice
     about its arguments.
     """
     text = str(error).split("\n\n")[0].strip() or type(error).__name__

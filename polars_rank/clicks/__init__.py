@@ -1,7 +1,7 @@
 """Click logs: checks, behaviour, position bias and experiments from raw impressions.
 
 A log has one row per document that an impression showed. ``check`` says what is in a
-log and what can be estimated from it; ``dedupe`` unites repeated searches; ``simulate``
+log and what can be estimated from it; ``dedupe`` merges repeated searches; ``simulate``
 makes logs whose truth is known.
 """
 

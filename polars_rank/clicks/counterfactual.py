@@ -73,7 +73,8 @@ def counterfactual(
         They are taken as known: errors and intervals leave out theirs, and are too
         short if they were estimated from the same log (the guide has a jackknife).
     method
-        ``"ips"``: clicks by propensity, unbiased if the propensities are right.
+        ``"ips"``: inverse propensity scoring: clicks divided by propensities, unbiased
+        if these are right.
 
         ``"snips"``: the same per relevant document, not per impression: the mean weight
         of its new rank. Multiplied by ``relevant_per_impression`` it is ``"ips"``: it
@@ -115,9 +116,9 @@ def counterfactual(
     ``"affine"``, else ``"relative"``: in units of the examination of the first
     position. A segment without clicks has null.
 
-    Warnings
-    --------
-    UserWarning
+    Warns
+    -----
+    DataWarning
         Support below 0.95, a click with a tenth of all weight, an effective number of
         clicks below 100 (intervals are too short), or no clicks.
 

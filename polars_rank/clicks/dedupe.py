@@ -1,4 +1,4 @@
-"""The same search, logged several times: one impression, clicks united."""
+"""The same search, logged several times: one impression, clicks merged."""
 
 from __future__ import annotations
 

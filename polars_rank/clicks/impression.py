@@ -159,7 +159,7 @@ class Impression:
     def satisfied_clicks(
         self, k: int | None, dwell: float, unknown: UnknownDwell
     ) -> pl.Expr:
-        """Clicks at the first ``k`` positions that lasted ``dwell`` seconds."""
+        """Clicks at the first ``k`` positions of at least ``dwell`` seconds."""
         here = self._satisfied(dwell, unknown)
         return self._count(here.count() if k is None else (here <= k).sum())
 

@@ -88,7 +88,7 @@ def interleaving(  # type: ignore[misc]  # team= is an option, named here
         that softmax functions (with tau = 3) would have made.
     credit
         Credit of a team draft: ``"clicks"``; ``"any"`` (1 for any number of clicks);
-        ``"first"`` (only the highest click); ``"satisfied"`` (clicks that lasted
+        ``"first"`` (only the highest click); ``"satisfied"`` (clicks of at least
         ``dwell_at_least`` seconds); ``"inverse_rank"``; or a column.
     dwell_at_least, depth
         Seconds for ``credit="satisfied"``; and the number of documents that each ranker
@@ -112,9 +112,9 @@ def interleaving(  # type: ignore[misc]  # team= is an option, named here
     ``lower``, ``upper``, ``p_sign`` (of wins against losses, binomial, two-sided),
     ``p_permutation`` and ``clusters``.
 
-    Warnings
-    --------
-    UserWarning
+    Warns
+    -----
+    DataWarning
         When collected: no list counts.
 
     Raises

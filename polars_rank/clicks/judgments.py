@@ -46,7 +46,7 @@ def judgments(
     log
         One row per document that an impression showed, or totals (``count=``).
     method
-        ``"ratio"``: clicks by the number of times that the document was examined,
+        ``"ratio"``: clicks divided by the expected number of examinations,
         ``sum clicks / sum propensity``: the maximum of the Poisson likelihood, with a
         smaller error than ``"ips"`` and the same mean.
 

@@ -101,7 +101,7 @@ class LogOptions(LogColumns, total=False):
         0 if positions count from 0; results count from 1. There is a warning if no
         position of the log is 0.
     clicked_null
-        ``"zero"``: null is no click; else an error.
+        ``"zero"``: null is not a click; else an error.
     on_duplicate
         ``"first"``: of the rows of a document within an impression keep the upper one,
         clicked if one of them was.

@@ -81,7 +81,7 @@ def clean(
 
 
 def _clicks(schema: pl.Schema, given: dict[str, Any]) -> pl.Expr:
-    """Clicks as integers; what is no whole number becomes -1."""
+    """Clicks as integers; what is not a whole number becomes -1."""
     clicked, dtype = pl.col("clicked"), schema["clicked"]
     if dtype.is_float() or dtype.is_decimal():
         whole = clicked.cast(pl.Int64, strict=False)
@@ -143,7 +143,7 @@ def watched(rows: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def united(rows: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
-    """Keep one row per document of an impression: the upper one, with clicks united."""
+    """Keep one row per document of an impression: the upper one, with clicks merged."""
     if "doc" not in rows.collect_schema():
         msg = 'on_duplicate="first" needs a column with documents: name it with doc='
         raise ValueError(msg)

@@ -1,4 +1,4 @@
-"""Logs of any library, and files, as frames of Polars: what every function takes."""
+"""Logs of any library, and files, as Polars frames: what every function takes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FRAMES = ("impressions", "covariates", "propensities")  # of arguments
 
 
 def opened(source: object, name: str) -> AnyFrame:
-    """The rows of ``source``, called ``name`` in messages, as a frame of Polars."""
+    """The rows of ``source``, called ``name`` in messages, as a Polars frame."""
     if isinstance(source, Mapping):
         msg = f"{name} must be a frame or a path, not dict; wrap it with pl.DataFrame()"
         raise TypeError(msg)

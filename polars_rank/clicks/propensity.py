@@ -139,9 +139,9 @@ def propensities(
     ``converged``, those by EM ``log_likelihood``; ``"trust"`` has ``alpha``,
     ``alpha_se``, ``beta``, ``beta_se``.
 
-    Warnings
-    --------
-    UserWarning
+    Warns
+    -----
+    DataWarning
         When collected: positions that cannot be compared with the reference; a fit
         that did not converge.
 

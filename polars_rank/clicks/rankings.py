@@ -69,7 +69,7 @@ def named(new: Systems) -> dict[str, str | AnyFrame]:
 
 
 def _opened(given: Any, name: str) -> Any:
-    """A frame of another library, or a file, as a frame of Polars."""
+    """A frame of another library, or a file, as a Polars frame."""
     foreign = hasattr(given, "__arrow_c_stream__") or isinstance(given, Path)
     return opened(given, f"the ranking {name!r}") if foreign else given
 

@@ -68,9 +68,9 @@ def sensitivity(
     where they change places between two that were asked for. Errors at a strength are
     those of ``counterfactual(..., propensities=eta)``.
 
-    Warnings
-    --------
-    UserWarning
+    Warns
+    -----
+    DataWarning
         Support of a ranking below 0.95, or no clicks: estimates are null then.
 
     Raises

@@ -40,9 +40,9 @@ def simulate(
     """Simulate a click log whose truth is known.
 
     Each query has its documents, with a relevance (the probability that a user who
-    examines the document clicks it) from Beta(0.6, 2). Production ranks by its logit
-    plus noise: a good ranker, not a perfect one. Nothing is drawn before ``log`` is
-    asked for. The same arguments give the same log.
+    examines the document clicks it) from Beta(0.6, 2). The production ranker's
+    score is its logit plus noise: a good ranker, not a perfect one. Nothing is drawn
+    before ``log`` is asked for. The same arguments give the same log.
 
     Parameters
     ----------

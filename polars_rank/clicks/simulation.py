@@ -129,8 +129,8 @@ class Simulation:
         """One row per position: ``position``, ``propensity``, ``alpha``, ``beta``.
 
         The probability of a click is ``alpha * relevance + beta``; ``propensity`` is
-        ``alpha + beta`` of the position by that of the first: relative examination in
-        a position-based model.
+        ``alpha + beta`` of the position divided by that of the first: the relative
+        examination probability in a position-based model.
 
         Raises
         ------

@@ -93,11 +93,15 @@ def _require_keys(held: pl.DataFrame, columns: Columns) -> None:
         if len(wrong):
             msg = (
                 f"weights must be above 0: {columns.weight!r} is not in {len(wrong)} "
-                f"rows, e.g. of the {_listed(wrong, columns)}"
+                f"rows, e.g. of the {_listed(wrong, columns)}; drop these rows"
             )
             _fail("invalid_weight", msg, len(wrong))
     if columns.cluster is not None and (nulls := held["cluster"].null_count()):
-        _fail("null_cluster", f"{nulls} rows have no {columns.cluster!r}", nulls)
+        msg = (
+            f"{nulls} rows have no {columns.cluster!r}; drop them, or give each such "
+            "query a cluster of its own"
+        )
+        _fail("null_cluster", msg, nulls)
 
 
 def _mean_over_seeds(
@@ -299,7 +303,8 @@ def _attribute(
             said |= {f"by{i}": c for i, c in enumerate(columns.segments)}
             msg = (
                 f"{said[name]!r} differs between systems for {wrong.sum()} queries, "
-                f"e.g. the {_listed(queries.filter(wrong), columns)}; a query has one"
+                f"e.g. the {_listed(queries.filter(wrong), columns)}; give each query "
+                "one"
             )
             _fail("varying_segment", msg, int(wrong.sum()))
     return first

@@ -151,12 +151,13 @@ def compare(
     simultaneous
         Whether the intervals of a family of k differences hold at once: those of t are
         at level 1 - (1 - level) / k, or of the k-th root with ``"sidak"``. With
-        ``"bonferroni"`` or ``"sidak"`` they leave out 0 where a difference is
+        ``"bonferroni"`` or ``"sidak"`` they exclude 0 where a difference is
         significant.
     effect
-        ``"d_z"``: mean by standard deviation of the differences; ``"hedges"``: without
-        its bias; ``"d_av"``, ``"glass"``: by the deviation of both systems', or the
-        baseline's, values; ``"sakai"``: by that of the two-way residuals;
+        The mean difference divided by a standard deviation: ``"d_z"``: that of the
+        differences; ``"hedges"``: the same, corrected for bias; ``"d_av"``: the root
+        mean square of the two systems'; ``"glass"``: the baseline's; ``"sakai"``:
+        that of the residuals of the two-way analysis of variance. Or
         ``"dominance"``: (wins - losses) / queries; ``"rank_biserial"``; ``"cliff"``:
         Cliff's delta, unpaired.
     margin

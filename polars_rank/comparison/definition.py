@@ -24,7 +24,7 @@ KEY = "polars_rank"
 BATCH = 1 << 20
 SEVERAL = "; "  # between fingerprints
 
-# Options of an evaluation that decide values, and are no choices of a convention.
+# Options of an evaluation that decide values, but are not choices of a convention.
 OPTIONS = {"max_rank": None, "descending": True, "on_duplicate": "error"}
 
 

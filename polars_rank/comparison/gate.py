@@ -158,7 +158,7 @@ def gate(
     Returns
     -------
     A :class:`Gate`. Inputs that do not fit (other queries, definitions or judgments,
-    missing measures, a run whose ids no longer match) are no error: the verdict is
+    missing measures, a run whose ids no longer match) are not errors: the verdict is
     ``"invalid"``, with the reason. Ids no longer match if 90 % of the documents of the
     baseline are in no list now; without ``documents=``, if 90 % of the queries that
     had a value above 0 have 0 now.

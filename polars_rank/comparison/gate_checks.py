@@ -37,7 +37,7 @@ class Standard:
     least: int
 
     def __post_init__(self) -> None:
-        """Refuse numbers that are no margin."""
+        """Refuse numbers that are not margins."""
         lone = not isinstance(self.margin, Mapping)
         given = [self.margin] if lone else list(self.margin.values())  # type: ignore[union-attr]
         if wrong := [m for m in given if not m >= 0]:  # type: ignore[operator]

@@ -56,7 +56,7 @@ def merge(
     Notes
     -----
     Parts can be merged in any order and in steps: days to weeks, weeks to years. With
-    another ``unit`` than rows merge once, and last, since what comes out is a single
+    any ``unit`` other than ``"row"``, merge only once, and last: the result is a single
     part. Moments by query are a state that does not grow with the days: it has a row
     per query where ``compare(cluster="query_id")`` would need all values of all days.
 

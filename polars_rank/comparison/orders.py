@@ -89,7 +89,7 @@ def orders(values: Source, *, level: float = 0.95, **options: Any) -> pl.DataFra
 def _require_difference(test: str | None) -> None:
     """Refuse the test of which significant pairs are the same."""
     if test == "tost":
-        msg = "test='tost' tells what is the same; choose a test of what differs"
+        msg = "test='tost' is for equivalence; choose a test of differences, like 't'"
         raise ValueError(msg)
 
 
@@ -119,6 +119,13 @@ def stability(
     random_state: int = 0,
 ) -> pl.DataFrame:
     """Measure how often the order of the systems holds when queries are resampled.
+
+    Parameters
+    ----------
+    values, system, query, measures
+        As in :func:`compare`. Queries with a null for any system are left out.
+    resamples, random_state
+        Number of bootstrap resamples of the queries, and their seed.
 
     Returns
     -------

@@ -48,7 +48,7 @@ def power(
     sd
         The standard deviation of the differences, instead of ``values``. With
         ``systems`` above 2: that of the residuals, the root of ``variance`` in
-        ``.anova`` of a comparison, which is the deviation of differences by sqrt(2).
+        ``.anova`` of a comparison: the deviation of differences divided by sqrt(2).
     difference
         Mean difference to detect; the number of ``queries`` follows.
     queries

@@ -43,13 +43,13 @@ def reproduction(
     Returns
     -------
     One row per measure and system: ``queries`` of the original; ``mean`` and
-    ``repeated_mean``; ``p`` of the t test between both (paired in a reproduction, else
-    Student's with one variance); ``rmse``, the root mean square error of the values of
-    queries, and ``nrmse``, that by the largest that values in [0, 1] allow (null in a
-    replication). With a baseline: ``effect_ratio``, the mean improvement on it by that
-    of the original (1 is best), and ``delta_ri``, the relative improvement of the
-    original less that of the repetition (0 is best); null for the baseline, and where
-    the divisor is 0.
+    ``repeated_mean``; ``p`` of the t test between the two (paired in a reproduction,
+    else Student's, with equal variances); ``rmse``, the root mean square error of the
+    values per query, and ``nrmse``, the same divided by the largest that values in
+    [0, 1] allow (both null in a replication). With a baseline: ``effect_ratio``, the
+    mean improvement on it in the repetition divided by that in the original (1 is
+    best), and ``delta_ri``, the relative improvement in the original minus that in the
+    repetition (0 is best); null for the baseline, and where the divisor is 0.
 
     Source: Breuer et al., SIGIR 2020. Equal to repro_eval's ``ttest``, ``RMSE``,
     ``nRMSE``, ``ER`` and ``DRI``.
@@ -71,7 +71,9 @@ def reproduction(
     second = read(repeated, Columns(system, query, first.measures))
     if {*first.systems} != {*second.systems}:
         odd = ", ".join(sorted({*first.systems} ^ {*second.systems}))
-        msg = f"the experiments have different systems: {odd} is in one only"
+        msg = (
+            f"the experiments have different systems: {odd} is in one only; filter both"
+        )
         raise ValueError(msg)
     if baseline is not None:
         require_names([baseline], first.systems, "system")

@@ -164,7 +164,7 @@ class Comparison:
     def letters(self) -> pl.DataFrame:
         """Letters per measure: systems that share one do not differ significantly.
 
-        Means all pairs are compared; a pair that was not tested counts as equal.
+        They are meant for comparisons of all pairs; an untested pair counts as equal.
 
         Raises
         ------
@@ -173,7 +173,8 @@ class Comparison:
         """
         if self.settings["test"] == "tost":
             msg = (
-                "letters tell what differs, test='tost' what does not: choose 't', say"
+                "letters tell what differs, test='tost' what is equivalent: choose "
+                "another test, such as test='t'"
             )
             raise ValueError(msg)
         return letters(self.means, self.pairs, self._lower)

@@ -34,7 +34,7 @@ def across_seeds(frame: pl.DataFrame, held: Values, plan: Plan) -> pl.DataFrame:
     if (count := runs["seed"].n_unique()) < 2:
         msg = (
             f"seeds='random' needs two seeds or more, to see how they differ; "
-            f"{held.columns.seed!r} tells {count} apart"
+            f"{held.columns.seed!r} has {count}"
         )
         raise DataError(msg, rule="missing_seed", count=1)
     found = [_crossed(matrix) for matrix in _matrices(held, plan)]

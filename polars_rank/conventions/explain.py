@@ -174,7 +174,7 @@ def _choices(measure: Measure, convention: Convention) -> Iterator[Choice]:
 
 
 def _words(metric: Metric, name: str, value: Any) -> str:
-    """The value in words; for a parameter that is no choice, its description."""
+    """The value in words; for a parameter that is not a choice, its description."""
     if not metric.needs_relevant and (name, value) in GRADES_ALONE:
         return GRADES_ALONE[name, value]
     parameter = metric.parameters.get(name)

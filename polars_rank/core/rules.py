@@ -239,7 +239,7 @@ DUPLICATE_POSITION = Rule(
 )
 DUPLICATE_SHOWN = Rule(
     "duplicate_shown",
-    "duplicate documents within an impression; unite their rows with "
+    "duplicate documents within an impression; merge their rows with "
     'on_duplicate="first", or drop the copies',
 )
 INVALID_CLICK = Rule(
@@ -257,8 +257,8 @@ CLICK_BEFORE_IMPRESSION = Rule(
 )
 INVALID_PROPENSITY = Rule(
     "invalid_propensity",
-    "propensities that are null, not above 0 or above 1; they are probabilities to be "
-    "examined (relative ones, which can exceed 1, belong in propensities=)",
+    "propensities that are null, 0 or less, or above 1; they are probabilities that a "
+    "position is examined (relative ones, which can exceed 1, go in propensities=)",
 )
 INVALID_RELEVANCE = Rule(
     "invalid_relevance",
@@ -333,7 +333,7 @@ TWO_VALUES = Rule(
 )
 TWO_ARMS = Rule(
     "two_arms",
-    "clusters (users) are in more than one arm; drop them, or assign them anew",
+    "clusters (users) are in more than one arm; drop them, or correct their arm",
     always=True,
 )
 ARMS_MISSING = Rule(

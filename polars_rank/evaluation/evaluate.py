@@ -146,9 +146,10 @@ def per_query(
     Warns
     -----
     DataWarning
-        When collected: judged queries that are missing from the run (unless ``missing``
-        is given), judgments without rows, labels that are all null, labels that never
-        reach ``rel``.
+        When collected: a frame or judgments without rows, judged queries that are
+        missing from the run (unless ``missing`` is given), labels that are all null,
+        that never reach ``rel``, or that lie between 0 and 1 where ``rel`` is 1 by
+        default.
 
     Examples
     --------

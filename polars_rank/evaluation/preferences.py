@@ -56,7 +56,7 @@ def preferences(
     """Count the preferences that the run satisfies, per query.
 
     Of two documents of a group, the one with the higher label is preferred; equal
-    labels prefer none. The run satisfies a preference if it ranks that
+    labels express no preference. The run satisfies a preference if it ranks that
     document higher.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Frames of any library, files and dictionaries, as frames of Polars."""
+"""Frames of any library, files and dictionaries, as Polars frames."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ def as_polars(
     columns: Sequence[str] = (),
     stream: bool = False,
 ) -> pl.DataFrame | pl.LazyFrame:
-    """Return the rows of ``source`` as a frame of Polars.
+    """Return the rows of ``source`` as a Polars frame.
 
     Parameters
     ----------
     source
-        A frame of Polars, which is returned as it is; anything with
+        A Polars frame, which is returned as it is; anything with
         ``__arrow_c_stream__``; a pyarrow ``Dataset``; a path or glob, which is scanned;
         a dictionary of dictionaries; Arrow batches, one by one.
     name
@@ -84,7 +84,7 @@ def as_polars(
         return as_polars(native, name=name, kind=kind, columns=columns, stream=stream)
     if library in _DISTRIBUTED:
         whose, written, collected, adapter = _DISTRIBUTED[library]
-        what = f"{type(source).__name__} of {whose}"
+        what = f"{whose} {type(source).__name__}"
         msg = f"{name}: a {what} has its rows in many processes; "
         if adapter is not None:
             msg += f"{adapter} has evaluate and per_query for it; otherwise "
@@ -131,7 +131,7 @@ def _require_schema(frame: pl.LazyFrame) -> None:
 def _require_columns_outside_index(
     source: object, name: str, columns: Sequence[str]
 ) -> None:
-    """Refuse a frame of pandas that has a column in its index, which is not read."""
+    """Refuse a pandas frame that has a column in its index, which is not read."""
     index = getattr(getattr(source, "index", None), "names", None) or ()
     if lost := [column for column in columns if column in index]:
         msg = (

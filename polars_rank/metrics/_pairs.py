@@ -75,7 +75,7 @@ class Blocks(NamedTuple):
         return self.positive.sum().cast(pl.Float64)
 
     @property
-    def irrelevant(self) -> pl.Expr:
+    def nonrelevant(self) -> pl.Expr:
         return (~self.positive).sum().cast(pl.Float64)
 
     @property
@@ -87,11 +87,11 @@ class Blocks(NamedTuple):
         return self._running.gather(self.last - 1) - self.relevant_above
 
     @property
-    def irrelevant_above(self) -> pl.Expr:
+    def nonrelevant_above(self) -> pl.Expr:
         return self.first - 1.0 - self.relevant_above
 
     @property
-    def irrelevant_tied(self) -> pl.Expr:
+    def nonrelevant_tied(self) -> pl.Expr:
         return self.last - self.first + 1.0 - self.relevant_tied
 
     @property

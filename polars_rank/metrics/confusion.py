@@ -51,14 +51,14 @@ def fall_out(
     catalog: Catalog = None,
     undefined: Undefined = None,
 ) -> pl.Expr:
-    """Share of all irrelevant documents that are in the first k; lower is better.
+    """Share of all nonrelevant documents that are in the first k; lower is better.
 
     ``FP / (FP + TN)`` of the judged documents. With ``catalog``, the number of
     documents that could be retrieved, every one without a relevant judgment is
-    irrelevant: ``(k - hits(k)) / (catalog - R)``. ``undefined``: the value where
-    nothing is irrelevant.
+    nonrelevant: ``(k - hits(k)) / (catalog - R)``. ``undefined``: the value where
+    nothing is nonrelevant.
 
-    Undefined: nothing is irrelevant, unless ``undefined`` is given.
+    Undefined: nothing is nonrelevant, unless ``undefined`` is given.
     Source: van Rijsbergen, 1979, ch. 7.
     Equal to: torchmetrics ``retrieval_fall_out`` with ``undefined=0``.
     Example: grades 1, 0, 0 in rank order: fall_out@2 = 1/2.
@@ -153,8 +153,8 @@ def _confusion(
     tp, relevant = r.hits_at(k, rel), r.relevant_count(rel)
     if catalog is None:
         judged = r.label.is_not_null() & ~r.relevant(rel)
-        fp, irrelevant = r.sum(judged & r.in_top(k)), r.sum(judged)
+        fp, nonrelevant = r.sum(judged & r.in_top(k)), r.sum(judged)
     else:
         fp = (r.retrieved_count() if k is None else 0.0 * tp + float(k)) - tp
-        irrelevant = float(catalog) - relevant
-    return _Confusion(tp=tp, fp=fp, fn=relevant - tp, tn=irrelevant - fp)
+        nonrelevant = float(catalog) - relevant
+    return _Confusion(tp=tp, fp=fp, fn=relevant - tp, tn=nonrelevant - fp)

@@ -76,7 +76,8 @@ def kendall_distance(
 
     ``discordant pairs / (n (n - 1) / 2)`` over the documents in the first k of either
     order, by score or by label, both descending. A pair that is tied in one
-    order only counts ``penalty``. Documents without a score or a label are left out.
+    order but not in the other counts as ``penalty``. Documents without a score or a
+    label are left out.
 
     Undefined: fewer than two documents.
     Source: Fagin, Kumar and Sivakumar, SIAM J. Discrete Math. 2003 (k); Fagin et al.,

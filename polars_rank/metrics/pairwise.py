@@ -72,7 +72,7 @@ def auc(
 ) -> pl.Expr:
     """Area under the ROC curve: share of pairs with the relevant document higher.
 
-    Pairs are of a relevant and an irrelevant document among those in the first k that
+    Pairs are of a relevant and a nonrelevant document among those in the first k that
     have a score and a label; equal scores count 1/2. ``max_fpr``: the area up to that
     false positive rate, standardised to 1/2 for chance. ``one_class``: the value where
     all are relevant or none is. Its mean with ``weight=`` the impressions (or clicks)
@@ -87,11 +87,11 @@ def auc(
     """
     blocks = Blocks(*_scored_relevance(r, k, rel))
     # A block of equal scores is a straight piece of the curve; max_fpr may cut it.
-    left = max_fpr * blocks.irrelevant - blocks.irrelevant_above
-    part = 1.0 if max_fpr == 1 else (left / blocks.irrelevant_tied).clip(0.0, 1.0)
+    left = max_fpr * blocks.nonrelevant - blocks.nonrelevant_above
+    part = 1.0 if max_fpr == 1 else (left / blocks.nonrelevant_tied).clip(0.0, 1.0)
     height = blocks.relevant_above + part * blocks.relevant_tied / 2.0
     area = (part * height).filter(~blocks.positive).sum()
-    value = ratio(area, blocks.relevant * blocks.irrelevant)
+    value = ratio(area, blocks.relevant * blocks.nonrelevant)
     if max_fpr < 1:
         chance = max_fpr**2 / 2.0
         value = (1.0 + (value - chance) * (1.0 / (max_fpr - chance))) / 2.0
@@ -154,11 +154,11 @@ def partial_auc(
         ),
     ] = "all",
 ) -> pl.Expr:
-    """Share of pairs in order, of relevant and of the first k irrelevant documents.
+    """Share of pairs in order, of relevant and of the first k nonrelevant documents.
 
     ``sum over relevant ranks i of max(0, k - (i - hits_i)), divided by k R``; the
     ``i - hits_i`` documents above that are not relevant may be unjudged, relevant
-    documents that were not retrieved add 0, and a short list is padded with irrelevant
+    documents that were not retrieved add 0, and a short list is padded with nonrelevant
     ones. Without k, all retrieved documents count. ``positives="k"`` takes the first
     min(k, R) relevant documents only (pAp@k).
 
@@ -177,8 +177,8 @@ def partial_auc(
             counted = pl.min_horizontal(counted, float(k))
         return r.sum(gain) / (float(k) * counted)
     retrieved = r.hits_at(k, rel)
-    irrelevant = r.retrieved_count() - retrieved
-    over_all = 1.0 - ratio(r.sum(above), retrieved * irrelevant).fill_null(0.0)
+    nonrelevant = r.retrieved_count() - retrieved
+    over_all = 1.0 - ratio(r.sum(above), retrieved * nonrelevant).fill_null(0.0)
     return over_all * retrieved / r.relevant_count(rel)
 
 
@@ -251,7 +251,7 @@ def opa(r: Ranking, *, k: Cutoff = None) -> pl.Expr:
 def ranking_loss(r: Ranking, *, rel: Rel, one_class: OneClass = None) -> pl.Expr:
     """Label ranking loss: share of pairs in which the relevant one is not above.
 
-    Pairs are of a relevant and an irrelevant document that have a score and a label;
+    Pairs are of a relevant and a nonrelevant document that have a score and a label;
     equal scores count as wrong. ``one_class``: the value where all are relevant or none
     is.
 
@@ -261,8 +261,8 @@ def ranking_loss(r: Ranking, *, rel: Rel, one_class: OneClass = None) -> pl.Expr
     Example: grades 1, 0, 1 in rank order: 1/2.
     """
     blocks = Blocks(*_scored_relevance(r, None, rel))
-    wrong = blocks.irrelevant_above + blocks.irrelevant_tied
-    pairs = blocks.relevant * blocks.irrelevant
+    wrong = blocks.nonrelevant_above + blocks.nonrelevant_tied
+    pairs = blocks.relevant * blocks.nonrelevant
     value = ratio(wrong.filter(blocks.positive).sum(), pairs)
     return r.reduce(_or(value, one_class))
 

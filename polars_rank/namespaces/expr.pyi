@@ -586,7 +586,7 @@ class ExprRankEval:
         ties: Ties | None = None,
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
-        """Share of all irrelevant documents that are in the first k; lower is better."""
+        """Share of all nonrelevant documents that are in the first k; lower is better."""
     def binary_accuracy(
         self,
         score: Column | None = None,
@@ -922,7 +922,7 @@ class ExprRankEval:
         no_relevant: NoRelevant | None = None,
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
-        """Share of pairs in order, of relevant and of the first k irrelevant documents."""
+        """Share of pairs in order, of relevant and of the first k nonrelevant documents."""
     def pair_accuracy(
         self,
         score: Column | None = None,

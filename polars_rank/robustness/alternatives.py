@@ -116,7 +116,7 @@ def _cutoff(measure: Measure | Custom) -> int | None:
 
 
 def _policies() -> list[str]:
-    """Choices that are no parameter of any metric."""
+    """Choices that are not parameters of any metric."""
     meanings = {name for metric in METRICS.values() for name in metric.meanings}
     return [name for name in CHOICES if name not in meanings]
 

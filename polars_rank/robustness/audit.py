@@ -99,8 +99,8 @@ def audit(
     Values that yield no number are not tried: ``"error"``, and a null for the mean.
     Alternatives that differ in parameters only are computed in one pass over the
     ranking; each other value of ties, unjudged documents etc. takes a pass of its own,
-    and all passes run side by side. Where systems swap, another pass over the measures
-    that do tells whether their difference is significant.
+    and all passes run side by side. Where a measure swaps systems, one more pass shows
+    whether their difference is significant.
 
     Examples
     --------

@@ -33,7 +33,7 @@ class Audit:
         Per measure, choice and other value, with those that change most first:
         ``measure``, ``choice``, ``value``; ``least`` and ``most``, the differences to
         the value under the convention, over systems; ``size``, the largest absolute
-        one; ``tau``, Kendall's tau-b of both orders of the systems; ``swapped``, the
+        one; ``tau``, Kendall's tau-b of the two orders of the systems; ``swapped``, the
         pairs of systems in another order, and ``significant_swaps``, those of them
         whose difference is significant before or after (paired t test, 5 %, without
         correction); a ``note`` why a choice changes nothing on this log, where the log

@@ -353,7 +353,7 @@ def _shown(
     logs = [n for n, aggregate in how.items() if aggregate == "geometric"]
     by = pl.col("measure")
     if differences and (wrong := [*sums, *logs]):
-        msg = f"{wrong[0]} is no mean over queries: ask for per_query=True"
+        msg = f"{wrong[0]} is not a mean over queries: ask for per_query=True"
         raise ValueError(msg)
     states = {c: Mean().state(pl.col(c)) for c in first}  # exact: no order matters
     return (

@@ -85,7 +85,7 @@ def estimate(
     Raises
     ------
     ValueError
-        For wrong arguments, and for measures that are no mean over queries, or do not
+        For wrong arguments, and for measures that are not means over queries, or do not
         add up over documents that were sampled.
     DataError
         For rows that break a rule, and where the model lacks what people judged.
@@ -99,11 +99,13 @@ def estimate(
     ppi_py takes var(f) of both samples together: the same for many queries, and with
     few a weight that fits the judged ones less, and wider intervals.
 
-    With sampled documents and share s, y is the query's value under people's labels
-    over s, and f the model's of the same documents over s, less its value of all. The
-    intervals are Student's t, with one degree of freedom less for the weight, and
-    deviations over ``1 - h`` for the leverage h (HC3). They hold for the population
-    that the queries are a random sample of.
+    With sampled documents and share s, y is the query's value under people's labels,
+    divided by s; f is its value under the model's labels of the same documents, divided
+    by s, minus that under the model's labels of all documents.
+
+    The intervals are Student's t, with one degree of freedom less for the weight, and
+    deviations divided by ``1 - h`` for the leverage h (HC3). They hold for the
+    population that the queries are a random sample of.
 
     Source: Angelopoulos, Bates, Fannjiang, Jordan and Zrnic, Science 2023; the weight:
     Angelopoulos, Duchi and Zrnic, "PPI++", 2023, example 6.1; in ranking: Oosterhuis,
@@ -213,7 +215,7 @@ def _asked(measures: Measures, convention: Any, sampled: str) -> list[Any]:
                 raise ValueError(msg)
             continue
         if m.definition.aggregate != "mean":
-            msg = f"{m.name} is no mean over queries; it cannot be estimated"
+            msg = f"{m.name} is not a mean over queries; it cannot be estimated"
             raise ValueError(msg)
         if sampled == "documents" and not _adds_up(m, convention):
             msg = (

@@ -26,7 +26,7 @@ def with_known_bounds(
     asked = []
     for measure in parse_measures(measures):
         if isinstance(measure, Custom):
-            msg = f"nothing is known of the measure {measure.name!r}: it has no bounds"
+            msg = f"{measure.name!r} is your own measure: its bounds are not known"
             raise ValueError(msg)
         metric = measure.definition
         if metric.vocabulary == "subtopics":

@@ -103,8 +103,8 @@ def _require_few_orders(
         under = f" under {labellings} labellings" if labellings > 1 else ""
         msg = (
             f"{name}: {size:.6g} orders of the tied documents of a query{under} would "
-            f"have to be tried, more than most={most}; break the ties, or ask for "
-            "over='labels'"
+            f"have to be tried, more than most={most}; raise it, break the ties, or "
+            "ask for over='labels'"
         )
         raise ValueError(msg)
 
@@ -211,8 +211,8 @@ def over_labels(
         if scheme in ("sorted", "every") and size > most:
             msg = (
                 f"{a.name}: {size} labellings of a query with {unjudged} unjudged "
-                f"documents would have to be tried, more than most={most}; judge more, "
-                "cut the run (a smaller depth), or lower max_grade"
+                f"documents would have to be tried, more than most={most}; raise it, "
+                "judge more, cut the run (a smaller depth), or lower max_grade"
             )
             raise ValueError(msg)
         if way == "every":

@@ -43,7 +43,7 @@ class Engine(ABC, Generic[Frame]):
     ) -> pl.DataFrame:
         """Mean of each measure over the queries, as :func:`polars_rank.evaluate`.
 
-        The engine brings the rows of a query into one partition; what comes back of a
+        The engine brings the rows of a query into one partition; what comes back from a
         partition is a few kB. The means have the same bits as on one machine.
 
         Parameters
@@ -64,7 +64,7 @@ class Engine(ABC, Generic[Frame]):
 
         Returns
         -------
-        A frame of Polars, with a row per segment if ``by`` is given.
+        A Polars frame, with a row per segment if ``by`` is given.
 
         Raises
         ------

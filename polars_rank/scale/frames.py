@@ -54,7 +54,7 @@ def is_single(given: object) -> bool:
 def open_side(
     given: FrameLike | None, side: str, options: Mapping[str, Any]
 ) -> pl.DataFrame | pl.LazyFrame | None:
-    """Judgments, queries or segments, as a frame of Polars."""
+    """Judgments, queries or segments, as a Polars frame."""
     if given is None:
         return None
     query = options["query"]

@@ -66,7 +66,10 @@ def files(paths: str | Path | Iterable[str | Path]) -> list[Part]:
 
 
 def cut(frame: FrameLike, parts: int) -> list[Part]:
-    """Cut contiguous rows anywhere; the rows of queries that were cut come back."""
+    """Cut contiguous rows into ``parts`` parts, for :func:`evaluate_parts`.
+
+    Queries that were cut in two are put together and evaluated at the end.
+    """
     if not (is_whole(parts) and parts >= 1):
         msg = f"parts must be a whole number of at least 1, not {parts!r}"
         raise ValueError(msg)

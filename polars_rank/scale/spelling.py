@@ -26,7 +26,7 @@ def spelled_option(name: str, value: object) -> object:
     except Exception as error:  # whatever pickling a function raises
         msg = (
             f"{name}={value} cannot be pickled, for it calls a Python function, and an "
-            "Evaluation travels: write it with expressions of Polars, or compute "
+            "Evaluation travels: write it with Polars expressions, or compute "
             f"{name} beforehand"
         )
         raise TypeError(msg) from error

@@ -1,8 +1,8 @@
-"""Hostile texts.
+"""Hostile input.
 
-Names of measures made of thousands of signs, brackets, digits and operators, cutoffs
-at the edges of integers, and limits of memory with hundreds of digits. Each must be
-read or refused with a `ValueError`, in less than 10 ms of CPU time; a cutoff that is
+Names of measures made of thousands of characters, brackets, digits and operators,
+cutoffs at the edges of integers, and memory limits with hundreds of digits. Each must
+be read or refused with a `ValueError`, in less than 10 ms of CPU time; a cutoff that is
 read must be evaluated, or refused, in less than a second.
 """
 

@@ -1,4 +1,4 @@
-"""Frames of the libraries themselves give what a frame of Polars gives."""
+"""Frames of the libraries themselves give what a Polars frame gives."""
 
 from __future__ import annotations
 

@@ -157,9 +157,9 @@ def judge_scale(about: About, found: Found) -> None:
             warn(
                 f"{fractions} "
                 + ("label lies" if fractions == 1 else "labels lie")
-                + f" between 0 and 1, which is not relevant to {m.name}; if they are "
-                "probabilities, set rel= to the lowest one that is relevant, or to 1 "
-                "if this is intended"
+                + f" between 0 and 1, which {m.name} counts as not relevant; if labels "
+                "are probabilities, set rel= to the lowest one that is relevant, or to "
+                "1 if this is intended"
             )
             return
 

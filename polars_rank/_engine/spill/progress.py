@@ -18,7 +18,7 @@ class Progress(NamedTuple):
     First every row is put into a bucket (``stage`` ``"partition"``, in rows), then
     every bucket is evaluated (``"evaluate"``, in buckets). ``done`` of ``total`` units
     are finished; ``part`` is the share of the next bucket's rows that have been read.
-    ``evaluate_parts`` tells of its parts alone.
+    ``evaluate_parts`` reports its parts only.
 
     Examples
     --------
