@@ -227,7 +227,7 @@ def test_one_column_has_one_role(function):
         ({"label": "score"}, "score and label are both column 'score'"),
         ({"doc": "query_id"}, "query and doc are both column 'query_id'"),
         ({"rank": "label"}, "rank and label are both column 'label'"),
-        ({"query": ["query_id", "query_id"]}, "query and query are both"),
+        ({"query": ["query_id", "query_id"]}, "query names column 'query_id' twice"),
     ):
         with pytest.raises(ValueError, match=words):
             function(LOG, "rr", **options)

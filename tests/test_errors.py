@@ -451,6 +451,14 @@ ROWS_AT_FAULT = {
 }
 
 
+@pytest.mark.parametrize("options", [{}, {"memory_limit": "1GB"}], ids=str)
+def test_errors_of_files_name_the_document_once(options, tmp_path):
+    put(LOG, "score", nan).write_parquet(tmp_path / "log.parquet")
+    with pytest.raises(pr.DataError) as caught:
+        pr.evaluate(tmp_path / "log.parquet", "ap", **options)
+    assert str(caught.value).count("column 'score'") == 1
+
+
 @pytest.mark.parametrize("form", ["eager", "lazy"])
 @pytest.mark.parametrize("fault", ROWS_AT_FAULT.values(), ids=ROWS_AT_FAULT)
 def test_errors_name_the_document_and_the_column(fault, form):

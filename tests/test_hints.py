@@ -351,6 +351,61 @@ def test_arguments_that_are_something_else(options, error, words):
     assert str(caught.value).count("\n") == 0
 
 
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"keep": "x"}, TypeError, "takes no keep; by= splits the mean by columns"),
+        ({"measures": {"m": "ndcg@10"}}, TypeError, r"pr.measure\(..., name=...\)"),
+        ({"query": ["query_id"] * 2}, ValueError, "'query_id' twice; name it once"),
+        (
+            {"label": pl.col("label", "score")},
+            ValueError,
+            "label must be one column; the expression .* is 'label', 'score'",
+        ),
+        (
+            {"queries": QRELS.select(qid="query_id")},
+            NotFound,
+            "or rename the column of the queries to match the run's",
+        ),
+        (
+            {"segments": QRELS.select(qid="query_id", by="label"), "by": "by"},
+            NotFound,
+            "or rename the column of the segments to match the run's",
+        ),
+        ({"by": "cuntry"}, NotFound, "; did you mean 'country'"),
+        ({"by": "ountry"}, NotFound, "; did you mean 'country'"),
+        ({"by": "user_id"}, NotFound, "'user_id' is not in the frame. Its columns"),
+    ],
+)
+def test_the_way_out_leads_there(options, error, words):
+    log = LOG.with_columns(country=pl.lit("DE"))
+    with pytest.raises(error, match=words):
+        pr.evaluate(log, **{"measures": "rr"} | options)
+
+
+def test_query_columns_and_segments_of_values_per_query():
+    with pytest.raises(TypeError, match="takes no by; keep= keeps columns"):
+        pr.per_query(LOG, "rr", by="label")
+    with pytest.raises(ValueError, match="leave out keep= for query columns"):
+        pr.per_query(LOG, "rr", keep="query_id")
+
+
+@pytest.mark.parametrize("function", [pr.bounds, pr.audit])
+def test_systems_under_another_name(function):
+    with pytest.raises(
+        NotFound, match=r"^system column 'sys' is not in the run.*system="
+    ):
+        function(RUN, "rr", qrels=QRELS, system="sys")
+
+
+def test_blanks_around_measures_are_no_part_of_their_names(told, capsys):
+    assert pr.evaluate(LOG, [" rr@5 ", "ap "]).columns == ["queries", "rr@5", "ap"]
+    options = ["--qrels-format", "parquet", "--format", "csv"]
+    files = ["evaluate", "run.parquet", "qrels.parquet"]
+    assert main([*files, "-m", "rr@5 , ap", *options]) == 0
+    assert capsys.readouterr().out.startswith("queries,rr@5,ap\n")
+
+
 def test_columns_to_keep_are_columns():
     with pytest.raises(TypeError, match="keep must name a column"):
         pr.per_query(LOG, "rr", keep=3)

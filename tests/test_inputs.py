@@ -128,6 +128,37 @@ def test_dictionaries():
     ]
 
 
+def test_dictionaries_of_systems():
+    """Runs by name, and judgments, where several systems are looked at."""
+    other = RUN.with_columns(score=-pl.col("score"))
+    runs, judged = {"A": nested(RUN), "B": nested(other)}, nested(QRELS)
+    frame = pl.concat(
+        [RUN.with_columns(system=pl.lit("A")), other.with_columns(system=pl.lit("B"))]
+    )
+    for function in (pr.bounds, pr.audit):
+        one = function(nested(RUN), "ndcg", qrels=judged)
+        of_runs = function(runs, "ndcg", qrels=judged)
+        whole = function(frame, "ndcg", qrels=QRELS, system="system")
+        assert str(one) == str(function(RUN, "ndcg", qrels=QRELS))
+        assert str(of_runs) == str(whole)
+    found = pr.compare(runs, measures="rr", qrels=judged)
+    assert found.means.equals(pr.compare(frame, measures="rr", qrels=QRELS).means)
+    assert found.means.equals(pr.compare(frame, measures="rr", qrels=judged).means)
+
+
+@pytest.mark.parametrize("ids", [pl.Int64, pl.String])
+def test_empty_dictionaries_have_ids_of_any_type(ids):
+    run, qrels = (
+        frame.select(pl.lit(1, ids).alias("query_id"), pl.exclude("query_id"))
+        for frame in (RUN.head(1), QRELS.head(1))
+    )
+    with pytest.raises(pr.DataError, match="no judged query is in the run: the run is"):
+        pr.per_query({}, "rr", qrels=qrels)
+    found = pr.per_query(run, "rr", qrels={})
+    assert found.schema == {"query_id": ids, "rr": pl.Float64}
+    assert found.is_empty()
+
+
 def test_dictionaries_that_are_none():
     with pytest.raises(TypeError, match="dictionary of columns goes through pl"):
         pr.evaluate({"query_id": [1], "score": [1], "label": [1]}, "rr")

@@ -332,6 +332,37 @@ def test_a_line_cut_short_says_what_to_do(put, engine):
     assert "ends in '', which may be the beginning of a field" in message
 
 
+@pytest.mark.parametrize("separator", [b",", b"\t"])
+@pytest.mark.parametrize("place", [1, 20_000, 39_999])
+def test_a_line_with_too_few_fields_is_named(put, separator, place):
+    """Polars itself reads what is missing as null, which is unjudged."""
+    lines = [b"query_id,doc_id,score,label"]
+    lines += [b"q%d,the document %d,1.5,1" % (i // 100, i) for i in range(40_000)]
+    name = "a.csv" if separator == b"," else "a.tsv"
+    for line, wrong in (
+        (b"q1,a,1.5", "has 3 of 4 fields"),
+        (b"q1", "has 1 of 4 fields"),
+        (b"", "is blank"),
+    ):
+        changed = [*lines[:place], line, *lines[place:]]
+        data = b"\n".join(changed).replace(b",", separator) + b"\n"
+        assert len(data) > 1 << 20
+        with pytest.raises(DataError, match=f"line {place + 1} {wrong}") as caught:
+            scan(put(name, data)).select("query_id").collect()
+        assert caught.value.rule == "short_line"
+
+
+def test_quoted_fields_may_hold_separators_and_newlines(put):
+    data = b'query_id,doc_id,score\n1,"a,b,c",1\n1,"x\ny",2\n'
+    assert scan(put("a.csv", data)).collect()["doc_id"].to_list() == ["a,b,c", "x\ny"]
+
+
+def test_a_column_that_is_named_twice_is_refused(put):
+    path = put("a.csv", b"query_id,doc_id,score,label,score\n1,a,1,1,2\n")
+    with pytest.raises(DataError, match="names column 'score' twice"):
+        scan(path)
+
+
 @pytest.mark.parametrize(
     ("name", "data", "kind"),
     [

@@ -162,7 +162,7 @@ def test_arguments_of_an_engine():
             {"partition": 4},
             "evaluate takes no partition; did you .*'partitions'",
         ),
-        (pieces, {"keep": "country"}, r"evaluate takes no keep$"),
+        (pieces, {"keep": "country"}, r"evaluate takes no keep; by= splits"),
         (pieces, {"k": 10}, "evaluate takes no k: it is a parameter of measures"),
     ):
         with pytest.raises(TypeError, match=message):

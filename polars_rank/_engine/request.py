@@ -310,10 +310,14 @@ class Request:
             *(stat_name(m.name, stat) for m in self.measures for stat in stats),
         ]
         if duplicates := sorted({name for name in names if names.count(name) > 1}):
+            way_out = (
+                "rename the input column, or name the measure with pr.measure(name=...)"
+            )
+            if per_query and {*duplicates} <= {*names_of(self.columns.query)}:
+                way_out = "leave out keep= for query columns, which the result has"
             msg = (
                 f"two output columns would be called "
-                f"{', '.join(map(repr, duplicates))}; rename the input column, or name "
-                "the measure with pr.measure(name=...)"
+                f"{', '.join(map(repr, duplicates))}; {way_out}"
             )
             raise ValueError(msg)
 

@@ -45,12 +45,15 @@ Dtype: TypeAlias = DataType | DataTypeClass
 Column: TypeAlias = str | pl.Expr
 
 JUDGMENTS = "the judgments"
-CLOSE = 0.52  # 'qid' is like 'query_id', but 'country' is not like 'score'
+CLOSE = 0.52  # 'qid' is like 'query_id'
+VERY_CLOSE = 0.85  # another first letter: 'user_id' is not like 'query_id'
 OTHER_WAYS = {  # what may be meant, if a column is not there
     ("label", "the frame"): ", or give the judgments with qrels=",
     ("label", JUDGMENTS): "; if every judged document is relevant, give label=None",
     ("score", "the frame"): ", or ranks with rank=",
     ("score", "the run"): ", or ranks with rank=",
+    ("query", "queries"): ", or rename the column of the queries to match the run's",
+    ("query", "segments"): ", or rename the column of the segments to match the run's",
     ("system", "the values"): "; a comparison needs two systems or more",
 }
 
@@ -151,7 +154,7 @@ def bind_column(
         of_qrels = where == JUDGMENTS and role in ("query", "doc")
         argument = f"qrels_{role}" if of_qrels else role
         require_columns([column], schema, where=where, argument=argument)
-    dtype = schema[column] if isinstance(column, str) else _dtype(column, schema)
+    dtype = schema[column] if isinstance(column, str) else _dtype(role, column, schema)
     if not ROLES[role].allowed(dtype):
         expected = NESTED.get(dtype.base_type(), ROLES[role].expected)
         msg = (
@@ -162,9 +165,13 @@ def bind_column(
     return renamed(column, role), dtype
 
 
-def _dtype(column: pl.Expr, schema: pl.Schema) -> DataType:
-    (dtype,) = pl.LazyFrame(schema=schema).select(column).collect_schema().values()
-    return dtype
+def _dtype(role: str, column: pl.Expr, schema: pl.Schema) -> DataType:
+    found = pl.LazyFrame(schema=schema).select(column).collect_schema()
+    if len(found) != 1:
+        names = ", ".join(map(repr, found)) or "none"
+        msg = f"{role} must be one column; the expression {column} is {names}"
+        raise ValueError(msg)
+    return found.dtypes()[0]
 
 
 def negated(score: pl.Expr, dtype: DataType) -> tuple[pl.Expr, DataType]:
@@ -202,12 +209,14 @@ def require_columns_given(several: Sequence[str] = (), /, **given: Any) -> None:
 
 def name_of(column: Column) -> str:
     """The name of a column in messages and results."""
-    return column if isinstance(column, str) else column.meta.output_name()
+    if isinstance(column, str):
+        return column
+    return column.meta.output_name(raise_if_undetermined=False) or str(column)
 
 
 def names_of(columns: Iterable[Column]) -> list[str]:
     """The names of columns in messages and results."""
-    return [c if isinstance(c, str) else c.meta.output_name() for c in columns]
+    return [c if isinstance(c, str) else name_of(c) for c in columns]
 
 
 def has_column(column: Column, schema: pl.Schema) -> bool:
@@ -321,10 +330,8 @@ def require_columns(
     """Raise ``ColumnNotFoundError`` with the existing columns and the closest one."""
     for name in chain.from_iterable(map(roots_of, columns)):
         if name not in schema:
-            from difflib import get_close_matches  # rarely needed, slow to import
-
-            near = get_close_matches(name, list(schema), n=1, cutoff=CLOSE)
-            hint = f"; did you mean {near[0]!r}?" if near else "."
+            near = _near(name, schema)
+            hint = "." if near is None else f"; did you mean {near!r}?"
             known = ", ".join(map(repr, schema)) or "none"
             others = OTHER_WAYS.get((argument, where), "")
             if argument == "score" and others and "rank" in schema:
@@ -335,6 +342,19 @@ def require_columns(
                 f"{known}. Name yours with {argument}={others}."
             )
             raise pl.exceptions.ColumnNotFoundError(msg)
+
+
+def _near(name: str, schema: Iterable[str]) -> str | None:
+    """The column that may be meant: with the same first letter, or very much alike."""
+    from difflib import get_close_matches  # rarely needed, slow to import
+
+    names = list(schema)
+    very = get_close_matches(name, names, cutoff=VERY_CLOSE)
+    for near in get_close_matches(name, names, cutoff=CLOSE):
+        alike = near in very or near in name or name in near
+        if alike or near[:1].lower() == name[:1].lower():
+            return near
+    return None
 
 
 def align_ids(

@@ -284,7 +284,7 @@ SEPARATOR = re.compile(r",(?![^(]*\))(?!-?[\d.]+(?:=-?[\d.]+)?(?:,|$))")
 
 def listed(names: str | None) -> tuple[str, ...]:
     """Names separated by commas."""
-    return () if names is None else tuple(names.split(","))
+    return () if names is None else tuple(map(str.strip, names.split(",")))
 
 
 def several(names: Sequence[str]) -> tuple[str, ...]:
@@ -293,7 +293,7 @@ def several(names: Sequence[str]) -> tuple[str, ...]:
     Commas within parentheses separate arguments, and those before numbers the cutoffs
     of one measure, as in trec_eval's ``P.5,10``.
     """
-    return tuple(chain.from_iterable(map(SEPARATOR.split, names)))
+    return tuple(map(str.strip, chain.from_iterable(map(SEPARATOR.split, names))))
 
 
 def with_judgments(

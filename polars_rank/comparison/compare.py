@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from polars_rank._engine.request import AnyFrame
 from polars_rank._statistics.distributions import Alternative
 from polars_rank._statistics.intervals import require_level
 from polars_rank.comparison import estimates
@@ -46,6 +45,7 @@ from polars_rank.comparison.runs import values_of_runs
 from polars_rank.comparison.seeds import with_pigeonhole
 from polars_rank.comparison.segments import between_segments, unlike
 from polars_rank.comparison.values import Columns, Source, Values, lazy
+from polars_rank.io.frames import FrameLike
 
 __all__ = ["compare"]
 
@@ -56,7 +56,7 @@ SLOW = f"Of more than {MANY:,} queries, the paired t test says the same, and at 
 
 
 def compare(
-    values: Source | Mapping[str, AnyFrame],
+    values: Source | Mapping[str, FrameLike],
     *,
     system: str = "system",
     query: str | Sequence[str] = "query_id",
@@ -82,7 +82,7 @@ def compare(
     pairs: Pairing = "same",
     tie: float = 1e-9,
     least: int = 20,
-    qrels: AnyFrame | None = None,
+    qrels: FrameLike | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> Comparison:
     """Compare systems query by query: differences, intervals, tests, effect sizes.
@@ -96,7 +96,8 @@ def compare(
         one pass, with temporary files and a bounded part of the rows in memory. Or
         moments (:func:`moments`), for tests that need no rows; those of several parts
         are added up, as :func:`merge` does. Or, with ``qrels``, runs: one frame with a
-        column ``system``, or a mapping of names to runs.
+        column ``system``, or a mapping of names to runs (frames, files,
+        dictionaries).
     system, query
         Columns that name the system and the query (several columns, too).
     measures

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from os import PathLike
 from typing import Any
 
 import polars as pl
 
-from polars_rank._engine.request import AnyFrame
 from polars_rank.comparison.arguments import names_of
-from polars_rank.comparison.values import lazy
 from polars_rank.evaluation.evaluate import per_query
+from polars_rank.io.frames import FrameLike, as_polars
 
 __all__ = ["values_of_runs"]
 
@@ -19,7 +19,7 @@ def values_of_runs(
     runs: Any,
     measures: Any,
     *,
-    qrels: AnyFrame | None,
+    qrels: FrameLike | None,
     system: str = "system",
     query: str | Sequence[str] = "query_id",
     seed: str | None = None,
@@ -28,7 +28,7 @@ def values_of_runs(
     cluster: str | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> pl.DataFrame:
-    """Evaluate runs: one frame, or a mapping of names to frames.
+    """Evaluate runs: one frame, or a mapping of names to frames or dictionaries.
 
     Columns that describe queries are kept; those that a run lacks may come from the
     ``options`` of :func:`per_query`.
@@ -42,10 +42,16 @@ def values_of_runs(
     roles = [*names_of(by), *names_of(weight), *names_of(cluster)]
     about = [name for name in dict.fromkeys(roles) if name not in asked]
 
-    def planned(run: Any) -> pl.LazyFrame:
-        frame = lazy(run)
-        there = {*frame.collect_schema()}
-        there |= set() if qrels is None else {*lazy(qrels).collect_schema()}
+    known: set[str] = set()
+    if qrels is not None:
+        judgments = as_polars(qrels, name="the judgments", kind="qrels")
+        known = {*judgments.lazy().collect_schema()}
+        if not isinstance(qrels, str | PathLike):  # text files have ids of any type
+            qrels = judgments
+
+    def planned(run: Any, name: str) -> pl.LazyFrame:
+        frame = as_polars(run, name=name).lazy()
+        there = {*frame.collect_schema()} | known
         chosen: dict[str, Any] = {"keep": [n for n in about if n in there]}
         chosen |= options or {}
         found: pl.LazyFrame = per_query(
@@ -54,9 +60,9 @@ def values_of_runs(
         return found
 
     if not several:
-        return planned(runs).collect(engine="streaming")
+        return planned(runs, "the run").collect(engine="streaming")
     parts = [
-        planned(run).select(pl.lit(str(name)).alias(system), pl.all())
+        planned(run, f"run {name!r}").select(pl.lit(str(name)).alias(system), pl.all())
         for name, run in runs.items()
     ]
     return pl.concat(pl.collect_all(parts, engine="streaming"))

@@ -7,7 +7,7 @@ from typing import Literal, cast
 
 import polars as pl
 
-from polars_rank.core.expr import descending, let
+from polars_rank.core.expr import as_expr, descending, let
 from polars_rank.core.ranking import Ranking, Ties, order_by
 from polars_rank.core.rules import (
     DUPLICATE_RANK,
@@ -24,11 +24,11 @@ __all__ = ["metric_expr"]
 
 def metric_expr(
     formula: Callable[[Ranking], pl.Expr],
-    label: pl.Expr,
+    label: str | pl.Expr,
     *,
-    score: pl.Expr | None = None,
-    rank: pl.Expr | None = None,
-    doc: pl.Expr | None = None,
+    score: str | pl.Expr | None = None,
+    rank: str | pl.Expr | None = None,
+    doc: str | pl.Expr | None = None,
     ties: Ties | None = None,
 ) -> pl.Expr:
     """Bind a formula to raw columns: an expression with one value per group.
@@ -63,8 +63,8 @@ def metric_expr(
     --------
     >>> import polars as pl, polars_rank as pr
     >>> log = pl.DataFrame({"score": [0.9, 0.8, 0.7], "label": [0, 1, 1]})
-    >>> label, score = pl.col("label"), pl.col("score")
-    >>> log.select(pr.metric_expr(lambda r: r.hits_at(2), label, score=score)).item()
+    >>> hits = pr.metric_expr(lambda r: r.hits_at(2), "label", score="score")
+    >>> log.select(hits).item()
     1.0
     """
     if (score is None) == (rank is None):
@@ -74,11 +74,13 @@ def metric_expr(
         msg = f"ties={ties!r} needs doc=, the column of document identifiers"
         raise ValueError(msg)
     ties = ties or ("order" if doc is None else "doc_desc")
-    text = None if doc is None else doc.cast(pl.String)
+    label = as_expr(label)
+    text = None if doc is None else as_expr(doc).cast(pl.String)
     if score is not None:
+        score = as_expr(score)
         keys, downwards = order_by(score, label=label, doc=text, ties=ties)
     else:
-        keys, downwards = [cast("pl.Expr", rank)], [False]
+        keys, downwards = [as_expr(cast("str | pl.Expr", rank))], [False]
     # Adding 0 refuses text, which a cast would read as numbers.
     known = (score if score is not None else keys[0]) + 0
     expected = ties == "expected" and score is not None

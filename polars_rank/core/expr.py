@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import polars as pl
+import polars.selectors as cs
 
 __all__ = [
     "arg_sort_by",
+    "as_expr",
     "below_top",
     "descending",
     "divide",
@@ -15,6 +17,11 @@ __all__ = [
     "ratio",
     "stable_sum",
 ]
+
+
+def as_expr(column: str | pl.Expr) -> pl.Expr:
+    """The column as an expression; a name is one column, never a pattern."""
+    return cs.by_name(column).as_expr() if isinstance(column, str) else column
 
 
 def ratio(part: pl.Expr, whole: pl.Expr) -> pl.Expr:

@@ -326,9 +326,15 @@ def closest(word: str, names: list[str]) -> str:
     return "; did you mean " + " or ".join(repr(lowered[n]) for n in near) + "?"
 
 
+_ELSEWHERE = {
+    ("evaluate", "keep"): "; by= splits the mean by columns, per_query keeps them",
+    ("per_query", "by"): "; keep= keeps columns, and evaluate splits the mean by them",
+}
+
+
 def not_taken(function: str, name: str, known: list[str]) -> str:
     """The message for an argument that a function does not know."""
-    near = closest(name, known)
+    near = _ELSEWHERE.get((function, name)) or closest(name, known)
     if not near and any(name in metric.parameters for metric in METRICS.values()):
         example = "ndcg@10" if name == "k" else f"ndcg({name}=...)@10"
         near = f": it is a parameter of measures; write it there, as in '{example}'"

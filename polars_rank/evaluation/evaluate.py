@@ -91,7 +91,8 @@ def per_query(
     rank
         Column with the 1-based rank of the document, used instead of a score.
     descending
-        Whether high scores come first; False for distances.
+        Whether high scores come first; False for distances, whose sign is changed: for
+        measures that use scores themselves, such as ``pearson``, too.
     qrels_query, qrels_doc
         ``query`` and ``doc`` in the judgments, where they differ.
     queries
@@ -107,8 +108,9 @@ def per_query(
     ties, missing, no_relevant, unjudged, rel
         Replace this choice of the convention for all measures: order of equal scores,
         value of a judged query that is missing from the run, value of a query with
-        nothing relevant, treatment of unjudged documents, lowest relevant grade.
-        Parameters of a measure take precedence.
+        nothing relevant, treatment of unjudged documents, lowest relevant grade (of
+        measures that are binary: nDCG, for one, takes grades as they are). Parameters
+        of a measure take precedence.
     check
         What to do about bad data: ``"strict"`` raises, ``"warn"`` warns, ``"off"`` does
         not check.
@@ -220,7 +222,7 @@ def evaluate(
         there).
     weight
         Column with the query's weight in the mean, e.g. its traffic; taken from the
-        same frames as ``by``.
+        same frames as ``by``. Counts such as ``num_rel`` are summed with weights, too.
     stats
         Statistics of each measure: ``"mean"``, in a column with its name; ``"n"``,
         the number of queries that have a value, in ``<name>_n``; ``"std"``, their

@@ -1,4 +1,4 @@
-"""Signs of damage in a text file: bytes never written, a last line cut short."""
+"""Signs of damage in a text file: bytes never written, lines cut short."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["NUL", "Undamaged", "cut_error", "last_lines", "nul_error"]
 
 NUL = b"\0"
+QUOTE = b'"'  # what is between two of them may hold separators and newlines
 TAIL = 1 << 16  # bytes at the end of a file that its last line is compared with
 BLOCK = 1 << 20
 PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")  # these have sums of their own
@@ -131,21 +132,45 @@ class Undamaged:
         return pl.Series([True]).new_from_index(0, len(columns[0]))
 
     def _check(self, path: str, name: str) -> None:
-        end = b""
         with open(path, "rb") as file:
             header = file.readline(BLOCK)
             if header.startswith(PACKED):
                 return
-            block = header
+            width = len(self._split(header.decode(errors="replace").rstrip("\n")))
+            quoted, number = QUOTE in header, 1
+            end, rest, block = b"", b"", header
             while block:
                 if NUL in block:
                     raise nul_error(name)
                 block = file.read(BLOCK)
                 end = last_lines(end, block)
-        width = len(self._split(header.decode(errors="replace").rstrip("\n")))
+                quoted = quoted or QUOTE in block
+                if not quoted:
+                    lines, newline, rest = (rest + block).rpartition(b"\n")
+                    self._require_width(lines + newline, width, name, number)
+                    number += lines.count(b"\n") + len(newline)
         error = cut_error(end, self._split, name, width=width)
         if error is not None:
             raise error
+
+    def _require_width(self, lines: bytes, width: int, name: str, number: int) -> None:
+        """Raise for whole lines, without quotes, of which one has too few fields.
+
+        Polars itself refuses lines with too many. ``number`` lines are above these.
+        """
+        separator = self.separator.encode()
+        if lines.count(separator) >= (width - 1) * lines.count(b"\n"):
+            return
+        for line in lines.splitlines():
+            number += 1
+            if (found := line.count(separator) + 1) < width:
+                wrong = "is blank. Remove it."
+                if line.strip():
+                    wrong = (
+                        f"has {found} of {width} fields, as if it had been cut. Write "
+                        "the others, too; they may be empty between separators."
+                    )
+                raise DataError(f"{name}: line {number} {wrong}", rule="short_line")
 
     def _split(self, line: str) -> list[str]:
         """Fields, roughly: lines with quoted separators differ, and prove nothing."""

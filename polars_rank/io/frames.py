@@ -40,6 +40,11 @@ _DISTRIBUTED = {
     "modin": ("Modin", "to_parquet(folder)", "modin.to_pandas()", None),
 }
 
+_USUAL = {
+    "run": ("query_id", "doc_id", "score"),
+    "qrels": ("query_id", "doc_id", "label"),
+}
+
 
 def as_polars(
     source: FrameLike,
@@ -62,9 +67,9 @@ def as_polars(
     kind
         Contents of TREC text: ``"run"`` or ``"qrels"``.
     columns
-        Names of the columns of a dictionary ``{query: {document: value}}``. With one
-        name, it has attributes: ``{query: {column: value}}``. For other frames, columns
-        that must not be in an index.
+        Names of the columns of a dictionary ``{query: {document: value}}``; default:
+        the usual ones. With one name, it has attributes: ``{query: {column: value}}``.
+        For other frames, columns that must not be in an index.
     stream
         Whether to keep a stream, which can be read once, or to read it into memory.
     """
@@ -77,7 +82,7 @@ def as_polars(
 
         return scan(Path(source), kind=kind)
     if isinstance(source, Mapping):
-        return _from_dicts(source, name, columns)
+        return _from_dicts(source, name, columns or _USUAL[kind])
     library = type(source).__module__.partition(".")[0]
     if library == "narwhals":
         native = getattr(source, "to_native")()  # noqa: B009
@@ -150,8 +155,11 @@ def same_ids(
     """Read integer ids as text if one of the ``sources`` is a file without types.
 
     ``ids`` are columns of the run, each with that of the judgments. Between two sources
-    with types, an integer never equals a text.
+    with types, an integer never equals a text. An empty dictionary has ids of any type.
     """
+    nothing = [isinstance(s, Mapping) and not any(s.values()) for s in sources]
+    if any(nothing):
+        return _like_other(run, qrels, nothing, ids)
     if not any(isinstance(s, str | os.PathLike) and _is_plain_text(s) for s in sources):
         return run, qrels
     left, right = run.collect_schema(), qrels.collect_schema()
@@ -160,6 +168,23 @@ def same_ids(
         if pl.String in kinds and any(k is not None and k.is_integer() for k in kinds):
             run = run.with_columns(cs.by_name(names[0]).cast(pl.String))
             qrels = qrels.with_columns(cs.by_name(names[1]).cast(pl.String))
+    return run, qrels
+
+
+def _like_other(
+    run: pl.LazyFrame,
+    qrels: pl.LazyFrame,
+    nothing: Sequence[bool],
+    ids: Iterable[tuple[str, str]],
+) -> tuple[pl.LazyFrame, pl.LazyFrame]:
+    """Give frames of ``nothing`` the types that the ids of the other frame have."""
+    left, right = run.collect_schema(), qrels.collect_schema()
+    for ours, theirs in ids:
+        if ours in left and theirs in right:
+            if nothing[0]:
+                run = run.with_columns(cs.by_name(ours).cast(right[theirs]))
+            else:
+                qrels = qrels.with_columns(cs.by_name(theirs).cast(left[ours]))
     return run, qrels
 
 
@@ -247,8 +272,8 @@ def _from_dicts(
         )
     if len(columns) != 3:
         msg = (
-            f"{name} is a dictionary {{query: {{document: value}}}}, but query= names "
-            "several columns; give a frame that has them"
+            f"{name}: a dictionary {{query: {{document: value}}}} has one column of "
+            "queries, but query= names several columns; give a frame that has them"
         )
         raise ValueError(msg)
     if not any(inner):

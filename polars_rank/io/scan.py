@@ -234,8 +234,14 @@ def _without_header(
                     f"{file.name}: the first line has {_counted(len(fields))}, but "
                     f"the names of its columns are: {', '.join(columns)}."
                 )
-        elif format != "beir":
+            continue
+        if format != "beir":
             _require_header(file.name, first, fields, separator)
+        if twice := [name for name in fields if fields.count(name) > 1]:
+            raise DataError(
+                f"{file.name}: the first line names column {twice[0]!r} twice. "
+                "Rename one of them."
+            )
     return columns
 
 

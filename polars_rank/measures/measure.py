@@ -191,7 +191,7 @@ def parse_measures(measures: Measures) -> list[Measure | Custom]:
         if isinstance(entry, Measure):
             parsed.append(entry)
         elif isinstance(entry, str):
-            parsed.extend(map(Measure.parse, expand(entry)))
+            parsed.extend(map(Measure.parse, expand(entry.strip())))
         elif isinstance(entry, Mapping):
             parsed.extend(_custom(name, f) for name, f in entry.items())
         else:
@@ -216,6 +216,8 @@ def _custom(name: str, function: object) -> Custom:
             "a user-defined measure is {name: function}, not "
             f"{{{name!r}: {function!r}}}"
         )
+        if isinstance(function, str):
+            msg += "; a measure under another name is pr.measure(..., name=...)"
         raise TypeError(msg)
     return Custom(name, function)
 

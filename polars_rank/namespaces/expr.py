@@ -11,9 +11,10 @@ from types import MethodType
 
 import polars as pl
 
+from polars_rank.core.expr import as_expr
 from polars_rank.core.registry import Metric, of_vocabulary
 from polars_rank.measures.names import resolve_name
-from polars_rank.namespaces.method import as_expr, method
+from polars_rank.namespaces.method import method
 from polars_rank.typing import Column
 
 __all__ = ["ExprRankEval", "expr"]

@@ -19,7 +19,6 @@ from typing import (
 )
 
 import polars as pl
-import polars.selectors as cs
 
 from polars_rank.conventions.choices import CHOICES
 from polars_rank.conventions.tools import (
@@ -30,6 +29,7 @@ from polars_rank.conventions.tools import (
 )
 from polars_rank.core import documentation
 from polars_rank.core.binding import metric_expr
+from polars_rank.core.expr import as_expr
 from polars_rank.core.parameters import Doc
 from polars_rank.core.parameters import Parameter as Argument
 from polars_rank.core.ranking import NoRelevant, Ranking, Ties
@@ -38,7 +38,7 @@ from polars_rank.core.rules import NEGATIVE_GRADE
 from polars_rank.core.weights import DiscountLike, GainLike
 from polars_rank.typing import Column
 
-__all__ = ["as_expr", "method"]
+__all__ = ["method"]
 
 
 class Options(NamedTuple):
@@ -135,7 +135,7 @@ def _expr(
         no_relevant = convention.no_relevant_of(metric.name)
     check_policy(metric, params, ties, no_relevant)
     if score is not None and convention.score_dtype == "float32":
-        score = (score + 0).cast(pl.Float32)
+        score = (as_expr(score) + 0).cast(pl.Float32)
 
     def formula(r: Ranking) -> pl.Expr:
         if convention.negative_grade == "error":
@@ -154,12 +154,7 @@ def _expr(
     )
 
 
-def as_expr(column: Column) -> pl.Expr:
-    """The column as an expression; a name is one column, never a pattern."""
-    return cs.by_name(column).as_expr() if isinstance(column, str) else column
-
-
-def _column(role: str, column: Column | None, metric: Metric) -> pl.Expr | None:
+def _column(role: str, column: Column | None, metric: Metric) -> Column | None:
     if column is None:
         return None
     if not isinstance(column, str | pl.Expr):
@@ -170,7 +165,7 @@ def _column(role: str, column: Column | None, metric: Metric) -> pl.Expr | None:
         if role == "score" and isinstance(column, int) and metric.named("k"):
             msg += f"; give the cutoff as k=: {metric.name}('score', k={column})"
         raise TypeError(msg)
-    return as_expr(column)
+    return column
 
 
 def _require_distinct(columns: Mapping[str, Column | None]) -> None:

@@ -14,7 +14,7 @@ from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.explain import Choice
 from polars_rank.conventions.tools import DEFAULT, ConventionLike, convention_of
 from polars_rank.evaluation.evaluate import evaluate
-from polars_rank.io.frames import FrameLike
+from polars_rank.io.frames import FrameLike, as_polars
 from polars_rank.measures.measure import Custom, Measure, Measures, parse_measures
 from polars_rank.robustness.alternatives import (
     DEPTH,
@@ -127,6 +127,8 @@ def audit(
         require_known_to_bounds(options)
     asked = parse_measures(measures)
     frame, column = stacked(run, system)
+    if isinstance(qrels, Mapping):  # a frame's queries are those of every system
+        qrels = as_polars(qrels, name="qrels", kind="qrels")
     depth = options.get(DEPTH)
     found = list(alternatives(asked, start, choices, on_duplicate, depth))
     if depth is not None:  # it has no mean over tied orders

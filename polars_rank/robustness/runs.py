@@ -7,9 +7,10 @@ from typing import TypeAlias, cast
 
 import polars as pl
 
+from polars_rank._engine.schema import require_columns
 from polars_rank.io.frames import FrameLike, as_polars
 
-__all__ = ["Runs", "keys_of", "stacked"]
+__all__ = ["Runs", "hold_runs", "keys_of", "stacked"]
 
 Runs: TypeAlias = FrameLike | Mapping[str, FrameLike]
 
@@ -17,14 +18,19 @@ Runs: TypeAlias = FrameLike | Mapping[str, FrameLike]
 def stacked(runs: Runs, system: str | None) -> tuple[pl.LazyFrame, str | None]:
     """One lazy frame, and its column of systems.
 
-    A mapping of names to frames or paths is concatenated; its column is ``"system"``,
-    unless ``system`` names it; the names replace what such a column holds.
+    A mapping of names to frames, paths or dictionaries is concatenated; its column is
+    ``"system"``, unless ``system`` names it; names replace what such a column holds.
     """
-    if not (isinstance(runs, Mapping) and _hold_frames(runs)):
-        return as_polars(cast("FrameLike", runs), name="run").lazy(), system
+    if not (isinstance(runs, Mapping) and hold_runs(runs)):
+        frame = as_polars(cast("FrameLike", runs), name="run").lazy()
+        if system is not None:
+            require_columns(
+                [system], frame.collect_schema(), where="the run", argument="system"
+            )
+        return frame, system
     column = system or "system"
     parts = [
-        as_polars(run, name="run")
+        as_polars(run, name=f"run {name!r}")
         .lazy()
         .select(pl.lit(name).alias(column), pl.exclude(column))
         for name, run in runs.items()
@@ -32,8 +38,13 @@ def stacked(runs: Runs, system: str | None) -> tuple[pl.LazyFrame, str | None]:
     return pl.concat(parts, how="diagonal_relaxed"), column
 
 
-def _hold_frames(runs: Mapping[str, object]) -> bool:
-    return bool(runs) and not any(isinstance(run, Mapping) for run in runs.values())
+def hold_runs(runs: Mapping[str, object]) -> bool:
+    """Whether these are runs by name, rather than ``{query: {document: score}}``."""
+    return bool(runs) and not any(
+        isinstance(run, Mapping)
+        and not all(isinstance(documents, Mapping) for documents in run.values())
+        for run in runs.values()
+    )
 
 
 def keys_of(query: str | Sequence[str], system: str | None) -> list[str]:

@@ -34,6 +34,9 @@ def _require_distinct(columns: Columns, roles: Sequence[str]) -> None:
     for role, column in [*(("query", c) for c in columns.query), *named]:
         if not isinstance(column, str):  # an expression, or none
             continue
+        if taken.get(column) == role:
+            msg = f"{role} names column {column!r} twice; name it once"
+            raise ValueError(msg)
         if column in taken:
             msg = (
                 f"{taken[column]} and {role} are both column {column!r}, which can be "

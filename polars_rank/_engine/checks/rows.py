@@ -55,7 +55,7 @@ def with_row(error: DataError, request: Request) -> DataError:
         where = _where(error, request)
     except Exception:
         where = None
-    if where is None:
+    if where is None or f": {where})" in str(error):  # told by a plan within this one
         return error
     message = str(error).removesuffix(")")
     return DataError(
