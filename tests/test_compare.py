@@ -936,7 +936,7 @@ def test_nulls():
     assert only(frame)["queries"] == 3
     one_side = two([0.1, None, 0.3], [0.2, 0.3, 0.1])
     with pytest.raises(
-        pr.DataError, match="1 queries have a value of some systems only"
+        pr.DataError, match="some systems only have a value of 1 query"
     ):
         pr.compare(one_side)
     assert only(one_side, pairs="common")["queries"] == 2

@@ -93,7 +93,7 @@ def _require_keys(held: pl.DataFrame, columns: Columns) -> None:
         if len(wrong):
             msg = (
                 f"weights must be above 0: {columns.weight!r} is not in {len(wrong)} "
-                f"rows, e.g. of the {_listed(wrong, columns)}; drop these rows"
+                f"rows, e.g. of {_listed(wrong, columns)}; drop these rows"
             )
             _fail("invalid_weight", msg, len(wrong))
     if columns.cluster is not None and (nulls := held["cluster"].null_count()):
@@ -276,8 +276,8 @@ def _paired(
             notes.append(f"{left} left out for a null of some system")
             continue
         msg = (
-            f"{len(uneven)} queries have a value of some systems only, null for "
-            f"others, e.g. the {_listed(uneven, columns)}. The same judgments cannot "
+            f"some systems only have a value of {_counted(len(uneven))}, null for "
+            f"others, e.g. {_listed(uneven, columns)}. The same judgments cannot "
             "give that; leave these queries out, as pairs='common' of compare does."
         )
         _fail("null_value", msg, len(uneven))
@@ -303,7 +303,7 @@ def _attribute(
             said |= {f"by{i}": c for i, c in enumerate(columns.segments)}
             msg = (
                 f"{said[name]!r} differs between systems for {wrong.sum()} queries, "
-                f"e.g. the {_listed(queries.filter(wrong), columns)}; give each query "
+                f"e.g. {_listed(queries.filter(wrong), columns)}; give each query "
                 "one"
             )
             _fail("varying_segment", msg, int(wrong.sum()))
@@ -333,7 +333,8 @@ def _rows(frame: pl.DataFrame) -> list[Any]:
 
 
 def _listed(frame: pl.DataFrame, columns: Columns) -> str:
-    return "queries " + ", ".join(map(repr, _rows(frame)))
+    rows = _rows(frame)
+    return ("queries " if len(rows) > 1 else "query ") + ", ".join(map(repr, rows))
 
 
 def _fail(rule: str, message: str, count: int) -> None:
