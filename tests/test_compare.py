@@ -935,9 +935,7 @@ def test_nulls():
     frame = two([0.1, None, 0.3, 0.5], [0.2, None, 0.1, 0.9])
     assert only(frame)["queries"] == 3
     one_side = two([0.1, None, 0.3], [0.2, 0.3, 0.1])
-    with pytest.raises(
-        pr.DataError, match="some systems only have a value of 1 query"
-    ):
+    with pytest.raises(pr.DataError, match="some systems only have a value of 1 query"):
         pr.compare(one_side)
     assert only(one_side, pairs="common")["queries"] == 2
     frame = two([None, None], [None, None])

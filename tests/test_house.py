@@ -6,6 +6,7 @@ import ast
 import builtins
 import inspect
 import json
+import re
 import runpy
 import subprocess
 import sys
@@ -23,12 +24,19 @@ from vocabularies import METRICS, SUBTOPIC_METRICS
 
 import polars_rank
 import polars_rank.typing
+from polars_rank._engine.roles import ROLES
+from polars_rank.cli.app import options as options_of
+from polars_rank.cli.evaluate import evaluate as evaluate_files
+from polars_rank.clicks import log_options
+from polars_rank.clicks.log_options import LogColumns, LogOptions
 from polars_rank.conventions.choices import CHOICES
 from polars_rank.conventions.tools import TOOLS, complete_arguments
 from polars_rank.core.parameters import Doc, read_hint
 from polars_rank.core.registry import METRICS as ALL
 from polars_rank.core.registry import check
 from polars_rank.core.weights import DISCOUNTS, GAINS
+from polars_rank.io.formats import FORMATS
+from polars_rank.io.scan import _BY_NAME, FileFormat
 from polars_rank.namespaces import ExprRankEval
 
 HOME = Path(polars_rank.__file__).parent
@@ -287,6 +295,9 @@ def test_a_negative_gain_is_an_error(name):
 
 
 def test_only_metrics_have_rows_and_loops():
+    there = {case.metric for case in CASES} | reference.METRICS.keys()
+    lost = sorted(there - METRICS.keys())
+    assert not lost, f"rows or a loop of {lost}, which no module of metrics/ exports"
     assert {case.metric for case in CASES} == METRICS.keys() == reference.METRICS.keys()
     assert reference.VARIANTS.keys() <= METRICS.keys()
     assert {name for fact in FACTS for name in where(fact)} <= METRICS.keys()
@@ -310,7 +321,8 @@ def test_no_function_is_forgotten():
             for node in tree.body
             if isinstance(node, ast.Assign) and node.targets[0].id == "__all__"
         )
-        assert sorted(named) == sorted(exported)
+        place = f"__all__ of metrics/{path.name}"
+        assert sorted(named) == sorted(exported), place
         assert named <= ALL.keys(), f"import {path.stem} in metrics/__init__.py"
 
 
@@ -349,6 +361,60 @@ def test_the_types_of_the_methods_are_those_of_the_metrics():
             if isinstance(node, ast.Name)
         }
         assert used <= known | vars(builtins).keys()
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_loops_have_the_defaults_of_their_metric(name):
+    """They share no code, so a default that is changed is changed there, too."""
+    metric = METRICS[name]
+    own = inspect.signature(reference.METRICS[name]).parameters
+    for parameter, default in complete_arguments(metric).items():
+        place = f"default of {parameter} in tests/reference/{metric.family}.py"
+        assert own[parameter].default == default, place
+
+
+OF_LOGS = "behaviour", "check", "compare", "counterfactual", "interleaving"
+NOT_IN_WORDS = {"frame", "measures", "descending", "progress"}  # of the command
+
+
+def test_keywords_of_evaluations_are_described_and_options():
+    functions = polars_rank.evaluate, polars_rank.per_query
+    described = "".join(map(str, (function.__doc__ for function in functions)))
+    names = {n for f in functions for n in inspect.signature(f).parameters}
+    missing = sorted(name for name in names if not describes(described, name))
+    assert not missing, "describe them in the docstrings of evaluation/evaluate.py"
+    offered = options_of(["evaluate"])
+    words = {name: f"--{name.replace('_', '-')}" for name in names - NOT_IN_WORDS}
+    missing = sorted(name for name, word in words.items() if word not in offered)
+    assert not missing, "make them options in cli/evaluate.py"
+
+
+def test_columns_of_click_logs_have_a_role_a_place_and_a_description():
+    named = LogColumns.__annotations__.keys() - {"impression"}
+    placed = {*log_options.ROWS, *log_options.CARRIED}
+    assert named == placed, "ROWS or CARRIED of clicks/log_options.py"
+    assert named <= ROLES.keys(), "a row in _engine/roles.py"
+    described = str(LogOptions.__doc__)
+    missing = [n for n in LogOptions.__annotations__ if not describes(described, n)]
+    assert not missing, "describe them in LogOptions"
+    offered = {word for command in OF_LOGS for word in options_of(["clicks", command])}
+    missing = sorted(n for n in named if f"--{n.replace('_', '-')}" not in offered)
+    assert not missing, "make them options in cli/clicks_log.py"
+
+
+def describes(docstring: str, name: str) -> bool:
+    """Whether a line names it as a parameter, perhaps beside others."""
+    return bool(re.search(rf"(?m)^    (\w+, )*{name}(, \w+)*$", docstring))
+
+
+def test_every_format_can_be_named():
+    """``format=`` takes the first extension of each row of the table, and its own."""
+    assert {*get_args(FileFormat)} == {*_BY_NAME}, "FileFormat in io/scan.py"
+    for name in _BY_NAME:
+        assert f'"{name}"' in str(polars_rank.scan.__doc__), "the docstring of scan"
+    guide = " ".join(str(evaluate_files.__doc__).split())
+    names = [row.extensions[0][1:] for row in FORMATS.values()]
+    assert ", ".join(names) in guide, "the docstring of cli/evaluate.py"
 
 
 def bare(hint: object) -> object:

@@ -15,6 +15,7 @@ import polars as pl
 
 from polars_rank._engine.request import AnyFrame
 from polars_rank.conventions.tools import CONVENTIONS, ConventionLike, convention_of
+from polars_rank.evaluation.options import DECIDING
 from polars_rank.io import write
 from polars_rank.measures.measure import Measure
 
@@ -24,8 +25,12 @@ KEY = "polars_rank"
 BATCH = 1 << 20
 SEVERAL = "; "  # between fingerprints
 
-# Options of an evaluation that decide values, but are not choices of a convention.
-OPTIONS = {"max_rank": None, "descending": True, "on_duplicate": "error"}
+# Options that decide the values of queries, not only their means.
+OPTIONS = {
+    name: default
+    for name, default in DECIDING.items()
+    if name not in ("by", "weight", "stats", "subtopic")
+}
 
 
 @dataclass(frozen=True)

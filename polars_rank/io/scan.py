@@ -29,12 +29,8 @@ __all__ = ["FileFormat", "scan", "scan_each"]
 FileFormat: TypeAlias = Literal[
     "parquet", "arrow", "csv", "tsv", "ndjson", "trec", "msmarco", "beir"
 ]
-_BY_NAME = {
-    "parquet": FORMATS["Parquet"],
-    "arrow": FORMATS["Arrow IPC"],
-    "csv": FORMATS["CSV"],
-    "tsv": FORMATS["TSV"],
-    "ndjson": FORMATS["NDJSON"],
+_BY_NAME: dict[str, Format | None] = {
+    **{row.extensions[0].removeprefix("."): row for row in FORMATS.values()},
     "trec": None,
     "msmarco": FORMATS["TSV"],
     "beir": FORMATS["TSV"],

@@ -16,8 +16,9 @@ import polars as pl
 from polars_rank.core.parameters import is_whole, plain
 from polars_rank.core.registry import not_taken
 from polars_rank.evaluation.evaluate import per_query
+from polars_rank.evaluation.options import OPTIONS
 from polars_rank.measures.measure import Measures
-from polars_rank.scale.evaluation import OPTIONS, Evaluation
+from polars_rank.scale.evaluation import Evaluation
 from polars_rank.scale.frames import SIDES, open_side
 from polars_rank.scale.job import Job, columns_read
 

@@ -27,7 +27,8 @@ from polars_rank.conventions.choices import SHORTCUTS
 from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.tools import convention_of
 from polars_rank.core.registry import not_taken
-from polars_rank.evaluation.evaluate import evaluate, per_query
+from polars_rank.evaluation.evaluate import per_query
+from polars_rank.evaluation.options import DECIDING, FRAMES, OPTIONS
 from polars_rank.io.frames import FrameLike
 from polars_rank.measures.measure import Custom, Measures, parse_measures
 from polars_rank.scale.frames import Several, open_both, open_side, partials_of
@@ -43,13 +44,6 @@ from polars_rank.scale.rules import PLAUSIBLE, Asked, enforce_total
 from polars_rank.scale.spelling import has_expression, shown, spelled, spelled_option
 
 __all__ = ["Evaluation"]
-
-FRAMES = ("frame", "measures", "qrels", "queries", "segments")
-OPTIONS = {
-    name: parameter.default
-    for name, parameter in inspect.signature(evaluate).parameters.items()
-    if name not in FRAMES
-}
 
 
 class Evaluation:
@@ -166,8 +160,6 @@ class Evaluation:
 
         Expressions count as Polars serialises them, which may change with its version.
         """
-        names = ["by", "weight", "stats", "max_rank", "on_duplicate", "subtopic"]
-        names += ["descending"]
         measures = [
             (m.name, spelled(m.function) if isinstance(m, Custom) else str(m))
             for m in self._measures
@@ -177,7 +169,7 @@ class Evaluation:
         options = [
             (name, spelled_option(name, value))
             for name, value in self._options.items()
-            if name in names or has_expression(value)
+            if name in DECIDING or has_expression(value)
         ]
         text = repr((measures, choices, options))
         return sha256(text.encode()).hexdigest()[:16]

@@ -1,0 +1,28 @@
+"""The options of an evaluation, and which of them decide its values."""
+
+from __future__ import annotations
+
+from inspect import signature
+from typing import Any
+
+from polars_rank.conventions.choices import SHORTCUTS
+from polars_rank.evaluation.evaluate import evaluate
+
+__all__ = ["DECIDING", "FRAMES", "OPTIONS"]
+
+FRAMES = ("frame", "measures", "qrels", "queries", "segments")
+OPTIONS: dict[str, Any] = {
+    name: parameter.default
+    for name, parameter in signature(evaluate).parameters.items()
+    if name not in FRAMES
+}
+COLUMNS = {"query", "doc", "score", "label", "rank", "qrels_query", "qrels_doc"}
+RESOURCES = {"layout", "memory_limit", "temp_dir", "progress"}
+CHOICES = {"convention", *SHORTCUTS}  # of the convention that they make together
+
+# Whatever is not known to decide nothing does decide: so does a new option.
+DECIDING = {
+    name: default
+    for name, default in OPTIONS.items()
+    if name not in COLUMNS | RESOURCES | CHOICES | {"check"}
+}
