@@ -158,33 +158,22 @@ def same_ids(
     with types, an integer never equals a text. An empty dictionary has ids of any type.
     """
     nothing = [isinstance(s, Mapping) and not any(s.values()) for s in sources]
-    if any(nothing):
-        return _like_other(run, qrels, nothing, ids)
-    if not any(isinstance(s, str | os.PathLike) and _is_plain_text(s) for s in sources):
+    text = any(isinstance(s, str | os.PathLike) and _is_plain_text(s) for s in sources)
+    if not text and not any(nothing):
         return run, qrels
     left, right = run.collect_schema(), qrels.collect_schema()
-    for names in ids:
-        kinds = left.get(names[0]), right.get(names[1])
-        if pl.String in kinds and any(k is not None and k.is_integer() for k in kinds):
-            run = run.with_columns(cs.by_name(names[0]).cast(pl.String))
-            qrels = qrels.with_columns(cs.by_name(names[1]).cast(pl.String))
-    return run, qrels
-
-
-def _like_other(
-    run: pl.LazyFrame,
-    qrels: pl.LazyFrame,
-    nothing: Sequence[bool],
-    ids: Iterable[tuple[str, str]],
-) -> tuple[pl.LazyFrame, pl.LazyFrame]:
-    """Give frames of ``nothing`` the types that the ids of the other frame have."""
-    left, right = run.collect_schema(), qrels.collect_schema()
     for ours, theirs in ids:
-        if ours in left and theirs in right:
-            if nothing[0]:
-                run = run.with_columns(cs.by_name(ours).cast(right[theirs]))
-            else:
-                qrels = qrels.with_columns(cs.by_name(theirs).cast(left[ours]))
+        if ours not in left or theirs not in right:
+            continue
+        kinds = left[ours], right[theirs]
+        if any(nothing):
+            same = kinds[nothing[0]]
+        elif pl.String in kinds and any(kind.is_integer() for kind in kinds):
+            same = pl.String()
+        else:
+            continue
+        run = run.with_columns(cs.by_name(ours).cast(same))
+        qrels = qrels.with_columns(cs.by_name(theirs).cast(same))
     return run, qrels
 
 
