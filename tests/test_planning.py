@@ -155,7 +155,7 @@ def test_orders():
     with pytest.raises(ValueError, match="at least two measures"):
         pr.orders(values())
     for call in (pr.orders, pr.discriminative):
-        with pytest.raises(ValueError, match="choose a test of what differs"):
+        with pytest.raises(ValueError, match="choose a test of differences"):
             call(two_measures(), test="tost", margin=0.1)
     alike = pr.compare(values(), measures="ndcg@10", test="tost", margin=0.1)
     with pytest.raises(ValueError, match="letters tell what differs"):
