@@ -144,7 +144,8 @@ class Undamaged:
                     raise nul_error(name)
                 block = file.read(BLOCK)
                 end = last_lines(end, block)
-                quoted = quoted or QUOTE in block
+                endless = len(rest) > BLOCK  # a line that is not kept in memory
+                quoted = quoted or QUOTE in block or endless
                 if not quoted:
                     lines, newline, rest = (rest + block).rpartition(b"\n")
                     self._require_width(lines + newline, width, name, number)

@@ -10,7 +10,7 @@ import polars as pl
 from polars_rank._engine.schema import require_columns
 from polars_rank.io.frames import FrameLike, as_polars
 
-__all__ = ["Runs", "hold_runs", "keys_of", "stacked"]
+__all__ = ["Runs", "keys_of", "stacked"]
 
 Runs: TypeAlias = FrameLike | Mapping[str, FrameLike]
 
@@ -21,7 +21,7 @@ def stacked(runs: Runs, system: str | None) -> tuple[pl.LazyFrame, str | None]:
     A mapping of names to frames, paths or dictionaries is concatenated; its column is
     ``"system"``, unless ``system`` names it; names replace what such a column holds.
     """
-    if not (isinstance(runs, Mapping) and hold_runs(runs)):
+    if not (isinstance(runs, Mapping) and _hold_runs(runs)):
         frame = as_polars(cast("FrameLike", runs), name="run").lazy()
         if system is not None:
             require_columns(
@@ -38,7 +38,7 @@ def stacked(runs: Runs, system: str | None) -> tuple[pl.LazyFrame, str | None]:
     return pl.concat(parts, how="diagonal_relaxed"), column
 
 
-def hold_runs(runs: Mapping[str, object]) -> bool:
+def _hold_runs(runs: Mapping[str, object]) -> bool:
     """Whether these are runs by name, rather than ``{query: {document: score}}``."""
     return bool(runs) and not any(
         isinstance(run, Mapping)
