@@ -3,6 +3,7 @@
     python tests/mutants.py               all mutants, by the quick tests
     python tests/mutants.py discount tie  those with one of these words in their name
     python tests/mutants.py --tier all    by the slow tests, too
+    python tests/mutants.py --random 80 --seed 1    a sample of random changes instead
 
 Each mutant is applied to a copy of the checkout, never to the checkout itself. The exit
 code is 1 if one survives: then a test is missing. It is 1, too, if the text of a mutant
@@ -881,7 +882,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("words", nargs="*", help="part of the names of mutants")
     parser.add_argument("--tier", choices=TIERS, default="quick")
+    parser.add_argument("--random", type=int, metavar="N", help="draw N changes")
+    parser.add_argument("--seed", type=int, default=0, help="of the draw")
+    parser.add_argument("--covered", type=Path, help="coverage of an earlier run")
     asked = parser.parse_args()
+    if asked.random:
+        return sample(asked.random, asked.seed, asked.covered)
     mutants = [m for m in MUTANTS if not asked.words or named(m, asked.words)]
     lost = [m for m in mutants if len(found(m, ROOT)) != 1]
     for m in lost:
@@ -903,6 +909,25 @@ def main() -> int:
         print(f"fails without any mutant: {broken}")
     print(f"{len(mutants) - verdicts.count('')} of {len(mutants)} killed")
     return 1 if lost or broken or "" in verdicts else 0
+
+
+def sample(count: int, seed: int, covered: Path | None) -> int:
+    """Try changes drawn at random; 1 if one survives.
+
+    The quick tests run once before, to see which test covers which line, unless
+    ``covered`` names the file of a run on the same code.
+    """
+    from random_mutants import cover, try_random
+
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+        copy = Path(folder) / "copy"
+        copied(copy)
+        kept = (covered or Path(folder) / "coverage").resolve()
+        if not kept.exists():
+            cover(copy, kept)
+        survivors = try_random(copy, kept, count, seed, failing, written)
+    print(f"{count - len(survivors)} of {count} killed")
+    return 1 if survivors else 0
 
 
 def named(mutant: Mutant, words: Sequence[str]) -> bool:

@@ -19,6 +19,7 @@ import pytest
 import reference
 from cases import CASES, FACTS, FAMILIES, SUBTOPIC_CASES, where
 from mutants import MUTANTS, ROOT, found
+from random_mutants import changes
 from variants import variants
 from vocabularies import METRICS, SUBTOPIC_METRICS
 
@@ -492,3 +493,28 @@ def test_every_mutant_changes_one_line_that_is_there():
     files = {t.partition(":")[0] for m in MUTANTS for t in m.tests.split()}
     assert all((ROOT / "tests" / f"test_{name}.py").exists() for name in files)
     assert all(m.old != m.new for m in MUTANTS)
+
+
+def test_random_changes_spare_types_and_stay_code(tmp_path):
+    path = tmp_path / "code.py"
+    path.write_text(
+        '"""é: 1 < 2."""\n\ndef f(x: int | None) -> bool | str:\n'
+        "    return not (x is not None and 0 <= x + 1 < 2) or True\n"
+    )
+    found = changes(path)
+    assert sorted((change.old, change.new) for change in found) == [
+        ("+", "-"),
+        ("0", "1"),
+        ("1", "2"),
+        ("2", "3"),
+        ("<", "<="),
+        ("<=", "<"),
+        ("True", "False"),
+        ("and", "or"),
+        ("is not", "is"),
+        ("not ", ""),
+        ("or", "and"),
+    ]
+    for change in found:
+        text = change.apply(path.read_text())
+        assert ast.dump(ast.parse(text)) != ast.dump(ast.parse(path.read_text()))
