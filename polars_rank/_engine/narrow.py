@@ -5,7 +5,7 @@ The values of a query depend on its own rows only, so queries can be filtered fi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import polars as pl
@@ -30,25 +30,15 @@ def narrowed(request: Request, predicate: pl.Expr, schema: pl.Schema) -> Request
         if (frame := getattr(request, name)) is not None
     }
     schemas = {name: frame.collect_schema() for name, frame in frames.items()}
+    named = {name for name in query if isinstance(name, str)}
     moved = False
     for condition in _conditions(predicate):
         roots = {*condition.meta.root_names()}
-        if not roots or not roots <= {name for name in query if isinstance(name, str)}:
-            continue
-        places = {
-            name: [root in known for root in roots] for name, known in schemas.items()
-        }
-        same = all(
-            known[root] == schema[root]
-            for known in schemas.values()
-            for root in roots & known.keys()
-        )
-        whole = all(all(there) or not any(there) for there in places.values())
-        if not (same and whole and all(places["frame"])):
+        if not roots or not roots <= named or not _applies(roots, schemas, schema):
             continue
         moved = True
-        for name, there in places.items():
-            if all(there):
+        for name, known in schemas.items():
+            if roots <= known.keys():
                 frames[name] = frames[name].filter(condition)
     if not moved:
         return None
@@ -57,6 +47,21 @@ def narrowed(request: Request, predicate: pl.Expr, schema: pl.Schema) -> Request
         frame=frames["frame"],
         qrels=frames.get("qrels"),
         queries=frames.get("queries"),
+    )
+
+
+def _applies(
+    roots: set[str], schemas: Mapping[str, pl.Schema], result: pl.Schema
+) -> bool:
+    """Whether a condition means the same in front of the evaluation.
+
+    Its columns have the type that they have in the result; each frame has all of them
+    or none, and the run has them.
+    """
+    return roots <= schemas["frame"].keys() and all(
+        roots.isdisjoint(known)
+        or (roots <= known.keys() and all(known[r] == result[r] for r in roots))
+        for known in schemas.values()
     )
 
 

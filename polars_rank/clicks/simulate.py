@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import get_args
 
 from polars_rank.clicks.simulation import Logging, Simulation
@@ -159,43 +159,50 @@ def _trust(
     return default if given is None else given
 
 
+COUNTS = ("impressions", "queries", "docs", "k", "rankers", "users", "arms")
+SHARES = ("randomized", "swap", "interleaved", "continuation", "gamma")
+
+
 def _require_possible(design: Simulation) -> None:
     """Raise ``ValueError`` that names the first impossible argument."""
-    known = get_args(UserModel)
-    for name in ("impressions", "queries", "docs", "k", "rankers", "users", "arms"):
-        value = getattr(design, name)
-        if type(value) is not int or value < 1:
-            _refuse(name, "a whole number of at least 1", value)
-    for name in ("randomized", "swap", "interleaved", "continuation", "gamma"):
-        if not 0 <= getattr(design, name) <= 1:
-            _refuse(name, "between 0 and 1", getattr(design, name))
-    if design.k > design.docs:
-        _refuse("k", f"at most docs ({design.docs})", design.k)
-    if design.k > 255:
-        _refuse("k", "at most 255", design.k)
-    if design.arms > 26:
-        _refuse("arms", "at most 26", design.arms)
-    if design.queries * design.docs >= 2**32:
-        _refuse("queries * docs", "below 2^32", design.queries * design.docs)
-    if design.swap_end + design.interleaved > 1:
-        total = design.swap_end + design.interleaved
-        _refuse("randomized + swap + interleaved", "at most 1", total)
-    if design.swap and design.k < 2:
-        _refuse("k", "at least 2 with swap", design.k)
-    if not design.user or not set(design.user) <= set(known):
-        _refuse("user", f"one or more of {', '.join(known)}", [*design.user])
-    if not all(share > 0 for share in design.user.values()):
-        _refuse("user", "of positive shares", dict(design.user))
-    if design.logging not in get_args(Logging):
-        _refuse("logging", f"one of {', '.join(get_args(Logging))}", design.logging)
+    for name, rule, possible, value in _rules(design):
+        if not possible:
+            _refuse(name, rule, value)
+
+
+def _rules(d: Simulation) -> Iterator[tuple[str, str, bool, object]]:
+    """Yield each argument with its rule, whether it keeps the rule, and its value.
+
+    One after the other, since a later rule may need that the earlier ones hold.
+    """
+    for name in COUNTS:
+        value = getattr(d, name)
+        rule = "a whole number of at least 1"
+        yield name, rule, type(value) is int and value >= 1, value
+    for name in SHARES:
+        value = getattr(d, name)
+        yield name, "between 0 and 1", 0 <= value <= 1, value
+    yield "k", f"at most docs ({d.docs})", d.k <= d.docs, d.k
+    yield "k", "at most 255", d.k <= 255, d.k
+    yield "arms", "at most 26", d.arms <= 26, d.arms
+    pairs = d.queries * d.docs
+    yield "queries * docs", "below 2^32", pairs < 2**32, pairs
+    total = d.swap_end + d.interleaved
+    yield "randomized + swap + interleaved", "at most 1", total <= 1, total
+    yield "k", "at least 2 with swap", not d.swap or d.k >= 2, d.k
+    known, models = get_args(UserModel), [*d.user]
+    possible = bool(models) and {*models} <= {*known}
+    yield "user", f"one or more of {', '.join(known)}", possible, models
+    possible = all(share > 0 for share in d.user.values())
+    yield "user", "of positive shares", possible, dict(d.user)
+    logged = get_args(Logging)
+    yield "logging", f"one of {', '.join(logged)}", d.logging in logged, d.logging
     for name in ("examination", "eps_plus", "eps_minus"):
-        values = list(getattr(design, name))
-        if len(values) != design.k or not all(0 <= v <= 1 for v in values):
-            _refuse(name, f"k = {design.k} probabilities", values)
-    if design.temperature <= 0:
-        _refuse("temperature", "above 0", design.temperature)
-    if design.user_sd < 0:
-        _refuse("user_sd", "at least 0", design.user_sd)
+        values = list(getattr(d, name))
+        possible = len(values) == d.k and all(0 <= value <= 1 for value in values)
+        yield name, f"k = {d.k} probabilities", possible, values
+    yield "temperature", "above 0", d.temperature > 0, d.temperature
+    yield "user_sd", "at least 0", d.user_sd >= 0, d.user_sd
 
 
 def _refuse(name: str, rule: str, value: object) -> None:

@@ -123,6 +123,56 @@ def estimate(
     >>> found.select("estimate", "human", "model", "weight").row(0)
     (0.4285..., 0.5, 0.625, 0.2857...)
     """
+    _require_possible(sampled, level, doc, share)
+    names = ("ties", "missing", "no_relevant", "unjudged", "rel")
+    chosen = convention_of(convention, **{n: options.pop(n, None) for n in names})
+    asked = _asked(measures, chosen, sampled)
+    frame, column = stacked(run, system)
+    keys = keys_of(query, column)
+    human = as_polars(qrels, name="qrels", kind="qrels").lazy()
+    model = as_polars(model_qrels, name="model_qrels", kind="qrels").lazy()
+    on = _shared_keys({"qrels": human, "model_qrels": model}, keys, doc, column)
+    _require_known(human, model, on if sampled == "documents" else on[:-1], sampled)
+    sides = {"human": human, "model": model}
+    if sampled == "documents":
+        sides["both"] = model.join(human.select(on), on=on, how="semi")
+
+    def values(side: str) -> pl.LazyFrame:
+        found = per_query(
+            frame, list(asked), qrels=sides[side], query=keys, doc=doc,
+            convention=chosen, **options,
+        )  # fmt: skip
+        return found.unpivot(
+            [m.name for m in asked], index=keys,
+            variable_name="measure", value_name=side,
+        )  # fmt: skip
+
+    table = values("model")
+    for side in (name for name in sides if name != "model"):
+        table = table.join(
+            values(side), on=[*keys, "measure"], how="left", nulls_equal=True,
+            maintain_order="left",
+        )  # fmt: skip
+    held = table.filter(pl.col("model").is_not_null()).collect(engine="streaming")
+    if sampled == "documents":
+        share = _share(human, model, on) if share is None else share
+        held = _of_documents(held, share)
+    by = ["measure"] if column is None else [column, "measure"]
+    rows = [
+        (*key, *_estimated(part, sampled, level))
+        for key, part in held.group_by(by, maintain_order=True)
+    ]
+    order = pl.Enum([m.name for m in asked])
+    schema = {k: held.schema[k] for k in by} | COLUMNS
+    return (
+        pl.DataFrame(rows, schema=schema, orient="row")
+        .sort(*by[:-1], pl.col("measure").cast(order), maintain_order=True)
+    )  # fmt: skip
+
+
+def _require_possible(
+    sampled: Sampled, level: float, doc: str | None, share: float | None
+) -> None:
     if sampled not in get_args(Sampled):
         msg = f"sampled must be 'queries' or 'documents', not {sampled!r}"
         raise ValueError(msg)
@@ -138,58 +188,17 @@ def estimate(
             "drawn: for sampled='documents'"
         )
         raise ValueError(msg)
-    names = ("ties", "missing", "no_relevant", "unjudged", "rel")
-    chosen = convention_of(convention, **{n: options.pop(n, None) for n in names})
-    asked = _asked(measures, chosen, sampled)
-    frame, column = stacked(run, system)
-    keys = keys_of(query, column)
-    human = as_polars(qrels, name="qrels", kind="qrels").lazy()
-    model = as_polars(model_qrels, name="model_qrels", kind="qrels").lazy()
-    sides = {"human": human, "model": model}
-    for name, side in sides.items():
-        where = "qrels" if name == "human" else "model_qrels"
-        known = side.collect_schema()
-        need = [k for k in keys if k != column] + [doc]
-        for k in need:
-            require_columns([k], known, where=where, argument="query")
-    on = [
-        k for k in [*keys, doc] if all(k in s.collect_schema() for s in sides.values())
-    ]
-    _require_known(human, model, on if sampled == "documents" else on[:-1], sampled)
-    if sampled == "documents":
-        sides["both"] = model.join(human.select(on), on=on, how="semi")
-    tables = [
-        per_query(
-            frame, list(asked), qrels=side, query=keys, doc=doc, convention=chosen,
-            **options,
-        )
-        .unpivot(
-            [m.name for m in asked], index=keys,
-            variable_name="measure", value_name=name,
-        )
-        for name, side in sides.items()
-    ]  # fmt: skip
-    values = tables[1]
-    for table in (tables[0], *tables[2:]):
-        values = values.join(
-            table, on=[*keys, "measure"], how="left", nulls_equal=True,
-            maintain_order="left",
-        )  # fmt: skip
-    held = values.filter(pl.col("model").is_not_null()).collect(engine="streaming")
-    if sampled == "documents":
-        share = _share(human, model, on) if share is None else share
-        held = _of_documents(held, share)
-    by = ["measure"] if column is None else [column, "measure"]
-    rows = [
-        (*key, *_estimated(part, sampled, level))
-        for key, part in held.group_by(by, maintain_order=True)
-    ]
-    order = pl.Enum([m.name for m in asked])
-    schema = {k: held.schema[k] for k in by} | COLUMNS
-    return (
-        pl.DataFrame(rows, schema=schema, orient="row")
-        .sort(*by[:-1], pl.col("measure").cast(order), maintain_order=True)
-    )  # fmt: skip
+
+
+def _shared_keys(
+    sides: dict[str, pl.LazyFrame], keys: list[str], doc: str, system: str | None
+) -> list[str]:
+    """Return the ids that both have; only the system may be missing."""
+    schemas = {name: side.collect_schema() for name, side in sides.items()}
+    for name, known in schemas.items():
+        for key in [*(k for k in keys if k != system), doc]:
+            require_columns([key], known, where=name, argument="query")
+    return [k for k in [*keys, doc] if all(k in known for known in schemas.values())]
 
 
 COLUMNS: dict[str, Any] = {
