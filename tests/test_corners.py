@@ -27,10 +27,14 @@ def test_a_query_with_unjudged_documents_only_is_in_the_run(collect):
     assert pr.evaluate(RUN, "rr", qrels=QRELS, convention=refused).row(0) == (2, 1 / 2)
 
 
-def test_a_query_whose_judgments_lack_labels_is_not_judged(collect):
+def test_a_query_whose_judgments_lack_labels_has_nothing_relevant(collect):
+    """As in a log, with its number in a warning."""
     qrels = QRELS.with_columns(label=pl.Series([1, None]))
-    found = collect(pr.per_query(RUN.lazy(), "rr", qrels=qrels))
-    assert found.rows() == [(1, 1.0)]
+    for policy, value in (("zero", 0.0), ("one", 1.0), ("skip", None)):
+        choice = TREC.replace(no_relevant=policy)
+        with pytest.warns(pr.DataWarning, match="1 query has no judgment"):
+            found = pr.per_query(RUN.lazy(), "rr", qrels=qrels, convention=choice)
+            assert collect(found).rows() == [(1, 1.0), (2, value)]
 
 
 def test_a_query_without_a_document_at_rank_1_is_in_the_run(collect):

@@ -127,8 +127,8 @@ def test_judgments_without_rows_or_grades(call, function):
         call(function, LOG.with_columns(label=nothing), ["ndcg", "ap"])
     zeros = LOG.with_columns(label=0)
     assert silent(call, function, zeros)["rr"].sum() == 0
-    few = LOG.with_columns(label=pl.Series([None, None, None, 1]))
-    assert silent(call, function, few)["rr"].sum() > 0
+    few = LOG.with_columns(label=pl.Series([None, 1, None, 1]))
+    assert silent(call, function, few, no_relevant="zero")["rr"].sum() > 0
 
 
 @BOTH

@@ -251,8 +251,8 @@ def _by_query(
 def _kept_if_read_twice(request: Request, *, described: bool) -> Request:
     """Keep frames in memory that are needed twice but can be read only once.
 
-    These are a run that provides key columns which judgments or queries lack, and
-    judgments that also provide attributes of queries.
+    These are a run that provides key columns which judgments or queries lack,
+    judgments that also provide attributes of queries, and queries beside judgments.
     """
     query, keys = request.columns.query, request.qrels_columns.query
     others = [(f, query) for f in (request.queries, request.segments) if f is not None]
@@ -264,9 +264,15 @@ def _kept_if_read_twice(request: Request, *, described: bool) -> Request:
     run, qrels = request.frame, request.qrels
     run_twice = not complete and not is_rereadable(run)
     qrels_twice = described and qrels is not None and not is_rereadable(qrels)
-    apart = request.layout == "contiguous" and qrels_twice  # in two collections
-    if apart or ((run_twice or qrels_twice) and request.resources is not None):
+    queries = None if qrels is None else request.queries
+    listed_twice = queries is not None and not is_rereadable(queries)
+    # A plan for contiguous rows is collected on its own.
+    apart = request.layout == "contiguous" and (qrels_twice or listed_twice)
+    twice = run_twice or qrels_twice or listed_twice
+    if apart or (twice and request.resources is not None):
         raise DataError(READ_ONCE.message, rule=READ_ONCE.name)
+    if listed_twice and queries is not None:
+        request = replace(request, queries=queries.cache())
     if run_twice:
         request = replace(request, frame=run.cache())
     if qrels_twice and qrels is not None:

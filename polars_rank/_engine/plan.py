@@ -29,7 +29,7 @@ from polars_rank._engine.result import Aggregation, sum_part, values_per_query
 from polars_rank._engine.schema import names_of
 from polars_rank._engine.spill.plan import fits_in_memory, spill_plan
 from polars_rank._engine.stages.join import sum_judged
-from polars_rank._engine.stages.queries import select_queries
+from polars_rank._engine.stages.queries import listed_queries, select_queries
 from polars_rank._engine.stages.rank import pack, unpack
 from polars_rank._engine.stages.select import relevant_rows
 from polars_rank._engine.stages.subtopics import sum_subtopics
@@ -265,13 +265,14 @@ def plan_per_query(request: Request, inputs: Inputs) -> Plan:
     schemas = [part.schema for part in inputs.parts]
 
     def plan_parts(frames: Sequence[pl.LazyFrame]) -> Plan:
-        parts = zip(frames, schemas, strict=True)
+        parts = zip(frames, schemas, strict=False)  # the last may be listed queries
         late = key.late_ties is not None and key.qrels is None
-        return plan_values(
-            key, *(normalize(*part, request, integers_late=late) for part in parts)
-        )
+        rows = [normalize(*part, request, integers_late=late) for part in parts]
+        return plan_values(key, *rows, *frames[len(schemas) :])
 
     frames = [part.frame for part in inputs.parts]
+    if inputs.qrels is not None and inputs.queries is not None:
+        frames.append(listed_queries(request, inputs.run.frame, inputs.queries))
     if request.resources is not None and request.grouping == "sort":
         plan = spill_plan(plan_parts, key, frames, request.resources)
     else:
@@ -281,7 +282,10 @@ def plan_per_query(request: Request, inputs: Inputs) -> Plan:
 
 
 def plan_values(
-    key: PlanKey, run: pl.LazyFrame, qrels: pl.LazyFrame | None = None
+    key: PlanKey,
+    run: pl.LazyFrame,
+    qrels: pl.LazyFrame | None = None,
+    listed: pl.LazyFrame | None = None,
 ) -> Plan:
     """One row per query: ``query``, ``m0`` ..., and a count for every rule."""
     if qrels is None or key.qrels is None:
@@ -294,9 +298,9 @@ def plan_values(
             return plan._replace(frame=_sort_cheaper(key, plan.frame, run))
         return plan
     if "subtopic" not in key.qrels.roles:
-        plan = sum_judged(key, run, qrels)
+        plan = sum_judged(key, run, qrels, listed)
     else:
-        plan = sum_subtopics(key, run, qrels)
+        plan = sum_subtopics(key, run, qrels, listed)
     if key.grouping == "contiguous":
         return plan._replace(frame=require_one_run(plan.frame, [run, qrels]))
     return plan

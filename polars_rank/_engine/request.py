@@ -106,9 +106,9 @@ class Request:
         Segments and weights of the mean; columns to carry along with values per query.
     stats
         Statistics of the values of queries.
-    missing_given, rel_given
-        Whether the user has chosen the value of a missing query; the lowest relevant
-        grade.
+    missing_given, no_relevant_given, rel_given
+        Whether the user has chosen the value of a missing query; of one with nothing
+        relevant; the lowest relevant grade.
     small
         Whether all frames are in memory and small, so that streaming does not pay.
     part
@@ -133,6 +133,7 @@ class Request:
     stats: tuple[Stat, ...]
     convention: Convention
     missing_given: bool
+    no_relevant_given: bool
     rel_given: bool
     check: Check
     on_duplicate: Duplicates
@@ -263,6 +264,7 @@ class Request:
                 rel=rel,
             ),
             missing_given=missing is not None,
+            no_relevant_given=no_relevant is not None,
             rel_given=rel is not None,
             check=check,
             on_duplicate=on_duplicate,

@@ -23,9 +23,10 @@ from polars_rank.conventions.tools import complete_arguments
 from polars_rank.core.ranking import Ranking, Ties
 from polars_rank.core.registry import Rows, check_policy, value
 from polars_rank.core.rules import NEGATIVE_GRADE, Violation
+from polars_rank.core.subtopics import Subtopics
 from polars_rank.measures.measure import Custom, Measure
 
-__all__ = ["PlanKey", "Trace", "trace_measures"]
+__all__ = ["PlanKey", "Trace", "trace_measures", "value_by_rules"]
 
 ROWS: tuple[Rows, ...] = ("relevant", "judged", "all")
 
@@ -198,18 +199,44 @@ def _traced(
             for v in plain.violations
         ]
         return pl.col(name), violations
-    metric = measure.definition
-    no_relevant = key.convention.no_relevant_of(measure.metric, measure.no_relevant)
-    check_policy(metric, arguments, key.ties, no_relevant)
-    if metric.uses_scores and not recorder.scored:
+    if measure.definition.uses_scores and not recorder.scored:
         msg = f"{measure.metric} looks at the scores themselves: it cannot use rank="
         raise ValueError(msg)
     ranking: Ranking = recorder.recording_ranking()
     if key.retrieved_only:
         ranking = ranking.ideal_over("retrieved")
-    if metric.adds_unweighted_one(no_relevant):
-        no_relevant = "null"  # the mean has to know
-    return value(metric, ranking, arguments, no_relevant), ranking.violations
+    return value_by_rules(key, measure, ranking, arguments), ranking.violations
+
+
+def value_by_rules(
+    key: PlanKey,
+    measure: Measure,
+    ranking: Ranking | Subtopics,
+    arguments: dict[str, Any],
+) -> pl.Expr:
+    """The value of a query by the rules in their order: ``missing``, ``no_relevant``.
+
+    A query that is missing from the run counts as 0 even if nothing is relevant to it.
+    """
+    metric, convention = measure.definition, key.convention
+    policy = convention.no_relevant_of(measure.metric, measure.no_relevant)
+    check_policy(metric, arguments, key.ties, policy)
+    if metric.adds_unweighted_one(policy):
+        policy = "null"  # the mean has to know
+    found = value(metric, ranking, arguments, policy)
+    as_zero = key.qrels is not None and convention.missing == "zero"
+    if not (as_zero and metric.needs_relevant) or policy == "zero":
+        return found
+    absent = pl.col("retrieved").is_null()
+    ranking.violations[:] = [
+        Violation(v.rule, pl.when(~absent).then(v.count).otherwise(0))
+        if v.rule.name == "undefined"
+        else v
+        for v in ranking.violations
+    ]
+    return (
+        pl.when(absent).then(value(metric, ranking, arguments, "zero")).otherwise(found)
+    )
 
 
 def _with_checks(
@@ -247,6 +274,10 @@ def _facts(key: PlanKey, recorder: Recorder) -> dict[str, pl.Expr]:
             "matched": pl.col(add(label.filter(rank.is_not_null()).count())),
         }
     )
+    unjudged = pl.col("judged").fill_null(0) == 0
+    if key.qrels is not None:
+        unjudged &= pl.col("retrieved").is_not_null()
+    facts["unjudged"] = unjudged
     if (key.qrels or key.run).has_fractions:
         facts["fractions"] = pl.col(add(((label > 0) & (label < 1)).sum()))
     return facts

@@ -96,8 +96,9 @@ def per_query(
     qrels_query, qrels_doc
         ``query`` and ``doc`` in the judgments, where they differ.
     queries
-        The queries to evaluate, one row per query. If the id of a query is several
-        columns, some of them may be left out here.
+        The queries to evaluate, one row per query, judged or not: nothing is relevant
+        to those that nobody judged. If the id of a query is several columns, some of
+        them may be left out here.
     segments
         Attributes of queries, one row per query; the evaluated queries stay the same.
     keep
@@ -149,9 +150,9 @@ def per_query(
     -----
     DataWarning
         When collected: a frame or judgments without rows, judged queries that are
-        missing from the run (unless ``missing`` is given), labels that are all null,
-        that never reach ``rel``, or that lie between 0 and 1 where ``rel`` is 1 by
-        default.
+        missing from the run (unless ``missing`` is given), queries without a label
+        (unless ``no_relevant`` is given), labels that are all null, that never reach
+        ``rel``, or that lie between 0 and 1 where ``rel`` is 1 by default.
 
     Examples
     --------

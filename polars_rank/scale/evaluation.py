@@ -141,6 +141,7 @@ class Evaluation:
             measures=self._measures,
             convention=self._convention,
             missing_given=options["missing"] is not None,
+            no_relevant_given=options["no_relevant"] is not None,
             rel_given=options["rel"] is not None,
         )
 

@@ -25,6 +25,7 @@ COUNTS = (
     "unknown",
     "described",
     "fractions",
+    "unjudged",
 )
 LARGEST = "highest"  # label
 LISTS = ("violations", "keys")

@@ -10,6 +10,7 @@ import polars as pl
 
 from polars_rank._engine.checks.enforce import raise_or_warn, report, warn
 from polars_rank._engine.checks.judge import (
+    JUDGED_SIDE,
     NO_JUDGMENTS,
     judge_judgments,
     judge_labels,
@@ -52,6 +53,7 @@ class Asked(NamedTuple):
     measures: Sequence[Measure | Custom]
     convention: Convention
     missing_given: bool
+    no_relevant_given: bool
     rel_given: bool
 
 
@@ -111,7 +113,8 @@ def _judge(total: pl.DataFrame, about: Asked, options: Mapping[str, Any]) -> Non
         found["common"], found["rows"] = found["found"], is_implausible()
     if "asked" in found:
         asked = {"queries": found["asked"], "missing": found["unknown"]}
-        side = "judgments" if judged else "rows"
+        asked["unjudged"] = found.get("unjudged", 0) if judged else 0
+        side = JUDGED_SIDE if judged else "rows"
         judge_queries(about, asked, side=side, refuse=partial(refuse, where="queries"))
     if judged:
         judge_judgments(

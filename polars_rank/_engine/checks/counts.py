@@ -39,6 +39,8 @@ def run_checks(run: BoundSchema, carry: Sequence[str], check: Check) -> Counted:
         return Counted(scalars, [])
     counts: list[tuple[Rule, pl.Expr]] = []
     dtypes = run.by_role
+    if "label" in dtypes:
+        scalars["judged"] = pl.col("label").count()
     score_dtype, label_dtype = dtypes.get("score"), dtypes.get("label")
     if "rank" in dtypes:
         rank = pl.col("rank")

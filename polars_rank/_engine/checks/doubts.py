@@ -13,6 +13,7 @@ import polars as pl
 
 from polars_rank._engine.checks.enforce import raise_or_warn, warn
 from polars_rank._engine.checks.judge import (
+    JUDGED_SIDE,
     NO_JUDGMENTS,
     Found,
     judge_judgments,
@@ -45,10 +46,10 @@ NOTHING = pl.LazyFrame({"queries": [0]}, schema={"queries": pl.get_index_type()}
 def doubt_judgments(
     request: Request, inputs: Inputs, frame: pl.LazyFrame
 ) -> pl.LazyFrame:
-    """Pass the rows of ``frame``, one per judged query; judge run and judgments."""
+    """Pass the rows of ``frame``, one per query; judge run and judgments."""
     ran, known = pl.col("retrieved").is_not_null(), pl.col("judged") > 0
     sums = {
-        "rows": pl.len(),
+        "rows": pl.col("judged").count(),
         "judged": known.sum(),
         "common": (ran & known).sum(),
         "matched": pl.col("matched").sum(),
@@ -77,14 +78,15 @@ def doubt_queries(
     request: Request, inputs: Inputs, frame: pl.LazyFrame, missing: pl.Expr
 ) -> pl.LazyFrame:
     """Pass the rows of ``frame``, one for each of ``queries=``; judge missing ones."""
-    side = "rows" if request.qrels is None else "judgments"
+    unjudged = pl.lit(0) if request.qrels is None else pl.col("unjudged").sum()
 
     def refuse(rule: Rule) -> None:
         if inputs.queries is not None:
             _refuse_unknown(request, inputs, inputs.queries, "queries", rule)
 
+    side = JUDGED_SIDE if request.qrels is not None else "rows"
     judge = partial(judge_queries, request, side=side, refuse=refuse)
-    sums = {"queries": pl.len(), "missing": missing.sum()}
+    sums = {"queries": pl.len(), "missing": missing.sum(), "unjudged": unjudged}
     return _judged(frame, sums, judge, bounded=request.resources is not None)
 
 
@@ -164,7 +166,7 @@ def _doubt_labels(
 
 def label_facts(inputs: Inputs) -> dict[str, pl.Expr]:
     """Facts about the labels of all queries that may reveal doubtful ones, by name."""
-    sums = {"highest": pl.col("highest").max()}
+    sums = {"highest": pl.col("highest").max(), "unjudged": pl.col("unjudged").sum()}
     if inputs.graded.has_fractions:
         sums["fractions"] = pl.col("fractions").sum()
     return sums

@@ -21,6 +21,7 @@ from polars_rank.core.rules import (
 from polars_rank.measures.measure import Custom, Measure
 
 __all__ = [
+    "JUDGED_SIDE",
     "NO_JUDGMENTS",
     "NO_ROWS",
     "About",
@@ -42,6 +43,7 @@ IS_NULL = (
     "is null in every row: without grades nothing is relevant; name the column of "
     "grades with label="
 )
+JUDGED_SIDE = "rows in the run and no judgments"
 MISSING = {"zero": "counts as 0", "skip": "is left out"}
 
 
@@ -59,6 +61,10 @@ class About(Protocol):
     @property
     def missing_given(self) -> bool:
         """Whether the user has chosen the value of a missing query."""
+
+    @property
+    def no_relevant_given(self) -> bool:
+        """Whether the user has chosen the value of a query with nothing relevant."""
 
     @property
     def rel_given(self) -> bool:
@@ -87,6 +93,8 @@ def judge_judgments(
         refuse(NO_COMMON_QUERY)
     elif not found["matched"] and strangers():
         refuse(NO_COMMON_DOC)
+    if found["judged"] and not asked:
+        _warn_of_unjudged(about, found)
     if missing and not about.missing_given and not asked:
         _warn_of_missing(about.convention, missing, found["judged"])
     judge_scale(about, found)
@@ -95,6 +103,7 @@ def judge_judgments(
 def judge_queries(about: About, found: Found, *, side: str, refuse: Refuse) -> None:
     """Judge the requested queries: those that have no rows on a ``side``."""
     count, policy = found["missing"], about.convention.missing
+    _warn_of_unjudged(about, found)
     if count and count == found["queries"]:
         refuse(NO_QUERY_FOUND)
     elif count and policy in MISSING and not about.missing_given:
@@ -126,6 +135,8 @@ def judge_labels(
             warn(NO_ROWS)
     elif found["highest"] is None and unlabelled():
         warn(f"{label()} of the frame {IS_NULL}")
+    else:
+        _warn_of_unjudged(about, found)
     judge_scale(about, found)
 
 
@@ -174,3 +185,15 @@ def _warn_of_missing(convention: Convention, missing: int, judged: int) -> None:
         + f" missing from the run: such a query {MISSING[policy]} by the convention; "
         f'if that is intended, say missing="{policy}"'
     )
+
+
+def _warn_of_unjudged(about: About, found: Found) -> None:
+    count, policy = found.get("unjudged"), about.convention.no_relevant
+    if count and not about.no_relevant_given:
+        warn(
+            f"{count} "
+            + ("query has" if count == 1 else "queries have")
+            + " no judgment: no label is known, so nothing is relevant and no_relevant= "
+            f'decides; if that is intended, say no_relevant="{policy}"; to leave such '
+            "queries out, drop their rows"
+        )

@@ -22,22 +22,29 @@ from polars_rank.measures.measure import Custom
 __all__ = ["join_qrels", "number_queries", "restore_query_keys", "sum_judged"]
 
 
-def sum_judged(key: PlanKey, run: pl.LazyFrame, qrels: pl.LazyFrame) -> Plan:
-    """Values of every judged query."""
+def sum_judged(
+    key: PlanKey, run: pl.LazyFrame, qrels: pl.LazyFrame, listed: pl.LazyFrame | None
+) -> Plan:
+    """Values of every query of the judgments, and of those that are ``listed``."""
     trace = trace_measures(key)
     qrels = qrels.cache()  # read for the numbers and for the labels
-    numbers = number_queries(key, qrels)
+    numbers = number_queries(key, qrels, listed)
     plan = sum_terms(key, trace, join_qrels(key, trace, run, qrels, numbers))
     return plan._replace(frame=restore_query_keys(plan.frame, numbers))
 
 
-def number_queries(key: PlanKey, qrels: pl.LazyFrame) -> pl.LazyFrame:
-    """One row per judged query: its key columns, and ``query``, its number.
+def number_queries(
+    key: PlanKey, qrels: pl.LazyFrame, listed: pl.LazyFrame | None
+) -> pl.LazyFrame:
+    """One row per judged or listed query: its key columns, and ``query``, its number.
 
     Numbers ascend as the keys do.
     """
     keys = key.run.keys
-    return qrels.select(keys).unique().sort(keys).with_row_index("query").cache()
+    named = qrels.select(keys)
+    if listed is not None:
+        named = pl.concat([named, listed.select(keys)])
+    return named.unique().sort(keys).with_row_index("query").cache()
 
 
 def restore_query_keys(frame: pl.LazyFrame, numbers: pl.LazyFrame) -> pl.LazyFrame:

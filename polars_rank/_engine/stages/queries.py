@@ -16,7 +16,22 @@ from polars_rank._engine.stages.sum import Plan
 from polars_rank.core.rules import DUPLICATE_QUERY, MISSING_QUERY, NULL_QUERY
 from polars_rank.measures.measure import Measure
 
-__all__ = ["select_queries"]
+__all__ = ["listed_queries", "select_queries"]
+
+
+def listed_queries(
+    request: Request, run: pl.LazyFrame, queries: pl.LazyFrame
+) -> pl.LazyFrame:
+    """The keys of ``queries=``, with the types of the run.
+
+    The run's rows of a listed query are kept though nobody judged it. An id that the
+    type of the run cannot hold is not in the run.
+    """
+    schema = run.collect_schema()
+    names = _named_keys(request)
+    queries, _ = align_ids(queries, run, names, where=("queries", "the frame"))
+    keys = (pl.col(key).cast(schema[key], strict=False) for key in names)
+    return queries.select(keys).drop_nulls()
 
 
 def select_queries(request: Request, inputs: Inputs, plan: Plan) -> Plan:
@@ -50,7 +65,6 @@ def _only_judged(
     sums = request.result == "sums"
     if request.check != "off" and not request.part:
         frame = doubt_judgments(request, inputs, frame)
-    frame = frame.filter((pl.col("judged") > 0) | null_key)
     missing = pl.col("retrieved").is_null()
     skipped = pl.lit(value=False)
     if request.convention.missing == "skip":
@@ -73,8 +87,7 @@ def _only_requested(
     request: Request, inputs: Inputs, queries: pl.LazyFrame, plan: Plan
 ) -> Plan:
     """Exactly the queries of ``queries=``; those without rows count as missing."""
-    keys = inputs.run.keys
-    names = dict(zip(keys, names_of(request.columns.query), strict=True))
+    keys, names = inputs.run.keys, _named_keys(request)
     queries, frame = align_ids(
         queries, plan.frame, names, where=("queries", "the frame")
     )
@@ -119,8 +132,7 @@ def _described(
     request: Request, inputs: Inputs, about: Description, plan: Plan
 ) -> Plan:
     """The same queries with their segments; null for queries without a row there."""
-    keys = inputs.run.keys
-    names = dict(zip(keys, names_of(request.columns.query), strict=True))
+    keys, names = inputs.run.keys, _named_keys(request)
     where = (about.where, "the frame")
     known, frame = align_ids(about.frame, plan.frame, names, where=where)
     count = pl.col(about.broken).alias("broken")
@@ -138,3 +150,8 @@ def _described(
         plan = plan._replace(frame=frame.with_columns(described=described))
     plan = plan.with_rule(about.rule, pl.col("broken").fill_null(0))
     return plan._replace(frame=plan.frame.drop("broken"))
+
+
+def _named_keys(request: Request) -> dict[str, str]:
+    """The user's name of each key column."""
+    return {f"key{i}": name for i, name in enumerate(names_of(request.columns.query))}

@@ -17,11 +17,10 @@ from polars_rank._engine.stages.join import (
     restore_query_keys,
 )
 from polars_rank._engine.stages.sum import Plan, sum_terms
-from polars_rank._engine.trace import PlanKey, trace_measures
+from polars_rank._engine.trace import PlanKey, trace_measures, value_by_rules
 from polars_rank.conventions.tools import complete_arguments
 from polars_rank.core.expr import arg_sort_by, descending
 from polars_rank.core.ranking import Ranking
-from polars_rank.core.registry import check_policy, value
 from polars_rank.core.rules import (
     DUPLICATE_DOC,
     INFINITE_GRADE,
@@ -34,8 +33,10 @@ from polars_rank.measures.measure import Custom
 __all__ = ["sum_subtopics"]
 
 
-def sum_subtopics(key: PlanKey, run: pl.LazyFrame, qrels: pl.LazyFrame) -> Plan:
-    """Values of every query whose judgments name subtopics."""
+def sum_subtopics(
+    key: PlanKey, run: pl.LazyFrame, qrels: pl.LazyFrame, listed: pl.LazyFrame | None
+) -> Plan:
+    """Values of every query whose judgments name subtopics, and of those ``listed``."""
     assert key.qrels is not None
     sums = Sums()
     values, violations = _trace(key, sums)
@@ -45,7 +46,7 @@ def sum_subtopics(key: PlanKey, run: pl.LazyFrame, qrels: pl.LazyFrame) -> Plan:
     trace = trace_measures(ranked)
     qrels = qrels.cache()  # read for the numbers, the grades and the subtopics
     grades = qrels.group_by(*keys, "doc").agg(pl.col("label").max())
-    numbers = number_queries(ranked, qrels)
+    numbers = number_queries(ranked, qrels, listed)
     rows = join_qrels(ranked, trace, run, grades, numbers, doc=True).cache()
     queries = sum_terms(ranked, trace, rows)
     documents = rows.filter(pl.col("doc").is_not_null())
@@ -82,11 +83,7 @@ def _trace(key: PlanKey, sums: Sums) -> tuple[list[pl.Expr], list[Violation]]:
             arguments = complete_arguments(
                 m.definition, m.arguments, convention=key.convention
             )
-            no_relevant = key.convention.no_relevant_of(m.metric, m.no_relevant)
-            check_policy(m.definition, arguments, key.ties, no_relevant)
-            if m.definition.adds_unweighted_one(no_relevant):
-                no_relevant = "null"  # the mean has to know
-            values.append(value(m.definition, subtopics, arguments, no_relevant))
+            values.append(value_by_rules(key, m, subtopics, arguments))
         violations += subtopics.violations
         violations += [
             Violation(v.rule, sums.add(v.count)) for v in subtopics.each.violations
