@@ -7,7 +7,7 @@ from typing import Literal, cast
 
 import polars as pl
 
-from polars_rank.core.expr import as_expr, descending, let
+from polars_rank.core.expr import as_expr, descending, is_scalar, let
 from polars_rank.core.ranking import Ranking, Ties, order_by
 from polars_rank.core.rules import (
     DUPLICATE_RANK,
@@ -55,6 +55,8 @@ def metric_expr(
     ------
     ValueError
         At once: neither or both of ``score`` and ``rank``; a rule that lacks ``doc``.
+    TypeError
+        At once: a formula that gives a value for each document.
     DataError
         When collected: NaN or null scores, ranks that are not positive whole numbers,
         grades that are not finite.
@@ -92,7 +94,14 @@ def metric_expr(
 
     def value(row: pl.Expr) -> pl.Expr:
         ranking = _bound(row, scored=score is not None, expected=expected)
-        result = formula(ranking).cast(pl.Float64).alias("value")
+        one = formula(ranking)
+        if not is_scalar(one):
+            msg = (
+                "a formula must give one number for each group, not one for each "
+                "document: reduce it, e.g. r.sum(...) or (...).max()"
+            )
+            raise TypeError(msg)
+        result = one.cast(pl.Float64).alias("value")
         violations.extend(ranking.violations)
         counts = (v.count.alias(f"rule{i}") for i, v in enumerate(ranking.violations))
         return pl.struct(result, *counts)

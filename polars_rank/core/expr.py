@@ -13,6 +13,8 @@ __all__ = [
     "below_top",
     "descending",
     "divide",
+    "is_row_separable",
+    "is_scalar",
     "let",
     "ratio",
     "stable_sum",
@@ -89,3 +91,19 @@ def stable_sum(term: pl.Expr) -> pl.Expr:
     If any other list has a null, Polars sums in blocks.
     """
     return term.cast(pl.Float64).fill_null(0.0).implode().list.sum()
+
+
+def is_row_separable(value: pl.Expr) -> bool:
+    """Whether each row's value can do without other rows; True if nobody can tell."""
+    try:
+        return value.meta.is_row_separable()
+    except pl.exceptions.PolarsError:  # Polars knows nothing of functions in Python
+        return True
+
+
+def is_scalar(value: pl.Expr) -> bool:
+    """Whether it is one value, not one per row; True if nobody can tell."""
+    try:
+        return value.meta.is_scalar()
+    except pl.exceptions.PolarsError:  # Polars knows nothing of functions in Python
+        return True

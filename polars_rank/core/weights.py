@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Annotated, Literal, TypeAlias
 
 import polars as pl
 
+from polars_rank.core.expr import is_row_separable
 from polars_rank.core.parameters import Allowed, Doc, Meaning, is_number
 
 __all__ = [
@@ -35,6 +38,55 @@ DISCOUNTS: dict[str, Callable[[pl.Expr], pl.Expr]] = {
     "position": lambda rank: rank,
 }
 LARGEST_EXP2_GRADE = 1023
+PROBE = pl.Series("x", [3.0, 1.0, 4.0, 1.0, 5.0, 2.0, 6.0, 0.5, 0.0])
+CLOSE = 1e-9  # relative; arithmetic on one row may be rounded otherwise than on many
+
+
+def _is_function(function: object) -> bool:
+    """Whether it is an elementwise function of an expression; another is refused.
+
+    Gains and discounts are computed along the rows of all queries. That an expression
+    reads single rows, Polars says of its functions alone, and not of ``a - a.mean()``.
+    So the values of several rows are compared with those of each row on its own.
+    """
+    if not callable(function):
+        return False
+    if not _gives_each_row_by_itself(function):
+        msg = (
+            f"{function!r} is not elementwise: a function of gains or discounts must "
+            "give each row's value by itself, and not by other rows, as rank(), mean() "
+            "or shift() do; what depends on a query as a whole is a measure of your own"
+        )
+        raise ValueError(msg)
+    return True
+
+
+@lru_cache(maxsize=256)
+def _gives_each_row_by_itself(function: Callable[[pl.Expr], pl.Expr]) -> bool:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Polars' own come when it is used
+        expr = function(pl.col("x"))
+        if not isinstance(expr, pl.Expr) or not is_row_separable(expr):
+            return False
+        alone = [_values(expr, PROBE[i : i + 1]) for i in range(len(PROBE))]
+        # A function may refuse a number, as replace_strict does: it proves nothing.
+        known = [i for i, value in enumerate(alone) if value is not None]
+        if not known:
+            return True
+        together = _values(expr, PROBE.gather(known))
+    single = pl.concat([value for value in alone if value is not None])
+    if together is None:
+        return False
+    same = together.eq_missing(single) | ((together - single).abs() <= CLOSE * single.abs())
+    return bool(same.fill_null(value=False).all())
+
+
+def _values(expr: pl.Expr, numbers: pl.Series) -> pl.Series | None:
+    try:
+        rows = pl.DataFrame({"x": numbers}).with_columns(y=expr.cast(pl.Float64))
+    except Exception:  # of the user's function, whatever it raises
+        return None
+    return rows["y"]
 
 
 def is_gain(gain: object) -> bool:
@@ -42,12 +94,12 @@ def is_gain(gain: object) -> bool:
     if isinstance(gain, Mapping):
         numbers = all(map(is_number, [*gain, *gain.values()]))
         return bool(gain) and numbers and min(gain.values()) >= 0
-    return callable(gain) or (isinstance(gain, str) and gain in GAINS)
+    return gain in GAINS if isinstance(gain, str) else _is_function(gain)
 
 
 def is_discount(discount: object) -> bool:
     """Whether it is a name or a function of discounts."""
-    return callable(discount) or (isinstance(discount, str) and discount in DISCOUNTS)
+    return discount in DISCOUNTS if isinstance(discount, str) else _is_function(discount)
 
 
 GainLike: TypeAlias = Annotated[
@@ -56,14 +108,15 @@ GainLike: TypeAlias = Annotated[
     | Callable[[pl.Expr], pl.Expr],
     Allowed(
         f"one of {', '.join(GAINS)}, a mapping of grades to gains of at least 0 "
-        "or a function of an expression",
+        "or an elementwise function of an expression",
         is_gain,
     ),
 ]
 DiscountLike: TypeAlias = Annotated[
     Literal["log2", "log2_from_2", "position"] | Callable[[pl.Expr], pl.Expr],
     Allowed(
-        f"one of {', '.join(DISCOUNTS)} or a function of an expression", is_discount
+        f"one of {', '.join(DISCOUNTS)} or an elementwise function of an expression",
+        is_discount,
     ),
 ]
 Gain: TypeAlias = Annotated[
@@ -109,5 +162,5 @@ def custom_gain(gain: GainLike) -> Callable[[pl.Expr], pl.Expr]:
         return lambda grade: pl.coalesce(
             *(pl.when(grade == g).then(value) for g, value in gains.items()), grade
         )
-    assert callable(gain)
+    assert _is_function(gain)
     return gain

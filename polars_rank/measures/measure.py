@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeAlias, cast
 
 import polars as pl
 
+from polars_rank.core.expr import is_scalar
 from polars_rank.core.ranking import NoRelevant, Ranking
 from polars_rank.core.registry import METRICS, Metric, check, require_policy
 from polars_rank.core.subtopics import Subtopics
@@ -133,6 +134,12 @@ class Custom(NamedTuple):
             msg = (
                 f"the measure {self.name!r} must return a Polars expression over the "
                 f"ranking, e.g. r.relevant().sum(), not {type(value).__name__}"
+            )
+            raise TypeError(msg)
+        if isinstance(ranking, Ranking) and not is_scalar(value):
+            msg = (
+                f"the measure {self.name!r} must give one number for each query, not "
+                "one for each document: reduce it, e.g. r.sum(...) or (...).max()"
             )
             raise TypeError(msg)
         return value.cast(pl.Float64).fill_nan(None)

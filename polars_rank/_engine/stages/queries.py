@@ -37,6 +37,9 @@ def listed_queries(
 def select_queries(request: Request, inputs: Inputs, plan: Plan) -> Plan:
     """Keep the queries that are judged and requested; count the missing ones."""
     null_key = pl.any_horizontal(pl.col(inputs.run.keys).is_null())
+    if request.check != "off":  # a query without an id breaks a rule of its own
+        unjudged = pl.col("unjudged") & ~null_key
+        plan = plan._replace(frame=plan.frame.with_columns(unjudged=unjudged))
     if inputs.qrels is not None:
         plan = _only_judged(request, inputs, plan, null_key)
     if inputs.queries is not None:
