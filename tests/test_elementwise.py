@@ -34,7 +34,9 @@ SINGLE = {
     "strict": lambda e: e.replace_strict({0: 0, 1: 3, 2: 7, 3: 15}),
     "steps": lambda e: pl.when(e > 1).then(e).otherwise(0.5),
     "Python": lambda e: e.map_batches(lambda s: s + 1),
-    "Python, by one": lambda e: e.map_elements(lambda x: x * 2, return_dtype=pl.Float64),
+    "Python, by one": lambda e: e.map_elements(
+        lambda x: x * 2, return_dtype=pl.Float64
+    ),
 }
 PLACES = {
     "measure": lambda f: pr.measure("ndcg", gain=f),
@@ -48,7 +50,7 @@ PLACES = {
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("name", MIXING)
 def test_functions_that_mix_rows_are_refused(name, place):
-    with pytest.raises(ValueError, match="is not elementwise.*each row's value"):
+    with pytest.raises(ValueError, match="is not elementwise: a function"):
         PLACES[place](MIXING[name])
 
 
@@ -79,7 +81,7 @@ PER_DOCUMENT = {
 def test_a_measure_of_your_own_gives_one_number(name):
     own = PER_DOCUMENT[name]
     for frame in (LOG, LOG.lazy()):
-        with pytest.raises(TypeError, match="'mine' must give one number for each que"):
+        with pytest.raises(TypeError, match="'mine', must return one number for each"):
             pr.per_query(frame, {"mine": own})
     with pytest.raises(TypeError, match="one number for each group"):
         pr.metric_expr(own, "label", score="score")

@@ -547,7 +547,10 @@ def test_measures_takes_no_name_and_a_folder_far_away_needs_a_glob(told):
 
 
 def test_the_values_of_queries_need_a_folder_that_can_be_written(told, monkeypatch):
-    monkeypatch.setattr("os.access", lambda *_: False)
+    def refuse(**_: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr("polars_rank.cli.outputs.TemporaryFile", refuse)
     status, err = told("evaluate a.run qrels.txt --per-query values.csv")
     assert status == 1
     assert "values.csv: its folder, ., cannot be written to" in err

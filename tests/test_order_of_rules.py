@@ -162,8 +162,7 @@ def test_rules_apply_in_one_order_on_every_path(path, apart, asked):
             warnings.simplefilter("ignore", pr.DataWarning)
             try:
                 found = outcome(path, given, options)
-            except pr.DataError as error:
-                assert error.rule in ("missing_query", "undefined")
+            except pr.DataError:
                 found = REFUSED, REFUSED
         values, average = found
         if known == REFUSED:

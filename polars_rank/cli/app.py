@@ -21,6 +21,7 @@ from polars_rank.cli.help import WrappedHelp
 from polars_rank.cli.match import match_report
 from polars_rank.cli.moments import merge, moments, trend
 from polars_rank.cli.orders import discriminative, orders
+from polars_rank.cli.outputs import require_outputs_apart
 from polars_rank.cli.power import power
 from polars_rank.cli.runs import STDIN
 
@@ -31,7 +32,12 @@ def run(argv: Sequence[str]) -> int:
     """Parse the arguments, run the command they name, return its exit status."""
     app = _grammar("default" if sys.stdout.isatty() else "plain")
     tokens = [STDIN if token == "-" else token for token in argv]
-    status = app(tokens, exit_on_error=False, print_error=False, verbose=False)
+    command, given, _ = app.parse_args(
+        tokens, exit_on_error=False, print_error=False, verbose=False
+    )
+    if command.__module__.startswith(polars_rank.__name__):  # and not --help
+        require_outputs_apart(command, given)
+    status = command(*given.args, **given.kwargs)
     return status if isinstance(status, int) else 0
 
 

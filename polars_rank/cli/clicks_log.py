@@ -13,7 +13,6 @@ from cyclopts.validators import Path as PathRule
 
 from polars_rank._engine.request import Layout
 from polars_rank.cli.bar import Bar
-from polars_rank.cli.evaluate import require_apart
 from polars_rank.cli.runs import open_file
 from polars_rank.cli.show import Format, show_pairs, show_values, terminal
 from polars_rank.cli.words import remark
@@ -202,7 +201,6 @@ def print_result(
     out: Path | None,
 ) -> None:
     """Collect, write where asked for, and print: ``keys`` columns name a row."""
-    require_apart(out, files)
     table = result.collect(engine="streaming")
     if out is not None:
         write(table, out)

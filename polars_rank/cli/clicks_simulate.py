@@ -11,7 +11,6 @@ from cyclopts.validators import Path as PathRule
 
 from polars_rank import clicks
 from polars_rank.cli.clicks_log import CHOICE, OUTPUT, Example, Out, app
-from polars_rank.cli.evaluate import require_apart
 from polars_rank.clicks.user_models import UserModel
 from polars_rank.example import clicks_path
 from polars_rank.io import write
@@ -93,8 +92,6 @@ def simulate(
         return
     if impressions != int(impressions):
         raise CycloptsError(msg="--impressions must be a whole number.")
-    for target in (out, truth):
-        require_apart(target, [])
     design = clicks.simulate(
         int(impressions),
         queries=queries,

@@ -11,7 +11,6 @@ from cyclopts import CycloptsError, Parameter
 from cyclopts.validators import Path as PathRule
 
 import polars_rank
-from polars_rank.cli.evaluate import require_apart
 from polars_rank.cli.options import (
     CHOICE,
     DEFAULT_INPUT,
@@ -146,7 +145,6 @@ def compare(
     per_query
         Also write the values of every query to this file.
     """
-    require_apart(per_query, files)
     segments: Sequence[str] | None = () if by == (NONE,) else by or None
     values, definition = values_of_systems(files, data, systems, rules, segments or ())
     if per_query is not None and "definition" in values.columns:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated
 
@@ -51,11 +49,10 @@ from polars_rank.cli.show import inert, show_means, show_values
 from polars_rank.cli.words import remark
 from polars_rank.conventions.choices import SHORTCUTS
 from polars_rank.conventions.tools import DEFAULT, convention_of
-from polars_rank.exceptions import DataError
 from polars_rank.io import write
 from polars_rank.io.formats import extensions, format_of
 
-__all__ = ["evaluate", "require_apart"]
+__all__ = ["evaluate"]
 
 
 def evaluate(
@@ -187,7 +184,6 @@ def evaluate(
     described = {side: file for side, file in named.items() if file is not None}
     given = replace(given, about_queries=described)
     about = [*described.values()]
-    require_apart(target, [*given.sources, *about])
     if len(given.sources) > 1:
         remark(str(given))
     choices = {
@@ -390,37 +386,6 @@ def _apart(run: Run, system: str | None, options: Options) -> Options:
     by = [system, *(name for name in options["by"] or () if name != system)]
     other = options["qrels_query"] and [system, *options["qrels_query"]]
     return options | Options(query=query, by=by, qrels_query=other)
-
-
-def require_apart(
-    target: Path | None, sources: Sequence[str], option: str = "--per-query"
-) -> None:
-    """Check that a file can be written and is not part of the input."""
-    if target is None:
-        return
-    if not target.parent.is_dir():
-        raise DataError(f"{target}: no such folder: {target.parent}")
-    if not os.access(target.parent, os.W_OK):
-        raise DataError(f"{target}: its folder, {target.parent}, cannot be written to")
-    place = target.resolve()
-    if any(_is_part(place, Path(source).resolve()) for source in sources):
-        raise CycloptsError(
-            msg=f"{option} {target} is part of the input; name another file."
-        )
-
-
-def _is_part(place: Path, source: Path) -> bool:
-    """Whether a file is the input, is inside it, or matches its glob."""
-    return place.is_relative_to(source) or _matches(place.parts, source.parts)
-
-
-def _matches(parts: Sequence[str], patterns: Sequence[str]) -> bool:
-    if not patterns or not parts:
-        return not parts and all(pattern == "**" for pattern in patterns)
-    if patterns[0] == "**":
-        return _matches(parts, patterns[1:]) or _matches(parts[1:], patterns)
-    same = fnmatchcase(parts[0], patterns[0])
-    return same and _matches(parts[1:], patterns[1:])
 
 
 def _written(changed: Mapping[str, str]) -> list[str]:

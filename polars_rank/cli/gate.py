@@ -32,6 +32,7 @@ from polars_rank.cli.options import (
     SomeMeasures,
     several,
 )
+from polars_rank.cli.outputs import require_apart
 from polars_rank.cli.runs import open_file
 from polars_rank.cli.show import emit
 from polars_rank.cli.values import choices_of, values_of
@@ -135,6 +136,9 @@ def gate(
     json_file
         Write everything to this file as JSON.
     """
+    if update_baseline:
+        sources = [*files, *filter(None, (data.qrels, queries))]
+        require_apart({"--update-baseline": base}, sources)
     known = [*by, *filter(None, (weight, cluster))]
     if not update_baseline and not base.exists():
         raise DataError(f"{base}: no such file; write it with --update-baseline.")

@@ -11,7 +11,6 @@ from cyclopts import CycloptsError, Parameter
 from cyclopts.validators import Path as PathRule
 
 import polars_rank
-from polars_rank.cli.evaluate import require_apart
 from polars_rank.cli.options import (
     CHOICE,
     COLUMN,
@@ -90,7 +89,6 @@ def moments(
     out
         Write the sums to this Parquet file, with measures, convention and judgments.
     """
-    require_apart(out, files, "--out")
     values, definition = values_of_systems(files, data, systems, rules, by)
     if "definition" in values.columns:
         raise CycloptsError(
@@ -132,7 +130,6 @@ def merge(
     """
     from polars_rank.comparison.merging import definition_of_parts
 
-    require_apart(out, files, "--out")
     if not files:
         raise CycloptsError(msg="name a FILE with moments.")
     parts = open_moments(files).values()

@@ -97,8 +97,8 @@ def metric_expr(
         one = formula(ranking)
         if not is_scalar(one):
             msg = (
-                "a formula must give one number for each group, not one for each "
-                "document: reduce it, e.g. r.sum(...) or (...).max()"
+                "a formula must return one number for each group, not one for each "
+                "document; reduce it, e.g. r.sum(...)"
             )
             raise TypeError(msg)
         result = one.cast(pl.Float64).alias("value")

@@ -77,7 +77,9 @@ def _gives_each_row_by_itself(function: Callable[[pl.Expr], pl.Expr]) -> bool:
     single = pl.concat([value for value in alone if value is not None])
     if together is None:
         return False
-    same = together.eq_missing(single) | ((together - single).abs() <= CLOSE * single.abs())
+    same = together.eq_missing(single) | (
+        (together - single).abs() <= CLOSE * single.abs()
+    )
     return bool(same.fill_null(value=False).all())
 
 
@@ -99,7 +101,9 @@ def is_gain(gain: object) -> bool:
 
 def is_discount(discount: object) -> bool:
     """Whether it is a name or a function of discounts."""
-    return discount in DISCOUNTS if isinstance(discount, str) else _is_function(discount)
+    if isinstance(discount, str):
+        return discount in DISCOUNTS
+    return _is_function(discount)
 
 
 GainLike: TypeAlias = Annotated[

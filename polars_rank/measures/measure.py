@@ -138,8 +138,8 @@ class Custom(NamedTuple):
             raise TypeError(msg)
         if isinstance(ranking, Ranking) and not is_scalar(value):
             msg = (
-                f"the measure {self.name!r} must give one number for each query, not "
-                "one for each document: reduce it, e.g. r.sum(...) or (...).max()"
+                f"a measure of your own, {self.name!r}, must return one number for "
+                "each query, not one for each document; reduce it, e.g. r.sum(...)"
             )
             raise TypeError(msg)
         return value.cast(pl.Float64).fill_nan(None)

@@ -193,7 +193,7 @@ def _warn_of_unjudged(about: About, found: Found) -> None:
         warn(
             f"{count} "
             + ("query has" if count == 1 else "queries have")
-            + " no judgment: no label is known, so nothing is relevant and no_relevant= "
-            f'decides; if that is intended, say no_relevant="{policy}"; to leave such '
-            "queries out, drop their rows"
+            + " no judgment: no label is known, so nothing is relevant and "
+            f'no_relevant= decides; if that is intended, say no_relevant="{policy}"; '
+            "to leave such queries out, drop their rows"
         )
