@@ -42,6 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         from cyclopts import CycloptsError
 
         from polars_rank.cli.app import options, run
+        from polars_rank.cli.show import standard_output
     except ModuleNotFoundError as error:
         part = str(error.name).partition(".")[0]
         if part not in PARTS:
@@ -57,7 +58,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             warnings.simplefilter("always", UserWarning)
             warnings.showwarning = _Warnings(said).tell
             status = run(words)
-            sys.stdout.flush()
+            with standard_output():
+                sys.stdout.flush()
     except CycloptsError as error:
         more = ""
         if words[:1] == ["measures"] and "Unused Tokens" in str(error):

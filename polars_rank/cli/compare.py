@@ -24,10 +24,11 @@ from polars_rank.cli.options import (
     Input,
     Paths,
     Picture,
+    QuoteFormulas,
     Rules,
     Systems,
 )
-from polars_rank.cli.show import Format, emit, show_rows, table_of, terminal
+from polars_rank.cli.show import Format, emit, inert, show_rows, table_of, terminal
 from polars_rank.cli.values import values_of_systems
 from polars_rank.comparison.arguments import (
     Correction,
@@ -87,6 +88,7 @@ def compare(
     table: Annotated[TableName | None, Parameter(group=OUTPUT)] = None,
     plot: Picture = None,
     per_query: Parquet = None,
+    quote_formulas: QuoteFormulas = False,
 ) -> None:
     """Compare systems query by query: differences, intervals, tests, effect sizes.
 
@@ -144,6 +146,9 @@ def compare(
         Draw differences and intervals into this file.
     per_query
         Also write the values of every query to this file.
+    quote_formulas
+        In CSV and TSV, put ' before text that begins with =, +, - or @, which a
+        spreadsheet would run as a formula.
     """
     segments: Sequence[str] | None = () if by == (NONE,) else by or None
     values, definition = values_of_systems(files, data, systems, rules, segments or ())
@@ -180,7 +185,7 @@ def compare(
         (found.plot.segments if segments else found.plot.forest)().save(str(plot))
     chosen = format or ("table" if terminal() else "csv")
     if table is not None or chosen in ("csv", "tsv"):
-        _show(found, table or "pairs", chosen)
+        _show(found, table or "pairs", chosen, quote_formulas=quote_formulas)
     else:
         emit(_written(found, chosen) + "\n")
 
@@ -197,7 +202,9 @@ def _written(found: Comparison, format: str) -> str:
     return str(write())
 
 
-def _show(found: Comparison, name: TableName, format: str) -> None:
+def _show(
+    found: Comparison, name: TableName, format: str, *, quote_formulas: bool
+) -> None:
     """Print one of the tables: as rows, or as it is among the others."""
     from polars_rank.report import table as report
 
@@ -206,6 +213,8 @@ def _show(found: Comparison, name: TableName, format: str) -> None:
         raise CycloptsError(msg="--table between_segments needs segments: name --by.")
     first = {"means": "queries", "pairs": "queries", "between_segments": "segments"}
     keys = rows.columns.index(first[name])
+    if quote_formulas and format in ("csv", "tsv"):
+        rows = inert(rows)
     if format in ("json", "csv", "tsv"):
         show_rows(rows, cast("Literal['json', 'csv', 'tsv']", format), keys=keys)
         return

@@ -39,6 +39,7 @@ from polars_rank.cli.options import (
     OneColumn,
     Options,
     Paths,
+    QuoteFormulas,
     TieOrder,
     UnjudgedPlace,
     several,
@@ -91,7 +92,7 @@ def evaluate(
     format: Formats = None,
     per_query: Annotated[str | None, Parameter(group=OUTPUT, metavar="FILE")] = None,
     each: Annotated[bool, Parameter(name="-q", group=OUTPUT), LESS] = False,
-    quote_formulas: Annotated[bool, Parameter(group=OUTPUT), LESS] = False,
+    quote_formulas: QuoteFormulas = False,
 ) -> None:
     """Print the mean of every measure over the queries.
 

@@ -52,6 +52,7 @@ __all__ = [
     "Paths",
     "Picture",
     "Query",
+    "QuoteFormulas",
     "Rules",
     "SomeMeasures",
     "Systems",
@@ -102,6 +103,7 @@ MaxRank: TypeAlias = Annotated[
     Parameter(name=("--max-rank", "-M"), group=CHOICES, metavar="PLACE"),
 ]
 Formats: TypeAlias = Annotated[Format | None, Parameter(group=OUTPUT)]
+QuoteFormulas: TypeAlias = Annotated[bool, Parameter(group=OUTPUT), LESS]
 Picture: TypeAlias = Annotated[
     Path | None, OUT, Parameter(validator=PathRule(ext=("png", "svg", "html", "pdf")))
 ]

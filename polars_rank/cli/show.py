@@ -9,6 +9,7 @@ import math
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import polars as pl
@@ -33,6 +34,7 @@ __all__ = [
     "show_means",
     "show_pairs",
     "show_rows",
+    "standard_output",
     "table_of",
     "terminal",
 ]
@@ -42,7 +44,8 @@ Format: TypeAlias = Literal["table", "json", "csv", "tsv", "markdown"]
 UNDEFINED = "-"
 CONTROL = re.compile(r"[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 MARKDOWN = re.compile(r"[\\`*\[\]<>|&~$]|(?<![^\W_])_|_(?![^\W_])")
-FORMULA = r"^[=+\-@\t\r\n]"
+# Spreadsheets in East Asia take the full-width signs for the others.
+FORMULA = r"^[=+\-@＝＋－＠\t\r\n]"
 BETWEEN = 3
 
 
@@ -169,15 +172,28 @@ def show(*parts: RenderableType) -> None:
 
 
 def inert(rows: Frame) -> Frame:
-    """Put ' before text that a spreadsheet would run as a formula."""
+    """Put ' before text, also of headers, that a spreadsheet would run as a formula."""
     text = (cs.string() | cs.categorical() | cs.enum()).cast(pl.String)
-    return rows.with_columns(text.str.replace(FORMULA, "'$0"))
+    safe = rows.with_columns(text.str.replace(FORMULA, "'$0"))
+    return safe.rename(lambda name: re.sub(FORMULA, r"'\g<0>", name))
 
 
 def emit(text: str) -> None:
     """Write to standard output what its encoding can hold."""
     encoding = sys.stdout.encoding or "utf-8"
-    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+    with standard_output():
+        sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+
+
+@contextmanager
+def standard_output() -> Iterator[None]:
+    """Name standard output if it cannot be written to, as on a full disk."""
+    try:
+        yield
+    except BrokenPipeError:  # its reader has seen enough
+        raise
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, "standard output") from error
 
 
 # -- tables

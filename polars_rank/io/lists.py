@@ -75,8 +75,8 @@ def from_lists(
 
     Raises
     ------
-    TypeError, polars.exceptions.ColumnNotFoundError
-        At once, for columns that do not exist or have no lists.
+    ValueError, TypeError, polars.exceptions.ColumnNotFoundError
+        At once, for a column that is named twice, does not exist or has no lists.
     DataError
         For scores or labels of another length than their documents, and for a query
         with several rows; with a LazyFrame, when it is collected (its query ids are
@@ -107,6 +107,14 @@ def from_lists(
     roles = {"query": query, "retrieved": retrieved, "relevant": relevant}
     roles |= {} if scores is None else {"scores": scores}
     roles |= {} if labels is None else {"labels": labels}
+    for role, name in roles.items():
+        others = [other for other in roles if roles[other] == name and other != role]
+        if others:
+            msg = (
+                f"{role} and {others[0]} are both column {name!r}; name a column for "
+                "each of them"
+            )
+            raise ValueError(msg)
     if isinstance(frame, Mapping):
         msg = (
             "from_lists takes a frame with one row per query, not a dictionary: give "
@@ -330,9 +338,10 @@ def from_groups(sizes: Iterable[int], **columns: Any) -> pl.DataFrame:
     Raises
     ------
     ValueError
-        If the sizes are negative or do not add up to the rows.
+        If the sizes are negative or do not add up to the rows, or if a column is called
+        ``query_id``.
     TypeError
-        If a size is not a whole number.
+        If a size is not a whole number, or the sizes are not several.
 
     Examples
     --------
@@ -341,11 +350,21 @@ def from_groups(sizes: Iterable[int], **columns: Any) -> pl.DataFrame:
     >>> pr.per_query(log, "rr").rows()
     [(0, 1.0), (1, 0.0)]
     """
+    if "query_id" in columns:
+        msg = (
+            "the sizes of groups number the queries in query_id; call your own column "
+            "otherwise, or leave out from_groups: a frame with query ids needs no sizes"
+        )
+        raise ValueError(msg)
+    if not isinstance(sizes, Iterable):
+        msg = f"the sizes of groups must be several numbers, e.g. a list, not {sizes!r}"
+        raise TypeError(msg)
     frame = pl.DataFrame(columns)
     given = pl.Series("n", list(sizes), strict=False)
     counts = given.cast(pl.Int64, strict=False)
     numbers = given.dtype.is_numeric() or not len(given)
-    wrong = given.filter(counts.ne_missing(given)) if numbers else given
+    known = given.is_not_null() & counts.eq_missing(given) if numbers else None
+    wrong = given if known is None else given.filter(~known)
     if len(wrong):
         msg = f"the sizes of groups must be whole numbers, not {wrong.to_list()[0]!r}"
         raise TypeError(msg)

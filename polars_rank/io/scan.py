@@ -162,15 +162,19 @@ def scan(
     return frame.filter(sound)
 
 
-def scan_each(source: str | os.PathLike[str]) -> list[pl.LazyFrame]:
+def scan_each(
+    source: str | os.PathLike[str], *, listed: bool = False
+) -> list[pl.LazyFrame]:
     """Scan each file of a path, a folder or a glob, as :func:`scan` does all of them.
 
-    URLs are one scan.
+    A single file that is ``listed`` among others may be in a hive partition, too. URLs
+    are one scan.
     """
     text = os.fspath(source)
     if text == "-" or "://" in text:
         return [scan(text)]
     files, hive = _files(text)
+    hive = hive or (listed and any("=" in name for name in Path(text).parts[:-1]))
     return [_scan_one(file.path, hive=hive) for file in files]
 
 
@@ -214,6 +218,12 @@ def _without_header(
     for file in files:
         line = file.head().removeprefix(b"\xef\xbb\xbf").partition(b"\n")[0]
         first = line.decode(errors="replace").strip("\r")
+        if "\r" in first:
+            raise DataError(
+                f"{file.name}: its lines end in a carriage return alone, as on an old "
+                "Mac, so it looks like a single line. Write it with newlines: "
+                "tr '\\r' '\\n'."
+            )
         fields = [field.strip('"') for field in first.split(separator)]
         if format == "msmarco" and columns is None:
             known = _MSMARCO[kind]
@@ -226,6 +236,7 @@ def _without_header(
             columns = known[len(fields)]
         if columns is not None:
             if len(columns) != len(fields):
+                _refuse_comment(file.name, first)
                 raise DataError(
                     f"{file.name}: the first line has {_counted(len(fields))}, but "
                     f"the names of its columns are: {', '.join(columns)}."
@@ -245,6 +256,7 @@ def _require_header(name: str, line: str, fields: list[str], separator: str) -> 
     """Raise if the first line is not a header in this format."""
     if {*fields} & _NAMES:
         return
+    _refuse_comment(name, line)
     if len(fields) == 1 and {n.strip('"') for n in line.split(";")} & _NAMES:
         raise DataError(
             f"{name}: its columns are separated by ';', not by {separator!r}: "
@@ -272,6 +284,14 @@ def _require_header(name: str, line: str, fields: list[str], separator: str) -> 
             f"{name}: the first line looks like data, not like names of columns: "
             f"{line[:80]!r}. Name them with columns=, or read MS MARCO's files with "
             f"format='msmarco'{trec if len(fields) == 6 else ''}."
+        )
+
+
+def _refuse_comment(name: str, line: str) -> None:
+    if line.startswith("#"):
+        raise DataError(
+            f"{name}: the first line is a comment: {line[:80]!r}. Remove such lines: "
+            "CSV and TSV have none here."
         )
 
 

@@ -59,10 +59,14 @@ class Visited(NamedTuple):
 def files(paths: str | Path | Iterable[str | Path]) -> list[Part]:
     """One part per file, also of a folder or a glob.
 
-    Each file holds whole queries, which is verified.
+    Each file holds whole queries, which is verified. Files in folders such as
+    ``day=2026-11-20`` have a column ``day``, also if they are listed one by one.
     """
+    alone = isinstance(paths, str | Path)
     several = [paths] if isinstance(paths, str | Path) else paths
-    return [Part(frame) for one in several for frame in scan_each(one)]
+    return [
+        Part(frame) for one in several for frame in scan_each(one, listed=not alone)
+    ]
 
 
 def cut(frame: FrameLike, parts: int) -> list[Part]:
