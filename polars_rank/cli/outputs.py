@@ -61,8 +61,8 @@ def files_of(command: Callable[..., Any]) -> dict[str, Named]:
     """The parameters of a command, or of its groups of options, that name files."""
     found: dict[str, Named] = {}
     for name, hint in get_type_hints(command, include_extras=True).items():
-        if is_dataclass(own := get_args(hint)[0] if get_args(hint) else hint):
-            found |= files_of(own)  # a group of options
+        if isinstance(hint, type) and is_dataclass(hint):  # a group of options
+            found |= files_of(hint)
         elif named := _named(name, hint):
             found[name] = named
     return found

@@ -166,5 +166,6 @@ def custom_gain(gain: GainLike) -> Callable[[pl.Expr], pl.Expr]:
         return lambda grade: pl.coalesce(
             *(pl.when(grade == g).then(value) for g, value in gains.items()), grade
         )
-    assert _is_function(gain)
+    _is_function(gain)
+    assert callable(gain)
     return gain
