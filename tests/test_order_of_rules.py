@@ -200,8 +200,52 @@ def test_the_order_is_kept_in_buckets(no_relevant, monkeypatch, recwarn):
     monkeypatch.setattr(budget.Budget, "of", lambda limit, factor: small)
     chosen = {"missing": "zero", "no_relevant": no_relevant, "unjudged": "nonrelevant"}
     given = lazily(frames(apart=True, asked=True))
+    heard: list[pr.Progress] = []
     options = {"convention": TREC.replace(**chosen), **PER_QUERY["bounded"]}
+    options["progress"] = heard.append
     found = pr.per_query(measures="rr", **given, **options).collect()
+    assert max(progress.total for progress in heard) > 1
+    assert dict(found.rows()) == wanted(apart=True, asked=True, **chosen)
+
+
+TYPES = {
+    "text": (pl.String, pl.String, pl.String),
+    "categorical": (pl.Categorical, pl.String, pl.String),
+    "enum": (pl.Enum([*map(str, QUERIES)]), pl.String, pl.String),
+    "narrow run": (pl.Int8, pl.Int64, pl.Int64),
+    "narrow list": (pl.Int64, pl.Int64, pl.UInt8),
+}
+
+
+@pytest.mark.parametrize("layout", ["any", "contiguous"])
+@pytest.mark.parametrize("name", TYPES)
+def test_listed_queries_are_found_whatever_the_types_of_ids(name, layout):
+    """One of them is no id that the run's type can hold."""
+    chosen = {"missing": "zero", "no_relevant": "one", "unjudged": "nonrelevant"}
+    known = wanted(apart=True, asked=True, **chosen)
+    given = frames(apart=True, asked=True)
+    if name == "narrow run":
+        known[1000] = known.pop(NOWHERE)
+        given["queries"] = given["queries"].with_columns(pl.all().replace(99, 1000))
+    if TYPES[name][1] == pl.String:
+        given = {s: f.cast({"query_id": pl.String}) for s, f in given.items()}
+    typed = {
+        side: frame.lazy().cast({"query_id": dtype})
+        for (side, frame), dtype in zip(given.items(), TYPES[name], strict=True)
+    }
+    options = {"convention": TREC.replace(**chosen), "layout": layout}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pr.DataWarning)
+        found = pr.per_query(measures="rr", **typed, **options).collect()
+    assert {int(query): value for query, value in found.rows()} == known
+
+
+def test_listed_queries_may_be_a_stream():
+    chosen = {"missing": "zero", "no_relevant": "one", "unjudged": "nonrelevant"}
+    given = frames(apart=True, asked=True)
+    stream = given.pop("queries").to_arrow().to_reader()
+    options = {"convention": TREC.replace(**chosen), "check": "off"}
+    found = pr.per_query(measures="rr", **given, queries=stream, **options)
     assert dict(found.rows()) == wanted(apart=True, asked=True, **chosen)
 
 
