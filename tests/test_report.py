@@ -13,7 +13,7 @@ from itertools import combinations
 import polars as pl
 import pytest
 from scipy import stats
-from test_compare import values
+from test_compare import SHORT, values
 
 import polars_rank as pr
 from polars_rank.report import curves
@@ -26,6 +26,7 @@ def odd() -> pr.Comparison:
     return pr.compare(values().with_columns(named), baseline="D")
 
 
+@SHORT
 def test_text():
     text = str(pr.compare(values(), baseline="A", interval="percentile", resamples=99))
     assert text.startswith("Means with 95 % intervals\n\nsystem")

@@ -143,7 +143,7 @@ def shift_test(
 ) -> list[Tested]:
     """Bootstrap test by shifting: how often a resample lies as far from the estimate.
 
-    Too liberal for few queries (Urbano et al. 2019): prefer the interval.
+    Too liberal for few queries (Urbano et al. 2019): prefer t.
 
     Source: Sakai, SIGIR 2006.
     """

@@ -33,10 +33,10 @@ from polars_rank.comparison.estimates import Plan
 from polars_rank.comparison.families import corrected, level_at_once
 from polars_rank.comparison.merging import segments_of, selected
 from polars_rank.comparison.moments import is_moments, sums_of_parts
+from polars_rank.comparison.notes import noted
 from polars_rank.comparison.reading import read, read_parts
 from polars_rank.comparison.result import Comparison
 from polars_rank.comparison.rows import (
-    skewed,
     tested,
     with_bootstrap,
     with_effect,
@@ -50,7 +50,6 @@ from polars_rank.io.frames import FrameLike
 __all__ = ["compare"]
 
 Array: TypeAlias = npt.NDArray[np.float64]
-SKEWED = 1 << 14  # queries up to which skewness can matter
 MANY = 10_000
 SLOW = f"Of more than {MANY:,} queries, the paired t test says the same, and at once."
 
@@ -148,7 +147,9 @@ def compare(
         as those of ``success@k`` are.
     interval
         Interval of the difference: ``"t"``, or from bootstrap resamples
-        ``"percentile"``, ``"bca"``, ``"studentised"`` or ``"bayesian"``.
+        ``"percentile"``, ``"bca"``, ``"studentised"`` or ``"bayesian"``. Of rankings
+        t holds the truth at least as often, and of few queries more often: those that
+        are known to be too short are told in ``note``, and in a warning.
     simultaneous
         Whether the intervals of a family of k differences hold at once: those of t are
         at level 1 - (1 - level) / k, or of the k-th root with ``"sidak"``. With
@@ -190,6 +191,8 @@ def compare(
     ------
     ValueError
         At once, for wrong arguments, and for fewer than two systems.
+    DataWarning
+        For bootstrap intervals that are known to be short.
     DataError
         For rows that break a rule: unequal sets of queries, duplicates, nulls of one
         system only, NaN, weights that are not positive.
@@ -292,7 +295,7 @@ def compare(
     if interval != "t" and held is not None:
         resample = with_pigeonhole if seeds == "random" else with_bootstrap
         frame = resample(frame, held, plan, interval, resamples, random_state)
-    frame = _noted(frame, held, columns, plan, interval, seeds, least)
+    frame = noted(frame, columns, plan, interval, seeds, least)
     if segments:
         known = pl.col("queries") >= least
         frame = frame.with_columns(
@@ -360,37 +363,6 @@ def _anova(
 
 
 # -- what follows
-
-
-def _noted(
-    frame: pl.DataFrame,
-    held: Values | None,
-    columns: Columns,
-    plan: Plan,
-    interval: IntervalName,
-    seeds: str,
-    least: int,
-) -> pl.DataFrame:
-    said = estimates.notes(
-        cluster=columns.cluster is not None,
-        weight=columns.weight is not None,
-        segmented=bool(plan.segments),
-        least=least,
-        unit="query" if columns.cluster is None else "cluster",
-    )
-    if seeds == "random":
-        cancelled = pl.col("error").is_null() & (pl.col("n") > 1)
-        why = pl.lit("no error: queries and seeds vary less than the rest does")
-        said.append(pl.when(cancelled).then(why))
-    elif held is not None and interval == "t" and len(held.frame) <= SKEWED:
-        frame = frame.with_columns(skewed=pl.Series(list(skewed(held, plan))))
-        advice = pl.lit("skewed differences: see interval='bca'")
-        enough = max(5, least) if plan.segments else 5
-        far = pl.col("skewed") & (pl.col("queries") >= enough)
-        said.append(pl.when(far).then(advice))
-    note = pl.concat_list(said).list.drop_nulls()
-    note = pl.when(note.list.len() > 0).then(note.list.join("; "))
-    return frame.with_columns(note=note)
 
 
 def _is_large(frame: pl.DataFrame) -> bool:

@@ -26,15 +26,12 @@ __all__ = [
     "estimated",
     "fisher_lsd",
     "means_of",
-    "notes",
     "oriented",
     "pairs_of",
     "t_tested",
     "tukey",
     "with_effect",
 ]
-
-EXPONENTIAL = "logarithms: means are geometric, relative is their ratio less 1"
 
 
 @dataclass(frozen=True)
@@ -407,38 +404,3 @@ def fisher_lsd(frame: pl.DataFrame, anova: pl.DataFrame, plan: Plan) -> pl.DataF
         low=low,
         high=high,
     ).with_columns(p=p_value(pl.col("statistic"), pl.col("df")))
-
-
-# -- notes
-
-
-def notes(
-    *, cluster: bool, weight: bool, segmented: bool, least: int, unit: str
-) -> list[pl.Expr]:
-    """Remarks on a row; null without any."""
-    n, queries = pl.col("n"), pl.col("queries")
-    changed = pl.col("win") + pl.col("loss")
-    same = pl.col("error") == 0
-    few = (changed < 10) & (changed > 0) & (queries >= 20)
-    said: list[pl.Expr] = [
-        pl.when(queries == 0).then(pl.lit("no query")),
-        pl.when((n == 1) & (queries >= 1)).then(pl.lit(f"one {unit}")),
-        pl.when(same & (changed == 0)).then(pl.lit("no query changed")),
-        pl.when(same & (changed != 0)).then(pl.lit("constant difference")),
-        pl.when(few & (changed == 1)).then(pl.lit("only 1 query differs")),
-        pl.when(few & (changed > 1)).then(pl.format("only {} queries differ", changed)),
-        pl.when(pl.col("logarithmic")).then(pl.lit(EXPONENTIAL)),
-    ]
-    if segmented:
-        untested = pl.lit(f"fewer than {least} queries: not tested")
-        said.append(pl.when((queries < least) & (queries > 1)).then(untested))
-    few_units = (n < 10) & (n > 1)
-    if not cluster:  # moments may be of clusters, and independent samples have no n
-        few_units &= (n < queries) & pl.col("win").is_not_null()
-    said.append(pl.when(few_units).then(pl.lit("fewer than 10 clusters")))
-    if weight:
-        size = pl.col("size").round(1)
-        said.append(
-            pl.when(pl.col("size") < 30).then(pl.format("effective size {}", size))
-        )
-    return said

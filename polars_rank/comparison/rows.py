@@ -1,4 +1,4 @@
-"""What needs the values of queries: resampling, ranks, effect sizes, skewness."""
+"""What needs the values of queries: resampling, ranks, effect sizes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from polars_rank.comparison.seeds import across_seeds
 from polars_rank.comparison.values import Values, cell, lower_is_better
 from polars_rank.core.expr import ratio
 
-__all__ = ["skewed", "tested", "with_bootstrap", "with_effect"]
+__all__ = ["tested", "with_bootstrap", "with_effect"]
 
 Array: TypeAlias = npt.NDArray[np.float64]
 
@@ -215,17 +215,3 @@ def with_effect(
                 found += [paired_tests.rank_biserial(d) for d in x.T]
         return frame.with_columns(effect=pl.Series(found).fill_nan(None))
     return frame
-
-
-def skewed(held: Values, plan: Plan) -> Iterator[bool]:
-    """Cochran's rule: the t interval wants n > 25 times the squared skewness."""
-    for x, *_ in _blocks(held, plan):
-        n = len(x)
-        if not n:
-            yield from [False] * x.shape[1]
-            continue
-        centred = x - x.mean(axis=0)
-        centred[np.abs(centred) < 1e-12] = 0.0
-        with np.errstate(divide="ignore", invalid="ignore"):
-            skewness = (centred**3).mean(axis=0) / (centred**2).mean(axis=0) ** 1.5
-        yield from (bool(n < 25 * s * s) for s in skewness)
