@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import random
+import re
 import shutil
 from pathlib import Path
 
@@ -226,6 +227,32 @@ def test_gate(base, capsys):
     assert told["verdict"] == "fail"
     assert [c["measure"] for c in told["checks"]] == ["ndcg@3", "ap"]
     assert {row["measure"] for row in told["worst"]} == {"ndcg@3", "ap"}
+
+
+@pytest.mark.parametrize("baseline", ["base.parquet", "worse.run"])
+def test_a_report_tells_which_queries_a_run_lacks(base, baseline, capsys):
+    """Not standard error alone: the comment of a pull request shows the report."""
+    lines = (base / "b.run").read_text().splitlines()
+    short = [line for line in lines if line.split()[0] not in ("0", "1", "2")]
+    (base / "short.run").write_text("\n".join(short))
+    reports = ["--report", "gate.md", "--json", "gate.json", "--format", "table"]
+    main(["gate", baseline, "short.run", "qrels", *MEASURES, *reports])
+    out, err = capsys.readouterr()
+    told = err.removeprefix("polars-rank: warning: ").strip()
+    assert "short.run: 3 of 60 judged queries" in told
+    assert "--missing" in told
+    missing, empty = (told, "3 of 60 queries have no document now; in the baseline 0")
+    for said in (missing, empty):
+        assert f"Note: {said}" in out
+        assert f"Note: {said}" in unescaped((base / "gate.md").read_text())
+    notes = json.loads((base / "gate.json").read_text())["notes"]
+    assert notes[0] == missing
+    assert notes[1].startswith(empty)
+
+
+def unescaped(markdown: str) -> str:
+    """As it is shown."""
+    return re.sub(r"\\([\W_])", r"\1", markdown)
 
 
 @pytest.mark.slow

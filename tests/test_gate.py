@@ -269,6 +269,7 @@ def test_documents_that_left():
         assert row["left"] == f"d{int(row['query_id'][1:])}-0"
     text = found.to_markdown()
     assert "60 of 180 documents of the baseline are in no list now." in text
+    assert found.notes == ()
     same = pr.gate(old, new.with_columns(old["documents"]), documents="documents")
     assert same.worst["left"].null_count() == len(same.worst) == 10
     assert "0 of 180 documents of the baseline are in no list now." in str(same)
@@ -276,6 +277,31 @@ def test_documents_that_left():
         pr.gate(old, new.drop("documents"), documents="documents")
     with pytest.raises(ValueError, match="the baseline have no lists, but String, in"):
         pr.gate(old, new, documents="country")
+
+
+@pytest.mark.parametrize("empty", [None, []])
+def test_queries_without_documents_are_told(empty):
+    """Their values are 0, which is no word of why."""
+    old = base().with_columns(documents=lists())
+    lost = pl.col("query_id") < "q003"
+    new = old.with_columns(
+        pl.when(~lost).then("ndcg@10").otherwise(0.0).alias("ndcg@10"),
+        pl.when(~lost)
+        .then("documents")
+        .otherwise(pl.lit(empty, pl.List(pl.String)))
+        .alias("documents"),
+    )
+    found = pr.gate(old, new, documents="documents")
+    told = "3 of 60 queries have no document now; in the baseline 0 had none"
+    assert found.notes == (told,)
+    for text in (str(found), found.to_markdown()):
+        assert f"\n\nNote: {told}.\n" in text
+    assert json.loads(json.dumps(found.to_dict()))["notes"] == [told]
+    bad = new.with_columns(pl.lit(math.nan).alias("ndcg@10"))
+    invalid = pr.gate(old, bad, documents="documents")
+    assert invalid.verdict == "invalid"
+    for text in (str(invalid), invalid.to_markdown()):
+        assert text.endswith(f"\n\nNote: {told}.")
 
 
 def test_replaced_documents_are_no_regression():

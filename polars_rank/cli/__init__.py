@@ -56,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always", UserWarning)
-            warnings.showwarning = _Warnings(said).tell
+            warnings.showwarning = _Warnings(said).tell  # type: ignore[assignment]
             status = run(words)
             with standard_output():
                 sys.stdout.flush()
@@ -95,8 +95,9 @@ class _Warnings:
         self.said = said
         self.told: set[str] = set()
 
-    def tell(self, message: Warning | str, *_: Any, **__: Any) -> None:
+    def tell(self, message: Warning | str, *_: Any, **__: Any) -> str:
         text = " ".join(self.said(str(message)).split())
         if text not in self.told:
             self.told.add(text)
             remark(f"warning: {text}")
+        return text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -33,7 +33,7 @@ from polars_rank.cli.options import (
     several,
 )
 from polars_rank.cli.outputs import require_apart
-from polars_rank.cli.runs import open_file
+from polars_rank.cli.runs import open_file, recorded
 from polars_rank.cli.show import emit
 from polars_rank.cli.values import choices_of, values_of
 from polars_rank.comparison.arguments import Correction
@@ -160,12 +160,14 @@ def gate(
             files, data, queries, wanted, None, known, options, listed=True
         )
 
-    values, definition = read(files)
+    with recorded() as said:
+        values, definition = read(files)
+        compares = ran and not update_baseline
+        old = read([str(base), *files[1:]])[0] if compares else base
     if update_baseline:
         definition.write(values, base)
         emit(f"{base}: {len(values)} queries, {', '.join(definition.measures)}\n")
         return 0
-    old = read([str(base), *files[1:]])[0] if ran else base
     own = polars_rank.gate(
         old,
         values,
@@ -183,6 +185,7 @@ def gate(
         least=least_queries,
         definition=definition,
     )
+    own = replace(own, notes=(*said, *own.notes))
     told = json.dumps(own.to_dict(), indent=2, ensure_ascii=False)
     if report is not None:
         report.write_text(own.to_markdown() + "\n", encoding="utf-8")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import polars as pl
 from cyclopts import CycloptsError
@@ -19,7 +19,16 @@ from polars_rank.io.scan import FileFormat, scan
 from polars_rank.io.trec import looks_like
 from polars_rank.io.unreadable import damage_named, files_of
 
-__all__ = ["STDIN", "Files", "Reading", "Run", "open_file", "short_names", "sort_out"]
+__all__ = [
+    "STDIN",
+    "Files",
+    "Reading",
+    "Run",
+    "open_file",
+    "recorded",
+    "short_names",
+    "sort_out",
+]
 
 STDIN = "standard input"
 FAILED = pl.exceptions.PolarsError, pl.exceptions.PanicException
@@ -110,6 +119,21 @@ class Files:
             if str(error).startswith(named):
                 raise
             raise type(error)(self._about(run, str(error))) from error
+
+
+@contextmanager
+def recorded() -> Iterator[list[str]]:
+    """Warnings for a report, in the words in which they are shown."""
+    said: list[str] = []
+    with warnings.catch_warnings():
+        show: Callable[..., str | None] = warnings.showwarning
+
+        def both(message: Warning | str, *rest: Any) -> None:
+            text = show(message, *rest) or str(message)
+            said.append(text.rstrip("."))
+
+        warnings.showwarning = both  # type: ignore[assignment]
+        yield said
 
 
 class Reading(NamedTuple):

@@ -62,6 +62,8 @@ class Gate:
     documents
         With ``documents=``: the ``count`` of documents in the lists of the baseline,
         and how many of them are ``gone``, in no list now.
+    notes
+        What a reader has to know beside the checks, such as queries that the run lacks.
     """
 
     verdict: Verdict
@@ -71,6 +73,7 @@ class Gate:
     reason: str | None = None
     definition: Definition | None = field(default=None, repr=False)
     documents: Counts | None = None
+    notes: tuple[str, ...] = ()
 
     def exit_code(self, *, strict: bool = False) -> int:
         """0: pass or warn; 3: fail (or warn, if strict); 1: invalid."""
@@ -96,6 +99,7 @@ class Gate:
             "checks": self.checks.to_dicts(),
             "worst": self.worst.to_dicts(),
             "documents": self.documents,
+            "notes": self.notes,
         }
         return dict(json.loads(json.dumps(told, default=str)))
 
@@ -192,6 +196,7 @@ def gate(
     known = definition or definition_of(values)
     lists = documents and Lists(baseline, values, names_of(query), documents)
     counts = lists.counts() if lists else None
+    notes = lists.notes() if lists else ()
     try:
         require_same_definition(definition_of(baseline), known, measures)
         frame, names = joined(baseline, values, query, measures, by, weight, cluster)
@@ -206,7 +211,8 @@ def gate(
             require_known_documents(**counts)
     except DataError as error:
         empty = pl.DataFrame()
-        return Gate("invalid", empty, empty, settings, str(error), known)
+        told = settings, str(error), known, None, notes
+        return Gate("invalid", empty, empty, *told)
     worst = worst_queries(deltas, names, tie)
     if lists:
         worst = lists.first_that_left(worst)
@@ -215,7 +221,7 @@ def gate(
     for worse in ("warn", "fail"):
         if (checks["verdict"] == worse).any():
             verdict = worse
-    return Gate(verdict, checks, worst, settings, None, known, counts)
+    return Gate(verdict, checks, worst, settings, None, known, counts, notes)
 
 
 def _compared(

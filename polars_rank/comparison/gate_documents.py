@@ -56,6 +56,17 @@ class Lists:
         )
         return {"count": len(had), "gone": len(had.join(have, on="doc", how="anti"))}
 
+    def notes(self) -> tuple[str, ...]:
+        """Queries without a document, which a mean of zeros does not show."""
+        before, now = (
+            frame.select(pl.last().list.len().fill_null(0).eq(0).sum()).item()
+            for frame in (self._base, self._new)
+        )
+        some = f"{now} of {len(self._new)} queries"
+        have = "has" if now == 1 else "have"
+        told = f"{some} {have} no document now; in the baseline {before} had none"
+        return (told,) if now else ()
+
     def first_that_left(self, queries: pl.DataFrame) -> pl.DataFrame:
         """With ``left``: the first document of the baseline's list that is gone."""
         both = queries.with_row_index("_row")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import polars as pl
 
 from polars_rank.report.comparison import CORRECTIONS, percent
-from polars_rank.report.table import Cell, Table, as_markdown, as_text, number
+from polars_rank.report.table import Cell, Table, as_markdown, as_text, escaped, number
 
 
 class _Gate(Protocol):
@@ -28,6 +28,8 @@ class _Gate(Protocol):
     def definition(self) -> Any: ...
     @property
     def documents(self) -> Mapping[str, int] | None: ...
+    @property
+    def notes(self) -> Sequence[str]: ...
 
 
 WORDS = {
@@ -56,9 +58,13 @@ def _headline(verdict: str, checks: pl.DataFrame) -> str:
     return f"{WORDS[verdict]} ({count} of {some})"
 
 
-def _table(checks: pl.DataFrame, level: float) -> Table:
+def _notes(gate: _Gate) -> list[str]:
+    return [f"Note: {note}." for note in gate.notes]
+
+
+def _table(gate: _Gate, checks: pl.DataFrame) -> Table:
     headers = ["measure", "segment", "verdict", "queries", "base", "new"]
-    headers.append(f"difference ({percent(level)})")
+    headers.append(f"difference ({percent(gate.settings['level'])})")
     rows = []
     for row in checks.iter_rows(named=True):
         said = row["verdict"] + (f": {row['note']}" if row["note"] else "")
@@ -78,7 +84,7 @@ def _table(checks: pl.DataFrame, level: float) -> Table:
                 Cell(number(row["difference"]) + interval),
             ]
         )
-    return Table("", headers, rows, 3)
+    return Table("", headers, rows, 3, _notes(gate))
 
 
 def _foot(gate: _Gate) -> list[str]:
@@ -117,8 +123,8 @@ def gate_text(gate: _Gate) -> str:
     """The verdict for a terminal."""
     head = f"Ranking gate: {_headline(gate.verdict, gate.checks)}"
     if gate.reason is not None:
-        return f"{head}\n\n{gate.reason}"
-    table = as_text(_titled(_table(gate.checks, gate.settings["level"]), head))
+        return "\n\n".join([head, gate.reason, *_notes(gate)])
+    table = as_text(_titled(_table(gate, gate.checks), head))
     return "\n".join([table, "", *_foot(gate)])
 
 
@@ -127,14 +133,14 @@ def gate_markdown(gate: _Gate) -> str:
     head, _, detail = _headline(gate.verdict, gate.checks).partition(" (")
     title = f"### Ranking gate: **{head}**" + (f" ({detail}" if detail else "")
     if gate.reason is not None:
-        return f"{title}\n\n{gate.reason}"
+        return "\n\n".join([title, *map(escaped, [gate.reason, *_notes(gate)])])
     checks, worst = gate.checks, gate.worst
     order = {"fail": 0, "warn": 1}
     shown = checks
     if len(checks) > ROWS:  # what matters first
         rank = pl.col("verdict").replace_strict(order, default=2, return_dtype=pl.Int64)
         shown = checks.sort(rank, maintain_order=True).head(ROWS)
-    body = as_markdown(_table(shown, gate.settings["level"])).partition("\n\n")[2]
+    body = as_markdown(_table(gate, shown)).partition("\n\n")[2]
     lines = [title, "", body, ""]
     if len(shown) < len(checks):
         lines += [f"{len(checks) - len(shown)} more checks are not shown.", ""]

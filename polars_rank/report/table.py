@@ -9,7 +9,16 @@ from typing import Any
 
 from polars_rank.core.extras import require
 
-__all__ = ["Cell", "Table", "as_html", "as_latex", "as_markdown", "as_text", "number"]
+__all__ = [
+    "Cell",
+    "Table",
+    "as_html",
+    "as_latex",
+    "as_markdown",
+    "as_text",
+    "escaped",
+    "number",
+]
 
 MARKDOWN = re.compile(r"[\\`*\[\]<>|&~$]|(?<![^\W_])_|_(?![^\W_])")
 LATEX = {
@@ -84,21 +93,22 @@ def as_markdown(table: Table) -> str:
     """A GitHub table."""
     align = ["---" if i < table.labels else "---:" for i in range(len(table.headers))]
     rows = [
-        [_markdown(text) for text in table.headers],
+        [escaped(text) for text in table.headers],
         align,
         *([_marked(cell) for cell in row] for row in table.rows),
     ]
     lines = ["| " + " | ".join(row) + " |" for row in rows]
-    notes = [line for note in table.notes for line in ("", _markdown(note))]
-    return "\n".join([f"**{_markdown(table.title)}**", "", *lines, *notes])
+    notes = [line for note in table.notes for line in ("", escaped(note))]
+    return "\n".join([f"**{escaped(table.title)}**", "", *lines, *notes])
 
 
-def _markdown(text: str) -> str:
+def escaped(text: str) -> str:
+    """Text that Markdown shows as it is."""
     return MARKDOWN.sub(r"\\\g<0>", _visible(text))
 
 
 def _marked(cell: Cell) -> str:
-    text = _markdown(cell.text)
+    text = escaped(cell.text)
     text = f"**{text}**" if cell.bold and text else text
     return text + (
         f"<sup>{html.escape(cell.superscript)}</sup>" if cell.superscript else ""
