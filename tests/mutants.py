@@ -28,7 +28,7 @@ from typing import NamedTuple
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-COPIED = ("polars_rank", "tests", "docs", "README.md", "pyproject.toml")
+COPIED = ("polars_rank", "tests", "docs", "benchmarks", "README.md", "pyproject.toml")
 TIERS = {"quick": "not slow and not parity", "all": "not parity"}
 LIMIT = 300  # seconds for the tests of one mutant
 SECONDS = count(int(time.time()))  # when a file of the copy was written
@@ -772,6 +772,55 @@ MUTANTS = (
         "moved = bias + z / (1.0 - acceleration * z)",
         "moved = bias + z / (1.0 + acceleration * z)",
         "compare:bootstrap",
+    ),
+    Mutant(
+        "intervals of few queries are not told from others",
+        "comparison",
+        'FEW_CHANGED | (pl.col("n") < FEW)',
+        "FEW_CHANGED",
+        "compare:short",
+    ),
+    Mutant(
+        "a few queries that differ are many",
+        "comparison",
+        "FEW_CHANGED = CHANGED.is_between(1, 9)",
+        "FEW_CHANGED = CHANGED.is_between(1, 2)",
+        "compare:few",
+    ),
+    Mutant(
+        "a drop fails as easily as it warns",
+        "comparison",
+        "return 1 - (1 - self.level) / stricter",
+        "return self.level",
+        "gate",
+    ),
+    Mutant(
+        "a large drop warns, sure or not",
+        "comparison",
+        '"significant": likely,',
+        '"significant": likely | large,',
+        "gate",
+    ),
+    Mutant(
+        "drops that fail are those of one check",
+        "comparison",
+        "(1 - standard.fail_level) / max(1, tests)",
+        "(1 - standard.fail_level)",
+        "gate",
+    ),
+    Mutant(
+        "a query with an empty list has documents",
+        "comparison",
+        "pl.last().list.len().fill_null(0).eq(0).sum()",
+        "pl.last().is_null().sum()",
+        "gate",
+    ),
+    Mutant(
+        "a report keeps warnings to itself",
+        "cli",
+        "own = replace(own, notes=(*said, *own.notes))",
+        "own = replace(own, notes=own.notes)",
+        "cli_compare",
     ),
     Mutant(
         "a sure drop within the margin fails",

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import math
 import random
+import runpy
 import statistics
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -39,7 +42,8 @@ def changed(by: float, noise: float, n: int = 60, seed: int = 2) -> pl.DataFrame
     ("by", "noise", "margin", "verdicts"),
     [  # significant, non_inferior, threshold
         (-0.05, 0.02, 0.01, ("fail", "fail", "fail")),  # sure and large
-        (-0.05, 0.50, 0.01, ("warn", "fail", "fail")),  # large, not sure
+        (-0.05, 0.50, 0.01, ("pass", "fail", "fail")),  # large, not sure
+        (-0.05, 0.19, 0.01, ("warn", "fail", "fail")),  # large, sure at 95 % only
         (-0.005, 0.005, 0.01, ("warn", "pass", "pass")),  # sure, small
         (-0.002, 0.02, 0.01, ("pass", "pass", "pass")),
         (0.05, 0.02, 0.01, ("pass", "pass", "pass")),
@@ -72,8 +76,68 @@ def test_a_check_by_hand():
     assert both["statistic"] == pytest.approx(-0.05 / error)
     assert row["changed"] == row["queries"] == row["better"] + row["worse"] == 60
     assert row["worse"] == sum(x < 0 for x in d)
-    # quantiles of t for 0.95 and, nearly, 0.8: what one-sided noncentral t says
-    assert row["detectable"] == pytest.approx((1.6711 + 0.848) * error, rel=2e-3)
+    assert power(row["detectable"], error, alpha=0.01) == pytest.approx(0.8, abs=1e-4)
+
+
+def power(drop: float, error: float, *, alpha: float, n: int = 60) -> float:
+    """How often the one-sided paired t test sees a drop: noncentral t."""
+    critical = stats.t.ppf(alpha, n - 1)
+    return float(stats.nct.cdf(critical, n - 1, -drop / error))
+
+
+def test_drops_that_are_detected_are_those_that_fail():
+    """After the correction for three checks, and beyond the margin."""
+    new = changed(-0.05, 0.1)
+    d = (new["ndcg@10"] - base()["ndcg@10"]).to_list()
+    error = statistics.stdev(d) / math.sqrt(60)
+    for correction, alpha in (("holm", 0.01 / 3), ("none", 0.01)):
+        found = pr.gate(base(), new, by="country", correction=correction).checks
+        drop = found.filter(segment="all")["detectable"].item()
+        assert power(drop, error, alpha=alpha) == pytest.approx(0.8, abs=1e-4)
+    wide = pr.gate(base(), new, margin=0.5).checks["detectable"].item()
+    assert stats.norm.cdf(-0.5, -wide, error) == pytest.approx(0.8, abs=1e-4)
+
+
+def test_why_a_check_passes_or_warns():
+    for by, noise, margin, why in (
+        (-0.05, 0.50, 0.01, "large, but not significant"),
+        (-0.05, 0.19, 0.01, "large, but significant at 95 % only"),
+        (-0.005, 0.005, 0.01, "significant, but within the margin"),
+        (-0.05, 0.50, 0.0, None),  # of a drop beyond 0 there is nothing to say
+    ):
+        found = pr.gate(base(), changed(by, noise), margin=margin)
+        assert found.checks["note"].item() == why
+
+
+@pytest.fixture(scope="module")
+def simulation():
+    folder = Path(__file__).parent.parent / "benchmarks"
+    return runpy.run_path(str(folder / "gate.py"))
+
+
+def shares(simulation, n: int, runs: int, **drop: Any) -> tuple[float, float]:
+    """Of builds that warn, and that fail: 30 % of the queries change."""
+    changes = simulation["some_change"](0.3)
+    return simulation["shares"](simulation["builds"](changes, n, runs, 5, **drop))
+
+
+def test_builds_that_change_nothing_hardly_warn(simulation):
+    """Among up to 15 checks; of 120 builds 6 may warn, and 3 errors more do in luck."""
+    warns, fails = shares(simulation, 50, 120)
+    assert warns <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 120)
+    assert fails <= 0.01 + 3 * math.sqrt(0.01 * 0.99 / 120)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [50, 200, 1000])
+def test_builds_that_change_nothing(simulation, n):
+    warns, fails = shares(simulation, n, 500)
+    assert warns <= 0.05 + 2 * math.sqrt(0.05 * 0.95 / 500)
+    assert fails <= 0.01 + 2 * math.sqrt(0.01 * 0.99 / 500)
+
+
+def test_real_drops_fail(simulation):
+    assert shares(simulation, 200, 40, drop=0.05)[1] > 0.8
 
 
 def test_a_loss_in_one_segment_is_seen():

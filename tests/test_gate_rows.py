@@ -87,15 +87,16 @@ def verdict(row: Row, measure: str, options: Row) -> str:
             return "fail"
     if not row["gated"]:
         return "untested"
-    sure = row["adjusted"] is not None and row["adjusted"] < 1 - options["level"]
+    alpha, p = 1 - options["level"], row["adjusted"]
+    sure = p is not None and p < alpha
     large = row["gain"] < -row["margin"] - 1e-12
     if options["rule"] == "threshold":
         return "fail" if large else "pass"
     if options["rule"] == "non_inferior":
         return "pass" if sure or not row["changed"] else "fail"
-    if sure and large:
+    if sure and p < alpha / 5 and large:
         return "fail"
-    return "warn" if (sure or large) and row["gain"] < 0 else "pass"
+    return "warn" if sure else "pass"
 
 
 def expected(rows: list[Row], measures: list[str], options: Row) -> list[Row]:

@@ -117,8 +117,9 @@ def gate(
     floor
         Lowest mean that is allowed, such as ndcg@10=0.42.
     rule
-        When to fail: the drop is significant and larger than the margin; it is not
-        shown to be smaller than the margin; it is larger than the margin.
+        When to fail: the drop is larger than the margin, and significant at a fifth of
+        the error (significant alone, it warns); it is not shown to be smaller than the
+        margin; it is larger than the margin.
     correction
         Correction of the p-values for the number of checks.
     level

@@ -48,13 +48,15 @@ class Gate:
     Attributes
     ----------
     verdict
-        ``"pass"``; ``"warn"``: a drop that is significant but small, or large but not
-        significant; ``"fail"``; ``"invalid"``: the inputs do not fit, see ``reason``.
+        ``"pass"``; ``"warn"``: a drop that is significant, but within the margin or at
+        ``level`` only; ``"fail"``; ``"invalid"``: the inputs do not fit, see
+        ``reason``.
     checks
         Per measure and segment: ``queries``; ``changed``, how many differ, of which
         ``better`` and ``worse``; means ``base`` and ``new``, ``difference`` with the
         two-sided interval ``low``, ``high``; ``margin``; one-sided ``p`` and
-        ``adjusted``; ``detectable``, the drop that is detected with 80 % power;
+        ``adjusted``; ``detectable``, the drop that fails with 80 % power, corrected
+        as by Bonferroni (of ``"non_inferior"``: the margin that no change passes with);
         ``floor``; ``verdict`` (``"untested"``: too few queries) and ``note``.
     worst
         Per measure, the ten queries that lost the most; with ``documents=``,
@@ -143,15 +145,17 @@ def gate(
     margin
         Largest drop that does not matter: one number, or one per measure.
     rule
-        ``"significant"``: fail if the drop is significant (one-sided) and larger than
-        the margin. ``"non_inferior"``: fail unless it is significant that the drop is
-        smaller than the margin. ``"threshold"``: fail if the drop is larger than the
-        margin, significant or not.
+        ``"significant"``: warn if a drop is significant (one-sided); fail if it is
+        larger than the margin, and significant at a fifth of the error: of builds that
+        change nothing, 5 % warn at most and 1 % fail, over all checks.
+        ``"non_inferior"``: fail unless it is significant that the drop is smaller than
+        the margin. ``"threshold"``: fail if the drop is larger than the margin,
+        significant or not.
     floors
         Lowest mean that is allowed, by measure (the highest, where lower is better).
     correction, level
         Correction of the p-values for the number of checks; adjusted p-values below 1 -
-        level are significant.
+        level are significant, and those below (1 - level) / 5 so that a drop fails.
     least
         Segments with fewer queries are shown, not gated.
     tie
@@ -189,6 +193,7 @@ def gate(
         "margin": margin,
         "correction": correction,
         "level": level,
+        "fail_level": standard.fail_level,
         "least": least,
         "weight": weight,
         "cluster": cluster,

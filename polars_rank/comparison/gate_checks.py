@@ -10,12 +10,13 @@ from typing import Literal, TypeAlias
 import numpy as np
 import polars as pl
 
-from polars_rank._statistics.distributions import t_quantile, tail
+from polars_rank._statistics.distributions import normal_quantile, t_quantile, tail
 from polars_rank.comparison.arguments import Correction
 from polars_rank.comparison.corrections import adjusted
 from polars_rank.comparison.power import detectable_effect
 from polars_rank.comparison.values import lower_is_better
 from polars_rank.core.registry import closest
+from polars_rank.report.comparison import percent
 
 __all__ = ["ALL", "Rule", "Standard", "checked", "worst_queries"]
 
@@ -23,6 +24,7 @@ Rule: TypeAlias = Literal["significant", "non_inferior", "threshold"]
 ALL = "all"  # the segment of all queries
 ROUNDING = 1e-12  # margins are decimal numbers: 0.55 - 0.54 is 0.01, nearly
 WORST = 10
+STRICTER = 5  # times, to fail rather than to warn; see ``Standard.fail_level``
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,16 @@ class Standard:
     correction: Correction
     level: float
     least: int
+
+    @property
+    def fail_level(self) -> float:
+        """Level at which a drop fails; at ``level`` it warns.
+
+        Of the builds that change nothing, a warning in twenty can be lived with, a
+        failure in twenty is a gate that is soon switched off: one in a hundred fails.
+        """
+        stricter = STRICTER if self.rule == "significant" else 1
+        return 1 - (1 - self.level) / stricter
 
     def __post_init__(self) -> None:
         """Refuse numbers that are not margins."""
@@ -142,8 +154,14 @@ def _tested(rows: pl.DataFrame, standard: Standard) -> pl.DataFrame:
     p = np.asarray(tail(found["t"].to_numpy(), df, "greater" if cautious else "less"))
     p = np.where(found["gated"].to_numpy(), p, np.nan)
     n = np.nan_to_num(df) + 1.0
-    effect = detectable_effect(n, alpha=min(0.999, 2 * (1 - standard.level)))
+    tests = np.count_nonzero(~np.isnan(p)) if standard.correction != "none" else 1
+    alpha = min(0.999, 2 * (1 - standard.fail_level) / max(1, tests))
+    effect = detectable_effect(n, alpha=alpha)
     detectable = pl.Series(effect * np.sqrt(n)).fill_nan(None) * pl.col("error")
+    if standard.rule == "significant":  # the drop that is seen must exceed the margin
+        seen = pl.col("margin") + normal_quantile(0.8) * pl.col("error")
+        seen = pl.when(pl.col("margin") > 0).then(seen)
+        detectable = pl.max_horizontal(detectable, seen)
     return rows.with_columns(
         p=pl.Series(p).fill_nan(None),
         adjusted=pl.Series(adjusted(p, standard.correction)).fill_nan(None),
@@ -157,7 +175,10 @@ def _judged(rows: pl.DataFrame, standard: Standard) -> pl.DataFrame:
     turned = pl.col("sense") < 0
     broken = pl.when(turned).then(new > floor).otherwise(new < floor)
     broken = broken.fill_null(value=False)
-    sure = (pl.col("adjusted") < 1 - standard.level).fill_null(value=False)
+    sure, likely = (
+        (pl.col("adjusted") < 1 - level).fill_null(value=False)
+        for level in (standard.fail_level, standard.level)
+    )
     large = gain < -pl.col("margin") - ROUNDING
     same = pl.col("changed") == 0
     fails = {
@@ -166,7 +187,7 @@ def _judged(rows: pl.DataFrame, standard: Standard) -> pl.DataFrame:
         "threshold": large,
     }[standard.rule]
     warns = {
-        "significant": (sure | large) & (gain < 0),
+        "significant": likely,
         "non_inferior": large,
         "threshold": pl.lit(value=False),
     }[standard.rule]
@@ -182,10 +203,12 @@ def _judged(rows: pl.DataFrame, standard: Standard) -> pl.DataFrame:
         .then(pl.lit(f"fewer than {standard.least} queries"))
         .when(same)
         .then(pl.lit("no query changed"))
-        .when(~fails & warns & ~sure)
-        .then(pl.lit("large, but not significant"))
+        .when(~fails & warns & large)
+        .then(pl.lit(f"large, but significant at {percent(standard.level)} only"))
         .when(~fails & warns)
         .then(pl.lit("significant, but within the margin"))
+        .when(~fails & large & (pl.col("margin") > 0))
+        .then(pl.lit("large, but not significant"))
         .when(fails & (standard.rule == "non_inferior"))
         .then(pl.lit("a drop beyond the margin is not excluded"))
     )

@@ -39,9 +39,16 @@ WORDS = {
     "invalid": "invalid",
 }
 RULES = {
-    "significant": "fails if a drop is significant and larger than the margin",
-    "non_inferior": "fails unless a drop beyond the margin is excluded",
-    "threshold": "fails if a drop is larger than the margin",
+    "significant": "fails if a drop is larger than the margin ({margin}) and p < "
+    "{fail:.3g}, and warns if p < {warn:.3g}",
+    "non_inferior": "fails unless a drop beyond the margin ({margin}) is excluded, "
+    "p < {warn:.3g}",
+    "threshold": "fails if a drop is larger than the margin ({margin})",
+}
+POWER = {
+    "significant": "; drops of {} fail with 80 % power",
+    "non_inferior": "; no change passes margins of {} with 80 % power",
+    "threshold": "",
 }
 MOST = 60_000  # characters; a comment on GitHub may have 65,536
 ROWS = 100
@@ -94,10 +101,11 @@ def _foot(gate: _Gate) -> list[str]:
         same = row["queries"] - row["changed"]
         changed = f"0 of {same} queries changed"
         if row["changed"]:
-            power = f"drops of {number(row['detectable'])} are detected with 80 % power"
+            size = number(row["detectable"])
+            power = POWER[settings["rule"]].format(size)
             changed = (
                 f"{row['better']} queries better, {same} the same, {row['worse']} "
-                f"worse; {power}"
+                f"worse{power}"
             )
         lines.append(f"{row['measure']}: {changed}.")
     if gate.documents is not None:
@@ -111,7 +119,10 @@ def _foot(gate: _Gate) -> list[str]:
     method = "paired t, one-sided" + (
         f", {correction} over {tested}" if correction else ""
     )
-    parts = [f"{RULES[settings['rule']]} ({told})", method]
+    rule = RULES[settings["rule"]].format(
+        margin=told, fail=1 - settings["fail_level"], warn=1 - settings["level"]
+    )
+    parts = [rule, method]
     if gate.definition is not None:
         parts.append(f"convention {gate.definition.convention['name']}")
         if gate.definition.judgments:
