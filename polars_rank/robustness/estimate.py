@@ -138,7 +138,7 @@ def estimate(
         sides["both"] = model.join(human.select(on), on=on, how="semi")
 
     def values(side: str) -> pl.LazyFrame:
-        found = per_query(
+        found: pl.LazyFrame = per_query(
             frame, list(asked), qrels=sides[side], query=keys, doc=doc,
             convention=chosen, **options,
         )  # fmt: skip
