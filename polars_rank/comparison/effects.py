@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from polars_rank._statistics.distributions import special
+from polars_rank._statistics.noncentral import noncentrality
 
 __all__ = ["cliff", "d_z_interval", "hedges_factor"]
 
 Array: TypeAlias = npt.NDArray[np.float64]
-STEPS = 6  # of the secant, which begins within 1e-6
 
 
 def hedges_factor(n: npt.ArrayLike) -> Array:
@@ -35,24 +35,8 @@ def d_z_interval(
     n = np.asarray(n, dtype=np.float64)
     t = np.asarray(d, dtype=np.float64) * np.sqrt(n)
     tail = (1 - level) / 2
-    low, high = (_noncentrality(p, n - 1, t) / np.sqrt(n) for p in (1 - tail, tail))
+    low, high = (noncentrality(p, n - 1, t) / np.sqrt(n) for p in (1 - tail, tail))
     return low, high
-
-
-def _noncentrality(p: float, df: Array, t: Array) -> Array:
-    """The noncentrality with which a noncentral t lies below ``t`` with probability p.
-
-    The inverse of scipy has 7 digits; the secant method gives the others.
-    """
-    functions = special()
-    start = functions.nctdtrinc(df, p, t)
-    before, now = start, start + 1e-3
-    for _ in range(STEPS):
-        first, second = (functions.nctdtr(df, nc, t) - p for nc in (before, now))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            step = second * (now - before) / (second - first)
-        before, now = now, now - np.where(np.isfinite(step), step, 0.0)
-    return np.asarray(np.where(np.abs(now - start) < 1e-3, now, start))
 
 
 def cliff(a: Array, b: Array) -> float:
