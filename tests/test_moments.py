@@ -178,6 +178,28 @@ def test_sums_of_rows_are_a_loop(monkeypatch, block):
         assert found.equals(whole), name
 
 
+@pytest.mark.parametrize("options", [{"weight": "w"}, {"cluster": "user"}])
+@pytest.mark.parametrize("test", ["sign", "tukey", "lsd"])
+def test_moments_with_weights_or_clusters_refuse_what_rows_refuse(test, options):
+    values = pl.DataFrame(
+        {
+            "system": ["a"] * 8 + ["b"] * 8,
+            "query_id": [*range(8)] * 2,
+            "ap": [0.5] * 8 + [0.6, 0.7, 0.6, 0.8, 0.6, 0.7, 0.9, 0.4],
+            "user": [0, 0, 0, 0, 0, 1, 1, 2] * 2,
+            "w": [0.5, 1.5] * 8,  # their mean is 1, as without weights
+        }
+    )
+    with pytest.raises(ValueError, match="cannot be used"):
+        pr.compare(values, test=test, **options)
+    state = pr.moments(values, measures=["ap"], **options)
+    with pytest.raises(ValueError, match="weights or clusters|unweighted"):
+        pr.compare(state, test=test)
+    plain = pr.moments(values, measures=["ap"])
+    assert pr.compare(plain, test=test).pairs["p"].item() is not None
+    assert pr.compare(state).pairs["p"].item() is not None
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("test", ["tukey", "lsd", "sign", "tost"])
 def test_other_tests_of_moments(test):

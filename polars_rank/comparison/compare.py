@@ -261,6 +261,12 @@ def compare(
         require_no_rows(locals())
         segments = segments_of(names) if by is None else columns.segments
         table = selected(values, segments, names_of(measures))
+        if test == "sign" and not estimates.counts_once(table):
+            msg = (
+                "these moments have weights or clusters, which test='sign' cannot "
+                "use; use test='t'"
+            )
+            raise ValueError(msg)
     else:
         parts: Iterable[Values] = (
             [read(values, columns, pairs, summed=True)]
@@ -352,10 +358,9 @@ def _anova(
     m = len(plan.systems)
     segments = len(own) // m
     complete = len(table) - len(own) == segments * m * (m - 1) // 2
-    once = table.select(
-        (pl.col("n") == pl.col("queries")).all() & (pl.col("d") == pl.col("n")).all()
-    ).item()
-    if weight or cluster or pairs == "independent" or not complete or not once:
+    if weight or cluster or pairs == "independent" or not complete:
+        return None
+    if not estimates.counts_once(table):
         return None
     return estimates.analysis_of_variance(
         table.filter(pl.col("other").is_not_null()), own, plan

@@ -22,6 +22,7 @@ __all__ = [
     "Plan",
     "analysis_of_variance",
     "compared",
+    "counts_once",
     "equivalence",
     "estimated",
     "fisher_lsd",
@@ -116,6 +117,15 @@ def oriented(table: pl.DataFrame, plan: Plan) -> pl.DataFrame:
         .sort("rank", *plan.segments, "place")
         .drop("rank", "place")
     )
+
+
+def counts_once(table: pl.DataFrame) -> bool:
+    """Whether every query is a unit of its own, and has the weight 1.
+
+    Weights whose mean is 1 have the right sum ``d``, but not the sum of squares ``dd``.
+    """
+    n, d, dd, queries = (pl.col(c) for c in ("n", "d", "dd", "queries"))
+    return bool(table.select(((n == queries) & (d == n) & (dd == n)).all()).item())
 
 
 def means_of(own: pl.DataFrame, plan: Plan) -> pl.DataFrame:
