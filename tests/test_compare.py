@@ -626,12 +626,13 @@ def test_seeds_that_tell_nothing():
     one = runs(lambda i, j: 0.01 * i).filter(run=0)
     with pytest.raises(pr.DataError, match=r"two seeds or more.*'run' has 1"):
         pr.compare(one, seed="run", seeds="random")
-    # What the test can detect goes by its own error.
+    # What the test can detect goes by its own error and degrees of freedom.
     noisy = runs(lambda i, j: 0.01 * i + 0.05 * j)
-    fixed = pr.compare(noisy, seed="run").pairs.row(0, named=True)
     both = pr.compare(noisy, seed="run", seeds="random").pairs.row(0, named=True)
-    ratio = fixed["statistic"] / both["statistic"]
-    assert both["detectable"] == pytest.approx(ratio * fixed["detectable"])
+    critical = stats.t.isf(0.025, both["df"])
+    centre = both["detectable"] * both["statistic"] / both["difference"]
+    far = np.nan_to_num(stats.nct.cdf(-critical, both["df"], centre))
+    assert stats.nct.sf(critical, both["df"], centre) + far == pytest.approx(0.8)
 
 
 def test_welch():

@@ -24,8 +24,8 @@ def noncentrality(p: npt.ArrayLike, df: npt.ArrayLike, t: npt.ArrayLike) -> Arra
 
     Examples
     --------
-    >>> float(noncentrality(0.5, 9.0, 0.0))
-    0.0
+    >>> round(float(noncentrality(0.025, 9.0, 0.0)), 4)
+    1.96
     """
     p, df, t = np.broadcast_arrays(*(np.asarray(x, np.float64) for x in (p, df, t)))
     functions = special()

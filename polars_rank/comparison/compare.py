@@ -29,6 +29,7 @@ from polars_rank.comparison.arguments import (
     require_no_rows,
     require_together,
 )
+from polars_rank.comparison.detectable import left_out, with_detectable
 from polars_rank.comparison.estimates import Plan
 from polars_rank.comparison.families import corrected, level_at_once
 from polars_rank.comparison.merging import segments_of, selected
@@ -284,7 +285,7 @@ def compare(
         raise ValueError(msg)
     wanted_pairs = estimates.pairs_of(systems, baseline)
     plan = Plan(systems, wanted_pairs, segments, level, alternative, level)
-    chosen: str = "none" if test in FAMILYWISE else correction or "holm"
+    chosen: Correction = "none" if test in FAMILYWISE else correction or "holm"
     table = estimates.estimated(table, segments)
     own = table.filter(pl.col("other").is_null())
     wide = estimates.oriented(table, plan)
@@ -307,7 +308,9 @@ def compare(
         frame = frame.with_columns(
             pl.when(known).then(pl.col(c)).alias(c) for c in ("statistic", "df", "p")
         )
+    frame = with_detectable(frame, chosen, locals())
     frame = corrected(frame, chosen, family, level)
+    why = left_out(locals())
     settings = {
         "test": test,
         "alternative": alternative,
@@ -330,6 +333,7 @@ def compare(
             *([] if held is None else held.notes),
             *([] if between is None else unlike(between, 1.0 - level)),
             *([] if weight is None else _effective_size(frame)),
+            *([] if why is None else [f"Detectable is left out: {why}."]),
             *([SLOW] if test == "randomisation" and _is_large(frame) else []),
         ],
     }

@@ -12,7 +12,6 @@ from polars_rank._statistics.distributions import Alternative, special
 from polars_rank._statistics.intervals import interval, p_value, wilson
 from polars_rank.comparison.arguments import names_of, require_names
 from polars_rank.comparison.effects import d_z_interval, hedges_factor
-from polars_rank.comparison.power import detectable_effect
 from polars_rank.comparison.values import metric_of
 from polars_rank.core.aggregate import ROUNDING
 from polars_rank.core.expr import ratio
@@ -167,7 +166,7 @@ def _geometric(table: pl.DataFrame) -> list[str]:
 def compared(
     pairs: pl.DataFrame, own: pl.DataFrame, plan: Plan, *, independent: bool
 ) -> pl.DataFrame:
-    """Differences with interval, t test, effect and detectable difference."""
+    """Differences with interval and t test."""
     keys = [*plan.segments, "measure"]
     kept = own.select(*keys, "system", "mean", "sd", "error", "df", "queries")
     mine = kept.rename(
@@ -211,12 +210,7 @@ def compared(
         )
     frame = t_tested(frame, plan)
     natural = pl.col("measure").is_in(_geometric(own))
-    alpha = 1.0 - plan.level
-    detectable = detectable_effect(frame["n"].to_numpy(), alpha=alpha)
     return frame.with_columns(
-        detectable=pl.Series(detectable).fill_nan(None)
-        * pl.col("error")
-        * pl.col("n").sqrt(),
         relative=pl.when(natural)
         .then(pl.col("mean").exp() - 1.0)
         .otherwise(ratio(pl.col("mean"), pl.col("base"))),

@@ -5,28 +5,30 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from polars_rank.comparison.arguments import Family
+from polars_rank.comparison.arguments import Correction, Family
 from polars_rank.comparison.corrections import adjusted
 from polars_rank.comparison.estimates import Plan
 
-__all__ = ["corrected", "level_at_once"]
+__all__ = ["corrected", "family_of", "level_at_once"]
+
+
+def family_of(family: Family) -> pl.Expr:
+    """A number per row: rows of one number are corrected together."""
+    if family == "measure":
+        return pl.col("measure").rle_id()
+    return pl.lit(0) if family == "all" else pl.int_range(pl.len())
 
 
 def corrected(
-    frame: pl.DataFrame, correction: str, family: Family, level: float
+    frame: pl.DataFrame, correction: Correction, family: Family, level: float
 ) -> pl.DataFrame:
     """The rows with ``adjusted`` p-values, and which of them are ``significant``."""
-    if family == "measure":
-        groups = frame["measure"].rle_id().to_list()
-    elif family == "all":
-        groups = [0] * len(frame)
-    else:
-        groups = list(range(len(frame)))
-    p = frame["p"].fill_null(float("nan")).to_numpy()
+    ids = frame.select(family_of(family).alias("id"), "p")
+    p = ids["p"].fill_null(float("nan")).to_numpy()
     result = np.full(len(p), np.nan)
-    ids = np.array(groups)
-    for group in np.unique(ids):
-        result[ids == group] = adjusted(p[ids == group], correction)  # type: ignore[arg-type]
+    for group in ids["id"].unique():
+        rows = (ids["id"] == group).to_numpy()
+        result[rows] = adjusted(p[rows], correction)
     frame = frame.with_columns(adjusted=pl.Series(result).fill_nan(None))
     return frame.with_columns(significant=pl.col("adjusted") < 1.0 - level)
 

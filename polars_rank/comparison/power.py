@@ -1,20 +1,20 @@
-"""Power of the paired t test: detectable differences and queries needed."""
+"""Power of t tests: detectable effects and queries needed."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from polars_rank._statistics.distributions import normal_quantile, special, t_quantile
+from polars_rank._statistics.noncentral import crossing
 
-__all__ = ["detectable_effect", "power_of_t", "queries_for"]
+__all__ = ["detectable_centre", "detectable_effect", "power_of_t", "queries_for"]
 
 Array: TypeAlias = npt.NDArray[np.float64]
-STEPS = 70  # halvings
-MOST_EFFECT = 1e6
 MOST = 1 << 40
 
 
@@ -43,19 +43,38 @@ def power_of_t(
 
 
 def detectable_effect(
-    n: npt.ArrayLike, *, alpha: float = 0.05, power: float = 0.8
+    n: npt.ArrayLike, *, alpha: npt.ArrayLike = 0.05, power: float = 0.8
 ) -> Array:
     """Smallest effect that n queries find with the power; NaN below 2 queries."""
-    sizes = np.asarray(n, dtype=np.float64)
-    n, places = np.unique(sizes, return_inverse=True)
-    some = n >= 2
-    low, high = np.zeros(n.shape), np.full(n.shape, MOST_EFFECT)
-    held = np.where(some, n, 2.0)
-    for _ in range(STEPS):
-        middle = (low + high) / 2
-        enough = power_of_t(middle, held, alpha=alpha) >= power
-        high, low = np.where(enough, middle, high), np.where(enough, low, middle)
-    return np.asarray(np.where(some, high, np.nan)[places])
+    n = np.asarray(n, dtype=np.float64)
+    df = np.where(n >= 2, n - 1.0, np.nan)
+    critical = t_quantile(1 - np.asarray(alpha) / 2, df)
+    return detectable_centre(lambda _: critical, df, power) / np.sqrt(n)
+
+
+def detectable_centre(
+    critical: Callable[[Array], Array], df: Array, power: float, *, sides: int = 2
+) -> Array:
+    """Noncentrality with which t lies beyond its critical value with the power.
+
+    ``critical`` may depend on it. 0 where the level alone gives as much.
+    """
+    functions = special()
+    missed = functions.ndtri(1.0 - power)
+
+    def missing(centre: Array) -> Array:
+        """On the scale of normal quantiles, where it is nearly a line."""
+        at = critical(centre)
+        below = np.nan_to_num(functions.nctdtr(df, centre, at))
+        if sides == 2:
+            below -= np.nan_to_num(functions.nctdtr(df, centre, -at))
+        return np.asarray(functions.ndtri(below) - missed)
+
+    start = np.zeros(df.shape)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = crossing(missing, start, start + 3.0)
+        found = np.where(missing(start) <= 0.0, 0.0, found)
+    return np.asarray(np.where(np.isnan(df + critical(start)), np.nan, found))
 
 
 def queries_for(

@@ -48,15 +48,17 @@ def tested(
             paired_tests.sign(*((win, loss) if up else (loss, win)), plan.alternative)
             for (win, loss), up in zip(rows, sense, strict=True)
         ]
-        return _replaced(frame, found, frame["queries"].to_list())
+        changed = frame.select(changed=pl.col("win") + pl.col("loss"))
+        return _replaced(frame, found, frame["queries"].to_list(), changed.to_series())
     if test == "t":
         if given["seeds"] == "random" and held is not None:
             return across_seeds(frame, held, plan)
         return frame
     assert held is not None
     resamples, random_state = given["resamples"], given["random_state"]
-    found = []
+    found, changed = [], []
     for x, w, matrix, places in _blocks(held, plan):
+        changed += np.count_nonzero(x, axis=0).tolist()
         if not len(x):
             found += [paired_tests.Tested(0.0, 1.0)] * len(plan.pairs)
         elif test == "wilcoxon":
@@ -78,7 +80,7 @@ def tested(
                 resamples=resamples,
                 random_state=random_state,
             )
-    return _replaced(frame, found, frame["n"].to_list())
+    return _replaced(frame, found, frame["n"].to_list(), pl.Series("changed", changed))
 
 
 def _by_name(
@@ -96,7 +98,10 @@ def _sense(frame: pl.DataFrame) -> list[bool]:
 
 
 def _replaced(
-    frame: pl.DataFrame, found: Sequence[paired_tests.Tested], sizes: Sequence[int]
+    frame: pl.DataFrame,
+    found: Sequence[paired_tests.Tested],
+    sizes: Sequence[int],
+    changed: pl.Series,
 ) -> pl.DataFrame:
     some = [size is not None and size > 1 for size in sizes]
     rows = [
@@ -106,7 +111,7 @@ def _replaced(
     new = pl.DataFrame(
         rows, schema={"statistic": pl.Float64, "p": pl.Float64}, orient="row"
     )
-    return frame.with_columns(*new, df=pl.lit(None, dtype=pl.Float64))
+    return frame.with_columns(*new, changed, df=pl.lit(None, dtype=pl.Float64))
 
 
 def _blocks(

@@ -39,13 +39,11 @@ def across_seeds(frame: pl.DataFrame, held: Values, plan: Plan) -> pl.DataFrame:
         raise DataError(msg, rule="missing_seed", count=1)
     found = [_crossed(matrix) for matrix in _matrices(held, plan)]
     error, df = zip(*found, strict=True)
-    before = pl.col("error").replace(0.0, None)
     new = frame.with_columns(
-        detectable=pl.col("detectable") / before,  # for an error of 1
         error=pl.Series(error, dtype=pl.Float64),
         df=pl.Series(df, dtype=pl.Float64),
     )
-    return t_tested(new, plan).with_columns(pl.col("detectable") * pl.col("error"))
+    return t_tested(new, plan)
 
 
 def with_pigeonhole(

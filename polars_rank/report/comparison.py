@@ -31,6 +31,14 @@ CORRECTIONS = {
     "bh": "Benjamini-Hochberg",
     "by": "Benjamini-Yekutieli",
 }
+# A difference that is found alone needs the smallest of a procedure's levels.
+ALONE = ", as if Bonferroni corrected; {} finds no less"
+POWER = {
+    "bonferroni": ", corrected",
+    "sidak": ", corrected",
+    "by": ", even where nothing else differs",
+    **{name: ALONE.format(CORRECTIONS[name]) for name in ("holm", "hochberg", "bh")},
+}
 EFFECTS = {
     "d_z": "d_z", "hedges": "g", "d_av": "d_av", "glass": "Glass", "sakai": "ES",
     "dominance": "dominance", "rank_biserial": "r", "cliff": "Cliff",
@@ -265,7 +273,9 @@ def _method(pairs: pl.DataFrame, settings: Mapping[str, Any]) -> str:
         text += " All intervals of a family hold at once."
     elif settings["correction"] != "none":
         text += " Intervals are not adjusted."
-    return text + " Detectable: with 80 % power."
+    if pairs["detectable"].null_count() < len(pairs):
+        text += f" Detectable: with 80 % power{POWER.get(settings['correction'], '')}."
+    return text
 
 
 def family_size(pairs: pl.DataFrame, settings: Mapping[str, Any]) -> int:
