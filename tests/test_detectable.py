@@ -248,7 +248,9 @@ def test_too_few_queries_or_draws_tell_no_detectable_difference(test):
 
 def test_a_segment_that_is_not_tested_has_no_detectable_difference():
     frame = frame_of(unit_differences(30, 1)).with_columns(
-        part=pl.when(pl.col("query_id") < 5).then(pl.lit("few")).otherwise(pl.lit("all"))
+        part=pl.when(pl.col("query_id") < 5)
+        .then(pl.lit("few"))
+        .otherwise(pl.lit("all"))
     )
     found = pr.compare(frame, by="part").pairs
     assert dict(found.select("part", pl.col("detectable").is_null()).rows()) == {

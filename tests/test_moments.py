@@ -193,7 +193,7 @@ def test_moments_with_weights_or_clusters_refuse_what_rows_refuse(test, options)
     with pytest.raises(ValueError, match="cannot be used"):
         pr.compare(values, test=test, **options)
     state = pr.moments(values, measures=["ap"], **options)
-    with pytest.raises(ValueError, match="weights or clusters|unweighted"):
+    with pytest.raises(ValueError, match=r"weights or clusters|unweighted"):
         pr.compare(state, test=test)
     plain = pr.moments(values, measures=["ap"])
     assert pr.compare(plain, test=test).pairs["p"].item() is not None

@@ -77,9 +77,9 @@ def with_detectable(
     known = pl.Series(found).fill_nan(None)
     tested = pl.col("p").is_not_null()
     frame = frame.with_columns(detectable=pl.when(tested).then(known))
-    said = pl.when(tested & pl.col("detectable").is_null() & (pl.col("error") > 0)).then(
-        pl.lit(UNKNOWN)
-    )
+    said = pl.when(
+        tested & pl.col("detectable").is_null() & (pl.col("error") > 0)
+    ).then(pl.lit(UNKNOWN))
     note = pl.concat_str("note", said, separator="; ", ignore_nulls=True)
     return frame.with_columns(note=pl.when(note != "").then(note))
 
