@@ -191,6 +191,20 @@ def test_choices_of_a_comparison_are_options(files, capsys):
     assert (found["JP"], found["DE"] is None) == (None, False)
 
 
+def test_the_order_of_the_systems_is_an_option(files, capsys):
+    values("a", "b", "worse").write_parquet("v.parquet")
+    command = ["compare", "v.parquet", "-m", "ap", "--table", "means"]
+    for format, options, expected in (
+        ("csv", [], ["b", "a", "worse"]),
+        ("csv", ["--order", "name"], ["a", "b", "worse"]),
+        ("markdown", ["--order", "mean"], ["b", "a", "worse"]),
+        ("tsv", ["--order", "given"], ["a", "b", "worse"]),
+    ):
+        assert main([*command, "--format", format, *options]) == 0
+        words = re.findall(r"\b(?:a|b|worse)\b", capsys.readouterr().out)
+        assert [w for i, w in enumerate(words) if w not in words[:i]] == expected
+
+
 @pytest.mark.slow
 def test_plots_are_written(files, capsys):
     command = ["compare", "a.run", "b.run", "qrels", "-m", "ap", "--plot", "p.png"]

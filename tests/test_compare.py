@@ -1221,3 +1221,70 @@ def test_rows_of_documents_are_no_values():
     ):
         with pytest.raises(ValueError, match=r"row per query.*rank_eval\.compare"):
             call()
+
+
+def ordered_values() -> pl.DataFrame:
+    """Of four systems D is the best by ndcg@10, and the first by its name is A."""
+    return values("CADB").with_columns(arp=100 * pl.col("ndcg@10"))
+
+
+def systems_in(text: str) -> str:
+    """The systems in the first table of a text."""
+    first = text.split("Differences")[0]
+    return "".join(line[0] for line in first.splitlines() if line[:1] in [*"ABCD"])
+
+
+@pytest.mark.parametrize("measure", ["ndcg@10", "arp"])
+@pytest.mark.parametrize("parts", [False, True])
+def test_systems_are_shown_best_first_by_name_or_as_given(measure, parts):
+    frame = ordered_values()
+    source = pr.moments(frame) if parts else frame
+    assert sorted("ABCD", key=lambda s: -sum(SYSTEMS[s])) == [*"DBAC"]
+    best = "DBAC" if measure == "ndcg@10" else "CABD"  # of arp low ranks are best
+    for order, names in {"mean": best, "name": "ABCD", "given": "CADB"}.items():
+        found = pr.compare(source, measures=[measure], baseline="A", order=order)
+        assert systems_in(str(found).replace("Means", "")) == names
+        pairs = [f"{s} − A" for s in names.replace("A", "")]
+        assert [row[2].text for row in found.tables()[1].rows] == [s[0] for s in pairs]
+        drawn = found.plot.forest().to_dict()["vconcat"][0]["layer"]
+        sorts = [p["encoding"]["y"]["sort"] for p in drawn if "y" in p["encoding"]]
+        assert sorts == [pairs] * len(sorts)
+        assert "".join(found.means["system"]) == "CADB"  # frames stay as they are
+    default = pr.compare(source, measures=[measure], baseline="A")
+    assert systems_in(str(default).replace("Means", "")) == best
+
+
+def test_pairs_of_all_systems_begin_with_those_of_the_best():
+    found = pr.compare(ordered_values(), measures="ndcg@10")
+    shown = [tuple(cell.text for cell in row[1:3]) for row in found.tables()[1].rows]
+    assert shown == [
+        ("D", "B"), ("A", "D"), ("C", "D"), ("A", "B"), ("C", "B"), ("C", "A"),
+    ]  # fmt: skip
+    drawn = found.plot.deltas().to_dict()["vconcat"]
+    titles = [panel["title"]["text"] for panel in drawn]
+    assert titles == [f"ndcg@10: {b} − {a}" for a, b in shown]
+
+
+def test_baselines_keep_their_order():
+    found = pr.compare(ordered_values(), measures="arp", baseline=["B", "C"])
+    shown = ["".join(c.text for c in row[1:3]) for row in found.tables()[1].rows]
+    assert shown == ["BC", "BA", "BD", "CA", "CD"]
+
+
+def test_the_order_of_several_measures_and_segments_is_that_of_the_first_measure():
+    frame = ordered_values().with_columns(half=pl.col("user") > 2)
+    means, pairs = pr.compare(frame, by="half", least=2, baseline="A").in_order()
+    for _, part in means.group_by("measure", "half"):
+        assert "".join(part["system"]) == "DBAC"
+    for _, part in pairs.group_by("measure", "half"):
+        assert "".join(part["system"]) == "DBC"
+    assert (
+        pairs["half"].to_list() == [False] * 3 + [True] * 3 + [False] * 3 + [True] * 3
+    )
+    by_arp = pr.compare(frame, measures=["arp", "ndcg@10"])
+    assert systems_in(str(by_arp).replace("Means", "")) == "CABD"
+
+
+def test_an_order_that_does_not_exist_is_refused():
+    with pytest.raises(ValueError, match="order must be one of mean, name, given"):
+        pr.compare(values(), order="best")

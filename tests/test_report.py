@@ -55,8 +55,8 @@ def test_the_method_is_told(options, said):
 
 def test_the_best_is_bold_and_letters_say_what_it_beats():
     found = pr.compare(values())
-    assert r"\textbf{0.5958 [0.4242, 0.7674]}\textsuperscript{ac}" in found.to_latex()
-    assert r"**0.5958 \[0.4242, 0.7674\]**<sup>ac</sup>" in found.to_markdown()
+    assert r"\textbf{0.5958 [0.4242, 0.7674]}\textsuperscript{cd}" in found.to_latex()
+    assert r"**0.5958 \[0.4242, 0.7674\]**<sup>cd</sup>" in found.to_markdown()
     lower = pr.compare(values(measure="arp"))
     assert r"\textbf{0.4333" in lower.to_latex()
 

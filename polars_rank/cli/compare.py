@@ -35,6 +35,7 @@ from polars_rank.comparison.arguments import (
     EffectName,
     Family,
     IntervalName,
+    Order,
     Pairing,
     TestName,
     ZeroMethod,
@@ -81,6 +82,7 @@ def compare(
     resamples: Annotated[int, CHOICE] = 9999,
     random_state: Annotated[int, CHOICE] = 0,
     pairs: Annotated[Pairing, CHOICE] = "same",
+    order: Annotated[Order, Parameter(group=OUTPUT, metavar="CHOICE")] = "mean",
     format: Annotated[
         Format | Literal["html", "latex"] | None,
         Parameter(group=OUTPUT, metavar="CHOICE"),
@@ -137,6 +139,9 @@ def compare(
         Seed of the draws.
     pairs
         What to do about queries that some systems lack.
+    order
+        Order of the systems: the best mean of the first measure first, by name, or as
+        they are given.
     format
         Default: table on a terminal, csv (the differences) elsewhere.
     table
@@ -178,6 +183,7 @@ def compare(
         resamples=resamples,
         random_state=random_state,
         pairs=pairs,
+        order=order,
     )
     if per_query is not None:
         definition.write(values, per_query)
@@ -208,7 +214,8 @@ def _show(
     """Print one of the tables: as rows, or as it is among the others."""
     from polars_rank.report import table as report
 
-    rows: pl.DataFrame | None = getattr(found, name)
+    tabled = dict(zip(("means", "pairs"), found.in_order(), strict=True))
+    rows: pl.DataFrame | None = tabled.get(name, found.between_segments)
     if rows is None:
         raise CycloptsError(msg="--table between_segments needs segments: name --by.")
     first = {"means": "queries", "pairs": "queries", "between_segments": "segments"}

@@ -14,6 +14,7 @@ __all__ = [
     "EffectName",
     "Family",
     "IntervalName",
+    "Order",
     "Pairing",
     "TestName",
     "ZeroMethod",
@@ -45,6 +46,7 @@ EffectName: TypeAlias = Literal[
     "d_z", "hedges", "d_av", "glass", "sakai", "dominance", "rank_biserial", "cliff"
 ]
 Pairing: TypeAlias = Literal["same", "common", "independent"]
+Order: TypeAlias = Literal["mean", "name", "given"]
 ZeroMethod: TypeAlias = Literal["wilcox", "pratt", "zsplit"]
 FROM_ROWS = ("randomisation", "wilcoxon", "bootstrap", "randomised_tukey")
 FAMILYWISE = ("tukey", "randomised_tukey")  # control the family themselves

@@ -20,6 +20,7 @@ from polars_rank.comparison.arguments import (
     EffectName,
     Family,
     IntervalName,
+    Order,
     Pairing,
     TestName,
     ZeroMethod,
@@ -82,6 +83,7 @@ def compare(
     pairs: Pairing = "same",
     tie: float = 1e-9,
     least: int = 20,
+    order: Order = "mean",
     qrels: FrameLike | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> Comparison:
@@ -180,6 +182,10 @@ def compare(
         Differences up to this size are ties.
     least
         Segments with fewer queries are shown, not tested.
+    order
+        Order of the systems in tables and pictures: ``"mean"``, the best mean of the
+        first measure first; ``"name"``; or ``"given"``, as they come in ``values``. The
+        frames, and which of a pair is the baseline, do not depend on it.
     qrels, options
         Judgments, and further arguments of :func:`per_query`, for ``values`` that are
         runs. Their columns ``by``, ``weight`` and ``cluster`` are kept.
@@ -228,6 +234,7 @@ def compare(
         ("effect", effect, EffectName),
         ("pairs", pairs, Pairing),
         ("zero_method", zero_method, ZeroMethod),
+        ("order", order, Order),
         ("seeds", seeds, Literal["fixed", "random"]),
         ("correction", correction or "holm", Correction),
     ):
@@ -327,6 +334,7 @@ def compare(
         "cluster": cluster,
         "seed": seed,
         "pairs": pairs,
+        "order": order,
         "resamples": resamples,
         "random_state": random_state,
         "notes": [

@@ -13,6 +13,7 @@ import polars as pl
 from polars_rank.comparison.friedman import friedman
 from polars_rank.comparison.values import Values, lower_is_better
 from polars_rank.report.comparison import (
+    in_order,
     letters,
     means_table,
     pairs_table,
@@ -73,12 +74,18 @@ class Comparison:
 
         Effect sizes and p-values remain as they are.
         """
+        means, pairs = self.in_order()
         return [
-            means_table(
-                self.means, self.pairs, self.settings, self._lower, in_percent=percent
-            ),
-            pairs_table(self.pairs, self.settings, in_percent=percent),
+            means_table(means, pairs, self.settings, self._lower, in_percent=percent),
+            pairs_table(pairs, self.settings, in_percent=percent),
         ]
+
+    def in_order(self) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """``means`` and ``pairs`` in the order of the systems that ``order=`` chose.
+
+        It is that of tables and pictures.
+        """
+        return in_order(self.means, self.pairs, self.settings, self._lower)
 
     def __str__(self) -> str:
         """Means and differences as aligned text."""
@@ -187,7 +194,7 @@ class Comparison:
         ``precision_recall`` and ``significance``.
         """
         level, margin = (self.settings[name] for name in ("level", "margin"))
-        return Plots(self.means, self.pairs, self._lower, self._deltas, level, margin)
+        return Plots(*self.in_order(), self._lower, self._deltas, level, margin)
 
     def _deltas(self, measure: str | None) -> pl.DataFrame:
         """Difference of every query, for each pair."""
@@ -197,7 +204,8 @@ class Comparison:
                 "were too many: compare a DataFrame"
             )
             raise ValueError(msg)
-        return self.values.differences(_pairs(self.pairs), measure)
+        _, pairs = self.in_order()
+        return self.values.differences(_pairs(pairs), measure)
 
 
 def _pairs(pairs: pl.DataFrame) -> Sequence[tuple[str, str]]:

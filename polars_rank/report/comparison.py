@@ -10,7 +10,9 @@ import polars as pl
 
 from polars_rank.report.table import Cell, Table, number
 
-__all__ = ["letters", "means_table", "pairs_table", "percent", "pyterrier_table"]
+__all__ = [
+    "in_order", "letters", "means_table", "pairs_table", "percent", "pyterrier_table",
+]  # fmt: skip
 
 TESTS = {
     "t": "paired t",
@@ -59,6 +61,46 @@ def percent(level: float) -> str:
 
 def _segment(row: Mapping[str, Any], segments: Sequence[str]) -> list[Cell]:
     return [Cell("-" if row[s] is None else str(row[s])) for s in segments]
+
+
+def in_order(
+    means: pl.DataFrame,
+    pairs: pl.DataFrame,
+    settings: Mapping[str, Any],
+    lower: Sequence[str],
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Both frames in the order of the systems that the settings name.
+
+    Baselines keep theirs. Pairs of all systems begin with those of the first.
+    """
+    if settings["order"] == "given":
+        return means, pairs
+    systems = means.select(pl.col("system").unique()).to_series().sort()
+    if settings["order"] == "mean":
+        measure = means["measure"][0]
+        n = pl.when(pl.col("mean").is_not_null()).then("queries")
+        whole = (pl.col("mean") * n).sum() / n.sum()  # of all segments
+        systems = (
+            means.filter(pl.col("measure") == measure)
+            .group_by("system", maintain_order=True)
+            .agg(whole.fill_nan(None))
+            .sort("mean", descending=measure not in lower, nulls_last=True,
+                  maintain_order=True)["system"]
+        )  # fmt: skip
+    base, own = (
+        pl.col(c).replace_strict(systems, range(len(systems)))
+        for c in ("baseline", "system")
+    )
+    first, last = pl.min_horizontal(base, own), pl.max_horizontal(base, own)
+    if (given := settings["baseline"]) is not None:
+        named = [given] if isinstance(given, str) else list(given)
+        first, last = pl.col("baseline").replace_strict(named, range(len(named))), own
+    block = pl.struct(pairs.columns[: pairs.columns.index("baseline")]).rle_id()
+    by_measure = pl.col("measure").rle_id()
+    return (
+        means.sort(by_measure, own, maintain_order=True),
+        pairs.sort(block, first, last, maintain_order=True),
+    )
 
 
 def means_table(
