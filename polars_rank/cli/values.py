@@ -25,6 +25,7 @@ from polars_rank.conventions.tools import convention_of
 from polars_rank.core.registry import closest
 from polars_rank.example import systems_path
 from polars_rank.exceptions import DataError
+from polars_rank.io.columns import concatenated
 from polars_rank.io.frames import same_ids
 from polars_rank.io.unreadable import files_of
 
@@ -114,11 +115,13 @@ def values_of(
         raise CycloptsError(msg="name one new run, and its judgments.")
     options = data.options(given) | choices
     about = [] if queries is not None else attributes
-    parts = [
-        _of_run(given, i, options, chosen, system, about, listed=listed)
-        for i in range(len(given.runs))
-    ]
-    values = pl.concat(parts, how="vertical_relaxed")
+    parts = {
+        run.file: _of_run(
+            given, i, options, chosen, system, about, listed=listed
+        ).lazy()
+        for i, run in enumerate(given.runs)
+    }
+    values = concatenated(parts, "vertical_relaxed").collect()
     if queries is not None:
         values = _with_attributes(values, files, queries, data.query, attributes)
     judged = None

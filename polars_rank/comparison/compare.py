@@ -33,6 +33,11 @@ from polars_rank.comparison.arguments import (
 from polars_rank.comparison.detectable import left_out, with_detectable
 from polars_rank.comparison.estimates import Plan
 from polars_rank.comparison.families import corrected, level_at_once
+from polars_rank.comparison.given_moments import (
+    never_together,
+    require_columns_of_moments,
+    require_rows_of_moments,
+)
 from polars_rank.comparison.merging import segments_of, selected
 from polars_rank.comparison.moments import is_moments, sums_of_parts
 from polars_rank.comparison.notes import noted
@@ -46,7 +51,7 @@ from polars_rank.comparison.rows import (
 from polars_rank.comparison.runs import values_of_runs
 from polars_rank.comparison.seeds import with_pigeonhole
 from polars_rank.comparison.segments import between_segments, unlike
-from polars_rank.comparison.values import Columns, Source, Values, lazy
+from polars_rank.comparison.values import Columns, Source, Values, lazy, read_once
 from polars_rank.io.frames import FrameLike
 
 __all__ = ["compare"]
@@ -255,6 +260,7 @@ def compare(
             options=options,
         )
         measures = None
+    values = read_once(values)
     columns = Columns(system, query, measures, by, weight, cluster, seed)
     every = test in ("tukey", "lsd") or effect == "sakai"
 
@@ -265,10 +271,12 @@ def compare(
         return [(systems.index(a), systems.index(b)) for a, b in wanted]
 
     held: Values | None = None
-    if is_moments(names := lazy(values).collect_schema().names()):
+    require_columns_of_moments(schema := lazy(values).collect_schema())
+    if is_moments(names := schema.names()):
         require_no_rows(locals())
         segments = segments_of(names) if by is None else columns.segments
         table = selected(values, segments, names_of(measures))
+        require_rows_of_moments(table, segments)
         if test == "sign" and not estimates.counts_once(table):
             msg = (
                 "these moments have weights or clusters, which test='sign' cannot "
@@ -339,6 +347,7 @@ def compare(
         "random_state": random_state,
         "notes": [
             *([] if held is None else held.notes),
+            *never_together(frame, wanted_pairs),
             *([] if between is None else unlike(between, 1.0 - level)),
             *([] if weight is None else _effective_size(frame)),
             *([] if why is None else [f"Detectable is left out: {why}."]),

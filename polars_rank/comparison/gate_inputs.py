@@ -11,6 +11,7 @@ from polars_rank.comparison.definition import Definition
 from polars_rank.comparison.reading import require_values
 from polars_rank.comparison.values import Source, lazy, lower_is_better
 from polars_rank.exceptions import DataError
+from polars_rank.io.columns import concatenated
 
 __all__ = [
     "BASE",
@@ -80,16 +81,16 @@ def joined(
             _refuse(f"the {which} have no column {', '.join(map(repr, lacking))}")
     if not names:
         _refuse("the baseline has no measure (a column of type Float)")
-    parts = [
-        frame.select(
+    parts = {
+        "the baseline" if name == BASE else "the new values": frame.select(
             pl.lit(name).alias("_system"),
             *keys,
             *(r for r in about if r in schemas[name]),
             *(pl.col(m).cast(pl.Float64) for m in names),
         )
         for name, frame in frames.items()
-    ]
-    frame = pl.concat(parts, how="diagonal_relaxed").collect(engine="streaming")
+    }
+    frame = concatenated(parts, "diagonal_relaxed").collect(engine="streaming")
     _require_one_system(frame, keys, schemas)
     return frame, names
 

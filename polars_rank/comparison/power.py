@@ -49,7 +49,7 @@ def detectable_effect(
     n = np.asarray(n, dtype=np.float64)
     df = np.where(n >= 2, n - 1.0, np.nan)
     critical = t_quantile(1 - np.asarray(alpha) / 2, df)
-    return detectable_centre(lambda _: critical, df, power) / np.sqrt(n)
+    return np.asarray(detectable_centre(lambda _: critical, df, power) / np.sqrt(n))
 
 
 def detectable_centre(

@@ -18,6 +18,7 @@ from polars_rank.comparison.arguments import Pairing, names_of
 from polars_rank.comparison.values import Columns, Source, Values, lazy, metric_of
 from polars_rank.core.source import lazy_source
 from polars_rank.exceptions import DataError
+from polars_rank.io.unreadable import damage_named
 
 __all__ = ["read", "read_parts", "require_values"]
 
@@ -40,7 +41,8 @@ def read(
     see :func:`require_finite`.
     """
     frame, measures = _selected(values, columns)
-    held = frame.collect(engine="streaming")
+    with damage_named([frame]):
+        held = frame.collect(engine="streaming")
     if not summed or pairs != "same" or columns.seed is not None:
         require_finite_rows(held, columns, measures)
     return aligned(held, measures, columns, pairs, fewest=fewest)
@@ -58,7 +60,7 @@ def read_parts(
         yield read(values, columns, summed=True, fewest=fewest)
         return
     frame, measures = _selected(values, columns)
-    batches = in_batches(frame)
+    batches = _batches(frame)
     held, size = [pl.DataFrame(schema=frame.collect_schema())], 0
     for batch in batches:
         held.append(batch)
@@ -92,6 +94,11 @@ def read_parts(
                     msg, rule=error.rule, count=error.count, examples=error.examples
                 ) from None
             yield made
+
+
+def _batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+    with damage_named([frame]):
+        yield from in_batches(frame)
 
 
 def _released(held: list[pl.DataFrame]) -> Iterator[pl.DataFrame]:

@@ -56,9 +56,10 @@ def tested(
         return frame
     assert held is not None
     resamples, random_state = given["resamples"], given["random_state"]
-    found, changed = [], []
+    found = []
+    differ: list[int] = []
     for x, w, matrix, places in _blocks(held, plan):
-        changed += np.count_nonzero(x, axis=0).tolist()
+        differ += np.count_nonzero(x, axis=0).tolist()
         if not len(x):
             found += [paired_tests.Tested(0.0, 1.0)] * len(plan.pairs)
         elif test == "wilcoxon":
@@ -80,7 +81,7 @@ def tested(
                 resamples=resamples,
                 random_state=random_state,
             )
-    return _replaced(frame, found, frame["n"].to_list(), pl.Series("changed", changed))
+    return _replaced(frame, found, frame["n"].to_list(), pl.Series("changed", differ))
 
 
 def _by_name(

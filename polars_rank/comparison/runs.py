@@ -10,6 +10,7 @@ import polars as pl
 
 from polars_rank.comparison.arguments import names_of
 from polars_rank.evaluation.evaluate import per_query
+from polars_rank.io.columns import concatenated
 from polars_rank.io.frames import FrameLike, as_polars
 
 __all__ = ["values_of_runs"]
@@ -61,8 +62,10 @@ def values_of_runs(
 
     if not several:
         return planned(runs, "the run").collect(engine="streaming")
-    parts = [
-        planned(run, f"run {name!r}").select(pl.lit(str(name)).alias(system), pl.all())
-        for name, run in runs.items()
-    ]
-    return pl.concat(pl.collect_all(parts, engine="streaming"))
+    parts = {}
+    for name, run in runs.items():
+        said = f"run {name!r}"
+        part = planned(run, said).select(pl.lit(str(name)).alias(system), pl.all())
+        parts[f"{run} ({said})" if isinstance(run, str | PathLike) else said] = part
+    concatenated(parts)  # refuses types that differ
+    return pl.concat(pl.collect_all(parts.values(), engine="streaming"))

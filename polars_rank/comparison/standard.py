@@ -7,28 +7,31 @@ from typing import Literal, TypeAlias
 
 import polars as pl
 
-from polars_rank._engine.frame_function import Frame, like_input
+from polars_rank._engine.frame_function import frame_function, like_input
 from polars_rank._engine.request import AnyFrame
 from polars_rank._engine.schema import require_columns
 from polars_rank._statistics.distributions import special
 from polars_rank.comparison.arguments import names_of, require_choice
+from polars_rank.io.columns import concatenated
+from polars_rank.io.frames import FrameLike, as_polars
 
 __all__ = ["Standard", "standardise"]
 
 Standard: TypeAlias = Literal["z", "phi", "ab", "cdf"]
 
 
+@frame_function
 def standardise(
-    values: Frame,
+    values: FrameLike,
     *,
-    reference: AnyFrame | Sequence[str] | None = None,
+    reference: FrameLike | Sequence[str] | None = None,
     how: Standard = "phi",
     a: float = 0.15,
     b: float = 0.5,
     system: str = "system",
     query: str | Sequence[str] = "query_id",
     measures: str | Sequence[str] | None = None,
-) -> Frame:
+) -> AnyFrame:
     """Standardise values per query: hard and easy queries count alike.
 
     ``z = (x - mean) / sd`` with mean and standard deviation (divisor n - 1) of the
@@ -68,7 +71,7 @@ def standardise(
     [0.33, 0.67, 1.0]
     """
     require_choice("how", how, Standard)
-    frame: pl.LazyFrame = values.lazy()
+    frame: pl.LazyFrame = as_polars(values, name="values").lazy()
     keys: list[str] = names_of(query)
     schema = frame.collect_schema()
     require_columns([system, *keys], schema, where="the values")
@@ -81,26 +84,36 @@ def standardise(
         require_columns(names, schema, where="the values", argument="measures")
     rows = frame.with_row_index("_row").with_columns(pl.col(names).cast(pl.Float64))
     known = rows.with_columns(_known=pl.lit(value=True))
-    if isinstance(reference, pl.DataFrame | pl.LazyFrame):
-        own = reference.lazy()
+    systems = _names(reference)
+    if reference is not None and systems is None:
+        own = as_polars(reference, name="reference").lazy()  # type: ignore[arg-type]
         require_columns([*keys, *names], own.collect_schema(), where="reference")
         others = own.select(*keys, pl.col(names).cast(pl.Float64))
-        known = pl.concat(
-            [
-                rows.with_columns(_known=pl.lit(value=False)),
-                others.with_columns(_known=pl.lit(value=True)),
-            ],
-            how="diagonal_relaxed",
+        known = concatenated(
+            {
+                "the values": rows.with_columns(_known=pl.lit(value=False)),
+                "reference": others.with_columns(_known=pl.lit(value=True)),
+            },
+            "diagonal_relaxed",
         )
-    elif reference is not None:
-        chosen = names_of(reference)
-        known = rows.with_columns(_known=pl.col(system).cast(pl.String).is_in(chosen))
+    elif systems is not None:
+        known = rows.with_columns(_known=pl.col(system).cast(pl.String).is_in(systems))
     if how == "cdf":
         plan = _distribution(known, keys, names)
     else:
         plan = known.with_columns(_scaled(name, keys, how, a, b) for name in names)
     result = plan.filter(pl.col("_row").is_not_null()).sort("_row").select(list(schema))
     return like_input(values, result)
+
+
+def _names(reference: object) -> list[str] | None:
+    """The names of systems that these are, unless they are rows."""
+    if isinstance(reference, str):
+        return [reference]
+    if isinstance(reference, list | tuple):
+        names = [name for name in reference if isinstance(name, str)]
+        return names if len(names) == len(reference) else None
+    return None
 
 
 def _scaled(

@@ -109,7 +109,7 @@ def trend(
     table = means_of(estimated(own, [time]), plan).select(
         time, "measure", "system", *ends, baseline=null
     )
-    if len(systems) > 1 or baseline is not None:
+    if whole["other"].count() or baseline is not None:
         found = compare(
             whole, by=time, baseline=baseline, level=level, correction="none", least=2
         )

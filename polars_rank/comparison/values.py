@@ -27,6 +27,7 @@ __all__ = [
     "lazy",
     "lower_is_better",
     "metric_of",
+    "read_once",
 ]
 
 Source: TypeAlias = AnyFrame | ArrowStream | str | Path
@@ -141,14 +142,21 @@ def lower_is_better(measure: str) -> bool:
 
 def lazy(values: Source) -> pl.LazyFrame:
     """A lazy frame of what was given: a frame, or a file."""
-    if isinstance(values, str | Path):
-        return scan(values, kind="run")
-    if isinstance(values, pl.DataFrame | pl.LazyFrame):
-        return values.lazy()
+    given = read_once(values)
+    return scan(given, kind="run") if isinstance(given, str | Path) else given.lazy()
+
+
+def read_once(values: Source) -> AnyFrame | str | Path:
+    """Files and frames of Polars as they are, anything else as a frame in memory.
+
+    A generator or reader has nothing left for a second look.
+    """
+    if isinstance(values, str | Path | pl.DataFrame | pl.LazyFrame):
+        return values
     if isinstance(values, Mapping | list | tuple):
         msg = (
             "values are a frame (of Polars, pandas, pyarrow ...) or the path of a "
             f"file, with a row per system and query, not {type(values).__name__}"
         )
         raise TypeError(msg)
-    return as_polars(values, name="values").lazy()
+    return as_polars(values, name="values")

@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import polars as pl
 
@@ -15,10 +15,35 @@ from polars_rank.exceptions import DataError
 from polars_rank.io.files import Source, given_name
 from polars_rank.io.formats import FORMATS, Format
 
-__all__ = ["binary_format", "require_same_columns", "require_same_names"]
+__all__ = [
+    "binary_format", "concatenated", "require_same_columns", "require_same_names",
+]  # fmt: skip
 
 Columns: TypeAlias = Mapping[str, pl.DataType | None]  # None: no type is known
 OURS = {"query_id", "doc_id", "score", "label", "rank"}
+
+
+def concatenated(
+    parts: Mapping[str, pl.LazyFrame],
+    how: Literal["vertical", "vertical_relaxed", "diagonal_relaxed"] = "vertical",
+) -> pl.LazyFrame:
+    """The rows of all parts; ``DataError`` names two whose types have none in common.
+
+    Time zones are such types: a time in Berlin is not silently one in UTC.
+    """
+    first: dict[str, tuple[str, pl.DataType]] = {}
+    for name, part in parts.items():
+        for column, dtype in part.collect_schema().items():
+            whose, other = first.setdefault(column, (name, dtype))
+            both = [pl.DataFrame(schema={"": kind}) for kind in (other, dtype)]
+            try:
+                pl.concat(both, how=how)
+            except pl.exceptions.SchemaError:
+                zones = dtype == pl.Datetime and other == pl.Datetime
+                way = "bring both to one time zone" if zones else "make both one type"
+                msg = f"{column!r} is {dtype} in {name}, but {other} in {whose}; {way}"
+                raise DataError(msg, rule="different_columns", count=1) from None
+    return pl.concat(parts.values(), how=how)
 
 
 def require_same_columns(files: Iterable[Path]) -> None:

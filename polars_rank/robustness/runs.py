@@ -8,6 +8,7 @@ from typing import TypeAlias, cast
 import polars as pl
 
 from polars_rank._engine.schema import require_columns
+from polars_rank.io.columns import concatenated
 from polars_rank.io.frames import FrameLike, as_polars
 
 __all__ = ["Runs", "keys_of", "stacked"]
@@ -29,13 +30,13 @@ def stacked(runs: Runs, system: str | None) -> tuple[pl.LazyFrame, str | None]:
             )
         return frame, system
     column = system or "system"
-    parts = [
-        as_polars(run, name=f"run {name!r}")
+    parts = {
+        f"run {name!r}": as_polars(run, name=f"run {name!r}")
         .lazy()
         .select(pl.lit(name).alias(column), pl.exclude(column))
         for name, run in runs.items()
-    ]
-    return pl.concat(parts, how="diagonal_relaxed"), column
+    }
+    return concatenated(parts, "diagonal_relaxed"), column
 
 
 def _hold_runs(runs: Mapping[str, object]) -> bool:
