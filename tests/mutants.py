@@ -894,6 +894,20 @@ MUTANTS = (
     ),
     # -- robustness
     Mutant(
+        "the judgments as they are have no part in the bounds",
+        "robustness/bounds.py",
+        ".otherwise(furthest(c, value))",
+        ".otherwise(c)",
+        "bounds:limits",
+    ),
+    Mutant(
+        "bounds of a mean are of other queries than it is",
+        "robustness/bounds.py",
+        "Mean().state(pl.when(value.is_not_null()).then(c))",
+        "Mean().state(pl.col(c))",
+        "bounds:limits bounds:mean_of",
+    ),
+    Mutant(
         "a misleading model has a weight",
         "robustness",
         "weight = max(0.0, float(s[0, 1] / n / denominator))",

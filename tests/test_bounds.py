@@ -117,7 +117,9 @@ def frames(found):
 
 
 def all_labels(docs, top=TOP):
+    """Every labelling, and the judgments as they are."""
     docs = [*docs, Doc("never", None, 0)]
+    yield docs
     free = [i for i, d in enumerate(docs) if d.label is None]
     for labels in itertools.product(range(top + 1), repeat=len(free)):
         own = dict(zip(free, labels, strict=True))
@@ -199,6 +201,36 @@ def in_tens(names):
 )
 def test_labels_of_usual_measures(name, params):
     contract([(name, params)], 12, 1)
+
+
+JUDGED_ALONE = [  # of which an unjudged document is no document without relevance
+    ("inf_ap", {}), ("bpref", {}), ("rbo", {}), ("kendall_tau", {}), ("jaccard", {}),
+    ("squared_error", {"k": 2}), ("coverage_error", {}), ("listmle", {}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("per_query", [True, False])
+@pytest.mark.parametrize("over", [("labels",), ("labels", "ties")])
+@pytest.mark.parametrize(
+    "names", [JUDGED_ALONE, *map(slow, in_tens(asked()))], ids=lambda ten: ten[0][0]
+)
+def test_a_value_is_within_its_own_limits(names, over, per_query):
+    tied = len(over) > 1
+    found = lists(random.Random(31), 30, size=4 if tied else 5, tied=tied)
+    run, qrels = frames(found)
+    options = {"qrels": qrels, "max_grade": TOP, "over": over, "per_query": per_query}
+    options |= {} if tied else {"ties": "order"}
+    for _ in range(2):
+        got = pr.bounds(run, named(names), **options)
+        now = "difference" if "against" in options else "value"
+        wrong = got.filter(~pl.col(now).is_between("low", "high"))
+        assert wrong.is_empty(), wrong.with_columns(pl.lit(str(names)))
+        if not per_query and any(n in ("gm_ap", "gm_bpref") for n, _ in names):
+            break  # of which differences are no means
+        # And the difference of two systems that rank the same documents otherwise.
+        turned = run.with_columns(-pl.col("score"), system=pl.lit("b"))
+        run = pl.concat([run.with_columns(system=pl.lit("a")), turned])
+        options |= {"system": "system", "against": "a"}
 
 
 @pytest.mark.slow
@@ -562,8 +594,9 @@ def test_the_mean_of_the_bounds():
         own = each.filter(measure=row["measure"])
         assert row["queries"] == own["value"].count()
         assert row["exact"] == own["exact"].all() == (row["measure"] != "kendall_tau")
+        known = own.drop_nulls("value")  # the queries that the mean value is of
         for end in ("low", "value", "high"):
-            mean = own[end].mean()
+            mean = known[end].mean()
             wanted = math.exp(mean) if row["measure"] == "gm_ap" else mean
             assert row[end] == pytest.approx(wanted)
     evaluated = pr.evaluate(run, asked, qrels=qrels)

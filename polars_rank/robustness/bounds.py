@@ -28,6 +28,7 @@ from polars_rank.robustness.limits import (
     over_labels,
     over_ties,
     values_under,
+    widest,
 )
 from polars_rank.robustness.runs import Runs, keys_of, stacked
 
@@ -101,9 +102,8 @@ def bounds(
     -------
     One row per system (and query) and measure: ``measure``, ``queries``, ``value``,
     ``low``, ``high``, and ``exact``: whether both are reached, or are only limits. With
-    ``against``, these are of the difference, and ``baseline`` names it. A measure of
-    the judged documents alone, such as ``inf_ap`` or a correlation, may have its
-    ``value`` outside, since any label makes a document one of them.
+    ``against``, these are of the difference, and ``baseline`` names it. Bounds of a
+    mean are over the ``queries`` that have a value, as the mean itself is.
 
     Raises
     ------
@@ -117,7 +117,9 @@ def bounds(
     -----
     Labels of different queries are independent, so the mean of the bounds is the bound
     of the mean. A labelling under which the value is undefined is passed over; then
-    ``exact`` is False. Measures that are not monotone in the labels, such as nDCG, are
+    ``exact`` is False. The judgments as they are count beside the labellings: a measure
+    of the judged documents alone, such as ``inf_ap`` or a correlation, may have a value
+    now that it has under no label, since any label makes a document one of them. Measures that are not monotone in the labels, such as nDCG, are
     not bounded by "all relevant" and "none relevant": between a grade of 1 and one of
     3, nDCG can be highest. Measures that say themselves what equal scores count, such
     as rank correlations and RBO, do not depend on the order of tied documents.
@@ -210,6 +212,9 @@ def bounds(
         held = documents.frame.collect(engine="streaming")
         documents = documents._replace(frame=held.lazy())
         limits = over_labels(documents, held, asked, grades, start, ways, most)
+        if "ties" in ways:  # of the judgments as they are
+            now = over_ties(frame, judged, asked, keys, start, most)
+            limits = widest([limits, now], keys)
         if against is not None:
             assert column is not None
             values, limits = differences(
@@ -328,13 +333,14 @@ def _shown(
     # A judged query without a document to label is what it is, and a bound that is
     # the value, but was computed in another way, must not lie beyond it by rounding.
     value = pl.col("value")
+    ends = {"low": pl.min_horizontal, "high": pl.max_horizontal}
     rows = rows.with_columns(
         *(
             pl.when(pl.col("exact").is_null() | ((pl.col(c) - value).abs() < ROUNDING))
             .then(value)
-            .otherwise(c)
+            .otherwise(furthest(c, value))
             .alias(c)
-            for c in ("low", "high")
+            for c, furthest in ends.items()
         ),
         exact=pl.col("exact").fill_null(value=True),
     )
@@ -355,7 +361,8 @@ def _shown(
     if differences and (wrong := [*sums, *logs]):
         msg = f"{wrong[0]} is not a mean over queries: ask for per_query=True"
         raise ValueError(msg)
-    states = {c: Mean().state(pl.col(c)) for c in first}  # exact: no order matters
+    # Over the same queries; and exact sums, for which no order matters.
+    states = {c: Mean().state(pl.when(value.is_not_null()).then(c)) for c in first}
     return (
         rows.group_by(*whose, by.cast(order))
         .agg(

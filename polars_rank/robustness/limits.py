@@ -22,7 +22,7 @@ from polars_rank.robustness.tie_orders import Way, in_orders, size_of_orders, wa
 
 __all__ = [
     "EXTREMES", "Asked", "Table", "labels_move", "over_labels", "over_ties", "places",
-    "ratio_limits", "settled", "values_under",
+    "ratio_limits", "settled", "values_under", "widest",
 ]  # fmt: skip
 
 Table: TypeAlias = pl.LazyFrame
@@ -147,6 +147,15 @@ def extremes(tables: Sequence[Table], keys: Sequence[str]) -> Table:
         low=value.min(),
         high=value.max(),
         exact=(value.null_count() == 0) | (value.count() == 0),
+    )
+
+
+def widest(tables: Sequence[Table], keys: Sequence[str]) -> Table:
+    """The limits of several sets of values as those of all of them."""
+    columns = [*keys, "measure", "low", "high", "exact"]
+    every = pl.concat([table.select(columns) for table in tables])
+    return every.group_by(*keys, "measure").agg(
+        pl.col("low").min(), pl.col("high").max(), pl.col("exact").all()
     )
 
 
