@@ -5,7 +5,8 @@ Differences are taken to be normal, with the spread that was seen.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -68,12 +69,13 @@ def with_detectable(
         beyond = t_quantile(1.0 - tail, df)
         if test == "tukey":
             beyond = _array(frame, "critical") / np.sqrt(2.0)
-        found = scale * detectable_centre(lambda _: beyond, df, POWER)
+        found = scale * _distinct(_of_pooled, beyond, df)
     else:
         df = _array(frame, "df" if test == "t" else pl.col("n") - 1.0)
         if test != "t":
             tail = _attained(frame, tail, test, sides, given["resamples"])
-        found = _array(frame, "error") * _centre(test, tail, df, sides)
+        centre = _distinct(partial(_centre, test, sides), tail, df)
+        found = _array(frame, "error") * centre
     known = pl.Series(found).fill_nan(None)
     tested = pl.col("p").is_not_null()
     frame = frame.with_columns(detectable=pl.when(tested).then(known))
@@ -121,7 +123,17 @@ def _attained(
     return np.asarray(np.where(count >= fewest, count / every, np.nan))
 
 
-def _centre(test: TestName, tail: Array, df: Array, sides: int) -> Array:
+def _distinct(function: Callable[[Array, Array], Array], a: Array, b: Array) -> Array:
+    """A function of each row, called once for rows that are the same."""
+    rows, places = np.unique(np.column_stack([a, b]), axis=0, return_inverse=True)
+    return np.asarray(function(rows[:, 0], rows[:, 1])[places.ravel()])
+
+
+def _of_pooled(critical: Array, df: Array) -> Array:
+    return detectable_centre(lambda _: critical, df, POWER)
+
+
+def _centre(test: TestName, sides: int, tail: Array, df: Array) -> Array:
     """Noncentrality of t that the test finds."""
     n = df + 1.0
     at = t_quantile(1.0 - tail, df)
@@ -154,7 +166,7 @@ def _of_signs(frame: pl.DataFrame, test: TestName, tail: Array) -> Array:
     squares = _array(frame, pl.col("squares") + pl.col("d") * pl.col("mean") ** 2)
     with np.errstate(divide="ignore", invalid="ignore"):  # of one query
         deviation = np.sqrt(np.maximum(squares - m * mean**2, 0.0) / (m - 1.0))
-    effect = _sign_effect(m, tail) if test == "sign" else _rank_effect(m, tail)
+    effect = _distinct(_sign_effect if test == "sign" else _rank_effect, m, tail)
     return np.asarray(np.maximum(effect, 0.0) * deviation * m / n)
 
 

@@ -40,8 +40,10 @@ class Comparison:
         ``relative`` to the baseline's mean; ``statistic``, ``df``, ``p``, ``adjusted``
         and ``significant`` (of the adjusted p-value); the ``effect`` size, with an
         interval for d_z and Hedges' g; ``win``, ``tie`` and ``loss``, the queries that
-        the system wins, ties and loses; the ``detectable`` difference, detected with 80
-        % power; a ``note`` where an assumption fails.
+        the system wins, ties and loses; the ``detectable`` difference, which the test
+        finds with a power of 80 %, at the level of its correction (of those in steps,
+        such as Holm's, at Bonferroni's), if differences are normal; a ``note`` where an
+        assumption fails.
     settings
         The arguments of the comparison.
     anova

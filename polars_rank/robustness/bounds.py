@@ -119,10 +119,11 @@ def bounds(
     of the mean. A labelling under which the value is undefined is passed over; then
     ``exact`` is False. The judgments as they are count beside the labellings: a measure
     of the judged documents alone, such as ``inf_ap`` or a correlation, may have a value
-    now that it has under no label, since any label makes a document one of them. Measures that are not monotone in the labels, such as nDCG, are
-    not bounded by "all relevant" and "none relevant": between a grade of 1 and one of
-    3, nDCG can be highest. Measures that say themselves what equal scores count, such
-    as rank correlations and RBO, do not depend on the order of tied documents.
+    now that it has under no label, since any label makes a document one of them.
+    Measures that are not monotone in the labels, such as nDCG, are not bounded by "all
+    relevant" and "none relevant": between a grade of 1 and one of 3, nDCG can be
+    highest. Measures that say themselves what equal scores count, such as rank
+    correlations and RBO, do not depend on the order of tied documents.
 
     Source: residuals of Moffat and Zobel, TOIS 2008, for all measures; ratios:
     Dinkelbach, Management Science 1967.
