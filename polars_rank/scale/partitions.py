@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from hashlib import sha256
+from io import BytesIO
 from itertools import pairwise
+from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple, cast
-from uuid import uuid4
 
 import polars as pl
 
 from polars_rank._engine.schema import Column, renamed
 from polars_rank._engine.spill.digest import digest_of
 from polars_rank._engine.spill.progress import Listener, Progress
-from polars_rank._files.temporary import replace_durably
 from polars_rank.core.parameters import is_whole
 from polars_rank.io.frames import FrameLike, as_polars
 from polars_rank.io.scan import scan, scan_each
@@ -24,6 +24,7 @@ from polars_rank.measures.measure import Measures
 from polars_rank.scale.errors import with_plain_errors
 from polars_rank.scale.evaluation import Evaluation
 from polars_rank.scale.frames import held, is_path, is_single, open_side
+from polars_rank.scale.store import Store, sealed
 
 __all__ = ["Part", "cut", "evaluate_parts", "files"]
 
@@ -41,18 +42,21 @@ class Part(NamedTuple):
         Judgments and queries of this part; None: those of the whole, or none.
     cut
         Whether the first and the last query may continue in the neighbouring parts.
+    bucket
+        Of a part of :func:`bucketed`: what names the call, and its number.
     """
 
     frame: FrameLike
     qrels: FrameLike | None = None
     queries: FrameLike | None = None
     cut: bool = False
+    bucket: tuple[str, int] | None = None
 
 
 class Visited(NamedTuple):
     """Result of a part: its partial, and the rows of queries that were cut."""
 
-    partial: pl.DataFrame | None
+    partial: pl.DataFrame | None = None
     edges: pl.DataFrame | None = None
 
 
@@ -95,7 +99,7 @@ def evaluate_parts(
     queries: FrameLike | None = None,
     segments: FrameLike | None = None,
     map: Map = map,
-    resume: str | Path | None = None,
+    resume: str | PathLike[str] | None = None,
     progress: Listener | None = None,
     **options: Any,
 ) -> pl.DataFrame:
@@ -117,9 +121,10 @@ def evaluate_parts(
         It gives a result for each part, in any order.
     resume
         Folder that keeps the results of parts, so that an interrupted evaluation goes
-        on with the parts that it lacks. It must be one that all processes reach. (Parts
-        that are not in local files, and user-defined functions, begin anew; results are
-        pickled, so nobody else may write there.)
+        on with the parts that it lacks. It must be one that all processes reach, or a
+        URL of object storage as in :func:`bucketed`. Results are data, never code; a
+        damaged one is computed again. (Parts that are not in local files, and
+        user-defined functions, begin anew.)
     progress
         Called with a :class:`Progress` as the results of parts come in, as soon as
         ``map`` hands them on.
@@ -152,10 +157,10 @@ def evaluate_parts(
     }
     visit: Any = partial(_visit, evaluation=evaluation, **frames)
     if resume is not None:
-        visit = partial(_kept, visit=visit, folder=Path(resume).absolute())
+        visit = partial(_kept, visit=visit, store=Store.of(resume, name="resume"))
     if progress is not None:
         parts = list(parts)
-    own = (part if isinstance(part, Part) else Part(part) for part in parts)
+    own = _disjoint(part if isinstance(part, Part) else Part(part) for part in parts)
     visited: list[Visited] = []
     for result in with_plain_errors(map, Visited)(visit, own):
         visited.append(result)
@@ -169,6 +174,25 @@ def evaluate_parts(
         rest = visit(whole).partial
         partials += [] if rest is None else [rest]
     return evaluation.merge(partials, **frames)
+
+
+def _disjoint(parts: Iterable[Part]) -> Iterator[Part]:
+    """The parts; the hash of queries proves that those of one ``bucketed`` have none in
+    common, in place of a list of all queries.
+    """
+    seen: set[tuple[str, int]] = set()
+    calls: set[str | None] = set()
+    for part in parts:
+        calls.add(part.bucket[0] if part.bucket else None)
+        if part.bucket in seen or len(calls) > 1:
+            msg = (
+                "parts of bucketed hold whole queries only if all are of one call, and "
+                "each is given once: give all frames to one call"
+            )
+            raise ValueError(msg)
+        if part.bucket is not None:
+            seen.add(part.bucket)
+        yield part
 
 
 def _opened(given: FrameLike, side: str, evaluation: Evaluation) -> FrameLike:
@@ -197,26 +221,36 @@ def _visit(
         queries=part.queries if own else queries,
         segments=segments,
         broadcast=not own and (qrels is not None or queries is not None),
-        keys=True,
+        keys=part.bucket is None,
     )
     return Visited(result, edges)
 
 
-def _kept(part: Part, *, visit: partial[Visited], folder: Path) -> Visited:
-    """The result of a part, from the folder if it is there."""
+def _kept(part: Part, *, visit: partial[Visited], store: Store) -> Visited:
+    """The result of a part, from the store if it is there."""
     digest = _digest(part, **visit.keywords)
     if digest is None:
         return visit(part)
-    path = folder / digest
-    if not path.exists():
+    kept = store.unsealed(digest)
+    if kept is None:
         result = visit(part)
-        folder.mkdir(parents=True, exist_ok=True)
-        own = path.with_name(f"{digest}.{uuid4().hex}")
-        own.write_bytes(pickle.dumps(result))
-        replace_durably(own, path)
+        store.write(digest, sealed(_packed(result)))
         return result
-    kept: Visited = pickle.loads(path.read_bytes())
-    return kept
+    return _unpacked(kept)
+
+
+def _packed(result: Visited) -> bytes:
+    """Arrow, which no reader runs: a row with a list of rows for each frame."""
+    frames = result._asdict().items()
+    lists = [f.to_struct(n).implode() for n, f in frames if f is not None]
+    packed = BytesIO()
+    pl.DataFrame(lists).write_ipc(packed)
+    return packed.getvalue()
+
+
+def _unpacked(packed: bytes) -> Visited:
+    lists = pl.read_ipc(BytesIO(packed))
+    return Visited(**{n: lists[n][0].struct.unnest() for n in lists.columns})
 
 
 def _digest(
