@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain, pairwise
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import polars as pl
 
@@ -32,7 +32,7 @@ BUCKET = "bucket"
 class Bucket:
     """The files with the rows of some queries, for each part, in the order of rows."""
 
-    files: tuple[tuple[Path, ...], ...]
+    files: tuple[tuple[Any, ...], ...]
 
     def frames(self, schemas: Sequence[pl.Schema]) -> list[pl.LazyFrame]:
         """Scan each part, with the types that it had."""
@@ -71,9 +71,12 @@ class Task(NamedTuple):
 
 
 class Filled(NamedTuple):
-    """The files that a task wrote, by bucket, with the version that hashed the rows."""
+    """The files that a task wrote, by bucket, with the version that hashed the rows.
 
-    files: list[tuple[Path, ...]]
+    Paths, or whatever else tells where the rows of a bucket are.
+    """
+
+    files: Sequence[tuple[Any, ...]]
     task: tuple[int, int]
     polars: str = pl.__version__
 
