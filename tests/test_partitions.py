@@ -35,6 +35,7 @@ from slow import every_other
 from test_split import bits, split
 
 import polars_rank as pr
+from polars_rank._engine.spill.budget import LEAST
 from polars_rank.scale import Part, bucketed, evaluate_parts, files
 from polars_rank.scale.job import Job
 
@@ -171,6 +172,22 @@ def test_arguments_of_an_engine():
         for call in (ENGINE.evaluate, ENGINE.per_query):
             with pytest.raises(ValueError, match="partitions must be a whole number"):
                 call(pieces, "ap", partitions=number)
+
+
+def test_a_limit_that_broadcast_judgments_exceed_is_told_before_rows_move():
+    i = pl.int_range(500_000)
+    doc = pl.format("the long id of a document, in 200 bytes: {}" + 150 * "x", i)
+    qrels = pl.select(query_id=i // 10, doc_id=doc, label=i % 2)
+    run = qrels.head(20).select("query_id", "doc_id", score=pl.lit(1.0))
+
+    class Moving(InPieces):
+        def partition(self, job, frames, partitions):
+            raise AssertionError("rows were moved")
+
+    with pytest.raises(MemoryError, match="memory_limit is too small for these rows"):
+        Moving().evaluate(
+            Pieces([run]), "ap", qrels=qrels, partitioned=True, memory_limit=LEAST
+        )
 
 
 def test_arguments_of_values_per_query():

@@ -22,6 +22,12 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from polars_rank._engine.request import AnyFrame
 from polars_rank._engine.schema import names_of
 from polars_rank._engine.spill.buckets import is_text
+from polars_rank._engine.spill.budget import (
+    Budget,
+    RowGroups,
+    parse_memory_limit,
+    size_of,
+)
 from polars_rank._engine.spill.disk import full_disk_named
 from polars_rank._files.temporary import private_folder
 from polars_rank.exceptions import DataError
@@ -30,6 +36,7 @@ from polars_rank.scale.evaluation import Evaluation
 
 __all__ = ["SIDE", "Job", "columns_read"]
 
+FACTOR = 4  # bytes that evaluation takes for each of the rows
 SIDE = "side"  # of a tagged row: the place of its frame among the schemas
 
 
@@ -75,6 +82,7 @@ class Job(NamedTuple):
         job.partial(job._nothing())
         if keep:
             job.values_schema()
+        _require_room(job.broadcast, evaluation.options["memory_limit"])
         read = columns_read(evaluation, {**schemas, **broadcast}, keep)
         kept = {
             side: pl.Schema({n: t for n, t in schema.items() if n in read[side]})
@@ -239,6 +247,20 @@ def as_declared(rows: pl.DataFrame, types: pl.Schema) -> pl.DataFrame:
             )
             raise TypeError(msg) from error
     return pl.DataFrame(columns)
+
+
+def _require_room(frames: Mapping[str, pl.DataFrame], limit: int | str | None) -> None:
+    """What goes to every partition must fit into the memory of a worker.
+
+    A worker would say so, after all rows have been moved.
+    """
+    if limit is None:
+        return
+    budget = Budget.of(parse_memory_limit(limit), FACTOR)
+    for frame in frames.values():
+        size = size_of([frame.lazy()])
+        if size.memory > budget.bucket:
+            budget.require_room(size, RowGroups())
 
 
 def _shared(evaluation: Evaluation, schemas: Mapping[str, pl.Schema]) -> pl.Schema:
