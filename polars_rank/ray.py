@@ -8,6 +8,7 @@ A partition is a block, of which there are 8 for each CPU of the cluster unless
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 
 from polars_rank.core.extras import require
 from polars_rank.scale.engine import Engine
+from polars_rank.scale.frames import SIDES
 from polars_rank.scale.job import Job
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ class _Ray(Engine["Dataset"]):
         ray = require("ray", "ray")
         task = ray.remote(lambda item: function(item))
         results = [task.remote(item) for item in items]
-        return (ray.get(result) for result in results)
+        return (_plain(ray, result) for result in results)
 
     def frame(self) -> type[Dataset]:
         return require("ray.data", "ray").Dataset  # type: ignore[no-any-return]
@@ -56,6 +58,8 @@ class _Ray(Engine["Dataset"]):
     def partition(
         self, job: Job, frames: Mapping[str, Dataset], partitions: int | None
     ) -> Dataset:
+        for side, own in frames.items():
+            _require_all_blocks(own, SIDES[side])
         first, *others = (
             own.select_columns([*job.schemas[side]]).map_batches(
                 job.tag, fn_kwargs={"side": side}, **WHOLE
@@ -70,7 +74,11 @@ class _Ray(Engine["Dataset"]):
 
     def states(self, job: Job, rows: Dataset) -> Iterator[bytes]:
         def states(block: pa.Table) -> pa.Table:
-            return pa.table({"state": [job.state_of(iter(block.to_batches()))]})
+            try:
+                state = job.state_of(iter(block.to_batches()))
+            except OSError as error:  # Ray Data tries no error again
+                state = pickle.dumps(error)
+            return pa.table({"state": [state]})
 
         found = rows.map_batches(states, **WHOLE).iter_batches(**WHOLE)
         return (state for t in found for state in t["state"].to_pylist())
@@ -80,6 +88,27 @@ class _Ray(Engine["Dataset"]):
             return job.values_of(iter(block.to_batches())).to_arrow()
 
         return rows.map_batches(values, **WHOLE)
+
+
+def _plain(ray: Any, result: Any) -> Any:
+    """The result of a task; an error as it was, not as one of Ray with its cause."""
+    try:
+        return ray.get(result)
+    except ray.exceptions.RayTaskError as error:
+        raise error.cause from None
+
+
+def _require_all_blocks(frame: Dataset, where: str) -> None:
+    """Ray may be told to leave out blocks that fail, and their queries with them."""
+    allowed = frame.context.max_errored_blocks
+    if allowed:
+        told = "all" if allowed < 0 else f"up to {allowed}"
+        msg = (
+            f"Ray leaves out {told} blocks of {where} that fail (max_errored_blocks), "
+            "and means would lack their queries: set context.max_errored_blocks = 0 of "
+            "the Dataset; a broken file can be left out of the paths"
+        )
+        raise ValueError(msg)
 
 
 _ray = _Ray()

@@ -9,6 +9,7 @@ check that failed twice: then nothing is known of the checks.
 from __future__ import annotations
 
 import doctest
+import errno
 import math
 import os
 import re
@@ -347,6 +348,51 @@ def check_errors(engine: Started, folder: Path) -> None:
         assert found == single, (found, single)
 
 
+def check_scores_that_are_nan(engine: Started, folder: Path) -> None:
+    """Of pandas, whose columns of numpy have no other null."""
+    log, _, _ = scattered()
+    broken = log.with_columns(
+        score=pl.when(doc_id="d0").then(math.nan).otherwise("score")
+    )
+    frame = engine.of_pandas(broken)
+    with pytest.raises(pr.DataError, match="NaN"):
+        engine.adapter.evaluate(frame, "ap", partitions=2)
+
+
+def check_errors_of_the_disk(engine: Started, folder: Path) -> None:
+    """Come as they are, but from Spark, which tries them again first."""
+    log, _, _ = scattered()
+    here, tries = os.getpid(), folder / "tries"
+
+    def full(r):
+        if os.getpid() == here:
+            return r.hits_at(3)
+        with tries.open("a") as told:
+            told.write("x")
+        raise OSError(errno.ENOSPC, "no space", "/a/disk")
+
+    spark = engine.adapter.__name__.endswith("spark")
+    with pytest.raises(engine.told if spark else OSError, match="no space") as caught:
+        engine.adapter.evaluate(engine.up(log), [{"full": full}], partitions=1)
+    assert spark or caught.type is OSError
+    assert tries.stat().st_size >= (3 if spark else 1)
+
+
+def check_blocks_that_may_be_left_out(engine: Started, folder: Path) -> None:
+    """Ray can be told to go on without the blocks that fail."""
+    if not engine.adapter.__name__.endswith("ray"):
+        return
+    log, _, _ = scattered()
+    frame = engine.up(log)
+    frame.context.max_errored_blocks = 3
+    for function in (engine.adapter.evaluate, engine.adapter.per_query):
+        with pytest.raises(ValueError, match="leaves out up to 3 blocks of the first"):
+            function(frame, "ap", partitions=2)
+    frame.context.max_errored_blocks = 0
+    found = engine.adapter.evaluate(frame, "ap", partitions=2)
+    assert bits(found) == bits(pr.evaluate(log, "ap"))
+
+
 def check_errors_of_values(engine: Started, folder: Path) -> None:
     """They come when the values are asked for, with our message."""
     log, _, _ = scattered()
@@ -374,6 +420,10 @@ def check_a_killed_worker(engine: Started, folder: Path) -> None:
     assert bits(found) == single
 
 
+def full_disk(path):
+    raise OSError(errno.ENOSPC, "no space", "/a/disk")
+
+
 def check_tasks(engine: Started, folder: Path) -> None:
     """Files, which the workers read."""
     log, _, _ = scattered()
@@ -392,6 +442,10 @@ def check_tasks(engine: Started, folder: Path) -> None:
         pl.exceptions.ColumnNotFoundError, match="score column 'x' is not"
     ):
         evaluate_parts(files(paths), "ap", score="x", map=engine.adapter.map)
+    if not engine.adapter.__name__.endswith("spark"):
+        with pytest.raises(OSError, match="no space") as caught:
+            list(engine.adapter.map(full_disk, paths))
+        assert caught.type is OSError
 
 
 class Quiet(doctest.OutputChecker):
@@ -430,6 +484,9 @@ CHECKS = [
     check_partitions,
     check_all_frames,
     check_errors,
+    check_scores_that_are_nan,
+    check_errors_of_the_disk,
+    check_blocks_that_may_be_left_out,
     check_errors_of_values,
     check_a_killed_worker,
     check_tasks,
