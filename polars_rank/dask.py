@@ -3,7 +3,9 @@
 There are as many partitions as ``frame`` has unless ``partitions`` says otherwise. A
 partition must fit into the memory of a worker, as a pandas frame; ``memory_limit``
 is that of a worker besides its partition. Partitions hold whole queries
-(``partitioned=True``) after ``frame.shuffle(on=query)``, for example.
+(``partitioned=True``) after ``frame.shuffle(on=query)``, for example. The index of a
+result says nothing: write it with ``to_parquet(folder, write_index=False)``. NaN in
+columns of numpy is null, as everywhere in pandas.
 """
 
 from __future__ import annotations

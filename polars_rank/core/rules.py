@@ -116,8 +116,8 @@ NAN_SCORE = Rule(
 )
 NULL_SCORE = Rule(
     "null_score",
-    "scores are null; drop these rows: documents that were not retrieved are taken "
-    "from the judgments (qrels=)",
+    "scores are null (pandas and Dask write NaN for it); drop these rows: documents "
+    "that were not retrieved are taken from the judgments (qrels=)",
 )
 INVALID_RANK = Rule(
     "invalid_rank",
