@@ -15,7 +15,7 @@ from scipy import special
 from slow import slow
 
 import polars_rank as pr
-from polars_rank.comparison import reading, row_sums, values
+from polars_rank.comparison import merging, reading, row_sums, values
 from polars_rank.comparison.definition import Definition
 from polars_rank.comparison.win_counts import WinCounts
 
@@ -327,6 +327,30 @@ def test_queries_that_come_back_as_units(segments, weight):
     assert_same(found.pairs, expected.pairs)
     assert found.pairs["df"].max() == (4 if segments else 8)
     assert found.pairs["note"].str.contains("fewer than 10 clusters").all()
+
+
+@pytest.mark.parametrize("given", ["frames", "a glob"])
+def test_rows_of_a_few_parts_are_held_at_once(tmp_path, monkeypatch, given):
+    """Each day has all queries again; a year of them took gigabytes."""
+    own = pl.col("query_id").str.split("q").list.last()
+    frame = log().with_columns(query_id=own)
+    daily = parts(frame, by="query_id", measures=["arp"])
+    for i, day in enumerate(daily):
+        day.write_parquet(tmp_path / f"{i:02}.parquet")
+    heights, summed = [], merging._summed
+    monkeypatch.setattr(merging, "AT_ONCE", 2)
+    monkeypatch.setattr(
+        merging, "_summed", lambda f, *a: (heights.append(len(f)), summed(f, *a))[1]
+    )
+    source = daily if given == "frames" else str(tmp_path / "*.parquet")
+    merged = pr.merge(source, unit="query_id")
+    queries = frame["query_id"].n_unique()
+    assert max(heights) <= 3 * queries * 6  # 2 days and a state, of 3 systems, 3 pairs
+    expected = pr.compare(
+        frame, query=["day", "query_id"], cluster="query_id", measures=["arp"], least=2
+    )
+    found = pr.compare(merged, least=2)
+    assert_same(found.pairs.drop("note"), expected.pairs.drop("note"))
 
 
 def test_what_a_file_says_about_itself(tmp_path):

@@ -14,7 +14,10 @@ from polars_rank.comparison.moments import KEYS, ORDER, WON, added, is_moments
 from polars_rank.comparison.values import Source, lazy
 from polars_rank.core.expr import ratio
 from polars_rank.exceptions import DataError
+from polars_rank.io.scan import scan_each
 from polars_rank.io.unreadable import files_of
+
+AT_ONCE = 16  # parts whose rows are held
 
 __all__ = ["definition_of_parts", "merge", "segments_of", "selected"]
 
@@ -80,7 +83,7 @@ def merge(
     if not given:
         msg = "nothing to merge: name at least one part"
         raise ValueError(msg)
-    frames = [lazy(part) for part in given]
+    frames = [frame for part in given for frame in _opened(part)]
     names = frames[0].collect_schema().names()
     for frame in frames:
         found = frame.collect_schema().names()
@@ -97,11 +100,34 @@ def merge(
             "chosen when moments are made"
         )
         raise ValueError(msg)
-    whole = pl.concat([f.select(names) for f in frames], how="vertical_relaxed")
-    table = _summed(whole.collect(), segments_of(names), unit)
+    segments = segments_of(names)
+    whole = _collected([f.select(names) for f in frames], segments, unit)
+    table = _summed(whole, segments, unit)
     if path is not None:
         write_defined(table, path, definition_of_parts(frames))
     return table
+
+
+def _opened(part: Source) -> list[pl.LazyFrame]:
+    """The frame, or one for each file."""
+    return scan_each(part) if isinstance(part, str | Path) else [lazy(part)]
+
+
+def _collected(
+    frames: Sequence[pl.LazyFrame], segments: Sequence[str], unit: str
+) -> pl.DataFrame:
+    """The rows of all parts; those of a unit are added up, some parts at a time.
+
+    They are as many in every part, and would be held once for each day of a year.
+    """
+    if unit not in segments:
+        return pl.concat(frames, how="vertical_relaxed").collect()
+    state: list[pl.LazyFrame] = []
+    for start in range(0, len(frames), AT_ONCE):
+        some = [*state, *frames[start : start + AT_ONCE]]
+        rows = pl.concat(some, how="vertical_relaxed").collect()
+        state = [_summed(rows, segments).lazy()]
+    return state[0].collect()
 
 
 def definition_of_parts(frames: Iterable[pl.LazyFrame]) -> Definition | None:
