@@ -21,7 +21,10 @@ import resource
 import subprocess
 import sys
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 MILLIONS = (5, 20)
 ROWS_PER_FILE = 100_000
@@ -65,12 +68,12 @@ def write(folder: Path, millions: int) -> None:
             ).write_parquet(path)
 
 
-def one(folder: Path, *, whole: bool):
+def one(folder: Path, *, whole: bool, measures: Sequence[str] = MEASURES):
     import polars as pl
 
     import polars_rank as pr
 
-    return pr.evaluate(pl.scan_parquet(folder / "*.parquet"), MEASURES).collect()
+    return pr.evaluate(pl.scan_parquet(folder / "*.parquet"), measures).collect()
 
 
 def two(folder: Path, *, whole: bool):
@@ -87,10 +90,9 @@ def parts(folder: Path, map):
     return evaluate_parts(files(sorted(folder.glob("*.parquet"))), MEASURES, map=map)
 
 
-def on_ray(folder: Path, *, whole: bool):
+@contextmanager
+def ray_cluster() -> Iterator[None]:
     import ray
-
-    import polars_rank.ray as adapter
 
     ray.init(
         num_cpus=2,
@@ -100,11 +102,20 @@ def on_ray(folder: Path, *, whole: bool):
     )
     ray.data.DataContext.get_current().enable_progress_bars = False
     try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def on_ray(folder: Path, *, whole: bool):
+    import ray
+
+    import polars_rank.ray as adapter
+
+    with ray_cluster():
         if whole:
             return parts(folder, adapter.map)
         return adapter.evaluate(ray.data.read_parquet(str(folder)), MEASURES)
-    finally:
-        ray.shutdown()
 
 
 def on_dask(folder: Path, *, whole: bool):
@@ -123,11 +134,10 @@ def on_dask(folder: Path, *, whole: bool):
         return adapter.evaluate(log, MEASURES, partitions=16)
 
 
-def on_spark(folder: Path, *, whole: bool):
+@contextmanager
+def spark_session() -> Iterator[Any]:
     os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
     from pyspark.sql import SparkSession
-
-    import polars_rank.spark as adapter
 
     builder = SparkSession.builder.master("local[2]")
     settings = {
@@ -140,11 +150,18 @@ def on_spark(folder: Path, *, whole: bool):
         builder = builder.config(f"spark.{name}", value)
     session = builder.getOrCreate()
     try:
+        yield session
+    finally:
+        session.stop()
+
+
+def on_spark(folder: Path, *, whole: bool):
+    import polars_rank.spark as adapter
+
+    with spark_session() as session:
         if whole:
             return parts(folder, adapter.map)
         return adapter.evaluate(session.read.parquet(str(folder)), MEASURES)
-    finally:
-        session.stop()
 
 
 RUNS = {"one": one, "two": two, "ray": on_ray, "dask": on_dask, "spark": on_spark}
