@@ -37,7 +37,7 @@ from polars_rank.io.scan import scan_each
 from polars_rank.io.unreadable import DAMAGED
 from polars_rank.scale.errors import with_plain_errors
 from polars_rank.scale.frames import Several, is_path, is_single
-from polars_rank.scale.partitions import Part
+from polars_rank.scale.partitions import Hashed, Part
 from polars_rank.scale.store import Store, sealed
 
 __all__ = ["bucketed"]
@@ -138,7 +138,7 @@ def bucketed(
             rows = zip(bucket.files, schemas, strict=True)
             frame, *others = (_Rows(store, own, types).scan() for own, types in rows)
             judgments = others[0] if others else None
-            parts.append(Part(frame, judgments, bucket=(call, number)))
+            parts.append(Part(frame, judgments, bucket=Hashed(call, number, keys)))
     return parts or [Part(run[0].clear())]
 
 

@@ -26,9 +26,17 @@ from polars_rank.scale.evaluation import Evaluation
 from polars_rank.scale.frames import held, is_path, is_single, open_side
 from polars_rank.scale.store import Store, sealed
 
-__all__ = ["Part", "cut", "evaluate_parts", "files"]
+__all__ = ["Hashed", "Part", "cut", "evaluate_parts", "files"]
 
 Map = Callable[[Callable[["Part"], Any], Iterable["Part"]], Iterable[Any]]
+
+
+class Hashed(NamedTuple):
+    """What proves that a query is in no other part: a bucket of a call, by columns."""
+
+    call: str
+    number: int
+    query: tuple[str, ...]
 
 
 class Part(NamedTuple):
@@ -43,14 +51,14 @@ class Part(NamedTuple):
     cut
         Whether the first and the last query may continue in the neighbouring parts.
     bucket
-        Of a part of :func:`bucketed`: what names the call, and its number.
+        Of a part of :func:`bucketed`.
     """
 
     frame: FrameLike
     qrels: FrameLike | None = None
     queries: FrameLike | None = None
     cut: bool = False
-    bucket: tuple[str, int] | None = None
+    bucket: Hashed | None = None
 
 
 class Visited(NamedTuple):
@@ -177,13 +185,11 @@ def evaluate_parts(
 
 
 def _disjoint(parts: Iterable[Part]) -> Iterator[Part]:
-    """The parts; the hash of queries proves that those of one ``bucketed`` have none in
-    common, in place of a list of all queries.
-    """
-    seen: set[tuple[str, int]] = set()
+    """The parts; of one call of ``bucketed``, or of none."""
+    seen: set[Hashed] = set()
     calls: set[str | None] = set()
     for part in parts:
-        calls.add(part.bucket[0] if part.bucket else None)
+        calls.add(part.bucket.call if part.bucket else None)
         if part.bucket in seen or len(calls) > 1:
             msg = (
                 "parts of bucketed hold whole queries only if all are of one call, and "
@@ -193,6 +199,17 @@ def _disjoint(parts: Iterable[Part]) -> Iterator[Part]:
         if part.bucket is not None:
             seen.add(part.bucket)
         yield part
+
+
+def _is_proved(part: Part, evaluation: Evaluation) -> bool:
+    """Whether the hash of all its rows says that no other part has its queries.
+
+    That takes the place of a list of all queries.
+    """
+    if part.bucket is None or evaluation.options["qrels_query"] is not None:
+        return False
+    names = [column for column in evaluation.query if isinstance(column, str)]
+    return all(column in names for column in part.bucket.query)
 
 
 def _opened(given: FrameLike, side: str, evaluation: Evaluation) -> FrameLike:
@@ -221,7 +238,7 @@ def _visit(
         queries=part.queries if own else queries,
         segments=segments,
         broadcast=not own and (qrels is not None or queries is not None),
-        keys=part.bucket is None,
+        keys=not _is_proved(part, evaluation),
     )
     return Visited(result, edges)
 
