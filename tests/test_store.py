@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import pickle
 from concurrent.futures import ProcessPoolExecutor
@@ -18,6 +19,7 @@ from test_split import bits
 import polars_rank as pr
 from polars_rank.scale import Part, bucketed, cut, evaluate_parts, files
 from polars_rank.scale import buckets as module
+from polars_rank.scale.store import SEAL
 
 
 @pytest.fixture
@@ -110,6 +112,17 @@ def test_a_task_writes_one_file_and_what_is_in_it(log, tmp_path):
     parts = bucketed(log, 40, folder)
     assert bits(evaluate_parts(parts, MEASURES)) == single(log)
     assert sum(path.is_file() for path in folder.rglob("*")) == 2 * len(log)
+
+
+@pytest.mark.parametrize("at_once", [1, 10_000])
+def test_a_task_with_many_rows_of_a_bucket(log, tmp_path, monkeypatch, at_once):
+    """They are several pieces, which are read some at a time."""
+    monkeypatch.setattr(module, "ROWS_PER_GROUP", 1)
+    monkeypatch.setattr(module, "AT_ONCE", at_once)
+    parts = bucketed(log, 1, tmp_path / "shared")
+    index = next((tmp_path / "shared").rglob("*.json")).read_bytes()
+    assert len(json.loads(index[SEAL:])[1][0]) > 3
+    assert bits(evaluate_parts(parts, MEASURES)) == single(log)
 
 
 def test_a_task_that_has_ended_is_not_done_again(log, tmp_path, monkeypatch):
