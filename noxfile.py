@@ -68,7 +68,8 @@ def slow(session: nox.Session) -> None:
     Processes with one thread take a quarter less time than those with two, and some
     tests wait: so there is one process more than there are cores.
     """
-    install(session, "test,dask")
+    # A server of object storage, too: its tests are skipped without it.
+    install(session, "test,dask", "moto[s3,server]>=5")
     processes = str((os.cpu_count() or 1) + 1)
     pytest(session, "-m", "slow", "-n", processes, POLARS_MAX_THREADS="1")
 
