@@ -151,7 +151,8 @@ def cover(copy: Path, kept: Path) -> None:
     command = [sys.executable, "-m", "pytest", "--cov", "--cov-report="]
     command += [f"--cov-config={settings}", "--cov-context=test"]
     environment = os.environ | {"PYTHONPATH": str(copy)}
-    subprocess.run(command, cwd=copy, env=environment, check=True)
+    # Tests of files that are not copied fail: what covers a line is known all the same.
+    subprocess.run(command, cwd=copy, env=environment, check=False)
 
 
 class _Covered:
