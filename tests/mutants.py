@@ -638,6 +638,13 @@ MUTANTS = (
         "memory:per_query_values",
     ),
     Mutant(
+        "a manifest of fewer buckets is believed",
+        "_engine/spill/resume.py",
+        "if digest != _digest(text):",
+        "if not digest:",
+        "resume:manifest",
+    ),
+    Mutant(
         "a category's number stands for its text",
         "_engine",
         "pl.col(key).cast(pl.String) if is_text(schema[key]) else pl.col(key)",

@@ -9,10 +9,11 @@ from types import SimpleNamespace
 
 import polars as pl
 import pytest
-from faults import finish, program
+from faults import finish, program, small_disk
 
 import polars_rank as pr
 from polars_rank._engine.spill import resume, source
+from polars_rank._engine.spill.buckets import Bucket
 from polars_rank._engine.spill.digest import digest_of
 from polars_rank.io import scan, write
 
@@ -179,6 +180,7 @@ def test_two_programs_agree_on_text(tmp_path):
     """The digest of a Python source says nothing of the process."""
     scans(tmp_path)
     code = """
+from polars_rank._engine.spill.buckets import Bucket
 from polars_rank._engine.spill.digest import digest_of
 from polars_rank.io import scan
 frame = scan(sys.argv[1], kind="run").select(key0="query_id", score="score")
@@ -208,7 +210,69 @@ def test_another_version_is_other_work(tmp_path, digests, monkeypatch):
     assert digests[0] != digests[1]
 
 
-@pytest.mark.parametrize("text", ["[]", "{}", "null", "7", '""'])
-def test_an_empty_manifest_says_nothing(tmp_path, text):
-    (tmp_path / resume.MANIFEST).write_text(text)
-    assert resume.read_manifest(tmp_path) is None
+def _in_buckets(folder: Path) -> tuple[Path, list[Bucket]]:
+    """A folder with the files of three buckets and their manifest."""
+    folder.mkdir()
+    files = [folder / f"{i}.parquet" for i in range(3)]
+    for file in files:
+        LOG.write_parquet(file)
+    buckets = [Bucket(((file,),)) for file in files]
+    resume.write_manifest(folder, buckets)
+    return folder / resume.MANIFEST, buckets
+
+
+def test_a_manifest_is_read_as_it_was_written(tmp_path):
+    manifest, buckets = _in_buckets(tmp_path / "folder")
+    assert resume.read_manifest(manifest.parent) == buckets
+
+
+@pytest.mark.parametrize(
+    "text", ["[[]]", "[]", "{}", "null", "7", "", "[[[]]]", "\n[[]]", "[[\n"]
+)
+def test_a_manifest_that_says_less_says_nothing(tmp_path, text):
+    """Else its queries would be all, and the others lost without a word."""
+    manifest, _ = _in_buckets(tmp_path / "folder")
+    manifest.write_text(text)
+    assert resume.read_manifest(manifest.parent) is None
+
+
+def test_a_damaged_manifest_says_nothing(tmp_path):
+    """One character changed, missing or doubled, anywhere."""
+    manifest, _ = _in_buckets(tmp_path / "folder")
+    whole = manifest.read_text()
+    for i in range(len(whole)):
+        for damaged in (whole[:i] + whole[i + 1 :], whole[:i] + "9" + whole[i:]):
+            manifest.write_text(damaged)
+            assert resume.read_manifest(manifest.parent) is None
+    manifest.write_bytes(b"\xff" + whole.encode())
+    assert resume.read_manifest(manifest.parent) is None
+
+
+FULL = """
+import io
+from contextlib import suppress
+from pathlib import Path
+from types import SimpleNamespace
+from polars_rank._engine.spill.resume import write_manifest
+from polars_rank.io import scan
+folder = Path(sys.argv[1])
+sys.stdin = SimpleNamespace(buffer=io.BytesIO(b"q Q0 d 1 1.0 t\\n" * 200_000))
+(folder / "own").mkdir()
+for write in (lambda: scan("-"), lambda: write_manifest(folder / "own", [])):
+    try:
+        write()
+    except OSError as error:
+        print(error)
+    with suppress(OSError), open(folder / "rest", "wb", buffering=0) as file:
+        while True:
+            file.write(bytes(1 << 12))
+"""
+
+
+def test_a_full_folder_for_temporary_files_is_named(tmp_path):
+    """By the copy of a pipe, and by the manifest of an evaluation."""
+    with small_disk(tmp_path / "disk", 1) as folder:
+        pipe, manifest = finish(program(FULL, folder, temp=folder)).splitlines()
+    for told in (pipe, manifest):
+        assert "no space left on this disk" in told
+        assert repr(str(folder)) in told

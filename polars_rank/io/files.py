@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
+from polars_rank._files.errors import full_disk
 from polars_rank._files.temporary import make_folder, remove_leftovers
 from polars_rank.exceptions import DataError
 from polars_rank.io.formats import FORMATS
@@ -112,7 +113,7 @@ def _spool(stream: IO[bytes], name: str) -> Source:
     base = Path(tempfile.gettempdir())
     remove_leftovers(base)
     path = make_folder(base).path / "input"
-    with path.open("wb") as file:
+    with full_disk(base, "set TMPDIR to a larger one"), path.open("wb") as file:
         shutil.copyfileobj(stream, file, 1 << 20)
     if path.stat().st_size == 0:
         raise DataError(f"{name}: empty (0 bytes). A pipe can be read only once.")

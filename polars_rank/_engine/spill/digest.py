@@ -14,7 +14,7 @@ from polars_rank.io.unreadable import files_of
 
 __all__ = ["digest_of"]
 
-FORMAT = 2  # of the files that we leave for another run
+FORMAT = 3  # of the files that we leave for another run
 CACHE = re.compile(r"CACHE\[id: [^\]]*\]")  # the id is random
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -18,7 +19,7 @@ MANIFEST = "manifest.json"
 
 
 def write_manifest(folder: Path, buckets: Sequence[Bucket]) -> None:
-    """Record that the buckets are complete: each file with its size."""
+    """Record that the buckets are complete: each file with its size, and a digest."""
     rows = [
         [
             [[str(path.relative_to(folder)), path.stat().st_size] for path in files]
@@ -27,17 +28,29 @@ def write_manifest(folder: Path, buckets: Sequence[Bucket]) -> None:
         for bucket in buckets
     ]
     text = json.dumps(rows)
-    write_whole(folder / MANIFEST, lambda path: path.write_text(text))
+    with full_disk_named(folder):
+        write_whole(
+            folder / MANIFEST, lambda path: path.write_text(f"{_digest(text)}\n{text}")
+        )
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def read_manifest(folder: Path) -> list[Bucket] | None:
-    """The buckets, if all of them are complete or evaluated, else None."""
+    """The buckets, if all of them are complete or evaluated, else None.
+
+    None, too, for a manifest that is not as it was written: fewer buckets in it would
+    be fewer queries in the result.
+    """
     try:
-        rows = json.loads((folder / MANIFEST).read_text())
+        digest, _, text = (folder / MANIFEST).read_text().partition("\n")
     except (FileNotFoundError, ValueError):
         return None
-    if not isinstance(rows, list) or not rows:  # no split leaves nothing
+    if digest != _digest(text):
         return None
+    rows = json.loads(text)
     for i, bucket in enumerate(rows):
         if _result(folder, i).exists():
             continue
