@@ -210,11 +210,17 @@ def test_segments_weights_queries_and_checks(kind, check):
         for values in found:
             assert_frame_equal(values, expected, rel_tol=1e-12)
     best = {"on_duplicate": "best", "check": check, **options}
-    twice = pl.concat([frame, frame.head(1)])
+    twice, apart = (
+        pl.concat(f) for f in ([frame.head(1), frame], [frame, frame.head(1)])
+    )
     plan = [
         pr.per_query(twice, SOME, layout=how, **best) for how in ("any", "contiguous")
     ]
     assert_same(*pl.collect_all(plan))
+    plan = [pr.per_query(apart, SOME, layout=how, **best) for how in ("any", "auto")]
+    assert_same(*pl.collect_all(plan))
+    with pytest.raises(pr.DataError, match="not contiguous"):  # a copy is a row, too
+        pr.per_query(apart, SOME, layout="contiguous", **best).collect()
 
 
 SPANNING = """
@@ -986,7 +992,7 @@ def test_a_refutation_waits_for_the_end_of_the_plan(monkeypatch):
     """An error inside the plan cancels its joins, and Polars may print a panic."""
     ended, batches = [], layouts.in_batches
 
-    def to_the_end(frame):
+    def to_the_end(frame, **_):
         yield from batches(frame)
         ended.append(frame)
 

@@ -24,6 +24,7 @@ from polars_rank._engine.schema import (
     renamed,
     require_columns,
 )
+from polars_rank._engine.stages.rank import pack, unpack
 from polars_rank.core.rules import (
     DUPLICATE_SEGMENT,
     READ_ONCE,
@@ -286,6 +287,7 @@ def normalize(
     request: Request,
     *,
     integers_late: bool = False,
+    contiguous: bool = False,
 ) -> pl.LazyFrame:
     """Keep the best of duplicates, make ids text where they order ties, cast scores.
 
@@ -293,7 +295,8 @@ def normalize(
     """
     if request.on_duplicate == "best":
         subtopic = ["subtopic"] if "subtopic" in schema.roles else []
-        frame = _best_copies(frame, [*schema.keys, "doc", *subtopic])
+        best = _best_of_runs if contiguous else _best_copies
+        frame = best(frame, schema.keys, ["doc", *subtopic])
     convention, dtypes = request.convention, schema.by_role
     by_doc = convention.ties in ("doc_desc", "doc_asc")
     doc = dtypes.get("doc")
@@ -305,12 +308,53 @@ def normalize(
     return frame
 
 
-def _best_copies(frame: pl.LazyFrame, on: list[str]) -> pl.LazyFrame:
-    """The best score, rank and label of each document, at its first row.
+def _best_copies(
+    frame: pl.LazyFrame, keys: Sequence[str], ids: Sequence[str]
+) -> pl.LazyFrame:
+    """The best score, rank and label of each document, at its first row."""
+    on = [*keys, *ids]
+    return (
+        frame.with_row_index("row")
+        .group_by(on)
+        .agg(*_best(frame.collect_schema(), on), pl.col("row").min())
+        .sort("row")
+        .drop("row")
+    )
+
+
+def _best_of_runs(
+    frame: pl.LazyFrame, keys: Sequence[str], ids: Sequence[str]
+) -> pl.LazyFrame:
+    """The same where the rows of a query are contiguous: some queries at a time.
+
+    Rows of the same query that are apart stay apart, for the proof to find them.
+    """
+    rows = pack(frame, keys)
+    schema = rows.collect_schema()
+    best = _best(schema, ["query", *ids])
+
+    def batch(queries: pl.DataFrame) -> pl.DataFrame:
+        lists = queries.with_row_index("run").explode(pl.exclude("run", "query"))
+        copies = lists.group_by("run", "query", *ids, maintain_order=True)
+        return copies.agg(best).select(schema.names())
+
+    runs = rows.set_sorted("query").group_by("query", maintain_order=True).agg(pl.all())
+    found = runs.map_batches(
+        batch,
+        schema=schema,
+        predicate_pushdown=False,
+        projection_pushdown=False,
+        slice_pushdown=False,
+        streamable=True,
+    )
+    return unpack(found, keys)
+
+
+def _best(schema: pl.Schema, on: Sequence[str]) -> list[pl.Expr]:
+    """The best value of each other column among copies.
 
     Nulls and NaN, which cannot be compared, are kept, so that they are reported.
     """
-    schema = frame.collect_schema()
     kept = []
     for name in (n for n in schema if n not in on):
         column = pl.col(name)
@@ -321,10 +365,4 @@ def _best_copies(frame: pl.LazyFrame, on: list[str]) -> pl.LazyFrame:
         if name == "score":
             value = pl.when(column.null_count() == 0).then(value)
         kept.append(value.alias(name))
-    return (
-        frame.with_row_index("row")
-        .group_by(on)
-        .agg(*kept, pl.col("row").min())
-        .sort("row")
-        .drop("row")
-    )
+    return kept

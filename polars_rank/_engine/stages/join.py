@@ -133,6 +133,7 @@ def _rows_to_rank(
         on=["query", "doc"],
         how="full" if trace.recorder.rows == "all" else "right",
         coalesce=True,
+        build_side="force_right",  # else rows of the run are held to choose a side
     )
     return documents, queries
 
@@ -148,6 +149,7 @@ def _number(
         how="left",
         nulls_equal=True,
         maintain_order="left" if steady else "none",
+        build_side="force_right",
     )
     nameless = pl.any_horizontal(pl.col(keys).is_null())
     return rows.filter(pl.col("query").is_not_null() | nameless).drop(keys)
