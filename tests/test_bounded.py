@@ -16,6 +16,8 @@ from polars.io.plugins import register_io_source
 from polars.testing import assert_frame_equal
 from slow import ENGINES, slow
 
+import polars_rank as pr
+from polars_rank._engine.spill.buckets import rows_of_largest_query
 from polars_rank._engine.spill.budget import (
     MB,
     Budget,
@@ -30,6 +32,7 @@ from polars_rank.exceptions import DataError
 
 BUCKET = 16_000  # bytes of a bucket: 1000 rows of the frames below
 LIMIT = overhead() + 4 * BUCKET
+ENOUGH = max(400 * MB, overhead() + 254 * MB)  # the least that may be asked for
 WIDER = overhead() + 8 * BUCKET  # few buckets of long ids or two parts are split again
 N = 8_000
 
@@ -511,29 +514,90 @@ else:
     assert peak < limit
 
 
-WIDE = Size(rows=10**6, memory=400 * 10**6, disk=0, texts=2)
+LONG_GROUPS = Size(rows=10**8, memory=25 * 10**8, disk=0)
 
 
-@pytest.mark.parametrize(
-    ("size", "groups"),
-    [
-        (WIDE, RowGroups()),
-        (
-            Size(rows=10**8, memory=25 * 10**8, disk=0),
-            RowGroups(count=9, rows=2 * 10**6),
-        ),
-    ],
-    ids=["texts", "row groups"],
-)
-def test_too_little_memory_is_said_with_what_is_enough(size, groups):
+def named(told) -> int:
+    """The limit in bytes that a message names."""
+    return int(re.search(r'give memory_limit="(\d+)MB"', str(told.value))[1]) * MB
+
+
+def test_too_little_memory_is_said_with_what_is_enough():
     """The limit in the message is accepted, and one below it is not."""
-    with pytest.raises(MemoryError, match=r'give memory_limit="\d+MB"') as caught:
-        Budget.of(400 * MB, 4).require_room(size, groups)
-    assert ("row groups of fewer" in str(caught.value)) == bool(groups.count)
-    least = int(re.search(r'"(\d+)MB"', str(caught.value))[1]) * MB
-    Budget.of(least, 4).require_room(size, groups)
+    groups = RowGroups(count=9, rows=10**7)
+    with pytest.raises(MemoryError, match="row groups of 10,000,000 rows") as caught:
+        Budget.of(400 * MB, 4).require_room(LONG_GROUPS, groups)
+    least = named(caught)
+    Budget.of(least, 4).require_room(LONG_GROUPS, groups)
     with pytest.raises(MemoryError):
-        Budget.of(least - MB, 4).require_room(size, groups)
+        Budget.of(least - MB, 4).require_room(LONG_GROUPS, groups)
+
+
+@pytest.mark.parametrize("width", [13, 91, 441])
+def test_rows_in_usual_row_groups_are_not_refused(width):
+    """Long ids, or several columns of them, need no more than the least limit."""
+    size = Size(rows=10**8, memory=width * 10**8, disk=0)
+    for rows in (0, 100_000):
+        Budget.of(max(400 * MB, overhead() + 254 * MB), 4).require_room(
+            size, RowGroups(count=9, rows=rows)
+        )
+
+
+def test_a_query_that_is_too_large_is_said_with_what_is_enough():
+    for budget in (Budget.of(400 * MB, 4), Budget.of(2000 * MB, 4)):
+        with pytest.raises(MemoryError, match="a query of 9,000,000 rows") as caught:
+            budget.require_room_for_query(9_000_000, 17)
+        least = named(caught)
+        Budget.of(least, 4).require_room_for_query(9_000_000, 17)
+        assert not Budget.of(least - MB, 4).holds_query(9_000_000, 17)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.9, 1])
+def test_the_rows_of_the_largest_query_are_known(share):
+    n = 200_000
+    key0 = np.random.default_rng(8).integers(0, 5_000, n)
+    key0[: int(share * n)] = 77
+    key0 = np.random.default_rng(9).permutation(key0)
+    frame = pl.DataFrame({"key0": key0})
+    parts = [frame.head(n // 3).lazy(), frame.tail(n - n // 3).lazy()]
+    found = rows_of_largest_query(parts, ["key0"])
+    assert found == pytest.approx((key0 == 77).sum(), rel=0.1)  # of 61 rows, one
+
+
+@pytest.fixture
+def many_rows(tmp_path) -> Path:
+    """Two million rows, most of them of one query, which comes first or nowhere."""
+    path = tmp_path / "rows.parquet"
+    key = pl.when(pl.col("row") < 1_900_000).then(0).otherwise(pl.col("row") // 10)
+    rows = pl.LazyFrame().select(row=pl.int_range(2_000_000, dtype=pl.Int64))
+    columns = {"query_id": key, "score": pl.col("row").cast(pl.Float64), "label": 1}
+    rows.select(**columns).sink_parquet(path)
+    return path
+
+
+@pytest.mark.parametrize("layout", ["auto", "any", "contiguous"])
+def test_a_query_too_large_for_the_limit_is_refused(many_rows, layout):
+    with pytest.raises(MemoryError, match=r"a query of [\d,]+ rows") as caught:
+        pr.evaluate(
+            pl.scan_parquet(many_rows), "rr", layout=layout, memory_limit=ENOUGH
+        ).collect()
+    assert named(caught) > ENOUGH
+
+
+@pytest.mark.parametrize("layout", ["auto", "any"])
+def test_categories_too_many_for_the_limit_are_refused(layout):
+    """Polars holds each of them as long as the process may need it."""
+    rows = pl.LazyFrame().select(row=pl.int_range(900_000, dtype=pl.Int64))
+    frame = rows.select(
+        query_id=pl.col("row") // 10,
+        doc_id=pl.format("a document {}", "row").cast(pl.Categorical),
+        score=pl.col("row").cast(pl.Float64),
+        label=pl.lit(1),
+    )
+    with pytest.raises(MemoryError, match=r"categories .* cast it to String"):
+        pr.evaluate(frame, "rr", layout=layout, memory_limit=ENOUGH).collect()
+    few = frame.head(1000).collect()
+    pr.evaluate(few.lazy(), "rr", layout=layout, memory_limit=ENOUGH).collect()
 
 
 def test_row_groups_of_files(tmp_path):
@@ -543,7 +607,88 @@ def test_row_groups_of_files(tmp_path):
     assert RowGroups.of(sorted(tmp_path.iterdir())) == RowGroups(count=5, rows=1000)
 
 
-def test_refused_before_rows_are_written(temp):
-    frame = LOG.with_columns(doc=pl.lit("d" * 100), more=pl.lit("e" * 100))
-    with pytest.raises(MemoryError, match="memory_limit is too small"):
-        lazy([frame], rows_of, limit=402 * MB, factor=10**6).collect()
+def test_refused_before_rows_are_read(tmp_path):
+    """A row group is read as a whole, even for its first rows in order."""
+    path = tmp_path / "log.parquet"
+    frame = LOG.with_columns(doc=pl.lit("d" * 100_000))
+    frame.write_parquet(path, row_group_size=N)
+    with pytest.raises(MemoryError, match=r"row groups of 8,000 rows.*row_group_size"):
+        lazy([pl.scan_parquet(path)], rows_of, limit=ENOUGH).collect()
+    many = {"query_id": "key0", "score": "row", "label": pl.lit(1)}
+    named = pl.scan_parquet(path).select("doc", **many)
+    with pytest.raises(MemoryError, match="row groups of 8,000 rows"):
+        pr.evaluate(named, "rr", doc="doc", memory_limit=ENOUGH).collect()
+
+
+GROWTH = """
+from pathlib import Path
+import polars as pl
+import polars_rank as pr
+rows, kind = int(sys.argv[1]), sys.argv[2]
+i = pl.int_range(rows, dtype=pl.Int64)
+doc = pl.col("i").hash(7) % 80 if kind == "duplicates" else pl.col("i")
+log = pl.LazyFrame().select(i=i).select(
+    query_id=pl.col("i") // 100,
+    doc_id=doc.cast(pl.Int64),
+    score=(pl.col("i").hash(1) % 1000).cast(pl.Float64),
+    label=(pl.col("i").hash(2) % 4).cast(pl.Int8),
+)
+log.sink_parquet(sys.argv[3])
+log = pl.scan_parquet(sys.argv[3])
+options = {"on_duplicate": "best"}
+if kind == "judgments":
+    few = log.filter(pl.col("doc_id") % 100 == 0, pl.col("query_id") % 5 == 0)
+    log, options = log.drop("label"), {"qrels": few.drop("score")}
+pr.evaluate(log, ["ndcg@10", "ap"], layout="contiguous", **options).collect()
+told = Path("/proc/self/status").read_text()
+print(1024 * int(told.split("VmHWM:")[1].split()[0]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux")
+@pytest.mark.parametrize("kind", ["duplicates", "judgments"])
+def test_contiguous_rows_take_no_memory_of_their_own(tmp_path, kind):
+    """Each further row less than its own 25 bytes, without any limit."""
+    file = tmp_path / "log.parquet"
+    few, many = (
+        int(finish(program(GROWTH, rows, kind, file)))
+        for rows in (3_000_000, 8_000_000)
+    )
+    assert (many - few) / 5_000_000 < 25
+
+
+def test_best_of_contiguous_duplicates_is_the_best_of_any(collect):
+    """Over many batches; queries, documents and all their copies are found by loops."""
+    draw = np.random.default_rng(5)
+    lists = [draw.integers(0, 8, draw.integers(1, 12)) for _ in range(3_000)]
+    log = pl.DataFrame(
+        [
+            {
+                "query_id": (q * 7919) % 3_001,
+                "doc_id": f"d{d}",
+                "score": float(draw.integers(0, 6)),
+                "label": int(draw.integers(0, 3)),
+            }
+            for q, docs in enumerate(lists)
+            for d in docs
+        ]
+    )
+    best: dict[tuple[int, str], list[float]] = {}
+    for query, doc, score, label in log.iter_rows():
+        kept = best.setdefault((query, doc), [score, label])
+        kept[:] = [max(kept[0], score), max(kept[1], label)]
+    alone = pl.DataFrame(
+        [(*key, *kept) for key, kept in best.items()],
+        schema=["query_id", "doc_id", "score", "label"],
+        orient="row",
+    )
+    asked = ["ndcg@3", "ap", "rr"]
+    expected = pr.per_query(alone, asked)
+    for layout in ("contiguous", "any"):
+        found = pr.per_query(log.lazy(), asked, layout=layout, on_duplicate="best")
+        assert_frame_equal(collect(found), expected, check_exact=True)
+    nan = log.with_columns(score=pl.lit(float("nan")))
+    for layout in ("contiguous", "any"):
+        with pytest.raises(DataError, match="NaN"):
+            pr.evaluate(nan, "rr", layout=layout, on_duplicate="best")

@@ -7,15 +7,27 @@ import os
 import polars as pl
 import pytest
 
-from polars_rank._engine.spill.budget import Budget, Size
-from polars_rank._engine.spill.morsels import SETTING, morsels_in_flight, morsels_of
+from polars_rank._engine.spill.budget import Budget, RowGroups, Size
+from polars_rank._engine.spill.morsels import (
+    SCANS,
+    SETTING,
+    Ahead,
+    morsels_in_flight,
+    reading,
+)
 
 MB = 10**6
 
 
+def morsels_of(rows: int):
+    return reading(Ahead(rows=rows))
+
+
 @pytest.fixture(autouse=True)
-def setting_restored():
+def setting_restored(monkeypatch):
     before = os.environ.get(SETTING)
+    for name in SCANS:
+        monkeypatch.delenv(name, raising=False)
     yield
     pl.Config.set_streaming_chunk_size(None if before is None else int(before))
 
@@ -24,7 +36,7 @@ def setting_restored():
 @pytest.mark.parametrize("width", [8, 25, 91, 437, 2000])
 def test_rows_between_reading_and_writing_take_a_sixth_of_what_is_free(limit, width):
     budget, size = Budget.of(limit * MB, 4), Size(10**9, 10**9 * width, 0)
-    rows = budget.rows_per_morsel(size)
+    rows = budget.ahead(size, RowGroups()).rows
     assert 1000 <= rows <= 100_000
     if rows > 1000:
         assert rows * width * morsels_in_flight() <= limit * MB / 6
@@ -49,3 +61,27 @@ def test_rows_of_usual_width_leave_the_setting_alone():
     pl.Config.set_streaming_chunk_size(None)
     with morsels_of(100_000):
         assert SETTING not in os.environ
+
+
+@pytest.mark.parametrize("limit", [400, 1000, 16_000])
+@pytest.mark.parametrize("width", [8, 91, 2000])
+def test_row_groups_read_at_once_take_a_third_of_what_is_free(limit, width):
+    """At least one is read, at most as many as by default."""
+    groups = RowGroups(count=40, rows=122_880)
+    budget, size = Budget.of(limit * MB, 4), Size(10**9, 10**9 * width, 0)
+    at_once = budget.ahead(size, groups).groups
+    assert 1 <= at_once <= 16
+    if at_once > 1:
+        assert at_once * groups.rows * width <= limit * MB / 3
+
+
+def test_fewer_row_groups_are_read_while_it_is_asked_for(monkeypatch):
+    """The least number that anyone asked for, or the user; then what was before."""
+    monkeypatch.setenv(SCANS[1], "3")
+    with reading(Ahead(groups=8)):
+        assert [os.environ.get(name) for name in SCANS] == ["8", "3", "8"]
+        with reading(Ahead(groups=2)):
+            assert [os.environ.get(name) for name in SCANS] == ["2", "2", "2"]
+        with reading(Ahead()):
+            assert [os.environ.get(name) for name in SCANS] == ["8", "3", "8"]
+    assert [os.environ.get(name) for name in SCANS] == [None, "3", None]

@@ -122,7 +122,7 @@ def require_one_run(
         apart: list[pl.Series] = []
         asked = per_query.select(*dict.fromkeys(["query", "runs", *columns]))
         with damage_named(reads):
-            for batch in in_batches(asked):
+            for batch in in_batches(asked, share=False):
                 found = batch.filter(pl.col("runs") > 1)["query"]
                 apart += [found] * (not found.is_empty())
                 if not apart:
@@ -181,7 +181,11 @@ def try_else(
         try:
             result = kept(attempt().select(columns))
             LOG.info("layout: %s (proved)", claim)
-        except (DataError, pl.exceptions.InvalidOperationError) as error:
+        except (
+            DataError,
+            MemoryError,  # the fallback needs less, or names the limit that it needs
+            pl.exceptions.InvalidOperationError,
+        ) as error:
             held = False
             rule = getattr(error, "rule", NOT_CONTIGUOUS.name)
             refuted = rule == NOT_CONTIGUOUS.name
@@ -208,9 +212,16 @@ def try_else(
     )
 
 
-def in_batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
-    """The rows, batch by batch."""
-    return frame.collect_batches(chunk_size=BATCH, engine="streaming", lazy=True)
+def in_batches(frame: pl.LazyFrame, *, share: bool = True) -> Iterator[pl.DataFrame]:
+    """The rows, batch by batch.
+
+    Without ``share``, Polars does not look for parts of the plan that occur twice. It
+    would hold all rows of one, the run, until the other needs them: 50 bytes a row.
+    """
+    how = pl.QueryOptFlags(comm_subplan_elim=share)
+    return frame.collect_batches(
+        chunk_size=BATCH, engine="streaming", lazy=True, optimizations=how
+    )
 
 
 def _in_memory(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:

@@ -27,7 +27,12 @@ from polars_rank._engine.narrow import narrowed
 from polars_rank._engine.request import Request, Resources
 from polars_rank._engine.result import Aggregation, sum_part, values_per_query
 from polars_rank._engine.schema import names_of
-from polars_rank._engine.spill.plan import fits_in_memory, spill_plan
+from polars_rank._engine.spill.plan import (
+    careful_plan,
+    fits_in_memory,
+    held_categories,
+    spill_plan,
+)
 from polars_rank._engine.stages.join import sum_judged
 from polars_rank._engine.stages.queries import listed_queries, select_queries
 from polars_rank._engine.stages.rank import pack, unpack
@@ -267,14 +272,23 @@ def plan_per_query(request: Request, inputs: Inputs) -> Plan:
     def plan_parts(frames: Sequence[pl.LazyFrame]) -> Plan:
         parts = zip(frames, schemas, strict=False)  # the last may be listed queries
         late = key.late_ties is not None and key.qrels is None
-        rows = [normalize(*part, request, integers_late=late) for part in parts]
+        runs = [key.grouping == "contiguous", False]  # judgments may be in any order
+        rows = [
+            normalize(*part, request, integers_late=late, contiguous=run)
+            for part, run in zip(parts, runs, strict=False)
+        ]
         return plan_values(key, *rows, *frames[len(schemas) :])
 
-    frames = [part.frame for part in inputs.parts]
+    frames, resources = [part.frame for part in inputs.parts], request.resources
     if inputs.qrels is not None and inputs.queries is not None:
         frames.append(listed_queries(request, inputs.run.frame, inputs.queries))
-    if request.resources is not None and request.grouping == "sort":
-        plan = spill_plan(plan_parts, key, frames, request.resources)
+    if resources is not None:
+        frames = [held_categories(frame, resources) for frame in frames]
+    if resources is not None and request.grouping == "sort":
+        best = request.on_duplicate == "best"
+        plan = spill_plan(plan_parts, key, frames, resources, copies=best)
+    elif resources is not None and request.grouping == "contiguous":
+        plan = careful_plan(plan_parts, key, frames, resources)
     else:
         plan = plan_parts(frames)
     plan = plan._replace(frame=unpack(plan.frame, inputs.run.keys))

@@ -22,6 +22,7 @@ __all__ = [
     "is_one_query",
     "is_text",
     "require_same_types",
+    "rows_of_largest_query",
     "split",
 ]
 
@@ -224,3 +225,20 @@ def is_one_query(
     )
     first, last = ends.collect(engine="streaming").row(0)
     return bool(first == last)
+
+
+ONE_OF = 61  # rows; prime, so that it differs from the period of any usual order
+
+
+def rows_of_largest_query(frames: Sequence[pl.LazyFrame], keys: Sequence[str]) -> int:
+    """About how many rows the largest query has in all frames; by a sample of rows."""
+    sampled = [
+        frame.select(query=_hash(keys, frame.collect_schema(), 0))
+        .with_row_index("row")
+        .filter(pl.col("row") % ONE_OF == 0)
+        .select("query")
+        for frame in frames
+    ]
+    counts = pl.concat(sampled).group_by("query").len()
+    most = counts.select(pl.col("len").max()).collect(engine="streaming").item()
+    return ONE_OF * int(most or 0)

@@ -11,9 +11,22 @@ from pathlib import Path
 
 import polars as pl
 
-from polars_rank._engine.spill.morsels import ROWS_PER_MORSEL, morsels_in_flight
+from polars_rank._engine.spill.morsels import (
+    GROUPS_AT_ONCE,
+    ROWS_PER_MORSEL,
+    Ahead,
+    morsels_in_flight,
+)
+from polars_rank.core.source import is_rereadable
 
-__all__ = ["Budget", "RowGroups", "Size", "parse_memory_limit", "size_of"]
+__all__ = [
+    "Budget",
+    "RowGroups",
+    "Size",
+    "parse_memory_limit",
+    "sample_of",
+    "size_of",
+]
 
 MB = 10**6
 UNITS = {"B": 1} | {
@@ -24,9 +37,12 @@ UNITS = {"B": 1} | {
 LEAST = 400 * MB
 LARGEST = 2.0**62  # bytes, or whatever the unit is
 FEWEST, MOST = 32, 192
-# What putting rows into buckets takes besides: measured, and rounded up.
-SPLITTING, TEXT, GROUPS = 150 * MB, 150 * MB, 4  # at all, a text column, groups at once
+# What reading rows and putting them into buckets takes besides: measured, rounded up.
+SPLITTING = 80 * MB
+# A query is evaluated as a whole, which takes that much at all and for each row.
+EVALUATING, QUERY = 60 * MB, 250
 FOOTERS = 100  # files that are looked at
+SAMPLE = 10_000  # rows
 LEAST_ROWS_PER_MORSEL, LEAST_ROWS_PER_GROUP, ROWS_PER_GROUP = 1000, 1024, 122_880
 
 
@@ -71,6 +87,11 @@ def overhead() -> int:
     return 130 * MB + pl.thread_pool_size() * 8 * MB
 
 
+def least_for_query(rows: int, width: int) -> int:
+    """Bytes that a process takes at most while it evaluates a query of so many rows."""
+    return overhead() + EVALUATING + rows * (QUERY + width)
+
+
 @dataclass(frozen=True)
 class Size:
     """The size of rows: their number, bytes in memory, and bytes on disk at most."""
@@ -78,7 +99,6 @@ class Size:
     rows: int
     memory: int
     disk: int
-    texts: int = 0  # columns
 
     @property
     def width(self) -> int:
@@ -91,7 +111,6 @@ class Size:
             self.rows + other.rows,
             self.memory + other.memory,
             self.disk + other.disk,
-            max(self.texts, other.texts),  # parts are read one after the other
         )
 
 
@@ -120,21 +139,43 @@ class Budget:
         return cls(max(int(free / factor), 1 << 12), max(free // 12, 1 << 20), limit)
 
     def require_room(self, size: Size, groups: RowGroups) -> None:
-        """Raise ``MemoryError`` if rows cannot be put into buckets within the limit."""
-        at_once = GROUPS + pl.thread_pool_size()
-        reading = min(groups.count, at_once) * groups.rows * size.width
-        least = overhead() + SPLITTING + TEXT * size.texts + reading
+        """Raise ``MemoryError`` if rows cannot be read within the limit.
+
+        Besides what is held of a row group, a twelfth of what is free is for buffers.
+        """
+        group = groups.rows * size.width
+        least = overhead() + 12 * (SPLITTING + group) // 11
         if LEAST <= self.limit < least:
             msg = (
-                f"memory_limit is too small for these rows of {size.width} bytes: "
-                f'give memory_limit="{ceil(least / MB)}MB" or more'
+                f"memory_limit is too small for rows of {size.width} bytes in row "
+                f"groups of {groups.rows:,} rows, each read as a whole: give "
+                f'memory_limit="{ceil(least / MB)}MB" or more, or write the Parquet '
+                "files with smaller row groups (row_group_size=)"
             )
-            if reading > TEXT:
-                msg += (
-                    f", or write the Parquet files with row groups of fewer than "
-                    f"{groups.rows} rows"
-                )
             raise MemoryError(msg)
+
+    def holds_query(self, rows: int, width: int) -> bool:
+        """Whether a query of so many rows can be evaluated within the limit."""
+        return self.limit < LEAST or least_for_query(rows, width) <= self.limit
+
+    def require_room_for_query(self, rows: int, width: int) -> None:
+        """Raise ``MemoryError`` if it cannot."""
+        if not self.holds_query(rows, width):
+            msg = (
+                f"memory_limit is too small for a query of {rows:,} rows, which are "
+                f"held in memory together: give memory_limit="
+                f'"{ceil(least_for_query(rows, width) / MB)}MB" or more'
+            )
+            raise MemoryError(msg)
+
+    def ahead(self, size: Size, groups: RowGroups) -> Ahead:
+        """What Polars may read ahead: a sixth of the limit, a third in row groups."""
+        rows = 2 * self.buffers // (morsels_in_flight() * size.width)
+        at_once = 4 * self.buffers // max(groups.rows * size.width, 1)
+        return Ahead(
+            min(max(rows, LEAST_ROWS_PER_MORSEL), ROWS_PER_MORSEL),
+            min(max(at_once, 1), GROUPS_AT_ONCE),
+        )
 
     def buckets(self, size: Size) -> int:
         """Buckets of less than half of what fits, as they are uneven.
@@ -143,11 +184,6 @@ class Budget:
         """
         most = min(self.buffers // (LEAST_ROWS_PER_GROUP * size.width), MOST)
         return max(min(ceil(2.5 * size.memory / self.bucket), most), FEWEST)
-
-    def rows_per_morsel(self, size: Size) -> int:
-        """Rows that Polars may pass on at a time: in flight, a sixth of the limit."""
-        rows = 2 * self.buffers // (morsels_in_flight() * size.width)
-        return min(max(rows, LEAST_ROWS_PER_MORSEL), ROWS_PER_MORSEL)
 
     def rows_per_group(self, size: Size, buckets: int) -> int:
         """Rows that each bucket's writer may hold back."""
@@ -185,6 +221,14 @@ class RowGroups:
         return cls(count, rows)
 
 
+def sample_of(frame: pl.LazyFrame) -> Size:
+    """The size of the first rows, which tells how wide a row is."""
+    schema = frame.collect_schema()
+    if is_rereadable(frame) and not {pl.String, pl.Binary}.isdisjoint(schema.dtypes()):
+        return _size(frame.head(SAMPLE))
+    return Size(1, sum(map(_width, schema.dtypes())), 0)
+
+
 def size_of(frames: Sequence[pl.LazyFrame]) -> Size:
     """Count the rows; read the lengths of texts, if there are any, and nothing else."""
     return sum((_size(frame) for frame in frames), Size(0, 0, 0))
@@ -206,12 +250,8 @@ def _size(frame: pl.LazyFrame) -> Size:
     fixed = rows * sum(map(_width, schema.dtypes()))
     memory = sum(n for name, n in found.items() if name.startswith("long"))
     disk = sum(n for name, n in found.items() if name.startswith("all"))
-    return Size(
-        rows,
-        memory + fixed,
-        disk + fixed - rows * len(texts) * (VIEW - PREFIX),
-        len(texts),
-    )
+    views = rows * len(texts) * (VIEW - PREFIX)
+    return Size(rows, memory + fixed, disk + fixed - views)
 
 
 INLINE, VIEW, PREFIX = 12, 16, 4  # text up to 12 bytes lives in its view of 16

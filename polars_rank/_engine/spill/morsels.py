@@ -1,7 +1,8 @@
-"""Limit the rows that Polars passes on at a time, while rows are put into buckets.
+"""Limit what Polars reads ahead of writing, while memory is bounded.
 
-Reading runs ahead of writing by a fixed number of morsels. By default these have
-100,000 rows, however wide: with rows of 400 bytes this took 2 GB, whatever the limit.
+Reading runs ahead by a fixed number of morsels and of row groups, not of bytes. By
+default a morsel has 100,000 rows, however wide, and 16 row groups or more are read at
+once: with rows of 400 bytes this took 2 GB, whatever the limit.
 """
 
 from __future__ import annotations
@@ -10,13 +11,27 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
+from typing import NamedTuple
 
 import polars as pl
 
-__all__ = ["ROWS_PER_MORSEL", "morsels_in_flight", "morsels_of"]
+__all__ = ["GROUPS_AT_ONCE", "ROWS_PER_MORSEL", "Ahead", "morsels_in_flight", "reading"]
 
-ROWS_PER_MORSEL = 100_000
+ROWS_PER_MORSEL, GROUPS_AT_ONCE = 100_000, 16
 SETTING = "POLARS_IDEAL_MORSEL_SIZE"
+# Polars looks for these whenever it begins to scan, unlike for the first one.
+SCANS = (
+    "POLARS_ROW_GROUP_PREFETCH_SIZE",
+    "POLARS_CSV_CHUNK_PREFETCH_LIMIT",
+    "POLARS_NDJSON_CHUNK_PREFETCH_LIMIT",
+)
+
+
+class Ahead(NamedTuple):
+    """What may be read ahead: rows of a morsel; row groups, or chunks of text."""
+
+    rows: int = ROWS_PER_MORSEL
+    groups: int = GROUPS_AT_ONCE
 
 
 def morsels_in_flight() -> int:
@@ -24,42 +39,53 @@ def morsels_in_flight() -> int:
     return 20 + 13 * pl.thread_pool_size()
 
 
-class _Sizes:
-    """Sizes wanted by simultaneous evaluations, since the setting is per process."""
+class _Asked:
+    """What simultaneous evaluations want, since the settings are per process."""
 
     def __init__(self) -> None:
-        self.asked: list[int] = []
-        self.before: str | None = None
+        self.asked: list[Ahead] = []
+        self.before: dict[str, str | None] = {}
         self.lock = Lock()
 
-    def ask(self, rows: int) -> None:
+    def ask(self, ahead: Ahead) -> None:
         with self.lock:
             if not self.asked:
-                self.before = os.environ.get(SETTING)
-            self.asked.append(rows)
+                self.before = {name: os.environ.get(name) for name in (SETTING, *SCANS)}
+            self.asked.append(ahead)
             self._set()
 
-    def leave(self, rows: int) -> None:
+    def leave(self, ahead: Ahead) -> None:
         with self.lock:
-            self.asked.remove(rows)
+            self.asked.remove(ahead)
             self._set()
 
     def _set(self) -> None:
-        before = int(self.before) if self.before else None
-        sizes = [rows for rows in self.asked if rows < ROWS_PER_MORSEL]
-        pl.Config.set_streaming_chunk_size(
-            min([*sizes, before or ROWS_PER_MORSEL]) if sizes else before
-        )
+        """The least that anyone asked for, or the user, or what was before."""
+        rows = self._least(SETTING, [ahead.rows for ahead in self.asked])
+        pl.Config.set_streaming_chunk_size(rows)
+        for name in SCANS:
+            groups = self._least(name, [ahead.groups for ahead in self.asked])
+            if groups is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = str(groups)
+
+    def _least(self, name: str, asked: list[int]) -> int | None:
+        usual = ROWS_PER_MORSEL if name == SETTING else GROUPS_AT_ONCE
+        before = self.before[name]
+        fewer = [wanted for wanted in asked if wanted < usual]
+        known = [int(before)] if before else []
+        return min([*fewer, *known], default=None)
 
 
-_sizes = _Sizes()
+_asked = _Asked()
 
 
 @contextmanager
-def morsels_of(rows: int) -> Iterator[None]:
-    """Let Polars pass on at most so many rows at a time, in this whole process."""
-    _sizes.ask(rows)
+def reading(ahead: Ahead) -> Iterator[None]:
+    """Let Polars read ahead no more than that, in this whole process."""
+    _asked.ask(ahead)
     try:
         yield
     finally:
-        _sizes.leave(rows)
+        _asked.leave(ahead)

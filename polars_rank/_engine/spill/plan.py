@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import polars as pl
 
+from polars_rank._engine.layout import in_batches
 from polars_rank._engine.request import Resources
 from polars_rank._engine.stages.sum import Plan
 from polars_rank._engine.trace import PlanKey
-from polars_rank.core.source import without_pushdown
+from polars_rank.core.source import lazy_source, without_pushdown
 from polars_rank.measures.measure import Custom, Measure
 
-__all__ = ["fits_in_memory", "spill_plan"]
+__all__ = ["careful_plan", "fits_in_memory", "held_categories", "spill_plan"]
 
 # Bytes that evaluating takes for each byte of the rows; measured, and rounded up.
-SUMS, LISTS = 4.5, 8
+SUMS, LISTS, COPIES = 4.5, 8, 9
+JUDGMENTS = 16  # of judgments whose run is streamed past them
 
 
 def spill_plan(
@@ -24,10 +26,16 @@ def spill_plan(
     key: PlanKey,
     parts: Sequence[pl.LazyFrame],
     resources: Resources,
+    *,
+    copies: bool,
 ) -> Plan:
-    """The plan that ``planner`` makes of the parts, bucket by bucket, unordered."""
+    """The plan that ``planner`` makes of the parts, bucket by bucket, unordered.
+
+    ``copies`` says whether it looks for the best of duplicates.
+    """
     from polars_rank._engine.spill.source import bounded  # slow to import
 
+    factor = LISTS if any(map(_by_lists, key.measures)) else SUMS
     frame = bounded(
         parts,
         key.run.keys,
@@ -36,9 +44,40 @@ def spill_plan(
         temp_dir=resources.temp_dir,
         progress=resources.progress,
         fingerprint=_fingerprint(key),
-        factor=LISTS if any(map(_by_lists, key.measures)) else SUMS,
+        factor=max(factor, COPIES) if copies else factor,
     )
     return planner(parts)._replace(frame=without_pushdown(frame))
+
+
+def careful_plan(
+    planner: Callable[[Sequence[pl.LazyFrame]], Plan],
+    key: PlanKey,
+    parts: Sequence[pl.LazyFrame],
+    resources: Resources,
+) -> Plan:
+    """The plan that ``planner`` makes of contiguous parts, read within the limit."""
+    from polars_rank._engine.spill.budget import Budget  # slow to import
+    from polars_rank._engine.spill.careful import careful_by_sample, watched
+
+    budget, plan = Budget.of(resources.memory, SUMS), planner(parts)
+
+    def read(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        with careful_by_sample(budget, parts):
+            run = watched(parts[0], key.run.keys, budget)
+            yield from in_batches(planner([run, *parts[1:]]).frame.select(columns))
+
+    schema = plan.frame.collect_schema()
+    frame = lazy_source(read, schema, name="bounded memory", drain=True)
+    return plan._replace(frame=without_pushdown(frame))
+
+
+def held_categories(frame: pl.LazyFrame, resources: Resources) -> pl.LazyFrame:
+    """The same rows; their categories, which stay in memory, must fit the limit."""
+    if pl.Categorical not in frame.collect_schema().dtypes():
+        return frame
+    from polars_rank._engine.spill.careful import few_categories  # slow to import
+
+    return few_categories(frame, resources.memory)
 
 
 def _by_lists(measure: Measure | Custom) -> bool:
@@ -53,8 +92,11 @@ def _fingerprint(key: PlanKey) -> str:
     return os.urandom(16).hex() if functions or "<function" in text else text
 
 
-def fits_in_memory(frame: pl.LazyFrame, resources: Resources) -> bool:
-    """Whether an evaluation of these rows fits into memory; they are counted."""
+def fits_in_memory(qrels: pl.LazyFrame, resources: Resources) -> bool:
+    """Whether judgments fit into memory beside a run that streams; they are counted."""
     from polars_rank._engine.spill.budget import Budget, size_of  # slow to import
+    from polars_rank._engine.spill.careful import careful_by_sample
 
-    return size_of([frame]).memory <= Budget.of(resources.memory, SUMS).bucket
+    budget = Budget.of(resources.memory, JUDGMENTS)
+    with careful_by_sample(budget, [qrels]):
+        return size_of([qrels]).memory <= budget.bucket

@@ -18,12 +18,13 @@ from polars_rank._engine.spill.buckets import (
     counted,
     fill,
     is_one_query,
+    rows_of_largest_query,
     split,
 )
-from polars_rank._engine.spill.budget import Budget, RowGroups, Size, size_of
+from polars_rank._engine.spill.budget import Budget, Size, size_of
+from polars_rank._engine.spill.careful import careful, careful_by_sample
 from polars_rank._engine.spill.digest import digest_of
 from polars_rank._engine.spill.disk import full_disk_named, require_space
-from polars_rank._engine.spill.morsels import morsels_of
 from polars_rank._engine.spill.progress import (
     Listener,
     Progress,
@@ -43,7 +44,7 @@ from polars_rank._files.temporary import (
     resume_folder,
 )
 from polars_rank.core.source import is_rereadable
-from polars_rank.io.unreadable import damage_named, files_of
+from polars_rank.io.unreadable import damage_named
 
 __all__ = ["Evaluate", "Spill", "results"]
 
@@ -110,36 +111,46 @@ def _spooled(part: pl.LazyFrame, path: Path) -> pl.LazyFrame:
 
 
 def _results(spill: Spill) -> Iterator[pl.DataFrame]:
-    sizes = [size_of([part]) for part in spill.parts]
-    size = sum(sizes, Size(0, 0, 0))
-    if size.memory <= spill.budget.bucket:
-        spill.tell(0, 1)
-        heard = spill.counted(0, 1, size.rows)
-        plan = spill.plan if heard is None else spill.evaluate(heard(spill.parts))
-        yield plan.collect(engine="streaming")
-        spill.tell(1, 1)
-        return
-    for part, own in zip(spill.parts, sizes, strict=True):
-        spill.budget.require_room(own, _row_groups(part))
+    with careful_by_sample(spill.budget, spill.parts):
+        sizes = [size_of([part]) for part in spill.parts]
+        size = sum(sizes, Size(0, 0, 0))
+        if size.memory <= spill.budget.bucket:
+            yield from _at_once(spill, size)
+            return
+    with careful(spill.budget, spill.parts, sizes):
+        yield from _in_buckets(spill, size)
+
+
+def _at_once(spill: Spill, size: Size) -> Iterator[pl.DataFrame]:
+    _require_room_for_queries(spill, spill.parts, size)
+    spill.tell(0, 1)
+    heard = spill.counted(0, 1, size.rows)
+    plan = spill.plan if heard is None else spill.evaluate(heard(spill.parts))
+    yield plan.collect(engine="streaming")
+    spill.tell(1, 1)
+
+
+def _require_room_for_queries(
+    spill: Spill, parts: Sequence[pl.LazyFrame], size: Size
+) -> None:
+    """Count the largest query only where all rows would be too many for one query."""
+    if not spill.budget.holds_query(size.rows, size.width):
+        largest = rows_of_largest_query(parts, spill.keys)
+        spill.budget.require_room_for_query(largest, size.width)
+
+
+def _in_buckets(spill: Spill, size: Size) -> Iterator[pl.DataFrame]:
     folder = _folder(spill)
     try:
         buckets = read_manifest(folder.path) if folder.kept else None
-        with morsels_of(spill.budget.rows_per_morsel(size)):
-            if buckets is None:
-                buckets = _first_split(spill, folder, size)
-            yield from _by_bucket(spill, folder, buckets)
+        if buckets is None:
+            buckets = _first_split(spill, folder, size)
+        yield from _by_bucket(spill, folder, buckets)
     finally:
         try:
             folder.remove()
         finally:  # Ctrl-C can be reported twice: by Polars, then by Python
             folder.remove()
-
-
-def _row_groups(part: pl.LazyFrame) -> RowGroups:
-    try:
-        return RowGroups.of(files_of(part))
-    except Exception:  # whatever it reads, it has none
-        return RowGroups()
 
 
 def _folder(spill: Spill) -> Folder:
@@ -186,6 +197,7 @@ def _evaluated(
     heard = counted(size.rows)
     fits = size.memory <= spill.budget.bucket
     if fits or level > DEEPEST or is_one_query(parts, spill.keys, level):
+        _require_room_for_queries(spill, parts, size)
         parts = parts if heard is None else heard(parts)
         yield spill.evaluate(parts).collect(engine="streaming")
         return

@@ -1,0 +1,104 @@
+"""Read rows within the memory limit, or refuse to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+
+import polars as pl
+
+from polars_rank._engine.spill.budget import Budget, RowGroups, Size, sample_of
+from polars_rank._engine.spill.morsels import Ahead, reading
+from polars_rank.io.unreadable import files_of
+
+__all__ = ["careful", "careful_by_sample", "few_categories", "watched"]
+
+CATEGORY = 500  # bytes that a category takes besides its text, in all steps: measured
+SOME = 1000  # rows
+
+
+@contextmanager
+def careful(
+    budget: Budget, parts: Sequence[pl.LazyFrame], sizes: Iterable[Size]
+) -> Iterator[None]:
+    """Let Polars read no more of these parts ahead than the budget allows.
+
+    Raises ``MemoryError`` if even that is too much.
+    """
+    least = Ahead()
+    for part, size in zip(parts, sizes, strict=True):
+        groups = _row_groups(part)
+        budget.require_room(size, groups)
+        least = Ahead(*map(min, least, budget.ahead(size, groups)))
+    with reading(least):
+        yield
+
+
+@contextmanager
+def careful_by_sample(budget: Budget, parts: Sequence[pl.LazyFrame]) -> Iterator[None]:
+    """The same, where only the first rows say how wide the rows are."""
+    with careful(budget, parts, map(sample_of, parts)):
+        yield
+
+
+def watched(frame: pl.LazyFrame, keys: Sequence[str], budget: Budget) -> pl.LazyFrame:
+    """The same contiguous rows, or ``MemoryError`` for a query that is too large.
+
+    A large query fills whole morsels, which begin and end with it.
+    """
+    rows: dict[tuple[object, ...], int] = {}
+    width = sample_of(frame).width
+
+    def watch(columns: Sequence[pl.Series]) -> pl.Series:
+        key = columns[0]
+        first, last = (tuple(column[i] for column in columns) for i in (0, -1))
+        if first == last:
+            rows[first] = rows.get(first, 0) + len(key)
+            if not budget.holds_query(rows[first], width):  # and there may be more
+                budget.require_room_for_query(2 * rows[first], width)
+        return key
+
+    dtype = frame.collect_schema()[keys[0]]
+    return frame.with_columns(
+        pl.map_batches(keys, watch, return_dtype=dtype, is_elementwise=True)
+    )
+
+
+def few_categories(frame: pl.LazyFrame, limit: int) -> pl.LazyFrame:
+    """The same rows, or ``MemoryError`` if their categories take too much memory.
+
+    Polars holds every category of a process, whatever becomes of the rows.
+    """
+    names = [n for n, t in frame.collect_schema().items() if t == pl.Categorical]
+    free = Budget.of(limit, 1).bucket
+    return frame.with_columns(
+        pl.col(name).map_batches(
+            partial(_require_few, name=name, free=free),
+            return_dtype=pl.self_dtype(),
+            is_elementwise=True,
+        )
+        for name in names
+    )
+
+
+def _require_few(column: pl.Series, *, name: str, free: int) -> pl.Series:
+    known = column.to_physical().max()
+    if isinstance(known, int):
+        text = column.head(SOME).cat.len_bytes().mean()
+        width = CATEGORY + (int(text) if isinstance(text, float) else 0)
+        if known * width > free:
+            msg = (
+                f"memory_limit is too small for a column of categories ({name}) with "
+                f"more than {known:,} of them, which Polars holds in memory: cast it "
+                "to String, or give a larger memory_limit"
+            )
+            raise MemoryError(msg)
+    return column
+
+
+def _row_groups(part: pl.LazyFrame) -> RowGroups:
+    try:
+        return RowGroups.of(files_of(part))
+    except Exception:  # whatever it reads, it has none
+        return RowGroups()
