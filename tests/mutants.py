@@ -645,6 +645,20 @@ MUTANTS = (
         "resume:manifest",
     ),
     Mutant(
+        "a query is measured by the bytes of its rows alone",
+        "_engine/spill/budget.py",
+        "rows * (QUERY + width)",
+        "rows * width",
+        "bounded:too_large_for_the_limit",
+    ),
+    Mutant(
+        "copies of several queries are one document",
+        "_engine/inputs.py",
+        'copies.group_by("run", "query", *ids, maintain_order=True)',
+        'copies.group_by("query", *ids, maintain_order=True)',
+        "layouts:segments_weights",
+    ),
+    Mutant(
         "a category's number stands for its text",
         "_engine",
         "pl.col(key).cast(pl.String) if is_text(schema[key]) else pl.col(key)",

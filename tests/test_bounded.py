@@ -637,7 +637,7 @@ log.sink_parquet(sys.argv[3])
 log = pl.scan_parquet(sys.argv[3])
 options = {"on_duplicate": "best"}
 if kind == "judgments":
-    few = log.filter(pl.col("doc_id") % 100 == 0, pl.col("query_id") % 5 == 0)
+    few = log.filter(pl.col("doc_id") % 10 == 0)
     log, options = log.drop("label"), {"qrels": few.drop("score")}
 pr.evaluate(log, ["ndcg@10", "ap"], layout="contiguous", **options).collect()
 told = Path("/proc/self/status").read_text()
@@ -649,13 +649,16 @@ print(1024 * int(told.split("VmHWM:")[1].split()[0]))
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux")
 @pytest.mark.parametrize("kind", ["duplicates", "judgments"])
 def test_contiguous_rows_take_no_memory_of_their_own(tmp_path, kind):
-    """Each further row less than its own 25 bytes, without any limit."""
+    """Without any limit: 25 bytes a row, as one has, and 200 for each of the judgments.
+
+    A tenth of the rows is judged.
+    """
     file = tmp_path / "log.parquet"
     few, many = (
         int(finish(program(GROWTH, rows, kind, file)))
         for rows in (3_000_000, 8_000_000)
     )
-    assert (many - few) / 5_000_000 < 25
+    assert (many - few) / 5_000_000 < 25 + (20 if kind == "judgments" else 0)
 
 
 def test_best_of_contiguous_duplicates_is_the_best_of_any(collect):

@@ -332,11 +332,12 @@ def _best_of_runs(
     rows = pack(frame, keys)
     schema = rows.collect_schema()
     best = _best(schema, ["query", *ids])
+    lists = [name for name in schema if name != "query"]
 
     def batch(queries: pl.DataFrame) -> pl.DataFrame:
-        lists = queries.with_row_index("run").explode(pl.exclude("run", "query"))
-        copies = lists.group_by("run", "query", *ids, maintain_order=True)
-        return copies.agg(best).select(schema.names())
+        copies = queries.with_row_index("run").explode(lists)
+        found = copies.group_by("run", "query", *ids, maintain_order=True)
+        return found.agg(best).select(schema.names())
 
     runs = rows.set_sorted("query").group_by("query", maintain_order=True).agg(pl.all())
     found = runs.map_batches(

@@ -1,8 +1,9 @@
 """Memory within the limit.
 
-A process of its own with two threads evaluates with ``memory_limit``. It survives if
-its peak (``VmHWM``, everything included) is within the limit. If it is refused at the
-start, the least limit that works is in the message: that one is tried.
+A process of its own with two threads evaluates 27 shapes of data with
+``memory_limit="400MB"``. It survives if its peak (``VmHWM``, everything included) is
+within the limit. If it is refused at the start, the least limit that works is in the
+message: that one is tried. Of Arrow files, what is mapped into memory counts, too.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -20,9 +22,10 @@ import polars as pl
 
 from faults import HERE, Trial
 
-FEW, MANY = 1, 12
+FEW, MANY = 1, 27
 FIGURE = "peak in % of the limit"
-LIMITS = 400, 1000  # MB
+LIMIT = 400  # MB
+M = 10**6
 
 CODE = """
 import json, sys
@@ -31,11 +34,11 @@ import polars as pl
 import polars_rank as pr
 from polars_rank.io import scan, write
 options = json.loads(sys.argv[1])
-run = options.pop("run")
+run, category = options.pop("run"), options.pop("category", [])
 qrels, out = (options.pop(name, None) for name in ("qrels", "out"))
 if qrels is not None:
     options["qrels"] = scan(qrels, kind="qrels")
-frame = scan(run, kind="run")
+frame = scan(run, kind="run").with_columns(pl.col(category).cast(pl.Categorical))
 try:
     if out is not None:
         write(pr.per_query(frame, **options), out)
@@ -59,8 +62,8 @@ def log(rows: int, queries: int, **columns: pl.Expr) -> pl.LazyFrame:
     """Rows in no order; ``i`` counts them, ``q`` and ``d`` are query and document."""
     i = pl.int_range(rows, dtype=pl.Int64)
     return (
-        pl.select(i=i)
-        .lazy()
+        pl.LazyFrame()
+        .select(i=i)
         .with_columns(
             q=(pl.col("i").hash(5) % queries).cast(pl.Int64),
             d=(pl.col("i") * 1_000_003) % (20 * rows),
@@ -88,80 +91,154 @@ def parquet(frame: pl.LazyFrame, path: Path, **how: int) -> str:
     return str(path)
 
 
-def judged(folder: Path, frame: pl.LazyFrame) -> dict:
-    """The same as a run and judgments of a tenth of it."""
-    few = pl.col("score") < 100
-    return {
-        "run": parquet(frame.drop("label"), folder / "run.parquet"),
-        "qrels": parquet(frame.filter(few).drop("score"), folder / "qrels.parquet"),
-    }
-
-
-def tiny(folder: Path) -> dict:
-    run = parquet(log(5_000_000, 5_000_000), folder / "log.parquet")
-    return {"run": run, "out": str(folder / "out.parquet")}
-
-
-def segments(folder: Path) -> dict:
-    more = {
-        "country": pl.format("country {}", pl.col("q") % 200),
-        "visits": (pl.col("q") % 100).cast(pl.Float64),
-    }
-    frame = log(10_000_000, 200_000, **more)
-    run = parquet(frame, folder / "log.parquet")
-    return {"run": run, "by": "country", "weight": "visits"}
-
-
-def several(folder: Path) -> dict:
-    keys = {"system": pl.format("system {}", pl.col("q") % 7), "place": pl.col("i") + 1}
-    run = parquet(log(10_000_000, 200_000, **keys), folder / "log.parquet")
-    return {"run": run, "query": ["system", "query_id"], "rank": "place"}
-
-
-def csv(folder: Path) -> dict:
-    log(8_000_000, 80_000).sink_csv(folder / "log.csv")
-    return {"run": str(folder / "log.csv")}
-
-
-def trec(folder: Path) -> dict:
-    frame = log(6_000_000, 60_000, doc_id=text("d", 12))
-    columns = ["query_id", pl.lit("Q0").alias("q0"), "doc_id", pl.lit(1).alias("rank")]
-    path = folder / "run.txt"
-    frame.select(*columns, "score", tag=pl.lit("t")).sink_csv(
-        path, separator=" ", include_header=False
-    )
-    few = frame.filter(pl.col("score") < 100)
-    few.select("query_id", pl.lit(0).alias("0"), "doc_id", "label").sink_csv(
-        folder / "qrels.txt", separator=" ", include_header=False
-    )
-    return {"run": str(path), "qrels": str(folder / "qrels.txt")}
-
-
 def one(frame: pl.LazyFrame, **options: object) -> Callable[[Path], dict]:
     """One log in one file."""
     return lambda folder: {"run": parquet(frame, folder / "log.parquet")} | options
 
 
-TURNS = {"query_id": pl.col("i") % 200_000}
-NUMBERS = log(40_000_000, 400_000)
-WORDS = log(12_000_000, 120_000, query_id=text("q", 20), doc_id=text("d", 30))
-LONG = log(6_000_000, 60_000, query_id=text("q", 200), doc_id=text("d", 200))
+def one_group(frame: pl.LazyFrame) -> Callable[[Path], dict]:
+    """A log whose rows are one row group."""
+    return lambda folder: {
+        "run": parquet(frame, folder / "log.parquet", row_group_size=10**8)
+    }
+
+
+def judged(frame: pl.LazyFrame, **options: object) -> Callable[[Path], dict]:
+    """A run, and judgments of a tenth of it."""
+    few = pl.col("score") < 100
+
+    def make(folder: Path) -> dict:
+        qrels = frame.filter(few).drop("score")
+        return {
+            "run": parquet(frame.drop("label"), folder / "run.parquet"),
+            "qrels": parquet(qrels, folder / "qrels.parquet"),
+        } | options
+
+    return make
+
+
+def written(frame: pl.LazyFrame) -> Callable[[Path], dict]:
+    """A log whose values are written to a file."""
+    return lambda folder: one(frame)(folder) | {"out": str(folder / "out.parquet")}
+
+
+def csv(frame: pl.LazyFrame) -> Callable[[Path], dict]:
+    def make(folder: Path) -> dict:
+        frame.sink_csv(folder / "log.csv")
+        return {"run": str(folder / "log.csv")}
+
+    return make
+
+
+def ndjson(frame: pl.LazyFrame) -> Callable[[Path], dict]:
+    def make(folder: Path) -> dict:
+        frame.sink_ndjson(folder / "log.ndjson")
+        return {"run": str(folder / "log.ndjson")}
+
+    return make
+
+
+def arrow(frame: pl.LazyFrame) -> Callable[[Path], dict]:
+    def make(folder: Path) -> dict:
+        frame.sink_ipc(folder / "log.arrow")
+        return {"run": str(folder / "log.arrow")}
+
+    return make
+
+
+def many_files(frame: pl.LazyFrame) -> Callable[[Path], dict]:
+    def make(folder: Path) -> dict:
+        rows = frame.collect(engine="streaming")
+        place = folder / "files"
+        place.mkdir()
+        for i, part in enumerate(rows.iter_slices(len(rows) // 50)):
+            part.write_parquet(place / f"{i}.parquet")
+        return {"run": str(place)}
+
+    return make
+
+
+def trec(frame: pl.LazyFrame) -> Callable[[Path], dict]:
+    columns = ["query_id", pl.lit("Q0").alias("q0"), "doc_id", pl.lit(1).alias("rank")]
+
+    def make(folder: Path) -> dict:
+        run, qrels = folder / "run.txt", folder / "qrels.txt"
+        how = {"separator": " ", "include_header": False}
+        frame.select(*columns, "score", tag=pl.lit("t")).sink_csv(run, **how)
+        few = frame.filter(pl.col("score") < 100)
+        zero = pl.lit(0).alias("0")
+        few.select("query_id", zero, "doc_id", "label").sink_csv(qrels, **how)
+        return {"run": str(run), "qrels": str(qrels)}
+
+    return make
+
+
+def words(rows: int, query: int, doc: int) -> pl.LazyFrame:
+    """A log with ids of so many bytes."""
+    ids = {"query_id": text("q", query), "doc_id": text("d", doc)}
+    return log(rows, rows // 100, **ids)
+
+
+IN_ORDER = pl.col("i") // 100
+TURNS = {"query_id": pl.col("i") % 100_000}
+HALF = {"query_id": pl.when(pl.col("i") % 3 == 0).then(-1).otherwise("q")}
+TWICE = {"doc_id": pl.col("d") // 2}
+COUNTRY = {
+    "country": pl.format("country {}", pl.col("q") % 200),
+    "visits": (pl.col("q") % 100).cast(pl.Float64),
+}
+NOTE = {"note": (pl.col("q") % 200).cast(pl.String).str.zfill(100)}
+KEYS = {"system": pl.format("system {}", pl.col("q") % 7), "place": pl.col("i") + 1}
+LONG = {"query_id": IN_ORDER, "doc_id": text("d", 200)}
+BYTES = [pl.col(name).cast(pl.Binary) for name in ("query_id", "doc_id")]
+NUMBERS, WORDS, WIDE = log(6 * M, 60_000), words(3 * M, 20, 30), words(M, 200, 200)
+MANY_MEASURES = [
+    f"{m}@{k}" for m in ("ndcg", "precision", "rr") for k in (1, 5, 10, 20)
+]
 SHAPES = [  # the first is that of the tests
-    Shape("CSV", csv),
-    Shape("ids of 200 bytes", one(LONG)),
-    Shape("run and judgments, text ids", lambda folder: judged(folder, WORDS)),
-    Shape("5 million queries, values written", tiny),
-    Shape("segments and weights", segments),
+    Shape("CSV", csv(log(4 * M, 40_000))),
+    Shape("TREC text", trec(log(3 * M, 30_000, doc_id=text("d", 12)))),
+    Shape("NDJSON", ndjson(log(2 * M, 20_000))),
+    Shape("Arrow IPC", arrow(log(5 * M, 50_000))),
+    Shape("50 files", many_files(NUMBERS)),
+    Shape("one row group", one_group(NUMBERS)),
+    Shape("one row group of text ids", one_group(words(2 * M, 20, 30))),
     Shape("integer ids", one(NUMBERS)),
+    Shape("text queries", one(log(5 * M, 50_000, query_id=text("q", 12)))),
     Shape("text ids", one(WORDS)),
-    Shape("run and judgments, integer ids", lambda folder: judged(folder, NUMBERS)),
+    Shape("ids of 200 bytes", one(WIDE)),
+    Shape("binary ids", one(words(3 * M, 16, 16).with_columns(BYTES))),
     Shape(
-        "one row group of text ids",
-        lambda f: {"run": parquet(WORDS, f / "log.parquet", row_group_size=10**8)},
+        "ids cast to categories",
+        one(log(4 * M, 40_000, query_id=text("q", 8)), category=["query_id"]),
     ),
-    Shape("several keys, known ranks", several),
-    Shape("queries in turns", one(log(10_000_000, 200_000, **TURNS))),
-    Shape("TREC text", trec),
+    Shape("integer ids, judgments", judged(NUMBERS)),
+    Shape("text ids, judgments", judged(WORDS)),
+    Shape("rows together, judgments", judged(log(6 * M, 60_000, query_id=IN_ORDER))),
+    Shape("rows together, ids of 200 bytes", one(log(2 * M, 1, **LONG))),
+    Shape(
+        "subtopics",
+        judged(
+            log(4 * M, 40_000, intent=pl.col("i") % 3),
+            measures=["alpha_ndcg@10"],
+            subtopic="intent",
+        ),
+    ),
+    Shape("queries in turns", one(log(6 * M, 1, **TURNS))),
+    Shape("a query of a third of the rows", one(log(3 * M // 2, 9_000, **HALF))),
+    Shape("3 million queries, values written", written(log(5 * M, 3 * M))),
+    Shape(
+        "segments and weights",
+        one(log(5 * M, 50_000, **COUNTRY), by="country", weight="visits"),
+    ),
+    Shape("segments of 100 bytes", one(log(3 * M, 30_000, **NOTE), by="note")),
+    Shape(
+        "several keys, known ranks",
+        one(log(5 * M, 50_000, **KEYS), query=["system", "query_id"], rank="place"),
+    ),
+    Shape("duplicates", one(log(4 * M, 40_000, **TWICE), on_duplicate="best")),
+    Shape("12 measures", one(NUMBERS, measures=MANY_MEASURES)),
+    Shape("measures of the scores", one(NUMBERS, measures=["spearman", "ndcg@10"])),
 ]
 
 
@@ -182,16 +259,12 @@ def evaluated(options: dict, megabytes: int) -> tuple[str, int]:
 
 
 def trials(rounds: int, folder: Path) -> Iterator[Trial]:
-    """As many shapes, with each limit; one shape with the lower."""
-    for shape in SHAPES[:rounds]:
-        place = folder / "rows"
+    """As many shapes."""
+    for i, shape in enumerate(SHAPES[:rounds]):
+        place = folder / f"rows{i}"
         place.mkdir()
-        options = shape.make(place)
-        for limit in LIMITS[:rounds]:
-            yield trial(shape.name, options, limit)
-        for path in place.iterdir():
-            path.unlink()
-        place.rmdir()
+        yield trial(shape.name, shape.make(place), LIMIT)
+        shutil.rmtree(place)
 
 
 def trial(name: str, options: dict, limit: int) -> Trial:
@@ -200,6 +273,7 @@ def trial(name: str, options: dict, limit: int) -> Trial:
     said, peak = evaluated(options, limit)
     if found := re.search(r"memory_limit=\"(\d+)MB\"", said):
         limit = int(found[1])
+        case = f"{name}, {limit} MB as named"
         said, peak = evaluated(options, limit)
     lost = said if said else f"{peak} MB" if peak > limit else ""
     return Trial(case, lost, 100 * peak / limit)
