@@ -695,3 +695,15 @@ def test_best_of_contiguous_duplicates_is_the_best_of_any(collect):
     for layout in ("contiguous", "any"):
         with pytest.raises(DataError, match="NaN"):
             pr.evaluate(nan, "rr", layout=layout, on_duplicate="best")
+
+
+def test_filtered_runs_with_judgments_go_through_buckets(many_rows):
+    """A filter that reaches the files would keep the run from streaming."""
+    told = []
+    run = pl.scan_parquet(many_rows).filter(pl.col("query_id") > 1_990)
+    run = run.select("query_id", "score", doc_id=pl.col("score").cast(pl.Int64))
+    qrels = run.select("query_id", "doc_id", label=1)
+    options = {"memory_limit": ENOUGH, "progress": told.append}
+    found = pr.evaluate(run, "rr", qrels=qrels, **options).collect()
+    assert found.row(0) == (10_000, 1.0)
+    assert told

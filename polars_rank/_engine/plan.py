@@ -19,6 +19,7 @@ from polars_rank._engine.checks.rows import with_row
 from polars_rank._engine.inputs import Inputs, bind_inputs, normalize
 from polars_rank._engine.layout import (
     in_batches,
+    is_filtered,
     require_one_run,
     try_else,
     verify_contiguous,
@@ -138,8 +139,11 @@ def _in_layout(
         return fallback  # it writes the rows to a file first
 
     def contiguous() -> pl.LazyFrame:
-        if resources and qrels is not None and not fits_in_memory(qrels, resources):
-            raise DataError("the judgments do not fit into memory_limit")
+        if resources and qrels is not None:
+            if is_filtered(request.frame, qrels):  # see in_batches
+                raise DataError("the run would not stream past the judgments")
+            if not fits_in_memory(qrels, resources):
+                raise DataError("the judgments do not fit into memory_limit")
         check = "strict" if request.check == "warn" else request.check
         return plan(replace(request, layout="contiguous", check=check, unclaimed=True))
 
