@@ -656,7 +656,7 @@ MUTANTS = (
         "_engine/inputs.py",
         'copies.group_by("run", "query", *ids, maintain_order=True)',
         'copies.group_by("query", *ids, maintain_order=True)',
-        "layouts:segments_weights",
+        "bounded:best_of",
     ),
     Mutant(
         "a category's number stands for its text",

@@ -691,6 +691,11 @@ def test_best_of_contiguous_duplicates_is_the_best_of_any(collect):
     for layout in ("contiguous", "any"):
         found = pr.per_query(log.lazy(), asked, layout=layout, on_duplicate="best")
         assert_frame_equal(collect(found), expected, check_exact=True)
+    other = log.head(1).with_columns(query_id=pl.lit(-1, pl.Int64))
+    first = len(lists[0])
+    apart = pl.concat([log.head(first), other, log.head(1), log.slice(first)])
+    with pytest.raises(DataError, match="not contiguous"):
+        pr.evaluate(apart, "rr", layout="contiguous", on_duplicate="best")
     nan = log.with_columns(score=pl.lit(float("nan")))
     for layout in ("contiguous", "any"):
         with pytest.raises(DataError, match="NaN"):
