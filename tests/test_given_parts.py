@@ -165,9 +165,9 @@ def test_partials_are_of_any_kind(tmp_path):
     ):
         assert bits(evaluation.merge(given)) == WHOLE
     LOG.write_parquet(tmp_path / "log.parquet")
-    with pytest.raises(ValueError, match=r"\*\.parquet: no partial, but a frame of"):
+    with pytest.raises(ValueError, match=r"log\.parquet: no partial, but a frame of"):
         evaluation.merge(glob)
-    with pytest.raises(ValueError, match=r"^no partial, but a frame of queries, ndcg"):
+    with pytest.raises(ValueError, match=r"^the partial: no partial, but a frame of q"):
         evaluation.add([pr.evaluate(LOG, MEASURES)])
 
 

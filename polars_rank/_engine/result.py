@@ -25,6 +25,7 @@ from polars_rank.core.aggregate import (
     UndefinedIsOne,
 )
 from polars_rank.core.rules import INVALID_WEIGHT
+from polars_rank.core.state import content
 from polars_rank.measures.measure import Custom, Measure
 
 __all__ = ["VIOLATION", "Aggregation", "sum_part", "values_per_query"]
@@ -273,11 +274,15 @@ def sum_part(
     """The sums of a part of the data, and the facts that only the whole can judge.
 
     ``violations`` lists the rules with their counts instead of raising any. ``keys``
-    are the queries themselves. The other columns are the facts that ``judge`` is told:
-    with judgments, ``judged`` queries were looked for, and ``found`` of them are in the
-    run; of ``asked`` queries some are ``unknown``; segments have ``described`` some.
+    are the queries themselves, and ``content`` is a number of them and their values.
+    The other columns are the facts that ``judge`` is told: with judgments, ``judged``
+    queries were looked for, and ``found`` of them are in the run; of ``asked`` queries
+    some are ``unknown``; segments have ``described`` some.
     """
+    values = [f"m{i}" for i in range(len(aggregation.aggregates))]
+    own = dict.fromkeys([*inputs.run.keys, *inputs.segments, *values])
     more = [pl.struct(inputs.run.keys).implode().alias("keys")]
+    more.append(content([*own]).alias("content"))
     facts: dict[str, pl.Expr] = {}
     skipped = None
     if request.qrels is not None or request.queries is not None:

@@ -15,7 +15,7 @@ import polars as pl
 
 from polars_rank._engine.request import AnyFrame
 from polars_rank.conventions.tools import CONVENTIONS, ConventionLike, convention_of
-from polars_rank.evaluation.options import DECIDING
+from polars_rank.evaluation.options import COLUMNS, DECIDING
 from polars_rank.io import write
 from polars_rank.measures.measure import Measure
 
@@ -25,11 +25,12 @@ KEY = "polars_rank"
 BATCH = 1 << 20
 SEVERAL = "; "  # between fingerprints
 
-# Options that decide the values of queries, not only their means.
+# Options that decide the values of queries, not only their means. Names of columns do
+# not count: two systems may be compared whose scores have different names.
 OPTIONS = {
     name: default
     for name, default in DECIDING.items()
-    if name not in ("by", "weight", "stats", "subtopic")
+    if name not in COLUMNS | {"stats", "check"}
 }
 
 

@@ -118,6 +118,12 @@ class Convention:
             else:
                 check(METRICS[metric], {choice: value})
 
+    @property
+    def choices(self) -> dict[str, Any]:
+        """Everything but the name, which decides nothing."""
+        names = [f.name for f in dataclasses.fields(self) if f.name != "name"]
+        return {name: getattr(self, name) for name in names}
+
     @cached_property
     def _exceptions(self) -> Exceptions:
         return cast("Exceptions", self.exceptions)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import log
+from math import inf, log
 from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 import polars as pl
@@ -25,7 +25,10 @@ from polars_rank.core.subtopics import Subtopics
 __all__ = [
     "ALIASES",
     "METRICS",
+    "POSITIVE",
+    "SIGNED",
     "SMALLEST",
+    "UNBOUNDED",
     "AggregateName",
     "Better",
     "Metric",
@@ -84,6 +87,12 @@ class Metric:
         ``P_5``, ``utility.1,-1,0,0``. Default: the cutoff, if it has one.
     aliases
         Names in other tools, with the parameters that each implies.
+    bounds
+        Least and largest value of a query, whatever the parameters, unless they are
+        functions or tables of gains. A kept sum beyond them is damaged.
+    version
+        Of the definition, which kept sums carry: raised when a value would change, so
+        that old and new sums are not added.
     """
 
     name: str
@@ -99,6 +108,8 @@ class Metric:
     better: Better = "higher"
     suffix: tuple[str, ...] | None = None
     aliases: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    bounds: tuple[float, float] = (0.0, 1.0)
+    version: int = 1
 
     # -- read off the signature
 
@@ -148,6 +159,13 @@ class Metric:
         if self.depends_on == "relevant" and not (named and positive):
             return "judged"
         return self.depends_on
+
+    def bounds_with(self, params: Mapping[str, Any]) -> tuple[float, float]:
+        """``bounds`` of what is aggregated; none with gains that nobody knows."""
+        named = not any(callable(v) or isinstance(v, Mapping) for v in params.values())
+        if not named or self.vocabulary == "subtopics":  # whose ideal is not the best
+            return UNBOUNDED
+        return (log(SMALLEST), 0.0) if self.aggregate == "geometric" else self.bounds
 
     @cached_property
     def cutoff(self) -> str:
@@ -207,6 +225,8 @@ class Metric:
         )
 
 
+POSITIVE, SIGNED, UNBOUNDED = (0.0, inf), (-1.0, 1.0), (-inf, inf)  # bounds of values
+
 METRICS: dict[str, Metric] = {}
 ALIASES: dict[str, Metric] = {}  # other tools' names
 
@@ -223,6 +243,8 @@ def metric(
     better: Better = "higher",
     suffix: tuple[str, ...] | None = None,
     aliases: Mapping[str, Mapping[str, Any]] | None = None,
+    bounds: tuple[float, float] = (0.0, 1.0),
+    version: int = 1,
 ) -> Callable[[Function], Function]:
     """Register a formula ``f(r: Ranking, *, ...) -> pl.Expr`` under its own name.
 
@@ -247,6 +269,8 @@ def metric(
             better=better,
             suffix=suffix,
             aliases=aliases or {},
+            bounds=bounds,
+            version=version,
         )
         for name in (added.name, *added.aliases):
             if other := find_metric(name):

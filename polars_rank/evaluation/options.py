@@ -8,7 +8,7 @@ from typing import Any
 from polars_rank.conventions.choices import SHORTCUTS
 from polars_rank.evaluation.evaluate import evaluate
 
-__all__ = ["DECIDING", "FRAMES", "OPTIONS"]
+__all__ = ["COLUMNS", "DECIDING", "FRAMES", "OPTIONS"]
 
 FRAMES = ("frame", "measures", "qrels", "queries", "segments")
 OPTIONS: dict[str, Any] = {
@@ -16,13 +16,17 @@ OPTIONS: dict[str, Any] = {
     for name, parameter in signature(evaluate).parameters.items()
     if name not in FRAMES
 }
-COLUMNS = {"query", "doc", "score", "label", "rank", "qrels_query", "qrels_doc"}
+COLUMNS = {
+    "query", "doc", "score", "label", "rank", "qrels_query", "qrels_doc", "subtopic",
+    "by", "weight",
+}  # fmt: skip
 RESOURCES = {"layout", "memory_limit", "temp_dir", "progress"}
 CHOICES = {"convention", *SHORTCUTS}  # of the convention that they make together
 
-# Whatever is not known to decide nothing does decide: so does a new option.
+# Whatever is not known to decide nothing does decide: so does a new option. A column
+# decides by its name: the scores of two systems are two columns of one frame.
 DECIDING = {
     name: default
     for name, default in OPTIONS.items()
-    if name not in COLUMNS | RESOURCES | CHOICES | {"check"}
+    if name not in RESOURCES | CHOICES
 }

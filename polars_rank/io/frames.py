@@ -6,14 +6,22 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, repeat
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias, cast
+from typing import Any, Literal, Protocol, TypeAlias, TypeGuard, cast
 
 import polars as pl
 import polars.selectors as cs
 
 from polars_rank.core.source import lazy_source
 
-__all__ = ["ArrowStream", "EagerFrameLike", "FrameLike", "as_polars", "same_ids"]
+__all__ = [
+    "ArrowStream",
+    "EagerFrameLike",
+    "FrameLike",
+    "as_polars",
+    "is_path",
+    "is_single",
+    "same_ids",
+]
 
 
 class ArrowStream(Protocol):
@@ -44,6 +52,18 @@ _USUAL = {
     "run": ("query_id", "doc_id", "score"),
     "qrels": ("query_id", "doc_id", "label"),
 }
+
+
+def is_path(given: object) -> TypeGuard[str | os.PathLike[str]]:
+    """Whether this is the path of a file, of a folder, or a glob."""
+    return isinstance(given, str | os.PathLike)
+
+
+def is_single(given: object) -> bool:
+    """Whether this is a frame or a path, not several."""
+    if isinstance(given, Mapping | pl.LazyFrame) or is_path(given):
+        return True
+    return hasattr(given, "__arrow_c_stream__")
 
 
 def as_polars(

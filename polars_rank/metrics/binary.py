@@ -16,7 +16,7 @@ from polars_rank.core.arguments import (
 from polars_rank.core.expr import ratio
 from polars_rank.core.parameters import Doc, Range
 from polars_rank.core.ranking import Ranking
-from polars_rank.core.registry import metric
+from polars_rank.core.registry import UNBOUNDED, metric
 from polars_rank.core.weights import one, reciprocal
 
 __all__ = [
@@ -259,7 +259,7 @@ def gm_ap(r: Ranking, *, rel: Rel) -> pl.Expr:
     return ap(r, rel=rel, divisor="R")
 
 
-@metric(depends_on="relevant")
+@metric(depends_on="relevant", bounds=UNBOUNDED)
 def yaap(r: Ranking, *, rel: Rel) -> pl.Expr:
     """Yet another average precision: AP on a logistic scale.
 

@@ -10,7 +10,7 @@ import polars as pl
 from polars_rank.core.arguments import Rel
 from polars_rank.core.expr import ratio
 from polars_rank.core.ranking import Ranking
-from polars_rank.core.registry import metric
+from polars_rank.core.registry import POSITIVE, metric
 
 __all__ = ["first_click", "last_click", "mean_click", "mean_rr", "p_skip"]
 
@@ -20,7 +20,7 @@ def _hit_ranks(r: Ranking, rel: float) -> pl.Expr:
     return pl.when(r.relevant(rel)).then(r.rank)
 
 
-@metric(depends_on="relevant", needs_relevant=False)
+@metric(depends_on="relevant", needs_relevant=False, bounds=POSITIVE)
 def first_click(r: Ranking, *, rel: Rel) -> pl.Expr:
     """Rank of the first relevant document: the topmost click.
 
@@ -32,7 +32,7 @@ def first_click(r: Ranking, *, rel: Rel) -> pl.Expr:
     return r.reduce(_hit_ranks(r, rel).min())
 
 
-@metric(depends_on="relevant", needs_relevant=False)
+@metric(depends_on="relevant", needs_relevant=False, bounds=POSITIVE)
 def last_click(r: Ranking, *, rel: Rel) -> pl.Expr:
     """Rank of the last relevant document: the lowest click.
 
@@ -44,7 +44,7 @@ def last_click(r: Ranking, *, rel: Rel) -> pl.Expr:
     return r.reduce(_hit_ranks(r, rel).max())
 
 
-@metric(depends_on="relevant", needs_relevant=False)
+@metric(depends_on="relevant", needs_relevant=False, bounds=POSITIVE)
 def mean_click(r: Ranking, *, rel: Rel) -> pl.Expr:
     """Mean rank of the relevant documents: the clicks.
 

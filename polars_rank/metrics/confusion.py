@@ -10,7 +10,7 @@ from polars_rank.core.arguments import Cutoff, Rel, Undefined
 from polars_rank.core.expr import ratio
 from polars_rank.core.parameters import Doc, Range
 from polars_rank.core.ranking import Ranking
-from polars_rank.core.registry import metric
+from polars_rank.core.registry import POSITIVE, SIGNED, UNBOUNDED, metric
 from polars_rank.core.weights import Gain
 
 __all__ = ["arp", "binary_accuracy", "fall_out", "hits", "mcc", "mean_label"]
@@ -24,7 +24,7 @@ Catalog: TypeAlias = Annotated[
 ]
 
 
-@metric(depends_on="relevant", tie_mean=True)
+@metric(depends_on="relevant", tie_mean=True, bounds=POSITIVE)
 def hits(r: Ranking, *, k: Cutoff = None, rel: Rel) -> pl.Expr:
     """Number of relevant documents among the first k.
 
@@ -87,7 +87,7 @@ def binary_accuracy(
     return ratio(right, right + table.fp + table.fn)
 
 
-@metric(depends_on="judged", needs_relevant=False, aliases={"MCC": {}})
+@metric(depends_on="judged", needs_relevant=False, aliases={"MCC": {}}, bounds=SIGNED)
 def mcc(r: Ranking, *, k: Cutoff = None, rel: Rel, catalog: Catalog = None) -> pl.Expr:
     """Matthews correlation of being relevant and being among the first k.
 
@@ -104,7 +104,12 @@ def mcc(r: Ranking, *, k: Cutoff = None, rel: Rel, catalog: Catalog = None) -> p
     return ratio(t.tp * t.tn - t.fp * t.fn, sums.sqrt()).fill_null(0.0)
 
 
-@metric(depends_on="judged", needs_relevant=False, aliases={"QueryAverage": {}})
+@metric(
+    depends_on="judged",
+    needs_relevant=False,
+    aliases={"QueryAverage": {}},
+    bounds=UNBOUNDED,
+)
 def mean_label(r: Ranking, *, k: Cutoff = None) -> pl.Expr:
     """Mean label of the judged documents among the first k.
 
@@ -123,6 +128,7 @@ def mean_label(r: Ranking, *, k: Cutoff = None) -> pl.Expr:
     needs_relevant=False,
     aliases={"ARP": {}},
     better="lower",
+    bounds=POSITIVE,
 )
 def arp(r: Ranking, *, gain: Gain) -> pl.Expr:
     """Average relevance position: mean rank, weighted by gain; lower is better.

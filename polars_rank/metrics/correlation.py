@@ -10,7 +10,7 @@ from polars_rank.core.arguments import Cutoff
 from polars_rank.core.expr import below_top, let, ratio
 from polars_rank.core.parameters import Doc
 from polars_rank.core.ranking import Ranking
-from polars_rank.core.registry import metric
+from polars_rank.core.registry import SIGNED, metric
 from polars_rank.core.weights import DiscountLike, inverse
 from polars_rank.metrics._pairs import (
     ONE,
@@ -98,6 +98,7 @@ def kendall_distance(
     needs_relevant=False,
     tie_sensitive=False,
     aliases={"kendalltau": {}},
+    bounds=SIGNED,
 )
 def kendall_tau(
     r: Ranking, *, k: EitherTop = None, variant: TauVariant = "b"
@@ -132,7 +133,7 @@ def kendall_tau(
     return r.reduce(let_pairs(score, label, tau))
 
 
-@metric(depends_on="judged", needs_relevant=False, tie_sensitive=False)
+@metric(depends_on="judged", needs_relevant=False, tie_sensitive=False, bounds=SIGNED)
 def tau_ap(r: Ranking, *, k: EitherTop = None, variant: TauApVariant = "a") -> pl.Expr:
     """AP correlation: Kendall's tau in which swaps near the top cost more.
 
@@ -160,6 +161,7 @@ def tau_ap(r: Ranking, *, k: EitherTop = None, variant: TauApVariant = "a") -> p
     needs_relevant=False,
     tie_sensitive=False,
     aliases={"weightedtau": {}},
+    bounds=SIGNED,
 )
 def weighted_tau(
     r: Ranking,
@@ -206,7 +208,11 @@ def weighted_tau(
 
 
 @metric(
-    depends_on="judged", needs_relevant=False, uses_scores=True, tie_sensitive=False
+    depends_on="judged",
+    needs_relevant=False,
+    uses_scores=True,
+    tie_sensitive=False,
+    bounds=SIGNED,
 )
 def spearman(r: Ranking, *, k: EitherTop = None) -> pl.Expr:
     """Spearman's rho: correlation of the ranks by score and by label.
@@ -225,7 +231,11 @@ def spearman(r: Ranking, *, k: EitherTop = None) -> pl.Expr:
 
 
 @metric(
-    depends_on="judged", needs_relevant=False, uses_scores=True, tie_sensitive=False
+    depends_on="judged",
+    needs_relevant=False,
+    uses_scores=True,
+    tie_sensitive=False,
+    bounds=SIGNED,
 )
 def pearson(r: Ranking, *, k: EitherTop = None) -> pl.Expr:
     """Pearson's r: linear correlation of score and label.

@@ -9,7 +9,7 @@ import polars as pl
 from polars_rank.core.arguments import OptionalRel, Rel
 from polars_rank.core.parameters import Doc
 from polars_rank.core.ranking import Ranking
-from polars_rank.core.registry import metric
+from polars_rank.core.registry import POSITIVE, UNBOUNDED, metric
 
 __all__ = [
     "num_nonrel_judged_ret",
@@ -27,6 +27,7 @@ __all__ = [
     tie_sensitive=False,
     aggregate="sum",
     aliases={"NumQ": {}},
+    bounds=POSITIVE,
 )
 def num_q(r: Ranking) -> pl.Expr:
     """Number of queries: 1 for each, summed.
@@ -45,6 +46,7 @@ def num_q(r: Ranking) -> pl.Expr:
     tie_sensitive=False,
     aggregate="sum",
     aliases={"NumRet": {}},
+    bounds=POSITIVE,
 )
 def num_ret(
     r: Ranking,
@@ -73,6 +75,7 @@ def num_ret(
     tie_sensitive=False,
     aggregate="sum",
     aliases={"NumRel": {}},
+    bounds=POSITIVE,
 )
 def num_rel(r: Ranking, *, rel: Rel) -> pl.Expr:
     """Number of relevant documents, retrieved or not, summed over queries.
@@ -87,7 +90,11 @@ def num_rel(r: Ranking, *, rel: Rel) -> pl.Expr:
 
 
 @metric(
-    depends_on="relevant", needs_relevant=False, tie_sensitive=False, aggregate="sum"
+    depends_on="relevant",
+    needs_relevant=False,
+    tie_sensitive=False,
+    aggregate="sum",
+    bounds=POSITIVE,
 )
 def num_rel_ret(r: Ranking, *, rel: Rel) -> pl.Expr:
     """Number of relevant documents that were retrieved, summed over queries.
@@ -100,7 +107,13 @@ def num_rel_ret(r: Ranking, *, rel: Rel) -> pl.Expr:
     return r.hits_at(rel=rel)
 
 
-@metric(depends_on="judged", needs_relevant=False, tie_sensitive=False, aggregate="sum")
+@metric(
+    depends_on="judged",
+    needs_relevant=False,
+    tie_sensitive=False,
+    aggregate="sum",
+    bounds=POSITIVE,
+)
 def num_nonrel_judged_ret(r: Ranking, *, rel: Rel) -> pl.Expr:
     """Number of retrieved documents that were judged not relevant, summed.
 
@@ -117,6 +130,7 @@ def num_nonrel_judged_ret(r: Ranking, *, rel: Rel) -> pl.Expr:
     needs_relevant=False,
     tie_sensitive=False,
     suffix=("tp", "fp", "fn", "tn"),
+    bounds=UNBOUNDED,
 )
 def utility(
     r: Ranking,

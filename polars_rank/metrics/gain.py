@@ -9,13 +9,13 @@ import polars as pl
 from polars_rank.core.arguments import Cutoff, IdealOrder, OptionalRel
 from polars_rank.core.expr import ratio
 from polars_rank.core.ranking import Ranking
-from polars_rank.core.registry import metric
+from polars_rank.core.registry import POSITIVE, metric
 from polars_rank.core.weights import Discount, Gain, inverse, one
 
 __all__ = ["cg", "dcg", "ndcg"]
 
 
-@metric(depends_on="relevant", tie_mean=True)
+@metric(depends_on="relevant", tie_mean=True, bounds=POSITIVE)
 def cg(
     r: Ranking,
     *,
@@ -35,6 +35,7 @@ def cg(
     depends_on="relevant",
     tie_mean=True,
     aliases={"dcg_score": {}, "dcg_burges": {"gain": "exp2"}},
+    bounds=POSITIVE,
 )
 def dcg(
     r: Ranking,

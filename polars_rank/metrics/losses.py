@@ -7,13 +7,19 @@ import polars as pl
 from polars_rank.core.arguments import Cutoff
 from polars_rank.core.expr import arg_sort_by, below_top, let, ratio
 from polars_rank.core.ranking import Ranking
-from polars_rank.core.registry import metric
+from polars_rank.core.registry import POSITIVE, metric
 from polars_rank.metrics._pairs import every_bit, running_within, tied
 
 __all__ = ["hinge", "listmle", "squared_error"]
 
 
-@metric(depends_on="judged", needs_relevant=False, uses_scores=True, better="lower")
+@metric(
+    depends_on="judged",
+    needs_relevant=False,
+    uses_scores=True,
+    better="lower",
+    bounds=POSITIVE,
+)
 def squared_error(r: Ranking, *, k: Cutoff = None) -> pl.Expr:
     """Mean squared error of score and label, of judged documents in the first k.
 
@@ -27,7 +33,13 @@ def squared_error(r: Ranking, *, k: Cutoff = None) -> pl.Expr:
     return ratio(r.sum(error), r.sum(judged))
 
 
-@metric(depends_on="judged", needs_relevant=False, uses_scores=True, better="lower")
+@metric(
+    depends_on="judged",
+    needs_relevant=False,
+    uses_scores=True,
+    better="lower",
+    bounds=POSITIVE,
+)
 def hinge(r: Ranking, *, k: Cutoff = None) -> pl.Expr:
     """Mean of max(0, 1 - (score_a - score_b)) over pairs with label_a > label_b.
 
@@ -50,6 +62,7 @@ def hinge(r: Ranking, *, k: Cutoff = None) -> pl.Expr:
     uses_scores=True,
     tie_sensitive=False,
     better="lower",
+    bounds=POSITIVE,
 )
 def listmle(r: Ranking, *, k: Cutoff = None) -> pl.Expr:
     """Negative log-likelihood of the order by label under the scores (ListMLE).

@@ -10,7 +10,7 @@ from polars_rank.core.arguments import Cutoff, Rel, Share, Undefined
 from polars_rank.core.expr import ratio
 from polars_rank.core.parameters import Doc, OtherThan, Range
 from polars_rank.core.ranking import Ranking
-from polars_rank.core.registry import metric
+from polars_rank.core.registry import POSITIVE, metric
 from polars_rank.metrics._pairs import Blocks, Pairs, both, let_pairs
 
 __all__ = [
@@ -288,7 +288,13 @@ def lrap(r: Ranking, *, rel: Rel) -> pl.Expr:
     return r.reduce(precision.filter(blocks.positive).mean())
 
 
-@metric(depends_on="judged", needs_relevant=False, tie_sensitive=False, better="lower")
+@metric(
+    depends_on="judged",
+    needs_relevant=False,
+    tie_sensitive=False,
+    better="lower",
+    bounds=POSITIVE,
+)
 def coverage_error(r: Ranking, *, rel: Rel, undefined: Undefined = None) -> pl.Expr:
     """Number of documents to read down the list to see all relevant ones.
 

@@ -11,7 +11,7 @@ from polars_rank.core.arguments import Cutoff, OptionalRel, Persistence
 from polars_rank.core.expr import ratio
 from polars_rank.core.parameters import Doc, Range
 from polars_rank.core.ranking import Ranking
-from polars_rank.core.registry import metric
+from polars_rank.core.registry import POSITIVE, metric
 from polars_rank.core.weights import Gain
 
 __all__ = ["rbp", "rbp_residual"]
@@ -35,6 +35,7 @@ def seen(p: float) -> Callable[[pl.Expr], pl.Expr]:
     tie_mean=True,
     suffix=("p",),
     aliases={"RBP": {"p": 0.8, "gain": "binary"}},
+    bounds=POSITIVE,
 )
 def rbp(
     r: Ranking,

@@ -5,12 +5,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import Sequence
 from dataclasses import replace
-from hashlib import sha256
 from typing import Any
 
 import polars as pl
 
-import polars_rank
 from polars_rank._engine.checks.doubts import plausible
 from polars_rank._engine.inputs import places_of
 from polars_rank._engine.plan import plan_result
@@ -25,23 +23,48 @@ from polars_rank._engine.schema import (
 )
 from polars_rank.conventions.choices import SHORTCUTS
 from polars_rank.conventions.convention import Convention
-from polars_rank.conventions.tools import convention_of
-from polars_rank.core.registry import not_taken
+from polars_rank.conventions.tools import complete_arguments, convention_of
+from polars_rank.core.registry import UNBOUNDED, not_taken
+from polars_rank.core.state import (
+    DEFINITION,
+    DIGESTS,
+    State,
+    all_digests,
+    defined,
+    digest,
+    require_alike,
+    require_definition,
+    require_envelope,
+    require_once,
+)
 from polars_rank.evaluation.evaluate import per_query
 from polars_rank.evaluation.options import DECIDING, FRAMES, OPTIONS
 from polars_rank.io.frames import FrameLike
+from polars_rank.io.states import read_states
 from polars_rank.measures.measure import Custom, Measures, parse_measures
-from polars_rank.scale.frames import Several, open_both, open_side, partials_of
+from polars_rank.scale.damage import (
+    PLACE,
+    require_partial,
+    require_rows,
+    require_sums,
+)
+from polars_rank.scale.frames import Several, open_both, open_side
 from polars_rank.scale.missing import (
-    ATTRIBUTES,
     matching,
     places_as_text,
     places_of_all,
     run_of_none,
 )
-from polars_rank.scale.partial import add_partials, as_partial, finish_partial
-from polars_rank.scale.rules import PLAUSIBLE, Asked, enforce_total
-from polars_rank.scale.spelling import has_expression, shown, spelled, spelled_option
+from polars_rank.scale.partial import (
+    ATTRIBUTES,
+    PLAUSIBLE,
+    UNLISTED,
+    add_partials,
+    as_partial,
+    finish_partial,
+)
+from polars_rank.scale.rules import Asked, enforce_total
+from polars_rank.scale.spelling import shown, spelled, spelled_measure, spelled_option
 
 __all__ = ["Evaluation"]
 
@@ -157,23 +180,21 @@ class Evaluation:
 
     @property
     def definition(self) -> str:
-        """Sixteen hexadecimal digits of everything that decides the means.
+        """Everything that can change a mean, as JSON.
 
-        Expressions count as Polars serialises them, which may change with its version.
+        The measures with the versions of their definitions, the choices of the
+        convention, and all options but those that spare resources. Expressions count as
+        Polars serialises them, and functions as the expressions that they make, which
+        may change with its version.
         """
-        measures = [
-            (m.name, spelled(m.function) if isinstance(m, Custom) else str(m))
-            for m in self._measures
-        ]
-        choices = vars(self._convention)
-        choices = {n: spelled(v) for n, v in choices.items() if n != "name"}
-        options = [
-            (name, spelled_option(name, value))
-            for name, value in self._options.items()
-            if name in DECIDING or has_expression(value)
-        ]
-        text = repr((measures, choices, options))
-        return sha256(text.encode()).hexdigest()[:16]
+        return defined(
+            "partial",
+            {
+                "measures": {m.name: spelled_measure(m) for m in self._measures},
+                **{n: spelled(v) for n, v in self._convention.choices.items()},
+                **{n: spelled(self._options[n]) for n in DECIDING},
+            },
+        )
 
     def columns(self) -> dict[str, tuple[str, ...]]:
         """Columns read from each frame, so that an engine need not move others.
@@ -209,6 +230,7 @@ class Evaluation:
         segments: FrameLike | None = None,
         broadcast: bool = False,
         keys: bool = False,
+        part: str | None = None,
     ) -> pl.DataFrame:
         """Return what a part of the data adds to the means.
 
@@ -225,13 +247,17 @@ class Evaluation:
         keys
             Whether to list the queries: then ``merge`` refuses a query that is in two
             parts. Implied by ``broadcast``.
+        part
+            Name of the part, such as its day. Two parts of the same content are one
+            part, which ``merge`` refuses to count twice, unless they have two names.
 
         Returns
         -------
         A long frame of a few kB: ``by0`` ..., ``measure`` and the state of its mean; in
         rows without a measure the number of queries and the rules that are broken;
-        ``attributes``, the frame that gave each segment and the weight; ``definition``
-        and ``version``.
+        ``attributes``, the frame that gave each segment and the weight; ``definition``,
+        all that can change a value; and ``digests``, eight bytes as text, of the ids of
+        the queries and of their values, segments and weights, and of ``part``.
         """
         if broadcast:
             frame, qrels = open_both(frame, qrels, self._options)
@@ -243,10 +269,11 @@ class Evaluation:
             qrels = matching(qrels, self._qrels_query, here, "semi", where=where)
             queries = matching(queries, self.query, here, "semi")
         frames = {"qrels": qrels, "queries": queries, "segments": segments}
-        return self._partial(frame, keys=keys or broadcast, **frames, **self._options)
+        listed = keys or broadcast
+        return self._partial(frame, part, keys=listed, **frames, **self._options)
 
     def _partial(
-        self, frame: FrameLike, *, keys: bool, **arguments: Any
+        self, frame: FrameLike, part: str | None, *, keys: bool, **arguments: Any
     ) -> pl.DataFrame:
         request = self._request(frame, result="sums", **arguments)
         in_memory = request.grouping == "hash"
@@ -254,8 +281,14 @@ class Evaluation:
         if not keys:
             plan = plan.drop("keys")
         sums = plan.collect(engine="in-memory" if in_memory else "streaming")
-        places = places_as_text(places_of(request))
-        stamp = {**self._stamp, ATTRIBUTES: places, PLAUSIBLE: plausible(request, sums)}
+        number = pl.lit(0) if keys else pl.col("queries")
+        stamp = {
+            ATTRIBUTES: places_as_text(places_of(request)),
+            PLAUSIBLE: plausible(request, sums),
+            DEFINITION: self.definition,
+            DIGESTS: sums.select(digest(pl.col("content").sum(), part)).item(),
+        }
+        sums = sums.with_columns(number.cast(pl.Int64).alias(UNLISTED))
         return as_partial(self._aggregation, sums, stamp)
 
     def add(self, partials: Several) -> pl.DataFrame:
@@ -265,29 +298,40 @@ class Evaluation:
 
         Raises
         ------
-        ValueError
-            For partials of another evaluation or another version of the package.
+        DataError
+            For partials of another evaluation, with what differs; for the same part
+            twice; for frames that are no partials, or damaged ones. The error names the
+            file.
         """
-        several = partials_of(partials)
-        if not several:
+        return self._add(partials)[0]
+
+    def _add(self, partials: Several) -> tuple[pl.DataFrame, list[State], pl.DataFrame]:
+        """The partial of all, the partials, and their rows with the place of each."""
+        states = read_states(partials, "partial")
+        if not states:
             msg = "no partials given; merge takes those of at least one part"
             raise ValueError(msg)
-        parts = pl.concat(several, how="diagonal_relaxed")
-        for name, own in self._stamp.items():
-            others = parts.filter(pl.col(name) != own)[name].unique().to_list()
-            if others:
-                msg = (
-                    f"partials of {name} {', '.join(map(repr, others))} do not add to "
-                    f"those of {own!r}: compute them with the same measures, options "
-                    "and version"
-                )
-                raise ValueError(msg)
+        definition = self.definition
+        for state in states:
+            require_envelope(state, "partial")
+            require_definition(state, definition, "those of this evaluation")
+            require_partial(state, self._aggregation)
+        by = {f"by{i}": name for i, name in enumerate(self._aggregation.by)}
+        require_alike(states, by)
+        parts = pl.concat(
+            [f.with_columns(pl.lit(i).alias(PLACE)) for i, (_, f) in enumerate(states)],
+            how="diagonal_relaxed",
+        )
+        require_rows(parts, states, self._aggregation)
+        require_once(states, [*by, "measure"])
         places = parts[ATTRIBUTES].unique().to_list()
-        same = {
+        stamp = {
             ATTRIBUTES: places[0] if len(places) == 1 else None,
             PLAUSIBLE: parts[PLAUSIBLE].max(),
+            DEFINITION: definition,
+            DIGESTS: all_digests(parts),
         }
-        return add_partials(self._aggregation, parts, self._stamp | same)
+        return add_partials(self._aggregation, parts, stamp), states, parts
 
     def merge(
         self,
@@ -306,12 +350,14 @@ class Evaluation:
         Raises
         ------
         DataError
-            For rows of any part that break a rule, and for queries in two parts.
+            As ``add``; for rows of any part that break a rule; for queries in two
+            parts, where both list them (``keys``). If one part does and another does
+            not, nobody can tell, which is a ``DataWarning``.
         ValueError
-            As ``add``; and if nothing here says in which segment the missing queries
-            are, or what they weigh.
+            If nothing here says in which segment the missing queries are, or what they
+            weigh.
         """
-        total = self.add(partials)
+        total, states, parts = self._add(partials)
         if qrels is not None or queries is not None:
             given = {"qrels": qrels, "queries": queries, "segments": segments}
             frames = {n: open_side(f, n, self._options) for n, f in given.items()}
@@ -319,6 +365,8 @@ class Evaluation:
             total = total if rest is None else self.add([total, rest])
         keys = _keys_of(total) if "keys" in total.columns else None
         enforce_total(total, keys, about=self._about, options=self._options)
+        if self._options["check"] == "strict":
+            require_sums(parts, states, self._aggregation, self._bounds)
         return finish_partial(self._aggregation, total)
 
     def per_query(
@@ -366,8 +414,17 @@ class Evaluation:
         return self._options["doc"] if own is None else own
 
     @property
-    def _stamp(self) -> dict[str, str]:
-        return {"definition": self.definition, "version": polars_rank.__version__}
+    def _bounds(self) -> list[tuple[float, float]]:
+        """Least and largest value of each measure, as it is summed."""
+        choices = self._convention
+        return [
+            UNBOUNDED
+            if isinstance(m, Custom)
+            else m.definition.bounds_with(
+                complete_arguments(m.definition, m.arguments, convention=choices)
+            )
+            for m in self._measures
+        ]
 
     def _missing(
         self,
@@ -378,8 +435,11 @@ class Evaluation:
         segments: AnyFrame | None,
     ) -> pl.DataFrame | None:
         """The partial of the queries that no part has: those of an empty run."""
-        if "keys" not in total.columns:
-            msg = "qrels and queries are for partials made with broadcast=True"
+        if "keys" not in total.columns or total[UNLISTED].sum():
+            msg = (
+                "qrels and queries are for partials made with broadcast=True, which "
+                "list their queries: others would count as missing"
+            )
             raise ValueError(msg)
         seen = _keys_of(total)
         left = (
@@ -393,7 +453,8 @@ class Evaluation:
         frames["segments"] = None if segments is None else segments.lazy().collect()
         places = places_of_all(total, frames)
         rest = run_of_none(seen.schema, self._options, places, **frames)
-        return self._partial(keys=False, **rest).drop(ATTRIBUTES)
+        partial = self._partial(part=None, keys=True, **rest)
+        return partial.drop("keys").with_columns(pl.lit(None).alias(ATTRIBUTES))
 
 
 def _keys_of(total: pl.DataFrame) -> pl.DataFrame:

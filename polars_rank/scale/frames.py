@@ -1,18 +1,16 @@
-"""What an evaluation in parts is given: frames of any library, files, partials."""
+"""What an evaluation in parts is given: frames of any library, and files."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias, TypeGuard, cast
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import polars as pl
 
 from polars_rank._engine.opening import open_run_and_qrels
 from polars_rank._engine.schema import Column, columns_by_role, names_of
 from polars_rank.core.source import is_rereadable
-from polars_rank.io.frames import FrameLike, as_polars
-from polars_rank.io.scan import scan_each
+from polars_rank.io.frames import FrameLike, as_polars, is_path, is_single
 
 __all__ = [
     "SIDES",
@@ -22,7 +20,6 @@ __all__ = [
     "is_single",
     "open_both",
     "open_side",
-    "partials_of",
 ]
 
 Several: TypeAlias = FrameLike | Iterable[FrameLike]
@@ -37,18 +34,6 @@ ROLES = (
     "query", "doc", "score", "label", "rank", "descending", "qrels_query", "qrels_doc",
     "subtopic",
 )  # fmt: skip
-
-
-def is_path(given: object) -> TypeGuard[str | os.PathLike[str]]:
-    """Whether this is the path of a file, of a folder, or a glob."""
-    return isinstance(given, str | os.PathLike)
-
-
-def is_single(given: object) -> bool:
-    """Whether this is a frame or a path, not several."""
-    if isinstance(given, Mapping | pl.LazyFrame) or is_path(given):
-        return True
-    return hasattr(given, "__arrow_c_stream__")
 
 
 def open_side(
@@ -85,30 +70,6 @@ def held(frame: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame | pl.LazyFrame:
     if isinstance(frame, pl.DataFrame) or is_rereadable(frame):
         return frame
     return frame.collect(engine="streaming")
-
-
-def partials_of(given: Several) -> list[pl.DataFrame]:
-    """Partials, of frames of any library and of files."""
-    several = [given] if is_single(given) else given
-    return [
-        partial
-        for one in cast("Iterable[FrameLike]", several)
-        for partial in _partials(one)
-    ]
-
-
-def _partials(given: FrameLike) -> Iterator[pl.DataFrame]:
-    """The partial; or one of each file, whose columns may differ."""
-    for one in scan_each(given) if is_path(given) else [given]:
-        frame = as_polars(one, name="a partial").lazy().collect()
-        if not {"measure", "definition", "version"} <= {*frame.columns}:
-            where = f"{given}: " if is_path(given) else ""
-            msg = (
-                f"{where}no partial, but a frame of {', '.join(frame.columns)}; "
-                "partials are made by partial and add of an Evaluation"
-            )
-            raise ValueError(msg)
-        yield frame
 
 
 def _several(columns: Column | Sequence[Column]) -> list[Column]:

@@ -19,10 +19,10 @@ from polars_rank._engine.schema import (
     has_column,
     renamed,
 )
+from polars_rank.scale.partial import ATTRIBUTES
 
-__all__ = ["ATTRIBUTES", "matching", "places_as_text", "places_of_all", "run_of_none"]
+__all__ = ["matching", "places_as_text", "places_of_all", "run_of_none"]
 
-ATTRIBUTES = "attributes"  # column of a partial: where segments and weights were found
 OWN = "polars_rank."  # no column of the user begins with it
 
 

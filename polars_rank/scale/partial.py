@@ -10,14 +10,29 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 import polars as pl
+import polars.selectors as cs
 
 from polars_rank._engine.result import Aggregation
 from polars_rank._engine.stages.sum import Plan
 
-__all__ = ["add_partials", "as_partial", "finish_partial"]
+__all__ = [
+    "ATTRIBUTES",
+    "COUNTS",
+    "PLAUSIBLE",
+    "UNLISTED",
+    "add_partials",
+    "as_partial",
+    "finish_partial",
+    "states_of",
+]
+
+ATTRIBUTES = "attributes"  # column of a partial: where segments and weights were found
+PLAUSIBLE = "plausible"  # column of a partial: whether ids and labels look right
+UNLISTED = "unlisted"  # queries whose ids are not in the list of keys
 
 COUNTS = (
     "queries",
+    UNLISTED,
     "found",
     "judged",
     "matched",
@@ -34,8 +49,15 @@ LISTS = ("violations", "keys")
 def as_partial(
     aggregation: Aggregation, sums: pl.DataFrame, stamp: Mapping[str, object]
 ) -> pl.DataFrame:
-    """The sums of one part, a row per segment and measure, and one per segment."""
+    """The sums of one part, a row per segment and measure, and one per segment.
+
+    A part without segments has one of its own, of nothing, so that a partial that has
+    lost its rows is told from it.
+    """
     by = [f"by{i}" for i in range(len(aggregation.by))]
+    if sums.is_empty():
+        largest = cs.by_name(*by, LARGEST, require_all=False) | cs.ends_with("_high")
+        sums = sums.clear(1).with_columns((cs.numeric() - largest).fill_null(0))
     broken = pl.element().filter(pl.element().struct.field("count") > 0)
     sums = sums.with_columns(
         pl.col("violations").list.eval(broken), pl.col("queries").cast(pl.Int64)
@@ -61,14 +83,19 @@ def add_partials(
     largest = [pl.col(LARGEST).max()] if LARGEST in parts.columns else []
     lists = [pl.col(n).explode().implode() for n in LISTS if n in parts.columns]
     added = [_grouped(heads, by, [*counts, *largest, *lists])]
-    value, weight = pl.lit(0.0), pl.lit(0.0) if aggregation.weighted else None
-    known = {part for a in aggregation.aggregates for part in a.state(value, weight)}
+    known = {part for parts in states_of(aggregation) for part in parts}
     states = [name for name in parts.columns if name in known]
     for name, aggregate in zip(aggregation.names, aggregation.aggregates, strict=True):
         rows = parts.filter(pl.col("measure") == name)
         merged = [aggregate.merge(part, pl.col(part)).alias(part) for part in states]
         added.append(_grouped(rows, by, [pl.col("measure").first(), *merged]))
     return _stamped(pl.concat(added, how="diagonal"), stamp)
+
+
+def states_of(aggregation: Aggregation) -> list[list[str]]:
+    """The columns of the state of each measure."""
+    value, weight = pl.lit(0.0), pl.lit(0.0) if aggregation.weighted else None
+    return [[*aggregate.state(value, weight)] for aggregate in aggregation.aggregates]
 
 
 def _stamped(partial: pl.DataFrame, stamp: Mapping[str, object]) -> pl.DataFrame:

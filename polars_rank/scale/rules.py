@@ -27,15 +27,19 @@ from polars_rank.core.rules import (
 )
 from polars_rank.exceptions import DataError
 from polars_rank.measures.measure import Custom, Measure
+from polars_rank.scale.partial import PLAUSIBLE, UNLISTED
 
-__all__ = ["PLAUSIBLE", "Asked", "enforce_total"]
+__all__ = ["Asked", "enforce_total"]
 
-PLAUSIBLE = "plausible"  # column of a partial: whether ids and labels look right
 QUERY_IN_TWO_PARTS = Rule(
     "query_in_two_parts",
     "queries whose rows are in more than one part of the data; partition by query (an "
     "engine does so without partitioned=True), or cut contiguous rows with "
     "polars_rank.scale.cut",
+)
+NOT_LISTED = (
+    "{} of {} queries are in partials that do not list them, so nobody can tell "
+    "whether one is in two parts; make all partials with keys=True, or none"
 )
 IN_NO_PART = {
     NO_COMMON_QUERY: "no judged query is in the run, in any part; check query= and the "
@@ -72,6 +76,9 @@ def enforce_total(
             queries = [e[0] if len(e) == 1 else e for e in examples]
             report(QUERY_IN_TWO_PARTS, len(twice), queries, exact=True, warns=False)
     check = options["check"]
+    unlisted = int(total[UNLISTED].sum())
+    if check != "off" and unlisted and keys is not None:
+        warn(NOT_LISTED.format(unlisted, int(total["queries"].sum())))
     if check != "off":
         _judge(total, about, options)
     broken = (

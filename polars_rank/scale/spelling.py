@@ -2,17 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
+from hashlib import sha256
+
 import polars as pl
 
-__all__ = ["has_expression", "shown", "spelled", "spelled_option"]
+from polars_rank._engine.recorder import Recorder
+from polars_rank.measures.measure import Custom, Measure
+
+__all__ = ["has_expression", "shown", "spelled", "spelled_measure", "spelled_option"]
 
 
-def spelled(value: object) -> str:
-    """A choice as text that is the same in every process."""
+def spelled_measure(measure: Measure | Custom) -> str:
+    """A measure with the version of its definition; a function with its formula."""
+    if isinstance(measure, Custom):
+        ranking = Recorder(
+            rows="all", integer_grades=False, scored=True, expected=False
+        ).ranking()
+        return _of_function(measure.function, ranking)
+    given = (v for _, v in measure.params if callable(v))
+    functions = "".join(f", {spelled(function)}" for function in given)
+    return f"{measure}, version {measure.definition.version}{functions}"
+
+
+def spelled(value: object) -> object:
+    """A choice as text that is the same in every process, or as a plain value."""
+    if isinstance(value, pl.Expr):
+        own = spelled_option("", value)
+        assert isinstance(own, bytes)
+        return f"{value} #{sha256(own).hexdigest()[:16]}"
+    if isinstance(value, list | tuple):
+        return [spelled(v) for v in value]
     if callable(value):
-        name = getattr(value, "__qualname__", type(value).__qualname__)
-        return f"{value.__module__}.{name}"
-    return repr(value)
+        return _of_function(value, pl.col("grade"))
+    return value if isinstance(value, str | int | float | None) else repr(value)
+
+
+def _of_function(function: Callable[..., object], argument: object) -> str:
+    """A function by its name and by what it makes: lambdas are all called alike."""
+    name = getattr(function, "__qualname__", type(function).__qualname__)
+    made: object = ""
+    with suppress(Exception):  # whatever it is: the plan will tell
+        made = function(argument)
+    return f"{function.__module__}.{name}" + (f": {made}" if str(made) else "")
 
 
 def spelled_option(name: str, value: object) -> object:

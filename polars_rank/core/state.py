@@ -1,0 +1,261 @@
+"""Sums of a part of the data, kept and carried: the envelope that makes them safe.
+
+A state is a frame of sums: what a day, a file or a partition adds to the whole. Anybody
+may keep it for a year and carry it anywhere, so two of its columns say what it is:
+
+- ``definition``: everything that can change a value, and the version of this format, as
+  JSON, so that an error can say what differs;
+- ``digests``: eight bytes of the content of each part whose sums are in it, as text, so
+  that a part is not counted twice. A part without rows has none: it adds nothing.
+
+The version of the package is not in it: a new release reads what an older one wrote.
+``FORMAT`` is raised if the columns of a state mean something else, and the ``version``
+of a measure if its values do.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import polars as pl
+import polars.selectors as cs
+
+from polars_rank.exceptions import DataError
+
+__all__ = [
+    "DEFINITION",
+    "DIGESTS",
+    "Kind",
+    "State",
+    "all_digests",
+    "content",
+    "damaged",
+    "defined",
+    "digest",
+    "named",
+    "require_alike",
+    "require_columns",
+    "require_definition",
+    "require_envelope",
+    "require_once",
+]
+
+FORMAT = 1
+DEFINITION, DIGESTS = "definition", "digests"
+DIGEST = r"p\d{1,20}"  # the letter keeps a CSV file from making it a number
+Kind: TypeAlias = Literal["partial", "moments", "behaviour"]
+Type: TypeAlias = Literal["number", "text", "any"]
+MADE: Mapping[Kind, str] = {
+    "partial": "partial; partials are made by partial and add of an Evaluation",
+    "moments": "moments; make them with pr.moments(values)",
+    "behaviour": "state of behaviour; make one with behaviour_state(log)",
+}
+
+
+class State(NamedTuple):
+    """A state, and what messages call it: its file, or its place among those given."""
+
+    name: str
+    frame: pl.DataFrame
+
+
+# -- written
+
+
+def defined(kind: Kind, choices: Mapping[str, object]) -> str:
+    """The definition as text, with its choices in the order given."""
+    return json.dumps({"state": kind, "format": FORMAT, **choices}, default=str)
+
+
+def content(columns: Sequence[str]) -> pl.Expr:
+    """A number of all rows, the same in any order: hashes, whose sum wraps around.
+
+    The codes of categories depend on the process, so it is their text that counts.
+    """
+    texts = cs.by_name(*columns) & (cs.categorical() | cs.enum())
+    others = cs.by_name(*columns) - texts
+    return pl.struct(texts.cast(pl.String), others).hash().sum()
+
+
+def digest(number: pl.Expr, part: str | None) -> pl.Expr:
+    """The digest of a part: of its content, a number, and of its name, if it has one.
+
+    The name tells two parts of one content apart, such as days without a change.
+    """
+    if part is not None and not isinstance(part, str):
+        msg = f"part must be text, such as the day of the part, not {part!r}"
+        raise TypeError(msg)
+    salt = 0 if part is None else int(sha256(part.encode()).hexdigest()[:16], 16)
+    text = pl.format("p{}", number + pl.lit(salt, pl.UInt64))
+    return pl.when(number == 0).then(pl.lit("")).otherwise(text).alias(DIGESTS)
+
+
+# -- read
+
+
+def damaged(name: str, fault: str) -> DataError:
+    """The error for a state that nobody can have made."""
+    return DataError(f"{name}: {fault}", rule="damaged_state", count=1)
+
+
+def require_envelope(state: State, kind: Kind) -> None:
+    """Refuse a frame that is no state of this kind and format, or has no rows."""
+    name, frame = state
+    if DEFINITION not in frame.columns:
+        what, _, made = MADE[kind].partition("; ")
+        shown = ", ".join(frame.columns) or "no columns"
+        raise damaged(name, f"no {what}, but a frame of {shown}; {made}")
+    if frame.is_empty():
+        raise damaged(name, "has no rows: a part without queries has one; copy it anew")
+    _require_types(state, {DEFINITION: "text"})
+    for text in frame[DEFINITION].unique().to_list():
+        _require_format(name, kind, text)
+    _require_types(state, {DIGESTS: "text"})
+    if not frame[DIGESTS].str.contains(rf"^({DIGEST}( {DIGEST})*)?$").all():
+        raise damaged(name, "holds digests that nobody has written: make it anew")
+
+
+def require_columns(state: State, columns: Mapping[str, Type]) -> None:
+    """Refuse a state that lacks a column, or has one of another type."""
+    missing = [column for column in columns if column not in state.frame.columns]
+    if missing:
+        raise damaged(state.name, f"has no column {missing[0]!r}: make it anew")
+    for column, wanted in columns.items():
+        dtype = state.frame.schema[column]
+        right = {"number": dtype.is_numeric(), "text": dtype == pl.String, "any": True}
+        if not right[wanted] and dtype != pl.Null:
+            way = "keep states in Parquet or Arrow, since other files lose types"
+            raise damaged(
+                state.name, f"column {column!r} is {dtype}, no {wanted}: {way}"
+            )
+
+
+def _require_types(state: State, columns: Mapping[str, Type]) -> None:
+    """The same of columns that are never null."""
+    require_columns(state, columns)
+    for column in columns:
+        if count := state.frame[column].null_count():
+            fault = f"{column!r} is null in {count} rows: make it anew"
+            raise damaged(state.name, fault)
+
+
+def _require_format(name: str, kind: Kind, text: str) -> None:
+    try:
+        told = json.loads(text)
+        found = told["state"], told["format"]
+    except (ValueError, TypeError, KeyError):
+        fault = (
+            f"was written before format {FORMAT}, or its definition is damaged: it is "
+            f"{text[:40]!r}; make it anew"
+        )
+        raise damaged(name, fault) from None
+    if found[0] != kind:
+        raise damaged(name, f"is a state of kind {found[0]!r}, not {kind!r}")
+    if found[1] != FORMAT:
+        way = "make it anew, or use the version of the package that wrote it"
+        raise damaged(name, f"has format {found[1]}, not {FORMAT}: {way}")
+
+
+def require_definition(state: State, text: str, ours: str) -> None:
+    """Refuse a state of another definition, and say what differs."""
+    for other in state.frame[DEFINITION].unique(maintain_order=True):
+        if other != text and (told := differences(other, text)):
+            msg = (
+                f"{state.name} does not add to {ours}: {told}; make all states with "
+                "the same measures, columns and options"
+            )
+            raise DataError(msg, rule="different_definition", count=1)
+
+
+def differences(there: str, here: str) -> str:
+    """What differs between two definitions, in words."""
+    both = [dict(_flat(json.loads(text))) for text in (there, here)]
+    names = dict.fromkeys([*both[1], *both[0]])
+    missing = object()
+    told = []
+    for name in names:
+        one, other = (values.get(name, missing) for values in both)
+        if one != other:
+            shown = ("nothing" if v is missing else repr(v) for v in (one, other))
+            told.append(f"{name} is {' there and '.join(shown)} here")
+    return ", ".join(told)
+
+
+def _flat(values: Mapping[str, Any], of: str = "") -> Iterator[tuple[str, object]]:
+    for name, value in values.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{name} ")
+        else:
+            yield of + name, value
+
+
+def require_alike(states: Sequence[State], columns: Mapping[str, str]) -> None:
+    """Refuse columns that are text in one state and numbers in another.
+
+    ``columns`` are those to look at, with the names that the user knows.
+    """
+    for column, shown in columns.items():
+        first: tuple[str, str] | None = None
+        for name, frame in states:
+            kind = _kind(frame.schema[column])
+            if kind is None:
+                continue
+            if first is not None and first[1] != kind:
+                msg = (
+                    f"{shown!r} is {kind} in {name} and {first[1]} in {first[0]}: give "
+                    "all parts the same type"
+                )
+                raise DataError(msg, rule="different_types", count=1)
+            first = first or (name, kind)
+
+
+def _kind(dtype: pl.DataType) -> str | None:
+    if isinstance(dtype, pl.String | pl.Categorical | pl.Enum):
+        return "text"
+    if dtype == pl.Null:
+        return None
+    return "a number" if dtype.is_numeric() else str(dtype)
+
+
+def require_once(states: Sequence[State], keys: Sequence[str]) -> None:
+    """Refuse the same part twice; ``keys`` tell the rows of a state apart."""
+    whole = pl.concat(
+        [
+            frame.select(*keys, DIGESTS, pl.lit(i).alias("state"))
+            for i, (_, frame) in enumerate(states)
+        ],
+        how="vertical_relaxed",
+    ).filter(pl.col(DIGESTS) != "")
+    twice = whole.filter(pl.struct(*keys, DIGESTS).is_duplicated())
+    if twice.is_empty():  # else parts of parts
+        single = whole.group_by(DIGESTS).agg(pl.col("state").unique())
+        single = single.with_columns(pl.col(DIGESTS).str.split(" ")).explode(DIGESTS)
+        twice = single.filter(pl.col(DIGESTS).is_duplicated()).explode("state")
+    if twice.is_empty():
+        return
+    first = twice[DIGESTS].min()
+    places = twice.filter(pl.col(DIGESTS) == first)["state"].unique().sort()
+    names = " and ".join(states[i].name for i in places)
+    msg = (
+        f"{names}: the same part twice, by the digest of its content; leave one out. "
+        "If they are different parts whose values are all the same, such as days "
+        "without a change, name each with part= where it is made"
+    )
+    raise DataError(msg, rule="part_twice", count=twice[DIGESTS].n_unique())
+
+
+def all_digests(frame: pl.DataFrame) -> str:
+    """The digests of all parts whose sums are in a frame."""
+    texts = frame[DIGESTS].unique().to_list()
+    return " ".join(sorted({one for text in texts for one in text.split()}))
+
+
+def named(names: Iterable[str | None], one: str) -> list[str]:
+    """What messages call each of several: its file, or its place."""
+    given = list(names)
+    if len(given) == 1:
+        return [given[0] or f"the {one}"]
+    return [name or f"{one} {i}" for i, name in enumerate(given, 1)]

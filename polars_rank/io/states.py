@@ -1,0 +1,47 @@
+"""Read kept sums: each file on its own, so that an error can name it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import cast
+
+import polars as pl
+
+from polars_rank.core.state import State, named
+from polars_rank.io.files import given_name
+from polars_rank.io.frames import FrameLike, as_polars, is_path, is_single
+from polars_rank.io.scan import scan_each
+from polars_rank.io.unreadable import damage_named, files_of
+
+__all__ = ["read_states"]
+
+
+def read_states(given: FrameLike | Iterable[FrameLike], one: str) -> list[State]:
+    """The states in frames of any library and in files; ``one`` is their name."""
+    single = is_single(given) or not isinstance(given, Iterable)
+    several = [given] if single else list(cast("Iterable[FrameLike]", given))
+    frames = [frame for source in several for frame in _frames(source, one)]
+    names = named((_file(frame) for frame in frames), one)
+    lazy = [frame.lazy() for frame in frames]
+    with damage_named(lazy):
+        held = [frame.collect() for frame in lazy]
+    return [State(*state) for state in zip(names, held, strict=True)]
+
+
+def _frames(source: object, one: str) -> Iterator[pl.DataFrame | pl.LazyFrame]:
+    if is_path(source):
+        yield from scan_each(source)
+    else:
+        yield as_polars(cast("FrameLike", source), name=one)
+
+
+def _file(frame: pl.DataFrame | pl.LazyFrame) -> str | None:
+    """The file that a frame reads, if it reads one."""
+    if isinstance(frame, pl.DataFrame):
+        return None
+    try:
+        files = files_of(frame)
+    except ValueError:
+        return None
+    more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+    return f"{given_name(files[0])}{more}" if files else None
