@@ -137,7 +137,8 @@ def test_what_a_file_of_moments_says(folder, capsys):
     assert sorted(metadata["judgments"].split("; ")) == sorted([one, other])
     assert main(["moments", "values-2026-11-20.parquet", "-o", "plain.parquet"]) == 0
     assert main(["merge", "qrels-sums.parquet", "plain.parquet"]) == 1
-    assert "'rr' is not the same in all parts: " in capsys.readouterr().err
+    told = "'rr' is not the same in all parts (plain.parquet and qrels-sums.parquet): "
+    assert told in capsys.readouterr().err
 
 
 @pytest.mark.slow

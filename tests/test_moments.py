@@ -20,6 +20,7 @@ from polars_rank.comparison.definition import Definition
 from polars_rank.comparison.win_counts import WinCounts
 
 DAYS = 12
+ENVELOPE = ("definition", "digests")
 
 
 def log(seed: int = 1) -> pl.DataFrame:
@@ -379,9 +380,12 @@ def test_what_values_and_parts_say_about_themselves_is_kept(tmp_path):
         values = tmp_path / f"values{day}.parquet"
         definition.write(whole.filter(day=day).drop("day"), values)
         made = pr.moments(values, path=tmp_path / f"day{day}.parquet")
-        assert made["definition"].unique().sort().to_list() == [
-            "arp by lightgbm, max_rank=7", "ndcg@10 by lightgbm, max_rank=7",
-        ]  # fmt: skip
+        for name, text in made.select("measure", "definition").unique().rows():
+            meant = json.loads(text)
+            assert meant["measure"] == f"{name}, version 1"
+            chosen = pr.CONVENTIONS["lightgbm"]
+            assert meant["gain"] == chosen.gain != pr.CONVENTIONS["trec_eval"].gain
+            assert (meant["ties"], meant["max_rank"]) == (chosen.ties, 7)
         frame = pl.read_parquet(values)
         assert pr.moments(frame, definition=definition).equals(made)
         assert told(tmp_path / f"day{day}.parquet")["judgments"] == judged
@@ -390,13 +394,16 @@ def test_what_values_and_parts_say_about_themselves_is_kept(tmp_path):
     assert pr.merge(days, path=both).equals(pl.read_parquet(both))
     assert told(both)["judgments"] == "ab of 9 rows; cd of 8 rows"
     assert told(both)["measures"] == {"ndcg@10": "ndcg@10", "arp": "arp"}
-    again = [both, str(tmp_path / "day0.parquet")]
+    again = [both, str(tmp_path / "more.parquet")]
+    more = whole.filter(day=4).drop("day")
+    pr.moments(more, definition=definition, path=again[1])
     pr.merge(again, path=tmp_path / "again.parquet")
     assert told(tmp_path / "again.parquet") == told(both)
-    pr.merge([both, made], path=tmp_path / "frame.parquet")  # of a frame, who knows?
+    other = pr.moments(whole.filter(day=3).drop("day"), definition=definition)
+    pr.merge([both, other], path=tmp_path / "frame.parquet")  # of a frame, who knows?
     assert "polars_rank" not in pl.read_parquet_metadata(tmp_path / "frame.parquet")
     own = pr.moments(values, convention="trec_eval")
-    assert own["definition"][0] == "ndcg@10 by trec_eval"
+    assert json.loads(own["definition"][0])["gain"] == "linear"
     with pytest.raises(ValueError, match="leave out convention="):
         pr.moments(frame, convention="trec_eval", definition=definition)
     with pytest.raises(ValueError, match=r"must end in \.parquet"):
@@ -409,14 +416,16 @@ def test_other_definitions_are_not_merged():
     changed = pr.CONVENTIONS["trec_eval"].replace(ties="expected")
     for convention in ("lightgbm", changed):
         there = pr.moments(frame, measures=["ndcg@10"], convention=convention)
-        with pytest.raises(pr.DataError, match="'ndcg@10' is not the same in all"):
+        with pytest.raises(
+            pr.DataError, match=r"'ndcg@10' is not the same in all .*ties is"
+        ):
             pr.merge([here, there])
     named = pr.moments(frame.rename({"ndcg@10": "nDCG@10"}), measures=["nDCG@10"])
     assert named["definition"][0] == here["definition"][0]
     both = [part.with_columns(day=i) for i, part in enumerate((here, there))]
     with pytest.raises(pr.DataError, match="'ndcg@10' is not the same in all"):
         pr.trend(pl.concat(both), time="day")
-    with pytest.raises(pr.DataError, match="different columns: country"):
+    with pytest.raises(pr.DataError, match="part 2 has other columns: country"):
         pr.merge([here, pr.moments(frame, measures=["ndcg@10"], by="country")])
 
 
@@ -438,7 +447,7 @@ def test_wrong_parts():
     made = pr.moments(log(), measures=["arp"])
     for wrong, message in (
         (lambda: pr.merge([]), "nothing to merge"),
-        (lambda: pr.merge([log()]), "only moments can be merged"),
+        (lambda: pr.merge([log()]), "no moments, but a frame of day, query_id"),
         (lambda: pr.merge(made, unit="day"), "unit must be one of row, part"),
         (lambda: pr.compare(made).plot.deltas(), "no values of single queries"),
     ):
@@ -526,14 +535,16 @@ def test_all_ways_are_one(monkeypatch, small):
     frame = crowded().sort("system", maintain_order=True).with_columns(one=1.0)
     plain = pr.moments(frame, measures=["ndcg@10"])
     for options in ({"weight": "one"}, {"cluster": "query_id"}):
-        assert_same(pr.moments(frame, measures=["ndcg@10"], **options), plain)
+        found = pr.moments(frame, measures=["ndcg@10"], **options)
+        assert_same(found.drop(ENVELOPE), plain.drop(ENVELOPE))
     for options in ({}, {"weight": "weight"}, {"cluster": "user"}):
         options = {"measures": ["ndcg@10"], **options}
         whole = pr.moments(frame, by="country", **options)
         for land in ("DE", "FR", None):
             here = pl.col("country").eq_missing(land)
             alone = pr.moments(frame.filter(here), **options)
-            assert whole.filter(here).drop("country").equals(alone)
+            found = whole.filter(here).drop("country", *ENVELOPE)
+            assert found.equals(alone.drop(ENVELOPE))
 
 
 @pytest.mark.covering(0, rest=2)

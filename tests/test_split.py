@@ -457,7 +457,7 @@ def test_partials_of_another_evaluation_are_refused():
     log = rows(4)
     other = pr.Evaluation("ap", max_rank=3).partial(log)
     evaluation = pr.Evaluation("ap")
-    with pytest.raises(pr.DataError, match="2 does not .* max_rank is 3 there and Non"):
+    with pytest.raises(pr.DataError, match=r"2 does not .* max_rank is 3 there and No"):
         evaluation.merge([evaluation.partial(log), other])
     with pytest.raises(ValueError, match="no partials given"):
         evaluation.merge([])

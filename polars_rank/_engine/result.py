@@ -25,7 +25,7 @@ from polars_rank.core.aggregate import (
     UndefinedIsOne,
 )
 from polars_rank.core.rules import INVALID_WEIGHT
-from polars_rank.core.state import content
+from polars_rank.core.state import hashed
 from polars_rank.measures.measure import Custom, Measure
 
 __all__ = ["VIOLATION", "Aggregation", "sum_part", "values_per_query"]
@@ -282,7 +282,7 @@ def sum_part(
     values = [f"m{i}" for i in range(len(aggregation.aggregates))]
     own = dict.fromkeys([*inputs.run.keys, *inputs.segments, *values])
     more = [pl.struct(inputs.run.keys).implode().alias("keys")]
-    more.append(content([*own]).alias("content"))
+    more.append(hashed([*own]).sum().alias("content"))
     facts: dict[str, pl.Expr] = {}
     skipped = None
     if request.qrels is not None or request.queries is not None:

@@ -274,7 +274,7 @@ def _over_time(
     files: Sequence[str], time: str | None, every: str | None, measures: Sequence[str]
 ) -> tuple[pl.LazyFrame, bool]:
     """Rows with their periods, and whether they are moments."""
-    from polars_rank.comparison.merging import selected
+    from polars_rank.comparison.merging import read_moments, selected
     from polars_rank.comparison.moments import is_moments
 
     if not files:
@@ -288,7 +288,8 @@ def _over_time(
         return first, False
     parts = open_moments(files, {files[0]: first})
     by = [] if time is None else [time]
-    frames = [selected(part, by, measures).lazy() for part in parts.values()]
+    whole = (read_moments(part) for part in parts.values())
+    frames = [selected(rows, by, measures).lazy() for rows in whole]
     if time is None:
         periods = _periods(list(parts))
         if every is not None and not isinstance(periods.dtype, pl.Date):

@@ -38,7 +38,7 @@ from polars_rank.comparison.given_moments import (
     require_columns_of_moments,
     require_rows_of_moments,
 )
-from polars_rank.comparison.merging import segments_of, selected
+from polars_rank.comparison.merging import read_moments, segments_of, selected
 from polars_rank.comparison.moments import is_moments, sums_of_parts
 from polars_rank.comparison.notes import noted
 from polars_rank.comparison.reading import read, read_parts
@@ -275,7 +275,7 @@ def compare(
     if is_moments(names := schema.names()):
         require_no_rows(locals())
         segments = segments_of(names) if by is None else columns.segments
-        table = selected(values, segments, names_of(measures))
+        table = selected(read_moments(values), segments, names_of(measures))
         require_rows_of_moments(table, segments)
         if test == "sign" and not estimates.counts_once(table):
             msg = (

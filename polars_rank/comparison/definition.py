@@ -15,6 +15,7 @@ import polars as pl
 
 from polars_rank._engine.request import AnyFrame
 from polars_rank.conventions.tools import CONVENTIONS, ConventionLike, convention_of
+from polars_rank.core.state import defined
 from polars_rank.evaluation.options import COLUMNS, DECIDING
 from polars_rank.io import write
 from polars_rank.measures.measure import Measure
@@ -100,6 +101,15 @@ class Definition:
         texts = {name: self.measures.get(name, _text(name)) for name in measures}
         return dataclasses.replace(self, measures=texts, query=list(query))
 
+    def of_sums(self, how: Mapping[str, object]) -> dict[str, str]:
+        """Column to the definition of its sums; ``how`` the values were summed."""
+        chosen = {n: v for n, v in sorted(self.convention.items()) if n != "name"}
+        choices = chosen | OPTIONS | self.options | dict(how)
+        return {
+            column: defined("moments", {"measure": _versioned(text), **choices})
+            for column, text in self.measures.items()
+        }
+
     def by_measure(self) -> dict[str, str]:
         """Column to a text that equals that of another definition if both mean it."""
         name = str(self.convention["name"])
@@ -149,6 +159,14 @@ def _text(name: str) -> str:
         return str(Measure.parse(name))
     except (ValueError, TypeError):
         return name
+
+
+def _versioned(text: str) -> str:
+    """The text form of a measure, with the version of its definition."""
+    try:
+        return f"{text}, version {Measure.parse(text).definition.version}"
+    except (ValueError, TypeError):
+        return text
 
 
 def fingerprint(qrels: AnyFrame, columns: Sequence[str]) -> str:

@@ -4,22 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from polars_rank.comparison.arguments import require_names
 from polars_rank.comparison.definition import Definition, write_defined
-from polars_rank.comparison.moments import KEYS, ORDER, WON, added, is_moments
+from polars_rank.comparison.moments import KEYS, ORDER, WON, added
 from polars_rank.comparison.values import Source, lazy
 from polars_rank.core.expr import ratio
+from polars_rank.core.state import (
+    DEFINITION,
+    DIGESTS,
+    State,
+    Type,
+    all_digests,
+    damaged,
+    differences,
+    require_alike,
+    require_columns,
+    require_envelope,
+    require_once,
+)
 from polars_rank.exceptions import DataError
-from polars_rank.io.scan import scan_each
+from polars_rank.io.frames import is_single
+from polars_rank.io.states import read_states
 from polars_rank.io.unreadable import files_of
 
-AT_ONCE = 16  # parts whose rows are held
+__all__ = [
+    "definition_of_parts",
+    "merge",
+    "read_moments",
+    "segments_of",
+    "selected",
+    "summed",
+]
 
-__all__ = ["definition_of_parts", "merge", "segments_of", "selected"]
+AT_ONCE = 16  # parts whose rows are held
+TYPES: dict[str, Type] = {
+    **dict.fromkeys(KEYS, "text"),
+    **dict.fromkeys(ORDER, "number"),
+}
+COUNTED = ("queries", "n")
+NEAR = 1e-9  # of a sum: beyond any rounding
+PLACE = "polars_rank.place"  # of its part, in a row: the name of no column of a user
 
 
 def merge(
@@ -52,9 +79,11 @@ def merge(
     Raises
     ------
     ValueError
-        If there is nothing to merge, or something other than moments.
+        If there is nothing to merge.
     DataError
-        If parts differ in a measure's definition, or in their columns.
+        If a part is no moments, or damaged; if the same part is there twice, by the
+        digest of its content; if parts differ in a measure's definition, or in their
+        columns. It names the file, and what differs.
 
     Notes
     -----
@@ -78,56 +107,47 @@ def merge(
     >>> week.filter(system="a", other="b").select("queries", "win", "tie").row(0)
     (3, 2, 1)
     """
-    single = isinstance(parts, str | Path | pl.DataFrame | pl.LazyFrame)
-    given: list[Any] = [parts] if single else list(parts)  # type: ignore[arg-type]
-    if not given:
-        msg = "nothing to merge: name at least one part"
-        raise ValueError(msg)
-    frames = [frame for part in given for frame in _opened(part)]
-    names = frames[0].collect_schema().names()
-    for frame in frames:
-        found = frame.collect_schema().names()
-        if not is_moments(found):
-            msg = "only moments can be merged; make them with pr.moments(values)"
-            raise ValueError(msg)
-        if sorted(found) != sorted(names):
-            odd = ", ".join(sorted({*found} ^ {*names}))
-            msg = f"the parts have different columns: {odd}; all need the same segments"
-            raise DataError(msg, rule="different_columns", count=1)
+    given = parts if is_single(parts) else [*parts]
+    whole = read_moments(given)
+    names = whole.columns
     if unit not in (known := ["row", "part", *segments_of(names)]):
         msg = (
             f"unit must be one of {', '.join(known)}, not {unit!r}; segments are "
             "chosen when moments are made"
         )
         raise ValueError(msg)
-    segments = segments_of(names)
-    whole = _collected([f.select(names) for f in frames], segments, unit)
-    table = _summed(whole, segments, unit)
+    table = summed(whole, segments_of(names), unit)
     if path is not None:
+        frames = [lazy(part) for part in ([given] if is_single(given) else given)]
         write_defined(table, path, definition_of_parts(frames))
     return table
 
 
-def _opened(part: Source) -> list[pl.LazyFrame]:
-    """The frame, or one for each file."""
-    return scan_each(part) if isinstance(part, str | Path) else [lazy(part)]
+def read_moments(given: Source | Iterable[Source]) -> pl.DataFrame:
+    """The rows of all moments, which are whole, of one definition, and each there once.
 
-
-def _collected(
-    frames: Sequence[pl.LazyFrame], segments: Sequence[str], unit: str
-) -> pl.DataFrame:
-    """The rows of all parts; those of a unit are added up, some parts at a time.
-
-    They are as many in every part, and would be held once for each day of a year.
+    Errors name the file.
     """
-    if unit not in segments:
-        return pl.concat(frames, how="vertical_relaxed").collect()
-    state: list[pl.LazyFrame] = []
-    for start in range(0, len(frames), AT_ONCE):
-        some = [*state, *frames[start : start + AT_ONCE]]
-        rows = pl.concat(some, how="vertical_relaxed").collect()
-        state = [_summed(rows, segments).lazy()]
-    return state[0].collect()
+    states = read_states(given, "part")
+    if not states:
+        msg = "nothing to merge: name at least one part"
+        raise ValueError(msg)
+    for state in states:
+        require_envelope(state, "moments")
+        require_columns(state, TYPES)
+    names = states[0].frame.columns
+    for name, frame in states:
+        if odd := ", ".join(sorted({*frame.columns} ^ {*names})):
+            msg = f"{name} has other columns: {odd}; all parts need the same segments"
+            raise DataError(msg, rule="different_columns", count=1)
+    segments = segments_of(names)
+    require_alike(states, dict(zip(segments, segments, strict=True)))
+    whole = pl.concat([f.select(names) for _, f in states], how="vertical_relaxed")
+    places = pl.concat(pl.repeat(i, len(s.frame)) for i, s in enumerate(states))
+    _require_possible(whole, states, places)
+    _require_one_definition(whole, states, places)
+    require_once(states, [*segments, *KEYS])
+    return whole
 
 
 def definition_of_parts(frames: Iterable[pl.LazyFrame]) -> Definition | None:
@@ -141,17 +161,16 @@ def definition_of_parts(frames: Iterable[pl.LazyFrame]) -> Definition | None:
 
 def segments_of(columns: Iterable[str]) -> list[str]:
     """The columns of moments that tell segments apart."""
-    return [n for n in columns if n not in {*KEYS, *ORDER, "definition"}]
+    return [n for n in columns if n not in {*KEYS, *ORDER, DEFINITION, DIGESTS}]
 
 
 def selected(
-    values: Source, by: Sequence[str], measures: Sequence[str] = ()
+    whole: pl.DataFrame, by: Sequence[str], measures: Sequence[str] = ()
 ) -> pl.DataFrame:
     """Moments of these measures (default: all), added up over parts.
 
     Segments are added up, too, except those that ``by`` tells apart.
     """
-    whole = lazy(values).collect()
     if odd := [name for name in by if name not in segments_of(whole.columns)]:
         msg = f"no segments by {odd[0]!r}: by= is chosen when moments are made"
         raise ValueError(msg)
@@ -159,28 +178,63 @@ def selected(
         known = whole["measure"].unique(maintain_order=True).to_list()
         require_names(measures, known, "measure")
         whole = whole.filter(pl.col("measure").is_in(measures))
-    return _summed(whole, by)
+    return summed(whole, by)
 
 
-def _require_one_definition(whole: pl.DataFrame) -> None:
-    """Refuse sums of a measure that was computed in two ways."""
-    found = whole.group_by("measure").agg(pl.col("definition").unique().sort())
-    mixed = found.filter(pl.col("definition").list.len() > 1).sort("measure")
-    if len(mixed):
-        measure, definitions = mixed.row(0)
-        shown = " and ".join(map(repr, definitions))
-        msg = (
-            f"{measure!r} is not the same in all parts: {shown}; compute one of "
-            "them anew"
+def _require_possible(
+    whole: pl.DataFrame, states: Sequence[State], places: pl.Series
+) -> None:
+    """Refuse sums that no values have."""
+    queries, n, x, d = (pl.col(name) for name in ("queries", "n", "x", "d"))
+    pair = pl.col("other").is_not_null()
+    sums = ["x", "d", "ee", "ed", "dd", "squares"]
+    near = -NEAR * (1.0 + ratio(x, d).fill_null(0.0) ** 2)
+    right = {
+        "a value is null": ~pl.any_horizontal(
+            pl.col("measure", "system", *COUNTED, *sums).is_null()
+        ),
+        "a sum is infinite or NaN": pl.all_horizontal(
+            pl.col(sums).cast(pl.Float64).is_finite()
+        ),
+        "n is not between 0 and the number of queries": n.is_between(0, queries),
+        "d and dd are not those of n units": ((n > 0) == (d > 0))
+        & ((n > 0) == (pl.col("dd") > 0)),
+        "a sum of squares is below 0": (pl.col("ee") >= near * pl.col("dd"))
+        & (pl.col("squares") >= near * d),
+        "wins, ties and losses do not add up to the queries": ~pair
+        | ((pl.sum_horizontal(WON) == queries) & (pl.min_horizontal(WON) >= 0)),
+    }
+    for fault, kept in right.items():
+        wrong = whole.with_columns(places.alias(PLACE)).filter(
+            ~kept.fill_null(value=False)
         )
-        raise DataError(msg, rule="different_definition", count=len(mixed))
+        for place, measure, system in wrong.select(PLACE, "measure", "system").rows():
+            of = f"in the sums of {measure!r} of {system!r} {fault}"
+            raise damaged(states[place].name, f"{of}; make them anew")
 
 
-def _summed(
+def _require_one_definition(
+    whole: pl.DataFrame, states: Sequence[State], places: pl.Series
+) -> None:
+    """Refuse sums of a measure that was computed in two ways."""
+    told = whole.select("measure", DEFINITION, places.alias(PLACE))
+    told = told.unique(["measure", DEFINITION], keep="first", maintain_order=True)
+    first: dict[str, tuple[str, int]] = {}
+    for measure, definition, place in told.rows():
+        own, before = first.setdefault(measure, (definition, place))
+        if differ := differences(definition, own):
+            names = dict.fromkeys(states[i].name for i in (place, before))
+            msg = (
+                f"{measure!r} is not the same in all parts ({' and '.join(names)}): "
+                f"{differ}; compute one of them anew"
+            )
+            raise DataError(msg, rule="different_definition", count=1)
+
+
+def summed(
     whole: pl.DataFrame, segments: Sequence[str], unit: str = "row"
 ) -> pl.DataFrame:
     """Sums by segment in the order of moments: systems, then pairs in one direction."""
-    _require_one_definition(whole)
     alone = pl.col("other").is_null()
     systems = whole.filter(alone)["system"].unique(maintain_order=True)
     measures = whole["measure"].unique(maintain_order=True)
@@ -196,14 +250,15 @@ def _summed(
     )
     if unit in segments:
         kept = [s for s in segments if s != unit]
-        return _summed(_summed(whole, segments), kept, "part")
+        return summed(summed(whole, segments), kept, "part")
     state = added() | (_of_parts() if unit == "part" else {})
     return (
         oriented.group_by(*segments, *KEYS, maintain_order=True)
-        .agg(**state, definition=pl.col("definition").first())
+        .agg(**state, definition=pl.col(DEFINITION).first())
         .with_columns(pl.when(~alone).then(pl.col(WON)))
         .sort(_place(measures, "measure"), ~alone, first, second, *segments)
-        .select(*segments, *KEYS, *ORDER, "definition")
+        .select(*segments, *KEYS, *ORDER, DEFINITION)
+        .with_columns(pl.lit(all_digests(whole)).alias(DIGESTS))
     )
 
 

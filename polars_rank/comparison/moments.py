@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import combinations
@@ -24,6 +24,7 @@ from polars_rank.comparison.values import (
 )
 from polars_rank.conventions.tools import DEFAULT, ConventionLike
 from polars_rank.core.expr import ratio
+from polars_rank.core.state import DEFINITION, digest, hashed
 
 __all__ = [
     "KEYS", "ORDER", "STATE", "WON", "added", "is_moments", "moments", "sums_of_parts",
@@ -50,6 +51,7 @@ def moments(
     convention: ConventionLike | None = None,
     path: str | Path | None = None,
     definition: Definition | None = None,
+    part: str | None = None,
 ) -> pl.DataFrame:
     """Compute the sums that a comparison of systems needs, which add up over days.
 
@@ -66,6 +68,10 @@ def moments(
         they are known, the judgments in its metadata.
     definition
         Definition of ``values``, unless they are a file that holds it.
+    part
+        Name of the part, such as its day. Two parts of the same values are one part,
+        which :func:`merge` refuses to count twice, unless they have two names: give
+        names where the same queries come back and nothing may have changed.
 
     Returns
     -------
@@ -82,7 +88,10 @@ def moments(
       and ``dd``, sums of products of their deviations from that mean and their
       denominators. These are centred, so that a small spread about a large mean keeps
       its digits;
-    - ``definition``, the measure and the convention as text.
+    - ``definition``, all that can change a value, as JSON: the measure with the version
+      of its definition, the choices of the convention, the columns, ``tie``;
+    - ``digests``, eight bytes as text, of the ids of the queries, their values,
+      segments, clusters and weights, and of ``part``.
 
     Raises
     ------
@@ -109,8 +118,9 @@ def moments(
     (10, 0.25)
     """
     columns = Columns(system, query, measures, by, weight, cluster, seed)
+    seen = _Content()
     table, held, _ = sums_of_parts(
-        read_parts(values, columns, fewest=1),
+        seen.of(read_parts(values, columns, fewest=1)),
         lambda systems: list(combinations(range(len(systems)), 2)),
         tie,
     )
@@ -122,8 +132,11 @@ def moments(
     if definition is None:
         definition = Definition.of(held.measures, convention or DEFAULT, columns.keys)
     definition = definition.about(held.measures, columns.keys)
+    how = {"system": system, "query": columns.keys, "weight": weight}
+    how |= {"cluster": cluster, "seed": seed, "tie": tie}
     table = table.with_columns(
-        definition=pl.col("measure").replace_strict(definition.by_measure())
+        pl.col("measure").replace_strict(definition.of_sums(how)).alias(DEFINITION),
+        digest(pl.lit(seen.number, pl.UInt64), part),
     )
     if path is not None:
         definition.write(table, path)
@@ -132,7 +145,29 @@ def moments(
 
 def is_moments(columns: Iterable[str]) -> bool:
     """Tell moments from values per query."""
-    return {*KEYS, *ORDER, "definition"} <= {*columns}
+    return {*KEYS, *ORDER, DEFINITION} <= {*columns}
+
+
+class _Content:
+    """A number of the values that are read, whatever the order of rows and systems."""
+
+    def __init__(self) -> None:
+        self.number = 0
+
+    def of(self, parts: Iterable[Values]) -> Iterator[Values]:
+        """Pass the parts on."""
+        for values in parts:
+            about = [n for n in values.frame.columns if not n.startswith("v")]
+            cells = (
+                [cell(k, i) for k in range(len(values.measures))]
+                for i in range(len(values.systems))
+            )
+            found = values.frame.with_columns(hashed(about).alias("about")).select(
+                pl.struct("about", pl.lit(name), *own).hash().sum().alias(name)
+                for name, own in zip(values.systems, cells, strict=True)
+            )
+            self.number = (self.number + sum(found.row(0))) % 2**64
+            yield values
 
 
 def added() -> dict[str, pl.Expr]:

@@ -13,7 +13,7 @@ from polars_rank._statistics.intervals import require_level
 from polars_rank.comparison.arguments import names_of
 from polars_rank.comparison.compare import compare
 from polars_rank.comparison.estimates import Plan, estimated, means_of
-from polars_rank.comparison.merging import merge, selected
+from polars_rank.comparison.merging import read_moments, selected, summed
 from polars_rank.comparison.moments import is_moments, moments
 from polars_rank.comparison.values import Source, lazy
 
@@ -100,7 +100,7 @@ def trend(
         .drop(time, "first", "place")
         .rename({"present": time})
     )
-    whole = merge(rolled.select(parts.columns))
+    whole = summed(rolled.select(parts.columns), [time])
     own = whole.filter(pl.col("other").is_null())
     systems = own["system"].unique(maintain_order=True).to_list()
     plan = Plan(systems, [], [time], level, "two-sided", level)
@@ -152,7 +152,7 @@ def _parts(
     if columns:
         msg = f"{next(iter(columns))}= is chosen when moments are made"
         raise ValueError(msg)
-    return selected(frame.with_columns(period), [time], measures)
+    return selected(read_moments(frame).with_columns(period), [time], measures)
 
 
 def _sequential(

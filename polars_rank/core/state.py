@@ -31,10 +31,11 @@ __all__ = [
     "Kind",
     "State",
     "all_digests",
-    "content",
     "damaged",
     "defined",
+    "differences",
     "digest",
+    "hashed",
     "named",
     "require_alike",
     "require_columns",
@@ -70,14 +71,14 @@ def defined(kind: Kind, choices: Mapping[str, object]) -> str:
     return json.dumps({"state": kind, "format": FORMAT, **choices}, default=str)
 
 
-def content(columns: Sequence[str]) -> pl.Expr:
-    """A number of all rows, the same in any order: hashes, whose sum wraps around.
+def hashed(columns: Sequence[str]) -> pl.Expr:
+    """A number of each row, whose sum wraps around: the same in any order of the rows.
 
     The codes of categories depend on the process, so it is their text that counts.
     """
     texts = cs.by_name(*columns) & (cs.categorical() | cs.enum())
     others = cs.by_name(*columns) - texts
-    return pl.struct(texts.cast(pl.String), others).hash().sum()
+    return pl.struct(texts.cast(pl.String), others).hash()
 
 
 def digest(number: pl.Expr, part: str | None) -> pl.Expr:
