@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Unpack
 
 import polars as pl
@@ -12,6 +12,7 @@ from polars_rank._engine.request import AnyFrame
 from polars_rank._statistics.intervals import require_level
 from polars_rank.clicks.alike import sums_of_alike
 from polars_rank.clicks.impression import Impression
+from polars_rank.clicks.kept import CONTENT, definitions_of, read_behaviour, sealed
 from polars_rank.clicks.log import ClickLog
 from polars_rank.clicks.log_options import LogOptions
 from polars_rank.clicks.measures import (
@@ -19,7 +20,7 @@ from polars_rank.clicks.measures import (
     Measures,
     parse_behaviour,
 )
-from polars_rank.clicks.opening import function_of_log, opened
+from polars_rank.clicks.opening import function_of_log
 from polars_rank.clicks.plan import bounded_by, in_layout
 from polars_rank.clicks.ratios import (
     Interval,
@@ -42,6 +43,7 @@ from polars_rank.clicks.traced import (
     trace,
 )
 from polars_rank.core.expr import ratio
+from polars_rank.core.state import hashed
 from polars_rank.io.frames import FrameLike
 
 __all__ = [
@@ -222,6 +224,7 @@ def behaviour_state(
     measures: Measures = DEFAULT,
     *,
     per: Per | None = None,
+    part: str | None = None,
     **options: Unpack[LogOptions],
 ) -> AnyFrame:
     """What a part of a log adds to :func:`behaviour`: a day, a file, a partition.
@@ -231,23 +234,32 @@ def behaviour_state(
     log, measures, per, **options
         As in :func:`behaviour`. Impressions, and clusters if they are named, must lie
         in one part each.
+    part
+        Name of the part, such as its day. Two parts of the same content are one part,
+        which :func:`merge_behaviour` refuses to count twice, unless they have two
+        names.
 
     Returns
     -------
     A frame like ``log``, a row for each segment and measure: the ``by`` columns,
-    ``measure``, ``impressions`` and sums that :func:`merge_behaviour` adds up. A few
+    ``measure``, ``impressions`` and sums that :func:`merge_behaviour` adds up;
+    ``definition``, all that can change a value; and ``digests``, eight bytes as text,
+    of the ids of impressions or clusters and of their sums, and of ``part``. A few
     hundred bytes a row, to be kept in a file.
     """
     parsed = parse_behaviour(measures)
     bound: ClickLog = ClickLog.of(log, options)
     trace(bound, parsed, per=per)
     _require_distinct((*bound.by, *LONG), [])
+    definitions = definitions_of(parsed, bound, per, options)
 
     def plan(log: ClickLog, vocabulary: type[Impression]) -> pl.LazyFrame:
         traced = trace(log, parsed, per=per, vocabulary=vocabulary)
         by: dict[str, pl.Expr] = segments_of(log)
-        clusters, _ = cluster_sums(log, traced, by)
-        found = states(clusters, [*by], traced.ratios).sort(
+        clusters, keys = cluster_sums(log, traced, by)
+        own = hashed([*by, *keys, *traced.parts, "n"]).sum()
+        found = states(clusters, [*by], traced.ratios, more={CONTENT: own})
+        found = sealed(found, definitions, part).sort(
             [*by], nulls_last=True, maintain_order=True
         )
         named = found.rename(dict(zip(by, log.by, strict=True)))
@@ -258,7 +270,7 @@ def behaviour_state(
 
 
 def merge_behaviour(
-    parts: FrameLike | Sequence[FrameLike], /, *, level: float = 0.95
+    parts: FrameLike | Iterable[FrameLike], /, *, level: float = 0.95
 ) -> pl.DataFrame:
     """Behaviour with intervals out of the states of parts: the bits of the whole.
 
@@ -274,6 +286,13 @@ def merge_behaviour(
     -------
     What ``behaviour(..., interval="normal")`` of all parts together returns.
 
+    Raises
+    ------
+    DataError
+        If a part is no state, or damaged; if the same part is there twice, by the
+        digest of its content; if parts differ in a measure's definition, or in their
+        columns. It names the file, and what differs.
+
     Examples
     --------
     >>> import polars as pl
@@ -287,10 +306,8 @@ def merge_behaviour(
     ('ctr', 0.12065, 1497)
     """
     require_level(level)
-    several = parts if isinstance(parts, list | tuple) else [parts]
-    whole = pl.concat([opened(part, "a part").lazy() for part in several])
-    columns: list[str] = whole.collect_schema().names()
-    by: list[str] = columns[: columns.index("measure")]
+    kept, by = read_behaviour(parts)
+    whole = kept.lazy()
     found = finished(added(whole, by), by, level).rename({"n": "impressions"})
     result = found.sort(by, nulls_last=True, maintain_order=True) if by else found
     return result.select(*by, *LONG).collect(engine="streaming")

@@ -44,6 +44,7 @@ class Definition(NamedTuple):
     formula: Formula
     parameters: dict[str, Parameter]
     doc: str
+    version: int = 1  # raised when a value would change: kept sums carry it
 
 
 BEHAVIOUR: dict[str, Definition] = {}

@@ -7,7 +7,8 @@ added up first; errors are those of a ratio of sums over clusters.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import polars as pl
@@ -157,13 +158,14 @@ def states(
     ratios: Sequence[Ratio],
     *,
     means: bool = False,
+    more: Mapping[str, pl.Expr] = MappingProxyType({}),
 ) -> pl.LazyFrame:
     """One row per segment and measure: the state of a ratio, which adds up exactly.
 
     Columns are ``measure``, ``impressions`` and the parts of ``RatioMoments``, of which
-    ``means``, whose denominators are all 1, need two fifths.
+    ``means``, whose denominators are all 1, need two fifths; and sums of ``more``.
     """
-    named: State = {"impressions": pl.col("n").sum()}
+    named: State = {"impressions": pl.col("n").sum(), **more}
     rows = []
     for i, ratio in enumerate(ratios):
         den = None if means else pl.col(ratio.den)
@@ -172,7 +174,7 @@ def states(
         parts = (pl.col(f"{i}:{part}").alias(part) for part in state)
         rows.append(pl.struct(pl.lit(ratio.name).alias("measure"), *parts))
     frame = clusters.group_by(by).agg(**named) if by else clusters.select(**named)
-    frame = frame.select(*by, "impressions", pl.concat_list(rows).alias("row"))
+    frame = frame.select(*by, "impressions", *more, pl.concat_list(rows).alias("row"))
     return frame.explode("row", empty_as_null=True).unnest("row")
 
 

@@ -15,17 +15,19 @@ from polars_rank.core.expr import ratio
 from polars_rank.core.state import (
     DEFINITION,
     DIGESTS,
+    PLACE,
     State,
     Type,
     all_digests,
     damaged,
-    differences,
+    placed,
     require_alike,
     require_columns,
     require_envelope,
     require_once,
+    require_one_definition,
+    require_same_columns,
 )
-from polars_rank.exceptions import DataError
 from polars_rank.io.frames import is_single
 from polars_rank.io.states import read_states
 from polars_rank.io.unreadable import files_of
@@ -46,7 +48,6 @@ TYPES: dict[str, Type] = {
 }
 COUNTED = ("queries", "n")
 NEAR = 1e-9  # of a sum: beyond any rounding
-PLACE = "polars_rank.place"  # of its part, in a row: the name of no column of a user
 
 
 def merge(
@@ -135,19 +136,14 @@ def read_moments(given: Source | Iterable[Source]) -> pl.DataFrame:
     for state in states:
         require_envelope(state, "moments")
         require_columns(state, TYPES)
-    names = states[0].frame.columns
-    for name, frame in states:
-        if odd := ", ".join(sorted({*frame.columns} ^ {*names})):
-            msg = f"{name} has other columns: {odd}; all parts need the same segments"
-            raise DataError(msg, rule="different_columns", count=1)
+    names = require_same_columns(states)
     segments = segments_of(names)
     require_alike(states, dict(zip(segments, segments, strict=True)))
-    whole = pl.concat([f.select(names) for _, f in states], how="vertical_relaxed")
-    places = pl.concat(pl.repeat(i, len(s.frame)) for i, s in enumerate(states))
-    _require_possible(whole, states, places)
-    _require_one_definition(whole, states, places)
-    require_once(states, [*segments, *KEYS])
-    return whole
+    whole = placed(states)
+    _require_possible(whole, states)
+    require_one_definition(whole, states)
+    require_once(whole, states, [*segments, *KEYS])
+    return whole.select(names)
 
 
 def definition_of_parts(frames: Iterable[pl.LazyFrame]) -> Definition | None:
@@ -181,9 +177,7 @@ def selected(
     return summed(whole, by)
 
 
-def _require_possible(
-    whole: pl.DataFrame, states: Sequence[State], places: pl.Series
-) -> None:
+def _require_possible(whole: pl.DataFrame, states: Sequence[State]) -> None:
     """Refuse sums that no values have."""
     queries, n, x, d = (pl.col(name) for name in ("queries", "n", "x", "d"))
     pair = pl.col("other").is_not_null()
@@ -205,30 +199,10 @@ def _require_possible(
         | ((pl.sum_horizontal(WON) == queries) & (pl.min_horizontal(WON) >= 0)),
     }
     for fault, kept in right.items():
-        wrong = whole.with_columns(places.alias(PLACE)).filter(
-            ~kept.fill_null(value=False)
-        )
+        wrong = whole.filter(~kept.fill_null(value=False))
         for place, measure, system in wrong.select(PLACE, "measure", "system").rows():
             of = f"in the sums of {measure!r} of {system!r} {fault}"
             raise damaged(states[place].name, f"{of}; make them anew")
-
-
-def _require_one_definition(
-    whole: pl.DataFrame, states: Sequence[State], places: pl.Series
-) -> None:
-    """Refuse sums of a measure that was computed in two ways."""
-    told = whole.select("measure", DEFINITION, places.alias(PLACE))
-    told = told.unique(["measure", DEFINITION], keep="first", maintain_order=True)
-    first: dict[str, tuple[str, int]] = {}
-    for measure, definition, place in told.rows():
-        own, before = first.setdefault(measure, (definition, place))
-        if differ := differences(definition, own):
-            names = dict.fromkeys(states[i].name for i in (place, before))
-            msg = (
-                f"{measure!r} is not the same in all parts ({' and '.join(names)}): "
-                f"{differ}; compute one of them anew"
-            )
-            raise DataError(msg, rule="different_definition", count=1)
 
 
 def summed(

@@ -28,6 +28,7 @@ from polars_rank.exceptions import DataError
 __all__ = [
     "DEFINITION",
     "DIGESTS",
+    "PLACE",
     "Kind",
     "State",
     "all_digests",
@@ -37,15 +38,19 @@ __all__ = [
     "digest",
     "hashed",
     "named",
+    "placed",
     "require_alike",
     "require_columns",
     "require_definition",
     "require_envelope",
     "require_once",
+    "require_one_definition",
+    "require_same_columns",
 ]
 
 FORMAT = 1
 DEFINITION, DIGESTS = "definition", "digests"
+PLACE = "polars_rank.place"  # of its state, in a row: the name of no column of a user
 DIGEST = r"p\d{1,20}"  # the letter keeps a CSV file from making it a number
 Kind: TypeAlias = Literal["partial", "moments", "behaviour"]
 Type: TypeAlias = Literal["number", "text", "any"]
@@ -97,6 +102,12 @@ def digest(number: pl.Expr, part: str | None) -> pl.Expr:
 # -- read
 
 
+def placed(states: Sequence[State]) -> pl.DataFrame:
+    """The rows of all states, each with the place of its own."""
+    frames = (f.with_columns(pl.lit(i).alias(PLACE)) for i, (_, f) in enumerate(states))
+    return pl.concat(frames, how="diagonal_relaxed")
+
+
 def damaged(name: str, fault: str) -> DataError:
     """The error for a state that nobody can have made."""
     return DataError(f"{name}: {fault}", rule="damaged_state", count=1)
@@ -109,7 +120,7 @@ def require_envelope(state: State, kind: Kind) -> None:
         what, _, made = MADE[kind].partition("; ")
         shown = ", ".join(frame.columns) or "no columns"
         raise damaged(name, f"no {what}, but a frame of {shown}; {made}")
-    if frame.is_empty():
+    if frame.is_empty() and kind != "behaviour":  # which is lazy, by segment
         raise damaged(name, "has no rows: a part without queries has one; copy it anew")
     _require_types(state, {DEFINITION: "text"})
     for text in frame[DEFINITION].unique().to_list():
@@ -221,24 +232,45 @@ def _kind(dtype: pl.DataType) -> str | None:
     return "a number" if dtype.is_numeric() else str(dtype)
 
 
-def require_once(states: Sequence[State], keys: Sequence[str]) -> None:
+def require_same_columns(states: Sequence[State]) -> list[str]:
+    """Refuse states of other segments than the first; return the columns."""
+    names = states[0].frame.columns
+    for name, frame in states:
+        if odd := ", ".join(sorted({*frame.columns} ^ {*names})):
+            msg = f"{name} has other columns: {odd}; all parts need the same segments"
+            raise DataError(msg, rule="different_columns", count=1)
+    return names
+
+
+def require_one_definition(whole: pl.DataFrame, states: Sequence[State]) -> None:
+    """Refuse sums of a measure that was computed in two ways."""
+    told = whole.unique(["measure", DEFINITION], keep="first", maintain_order=True)
+    first: dict[str, tuple[str, int]] = {}
+    for measure, definition, place in told.select("measure", DEFINITION, PLACE).rows():
+        own, before = first.setdefault(measure, (definition, place))
+        if differ := differences(definition, own):
+            names = dict.fromkeys(states[i].name for i in (place, before))
+            msg = (
+                f"{measure!r} is not the same in all parts ({' and '.join(names)}): "
+                f"{differ}; compute one of them anew"
+            )
+            raise DataError(msg, rule="different_definition", count=1)
+
+
+def require_once(
+    whole: pl.DataFrame, states: Sequence[State], keys: Sequence[str]
+) -> None:
     """Refuse the same part twice; ``keys`` tell the rows of a state apart."""
-    whole = pl.concat(
-        [
-            frame.select(*keys, DIGESTS, pl.lit(i).alias("state"))
-            for i, (_, frame) in enumerate(states)
-        ],
-        how="vertical_relaxed",
-    ).filter(pl.col(DIGESTS) != "")
+    whole = whole.select(*keys, DIGESTS, PLACE).filter(pl.col(DIGESTS) != "")
     twice = whole.filter(pl.struct(*keys, DIGESTS).is_duplicated())
     if twice.is_empty():  # else parts of parts
-        single = whole.group_by(DIGESTS).agg(pl.col("state").unique())
+        single = whole.group_by(DIGESTS).agg(pl.col(PLACE).unique())
         single = single.with_columns(pl.col(DIGESTS).str.split(" ")).explode(DIGESTS)
-        twice = single.filter(pl.col(DIGESTS).is_duplicated()).explode("state")
+        twice = single.filter(pl.col(DIGESTS).is_duplicated()).explode(PLACE)
     if twice.is_empty():
         return
     first = twice[DIGESTS].min()
-    places = twice.filter(pl.col(DIGESTS) == first)["state"].unique().sort()
+    places = twice.filter(pl.col(DIGESTS) == first)[PLACE].unique().sort()
     names = " and ".join(states[i].name for i in places)
     msg = (
         f"{names}: the same part twice, by the digest of its content; leave one out. "

@@ -9,12 +9,11 @@ import polars as pl
 
 from polars_rank._engine.result import Aggregation
 from polars_rank.core.aggregate import UndefinedIsOne, exact_total
-from polars_rank.core.state import DIGESTS, State, damaged, require_columns
+from polars_rank.core.state import DIGESTS, PLACE, State, damaged, require_columns
 from polars_rank.scale.partial import ATTRIBUTES, COUNTS, PLAUSIBLE, states_of
 
-__all__ = ["PLACE", "require_partial", "require_rows", "require_sums"]
+__all__ = ["require_partial", "require_rows", "require_sums"]
 
-PLACE = "polars_rank.place"  # of its partial, in a row: the name of no column of a user
 BESIDE = (("judged", "found"), ("asked", "unknown"), ("matched", "judged"))
 NEAR = 1e-9  # of a sum: beyond any rounding
 

@@ -32,6 +32,7 @@ from polars_rank.core.state import (
     all_digests,
     defined,
     digest,
+    placed,
     require_alike,
     require_definition,
     require_envelope,
@@ -42,12 +43,7 @@ from polars_rank.evaluation.options import DECIDING, FRAMES, OPTIONS
 from polars_rank.io.frames import FrameLike
 from polars_rank.io.states import read_states
 from polars_rank.measures.measure import Custom, Measures, parse_measures
-from polars_rank.scale.damage import (
-    PLACE,
-    require_partial,
-    require_rows,
-    require_sums,
-)
+from polars_rank.scale.damage import require_partial, require_rows, require_sums
 from polars_rank.scale.frames import Several, open_both, open_side
 from polars_rank.scale.missing import (
     matching,
@@ -318,12 +314,9 @@ class Evaluation:
             require_partial(state, self._aggregation)
         by = {f"by{i}": name for i, name in enumerate(self._aggregation.by)}
         require_alike(states, by)
-        parts = pl.concat(
-            [f.with_columns(pl.lit(i).alias(PLACE)) for i, (_, f) in enumerate(states)],
-            how="diagonal_relaxed",
-        )
+        parts = placed(states)
         require_rows(parts, states, self._aggregation)
-        require_once(states, [*by, "measure"])
+        require_once(parts, states, [*by, "measure"])
         places = parts[ATTRIBUTES].unique().to_list()
         stamp = {
             ATTRIBUTES: places[0] if len(places) == 1 else None,
