@@ -34,8 +34,9 @@ from polars_rank.cli.options import (
     several,
 )
 from polars_rank.cli.runs import open_file, short_names
-from polars_rank.cli.show import Format, emit, show_frame
+from polars_rank.cli.show import Format, emit, show_frame, terminal
 from polars_rank.cli.values import choices_of, open_moments, values_of_systems
+from polars_rank.core.state import DEFINITION, DIGESTS
 
 if TYPE_CHECKING:
     from polars_rank.comparison.definition import Definition
@@ -66,6 +67,7 @@ def moments(
     systems: Systems = DEFAULT_SYSTEMS,
     by: Columns = (),
     tie: Annotated[float, CHOICE] = 1e-9,
+    part: Annotated[str | None, Parameter(metavar="NAME"), CHOICE] = None,
     format: Formats = None,
     out: Out = None,
 ) -> None:
@@ -84,6 +86,9 @@ def moments(
         Column with segments, which are summed up one by one; may be repeated.
     tie
         Differences up to this size are ties.
+    part
+        Name of the part, such as its day. Two parts of the same values are one part,
+        which merge refuses to count twice, unless they have two names.
     format
         Default: table on a terminal, csv elsewhere; nothing with --out.
     out
@@ -100,6 +105,7 @@ def moments(
         by=by or None,
         tie=tie,
         definition=definition,
+        part=part,
         path=out,
     )
     _show(found, definition, out, format)
@@ -253,7 +259,9 @@ def _show(
     """Print the sums, or say what was written."""
     if out is None or format is not None:
         keys = found.columns.index("other") + 1
-        show_frame(found, "Moments", keys=keys, format=format)
+        read = (format or ("table" if terminal() else "csv")) in ("csv", "tsv", "json")
+        shown = found if read else found.drop(DEFINITION, DIGESTS)  # long texts
+        show_frame(shown, "Moments", keys=keys, format=format)
     if out is not None:
         alone = found.filter(pl.col("other").is_null())
         per_system = alone.group_by("measure", "system").agg(pl.col("queries").sum())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -108,7 +109,7 @@ def merge(
     >>> week.filter(system="a", other="b").select("queries", "win", "tie").row(0)
     (3, 2, 1)
     """
-    given = parts if is_single(parts) else [*parts]
+    given: list[Any] = [parts] if is_single(parts) else list(parts)  # type: ignore[arg-type]
     whole = read_moments(given)
     names = whole.columns
     if unit not in (known := ["row", "part", *segments_of(names)]):
@@ -119,8 +120,7 @@ def merge(
         raise ValueError(msg)
     table = summed(whole, segments_of(names), unit)
     if path is not None:
-        frames = [lazy(part) for part in ([given] if is_single(given) else given)]
-        write_defined(table, path, definition_of_parts(frames))
+        write_defined(table, path, definition_of_parts(map(lazy, given)))
     return table
 
 

@@ -112,10 +112,10 @@ def moments(
     ...     {"system": ["a", "a", "b", "b"], "query_id": [1, 2] * 2,
     ...      "rr": [0.5, 1.0, 1.0, 1.0]}
     ... )
-    >>> monday = pr.moments(day)
-    >>> week = pr.merge([monday] * 5)
-    >>> pr.compare(week).pairs.select("queries", "difference").row(0)
-    (10, 0.25)
+    >>> monday = pr.moments(day, part="monday")
+    >>> tuesday = pr.moments(day, part="tuesday")  # the same values on two days
+    >>> pr.compare(pr.merge([monday, tuesday])).pairs["queries"].item()
+    4
     """
     columns = Columns(system, query, measures, by, weight, cluster, seed)
     seen = _Content()
@@ -132,8 +132,8 @@ def moments(
     if definition is None:
         definition = Definition.of(held.measures, convention or DEFAULT, columns.keys)
     definition = definition.about(held.measures, columns.keys)
-    how = {"system": system, "query": columns.keys, "weight": weight}
-    how |= {"cluster": cluster, "seed": seed, "tie": tie}
+    how: dict[str, object] = {"system": system, "query": columns.keys}
+    how |= {"weight": weight, "cluster": cluster, "seed": seed, "tie": tie}
     table = table.with_columns(
         pl.col("measure").replace_strict(definition.of_sums(how)).alias(DEFINITION),
         digest(pl.lit(seen.number, pl.UInt64), part),

@@ -81,7 +81,7 @@ def hashed(columns: Sequence[str]) -> pl.Expr:
 
     The codes of categories depend on the process, so it is their text that counts.
     """
-    texts = cs.by_name(*columns) & (cs.categorical() | cs.enum())
+    texts = cs.by_name(*columns) & (cs.string() | cs.categorical() | cs.enum())
     others = cs.by_name(*columns) - texts
     return pl.struct(texts.cast(pl.String), others).hash()
 

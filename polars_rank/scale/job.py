@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -178,7 +178,7 @@ class Job(NamedTuple):
 
     def partial(self, frames: Mapping[str, AnyFrame]) -> pl.DataFrame:
         """The partial of the rows of a partition."""
-        arguments = {**frames, **self.broadcast}
+        arguments: dict[str, Any] = {**frames, **self.broadcast}
         return self.evaluation.partial(
             **arguments, broadcast=bool(self.broadcast), keys=self.partitioned
         )

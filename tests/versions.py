@@ -1,0 +1,81 @@
+"""The value of every measure, with the version of its definition.
+
+    python tests/versions.py    record new measures, and those whose version was raised
+
+No oracle, but a lock: sums are kept for years, and old and new ones of one version are
+added. If a value changes, the version has to: ``@metric(version=2)``.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from test_clicks_behaviour import MEASURES, NAMED, random_log
+from test_split import rows
+
+import polars_rank as pr
+from polars_rank import clicks
+from polars_rank.clicks.measures import BEHAVIOUR
+from polars_rank.core.registry import METRICS
+
+RECORD = Path(__file__).parent / "golden" / "versions.json"
+
+
+def found() -> dict[str, dict[str, Any]]:
+    """Version and values of each measure: means, by text form."""
+    return {"metrics": _metrics(), "behaviour": _behaviour()}
+
+
+def _metrics() -> dict[str, Any]:
+    log = rows(40, seed=11)
+    intents = log.with_columns(intent=pl.col("doc_id").str.slice(1).cast(int) % 3)
+    qrels = intents.select("query_id", "doc_id", "intent", "label")
+    frames = {
+        "ranking": (log, {}),
+        "subtopics": (log.drop("label"), {"qrels": qrels, "subtopic": "intent"}),
+    }
+    result: dict[str, Any] = {}
+    for vocabulary, (frame, options) in frames.items():
+        own = {n: m for n, m in METRICS.items() if m.vocabulary == vocabulary}
+        texts = {
+            text: name
+            for name, metric in own.items()
+            for text in (name, *([f"{name}@3"] if "k" in metric.meanings else []))
+        }
+        means = pr.evaluate(frame, [*texts], **options)
+        for text, name in texts.items():
+            one = result.setdefault(name, {"version": own[name].version, "values": {}})
+            one["values"][text] = means[text].item()
+    return result
+
+
+def _behaviour() -> dict[str, Any]:
+    values = clicks.behaviour(random_log(5), [*MEASURES], **NAMED)
+    result: dict[str, Any] = {}
+    for text in MEASURES:
+        name = text.partition("@")[0].partition("(")[0]
+        version = BEHAVIOUR[name].version
+        one = result.setdefault(name, {"version": version, "values": {}})
+        one["values"][text] = values[text].item()
+    return result
+
+
+def record() -> None:
+    """Write what is new; a value of a known version stays what it was."""
+    known = json.loads(RECORD.read_text()) if RECORD.exists() else {}
+    for kind, measures in found().items():
+        before = known.get(kind, {})
+        known[kind] = {
+            name: before[name]
+            if name in before and before[name]["version"] >= one["version"]
+            else one
+            for name, one in measures.items()
+        }
+    RECORD.write_text(json.dumps(known, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    record()
