@@ -952,8 +952,8 @@ MUTANTS = (
     Mutant(
         "kept: categories are their codes",
         "core/state.py",
-        "texts = cs.by_name(*columns) & (cs.string() | cs.categorical() | cs.enum())",
-        "texts = cs.by_name(*columns) & cs.string()",
+        "CODED = cs.categorical() | cs.enum()",
+        "CODED = cs.categorical()",
         "kept_partials:digest",
     ),
     Mutant(
@@ -1000,9 +1000,9 @@ MUTANTS = (
     ),
     Mutant(
         "kept: a day of clicks has no content",
-        "clicks/kept.py",
-        "digest(pl.col(CONTENT).sum(), part)",
-        "digest(pl.col(CONTENT).sum() * 0, part)",
+        "clicks/behaviour.py",
+        'own = hashed([*keys, *traced.parts, "n"]).sum()',
+        "own = pl.lit(0, pl.UInt64)",
         "clicks_kept:merged_twice",
     ),
     # -- robustness

@@ -280,9 +280,10 @@ def sum_part(
     some are ``unknown``; segments have ``described`` some.
     """
     values = [f"m{i}" for i in range(len(aggregation.aggregates))]
-    own = dict.fromkeys([*inputs.run.keys, *inputs.segments, *values])
+    grouped = inputs.segments[: len(aggregation.by)]
+    own = {*inputs.run.keys, *inputs.segments, *values}.difference(grouped)
     more = [pl.struct(inputs.run.keys).implode().alias("keys")]
-    more.append(hashed([*own]).sum().alias("content"))
+    more.append(hashed(sorted(own)).sum().alias("content"))
     facts: dict[str, pl.Expr] = {}
     skipped = None
     if request.qrels is not None or request.queries is not None:

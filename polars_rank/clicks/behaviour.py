@@ -257,9 +257,9 @@ def behaviour_state(
         traced = trace(log, parsed, per=per, vocabulary=vocabulary)
         by: dict[str, pl.Expr] = segments_of(log)
         clusters, keys = cluster_sums(log, traced, by)
-        own = hashed([*by, *keys, *traced.parts, "n"]).sum()
+        own = hashed([*keys, *traced.parts, "n"]).sum()
         found = states(clusters, [*by], traced.ratios, more={CONTENT: own})
-        found = sealed(found, definitions, part).sort(
+        found = sealed(found, [*by], definitions, part).sort(
             [*by], nulls_last=True, maintain_order=True
         )
         named = found.rename(dict(zip(by, log.by, strict=True)))

@@ -71,12 +71,15 @@ def _spelled(measure: BehaviourMeasure, log: ClickLog) -> str:
 
 
 def sealed(
-    states: pl.LazyFrame, definitions: Mapping[str, str], part: str | None
+    states: pl.LazyFrame,
+    by: Sequence[str],
+    definitions: Mapping[str, str],
+    part: str | None,
 ) -> pl.LazyFrame:
     """States with their definitions and their digest, of the sums of ``CONTENT``."""
     return states.with_columns(
         pl.col("measure").replace_strict(definitions).alias(DEFINITION),
-        digest(pl.col(CONTENT).sum(), part),
+        digest(by, CONTENT, part),
     ).drop(CONTENT)
 
 

@@ -35,6 +35,7 @@ STATE = ["n", "x", "d", "ee", "ed", "dd"]
 WON = ["win", "tie", "loss"]
 ORDER = ["queries", *STATE, "squares", *WON]
 COUNTS = ["queries", *WON]
+CONTENT = "polars_rank.content"  # a number of the values that were summed
 
 
 def moments(
@@ -136,8 +137,9 @@ def moments(
     how |= {"weight": weight, "cluster": cluster, "seed": seed, "tie": tie}
     table = table.with_columns(
         pl.col("measure").replace_strict(definition.of_sums(how)).alias(DEFINITION),
-        digest(pl.lit(seen.number, pl.UInt64), part),
+        pl.lit(seen.number, pl.UInt64).alias(CONTENT),
     )
+    table = table.with_columns(digest([], CONTENT, part)).drop(CONTENT)
     if path is not None:
         definition.write(table, path)
     return table

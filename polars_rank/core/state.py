@@ -52,6 +52,7 @@ FORMAT = 1
 DEFINITION, DIGESTS = "definition", "digests"
 PLACE = "polars_rank.place"  # of its state, in a row: the name of no column of a user
 DIGEST = r"p\d{1,20}"  # the letter keeps a CSV file from making it a number
+CODED = cs.categorical() | cs.enum()
 Kind: TypeAlias = Literal["partial", "moments", "behaviour"]
 Type: TypeAlias = Literal["number", "text", "any"]
 MADE: Mapping[Kind, str] = {
@@ -79,18 +80,23 @@ def defined(kind: Kind, choices: Mapping[str, object]) -> str:
 def hashed(columns: Sequence[str]) -> pl.Expr:
     """A number of each row, whose sum wraps around: the same in any order of the rows.
 
-    The codes of categories depend on the process, so it is their text that counts.
+    The codes of categories depend on the process, so it is their text that counts. In
+    ``agg``, Polars leaves the casts of group keys out: columns must be others.
     """
-    texts = cs.by_name(*columns) & (cs.string() | cs.categorical() | cs.enum())
-    others = cs.by_name(*columns) - texts
-    return pl.struct(texts.cast(pl.String), others).hash()
+    fields: list[pl.Expr] = []
+    for name in columns:  # in this order: a selector has that of the frame
+        column = cs.by_name(name)
+        fields += [(column & CODED).cast(pl.String), (column - CODED).as_expr()]
+    return pl.struct(fields).hash()
 
 
-def digest(number: pl.Expr, part: str | None) -> pl.Expr:
-    """The digest of a part: of its content, a number, and of its name, if it has one.
+def digest(by: Sequence[str], content: str, part: str | None) -> pl.Expr:
+    """The digest of a part: rows of segments, with a ``content`` of ``hashed`` rows.
 
-    The name tells two parts of one content apart, such as days without a change.
+    The name of a part, if it has one, tells two parts of one content apart, such as
+    days without a change.
     """
+    number = hashed([*by, content]).filter(pl.col(content) != 0).sum()
     if part is not None and not isinstance(part, str):
         msg = f"part must be text, such as the day of the part, not {part!r}"
         raise TypeError(msg)

@@ -277,12 +277,13 @@ class Evaluation:
         if not keys:
             plan = plan.drop("keys")
         sums = plan.collect(engine="in-memory" if in_memory else "streaming")
+        by = [f"by{i}" for i in range(len(self._aggregation.by))]
         number = pl.lit(0) if keys else pl.col("queries")
         stamp = {
             ATTRIBUTES: places_as_text(places_of(request)),
             PLAUSIBLE: plausible(request, sums),
             DEFINITION: self.definition,
-            DIGESTS: sums.select(digest(pl.col("content").sum(), part)).item(),
+            DIGESTS: sums.select(digest(by, "content", part)).item(),
         }
         sums = sums.with_columns(number.cast(pl.Int64).alias(UNLISTED))
         return as_partial(self._aggregation, sums, stamp)
