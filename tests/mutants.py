@@ -973,8 +973,8 @@ MUTANTS = (
     Mutant(
         "kept: sums have no lower bound",
         "scale/damage.py",
-        "for end, sign in ((least, 1), (most, -1)):",
-        "for end, sign in ((most, -1),):",
+        'for end, sign in (("least", 1.0), ("most", -1.0)):',
+        'for end, sign in (("most", -1.0),):',
         "kept_partials:damage",
     ),
     Mutant(

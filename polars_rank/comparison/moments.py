@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from hashlib import sha256
 from itertools import combinations
 from pathlib import Path
 
@@ -154,7 +156,7 @@ class _Content:
     """A number of the values that are read, whatever the order of rows and systems."""
 
     def __init__(self) -> None:
-        self.number = 0
+        self.sums: Counter[str] = Counter()
 
     def of(self, parts: Iterable[Values]) -> Iterator[Values]:
         """Pass the parts on."""
@@ -164,12 +166,21 @@ class _Content:
                 [cell(k, i) for k in range(len(values.measures))]
                 for i in range(len(values.systems))
             )
-            found = values.frame.with_columns(hashed(about).alias("about")).select(
-                pl.struct("about", pl.lit(name), *own).hash().sum().alias(name)
-                for name, own in zip(values.systems, cells, strict=True)
+            self.sums.update(
+                values.frame.with_columns(hashed(about).alias("about"))
+                .select(
+                    pl.struct("about", *own).hash().sum().alias(name)
+                    for name, own in zip(values.systems, cells, strict=True)
+                )
+                .row(0, named=True)
             )
-            self.number = (self.number + sum(found.row(0))) % 2**64
             yield values
+
+    @property
+    def number(self) -> int:
+        """Of all parts."""
+        text = repr(sorted((name, n % 2**64) for name, n in self.sums.items()))
+        return int(sha256(text.encode()).hexdigest()[:16], 16)
 
 
 def added() -> dict[str, pl.Expr]:

@@ -16,6 +16,7 @@ of a measure if its values do.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -51,7 +52,7 @@ __all__ = [
 FORMAT = 1
 DEFINITION, DIGESTS = "definition", "digests"
 PLACE = "polars_rank.place"  # of its state, in a row: the name of no column of a user
-DIGEST = r"p\d{1,20}"  # the letter keeps a CSV file from making it a number
+WRITTEN = re.compile(r"(p\d+( p\d+)*)?")  # a letter: else a CSV file has numbers
 CODED = cs.categorical() | cs.enum()
 Kind: TypeAlias = Literal["partial", "moments", "behaviour"]
 Type: TypeAlias = Literal["number", "text", "any"]
@@ -128,36 +129,35 @@ def require_envelope(state: State, kind: Kind) -> None:
         raise damaged(name, f"no {what}, but a frame of {shown}; {made}")
     if frame.is_empty() and kind != "behaviour":  # which is lazy, by segment
         raise damaged(name, "has no rows: a part without queries has one; copy it anew")
-    _require_types(state, {DEFINITION: "text"})
-    for text in frame[DEFINITION].unique().to_list():
+    for text in _texts(state, DEFINITION):
         _require_format(name, kind, text)
-    _require_types(state, {DIGESTS: "text"})
-    if not frame[DIGESTS].str.contains(rf"^({DIGEST}( {DIGEST})*)?$").all():
+    if not all(map(WRITTEN.fullmatch, _texts(state, DIGESTS))):
         raise damaged(name, "holds digests that nobody has written: make it anew")
+
+
+def _texts(state: State, column: str) -> list[str]:
+    """The values of a column that is never null."""
+    require_columns(state, {column: "text"})
+    values = state.frame[column]
+    if count := values.null_count():
+        raise damaged(state.name, f"{column!r} is null in {count} rows: make it anew")
+    return [*dict.fromkeys(values.to_list())]  # a third of the time of unique
 
 
 def require_columns(state: State, columns: Mapping[str, Type]) -> None:
     """Refuse a state that lacks a column, or has one of another type."""
-    missing = [column for column in columns if column not in state.frame.columns]
-    if missing:
-        raise damaged(state.name, f"has no column {missing[0]!r}: make it anew")
+    schema = state.frame.schema
     for column, wanted in columns.items():
-        dtype = state.frame.schema[column]
-        right = {"number": dtype.is_numeric(), "text": dtype == pl.String, "any": True}
-        if not right[wanted] and dtype != pl.Null:
+        if column not in schema:
+            raise damaged(state.name, f"has no column {column!r}: make it anew")
+        dtype = schema[column]
+        right = wanted == "any" or dtype == pl.Null
+        right |= dtype.is_numeric() if wanted == "number" else dtype == pl.String
+        if not right:
             way = "keep states in Parquet or Arrow, since other files lose types"
             raise damaged(
                 state.name, f"column {column!r} is {dtype}, no {wanted}: {way}"
             )
-
-
-def _require_types(state: State, columns: Mapping[str, Type]) -> None:
-    """The same of columns that are never null."""
-    require_columns(state, columns)
-    for column in columns:
-        if count := state.frame[column].null_count():
-            fault = f"{column!r} is null in {count} rows: make it anew"
-            raise damaged(state.name, fault)
 
 
 def _require_format(name: str, kind: Kind, text: str) -> None:
@@ -179,7 +179,7 @@ def _require_format(name: str, kind: Kind, text: str) -> None:
 
 def require_definition(state: State, text: str, ours: str) -> None:
     """Refuse a state of another definition, and say what differs."""
-    for other in state.frame[DEFINITION].unique(maintain_order=True):
+    for other in dict.fromkeys(state.frame[DEFINITION].to_list()):
         if other != text and (told := differences(other, text)):
             msg = (
                 f"{state.name} does not add to {ours}: {told}; make all states with "
@@ -288,7 +288,7 @@ def require_once(
 
 def all_digests(frame: pl.DataFrame) -> str:
     """The digests of all parts whose sums are in a frame."""
-    texts = frame[DIGESTS].unique().to_list()
+    texts = {*frame[DIGESTS].to_list()}
     return " ".join(sorted({one for text in texts for one in text.split()}))
 
 

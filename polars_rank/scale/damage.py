@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from math import inf
+from collections.abc import Sequence
 
 import polars as pl
 
 from polars_rank._engine.result import Aggregation
 from polars_rank.core.aggregate import UndefinedIsOne, exact_total
+from polars_rank.core.registry import UNBOUNDED
 from polars_rank.core.state import DIGESTS, PLACE, State, damaged, require_columns
 from polars_rank.scale.partial import ATTRIBUTES, COUNTS, PLAUSIBLE, states_of
 
@@ -63,7 +63,7 @@ def require_rows(
         raise damaged(states[i].name, fault)
 
 
-def _faults(parts: pl.DataFrame, aggregation: Aggregation) -> Iterator[tuple[int, str]]:
+def _faults(parts: pl.DataFrame, aggregation: Aggregation) -> list[tuple[int, str]]:
     """Counts that are null or below 0, and states that are null; and where."""
     by = [f"by{i}" for i in range(len(aggregation.by))]
     head = pl.col("measure").is_null()
@@ -83,9 +83,9 @@ def _faults(parts: pl.DataFrame, aggregation: Aggregation) -> Iterator[tuple[int
                 bad = pl.col(column).is_null()
             bad = own & bad.fill_null(value=not column.endswith("_high"))
             wrong[column] = wrong.get(column, pl.lit(value=False)) | bad
-    found = parts.select(PLACE, **wrong)
-    for name in wrong:
-        yield from ((i, name) for i in found.filter(pl.col(name))[PLACE].head(1))
+    firsts = (pl.col(PLACE).filter(bad).first().alias(n) for n, bad in wrong.items())
+    places = parts.select(firsts).row(0, named=True)
+    return [(place, name) for name, place in places.items() if place is not None]
 
 
 def require_sums(
@@ -98,33 +98,37 @@ def require_sums(
 
     The rows have to keep all rules: values of others may be anything.
     """
-    for name, aggregate, ends, state in zip(
-        aggregation.names,
-        aggregation.aggregates,
-        bounds,
-        states_of(aggregation),
-        strict=True,
-    ):
-        totals = {column: pl.col(column) for column in state}
-        x, n = exact_total("x", totals), pl.col("n").cast(pl.Float64)
-        size, largest = n, pl.col("x_high").fill_null(0.0)
-        if aggregation.weighted:
-            size = exact_total("w", totals) if "w_plain" in state else n
-        least, most = ends
-        if aggregation.weighted and (
-            isinstance(aggregate, UndefinedIsOne) or "w_plain" not in state
-        ):
-            least, most = -inf, inf  # a sum of weights, or values without theirs
-        near = NEAR * (n * largest + 1.0)
-        right = (x - pl.col("x_plain")).abs() <= near
-        right &= x.abs() <= n * largest + near
-        for end, sign in ((least, 1), (most, -1)):
-            if abs(end) < inf:
-                right &= sign * (x - end * size) >= -near - NEAR * size
-        known = pl.col("x_plain").is_finite() & largest.is_finite()
-        own = parts.filter(measure=name)
-        wrong = own.filter(~(right | ~known).fill_null(value=False))
-        for place in wrong[PLACE].head(1):
-            shown = f"the sum of {name!r}" + ("" if least == -inf else f" of {ends}")
-            fault = f"{shown} is none that its queries can have; make it anew"
-            raise damaged(states[place].name, fault)
+    ends = dict(zip(aggregation.names, bounds, strict=True))
+    own = zip(aggregation.names, aggregation.aggregates, strict=True)
+    for (name, aggregate), state in zip(own, states_of(aggregation), strict=True):
+        mixed = isinstance(aggregate, UndefinedIsOne) or "w_plain" not in state
+        if aggregation.weighted and mixed:
+            ends[name] = UNBOUNDED  # a sum of weights, or values without theirs
+    totals = {column: pl.col(column) for column in parts.columns}
+    n, high = pl.col("n").cast(pl.Float64), pl.col("x_high").fill_null(0.0)
+    size = pl.col("size")
+    rows = parts.filter(pl.col("measure").is_not_null()).select(
+        PLACE,
+        "measure",
+        "x_plain",
+        n=n,
+        high=high,
+        near=NEAR * (n * high + 1.0),
+        x=exact_total("x", totals),
+        size=exact_total("w", totals) if "w_plain" in totals else n,
+        least=pl.col("measure").replace_strict({m: e[0] for m, e in ends.items()}),
+        most=pl.col("measure").replace_strict({m: e[1] for m, e in ends.items()}),
+    )
+    x, near, plain = pl.col("x"), pl.col("near"), pl.col("x_plain")
+    right = (x - plain).abs() <= near
+    right &= x.abs() <= pl.col("n") * pl.col("high") + near
+    for end, sign in (("least", 1.0), ("most", -1.0)):
+        below = sign * (x - pl.col(end) * size) < -near - NEAR * size
+        right &= ~(pl.col(end).is_finite() & below)
+    known = plain.is_finite() & pl.col("high").is_finite()
+    wrong = rows.filter(~(right | ~known).fill_null(value=False))
+    for place, name in wrong.select(PLACE, "measure").rows():
+        shown = f"the sum of {name!r}"
+        shown += "" if ends[name] == UNBOUNDED else f", of values in {ends[name]},"
+        fault = f"{shown} is none that its queries can have; make it anew"
+        raise damaged(states[place].name, fault)

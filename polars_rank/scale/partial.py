@@ -8,6 +8,7 @@ measure's aggregate. The aggregates themselves say how states of several parts c
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 import polars as pl
 import polars.selectors as cs
@@ -92,10 +93,11 @@ def add_partials(
     return _stamped(pl.concat(added, how="diagonal"), stamp)
 
 
-def states_of(aggregation: Aggregation) -> list[list[str]]:
+@lru_cache(maxsize=64)  # asked for every partial
+def states_of(aggregation: Aggregation) -> tuple[tuple[str, ...], ...]:
     """The columns of the state of each measure."""
     value, weight = pl.lit(0.0), pl.lit(0.0) if aggregation.weighted else None
-    return [[*aggregate.state(value, weight)] for aggregate in aggregation.aggregates]
+    return tuple((*a.state(value, weight),) for a in aggregation.aggregates)
 
 
 def _stamped(partial: pl.DataFrame, stamp: Mapping[str, object]) -> pl.DataFrame:
