@@ -15,18 +15,14 @@ from polars_rank.clicks.traced import Per
 from polars_rank.core.aggregate import RatioMoments
 from polars_rank.core.state import (
     DEFINITION,
+    DIGESTS,
     PLACE,
     State,
+    Type,
+    added_up,
     damaged,
     defined,
     digest,
-    placed,
-    require_alike,
-    require_columns,
-    require_envelope,
-    require_once,
-    require_one_definition,
-    require_same_columns,
 )
 from polars_rank.io.frames import FrameLike
 from polars_rank.io.states import read_states
@@ -36,6 +32,10 @@ __all__ = ["CONTENT", "definitions_of", "read_behaviour", "sealed"]
 CONTENT = "polars_rank.content"  # a number of the rows that were summed
 UNSEEN = {"by", "layout", "memory_limit", "temp_dir", "progress"}  # decide no value
 STATE = [*RatioMoments(pl.lit(1)).state(pl.lit(1))]
+TYPES: dict[str, Type] = {
+    "measure": "text",
+    **dict.fromkeys(["impressions", *STATE], "number"),
+}
 
 
 def definitions_of(
@@ -88,21 +88,9 @@ def read_behaviour(
 ) -> tuple[pl.DataFrame, list[str]]:
     """The rows of states of one definition, each there once; and their segments."""
     states = read_states(parts, "state")
-    if not states:
-        msg = "nothing to merge: name at least one part"
-        raise ValueError(msg)
-    for state in states:
-        require_envelope(state, "behaviour")
-        require_columns(state, {"measure": "text"})
-        require_columns(state, dict.fromkeys(["impressions", *STATE], "number"))
-    names = require_same_columns(states)
-    by = names[: names.index("measure")]
-    require_alike(states, dict(zip(by, by, strict=True)))
-    whole = placed(states)
-    _require_possible(whole, states)
-    require_one_definition(whole, states)
-    require_once(whole, states, [*by, "measure"])
-    return whole.select(*by, "measure", "impressions", *STATE), by
+    whole = added_up(states, "behaviour", TYPES, _require_possible)
+    by = [name for name in whole.columns if name not in {*TYPES, DEFINITION, DIGESTS}]
+    return whole.select(*by, *TYPES), by
 
 
 def _require_possible(whole: pl.DataFrame, states: Sequence[State]) -> None:

@@ -19,15 +19,9 @@ from polars_rank.core.state import (
     PLACE,
     State,
     Type,
+    added_up,
     all_digests,
     damaged,
-    placed,
-    require_alike,
-    require_columns,
-    require_envelope,
-    require_once,
-    require_one_definition,
-    require_same_columns,
 )
 from polars_rank.io.frames import is_single
 from polars_rank.io.states import read_states
@@ -130,20 +124,7 @@ def read_moments(given: Source | Iterable[Source]) -> pl.DataFrame:
     Errors name the file.
     """
     states = read_states(given, "part")
-    if not states:
-        msg = "nothing to merge: name at least one part"
-        raise ValueError(msg)
-    for state in states:
-        require_envelope(state, "moments")
-        require_columns(state, TYPES)
-    names = require_same_columns(states)
-    segments = segments_of(names)
-    require_alike(states, dict(zip(segments, segments, strict=True)))
-    whole = placed(states)
-    _require_possible(whole, states)
-    require_one_definition(whole, states)
-    require_once(whole, states, [*segments, *KEYS])
-    return whole.select(names)
+    return added_up(states, "moments", TYPES, _require_possible)
 
 
 def definition_of_parts(frames: Iterable[pl.LazyFrame]) -> Definition | None:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -32,6 +32,7 @@ __all__ = [
     "PLACE",
     "Kind",
     "State",
+    "added_up",
     "all_digests",
     "damaged",
     "defined",
@@ -45,8 +46,6 @@ __all__ = [
     "require_definition",
     "require_envelope",
     "require_once",
-    "require_one_definition",
-    "require_same_columns",
 ]
 
 FORMAT = 1
@@ -238,14 +237,35 @@ def _kind(dtype: pl.DataType) -> str | None:
     return "a number" if dtype.is_numeric() else str(dtype)
 
 
-def require_same_columns(states: Sequence[State]) -> list[str]:
-    """Refuse states of other segments than the first; return the columns."""
+def added_up(
+    states: Sequence[State],
+    kind: Kind,
+    columns: Mapping[str, Type],
+    require_possible: Callable[[pl.DataFrame, Sequence[State]], None],
+) -> pl.DataFrame:
+    """The rows of sound states, of one definition for each measure, each there once.
+
+    What is none of the ``columns`` is a segment, and text columns tell rows apart.
+    """
+    if not states:
+        msg = "nothing to merge: name at least one part"
+        raise ValueError(msg)
     names = states[0].frame.columns
-    for name, frame in states:
-        if odd := ", ".join(sorted({*frame.columns} ^ {*names})):
-            msg = f"{name} has other columns: {odd}; all parts need the same segments"
+    for state in states:
+        require_envelope(state, kind)
+        require_columns(state, columns)
+        if odd := ", ".join(sorted({*state.frame.columns} ^ {*names})):
+            way = "all parts need the same segments"
+            msg = f"{state.name} has other columns: {odd}; {way}"
             raise DataError(msg, rule="different_columns", count=1)
-    return names
+    segments = [n for n in names if n not in {*columns, DEFINITION, DIGESTS}]
+    require_alike(states, dict(zip(segments, segments, strict=True)))
+    whole = placed(states)
+    require_possible(whole, states)
+    require_one_definition(whole, states)
+    texts = [name for name, wanted in columns.items() if wanted == "text"]
+    require_once(whole, states, [*segments, *texts])
+    return whole.select(names)
 
 
 def require_one_definition(whole: pl.DataFrame, states: Sequence[State]) -> None:
