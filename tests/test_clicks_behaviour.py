@@ -11,6 +11,7 @@ from collections import defaultdict
 import polars as pl
 import pytest
 from slow import slow
+from unequal import allowance, effective, margin
 
 from polars_rank import DataError, clicks, evaluate, example
 from polars_rank.clicks import ratios
@@ -340,7 +341,8 @@ def plain_interval(pairs, clusters):
         return None, None
     ratio = sum(y.values()) / total
     z = [(y[c] - ratio * x[c]) / (total / g) for c in y]
-    return ratio, math.sqrt(sum(v * v for v in z) / (g - 1) / g)
+    usual = math.sqrt(sum(v * v for v in z) / (g - 1) / g)
+    return ratio, usual * allowance([*x.values()])
 
 
 @pytest.mark.parametrize(
@@ -359,11 +361,17 @@ def test_intervals_are_those_of_the_delta_method(cluster):
     )
     assert found["measure"].to_list() == measures
     for row in found.iter_rows(named=True):
-        estimate, se = plain_interval(plain_pairs(log, row["measure"]), clusters)
+        pairs = plain_pairs(log, row["measure"])
+        estimate, se = plain_interval(pairs, clusters)
+        sizes = defaultdict(float)
+        for i, (_, den) in pairs.items():
+            sizes[clusters[i]] += den
+        half = margin(sizes.values(), 0.9) * se
+        assert row["effective_clusters"] == pytest.approx(effective(sizes.values()))
         assert close(row["estimate"], estimate)
         assert row["se"] == pytest.approx(se, rel=1e-10), row["measure"]
-        assert row["upper"] - row["estimate"] == pytest.approx(1.6448536269514722 * se)
-        assert row["estimate"] - row["lower"] == pytest.approx(1.6448536269514722 * se)
+        assert row["upper"] - row["estimate"] == pytest.approx(half)
+        assert row["estimate"] - row["lower"] == pytest.approx(half)
         assert row["impressions"] == len(lists)
         assert row["clusters"] == len({*clusters.values()})
 
@@ -398,7 +406,8 @@ def test_few_clusters_have_wider_intervals():
         0, named=True
     )
     assert row["clusters"] == 12
-    t = 2.200985160082949  # of 11 degrees of freedom, from tables
+    users = [rows[0]["user_id"] for rows in by_impression(log).values()]
+    t = margin([users.count(user) for user in {*users}])
     assert row["upper"] - row["estimate"] == pytest.approx(t * row["se"], rel=1e-9)
 
 

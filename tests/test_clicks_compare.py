@@ -9,6 +9,7 @@ from statistics import NormalDist
 
 import polars as pl
 import pytest
+from unequal import allowance, effective
 
 from polars_rank import DataError, clicks
 from polars_rank._statistics.distributions import chi_square_tail
@@ -75,7 +76,7 @@ def linear(pairs):
 
 
 def plain(log, measure, arm, before=None):
-    """Control, treatment, variance of a user in each, numbers of users."""
+    """Of control and treatment: value, variance of a user, users, effective users."""
     sums, arms = users_of(log, measure)
     early = users_of(before, measure)[0] if before is not None else {}
     groups = [[u for u in sums if arms[u] == a] for a in ("A", arm)]
@@ -94,7 +95,9 @@ def plain(log, measure, arm, before=None):
             ratio -= theta * (r - whole)
             both = [a - theta * b for a, b in zip(z, x, strict=True)]
             variance = cov(both, both)
-        found.append((ratio, variance, len(users)))
+        sizes = [sums[u][1] for u in users]
+        variance *= allowance(sizes) ** 2
+        found.append((ratio, variance, len(users), effective(sizes)))
     return found
 
 
@@ -106,7 +109,9 @@ def test_effects_are_those_of_the_plain_formulas(log, before, cuped):
         (m, a) for m in PARTS for a in "BC"
     ]
     for row in found.iter_rows(named=True):
-        (rc, vc, nc), (rt, vt, nt) = plain(log, row["measure"], row["arm"], covariates)
+        (rc, vc, nc, kc), (rt, vt, nt, kt) = plain(
+            log, row["measure"], row["arm"], covariates
+        )
         se = math.sqrt(vc / nc + vt / nt)
         spread = math.sqrt(vc / nc / rc**2 + vt / nt / rt**2)
         z = Z(0.975)
@@ -124,6 +129,8 @@ def test_effects_are_those_of_the_plain_formulas(log, before, cuped):
             "mde": (Z(0.975) + Z(0.8)) * se,
             "clusters_control": nc,
             "clusters_treatment": nt,
+            "effective_clusters_control": kc,
+            "effective_clusters_treatment": kt,
         }
         for name, value in wanted.items():
             assert row[name] == pytest.approx(value, rel=1e-9), name
@@ -187,9 +194,9 @@ def test_few_users_have_student_t():
     pytest.importorskip("scipy")
     small = clicks.simulate(120, queries=5, users=20, arms=2, seed=1).log
     row = clicks.compare(small, "ctr", arm="arm", control="A").row(0, named=True)
-    (_, vc, nc), (_, vt, nt) = plain(small, "ctr", "B")
+    (_, vc, nc, kc), (_, vt, nt, kt) = plain(small, "ctr", "B")
     df = (vc / nc + vt / nt) ** 2 / (
-        (vc / nc) ** 2 / (nc - 1) + (vt / nt) ** 2 / (nt - 1)
+        (vc / nc) ** 2 / (kc - 1) + (vt / nt) ** 2 / (kt - 1)
     )
     from scipy.stats import t
 

@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 import polars as pl
 import pytest
 from slow import slow
+from unequal import allowance, effective, margin
 
 from polars_rank import DataError, clicks
 from polars_rank.clicks import interleaving as function
@@ -94,8 +95,17 @@ def check(row, found):
     g = len(users)
     z = [(sum(v) - mean * len(v)) / (n / g) for v in users.values()]
     se = math.sqrt(math.fsum(x * x for x in z) / (g - 1) / g) / 2
-    assert row["se"] == pytest.approx(se, rel=1e-9)
+    sizes = [len(v) for v in users.values()]
+    assert row["se"] == pytest.approx(se * allowance(sizes), rel=1e-9)
     assert row["clusters"] == g
+    assert row["effective_clusters"] == pytest.approx(effective(sizes), rel=1e-12)
+    half = margin(sizes) * row["se"]
+    assert row["upper"] - row["preference"] == pytest.approx(half, rel=1e-9)
+    won = sum(sum(v) > 0 for v in users.values())
+    decided = won + sum(sum(v) < 0 for v in users.values())
+    cases = [math.comb(decided, i) for i in range(decided + 1)]
+    p = sum(c for c in cases if c <= cases[won]) / 2**decided
+    assert row["p_sign"] == pytest.approx(p, rel=1e-12)
 
 
 def interleaved(log):

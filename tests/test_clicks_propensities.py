@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
 
 import polars as pl
 import pytest
+from unequal import allowance, effective, margin
 
 from polars_rank import DataError, clicks, example
 
@@ -50,6 +51,11 @@ def close(found, wanted):
     assert found == pytest.approx(wanted, rel=1e-10, abs=1e-12)
 
 
+def sizes_of(rows, cluster):
+    """Documents that each cluster was shown."""
+    return Counter(row[cluster] for row in rows).values()
+
+
 def ratio_of_rates(rows, k, first, cluster):
     """theta_k and its error, by the delta method over clusters."""
     if k == first:
@@ -66,7 +72,8 @@ def ratio_of_rates(rows, k, first, cluster):
     squares = sum(
         (x[0] / c - x[1] / n - x[2] / c1 + x[3] / n1) ** 2 for x in counts.values()
     )
-    return value, value * math.sqrt(squares * clusters / (clusters - 1))
+    usual = value * math.sqrt(squares * clusters / (clusters - 1))
+    return value, usual * allowance(sizes_of(rows, cluster))
 
 
 @pytest.mark.parametrize("cluster", ["impression_id", "u"])
@@ -80,7 +87,9 @@ def test_rates_are_those_of_a_plain_loop(method, cluster):
         k = row["position"]
         value, error = ratio_of_rates(rows, k, 1, cluster)
         close([row["propensity"], row["se"]], [value, error])
-        factor = math.exp(Z * row["se"] / value)
+        sizes = sizes_of(rows, cluster)
+        close(row["effective_clusters"], effective(sizes))
+        factor = math.exp(margin(sizes) * row["se"] / value)
         close([row["lower"], row["upper"]], [value / factor, value * factor])
         assert row["support"] == sum(r["position"] == k for r in rows)
         here = [r for r in loop_of(log) if r["position"] == k]
@@ -106,12 +115,14 @@ def test_the_ratio_by_user_is_that_of_sums_over_users():
     y, x = ([v[i] for v in sums.values()] for i in range(2))
     ratio, g = sum(y) / sum(x), len(y)
     z = [(a - ratio * b) / (sum(x) / g) for a, b in zip(y, x, strict=True)]
-    close(found, math.sqrt(sum(v * v for v in z) / (g - 1) / g))
+    usual = math.sqrt(sum(v * v for v in z) / (g - 1) / g)
+    close(found, usual * allowance(sizes_of(loop_of(log), "u")))
 
 
 @pytest.mark.parametrize("halves", [False, True])
 def test_swaps_are_those_of_a_plain_loop(halves):
     log = random_log(3)
+    sizes = sizes_of([r for r in loop_of(log) if r["swap"]], "u")
     options = {"swapped": "swapped"} if halves else {}
     found = clicks.propensities(log, "swap", swap="swap", cluster="u", **options)
     for row in found.iter_rows(named=True):
@@ -141,6 +152,7 @@ def test_swaps_are_those_of_a_plain_loop(halves):
         g = len(influence)
         value = rate[True] / rate[False]
         error = value * math.sqrt(sum(v * v for v in influence.values()) * g / (g - 1))
+        error *= allowance(sizes)
         close([row["propensity"], row["se"]], [value, error])
 
 
@@ -280,7 +292,8 @@ def test_errors_of_the_poisson_fit_by_user_are_those_of_a_plain_loop(cluster):
                 scores[r[cluster]][p - 1] -= residual * share
     found = clicks.propensities(log, cluster=cluster)
     errors = sandwich(information, scores)
-    wanted = [t * e for t, e in zip(theta[1:], errors, strict=True)]
+    factor = allowance(sizes_of(loop_of(log), cluster))
+    wanted = [t * e * factor for t, e in zip(theta[1:], errors, strict=True)]
     close(found["se"].to_list()[1:], wanted)
     assert set(found["clusters"]) == {len(scores)}
 
@@ -487,7 +500,8 @@ def test_errors_of_em_by_user_are_those_of_a_plain_loop():
             for j in curves:
                 scores[r["u"]][j - 1] -= u * curves[j] / sum(curves.values())
     errors = sandwich(information, scores)
-    wanted = [t * e for t, e in zip(theta[1:], errors, strict=True)]
+    factor = allowance(sizes_of(loop_of(log), "u"))
+    wanted = [t * e * factor for t, e in zip(theta[1:], errors, strict=True)]
     assert found["se"].to_list()[1:] == pytest.approx(wanted, rel=1e-7)
     assert set(found["clusters"]) == {len(scores)}
 
@@ -498,6 +512,7 @@ def test_trust_is_least_squares(cluster):
     found = clicks.propensities(log, "trust", relevance="gamma", cluster=cluster)
     lines, influence = {}, {}
     groups = {r[cluster] for r in loop_of(log)}
+    factor = allowance(sizes_of(loop_of(log), cluster))
     for k in range(1, 6):
         here = [r for r in loop_of(log) if r["position"] == k]
         n = len(here)
@@ -520,7 +535,7 @@ def test_trust_is_least_squares(cluster):
         close([row["alpha"], row["beta"]], lines[k])
         for i, name in enumerate(("alpha_se", "beta_se")):
             squares = sum(v[i] ** 2 for v in influence[k].values())
-            close(row[name], math.sqrt(squares * g / (g - 1)))
+            close(row[name], factor * math.sqrt(squares * g / (g - 1)))
         value = rate[k] / rate[1]
         squares = sum(
             (sum(influence[k][c]) / rate[k] - sum(influence[1][c]) / rate[1]) ** 2
@@ -528,7 +543,7 @@ def test_trust_is_least_squares(cluster):
         )
         close(row["propensity"], value)
         error = value * math.sqrt(squares * g / (g - 1)) if k > 1 else 0.0
-        assert row["se"] == pytest.approx(error, rel=1e-9)
+        assert row["se"] == pytest.approx(error * factor, rel=1e-9)
 
 
 # -- what is not identified

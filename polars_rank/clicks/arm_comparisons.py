@@ -1,8 +1,8 @@
 """Arms against their control: effects, intervals and p-values, out of sums of clusters.
 
 A row of sums is that of a segment and an arm: ``clusters``, and for measure i the sums
-``i:a`` and those of products ``i:ab``. 0 is its numerator, 1 its denominator; 2 and 3
-are their like before the experiment.
+``i:a``, those of products ``i:ab`` and the largest denominator ``i:largest``. 0 is its
+numerator, 1 its denominator; 2 and 3 are their like before the experiment.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, cast
 import polars as pl
 
 from polars_rank._engine.checks.enforce import warn
+from polars_rank._statistics.clusters import effective_number, inflation
 from polars_rank._statistics.distributions import (
     chi_square_tail,
     normal_quantile,
@@ -26,14 +27,17 @@ from polars_rank.clicks.traced import Traced
 from polars_rank.core.rules import ARMS_MISSING, TWO_ARMS
 from polars_rank.exceptions import DataError
 
-__all__ = ["NUMBERS", "Adjust", "Design", "adjusted", "comparisons"]
+__all__ = ["EFFECTIVE", "NUMBERS", "Adjust", "Design", "adjusted", "comparisons"]
 
 Adjust: TypeAlias = Literal["holm"]
 UNLIKELY = 0.001  # of a split into arms that was planned
+LARGEST = 700.0  # whose exponential is a float
 TUNED = 5000  # clusters for which always-valid intervals are shortest
+EFFECTIVE = ("effective_clusters_control", "effective_clusters_treatment")
 NUMBERS = (
     *("control", "treatment", "effect", "se", "lower", "upper", "relative"),
     *("relative_lower", "relative_upper", "p_value", "mde"),
+    *EFFECTIVE,
 )
 
 
@@ -100,18 +104,18 @@ def _compared(
     effect = value_t - value_c
     parts = [var_c / c.n, var_t / t.n]
     se = math.sqrt(sum(parts))
-    z, p = _reach(effect, se, parts, (c.n, t.n), design)
+    z, p = _reach(effect, se, parts, (c, t), design)
     low = high = math.nan
     relative = effect / value_c if value_c else math.nan
     if value_c > 0 and value_t > 0:
         spread = math.sqrt(parts[0] / value_c**2 + parts[1] / value_t**2)
-        low, high = (
-            (1 + relative) * math.exp(sign * z * spread) - 1 for sign in (-1, 1)
-        )
+        reach = z * spread
+        factor = math.inf if reach >= LARGEST else math.exp(reach)
+        low, high = (1 + relative) / factor - 1, (1 + relative) * factor - 1
     detectable = normal_quantile(0.5 + design.level / 2) + normal_quantile(design.power)
     numbers = [
         *(value_c, value_t, effect, se, effect - z * se, effect + z * se),
-        *(relative, low, high, p, detectable * se),
+        *(relative, low, high, p, detectable * se, c.effective, t.effective),
     ]
     return [None if math.isnan(number) else number for number in numbers]
 
@@ -120,7 +124,7 @@ def _reach(
     effect: float,
     se: float,
     parts: Sequence[float],
-    n: tuple[int, int],
+    arms: tuple[_Arm, _Arm],
     design: Design,
 ) -> tuple[float, float]:
     """How many standard errors the interval reaches to each side, and the p-value."""
@@ -128,7 +132,7 @@ def _reach(
         return math.nan, math.nan
     if se == 0:
         return 0.0, 1.0 if effect == 0 else 0.0
-    alpha, total = 1 - design.level, sum(n)
+    alpha, total = 1 - design.level, sum(arm.n for arm in arms)
     if design.sequential:
         rho2 = (-2 * math.log(alpha) + math.log(1 - 2 * math.log(alpha))) / TUNED
         grown = total * rho2 + 1
@@ -136,9 +140,10 @@ def _reach(
         reach = math.sqrt(scale * (math.log(grown) / 2 - math.log(alpha)))
         p = math.sqrt(grown) * math.exp(-((effect / se) ** 2) / scale)
         return reach, min(p, 1.0)
-    if min(n) >= FEW:
+    if min(arm.effective for arm in arms) >= FEW:
         return normal_quantile(0.5 + design.level / 2), float(tail(effect / se))
-    df = sum(parts) ** 2 / sum(v * v / (m - 1) for v, m in zip(parts, n, strict=True))
+    both = zip(parts, arms, strict=True)
+    df = sum(parts) ** 2 / sum(v * v / (arm.effective - 1) for v, arm in both)
     return float(t_quantile(0.5 + design.level / 2, df)), float(tail(effect / se, df))
 
 
@@ -201,13 +206,16 @@ def adjusted(rows: list[dict[str, Any]], adjust: Adjust | None) -> list[dict[str
 class _Arm(NamedTuple):
     """Moments of a ratio over the clusters of an arm: means, and covariances.
 
-    The latter are NaN unless two clusters have a denominator: of one they say nothing,
+    Beside them how many clusters of one size tell as much, and the factor on the error.
+    Covariances are NaN unless two clusters have a denominator: of one they say nothing,
     as the ratio is its own.
     """
 
     n: int
     mean: list[float]
     cov: list[list[float]]
+    effective: float
+    inflation: float
 
     @classmethod
     def of(cls, rows: Sequence[Mapping[str, Any]], measure: int) -> _Arm:
@@ -215,14 +223,20 @@ class _Arm(NamedTuple):
         n = sum(row["clusters"] for row in rows)
         size = 4 if f"{measure}:3" in rows[0] else 2
         total = [math.fsum(r[f"{measure}:{a}"] for r in rows) for a in range(size)]
-        several = math.fsum(r[f"{measure}:11"] for r in rows) < total[1] ** 2
+        squares = math.fsum(r[f"{measure}:11"] for r in rows)
+        several = squares < total[1] ** 2
+        effective = effective_number(total[1], squares) if squares else math.nan
+        factor = 1.0
+        if several:
+            largest = max(r[f"{measure}:largest"] for r in rows)
+            factor = inflation(n, total[1], squares, largest)
         cov = [[0.0] * size for _ in range(size)]
         for a in range(size):
             for b in range(a + 1):
                 product = math.fsum(r[f"{measure}:{a}{b}"] for r in rows)
                 above = product - total[a] * total[b] / n
                 cov[a][b] = cov[b][a] = above / (n - 1) if several else math.nan
-        return cls(n, [t / n for t in total], cov)
+        return cls(n, [t / n for t in total], cov, effective, factor)
 
     def ratio(self, a: int = 0) -> float:
         """Of the measure, or with 2 of the time before."""
@@ -247,4 +261,4 @@ def _value(arm: _Arm, whole: _Arm) -> tuple[float, float]:
         theta = whole.covariance(0, 2) / spread if spread > 0 else 0.0
         estimate -= theta * (arm.ratio(2) - whole.ratio(2))
         variance += theta * (theta * arm.covariance(2, 2) - 2 * arm.covariance(0, 2))
-    return estimate, max(variance, 0.0)
+    return estimate, max(variance, 0.0) * arm.inflation**2

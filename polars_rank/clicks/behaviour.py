@@ -55,7 +55,10 @@ __all__ = [
 
 COUNTS = ("impressions", "total_clicks", "queries")
 _QUERIES = pl.col("query").drop_nulls().n_unique()
-LONG = ("measure", "estimate", "se", "lower", "upper", "impressions", "clusters")
+LONG = (
+    *("measure", "estimate", "se", "lower", "upper"),
+    *("impressions", "clusters", "effective_clusters"),
+)
 
 
 @function_of_log
@@ -142,8 +145,9 @@ def behaviour(
         ``"impression"``: the mean of the ratios per impression (where defined) instead
         of the ratio of the sums.
     interval
-        ``"normal"``: standard errors by the delta method and normal intervals
-        (Student's t below 50 clusters, which takes the extra ``stats``);
+        ``"normal"``: standard errors by the delta method, which allow for clusters of
+        unequal sizes, and normal intervals (below 50 effective clusters Student's t,
+        which takes the extra ``stats``);
         ``"bootstrap"``: percentiles over resampled clusters.
     level
         Confidence level.
@@ -161,8 +165,14 @@ def behaviour(
     ``interval``: the ``by`` columns, ``impressions``, ``total_clicks``, ``queries`` and
     a Float64 column per measure. With it: one row per segment and measure, with the
     ``by`` columns, ``measure``, ``estimate``, ``se``, ``lower``, ``upper``,
-    ``impressions``, ``clusters``. A ratio with denominator 0 is null, and so is the
-    error of one whose denominator is that of a single cluster.
+    ``impressions``, ``clusters``, ``effective_clusters`` (how many clusters of one size
+    would tell as much, by their denominators). A ratio with denominator 0 is null, and
+    so is the error of one whose denominator is that of a single cluster.
+
+    Warns
+    -----
+    DataWarning
+        When collected: intervals of fewer than 20 effective clusters.
 
     Raises
     ------

@@ -11,6 +11,7 @@ from polars_rank._engine.frame_function import like_input
 from polars_rank._engine.request import AnyFrame
 from polars_rank._statistics.intervals import require_level
 from polars_rank.clicks.arm_comparisons import (
+    EFFECTIVE,
     NUMBERS,
     Adjust,
     Design,
@@ -23,6 +24,7 @@ from polars_rank.clicks.log_options import LogOptions
 from polars_rank.clicks.measures import DEFAULT, Measures, parse_behaviour
 from polars_rank.clicks.opening import function_of_log
 from polars_rank.clicks.plan import in_layout
+from polars_rank.clicks.ratios import warn_if_few
 from polars_rank.clicks.shallow import shallow_first
 from polars_rank.clicks.traced import Traced, cluster_sums, trace
 from polars_rank.core.aggregate import exact_sum, exact_total
@@ -50,9 +52,9 @@ def compare(  # type: ignore[misc]  # two options are named here
 ) -> AnyFrame:
     """Compare the arms of an experiment with its control, measure by measure.
 
-    Errors are those of ratios over clusters (delta method). With fewer than 50 clusters
-    in an arm, p-values and intervals are those of Welch's t, which takes the extra
-    ``stats``.
+    Errors are those of ratios over clusters (delta method), and allow for clusters of
+    unequal sizes. With fewer than 50 effective clusters in an arm, p-values and
+    intervals are those of Welch's t, which takes the extra ``stats``.
 
     Parameters
     ----------
@@ -89,9 +91,17 @@ def compare(  # type: ignore[misc]  # two options are named here
     the ``by`` columns, ``measure``, ``arm``, ``control`` and ``treatment`` (the values
     of both), ``effect`` (their difference), ``se``, ``lower``, ``upper``, ``relative``
     (the effect as a share of the control), ``relative_lower``, ``relative_upper``,
-    ``p_value``, ``mde``, ``clusters_control``, ``clusters_treatment``, and ``srm_p``:
-    the p-value of the test for sample ratio mismatch. Below 0.001 there is a warning.
-    Errors and p-values are null unless two clusters of each arm have a denominator.
+    ``p_value``, ``mde``, ``effective_clusters_control`` and
+    ``effective_clusters_treatment`` (how many clusters of one size would tell as much),
+    ``clusters_control``, ``clusters_treatment``, and ``srm_p``: the p-value of the test
+    for sample ratio mismatch. Below 0.001 there is a warning. Errors and p-values are
+    null unless two clusters of each arm have a denominator.
+
+    Warns
+    -----
+    DataWarning
+        When collected: fewer than 20 effective clusters in an arm, or a sample ratio
+        mismatch.
 
     Raises
     ------
@@ -136,7 +146,9 @@ def compare(  # type: ignore[misc]  # two options are named here
         found = in_layout(bound, lambda log: shallow_first(log, plan))
         moments: pl.DataFrame = found.collect(engine="streaming")
         rows = [*comparisons(moments, bound, traced, design)]
-        yield pl.DataFrame(adjusted(rows, adjust), schema=schema)
+        table = pl.DataFrame(adjusted(rows, adjust), schema=schema)
+        warn_if_few(pl.concat(table[name].drop_nulls() for name in EFFECTIVE))
+        yield table
 
     result = lazy_source(read, schema, name="comparison of arms")
     return like_input(log, result)
@@ -185,6 +197,7 @@ def _moments(log: ClickLog, traced: Traced, before: ClickLog | None) -> pl.LazyF
             state |= exact_sum(f"{i}:{a}", x)
             for b, y in enumerate(values[: a + 1]):
                 state |= exact_sum(f"{i}:{a}{b}", x * y)
+        state[f"{i}:largest"] = values[1].abs().max()
     found = clusters.group_by(*groups).agg(**state)
     sums = [n.removesuffix("_plain") for n in state if n.endswith("_plain")]
     totals = [exact_total(name, _Columns()).alias(name) for name in sums]
@@ -195,7 +208,9 @@ def _moments(log: ClickLog, traced: Traced, before: ClickLog | None) -> pl.LazyF
         .filter(pl.col("arms") > 1)
         .select(twice=pl.len(), examples=pl.struct(keys).head(5).implode())
     )
-    both = found.select(*groups, "clusters", *totals).join(twice, how="cross")
+    largest = pl.col([f"{i}:largest" for i in range(len(traced.ratios))])
+    shown = found.select(*groups, "clusters", *totals, largest)
+    both = shown.join(twice, how="cross")
     return both.sort(*groups, nulls_last=True)
 
 

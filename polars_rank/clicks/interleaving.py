@@ -26,7 +26,7 @@ from polars_rank.clicks.log import ClickLog
 from polars_rank.clicks.log_options import LogOptions, column_of, refuse_options
 from polars_rank.clicks.opening import function_of_log
 from polars_rank.clicks.plan import held, in_layout
-from polars_rank.clicks.ratios import margin, warn_of_users
+from polars_rank.clicks.ratios import margin, standard_error, warn_of_users
 from polars_rank.core.aggregate import RatioMoments
 from polars_rank.core.expr import ratio
 from polars_rank.core.rules import INVALID_CREDIT, NOT_INTERLEAVED, ONE_TEAM
@@ -109,13 +109,14 @@ def interleaving(  # type: ignore[misc]  # team= is an option, named here
     A frame like ``log``: a row for each segment and pair of rankers, with the ``by``
     columns, ``team_a``, ``team_b``, ``impressions`` that count, ``clicked`` (those with
     a click), ``wins`` and ``losses`` of team_a, ``ties``, ``preference``, ``se``,
-    ``lower``, ``upper``, ``p_sign`` (of wins against losses, binomial, two-sided),
-    ``p_permutation`` and ``clusters``.
+    ``lower``, ``upper``, ``p_sign`` (of the clusters that team_a wins against those
+    that it loses, binomial, two-sided), ``p_permutation``, ``clusters`` and
+    ``effective_clusters`` (how many clusters of one size would tell as much).
 
     Warns
     -----
     DataWarning
-        When collected: no list counts.
+        When collected: no list counts, or fewer than 20 effective clusters do.
 
     Raises
     ------
@@ -241,6 +242,7 @@ def _schema(log: ClickLog, method: Method) -> dict[str, pl.DataType]:
         **dict.fromkeys(("wins", "losses", "ties"), count),
         **dict.fromkeys(numbers, pl.Float64()),
         "clusters": pl.Int64(),
+        "effective_clusters": pl.Float64(),
     }
 
 
@@ -292,25 +294,28 @@ def _result(
         pair = pair.with_columns(**{f"sum:{n}": e for n, e in found.items()})
         held = {name: pl.col(f"sum:{name}") for name in found}
         preference = ratio(held["x"], held["d"]) / 2
-        se = RatioMoments.standard_error(held) / 2
-        half = se * margin(pl.col("clusters"), level)
+        error, effective = standard_error(held, pl.col("d_high"))
+        se = error / 2
         rows.append(
             pair.with_columns(
                 team_a=pl.lit(a, schema["team_a"]),
                 team_b=pl.lit(b, schema["team_b"]),
                 preference=preference,
                 se=se,
-                lower=preference - half,
-                upper=preference + half,
+                effective_clusters=effective,
             ).collect()
         )
     table = pl.concat(rows)
+    reach = margin(pl.col("effective_clusters"), level)
+    half = table.select(pl.col("se") * reach)["se"]
     whole = schema["wins"].is_integer()
     table = table.with_columns(
+        lower=pl.col("preference") - half,
+        upper=pl.col("preference") + half,
         p_sign=pl.Series(
             [
-                _sign_test(w, v) if whole else None
-                for w, v in table.select("wins", "losses").rows()
+                _sign_test(int((s > 0).sum()), int((s < 0).sum())) if whole else None
+                for s in table["signed"]
             ],
             dtype=pl.Float64,
         ),

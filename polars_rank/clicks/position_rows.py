@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast, get_args
@@ -11,10 +10,8 @@ from typing import Any, Literal, TypeAlias, cast, get_args
 import polars as pl
 
 from polars_rank._engine.checks.enforce import warn
-from polars_rank._statistics.distributions import normal_quantile, t_quantile
 from polars_rank._statistics.intervals import require_level
 from polars_rank.clicks.log import ClickLog
-from polars_rank.clicks.ratios import FEW
 
 __all__ = [
     "Estimator",
@@ -43,7 +40,6 @@ Estimator: TypeAlias = Literal["poisson", "all_pairs", "pivot_one", "chain"]
 Weighting: TypeAlias = Literal["harmonic", "equal"]
 Normalize: TypeAlias = Literal["first", "max"]
 OFTEN = 50  # impressions of a pair, for EM
-LARGEST = math.log(sys.float_info.max)  # of what exp takes
 NO_CLICKS = "no clicks here"
 NO_REFERENCE = "no clicks at the reference position"
 NOT_SHUFFLED = "the position was not shuffled or swapped"
@@ -58,6 +54,7 @@ COLUMNS = {
     "clicks": pl.Int64(),
     "support": pl.Int64(),
     "clusters": pl.Int64(),
+    "effective_clusters": pl.Float64(),
 }
 ITERATIVE = {"steps": pl.Int64(), "converged": pl.Boolean()}
 TRUST = dict.fromkeys(("alpha", "alpha_se", "beta", "beta_se"), pl.Float64())
@@ -161,13 +158,6 @@ class Task:
         """A row of the result; NaN is null."""
         known = value is not None and math.isfinite(value)
         sure = known and error is not None and math.isfinite(error)
-        lower = upper = None
-        if known and sure:
-            assert value is not None
-            assert error is not None
-            reach = _quantile(clusters, self.level) * error / value if value else 0.0
-            factor = math.exp(reach) if reach < LARGEST else math.inf
-            lower, upper = value / factor, value * factor
         segment = [total[name] for name in self.by]
         counts = total["impressions"], total["clicks"], support, clusters
         return (
@@ -175,8 +165,9 @@ class Task:
             total["position"],
             value if known else None,
             error if sure else None,
-            *(lower, upper),
+            *(None, None),  # the ends of the interval: see with_intervals
             *counts,
+            None,  # so is the effective number of clusters
             *more,
             note,
         )
@@ -194,13 +185,6 @@ def segments_of(
     if not by:
         return {(): frame}
     return frame.partition_by(by, as_dict=True, maintain_order=True)
-
-
-def _quantile(clusters: int, level: float) -> float:
-    p = 0.5 + level / 2
-    if clusters >= FEW or clusters < 2:
-        return normal_quantile(p)
-    return float(t_quantile(p, clusters - 1))
 
 
 def warn_of(positions: Sequence[int], key: Sequence[object], what: str) -> None:

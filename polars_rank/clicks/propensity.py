@@ -11,6 +11,7 @@ import polars as pl
 from polars_rank._engine.frame_function import like_input
 from polars_rank._engine.request import AnyFrame
 from polars_rank._engine.schema import require_columns
+from polars_rank.clicks.cluster_sizes import with_intervals
 from polars_rank.clicks.counts import rows_with_known
 from polars_rank.clicks.log import ClickLog
 from polars_rank.clicks.log_options import LogOptions, column_of, refuse_options
@@ -135,7 +136,9 @@ def propensities(
     standard error ``se``, ``lower`` and ``upper`` (computed for the logarithm, so above
     0; null where a single cluster ties the position to the reference), ``impressions``
     and ``clicks`` of the log, ``support`` (the impressions that the estimate rests on),
-    ``clusters``, and ``note``: why the propensity is null. Fits also have ``steps`` and
+    ``clusters``, ``effective_clusters`` (if ``cluster=`` names others than queries: how
+    many of one size would tell as much; errors allow for unequal sizes), and ``note``:
+    why the propensity is null. Fits also have ``steps`` and
     ``converged``, those by EM ``log_likelihood``; ``"trust"`` has ``alpha``,
     ``alpha_se``, ``beta``, ``beta_se``.
 
@@ -143,7 +146,7 @@ def propensities(
     -----
     DataWarning
         When collected: positions that cannot be compared with the reference; a fit
-        that did not converge.
+        that did not converge; fewer than 20 effective clusters, if they are named.
 
     Raises
     ------
@@ -222,6 +225,7 @@ def propensities(
 
     def read(_: Sequence[str]) -> Iterator[pl.DataFrame]:
         found = pl.DataFrame([*_rows(task, bound)], schema=schema, orient="row")
+        found = with_intervals(found, task, bound)
         yield found.sort(*task.by, "position", nulls_last=True)
 
     result = lazy_source(

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import polars as pl
 
+from polars_rank._engine.checks.enforce import warn
 from polars_rank._engine.request import Resources
+from polars_rank._statistics.clusters import effective_number, inflation
 from polars_rank._statistics.distributions import normal_quantile, t_quantile
 from polars_rank._statistics.intervals import require_level
 from polars_rank.clicks.log import ClickLog
@@ -35,15 +37,19 @@ __all__ = [
     "estimates",
     "finished",
     "margin",
+    "standard_error",
     "states",
     "sums",
+    "warn_if_few",
     "warn_of_users",
 ]
 
 IntervalChoice: TypeAlias = Literal["none", "normal", "bootstrap"]
-FEW = 50  # clusters: below it, quantiles are those of Student's t
+FEW = 50  # effective clusters: below it, quantiles are those of Student's t
+SCARCE = 20  # effective clusters: below it there is a warning
 BUCKETS = 10_000  # of clusters that are resampled together where there are more
 REPLICATES = 250  # drawn at a time
+NUMBERS = ("estimate", "se", "lower", "upper", "effective_clusters")
 RESAMPLING = 4  # bytes for each byte of the sums: sorted, as numbers, by segment
 
 
@@ -179,7 +185,9 @@ def states(
 
 
 def finished(states: pl.LazyFrame, by: Sequence[str], level: float) -> pl.LazyFrame:
-    """One row per segment and measure: estimate, se, lower, upper, n, clusters."""
+    """One row per segment and measure: n, clusters (their effective number, too),
+    estimate, se, lower and upper.
+    """
     parts = [
         c for c in states.collect_schema() if c not in (*by, "impressions", "measure")
     ]
@@ -187,18 +195,34 @@ def finished(states: pl.LazyFrame, by: Sequence[str], level: float) -> pl.LazyFr
     found = moments.sums({part: pl.col(part) for part in parts})
     held = {name: pl.col(f"sum:{name}") for name in found}
     frame = states.with_columns(**{f"sum:{name}": e for name, e in found.items()})
-    half = RatioMoments.standard_error(held) * margin(pl.col("n"), level)
+    largest = pl.col("d_high") if "d_high" in parts else pl.lit(1.0)
+    se, effective = standard_error(held, largest)
     estimate = pl.when(held["d"] != 0).then(held["x"] / held["d"])
-    return frame.select(
+    # A column of its own: margin warns, and does so once.
+    half = pl.col("half")
+    return frame.with_columns(half=se * margin(effective, level)).select(
         *by,
         "measure",
         n=pl.col("impressions"),
         clusters=pl.col("n"),
+        effective_clusters=effective,
         estimate=estimate,
-        se=RatioMoments.standard_error(held),
+        se=se,
         lower=estimate - half,
         upper=estimate + half,
     )
+
+
+def standard_error(
+    sums: Mapping[str, pl.Expr], largest: pl.Expr
+) -> tuple[pl.Expr, pl.Expr]:
+    """Error of a ratio over clusters, and how many of one size tell as much.
+
+    ``largest`` is the largest denominator of a cluster.
+    """
+    n, d, dd = sums["n"], sums["d"], sums["dd"]
+    error = RatioMoments.standard_error(sums) * inflation(n, d, dd, largest)
+    return error, pl.when(d != 0).then(effective_number(d, dd))
 
 
 def added(states: pl.LazyFrame, by: Sequence[str]) -> pl.LazyFrame:
@@ -212,19 +236,31 @@ def added(states: pl.LazyFrame, by: Sequence[str]) -> pl.LazyFrame:
     )
 
 
-def margin(clusters: pl.Expr, level: float) -> pl.Expr:
+def margin(effective: pl.Expr, level: float, *, warns: bool = True) -> pl.Expr:
     """Standard errors on each side: normal, or Student's t for few clusters."""
     z = normal_quantile(0.5 + level / 2)
 
     def quantile(n: pl.Series) -> pl.Series:
+        if warns:
+            warn_if_few(n)
         few = (n < FEW) & (n > 1)
         if not few.any():
             return pl.repeat(z, len(n), eager=True)
-        df = n.cast(pl.Float64).to_numpy() - 1
-        t = pl.Series(t_quantile(0.5 + level / 2, df))
+        t = pl.Series(t_quantile(0.5 + level / 2, n.to_numpy() - 1))
         return pl.select(pl.when(few).then(t).otherwise(z)).to_series()
 
-    return clusters.map_batches(quantile, return_dtype=pl.Float64, is_elementwise=True)
+    return effective.map_batches(quantile, return_dtype=pl.Float64, is_elementwise=True)
+
+
+def warn_if_few(effective: pl.Series) -> None:
+    """Warn of errors that rest on few clusters, or on some that are much larger."""
+    if few := (effective < SCARCE).sum():
+        warn(
+            f"{few} of {len(effective)} results rest on fewer than {SCARCE} effective "
+            f"clusters (at least one on {effective.min():.1f}): a few of them, such as "
+            "busy users, decide, so intervals are wide, and rough; see the column "
+            "effective_clusters"
+        )
 
 
 # -- bootstrap
@@ -249,7 +285,7 @@ def _bootstrap(
         "n": schema["n"],
         "clusters": clusters.select(pl.len()).collect_schema()["len"],
         "measure": pl.String(),
-        **dict.fromkeys(("estimate", "se", "lower", "upper"), pl.Float64()),
+        **dict.fromkeys(NUMBERS, pl.Float64()),
     }
 
     def read(_: Sequence[str]) -> Iterator[pl.DataFrame]:
@@ -272,7 +308,9 @@ def _bootstrap(
                 ratios, _resampled(segment, ratios, interval), strict=True
             )
         ]
-        yield pl.DataFrame(rows, schema=result, orient="row")
+        found = pl.DataFrame(rows, schema=result, orient="row")
+        warn_if_few(found["effective_clusters"])
+        yield found
 
     return lazy_source(read, result, name="bootstrap over clusters")
 
@@ -295,6 +333,7 @@ def _resampled(
         len(columns), len(segment)
     )
     total = np.array([c.sum() for c in columns])
+    squares = (values[1::2] ** 2).sum(axis=1)
     if len(segment) > BUCKETS:
         bucket = rng.integers(BUCKETS, size=len(segment))
         values = np.array([np.bincount(bucket, v, BUCKETS) for v in values])
@@ -311,7 +350,7 @@ def _resampled(
         num, den = drawn[:, 2 * i], drawn[:, 2 * i + 1]
         if np.count_nonzero(segment[ratios[i].den].fill_null(0)) < 2:
             estimate = None if below == 0 else above / below
-            yield estimate, None, None, None
+            yield estimate, None, None, None, None if below == 0 else 1.0
             continue
         replicate = num[den != 0] / den[den != 0]
         lower, upper = np.quantile(replicate, [tails, 1 - tails])
@@ -320,6 +359,7 @@ def _resampled(
             float(replicate.std(ddof=1)),
             float(lower),
             float(upper),
+            float(effective_number(below, squares[i])),
         )
 
 
