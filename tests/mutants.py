@@ -80,8 +80,8 @@ MUTANTS = (
     Mutant(
         "the ratio of one user of an arm has no error",
         "clicks/arm_comparisons.py",
-        'math.fsum(r[f"{measure}:11"] for r in rows) < total[1] ** 2',
-        "n > 1",
+        "several = squares < total[1] ** 2",
+        "several = n > 1",
         "clicks_compare:one_user",
     ),
     Mutant(
@@ -722,6 +722,27 @@ MUTANTS = (
         "(here & (at == at.min())).sum()",
         "(here & (at == at.max())).sum()",
         "clicks_interleaving:team_draft",
+    ),
+    Mutant(
+        "a busy user pulls a ratio towards itself unseen",
+        "_statistics/clusters.py",
+        "(1.0 - 1.0 / n) / (1.0 - mean)",
+        "n / n",
+        "clicks_unequal clicks_interleaving",
+    ),
+    Mutant(
+        "users of unequal sizes have as many degrees of freedom as users",
+        "clicks/arm_comparisons.py",
+        "sum(v * v / (arm.effective - 1) for v, arm in both)",
+        "sum(v * v / (arm.n - 1) for v, arm in both)",
+        "clicks_unequal",
+    ),
+    Mutant(
+        "the sign test counts impressions of a user as if they were users",
+        "clicks/interleaving.py",
+        "_sign_test(int((s > 0).sum()), int((s < 0).sum())) if whole",
+        "_sign_test(int(s.clip(0).sum()), -int(s.clip(None, 0).sum())) if whole",
+        "clicks_unequal",
     ),
     Mutant(
         "few clusters have the interval of many",

@@ -551,12 +551,14 @@ def test_merged_days_are_the_whole(by, tmp_path):
     whole = clicks.behaviour(log, names, interval="normal", **options)
     days = [log.filter(pl.col("user_id") % 3 == i) for i in range(3)]
     states = [clicks.behaviour_state(day, names, **options) for day in days]
-    assert clicks.merge_behaviour(states).equals(whole)
-    assert clicks.merge_behaviour([states[2], states[0], states[1]]).equals(whole)
+    assert clicks.merge_behaviour(states, whole_clusters=True).equals(whole)
+    assert clicks.merge_behaviour(
+        [states[2], states[0], states[1]], whole_clusters=True
+    ).equals(whole)
     for i, state in enumerate(states):
         state.write_parquet(tmp_path / f"{i}.parquet")
     kept = pl.scan_parquet(tmp_path / "*.parquet")
-    assert clicks.merge_behaviour(kept).equals(whole)
+    assert clicks.merge_behaviour(kept, whole_clusters=True).equals(whole)
 
 
 def test_rows_that_are_not_contiguous_are_noticed():

@@ -126,10 +126,10 @@ def test_judgments_of_any_library(function, tmp_path):
 def test_states_of_any_library(tmp_path):
     parts = [LOG.filter(pl.col("user_id") % 2 == i) for i in range(2)]
     states = [clicks.behaviour_state(part, "ctr", **OPTIONS) for part in parts]
-    wanted = clicks.merge_behaviour(states)
+    wanted = clicks.merge_behaviour(states, whole_clusters=True)
     states[0].write_parquet(tmp_path / "0.parquet")
     given = [tmp_path / "0.parquet", Arrow(states[1])]
-    assert clicks.merge_behaviour(given).equals(wanted)
+    assert clicks.merge_behaviour(given, whole_clusters=True).equals(wanted)
     one = clicks.merge_behaviour(states[0])
     assert clicks.merge_behaviour(str(tmp_path / "0.parquet")).equals(one)
 

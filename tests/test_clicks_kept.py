@@ -76,6 +76,8 @@ def test_whatever_can_change_a_value_is_in_the_definition(name):
     for text in MEASURES:
         assert (plain[text] == other[text]) == (name in UNSEEN)
     assert json.loads(plain["ctr"])["cluster"] == "user_id"
+    clusters = definitions_of(measures, log, None, OPTIONS, keep_clusters=True)
+    assert not {*clusters.values()} & {*plain.values()}
     assert {*KEPT["definition"]} == {*plain.values()}
 
 
@@ -120,12 +122,12 @@ def test_a_day_merged_twice_is_an_error(make, tmp_path):
     with pytest.raises(DataError, match=r"day1\.parquet and .*day3\.parquet: the same"):
         clicks.merge_behaviour(str(tmp_path / "day*.parquet"))
     whole = clicks.behaviour(LOG, MEASURES, interval="normal", **OPTIONS)
-    assert clicks.merge_behaviour(pl.concat(kept)).equals(whole)
+    assert clicks.merge_behaviour(pl.concat(kept), whole_clusters=True).equals(whole)
 
 
 def test_days_without_a_change_are_told_apart_by_name():
     two = [state(part=name) for name in ("monday", "tuesday")]
-    found = clicks.merge_behaviour(two)["impressions"]
+    found = clicks.merge_behaviour(two, whole_clusters=True)["impressions"]
     assert found.equals(2 * clicks.merge_behaviour(KEPT)["impressions"])
 
 

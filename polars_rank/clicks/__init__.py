@@ -24,6 +24,7 @@ from polars_rank.clicks.interleaving import interleaving
 from polars_rank.clicks.judgments import JudgmentMethod, judgments
 from polars_rank.clicks.log_options import UBI, LogColumns, LogOptions
 from polars_rank.clicks.measures import BEHAVIOUR
+from polars_rank.clicks.merged_arms import merge_compare
 from polars_rank.clicks.propensity import PropensityMethod, propensities
 from polars_rank.clicks.report import LogReport, check
 from polars_rank.clicks.sensitivity import sensitivity
@@ -58,6 +59,7 @@ __all__ = [
     "interleaving",
     "judgments",
     "merge_behaviour",
+    "merge_compare",
     "per_impression",
     "propensities",
     "sensitivity",

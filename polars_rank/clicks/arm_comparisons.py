@@ -21,13 +21,19 @@ from polars_rank._statistics.distributions import (
     t_quantile,
     tail,
 )
-from polars_rank.clicks.log import ClickLog
-from polars_rank.clicks.ratios import FEW
-from polars_rank.clicks.traced import Traced
+from polars_rank.clicks.ratios import FEW, Ratio
 from polars_rank.core.rules import ARMS_MISSING, TWO_ARMS
 from polars_rank.exceptions import DataError
 
-__all__ = ["EFFECTIVE", "NUMBERS", "Adjust", "Design", "adjusted", "comparisons"]
+__all__ = [
+    "EFFECTIVE",
+    "NUMBERS",
+    "Adjust",
+    "Design",
+    "adjusted",
+    "comparisons",
+    "require_adjust",
+]
 
 Adjust: TypeAlias = Literal["holm"]
 UNLIKELY = 0.001  # of a split into arms that was planned
@@ -52,15 +58,15 @@ class Design(NamedTuple):
 
 
 def comparisons(
-    moments: pl.DataFrame, log: ClickLog, traced: Traced, design: Design
+    moments: pl.DataFrame, by: Sequence[str], ratios: Sequence[Ratio], design: Design
 ) -> Iterator[dict[str, Any]]:
     """One row per segment, measure and arm but the control."""
     if moments["twice"].max():
         _refuse_two_arms(moments)
-    by = [c for c in moments.columns if c.startswith("by:")]
+    keys = [c for c in moments.columns if c.startswith("by:")]
     segments: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for row in moments.iter_rows(named=True):
-        segments.setdefault(tuple(row[c] for c in by), []).append(row)
+        segments.setdefault(tuple(row[c] for c in keys), []).append(row)
     arms = moments["arm"].unique(maintain_order=True).sort().to_list()
     if design.control not in arms or len(arms) < 2:
         shown = ", ".join(map(repr, arms)) or "none"
@@ -72,13 +78,13 @@ def comparisons(
         split = _split(rows, arms, design)
         known = {row["arm"]: row for row in rows}
         base = known.get(design.control)
-        for i, ratio in enumerate(traced.ratios):
+        for i, ratio in enumerate(ratios):
             for arm in arms:
                 if arm == design.control:
                     continue
                 numbers = _compared(base, known.get(arm), rows, i, design)
                 yield {
-                    **dict(zip(log.by, key, strict=True)),
+                    **dict(zip(by, key, strict=True)),
                     "measure": ratio.name,
                     "arm": arm,
                     **dict(zip(NUMBERS, numbers, strict=True)),
@@ -184,6 +190,13 @@ def _refuse_two_arms(moments: pl.DataFrame) -> None:
         count=cast("int", count),
         examples=examples,
     )
+
+
+def require_adjust(adjust: str | None) -> None:
+    """Check the argument."""
+    if adjust not in (None, "holm"):
+        msg = f"adjust must be None or 'holm', not {adjust!r}"
+        raise ValueError(msg)
 
 
 def adjusted(rows: list[dict[str, Any]], adjust: Adjust | None) -> list[dict[str, Any]]:

@@ -17,6 +17,7 @@ from polars_rank.clicks.arm_comparisons import (
     Design,
     adjusted,
     comparisons,
+    require_adjust,
 )
 from polars_rank.clicks.impression import Impression
 from polars_rank.clicks.log import ClickLog
@@ -24,13 +25,13 @@ from polars_rank.clicks.log_options import LogOptions
 from polars_rank.clicks.measures import DEFAULT, Measures, parse_behaviour
 from polars_rank.clicks.opening import function_of_log
 from polars_rank.clicks.plan import in_layout
-from polars_rank.clicks.ratios import warn_if_few
+from polars_rank.clicks.ratios import Ratio, warn_if_few
 from polars_rank.clicks.shallow import shallow_first
 from polars_rank.clicks.traced import Traced, cluster_sums, trace
 from polars_rank.core.aggregate import exact_sum, exact_total
 from polars_rank.core.source import lazy_source
 
-__all__ = ["compare"]
+__all__ = ["compare", "compared", "moments_of", "schema_of"]
 
 
 @function_of_log
@@ -123,9 +124,7 @@ def compare(  # type: ignore[misc]  # two options are named here
     """
     require_level(level)
     require_level(power, "power")
-    if adjust not in (None, "holm"):
-        msg = f"adjust must be None or 'holm', not {adjust!r}"
-        raise ValueError(msg)
+    require_adjust(adjust)
     parsed = parse_behaviour(measures)
     given = cast("LogOptions", {**options, "arm": arm, "cluster": cluster})
     bound: ClickLog = ClickLog.of(log, given)
@@ -136,7 +135,7 @@ def compare(  # type: ignore[misc]  # two options are named here
         earlier = cast("LogOptions", same)
         before = ClickLog.of(covariates, earlier)
     design: Design = Design(level, power, sequential, expected_split, control)
-    schema = _schema(bound, adjust=adjust)
+    schema = _schema(bound, adjust)
 
     def read(_: Sequence[str]) -> Iterator[pl.DataFrame]:
         def plan(log: ClickLog, vocabulary: type[Impression]) -> pl.LazyFrame:
@@ -145,23 +144,42 @@ def compare(  # type: ignore[misc]  # two options are named here
 
         found = in_layout(bound, lambda log: shallow_first(log, plan))
         moments: pl.DataFrame = found.collect(engine="streaming")
-        rows = [*comparisons(moments, bound, traced, design)]
-        table = pl.DataFrame(adjusted(rows, adjust), schema=schema)
-        warn_if_few(pl.concat(table[name].drop_nulls() for name in EFFECTIVE))
-        yield table
+        yield compared(moments, bound.by, traced.ratios, design, adjust, schema)
 
     result = lazy_source(read, schema, name="comparison of arms")
     return like_input(log, result)
 
 
-def _schema(log: ClickLog, *, adjust: Adjust | None) -> dict[str, pl.DataType]:
+def compared(
+    moments: pl.DataFrame,
+    by: Sequence[str],
+    ratios: Sequence[Ratio],
+    design: Design,
+    adjust: Adjust | None,
+    schema: Mapping[str, pl.DataType],
+) -> pl.DataFrame:
+    """The comparisons of arms, out of their moments."""
+    rows = [*comparisons(moments, by, ratios, design)]
+    table = pl.DataFrame(adjusted(rows, adjust), schema=schema)
+    warn_if_few(pl.concat(table[name].drop_nulls() for name in EFFECTIVE))
+    return table
+
+
+def _schema(log: ClickLog, adjust: Adjust | None) -> dict[str, pl.DataType]:
     rows = log.rows.collect_schema()
     known = {} if log.impressions is None else log.impressions.collect_schema()
     dtypes = {**rows, **known}
-    arm = dtypes[log.carried[log.roles["arm"]]]
+    by = {name: dtypes[log.carried[name]] for name in log.by}
+    return schema_of(by, dtypes[log.carried[log.roles["arm"]]], adjust)
+
+
+def schema_of(
+    by: Mapping[str, pl.DataType], arm: pl.DataType, adjust: Adjust | None
+) -> dict[str, pl.DataType]:
+    """The columns of comparisons."""
     counts = dict.fromkeys(("clusters_control", "clusters_treatment"), pl.Int64())
     return {
-        **{name: dtypes[log.carried[name]] for name in log.by},
+        **by,
         "measure": pl.String(),
         "arm": arm,
         **dict.fromkeys(NUMBERS, pl.Float64()),
@@ -175,21 +193,40 @@ def _schema(log: ClickLog, *, adjust: Adjust | None) -> dict[str, pl.DataType]:
 
 
 def _moments(log: ClickLog, traced: Traced, before: ClickLog | None) -> pl.LazyFrame:
-    """One row per segment and arm: clusters, sums and products of each measure."""
+    """Those of the arms of a log."""
     groups = {f"by:{i}": pl.col(own) for i, own in enumerate(log.own(log.by))}
     groups["arm"] = pl.col(log.carried[log.roles["arm"]])
     clusters, keys = cluster_sums(log, traced, groups)
-    columns = {name: name for name in traced.parts}
+    early = None
     if before is not None:
-        early, early_keys = cluster_sums(before, traced, {})
-        names = {name: f"{name}:before" for name in traced.parts}
-        early = early.select(*early_keys, *traced.parts).rename(names)
+        early, own = cluster_sums(before, traced, {})
+        early = early.rename(dict(zip(own, keys, strict=True)))
+    return moments_of(clusters, [*groups], keys, traced.ratios, early)
+
+
+def moments_of(
+    clusters: pl.LazyFrame,
+    groups: Sequence[str],
+    keys: Sequence[str],
+    ratios: Sequence[Ratio],
+    before: pl.LazyFrame | None,
+) -> pl.LazyFrame:
+    """One row per segment and arm: clusters, sums and products of each measure.
+
+    ``clusters`` and ``before`` have the ``keys`` of a cluster and the columns of the
+    ratios; a cluster that is not in ``before`` counts as 0 there.
+    """
+    if before is not None:
+        columns = dict.fromkeys(name for r in ratios for name in (r.num, r.den))
+        early = before.select(
+            *keys, *(pl.col(name).alias(f"{name}:before") for name in columns)
+        )
         clusters = clusters.join(
-            early, left_on=keys, right_on=early_keys, how="left", nulls_equal=True
-        ).with_columns(pl.col([*names.values()]).fill_null(0))
+            early, on=keys, how="left", nulls_equal=True
+        ).with_columns(pl.col([f"{name}:before" for name in columns]).fill_null(0))
     state: dict[str, pl.Expr] = {"clusters": pl.len()}
-    for i, r in enumerate(traced.ratios):
-        variables = [columns[r.num], columns[r.den]]
+    for i, r in enumerate(ratios):
+        variables = [r.num, r.den]
         if before is not None:
             variables += [f"{r.num}:before", f"{r.den}:before"]
         values = [pl.col(v).cast(pl.Float64) for v in variables]
@@ -198,7 +235,7 @@ def _moments(log: ClickLog, traced: Traced, before: ClickLog | None) -> pl.LazyF
             for b, y in enumerate(values[: a + 1]):
                 state |= exact_sum(f"{i}:{a}{b}", x * y)
         state[f"{i}:largest"] = values[1].abs().max()
-    found = clusters.group_by(*groups).agg(**state)
+    found = clusters.group_by(groups).agg(**state)
     sums = [n.removesuffix("_plain") for n in state if n.endswith("_plain")]
     totals = [exact_total(name, _Columns()).alias(name) for name in sums]
     twice = (
@@ -208,10 +245,10 @@ def _moments(log: ClickLog, traced: Traced, before: ClickLog | None) -> pl.LazyF
         .filter(pl.col("arms") > 1)
         .select(twice=pl.len(), examples=pl.struct(keys).head(5).implode())
     )
-    largest = pl.col([f"{i}:largest" for i in range(len(traced.ratios))])
+    largest = pl.col([f"{i}:largest" for i in range(len(ratios))])
     shown = found.select(*groups, "clusters", *totals, largest)
     both = shown.join(twice, how="cross")
-    return both.sort(*groups, nulls_last=True)
+    return both.sort(groups, nulls_last=True)
 
 
 class _Columns(dict[str, pl.Expr]):

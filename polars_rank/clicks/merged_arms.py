@@ -1,0 +1,138 @@
+"""Arms compared out of the states of parts, such as days."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from polars_rank._statistics.intervals import require_level
+from polars_rank.clicks.arm_comparisons import Adjust, Design, require_adjust
+from polars_rank.clicks.cluster_states import by_cluster
+from polars_rank.clicks.experiment import compared, moments_of, schema_of
+from polars_rank.clicks.kept import Kept, read_behaviour, require_clusters
+from polars_rank.clicks.ratios import Ratio
+from polars_rank.core.state import differences
+from polars_rank.exceptions import DataError
+from polars_rank.io.frames import FrameLike
+
+__all__ = ["merge_compare"]
+
+OWN = ("arm", "impressions")  # choices that the time before need not have
+
+
+def merge_compare(
+    parts: FrameLike | Iterable[FrameLike],
+    /,
+    *,
+    arm: str,
+    control: object,
+    covariates: FrameLike | Iterable[FrameLike] | None = None,
+    level: float = 0.95,
+    power: float = 0.8,
+    sequential: bool = False,
+    adjust: Adjust | None = None,
+    expected_split: Mapping[Any, float] | None = None,
+) -> pl.DataFrame:
+    """Compare the arms of an experiment out of the states of parts, such as days.
+
+    Parameters
+    ----------
+    parts
+        Results of :func:`behaviour_state` with ``keep_clusters=True`` and the arm in
+        ``by=``, of the same measures: frames of any library, or paths.
+    arm
+        Column with the arm, one of ``by``; the others are segments of the result.
+    covariates
+        States of the time before the experiment, whose clusters are kept, too, of the
+        same measures, columns and options.
+    control, level, power, sequential, adjust, expected_split
+        As in :func:`compare`.
+
+    Returns
+    -------
+    What :func:`compare` of all parts together returns: a cluster that comes back is
+    one, and in one arm.
+
+    Raises
+    ------
+    ValueError
+        For wrong arguments.
+    DataError
+        If states do not keep their clusters; as :func:`merge_behaviour`, also where
+        the covariates have other definitions; and as :func:`compare`.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polars_rank import clicks, example
+    >>> log = pl.scan_parquet(example.clicks_path())
+    >>> options = {"by": "arm", "cluster": "user_id", "keep_clusters": True}
+    >>> states = [
+    ...     clicks.behaviour_state(day, "ctr", **options)
+    ...     for day in (log.filter(pl.col("impression_id") % 3 == i) for i in range(3))
+    ... ]
+    >>> found = clicks.merge_compare(states, arm="arm", control="A")
+    >>> found.select("arm", pl.col("effect", "se").round(4)).row(0)
+    ('B', 0.01, 0.0026)
+    """
+    require_level(level)
+    require_level(power, "power")
+    require_adjust(adjust)
+    kept = read_behaviour(parts)
+    require_clusters(kept, "the parts")
+    rows, by = kept.rows.lazy(), kept.by
+    if arm not in by:
+        msg = f"arm={arm!r} is none of the segments of the states, which are {by}"
+        raise ValueError(msg)
+    segments = [name for name in by if name != arm]
+    names = {name: f"by:{i}" for i, name in enumerate(segments)} | {arm: "arm"}
+    rows = rows.rename(names)
+    ratios = [Ratio(m, f"x{i}", f"d{i}") for i, m in enumerate(kept.definitions)]
+    before = None
+    if covariates is not None:
+        early = read_behaviour(covariates, "covariate")
+        require_clusters(early, "the covariates")
+        _require_same_measures(early, kept)
+        before = _wide(early.rows.lazy(), [], ratios)
+    clusters = _wide(rows, [*names.values()], ratios)
+    moments = moments_of(clusters, [*names.values()], ["cluster"], ratios, before)
+    types = rows.collect_schema()
+    own = {name: types[names[name]] for name in segments}
+    return compared(
+        moments.collect(engine="streaming"),
+        segments,
+        ratios,
+        Design(level, power, sequential, expected_split, control),
+        adjust,
+        schema_of(own, types["arm"], adjust),
+    )
+
+
+def _require_same_measures(early: Kept, kept: Kept) -> None:
+    """Refuse covariates that are other measures than those of the experiment."""
+    for measure, definition in kept.definitions.items():
+        there = early.definitions.get(measure)
+        if there is None:
+            told = "they lack it" if early.definitions else ""
+        else:
+            told = differences(there, definition, OWN)
+        if told:
+            msg = (
+                f"{measure!r} of the covariates is not that of the parts: {told}; make "
+                "all states with the same measures, columns and options"
+            )
+            raise DataError(msg, rule="different_definition", count=1)
+
+
+def _wide(
+    rows: pl.LazyFrame, groups: Sequence[str], ratios: Sequence[Ratio]
+) -> pl.LazyFrame:
+    """One row per group and cluster, with the sums of every measure."""
+    sums = {}
+    for ratio in ratios:
+        here = pl.col("measure") == ratio.name
+        for column, name in (("x", ratio.num), ("d", ratio.den)):
+            sums[name] = pl.col(column).filter(here).sum()  # of one row, or none
+    return by_cluster(rows, groups).group_by(*groups, "cluster").agg(**sums)
