@@ -129,9 +129,7 @@ def test_a_day_of_clusters_merged_twice_is_an_error(tmp_path):
         lambda: clicks.merge_compare(days, arm="arm", control="A"),
         lambda: clicks.merge_compare(kept, covariates=days, arm="arm", control="A"),
     ):
-        with pytest.raises(
-            DataError, match=r"day1\.par.* and .*day3.*the same part tw"
-        ):
+        with pytest.raises(DataError, match=r"day1\.par.* and .*day3.*the same part"):
             merged()
     for table in (pl.concat([*kept, *again]), pl.concat([kept[0]] * 2)):
         with pytest.raises(DataError, match="the same part twice") as told:
@@ -170,7 +168,7 @@ def test_clusters_of_two_definitions_are_not_merged(options, message):
 def test_covariates_have_every_measure():
     early = states(DAYS[:1], "rr")
     parts = states(DAYS[1:3], "ctr", by="arm")
-    with pytest.raises(DataError, match="'ctr' of the covariates .*: they lack it"):
+    with pytest.raises(DataError, match=r"'ctr' of the covariates .*: they lack it"):
         clicks.merge_compare(parts, arm="arm", control="A", covariates=early)
     empty = states([DAYS[0].clear()], "ctr")
     found = clicks.merge_compare(parts, arm="arm", control="A", covariates=empty)

@@ -250,7 +250,8 @@ def test_sound_moments_pass():
             )
             if len(day):
                 one = pr.moments(day, measures=["ndcg@10"], part=f"{i}", **options)
-                state = one if state is None else pr.merge([state, one])
+                unit = "cluster" if "cluster" in options else "row"
+                state = one if state is None else pr.merge([state, one], unit=unit)
         pr.compare(state)
         assert json.loads(state["definition"][0])["tie"] == 1e-9
     assert {*ENVELOPE} <= {*state.columns}

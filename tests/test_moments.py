@@ -73,7 +73,8 @@ def test_the_sum_of_the_days_is_the_whole(options):
     expected = pr.compare(frame, measures=["ndcg@10", "arp"], least=5, **options)
     daily = parts(frame, measures=["ndcg@10", "arp"], **options)
     random.Random(2).shuffle(daily)
-    found = pr.compare(pr.merge(daily), least=5)
+    unit = "cluster" if "cluster" in options else "row"
+    found = pr.compare(pr.merge(daily, unit=unit), least=5)
     assert_same(found.pairs, expected.pairs)
     keys = [c for c in ("country", "measure", "system") if c in found.means.columns]
     assert_same(found.means.sort(keys), expected.means.sort(keys))
@@ -352,6 +353,41 @@ def test_rows_of_a_few_parts_are_held_at_once(tmp_path, monkeypatch, given):
     )
     found = pr.compare(merged, least=2)
     assert_same(found.pairs.drop("note"), expected.pairs.drop("note"))
+
+
+@pytest.mark.parametrize("weight", [None, "weight"])
+def test_users_who_come_back_are_units(weight):
+    """300 users on 12 days: moments by user say what the rows of all days say."""
+    draw = np.random.default_rng(7)
+    n = 2000
+    shown = pl.DataFrame(
+        {
+            "day": draw.integers(0, DAYS, n),
+            "user": draw.integers(0, 300, n),
+            "weight": draw.integers(1, 5, n),
+            "query_id": range(n),
+        }
+    ).sort("day")
+    taste = draw.normal(0, 0.3, 300)[shown["user"].to_numpy()]
+    values = pl.concat(
+        shown.with_columns(system=pl.lit(name), rr=draw.normal(0.5, 0.1, n) + gain)
+        for name, gain in (("a", 0.0), ("b", 0.02 + taste))
+    )
+    told = {"measures": "rr", "weight": weight}
+    whole = pr.compare(values, cluster="user", **told)
+    daily = parts(values, by="user", **told)
+    found = pr.compare(pr.merge(daily, unit="user"))
+    assert_same(found.pairs, whole.pairs)
+    assert found.pairs["df"].item() == values["user"].n_unique() - 1
+    without = parts(values, cluster="user", **told)
+    for wrong in (lambda: pr.merge(without), lambda: pl.concat(without)):
+        with pytest.warns(pr.DataWarning, match="clusters.*counted anew in every part"):
+            pairs = pr.compare(wrong()).pairs
+        width, right = ((t["high"] - t["low"]).item() for t in (pairs, whole.pairs))
+        assert width < 0.8 * right
+    pr.merge(without[:1])  # one part
+    with pytest.raises(pr.DataError, match="not the same in all parts"):
+        pr.merge([without[0], parts(values, **told)[1]])
 
 
 def test_what_a_file_says_about_itself(tmp_path):

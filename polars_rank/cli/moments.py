@@ -128,7 +128,8 @@ def merge(
     unit
         Independent observation: row, since every file has queries of its own; or part,
         a file as a whole, since the same queries come back (ten files or more); or the
-        name of a segment, such as query_id of moments --by query_id.
+        name of a segment, such as query_id of moments --by query_id; or cluster, since
+        every cluster lies in one file.
     format
         Default: table on a terminal, csv elsewhere; nothing with --out.
     out

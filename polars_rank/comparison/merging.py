@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from polars_rank._engine.checks.enforce import warn
 from polars_rank.comparison.arguments import require_names
 from polars_rank.comparison.definition import Definition, write_defined
 from polars_rank.comparison.moments import KEYS, ORDER, WON, added
@@ -21,6 +22,7 @@ from polars_rank.core.state import (
     Type,
     added_up,
     all_digests,
+    chosen,
     damaged,
 )
 from polars_rank.io.frames import is_single
@@ -59,9 +61,10 @@ def merge(
         Results of :func:`moments`, or files (globs, too) that hold them.
     unit
         Independent observation: ``"row"``: the queries or clusters of each part are new
-        ones; ``"part"``: a part as a whole is one observation, since the same queries
-        come back every day. That needs about ten parts or more. Or the name of a
-        segment, such as ``"query_id"`` of moments by query: all rows of a query are
+        ones, and ``"cluster"`` says so of clusters; ``"part"``: a part as a whole is
+        one observation, since the same queries come back every day. That needs about
+        ten parts or more. Or the name of a segment, such as ``"query_id"`` of moments
+        by query or ``"user_id"`` of those by user: all rows of a query, or user, are
         one observation, on whatever days they come (CR1).
     path
         Parquet file to write as well. Its metadata are those of the parts, if these are
@@ -71,6 +74,12 @@ def merge(
     -------
     A frame like those of :func:`moments`. Systems, pairs and segments that are missing
     from a part have the sums of the others; the order of the systems may differ.
+
+    Warns
+    -----
+    DataWarning
+        If the parts are sums over clusters, which may be in several of them: each part
+        counts them anew, so errors are too small.
 
     Raises
     ------
@@ -84,9 +93,10 @@ def merge(
     Notes
     -----
     Parts can be merged in any order and in steps: days to weeks, weeks to years. With
-    any ``unit`` other than ``"row"``, merge only once, and last: the result is a single
-    part. Moments by query are a state that does not grow with the days: it has a row
-    per query where ``compare(cluster="query_id")`` would need all values of all days.
+    any other ``unit`` than ``"row"`` and ``"cluster"``, merge only once, and last: the
+    result is a single part. Moments by query are a state that does not grow with the
+    days: it has a row per query where ``compare(cluster="query_id")`` would need all
+    values of all days.
 
     Source: Chan, Golub and LeVeque, 1979, for ratios.
 
@@ -106,12 +116,14 @@ def merge(
     given: list[Any] = [parts] if is_single(parts) else list(parts)  # type: ignore[arg-type]
     whole = read_moments(given)
     names = whole.columns
-    if unit not in (known := ["row", "part", *segments_of(names)]):
+    if unit not in (known := ["row", "part", *segments_of(names), "cluster"]):
         msg = (
             f"unit must be one of {', '.join(known)}, not {unit!r}; segments are "
             "chosen when moments are made"
         )
         raise ValueError(msg)
+    if unit == "row":
+        _warn_of_returning(whole)
     table = summed(whole, segments_of(names), unit)
     if path is not None:
         write_defined(table, path, definition_of_parts(map(lazy, given)))
@@ -155,7 +167,23 @@ def selected(
         known = whole["measure"].unique(maintain_order=True).to_list()
         require_names(measures, known, "measure")
         whole = whole.filter(pl.col("measure").is_in(measures))
+    _warn_of_returning(whole)
     return summed(whole, by)
+
+
+def _warn_of_returning(whole: pl.DataFrame) -> None:
+    """Warn where clusters of several parts are counted, which may be the same."""
+    texts = whole[DEFINITION].unique()
+    named = whole.filter(
+        pl.col(DEFINITION).is_in([text for text in texts if chosen(text, "cluster")])
+    )
+    if named.select(*segments_of(whole.columns), *KEYS).is_duplicated().any():
+        warn(
+            "clusters, such as users, are counted anew in every part: if they come "
+            "back, there are fewer of them, and the errors are larger. Make moments "
+            "by= the column of the cluster, and name it in merge(..., unit=); or say "
+            'that every cluster lies in one part: merge(..., unit="cluster")'
+        )
 
 
 def _require_possible(whole: pl.DataFrame, states: Sequence[State]) -> None:

@@ -61,7 +61,9 @@ def moments(
     Parameters
     ----------
     values, system, query, measures, by, weight, cluster, seed, tie
-        As in :func:`compare`. Clusters must not span the parts that are merged.
+        As in :func:`compare`. Sums over clusters do not say which these were: where a
+        cluster, such as a user, comes back in other parts, make moments ``by`` it
+        instead, and merge them with it as ``unit``.
     convention
         The convention that the values were computed under: it is part of the
         definition, and sums of different definitions are not merged. Default: what a
