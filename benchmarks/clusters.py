@@ -6,8 +6,9 @@ Nothing differs: the share of runs with p below 0.05, or whose 95 % interval lea
 the truth, should be 0.05. It should be at most 0.065 in every cell: searches per user
 that are constant, Poisson, lognormal or Pareto, and 20, 50 or 200 users, of whom every
 one has an own taste (the standard deviation of a logit). Of propensities the share of
-intervals that hold the truth is printed, which should be at least 0.93. ``+-`` is the
-Monte Carlo error (two standard errors at 0.05).
+intervals that hold the truth is printed, which should be at least 0.93. ``usual`` is
+the error of clusters of one size (CR1) with a degree of freedom for each. ``+-`` is
+the Monte Carlo error (two standard errors at 0.05).
 
 All runs of a cell are segments of one log, and go through the functions of the library
 at once; propensities are estimated log by log.
@@ -21,6 +22,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import polars as pl
+from scipy.special import stdtr
 
 from polars_rank import clicks
 from polars_rank.exceptions import DataWarning
@@ -55,11 +57,32 @@ class World:
         self.user = np.repeat(np.arange(len(counts)), counts)
         self.rate = 1 / (1 + np.exp(-logit[self.user]))
         order = np.argsort(self.rng.random((args.runs, users)), axis=1)
-        self.arm = (order % 2).ravel()[self.user]  # half of the users, by lot
+        self.side = order % 2  # half of the users in each arm, by lot
+        self.arm = self.side.ravel()[self.user]
 
     def draw(self) -> Array:
         """Whether something happens in each search, at the rate of its user."""
         return self.rng.random(len(self.rate)) < self.rate
+
+    def usual(self, values: Array, groups: tuple[Array, ...]) -> float:
+        """Share of p below 0.05 for the mean, or the difference of two groups."""
+        shape = (self.runs, self.users)
+        x = np.bincount(self.user, values, self.runs * self.users).reshape(shape)
+        d = np.bincount(self.user, minlength=x.size).reshape(shape)
+        estimate, variances, df = 0.0, [], []
+        for sign, member in zip((1, -1), groups, strict=False):
+            size, n = (d * member).sum(1), member.sum(1)
+            ratio = (x * member).sum(1) / size
+            squares = ((x - ratio[:, None] * d) ** 2 * member).sum(1)
+            variances.append(squares / size**2 * n / (n - 1))
+            df.append(n - 1)
+            estimate = estimate + sign * ratio
+        variance = sum(variances)
+        both = sum(v**2 / f for v, f in zip(variances, df, strict=True))
+        known = variance > 0
+        t = np.where(known, np.abs(estimate) / np.sqrt(np.where(known, variance, 1)), 0)
+        degrees = np.where(known, variance**2 / np.where(known, both, 1), 1)
+        return float((2 * stdtr(degrees, -t) < 0.05).mean())
 
     def log(self, **columns: Array) -> pl.DataFrame:
         run = self.user // self.users
@@ -75,6 +98,8 @@ def arms(args: argparse.Namespace, kind: str, users: int) -> Shares:
         return log.with_columns(position=pl.lit(1)).with_row_index("impression_id")
 
     now, before = period(), period().drop("arm")
+    sides = (world.side == 0, world.side == 1)
+    yield "usual", world.usual(now["clicked"].to_numpy(), sides)
     options = {"arm": "arm", "control": 0, "by": "run"}
     for name, covariates in (("ctr", None), ("ctr, CUPED", before)):
         found = clicks.compare(now, "ctr", covariates=covariates, **options)
@@ -85,6 +110,8 @@ def teams(args: argparse.Namespace, kind: str, users: int) -> Shares:
     """Two rankers, of which half of the users like one, and half the other."""
     world = World(args, kind, users, 0.0)
     first = world.log(clicked=world.draw()).with_row_index("impression_id")
+    net = 2.0 * first["clicked"].to_numpy() - 1.0
+    yield "usual", world.usual(net, (np.ones_like(world.side),))
     rows = [
         first.with_columns(
             team=pl.lit(team), position=pl.lit(place), clicked=pl.col("clicked") == won

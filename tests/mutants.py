@@ -735,7 +735,7 @@ MUTANTS = (
         "clicks/arm_comparisons.py",
         "sum(v * v / (arm.effective - 1) for v, arm in both)",
         "sum(v * v / (arm.n - 1) for v, arm in both)",
-        "clicks_unequal",
+        "clicks_compare:student",
     ),
     Mutant(
         "the sign test counts impressions of a user as if they were users",
@@ -743,6 +743,27 @@ MUTANTS = (
         "_sign_test(int((s > 0).sum()), int((s < 0).sum())) if whole",
         "_sign_test(int(s.clip(0).sum()), -int(s.clip(None, 0).sum())) if whole",
         "clicks_unequal",
+    ),
+    Mutant(
+        "a user who comes back is another user",
+        "clicks/cluster_states.py",
+        'return sums(rows, [*by, "measure", "cluster"], SUMS, n)',
+        'return rows.select(*by, "measure", "impressions", "cluster", *SUMS)',
+        "clicks_states:come_back",
+    ),
+    Mutant(
+        "the place of a byte in an id does not count",
+        "clicks/cluster_states.py",
+        "mixed = _mixed(joined + place.astype(np.uint64) * np.uint64(256))",
+        "mixed = _mixed(joined + place.astype(np.uint64) * np.uint64(0))",
+        "clicks_states:hashes",
+    ),
+    Mutant(
+        "clusters of several days are added up without a word",
+        "comparison/merging.py",
+        'for text in texts if chosen(text, "cluster")',
+        'for text in texts if chosen(text, "no such")',
+        "moments:come_back",
     ),
     Mutant(
         "few clusters have the interval of many",

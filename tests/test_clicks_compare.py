@@ -189,7 +189,6 @@ def test_holm(log):
     assert (found["p_adjusted"] >= found["p_value"]).all()
 
 
-@pytest.mark.slow
 def test_few_users_have_student_t():
     pytest.importorskip("scipy")
     small = clicks.simulate(120, queries=5, users=20, arms=2, seed=1).log
