@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast, get_args
 
 import polars as pl
 
@@ -255,9 +255,10 @@ def margin(effective: pl.Expr, level: float, *, warns: bool = True) -> pl.Expr:
 def warn_if_few(effective: pl.Series) -> None:
     """Warn of errors that rest on few clusters, or on some that are much larger."""
     if few := (effective < SCARCE).sum():
+        least = cast("float", effective.min())
         warn(
             f"{few} of {len(effective)} results rest on fewer than {SCARCE} effective "
-            f"clusters (at least one on {effective.min():.1f}): a few of them, such as "
+            f"clusters (at least one on {least:.1f}): a few of them, such as "
             "busy users, decide, so intervals are wide, and rough; see the column "
             "effective_clusters"
         )
