@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 import polars as pl
 import pytest
 from slow import slow
-from unequal import allowance, effective, margin
+from unequal import NEAR, allowance, effective, margin
 
 from polars_rank import DataError, clicks
 from polars_rank.clicks import interleaving as function
@@ -100,7 +100,7 @@ def check(row, found):
     assert row["clusters"] == g
     assert row["effective_clusters"] == pytest.approx(effective(sizes), rel=1e-12)
     half = margin(sizes) * row["se"]
-    assert row["upper"] - row["preference"] == pytest.approx(half, rel=1e-9)
+    assert row["upper"] - row["preference"] == pytest.approx(half, rel=NEAR)
     won = sum(sum(v) > 0 for v in users.values())
     decided = won + sum(sum(v) < 0 for v in users.values())
     cases = [math.comb(decided, i) for i in range(decided + 1)]

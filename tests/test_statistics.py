@@ -13,8 +13,10 @@ import pytest
 
 import polars_rank  # noqa: F401
 from polars_rank._statistics.distributions import (
+    normal_of_t,
     normal_quantile,
     normal_tail,
+    t_of_normal,
     t_quantile,
     t_tail,
     tail,
@@ -214,3 +216,16 @@ def test_without_scipy_the_extra_is_named():
     assert done.stdout == "0.05\n"
     needed = "ModuleNotFoundError: this needs scipy: pip install 'polars-rank[stats]'"
     assert needed in done.stderr
+
+
+@pytest.mark.parametrize("df", [49, 70.5, 200, 5000])
+def test_students_t_of_many_degrees_of_freedom_without_scipy(df):
+    scipy_t = pytest.importorskip("scipy.stats").t
+    for p in (0.9, 0.975, 0.995):
+        z = normal_quantile(p)
+        assert t_of_normal(z, df) == pytest.approx(scipy_t.ppf(p, df), rel=4e-5)
+    for t in (0.0, 0.3, 1.96, 4.0):
+        found = normal_of_t(t, df)
+        assert normal_tail(found) == pytest.approx(scipy_t.sf(t, df), rel=1e-3)
+        assert t_of_normal(found, df) == pytest.approx(t, rel=1e-12)
+        assert normal_of_t(-t, df) == found

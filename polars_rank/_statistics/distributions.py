@@ -18,9 +18,11 @@ from polars_rank.core.extras import require
 __all__ = [
     "Alternative",
     "chi_square_tail",
+    "normal_of_t",
     "normal_quantile",
     "normal_tail",
     "special",
+    "t_of_normal",
     "t_quantile",
     "t_tail",
     "tail",
@@ -81,6 +83,31 @@ def t_quantile(p: npt.ArrayLike, df: npt.ArrayLike) -> Array:
 def t_tail(t: npt.ArrayLike, df: npt.ArrayLike) -> Array:
     """P(T > t), T with ``df`` degrees of freedom."""
     return np.asarray(special().stdtr(df, -np.asarray(t, dtype=np.float64)))
+
+
+def t_of_normal(z: npt.ArrayLike, df: npt.ArrayLike) -> Array:
+    """The t whose tail is that of a normal z.
+
+    From 49 degrees of freedom on it is within 2e-5 of it for z = 2, 4e-5 for z = 2.6.
+    It needs the standard library and NumPy only.
+
+    Source: Wallace, 1959, Bounds on normal approximations to Student's t.
+
+    Examples
+    --------
+    >>> round(float(t_of_normal(normal_quantile(0.975), 60)), 4)
+    2.0003
+    """
+    z, df = np.asarray(z, dtype=np.float64), np.asarray(df, dtype=np.float64)
+    moved = z * (8.0 * df + 3.0) / (8.0 * df + 1.0)
+    return np.asarray(np.sqrt(df * np.expm1(moved * moved / df)))
+
+
+def normal_of_t(t: npt.ArrayLike, df: npt.ArrayLike) -> Array:
+    """The normal z whose tail is that of t, without its sign: the inverse."""
+    t, df = np.asarray(t, dtype=np.float64), np.asarray(df, dtype=np.float64)
+    moved = np.sqrt(df * np.log1p(t * t / df))
+    return np.asarray(moved * (8.0 * df + 1.0) / (8.0 * df + 3.0))
 
 
 def tail(

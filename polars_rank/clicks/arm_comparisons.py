@@ -17,7 +17,9 @@ from polars_rank._engine.checks.enforce import warn
 from polars_rank._statistics.clusters import effective_number, inflation
 from polars_rank._statistics.distributions import (
     chi_square_tail,
+    normal_of_t,
     normal_quantile,
+    t_of_normal,
     t_quantile,
     tail,
 )
@@ -146,10 +148,11 @@ def _reach(
         reach = math.sqrt(scale * (math.log(grown) / 2 - math.log(alpha)))
         p = math.sqrt(grown) * math.exp(-((effect / se) ** 2) / scale)
         return reach, min(p, 1.0)
-    if min(arm.effective for arm in arms) >= FEW:
-        return normal_quantile(0.5 + design.level / 2), float(tail(effect / se))
     both = zip(parts, arms, strict=True)
     df = sum(parts) ** 2 / sum(v * v / (arm.effective - 1) for v, arm in both)
+    if min(arm.effective for arm in arms) >= FEW:
+        z = normal_quantile(0.5 + design.level / 2)
+        return float(t_of_normal(z, df)), float(tail(normal_of_t(effect / se, df)))
     return float(t_quantile(0.5 + design.level / 2, df)), float(tail(effect / se, df))
 
 

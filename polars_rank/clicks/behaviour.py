@@ -155,8 +155,8 @@ def behaviour(
         of the ratio of the sums.
     interval
         ``"normal"``: standard errors by the delta method, which allow for clusters of
-        unequal sizes, and normal intervals (below 50 effective clusters Student's t,
-        which takes the extra ``stats``);
+        unequal sizes, and Student's t of as many degrees of freedom as there are
+        effective clusters, less one (below 50 it takes the extra ``stats``);
         ``"bootstrap"``: percentiles over resampled clusters.
     level
         Confidence level.

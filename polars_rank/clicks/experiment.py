@@ -54,8 +54,8 @@ def compare(  # type: ignore[misc]  # two options are named here
     """Compare the arms of an experiment with its control, measure by measure.
 
     Errors are those of ratios over clusters (delta method), and allow for clusters of
-    unequal sizes. With fewer than 50 effective clusters in an arm, p-values and
-    intervals are those of Welch's t, which takes the extra ``stats``.
+    unequal sizes. P-values and intervals are those of Welch's t of the effective
+    numbers of clusters (below 50 in an arm it takes the extra ``stats``).
 
     Parameters
     ----------

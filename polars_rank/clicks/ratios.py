@@ -16,7 +16,11 @@ import polars as pl
 from polars_rank._engine.checks.enforce import warn
 from polars_rank._engine.request import Resources
 from polars_rank._statistics.clusters import effective_number, inflation
-from polars_rank._statistics.distributions import normal_quantile, t_quantile
+from polars_rank._statistics.distributions import (
+    normal_quantile,
+    t_of_normal,
+    t_quantile,
+)
 from polars_rank._statistics.intervals import require_level
 from polars_rank.clicks.log import ClickLog
 from polars_rank.clicks.plan import held
@@ -45,7 +49,7 @@ __all__ = [
 ]
 
 IntervalChoice: TypeAlias = Literal["none", "normal", "bootstrap"]
-FEW = 50  # effective clusters: below it, quantiles are those of Student's t
+FEW = 50  # effective clusters: below it, Student's t takes the extra stats
 SCARCE = 20  # effective clusters: below it there is a warning
 BUCKETS = 10_000  # of clusters that are resampled together where there are more
 REPLICATES = 250  # drawn at a time
@@ -237,17 +241,20 @@ def added(states: pl.LazyFrame, by: Sequence[str]) -> pl.LazyFrame:
 
 
 def margin(effective: pl.Expr, level: float, *, warns: bool = True) -> pl.Expr:
-    """Standard errors on each side: normal, or Student's t for few clusters."""
-    z = normal_quantile(0.5 + level / 2)
+    """Standard errors on each side: Student's t of so many clusters."""
+    p = 0.5 + level / 2
 
     def quantile(n: pl.Series) -> pl.Series:
         if warns:
             warn_if_few(n)
+        clusters = n.cast(pl.Float64)
+        several = t_of_normal(normal_quantile(p), clusters.clip(FEW).to_numpy() - 1)
+        t = pl.Series(several).fill_nan(None)
         few = (n < FEW) & (n > 1)
         if not few.any():
-            return pl.repeat(z, len(n), eager=True)
-        t = pl.Series(t_quantile(0.5 + level / 2, n.to_numpy() - 1))
-        return pl.select(pl.when(few).then(t).otherwise(z)).to_series()
+            return t
+        exact = pl.Series(t_quantile(p, clusters.to_numpy() - 1))
+        return pl.select(pl.when(few).then(exact).otherwise(t)).to_series()
 
     return effective.map_batches(quantile, return_dtype=pl.Float64, is_elementwise=True)
 
