@@ -226,6 +226,7 @@ def test_students_t_of_many_degrees_of_freedom_without_scipy(df):
         assert t_of_normal(z, df) == pytest.approx(scipy_t.ppf(p, df), rel=4e-5)
     for t in (0.0, 0.3, 1.96, 4.0):
         found = normal_of_t(t, df)
-        assert normal_tail(found) == pytest.approx(scipy_t.sf(t, df), rel=1e-3)
+        near = 2e-3 if t > 3 else 2e-4  # what Wallace's formula is wrong by, far out
+        assert normal_tail(found) == pytest.approx(scipy_t.sf(t, df), rel=near)
         assert t_of_normal(found, df) == pytest.approx(t, rel=1e-12)
         assert normal_of_t(-t, df) == found
