@@ -112,6 +112,8 @@ def test_states_without_their_clusters_are_refused():
         clicks.merge_compare(
             states(DAYS[:2], by="arm"), arm="arm", control="A", covariates=without
         )
+    with pytest.warns(UserWarning, match="treat impressions as independent"):
+        clicks.behaviour_state(LOG, "ctr")
     with pytest.raises(ValueError, match="keep_clusters=True needs cluster="):
         clicks.behaviour_state(LOG, "ctr", keep_clusters=True)
 

@@ -281,6 +281,7 @@ def behaviour_state(
     if keep_clusters and not bound.cluster:
         msg = "keep_clusters=True needs cluster=, such as the column of the user"
         raise ValueError(msg)
+    warn_of_users(bound)
     trace(bound, parsed, per=per)
     _require_distinct((*bound.by, *{*LONG, *COLUMNS}), [])
     definitions = definitions_of(
