@@ -85,6 +85,13 @@ MUTANTS = (
         "clicks_compare:one_user",
     ),
     Mutant(
+        "the mean propensity of a document ignores weights",
+        "clicks/weighing.py",
+        'policy=(times * pl.col("alpha")).sum()',
+        'policy=pl.col("alpha").sum()',
+        "clicks_weights:mean_propensity",
+    ),
+    Mutant(
         "a glance reads what it remembers twice",
         "_engine/layout.py",
         'ended.search_sorted(key, s) for s in ("left", "right")',

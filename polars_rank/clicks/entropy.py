@@ -10,7 +10,7 @@ from polars_rank._engine.frame_function import like_input
 from polars_rank._engine.request import AnyFrame
 from polars_rank.clicks.counts import checked, pair_table, rows_with_known
 from polars_rank.clicks.log import ClickLog
-from polars_rank.clicks.log_options import LogOptions
+from polars_rank.clicks.log_options import LogOptions, refuse_options
 from polars_rank.clicks.opening import function_of_log
 
 __all__ = ["click_entropy"]
@@ -29,8 +29,8 @@ def click_entropy(log: AnyFrame, /, **options: Unpack[LogOptions]) -> AnyFrame:
     log
         One row per document that an impression showed; or totals (``count=``).
     **options
-        Columns and options of :class:`LogOptions`; ``weight`` and ``cluster`` are not
-        used.
+        Columns and options of :class:`LogOptions`; ``weight`` is refused, ``cluster``
+        not used.
 
     Returns
     -------
@@ -56,6 +56,11 @@ def click_entropy(log: AnyFrame, /, **options: Unpack[LogOptions]) -> AnyFrame:
     >>> clicks.click_entropy(log)["query_id", "click_entropy"].rows()
     [('a', 1.0), ('b', 0.0)]
     """
+    refuse_options(
+        options,
+        ["weight"],
+        "click_entropy takes no {name}=; filter the log, or give totals (count=)",
+    )
     bound: ClickLog = ClickLog.of(log, options, needs=["query", "doc"], totals=True)
     bound = rows_with_known(bound)
     by: list[str] = bound.own(bound.by)

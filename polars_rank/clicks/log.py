@@ -203,6 +203,13 @@ class ClickLog:
         rows = self.rows.with_columns(fault=fault)
         return replace(self, rows=rows, rules=tuple(rules), faulty=faulty)
 
+    @property
+    def times(self) -> pl.Expr:
+        """How often an impression counts: its weight, or once."""
+        if self.weight is None:
+            return pl.lit(1, pl.Int64)
+        return pl.col(self.carried[self.weight]).cast(pl.Float64)
+
     def own(self, names: Sequence[str]) -> list[str]:
         """Our names of columns that are constant within an impression."""
         return [self.carried[name] for name in names]

@@ -86,7 +86,9 @@ class LogOptions(LogColumns, total=False):
     by
         Columns, constant within an impression, that split the result.
     weight
-        Column with the weight of an impression.
+        Column with the weight of an impression. Whole weights give the estimates of as
+        many copies, and the errors of copies in the cluster of their original; counts,
+        such as ``impressions`` and ``clicks``, are of the log as it is.
     cluster
         Columns that identify the independent units, usually the users. Default: the
         impression, which gives intervals that are far too short if users come back.

@@ -137,9 +137,7 @@ def _curves(
     weights = [s.weight for s in task.systems]
     names = [s.name for s in task.systems]
     weighed = replace(task, log=log).weighed()
-    times: pl.Expr = pl.lit(1, pl.Int64)
-    if log.weight:
-        times = pl.col(log.carried[log.weight]).cast(pl.Float64)
+    times = log.times
     state: State = {}
     for w in weights:
         state |= exact_sum(w, times * pl.col(w).cast(pl.Float64))
@@ -181,7 +179,7 @@ def _curves(
             if row[f"ranked:{name}"]:
                 logged, ranked = (row[f"{kind}:{name}"] for kind in SUPPORT)
                 tell_support(name, logged / ranked)
-        if part.is_empty():
+        if part.is_empty() or not total:
             warn(NO_CLICKS)
             yield from (
                 (*key, eta, n, None, None, False) for eta in grid for n in names

@@ -38,9 +38,7 @@ def estimate_systems(
     by = {f"by:{i}": pl.col(own) for i, own in enumerate(log.own(log.by))}
     # Polars does not see that both sums below are of the same plan.
     rows = task.per_impression().with_columns(**by).cache()
-    weight = pl.lit(1, pl.Int64)
-    if log.weight:
-        weight = pl.col(log.carried[log.weight]).cast(pl.Float64)
+    weight = log.times
     values = {f"v{i}": pl.col(f"value:{n}") * weight for i, n in enumerate(names)}
     labels = dict(zip(values, names, strict=True))
     for i, name in enumerate(names):
@@ -77,7 +75,8 @@ def estimate_systems(
     for name in names:
         own = pl.col("system") == name
         support = pl.when(own).then(pl.col(f"support:{name}")).otherwise(support)
-    empty = (pl.col("clicks") == 0) & (task.method != "dm")
+    clicked = pl.col("relevant_per_impression") > 0  # by impressions that count
+    empty = ~clicked.fill_null(value=False) & (task.method != "dm")
     long = long.with_columns(
         pl.when(~empty).then(pl.col(c)).alias(c)
         for c in ("estimate", "se", "lower", "upper")
@@ -151,15 +150,15 @@ def _diagnosed(
     terms = {name: weight * pl.col(name) for name in ("w", raw, *supports)}
     terms["ww"] = weight * weight * pl.col("ww")
     terms["all"] = weight
+    terms |= {"low": weight * pl.col("low"), "counted": weight * pl.col("clicks")}
     terms |= {
         f"of {name}": pl.when(pl.col(name).is_not_null()).then(weight)
         for name in supports
     }
     largest = weight * pl.col("largest")
-    rows = rows.select(*by, "clicks", "low", **terms, largest=largest)
+    rows = rows.select(*by, "clicks", **terms, largest=largest)
     counts = {
         "clicks": pl.col("clicks").sum(),
-        "low": pl.col("low").sum(),
         "largest": pl.col("largest").max(),
     }
     found = sums(rows, [*by], [*terms], counts)
@@ -170,7 +169,7 @@ def _diagnosed(
         *(ratio(pl.col(name), pl.col(f"of {name}")).alias(name) for name in supports),
         ess=ratio(w * w, pl.col("ww")),
         largest_weight_share=ratio(pl.col("largest"), w),
-        clipped=ratio(pl.col("low"), pl.col("clicks")),
+        clipped=ratio(pl.col("low"), pl.col("counted")),
         cut=1.0 - ratio(w, pl.col(raw)),
         relevant_per_impression=ratio(w, pl.col("all")),
     )

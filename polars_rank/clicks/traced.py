@@ -108,8 +108,7 @@ def parts_of(log: ClickLog, traced: Traced) -> pl.LazyFrame:
     parts = parts_in(impressions_in(log, traced), traced)
     if log.weight is None:
         return parts
-    weight = pl.col(log.carried[log.weight]).cast(pl.Float64)
-    return parts.with_columns(pl.col(name) * weight for name in traced.parts)
+    return parts.with_columns(pl.col(name) * log.times for name in traced.parts)
 
 
 def parts_in(frame: pl.LazyFrame, traced: Traced) -> pl.LazyFrame:

@@ -179,13 +179,18 @@ class Estimation:
         """For each document, the mean of alpha over the impressions of its query."""
         if not self.policy_aware:
             return rows
-        query = [*log.own(log.by), "query"]
-        alone = rows.group_by(*query, "doc").agg(policy=pl.col("alpha").sum())
-        number = pl.struct(log.keys).n_unique()
-        queries = rows.group_by(query).agg(number=number)
+        query, times = [*log.own(log.by), "query"], log.times
+        alone = rows.group_by(*query, "doc").agg(
+            policy=(times * pl.col("alpha")).sum(), shown=times.sum()
+        )
+        lists = rows.select(*dict.fromkeys([*query, *log.keys]), number=times).unique()
+        queries = lists.group_by(query).agg(pl.col("number").sum())
         both = alone.join(queries, on=query, nulls_equal=True)
+        mean = pl.col("policy") / pl.col("number")
+        # Where no impression with the document counts, neither do clicks on it.
+        mean = pl.when(pl.col("shown") != 0).then(mean).otherwise(1.0)
         return rows.join(
-            both.select(*query, "doc", pl.col("policy") / pl.col("number")),
+            both.select(*query, "doc", policy=mean),
             on=[*query, "doc"],
             how="left",
             nulls_equal=True,
@@ -200,7 +205,8 @@ class Estimation:
         That is the share of the ranking that was logged, and its modelled value.
         """
         keys = [*log.own(log.by), "query"]
-        pairs = rows.select(*keys, "doc", seen=True).unique()
+        counted = rows.filter(log.times != 0) if log.weight else rows
+        pairs = counted.select(*keys, "doc", seen=True).unique()
         weight, seen = pl.col(s.weight), pl.col("seen").fill_null(value=False)
         every = frame.join(pairs.select(keys).unique(), on="query").join(
             pairs, on=[*keys, "doc"], how="left", nulls_equal=True
