@@ -128,6 +128,14 @@ def examined(
     return [(*row, 1 / k) for k, row in enumerate(columns, start=2)]
 
 
+def mistaken(seed: int) -> list[Found]:
+    """Harvesting where users trust what is above: no position-based model."""
+    design = clicks.simulate(20_000, **HEAD, user="trust", seed=seed)
+    found = clicks.propensities(design.log).join(design.propensities, on="position")
+    columns = ["propensity", "lower", "upper", "propensity_right"]
+    return found.filter(pl.col("position") > 1).select(columns).rows()
+
+
 def paired(seed: int) -> list[Found]:
     """The same by FairPairs: of a shuffled list, either order of neighbours is fair."""
     log = clicks.simulate(20_000, **HEAD, randomized=1.0, seed=seed).log
@@ -309,6 +317,7 @@ ROWS: dict[str, tuple[Repeat, str]] = {
         positions("harvest", USERS, cluster="user_id"),
         COVERED,
     ),
+    "harvest, trust bias": (mistaken, BIASED),
     "harvest, pivot, tail": (positions("harvest", TAIL, estimator="pivot_one"), ""),
     "harvest, chain, tail": (positions("harvest", TAIL, estimator="chain"), ""),
     "randomized, a tenth shuffled": (positions("randomized", HEAD), COVERED),

@@ -85,6 +85,20 @@ MUTANTS = (
         "clicks_compare:one_user",
     ),
     Mutant(
+        "a pair makes up for theta above a probability of 1",
+        "clicks/position_based.py",
+        "return np.minimum(a, 1.0)",
+        "return a",
+        "clicks_propensities:steps_of_em",
+    ),
+    Mutant(
+        "a fit that did not converge has an estimate",
+        "clicks/harvest.py",
+        "nothing = np.full_like(fit.theta, np.nan)",
+        "nothing = fit.theta",
+        "clicks_propensities:null_with_a_word",
+    ),
+    Mutant(
         "the mean propensity of a document ignores weights",
         "clicks/weighing.py",
         'policy=(times * pl.col("alpha")).sum()',

@@ -11,11 +11,11 @@ import numpy as np
 from polars_rank.clicks.fit_errors import Fit, Scores, information
 from polars_rank.clicks.linked_positions import identified
 from polars_rank.clicks.pair_counts import Array, Counts
+from polars_rank.clicks.position_based import position_based
 
-__all__ = ["TINY", "em", "poisson"]
+__all__ = ["em", "poisson"]
 
 HALVINGS = 40
-TINY = 1e-300
 
 
 def poisson(counts: Counts, reference: int, *, max_steps: int, tol: float) -> Fit:
@@ -72,7 +72,7 @@ def poisson(counts: Counts, reference: int, *, max_steps: int, tol: float) -> Fi
 def em(
     counts: Counts, reference: int, *, max_steps: int, tol: float, least: float
 ) -> Fit:
-    """Fit the position-based model, P(click) = theta_k a_pair, by EM.
+    """Fit the position-based model, P(click) = theta_k a_pair.
 
     Pairs shown less than ``least`` times, without a click, or at a single position are
     left out: rare pairs bias theta, and the others do not change it.
@@ -82,19 +82,7 @@ def em(
     """
     counts, notes, known = identified(counts.informative(least=least), reference)
     n, c = counts.n, counts.c
-    shown, at = counts.of_pair(n), np.maximum(counts.of_position(n), 1.0)
-    a, theta = np.full(len(n), 0.5), np.full(counts.positions, 0.5)
-    steps, converged = 0, not len(n)
-    while not converged and steps < max_steps:
-        steps += 1
-        e = theta[counts.position]
-        unseen = (n - c) / np.maximum(1 - a * e, TINY)
-        attracted, examined = c + unseen * a * (1 - e), c + unseen * e * (1 - a)
-        before, a = theta, counts.of_pair(attracted) / shown
-        theta = counts.of_position(examined) / at
-        change = theta / theta[reference] - before / before[reference]
-        converged = bool(np.abs(change[known]).max() < tol)
-    mean = np.clip(a * theta[counts.position], TINY, 1 - 1e-12)
+    theta, mean, steps, converged = position_based(counts, max_steps=max_steps, tol=tol)
     weight = (n - c) * mean / (1 - mean) ** 2
     scores = Scores.of(counts, weight, mean, 1 / (1 - mean), reference)
     covariance, groups = scores.left_out()

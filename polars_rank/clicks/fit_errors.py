@@ -13,7 +13,7 @@ import numpy.typing as npt
 from polars_rank.clicks.linked_positions import reached
 from polars_rank.clicks.pair_counts import CELLS, Array, Codes, Counts, groups_of
 
-__all__ = ["Fit", "Scores", "information"]
+__all__ = ["ALONE", "Fit", "Scores", "information"]
 
 ALONE = 1e-9  # share of the others in a curvature that is rounding
 
@@ -211,10 +211,12 @@ def _shares(weight: Array, counts: Counts) -> Array:
     return np.divide(weight, total, out=np.zeros_like(weight), where=total > 0)
 
 
-def information(counts: Counts, weight: Array) -> Array:
-    """Curvature in the logarithms of theta, attractiveness profiled out."""
+def information(
+    counts: Counts, weight: Array, where: npt.NDArray[np.bool_] | bool = True
+) -> Array:
+    """Curvature in the logarithms of theta, attractiveness profiled out ``where``."""
     found = np.diag(counts.of_position(weight))
-    share = _shares(weight, counts)
+    share = _shares(weight, counts) * where
     for _, (whole, part) in counts.dense(weight, share):
         found -= whole.T @ part
     return found

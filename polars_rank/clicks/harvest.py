@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from polars_rank.clicks.pair_counts import Counts
 from polars_rank.clicks.pair_ratios import jackknifed
 from polars_rank.clicks.plan import bounded_by, held
 from polars_rank.clicks.position_rows import (
+    UNCONVERGED,
     Row,
     Task,
     is_by_query,
@@ -57,6 +59,10 @@ def rows_of_pairs(task: Task, log: ClickLog) -> Iterator[Row]:
         part = tables.get(key, table.clear())
         counts = arrays(part, positions, [*task.within, "doc"])
         fit = _fit(task, counts, 0)
+        if fit.converged is False:
+            nothing = np.full_like(fit.theta, np.nan)
+            notes = [note or UNCONVERGED for note in fit.notes]
+            fit = replace(fit, theta=nothing, notes=notes)
         if fit.scores is not None and not is_by_query(log):
             fit = _clustered(task, log, fit, part, dict(zip(task.by, key, strict=True)))
         if task.normalize == "max" and np.isfinite(fit.theta).any():
@@ -174,12 +180,11 @@ def _clustered(
 
 def _tell(fit: Fit, positions: pl.Series, key: Sequence[object]) -> None:
     """Warn of positions without an estimate."""
-    missing = [
-        p for p, note in zip(positions, fit.notes, strict=True) if note is not None
-    ]
-    warn_of(missing, key, "they are null; see the column note")
     if fit.converged is False:
         warn_unconverged(fit.steps)
+    notes = zip(positions, fit.notes, strict=True)
+    missing = [p for p, note in notes if note not in (None, UNCONVERGED)]
+    warn_of(missing, key, "they are null; see the column note")
 
 
 def arrays(table: pl.DataFrame, positions: pl.Series, names: Sequence[str]) -> Counts:

@@ -10,8 +10,7 @@ from typing import get_args
 import numpy as np
 import numpy.typing as npt
 
-from polars_rank.clicks.bias_fits import TINY
-from polars_rank.clicks.fit_errors import Fit
+from polars_rank.clicks.fit_errors import ALONE, Fit
 from polars_rank.clicks.linked_positions import (
     UNCLICKED,
     UNLINKED,
@@ -19,6 +18,7 @@ from polars_rank.clicks.linked_positions import (
     reached,
 )
 from polars_rank.clicks.pair_counts import Array, Counts, groups_of
+from polars_rank.clicks.position_based import position_based
 from polars_rank.clicks.position_rows import Estimator, Weighting
 
 __all__ = ["all_pairs", "chain", "jackknifed", "pivot_one"]
@@ -44,18 +44,29 @@ def jackknifed(
     counts = counts.where(counts.of_pair(np.ones(len(counts.n))) > 1)
     parts = min(groups_of(counts), GROUPS)
     clicks, shown = _tables(counts, weighting, parts)
-    whole = clicks.sum(0)[None], shown.sum(0)[None]
-    without = whole[0] - clicks, whole[1] - shown
-    a, m = (np.concatenate(x) for x in zip(whole, without, strict=True))
-    notes = _notes(whole[0][0], whole[1][0], reference, estimator)
-    steps = converged = None
+    whole = clicks.sum(0), shown.sum(0)
+    # Of a difference of sums, what is left of equal ones is rounding.
+    a, m = (
+        np.concatenate([x[None], np.where(x - part > ALONE * x, x - part, 0.0)])
+        for x, part in zip(whole, (clicks, shown), strict=True)
+    )
+    notes = _notes(*whole, reference, estimator)
+    known, steps, converged = known_of(notes)[None], None, None
     if estimator == "all_pairs":
-        known = known_of(notes)
-        theta, steps, converged = all_pairs(a, m, known, max_steps, tol)
+        # Without a group there may be no estimate of another position.
+        each = [
+            known_of(_notes(*t, reference, estimator)) for t in zip(a, m, strict=True)
+        ]
+        known, found, start = known & np.array(each), [], None
+        for table in zip(a, m, known, strict=True):
+            found.append(all_pairs(*table, start, max_steps=max_steps, tol=tol))
+            start = found[0][0]
+        theta = np.array([one[0] for one in found])
+        steps, converged = max(one[1] for one in found), all(one[2] for one in found)
     else:
         theta = (pivot_one if estimator == "pivot_one" else chain)(a, reference)
     with np.errstate(divide="ignore", invalid="ignore"):
-        theta = np.where(known_of(notes), theta / theta[:, [reference]], np.nan)
+        theta = np.where(known, theta / theta[:, [reference]], np.nan)
         log = np.log(theta[1:])
         log = log - log.mean(0) if parts > 1 else np.full((1, counts.positions), np.nan)
         covariance = log.T @ log * ((parts - 1) / max(parts, 1))
@@ -124,32 +135,23 @@ def all_pairs(
     clicks: Array,
     shown: Array,
     known: npt.NDArray[np.bool_],
+    start: Array | None,
+    *,
     max_steps: int,
     tol: float,
 ) -> tuple[Array, int, bool]:
     """Maximum of ``sum A ln(p_k r_kj) + (M - A) ln(1 - p_k r_kj)``, r symmetric.
 
-    That is the position-based model, whose documents are pairs of positions: solved by
-    its EM, for each of the tables at once.
+    That is the position-based model, whose documents are pairs of positions. Where
+    nobody clicked at either of two, ``r = 0``: they say nothing of p.
     """
-    on = known[:, None] & known[None, :]
-    shown, clicks = np.where(on, shown, 0.0), np.where(on, clicks, 0.0)
-    p, r = np.full(clicks.shape[:2], 0.5), np.full(clicks.shape, 0.5)
-    sides, total = shown + shown.transpose(0, 2, 1), shown.sum(2)
-    steps, converged = 0, not known.any()
-    while not converged and steps < max_steps:
-        steps += 1
-        e = p[:, :, None]
-        unseen = (shown - clicks) / np.maximum(1 - e * r, TINY)
-        attracted = clicks + unseen * r * (1 - e)
-        examined = clicks + unseen * e * (1 - r)
-        attracted = attracted + attracted.transpose(0, 2, 1)
-        r = np.divide(attracted, sides, out=np.zeros_like(r), where=sides > 0)
-        before, p = (
-            p,
-            np.divide(
-                examined.sum(2), total, out=np.full_like(p, 0.5), where=total > 0
-            ),
-        )
-        converged = bool(np.abs(p / before - 1)[:, known].max() < tol)
-    return p, steps, converged
+    on = known[:, None] & known & (clicks + clicks.T > 0)
+    ends = np.argwhere(np.triu(on))
+    at, other = ends.ravel(), ends[:, ::-1].ravel()
+    pair = np.repeat(np.arange(len(ends)), 2)
+    n, c = shown[at, other], clicks[at, other]
+    counts = Counts(pair, at, pair, n, c, pair, len(known))
+    theta, _, steps, converged = position_based(
+        counts, max_steps=max_steps, tol=tol, start=start
+    )
+    return theta, steps, converged

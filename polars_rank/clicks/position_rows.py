@@ -45,6 +45,7 @@ NO_REFERENCE = "no clicks at the reference position"
 NOT_SHUFFLED = "the position was not shuffled or swapped"
 CONSTANT = "relevance does not vary here"
 UNKNOWN = "relevance is not known here"
+UNCONVERGED = "the fit did not converge"
 COLUMNS = {
     "propensity": pl.Float64(),
     "se": pl.Float64(),
@@ -198,4 +199,7 @@ def warn_of(positions: Sequence[int], key: Sequence[object], what: str) -> None:
 
 def warn_unconverged(steps: int | None) -> None:
     """Warn of a fit that was not done."""
-    warn(f"the fit did not converge in {steps} steps; raise max_steps or tol")
+    warn(
+        f"the fit did not converge in {steps} steps, so its propensities are null; "
+        "raise max_steps or tol"
+    )

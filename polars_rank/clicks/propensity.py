@@ -68,8 +68,9 @@ def propensities(
         ``"em"`` and ``"trust"`` also take totals (``count=``).
     method
         ``"harvest"``: from documents that were shown at several positions of the same
-        query. It assumes that where they were shown does not depend on anything else
-        that moves clicks, such as the user or the season; else see ``within``.
+        query. It assumes the position-based model above, so it is wrong under trust
+        bias; and that where they were shown does not depend on anything else that moves
+        clicks, such as the user or the season; else see ``within``.
 
         ``"randomized"``: clicks per impression, where the list was shuffled.
 
@@ -80,8 +81,9 @@ def propensities(
 
         ``"ctr"``: clicks per impression, of all: relevance counts as examination.
 
-        ``"em"``: the position-based model by expectation maximization. Unbiased for
-        documents with many impressions only.
+        ``"em"``: the likeliest position-based model (the fixed point of expectation
+        maximization, by Newton's method). Unbiased for documents with many impressions
+        only.
 
         ``"regression_em"``: the same with the attractiveness of a model, in a column of
         ``relevance``, so that rare documents do no harm. For a model that is fitted to
@@ -123,8 +125,9 @@ def propensities(
     level
         Confidence level.
     max_steps, tol
-        Limits of iterative fits: they end after ``max_steps``, or when no propensity
-        changes by more than ``tol``, relatively.
+        Limits of iterative fits: they end when a whole step of Newton's method changes
+        no propensity by more than ``tol``, relatively. After ``max_steps`` propensities
+        are null.
     **options
         Columns and options of :class:`LogOptions`. ``cluster`` is the impression by
         default, and the query for ``"harvest"`` and ``"em"``.
@@ -146,7 +149,8 @@ def propensities(
     -----
     DataWarning
         When collected: positions that cannot be compared with the reference; a fit
-        that did not converge; fewer than 20 effective clusters, if they are named.
+        that did not converge, whose propensities are null; fewer than 20 effective
+        clusters, if they are named.
 
     Raises
     ------
@@ -158,7 +162,7 @@ def propensities(
     Source: Agarwal et al., WSDM 2019 (harvest); Hausman, Hall and Griliches, 1984
     (fixed-effects Poisson); Wang et al., SIGIR 2016 (randomized); Joachims,
     Swaminathan and Schnabel, WSDM 2017 (swap); Radlinski and Joachims, AAAI 2006
-    (FairPairs); Wang et al., WSDM 2018 (regression-EM); Vardasbi, Oosterhuis and de
+    (FairPairs); Wang et al., WSDM 2018 (EM, regression-EM); Vardasbi, Oosterhuis and de
     Rijke, CIKM 2020 (trust).
 
     Examples

@@ -16,6 +16,7 @@ from polars_rank.clicks.position_rows import (
     NO_CLICKS,
     NO_REFERENCE,
     NOT_SHUFFLED,
+    UNCONVERGED,
     UNKNOWN,
     Row,
     Task,
@@ -107,7 +108,8 @@ def compared(
         groups = products[*key, None]["clusters"] if (*key, None) in products else 0
         note = _why_not(task, part, other)
         if note is not None or part is None or other is None:
-            missing.setdefault(key, []).append(total["position"])
+            if note != UNCONVERGED:  # of which another warning tells
+                missing.setdefault(key, []).append(total["position"])
             lines = _more(task, part, products.get(at), groups)
             support = part["impressions"] if part else 0
             yield task.row(total, None, None, support, groups, note, *lines, *more)
@@ -135,7 +137,7 @@ def _why_not(
             task.method, CONSTANT
         )
     if part["rate"] is None:
-        return CONSTANT
+        return UNCONVERGED if task.method == "regression_em" else CONSTANT
     if other is None or not other["rate"] > 0:
         return NO_REFERENCE
     return None if part["rate"] > 0 else NO_CLICKS
