@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal, TypeAlias, cast
 
-import polars as pl
 from cyclopts import CycloptsError, Parameter
 
 from polars_rank import clicks
@@ -28,6 +28,7 @@ from polars_rank.cli.clicks_log import (
     say_taken,
 )
 from polars_rank.cli.runs import open_file
+from polars_rank.clicks.counterfactual import CounterfactualInterval
 from polars_rank.clicks.judgments import JudgmentMethod
 from polars_rank.clicks.position_rows import PropensityMethod
 from polars_rank.clicks.weighing import CounterfactualMethod
@@ -39,7 +40,8 @@ Eta: TypeAlias = Annotated[float | None, CHOICE]
 Systems: TypeAlias = Annotated[tuple[str, ...], COLUMN, LESS]
 UNBIASED = (
     "say how likely each position is examined: --propensities FILE (what the command "
-    "clicks propensities writes with --out), --eta NUMBER or --propensity COLUMN."
+    "clicks propensities writes with --out), --eta NUMBER or --propensity COLUMN; for "
+    "clicks counterfactual also --propensities harvest, from the log itself."
 )
 EXAMPLE_SYSTEMS = ("new_score", "score")
 
@@ -160,7 +162,7 @@ def counterfactual(
     clip: Annotated[float | None, CHOICE] = None,
     reward: Column = None,
     cluster: Several = (),
-    interval: Annotated[Literal["none", "normal", "bootstrap"], CHOICE] = "normal",
+    interval: Annotated[CounterfactualInterval | None, CHOICE] = None,
     level: Annotated[float, CHOICE] = 0.95,
     replicates: Annotated[int, CHOICE] = 1000,
     seed: Annotated[int, CHOICE] = 0,
@@ -182,7 +184,8 @@ def counterfactual(
     baseline
         Ranking that the others are compared with.
     propensities
-        File with position and propensity (or alpha and beta).
+        File with position and propensity (or alpha and beta); or harvest, to estimate
+        them from this log, with their errors in the intervals.
     eta
         Instead of a file: the propensity is position ** -eta.
     propensity
@@ -196,7 +199,8 @@ def counterfactual(
     cluster
         Independent unit, usually the user; may be repeated.
     interval
-        How intervals are computed.
+        How intervals are computed. Default: normal; jackknife with --propensities
+        harvest.
     level
         Confidence level.
     replicates
@@ -227,7 +231,7 @@ def counterfactual(
         measure,
         new=_systems(new),
         baseline=baseline,
-        propensities=_bias(propensities, eta),
+        propensities=_bias(propensities, eta, words=("harvest",)),
         method=method,
         clip=clip,
         reward=reward,
@@ -390,8 +394,10 @@ def _systems(new: tuple[str, ...]) -> tuple[str, ...]:
     return new
 
 
-def _bias(file: str | None, eta: float | None) -> pl.LazyFrame | float | None:
-    """Propensities: in a file, or a power of the position."""
+def _bias(file: str | None, eta: float | None, words: Sequence[str] = ()) -> Any:
+    """Propensities: in a file, a power of the position, or one of the words."""
     if file is not None and eta is not None:
         raise CycloptsError(msg="give --propensities or --eta, not both.")
-    return eta if file is None else open_file(file, "run")
+    if file is None or file in words:
+        return file or eta
+    return open_file(file, "run")

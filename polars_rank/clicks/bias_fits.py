@@ -6,14 +6,19 @@ position, the impressions n and the clicks c.
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
+import numpy.typing as npt
 
 from polars_rank.clicks.fit_errors import Fit, Scores, information
 from polars_rank.clicks.linked_positions import identified
 from polars_rank.clicks.pair_counts import Array, Counts
 from polars_rank.clicks.position_based import position_based
 
-__all__ = ["em", "poisson"]
+__all__ = ["em", "poisson", "relative_examination"]
+
+Known: TypeAlias = npt.NDArray[np.bool_]
 
 HALVINGS = 40
 
@@ -21,14 +26,45 @@ HALVINGS = 40
 def poisson(counts: Counts, reference: int, *, max_steps: int, tol: float) -> Fit:
     """Fit theta by the likelihood of a pair's clicks over positions, given their sum.
 
-    ``P(position of a click of the pair) = n_k theta_k / sum_j n_j theta_j``. The
-    attractiveness of the pair cancels. Newton's method on the logarithms, whose
-    likelihood is concave; a step is halved until the likelihood does not fall.
-
     Source: Hausman, Hall and Griliches, 1984 (fixed-effects Poisson); Wooldridge, 1999
     (only the mean matters, with robust errors).
     """
     counts, notes, known = identified(counts, reference)
+    x, share, *ended = _fixed_effects(counts, known, reference, max_steps, tol)
+    weight = counts.of_pair(counts.c) * share
+    one = np.ones_like(share)
+    scores = Scores.of(counts, weight, weight / counts.n, one, reference)
+    covariance, groups = scores.left_out()
+    theta = np.where(known, np.exp(x), np.nan)
+    return Fit(theta, covariance, groups, notes, *ended, scores)
+
+
+def relative_examination(
+    counts: Counts, reference: int, *, max_steps: int, tol: float, start: Array
+) -> Array:
+    """Theta alone, by the same fit from ``start``; NaN where it is not known."""
+    counts, _, known = identified(counts, reference)
+    x = np.log(np.where(known & (start > 0), start, 1.0))
+    x, _, _, converged, _ = _fixed_effects(
+        counts, known, reference, max_steps, tol, start=x
+    )
+    return np.where(known & converged, np.exp(x), np.nan)
+
+
+def _fixed_effects(
+    counts: Counts,
+    known: Known,
+    reference: int,
+    max_steps: int,
+    tol: float,
+    start: Array | None = None,
+) -> tuple[Array, Array, int, bool, float]:
+    """The logarithms of theta, shares of rows in the clicks of pairs, how it ended.
+
+    ``P(position of a click of the pair) = n_k theta_k / sum_j n_j theta_j``. The
+    attractiveness of the pair cancels. Newton's method on the logarithms, whose
+    likelihood is concave; a step is halved until the likelihood does not fall.
+    """
     free = known.copy()
     free[reference] = False
     total = counts.of_pair(counts.c)
@@ -38,7 +74,8 @@ def poisson(counts: Counts, reference: int, *, max_steps: int, tol: float) -> Fi
         share = weighted / counts.of_pair(weighted)
         return share, float((counts.c * np.log(share)).sum())
 
-    x, steps, converged = np.zeros(counts.positions), 0, not free.any()
+    x = np.zeros(counts.positions) if start is None else start
+    steps, converged = 0, not free.any()
     share, likelihood = shares(x)
     while not converged and steps < max_steps:
         steps += 1
@@ -53,20 +90,7 @@ def poisson(counts: Counts, reference: int, *, max_steps: int, tol: float) -> Fi
             change /= 2
         x, likelihood = x + change, found
         converged = bool(np.abs(change).max() < tol)
-    weight = total * share
-    one = np.ones_like(share)
-    scores = Scores.of(counts, weight, weight / counts.n, one, reference)
-    covariance, groups = scores.left_out()
-    return Fit(
-        np.where(known, np.exp(x), np.nan),
-        covariance,
-        groups,
-        notes,
-        steps,
-        converged,
-        likelihood,
-        scores,
-    )
+    return x, share, steps, converged, likelihood
 
 
 def em(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Unpack
+from typing import Literal, TypeAlias, Unpack, cast, get_args
 
 import polars as pl
 
@@ -12,16 +12,20 @@ from polars_rank._engine.request import AnyFrame
 from polars_rank.clicks.additive import AdditiveMeasure
 from polars_rank.clicks.bias import Propensities, faults_first
 from polars_rank.clicks.impression import Impression
+from polars_rank.clicks.jackknife import Jackknife
 from polars_rank.clicks.log import ClickLog
-from polars_rank.clicks.log_options import LogOptions
+from polars_rank.clicks.log_options import LogOptions, refuse_options
 from polars_rank.clicks.opening import function_of_log
+from polars_rank.clicks.propensity import propensities as propensities_of
 from polars_rank.clicks.rankings import Systems, with_baseline
-from polars_rank.clicks.ratios import Interval, IntervalChoice, warn_of_users
+from polars_rank.clicks.ratios import Interval, warn_of_users
 from polars_rank.clicks.shallow import shallow_first
 from polars_rank.clicks.system_estimates import estimate_systems
 from polars_rank.clicks.weighing import CounterfactualMethod, Estimation
 
-__all__ = ["counterfactual"]
+__all__ = ["CounterfactualInterval", "counterfactual"]
+
+CounterfactualInterval: TypeAlias = Literal["none", "normal", "bootstrap", "jackknife"]
 
 
 @function_of_log
@@ -31,13 +35,13 @@ def counterfactual(
     measure: AdditiveMeasure = "dcg@10",
     *,
     new: Systems,
-    propensities: Propensities = None,
+    propensities: Propensities | Literal["harvest"] = None,
     method: CounterfactualMethod = "ips",
     clip: float | None = None,
     policy_aware: bool = False,
     reward: str | None = None,
     baseline: str | None = None,
-    interval: IntervalChoice = "normal",
+    interval: CounterfactualInterval | None = None,
     level: float = 0.95,
     replicates: int = 1000,
     seed: int = 0,
@@ -70,8 +74,9 @@ def counterfactual(
         ``"affine"`` and ``"dr"``), such as :func:`propensities` returns; columns of
         ``by`` that it has are joined by. Or a number eta: ``position ** -eta``.
         Default: the column named with ``propensity=``, of absolute probabilities.
-        They are taken as known: errors and intervals leave out theirs, and are too
-        short if they were estimated from the same log (the guide has a jackknife).
+        These are taken as known: errors and intervals leave out theirs. ``"harvest"``
+        estimates them from this log, segment by segment, as :func:`propensities` does,
+        and its errors are in the intervals.
     method
         ``"ips"``: inverse propensity scoring: clicks divided by propensities, unbiased
         if these are right.
@@ -100,7 +105,11 @@ def counterfactual(
         The system that all others are compared with: further rows ``"a - b"``, with the
         error of the paired difference. One of them, or another column of scores.
     interval, level, replicates, seed
-        As in :func:`behaviour`.
+        As in :func:`behaviour`, ``"normal"`` by default. With
+        ``propensities="harvest"``, ``"jackknife"``, which takes the extra ``stats``:
+        clusters are put into 20 groups by their hash, each is left out in turn, and
+        propensities and estimates are made anew; Student's t with a degree of freedom
+        less than groups. ``seed`` draws other groups. The log is read once for it.
     **options
         Columns and options of :class:`LogOptions`. Name the users in ``cluster=``.
 
@@ -120,7 +129,9 @@ def counterfactual(
     -----
     DataWarning
         Support below 0.95, a click with a tenth of all weight, an effective number of
-        clicks below 100 (intervals are too short), or no clicks.
+        clicks below 100 (intervals are too short), or no clicks. Propensities in a
+        frame that were estimated from as many clicks and impressions as the log has, so
+        from this log: intervals are too short.
 
     Raises
     ------
@@ -132,7 +143,8 @@ def counterfactual(
 
     Source: Joachims, Swaminathan and Schnabel, WSDM 2017 (IPS); Vardasbi, Oosterhuis
     and de Rijke, CIKM 2020 (affine); Oosterhuis and de Rijke, SIGIR 2020
-    (policy-aware); Oosterhuis, TOIS 2023 (doubly robust).
+    (policy-aware); Oosterhuis, TOIS 2023 (doubly robust); Kott, Journal of Official
+    Statistics, 2001 (delete-a-group jackknife).
 
     Examples
     --------
@@ -150,9 +162,25 @@ def counterfactual(
     >>> round(simulation.value("new_score"), 2)  # the truth
     1.69
     """
-    choice = Interval.of(interval, level, replicates, seed)
+    refitted = isinstance(propensities, str)
+    kind = interval or ("jackknife" if refitted else "normal")
+    if kind not in get_args(CounterfactualInterval):
+        allowed = ", ".join(get_args(CounterfactualInterval))
+        msg = f"interval must be one of {allowed}, not {kind!r}"
+        raise ValueError(msg)
+    naive = "none" if kind == "jackknife" else kind
+    choice = Interval.of(naive, level, replicates, seed)
     new = with_baseline(new, baseline, log)
-    task = Estimation.of(log, measure, new, propensities, method, clip, reward, options)
+    known: Propensities = None
+    if refitted:
+        _require_harvest(method, kind, options)
+        known = _harvested(log, options)
+    elif kind == "jackknife":
+        msg = 'interval="jackknife" estimates propensities="harvest" anew; give these'
+        raise ValueError(msg)
+    else:
+        known = cast("Propensities", propensities)
+    task = Estimation.of(log, measure, new, known, method, clip, reward, options)
     task = replace(task, policy_aware=policy_aware)
     if policy_aware and method in ("snips", "dm"):
         msg = f'policy_aware= is not for method "{method}"'
@@ -161,11 +189,44 @@ def counterfactual(
 
     def plan(log: ClickLog, vocabulary: type[Impression]) -> pl.LazyFrame:
         own = replace(task, log=vocabulary.prepare(log))
-        return estimate_systems(own, baseline, choice)
+        return estimate(own)
 
-    found = task.in_runs_first(
-        lambda own: estimate_systems(own, baseline, choice),
-        shallow_first(task.log, plan),
-    )
+    def estimate(task: Estimation) -> pl.LazyFrame:
+        return estimate_systems(task, baseline, choice, bounded=kind != "none")
+
+    found = task.in_runs_first(estimate, shallow_first(task.log, plan))
+    if kind == "jackknife":
+        bare = Estimation.of(log, measure, new, 0.0, method, clip, reward, options)
+        bare = replace(bare, policy_aware=policy_aware)
+        jackknife = Jackknife(task=bare, baseline=baseline, level=level, seed=seed)
+        found = jackknife.added_to(found)
     found = faults_first(found, task.sound)
     return like_input(log, found, in_memory=task.log.small)
+
+
+def _require_harvest(method: str, kind: str, options: LogOptions) -> None:
+    """Refuse what propensities of the same log cannot be used with."""
+    if method in ("affine", "dm"):
+        needs = "alpha and beta" if method == "affine" else "no propensities"
+        msg = (
+            f'propensities="harvest" is not for method "{method}", which needs {needs}'
+        )
+        raise ValueError(msg)
+    if kind not in ("jackknife", "none"):
+        msg = (
+            f'interval="{kind}" takes propensities as known, but "harvest" estimates '
+            'them from the same log: give interval="jackknife" or "none"'
+        )
+        raise ValueError(msg)
+    refuse_options(
+        options,
+        ["weight"],
+        'propensities="harvest" takes no {name}=; give those of clicks.propensities',
+    )
+
+
+def _harvested(log: AnyFrame, options: LogOptions) -> pl.LazyFrame:
+    """The propensities of the log, of each segment."""
+    own = {n: v for n, v in options.items() if n not in ("cluster", "propensity")}
+    found = propensities_of(log.lazy(), **cast("LogOptions", own))
+    return cast("pl.LazyFrame", found)

@@ -85,18 +85,21 @@ def rows_of_pairs(task: Task, log: ClickLog) -> Iterator[Row]:
             )
 
 
-def informative_table(task: Task, log: ClickLog) -> pl.LazyFrame:
-    """The rows of documents at several positions that were clicked, or of all."""
-    keys = [*task.by, *task.within, "query", "doc"]
+def informative_table(task: Task, log: ClickLog, *parts: str) -> pl.LazyFrame:
+    """The rows of documents at several positions that were clicked, or of all.
+
+    ``parts`` are columns that split the impressions of a document.
+    """
+    keys, values = [*task.by, *task.within, "query", "doc"], ["position", "n", "c"]
 
     def informative(pairs: pl.LazyFrame) -> pl.LazyFrame:
-        lists = pairs.group_by(keys).agg("position", "n", "c")
-        several = pl.col("position").list.len() > 1
+        lists = pairs.group_by(keys).agg(*values, *parts)
+        several = pl.col("position").list.n_unique() > 1
         clicked = (pl.col("c").list.sum() > 0) | task.unclicked
         kept = lists.filter(several & clicked)
-        return kept.explode("position", "n", "c", empty_as_null=True)
+        return kept.explode(*values, *parts, empty_as_null=True)
 
-    return pair_table(log, [*task.by, *task.within], informative)
+    return pair_table(log, [*task.by, *task.within, *parts], informative)
 
 
 def _fit(task: Task, counts: Counts, reference: int) -> Fit:

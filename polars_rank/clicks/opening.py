@@ -20,6 +20,7 @@ __all__ = ["function_of_log", "opened", "opening"]
 P = ParamSpec("P")
 R = TypeVar("R")
 FRAMES = ("impressions", "covariates", "propensities")  # of arguments
+WORDS = ("harvest",)  # where a path would do, too
 
 
 def opened(source: object, name: str) -> AnyFrame:
@@ -43,7 +44,8 @@ def opening(
                 raise TypeError(not_taken(function.__name__, name, known))
         for name in FRAMES:
             given = kwargs.get(name)
-            if given is not None and not isinstance(given, int | float):
+            word = name == "propensities" and isinstance(given, str) and given in WORDS
+            if given is not None and not isinstance(given, int | float) and not word:
                 kwargs[name] = opened(given, name)
         frame = opened(log, "the log")
         result = function(frame, *args, **kwargs)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from numbers import Real
 from typing import Any, Unpack
@@ -14,22 +13,18 @@ import polars as pl
 from polars_rank._engine.checks.enforce import warn
 from polars_rank._engine.frame_function import like_input
 from polars_rank._engine.request import AnyFrame
-from polars_rank._engine.stages.rank import pack
 from polars_rank.clicks.additive import AdditiveMeasure
-from polars_rank.clicks.counts import rows_with_known
+from polars_rank.clicks.cell_sums import sums_in_cells
 from polars_rank.clicks.log_options import LogOptions
 from polars_rank.clicks.opening import function_of_log
-from polars_rank.clicks.plan import bounded_by
 from polars_rank.clicks.rankings import Systems, with_baseline
 from polars_rank.clicks.ratios import sums
 from polars_rank.clicks.system_estimates import NO_CLICKS, tell_support
 from polars_rank.clicks.weighing import Estimation
-from polars_rank.core.aggregate import State, Sum, exact_sum, exact_total
 from polars_rank.core.source import is_rereadable, lazy_source
 
 __all__ = ["sensitivity"]
 
-KEY = "impression"
 STEEPEST = 100
 SUPPORT = ("logged", "ranked")
 
@@ -132,31 +127,15 @@ def _curves(
     task: Estimation, by: Sequence[str], grid: Sequence[float], base: int
 ) -> Iterator[tuple[Any, ...]]:
     """One row per segment, eta and system."""
-    log = rows_with_known(task.log)
+    log, times = task.log, task.log.times
     own = dict(zip(by, log.own(log.by), strict=True))
     weights = [s.weight for s in task.systems]
     names = [s.name for s in task.systems]
-    weighed = replace(task, log=log).weighed()
-    times = log.times
-    state: State = {}
-    for w in weights:
-        state |= exact_sum(w, times * pl.col(w).cast(pl.Float64))
-    cell = [*by, "position"]
-
-    def worth(part: pl.LazyFrame) -> pl.LazyFrame:
-        ranked = task.ranked(part, KEY).filter(pl.col("clicked") > 0)
-        return ranked.group_by(cell).agg(**state)
-
-    rows: pl.LazyFrame = pack(weighed.rows, log.keys, KEY).with_columns(
-        pl.col(c).alias(name) for name, c in own.items()
-    )
-    told = f"worth {task.measure.name} {log.weight}"
-    parts = bounded_by(log, rows, [KEY], worth, told)
-    merged = (Sum().merge(part, pl.col(part)).alias(part) for part in state)
-    totals = parts.group_by(cell).agg(merged)
-    held = {part: pl.col(part) for part in state}
-    totals = totals.select(*cell, *(exact_total(w, held).alias(w) for w in weights))
     columns = {name: pl.col(c) for name, c in own.items()}
+    worths = {w: times * pl.col(w).cast(pl.Float64) for w in weights}
+    totals = sums_in_cells(
+        task, columns | {"position": pl.col("position")}, worths, clicked=True
+    )
     framed = [s.name for s in task.systems if s.frame is not None]
     for name in framed:
         support = pl.col(f"support:{name}")

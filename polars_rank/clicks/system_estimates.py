@@ -22,6 +22,11 @@ __all__ = ["NO_CLICKS", "estimate_systems", "tell_support"]
 ENOUGH = 0.95  # of the new ranking's weight on documents that were logged
 HEAVY = 100  # effective number of clicks
 LARGE = 0.1  # share of one click in the sum of weights
+SAME_LOG = (
+    "the propensities seem to come from this log, of as many clicks and impressions: "
+    "intervals that take them as known are too short; give propensities='harvest' for "
+    "those of a jackknife, or interval='none'"
+)
 NO_CLICKS = "there are no clicks: nothing can be estimated"
 RESULT = (
     *("system", "estimate", "se", "lower", "upper", "ess", "largest_weight_share"),
@@ -31,9 +36,9 @@ RESULT = (
 
 
 def estimate_systems(
-    task: Estimation, baseline: str | None, interval: Interval
+    task: Estimation, baseline: str | None, interval: Interval, *, bounded: bool
 ) -> pl.LazyFrame:
-    """One row per segment and system."""
+    """One row per segment and system; ``bounded`` says that it gets an interval."""
     log, names = task.log, [s.name for s in task.systems]
     by = {f"by:{i}": pl.col(own) for i, own in enumerate(log.own(log.by))}
     # Polars does not see that both sums below are of the same plan.
@@ -86,13 +91,13 @@ def estimate_systems(
         [*labels.values()], range(len(labels)), return_dtype=pl.Int64
     )
     long = long.sort(*by, order, nulls_last=True, maintain_order=True)
+    told = ["system", "support", "clicks", "largest_weight_share", "ess"]
+    if task.fitted is not None and interval.kind != "none":
+        told += ["impressions", *task.fitted.collect_schema()]
+        long = long.join(task.fitted, how="cross", maintain_order="left")
     checked = pl.map_batches(
-        ["system", "support", "clicks", "largest_weight_share", "ess"],
-        partial(
-            _doubts,
-            modelled=task.method == "dm",
-            bounded=interval.kind != "none",
-        ),
+        told,
+        partial(_doubts, modelled=task.method == "dm", bounded=bounded),
         return_dtype=pl.Boolean,
     )
     long = long.filter(checked).select(*by, *RESULT)
@@ -103,12 +108,14 @@ def _doubts(
     columns: Sequence[pl.Series], *, modelled: bool, bounded: bool
 ) -> pl.Series:
     """Warn of doubtful results; raise an error if nothing was logged."""
-    system, support, clicks, largest, ess = columns
+    system, support, clicks, largest, ess, *fitted = columns
     for name, low in zip(system, support, strict=True):
         if low is not None:
             tell_support(name, low)
     if (clicks == 0).any() and not modelled:
         warn(NO_CLICKS)
+    if fitted and _are_of_this_log(system, clicks, *fitted):
+        warn(SAME_LOG)
     if (largest > LARGE).any():
         share = cast("float", largest.max())
         warn(
@@ -121,6 +128,19 @@ def _doubts(
             "intervals are too short"
         )
     return pl.repeat(True, len(system), dtype=pl.Boolean, eager=True)
+
+
+def _are_of_this_log(
+    system: pl.Series,
+    clicks: pl.Series,
+    impressions: pl.Series,
+    of_clicks: pl.Series,
+    of_impressions: pl.Series,
+) -> bool:
+    """Whether propensities come from as many clicks and impressions as the estimate."""
+    one = system == system.first()  # each segment once
+    totals = [clicks.filter(one).sum(), impressions.filter(one).sum()]
+    return totals == [of_clicks.first(), of_impressions.first()] and totals[0] > 0
 
 
 def tell_support(name: str, support: float) -> None:

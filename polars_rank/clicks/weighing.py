@@ -37,7 +37,8 @@ class Estimation:
     """The arguments, checked, with rows that have ``alpha`` and ``beta``.
 
     ``sound`` is the log without them, ``runs`` the log if impressions are contiguous.
-    ``in_runs`` says that they are, which is proved as they are summed.
+    ``in_runs`` says that they are, which is proved as they are summed. ``fitted`` has
+    the clicks and the impressions that propensities were estimated from, if known.
     """
 
     log: ClickLog
@@ -49,6 +50,7 @@ class Estimation:
     scale: str
     sound: ClickLog
     runs: ClickLog
+    fitted: pl.LazyFrame | None = None
     policy_aware: bool = False
     in_runs: bool = False
 
@@ -101,6 +103,10 @@ class Estimation:
                 "eta (position ** -eta), or name the logged column with propensity="
             )
             raise ValueError(msg)
+        fitted = None
+        if isinstance(propensities, pl.DataFrame | pl.LazyFrame):
+            propensities = propensities.lazy().cache()
+            fitted = _fitted(propensities, bound.by)
         if bound.layout == "auto":
             bound = replace(bound, layout="any")
         bound = with_scores(bound, [*scores], rewarded=reward is not None)
@@ -132,6 +138,7 @@ class Estimation:
             method=cast("CounterfactualMethod", method),
             clip=0.0 if clip is None else float(clip),
             rewarded=reward is not None,
+            fitted=fitted,
             scale="absolute" if logged or method in ("affine", "dm") else "relative",
         )
 
@@ -322,6 +329,18 @@ class Estimation:
             otherwise="grouping them by impression",
             reads=[self.log.rows],
         )
+
+
+def _fitted(propensities: pl.LazyFrame, by: Sequence[str]) -> pl.LazyFrame | None:
+    """Clicks and impressions of the log that propensities were estimated from."""
+    schema = propensities.collect_schema()
+    if not {"clicks", "impressions"} <= {*schema}:
+        return None
+    segments = propensities.group_by(
+        [name for name in by if name in schema] or pl.lit(0)
+    )
+    totals = segments.agg(pl.col("clicks").sum(), pl.col("impressions").max())
+    return totals.select(pl.col("clicks", "impressions").sum().name.prefix("fitted_"))
 
 
 def _biased(log: ClickLog, propensities: Propensities, method: str) -> ClickLog:
