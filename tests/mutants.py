@@ -92,6 +92,20 @@ MUTANTS = (
         "clicks_propensities:steps_of_em",
     ),
     Mutant(
+        "propensities are not estimated anew without a group",
+        "clicks/jackknife.py",
+        "own = group == left_out",
+        "own = group < 0",
+        "clicks_jackknife:leaving_out",
+    ),
+    Mutant(
+        "propensities of the same log are no doubt",
+        "clicks/system_estimates.py",
+        "return found[0] > 0 and found == (of_clicks.first(), of_impressions.first())",
+        "return False",
+        "clicks_jackknife:too_short",
+    ),
+    Mutant(
         "a fit that did not converge has an estimate",
         "clicks/harvest.py",
         "nothing = np.full_like(fit.theta, np.nan)",

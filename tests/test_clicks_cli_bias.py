@@ -66,6 +66,28 @@ def close(found, wanted):
     assert found == pytest.approx(wanted.to_list(), rel=1e-12)
 
 
+def test_propensities_of_the_log_itself(capsys):
+    rows = table(
+        capsys,
+        *("counterfactual", str(clicks_path()), *NEW, "--baseline", "score"),
+        *("--propensities", "harvest", "--cluster", "user_id"),
+    )
+    wanted = clicks.counterfactual(
+        LOG,
+        new=["new_score", "score"],
+        baseline="score",
+        propensities="harvest",
+        interval="jackknife",
+        cluster="user_id",
+    ).collect()
+    for name in ("estimate", "se", "lower", "upper"):
+        close([float(r[name]) for r in rows], wanted[name])
+    naive = ["--propensities", "harvest", "--interval", "normal", "--new", "score"]
+    status, _, err = run(capsys, "counterfactual", str(clicks_path()), *naive)
+    assert status != 0
+    assert "takes propensities as known" in err
+
+
 def test_sensitivity(capsys):
     rows = table(capsys, "sensitivity", "--example", *NEW, "--eta", "0", "--eta", "2")
     wanted = clicks.sensitivity(LOG, new=["new_score", "score"], eta=[0, 2]).collect()

@@ -40,6 +40,14 @@ CALLS = {
     "ips": lambda log, **o: clicks.counterfactual(
         log, new=["new_score", "score"], baseline="score", propensities=1.0, **USER, **o
     ),
+    "ips, harvest": lambda log, **o: clicks.counterfactual(
+        log,
+        new=["new_score", "score"],
+        baseline="score",
+        propensities="harvest",
+        **USER,
+        **o,
+    ),
     "sensitivity": lambda log, **o: clicks.sensitivity(
         log, new=["new_score", "score"], weight="heavy", **o
     ),
@@ -52,7 +60,8 @@ CALLS = {
 }
 QUICK = ("behaviour", "harvest")
 EACH = [call if call in QUICK else slow(call) for call in CALLS]
-JACKKNIFED = {"all pairs"}  # its parts are made of queries in order of their ids
+# Their parts are made of queries in order of their ids, and of users by their hash.
+JACKKNIFED = {"all pairs", "ips, harvest"}
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:positions .*without a propensity"),

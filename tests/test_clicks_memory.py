@@ -47,6 +47,9 @@ CALLS = {
     "counterfactual": lambda log, **o: clicks.counterfactual(
         log, new="new_score", propensities=1.0, cluster="user_id", **o
     ),
+    "jackknife": lambda log, **o: clicks.counterfactual(
+        log, new="new_score", propensities="harvest", cluster="user_id", **o
+    ),
     "sensitivity": lambda log, **o: clicks.sensitivity(
         log, new=["new_score", "score"], **o
     ),

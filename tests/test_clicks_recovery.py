@@ -16,6 +16,8 @@ RECOVERED = [  # those that no other test has
     "snips, its own truth",
     "dr, half of the relevance as model",
     "ips of a frame, policy-aware",
+    "ips, 100 queries, jackknife",
+    "ips of a frame, policy-aware, jackknife",
     "a tenth fewer clicks: relative effect",
     "a tenth fewer clicks, CUPED",
     "judgments, ratio",

@@ -171,6 +171,9 @@ REFUSED = {
     "interleaving": lambda log: clicks.interleaving(log, team="arm", weight="w"),
     "judgments": lambda log: clicks.judgments(log, propensities=BIAS, weight="w"),
     "propensities": lambda log: clicks.propensities(log, weight="w"),
+    "counterfactual": lambda log: clicks.counterfactual(
+        log, new="a", propensities="harvest", weight="w"
+    ),
     "team_shares": lambda log: clicks.team_shares(log, team="arm", weight="w"),
 }
 ROWS_OF_THE_LOG = {"check", "dedupe", "per_impression"}  # copies would be further rows

@@ -30,13 +30,15 @@ def poisson(counts: Counts, reference: int, *, max_steps: int, tol: float) -> Fi
     (only the mean matters, with robust errors).
     """
     counts, notes, known = identified(counts, reference)
-    x, share, *ended = _fixed_effects(counts, known, reference, max_steps, tol)
+    x, share, steps, converged, likelihood = _fixed_effects(
+        counts, known, reference, max_steps, tol
+    )
     weight = counts.of_pair(counts.c) * share
     one = np.ones_like(share)
     scores = Scores.of(counts, weight, weight / counts.n, one, reference)
     covariance, groups = scores.left_out()
     theta = np.where(known, np.exp(x), np.nan)
-    return Fit(theta, covariance, groups, notes, *ended, scores)
+    return Fit(theta, covariance, groups, notes, steps, converged, likelihood, scores)
 
 
 def relative_examination(

@@ -221,12 +221,11 @@ def _require_harvest(method: str, kind: str, options: LogOptions) -> None:
     refuse_options(
         options,
         ["weight"],
-        'propensities="harvest" takes no {name}=; give those of clicks.propensities',
+        'propensities="harvest" takes no {name}=; filter the log, or give a frame',
     )
 
 
 def _harvested(log: AnyFrame, options: LogOptions) -> pl.LazyFrame:
     """The propensities of the log, of each segment."""
     own = {n: v for n, v in options.items() if n not in ("cluster", "propensity")}
-    found = propensities_of(log.lazy(), **cast("LogOptions", own))
-    return cast("pl.LazyFrame", found)
+    return propensities_of(log.lazy(), **cast("LogOptions", own))

@@ -61,8 +61,8 @@ def rows_of_pairs(task: Task, log: ClickLog) -> Iterator[Row]:
         fit = _fit(task, counts, 0)
         if fit.converged is False:
             nothing = np.full_like(fit.theta, np.nan)
-            notes = [note or UNCONVERGED for note in fit.notes]
-            fit = replace(fit, theta=nothing, notes=notes)
+            why: list[str | None] = [note or UNCONVERGED for note in fit.notes]
+            fit = replace(fit, theta=nothing, notes=why)
         if fit.scores is not None and not is_by_query(log):
             fit = _clustered(task, log, fit, part, dict(zip(task.by, key, strict=True)))
         if task.normalize == "max" and np.isfinite(fit.theta).any():

@@ -132,9 +132,9 @@ def _curves(
     weights = [s.weight for s in task.systems]
     names = [s.name for s in task.systems]
     columns = {name: pl.col(c) for name, c in own.items()}
-    worths = {w: times * pl.col(w).cast(pl.Float64) for w in weights}
+    values = {w: times * pl.col(w).cast(pl.Float64) for w in weights}
     totals = sums_in_cells(
-        task, columns | {"position": pl.col("position")}, worths, clicked=True
+        task, columns | {"position": pl.col("position")}, values, clicked=True
     )
     framed = [s.name for s in task.systems if s.frame is not None]
     for name in framed:

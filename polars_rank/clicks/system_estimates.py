@@ -139,8 +139,8 @@ def _are_of_this_log(
 ) -> bool:
     """Whether propensities come from as many clicks and impressions as the estimate."""
     one = system == system.first()  # each segment once
-    totals = [clicks.filter(one).sum(), impressions.filter(one).sum()]
-    return totals == [of_clicks.first(), of_impressions.first()] and totals[0] > 0
+    found = clicks.filter(one).sum(), impressions.filter(one).sum()
+    return found[0] > 0 and found == (of_clicks.first(), of_impressions.first())
 
 
 def tell_support(name: str, support: float) -> None:
