@@ -16,6 +16,7 @@ import math
 import statistics
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import polars as pl
 
@@ -183,7 +184,7 @@ def another(
     design = clicks.simulate(5000, queries=100, users=2500, seed=seed, **options)
     if propensities is None:
         propensities = design.propensities
-    elif propensities == "harvest":
+    elif propensities == "same":
         propensities = clicks.propensities(design.log)
     row = clicks.counterfactual(
         design.log,
@@ -246,7 +247,7 @@ def fitted(seed: int) -> list[Found]:
     return [(*row, design.value("new_score"))]
 
 
-def whole(seed: int, *, aware: bool) -> list[Found]:
+def whole(seed: int, *, aware: bool, **options: object) -> list[Found]:
     """A ranking in a frame, of which a list shows some documents by chance."""
     design = clicks.simulate(
         5000,
@@ -260,7 +261,8 @@ def whole(seed: int, *, aware: bool) -> list[Found]:
     rank = pl.col("new_score").rank("ordinal", descending=True).over("query_id")
     value = pl.col("traffic") * pl.col("relevance") / (rank + 1).log(2)
     truth = design.truth.select(value.filter(rank <= 10).sum()).item()
-    return [(*of(design, design.log, new=frame, policy_aware=aware), truth)]
+    known = {"new": frame, "policy_aware": aware, **options}
+    return [(*of(design, design.log, **known), truth)]
 
 
 def judged(seed: int, method: str, user: str = "pbm") -> list[Found]:
@@ -273,22 +275,41 @@ def judged(seed: int, method: str, user: str = "pbm") -> list[Found]:
     return both.select("estimate", "lower", "upper", "relevance").rows()
 
 
-def jackknifed(seed: int) -> Found:
-    """The same with propensities of the same log, and errors of the whole chain."""
-    design = clicks.simulate(5000, queries=100, users=2500, seed=seed)
-    groups = 20
+def of_all_users(design: clicks.Simulation) -> clicks.Simulation:
+    """The same documents; truths are then those of users who are not in the log, too.
 
-    def estimate(log: pl.DataFrame) -> float:
-        known = clicks.propensities(log)
-        return clicks.counterfactual(
-            log, new="new_score", propensities=known, cluster="user_id"
-        )["estimate"].item()
+    A truth of the users at hand would leave out that they were drawn.
+    """
+    return replace(design, users=20_000) if design.user_sd else design
 
-    whole, group = estimate(design.log), pl.col("user_id").hash(0) % groups
-    parts = pl.Series([estimate(design.log.filter(group != i)) for i in range(groups)])
-    variance = ((parts - parts.mean()) ** 2).sum() * (groups - 1) / groups
-    reach = 2.093 * math.sqrt(variance)  # t with 19 degrees of freedom
-    return whole, whole - reach, whole + reach, design.value("new_score")
+
+def anew(
+    seed: int, design: dict[str, float], method: str = "ips", **options: object
+) -> list[Found]:
+    """Propensities of the same log, whose errors are in the interval."""
+    drawn = clicks.simulate(
+        5000, **{"queries": 100, "users": 2500, **design}, seed=seed
+    )
+    log, score = with_relevance(drawn), "new_score"
+    log = log.with_columns(reward="relevance")
+    known = {"propensities": "harvest", "method": method, **options}
+    if method == "dr":
+        known["reward"] = "reward"
+    every = of_all_users(drawn)
+    one = every.value(score, lambda rank: rank * 0.0 + 1.0)
+    truth = every.value(score) / (one if method == "snips" else 1.0)
+    return [(*of(drawn, log, **known), truth)]
+
+
+def ahead(seed: int, design: dict[str, float]) -> list[Found]:
+    """The same of the difference of two rankings."""
+    drawn = clicks.simulate(
+        5000, **{"queries": 100, "users": 2500, **design}, seed=seed
+    )
+    every = of_all_users(drawn)
+    truth = every.value("new_score") - every.value("score")
+    known = {"new": ["new_score", "score"], "baseline": "score"}
+    return [(*of(drawn, drawn.log, row=2, propensities="harvest", **known), truth)]
 
 
 def positions(method: str, design: dict[str, float], **options: object) -> Repeat:
@@ -300,6 +321,12 @@ def one(repeat: Callable[[int], Found]) -> Repeat:
 
 
 COVERED, BIASED = "bias to 3 %, 92 to 98 %", "bias above 15 %"
+ANEW = {
+    "100 queries": {},
+    "4,000 queries": {"queries": 4000},
+    "users of differing taste": {"users": 400, "user_sd": 1.0},
+    "50 users of differing taste": {"users": 50, "user_sd": 1.0},
+}
 USERS = {**HEAD, "users": 400, "user_sd": 1.0}
 ROWS: dict[str, tuple[Repeat, str]] = {
     "harvest, head": (positions("harvest", HEAD), COVERED),
@@ -346,11 +373,28 @@ ROWS: dict[str, tuple[Repeat, str]] = {
     ),
     "dm, half of the relevance as model": (lambda s: predicted(s, 0.5, "dm"), BIASED),
     "ips of a frame, policy-aware": (lambda s: whole(s, aware=True), COVERED),
-    "ips, propensities of the same log": (
-        lambda s: another(s, propensities="harvest"),
+    "ips, propensities of the same log, taken as known": (
+        lambda s: another(s, propensities="same"),
         "bias to 3 %",
     ),
-    "ips, the same, jackknife over users": (one(jackknifed), COVERED),
+    **{
+        f"ips, {name}, jackknife": (lambda s, d=design: anew(s, d), COVERED)
+        for name, design in ANEW.items()
+    },
+    "ips, difference of two rankings, jackknife": (lambda s: ahead(s, {}), COVERED),
+    "ips, difference, users of differing taste, jackknife": (
+        lambda s: ahead(s, ANEW["users of differing taste"]),
+        COVERED,
+    ),
+    "snips, jackknife": (lambda s: anew(s, {}, "snips"), COVERED),
+    "dr, the true model, clipped at 0.2, jackknife": (
+        lambda s: anew(s, {}, "dr", clip=0.2),
+        COVERED,
+    ),
+    "ips of a frame, policy-aware, jackknife": (
+        lambda s: whole(s, aware=True, propensities="harvest"),
+        COVERED,
+    ),
     "clicks as they are": (lambda s: another(s, propensities=0.0), BIASED),
     "affine, trust bias": (lambda s: another(s, "affine", user="trust"), COVERED),
     "affine, alpha and beta of the same log": (fitted, "bias to 3 %"),

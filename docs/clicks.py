@@ -60,7 +60,7 @@ def estimates() -> alt.LayerChart:
         truth = design.value("new_score") - design.value("score")
         log = design.log.drop("user_id")
         for name, bias in (
-            ("IPS, propensities of the same log", clicks.propensities(log)),
+            ("IPS, propensities of the same log", "harvest"),
             ("clicks as they are", 0.0),
         ):
             found = clicks.counterfactual(
