@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 from slow import slow
-from unequal import NEAR, allowance, margin
+from unequal import NEAR, allowance, effective, margin
 
 from polars_rank import DataError, clicks
 from polars_rank._engine.spill.budget import Budget
@@ -161,7 +161,9 @@ def test_estimates_are_those_of_a_plain_loop(method, clip):
         value, error = ratio(difference)
         last = found.row(2, named=True)
         close([last["estimate"], last["se"]], [value, error])
-        half = margin([x for _, x in difference]) * error
+        sizes = [x for _, x in difference]
+        close(last["effective_clusters"], effective(sizes))
+        half = margin(sizes) * error
         assert last["upper"] - value == pytest.approx(half, rel=NEAR)
 
 

@@ -121,9 +121,10 @@ def counterfactual(
     click), ``clipped`` (share of clicks), ``cut`` (share of the weight that clipping
     took), ``support`` (share of the new ranking's weight on documents that were logged
     for the query in the segment), ``relevant_per_impression``, ``impressions``,
-    ``clicks``, ``clusters`` and ``scale``: ``"absolute"`` for logged probabilities and
-    ``"affine"``, else ``"relative"``: in units of the examination of the first
-    position. A segment without clicks has null.
+    ``clicks``, ``clusters``, ``effective_clusters`` (how many of one size would tell as
+    much) and ``scale``: ``"absolute"`` for logged probabilities and ``"affine"``, else
+    ``"relative"``: in units of the examination of the first position. A segment without
+    clicks has null.
 
     Warns
     -----
@@ -131,7 +132,8 @@ def counterfactual(
         Support below 0.95, a click with a tenth of all weight, an effective number of
         clicks below 100 (intervals are too short), or no clicks. Propensities in a
         frame that were estimated from as many clicks and impressions as the log has, so
-        from this log: intervals are too short.
+        from this log: intervals are too short. Intervals of fewer than 20 effective
+        clusters.
 
     Raises
     ------

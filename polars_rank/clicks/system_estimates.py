@@ -31,7 +31,7 @@ NO_CLICKS = "there are no clicks: nothing can be estimated"
 RESULT = (
     *("system", "estimate", "se", "lower", "upper", "ess", "largest_weight_share"),
     *("clipped", "cut", "support", "relevant_per_impression"),
-    *("impressions", "clicks", "clusters", "scale"),
+    *("impressions", "clicks", "clusters", "effective_clusters", "scale"),
 )
 
 
