@@ -24,7 +24,7 @@ def require_partial(state: State, aggregation: Aggregation) -> None:
     numbers |= {"queries", "unlisted"} | {n for n in COUNTS if n in state.frame.columns}
     for present, needed in BESIDE:
         numbers |= {needed} if present in state.frame.columns else set()
-    numbers |= set() if aggregation.check == "off" else {"highest"}
+    numbers |= set() if aggregation.check == "off" else {"highest", "unjudged"}
     others = [f"by{i}" for i in range(len(aggregation.by))]
     others += ["violations", PLAUSIBLE]
     require_columns(
