@@ -237,3 +237,17 @@ def test_reproductions_that_say_little():
         pr.reproduction(first, first.filter(pl.col("system") != "c"))
     with pytest.raises(ValueError, match="no system 'd'"):
         pr.reproduction(first, first, baseline="d")
+
+
+def test_users_of_several_periods_are_counted_anew():
+    draw = random.Random(1)
+    values = pl.DataFrame(
+        {"query_id": range(90), "rr": [draw.random() for _ in range(90)]}
+    ).with_columns(
+        day=pl.col("query_id") % 3, user=pl.col("query_id") % 10, system=pl.lit("a")
+    )
+    daily = pr.moments(values, by="day", cluster="user")
+    for given, columns in ((daily, {}), (values, {"cluster": "user"})):
+        pr.trend(given, time="day", **columns)
+        with pytest.warns(pr.DataWarning, match="clusters.*counted anew in every part"):
+            pr.trend(given, time="day", window=2, **columns)

@@ -36,6 +36,7 @@ __all__ = [
     "segments_of",
     "selected",
     "summed",
+    "warn_of_returning",
 ]
 
 AT_ONCE = 16  # parts whose rows are held
@@ -123,7 +124,7 @@ def merge(
         )
         raise ValueError(msg)
     if unit == "row":
-        _warn_of_returning(whole)
+        warn_of_returning(whole)
     table = summed(whole, segments_of(names), unit)
     if path is not None:
         write_defined(table, path, definition_of_parts(map(lazy, given)))
@@ -167,11 +168,11 @@ def selected(
         known = whole["measure"].unique(maintain_order=True).to_list()
         require_names(measures, known, "measure")
         whole = whole.filter(pl.col("measure").is_in(measures))
-    _warn_of_returning(whole)
+    warn_of_returning(whole)
     return summed(whole, by)
 
 
-def _warn_of_returning(whole: pl.DataFrame) -> None:
+def warn_of_returning(whole: pl.DataFrame) -> None:
     """Warn where clusters of several parts are counted, which may be the same."""
     texts = whole[DEFINITION].unique()
     named = whole.filter(

@@ -13,7 +13,12 @@ from polars_rank._statistics.intervals import require_level
 from polars_rank.comparison.arguments import names_of
 from polars_rank.comparison.compare import compare
 from polars_rank.comparison.estimates import Plan, estimated, means_of
-from polars_rank.comparison.merging import read_moments, selected, summed
+from polars_rank.comparison.merging import (
+    read_moments,
+    selected,
+    summed,
+    warn_of_returning,
+)
 from polars_rank.comparison.moments import is_moments, moments
 from polars_rank.comparison.values import Source, lazy
 
@@ -65,6 +70,11 @@ def trend(
     the difference, not off those of the means. ``low`` and ``high`` are null for fewer
     than two queries.
 
+    Warns
+    -----
+    DataWarning
+        If sums over clusters, such as users, are added up, as :func:`merge` does.
+
     Source: Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas, Annals of Statistics 2024,
     theorem 2.2 (``sequential``).
 
@@ -100,7 +110,9 @@ def trend(
         .drop(time, "first", "place")
         .rename({"present": time})
     )
-    whole = summed(rolled.select(parts.columns), [time])
+    rolled = rolled.select(parts.columns)
+    warn_of_returning(rolled)
+    whole = summed(rolled, [time])
     own = whole.filter(pl.col("other").is_null())
     systems = own["system"].unique(maintain_order=True).to_list()
     plan = Plan(systems, [], [time], level, "two-sided", level)
