@@ -84,7 +84,7 @@ def test_moments_without_a_column_are_named_as_such(name):
 def test_moments_that_went_through_csv_as_text_are_refused(tmp_path):
     pr.moments(VALUES).write_csv(tmp_path / "m.csv")
     text = pl.read_csv(tmp_path / "m.csv", infer_schema=False)
-    with pytest.raises(pr.DataError, match="'queries' of these moments is String"):
+    with pytest.raises(pr.DataError, match="column 'queries' is String, no number"):
         pr.compare(text)
 
 

@@ -339,10 +339,10 @@ def test_rows_of_a_few_parts_are_held_at_once(tmp_path, monkeypatch, given):
     daily = parts(frame, by="query_id", measures=["arp"])
     for i, day in enumerate(daily):
         day.write_parquet(tmp_path / f"{i:02}.parquet")
-    heights, summed = [], merging._summed
+    heights, summed = [], merging.summed
     monkeypatch.setattr(merging, "AT_ONCE", 2)
     monkeypatch.setattr(
-        merging, "_summed", lambda f, *a: (heights.append(len(f)), summed(f, *a))[1]
+        merging, "summed", lambda f, *a: (heights.append(len(f)), summed(f, *a))[1]
     )
     source = daily if given == "frames" else str(tmp_path / "*.parquet")
     merged = pr.merge(source, unit="query_id")

@@ -1,4 +1,4 @@
-"""Moments that lack columns or rows, or have lost their types, are refused."""
+"""Moments that lack columns or rows are refused."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from collections.abc import Sequence
 import polars as pl
 
 from polars_rank.comparison.moments import KEYS, ORDER
+from polars_rank.core.state import DEFINITION, DIGESTS
 from polars_rank.exceptions import DataError
 
 __all__ = ["never_together", "require_columns_of_moments", "require_rows_of_moments"]
 
-NAMES = [*KEYS, *ORDER, "definition"]
-MOST = 10  # of 15 names: no values of queries have as many by chance
+NAMES = [*KEYS, *ORDER, DEFINITION, DIGESTS]
+MOST = 10  # of 16 names: no values of queries have as many by chance
 AGAIN = "make them anew with moments, and keep them in Parquet"
 
 
 def require_columns_of_moments(schema: pl.Schema) -> None:
-    """Refuse moments of which columns are missing, or are text.
+    """Refuse moments of which columns are missing.
 
     They would be read as values of queries that lack a column ``query_id``.
     """
@@ -27,14 +28,6 @@ def require_columns_of_moments(schema: pl.Schema) -> None:
     if lacking:
         msg = f"these are moments without {', '.join(map(repr, lacking))}; {AGAIN}"
         raise DataError(msg, rule="missing_column", count=len(lacking))
-    kept = (pl.Null(), pl.Boolean())
-    text = [n for n in ORDER if not schema[n].is_numeric() and schema[n] not in kept]
-    if text:
-        msg = (
-            f"{text[0]!r} of these moments is {schema[text[0]]}, and no number, as a "
-            f"CSV file may have it; {AGAIN}"
-        )
-        raise DataError(msg, rule="different_columns", count=len(text))
 
 
 def require_rows_of_moments(table: pl.DataFrame, segments: Sequence[str]) -> None:

@@ -26,7 +26,7 @@ from polars_rank.core.state import (
     damaged,
 )
 from polars_rank.io.frames import is_single
-from polars_rank.io.states import read_states
+from polars_rank.io.states import Opened, collected, open_states, read_states
 from polars_rank.io.unreadable import files_of
 
 __all__ = [
@@ -115,8 +115,9 @@ def merge(
     (3, 2, 1)
     """
     given: list[Any] = [parts] if is_single(parts) else list(parts)  # type: ignore[arg-type]
-    whole = read_moments(given)
-    names = whole.columns
+    opened = open_states(given, "part")
+    names = opened[0][1].collect_schema().names() if opened else []
+    whole = _added_up(opened, segments_of(names), unit)
     if unit not in (known := ["row", "part", *segments_of(names), "cluster"]):
         msg = (
             f"unit must be one of {', '.join(known)}, not {unit!r}; segments are "
@@ -136,8 +137,27 @@ def read_moments(given: Source | Iterable[Source]) -> pl.DataFrame:
 
     Errors name the file.
     """
-    states = read_states(given, "part")
+    return _checked(read_states(given, "part"))
+
+
+def _checked(states: Sequence[State]) -> pl.DataFrame:
     return added_up(states, "moments", TYPES, _require_possible)
+
+
+def _added_up(
+    opened: Sequence[Opened], segments: Sequence[str], unit: str
+) -> pl.DataFrame:
+    """The rows of all parts; those of a unit are added up, some parts at a time.
+
+    They are as many in every part, and would be held once for each day of a year.
+    """
+    if unit not in segments:
+        return _checked(collected(opened))
+    held: list[State] = []
+    for start in range(0, len(opened), AT_ONCE):
+        rows = _checked([*held, *collected(opened[start : start + AT_ONCE])])
+        held = [State("the sum of the parts before", summed(rows, segments))]
+    return held[0].frame
 
 
 def definition_of_parts(frames: Iterable[pl.LazyFrame]) -> Definition | None:

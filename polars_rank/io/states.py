@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import cast
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeAlias, cast
 
 import polars as pl
 
@@ -13,19 +13,29 @@ from polars_rank.io.frames import FrameLike, as_polars, is_path, is_single
 from polars_rank.io.scan import scan_each
 from polars_rank.io.unreadable import damage_named, files_of
 
-__all__ = ["read_states"]
+__all__ = ["Opened", "collected", "open_states", "read_states"]
+
+Opened: TypeAlias = tuple[str, pl.LazyFrame]
 
 
 def read_states(given: FrameLike | Iterable[FrameLike], one: str) -> list[State]:
     """The states in frames of any library and in files; ``one`` is their name."""
+    return collected(open_states(given, one))
+
+
+def open_states(given: FrameLike | Iterable[FrameLike], one: str) -> list[Opened]:
+    """The same states, not read yet: one for each file."""
     single = is_single(given) or not isinstance(given, Iterable)
     several = [given] if single else list(cast("Iterable[FrameLike]", given))
     frames = [frame for source in several for frame in _frames(source, one)]
     names = named((_file(frame) for frame in frames), one)
-    lazy = [frame.lazy() for frame in frames]
-    with damage_named(lazy):
-        held = [frame.collect() for frame in lazy]
-    return [State(*state) for state in zip(names, held, strict=True)]
+    return [(name, f.lazy()) for name, f in zip(names, frames, strict=True)]
+
+
+def collected(opened: Sequence[Opened]) -> list[State]:
+    """Read these states."""
+    with damage_named([frame for _, frame in opened]):
+        return [State(name, frame.collect()) for name, frame in opened]
 
 
 def _frames(source: object, one: str) -> Iterator[pl.DataFrame | pl.LazyFrame]:

@@ -52,6 +52,8 @@ def watched(frame: pl.LazyFrame, keys: Sequence[str], budget: Budget) -> pl.Lazy
 
     def watch(columns: Sequence[pl.Series]) -> pl.Series:
         key = columns[0]
+        if not len(key):
+            return key
         first, last = (tuple(column[i] for column in columns) for i in (0, -1))
         if first == last:
             rows[first] = rows.get(first, 0) + len(key)
