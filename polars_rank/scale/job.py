@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain
+from math import ceil
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,8 +24,9 @@ from polars_rank._engine.request import AnyFrame
 from polars_rank._engine.schema import names_of
 from polars_rank._engine.spill.buckets import is_text
 from polars_rank._engine.spill.budget import (
+    MB,
     Budget,
-    RowGroups,
+    overhead,
     parse_memory_limit,
     size_of,
 )
@@ -256,11 +258,16 @@ def _require_room(frames: Mapping[str, pl.DataFrame], limit: int | str | None) -
     """
     if limit is None:
         return
-    budget = Budget.of(parse_memory_limit(limit), FACTOR)
-    for frame in frames.values():
-        size = size_of([frame.lazy()])
-        if size.memory > budget.bucket:
-            budget.require_room(size, RowGroups())
+    room = Budget.of(parse_memory_limit(limit), FACTOR).bucket
+    for name, frame in frames.items():
+        size = size_of([frame.lazy()]).memory
+        if size > room:
+            least = ceil((overhead() + FACTOR * size) / MB)
+            msg = (
+                f"memory_limit is too small for {name} of {size // MB:,} MB, which "
+                f'every worker holds as a whole: give memory_limit="{least}MB" or more'
+            )
+            raise MemoryError(msg)
 
 
 def _shared(evaluation: Evaluation, schemas: Mapping[str, pl.Schema]) -> pl.Schema:
