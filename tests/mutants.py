@@ -1213,8 +1213,8 @@ MUTANTS = (
     Mutant(
         "broadcast judgments fit into any limit",
         "scale",
-        "if size.memory > budget.bucket:",
-        "if size.memory < 0:",
+        "if size > room:",
+        "if size > room and False:",
         "partitions:limit_that",
     ),
     Mutant(
