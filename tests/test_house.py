@@ -25,6 +25,7 @@ from vocabularies import METRICS, SUBTOPIC_METRICS
 
 import polars_rank
 import polars_rank.typing
+from polars_rank._engine.options import RequestOptions
 from polars_rank._engine.roles import ROLES
 from polars_rank.cli.app import options as options_of
 from polars_rank.cli.evaluate import evaluate as evaluate_files
@@ -454,6 +455,29 @@ def test_evaluate_takes_what_per_query_takes():
         assert whole[name].default == each[name].default, name
         assert whole[name].kind == each[name].kind, name
         assert whole[name].annotation == each[name].annotation, name
+
+
+def test_options_of_an_evaluation_are_typed_once_and_all_passed_on():
+    """What functions take as ``**options`` has the names and types of ``evaluate``."""
+    functions = polars_rank.evaluate, polars_rank.per_query
+    signatures = [inspect.signature(function).parameters for function in functions]
+    taken = {n: p.annotation for s in signatures for n, p in s.items()}
+    typed = {
+        name: hint.__forward_arg__
+        for name, hint in RequestOptions.__annotations__.items()
+    }
+    assert typed == {n: taken[n] for n in taken if n not in ("frame", "measures")}
+    tree = ast.parse((HOME / "evaluation" / "evaluate.py").read_text())
+    bodies = {n.name: n for n in tree.body if isinstance(n, ast.FunctionDef)}
+    for function, parameters in zip(functions, signatures, strict=True):
+        calls = [n for n in ast.walk(bodies[function.__name__]) if of_a_request(n)]
+        passed = {k.arg: ast.unparse(k.value) for call in calls for k in call.keywords}
+        del passed["result"]
+        assert passed == {n: n for n in [*parameters][2:]}, function.__name__
+
+
+def of_a_request(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and ast.unparse(node.func) == "Request.of"
 
 
 def test_public_names_are_those_that_are_exported():

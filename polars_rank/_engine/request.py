@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias, cast, get_args
+from typing import Literal, NamedTuple, TypeAlias, Unpack, cast, get_args
 
 import polars as pl
 
@@ -16,6 +16,13 @@ from polars_rank._engine.checks.columns import (
 )
 from polars_rank._engine.checks.enforce import Check
 from polars_rank._engine.opening import Opened, open_about_queries, open_frames
+from polars_rank._engine.options import (
+    DOC,
+    Duplicates,
+    Layout,
+    RequestOptions,
+    Stat,
+)
 from polars_rank._engine.schema import (
     Column,
     Columns,
@@ -25,12 +32,10 @@ from polars_rank._engine.schema import (
     require_columns_given,
 )
 from polars_rank._engine.spill.progress import Listener
-from polars_rank.conventions.choices import Missing, Unjudged
 from polars_rank.conventions.convention import Convention
-from polars_rank.conventions.tools import ConventionLike, convention_of
+from polars_rank.conventions.tools import convention_of
 from polars_rank.core.fork import warn_if_forked
 from polars_rank.core.parameters import is_whole
-from polars_rank.core.ranking import NoRelevant, Ties
 from polars_rank.io.frames import FrameLike
 from polars_rank.measures.measure import (
     Custom,
@@ -40,7 +45,6 @@ from polars_rank.measures.measure import (
 )
 
 __all__ = [
-    "DOC",
     "AnyFrame",
     "Duplicates",
     "Grouping",
@@ -54,14 +58,8 @@ __all__ = [
 ]
 
 AnyFrame: TypeAlias = pl.DataFrame | pl.LazyFrame
-Duplicates: TypeAlias = Literal["error", "best"]
-Layout: TypeAlias = Literal["auto", "any", "contiguous"]
 Grouping: TypeAlias = Literal["sort", "contiguous", "hash"]
 Result: TypeAlias = Literal["values", "means", "sums"]
-
-Stat: TypeAlias = Literal["mean", "n", "std", "se"]
-
-DOC = "doc_id"
 
 
 class Resources(NamedTuple):
@@ -150,96 +148,52 @@ class Request:
         frame: FrameLike,
         measures: Measures,
         *,
-        qrels: FrameLike | None,
-        queries: FrameLike | None,
-        segments: FrameLike | None,
-        query: Column | Sequence[Column],
-        doc: Column | None,
-        score: Column,
-        label: Column | None,
-        subtopic: Column | None,
-        rank: Column | None,
-        qrels_query: Column | Sequence[Column] | None,
-        qrels_doc: Column | None,
-        descending: bool,
-        convention: ConventionLike,
-        check: Check,
-        on_duplicate: Duplicates,
-        layout: Layout,
-        memory_limit: int | str | None,
-        temp_dir: str | Path | None,
-        progress: Listener | None,
-        max_rank: int | None,
-        ties: Ties | None,
-        missing: Missing | None,
-        no_relevant: NoRelevant | None,
-        unjudged: Unjudged | None,
-        rel: float | None,
         result: Result,
-        by: Column | Sequence[Column] | None = None,
-        weight: Column | None = None,
-        keep: Column | Sequence[Column] | None = None,
-        stats: Stat | Sequence[Stat] = "mean",
+        **options: Unpack[RequestOptions],
     ) -> Request:
         """Check the arguments of ``evaluate``, or of ``per_query``.
 
-        Only schemas are read.
+        All options are there, except those that only one of the two takes. Only schemas
+        are read.
         """
         warn_if_forked()
-        for name, value, choices in (
-            ("check", check, get_args(Check)),
-            ("on_duplicate", on_duplicate, get_args(Duplicates)),
-            ("layout", layout, get_args(Layout)),
-        ):
-            if value not in choices:
-                msg = f"{name} must be one of {', '.join(choices)}, not {value!r}"
-                raise ValueError(msg)
-        if max_rank is not None and not (is_whole(max_rank) and 0 < max_rank < 2**63):
-            msg = (
-                "max_rank must be a whole number of at least 1, or None, not "
-                f"{max_rank!r}"
-            )
-            raise ValueError(msg)
-        if label is None and qrels is None:
-            msg = "label=None is for judgments that are all relevant: give qrels="
-            raise ValueError(msg)
-        if subtopic is not None and qrels is None:
-            msg = "subtopic names a column of the judgments: give them with qrels="
-            raise ValueError(msg)
-        for name, named in (("qrels_query", qrels_query), ("qrels_doc", qrels_doc)):
-            if named is not None and qrels is None:
-                msg = f"{name} names a column of the judgments: give them with qrels="
-                raise ValueError(msg)
+        _require_valid(options)
+        by, keep = options.get("by"), options.get("keep")
+        weight, qrels = options.get("weight"), options["qrels"]
         require_columns_given(("by", "keep"), by=by, keep=keep, weight=weight)
         parsed = parse_measures(measures)
-        _require_vocabulary(parsed, subtopics=subtopic is not None)
+        _require_vocabulary(parsed, subtopics=options["subtopic"] is not None)
         columns, of_qrels = columns_by_role(
-            query=query,
-            doc=doc,
-            score=score,
-            label=label,
-            rank=rank,
-            descending=descending,
-            qrels_query=qrels_query,
-            qrels_doc=qrels_doc,
-            subtopic=subtopic,
+            query=options["query"],
+            doc=options["doc"],
+            score=options["score"],
+            label=options["label"],
+            rank=options["rank"],
+            descending=options["descending"],
+            qrels_query=options["qrels_query"],
+            qrels_doc=options["qrels_doc"],
+            subtopic=options["subtopic"],
         )
         about = {  # before the rows: these may be a stream of the same connection
             name: None if f is None else open_about_queries(f, name, columns.query)
-            for name, f in (("queries", queries), ("segments", segments))
+            for name, f in (
+                ("queries", options["queries"]),
+                ("segments", options["segments"]),
+            )
         }
+        resources = (options["memory_limit"], options["temp_dir"], options["progress"])
         opened = open_frames(
             frame,
             qrels,
             (columns, of_qrels),
-            stream=layout == "contiguous" or memory_limit is not None,
+            stream=options["layout"] == "contiguous" or resources[0] is not None,
         )
         require_distinct_roles(columns, of_qrels, judged=opened.qrels is not None)
         roles = [*columns.query, *columns.names.values()]
         by, keep = columns_of(by), columns_of(keep)
         used = [*roles, *by, *keep, weight]
-        doc = _known_doc(doc, opened, used)
-        if doc is None and on_duplicate == "best":
+        doc = _known_doc(options["doc"], opened, used)
+        if doc is None and options["on_duplicate"] == "best":
             msg = "doc must name the column of document ids: duplicates are found by it"
             raise ValueError(msg)
         request = cls(
@@ -254,23 +208,23 @@ class Request:
             by=by,
             weight=weight,
             keep=keep,
-            stats=stats_of(stats),
+            stats=stats_of(options.get("stats", "mean")),
             convention=convention_of(
-                convention,
-                ties=ties,
-                missing=missing,
-                no_relevant=no_relevant,
-                unjudged=unjudged,
-                rel=rel,
+                options["convention"],
+                ties=options["ties"],
+                missing=options["missing"],
+                no_relevant=options["no_relevant"],
+                unjudged=options["unjudged"],
+                rel=options["rel"],
             ),
-            missing_given=missing is not None,
-            no_relevant_given=no_relevant is not None,
-            rel_given=rel is not None,
-            check=check,
-            on_duplicate=on_duplicate,
-            layout=layout,
-            resources=Resources.of(memory_limit, temp_dir, progress),
-            max_rank=max_rank,
+            missing_given=options["missing"] is not None,
+            no_relevant_given=options["no_relevant"] is not None,
+            rel_given=options["rel"] is not None,
+            check=options["check"],
+            on_duplicate=options["on_duplicate"],
+            layout=options["layout"],
+            resources=Resources.of(*resources),
+            max_rank=options["max_rank"],
             small=opened.small,
             part=result == "sums",
         )
@@ -321,6 +275,37 @@ class Request:
                 f"two output columns would be called "
                 f"{', '.join(map(repr, duplicates))}; {way_out}"
             )
+            raise ValueError(msg)
+
+
+def _require_valid(options: RequestOptions) -> None:
+    """Raise an error for words that are not known, and for options without a frame."""
+    for name, value, choices in (
+        ("check", options["check"], get_args(Check)),
+        ("on_duplicate", options["on_duplicate"], get_args(Duplicates)),
+        ("layout", options["layout"], get_args(Layout)),
+    ):
+        if value not in choices:
+            msg = f"{name} must be one of {', '.join(choices)}, not {value!r}"
+            raise ValueError(msg)
+    depth = options["max_rank"]
+    if depth is not None and not (is_whole(depth) and 0 < depth < 2**63):
+        msg = f"max_rank must be a whole number of at least 1, or None, not {depth!r}"
+        raise ValueError(msg)
+    if options["qrels"] is not None:
+        return
+    if options["label"] is None:
+        msg = "label=None is for judgments that are all relevant: give qrels="
+        raise ValueError(msg)
+    if options["subtopic"] is not None:
+        msg = "subtopic names a column of the judgments: give them with qrels="
+        raise ValueError(msg)
+    for name, named in (
+        ("qrels_query", options["qrels_query"]),
+        ("qrels_doc", options["qrels_doc"]),
+    ):
+        if named is not None:
+            msg = f"{name} names a column of the judgments: give them with qrels="
             raise ValueError(msg)
 
 

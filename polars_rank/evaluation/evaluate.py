@@ -9,14 +9,9 @@ import polars as pl
 
 from polars_rank._engine.checks.enforce import Check
 from polars_rank._engine.frame_function import frame_function, like_input
+from polars_rank._engine.options import DOC, Duplicates, Layout, Stat
 from polars_rank._engine.plan import plan_result
-from polars_rank._engine.request import (
-    DOC,
-    Duplicates,
-    Layout,
-    Request,
-    Stat,
-)
+from polars_rank._engine.request import Request
 from polars_rank._engine.schema import Column
 from polars_rank._engine.spill.progress import Progress
 from polars_rank.conventions.choices import Missing, Unjudged
@@ -171,7 +166,37 @@ def per_query(
     │ 2        ┆ 1.0 ┆ 1.0         │
     └──────────┴─────┴─────────────┘
     """
-    request = Request.of(**locals(), result="values")
+    request = Request.of(
+        frame,
+        measures,
+        result="values",
+        qrels=qrels,
+        query=query,
+        doc=doc,
+        score=score,
+        label=label,
+        subtopic=subtopic,
+        rank=rank,
+        descending=descending,
+        qrels_query=qrels_query,
+        qrels_doc=qrels_doc,
+        queries=queries,
+        segments=segments,
+        keep=keep,
+        convention=convention,
+        ties=ties,
+        missing=missing,
+        no_relevant=no_relevant,
+        unjudged=unjudged,
+        rel=rel,
+        check=check,
+        on_duplicate=on_duplicate,
+        layout=layout,
+        memory_limit=memory_limit,
+        temp_dir=temp_dir,
+        progress=progress,
+        max_rank=max_rank,
+    )
     in_memory = request.grouping == "hash"
     result = plan_result(request)
     return like_input(frame, result, in_memory=in_memory, request=request)
@@ -253,7 +278,39 @@ def evaluate(
     │ 2       ┆ 0.75 ┆ 0.5         │
     └─────────┴──────┴─────────────┘
     """
-    request = Request.of(**locals(), result="means")
+    request = Request.of(
+        frame,
+        measures,
+        result="means",
+        qrels=qrels,
+        query=query,
+        doc=doc,
+        score=score,
+        label=label,
+        subtopic=subtopic,
+        rank=rank,
+        descending=descending,
+        qrels_query=qrels_query,
+        qrels_doc=qrels_doc,
+        queries=queries,
+        segments=segments,
+        by=by,
+        weight=weight,
+        stats=stats,
+        convention=convention,
+        ties=ties,
+        missing=missing,
+        no_relevant=no_relevant,
+        unjudged=unjudged,
+        rel=rel,
+        check=check,
+        on_duplicate=on_duplicate,
+        layout=layout,
+        memory_limit=memory_limit,
+        temp_dir=temp_dir,
+        progress=progress,
+        max_rank=max_rank,
+    )
     in_memory = request.grouping == "hash"
     result = plan_result(request)
     return like_input(frame, result, in_memory=in_memory, request=request)

@@ -1,0 +1,85 @@
+"""The options of an evaluation, typed once for all functions that pass them on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Literal, TypeAlias, TypedDict
+
+from polars_rank._engine.checks.enforce import Check
+from polars_rank._engine.schema import Column
+from polars_rank._engine.spill.progress import Progress
+from polars_rank.conventions.choices import Missing, Unjudged
+from polars_rank.conventions.tools import ConventionLike
+from polars_rank.core.ranking import NoRelevant, Ties
+from polars_rank.io.frames import FrameLike
+
+__all__ = [
+    "DOC",
+    "ChoiceOptions",
+    "Duplicates",
+    "EvaluationOptions",
+    "Layout",
+    "MeanOptions",
+    "RequestOptions",
+    "Stat",
+]
+
+Duplicates: TypeAlias = Literal["error", "best"]
+Layout: TypeAlias = Literal["auto", "any", "contiguous"]
+Stat: TypeAlias = Literal["mean", "n", "std", "se"]
+
+DOC = "doc_id"
+
+# A type checker refuses a function that has a parameter with the name of an option that
+# it also takes in its ``**options``. So the bundles are steps, and a function takes the
+# largest without its own parameters.
+
+
+class ChoiceOptions(TypedDict, total=False):
+    """Choices that replace those of the convention."""
+
+    ties: Ties | None
+    missing: Missing | None
+    no_relevant: NoRelevant | None
+    unjudged: Unjudged | None
+    rel: float | None
+
+
+class EvaluationOptions(ChoiceOptions, total=False):
+    """Options that a function with frames, queries and a convention passes on."""
+
+    doc: Column | None
+    score: Column
+    label: Column | None
+    subtopic: Column | None
+    rank: Column | None
+    descending: bool
+    qrels_query: Column | Sequence[Column] | None
+    qrels_doc: Column | None
+    check: Check
+    on_duplicate: Duplicates
+    layout: Layout
+    memory_limit: int | str | None
+    temp_dir: str | Path | None
+    max_rank: int | None
+
+
+class MeanOptions(EvaluationOptions, total=False):
+    """Options of ``evaluate`` apart from its frames and ``progress``."""
+
+    query: Column | Sequence[Column]
+    convention: ConventionLike
+    by: Column | Sequence[Column] | None
+    weight: Column | None
+    stats: Stat | Sequence[Stat]
+
+
+class RequestOptions(MeanOptions, total=False):
+    """All keywords of ``evaluate`` and ``per_query``."""
+
+    qrels: FrameLike | None
+    queries: FrameLike | None
+    segments: FrameLike | None
+    keep: Column | Sequence[Column] | None
+    progress: Callable[[Progress], object] | None
