@@ -13,9 +13,9 @@ from typing import TypeAlias
 
 import polars as pl
 
-from polars_rank._engine.checks.doubts import doubt_labels, doubt_sums, label_facts
 from polars_rank._engine.checks.enforce import enforce
 from polars_rank._engine.checks.rows import with_row
+from polars_rank._engine.checks.totals import check_labels, check_sums, label_facts
 from polars_rank._engine.inputs import Inputs, bind_inputs, normalize
 from polars_rank._engine.layout import (
     in_batches,
@@ -24,7 +24,7 @@ from polars_rank._engine.layout import (
     try_else,
     verify_contiguous,
 )
-from polars_rank._engine.narrow import narrowed
+from polars_rank._engine.pushdown import narrowed
 from polars_rank._engine.request import Request, Resources
 from polars_rank._engine.result import Aggregation, sum_part, values_per_query
 from polars_rank._engine.schema import names_of
@@ -239,7 +239,7 @@ def _plan_layout(request: Request) -> pl.LazyFrame:
     plan = plan_per_query(request, inputs)
     if request.result == "values":
         if request.check != "off" and request.qrels is None and not request.part:
-            frame = doubt_labels(request, inputs, plan.frame)
+            frame = check_labels(request, inputs, plan.frame)
             plan = plan._replace(frame=frame)
         return values_per_query(request, plan, inputs.segments)
     if request.result == "sums":
@@ -252,7 +252,7 @@ def _means(request: Request, inputs: Inputs, plan: Plan) -> pl.LazyFrame:
     more = label_facts(inputs).values() if doubts else ()
     sums = aggregation.sum(plan, inputs.run.keys, inputs.segments, *more)
     if doubts:
-        sums = sums._replace(frame=doubt_sums(request, inputs, sums.frame))
+        sums = sums._replace(frame=check_sums(request, inputs, sums.frame))
     return aggregation.finish(sums)
 
 

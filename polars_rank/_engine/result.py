@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import polars as pl
 
-from polars_rank._engine.checks.doubts import label_facts
 from polars_rank._engine.checks.enforce import Check, enforce
+from polars_rank._engine.checks.totals import label_facts
 from polars_rank._engine.inputs import Inputs
 from polars_rank._engine.request import Request, Stat, stat_name
 from polars_rank._engine.schema import names_of
@@ -271,12 +271,12 @@ VIOLATION = pl.Struct(
 def sum_part(
     aggregation: Aggregation, request: Request, inputs: Inputs, plan: Plan
 ) -> pl.LazyFrame:
-    """The sums of a part of the data, and the facts that only the whole can judge.
+    """The sums of a part of the data, and the facts that only the whole can answer for.
 
     ``violations`` lists the rules with their counts instead of raising any. ``keys``
     are the queries themselves, and ``content`` is a number of them and their values.
-    The other columns are the facts that ``judge`` is told: with judgments, ``judged``
-    queries were looked for, and ``found`` of them are in the run; of ``asked`` queries
+    The other columns are the facts for ``checks/warnings``: with judgments,
+    ``judged`` queries were looked for, and ``found`` of them are in the run; of ``asked`` queries
     some are ``unknown``; segments have ``described`` some.
     """
     values = [f"m{i}" for i in range(len(aggregation.aggregates))]

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from polars_rank._engine.checks.doubts import plausible
+from polars_rank._engine.checks.totals import plausible
 from polars_rank._engine.inputs import places_of
 from polars_rank._engine.plan import plan_result
 from polars_rank._engine.request import AnyFrame, Request, stats_of

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from polars_rank._engine.checks.enforce import raise_or_warn, report, warn
-from polars_rank._engine.checks.judge import (
+from polars_rank._engine.checks.warnings import (
     JUDGED_SIDE,
     NO_JUDGMENTS,
-    judge_judgments,
-    judge_labels,
-    judge_queries,
-    judge_segments,
+    assess_judgments,
+    assess_labels,
+    assess_queries,
+    assess_segments,
 )
 from polars_rank._engine.schema import name_of
 from polars_rank.conventions.convention import Convention
@@ -122,9 +122,9 @@ def _judge(total: pl.DataFrame, about: Asked, options: Mapping[str, Any]) -> Non
         asked = {"queries": found["asked"], "missing": found["unknown"]}
         asked["unjudged"] = found.get("unjudged", 0) if judged else 0
         side = JUDGED_SIDE if judged else "rows"
-        judge_queries(about, asked, side=side, refuse=partial(refuse, where="queries"))
+        assess_queries(about, asked, side=side, refuse=partial(refuse, where="queries"))
     if judged:
-        judge_judgments(
+        assess_judgments(
             about,
             found,
             asked="asked" in found,
@@ -136,8 +136,8 @@ def _judge(total: pl.DataFrame, about: Asked, options: Mapping[str, Any]) -> Non
             warn(NO_JUDGMENTS)
     if "described" in found:
         described = {"queries": found["queries"], "known": found["described"]}
-        judge_segments(described, refuse=partial(refuse, where="segments"))
+        assess_segments(described, refuse=partial(refuse, where="segments"))
     if not judged:
-        judge_labels(
+        assess_labels(
             about, found, label=named, unlabelled=is_implausible, needs_rows=True
         )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
-from polars_rank._engine.checks.doubts import (
-    doubt_judgments,
-    doubt_queries,
-    doubt_segments,
+from polars_rank._engine.checks.totals import (
+    check_judgments,
+    check_queries,
+    check_segments,
 )
 from polars_rank._engine.inputs import Description, Inputs
 from polars_rank._engine.request import Request
@@ -67,7 +67,7 @@ def _only_judged(
     frame = plan.frame
     sums = request.result == "sums"
     if request.check != "off" and not request.part:
-        frame = doubt_judgments(request, inputs, frame)
+        frame = check_judgments(request, inputs, frame)
     missing = pl.col("retrieved").is_null()
     skipped = pl.lit(value=False)
     if request.convention.missing == "skip":
@@ -100,7 +100,7 @@ def _only_requested(
     missing = pl.col("known").is_null()
     if request.check != "off" and not request.part:
         named = pl.all_horizontal(pl.col(keys).is_not_null())
-        frame = doubt_queries(request, inputs, frame, missing & named)
+        frame = check_queries(request, inputs, frame, missing & named)
     if request.result == "sums":
         skipped = pl.lit(value=False)
         if inputs.qrels is not None:
@@ -146,7 +146,7 @@ def _described(
         return plan._replace(frame=frame.drop("broken"))
     if about.where == "segments" and not request.part:
         found = pl.col("broken").is_not_null()
-        frame = doubt_segments(request, inputs, frame, found, about.frame)
+        frame = check_segments(request, inputs, frame, found, about.frame)
         plan = plan._replace(frame=frame)
     if about.where == "segments" and request.result == "sums":
         described = pl.col("broken").is_not_null()

@@ -1,7 +1,8 @@
-"""Find doubtful results, although no row breaks a rule.
+"""Checks of the whole data, which no single row fails.
 
-A few sums over the queries, computed in the same pass, reveal them. Rows are read again
-only if these sums look suspicious.
+A few sums over the queries, computed in the same pass, reveal doubtful results; what
+they mean is decided in ``warnings``. Rows are read again only if these sums look
+suspicious.
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ from functools import partial
 import polars as pl
 
 from polars_rank._engine.checks.enforce import raise_or_warn, warn
-from polars_rank._engine.checks.judge import (
+from polars_rank._engine.checks.warnings import (
     JUDGED_SIDE,
     NO_JUDGMENTS,
     Found,
-    judge_judgments,
-    judge_labels,
-    judge_queries,
-    judge_segments,
+    assess_judgments,
+    assess_labels,
+    assess_queries,
+    assess_segments,
 )
 from polars_rank._engine.inputs import Inputs, bind_inputs
 from polars_rank._engine.layout import in_batches
@@ -30,11 +31,11 @@ from polars_rank.core.source import is_rereadable, lazy_source, without_pushdown
 from polars_rank.exceptions import DataError
 
 __all__ = [
-    "doubt_judgments",
-    "doubt_labels",
-    "doubt_queries",
-    "doubt_segments",
-    "doubt_sums",
+    "check_judgments",
+    "check_labels",
+    "check_queries",
+    "check_segments",
+    "check_sums",
     "label_facts",
     "plausible",
 ]
@@ -43,10 +44,10 @@ PASSES = pl.Series([True])
 NOTHING = pl.LazyFrame({"queries": [0]}, schema={"queries": pl.get_index_type()})
 
 
-def doubt_judgments(
+def check_judgments(
     request: Request, inputs: Inputs, frame: pl.LazyFrame
 ) -> pl.LazyFrame:
-    """Pass the rows of ``frame``, one per query; judge run and judgments."""
+    """Pass the rows of ``frame``, one per query; check run and judgments."""
     ran, known = pl.col("retrieved").is_not_null(), pl.col("judged") > 0
     sums = {
         "rows": pl.col("judged").count(),
@@ -63,21 +64,21 @@ def doubt_judgments(
         )
         _refuse(request, inputs, rule, columns, kind)
 
-    judge = partial(
-        judge_judgments,
+    assess = partial(
+        assess_judgments,
         request,
         asked=request.queries is not None,
         label=partial(_label, request),
         refuse=refuse,
         strangers=lambda: _no_document_in_common(inputs),
     )
-    return _judged(frame, sums, judge, bounded=request.resources is not None)
+    return _assessed(frame, sums, assess, bounded=request.resources is not None)
 
 
-def doubt_queries(
+def check_queries(
     request: Request, inputs: Inputs, frame: pl.LazyFrame, missing: pl.Expr
 ) -> pl.LazyFrame:
-    """Pass the rows of ``frame``, one for each of ``queries=``; judge missing ones."""
+    """Pass the rows of ``frame``, one for each of ``queries=``; check missing ones."""
     unjudged = pl.lit(0) if request.qrels is None else pl.col("unjudged").sum()
 
     def refuse(rule: Rule) -> None:
@@ -85,64 +86,64 @@ def doubt_queries(
             _refuse_unknown(request, inputs, inputs.queries, "queries", rule)
 
     side = JUDGED_SIDE if request.qrels is not None else "rows"
-    judge = partial(judge_queries, request, side=side, refuse=refuse)
+    assess = partial(assess_queries, request, side=side, refuse=refuse)
     sums = {"queries": pl.len(), "missing": missing.sum(), "unjudged": unjudged}
-    return _judged(frame, sums, judge, bounded=request.resources is not None)
+    return _assessed(frame, sums, assess, bounded=request.resources is not None)
 
 
-def doubt_segments(
+def check_segments(
     request: Request,
     inputs: Inputs,
     frame: pl.LazyFrame,
     known: pl.Expr,
     segments: pl.LazyFrame,
 ) -> pl.LazyFrame:
-    """Pass the rows of ``frame``, one per query; judge whether ``segments=`` fits."""
+    """Pass the rows of ``frame``, one per query; check that ``segments=`` fits."""
 
     def refuse(rule: Rule) -> None:
         _refuse_unknown(request, inputs, segments, "segments", rule)
 
-    judge = partial(judge_segments, refuse=refuse)
+    assess = partial(assess_segments, refuse=refuse)
     sums = {"queries": pl.len(), "known": known.sum()}
-    return _judged(frame, sums, judge, bounded=request.resources is not None)
+    return _assessed(frame, sums, assess, bounded=request.resources is not None)
 
 
-def doubt_sums(request: Request, inputs: Inputs, sums: pl.LazyFrame) -> pl.LazyFrame:
-    """Pass the rows of ``sums``; judge whether there was anything to sum.
+def check_sums(request: Request, inputs: Inputs, sums: pl.LazyFrame) -> pl.LazyFrame:
+    """Pass the rows of ``sums``; check that there was anything to sum.
 
     With ``by`` there may be no rows, and an empty stream is never judged; so a segment
     without queries is added for the judgment.
     """
     if not request.by or request.grouping == "hash":  # or is in memory
-        return _doubt_total(request, inputs, sums)
-    judged = _doubt_total(request, inputs, pl.concat([sums, NOTHING], how="diagonal"))
+        return _check_total(request, inputs, sums)
+    judged = _check_total(request, inputs, pl.concat([sums, NOTHING], how="diagonal"))
     return judged.filter(pl.col("queries") > 0)
 
 
-def _doubt_total(request: Request, inputs: Inputs, sums: pl.LazyFrame) -> pl.LazyFrame:
+def _check_total(request: Request, inputs: Inputs, sums: pl.LazyFrame) -> pl.LazyFrame:
     queries = pl.col("queries").sum()
     if inputs.qrels is None:
-        return _doubt_labels(
+        return _check_labels(
             request, inputs, sums, queries, bounded=False, needs_rows=True
         )
     qrels = inputs.qrels.frame
 
-    def judge(found: Found) -> None:
+    def assess(found: Found) -> None:
         if not found["queries"] and is_rereadable(qrels) and _is_empty(qrels):
             warn(NO_JUDGMENTS)
 
-    return _judged(sums, {"queries": queries}, judge, bounded=False)
+    return _assessed(sums, {"queries": queries}, assess, bounded=False)
 
 
-def doubt_labels(
+def check_labels(
     request: Request, inputs: Inputs, values: pl.LazyFrame
 ) -> pl.LazyFrame:
-    """Pass the rows of ``values``, one per query of a log; judge its labels."""
+    """Pass the rows of ``values``, one per query of a log; check its labels."""
     bounded = request.resources is not None
-    return _doubt_labels(request, inputs, values, pl.len(), bounded=bounded)
+    return _check_labels(request, inputs, values, pl.len(), bounded=bounded)
 
 
-def _doubt_labels(
+def _check_labels(
     request: Request,
     inputs: Inputs,
     frame: pl.LazyFrame,
@@ -154,14 +155,14 @@ def _doubt_labels(
     """Pass the rows of ``frame``, values or sums of the queries of a log."""
     sums = {"queries": queries, **label_facts(inputs)}
 
-    judge = partial(
-        judge_labels,
+    assess = partial(
+        assess_labels,
         request,
         label=partial(_label, request),
         unlabelled=lambda: _has_no_label(inputs),
         needs_rows=needs_rows,
     )
-    return _judged(frame, sums, judge, bounded=bounded)
+    return _assessed(frame, sums, assess, bounded=bounded)
 
 
 def label_facts(inputs: Inputs) -> dict[str, pl.Expr]:
@@ -172,20 +173,20 @@ def label_facts(inputs: Inputs) -> dict[str, pl.Expr]:
     return sums
 
 
-def _judged(
+def _assessed(
     frame: pl.LazyFrame,
     sums: Mapping[str, pl.Expr],
-    judge: Callable[[Found], None],
+    assess: Callable[[Found], None],
     *,
     bounded: bool,
 ) -> pl.LazyFrame:
-    """Pass the same rows; call ``judge`` with the sums over all of them.
+    """Pass the same rows; call ``assess`` with the sums over all of them.
 
     It is called before any row is passed on, so all rows are held in memory; if memory
     is ``bounded``, after all were passed on. ``highest`` is a maximum, not a sum.
     """
     if bounded:
-        return _judged_at_the_end(frame, sums, judge)
+        return _assessed_at_the_end(frame, sums, assess)
 
     told: dict[tuple[object, ...], object] = {}
 
@@ -196,7 +197,7 @@ def _judged(
         if told.setdefault(sights, columns) is not columns:
             return PASSES
         try:
-            judge(found)
+            assess(found)
         except DataError:  # comes each time
             del told[sights]
             raise
@@ -209,8 +210,8 @@ def _judged(
     )
 
 
-def _judged_at_the_end(
-    frame: pl.LazyFrame, sums: Mapping[str, pl.Expr], judge: Callable[[Found], None]
+def _assessed_at_the_end(
+    frame: pl.LazyFrame, sums: Mapping[str, pl.Expr], assess: Callable[[Found], None]
 ) -> pl.LazyFrame:
     schema = frame.collect_schema()
     needed = [name for value in sums.values() for name in value.meta.root_names()]
@@ -222,9 +223,9 @@ def _judged_at_the_end(
             found.append(batch.select(**sums))
             yield batch
         (total,) = pl.concat(found).select(whole).to_dicts()
-        judge(total)
+        assess(total)
 
-    source = lazy_source(read, schema, name="doubts", drain=True)
+    source = lazy_source(read, schema, name="totals", drain=True)
     return without_pushdown(source)
 
 

@@ -27,11 +27,11 @@ __all__ = [
     "About",
     "Found",
     "Refuse",
-    "judge_judgments",
-    "judge_labels",
-    "judge_queries",
-    "judge_scale",
-    "judge_segments",
+    "assess_judgments",
+    "assess_labels",
+    "assess_queries",
+    "assess_scale",
+    "assess_segments",
 ]
 
 Found: TypeAlias = Mapping[str, Any]
@@ -71,7 +71,7 @@ class About(Protocol):
         """Whether the user has chosen the lowest relevant grade."""
 
 
-def judge_judgments(
+def assess_judgments(
     about: About,
     found: Found,
     *,
@@ -97,10 +97,10 @@ def judge_judgments(
         _warn_of_unjudged(about, found)
     if missing and not about.missing_given and not asked:
         _warn_of_missing(about.convention, missing, found["judged"])
-    judge_scale(about, found)
+    assess_scale(about, found)
 
 
-def judge_queries(about: About, found: Found, *, side: str, refuse: Refuse) -> None:
+def assess_queries(about: About, found: Found, *, side: str, refuse: Refuse) -> None:
     """Judge the requested queries: those that have no rows on a ``side``."""
     count, policy = found["missing"], about.convention.missing
     _warn_of_unjudged(about, found)
@@ -115,13 +115,13 @@ def judge_queries(about: About, found: Found, *, side: str, refuse: Refuse) -> N
         )
 
 
-def judge_segments(found: Found, *, refuse: Refuse) -> None:
+def assess_segments(found: Found, *, refuse: Refuse) -> None:
     """Judge segments: whether they describe any query."""
     if found["queries"] and not found["known"]:
         refuse(NO_QUERY_FOUND)
 
 
-def judge_labels(
+def assess_labels(
     about: About,
     found: Found,
     *,
@@ -137,10 +137,10 @@ def judge_labels(
         warn(f"{label()} of the frame {IS_NULL}")
     else:
         _warn_of_unjudged(about, found)
-    judge_scale(about, found)
+    assess_scale(about, found)
 
 
-def judge_scale(about: About, found: Found) -> None:
+def assess_scale(about: About, found: Found) -> None:
     """Judge labels: whether they reach the ``rel`` of a measure.
 
     Labels between 0 and 1 are doubtful, too, if ``rel`` is 1 by default.
