@@ -184,9 +184,7 @@ def test_a_limit_that_broadcast_judgments_exceed_is_told_before_rows_move():
         def partition(self, job, frames, partitions):
             raise AssertionError("rows were moved")
 
-    with pytest.raises(
-        MemoryError, match=r"qrels of .* every worker holds"
-    ):
+    with pytest.raises(MemoryError, match=r"qrels of .* every worker holds"):
         Moving().evaluate(
             Pieces([run]), "ap", qrels=qrels, partitioned=True, memory_limit=LEAST
         )

@@ -275,8 +275,8 @@ def sum_part(
 
     ``violations`` lists the rules with their counts instead of raising any. ``keys``
     are the queries themselves, and ``content`` is a number of them and their values.
-    The other columns are the facts for ``checks/warnings``: with judgments,
-    ``judged`` queries were looked for, and ``found`` of them are in the run; of ``asked`` queries
+    The other columns are the facts for ``checks/warnings``: with judgments, ``judged``
+    queries were looked for, and ``found`` of them are in the run; of ``asked`` queries
     some are ``unknown``; segments have ``described`` some.
     """
     values = [f"m{i}" for i in range(len(aggregation.aggregates))]
