@@ -24,9 +24,9 @@ import polars as pl
 
 from polars_rank import clicks
 from polars_rank.clicks.bias_fits import poisson
-from polars_rank.clicks.counts import pair_table
 from polars_rank.clicks.harvest import arrays, informative_table
-from polars_rank.clicks.log import ClickLog
+from polars_rank.clicks.log.click_log import ClickLog
+from polars_rank.clicks.log.position_counts import pair_table
 from polars_rank.clicks.pair_counts import Counts
 from polars_rank.clicks.position_rows import Task
 

@@ -9,7 +9,7 @@ from polars.testing import assert_frame_equal
 from polars_rank import clicks
 from polars_rank._engine.request import Resources
 from polars_rank.clicks import harvest, ratios
-from polars_rank.clicks.plan import held
+from polars_rank.clicks.log.impressions import held
 
 LIMIT = {"memory_limit": "1GB"}
 

@@ -10,7 +10,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from polars_rank import DataError, clicks
-from polars_rank.clicks.runs import run_sums
+from polars_rank.clicks.log.contiguous import run_sums
 from polars_rank.core.source import lazy_source
 
 WORDS = ["clicks", "ctr@3", "rr", "mean_rr", "p_skip", "satisfied_rr"]

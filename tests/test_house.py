@@ -29,8 +29,8 @@ from polars_rank._engine.options import RequestOptions
 from polars_rank._engine.roles import ROLES
 from polars_rank.cli.app import options as options_of
 from polars_rank.cli.evaluate import evaluate as evaluate_files
-from polars_rank.clicks import log_options
-from polars_rank.clicks.log_options import LogColumns, LogOptions
+from polars_rank.clicks.log import log_columns
+from polars_rank.clicks.log.log_columns import LogColumns, LogOptions
 from polars_rank.conventions.choices import CHOICES
 from polars_rank.conventions.tools import TOOLS, complete_arguments
 from polars_rank.core.parameters import Doc, read_hint
@@ -393,8 +393,8 @@ def test_keywords_of_evaluations_are_described_and_options():
 
 def test_columns_of_click_logs_have_a_role_a_place_and_a_description():
     named = LogColumns.__annotations__.keys() - {"impression"}
-    placed = {*log_options.ROWS, *log_options.CARRIED}
-    assert named == placed, "ROWS or CARRIED of clicks/log_options.py"
+    placed = {*log_columns.ROWS, *log_columns.CARRIED}
+    assert named == placed, "ROWS or CARRIED of clicks/log_columns.py"
     assert named <= ROLES.keys(), "a row in _engine/roles.py"
     described = str(LogOptions.__doc__)
     missing = [n for n in LogOptions.__annotations__ if not describes(described, n)]

@@ -16,7 +16,7 @@ from polars_rank.cli.bar import Bar
 from polars_rank.cli.runs import open_file
 from polars_rank.cli.show import Format, show_pairs, show_values, terminal
 from polars_rank.cli.words import remark
-from polars_rank.clicks.log_options import LogCheck, LogOptions
+from polars_rank.clicks.log.log_columns import LogCheck, LogOptions
 from polars_rank.example import clicks_path
 from polars_rank.io import write
 

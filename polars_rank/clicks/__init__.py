@@ -16,17 +16,17 @@ from polars_rank.clicks.behaviour import (
     per_impression,
 )
 from polars_rank.clicks.counterfactual import counterfactual
-from polars_rank.clicks.dedupe import dedupe
 from polars_rank.clicks.entropy import click_entropy
 from polars_rank.clicks.experiment import compare
 from polars_rank.clicks.impression import Impression
 from polars_rank.clicks.interleaving import interleaving
 from polars_rank.clicks.judgments import JudgmentMethod, judgments
-from polars_rank.clicks.log_options import UBI, LogColumns, LogOptions
+from polars_rank.clicks.log.dedupe import dedupe
+from polars_rank.clicks.log.log_columns import UBI, LogColumns, LogOptions
+from polars_rank.clicks.log.report import LogReport, check
 from polars_rank.clicks.measures import BEHAVIOUR
 from polars_rank.clicks.merged_arms import merge_compare
 from polars_rank.clicks.propensity import PropensityMethod, propensities
-from polars_rank.clicks.report import LogReport, check
 from polars_rank.clicks.sensitivity import sensitivity
 from polars_rank.clicks.simulate import simulate
 from polars_rank.clicks.simulation import Simulation

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias, get_args
 import polars as pl
 
 from polars_rank._engine.schema import Columns, align_ids, bind_columns, require_columns
-from polars_rank.clicks.opening import opened
+from polars_rank.clicks.log.open_log import opened
 from polars_rank.core.aggregate import fsum
 from polars_rank.core.binding import metric_expr
 from polars_rank.core.expr import ratio

@@ -22,15 +22,15 @@ from polars_rank.clicks.kept import (
     sealed,
     warn_of_returning,
 )
-from polars_rank.clicks.log import ClickLog
-from polars_rank.clicks.log_options import LogOptions
+from polars_rank.clicks.log.click_log import ClickLog
+from polars_rank.clicks.log.impressions import bounded_by, in_layout
+from polars_rank.clicks.log.log_columns import LogOptions
+from polars_rank.clicks.log.open_log import function_of_log
 from polars_rank.clicks.measures import (
     DEFAULT,
     Measures,
     parse_behaviour,
 )
-from polars_rank.clicks.opening import function_of_log
-from polars_rank.clicks.plan import bounded_by, in_layout
 from polars_rank.clicks.ratios import (
     Interval,
     IntervalChoice,

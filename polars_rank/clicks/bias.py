@@ -10,9 +10,9 @@ import polars as pl
 
 from polars_rank._engine.checks.enforce import enforce
 from polars_rank._engine.request import AnyFrame
-from polars_rank.clicks.counts import checked, rows_with_known
-from polars_rank.clicks.log import ClickLog
-from polars_rank.clicks.plan import order_of
+from polars_rank.clicks.log.click_log import ClickLog
+from polars_rank.clicks.log.impressions import order_of
+from polars_rank.clicks.log.position_counts import checked, rows_with_known
 from polars_rank.core.rules import (
     DUPLICATE_PROPENSITY,
     EARLY_PROPENSITY,

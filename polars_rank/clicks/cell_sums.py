@@ -8,8 +8,8 @@ from dataclasses import replace
 import polars as pl
 
 from polars_rank._engine.stages.rank import pack
-from polars_rank.clicks.counts import rows_with_known
-from polars_rank.clicks.plan import bounded_by
+from polars_rank.clicks.log.impressions import bounded_by
+from polars_rank.clicks.log.position_counts import rows_with_known
 from polars_rank.clicks.weighing import Estimation
 from polars_rank.core.aggregate import State, Sum, exact_sum, exact_total
 

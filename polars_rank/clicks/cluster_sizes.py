@@ -8,9 +8,9 @@ import sys
 import polars as pl
 
 from polars_rank._statistics.clusters import effective_number, inflation
-from polars_rank.clicks.counts import cluster_keys, shown
-from polars_rank.clicks.log import ClickLog
-from polars_rank.clicks.plan import bounded_by
+from polars_rank.clicks.log.click_log import ClickLog
+from polars_rank.clicks.log.impressions import bounded_by
+from polars_rank.clicks.log.position_counts import cluster_keys, shown
 from polars_rank.clicks.position_rows import Task, is_by_query
 from polars_rank.clicks.ratios import margin, warn_if_few
 

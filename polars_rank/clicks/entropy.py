@@ -8,10 +8,10 @@ import polars as pl
 
 from polars_rank._engine.frame_function import like_input
 from polars_rank._engine.request import AnyFrame
-from polars_rank.clicks.counts import checked, pair_table, rows_with_known
-from polars_rank.clicks.log import ClickLog
-from polars_rank.clicks.log_options import LogOptions, refuse_options
-from polars_rank.clicks.opening import function_of_log
+from polars_rank.clicks.log.click_log import ClickLog
+from polars_rank.clicks.log.log_columns import LogOptions, refuse_options
+from polars_rank.clicks.log.open_log import function_of_log
+from polars_rank.clicks.log.position_counts import checked, pair_table, rows_with_known
 
 __all__ = ["click_entropy"]
 

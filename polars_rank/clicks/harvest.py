@@ -10,12 +10,17 @@ import numpy as np
 import polars as pl
 
 from polars_rank.clicks import bias_fits
-from polars_rank.clicks.counts import checked, pair_table, position_totals, shown
 from polars_rank.clicks.fit_errors import Fit
-from polars_rank.clicks.log import ClickLog
+from polars_rank.clicks.log.click_log import ClickLog
+from polars_rank.clicks.log.impressions import bounded_by, held
+from polars_rank.clicks.log.position_counts import (
+    checked,
+    pair_table,
+    position_totals,
+    shown,
+)
 from polars_rank.clicks.pair_counts import Counts
 from polars_rank.clicks.pair_ratios import jackknifed
-from polars_rank.clicks.plan import bounded_by, held
 from polars_rank.clicks.position_rows import (
     UNCONVERGED,
     Row,

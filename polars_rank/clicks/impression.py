@@ -14,8 +14,8 @@ from typing import Literal, TypeAlias
 import polars as pl
 
 from polars_rank._engine.recorder import ExprTable
-from polars_rank.clicks.log import ClickLog
-from polars_rank.clicks.log_options import column_of
+from polars_rank.clicks.log.click_log import ClickLog
+from polars_rank.clicks.log.log_columns import column_of
 
 __all__ = ["Impression", "UnknownDwell"]
 

@@ -22,10 +22,10 @@ from polars_rank.clicks.crediting import (
     words_of,
 )
 from polars_rank.clicks.impression import Impression
-from polars_rank.clicks.log import ClickLog
-from polars_rank.clicks.log_options import LogOptions, column_of, refuse_options
-from polars_rank.clicks.opening import function_of_log
-from polars_rank.clicks.plan import held, in_layout
+from polars_rank.clicks.log.click_log import ClickLog
+from polars_rank.clicks.log.impressions import held, in_layout
+from polars_rank.clicks.log.log_columns import LogOptions, column_of, refuse_options
+from polars_rank.clicks.log.open_log import function_of_log
 from polars_rank.clicks.ratios import margin, standard_error, warn_of_users
 from polars_rank.core.aggregate import RatioMoments
 from polars_rank.core.expr import ratio

@@ -12,11 +12,11 @@ from polars_rank._engine.request import AnyFrame
 from polars_rank._statistics.distributions import special
 from polars_rank._statistics.intervals import require_level
 from polars_rank.clicks.bias import Propensities, faults_first, with_propensities
-from polars_rank.clicks.counts import checked, position_totals, shown
-from polars_rank.clicks.log import ClickLog
-from polars_rank.clicks.log_options import LogOptions, refuse_options
-from polars_rank.clicks.opening import function_of_log
-from polars_rank.clicks.plan import bounded_by
+from polars_rank.clicks.log.click_log import ClickLog
+from polars_rank.clicks.log.impressions import bounded_by
+from polars_rank.clicks.log.log_columns import LogOptions, refuse_options
+from polars_rank.clicks.log.open_log import function_of_log
+from polars_rank.clicks.log.position_counts import checked, position_totals, shown
 from polars_rank.clicks.relevance import Prior, estimated
 
 __all__ = ["JudgmentMethod", "judgments"]

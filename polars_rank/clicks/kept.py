@@ -9,8 +9,8 @@ import polars as pl
 
 from polars_rank._engine.checks.enforce import warn
 from polars_rank.clicks.impression import Impression
-from polars_rank.clicks.log import ClickLog
-from polars_rank.clicks.log_options import CHOICES, DEFAULTS, LogColumns, LogOptions
+from polars_rank.clicks.log.click_log import ClickLog
+from polars_rank.clicks.log.log_columns import CHOICES, DEFAULTS, LogColumns, LogOptions
 from polars_rank.clicks.measures import BEHAVIOUR, BehaviourMeasure
 from polars_rank.clicks.traced import Per
 from polars_rank.core.aggregate import RatioMoments

@@ -11,7 +11,7 @@ import polars as pl
 
 from polars_rank._engine.checks.enforce import warn
 from polars_rank._statistics.intervals import require_level
-from polars_rank.clicks.log import ClickLog
+from polars_rank.clicks.log.click_log import ClickLog
 
 __all__ = [
     "Estimator",

@@ -12,10 +12,10 @@ from polars_rank._engine.frame_function import like_input
 from polars_rank._engine.request import AnyFrame
 from polars_rank._engine.schema import require_columns
 from polars_rank.clicks.cluster_sizes import with_intervals
-from polars_rank.clicks.counts import rows_with_known
-from polars_rank.clicks.log import ClickLog
-from polars_rank.clicks.log_options import LogOptions, column_of, refuse_options
-from polars_rank.clicks.opening import function_of_log
+from polars_rank.clicks.log.click_log import ClickLog
+from polars_rank.clicks.log.log_columns import LogOptions, column_of, refuse_options
+from polars_rank.clicks.log.open_log import function_of_log
+from polars_rank.clicks.log.position_counts import rows_with_known
 from polars_rank.clicks.position_rows import (
     COLUMNS,
     Estimator,

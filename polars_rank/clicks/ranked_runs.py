@@ -15,7 +15,7 @@ import polars as pl
 
 from polars_rank._engine.checks.unique import UniquenessCheck
 from polars_rank._engine.layout import reject_if_shuffled
-from polars_rank.clicks.runs import at, changes
+from polars_rank.clicks.log.contiguous import at, changes
 from polars_rank.core.rules import NOT_CONTIGUOUS
 from polars_rank.core.source import lazy_source, without_pushdown
 from polars_rank.exceptions import DataError

@@ -9,8 +9,13 @@ from typing import Any
 
 import polars as pl
 
-from polars_rank.clicks.counts import checked, moments, position_totals, shown
-from polars_rank.clicks.log import ClickLog
+from polars_rank.clicks.log.click_log import ClickLog
+from polars_rank.clicks.log.position_counts import (
+    checked,
+    moments,
+    position_totals,
+    shown,
+)
 from polars_rank.clicks.position_rows import (
     CONSTANT,
     NO_CLICKS,

@@ -22,8 +22,8 @@ from polars_rank._statistics.distributions import (
     t_quantile,
 )
 from polars_rank._statistics.intervals import require_level
-from polars_rank.clicks.log import ClickLog
-from polars_rank.clicks.plan import held
+from polars_rank.clicks.log.click_log import ClickLog
+from polars_rank.clicks.log.impressions import held
 from polars_rank.core.aggregate import RatioMoments, State, exact_sum, exact_total
 from polars_rank.core.source import lazy_source
 

@@ -10,9 +10,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from polars_rank.clicks.counts import checked, moments, position_totals, shown
-from polars_rank.clicks.log import ClickLog
-from polars_rank.clicks.plan import held
+from polars_rank.clicks.log.click_log import ClickLog
+from polars_rank.clicks.log.impressions import held
+from polars_rank.clicks.log.position_counts import (
+    checked,
+    moments,
+    position_totals,
+    shown,
+)
 from polars_rank.clicks.position_rows import Row, Task, warn_unconverged
 from polars_rank.clicks.rates import compared, require_probabilities
 from polars_rank.clicks.units import in_units, units_of

@@ -15,8 +15,8 @@ from polars_rank._engine.frame_function import like_input
 from polars_rank._engine.request import AnyFrame
 from polars_rank.clicks.additive import AdditiveMeasure
 from polars_rank.clicks.cell_sums import sums_in_cells
-from polars_rank.clicks.log_options import LogOptions
-from polars_rank.clicks.opening import function_of_log
+from polars_rank.clicks.log.log_columns import LogOptions
+from polars_rank.clicks.log.open_log import function_of_log
 from polars_rank.clicks.rankings import Systems, with_baseline
 from polars_rank.clicks.ratios import sums
 from polars_rank.clicks.system_estimates import NO_CLICKS, tell_support

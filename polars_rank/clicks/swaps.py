@@ -8,9 +8,13 @@ from typing import Any
 
 import polars as pl
 
-from polars_rank.clicks.counts import checked, cluster_keys, position_totals
-from polars_rank.clicks.log import ClickLog
-from polars_rank.clicks.plan import bounded_by
+from polars_rank.clicks.log.click_log import ClickLog
+from polars_rank.clicks.log.impressions import bounded_by
+from polars_rank.clicks.log.position_counts import (
+    checked,
+    cluster_keys,
+    position_totals,
+)
 from polars_rank.clicks.position_rows import (
     NO_CLICKS,
     NO_REFERENCE,

@@ -9,12 +9,12 @@ import polars as pl
 from polars_rank._engine.frame_function import like_input
 from polars_rank._engine.request import AnyFrame
 from polars_rank._statistics.distributions import chi_square_tail
-from polars_rank.clicks.counts import rows_with_known
 from polars_rank.clicks.crediting import NO_WEIGHT
-from polars_rank.clicks.log import ClickLog
-from polars_rank.clicks.log_options import LogOptions, refuse_options
-from polars_rank.clicks.opening import function_of_log
-from polars_rank.clicks.plan import require_sound_rows
+from polars_rank.clicks.log.click_log import ClickLog
+from polars_rank.clicks.log.impressions import require_sound_rows
+from polars_rank.clicks.log.log_columns import LogOptions, refuse_options
+from polars_rank.clicks.log.open_log import function_of_log
+from polars_rank.clicks.log.position_counts import rows_with_known
 
 __all__ = ["team_shares"]
 

@@ -9,9 +9,9 @@ import polars as pl
 
 from polars_rank._engine.recorder import ExprTable
 from polars_rank.clicks.impression import Impression
-from polars_rank.clicks.log import ClickLog
+from polars_rank.clicks.log.click_log import ClickLog
+from polars_rank.clicks.log.impressions import bounded_by, enforced, impressions_of
 from polars_rank.clicks.measures import BehaviourMeasure
-from polars_rank.clicks.plan import bounded_by, enforced, impressions_of
 from polars_rank.clicks.ratios import Ratio, sums
 from polars_rank.core.expr import ratio
 

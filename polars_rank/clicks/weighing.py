@@ -13,16 +13,16 @@ from polars_rank._engine.request import AnyFrame
 from polars_rank._engine.schema import align_ids
 from polars_rank.clicks.additive import Additive, AdditiveMeasure
 from polars_rank.clicks.bias import Propensities, with_propensities
-from polars_rank.clicks.counts import rows_with_known
-from polars_rank.clicks.log import ClickLog
-from polars_rank.clicks.log_options import LogOptions
-from polars_rank.clicks.plan import (
+from polars_rank.clicks.log.click_log import ClickLog
+from polars_rank.clicks.log.impressions import (
     all_bounded_by,
     enforced,
     impressions_of,
     may_be_tried,
     order_of,
 )
+from polars_rank.clicks.log.log_columns import LogOptions
+from polars_rank.clicks.log.position_counts import rows_with_known
 from polars_rank.clicks.ranked_runs import RankedSums, ranked_sums
 from polars_rank.clicks.rankings import System, Systems, named, ranking, with_scores
 from polars_rank.core.expr import ratio

@@ -12,9 +12,9 @@ import polars as pl
 from polars_rank._engine.frame_function import like_input
 from polars_rank._engine.request import AnyFrame
 from polars_rank._engine.schema import bind_column, renamed, require_columns
-from polars_rank.clicks.log import ClickLog
-from polars_rank.clicks.log_options import LogOptions
-from polars_rank.clicks.opening import function_of_log
+from polars_rank.clicks.log.click_log import ClickLog
+from polars_rank.clicks.log.log_columns import LogOptions
+from polars_rank.clicks.log.open_log import function_of_log
 
 __all__ = ["dedupe"]
 

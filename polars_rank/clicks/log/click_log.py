@@ -23,7 +23,7 @@ from polars_rank._engine.schema import (
     bind_columns,
     require_columns,
 )
-from polars_rank.clicks.log_options import (
+from polars_rank.clicks.log.log_columns import (
     CARRIED,
     ROWS,
     USERS,
@@ -32,7 +32,7 @@ from polars_rank.clicks.log_options import (
     roles_of,
     several,
 )
-from polars_rank.clicks.log_rows import clean, united, watched
+from polars_rank.clicks.log.log_rows import clean, united, watched
 from polars_rank.core.rules import Rule
 from polars_rank.core.source import is_rereadable
 

@@ -8,8 +8,8 @@ from itertools import combinations_with_replacement
 
 import polars as pl
 
-from polars_rank.clicks.log import ClickLog
-from polars_rank.clicks.plan import (
+from polars_rank.clicks.log.click_log import ClickLog
+from polars_rank.clicks.log.impressions import (
     bounded_by,
     enforced,
     impressions_of,

@@ -19,8 +19,8 @@ from polars_rank._engine.layout import (
 from polars_rank._engine.request import Resources
 from polars_rank._engine.stages.rank import pack, unpack
 from polars_rank._engine.stages.sum import Plan
-from polars_rank.clicks.log import ClickLog
-from polars_rank.clicks.runs import ROWS, VARIES, run_sums
+from polars_rank.clicks.log.click_log import ClickLog
+from polars_rank.clicks.log.contiguous import ROWS, VARIES, run_sums
 from polars_rank.core.rules import (
     DUPLICATE_IMPRESSION,
     DUPLICATE_POSITION,

@@ -8,12 +8,12 @@ from typing import Unpack, cast
 import polars as pl
 
 from polars_rank._engine.request import AnyFrame
-from polars_rank.clicks.counts import rows_with_known
-from polars_rank.clicks.findings import ENOUGH, facts_of, faults_of, methods_of
-from polars_rank.clicks.log import ClickLog
-from polars_rank.clicks.log_options import LogOptions
-from polars_rank.clicks.opening import opening
-from polars_rank.clicks.plan import bounded_by
+from polars_rank.clicks.log.click_log import ClickLog
+from polars_rank.clicks.log.findings import ENOUGH, facts_of, faults_of, methods_of
+from polars_rank.clicks.log.impressions import bounded_by
+from polars_rank.clicks.log.log_columns import LogOptions
+from polars_rank.clicks.log.open_log import opening
+from polars_rank.clicks.log.position_counts import rows_with_known
 from polars_rank.core.expr import ratio
 
 __all__ = ["LogReport", "check"]

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from polars_rank.clicks.log import ClickLog
+from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.core.rules import DUPLICATE_POSITION, DUPLICATE_SHOWN, TWO_VALUES
 
 __all__ = ["ENOUGH", "facts_of", "faults_of", "methods_of"]
