@@ -14,7 +14,7 @@ from slow import slow
 from unequal import NEAR, allowance, effective, margin
 
 from polars_rank import DataError, clicks, evaluate, example
-from polars_rank.clicks import ratios
+from polars_rank.clicks.behavior import ratios
 
 
 def random_log(seed, impressions=80, users=9):

@@ -10,10 +10,10 @@ import pytest
 from test_clicks_behaviour import random_log
 
 from polars_rank import DataError, clicks
-from polars_rank.clicks.kept import UNSEEN, definitions_of
+from polars_rank.clicks.behavior.kept import UNSEEN, definitions_of
+from polars_rank.clicks.behavior.measures import BEHAVIOUR, parse_behaviour
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.log_columns import LogColumns, LogOptions
-from polars_rank.clicks.measures import BEHAVIOUR, parse_behaviour
 
 LOG = random_log(8, impressions=120, users=60).with_columns(
     half=0.5,

@@ -10,8 +10,8 @@ from polars.testing import assert_frame_equal
 from test_clicks_behaviour import NAMED, random_log
 
 from polars_rank import DataError, clicks
-from polars_rank.clicks import alike
-from polars_rank.clicks.traced import Traced
+from polars_rank.clicks.behavior.fast import alike
+from polars_rank.clicks.behavior.traced import Traced
 
 MEASURES = [
     *("clicks", "clicks@2", "any_click@70", "ctr", "ctr@3", "ctr_at(k=12)"),

@@ -8,7 +8,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from polars_rank import DataError, DataWarning, clicks
-from polars_rank.clicks import cluster_states
+from polars_rank.clicks.behavior import cluster_states
 
 LOG = clicks.simulate(
     3000, queries=20, users=300, user_sd=1.5, arms=3, lift=0.1, seed=5

@@ -18,7 +18,7 @@ from test_split import rows
 
 import polars_rank as pr
 from polars_rank import clicks
-from polars_rank.clicks.measures import BEHAVIOUR
+from polars_rank.clicks.behavior.measures import BEHAVIOUR
 from polars_rank.core.registry import METRICS
 
 RECORD = Path(__file__).parent / "golden" / "versions.json"

@@ -29,7 +29,7 @@ from polars_rank.cli.clicks_log import (
 from polars_rank.cli.options import several
 from polars_rank.cli.show import show, show_pairs, show_rows, show_values, terminal
 from polars_rank.cli.words import sentence
-from polars_rank.clicks.measures import DEFAULT
+from polars_rank.clicks.behavior.measures import DEFAULT
 from polars_rank.exceptions import DataWarning
 
 __all__ = ["behaviour", "check"]

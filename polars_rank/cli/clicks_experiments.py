@@ -30,7 +30,7 @@ from polars_rank.cli.clicks_log import (
 )
 from polars_rank.cli.options import several
 from polars_rank.cli.runs import open_file
-from polars_rank.clicks.measures import DEFAULT
+from polars_rank.clicks.behavior.measures import DEFAULT
 
 __all__ = ["compare", "interleaving"]
 

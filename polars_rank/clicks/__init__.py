@@ -9,22 +9,22 @@ from __future__ import annotations
 
 from polars_rank.clicks.additive import ADDITIVE
 from polars_rank.clicks.agreement import agreement, confusion
-from polars_rank.clicks.behaviour import (
+from polars_rank.clicks.behavior.behavior import (
     behaviour,
     behaviour_state,
     merge_behaviour,
     per_impression,
 )
+from polars_rank.clicks.behavior.entropy import click_entropy
+from polars_rank.clicks.behavior.impression import Impression
+from polars_rank.clicks.behavior.measures import BEHAVIOUR
 from polars_rank.clicks.counterfactual import counterfactual
-from polars_rank.clicks.entropy import click_entropy
 from polars_rank.clicks.experiment import compare
-from polars_rank.clicks.impression import Impression
 from polars_rank.clicks.interleaving import interleaving
 from polars_rank.clicks.judgments import JudgmentMethod, judgments
 from polars_rank.clicks.log.dedupe import dedupe
 from polars_rank.clicks.log.log_columns import UBI, LogColumns, LogOptions
 from polars_rank.clicks.log.report import LogReport, check
-from polars_rank.clicks.measures import BEHAVIOUR
 from polars_rank.clicks.merged_arms import merge_compare
 from polars_rank.clicks.propensity import PropensityMethod, propensities
 from polars_rank.clicks.sensitivity import sensitivity

@@ -23,7 +23,7 @@ from polars_rank._statistics.distributions import (
     t_quantile,
     tail,
 )
-from polars_rank.clicks.ratios import FEW, Ratio
+from polars_rank.clicks.behavior.ratios import FEW, Ratio
 from polars_rank.core.rules import ARMS_MISSING, TWO_ARMS
 from polars_rank.exceptions import DataError
 

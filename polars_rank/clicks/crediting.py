@@ -9,9 +9,9 @@ from typing import Any, Literal, TypeAlias
 
 import polars as pl
 
+from polars_rank.clicks.behavior.ratios import sums
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.impressions import bounded_by, enforced, impressions_of
-from polars_rank.clicks.ratios import sums
 
 __all__ = ["NO_WEIGHT", "Credit", "Method", "outcomes_of", "words_of"]
 

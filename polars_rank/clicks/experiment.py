@@ -19,15 +19,15 @@ from polars_rank.clicks.arm_comparisons import (
     comparisons,
     require_adjust,
 )
-from polars_rank.clicks.impression import Impression
+from polars_rank.clicks.behavior.fast.shallow import shallow_first
+from polars_rank.clicks.behavior.impression import Impression
+from polars_rank.clicks.behavior.measures import DEFAULT, Measures, parse_behaviour
+from polars_rank.clicks.behavior.ratios import Ratio, warn_if_few
+from polars_rank.clicks.behavior.traced import Traced, cluster_sums, trace
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.impressions import in_layout
 from polars_rank.clicks.log.log_columns import LogOptions
 from polars_rank.clicks.log.open_log import function_of_log
-from polars_rank.clicks.measures import DEFAULT, Measures, parse_behaviour
-from polars_rank.clicks.ratios import Ratio, warn_if_few
-from polars_rank.clicks.shallow import shallow_first
-from polars_rank.clicks.traced import Traced, cluster_sums, trace
 from polars_rank.core.aggregate import exact_sum, exact_total
 from polars_rank.core.source import lazy_source
 

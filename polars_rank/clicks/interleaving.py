@@ -14,6 +14,8 @@ from polars_rank._engine.frame_function import like_input
 from polars_rank._engine.request import AnyFrame
 from polars_rank._statistics.distributions import tail
 from polars_rank._statistics.intervals import require_level
+from polars_rank.clicks.behavior.impression import Impression
+from polars_rank.clicks.behavior.ratios import margin, standard_error, warn_of_users
 from polars_rank.clicks.crediting import (
     NO_WEIGHT,
     Credit,
@@ -21,12 +23,10 @@ from polars_rank.clicks.crediting import (
     outcomes_of,
     words_of,
 )
-from polars_rank.clicks.impression import Impression
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.impressions import held, in_layout
 from polars_rank.clicks.log.log_columns import LogOptions, column_of, refuse_options
 from polars_rank.clicks.log.open_log import function_of_log
-from polars_rank.clicks.ratios import margin, standard_error, warn_of_users
 from polars_rank.core.aggregate import RatioMoments
 from polars_rank.core.expr import ratio
 from polars_rank.core.rules import INVALID_CREDIT, NOT_INTERLEAVED, ONE_TEAM

@@ -16,6 +16,7 @@ import polars as pl
 
 from polars_rank._engine.checks.enforce import warn
 from polars_rank._statistics.distributions import t_quantile
+from polars_rank.clicks.behavior.ratios import sums
 from polars_rank.clicks.bias_fits import relative_examination
 from polars_rank.clicks.cell_sums import sums_in_cells
 from polars_rank.clicks.harvest import FITTING, arrays, informative_table
@@ -27,7 +28,6 @@ from polars_rank.clicks.log.position_counts import (
 )
 from polars_rank.clicks.pair_counts import Array
 from polars_rank.clicks.position_rows import Task, segments_of
-from polars_rank.clicks.ratios import sums
 from polars_rank.clicks.weighing import Estimation
 from polars_rank.core.source import is_rereadable, lazy_source
 

@@ -11,7 +11,8 @@ import polars as pl
 from polars_rank._engine.frame_function import like_input
 from polars_rank._engine.request import AnyFrame
 from polars_rank._engine.schema import require_columns
-from polars_rank.clicks.cluster_sizes import with_intervals
+from polars_rank.clicks.behavior.ratios import warn_of_users
+from polars_rank.clicks.bias.cluster_sizes import with_intervals
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.log_columns import LogOptions, column_of, refuse_options
 from polars_rank.clicks.log.open_log import function_of_log
@@ -27,7 +28,6 @@ from polars_rank.clicks.position_rows import (
     is_by_query,
 )
 from polars_rank.clicks.rates import rows_of_rates
-from polars_rank.clicks.ratios import warn_of_users
 from polars_rank.clicks.swaps import rows_of_fair_pairs, rows_of_swaps
 from polars_rank.core.source import is_rereadable, lazy_source
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from polars_rank.clicks.behavior.ratios import sums
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.position_counts import (
     checked,
@@ -27,7 +28,6 @@ from polars_rank.clicks.position_rows import (
     Task,
     warn_of,
 )
-from polars_rank.clicks.ratios import sums
 from polars_rank.clicks.units import in_units, units_of
 from polars_rank.core.rules import INVALID_RELEVANCE, NOTHING_SHUFFLED
 from polars_rank.exceptions import DataError

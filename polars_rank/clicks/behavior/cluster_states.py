@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
 
-from polars_rank.clicks.ratios import Ratio, states, sums
+from polars_rank.clicks.behavior.ratios import Ratio, states, sums
 
 if TYPE_CHECKING:
     import numpy as np

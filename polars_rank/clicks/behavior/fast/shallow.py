@@ -15,7 +15,12 @@ from typing import Any
 import polars as pl
 
 from polars_rank._engine.layout import try_else
-from polars_rank.clicks.impression import UNIT, Impression, UnknownDwell, position
+from polars_rank.clicks.behavior.impression import (
+    UNIT,
+    Impression,
+    UnknownDwell,
+    position,
+)
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.impressions import may_be_tried
 from polars_rank.exceptions import DataError

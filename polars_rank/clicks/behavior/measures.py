@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, cast
 
 import polars as pl
 
-from polars_rank.clicks.impression import Impression
+from polars_rank.clicks.behavior.impression import Impression
 from polars_rank.core.arguments import Cutoff
 from polars_rank.core.parameters import Doc, Parameter, Range, read_parameters
 from polars_rank.core.registry import closest

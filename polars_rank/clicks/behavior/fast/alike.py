@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
-from polars_rank.clicks.ratios import sums
-from polars_rank.clicks.traced import Traced, parts_in
+from polars_rank.clicks.behavior.ratios import sums
+from polars_rank.clicks.behavior.traced import Traced, parts_in
 from polars_rank.core.source import lazy_source
 
 __all__ = ["sums_of_alike"]

@@ -10,10 +10,11 @@ import polars as pl
 from polars_rank._engine.frame_function import like_input
 from polars_rank._engine.request import AnyFrame
 from polars_rank._statistics.intervals import require_level
-from polars_rank.clicks.alike import sums_of_alike
-from polars_rank.clicks.cluster_states import cluster_states, whole
-from polars_rank.clicks.impression import Impression
-from polars_rank.clicks.kept import (
+from polars_rank.clicks.behavior.cluster_states import cluster_states, whole
+from polars_rank.clicks.behavior.fast.alike import sums_of_alike
+from polars_rank.clicks.behavior.fast.shallow import shallow_first
+from polars_rank.clicks.behavior.impression import Impression
+from polars_rank.clicks.behavior.kept import (
     CLUSTER_SUMS,
     COLUMNS,
     CONTENT,
@@ -22,16 +23,12 @@ from polars_rank.clicks.kept import (
     sealed,
     warn_of_returning,
 )
-from polars_rank.clicks.log.click_log import ClickLog
-from polars_rank.clicks.log.impressions import bounded_by, in_layout
-from polars_rank.clicks.log.log_columns import LogOptions
-from polars_rank.clicks.log.open_log import function_of_log
-from polars_rank.clicks.measures import (
+from polars_rank.clicks.behavior.measures import (
     DEFAULT,
     Measures,
     parse_behaviour,
 )
-from polars_rank.clicks.ratios import (
+from polars_rank.clicks.behavior.ratios import (
     Interval,
     IntervalChoice,
     added,
@@ -41,8 +38,7 @@ from polars_rank.clicks.ratios import (
     sums,
     warn_of_users,
 )
-from polars_rank.clicks.shallow import shallow_first
-from polars_rank.clicks.traced import (
+from polars_rank.clicks.behavior.traced import (
     Per,
     Traced,
     cluster_sums,
@@ -51,6 +47,10 @@ from polars_rank.clicks.traced import (
     segments_of,
     trace,
 )
+from polars_rank.clicks.log.click_log import ClickLog
+from polars_rank.clicks.log.impressions import bounded_by, in_layout
+from polars_rank.clicks.log.log_columns import LogOptions
+from polars_rank.clicks.log.open_log import function_of_log
 from polars_rank.core.expr import ratio
 from polars_rank.core.state import hashed
 from polars_rank.io.frames import FrameLike

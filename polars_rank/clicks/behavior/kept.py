@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from polars_rank._engine.checks.enforce import warn
-from polars_rank.clicks.impression import Impression
+from polars_rank.clicks.behavior.impression import Impression
+from polars_rank.clicks.behavior.measures import BEHAVIOUR, BehaviourMeasure
+from polars_rank.clicks.behavior.traced import Per
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.log_columns import CHOICES, DEFAULTS, LogColumns, LogOptions
-from polars_rank.clicks.measures import BEHAVIOUR, BehaviourMeasure
-from polars_rank.clicks.traced import Per
 from polars_rank.core.aggregate import RatioMoments
 from polars_rank.core.state import (
     DEFINITION,

@@ -8,11 +8,11 @@ from typing import Literal, NamedTuple, TypeAlias
 import polars as pl
 
 from polars_rank._engine.recorder import ExprTable
-from polars_rank.clicks.impression import Impression
+from polars_rank.clicks.behavior.impression import Impression
+from polars_rank.clicks.behavior.measures import BehaviourMeasure
+from polars_rank.clicks.behavior.ratios import Ratio, sums
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.impressions import bounded_by, enforced, impressions_of
-from polars_rank.clicks.measures import BehaviourMeasure
-from polars_rank.clicks.ratios import Ratio, sums
 from polars_rank.core.expr import ratio
 
 __all__ = [
