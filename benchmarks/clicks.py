@@ -23,12 +23,12 @@ from pathlib import Path
 import polars as pl
 
 from polars_rank import clicks
-from polars_rank.clicks.bias_fits import poisson
-from polars_rank.clicks.harvest import arrays, informative_table
+from polars_rank.clicks.bias.position_rows import Task
+from polars_rank.clicks.bias.several_positions.fits import poisson
+from polars_rank.clicks.bias.several_positions.harvest import arrays, informative_table
+from polars_rank.clicks.bias.several_positions.pair_counts import Counts
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.position_counts import pair_table
-from polars_rank.clicks.pair_counts import Counts
-from polars_rank.clicks.position_rows import Task
 
 TWELVE = (
     *("clicks", "any_click", "abandonment", "ctr@3", "ctr_at@1", "first_click"),

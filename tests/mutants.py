@@ -86,7 +86,7 @@ MUTANTS = (
     ),
     Mutant(
         "a pair makes up for theta above a probability of 1",
-        "clicks/position_based.py",
+        "clicks/bias/position_based.py",
         "return np.minimum(a, 1.0)",
         "return a",
         "clicks_propensities:steps_of_em",
@@ -107,7 +107,7 @@ MUTANTS = (
     ),
     Mutant(
         "a fit that did not converge has an estimate",
-        "clicks/harvest.py",
+        "clicks/bias/several_positions/harvest.py",
         "nothing = np.full_like(fit.theta, np.nan)",
         "nothing = fit.theta",
         "clicks_propensities:null_with_a_word",

@@ -8,8 +8,8 @@ from polars.testing import assert_frame_equal
 
 from polars_rank import clicks
 from polars_rank._engine.request import Resources
-from polars_rank.clicks import harvest
 from polars_rank.clicks.behavior import ratios
+from polars_rank.clicks.bias.several_positions import harvest
 from polars_rank.clicks.log.impressions import held
 
 LIMIT = {"memory_limit": "1GB"}

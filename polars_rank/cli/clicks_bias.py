@@ -28,9 +28,9 @@ from polars_rank.cli.clicks_log import (
     say_taken,
 )
 from polars_rank.cli.runs import open_file
+from polars_rank.clicks.bias.position_rows import PropensityMethod
 from polars_rank.clicks.counterfactual import CounterfactualInterval
 from polars_rank.clicks.judgments import JudgmentMethod
-from polars_rank.clicks.position_rows import PropensityMethod
 from polars_rank.clicks.weighing import CounterfactualMethod
 
 __all__ = ["counterfactual", "judgments", "propensities", "sensitivity"]

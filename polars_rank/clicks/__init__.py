@@ -18,6 +18,7 @@ from polars_rank.clicks.behavior.behavior import (
 from polars_rank.clicks.behavior.entropy import click_entropy
 from polars_rank.clicks.behavior.impression import Impression
 from polars_rank.clicks.behavior.measures import BEHAVIOUR
+from polars_rank.clicks.bias.propensities import PropensityMethod, propensities
 from polars_rank.clicks.counterfactual import counterfactual
 from polars_rank.clicks.experiment import compare
 from polars_rank.clicks.interleaving import interleaving
@@ -26,7 +27,6 @@ from polars_rank.clicks.log.dedupe import dedupe
 from polars_rank.clicks.log.log_columns import UBI, LogColumns, LogOptions
 from polars_rank.clicks.log.report import LogReport, check
 from polars_rank.clicks.merged_arms import merge_compare
-from polars_rank.clicks.propensity import PropensityMethod, propensities
 from polars_rank.clicks.sensitivity import sensitivity
 from polars_rank.clicks.simulate import simulate
 from polars_rank.clicks.simulation import Simulation

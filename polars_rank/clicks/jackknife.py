@@ -17,17 +17,21 @@ import polars as pl
 from polars_rank._engine.checks.enforce import warn
 from polars_rank._statistics.distributions import t_quantile
 from polars_rank.clicks.behavior.ratios import sums
-from polars_rank.clicks.bias_fits import relative_examination
+from polars_rank.clicks.bias.position_rows import Task, segments_of
+from polars_rank.clicks.bias.several_positions.fits import relative_examination
+from polars_rank.clicks.bias.several_positions.harvest import (
+    FITTING,
+    arrays,
+    informative_table,
+)
+from polars_rank.clicks.bias.several_positions.pair_counts import Array
 from polars_rank.clicks.cell_sums import sums_in_cells
-from polars_rank.clicks.harvest import FITTING, arrays, informative_table
 from polars_rank.clicks.log.impressions import held
 from polars_rank.clicks.log.position_counts import (
     checked,
     cluster_keys,
     rows_with_known,
 )
-from polars_rank.clicks.pair_counts import Array
-from polars_rank.clicks.position_rows import Task, segments_of
 from polars_rank.clicks.weighing import Estimation
 from polars_rank.core.source import is_rereadable, lazy_source
 

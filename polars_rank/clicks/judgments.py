@@ -11,7 +11,7 @@ from polars_rank._engine.frame_function import like_input
 from polars_rank._engine.request import AnyFrame
 from polars_rank._statistics.distributions import special
 from polars_rank._statistics.intervals import require_level
-from polars_rank.clicks.bias import Propensities, faults_first, with_propensities
+from polars_rank.clicks.bias.apply import Propensities, faults_first, with_propensities
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.impressions import bounded_by
 from polars_rank.clicks.log.log_columns import LogOptions, refuse_options

@@ -12,7 +12,7 @@ from polars_rank._engine.layout import try_else
 from polars_rank._engine.request import AnyFrame
 from polars_rank._engine.schema import align_ids
 from polars_rank.clicks.additive import Additive, AdditiveMeasure
-from polars_rank.clicks.bias import Propensities, with_propensities
+from polars_rank.clicks.bias.apply import Propensities, with_propensities
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.impressions import (
     all_bounded_by,

@@ -9,10 +9,10 @@ import polars as pl
 
 from polars_rank._statistics.clusters import effective_number, inflation
 from polars_rank.clicks.behavior.ratios import margin, warn_if_few
+from polars_rank.clicks.bias.position_rows import Task, is_by_query
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.impressions import bounded_by
 from polars_rank.clicks.log.position_counts import cluster_keys, shown
-from polars_rank.clicks.position_rows import Task, is_by_query
 
 __all__ = ["with_intervals"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from polars_rank.clicks.pair_counts import Counts
+from polars_rank.clicks.bias.several_positions.pair_counts import Counts
 
 __all__ = ["UNCLICKED", "UNLINKED", "identified", "known_of", "reached"]
 

@@ -10,6 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from polars_rank.clicks.bias.position_rows import Row, Task, warn_unconverged
+from polars_rank.clicks.bias.rates import compared, require_probabilities
+from polars_rank.clicks.bias.units import in_units, units_of
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.impressions import held
 from polars_rank.clicks.log.position_counts import (
@@ -18,9 +21,6 @@ from polars_rank.clicks.log.position_counts import (
     position_totals,
     shown,
 )
-from polars_rank.clicks.position_rows import Row, Task, warn_unconverged
-from polars_rank.clicks.rates import compared, require_probabilities
-from polars_rank.clicks.units import in_units, units_of
 
 __all__ = ["rows_of_regression_em"]
 

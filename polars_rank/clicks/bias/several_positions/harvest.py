@@ -9,19 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from polars_rank.clicks import bias_fits
-from polars_rank.clicks.fit_errors import Fit
-from polars_rank.clicks.log.click_log import ClickLog
-from polars_rank.clicks.log.impressions import bounded_by, held
-from polars_rank.clicks.log.position_counts import (
-    checked,
-    pair_table,
-    position_totals,
-    shown,
-)
-from polars_rank.clicks.pair_counts import Counts
-from polars_rank.clicks.pair_ratios import jackknifed
-from polars_rank.clicks.position_rows import (
+from polars_rank.clicks.bias.position_rows import (
     UNCONVERGED,
     Row,
     Task,
@@ -30,7 +18,19 @@ from polars_rank.clicks.position_rows import (
     warn_of,
     warn_unconverged,
 )
-from polars_rank.clicks.units import in_units, units_of
+from polars_rank.clicks.bias.several_positions import fits
+from polars_rank.clicks.bias.several_positions.fit_errors import Fit
+from polars_rank.clicks.bias.several_positions.pair_counts import Counts
+from polars_rank.clicks.bias.several_positions.pair_ratios import jackknifed
+from polars_rank.clicks.bias.units import in_units, units_of
+from polars_rank.clicks.log.click_log import ClickLog
+from polars_rank.clicks.log.impressions import bounded_by, held
+from polars_rank.clicks.log.position_counts import (
+    checked,
+    pair_table,
+    position_totals,
+    shown,
+)
 
 __all__ = ["arrays", "informative_table", "rows_of_pairs"]
 
@@ -110,12 +110,10 @@ def informative_table(task: Task, log: ClickLog, *parts: str) -> pl.LazyFrame:
 def _fit(task: Task, counts: Counts, reference: int) -> Fit:
     steps, tol = task.max_steps, task.tol
     if task.method == "em":
-        return bias_fits.em(
-            counts, reference, least=task.least, max_steps=steps, tol=tol
-        )
+        return fits.em(counts, reference, least=task.least, max_steps=steps, tol=tol)
     counts = counts.informative(least=task.least, unclicked=task.unclicked)
     if task.estimator == "poisson":
-        return bias_fits.poisson(counts, reference, max_steps=steps, tol=tol)
+        return fits.poisson(counts, reference, max_steps=steps, tol=tol)
     return jackknifed(
         counts,
         reference,

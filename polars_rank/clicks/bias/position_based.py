@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from polars_rank.clicks.fit_errors import information
-from polars_rank.clicks.pair_counts import Array, Counts
+from polars_rank.clicks.bias.several_positions.fit_errors import information
+from polars_rank.clicks.bias.several_positions.pair_counts import Array, Counts
 
 __all__ = ["position_based"]
 

@@ -12,12 +12,8 @@ from polars_rank._engine.frame_function import like_input
 from polars_rank._engine.request import AnyFrame
 from polars_rank._engine.schema import require_columns
 from polars_rank.clicks.behavior.ratios import warn_of_users
-from polars_rank.clicks.bias.cluster_sizes import with_intervals
-from polars_rank.clicks.log.click_log import ClickLog
-from polars_rank.clicks.log.log_columns import LogOptions, column_of, refuse_options
-from polars_rank.clicks.log.open_log import function_of_log
-from polars_rank.clicks.log.position_counts import rows_with_known
-from polars_rank.clicks.position_rows import (
+from polars_rank.clicks.bias.apply.cluster_sizes import with_intervals
+from polars_rank.clicks.bias.position_rows import (
     COLUMNS,
     Estimator,
     Normalize,
@@ -27,8 +23,12 @@ from polars_rank.clicks.position_rows import (
     Weighting,
     is_by_query,
 )
-from polars_rank.clicks.rates import rows_of_rates
-from polars_rank.clicks.swaps import rows_of_fair_pairs, rows_of_swaps
+from polars_rank.clicks.bias.rates import rows_of_rates
+from polars_rank.clicks.bias.swaps import rows_of_fair_pairs, rows_of_swaps
+from polars_rank.clicks.log.click_log import ClickLog
+from polars_rank.clicks.log.log_columns import LogOptions, column_of, refuse_options
+from polars_rank.clicks.log.open_log import function_of_log
+from polars_rank.clicks.log.position_counts import rows_with_known
 from polars_rank.core.source import is_rereadable, lazy_source
 
 __all__ = ["PropensityMethod", "propensities"]
@@ -281,11 +281,11 @@ def _require_columns_of(
 def _rows(task: Task, log: ClickLog) -> Iterator[Row]:
     """One row per segment and position."""
     if task.method in ("harvest", "em"):
-        from polars_rank.clicks.harvest import rows_of_pairs
+        from polars_rank.clicks.bias.several_positions.harvest import rows_of_pairs
 
         return rows_of_pairs(task, log)
     if task.method == "regression_em":
-        from polars_rank.clicks.regression_em import rows_of_regression_em
+        from polars_rank.clicks.bias.em import rows_of_regression_em
 
         return rows_of_regression_em(task, log)
     if task.method == "fair_pairs":

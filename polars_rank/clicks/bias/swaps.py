@@ -8,20 +8,20 @@ from typing import Any
 
 import polars as pl
 
-from polars_rank.clicks.log.click_log import ClickLog
-from polars_rank.clicks.log.impressions import bounded_by
-from polars_rank.clicks.log.position_counts import (
-    checked,
-    cluster_keys,
-    position_totals,
-)
-from polars_rank.clicks.position_rows import (
+from polars_rank.clicks.bias.position_rows import (
     NO_CLICKS,
     NO_REFERENCE,
     NOT_SHUFFLED,
     Row,
     Task,
     warn_of,
+)
+from polars_rank.clicks.log.click_log import ClickLog
+from polars_rank.clicks.log.impressions import bounded_by
+from polars_rank.clicks.log.position_counts import (
+    checked,
+    cluster_keys,
+    position_totals,
 )
 from polars_rank.core.rules import NOT_NEIGHBOURS, NOTHING_SHUFFLED, ONE_HALF
 from polars_rank.exceptions import DataError

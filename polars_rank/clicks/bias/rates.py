@@ -10,14 +10,7 @@ from typing import Any
 import polars as pl
 
 from polars_rank.clicks.behavior.ratios import sums
-from polars_rank.clicks.log.click_log import ClickLog
-from polars_rank.clicks.log.position_counts import (
-    checked,
-    moments,
-    position_totals,
-    shown,
-)
-from polars_rank.clicks.position_rows import (
+from polars_rank.clicks.bias.position_rows import (
     CONSTANT,
     NO_CLICKS,
     NO_REFERENCE,
@@ -28,7 +21,14 @@ from polars_rank.clicks.position_rows import (
     Task,
     warn_of,
 )
-from polars_rank.clicks.units import in_units, units_of
+from polars_rank.clicks.bias.units import in_units, units_of
+from polars_rank.clicks.log.click_log import ClickLog
+from polars_rank.clicks.log.position_counts import (
+    checked,
+    moments,
+    position_totals,
+    shown,
+)
 from polars_rank.core.rules import INVALID_RELEVANCE, NOTHING_SHUFFLED
 from polars_rank.exceptions import DataError
 

@@ -10,8 +10,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from polars_rank.clicks.linked_positions import reached
-from polars_rank.clicks.pair_counts import CELLS, Array, Codes, Counts, groups_of
+from polars_rank.clicks.bias.several_positions.linked_positions import reached
+from polars_rank.clicks.bias.several_positions.pair_counts import (
+    CELLS,
+    Array,
+    Codes,
+    Counts,
+    groups_of,
+)
 
 __all__ = ["ALONE", "Fit", "Scores", "information"]
 

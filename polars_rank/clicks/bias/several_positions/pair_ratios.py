@@ -10,16 +10,20 @@ from typing import get_args
 import numpy as np
 import numpy.typing as npt
 
-from polars_rank.clicks.fit_errors import ALONE, Fit
-from polars_rank.clicks.linked_positions import (
+from polars_rank.clicks.bias.position_based import position_based
+from polars_rank.clicks.bias.position_rows import Estimator, Weighting
+from polars_rank.clicks.bias.several_positions.fit_errors import ALONE, Fit
+from polars_rank.clicks.bias.several_positions.linked_positions import (
     UNCLICKED,
     UNLINKED,
     known_of,
     reached,
 )
-from polars_rank.clicks.pair_counts import Array, Counts, groups_of
-from polars_rank.clicks.position_based import position_based
-from polars_rank.clicks.position_rows import Estimator, Weighting
+from polars_rank.clicks.bias.several_positions.pair_counts import (
+    Array,
+    Counts,
+    groups_of,
+)
 
 __all__ = ["all_pairs", "chain", "jackknifed", "pivot_one"]
 

@@ -11,10 +11,14 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from polars_rank.clicks.fit_errors import Fit, Scores, information
-from polars_rank.clicks.linked_positions import identified
-from polars_rank.clicks.pair_counts import Array, Counts
-from polars_rank.clicks.position_based import position_based
+from polars_rank.clicks.bias.position_based import position_based
+from polars_rank.clicks.bias.several_positions.fit_errors import (
+    Fit,
+    Scores,
+    information,
+)
+from polars_rank.clicks.bias.several_positions.linked_positions import identified
+from polars_rank.clicks.bias.several_positions.pair_counts import Array, Counts
 
 __all__ = ["em", "poisson", "relative_examination"]
 
