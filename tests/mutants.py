@@ -93,14 +93,14 @@ MUTANTS = (
     ),
     Mutant(
         "propensities are not estimated anew without a group",
-        "clicks/jackknife.py",
+        "clicks/off_policy/jackknife.py",
         "own = group == left_out",
         "own = group < 0",
         "clicks_jackknife:leaving_out",
     ),
     Mutant(
         "propensities of the same log are no doubt",
-        "clicks/system_estimates.py",
+        "clicks/off_policy/system_estimates.py",
         "return found[0] > 0 and found == (of_clicks.first(), of_impressions.first())",
         "return False",
         "clicks_jackknife:too_short",
@@ -114,7 +114,7 @@ MUTANTS = (
     ),
     Mutant(
         "the mean propensity of a document ignores weights",
-        "clicks/weighing.py",
+        "clicks/off_policy/weighing.py",
         'policy=(times * pl.col("alpha")).sum()',
         'policy=pl.col("alpha").sum()',
         "clicks_weights:mean_propensity",

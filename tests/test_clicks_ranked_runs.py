@@ -12,7 +12,7 @@ from polars.testing import assert_frame_equal
 from slow import slow
 
 from polars_rank import DataError, clicks
-from polars_rank.clicks import ranked_runs
+from polars_rank.clicks.off_policy import ranked_runs
 from polars_rank.core.source import lazy_source
 
 # Of logs as short as these, which only their own test asks for.

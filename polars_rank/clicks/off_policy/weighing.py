@@ -11,7 +11,6 @@ import polars as pl
 from polars_rank._engine.layout import try_else
 from polars_rank._engine.request import AnyFrame
 from polars_rank._engine.schema import align_ids
-from polars_rank.clicks.additive import Additive, AdditiveMeasure
 from polars_rank.clicks.bias.apply import Propensities, with_propensities
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.impressions import (
@@ -23,8 +22,15 @@ from polars_rank.clicks.log.impressions import (
 )
 from polars_rank.clicks.log.log_columns import LogOptions
 from polars_rank.clicks.log.position_counts import rows_with_known
-from polars_rank.clicks.ranked_runs import RankedSums, ranked_sums
-from polars_rank.clicks.rankings import System, Systems, named, ranking, with_scores
+from polars_rank.clicks.off_policy.additive import Additive, AdditiveMeasure
+from polars_rank.clicks.off_policy.ranked_runs import RankedSums, ranked_sums
+from polars_rank.clicks.off_policy.rankings import (
+    System,
+    Systems,
+    named,
+    ranking,
+    with_scores,
+)
 from polars_rank.core.expr import ratio
 
 __all__ = ["CounterfactualMethod", "Estimation"]

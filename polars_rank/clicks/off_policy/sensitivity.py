@@ -13,14 +13,14 @@ import polars as pl
 from polars_rank._engine.checks.enforce import warn
 from polars_rank._engine.frame_function import like_input
 from polars_rank._engine.request import AnyFrame
-from polars_rank.clicks.additive import AdditiveMeasure
 from polars_rank.clicks.behavior.ratios import sums
-from polars_rank.clicks.cell_sums import sums_in_cells
 from polars_rank.clicks.log.log_columns import LogOptions
 from polars_rank.clicks.log.open_log import function_of_log
-from polars_rank.clicks.rankings import Systems, with_baseline
-from polars_rank.clicks.system_estimates import NO_CLICKS, tell_support
-from polars_rank.clicks.weighing import Estimation
+from polars_rank.clicks.off_policy.additive import AdditiveMeasure
+from polars_rank.clicks.off_policy.cell_sums import sums_in_cells
+from polars_rank.clicks.off_policy.rankings import Systems, with_baseline
+from polars_rank.clicks.off_policy.system_estimates import NO_CLICKS, tell_support
+from polars_rank.clicks.off_policy.weighing import Estimation
 from polars_rank.core.source import is_rereadable, lazy_source
 
 __all__ = ["sensitivity"]

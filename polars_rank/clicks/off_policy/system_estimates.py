@@ -12,7 +12,7 @@ from polars_rank._engine.checks.enforce import warn
 from polars_rank._engine.request import Resources
 from polars_rank.clicks.behavior.ratios import Interval, Ratio, estimates, sums
 from polars_rank.clicks.log.impressions import bounded_by
-from polars_rank.clicks.weighing import Estimation
+from polars_rank.clicks.off_policy.weighing import Estimation
 from polars_rank.core.expr import ratio
 from polars_rank.core.rules import NO_SUPPORT
 from polars_rank.exceptions import DataError

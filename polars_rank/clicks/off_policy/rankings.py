@@ -12,10 +12,10 @@ import polars as pl
 from polars_rank._engine.checks.enforce import enforce
 from polars_rank._engine.request import AnyFrame
 from polars_rank._engine.schema import Columns, bind_columns
-from polars_rank.clicks.additive import Additive
 from polars_rank.clicks.bias.apply import flag
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.open_log import opened
+from polars_rank.clicks.off_policy.additive import Additive
 from polars_rank.core.rules import (
     DUPLICATE_DOC,
     INVALID_NEW_SCORE,

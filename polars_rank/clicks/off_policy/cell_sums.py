@@ -10,7 +10,7 @@ import polars as pl
 from polars_rank._engine.stages.rank import pack
 from polars_rank.clicks.log.impressions import bounded_by
 from polars_rank.clicks.log.position_counts import rows_with_known
-from polars_rank.clicks.weighing import Estimation
+from polars_rank.clicks.off_policy.weighing import Estimation
 from polars_rank.core.aggregate import State, Sum, exact_sum, exact_total
 
 __all__ = ["sums_in_cells"]

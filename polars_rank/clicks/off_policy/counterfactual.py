@@ -9,19 +9,19 @@ import polars as pl
 
 from polars_rank._engine.frame_function import like_input
 from polars_rank._engine.request import AnyFrame
-from polars_rank.clicks.additive import AdditiveMeasure
 from polars_rank.clicks.behavior.fast.shallow import shallow_first
 from polars_rank.clicks.behavior.impression import Impression
 from polars_rank.clicks.behavior.ratios import Interval, warn_of_users
 from polars_rank.clicks.bias.apply import Propensities, faults_first
 from polars_rank.clicks.bias.propensities import propensities as propensities_of
-from polars_rank.clicks.jackknife import Jackknife
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.log_columns import LogOptions, refuse_options
 from polars_rank.clicks.log.open_log import function_of_log
-from polars_rank.clicks.rankings import Systems, with_baseline
-from polars_rank.clicks.system_estimates import estimate_systems
-from polars_rank.clicks.weighing import CounterfactualMethod, Estimation
+from polars_rank.clicks.off_policy.additive import AdditiveMeasure
+from polars_rank.clicks.off_policy.jackknife import Jackknife
+from polars_rank.clicks.off_policy.rankings import Systems, with_baseline
+from polars_rank.clicks.off_policy.system_estimates import estimate_systems
+from polars_rank.clicks.off_policy.weighing import CounterfactualMethod, Estimation
 
 __all__ = ["CounterfactualInterval", "counterfactual"]
 

@@ -25,14 +25,14 @@ from polars_rank.clicks.bias.several_positions.harvest import (
     informative_table,
 )
 from polars_rank.clicks.bias.several_positions.pair_counts import Array
-from polars_rank.clicks.cell_sums import sums_in_cells
 from polars_rank.clicks.log.impressions import held
 from polars_rank.clicks.log.position_counts import (
     checked,
     cluster_keys,
     rows_with_known,
 )
-from polars_rank.clicks.weighing import Estimation
+from polars_rank.clicks.off_policy.cell_sums import sums_in_cells
+from polars_rank.clicks.off_policy.weighing import Estimation
 from polars_rank.core.source import is_rereadable, lazy_source
 
 __all__ = ["Jackknife"]
