@@ -79,7 +79,7 @@ MUTANTS = (
     ),
     Mutant(
         "the ratio of one user of an arm has no error",
-        "clicks/arm_comparisons.py",
+        "clicks/experiments/arm_comparisons.py",
         "several = squares < total[1] ** 2",
         "several = n > 1",
         "clicks_compare:one_user",
@@ -767,14 +767,14 @@ MUTANTS = (
     ),
     Mutant(
         "users of unequal sizes have as many degrees of freedom as users",
-        "clicks/arm_comparisons.py",
+        "clicks/experiments/arm_comparisons.py",
         "sum(v * v / (arm.effective - 1) for v, arm in both)",
         "sum(v * v / (arm.n - 1) for v, arm in both)",
         "clicks_compare:student",
     ),
     Mutant(
         "the sign test counts impressions of a user as if they were users",
-        "clicks/interleaving.py",
+        "clicks/experiments/interleaving.py",
         "_sign_test(int((s > 0).sum()), int((s < 0).sum())) if whole",
         "_sign_test(int(s.clip(0).sum()), -int(s.clip(None, 0).sum())) if whole",
         "clicks_unequal",
@@ -1091,7 +1091,7 @@ MUTANTS = (
     ),
     Mutant(
         "kept: covariates may be another measure",
-        "clicks/merged_arms.py",
+        "clicks/experiments/merged_arms.py",
         "told = differences(there, definition, OWN)",
         'told = ""',
         "clicks_states:two_definitions",

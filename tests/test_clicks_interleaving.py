@@ -13,7 +13,7 @@ from slow import slow
 from unequal import NEAR, allowance, effective, margin
 
 from polars_rank import DataError, clicks
-from polars_rank.clicks import interleaving as function
+from polars_rank.clicks.experiments import interleaving as function
 
 NAMES = ["A", "B", "C"]
 

@@ -18,20 +18,20 @@ from polars_rank.clicks.behavior.entropy import click_entropy
 from polars_rank.clicks.behavior.impression import Impression
 from polars_rank.clicks.behavior.measures import BEHAVIOUR
 from polars_rank.clicks.bias.propensities import PropensityMethod, propensities
-from polars_rank.clicks.experiment import compare
-from polars_rank.clicks.interleaving import interleaving
+from polars_rank.clicks.experiments.arms import compare
+from polars_rank.clicks.experiments.interleaving import interleaving
+from polars_rank.clicks.experiments.merged_arms import merge_compare
+from polars_rank.clicks.experiments.team_shares import team_shares
 from polars_rank.clicks.judgments import JudgmentMethod, judgments
 from polars_rank.clicks.log.dedupe import dedupe
 from polars_rank.clicks.log.log_columns import UBI, LogColumns, LogOptions
 from polars_rank.clicks.log.report import LogReport, check
-from polars_rank.clicks.merged_arms import merge_compare
 from polars_rank.clicks.off_policy.additive import ADDITIVE
 from polars_rank.clicks.off_policy.counterfactual import counterfactual
 from polars_rank.clicks.off_policy.sensitivity import sensitivity
 from polars_rank.clicks.off_policy.weighing import CounterfactualMethod
 from polars_rank.clicks.simulate import simulate
 from polars_rank.clicks.simulation import Simulation
-from polars_rank.clicks.team_shares import team_shares
 from polars_rank.clicks.user_models import UserModel
 
 __all__ = [

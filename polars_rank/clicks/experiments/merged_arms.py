@@ -8,11 +8,15 @@ from typing import Any
 import polars as pl
 
 from polars_rank._statistics.intervals import require_level
-from polars_rank.clicks.arm_comparisons import Adjust, Design, require_adjust
 from polars_rank.clicks.behavior.cluster_states import by_cluster
 from polars_rank.clicks.behavior.kept import Kept, read_behaviour, require_clusters
 from polars_rank.clicks.behavior.ratios import Ratio
-from polars_rank.clicks.experiment import compared, moments_of, schema_of
+from polars_rank.clicks.experiments.arm_comparisons import (
+    Adjust,
+    Design,
+    require_adjust,
+)
+from polars_rank.clicks.experiments.arms import compared, moments_of, schema_of
 from polars_rank.core.state import differences
 from polars_rank.exceptions import DataError
 from polars_rank.io.frames import FrameLike

@@ -16,7 +16,7 @@ from polars_rank._statistics.distributions import tail
 from polars_rank._statistics.intervals import require_level
 from polars_rank.clicks.behavior.impression import Impression
 from polars_rank.clicks.behavior.ratios import margin, standard_error, warn_of_users
-from polars_rank.clicks.crediting import (
+from polars_rank.clicks.experiments.crediting import (
     NO_WEIGHT,
     Credit,
     Method,

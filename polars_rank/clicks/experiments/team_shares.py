@@ -9,7 +9,7 @@ import polars as pl
 from polars_rank._engine.frame_function import like_input
 from polars_rank._engine.request import AnyFrame
 from polars_rank._statistics.distributions import chi_square_tail
-from polars_rank.clicks.crediting import NO_WEIGHT
+from polars_rank.clicks.experiments.crediting import NO_WEIGHT
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.impressions import require_sound_rows
 from polars_rank.clicks.log.log_columns import LogOptions, refuse_options

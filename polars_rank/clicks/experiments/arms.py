@@ -10,7 +10,12 @@ import polars as pl
 from polars_rank._engine.frame_function import like_input
 from polars_rank._engine.request import AnyFrame
 from polars_rank._statistics.intervals import require_level
-from polars_rank.clicks.arm_comparisons import (
+from polars_rank.clicks.behavior.fast.shallow import shallow_first
+from polars_rank.clicks.behavior.impression import Impression
+from polars_rank.clicks.behavior.measures import DEFAULT, Measures, parse_behaviour
+from polars_rank.clicks.behavior.ratios import Ratio, warn_if_few
+from polars_rank.clicks.behavior.traced import Traced, cluster_sums, trace
+from polars_rank.clicks.experiments.arm_comparisons import (
     EFFECTIVE,
     NUMBERS,
     Adjust,
@@ -19,11 +24,6 @@ from polars_rank.clicks.arm_comparisons import (
     comparisons,
     require_adjust,
 )
-from polars_rank.clicks.behavior.fast.shallow import shallow_first
-from polars_rank.clicks.behavior.impression import Impression
-from polars_rank.clicks.behavior.measures import DEFAULT, Measures, parse_behaviour
-from polars_rank.clicks.behavior.ratios import Ratio, warn_if_few
-from polars_rank.clicks.behavior.traced import Traced, cluster_sums, trace
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.impressions import in_layout
 from polars_rank.clicks.log.log_columns import LogOptions
