@@ -29,7 +29,7 @@ from polars_rank.cli.clicks_log import (
 )
 from polars_rank.cli.runs import open_file
 from polars_rank.clicks.bias.position_rows import PropensityMethod
-from polars_rank.clicks.judgments import JudgmentMethod
+from polars_rank.clicks.judgments.judgments import JudgmentMethod
 from polars_rank.clicks.off_policy.counterfactual import CounterfactualInterval
 from polars_rank.clicks.off_policy.weighing import CounterfactualMethod
 

@@ -7,7 +7,6 @@ makes logs whose truth is known.
 
 from __future__ import annotations
 
-from polars_rank.clicks.agreement import agreement, confusion
 from polars_rank.clicks.behavior.behavior import (
     behaviour,
     behaviour_state,
@@ -22,7 +21,8 @@ from polars_rank.clicks.experiments.arms import compare
 from polars_rank.clicks.experiments.interleaving import interleaving
 from polars_rank.clicks.experiments.merged_arms import merge_compare
 from polars_rank.clicks.experiments.team_shares import team_shares
-from polars_rank.clicks.judgments import JudgmentMethod, judgments
+from polars_rank.clicks.judgments.agreement import agreement, confusion
+from polars_rank.clicks.judgments.judgments import JudgmentMethod, judgments
 from polars_rank.clicks.log.dedupe import dedupe
 from polars_rank.clicks.log.log_columns import UBI, LogColumns, LogOptions
 from polars_rank.clicks.log.report import LogReport, check

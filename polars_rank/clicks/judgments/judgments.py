@@ -12,12 +12,12 @@ from polars_rank._engine.request import AnyFrame
 from polars_rank._statistics.distributions import special
 from polars_rank._statistics.intervals import require_level
 from polars_rank.clicks.bias.apply import Propensities, faults_first, with_propensities
+from polars_rank.clicks.judgments.relevance import Prior, estimated
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.impressions import bounded_by
 from polars_rank.clicks.log.log_columns import LogOptions, refuse_options
 from polars_rank.clicks.log.open_log import function_of_log
 from polars_rank.clicks.log.position_counts import checked, position_totals, shown
-from polars_rank.clicks.relevance import Prior, estimated
 
 __all__ = ["JudgmentMethod", "judgments"]
 
