@@ -11,8 +11,8 @@ import pytest
 from slow import slow
 
 from polars_rank import clicks
-from polars_rank.clicks import example as sample
-from polars_rank.clicks import simulation as module
+from polars_rank.clicks.simulation import draw as module
+from polars_rank.clicks.simulation import example as sample
 from polars_rank.example import clicks_path
 
 

@@ -11,7 +11,7 @@ from cyclopts.validators import Path as PathRule
 
 from polars_rank import clicks
 from polars_rank.cli.clicks_log import CHOICE, OUTPUT, Example, Out, app
-from polars_rank.clicks.user_models import UserModel
+from polars_rank.clicks.simulation.users import UserModel
 from polars_rank.example import clicks_path
 from polars_rank.io import write
 

@@ -30,9 +30,9 @@ from polars_rank.clicks.off_policy.additive import ADDITIVE
 from polars_rank.clicks.off_policy.counterfactual import counterfactual
 from polars_rank.clicks.off_policy.sensitivity import sensitivity
 from polars_rank.clicks.off_policy.weighing import CounterfactualMethod
-from polars_rank.clicks.simulate import simulate
-from polars_rank.clicks.simulation import Simulation
-from polars_rank.clicks.user_models import UserModel
+from polars_rank.clicks.simulation.design import simulate
+from polars_rank.clicks.simulation.draw import Simulation
+from polars_rank.clicks.simulation.users import UserModel
 
 __all__ = [
     "ADDITIVE",

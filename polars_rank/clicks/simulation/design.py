@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import get_args
 
-from polars_rank.clicks.simulation import Logging, Simulation
-from polars_rank.clicks.user_models import UserModel
+from polars_rank.clicks.simulation.draw import Logging, Simulation
+from polars_rank.clicks.simulation.users import UserModel
 
 __all__ = ["simulate"]
 

@@ -1,4 +1,4 @@
-"""Write the example: ``python -m polars_rank.clicks.example``."""
+"""Write the example: ``python -m polars_rank.clicks.simulation.example``."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 
 import polars as pl
 
-from polars_rank.clicks.simulate import simulate
-from polars_rank.clicks.simulation import Simulation
+from polars_rank.clicks.simulation.design import simulate
+from polars_rank.clicks.simulation.draw import Simulation
 
 __all__ = ["log", "simulation"]
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import polars as pl
 import polars.selectors as cs
 
-from polars_rank.clicks.simulated_world import World, sigmoid
-from polars_rank.clicks.user_models import USER_MODELS, UserModel
+from polars_rank.clicks.simulation.users import USER_MODELS, UserModel
+from polars_rank.clicks.simulation.world import World, sigmoid
 from polars_rank.core.source import lazy_source
 
 if TYPE_CHECKING:

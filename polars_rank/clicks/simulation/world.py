@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 if TYPE_CHECKING:
     import numpy as np
 
-    from polars_rank.clicks.simulation import Simulation
+    from polars_rank.clicks.simulation.draw import Simulation
 
     Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
