@@ -11,7 +11,7 @@ import pytest
 from test_moments import ENVELOPE, assert_same, crowded, log, parts
 
 import polars_rank as pr
-from polars_rank.comparison import reading
+from polars_rank.comparison.input import reading
 from polars_rank.core.registry import METRICS
 
 MEASURES = ["ndcg@10", "arp"]

@@ -38,20 +38,20 @@ from polars_rank.comparison.given_moments import (
     require_columns_of_moments,
     require_rows_of_moments,
 )
+from polars_rank.comparison.input.reading import read, read_parts
+from polars_rank.comparison.input.run_values import values_of_runs
+from polars_rank.comparison.input.values import Columns, Source, Values, lazy, read_once
 from polars_rank.comparison.merging import read_moments, segments_of, selected
 from polars_rank.comparison.moments import is_moments, sums_of_parts
 from polars_rank.comparison.notes import noted
-from polars_rank.comparison.reading import read, read_parts
 from polars_rank.comparison.result import Comparison
 from polars_rank.comparison.rows import (
     tested,
     with_bootstrap,
     with_effect,
 )
-from polars_rank.comparison.runs import values_of_runs
 from polars_rank.comparison.seeds import with_pigeonhole
 from polars_rank.comparison.segments import between_segments, unlike
-from polars_rank.comparison.values import Columns, Source, Values, lazy, read_once
 from polars_rank.io.frames import FrameLike
 
 __all__ = ["compare"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
+from polars_rank.comparison.input.values import Values, cell
 from polars_rank.comparison.paired_tests import rounded
-from polars_rank.comparison.values import Values, cell
 from polars_rank.core.extras import require
 
 __all__ = ["friedman"]

@@ -31,7 +31,7 @@ from polars_rank.comparison.gate_inputs import (
     require_known_documents,
     require_same_definition,
 )
-from polars_rank.comparison.values import Source
+from polars_rank.comparison.input.values import Source
 from polars_rank.exceptions import DataError
 from polars_rank.report.gate import gate_markdown, gate_text
 

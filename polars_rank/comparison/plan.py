@@ -11,13 +11,13 @@ import polars as pl
 from polars_rank._statistics.distributions import special, t_quantile
 from polars_rank._statistics.intervals import require_level
 from polars_rank.comparison.compare import compare
+from polars_rank.comparison.input.values import Source
 from polars_rank.comparison.power import (
     MOST,
     detectable_effect,
     power_of_t,
     queries_for,
 )
-from polars_rank.comparison.values import Source
 
 __all__ = ["power"]
 

@@ -11,8 +11,8 @@ import polars as pl
 
 from polars_rank._statistics.distributions import tail
 from polars_rank.comparison.arguments import require_names
-from polars_rank.comparison.reading import read
-from polars_rank.comparison.values import Columns, Source, cell
+from polars_rank.comparison.input.reading import read
+from polars_rank.comparison.input.values import Columns, Source, cell
 
 __all__ = ["reproduction"]
 

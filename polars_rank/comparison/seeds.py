@@ -12,7 +12,7 @@ import polars as pl
 from polars_rank.comparison.arguments import IntervalName
 from polars_rank.comparison.bootstrap import drawn_counts
 from polars_rank.comparison.estimates import Plan, t_tested
-from polars_rank.comparison.values import Values, cell
+from polars_rank.comparison.input.values import Values, cell
 from polars_rank.exceptions import DataError
 
 __all__ = ["across_seeds", "with_pigeonhole"]

@@ -13,6 +13,7 @@ from polars_rank._statistics.intervals import require_level
 from polars_rank.comparison.arguments import names_of
 from polars_rank.comparison.compare import compare
 from polars_rank.comparison.estimates import Plan, estimated, means_of
+from polars_rank.comparison.input.values import Source, lazy
 from polars_rank.comparison.merging import (
     read_moments,
     selected,
@@ -20,7 +21,6 @@ from polars_rank.comparison.merging import (
     warn_of_returning,
 )
 from polars_rank.comparison.moments import is_moments, moments
-from polars_rank.comparison.values import Source, lazy
 
 __all__ = ["trend"]
 

@@ -88,7 +88,7 @@ class _Shared(Generic[Frame]):
         3
         """
         from polars_rank.comparison.compare import compare
-        from polars_rank.comparison.runs import values_of_runs
+        from polars_rank.comparison.input.run_values import values_of_runs
 
         columns = ("system", "query", "seed", "by", "weight", "cluster")
         told = {name: arguments[name] for name in columns if name in arguments}

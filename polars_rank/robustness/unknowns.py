@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from polars_rank.comparison.values import lower_is_better
+from polars_rank.comparison.input.values import lower_is_better
 from polars_rank.conventions.convention import Convention
 from polars_rank.exceptions import DataError
 from polars_rank.io.frames import FrameLike
