@@ -32,13 +32,13 @@ if _TYPE_CHECKING:
     from polars_rank import clicks, example, io, scale
     from polars_rank.comparison.compare import compare
     from polars_rank.comparison.gate import Gate, gate
-    from polars_rank.comparison.merging import merge
-    from polars_rank.comparison.moments import moments
     from polars_rank.comparison.orders import discriminative, orders, stability
     from polars_rank.comparison.plan import power
     from polars_rank.comparison.reproduction import reproduction
     from polars_rank.comparison.result import Comparison
     from polars_rank.comparison.standard import standardise
+    from polars_rank.comparison.sums.merging import merge
+    from polars_rank.comparison.sums.moments import moments
     from polars_rank.comparison.trend import trend
     from polars_rank.robustness.audit import audit
     from polars_rank.robustness.audit_result import Audit
@@ -111,8 +111,8 @@ _LATER = {
     "example": "example",
     "gate": "comparison.gate",
     "io": "io",
-    "merge": "comparison.merging",
-    "moments": "comparison.moments",
+    "merge": "comparison.sums.merging",
+    "moments": "comparison.sums.moments",
     "orders": "comparison.orders",
     "power": "comparison.plan",
     "reproduction": "comparison.reproduction",

@@ -795,7 +795,7 @@ MUTANTS = (
     ),
     Mutant(
         "clusters of several days are added up without a word",
-        "comparison/merging.py",
+        "comparison/sums/merging.py",
         'for text in texts if chosen(text, "cluster")',
         'for text in texts if chosen(text, "no such")',
         "moments:come_back",
@@ -1056,14 +1056,14 @@ MUTANTS = (
     ),
     Mutant(
         "kept: moments of n below 0",
-        "comparison/merging.py",
+        "comparison/sums/merging.py",
         "n.is_between(0, queries)",
         "(n <= queries)",
         "kept_moments:damage",
     ),
     Mutant(
         "kept: ties of moments are forgotten",
-        "comparison/moments.py",
+        "comparison/sums/moments.py",
         'how |= {"weight": weight, "cluster": cluster, "seed": seed, "tie": tie}',
         'how |= {"weight": weight, "cluster": cluster, "seed": seed}',
         "kept_moments:definition",

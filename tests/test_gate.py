@@ -15,7 +15,7 @@ import pytest
 from scipy import stats
 
 import polars_rank as pr
-from polars_rank.comparison.definition import Definition
+from polars_rank.comparison.sums.definition import Definition
 
 
 def base(n: int = 60) -> pl.DataFrame:

@@ -15,10 +15,10 @@ from scipy import special
 from slow import slow
 
 import polars_rank as pr
-from polars_rank.comparison import merging, row_sums
-from polars_rank.comparison.definition import Definition
 from polars_rank.comparison.input import reading, values
-from polars_rank.comparison.win_counts import WinCounts
+from polars_rank.comparison.sums import merging, row_sums
+from polars_rank.comparison.sums.definition import Definition
+from polars_rank.comparison.sums.win_counts import WinCounts
 
 DAYS = 12
 ENVELOPE = ("definition", "digests")

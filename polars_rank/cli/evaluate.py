@@ -347,7 +347,7 @@ def _collect(
 
 def _about(plan: Plan, values: pl.LazyFrame) -> dict[str, str]:
     """Metadata of a file of values: version, measures, convention, query."""
-    from polars_rank.comparison.definition import Definition
+    from polars_rank.comparison.sums.definition import Definition
 
     options = plan.options
     chosen = {name: options[name] for name in SHORTCUTS}

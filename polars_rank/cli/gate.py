@@ -41,7 +41,7 @@ from polars_rank.conventions.tools import DEFAULT
 from polars_rank.exceptions import DataError
 
 if TYPE_CHECKING:
-    from polars_rank.comparison.definition import Definition
+    from polars_rank.comparison.sums.definition import Definition
 
 __all__ = ["gate"]
 

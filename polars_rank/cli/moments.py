@@ -39,7 +39,7 @@ from polars_rank.cli.values import choices_of, open_moments, values_of_systems
 from polars_rank.core.state import DEFINITION, DIGESTS
 
 if TYPE_CHECKING:
-    from polars_rank.comparison.definition import Definition
+    from polars_rank.comparison.sums.definition import Definition
 
 __all__ = ["merge", "moments", "trend"]
 
@@ -135,7 +135,7 @@ def merge(
     out
         Write the sums to this Parquet file, with measures, convention and judgments.
     """
-    from polars_rank.comparison.merging import definition_of_parts
+    from polars_rank.comparison.sums.merging import definition_of_parts
 
     if not files:
         raise CycloptsError(msg="name a FILE with moments.")
@@ -283,8 +283,8 @@ def _over_time(
     files: Sequence[str], time: str | None, every: str | None, measures: Sequence[str]
 ) -> tuple[pl.LazyFrame, bool]:
     """Rows with their periods, and whether they are moments."""
-    from polars_rank.comparison.merging import read_moments, selected
-    from polars_rank.comparison.moments import is_moments
+    from polars_rank.comparison.sums.merging import read_moments, selected
+    from polars_rank.comparison.sums.moments import is_moments
 
     if not files:
         raise CycloptsError(msg="name a FILE: moments of days, or values with --time.")

@@ -30,7 +30,7 @@ from polars_rank.io.frames import same_ids
 from polars_rank.io.unreadable import files_of
 
 if TYPE_CHECKING:
-    from polars_rank.comparison.definition import Definition
+    from polars_rank.comparison.sums.definition import Definition
 
 __all__ = ["choices_of", "open_moments", "values_of", "values_of_systems"]
 
@@ -83,9 +83,9 @@ def values_of(
 
     Those of ``listed`` runs have a column ``documents``: the first of every query.
     """
-    from polars_rank.comparison.definition import Definition, fingerprint
-    from polars_rank.comparison.merging import definition_of_parts
-    from polars_rank.comparison.moments import is_moments
+    from polars_rank.comparison.sums.definition import Definition, fingerprint
+    from polars_rank.comparison.sums.merging import definition_of_parts
+    from polars_rank.comparison.sums.moments import is_moments
 
     if not files:
         raise CycloptsError(msg="name a FILE: runs and judgments, or values per query.")
@@ -139,7 +139,7 @@ def open_moments(
     files: Sequence[str], opened: Mapping[str, pl.LazyFrame] = NONE_YET
 ) -> dict[str, pl.LazyFrame]:
     """Scan files with moments: one frame per file, also of a quoted glob."""
-    from polars_rank.comparison.moments import is_moments
+    from polars_rank.comparison.sums.moments import is_moments
 
     found: dict[str, pl.LazyFrame] = {}
     for name in files:

@@ -33,16 +33,9 @@ from polars_rank.comparison.arguments import (
 from polars_rank.comparison.detectable import left_out, with_detectable
 from polars_rank.comparison.estimates import Plan
 from polars_rank.comparison.families import corrected, level_at_once
-from polars_rank.comparison.given_moments import (
-    never_together,
-    require_columns_of_moments,
-    require_rows_of_moments,
-)
 from polars_rank.comparison.input.reading import read, read_parts
 from polars_rank.comparison.input.run_values import values_of_runs
 from polars_rank.comparison.input.values import Columns, Source, Values, lazy, read_once
-from polars_rank.comparison.merging import read_moments, segments_of, selected
-from polars_rank.comparison.moments import is_moments, sums_of_parts
 from polars_rank.comparison.notes import noted
 from polars_rank.comparison.result import Comparison
 from polars_rank.comparison.rows import (
@@ -52,6 +45,13 @@ from polars_rank.comparison.rows import (
 )
 from polars_rank.comparison.seeds import with_pigeonhole
 from polars_rank.comparison.segments import between_segments, unlike
+from polars_rank.comparison.sums.given_moments import (
+    never_together,
+    require_columns_of_moments,
+    require_rows_of_moments,
+)
+from polars_rank.comparison.sums.merging import read_moments, segments_of, selected
+from polars_rank.comparison.sums.moments import is_moments, sums_of_parts
 from polars_rank.io.frames import FrameLike
 
 __all__ = ["compare"]

@@ -13,7 +13,6 @@ import polars as pl
 from polars_rank._statistics.intervals import require_level
 from polars_rank.comparison.arguments import Correction, names_of, require_choice
 from polars_rank.comparison.compare import compare
-from polars_rank.comparison.definition import Definition, definition_of
 from polars_rank.comparison.gate_checks import (
     ALL,
     Rule,
@@ -32,6 +31,7 @@ from polars_rank.comparison.gate_inputs import (
     require_same_definition,
 )
 from polars_rank.comparison.input.values import Source
+from polars_rank.comparison.sums.definition import Definition, definition_of
 from polars_rank.exceptions import DataError
 from polars_rank.report.gate import gate_markdown, gate_text
 

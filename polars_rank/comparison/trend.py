@@ -14,13 +14,13 @@ from polars_rank.comparison.arguments import names_of
 from polars_rank.comparison.compare import compare
 from polars_rank.comparison.estimates import Plan, estimated, means_of
 from polars_rank.comparison.input.values import Source, lazy
-from polars_rank.comparison.merging import (
+from polars_rank.comparison.sums.merging import (
     read_moments,
     selected,
     summed,
     warn_of_returning,
 )
-from polars_rank.comparison.moments import is_moments, moments
+from polars_rank.comparison.sums.moments import is_moments, moments
 
 __all__ = ["trend"]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from polars_rank.comparison.moments import KEYS, ORDER
+from polars_rank.comparison.sums.moments import KEYS, ORDER
 from polars_rank.exceptions import DataError
 
 __all__ = ["never_together", "require_columns_of_moments", "require_rows_of_moments"]

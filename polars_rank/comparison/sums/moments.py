@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from polars_rank.comparison.definition import Definition, definition_of
 from polars_rank.comparison.input.alignment import require_finite
 from polars_rank.comparison.input.reading import read_parts
 from polars_rank.comparison.input.values import (
@@ -23,7 +22,8 @@ from polars_rank.comparison.input.values import (
     cell,
     lower_is_better,
 )
-from polars_rank.comparison.row_sums import Array, Places, Rows, RowSums, row_sums
+from polars_rank.comparison.sums.definition import Definition, definition_of
+from polars_rank.comparison.sums.row_sums import Array, Places, Rows, RowSums, row_sums
 from polars_rank.conventions.tools import DEFAULT, ConventionLike
 from polars_rank.core.expr import ratio
 from polars_rank.core.state import DEFINITION, digest, hashed

@@ -10,9 +10,9 @@ import polars as pl
 
 from polars_rank._engine.checks.enforce import warn
 from polars_rank.comparison.arguments import require_names
-from polars_rank.comparison.definition import Definition, write_defined
 from polars_rank.comparison.input.values import Source, lazy
-from polars_rank.comparison.moments import KEYS, ORDER, WON, added
+from polars_rank.comparison.sums.definition import Definition, write_defined
+from polars_rank.comparison.sums.moments import KEYS, ORDER, WON, added
 from polars_rank.core.expr import ratio
 from polars_rank.core.state import (
     DEFINITION,

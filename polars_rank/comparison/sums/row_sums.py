@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from polars_rank.comparison.win_counts import WinCounts
+from polars_rank.comparison.sums.win_counts import WinCounts
 
 __all__ = ["Array", "Places", "RowSums", "Rows", "row_sums"]
 
