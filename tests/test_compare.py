@@ -20,9 +20,9 @@ from polars.testing import assert_frame_equal
 from scipy import stats
 
 import polars_rank as pr
-from polars_rank.comparison import bootstrap, paired_tests
-from polars_rank.comparison.corrections import adjusted
-from polars_rank.comparison.effects import d_z_interval
+from polars_rank.comparison.tests import bootstrap, paired_tests
+from polars_rank.comparison.tests.corrections import adjusted
+from polars_rank.comparison.tests.effects import d_z_interval
 
 A = [0.50, 0.25, 1.0, 0.00, 0.33, 0.75, 0.60, 0.20, 0.10, 0.90, 0.40, 0.55]
 B = [0.55, 0.25, 1.0, 0.10, 0.50, 0.70, 0.80, 0.20, 0.30, 0.95, 0.50, 0.60]

@@ -7,7 +7,7 @@ import pytest
 from scipy import integrate, stats
 
 from polars_rank._statistics.noncentral import crossing, noncentrality
-from polars_rank.comparison.effects import d_z_interval
+from polars_rank.comparison.tests.effects import d_z_interval
 
 QUERIES = np.array([2, 3, 4, 5, 8, 13, 20, 50, 100, 200])
 EFFECTS = np.concatenate([[0.0], 10.0 ** np.arange(-6, 1.01, 0.25)])

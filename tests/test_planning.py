@@ -14,7 +14,11 @@ from test_compare import A, B, C, D, values
 
 import polars_rank as pr
 from polars_rank.comparison.plan import _for_many
-from polars_rank.comparison.power import detectable_effect, power_of_t, queries_for
+from polars_rank.comparison.tests.power import (
+    detectable_effect,
+    power_of_t,
+    queries_for,
+)
 
 
 def test_queries_needed():

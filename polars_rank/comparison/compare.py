@@ -13,7 +13,6 @@ import polars as pl
 
 from polars_rank._statistics.distributions import Alternative
 from polars_rank._statistics.intervals import require_level
-from polars_rank.comparison import estimates
 from polars_rank.comparison.arguments import (
     FAMILYWISE,
     Correction,
@@ -30,21 +29,11 @@ from polars_rank.comparison.arguments import (
     require_no_rows,
     require_together,
 )
-from polars_rank.comparison.detectable import left_out, with_detectable
-from polars_rank.comparison.estimates import Plan
-from polars_rank.comparison.families import corrected, level_at_once
 from polars_rank.comparison.input.reading import read, read_parts
 from polars_rank.comparison.input.run_values import values_of_runs
 from polars_rank.comparison.input.values import Columns, Source, Values, lazy, read_once
 from polars_rank.comparison.notes import noted
 from polars_rank.comparison.result import Comparison
-from polars_rank.comparison.rows import (
-    tested,
-    with_bootstrap,
-    with_effect,
-)
-from polars_rank.comparison.seeds import with_pigeonhole
-from polars_rank.comparison.segments import between_segments, unlike
 from polars_rank.comparison.sums.given_moments import (
     never_together,
     require_columns_of_moments,
@@ -52,6 +41,17 @@ from polars_rank.comparison.sums.given_moments import (
 )
 from polars_rank.comparison.sums.merging import read_moments, segments_of, selected
 from polars_rank.comparison.sums.moments import is_moments, sums_of_parts
+from polars_rank.comparison.tests import estimates
+from polars_rank.comparison.tests.detectable import left_out, with_detectable
+from polars_rank.comparison.tests.estimates import Plan
+from polars_rank.comparison.tests.families import corrected, level_at_once
+from polars_rank.comparison.tests.from_values import (
+    tested,
+    with_bootstrap,
+    with_effect,
+)
+from polars_rank.comparison.tests.seeds import with_pigeonhole
+from polars_rank.comparison.tests.segments import between_segments, unlike
 from polars_rank.io.frames import FrameLike
 
 __all__ = ["compare"]
@@ -143,7 +143,7 @@ def compare(
     correction
         Correction of the p-values for the number of tests in a family: ``"holm"``
         (default), ``"bonferroni"``, ``"sidak"``, ``"hochberg"``, ``"bh"``, ``"by"`` or
-        ``"none"``; see :func:`~polars_rank.comparison.corrections.adjusted`. Tukey's
+        ``"none"``; see :func:`~polars_rank.comparison.tests.corrections.adjusted`. Tukey's
         tests need none.
     family
         Tests that are corrected together: those of one ``"measure"`` (all pairs and

@@ -12,9 +12,9 @@ import polars as pl
 
 from polars_rank._statistics.distributions import normal_quantile, t_quantile, tail
 from polars_rank.comparison.arguments import Correction
-from polars_rank.comparison.corrections import adjusted
 from polars_rank.comparison.input.values import lower_is_better
-from polars_rank.comparison.power import detectable_effect
+from polars_rank.comparison.tests.corrections import adjusted
+from polars_rank.comparison.tests.power import detectable_effect
 from polars_rank.core.registry import closest
 from polars_rank.report.comparison import percent
 

@@ -6,8 +6,8 @@ import polars as pl
 
 from polars_rank._engine.checks.enforce import warn
 from polars_rank.comparison.arguments import IntervalName
-from polars_rank.comparison.estimates import Plan
 from polars_rank.comparison.input.values import Columns
+from polars_rank.comparison.tests.estimates import Plan
 
 __all__ = ["noted"]
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import polars as pl
 
-from polars_rank.comparison.friedman import friedman
 from polars_rank.comparison.input.values import Values, lower_is_better
+from polars_rank.comparison.tests.friedman import friedman
 from polars_rank.report.comparison import (
     in_order,
     letters,

@@ -12,7 +12,6 @@ from polars_rank._statistics.distributions import t_quantile
 from polars_rank._statistics.intervals import require_level
 from polars_rank.comparison.arguments import names_of
 from polars_rank.comparison.compare import compare
-from polars_rank.comparison.estimates import Plan, estimated, means_of
 from polars_rank.comparison.input.values import Source, lazy
 from polars_rank.comparison.sums.merging import (
     read_moments,
@@ -21,6 +20,7 @@ from polars_rank.comparison.sums.merging import (
     warn_of_returning,
 )
 from polars_rank.comparison.sums.moments import is_moments, moments
+from polars_rank.comparison.tests.estimates import Plan, estimated, means_of
 
 __all__ = ["trend"]
 

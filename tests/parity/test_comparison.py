@@ -14,9 +14,9 @@ import polars as pl
 import pytest
 
 import polars_rank as pr
-from polars_rank.comparison import bootstrap, paired_tests
-from polars_rank.comparison.corrections import adjusted
-from polars_rank.comparison.power import power_of_t
+from polars_rank.comparison.tests import bootstrap, paired_tests
+from polars_rank.comparison.tests.corrections import adjusted
+from polars_rank.comparison.tests.power import power_of_t
 
 stats = pytest.importorskip("scipy.stats")
 pytestmark = pytest.mark.parity

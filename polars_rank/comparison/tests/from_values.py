@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from polars_rank.comparison import estimates, paired_tests
 from polars_rank.comparison.arguments import EffectName, IntervalName, TestName
-from polars_rank.comparison.bootstrap import bounds, resampled, shift_test
-from polars_rank.comparison.effects import cliff
-from polars_rank.comparison.estimates import Plan
 from polars_rank.comparison.input.values import Values, cell, lower_is_better
-from polars_rank.comparison.seeds import across_seeds
+from polars_rank.comparison.tests import estimates, paired_tests
+from polars_rank.comparison.tests.bootstrap import bounds, resampled, shift_test
+from polars_rank.comparison.tests.effects import cliff
+from polars_rank.comparison.tests.estimates import Plan
+from polars_rank.comparison.tests.seeds import across_seeds
 from polars_rank.core.expr import ratio
 
 __all__ = ["tested", "with_bootstrap", "with_effect"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from polars_rank.comparison.input.values import Values, cell
-from polars_rank.comparison.paired_tests import rounded
+from polars_rank.comparison.tests.paired_tests import rounded
 from polars_rank.core.extras import require
 
 __all__ = ["friedman"]

@@ -10,9 +10,9 @@ import numpy.typing as npt
 import polars as pl
 
 from polars_rank.comparison.arguments import IntervalName
-from polars_rank.comparison.bootstrap import drawn_counts
-from polars_rank.comparison.estimates import Plan, t_tested
 from polars_rank.comparison.input.values import Values, cell
+from polars_rank.comparison.tests.bootstrap import drawn_counts
+from polars_rank.comparison.tests.estimates import Plan, t_tested
 from polars_rank.exceptions import DataError
 
 __all__ = ["across_seeds", "with_pigeonhole"]

@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 
 from polars_rank.comparison.arguments import Correction, Family
-from polars_rank.comparison.corrections import adjusted
-from polars_rank.comparison.estimates import Plan
+from polars_rank.comparison.tests.corrections import adjusted
+from polars_rank.comparison.tests.estimates import Plan
 
 __all__ = ["corrected", "family_of", "level_at_once"]
 
