@@ -18,7 +18,7 @@ import polars as pl
 
 import polars_rank as pr
 from polars_rank import example
-from polars_rank.comparison.gate_checks import ALL, Rule, Standard, checked
+from polars_rank.comparison.gate.verdicts import ALL, Rule, Standard, checked
 
 Array: TypeAlias = npt.NDArray[np.float64]
 Changes: TypeAlias = Callable[[np.random.Generator, int], Array]

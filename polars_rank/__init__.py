@@ -31,7 +31,7 @@ from polars_rank.namespaces.expr import expr
 if _TYPE_CHECKING:
     from polars_rank import clicks, example, io, scale
     from polars_rank.comparison.compare import compare
-    from polars_rank.comparison.gate import Gate, gate
+    from polars_rank.comparison.gate.gate import Gate, gate
     from polars_rank.comparison.orders import discriminative, orders, stability
     from polars_rank.comparison.plan import power
     from polars_rank.comparison.reproduction import reproduction
@@ -101,7 +101,7 @@ _LATER = {
     "Audit": "robustness.audit_result",
     "Comparison": "comparison.result",
     "Evaluation": "scale.evaluation",
-    "Gate": "comparison.gate",
+    "Gate": "comparison.gate.gate",
     "audit": "robustness.audit",
     "bounds": "robustness.bounds",
     "clicks": "clicks",
@@ -109,7 +109,7 @@ _LATER = {
     "discriminative": "comparison.orders",
     "estimate": "robustness.estimate",
     "example": "example",
-    "gate": "comparison.gate",
+    "gate": "comparison.gate.gate",
     "io": "io",
     "merge": "comparison.sums.merging",
     "moments": "comparison.sums.moments",

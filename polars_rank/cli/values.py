@@ -167,7 +167,7 @@ def _of_run(
     *,
     listed: bool,
 ) -> pl.DataFrame:
-    from polars_rank.comparison.gate_documents import first_documents
+    from polars_rank.comparison.gate.left_documents import first_documents
 
     run = given.runs[place]
     several = len(given.runs) > 1

@@ -12,7 +12,7 @@ from polars_rank.report.table import Cell, Table, as_markdown, as_text, escaped,
 
 
 class _Gate(Protocol):
-    """What is told of a gate, as ``polars_rank.comparison.gate.Gate`` says it."""
+    """What is told of a gate, as ``polars_rank.comparison.gate.gate.Gate`` says it."""
 
     @property
     def verdict(self) -> str: ...

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from polars_rank.comparison.gate_inputs import BASE, NEW
+from polars_rank.comparison.gate.comparability import BASE, NEW
 from polars_rank.comparison.input.values import Source, lazy
 
 __all__ = ["Lists", "first_documents"]

@@ -13,15 +13,7 @@ import polars as pl
 from polars_rank._statistics.intervals import require_level
 from polars_rank.comparison.arguments import Correction, names_of, require_choice
 from polars_rank.comparison.compare import compare
-from polars_rank.comparison.gate_checks import (
-    ALL,
-    Rule,
-    Standard,
-    checked,
-    worst_queries,
-)
-from polars_rank.comparison.gate_documents import Counts, Lists
-from polars_rank.comparison.gate_inputs import (
+from polars_rank.comparison.gate.comparability import (
     BASE,
     NEW,
     attributed,
@@ -29,6 +21,14 @@ from polars_rank.comparison.gate_inputs import (
     require_ids_that_match,
     require_known_documents,
     require_same_definition,
+)
+from polars_rank.comparison.gate.left_documents import Counts, Lists
+from polars_rank.comparison.gate.verdicts import (
+    ALL,
+    Rule,
+    Standard,
+    checked,
+    worst_queries,
 )
 from polars_rank.comparison.input.values import Source
 from polars_rank.comparison.sums.definition import Definition, definition_of
