@@ -32,14 +32,14 @@ if _TYPE_CHECKING:
     from polars_rank import clicks, example, io, scale
     from polars_rank.comparison.compare import compare
     from polars_rank.comparison.gate.gate import Gate, gate
-    from polars_rank.comparison.orders import discriminative, orders, stability
-    from polars_rank.comparison.plan import power
-    from polars_rank.comparison.reproduction import reproduction
     from polars_rank.comparison.result import Comparison
-    from polars_rank.comparison.standard import standardise
     from polars_rank.comparison.sums.merging import merge
     from polars_rank.comparison.sums.moments import moments
-    from polars_rank.comparison.trend import trend
+    from polars_rank.comparison.systems.orders import discriminative, orders, stability
+    from polars_rank.comparison.systems.reproduction import reproduction
+    from polars_rank.comparison.systems.sample_size import power
+    from polars_rank.comparison.systems.standardize import standardise
+    from polars_rank.comparison.systems.trend import trend
     from polars_rank.robustness.audit import audit
     from polars_rank.robustness.audit_result import Audit
     from polars_rank.robustness.bounds import bounds
@@ -106,20 +106,20 @@ _LATER = {
     "bounds": "robustness.bounds",
     "clicks": "clicks",
     "compare": "comparison.compare",
-    "discriminative": "comparison.orders",
+    "discriminative": "comparison.systems.orders",
     "estimate": "robustness.estimate",
     "example": "example",
     "gate": "comparison.gate.gate",
     "io": "io",
     "merge": "comparison.sums.merging",
     "moments": "comparison.sums.moments",
-    "orders": "comparison.orders",
-    "power": "comparison.plan",
-    "reproduction": "comparison.reproduction",
+    "orders": "comparison.systems.orders",
+    "power": "comparison.systems.sample_size",
+    "reproduction": "comparison.systems.reproduction",
     "scale": "scale",
-    "stability": "comparison.orders",
-    "standardise": "comparison.standard",
-    "trend": "comparison.trend",
+    "stability": "comparison.systems.orders",
+    "standardise": "comparison.systems.standardize",
+    "trend": "comparison.systems.trend",
 }
 
 

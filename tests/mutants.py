@@ -1105,7 +1105,7 @@ MUTANTS = (
     ),
     Mutant(
         "users of several periods are added up without a word",
-        "comparison/trend.py",
+        "comparison/systems/trend.py",
         "    warn_of_returning(rolled)\n",
         "",
         "trend:several_periods",

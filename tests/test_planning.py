@@ -13,7 +13,7 @@ from scipy import stats
 from test_compare import A, B, C, D, values
 
 import polars_rank as pr
-from polars_rank.comparison.plan import _for_many
+from polars_rank.comparison.systems.sample_size import _for_many
 from polars_rank.comparison.tests.power import (
     detectable_effect,
     power_of_t,
