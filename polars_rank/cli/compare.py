@@ -30,7 +30,7 @@ from polars_rank.cli.options import (
 )
 from polars_rank.cli.show import Format, emit, inert, show_rows, table_of, terminal
 from polars_rank.cli.values import values_of_systems
-from polars_rank.comparison.arguments import (
+from polars_rank.comparison.input.procedures import (
     Correction,
     EffectName,
     Family,

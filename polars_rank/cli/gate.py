@@ -36,7 +36,7 @@ from polars_rank.cli.outputs import require_apart
 from polars_rank.cli.runs import open_file, recorded
 from polars_rank.cli.show import emit
 from polars_rank.cli.values import choices_of, values_of
-from polars_rank.comparison.arguments import Correction
+from polars_rank.comparison.input.procedures import Correction
 from polars_rank.conventions.tools import DEFAULT
 from polars_rank.exceptions import DataError
 

@@ -18,7 +18,7 @@ from polars_rank.cli.options import (
 )
 from polars_rank.cli.show import show_frame, terminal
 from polars_rank.cli.values import values_of_systems
-from polars_rank.comparison.arguments import Correction, TestName
+from polars_rank.comparison.input.procedures import Correction, TestName
 
 __all__ = ["discriminative", "orders"]
 

@@ -13,7 +13,7 @@ import polars as pl
 
 from polars_rank._statistics.distributions import Alternative
 from polars_rank._statistics.intervals import require_level
-from polars_rank.comparison.arguments import (
+from polars_rank.comparison.input.procedures import (
     FAMILYWISE,
     Correction,
     EffectName,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from polars_rank._engine.checks.enforce import warn
-from polars_rank.comparison.arguments import IntervalName
+from polars_rank.comparison.input.procedures import IntervalName
 from polars_rank.comparison.input.values import Columns
 from polars_rank.comparison.tests.estimates import Plan
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from polars_rank.comparison.arguments import names_of
+from polars_rank.comparison.input.procedures import names_of
 from polars_rank.comparison.input.reading import require_values
 from polars_rank.comparison.input.values import Source, lazy, lower_is_better
 from polars_rank.comparison.sums.definition import Definition

@@ -11,7 +11,6 @@ from typing import Any, Literal, TypeAlias
 import polars as pl
 
 from polars_rank._statistics.intervals import require_level
-from polars_rank.comparison.arguments import Correction, names_of, require_choice
 from polars_rank.comparison.compare import compare
 from polars_rank.comparison.gate.comparability import (
     BASE,
@@ -30,6 +29,7 @@ from polars_rank.comparison.gate.verdicts import (
     checked,
     worst_queries,
 )
+from polars_rank.comparison.input.procedures import Correction, names_of, require_choice
 from polars_rank.comparison.input.values import Source
 from polars_rank.comparison.sums.definition import Definition, definition_of
 from polars_rank.exceptions import DataError

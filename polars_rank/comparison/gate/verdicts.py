@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from polars_rank._statistics.distributions import normal_quantile, t_quantile, tail
-from polars_rank.comparison.arguments import Correction
+from polars_rank.comparison.input.procedures import Correction
 from polars_rank.comparison.input.values import lower_is_better
 from polars_rank.comparison.tests.corrections import adjusted
 from polars_rank.comparison.tests.power import detectable_effect

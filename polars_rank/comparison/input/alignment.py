@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from polars_rank.comparison.arguments import Pairing
+from polars_rank.comparison.input.procedures import Pairing
 from polars_rank.comparison.input.values import Columns, Values, cell
 from polars_rank.exceptions import DataError
 

@@ -13,8 +13,8 @@ from polars_rank._engine.layout import in_batches
 from polars_rank._engine.schema import require_columns
 from polars_rank._engine.spill.buckets import Bucket, fill
 from polars_rank._files.temporary import private_folder
-from polars_rank.comparison.arguments import Pairing, names_of
 from polars_rank.comparison.input.alignment import aligned, require_finite_rows
+from polars_rank.comparison.input.procedures import Pairing, names_of
 from polars_rank.comparison.input.values import Columns, Source, Values, lazy, metric_of
 from polars_rank.core.source import lazy_source
 from polars_rank.exceptions import DataError

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from polars_rank.comparison.arguments import names_of
+from polars_rank.comparison.input.procedures import names_of
 from polars_rank.evaluation.evaluate import per_query
 from polars_rank.io.columns import concatenated
 from polars_rank.io.frames import FrameLike, as_polars

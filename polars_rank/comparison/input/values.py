@@ -13,7 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from polars_rank._engine.request import AnyFrame
-from polars_rank.comparison.arguments import names_of
+from polars_rank.comparison.input.procedures import names_of
 from polars_rank.core.registry import Metric
 from polars_rank.io import scan
 from polars_rank.io.frames import ArrowStream, as_polars

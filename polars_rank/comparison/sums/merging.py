@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from polars_rank._engine.checks.enforce import warn
-from polars_rank.comparison.arguments import require_names
+from polars_rank.comparison.input.procedures import require_names
 from polars_rank.comparison.input.values import Source, lazy
 from polars_rank.comparison.sums.definition import Definition, write_defined
 from polars_rank.comparison.sums.moments import KEYS, ORDER, WON, added

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from polars_rank.comparison.arguments import TestName
 from polars_rank.comparison.compare import compare
+from polars_rank.comparison.input.procedures import TestName
 from polars_rank.comparison.input.reading import read
 from polars_rank.comparison.input.values import Columns, Source, cell, lower_is_better
 from polars_rank.comparison.tests.bootstrap import resampled

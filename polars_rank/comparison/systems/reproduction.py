@@ -10,7 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from polars_rank._statistics.distributions import tail
-from polars_rank.comparison.arguments import require_names
+from polars_rank.comparison.input.procedures import require_names
 from polars_rank.comparison.input.reading import read
 from polars_rank.comparison.input.values import Columns, Source, cell
 

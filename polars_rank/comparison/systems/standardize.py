@@ -11,7 +11,7 @@ from polars_rank._engine.frame_function import frame_function, like_input
 from polars_rank._engine.request import AnyFrame
 from polars_rank._engine.schema import require_columns
 from polars_rank._statistics.distributions import special
-from polars_rank.comparison.arguments import names_of, require_choice
+from polars_rank.comparison.input.procedures import names_of, require_choice
 from polars_rank.io.columns import concatenated
 from polars_rank.io.frames import FrameLike, as_polars
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polars_rank._statistics.distributions import normal_quantile, normal_tail
-from polars_rank.comparison.arguments import IntervalName
+from polars_rank.comparison.input.procedures import IntervalName
 from polars_rank.comparison.tests.paired_tests import DECIMALS, Tested, chunks
 
 __all__ = ["Bounds", "Resampled", "bounds", "drawn_counts", "resampled", "shift_test"]

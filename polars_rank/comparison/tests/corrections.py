@@ -7,7 +7,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from polars_rank.comparison.arguments import Correction
+from polars_rank.comparison.input.procedures import Correction
 
 __all__ = ["adjusted"]
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from polars_rank._statistics.distributions import Alternative, special
 from polars_rank._statistics.intervals import interval, p_value, wilson
-from polars_rank.comparison.arguments import names_of, require_names
+from polars_rank.comparison.input.procedures import names_of, require_names
 from polars_rank.comparison.input.values import metric_of
 from polars_rank.comparison.tests.effects import d_z_interval, hedges_factor
 from polars_rank.core.aggregate import ROUNDING

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from polars_rank.comparison.arguments import Correction, Family
+from polars_rank.comparison.input.procedures import Correction, Family
 from polars_rank.comparison.tests.corrections import adjusted
 from polars_rank.comparison.tests.estimates import Plan
 

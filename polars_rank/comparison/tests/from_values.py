@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from polars_rank.comparison.arguments import EffectName, IntervalName, TestName
+from polars_rank.comparison.input.procedures import EffectName, IntervalName, TestName
 from polars_rank.comparison.input.values import Values, cell, lower_is_better
 from polars_rank.comparison.tests import estimates, paired_tests
 from polars_rank.comparison.tests.bootstrap import bounds, resampled, shift_test

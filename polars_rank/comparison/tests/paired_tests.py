@@ -13,7 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from polars_rank._statistics.distributions import Alternative, special, tail
-from polars_rank.comparison.arguments import ZeroMethod
+from polars_rank.comparison.input.procedures import ZeroMethod
 
 __all__ = [
     "Tested",

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from polars_rank.comparison.arguments import IntervalName
+from polars_rank.comparison.input.procedures import IntervalName
 from polars_rank.comparison.input.values import Values, cell
 from polars_rank.comparison.tests.bootstrap import drawn_counts
 from polars_rank.comparison.tests.estimates import Plan, t_tested
