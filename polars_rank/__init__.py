@@ -40,11 +40,11 @@ if _TYPE_CHECKING:
     from polars_rank.comparison.systems.sample_size import power
     from polars_rank.comparison.systems.standardize import standardise
     from polars_rank.comparison.systems.trend import trend
-    from polars_rank.robustness.audit import audit
-    from polars_rank.robustness.audit_result import Audit
-    from polars_rank.robustness.bounds import bounds
-    from polars_rank.robustness.estimate import estimate
     from polars_rank.scale.evaluation import Evaluation
+    from polars_rank.uncertainty.audit.audit import audit
+    from polars_rank.uncertainty.audit.audit_result import Audit
+    from polars_rank.uncertainty.bounds.bounds import bounds
+    from polars_rank.uncertainty.estimate import estimate
 
 __all__ = [
     "CONVENTIONS",
@@ -98,16 +98,16 @@ __version__ = "0.1.0"
 
 # What needs numpy or an extra, or is slow to import, is imported when it is first used.
 _LATER = {
-    "Audit": "robustness.audit_result",
+    "Audit": "uncertainty.audit.audit_result",
     "Comparison": "comparison.result",
     "Evaluation": "scale.evaluation",
     "Gate": "comparison.gate.gate",
-    "audit": "robustness.audit",
-    "bounds": "robustness.bounds",
+    "audit": "uncertainty.audit.audit",
+    "bounds": "uncertainty.bounds.bounds",
     "clicks": "clicks",
     "compare": "comparison.compare",
     "discriminative": "comparison.systems.orders",
-    "estimate": "robustness.estimate",
+    "estimate": "uncertainty.estimate",
     "example": "example",
     "gate": "comparison.gate.gate",
     "io": "io",

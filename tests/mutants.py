@@ -1120,14 +1120,14 @@ MUTANTS = (
     # -- robustness
     Mutant(
         "the judgments as they are have no part in the bounds",
-        "robustness/bounds.py",
+        "uncertainty/bounds/bounds.py",
         ".otherwise(furthest(c, value))",
         ".otherwise(c)",
         "bounds:limits",
     ),
     Mutant(
         "bounds of a mean are of other queries than it is",
-        "robustness/bounds.py",
+        "uncertainty/bounds/bounds.py",
         "Mean().state(pl.when(value.is_not_null()).then(c))",
         "Mean().state(pl.col(c))",
         "bounds:limits bounds:mean_of",

@@ -11,7 +11,7 @@ from vocabularies import METRICS
 
 import polars_rank as pr
 from polars_rank.conventions.choices import CHOICES
-from polars_rank.robustness.alternatives import alternatives
+from polars_rank.uncertainty.audit.alternatives import alternatives
 
 
 @pytest.fixture(scope="module")

@@ -20,9 +20,9 @@ from vocabularies import METRICS
 
 import polars_rank as pr
 from polars_rank.conventions.tools import complete_arguments
-from polars_rank.robustness.known_bounds import ABOUT_JUDGING
-from polars_rank.robustness.labels import SCHEMES
-from polars_rank.robustness.tie_orders import WAYS
+from polars_rank.uncertainty.bounds.known_bounds import ABOUT_JUDGING
+from polars_rank.uncertainty.bounds.labelings import SCHEMES
+from polars_rank.uncertainty.bounds.tie_orders import WAYS
 
 # Parameters that make another class of a measure, beside none.
 VARIANTS: dict[str, list[dict]] = {

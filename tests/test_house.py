@@ -495,7 +495,7 @@ def test_a_new_process_imports_no_extra_and_has_all_public_names():
     """Whatever else was imported before; most names are imported when first used."""
     names = (
         "rich cyclopts hypothesis scipy pandas numba difflib numpy altair great_tables "
-        "polars_rank.clicks polars_rank.comparison polars_rank.robustness"
+        "polars_rank.clicks polars_rank.comparison polars_rank.uncertainty"
     )
     code = "import sys, polars_rank; print([n for n in sys.argv if n in sys.modules])"
     code += "; [getattr(polars_rank, name) for name in polars_rank.__all__]"

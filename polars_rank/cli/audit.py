@@ -36,7 +36,7 @@ from polars_rank.cli.options import (
 from polars_rank.cli.show import Format, emit, show_frame, show_rows, terminal
 from polars_rank.cli.values import choices_of
 from polars_rank.conventions.tools import DEFAULT
-from polars_rank.robustness.labels import grades_of
+from polars_rank.uncertainty.bounds.labelings import grades_of
 
 __all__ = ["audit", "bounds", "runs_of"]
 

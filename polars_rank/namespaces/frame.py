@@ -114,7 +114,7 @@ class _Shared(Generic[Frame]):
         >>> log.rank_eval.bounds("rr").select("measure", "low", "high").row(0)
         ('rr', 0.5, 1.0)
         """
-        from polars_rank.robustness.bounds import bounds
+        from polars_rank.uncertainty.bounds.bounds import bounds
 
         return bounds(self._frame, measures, **arguments)
 

@@ -10,15 +10,24 @@ import polars as pl
 from polars_rank.conventions.convention import Convention
 from polars_rank.evaluation import evaluate as evaluation
 from polars_rank.measures.measure import Measure
-from polars_rank.robustness.gain import has_levels, highest_ratio, parts_of
-from polars_rank.robustness.labels import (
+from polars_rank.uncertainty.bounds.gain_levels import (
+    has_levels,
+    highest_ratio,
+    parts_of,
+)
+from polars_rank.uncertainty.bounds.labelings import (
     Documents,
     Scheme,
     labelled,
     scheme_of,
     size_of,
 )
-from polars_rank.robustness.tie_orders import Way, in_orders, size_of_orders, way_of
+from polars_rank.uncertainty.bounds.tie_orders import (
+    Way,
+    in_orders,
+    size_of_orders,
+    way_of,
+)
 
 __all__ = [
     "EXTREMES", "Asked", "Table", "labels_move", "over_labels", "over_ties", "places",

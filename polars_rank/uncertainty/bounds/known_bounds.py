@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.tools import complete_arguments
 from polars_rank.measures.measure import Custom, Measures, parse_measures
-from polars_rank.robustness.limits import Asked
+from polars_rank.uncertainty.bounds.limits import Asked
 
 __all__ = ["with_known_bounds"]
 

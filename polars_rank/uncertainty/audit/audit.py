@@ -16,7 +16,7 @@ from polars_rank.conventions.tools import DEFAULT, ConventionLike, convention_of
 from polars_rank.evaluation.evaluate import evaluate
 from polars_rank.io.frames import FrameLike, as_polars
 from polars_rank.measures.measure import Custom, Measure, Measures, parse_measures
-from polars_rank.robustness.alternatives import (
+from polars_rank.uncertainty.audit.alternatives import (
     DEPTH,
     DUPLICATES,
     Alternative,
@@ -24,16 +24,20 @@ from polars_rank.robustness.alternatives import (
     as_given,
     renamed,
 )
-from polars_rank.robustness.audit_result import Audit
-from polars_rank.robustness.reasons import facts, neutral, reasons
-from polars_rank.robustness.runs import Runs, keys_of, stacked
-from polars_rank.robustness.swaps import Pass, name_of, significant_pairs
-from polars_rank.robustness.unknowns import (
+from polars_rank.uncertainty.audit.audit_result import Audit
+from polars_rank.uncertainty.audit.no_effect import facts, neutral, reasons
+from polars_rank.uncertainty.audit.significant_swaps import (
+    Pass,
+    name_of,
+    significant_pairs,
+)
+from polars_rank.uncertainty.audit.unknowns import (
     SAME,
     require_known_to_bounds,
     sure_differences,
     unknowns,
 )
+from polars_rank.uncertainty.bounds.several_runs import Runs, keys_of, stacked
 
 __all__ = ["audit"]
 

@@ -8,9 +8,9 @@ import polars as pl
 
 from polars_rank.conventions.convention import Convention
 from polars_rank.core.registry import closest
-from polars_rank.robustness.gain import has_levels, parts_of
-from polars_rank.robustness.labels import Documents, is_additive
-from polars_rank.robustness.limits import (
+from polars_rank.uncertainty.bounds.gain_levels import has_levels, parts_of
+from polars_rank.uncertainty.bounds.labelings import Documents, is_additive
+from polars_rank.uncertainty.bounds.limits import (
     Asked,
     Table,
     labels_move,

@@ -19,10 +19,10 @@ from polars_rank.core.rules import DUPLICATE_RANK, INVALID_RANK
 from polars_rank.exceptions import DataError
 from polars_rank.io.frames import FrameLike, as_polars
 from polars_rank.measures.measure import Measures
-from polars_rank.robustness.differences import differences
-from polars_rank.robustness.known_bounds import with_known_bounds
-from polars_rank.robustness.labels import Documents, grades_of
-from polars_rank.robustness.limits import (
+from polars_rank.uncertainty.bounds.differences import differences
+from polars_rank.uncertainty.bounds.known_bounds import with_known_bounds
+from polars_rank.uncertainty.bounds.labelings import Documents, grades_of
+from polars_rank.uncertainty.bounds.limits import (
     Asked,
     Table,
     over_labels,
@@ -30,7 +30,7 @@ from polars_rank.robustness.limits import (
     values_under,
     widest,
 )
-from polars_rank.robustness.runs import Runs, keys_of, stacked
+from polars_rank.uncertainty.bounds.several_runs import Runs, keys_of, stacked
 
 __all__ = ["bounds"]
 

@@ -16,7 +16,7 @@ from typing import Any
 import polars as pl
 
 from polars_rank.core.weights import DISCOUNTS, GAINS
-from polars_rank.robustness.labels import Documents
+from polars_rank.uncertainty.bounds.labelings import Documents
 
 __all__ = ["has_levels", "highest_ratio", "parts_of"]
 

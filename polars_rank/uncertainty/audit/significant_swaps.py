@@ -12,7 +12,7 @@ from polars_rank._engine.schema import columns_of, names_of
 from polars_rank.comparison.compare import compare
 from polars_rank.conventions.convention import Convention
 from polars_rank.evaluation.evaluate import per_query
-from polars_rank.robustness.runs import keys_of
+from polars_rank.uncertainty.bounds.several_runs import keys_of
 
 __all__ = ["Pass", "name_of", "significant_pairs"]
 

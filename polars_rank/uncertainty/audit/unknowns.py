@@ -14,8 +14,8 @@ from polars_rank.exceptions import DataError
 from polars_rank.io.frames import FrameLike
 from polars_rank.measures.measure import Custom, Measure
 from polars_rank.report.table import Cell, Table, number
-from polars_rank.robustness.alternatives import as_given
-from polars_rank.robustness.bounds import Over, bounds
+from polars_rank.uncertainty.audit.alternatives import as_given
+from polars_rank.uncertainty.bounds.bounds import Over, bounds
 
 __all__ = [
     "SAME",

@@ -22,8 +22,8 @@ from polars_rank.evaluation.evaluate import per_query
 from polars_rank.exceptions import DataError
 from polars_rank.io.frames import FrameLike, as_polars
 from polars_rank.measures.measure import Custom, Measure, Measures, parse_measures
-from polars_rank.robustness.labels import is_additive
-from polars_rank.robustness.runs import Runs, keys_of, stacked
+from polars_rank.uncertainty.bounds.labelings import is_additive
+from polars_rank.uncertainty.bounds.several_runs import Runs, keys_of, stacked
 
 __all__ = ["estimate"]
 

@@ -18,7 +18,11 @@ from polars_rank.report.table import (
     as_text,
     number,
 )
-from polars_rank.robustness.unknowns import SAME, differences_table, unknowns_table
+from polars_rank.uncertainty.audit.unknowns import (
+    SAME,
+    differences_table,
+    unknowns_table,
+)
 
 __all__ = ["Audit"]
 

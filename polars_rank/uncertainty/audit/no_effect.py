@@ -9,7 +9,7 @@ import polars as pl
 
 from polars_rank.conventions.convention import Convention
 from polars_rank.core.ranking import Ranking
-from polars_rank.robustness.alternatives import DEPTH, Alternative
+from polars_rank.uncertainty.audit.alternatives import DEPTH, Alternative
 
 __all__ = ["facts", "neutral", "reasons"]
 
