@@ -85,7 +85,7 @@ def two(folder: Path, *, whole: bool):
 
 
 def parts(folder: Path, map):
-    from polars_rank.scale import evaluate_parts, files
+    from polars_rank.parts import evaluate_parts, files
 
     return evaluate_parts(files(sorted(folder.glob("*.parquet"))), MEASURES, map=map)
 

@@ -66,7 +66,7 @@ def duckdb() -> Iterator[dict[str, Evaluate]]:
 
 def cases(adapter, read) -> dict[str, Evaluate]:
     """What an engine evaluates: its own frames, and files that Polars reads."""
-    from polars_rank.scale import bucketed, evaluate_parts
+    from polars_rank.parts import bucketed, evaluate_parts
 
     def through_files(rows: Path) -> object:
         shared = rows.parent / "shared"

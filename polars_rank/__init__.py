@@ -29,7 +29,7 @@ from polars_rank.measures.measure import Measure, measure
 from polars_rank.namespaces.expr import expr
 
 if _TYPE_CHECKING:
-    from polars_rank import clicks, example, io, scale
+    from polars_rank import clicks, example, io, parts
     from polars_rank.comparison.compare import compare
     from polars_rank.comparison.gate.gate import Gate, gate
     from polars_rank.comparison.result import Comparison
@@ -40,7 +40,7 @@ if _TYPE_CHECKING:
     from polars_rank.comparison.systems.sample_size import power
     from polars_rank.comparison.systems.standardize import standardise
     from polars_rank.comparison.systems.trend import trend
-    from polars_rank.scale.evaluation import Evaluation
+    from polars_rank.parts.evaluation import Evaluation
     from polars_rank.uncertainty.audit.audit import audit
     from polars_rank.uncertainty.audit.audit_result import Audit
     from polars_rank.uncertainty.bounds.bounds import bounds
@@ -81,12 +81,12 @@ __all__ = [
     "moments",
     "namespaces",
     "orders",
+    "parts",
     "per_query",
     "power",
     "preferences",
     "ratio",
     "reproduction",
-    "scale",
     "scan",
     "scan_trec_qrels",
     "scan_trec_run",
@@ -100,7 +100,7 @@ __version__ = "0.1.0"
 _LATER = {
     "Audit": "uncertainty.audit.audit_result",
     "Comparison": "comparison.result",
-    "Evaluation": "scale.evaluation",
+    "Evaluation": "parts.evaluation",
     "Gate": "comparison.gate.gate",
     "audit": "uncertainty.audit.audit",
     "bounds": "uncertainty.bounds.bounds",
@@ -116,7 +116,7 @@ _LATER = {
     "orders": "comparison.systems.orders",
     "power": "comparison.systems.sample_size",
     "reproduction": "comparison.systems.reproduction",
-    "scale": "scale",
+    "parts": "parts",
     "stability": "comparison.systems.orders",
     "standardise": "comparison.systems.standardize",
     "trend": "comparison.systems.trend",

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_rank.core.extras import require
-from polars_rank.scale.engine import Engine
-from polars_rank.scale.job import Job, as_declared
+from polars_rank.parts.engine.engine import Engine
+from polars_rank.parts.engine.job import Job, as_declared
 
 if TYPE_CHECKING:
     from dask.dataframe import DataFrame  # type: ignore[import-not-found, unused-ignore]

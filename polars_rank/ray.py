@@ -16,9 +16,9 @@ import polars as pl
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from polars_rank.core.extras import require
-from polars_rank.scale.engine import Engine
-from polars_rank.scale.frames import SIDES
-from polars_rank.scale.job import Job
+from polars_rank.parts.engine.engine import Engine
+from polars_rank.parts.engine.job import Job
+from polars_rank.parts.given import SIDES
 
 if TYPE_CHECKING:
     from ray.data import Dataset  # type: ignore[import-not-found, unused-ignore]

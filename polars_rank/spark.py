@@ -18,8 +18,8 @@ import polars.selectors as cs
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from polars_rank.core.extras import require
-from polars_rank.scale.engine import Engine
-from polars_rank.scale.job import SIDE, Job
+from polars_rank.parts.engine.engine import Engine
+from polars_rank.parts.engine.job import SIDE, Job
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame  # type: ignore[import-not-found, unused-ignore]

@@ -30,7 +30,7 @@ from partition_cases import CASES, MEASURES, outcome, scattered, whole, with_inf
 from test_split import bits, split
 
 import polars_rank as pr
-from polars_rank.scale import Part, bucketed, evaluate_parts, files
+from polars_rank.parts import Part, bucketed, evaluate_parts, files
 
 
 class Started(NamedTuple):

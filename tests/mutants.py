@@ -1007,7 +1007,7 @@ MUTANTS = (
     ),
     Mutant(
         "kept: a version of a measure is forgotten",
-        "scale/spelling.py",
+        "parts/spelling.py",
         'return f"{measure}, version {measure.definition.version}{functions}"',
         'return f"{measure}{functions}"',
         "kept_partials:changed",
@@ -1042,14 +1042,14 @@ MUTANTS = (
     ),
     Mutant(
         "kept: queries that are not listed are forgotten",
-        "scale/rules.py",
+        "parts/rows_of_parts.py",
         'if check != "off" and unlisted and keys is not None:',
         "if False:",
         "kept_partials:two_parts",
     ),
     Mutant(
         "kept: sums have no lower bound",
-        "scale/damage.py",
+        "parts/damaged_partials.py",
         'for end, sign in (("least", 1.0), ("most", -1.0)):',
         'for end, sign in (("most", -1.0),):',
         "kept_partials:damage",

@@ -6,7 +6,7 @@ import pickle
 
 import polars as pl
 
-from polars_rank.scale.engine import Engine
+from polars_rank.parts.engine.engine import Engine
 
 
 class Pieces(list):

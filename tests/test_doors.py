@@ -14,7 +14,7 @@ import pytest
 import polars_rank as pr
 from polars_rank.cli import main
 from polars_rank.io import from_groups, from_lists, scan
-from polars_rank.scale import evaluate_parts, files
+from polars_rank.parts import evaluate_parts, files
 
 LISTS = pl.DataFrame({"query_id": [1], "docs": [["a", "b"]], "good": [["b"]]})
 

@@ -11,7 +11,7 @@ from pieces import InPieces, Pieces
 from test_split import bits, rows, split
 
 import polars_rank as pr
-from polars_rank.scale import Part, bucketed, cut, evaluate_parts, files
+from polars_rank.parts import Part, bucketed, cut, evaluate_parts, files
 
 LOG = rows(12).sort("query_id")
 RUN, QRELS = LOG.drop("label"), LOG[["query_id", "doc_id", "label"]]

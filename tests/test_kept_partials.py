@@ -14,7 +14,7 @@ from test_split import bits, rows, split
 import polars_rank as pr
 from polars_rank.core import state
 from polars_rank.core.registry import METRICS
-from polars_rank.scale.evaluation import OPTIONS
+from polars_rank.parts.evaluation import OPTIONS
 
 LOG = rows(24)
 MEASURES = ["ndcg@10", "ap", "num_rel", "gm_ap", "dcg@3"]

@@ -11,8 +11,8 @@ from slow import every_other
 from test_split import bits, rows, split
 
 import polars_rank as pr
-from polars_rank.scale import evaluate_parts
-from polars_rank.scale.evaluation import FRAMES, OPTIONS
+from polars_rank.parts import evaluate_parts
+from polars_rank.parts.evaluation import FRAMES, OPTIONS
 
 LOG = rows(24).with_columns(
     place=pl.col("doc_id").cum_count().over("query_id"),

@@ -36,8 +36,8 @@ from test_split import bits, split
 
 import polars_rank as pr
 from polars_rank._engine.spill.budget import LEAST
-from polars_rank.scale import Part, bucketed, evaluate_parts, files
-from polars_rank.scale.job import Job
+from polars_rank.parts import Part, bucketed, evaluate_parts, files
+from polars_rank.parts.engine.job import Job
 
 ENGINE = InPieces()
 HOME = str(Path(pr.__file__).parents[1])

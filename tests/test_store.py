@@ -17,9 +17,9 @@ from partition_cases import MEASURES, scattered
 from test_split import bits
 
 import polars_rank as pr
-from polars_rank.scale import Part, bucketed, cut, evaluate_parts, files
-from polars_rank.scale import buckets as module
-from polars_rank.scale.store import SEAL
+from polars_rank.parts import Part, bucketed, cut, evaluate_parts, files
+from polars_rank.parts import bucketed as module
+from polars_rank.parts.store import SEAL
 
 
 @pytest.fixture

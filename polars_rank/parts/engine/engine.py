@@ -18,9 +18,9 @@ from polars_rank.core.registry import not_taken
 from polars_rank.evaluation.evaluate import per_query
 from polars_rank.evaluation.options import OPTIONS
 from polars_rank.measures.measure import Measures
-from polars_rank.scale.evaluation import Evaluation
-from polars_rank.scale.frames import SIDES, open_side
-from polars_rank.scale.job import Job, columns_read
+from polars_rank.parts.engine.job import Job, columns_read
+from polars_rank.parts.evaluation import Evaluation
+from polars_rank.parts.given import SIDES, open_side
 
 __all__ = ["Engine"]
 
@@ -185,7 +185,7 @@ class Engine(ABC, Generic[Frame]):
     def map(
         self, function: Callable[[Any], Any], items: Iterable[Any]
     ) -> Iterable[Any]:
-        """Call a function in tasks, for :func:`polars_rank.scale.evaluate_parts`."""
+        """Call a function in tasks, for :func:`polars_rank.parts.evaluate_parts`."""
 
     @abstractmethod
     def frame(self) -> type[Frame]:

@@ -33,8 +33,8 @@ from polars_rank._engine.spill.budget import (
 from polars_rank._engine.spill.disk import full_disk_named
 from polars_rank._files.temporary import private_folder
 from polars_rank.exceptions import DataError
-from polars_rank.scale.errors import caught, raised
-from polars_rank.scale.evaluation import Evaluation
+from polars_rank.parts.evaluation import Evaluation
+from polars_rank.parts.task_errors import caught, raised
 
 __all__ = ["SIDE", "Job", "columns_read"]
 

@@ -35,10 +35,10 @@ from polars_rank.exceptions import DataError
 from polars_rank.io.frames import as_polars
 from polars_rank.io.scan import scan_each
 from polars_rank.io.unreadable import DAMAGED
-from polars_rank.scale.errors import with_plain_errors
-from polars_rank.scale.frames import Several, is_path, is_single
-from polars_rank.scale.partitions import Hashed, Part
-from polars_rank.scale.store import Store, sealed
+from polars_rank.parts.given import Several, is_path, is_single
+from polars_rank.parts.partitions import Hashed, Part
+from polars_rank.parts.store import Store, sealed
+from polars_rank.parts.task_errors import with_plain_errors
 
 __all__ = ["bucketed"]
 
@@ -103,7 +103,7 @@ def bucketed(
     --------
     >>> import tempfile
     >>> import polars as pl, polars_rank as pr
-    >>> from polars_rank.scale import bucketed, evaluate_parts
+    >>> from polars_rank.parts import bucketed, evaluate_parts
     >>> log = pl.scan_parquet(pr.example.path())
     >>> halves = [log.gather_every(2), log.gather_every(2, 1)]
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -21,10 +21,10 @@ from polars_rank.core.parameters import is_whole
 from polars_rank.io.frames import FrameLike, as_polars
 from polars_rank.io.scan import scan, scan_each
 from polars_rank.measures.measure import Measures
-from polars_rank.scale.errors import with_plain_errors
-from polars_rank.scale.evaluation import Evaluation
-from polars_rank.scale.frames import held, is_path, is_single, open_side
-from polars_rank.scale.store import Store, sealed
+from polars_rank.parts.evaluation import Evaluation
+from polars_rank.parts.given import held, is_path, is_single, open_side
+from polars_rank.parts.store import Store, sealed
+from polars_rank.parts.task_errors import with_plain_errors
 
 __all__ = ["Hashed", "Part", "cut", "evaluate_parts", "files"]
 
@@ -145,7 +145,7 @@ def evaluate_parts(
     Examples
     --------
     >>> import polars as pl, polars_rank as pr
-    >>> from polars_rank.scale import cut, evaluate_parts
+    >>> from polars_rank.parts import cut, evaluate_parts
     >>> log = pl.scan_parquet(pr.example.path())
     >>> means = evaluate_parts(cut(log, 4), ["ndcg@10", "ap"])
     >>> means.equals(pr.evaluate(log, ["ndcg@10", "ap"]).collect())
@@ -154,7 +154,7 @@ def evaluate_parts(
     evaluation = Evaluation(measures, **options)
     if is_single(parts) or isinstance(parts, Part):
         msg = (
-            "parts must be several, e.g. from polars_rank.scale.files or cut; "
+            "parts must be several, e.g. from polars_rank.parts.files or cut; "
             f"pr.evaluate takes one {type(parts).__name__}"
         )
         raise TypeError(msg)

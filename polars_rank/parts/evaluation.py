@@ -43,15 +43,19 @@ from polars_rank.evaluation.options import DECIDING, FRAMES, OPTIONS
 from polars_rank.io.frames import FrameLike
 from polars_rank.io.states import read_states
 from polars_rank.measures.measure import Custom, Measures, parse_measures
-from polars_rank.scale.damage import require_partial, require_rows, require_sums
-from polars_rank.scale.frames import Several, open_both, open_side
-from polars_rank.scale.missing import (
+from polars_rank.parts.damaged_partials import (
+    require_partial,
+    require_rows,
+    require_sums,
+)
+from polars_rank.parts.given import Several, open_both, open_side
+from polars_rank.parts.missing_queries import (
     matching,
     places_as_text,
     places_of_all,
     run_of_none,
 )
-from polars_rank.scale.partial import (
+from polars_rank.parts.partial import (
     ATTRIBUTES,
     PLAUSIBLE,
     UNLISTED,
@@ -59,8 +63,8 @@ from polars_rank.scale.partial import (
     as_partial,
     finish_partial,
 )
-from polars_rank.scale.rules import Asked, enforce_total
-from polars_rank.scale.spelling import shown, spelled, spelled_measure, spelled_option
+from polars_rank.parts.rows_of_parts import Asked, enforce_total
+from polars_rank.parts.spelling import shown, spelled, spelled_measure, spelled_option
 
 __all__ = ["Evaluation"]
 

@@ -27,7 +27,7 @@ from polars_rank.core.rules import (
 )
 from polars_rank.exceptions import DataError
 from polars_rank.measures.measure import Custom, Measure
-from polars_rank.scale.partial import PLAUSIBLE, UNLISTED
+from polars_rank.parts.partial import PLAUSIBLE, UNLISTED
 
 __all__ = ["Asked", "enforce_total"]
 
@@ -35,7 +35,7 @@ QUERY_IN_TWO_PARTS = Rule(
     "query_in_two_parts",
     "queries whose rows are in more than one part of the data; partition by query (an "
     "engine does so without partitioned=True), or cut contiguous rows with "
-    "polars_rank.scale.cut",
+    "polars_rank.parts.cut",
 )
 NOT_LISTED = (
     "{} of {} queries are in partials that do not list them, so nobody can tell "

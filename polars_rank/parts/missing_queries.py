@@ -19,7 +19,7 @@ from polars_rank._engine.schema import (
     has_column,
     renamed,
 )
-from polars_rank.scale.partial import ATTRIBUTES
+from polars_rank.parts.partial import ATTRIBUTES
 
 __all__ = ["matching", "places_as_text", "places_of_all", "run_of_none"]
 

@@ -10,7 +10,7 @@ from polars_rank._engine.result import Aggregation
 from polars_rank.core.aggregate import UndefinedIsOne, exact_total
 from polars_rank.core.registry import UNBOUNDED
 from polars_rank.core.state import DIGESTS, PLACE, State, damaged, require_columns
-from polars_rank.scale.partial import ATTRIBUTES, COUNTS, PLAUSIBLE, states_of
+from polars_rank.parts.partial import ATTRIBUTES, COUNTS, PLAUSIBLE, states_of
 
 __all__ = ["require_partial", "require_rows", "require_sums"]
 
