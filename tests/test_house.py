@@ -58,9 +58,9 @@ LAYERS = (
     "example",
     "report",
     "comparison",
-    "robustness",
+    "uncertainty",
     "typing",
-    "scale",
+    "parts",
     "dask",
     "ray",
     "spark",
@@ -69,6 +69,15 @@ LAYERS = (
     "__main__",
 )
 WINGS = {"example", "evaluation", "clicks"}  # none knows another
+ROOMS = {  # of each wing, from the lowest; "" are the files beside the rooms
+    "clicks": (
+        *("log", "behavior", "bias", "judgments", "off_policy", "experiments"),
+        "simulation",
+    ),
+    "comparison": ("input", "sums", "tests", "", "gate", "systems"),
+    "uncertainty": ("bounds", "", "audit"),
+    "parts": ("", "engine"),
+}
 
 
 def layer(module: str) -> str:
@@ -104,6 +113,42 @@ def test_imports_point_downwards():
             if upward or (own != other and {own, other} <= WINGS):
                 wrong.append(f"{module} imports {name}")
     assert not wrong
+
+
+def room(wing: str, module: str) -> str:
+    """``polars_rank.clicks.log.rows`` -> ``log``; files beside rooms are in none."""
+    name = module.split(".")[2] if module.count(".") > 1 else ""
+    return name if (HOME / wing / name).is_dir() else ""
+
+
+@pytest.mark.parametrize("wing", ROOMS)
+def test_rooms_import_those_below(wing):
+    """Also where only a type checker reads the import."""
+    wrong, order = [], ROOMS[wing]
+    for path in (HOME / wing).rglob("*.py"):
+        module = ".".join(
+            ("polars_rank", *path.relative_to(HOME).with_suffix("").parts)
+        )
+        if path == HOME / wing / "__init__.py":
+            continue
+        own = order.index(room(wing, module))
+        for name in imports(path):
+            if layer(name) == wing and order.index(room(wing, name)) > own:
+                wrong.append(f"{module} imports {name}")
+    assert not wrong
+
+
+def test_a_room_holds_a_dozen_files_and_says_what():
+    for folder in {
+        path.parent for wing in ROOMS for path in (HOME / wing).rglob("*.py")
+    }:
+        files = [path for path in folder.glob("*.py") if path.name != "__init__.py"]
+        assert len(files) <= 12, folder
+        summary, _, more = ast.get_docstring(
+            ast.parse((folder / "__init__.py").read_text())
+        ).partition("\n\n")
+        assert summary.endswith("."), folder
+        assert more, f"{folder}/__init__.py says what the room may import"
 
 
 def test_metrics_know_no_frame_and_no_column():

@@ -1,1 +1,5 @@
-"""From numbers to decisions: compare systems, gate a change, plan a test."""
+"""From numbers to decisions: compare systems, gate a change, plan a test.
+
+``compare`` imports the rooms ``input``, ``sums`` and ``tests``; ``gate`` and
+``systems`` import ``compare``.
+"""

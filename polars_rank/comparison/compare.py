@@ -143,8 +143,7 @@ def compare(
     correction
         Correction of the p-values for the number of tests in a family: ``"holm"``
         (default), ``"bonferroni"``, ``"sidak"``, ``"hochberg"``, ``"bh"``, ``"by"`` or
-        ``"none"``; see :func:`~polars_rank.comparison.tests.corrections.adjusted`. Tukey's
-        tests need none.
+        ``"none"``. Tukey's tests need none.
     family
         Tests that are corrected together: those of one ``"measure"`` (all pairs and
         segments), ``"all"``, or ``"none"``.

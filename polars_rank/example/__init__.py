@@ -25,7 +25,7 @@ def clicks_path() -> Path:
     """Path of a simulated click log, one row per shown document.
 
     10,000 impressions of 10 documents, 200 queries, 1,500 users; made by
-    ``polars_rank.clicks.simulation.design`` (``python -m polars_rank.clicks.simulation.example``).
+    ``clicks.simulate``, by ``python -m polars_rank.clicks.simulation.example``.
     Relevance is 10 % higher in arm B; a tenth of the lists was shuffled
     (``randomized``), another fifth is a team draft of two rankers (``team``).
 

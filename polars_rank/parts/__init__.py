@@ -1,4 +1,8 @@
-"""Evaluations in parts: days, files, or partitions of a cluster."""
+"""Evaluations in parts: days, files, or partitions of a cluster.
+
+The files hold partial results and how they are merged, in any ``map``; they import the
+engine of plans and evaluation. The room ``engine`` imports them.
+"""
 
 from __future__ import annotations
 

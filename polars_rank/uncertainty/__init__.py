@@ -1,1 +1,5 @@
-"""How much values depend on disputed choices, missing labels, labels by a model."""
+"""How much values depend on disputed choices, missing labels and labels by a model.
+
+``bounds`` imports evaluation alone; ``estimate`` imports ``bounds``; ``audit`` imports
+``bounds`` and ``comparison``.
+"""

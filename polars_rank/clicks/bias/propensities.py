@@ -12,7 +12,7 @@ from polars_rank._engine.frame_function import like_input
 from polars_rank._engine.request import AnyFrame
 from polars_rank._engine.schema import require_columns
 from polars_rank.clicks.behavior.ratios import warn_of_users
-from polars_rank.clicks.bias.apply.cluster_sizes import with_intervals
+from polars_rank.clicks.bias.cluster_sizes import with_intervals
 from polars_rank.clicks.bias.position_rows import (
     COLUMNS,
     Estimator,
