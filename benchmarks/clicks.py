@@ -63,14 +63,14 @@ def table(path: Path) -> None:
     )
 
 
-def behaviour(**options: object) -> Callable[[Path], None]:
+def behavior(**options: object) -> Callable[[Path], None]:
     def run(path: Path) -> None:
-        clicks.behaviour(scan(path), TWELVE, **NAMED, **options).collect()
+        clicks.behavior(scan(path), TWELVE, **NAMED, **options).collect()
 
     return run
 
 
-def behaviour_by_hand(path: Path) -> None:
+def behavior_by_hand(path: Path) -> None:
     """The same measures, as one would write them: unchecked, with inexact sums."""
     position, dwell = pl.col("position").cast(pl.Int32), pl.col("dwell")
     at, shown, n = pl.col("at"), pl.col("position"), pl.col("n")
@@ -112,7 +112,7 @@ def behaviour_by_hand(path: Path) -> None:
 
 def by_user(kind: str) -> Callable[[Path], None]:
     def run(path: Path) -> None:
-        clicks.behaviour(
+        clicks.behavior(
             scan(path), ["ctr"], interval=kind, cluster="user_id", count_queries=False
         ).collect()
 
@@ -177,20 +177,20 @@ TASKS: dict[
     str, tuple[Callable[[Path], None], Callable[[Path], None], float | None]
 ] = {
     # name: task, base, bar
-    "12 measures, by hash": (behaviour(layout="any"), bare, 3.0),
+    "12 measures, by hash": (behavior(layout="any"), bare, 3.0),
     "12 measures, by hash, no queries counted": (
-        behaviour(layout="any", count_queries=False),
+        behavior(layout="any", count_queries=False),
         bare,
         3.0,
     ),
     "12 measures, by hash, unchecked": (
-        behaviour(layout="any", check="off", count_queries=False),
+        behavior(layout="any", check="off", count_queries=False),
         bare,
         None,
     ),
-    "12 measures, by hand in Polars": (behaviour_by_hand, bare, None),
-    "12 measures, contiguous": (behaviour(layout="contiguous"), bare, 3.0),
-    "12 measures, auto": (behaviour(), bare, 3.0),
+    "12 measures, by hand in Polars": (behavior_by_hand, bare, None),
+    "12 measures, contiguous": (behavior(layout="contiguous"), bare, 3.0),
+    "12 measures, auto": (behavior(), bare, 3.0),
     "ctr, errors by user": (by_user("normal"), table, None),
     "ctr, 1,000 bootstrap replicates by user": (by_user("bootstrap"), table, 1.0),
     "table of pairs at positions": (pairs, table, 1.1),

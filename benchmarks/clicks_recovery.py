@@ -31,7 +31,7 @@ def aa(seed: int, cluster: str, kind: str, measure: str) -> Found:
     log = clicks.simulate(
         4000, queries=100, users=400, user_sd=1.0, arms=2, seed=seed
     ).log
-    found = clicks.behaviour(
+    found = clicks.behavior(
         log, measure, by="arm", cluster=cluster, interval=kind, replicates=400
     )
     (a, b), (sa, sb) = found["estimate"], found["se"]
@@ -138,7 +138,7 @@ def mistaken(seed: int) -> list[Found]:
 
 
 def paired(seed: int) -> list[Found]:
-    """The same by FairPairs: of a shuffled list, either order of neighbours is fair."""
+    """The same by FairPairs: of a shuffled list, either order of neighbors is fair."""
     log = clicks.simulate(20_000, **HEAD, randomized=1.0, seed=seed).log
     # Pairs (1, 2), (3, 4) ... or (2, 3), (4, 5) ...: by the number of the impression.
     place = pl.col("position").cast(pl.Int64)
@@ -151,7 +151,7 @@ def paired(seed: int) -> list[Found]:
     return [(*row, 1 / k) for k, row in enumerate(rows, start=2)]
 
 
-def modelled(seed: int) -> list[Found]:
+def modeled(seed: int) -> list[Found]:
     """The same by EM with the true relevance, on rare documents."""
     design = clicks.simulate(20_000, **TAIL, seed=seed)
     found = clicks.propensities(
@@ -352,7 +352,7 @@ ROWS: dict[str, tuple[Repeat, str]] = {
     "fair_pairs, all lists take part": (paired, COVERED),
     "trust, alpha": (lambda s: trusting(s, "alpha"), COVERED),
     "trust, beta": (lambda s: trusting(s, "beta"), COVERED),
-    "regression_em, tail, the true model": (modelled, COVERED),
+    "regression_em, tail, the true model": (modeled, COVERED),
     "em, head": (positions("em", HEAD), "bias to 3 %"),
     "em, tail": (positions("em", TAIL), "bias to 3 %"),
     "em, tail, rare documents, too": (

@@ -162,16 +162,16 @@ def memory(call: Callable[[], object]) -> tuple[int, int]:
 
 def small() -> list[str]:
     few, some = frame(40, 2, 1), frame(1000, 5, 1)
-    exact = {"test": "randomisation"}
+    exact = {"test": "randomization"}
     resampled = "9,999 resamples, 1,000 queries x 10 pairs"
     calls: dict[str, Callable[[], object]] = {
-        "exact randomisation, 40 queries": lambda: pr.compare(few, **exact),
+        "exact randomization, 40 queries": lambda: pr.compare(few, **exact),
         f"{resampled}, random signs": lambda: pr.compare(some, **exact),
         f"{resampled}, BCa": lambda: pr.compare(some, interval="bca"),
         "scipy's `permutation_test`, the same": lambda: permuted(some),
     }
     used = measured(calls, 3)
-    return table(used, "exact randomisation, 40 queries")
+    return table(used, "exact randomization, 40 queries")
 
 
 def permuted(values: pl.DataFrame) -> None:

@@ -131,7 +131,7 @@ def texts() -> list[pl.Expr]:
 
 
 def spread(files: Files, part: int) -> pl.DataFrame:
-    """A fifth of the rows of every query of five neighbouring files, in any order."""
+    """A fifth of the rows of every query of five neighboring files, in any order."""
     import polars as pl
 
     contiguous = Files(files.queries, files.docs, ids=files.ids, parts=files.parts)

@@ -29,8 +29,8 @@ Population: TypeAlias = Callable[[Generator, int, int], tuple[Array, Array]]
 About: TypeAlias = dict[str, npt.NDArray[np.int64]]
 
 SIZES = (10, 25, 50, 100, 200)
-INTERVALS = ("t", "percentile", "bca", "studentised", "bayesian")
-TESTS = ("randomisation", "bootstrap")
+INTERVALS = ("t", "percentile", "bca", "studentized", "bayesian")
+TESTS = ("randomization", "bootstrap")
 DESIGNS = ("clusters", "clusters ignored", "weights")
 RESAMPLES = 999
 ROUNDING = 1e-12

@@ -23,7 +23,7 @@ from report import find, middle
 from shapes import ANY, BOUNDED, FLOOR, GROWTH, OURS, SCAN, SIZES, Case
 
 PICTURE = Path(__file__).parent.parent / "docs" / "benchmarks.png"
-BLUE, ORANGE, GREEN, BLACK, GREY = "#0072B2", "#D55E00", "#009E73", "#222222", "#8a8a8a"
+BLUE, ORANGE, GREEN, BLACK, GRAY = "#0072B2", "#D55E00", "#009E73", "#222222", "#8a8a8a"
 LETTER, HEIGHT, SWEEPS = 4.8, 11, 10  # of a label, in points
 OUTLINE = [withStroke(linewidth=3, foreground="white")]
 OWN = {
@@ -48,7 +48,7 @@ class Line:
     """One contender in one panel."""
 
     name: str
-    colour: str
+    color: str
     style: str
     points: list[tuple[float, float]]
 
@@ -70,7 +70,7 @@ def lines(results: dict, column: str) -> list[Line]:
 
 
 def _look(case: Case) -> tuple[str, str, str]:
-    return OWN.get(case, (PEERS.get(case.contender, case.contender), GREY, "-"))
+    return OWN.get(case, (PEERS.get(case.contender, case.contender), GRAY, "-"))
 
 
 def panel(
@@ -80,7 +80,7 @@ def panel(
         x, y = zip(*line.points, strict=True)
         width = 2.4 if line.ours else 1.2
         axes.plot(
-            x, y, line.style, color=line.colour, linewidth=width, marker="o",
+            x, y, line.style, color=line.color, linewidth=width, marker="o",
             markersize=1.7 * width, solid_capstyle="round",
         )  # fmt: skip
     axes.set(xscale="log", yscale="log")
@@ -90,10 +90,10 @@ def panel(
     values = [y for line in drawn for _, y in line.points]
     axes.set_xlim(min(rows) * 0.8, max(rows) * 60)
     axes.set_ylim(min(values) * 0.7, max(*values, limit) * 1.5)
-    axes.plot([min(rows) * 0.8, max(rows)], [limit, limit], color=GREY, linewidth=0.6)
+    axes.plot([min(rows) * 0.8, max(rows)], [limit, limit], color=GRAY, linewidth=0.6)
     axes.annotate(
         f"not tried above {words}", (min(rows), limit), xytext=(0, 2), fontsize=8,
-        textcoords="offset points", color=GREY,
+        textcoords="offset points", color=GRAY,
     )  # fmt: skip
     axes.set_title(title, loc="left", fontsize=11, color=BLACK)
     axes.spines[["top", "right", "left", "bottom"]].set_visible(False)
@@ -128,7 +128,7 @@ def labels(axes, drawn: list[Line]) -> None:
         axes.annotate(
             line.name, line.points[-1], xytext=(6, box.shift), va="center",
             textcoords="offset points", fontsize=9, path_effects=OUTLINE, zorder=10,
-            color="#555555" if line.colour == GREY else line.colour,
+            color="#555555" if line.color == GRAY else line.color,
             fontweight="bold" if line.ours else "normal",
         )  # fmt: skip
 

@@ -38,7 +38,7 @@ if _TYPE_CHECKING:
     from polars_rank.comparison.systems.orders import discriminative, orders, stability
     from polars_rank.comparison.systems.reproduction import reproduction
     from polars_rank.comparison.systems.sample_size import power
-    from polars_rank.comparison.systems.standardize import standardise
+    from polars_rank.comparison.systems.standardize import standardize
     from polars_rank.comparison.systems.trend import trend
     from polars_rank.parts.evaluation import Evaluation
     from polars_rank.uncertainty.audit.audit import audit
@@ -91,7 +91,7 @@ __all__ = [
     "scan_trec_qrels",
     "scan_trec_run",
     "stability",
-    "standardise",
+    "standardize",
     "trend",
 ]
 __version__ = "0.1.0"
@@ -118,7 +118,7 @@ _LATER = {
     "reproduction": "comparison.systems.reproduction",
     "parts": "parts",
     "stability": "comparison.systems.orders",
-    "standardise": "comparison.systems.standardize",
+    "standardize": "comparison.systems.standardize",
     "trend": "comparison.systems.trend",
 }
 

@@ -75,7 +75,7 @@ MUTANTS = (
         "core/aggregate.py",
         "several = (n > 1) & (dd < d * d)",
         "several = (n > 1) & (d != 0)",
-        "clicks_behaviour:one_user",
+        "clicks_behavior:one_user",
     ),
     Mutant(
         "the ratio of one user of an arm has no error",
@@ -805,10 +805,10 @@ MUTANTS = (
         "clicks",
         "few = (n < FEW) & (n > 1)",
         "few = n < 0",
-        "clicks_behaviour:few_clusters clicks_interleaving",
+        "clicks_behavior:few_clusters clicks_interleaving",
     ),
     Mutant(
-        "the errors of neighbouring pairs do not cancel",
+        "the errors of neighboring pairs do not cancel",
         "clicks",
         "(1 if side == other else -1) * row",
         "row",

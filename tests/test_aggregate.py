@@ -31,7 +31,7 @@ VALUES = {
     "signs": DRAW.normal(size=5000),
     "counts": DRAW.integers(0, 10_000, 5000).astype(float),
     "mixed": DRAW.random(4000) * 10.0 ** DRAW.integers(-12, 9, 4000),
-    "cancelling": np.concatenate([DRAW.normal(size=500) * 1e8, [1e-9, 0.25]]),
+    "canceling": np.concatenate([DRAW.normal(size=500) * 1e8, [1e-9, 0.25]]),
     "large": DRAW.random(5000) * 2e9,  # sums beyond 2^41
     "large and small": np.concatenate([DRAW.random(4000) * 2e9, DRAW.random(4000)]),
     "large below 0": DRAW.random(5000) * -2e9,

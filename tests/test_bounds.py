@@ -1,4 +1,4 @@
-"""Bounds: every labelling and every order of small lists, through plain loops."""
+"""Bounds: every labeling and every order of small lists, through plain loops."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def frames(found):
 
 
 def all_labels(docs, top=TOP):
-    """Every labelling, and the judgments as they are."""
+    """Every labeling, and the judgments as they are."""
     docs = [*docs, Doc("never", None, 0)]
     yield docs
     free = [i for i, d in enumerate(docs) if d.label is None]
@@ -160,7 +160,7 @@ def check(found, wanted, what):
 
 
 def contract(names, count, seed, top=TOP, **options):
-    """The bounds over labels are those of all labellings."""
+    """The bounds over labels are those of all labelings."""
     found = lists(random.Random(seed), count, top, **options)
     run, qrels = frames(found)
     got = pr.bounds(
@@ -280,7 +280,7 @@ def test_labels_of_a_blended_ratio_are_not_sorted():
         run, pr.measure("q_measure", **params), qrels=qrels, max_grade=3,
         system="system", universe="pool", per_query=True, ties="order",
     )  # fmt: skip
-    every = (docs["b"] for docs in pool_labellings(orders, labels, 3))
+    every = (docs["b"] for docs in pool_labelings(orders, labels, 3))
     low, high = brute("q_measure", params, every)
     row = got.filter(system="b").row(0, named=True)
     assert (row["low"], row["high"]) == (pytest.approx(low), pytest.approx(high))
@@ -333,8 +333,8 @@ def test_labels_that_move_tied_documents(ties):
         wanted = []
         for docs in found:
             values = [
-                least(value(name, params, order) for order in all_orders(labelled))
-                for labelled in all_labels(docs)
+                least(value(name, params, order) for order in all_orders(labeled))
+                for labeled in all_labels(docs)
             ]
             wanted.append((min(values), max(values)))
         check(got.iter_rows(named=True), wanted, (name, ties))
@@ -441,7 +441,7 @@ def test_too_many_orders_are_refused():
     nine = pl.DataFrame(
         log | {"label": [None] * 6 + [1, 0], "score": [1] * 4 + [2] * 4}
     )
-    told = r"36864 orders .* under 64 labellings"
+    told = r"36864 orders .* under 64 labelings"
     with pytest.raises(ValueError, match=told):
         pr.bounds(nine, "p_measure", over=("ties", "labels"))
 
@@ -501,7 +501,7 @@ def pooled(found):
     )
 
 
-def pool_labellings(orders, labels, top=TOP):
+def pool_labelings(orders, labels, top=TOP):
     seen = {d for docs in orders.values() for d in docs}
     free = [d for d, y in labels.items() if y is None and d in seen]
     for own in itertools.product(range(top + 1), repeat=len(free)):
@@ -538,7 +538,7 @@ def test_differences_under_shared_labels(count):
         for row, (orders, labels) in zip(got.iter_rows(named=True), found, strict=True):
             differences = [
                 value(name, params, docs["b"]) - value(name, params, docs["a"])
-                for docs in pool_labellings(orders, labels)
+                for docs in pool_labelings(orders, labels)
             ]
             assert row["low"] == pytest.approx(min(differences), abs=1e-9), (name, row)
             assert row["high"] == pytest.approx(max(differences), abs=1e-9), (name, row)
@@ -554,7 +554,7 @@ def test_other_differences_are_limits():
     )  # fmt: skip
     assert not got["exact"].any()
     for row, (orders, labels) in zip(got.iter_rows(named=True), found, strict=True):
-        for docs in pool_labellings(orders, labels, 1):
+        for docs in pool_labelings(orders, labels, 1):
             difference = value("ap", {}, docs["b"]) - value("ap", {}, docs["a"])
             assert row["low"] - 1e-9 <= difference <= row["high"] + 1e-9
 
@@ -575,7 +575,7 @@ def test_pool_counts_what_others_retrieved():
         rows = iter(got.iter_rows(named=True))
         for orders, labels in found:
             for system in "ab":
-                every = (x[system] for x in pool_labellings(orders, labels))
+                every = (x[system] for x in pool_labelings(orders, labels))
                 low, high = brute(name, params, every)
                 row = next(rows)
                 assert row["low"] == pytest.approx(low, abs=1e-9)

@@ -122,13 +122,13 @@ def test_tsv_is_csv_with_tabs(files, capsys):
 @pytest.mark.slow
 def test_compare_takes_options_and_files_of_values(files, capsys):
     whole = ["compare", "a.run", "b.run", "worse.run", "--qrels", "qrels", *MEASURES]
-    options = ["--baseline", "b", "--test", "randomisation", "--correction", "bh"]
+    options = ["--baseline", "b", "--test", "randomization", "--correction", "bh"]
     assert main([*whole, *options, "--per-query", "v.parquet"]) == 0
     first = capsys.readouterr().out
     assert main(["compare", "v.parquet", *options]) == 0
     assert capsys.readouterr().out == first
     expected = pr.compare(
-        values("a", "b", "worse"), baseline="b", test="randomisation", correction="bh"
+        values("a", "b", "worse"), baseline="b", test="randomization", correction="bh"
     ).pairs
     rows = list(csv.DictReader(io.StringIO(first)))
     assert [float(r["adjusted"]) for r in rows] == expected["adjusted"].to_list()

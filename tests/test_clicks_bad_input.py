@@ -38,8 +38,8 @@ def of(rule, call, *change, **columns):
     return pytest.param(rule, call, LOG.with_columns(*change, **columns), id=rule)
 
 
-def behaviour(log, **options):
-    return clicks.behaviour(log, "ctr", **options)
+def behavior(log, **options):
+    return clicks.behavior(log, "ctr", **options)
 
 
 def estimated(log, **options):
@@ -48,7 +48,7 @@ def estimated(log, **options):
 
 def timed(log):
     columns = {"dwell": "dwell", "time": "shown_at", "clicked_at": "clicked_at"}
-    return clicks.behaviour(log, ["dwell", "rr"], **columns)
+    return clicks.behavior(log, ["dwell", "rr"], **columns)
 
 
 def of_arms(log):
@@ -64,14 +64,14 @@ def first_null(column):
 
 
 BROKEN = [
-    of("null_impression", behaviour, **first_null("impression_id")),
-    of("null_query", behaviour, **first_null("query_id")),
-    of("null_doc", behaviour, **first_null("doc_id")),
-    of("two_values", lambda log: behaviour(log, by="s")),
-    of("two_values", lambda log: behaviour(log, by="dwell")),  # null in some rows
+    of("null_impression", behavior, **first_null("impression_id")),
+    of("null_query", behavior, **first_null("query_id")),
+    of("null_doc", behavior, **first_null("doc_id")),
+    of("two_values", lambda log: behavior(log, by="s")),
+    of("two_values", lambda log: behavior(log, by="dwell")),  # null in some rows
     of(
         "two_values",
-        lambda log: behaviour(log, user="u"),
+        lambda log: behavior(log, user="u"),
         u=pl.Series([1, 2, 2, 2, 3, 3]),
     ),
     of("two_values", of_arms, arm=pl.Series(["A", "B", "A", "A", "B", "B"])),
@@ -93,15 +93,15 @@ BROKEN = [
         lambda log: clicks.propensities(log, "randomized", randomized="r", cluster="u"),
         r=pl.lit(value=False),
     ),
-    of("invalid_position", behaviour, position=pl.col("position") - 1),
-    of("invalid_position", behaviour, position=pl.lit(None, pl.Int64)),
-    of("invalid_position", behaviour, position=-pl.col("position")),
-    of("duplicate_position", behaviour, position=1),
-    of("invalid_click", behaviour, clicked=pl.lit(None, pl.Int8)),
-    of("invalid_click", behaviour, clicked=0.5),
-    of("invalid_click", behaviour, clicked=2),
-    of("two_values", behaviour, query_id="doc_id"),
-    of("null_doc", behaviour, doc_id=pl.lit(None, pl.String)),
+    of("invalid_position", behavior, position=pl.col("position") - 1),
+    of("invalid_position", behavior, position=pl.lit(None, pl.Int64)),
+    of("invalid_position", behavior, position=-pl.col("position")),
+    of("duplicate_position", behavior, position=1),
+    of("invalid_click", behavior, clicked=pl.lit(None, pl.Int8)),
+    of("invalid_click", behavior, clicked=0.5),
+    of("invalid_click", behavior, clicked=2),
+    of("two_values", behavior, query_id="doc_id"),
+    of("null_doc", behavior, doc_id=pl.lit(None, pl.String)),
     of("duplicate_shown", lambda log: clicks.judgments(log, "ctr"), doc_id=pl.lit("x")),
     of("arms_missing", of_arms, arm=pl.lit("A")),
     of("arms_missing", of_arms, arm=pl.lit("B")),
@@ -113,7 +113,7 @@ BROKEN = [
     of("invalid_rank", lambda log: estimated(log, new=RANKING.with_columns(rank=0))),
     of(
         "duplicate_impression",
-        lambda log: behaviour(
+        lambda log: behavior(
             log, impressions=pl.DataFrame({"impression_id": [1, 2, 3, 3]})
         ),
     ),
@@ -155,7 +155,7 @@ BROKEN = [
         )
     ),
     of(
-        "not_neighbours",
+        "not_neighbors",
         lambda log: clicks.propensities(log, "fair_pairs", swap="swap", cluster="u"),
         swap=9,
     ),
@@ -174,11 +174,11 @@ def test_what_cannot_be_right_is_an_error(rule, call, log, lazy):
 
 def test_fractional_positions_and_what_is_allowed():
     with pytest.raises((DataError, TypeError, pl.exceptions.PolarsError)):
-        behaviour(LOG.with_columns(position=pl.col("position") + 0.5))
+        behavior(LOG.with_columns(position=pl.col("position") + 0.5))
     skipped = LOG.with_columns(position=pl.col("position") * 3)
-    assert behaviour(skipped)["ctr"].item() == pytest.approx(2 / 6)
+    assert behavior(skipped)["ctr"].item() == pytest.approx(2 / 6)
     unknown = LOG.with_columns(clicked=pl.when(pl.col("clicked") > 0).then(1))
-    assert behaviour(unknown, clicked_null="zero")["ctr"].item() == pytest.approx(2 / 6)
+    assert behavior(unknown, clicked_null="zero")["ctr"].item() == pytest.approx(2 / 6)
 
 
 @pytest.mark.filterwarnings("ignore:there are no clicks")
@@ -189,7 +189,7 @@ def test_nothing_to_estimate_is_null():
     assert found["propensity"].is_null().sum() >= 1
     assert estimated(none, new="s")["estimate"].item() is None
     assert estimated(none, new="s", method="snips")["estimate"].item() is None
-    one = clicks.behaviour(
+    one = clicks.behavior(
         LOG.with_columns(u=1), "ctr", cluster="u", interval="normal"
     ).row(0, named=True)
     assert one["estimate"] == pytest.approx(2 / 6)
@@ -222,7 +222,7 @@ def test_a_log_of_no_rows():
     assert clicks.propensities(empty).is_empty()
     assert clicks.propensities(empty, "em").is_empty()
     assert clicks.judgments(empty, propensities=1.0).is_empty()
-    assert clicks.behaviour(empty, "ctr")["ctr"].to_list() == [None]
+    assert clicks.behavior(empty, "ctr")["ctr"].to_list() == [None]
 
 
 def test_interleaved_lists_without_a_click():
@@ -275,9 +275,9 @@ WRONG_TYPES = {
         log, new="s", propensities=1, method="dr", reward=c
     ),
     "new": lambda log, c: clicks.counterfactual(log, new=c, propensities=1),
-    "seen": lambda log, c: clicks.behaviour(log, "ctr", seen=c),
-    "flag": lambda log, c: clicks.behaviour(log, "good_abandonment", flag=c),
-    "dwell": lambda log, c: clicks.behaviour(log, "dwell", dwell=c),
+    "seen": lambda log, c: clicks.behavior(log, "ctr", seen=c),
+    "flag": lambda log, c: clicks.behavior(log, "good_abandonment", flag=c),
+    "dwell": lambda log, c: clicks.behavior(log, "dwell", dwell=c),
     "team": lambda log, c: clicks.interleaving(log.with_columns(pl.struct(c)), team=c),
 }
 

@@ -55,10 +55,10 @@ def test_check_shows_faults(capsys, from_zero):
     status, out, _ = run(capsys, "check", from_zero, "--format", "table")
     assert status == 0
     assert "invalid_position" in out
-    status, _, err = run(capsys, "behaviour", from_zero)
+    status, _, err = run(capsys, "behavior", from_zero)
     assert status == 1
     assert "give --first-position" in err
-    status, out, _ = run(capsys, "behaviour", from_zero, "--first-position", "0")
+    status, out, _ = run(capsys, "behavior", from_zero, "--first-position", "0")
     assert status == 0
 
 
@@ -92,11 +92,11 @@ def test_check_refuses_nothing(capsys):
     assert "=" not in out
 
 
-def test_behaviour(capsys, tmp_path):
+def test_behavior(capsys, tmp_path):
     target = tmp_path / "out.parquet"
     status, out, err = run(
         capsys,
-        "behaviour",
+        "behavior",
         "--example",
         "-m",
         "ctr@3",
@@ -106,17 +106,17 @@ def test_behaviour(capsys, tmp_path):
         str(target),
     )
     assert (status, err) == (0, "")
-    wanted = clicks.behaviour(LOG, ["ctr@3"], by="device").collect()
+    wanted = clicks.behavior(LOG, ["ctr@3"], by="device").collect()
     assert [float(row["ctr@3"]) for row in table(out)] == wanted["ctr@3"].to_list()
     assert pl.read_parquet(target).equals(wanted)
     status, out, _ = run(
-        capsys, "behaviour", "--example", "-m", "rr", "--format", "json"
+        capsys, "behavior", "--example", "-m", "rr", "--format", "json"
     )
-    assert json.loads(out)["rr"] == clicks.behaviour(LOG, ["rr"]).collect()["rr"].item()
+    assert json.loads(out)["rr"] == clicks.behavior(LOG, ["rr"]).collect()["rr"].item()
     arguments = ["--interval", "normal", "--cluster", "user_id", "-m", "satisfied"]
     status, out, err = run(
         capsys,
-        "behaviour",
+        "behavior",
         "--example",
         "--dwell",
         "dwell",
@@ -126,7 +126,7 @@ def test_behaviour(capsys, tmp_path):
     )
     assert (status, err) == (0, "")
     assert "satisfied" in out
-    status, _, err = run(capsys, "behaviour", "--example", "--interval", "normal")
+    status, _, err = run(capsys, "behavior", "--example", "--interval", "normal")
     assert status == 0
     assert "warning: intervals treat impressions as independent" in err
     assert "--cluster user_id" in err
@@ -138,13 +138,13 @@ def test_several_files_are_one_log(capsys, tmp_path):
     for i, part in enumerate(log.iter_slices(60_000)):
         part.write_parquet(tmp_path / f"{i}.parquet")
     files = [str(tmp_path / f"{i}.parquet") for i in range(2)]
-    status, out, _ = run(capsys, "behaviour", *files, "-m", "mean_rr")
+    status, out, _ = run(capsys, "behavior", *files, "-m", "mean_rr")
     assert status == 0
-    _, whole, _ = run(capsys, "behaviour", "--example", "-m", "mean_rr")
+    _, whole, _ = run(capsys, "behavior", "--example", "-m", "mean_rr")
     assert out == whole
     text = tmp_path / "log.csv"
     log.head(1000).select("impression_id", "position", "clicked").write_csv(text)
-    status, out, _ = run(capsys, "behaviour", str(text), "-m", "ctr")
+    status, out, _ = run(capsys, "behavior", str(text), "-m", "ctr")
     assert status == 0
     assert float(table(out)[0]["ctr"]) == log["clicked"].head(1000).mean()
 
@@ -195,10 +195,10 @@ WRONG = [
     (["check"], "name a LOG, or try --example"),
     (["check", "--example", "x.parquet"], "--example brings its own data"),
     (
-        ["behaviour", "--example", "-m", "clicsk"],
-        "unknown measure of behaviour 'clicsk'",
+        ["behavior", "--example", "-m", "clicsk"],
+        "unknown measure of behavior 'clicsk'",
     ),
-    (["behaviour", "--example", "--page", "arm"], "--page-size belong together"),
+    (["behavior", "--example", "--page", "arm"], "--page-size belong together"),
     (
         ["simulate", "--out", "x.parquet", "--impressions", "1.5"],
         "must be a whole number",
@@ -219,7 +219,7 @@ def test_usage(capsys, arguments, message, tmp_path, monkeypatch):
     ("command", "taken", "first"),
     [
         ("check", "", "rows,100000.0"),
-        ("behaviour", "", "10000,12065,"),
+        ("behavior", "", "10000,12065,"),
         ("propensities", "", "1,1.0,"),
         ("counterfactual", "--new score --baseline score --eta 1.0", "new_score,"),
         ("sensitivity", "--new new_score --new score", "0.0,new_score,"),
@@ -238,7 +238,7 @@ def test_the_example_is_enough(capsys, command, taken, first):
 
 
 COMMANDS = (
-    *("check", "behaviour", "propensities", "counterfactual", "sensitivity"),
+    *("check", "behavior", "propensities", "counterfactual", "sensitivity"),
     *("interleaving", "compare", "judgments"),
 )
 
@@ -259,7 +259,7 @@ def test_every_command_in_every_format(capsys, command, form):
         ]
     elif command == "check" and form == "table":
         assert "interleaving" in out
-    elif command == "behaviour" and form == "table":
+    elif command == "behavior" and form == "table":
         assert len(out.splitlines()) == 1 + len(rows[0])
     else:
         assert len(out.splitlines()) == len(rows) + 1 + (form == "markdown")

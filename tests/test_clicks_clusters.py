@@ -20,9 +20,9 @@ UNKNOWN = LOG.with_columns(
     always=pl.col("position") > 0,
 )
 CALLS = {
-    "behaviour": lambda log, **o: clicks.behaviour(log, "ctr", interval="normal", **o),
-    "behaviour_state": lambda log, **o: clicks.behaviour_state(log, "ctr", **o),
-    "bootstrap": lambda log, **o: clicks.behaviour(
+    "behavior": lambda log, **o: clicks.behavior(log, "ctr", interval="normal", **o),
+    "behavior_state": lambda log, **o: clicks.behavior_state(log, "ctr", **o),
+    "bootstrap": lambda log, **o: clicks.behavior(
         log, "ctr", interval="bootstrap", replicates=20, **o
     ),
     "counterfactual": lambda log, **o: clicks.counterfactual(
@@ -54,7 +54,7 @@ def test_what_only_the_impressions_know():
     known = known.select("impression_id", "user_id")
     log = UNKNOWN.drop("user_id")
     with pytest.raises(DataError, match="unknown users"):
-        CALLS["behaviour"](log, cluster="user_id", impressions=known)
+        CALLS["behavior"](log, cluster="user_id", impressions=known)
 
 
 def test_totals_have_no_impressions_to_fill_in():
@@ -70,7 +70,7 @@ def test_filled_as_the_error_says_each_is_a_cluster_of_its_own():
     filled = UNKNOWN.with_columns(
         user=pl.coalesce(pl.col("user_id").cast(pl.String), anonymous)
     )
-    found = CALLS["behaviour"](filled, cluster="user").row(0, named=True)
+    found = CALLS["behavior"](filled, cluster="user").row(0, named=True)
     sums = defaultdict(lambda: [0, 0])
     for row in UNKNOWN.iter_rows(named=True):
         known = row["user_id"] is not None

@@ -17,7 +17,7 @@ from polars_rank import DataError, clicks
 
 
 def fair_pairs_log(seed, impressions=500, k=5):
-    """Neighbours (1, 2), (3, 4) or (2, 3), (4, 5) are swapped by coins."""
+    """Neighbors (1, 2), (3, 4) or (2, 3), (4, 5) are swapped by coins."""
     rng = random.Random(seed)
     rows = []
     for i in range(impressions):
@@ -94,7 +94,7 @@ def test_a_chain_of_pairs_ends_where_a_link_is_missing():
 @pytest.mark.parametrize(
     "swap",
     [
-        pl.col("position") + 2,  # not neighbours
+        pl.col("position") + 2,  # not neighbors
         pl.when(pl.col("position") > 1).then(pl.col("position") - 1),  # of one side
     ],
 )

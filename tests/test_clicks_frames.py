@@ -16,8 +16,8 @@ LOG = clicks.simulate(
 LOG = LOG.with_columns(time=pl.lit(1.0) * pl.col("impression_id"))
 OPTIONS = {"cluster": "user_id"}
 CALLS = {
-    "behaviour": lambda log: clicks.behaviour(log, "ctr", **OPTIONS),
-    "behaviour_state": lambda log: clicks.behaviour_state(log, "ctr", **OPTIONS),
+    "behavior": lambda log: clicks.behavior(log, "ctr", **OPTIONS),
+    "behavior_state": lambda log: clicks.behavior_state(log, "ctr", **OPTIONS),
     "per_impression": lambda log: clicks.per_impression(log, "rr"),
     "check": lambda log: clicks.check(log).facts,
     "click_entropy": lambda log: clicks.click_entropy(log),
@@ -75,8 +75,8 @@ def test_frames_in_arguments(tmp_path):
     lists = LOG.select("impression_id", shop="arm").unique()
     lists.write_parquet(file)
     options = {"by": "shop"}
-    found = clicks.behaviour(LOG, "ctr", impressions=file, **options)
-    same(found, clicks.behaviour(LOG, "ctr", impressions=lists, **options))
+    found = clicks.behavior(LOG, "ctr", impressions=file, **options)
+    same(found, clicks.behavior(LOG, "ctr", impressions=lists, **options))
     ranking = LOG.select("query_id", "doc_id", score="new_score").unique()
     ranking = ranking.unique(["query_id", "doc_id"])
     ranking.write_parquet(file)
@@ -99,7 +99,7 @@ def test_what_is_no_log(wrong):
 
 def test_a_file_that_is_not_there():
     with pytest.raises(DataError, match="no such file"):
-        clicks.behaviour("nowhere.parquet", "ctr")
+        clicks.behavior("nowhere.parquet", "ctr")
 
 
 class Arrow:
@@ -125,21 +125,21 @@ def test_judgments_of_any_library(function, tmp_path):
 
 def test_states_of_any_library(tmp_path):
     parts = [LOG.filter(pl.col("user_id") % 2 == i) for i in range(2)]
-    states = [clicks.behaviour_state(part, "ctr", **OPTIONS) for part in parts]
-    wanted = clicks.merge_behaviour(states, whole_clusters=True)
+    states = [clicks.behavior_state(part, "ctr", **OPTIONS) for part in parts]
+    wanted = clicks.merge_behavior(states, whole_clusters=True)
     states[0].write_parquet(tmp_path / "0.parquet")
     given = [tmp_path / "0.parquet", Arrow(states[1])]
-    assert clicks.merge_behaviour(given, whole_clusters=True).equals(wanted)
-    one = clicks.merge_behaviour(states[0])
-    assert clicks.merge_behaviour(str(tmp_path / "0.parquet")).equals(one)
+    assert clicks.merge_behavior(given, whole_clusters=True).equals(wanted)
+    one = clicks.merge_behavior(states[0])
+    assert clicks.merge_behavior(str(tmp_path / "0.parquet")).equals(one)
 
 
 def test_methods_and_measures_may_be_named():
     log = clicks.simulate(200, k=3, queries=4, seed=1).log.drop("user_id")
     named = clicks.propensities(log, method="ctr")
     assert named.equals(clicks.propensities(log, "ctr"))
-    by_name = clicks.behaviour(log, measures="ctr")
-    assert by_name.equals(clicks.behaviour(log, "ctr"))
+    by_name = clicks.behavior(log, measures="ctr")
+    assert by_name.equals(clicks.behavior(log, "ctr"))
     assert log.rank_eval.clicks.propensities(method="ctr").equals(named)
     for wrong, told in (
         ({"metod": "ctr"}, "propensities takes no metod; did you mean 'method'"),

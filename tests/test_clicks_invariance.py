@@ -16,7 +16,7 @@ from polars_rank import clicks
 IDS = ["impression_id", "query_id", "doc_id", "user_id"]
 USER = {"cluster": "user_id"}
 CALLS = {
-    "behaviour": lambda log, **o: clicks.behaviour(
+    "behavior": lambda log, **o: clicks.behavior(
         log, ["ctr@3", "mean_rr", "p_skip"], interval="normal", **USER, **o
     ),
     "harvest": lambda log, **o: clicks.propensities(log, **o),
@@ -58,7 +58,7 @@ CALLS = {
         log, "ctr", arm="arm", control="A", **USER, **o
     ),
 }
-QUICK = ("behaviour", "harvest")
+QUICK = ("behavior", "harvest")
 EACH = [call if call in QUICK else slow(call) for call in CALLS]
 # Their parts are made of queries in order of their ids, and of users by their hash.
 JACKKNIFED = {"all pairs", "ips, harvest"}
@@ -127,7 +127,7 @@ def test_positions_from_zero(call, log, values):
 
 
 @pytest.mark.parametrize(
-    "call", ["behaviour", "harvest", *map(slow, ["randomized", "trust", "ips"])]
+    "call", ["behavior", "harvest", *map(slow, ["randomized", "trust", "ips"])]
 )
 def test_two_copies_of_a_log(call, log, values):
     """The same estimates; errors by the root of two, but for the factor of clusters."""

@@ -1,4 +1,4 @@
-"""States of behaviour that were kept: of one definition, each day once, and whole."""
+"""States of behavior that were kept: of one definition, each day once, and whole."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import math
 
 import polars as pl
 import pytest
-from test_clicks_behaviour import random_log
+from test_clicks_behavior import random_log
 
 from polars_rank import DataError, clicks
 from polars_rank.clicks.behavior.kept import UNSEEN, definitions_of
-from polars_rank.clicks.behavior.measures import BEHAVIOUR, parse_behaviour
+from polars_rank.clicks.behavior.measures import BEHAVIOR, parse_behavior
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.log_columns import LogColumns, LogOptions
 
@@ -25,7 +25,7 @@ MEASURES = ["ctr", "dwell", "rr"]
 
 
 def state(log=LOG, measures=MEASURES, **options):
-    return clicks.behaviour_state(log, measures, **OPTIONS | options)
+    return clicks.behavior_state(log, measures, **OPTIONS | options)
 
 
 KEPT = state()
@@ -70,7 +70,7 @@ def test_no_option_is_forgotten():
 @pytest.mark.parametrize("name", OTHER)
 def test_whatever_can_change_a_value_is_in_the_definition(name):
     """A new option is in it, unless it is said to decide nothing."""
-    measures, log = parse_behaviour(MEASURES), ClickLog.of(LOG, {})
+    measures, log = parse_behavior(MEASURES), ClickLog.of(LOG, {})
     plain = definitions_of(measures, log, None, OPTIONS)
     other = definitions_of(measures, log, None, OPTIONS | {name: OTHER[name]})
     for text in MEASURES:
@@ -89,23 +89,23 @@ def test_sums_of_two_kinds_do_not_add_up(tmp_path):
         ({"check": "off"}, "check is 'off' there and 'strict' here"),
     ):
         with pytest.raises(DataError, match=message) as told:
-            clicks.merge_behaviour([state(DAYS[0]), state(DAYS[1], **options)])
+            clicks.merge_behavior([state(DAYS[0]), state(DAYS[1], **options)])
         assert told.value.rule == "different_definition"
     paths = [tmp_path / "monday.parquet", tmp_path / "tuesday.parquet"]
     for day, path, k in zip(DAYS, paths, (3, 5), strict=False):
         own = {"hits": lambda i, k=k: i.clicks(k)}
         state(day, own).write_parquet(path)
     with pytest.raises(DataError, match=r"'hits' .*tuesday\.parquet and .*monday\.par"):
-        clicks.merge_behaviour(paths)
+        clicks.merge_behavior(paths)
     with pytest.raises(DataError, match="state 2 has other columns: country"):
-        clicks.merge_behaviour([state(DAYS[0]), state(DAYS[1], by=[])])
+        clicks.merge_behavior([state(DAYS[0]), state(DAYS[1], by=[])])
 
 
 def test_a_measure_that_changed_is_another(monkeypatch):
-    newer = BEHAVIOUR["ctr"]._replace(version=2)
-    monkeypatch.setitem(BEHAVIOUR, "ctr", newer)
+    newer = BEHAVIOR["ctr"]._replace(version=2)
+    monkeypatch.setitem(BEHAVIOR, "ctr", newer)
     with pytest.raises(DataError, match="ctr, version 2' there and 'ctr, version 1' h"):
-        clicks.merge_behaviour([KEPT, state(DAYS[1])])
+        clicks.merge_behavior([KEPT, state(DAYS[1])])
 
 
 @pytest.mark.parametrize("make", [pl.DataFrame, pl.DataFrame.lazy])
@@ -117,32 +117,32 @@ def test_a_day_merged_twice_is_an_error(make, tmp_path):
         one.write_parquet(tmp_path / f"day{i}.parquet")
     for given in ([*kept, again], pl.concat([*kept, kept[0]]), pl.concat([again] * 2)):
         with pytest.raises(DataError, match="the same part twice") as told:
-            clicks.merge_behaviour(given)
+            clicks.merge_behavior(given)
         assert told.value.rule == "part_twice"
     with pytest.raises(DataError, match=r"day1\.parquet and .*day3\.parquet: the same"):
-        clicks.merge_behaviour(str(tmp_path / "day*.parquet"))
-    whole = clicks.behaviour(LOG, MEASURES, interval="normal", **OPTIONS)
-    assert clicks.merge_behaviour(pl.concat(kept), whole_clusters=True).equals(whole)
+        clicks.merge_behavior(str(tmp_path / "day*.parquet"))
+    whole = clicks.behavior(LOG, MEASURES, interval="normal", **OPTIONS)
+    assert clicks.merge_behavior(pl.concat(kept), whole_clusters=True).equals(whole)
 
 
 def test_days_without_a_change_are_told_apart_by_name():
     two = [state(part=name) for name in ("monday", "tuesday")]
-    found = clicks.merge_behaviour(two, whole_clusters=True)["impressions"]
-    assert found.equals(2 * clicks.merge_behaviour(KEPT)["impressions"])
+    found = clicks.merge_behavior(two, whole_clusters=True)["impressions"]
+    assert found.equals(2 * clicks.merge_behavior(KEPT)["impressions"])
 
 
 @pytest.mark.parametrize("by", ["country", []])
 def test_days_without_rows_add_nothing(by):
     empty = state(LOG.clear(), by=by)
-    whole = clicks.merge_behaviour(state(by=by))
-    assert clicks.merge_behaviour([empty, state(by=by), empty]).equals(whole)
+    whole = clicks.merge_behavior(state(by=by))
+    assert clicks.merge_behavior([empty, state(by=by), empty]).equals(whole)
 
 
 def test_segments_are_of_one_type():
     days = [day.with_columns(country=pl.col("impression_id") % 2) for day in DAYS[:2]]
     days[1] = days[1].cast({"country": pl.String})
     with pytest.raises(DataError, match="'country' is text in state 2 and a number in"):
-        clicks.merge_behaviour([state(day) for day in days])
+        clicks.merge_behavior([state(day) for day in days])
 
 
 def put(**values):
@@ -162,7 +162,7 @@ DAMAGE = {
     "n above": (put(n=10**6), "are none that impressions have"),
     "impressions": (put(impressions=-1), "are none that impressions have"),
     "definition": (put(definition=None), "'definition' is null in 1 rows"),
-    "older": (KEPT.drop("definition", "digests"), "no state of behaviour, but a frame"),
+    "older": (KEPT.drop("definition", "digests"), "no state of behavior, but a frame"),
     "measure": (put(measure=None), "are none that impressions have"),
     "text": (KEPT.cast({"n": pl.String}), "column 'n' is String, no number"),
 }
@@ -176,6 +176,6 @@ def test_damage_is_told_with_the_file(name, tmp_path):
     for given in (path, [path], [state(DAYS[0], part="0"), path]):
         pattern = rf"monday\.parquet.*{message}|{message}"
         with pytest.raises(DataError, match=pattern) as told:
-            clicks.merge_behaviour(given)
+            clicks.merge_behavior(given)
         assert told.value.rule == "damaged_state"
         assert "monday.parquet" in str(told.value)

@@ -195,7 +195,7 @@ def test_totals_have_the_facts_of_the_rows():
         facts(found)["share of rows whose pair was shown 50 times or more"]
         == (facts(whole)["share of rows whose pair was shown 50 times or more"])
     )
-    assert not methods(found)["behaviour"][0]
+    assert not methods(found)["behavior"][0]
     wrong = totals.with_columns(clicks=pl.col("impressions") + 1)
     faults = clicks.check(wrong, count="impressions", clicked="clicks").faults
     assert faults["rule"].to_list() == ["invalid_click"]
@@ -431,7 +431,7 @@ def test_a_column_that_is_unknown_everywhere(name):
         "clicked_at": "time_to_first_click",
     }
     found = [
-        clicks.behaviour(frame, ["ctr", measure[name]], **options)
+        clicks.behavior(frame, ["ctr", measure[name]], **options)
         for frame in (typed, untyped)
     ]
     assert_frame_equal(*found)
@@ -456,15 +456,15 @@ def test_first_position_0_of_a_log_from_1_is_warned_of(kind, layout, tmp_path):
         return log.lazy() if kind == "lazy" else log
 
     options = {"layout": layout, "first_position": 0}
-    wanted = clicks.behaviour(log, ["ctr@3", "rr"], layout=layout)
+    wanted = clicks.behavior(log, ["ctr@3", "rr"], layout=layout)
     zero = log.with_columns(pl.col("position") - 1)
-    found = clicks.behaviour(given(zero), ["ctr@3", "rr"], **options)
+    found = clicks.behavior(given(zero), ["ctr@3", "rr"], **options)
     assert_frame_equal(found.lazy().collect(), wanted)
-    shifted = clicks.behaviour(log.with_columns(pl.col("position") + 1), ["ctr@3"])
+    shifted = clicks.behavior(log.with_columns(pl.col("position") + 1), ["ctr@3"])
     with pytest.warns(
         DataWarning, match="but the smallest is 1, so results begin at position 2"
     ):
-        found = clicks.behaviour(given(log), ["ctr@3"], **options).lazy().collect()
+        found = clicks.behavior(given(log), ["ctr@3"], **options).lazy().collect()
     assert_frame_equal(found, shifted)
 
 
@@ -485,7 +485,7 @@ def test_first_position_0_reads_a_log_from_0_once(first):
     options = {"first_position": 0, "layout": "contiguous", "check": "warn"}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        clicks.behaviour(log, "ctr", **options).collect()
+        clicks.behavior(log, "ctr", **options).collect()
     assert read.count(parts - 1) == 1 + first
     assert (len(read) > 1.5 * parts) == bool(first)
 
@@ -502,7 +502,7 @@ def test_first_position_0_is_watched_by_every_function(tmp_path):
             given, new="new_score", propensities=1.0, **options
         )
         whole = clicks.check(given, first_position=first).facts
-        limited = clicks.behaviour(
+        limited = clicks.behavior(
             given, "rr", memory_limit="1GB", temp_dir=tmp_path, first_position=first
         )
         found = [team, bias, score.lazy().collect(), whole, limited.lazy().collect()]

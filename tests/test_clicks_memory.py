@@ -39,7 +39,7 @@ CALLS = {
     "trust": lambda log, **o: clicks.propensities(
         log, "trust", relevance="relevance", cluster="user_id", **o
     ),
-    "bootstrap": lambda log, **o: clicks.behaviour(
+    "bootstrap": lambda log, **o: clicks.behavior(
         log, "ctr", interval="bootstrap", cluster="user_id", **o
     ),
     "permutation": lambda log, **o: clicks.interleaving(
@@ -70,7 +70,7 @@ def test_buckets_change_nothing(call, log):
 def test_what_does_not_fit_is_refused_with_a_way_out(monkeypatch):
     large = clicks.simulate(4000, queries=200, seed=1).log.lazy()
     fit = clicks.propensities(large, **LIMIT)
-    resampled = clicks.behaviour(
+    resampled = clicks.behavior(
         large, "ctr", interval="bootstrap", cluster="impression_id", **LIMIT
     )
     assert len(fit.collect()) == 10

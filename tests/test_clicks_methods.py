@@ -27,7 +27,7 @@ def of_a_log() -> list[str]:
 
 def test_every_function_of_a_log_is_a_method():
     # Parts of a log are merged by functions, and so is their state made.
-    assert {*METHODS} == {*of_a_log()} - {"behaviour_state"}
+    assert {*METHODS} == {*of_a_log()} - {"behavior_state"}
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -42,7 +42,7 @@ def test_a_method_shows_the_function(name):
 def test_a_method_is_the_function(lazily):
     log = LOG.lazy() if lazily else LOG
     options = {"by": "query_id", "cluster": "user_id"}
-    found = log.rank_eval.clicks.behaviour(["ctr", "rr"], **options)
+    found = log.rank_eval.clicks.behavior(["ctr", "rr"], **options)
     assert type(found) is type(log)
-    whole = clicks.behaviour(log, ["ctr", "rr"], **options)
+    whole = clicks.behavior(log, ["ctr", "rr"], **options)
     assert_frame_equal(found.lazy().collect(), whole.lazy().collect())

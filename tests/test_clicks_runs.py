@@ -96,22 +96,22 @@ def random_log(seed, impressions=30):
 @pytest.mark.parametrize("cut", [4, 1000])
 @pytest.mark.parametrize("layout", ["contiguous", "any", "auto"])
 @pytest.mark.parametrize("shuffled", [False, True])
-def test_behaviour_of_batches(layout, cut, shuffled):
+def test_behavior_of_batches(layout, cut, shuffled):
     log = random_log(2)
     given = {"by": "by", "cluster": "user", "dwell": "dwell"}
-    whole = clicks.behaviour(log, WORDS, **given)  # small: grouped in memory
+    whole = clicks.behavior(log, WORDS, **given)  # small: grouped in memory
     several = {**given, "impression": ["impression_id", "user"]}
     if shuffled:
         log = log.sample(fraction=1, shuffle=True, seed=3)
         if layout == "contiguous":
             with pytest.raises(DataError, match="contiguous"):
-                clicks.behaviour(
+                clicks.behavior(
                     in_batches_of(log, cut), WORDS, **given, layout=layout
                 ).collect()
             return
     lazy = in_batches_of(log, cut)
     for columns in (given, several):
-        found = clicks.behaviour(lazy, WORDS, **columns, layout=layout).collect()
+        found = clicks.behavior(lazy, WORDS, **columns, layout=layout).collect()
         assert_frame_equal(found, whole, check_exact=True)
 
 
@@ -132,6 +132,6 @@ def test_two_values_in_an_impression(column, layout, cut, shuffled):
     if shuffled and layout != "contiguous":
         log = log.sample(fraction=1, shuffle=True, seed=5)
     given = {"by": "by", "dwell": "dwell", "layout": layout}
-    lazy = clicks.behaviour(in_batches_of(log, cut), WORDS, **given)
+    lazy = clicks.behavior(in_batches_of(log, cut), WORDS, **given)
     with pytest.raises(DataError, match=r"varies within an impression.*\b9\b"):
         lazy.collect()

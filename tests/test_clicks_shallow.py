@@ -7,7 +7,7 @@ import logging
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
-from test_clicks_behaviour import NAMED, random_log
+from test_clicks_behavior import NAMED, random_log
 
 from polars_rank import DataError, clicks
 from polars_rank.clicks.behavior.fast import alike
@@ -23,10 +23,10 @@ MEASURES = [
 
 
 def found(log, caplog, **options):
-    """Behaviour of a lazy frame, and whether it was summed as sets."""
+    """Behavior of a lazy frame, and whether it was summed as sets."""
     caplog.clear()
     with caplog.at_level(logging.INFO, logger="polars_rank"):
-        result = clicks.behaviour(log.lazy(), MEASURES, **NAMED, **options).collect()
+        result = clicks.behavior(log.lazy(), MEASURES, **NAMED, **options).collect()
     return (
         result,
         "no position is beyond 64, or twice in an impression (p" in caplog.text,
@@ -42,7 +42,7 @@ def test_sets_have_the_same_bits(layout, caplog):
     # Shifted, positions are 53 to 64: the last bit of a set.
     for log in (random_log(1), at(random_log(2), 52)):
         log = log.sort("impression_id") if layout == "contiguous" else log
-        whole = clicks.behaviour(log, MEASURES, by="country", **NAMED, layout=layout)
+        whole = clicks.behavior(log, MEASURES, by="country", **NAMED, layout=layout)
         result, sets = found(log, caplog, by="country", layout=layout)
         assert sets
         assert_frame_equal(result, whole, check_exact=True)
@@ -69,17 +69,17 @@ def test_impressions_that_look_alike_have_the_same_bits(
     options = {"by": by, "count_queries": count_queries, "dwell": "dwell"}
     with pytest.MonkeyPatch.context() as patch:  # impression by impression
         patch.setattr(Traced, "are_of_totals", False)
-        whole = clicks.behaviour(log.lazy(), [*LOOKS, RISKY], **options).collect()
-    found = clicks.behaviour(log.lazy(), [*LOOKS, RISKY], **options).collect()
+        whole = clicks.behavior(log.lazy(), [*LOOKS, RISKY], **options).collect()
+    found = clicks.behavior(log.lazy(), [*LOOKS, RISKY], **options).collect()
     assert_frame_equal(found, whole, check_exact=True)
-    eager = clicks.behaviour(log, [*LOOKS, RISKY], **options)
+    eager = clicks.behavior(log, [*LOOKS, RISKY], **options)
     assert_frame_equal(found, eager, check_exact=True)
 
 
 def test_of_no_impressions():
     log = random_log(6).head(0).lazy()
-    assert clicks.behaviour(log, "rr").collect()["queries"].to_list() == [0]
-    assert clicks.behaviour(log, "rr", by="country").collect().is_empty()
+    assert clicks.behavior(log, "rr").collect()["queries"].to_list() == [0]
+    assert clicks.behavior(log, "rr", by="country").collect().is_empty()
 
 
 @pytest.mark.parametrize("layout", ["any", "auto"])
@@ -88,7 +88,7 @@ def test_deeper_positions_are_summed_one_by_one(layout, caplog):
     result, sets = found(log, caplog, layout=layout)
     assert not sets
     assert_frame_equal(
-        result, clicks.behaviour(log, MEASURES, **NAMED), check_exact=True
+        result, clicks.behavior(log, MEASURES, **NAMED), check_exact=True
     )
 
 
@@ -98,11 +98,11 @@ def test_a_position_that_comes_twice(caplog):
     with pytest.raises(DataError, match="7") as lazy:
         found(log, caplog)
     with pytest.raises(DataError) as eager:
-        clicks.behaviour(log, MEASURES, **NAMED)
+        clicks.behavior(log, MEASURES, **NAMED)
     assert str(lazy.value) == str(eager.value)
     result, sets = found(log, caplog, check="off")
     assert not sets
-    whole = clicks.behaviour(log, MEASURES, **NAMED, check="off")
+    whole = clicks.behavior(log, MEASURES, **NAMED, check="off")
     assert_frame_equal(result, whole, check_exact=True)
 
 
@@ -112,7 +112,7 @@ def test_rows_that_break_a_rule_are_told_as_ever(caplog):
     with pytest.raises(DataError) as lazy:
         found(log, caplog)
     with pytest.raises(DataError) as eager:
-        clicks.behaviour(log, MEASURES, **NAMED)
+        clicks.behavior(log, MEASURES, **NAMED)
     assert str(lazy.value) == str(eager.value)
 
 
@@ -127,4 +127,4 @@ def test_a_constant_that_is_null_now_and_then(column, caplog):
     assert found(all_null, caplog, by=column)[1]
     for frame in (some, some.lazy()):
         with pytest.raises(DataError, match="9"):
-            clicks.behaviour(frame, "clicks", by=column).lazy().collect()
+            clicks.behavior(frame, "clicks", by=column).lazy().collect()

@@ -25,20 +25,20 @@ WHOLE = {"dwell": "dwell", "cluster": "user_id", "interval": "normal"}
 
 
 def states(logs, measures=MEASURES, **options):
-    return [clicks.behaviour_state(log, measures, **STATE, **options) for log in logs]
+    return [clicks.behavior_state(log, measures, **STATE, **options) for log in logs]
 
 
 def test_users_who_come_back_every_day_are_counted_once():
-    found = clicks.merge_behaviour(states(DAYS))
-    whole = clicks.behaviour(LOG, MEASURES, **WHOLE)
+    found = clicks.merge_behavior(states(DAYS))
+    whole = clicks.behavior(LOG, MEASURES, **WHOLE)
     assert found["clusters"].to_list() == [LOG["user_id"].n_unique()] * 5
     assert found.head(3).equals(whole.head(3))  # counts: to the last bit
     assert_frame_equal(found, whole, rel_tol=1e-12, abs_tol=0)
-    turned = clicks.merge_behaviour(states(DAYS)[::-1])
+    turned = clicks.merge_behavior(states(DAYS)[::-1])
     assert turned.equals(found)
-    without = [clicks.behaviour_state(day, "ctr", cluster="user_id") for day in DAYS]
+    without = [clicks.behavior_state(day, "ctr", cluster="user_id") for day in DAYS]
     with pytest.warns(DataWarning, match="counted anew in every part"):
-        wrong = clicks.merge_behaviour(without).row(0, named=True)
+        wrong = clicks.merge_behavior(without).row(0, named=True)
     assert wrong["clusters"] > 2000
     assert wrong["se"] < 0.8 * whole["se"][0]
 
@@ -54,20 +54,20 @@ def test_users_who_come_back_every_day_are_counted_once():
 )
 def test_the_merge_of_days_is_the_whole(options):
     logs = [log.with_columns(device=pl.col("device").fill_null("desk")) for log in DAYS]
-    found = clicks.merge_behaviour(
-        [clicks.behaviour_state(d, MEASURES, **(STATE | options)) for d in logs]
+    found = clicks.merge_behavior(
+        [clicks.behavior_state(d, MEASURES, **(STATE | options)) for d in logs]
     )
-    whole = clicks.behaviour(pl.concat(logs), MEASURES, **(WHOLE | options))
+    whole = clicks.behavior(pl.concat(logs), MEASURES, **(WHOLE | options))
     assert_frame_equal(found, whole, rel_tol=1e-12, abs_tol=0, check_row_order=True)
 
 
 def test_states_are_files_and_lazy(tmp_path):
     for i, day in enumerate(DAYS[:3]):
-        state = clicks.behaviour_state(day.lazy(), "ctr", **STATE)
+        state = clicks.behavior_state(day.lazy(), "ctr", **STATE)
         assert isinstance(state, pl.LazyFrame)
         state.sink_parquet(tmp_path / f"{i}.parquet")
-    found = clicks.merge_behaviour(str(tmp_path / "*.parquet"))
-    assert found.equals(clicks.behaviour(pl.concat(DAYS[:3]), "ctr", **WHOLE))
+    found = clicks.merge_behavior(str(tmp_path / "*.parquet"))
+    assert found.equals(clicks.behavior(pl.concat(DAYS[:3]), "ctr", **WHOLE))
     one = pl.read_parquet(tmp_path / "0.parquet")
     users = DAYS[0]["user_id"].n_unique()
     sums = ["measure", "impressions", "cluster", "x", "d"]
@@ -101,11 +101,11 @@ def test_a_user_in_another_arm_on_another_day():
 
 def test_states_without_their_clusters_are_refused():
     kept, *_ = states(DAYS[:1], "ctr")
-    without = clicks.behaviour_state(DAYS[1], "ctr", cluster="user_id")
+    without = clicks.behavior_state(DAYS[1], "ctr", cluster="user_id")
     with pytest.raises(DataError, match="state 2 does not keep") as error:
-        clicks.merge_behaviour([kept, without])
+        clicks.merge_behavior([kept, without])
     assert error.value.rule == "clusters_not_kept"
-    arms = clicks.behaviour_state(DAYS[1], "ctr", cluster="user_id", by="arm")
+    arms = clicks.behavior_state(DAYS[1], "ctr", cluster="user_id", by="arm")
     with pytest.raises(DataError, match="the parts do not keep"):
         clicks.merge_compare([arms], arm="arm", control="A")
     with pytest.raises(DataError, match="the covariates do not keep"):
@@ -113,9 +113,9 @@ def test_states_without_their_clusters_are_refused():
             states(DAYS[:2], by="arm"), arm="arm", control="A", covariates=without
         )
     with pytest.warns(UserWarning, match="treat impressions as independent"):
-        clicks.behaviour_state(LOG, "ctr")
+        clicks.behavior_state(LOG, "ctr")
     with pytest.raises(ValueError, match="keep_clusters=True needs cluster="):
-        clicks.behaviour_state(LOG, "ctr", keep_clusters=True)
+        clicks.behavior_state(LOG, "ctr", keep_clusters=True)
 
 
 def test_a_day_of_clusters_merged_twice_is_an_error(tmp_path):
@@ -127,7 +127,7 @@ def test_a_day_of_clusters_merged_twice_is_an_error(tmp_path):
         state.write_parquet(tmp_path / f"day{i}.parquet")
     days = str(tmp_path / "day*.parquet")
     for merged in (
-        lambda: clicks.merge_behaviour(days),
+        lambda: clicks.merge_behavior(days),
         lambda: clicks.merge_compare(days, arm="arm", control="A"),
         lambda: clicks.merge_compare(kept, covariates=days, arm="arm", control="A"),
     ):
@@ -135,10 +135,10 @@ def test_a_day_of_clusters_merged_twice_is_an_error(tmp_path):
             merged()
     for table in (pl.concat([*kept, *again]), pl.concat([kept[0]] * 2)):
         with pytest.raises(DataError, match="the same part twice") as told:
-            clicks.merge_behaviour(table)
+            clicks.merge_behavior(table)
         assert told.value.rule == "part_twice"
-    two = [clicks.behaviour_state(DAYS[0], "ctr", part=p, **STATE) for p in "ab"]
-    found = clicks.merge_behaviour(two)
+    two = [clicks.behavior_state(DAYS[0], "ctr", part=p, **STATE) for p in "ab"]
+    found = clicks.merge_behavior(two)
     assert found["clusters"].item() == DAYS[0]["user_id"].n_unique()
     assert found["impressions"].item() == 2 * DAYS[0]["impression_id"].n_unique()
 
@@ -153,10 +153,10 @@ def test_a_day_of_clusters_merged_twice_is_an_error(tmp_path):
 )
 def test_clusters_of_two_definitions_are_not_merged(options, message):
     first, second = states(DAYS[:2], "ctr", by="arm")
-    other = clicks.behaviour_state(DAYS[1], "ctr", **(STATE | options))
-    armed = clicks.behaviour_state(DAYS[1], "ctr", by="arm", **(STATE | options))
+    other = clicks.behavior_state(DAYS[1], "ctr", **(STATE | options))
+    armed = clicks.behavior_state(DAYS[1], "ctr", by="arm", **(STATE | options))
     for merged in (
-        lambda: clicks.merge_behaviour([first, armed]),
+        lambda: clicks.merge_behavior([first, armed]),
         lambda: clicks.merge_compare([first, armed], arm="arm", control="A"),
         lambda: clicks.merge_compare(
             [first, second], arm="arm", control="A", covariates=other
@@ -195,11 +195,11 @@ def test_damaged_clusters_are_told_with_the_file(damage, message, tmp_path):
     wrong = pl.when(first).then(pl.lit(value)).otherwise(name).alias(name)
     state.with_columns(wrong).write_parquet(tmp_path / "monday.parquet")
     with pytest.raises(DataError, match=rf"monday\.parquet.*{message}") as told:
-        clicks.merge_behaviour(tmp_path / "monday.parquet")
+        clicks.merge_behavior(tmp_path / "monday.parquet")
     assert told.value.rule == "damaged_state"
     text = state.cast({"cluster": pl.String})
     with pytest.raises(DataError, match="column 'cluster' is String, no hash"):
-        clicks.merge_behaviour(text)
+        clicks.merge_behavior(text)
 
 
 @pytest.mark.parametrize(
@@ -220,12 +220,12 @@ def test_wrong_arguments(options, message):
 @pytest.mark.filterwarnings("error::polars_rank.DataWarning")
 def test_whole_users_in_each_part_need_not_be_kept():
     parts = [LOG.filter(pl.col("user_id") % 4 == i) for i in range(4)]
-    few = [clicks.behaviour_state(part, "ctr", cluster="user_id") for part in parts]
-    found = clicks.merge_behaviour(few, whole_clusters=True)
-    assert found.equals(clicks.behaviour(LOG, "ctr", **WHOLE))
-    clicks.merge_behaviour(few[0])  # one part
-    alone = [clicks.behaviour_state(day.drop("user_id"), "ctr") for day in DAYS]
-    assert clicks.merge_behaviour(alone)["clusters"].item() == 3000  # impressions
+    few = [clicks.behavior_state(part, "ctr", cluster="user_id") for part in parts]
+    found = clicks.merge_behavior(few, whole_clusters=True)
+    assert found.equals(clicks.behavior(LOG, "ctr", **WHOLE))
+    clicks.merge_behavior(few[0])  # one part
+    alone = [clicks.behavior_state(day.drop("user_id"), "ctr") for day in DAYS]
+    assert clicks.merge_behavior(alone)["clusters"].item() == 3000  # impressions
 
 
 # -- hashes

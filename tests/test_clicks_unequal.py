@@ -56,7 +56,7 @@ def test_users_of_one_size_have_the_usual_error():
     log = log.with_columns(
         clicked=pl.Series([k < sums[u] for u in range(30) for k in range(5)])
     )
-    row = clicks.behaviour(log, "ctr", cluster="user_id", interval="normal")
+    row = clicks.behavior(log, "ctr", cluster="user_id", interval="normal")
     means = sums / 5
     left_out = [np.delete(means, i).mean() for i in range(30)]  # the jackknife
     spread = ((left_out - np.mean(left_out)) ** 2).sum() * 29 / 30
@@ -77,7 +77,7 @@ def test_a_busy_user_widens_the_interval_at_least_as_the_jackknife_does():
     names = ["user_id", "impression_id", "position", "clicked"]
     log = pl.DataFrame(rows, schema=names, orient="row")
     with pytest.warns(DataWarning, match="1 of 1 results rest on fewer than 20"):
-        row = clicks.behaviour(log, "ctr", cluster="user_id", interval="normal")
+        row = clicks.behavior(log, "ctr", cluster="user_id", interval="normal")
     whole = clicked.sum() / sizes.sum()
     left_out = (clicked.sum() - clicked) / (sizes.sum() - sizes)
     spread = ((left_out - whole) ** 2).sum() * 20 / 21
@@ -98,7 +98,7 @@ def test_each_function_warns_of_few_users():
     for found in (
         lambda: clicks.interleaving(both, team="team", cluster="user_id"),
         lambda: clicks.propensities(both, "ctr", cluster="user_id"),
-        lambda: clicks.behaviour(
+        lambda: clicks.behavior(
             both, "ctr", cluster="user_id", interval="bootstrap", replicates=20
         ),
     ):

@@ -81,8 +81,8 @@ TIMES = {"session": "session", "time": "time", "clicked_at": "at", "dwell": "dwe
 USERS = {"cluster": "u"}
 
 
-def behaviour(function, **options):
-    measures = [*clicks.BEHAVIOUR, "ctr@2", "satisfied(unknown=satisfied)"]
+def behavior(function, **options):
+    measures = [*clicks.BEHAVIOR, "ctr@2", "satisfied(unknown=satisfied)"]
     return lambda log, **weight: function(
         log, measures, flag="flag", **TIMES, **USERS, **options, **weight
     )
@@ -90,17 +90,15 @@ def behaviour(function, **options):
 
 def merged(log, **options):
     parts = [
-        behaviour(clicks.behaviour_state)(log.filter(pl.col("u") < "u4"), **options),
-        behaviour(clicks.behaviour_state)(log.filter(pl.col("u") >= "u4"), **options),
+        behavior(clicks.behavior_state)(log.filter(pl.col("u") < "u4"), **options),
+        behavior(clicks.behavior_state)(log.filter(pl.col("u") >= "u4"), **options),
     ]
-    return clicks.merge_behaviour(parts, whole_clusters=True)
+    return clicks.merge_behavior(parts, whole_clusters=True)
 
 
 def merged_by_user(log, **options):
-    state = behaviour(clicks.behaviour_state, keep_clusters=True)
-    return clicks.merge_behaviour(
-        [state(p, **options) for _, p in log.group_by("part")]
-    )
+    state = behavior(clicks.behavior_state, keep_clusters=True)
+    return clicks.merge_behavior([state(p, **options) for _, p in log.group_by("part")])
 
 
 def compared(**more):
@@ -129,13 +127,13 @@ def estimated(method, new, **more):
 
 SYSTEMS = {"columns": ["a", "b"], "both": {"a": "a", "f": RANKING}}
 CALLS = {
-    "behaviour": behaviour(clicks.behaviour),
-    "behaviour by": behaviour(clicks.behaviour, by="part"),
-    "behaviour per impression": behaviour(clicks.behaviour, per="impression"),
-    "behaviour, errors": behaviour(clicks.behaviour, interval="normal"),
-    "behaviour, bootstrap": behaviour(clicks.behaviour, interval="bootstrap"),
-    "behaviour_state": merged,
-    "behaviour_state, by user": merged_by_user,
+    "behavior": behavior(clicks.behavior),
+    "behavior by": behavior(clicks.behavior, by="part"),
+    "behavior per impression": behavior(clicks.behavior, per="impression"),
+    "behavior, errors": behavior(clicks.behavior, interval="normal"),
+    "behavior, bootstrap": behavior(clicks.behavior, interval="bootstrap"),
+    "behavior_state": merged,
+    "behavior_state, by user": merged_by_user,
     "compare": compared(),
     "compare, CUPED": compared(before=True, adjust="holm"),
     "compare, always valid": compared(sequential=True, by="part"),

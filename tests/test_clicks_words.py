@@ -11,11 +11,11 @@ from polars_rank.example import clicks_path
 
 LOG = pl.scan_parquet(clicks_path())
 MISSPELT = {
-    "by": lambda: clicks.behaviour(LOG, by="devise"),
-    "cluster": lambda: clicks.behaviour(LOG, cluster=["user"], interval="normal"),
-    "weight": lambda: clicks.behaviour(LOG, weight="heavy"),
-    "user": lambda: clicks.behaviour(LOG, user="usr"),
-    "session": lambda: clicks.behaviour(LOG, session="sessions"),
+    "by": lambda: clicks.behavior(LOG, by="devise"),
+    "cluster": lambda: clicks.behavior(LOG, cluster=["user"], interval="normal"),
+    "weight": lambda: clicks.behavior(LOG, weight="heavy"),
+    "user": lambda: clicks.behavior(LOG, user="usr"),
+    "session": lambda: clicks.behavior(LOG, session="sessions"),
     "arm": lambda: clicks.compare(LOG, arm="armm", control="A"),
     "within": lambda: clicks.propensities(LOG, within="day"),
     "team": lambda: clicks.interleaving(LOG, team="teams"),
@@ -33,12 +33,12 @@ def test_a_missing_column_is_told_by_its_argument(name):
 def test_columns_that_impressions_have_are_not_missing():
     lists = LOG.select("impression_id", place="device").unique()
     options = {"impressions": lists, "by": "place", "cluster": "place"}
-    found = clicks.behaviour(LOG.drop("device"), "ctr", **options).collect()
+    found = clicks.behavior(LOG.drop("device"), "ctr", **options).collect()
     assert found["ctr"].to_list() == (
-        clicks.behaviour(LOG, "ctr", by="device").collect()["ctr"].to_list()
+        clicks.behavior(LOG, "ctr", by="device").collect()["ctr"].to_list()
     )
     with pytest.raises(pl.exceptions.ColumnNotFoundError, match="Name yours with by="):
-        clicks.behaviour(LOG, impressions=lists, by="plaice")
+        clicks.behavior(LOG, impressions=lists, by="plaice")
 
 
 def said(capsys, *arguments):
@@ -50,8 +50,8 @@ def said(capsys, *arguments):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["behaviour", "--by", "devise"], "Name yours with --by."),
-        (["behaviour", "--cluster", "user"], "Name yours with --cluster."),
+        (["behavior", "--by", "devise"], "Name yours with --by."),
+        (["behavior", "--cluster", "user"], "Name yours with --cluster."),
         (["compare", "--arm", "armm"], "Name yours with --arm."),
         (
             ["judgments", "--threshold", ".3", "--threshold", ".1"],
@@ -83,7 +83,7 @@ def test_what_is_lacking_is_told_in_options(capsys, arguments, words):
     assert words in err
 
 
-@pytest.mark.parametrize("command", ["behaviour", "compare"])
+@pytest.mark.parametrize("command", ["behavior", "compare"])
 def test_measures_may_be_separated_by_commas(capsys, command):
     _, one, _ = said(capsys, command, "--example", "-m", "ctr", "-m", "rr@3")
     status, found, _ = said(capsys, command, "--example", "-m", "ctr,rr@3")
@@ -118,7 +118,7 @@ def test_simulated_impressions_are_a_whole_number(wrong):
         clicks.simulate(**{"impressions": 10, **wrong})
 
 
-@pytest.mark.parametrize("command", ["check", "behaviour", "judgments", "compare"])
+@pytest.mark.parametrize("command", ["check", "behavior", "judgments", "compare"])
 def test_help_names_the_usual_columns(capsys, command):
     status, out, _ = said(capsys, command, "--help")
     assert status == 0

@@ -80,7 +80,7 @@ def test_paired_t():
     [
         ("sign", 0.0390625),
         ("wilcoxon", 0.01953125),
-        ("randomisation", 80 / 4096),
+        ("randomization", 80 / 4096),
         ("tukey", 0.0093564),
         ("lsd", 0.0018157),
     ],
@@ -189,8 +189,8 @@ def test_all_pairs_and_corrections():
             assert pair["significant"] == (expected < 0.05)
 
 
-def test_randomised_tukey():
-    found = pr.compare(values(), test="randomised_tukey", resamples=2000).pairs
+def test_randomized_tukey():
+    found = pr.compare(values(), test="randomized_tukey", resamples=2000).pairs
     p = dict(zip(TABLE, found["p"], strict=True))
     expected = {"AB": 0.190, "AC": 0.830, "AD": 0.001, "BC": 0.0189, "BD": 0.393}
     for pair, value in expected.items():  # three errors of 2,000 draws
@@ -296,7 +296,7 @@ def test_equivalence():
     [
         ("percentile", 0.02917, 0.11754, 0.002),
         ("bca", 0.0328, 0.1225, 0.002),
-        ("studentised", 0.0250, 0.1335, 0.004),
+        ("studentized", 0.0250, 0.1335, 0.004),
         ("bayesian", 0.0317, 0.1179, 0.002),
     ],
 )
@@ -311,7 +311,7 @@ def test_bootstrap_intervals(interval, low, high, rough):
 # -- loops
 
 
-def test_randomisation_is_the_enumeration():
+def test_randomization_is_the_enumeration():
     draw = random.Random(1)
     for _ in range(20):
         d = [draw.choice([-0.2, -0.1, 0.0, 0.1, 0.3]) for _ in range(9)]
@@ -325,7 +325,7 @@ def test_randomisation_is_the_enumeration():
             ("greater", sum(f >= total - 1e-9 for f in flips)),
             ("less", sum(f <= total + 1e-9 for f in flips)),
         ):
-            (found,) = paired_tests.randomisation(
+            (found,) = paired_tests.randomization(
                 paired_tests.rounded(np.array(d)[:, None]),
                 resamples=99,
                 random_state=0,
@@ -337,8 +337,8 @@ def test_randomisation_is_the_enumeration():
 @pytest.mark.slow
 def test_drawn_flips_come_near_the_enumeration():
     d = paired_tests.rounded(np.random.default_rng(2).normal(0.25, 1, (41, 1)))
-    (drawn,) = paired_tests.randomisation(d, resamples=9999, random_state=0)
-    (exact,) = paired_tests.randomisation(d[:40], resamples=99, random_state=0)
+    (drawn,) = paired_tests.randomization(d, resamples=9999, random_state=0)
+    (exact,) = paired_tests.randomization(d[:40], resamples=99, random_state=0)
     t = (
         pr.compare(
             pl.DataFrame(
@@ -357,7 +357,7 @@ def test_drawn_flips_come_near_the_enumeration():
 
 
 @pytest.mark.slow
-def test_randomised_tukey_is_the_enumeration():
+def test_randomized_tukey_is_the_enumeration():
     """All 6^4 permutations of the rows of a small matrix."""
     draw = np.random.default_rng(3)
     matrix = draw.random((4, 3))
@@ -366,7 +366,7 @@ def test_randomised_tukey_is_the_enumeration():
     for rows in itertools.product(itertools.permutations(range(3)), repeat=4):
         means = np.mean([matrix[i][list(p)] for i, p in enumerate(rows)], axis=0)
         spans.append(means.max() - means.min())
-    found = paired_tests.randomised_tukey(
+    found = paired_tests.randomized_tukey(
         matrix, pairs, resamples=20_000, random_state=0
     )
     means = matrix.mean(axis=0)
@@ -375,7 +375,7 @@ def test_randomised_tukey_is_the_enumeration():
         assert test.p == pytest.approx(exact, abs=0.012)  # 3 errors of the draws
 
 
-def test_randomisation_of_many_queries_says_that_t_is_enough():
+def test_randomization_of_many_queries_says_that_t_is_enough():
     draw = np.random.default_rng(4)
     for queries, told in ((10_000, False), (10_001, True)):
         frame = pl.DataFrame(
@@ -385,7 +385,7 @@ def test_randomisation_of_many_queries_says_that_t_is_enough():
                 "v": draw.random(2 * queries),
             }
         )
-        found = pr.compare(frame, test="randomisation", resamples=99)
+        found = pr.compare(frame, test="randomization", resamples=99)
         assert ("the paired t test says the same" in str(found)) == told
         assert "t test says" not in str(pr.compare(frame))
 
@@ -498,7 +498,7 @@ def test_other_intervals_that_hold_at_once():
     assert "not adjusted" not in str(whole)
 
 
-def test_the_studentised_bootstrap_is_a_loop():
+def test_the_studentized_bootstrap_is_a_loop():
     x = np.array([0.1, 0.4, -0.2, 0.3, 0.05])[:, None]
     w = np.array([1.0, 2.0, 0.5, 1.0, 1.5])
     drawn = bootstrap.resampled(x, w, resamples=200, random_state=7)
@@ -620,9 +620,9 @@ def test_seeds_that_tell_nothing():
     constant = found(lambda i, j: 0.3)
     assert (constant["p"], constant["statistic"]) == (0, math.inf)
     assert constant["note"] == "constant difference"
-    cancelled = found(lambda i, j: 0.1 if i % 2 == j else -0.1)
-    assert (cancelled["p"], cancelled["low"]) == (None, None)
-    assert "vary less than the rest" in cancelled["note"]
+    canceled = found(lambda i, j: 0.1 if i % 2 == j else -0.1)
+    assert (canceled["p"], canceled["low"]) == (None, None)
+    assert "vary less than the rest" in canceled["note"]
     one = runs(lambda i, j: 0.01 * i).filter(run=0)
     with pytest.raises(pr.DataError, match=r"two seeds or more.*'run' has 1"):
         pr.compare(one, seed="run", seeds="random")
@@ -630,9 +630,9 @@ def test_seeds_that_tell_nothing():
     noisy = runs(lambda i, j: 0.01 * i + 0.05 * j)
     both = pr.compare(noisy, seed="run", seeds="random").pairs.row(0, named=True)
     critical = stats.t.isf(0.025, both["df"])
-    centre = both["detectable"] * both["statistic"] / both["difference"]
-    far = np.nan_to_num(stats.nct.cdf(-critical, both["df"], centre))
-    assert stats.nct.sf(critical, both["df"], centre) + far == pytest.approx(0.8)
+    center = both["detectable"] * both["statistic"] / both["difference"]
+    far = np.nan_to_num(stats.nct.cdf(-critical, both["df"], center))
+    assert stats.nct.sf(critical, both["df"], center) + far == pytest.approx(0.8)
 
 
 def test_welch():
@@ -789,8 +789,8 @@ def test_differences_between_segments_are_a_loop():
     ]
     w = [len(x) / statistics.variance(x) for x in d]
     means, k = [statistics.fmean(x) for x in d], len(d)
-    centre = sum(a * m for a, m in zip(w, means, strict=True)) / sum(w)
-    above = sum(a * (m - centre) ** 2 for a, m in zip(w, means, strict=True)) / (k - 1)
+    center = sum(a * m for a, m in zip(w, means, strict=True)) / sum(w)
+    above = sum(a * (m - center) ** 2 for a, m in zip(w, means, strict=True)) / (k - 1)
     rest = sum((1 - a / sum(w)) ** 2 / (len(x) - 1) for a, x in zip(w, d, strict=True))
     (row,) = found.between_segments.rows(named=True)
     assert row["segments"] == 3
@@ -815,7 +815,7 @@ def test_segments_that_cannot_be_told_apart():
 
 @SHORT
 @pytest.mark.parametrize(
-    "test", ["t", "randomisation", "bootstrap", "randomised_tukey"]
+    "test", ["t", "randomization", "bootstrap", "randomized_tukey"]
 )
 def test_the_order_of_rows_does_not_matter(test):
     options = {"test": test, "resamples": 299, "interval": "percentile"}
@@ -868,7 +868,7 @@ def test_runs_and_judgments_in_one_call():
         pr.compare(apart, qrels=qrels)
 
 
-def test_labelled_frames_are_compared_with_their_columns():
+def test_labeled_frames_are_compared_with_their_columns():
     draw = random.Random(9)
     frame = pl.DataFrame(
         [
@@ -973,7 +973,7 @@ def test_one_system():
 
 
 @pytest.mark.parametrize(
-    "test", ["t", "randomisation", "wilcoxon", "sign", "bootstrap"]
+    "test", ["t", "randomization", "wilcoxon", "sign", "bootstrap"]
 )
 def test_no_query_changed(test):
     found = only(two(A, A), test=test)
@@ -995,7 +995,7 @@ def test_constant_differences():
 
 
 @pytest.mark.covering(1)
-@pytest.mark.parametrize("interval", ["percentile", "bca", "studentised", "bayesian"])
+@pytest.mark.parametrize("interval", ["percentile", "bca", "studentized", "bayesian"])
 @pytest.mark.parametrize("options", [{}, {"cluster": "user"}, {"weight": "traffic"}])
 @pytest.mark.parametrize("step", [0.0, 0.1])
 def test_resamples_of_equal_differences_are_equal(interval, options, step):
@@ -1011,7 +1011,7 @@ def test_resamples_of_equal_differences_are_equal(interval, options, step):
     assert (found["low"], found["high"]) == pytest.approx((step, step), abs=1e-14)
 
 
-def test_studentised_resamples_without_an_error_do_not_count():
+def test_studentized_resamples_without_an_error_do_not_count():
     """Of three queries one resample in nine holds one of them only."""
     d = np.array([0.3, 0.1, 0.7])
     draws = [np.array(c) for c in itertools.product(d, repeat=3) if len({*c}) > 1]
@@ -1019,16 +1019,16 @@ def test_studentised_resamples_without_an_error_do_not_count():
     error = d.std(ddof=1) / math.sqrt(3)
     low, high = d.mean() - np.quantile(t, [0.975, 0.025]) * error
     found = pr.compare(
-        two([0.1, 0.2, 0.1], [0.4, 0.3, 0.8]), interval="studentised"
+        two([0.1, 0.2, 0.1], [0.4, 0.3, 0.8]), interval="studentized"
     ).pairs.row(0, named=True)
     assert found["low"] == pytest.approx(low)
     assert found["high"] == pytest.approx(high)
-    pair = pr.compare(two([0.1, 0.2], [0.4, 0.3]), interval="studentised").pairs
+    pair = pr.compare(two([0.1, 0.2], [0.4, 0.3]), interval="studentized").pairs
     assert pair.select("low", "high").row(0) == (None, None)  # all are 0, or undefined
 
 
 @pytest.mark.parametrize(
-    "test", ["t", "randomisation", "wilcoxon", "sign", "bootstrap"]
+    "test", ["t", "randomization", "wilcoxon", "sign", "bootstrap"]
 )
 def test_one_and_two_queries(test):
     found = only(two([0.1], [0.4]), test=test)
@@ -1060,7 +1060,7 @@ def test_skewed_differences():
     assert only(two([0.5] * 40, b))["note"] is None
 
 
-@pytest.mark.parametrize("interval", ["percentile", "bca", "studentised", "bayesian"])
+@pytest.mark.parametrize("interval", ["percentile", "bca", "studentized", "bayesian"])
 @pytest.mark.parametrize(
     ("n", "differ", "short"),
     [
@@ -1081,7 +1081,7 @@ def test_intervals_that_are_short_are_told(interval, n, differ, short):
         found = pr.compare(
             pl.concat([frame, third]), baseline="a", interval=interval, resamples=99
         )
-    expected = short == "all" or (short == "most" and interval != "studentised")
+    expected = short == "all" or (short == "most" and interval != "studentized")
     assert [w.category for w in told] == [pr.DataWarning] * expected
     for note in found.pairs["note"]:
         assert ("short interval" in (note or "")) == expected
@@ -1122,7 +1122,7 @@ def test_seeds_that_are_missing():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"test": "student"}, "test must be one of t, randomisation"),
+        ({"test": "student"}, "test must be one of t, randomization"),
         ({"correction": "hom"}, "did you mean 'holm'"),
         ({"baseline": "E"}, "no system 'E'.*[Tt]here are: A, B, C, D"),
         ({"baseline": ["A", "A"]}, "named twice"),
@@ -1134,7 +1134,7 @@ def test_seeds_that_are_missing():
         ({"test": "tukey", "alternative": "less"}, "no one-sided form"),
         ({"test": "tukey", "interval": "bca"}, "intervals of its own"),
         ({"level": 95}, "level must lie between 0 and 1"),
-        ({"test": "randomisation", "resamples": 50}, "resamples must be at least 99"),
+        ({"test": "randomization", "resamples": 50}, "resamples must be at least 99"),
         ({"test": "tost"}, "margin= belongs to test='tost'"),
         ({"margin": 0.1}, "margin= belongs to test='tost'"),
         ({"test": "tost", "margin": -1.0}, "margin must be above 0"),
@@ -1203,7 +1203,7 @@ def test_intervals_are_short_where_they_warn(simulation):
     found = simulation["coverage"](of_shop, 10, 1000, 5, simulation["INTERVALS"])
     for name in ("percentile", "bca", "bayesian"):
         assert found[name] < 0.90
-    assert min(found["t"], found["studentised"]) > 0.90
+    assert min(found["t"], found["studentized"]) > 0.90
     found = simulation["coverage"](of_shop, 50, 500, 5, ("t", "bca"))
     assert found["t"] > 0.93 - 0.02
     assert found["bca"] > 0.92 - 0.02

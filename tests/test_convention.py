@@ -220,14 +220,14 @@ def test_negative_grades_that_are_refused(check):
             pr.evaluate(frame, "ndcg", convention=refuse, check=check, **options)
 
 
-LEVELLED = [
+LEVELED = [
     name
     for name, metric in METRICS.items()
     if any(p.meaning == "rel" for p in metric.parameters.values())
 ]
 
 
-@pytest.mark.parametrize("name", LEVELLED)
+@pytest.mark.parametrize("name", LEVELED)
 def test_every_name_follows_the_level_of_the_evaluation(name):
     """As if each measure had it; no name of another tool holds on to its own."""
     log = pl.DataFrame(

@@ -86,7 +86,7 @@ def beyond(sums, total, alternative):
     return (np.abs(sums) >= np.abs(total) - 1e-9).sum(axis=0)
 
 
-def randomisation(x, alternative, draw):
+def randomization(x, alternative, draw):
     n = x.shape[1]
     if n <= 12:
         signs = np.array(list(itertools.product((1.0, -1.0), repeat=n)))
@@ -106,7 +106,7 @@ TESTS = {
     "t": t_test,
     "wilcoxon": wilcoxon,
     "sign": sign,
-    "randomisation": randomisation,
+    "randomization": randomization,
     "bootstrap": bootstrap,
 }
 
@@ -132,7 +132,7 @@ def test_a_detectable_difference_is_found_with_the_power(
         hits += int((p < level_of(correction, k)).sum())
     # Three errors of the simulation and, for what is an expansion in 1 / n, or drawn
     # with an error of its own, one and a half points of power.
-    near = 0.012 + (0.015 if test in ("wilcoxon", "randomisation", "bootstrap") else 0)
+    near = 0.012 + (0.015 if test in ("wilcoxon", "randomization", "bootstrap") else 0)
     assert hits / runs == pytest.approx(0.8, abs=near)
 
 
@@ -185,9 +185,9 @@ def test_a_difference_of_independent_samples_is_found_with_the_power():
 def of_t(error: float, df: float, level: float, *, sides: int = 2) -> float:
     critical = stats.t.isf(level / sides, df)
 
-    def missing(centre: float) -> float:
-        below = np.nan_to_num(stats.nct.cdf(-critical, df, centre))
-        return stats.nct.sf(critical, df, centre) - 0.8 + (sides - 1) * below
+    def missing(center: float) -> float:
+        below = np.nan_to_num(stats.nct.cdf(-critical, df, center))
+        return stats.nct.sf(critical, df, center) - 0.8 + (sides - 1) * below
 
     return error * brentq(missing, 0, 20, xtol=1e-12)
 
@@ -224,7 +224,7 @@ def test_clusters_and_a_one_sided_test():
     ("options", "why"),
     [
         ({"test": "tost", "margin": 0.1}, "looks for no difference"),
-        ({"test": "randomised_tukey", "resamples": 99}, "the means of all systems"),
+        ({"test": "randomized_tukey", "resamples": 99}, "the means of all systems"),
         ({"test": "wilcoxon", "zero_method": "pratt"}, "zero_method='pratt'"),
         ({"test": "sign", "tie": 0.1}, "are ties, by tie=0.1"),
     ],
@@ -236,7 +236,7 @@ def test_what_is_not_known_is_left_out_with_the_reason(options, why):
     assert f"{why}" in str(found).split("Detectable is left out: ")[1]
 
 
-@pytest.mark.parametrize("test", ["sign", "wilcoxon", "randomisation", "bootstrap"])
+@pytest.mark.parametrize("test", ["sign", "wilcoxon", "randomization", "bootstrap"])
 def test_too_few_queries_or_draws_tell_no_detectable_difference(test):
     n, draws = (30, 99) if test == "bootstrap" else (5, 9999)
     found = pr.compare(

@@ -111,9 +111,9 @@ def test_sampled_documents():
     assert found["weight"] == pytest.approx(weight)
     assert found["human"] == pytest.approx(np.mean(y))
     assert found["estimate"] == pytest.approx(np.mean(y) - weight * np.mean(off))
-    centred = np.array(off) - np.mean(off)
-    rest = np.array(y) - np.mean(y) - weight * centred
-    rest /= 1 - centred**2 / sum(centred**2)
+    centered = np.array(off) - np.mean(off)
+    rest = np.array(y) - np.mean(y) - weight * centered
+    rest /= 1 - centered**2 / sum(centered**2)
     error = math.sqrt(sum(rest**2) / 29 / 30)
     width = 2 * stats.t.ppf(0.975, 28) * error
     assert found["high"] - found["low"] == pytest.approx(width)

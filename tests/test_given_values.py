@@ -41,7 +41,7 @@ FUNCTIONS: dict[str, Callable[..., pl.DataFrame]] = {
     "orders": pr.orders,
     "stability": lambda values: pr.stability(values, resamples=99),
     "discriminative": lambda values: pr.discriminative(values, test="t"),
-    "standardise": pr.standardise,
+    "standardize": pr.standardize,
     "moments": pr.moments,
     "moments compared": lambda values: pr.compare(pr.moments(values)).pairs,
 }
@@ -54,12 +54,12 @@ def test_a_stream_has_the_result_of_a_frame(function, given):
 
 
 def test_reference_values_may_be_a_stream_or_names():
-    whole = pr.standardise(VALUES, reference=VALUES.filter(system="a"))
+    whole = pr.standardize(VALUES, reference=VALUES.filter(system="a"))
     own = VALUES.filter(system="a").to_arrow()
-    assert_frame_equal(pr.standardise(VALUES, reference=own), whole)
-    assert_frame_equal(pr.standardise(VALUES, reference=iter([own])), whole)
+    assert_frame_equal(pr.standardize(VALUES, reference=own), whole)
+    assert_frame_equal(pr.standardize(VALUES, reference=iter([own])), whole)
     for names in ("a", ["a"], ("a",)):
-        assert_frame_equal(pr.standardise(VALUES, reference=names), whole)
+        assert_frame_equal(pr.standardize(VALUES, reference=names), whole)
 
 
 def test_moments_as_a_stream_are_read_once():
@@ -151,7 +151,7 @@ def test_time_zones_of_files_that_differ_are_named_with_the_file(tmp_path):
 
 def test_time_zones_of_a_reference_and_a_baseline_that_differ_are_named():
     with pytest.raises(pr.DataError, match=r"Berlin.* in reference, .* in the values"):
-        pr.standardise(UTC, reference=BERLIN, query=["query_id", "at"])
+        pr.standardize(UTC, reference=BERLIN, query=["query_id", "at"])
     base, new = UTC.filter(system="a"), BERLIN.filter(system="b")
     found = pr.gate(base.drop("system"), new.drop("system"), by="at")
     assert found.verdict == "invalid"

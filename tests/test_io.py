@@ -1,4 +1,4 @@
-"""Reading runs and judgements, and writing results."""
+"""Reading runs and judgments, and writing results."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def apart_runs(n: int = 40) -> dict[str, pl.DataFrame]:
     between = nobody[:1], rows[2:], nobody[1:]
     return {
         "first and last row": pl.concat([rows[1:], rows[:1]]),
-        "neighbours": pl.concat([rows[half : half + 3], rows[:1], rows[1:half]]),
+        "neighbors": pl.concat([rows[half : half + 3], rows[:1], rows[1:half]]),
         "anywhere": rows.sample(fraction=1, shuffle=True, seed=n),
         "descending": pl.concat([rows[1:].sort("query_id", descending=True), rows[:1]]),
         "null key": pl.concat(between),
@@ -302,7 +302,7 @@ def test_memory_does_not_grow_with_the_rows():
 # --- False claims -----------------------------------------------------------------
 
 
-FALSE_CLAIMS = [("null key", "strict"), ("neighbours", "strict")]
+FALSE_CLAIMS = [("null key", "strict"), ("neighbors", "strict")]
 
 
 def asked_of(plan: pl.LazyFrame) -> list[pl.LazyFrame]:

@@ -31,10 +31,10 @@ def test_the_interval_of_a_small_effect_of_few_queries():
     n, d, level = 3, 0.02, 0.99
     t = d * np.sqrt(n)
 
-    def below(centre: float) -> float:
+    def below(center: float) -> float:
         def given(s: float) -> float:
             density = stats.chi.pdf(s * np.sqrt(n - 1), n - 1) * np.sqrt(n - 1)
-            return float(stats.norm.cdf(t * s - centre) * density)
+            return float(stats.norm.cdf(t * s - center) * density)
 
         return float(integrate.quad(given, 0, np.inf, epsabs=1e-12)[0])
 

@@ -1,4 +1,4 @@
-"""Power, orders, stability, discriminative power and standardised scores."""
+"""Power, orders, stability, discriminative power and standardized scores."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ def test_detectable_effects_are_detected_with_the_power(alpha):
     """Where scipy's noncentral t is not a number, far out, power is 1."""
     n = np.array([*range(2, 131), 1000])
     effect = detectable_effect(n, alpha=alpha)
-    critical, centre = stats.t.isf(alpha / 2, n - 1), effect * np.sqrt(n)
-    above = stats.nct.sf(critical, n - 1, centre)
-    below = stats.nct.cdf(-critical, n - 1, centre)
+    critical, center = stats.t.isf(alpha / 2, n - 1), effect * np.sqrt(n)
+    above = stats.nct.sf(critical, n - 1, center)
+    below = stats.nct.cdf(-critical, n - 1, center)
     assert above + np.nan_to_num(below) == pytest.approx(np.full(len(n), 0.8))
     sure = power_of_t(np.linspace(1, 60, 100)[:, None] * effect, n, alpha=alpha)
     assert (np.diff(sure, axis=0) > -1e-9).all()
@@ -189,11 +189,11 @@ def test_discriminative_power():
 
 @pytest.mark.parametrize("how", ["z", "phi", "ab", "cdf"])
 @pytest.mark.parametrize("reference", [None, ["A", "B", "C"], "frame"])
-def test_standardised_scores(how, reference):
+def test_standardized_scores(how, reference):
     names = ["A", "B", "C"] if reference else ["A", "B", "C", "D"]
     given = values("BCA") if reference == "frame" else reference
     table = dict(zip("ABCD", (A, B, C, D), strict=True))
-    found = pr.standardise(values(), measures="ndcg@10", reference=given, how=how)
+    found = pr.standardize(values(), measures="ndcg@10", reference=given, how=how)
     assert found.select("system", "query_id").equals(
         values().select("system", "query_id")
     )
@@ -211,16 +211,16 @@ def test_standardised_scores(how, reference):
         assert row["ndcg@10"] == pytest.approx(expected, abs=1e-12)
 
 
-def test_standardising_stays_lazy_and_keeps_nulls():
+def test_standardizing_stays_lazy_and_keeps_nulls():
     frame = values().with_columns(
         pl.when(pl.col("query_id") != "q03").then(pl.col("ndcg@10"))
     )
     for how in ("z", "cdf"):
-        plan = pr.standardise(frame.lazy(), measures="ndcg@10", how=how)
+        plan = pr.standardize(frame.lazy(), measures="ndcg@10", how=how)
         assert isinstance(plan, pl.LazyFrame)
         assert plan.collect()["ndcg@10"].null_count() == 4
     elsewhere = values("AB").filter(pl.col("query_id") > "q05")
-    found = pr.standardise(values(), measures="ndcg@10", reference=elsewhere)
+    found = pr.standardize(values(), measures="ndcg@10", reference=elsewhere)
     assert found["ndcg@10"].null_count() == 24
     with pytest.raises(ValueError, match="how must be one of"):
-        pr.standardise(values(), how="rank")
+        pr.standardize(values(), how="rank")

@@ -85,7 +85,7 @@ NAMES += [f"{place}Arrow IPC" for place in ("", "folder of ", "glob of ")]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_same_work_is_recognised(tmp_path, digests, name):
+def test_the_same_work_is_recognized(tmp_path, digests, name):
     for _ in range(2):
         options = {"measures": "ap"} | scans(tmp_path)[name]
         pr.evaluate(

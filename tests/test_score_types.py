@@ -1,7 +1,7 @@
 """Scores are compared in their own type: what Float64 would round is no tie.
 
 Each query has small numbers as scores, which the plain loops see, moved to where the
-neighbours of a number are the same Float64.
+neighbors of a number are the same Float64.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ COMPARING = [
 
 
 class Type(NamedTuple):
-    """A type, a number in it, and the difference of neighbours."""
+    """A type, a number in it, and the difference of neighbors."""
 
     dtype: pl.DataType | type[pl.DataType]
     base: Any

@@ -16,7 +16,7 @@ NO_QUERY = pl.DataFrame({"query_id": [100, 101], "team": ["a", "b"]})
 FIRST_WORDS = 28  # of a message: a part names no examples of the whole
 
 
-def labelled(frame: pl.DataFrame, label: pl.Expr) -> dict[str, pl.DataFrame]:
+def labeled(frame: pl.DataFrame, label: pl.Expr) -> dict[str, pl.DataFrame]:
     return {"frame": frame.with_columns(label=label)}
 
 
@@ -31,11 +31,11 @@ def asked(*ids: int) -> pl.DataFrame:
 GRADE = pl.col("label") / 2
 NULL = pl.lit(None, pl.Int64)
 CASES = {
-    "labels between 0 and 1": labelled(LOG, GRADE),
+    "labels between 0 and 1": labeled(LOG, GRADE),
     "judgments between 0 and 1": judged(qrels=QRELS.with_columns(label=GRADE)),
-    "labels below rel": labelled(LOG, pl.col("label") / 10),
-    "no label": labelled(LOG, NULL),
-    "no label in some parts": labelled(LOG, pl.when(query_id=3).then("label")),
+    "labels below rel": labeled(LOG, pl.col("label") / 10),
+    "no label": labeled(LOG, NULL),
+    "no label in some parts": labeled(LOG, pl.when(query_id=3).then("label")),
     "no label in the judgments": judged(qrels=QRELS.with_columns(label=NULL)),
     "no rows": {"frame": LOG.clear()},
     "no judgments": judged(qrels=QRELS.clear()),

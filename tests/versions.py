@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from test_clicks_behaviour import MEASURES, NAMED, random_log
+from test_clicks_behavior import MEASURES, NAMED, random_log
 from test_split import rows
 
 import polars_rank as pr
 from polars_rank import clicks
-from polars_rank.clicks.behavior.measures import BEHAVIOUR
+from polars_rank.clicks.behavior.measures import BEHAVIOR
 from polars_rank.core.registry import METRICS
 
 RECORD = Path(__file__).parent / "golden" / "versions.json"
@@ -26,7 +26,7 @@ RECORD = Path(__file__).parent / "golden" / "versions.json"
 
 def found() -> dict[str, dict[str, Any]]:
     """Version and values of each measure: means, by text form."""
-    return {"metrics": _metrics(), "behaviour": _behaviour()}
+    return {"metrics": _metrics(), "behavior": _behavior()}
 
 
 def _metrics() -> dict[str, Any]:
@@ -52,12 +52,12 @@ def _metrics() -> dict[str, Any]:
     return result
 
 
-def _behaviour() -> dict[str, Any]:
-    values = clicks.behaviour(random_log(5), [*MEASURES], **NAMED)
+def _behavior() -> dict[str, Any]:
+    values = clicks.behavior(random_log(5), [*MEASURES], **NAMED)
     result: dict[str, Any] = {}
     for text in MEASURES:
         name = text.partition("@")[0].partition("(")[0]
-        version = BEHAVIOUR[name].version
+        version = BEHAVIOR[name].version
         one = result.setdefault(name, {"version": version, "values": {}})
         one["values"][text] = values[text].item()
     return result

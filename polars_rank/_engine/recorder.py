@@ -1,7 +1,7 @@
 """The second binding: record which words and sums the measures ask for, each once.
 
 A formula is traced, as in JAX: it runs once, on a ranking whose words are columns that
-do not exist yet. Each word that depends on neighbouring documents, each sum and each
+do not exist yet. Each word that depends on neighboring documents, each sum and each
 other value of the query is recorded in the :class:`Recorder` under a name, and the
 formula goes on with the column of that name. The plan then computes what was recorded,
 once for all measures.
@@ -61,7 +61,7 @@ class Recorder:
     expected
         Whether words are means over the orders of tied documents.
     words
-        Values per document that depend on neighbouring ones (running counts).
+        Values per document that depend on neighboring ones (running counts).
     constants
         Values per query that are used in expressions over its documents.
     terms

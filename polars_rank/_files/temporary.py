@@ -316,7 +316,7 @@ def _lock(path: Path) -> int | None:
 def _remove_tree(path: Path) -> None:
     """Remove a folder, repeatedly while files still appear in it.
 
-    The lock goes last: until then the folder can be recognised.
+    The lock goes last: until then the folder can be recognized.
     """
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until:

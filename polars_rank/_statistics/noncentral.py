@@ -31,11 +31,11 @@ def noncentrality(p: npt.ArrayLike, df: npt.ArrayLike, t: npt.ArrayLike) -> Arra
     functions = special()
     wanted = functions.ndtri(p)
 
-    def beyond(centre: Array) -> Array:
-        """On the scale of normal quantiles, where it is nearly a line in ``centre``."""
-        below = functions.nctdtr(df, centre, t)
+    def beyond(center: Array) -> Array:
+        """On the scale of normal quantiles, where it is nearly a line in ``center``."""
+        below = functions.nctdtr(df, center, t)
         # What underflows far out is 0 or 1 or, here and there, not a number.
-        below = np.where(np.isnan(below), centre < t, below)
+        below = np.where(np.isnan(below), center < t, below)
         return np.asarray(functions.ndtri(below) - wanted)
 
     # The normal approximation of Johnson and Welch, 1940.

@@ -195,7 +195,7 @@ def bounds(
     against
         System that the others are compared with, under the same labels.
     most
-        Labellings and orders of a query to try, for measures without a shortcut.
+        Labelings and orders of a query to try, for measures without a shortcut.
     per_query
         Print the bounds of every query instead of the mean.
     format

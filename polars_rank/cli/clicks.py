@@ -1,7 +1,7 @@
 """The commands ``clicks ...``: what click logs say."""
 
 from polars_rank.cli import (  # each adds its commands
-    clicks_behaviour,
+    clicks_behavior,
     clicks_bias,
     clicks_experiments,
     clicks_simulate,
@@ -10,7 +10,7 @@ from polars_rank.cli.clicks_log import app
 
 __all__ = [
     "app",
-    "clicks_behaviour",
+    "clicks_behavior",
     "clicks_bias",
     "clicks_experiments",
     "clicks_simulate",

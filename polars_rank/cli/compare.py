@@ -134,7 +134,7 @@ def compare(
     least_queries
         Segments with fewer queries are shown, not tested.
     resamples
-        Number of draws, for randomisation and bootstrap.
+        Number of draws, for randomization and bootstrap.
     random_state
         Seed of the draws.
     pairs

@@ -266,15 +266,13 @@ class Plan:
     def means(self) -> pl.LazyFrame:
         """Means alone."""
         options = {n: v for n, v in self.options.items() if n != "keep"}
-        return self._labelled(
-            polars_rank.evaluate(self.frame, self.measures, **options)
-        )
+        return self._labeled(polars_rank.evaluate(self.frame, self.measures, **options))
 
     def values(self) -> pl.LazyFrame:
         """Values per query alone."""
         only_means = ("by", "weight", "stats")
         options = {n: v for n, v in self.options.items() if n not in only_means}
-        return self._labelled(
+        return self._labeled(
             polars_rank.per_query(self.frame, self.measures, **options)
         )
 
@@ -284,13 +282,13 @@ class Plan:
             Request.of(self.frame, self.measures, result="means", **self.options)
         )
 
-        def labelled(kept: pl.LazyFrame) -> tuple[pl.LazyFrame, pl.LazyFrame]:
+        def labeled(kept: pl.LazyFrame) -> tuple[pl.LazyFrame, pl.LazyFrame]:
             means, values = finish(kept)
-            return self._labelled(means), self._labelled(values)
+            return self._labeled(means), self._labeled(values)
 
-        return rows, labelled
+        return rows, labeled
 
-    def _labelled(self, frame: pl.LazyFrame) -> pl.LazyFrame:
+    def _labeled(self, frame: pl.LazyFrame) -> pl.LazyFrame:
         """Put a column with the name of the run first."""
         if self.label is None:
             return frame

@@ -53,7 +53,7 @@ def orders(
     level
         Confidence level; 1 - level is the significance level.
     resamples
-        Number of draws, for randomisation and bootstrap.
+        Number of draws, for randomization and bootstrap.
     random_state
         Seed of the draws.
     format
@@ -77,7 +77,7 @@ def discriminative(
     data: Input = DEFAULT_INPUT,
     rules: Rules = DEFAULT_RULES,
     systems: Systems = DEFAULT_SYSTEMS,
-    test: Annotated[TestName, CHOICE] = "randomised_tukey",
+    test: Annotated[TestName, CHOICE] = "randomized_tukey",
     correction: Annotated[Correction | None, CHOICE] = None,
     level: Annotated[float, CHOICE] = 0.95,
     resamples: Annotated[int, CHOICE] = 9999,
@@ -103,7 +103,7 @@ def discriminative(
     level
         Confidence level; 1 - level is the significance level.
     resamples
-        Number of draws, for randomisation and bootstrap.
+        Number of draws, for randomization and bootstrap.
     random_state
         Seed of the draws.
     format

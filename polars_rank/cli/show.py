@@ -154,7 +154,7 @@ def table_of(
 
 
 def show(*parts: RenderableType) -> None:
-    """Print with Rich: to a pipe without colours, boxes and line breaks."""
+    """Print with Rich: to a pipe without colors, boxes and line breaks."""
     live = terminal()
     console = Console(
         force_terminal=live,

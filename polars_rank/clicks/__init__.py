@@ -1,4 +1,4 @@
-"""Click logs: checks, behaviour, position bias and experiments from raw impressions.
+"""Click logs: checks, behavior, position bias and experiments from raw impressions.
 
 A log has one row per document that an impression showed. ``check`` says what is in a
 log and what can be estimated from it; ``dedupe`` merges repeated searches; ``simulate``
@@ -8,14 +8,14 @@ makes logs whose truth is known.
 from __future__ import annotations
 
 from polars_rank.clicks.behavior.behavior import (
-    behaviour,
-    behaviour_state,
-    merge_behaviour,
+    behavior,
+    behavior_state,
+    merge_behavior,
     per_impression,
 )
 from polars_rank.clicks.behavior.entropy import click_entropy
 from polars_rank.clicks.behavior.impression import Impression
-from polars_rank.clicks.behavior.measures import BEHAVIOUR
+from polars_rank.clicks.behavior.measures import BEHAVIOR
 from polars_rank.clicks.bias.propensities import PropensityMethod, propensities
 from polars_rank.clicks.experiments.arms import compare
 from polars_rank.clicks.experiments.interleaving import interleaving
@@ -36,7 +36,7 @@ from polars_rank.clicks.simulation.users import UserModel
 
 __all__ = [
     "ADDITIVE",
-    "BEHAVIOUR",
+    "BEHAVIOR",
     "UBI",
     "CounterfactualMethod",
     "Impression",
@@ -48,8 +48,8 @@ __all__ = [
     "Simulation",
     "UserModel",
     "agreement",
-    "behaviour",
-    "behaviour_state",
+    "behavior",
+    "behavior_state",
     "check",
     "click_entropy",
     "compare",
@@ -58,7 +58,7 @@ __all__ = [
     "dedupe",
     "interleaving",
     "judgments",
-    "merge_behaviour",
+    "merge_behavior",
     "merge_compare",
     "per_impression",
     "propensities",

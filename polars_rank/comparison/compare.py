@@ -128,12 +128,12 @@ def compare(
         ``"fixed"``: conclusions hold for these runs. ``"random"``: for other seeds,
         too (crossed random effects, test ``"t"``; resamples are of queries and seeds).
     test
-        ``"t"``: paired t test. ``"randomisation"``: Fisher's, exact up to 40 queries
+        ``"t"``: paired t test. ``"randomization"``: Fisher's, exact up to 40 queries
         that differ. ``"bootstrap"``: shift method, liberal for few queries.
         ``"wilcoxon"`` and ``"sign"`` ask whether differences are symmetric, or more
         often positive, not whether means differ: unreliable for many queries.
         ``"tukey"``: all pairs at once, from the two-way analysis of variance.
-        ``"randomised_tukey"``: its resampling twin, weak where one system stands out,
+        ``"randomized_tukey"``: its resampling twin, weak where one system stands out,
         since its hypothesis is that all are equal. ``"lsd"``: t with the pooled
         residual variance. ``"tost"``: whether the systems are equivalent, within
         ``margin``.
@@ -154,7 +154,7 @@ def compare(
         as those of ``success@k`` are.
     interval
         Interval of the difference: ``"t"``, or from bootstrap resamples
-        ``"percentile"``, ``"bca"``, ``"studentised"`` or ``"bayesian"``. Of rankings
+        ``"percentile"``, ``"bca"``, ``"studentized"`` or ``"bayesian"``. Of rankings
         t holds the truth at least as often, and of few queries more often: those that
         are known to be too short are told in ``note``, and in a warning.
     simultaneous
@@ -176,7 +176,7 @@ def compare(
         ``"pratt"`` ranks them before it leaves them out, and ``"zsplit"`` ranks them
         and counts half of each as positive.
     resamples, random_state
-        Number of draws of randomisation and bootstrap, and their seed. The order of
+        Number of draws of randomization and bootstrap, and their seed. The order of
         rows does not matter, and all pairs and measures share the draws.
     pairs
         ``"same"``: all systems must have the same queries. ``"common"``: the others are
@@ -350,7 +350,7 @@ def compare(
             *([] if between is None else unlike(between, 1.0 - level)),
             *([] if weight is None else _effective_size(frame)),
             *([] if why is None else [f"Detectable is left out: {why}."]),
-            *([SLOW] if test == "randomisation" and _is_large(frame) else []),
+            *([SLOW] if test == "randomization" and _is_large(frame) else []),
         ],
     }
     return Comparison(
@@ -391,7 +391,7 @@ def _anova(
 
 
 def _is_large(frame: pl.DataFrame) -> bool:
-    """Whether some comparison has more units than randomisation is of use for."""
+    """Whether some comparison has more units than randomization is of use for."""
     return bool((frame["n"] > MANY).any())
 
 

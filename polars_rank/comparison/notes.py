@@ -41,9 +41,9 @@ def noted(
         unit="query" if columns.cluster is None else "cluster",
     )
     if seeds == "random":
-        cancelled = pl.col("error").is_null() & (pl.col("n") > 1)
+        canceled = pl.col("error").is_null() & (pl.col("n") > 1)
         why = pl.lit("no error: queries and seeds vary less than the rest does")
-        said.append(pl.when(cancelled).then(why))
+        said.append(pl.when(canceled).then(why))
     if (short := _too_short(interval)) is not None:
         said.append(pl.when(short).then(pl.lit("short interval: see interval='t'")))
         if frame.select(short.any()).item():
@@ -58,13 +58,13 @@ def _too_short(interval: IntervalName) -> pl.Expr | None:
 
     Of 95 % intervals of differences between TREC runs, those of t held it in 93 to 96 %
     of the draws of 10 and of 25 topics; percentile, BCa and Bayesian ones in 84 to 91 %
-    and in 89 to 93 %; studentised ones fall below 80 % where few queries differ
+    and in 89 to 93 %; studentized ones fall below 80 % where few queries differ
     (``benchmarks/intervals.py``).
     """
     if interval == "t":
         return None
     few = (
-        FEW_CHANGED if interval == "studentised" else FEW_CHANGED | (pl.col("n") < FEW)
+        FEW_CHANGED if interval == "studentized" else FEW_CHANGED | (pl.col("n") < FEW)
     )
     return few & (pl.col("error") > 0)
 

@@ -71,7 +71,7 @@ def arg_sort_by(
 ) -> pl.Expr:
     """Positions that sort stably by the keys, nulls last; for ``gather``.
 
-    If a sum and a running sum share a ``sort_by``, the optimiser of Polars 2.1 drops
+    If a sum and a running sum share a ``sort_by``, the optimizer of Polars 2.1 drops
     the sort for both; it keeps a gather.
     """
     positions = pl.int_range(0, keys[0].len())

@@ -42,7 +42,7 @@ __all__ = [
     "NOTHING_SHUFFLED",
     "NOT_CONTIGUOUS",
     "NOT_INTERLEAVED",
-    "NOT_NEIGHBOURS",
+    "NOT_NEIGHBORS",
     "NO_COMMON_DOC",
     "NO_COMMON_QUERY",
     "NO_PROPENSITY",
@@ -309,8 +309,8 @@ NOTHING_SHUFFLED = Rule(
     "no impression is marked as shuffled or swapped; name the column that marks them",
     always=True,
 )
-NOT_NEIGHBOURS = Rule(
-    "not_neighbours",
+NOT_NEIGHBORS = Rule(
+    "not_neighbors",
     "swap of FairPairs must be the position above or below, in both rows of the "
     "pair; leave it null for documents that were in no pair",
 )

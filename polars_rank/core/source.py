@@ -79,7 +79,7 @@ def lazy_source(
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """The callable of a scan; as an object it can be recognised in a plan, and pickled.
+    """The callable of a scan; as an object it can be recognized in a plan, and pickled.
 
     ``register_io_source`` would hide it in a function.
     """

@@ -1,7 +1,7 @@
 """Write search.parquet from the rows below: ``python -m polars_rank.example.make``.
 
 A search log of a shop. A line is a product, the score the ranker gave it, and the
-grade a shopper's behaviour gave it: 0 ignored, 1 clicked, 2 put in the basket, 3
+grade a shopper's behavior gave it: 0 ignored, 1 clicked, 2 put in the basket, 3
 bought; ``-`` is not judged. One query has a tie, one list has nothing relevant.
 """
 

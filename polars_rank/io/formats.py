@@ -1,4 +1,4 @@
-"""The file formats, one row each: how a file is recognised, read and written."""
+"""The file formats, one row each: how a file is recognized, read and written."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def scan(
     source
         A file, a folder (also of hive partitions), a glob or ``-`` for standard
         input. The extension names the format (``polars_rank.io.FORMATS``); any other
-        is TREC text. Text may be gzipped. Standard input is recognised by its first
+        is TREC text. Text may be gzipped. Standard input is recognized by its first
         bytes.
     kind
         Contents of TREC text: ``"run"`` or ``"qrels"``.

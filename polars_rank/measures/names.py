@@ -93,7 +93,7 @@ def _squashed(name: str) -> str:
 
 
 def _spellings(form: Callable[[str], str]) -> dict[str, list[str]]:
-    """All names by their normalised form; a metric's own name comes first."""
+    """All names by their normalized form; a metric's own name comes first."""
     spellings: dict[str, list[str]] = {}
     for name in (*METRICS, *ALIASES):
         spellings.setdefault(form(name), []).append(name)

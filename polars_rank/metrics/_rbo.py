@@ -184,7 +184,7 @@ def _sum(at: pl.Expr, p: float, estimate: Estimate) -> pl.Expr:
 
 
 def powers(p: float, depth: pl.Expr) -> pl.Expr:
-    """Powers of p from the first; the last bit of ``pow`` depends on neighbours."""
+    """Powers of p from the first; the last bit of ``pow`` depends on neighbors."""
     return (depth * 0.0 + p).cum_prod()
 
 

@@ -62,7 +62,7 @@ def r_ndcg(r: Ranking, *, gain: Gain, rel: OptionalRel = None) -> pl.Expr:
 
 @metric(depends_on="relevant", aliases={"G": {}})
 def g_measure(r: Ranking, *, gain: Gain, rel: OptionalRel = None) -> pl.Expr:
-    """Normalised gain G: each gain, discounted by the gain missing so far.
+    """Normalized gain G: each gain, discounted by the gain missing so far.
 
     ``sum of gain_i / log2(2 + ideal_i - cg_i), divided by the sum of all gains``:
     ``cg_i`` is the cumulative gain at rank i, ``ideal_i`` that of the ideal order,
@@ -82,7 +82,7 @@ def g_measure(r: Ranking, *, gain: Gain, rel: OptionalRel = None) -> pl.Expr:
 
 @metric(depends_on="relevant", aliases={"binG": {}})
 def binary_g_measure(r: Ranking, *, rel: Rel) -> pl.Expr:
-    """Normalised gain G of binary relevance: a relevant document gains 1.
+    """Normalized gain G of binary relevance: a relevant document gains 1.
 
     ``sum of 1 / log2(2 + m_i) over relevant documents, divided by R``, where m_i is the
     number of documents above that are not relevant.

@@ -62,7 +62,7 @@ def ncu_gu(
     gain: Gain,
     rel: Rel,
 ) -> pl.Expr:
-    """Normalised cumulative utility: users stop at relevant documents, by grade.
+    """Normalized cumulative utility: users stop at relevant documents, by grade.
 
     ``sum over relevant ranks i of stop_i BR_i, divided by the sum of stop over all
     relevant documents``; ``BR`` as in ``q_measure``, ``stop`` a function of the grade
@@ -93,7 +93,7 @@ def ncu_rb(
     gain: Gain,
     rel: Rel,
 ) -> pl.Expr:
-    """Normalised cumulative utility: users stop at relevant documents, by order.
+    """Normalized cumulative utility: users stop at relevant documents, by order.
 
     ``sum over relevant ranks i of gamma^(hits_i - 1) BR_i, divided by the sum of
     gamma^(j - 1) for j = 1 ... R``; ``BR`` as in ``q_measure``.

@@ -72,7 +72,7 @@ TauApVariant: TypeAlias = Annotated[
 def kendall_distance(
     r: Ranking, *, k: EitherTop = None, penalty: Penalty = 0.5
 ) -> pl.Expr:
-    """Normalised Kendall tau distance: share of pairs on which the orders disagree.
+    """Normalized Kendall tau distance: share of pairs on which the orders disagree.
 
     ``discordant pairs / (n (n - 1) / 2)`` over the documents in the first k of either
     order, by score or by label, both descending. A pair that is tied in one
@@ -103,7 +103,7 @@ def kendall_distance(
 def kendall_tau(
     r: Ranking, *, k: EitherTop = None, variant: TauVariant = "b"
 ) -> pl.Expr:
-    """Kendall's tau: concordant minus discordant pairs, normalised.
+    """Kendall's tau: concordant minus discordant pairs, normalized.
 
     ``(C - D) / sqrt((n0 - n1) (n0 - n2))``: of ``n0 = n (n - 1) / 2`` pairs, C are in
     the same order by score and by label, D in opposite orders, ``n1`` tied in score

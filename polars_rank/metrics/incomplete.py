@@ -85,8 +85,8 @@ def judged(r: Ranking, *, k: Cutoff = None) -> pl.Expr:
     Equal to: ir_measures ``Judged@k``.
     Example: grades 1, unjudged in rank order: judged@5 = 1/2.
     """
-    labelled = r.count(r.label.is_not_null(), k)
-    return ratio(labelled, size("retrieved", r, k, 1)).fill_null(0.0)
+    labeled = r.count(r.label.is_not_null(), k)
+    return ratio(labeled, size("retrieved", r, k, 1)).fill_null(0.0)
 
 
 @metric(

@@ -74,7 +74,7 @@ def auc(
 
     Pairs are of a relevant and a nonrelevant document among those in the first k that
     have a score and a label; equal scores count 1/2. ``max_fpr``: the area up to that
-    false positive rate, standardised to 1/2 for chance. ``one_class``: the value where
+    false positive rate, standardized to 1/2 for chance. ``one_class``: the value where
     all are relevant or none is. Its mean with ``weight=`` the impressions (or clicks)
     of a query is GAUC.
 

@@ -33,7 +33,7 @@ class ClickLogRankEval:
     def __init__(self, log: AnyFrame) -> None:
         self._log = log
 
-    behaviour = _method(clicks.behaviour)
+    behavior = _method(clicks.behavior)
     check = _method(clicks.check)
     click_entropy = _method(clicks.click_entropy)
     compare = _method(clicks.compare)

@@ -98,7 +98,7 @@ class ExprRankEval:
         no_relevant: NoRelevant | None = None,
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
-        """Normalised gain G: each gain, discounted by the gain missing so far."""
+        """Normalized gain G: each gain, discounted by the gain missing so far."""
     def binary_g_measure(
         self,
         score: Column | None = None,
@@ -110,7 +110,7 @@ class ExprRankEval:
         no_relevant: NoRelevant | None = None,
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
-        """Normalised gain G of binary relevance: a relevant document gains 1."""
+        """Normalized gain G of binary relevance: a relevant document gains 1."""
     def accuracy(
         self,
         score: Column | None = None,
@@ -269,7 +269,7 @@ class ExprRankEval:
         no_relevant: NoRelevant | None = None,
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
-        """Normalised cumulative utility: users stop at relevant documents, by grade."""
+        """Normalized cumulative utility: users stop at relevant documents, by grade."""
     def ncu_rb(
         self,
         score: Column | None = None,
@@ -284,7 +284,7 @@ class ExprRankEval:
         no_relevant: NoRelevant | None = None,
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
-        """Normalised cumulative utility: users stop at relevant documents, by order."""
+        """Normalized cumulative utility: users stop at relevant documents, by order."""
     def o_measure(
         self,
         score: Column | None = None,
@@ -643,7 +643,7 @@ class ExprRankEval:
         penalty: float = 0.5,
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
-        """Normalised Kendall tau distance: share of pairs on which the orders disagree."""
+        """Normalized Kendall tau distance: share of pairs on which the orders disagree."""
     def kendall_tau(
         self,
         score: Column | None = None,
@@ -653,7 +653,7 @@ class ExprRankEval:
         rank: Column | None = None,
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
-        """Kendall's tau: concordant minus discordant pairs, normalised."""
+        """Kendall's tau: concordant minus discordant pairs, normalized."""
     def tau_ap(
         self,
         score: Column | None = None,

@@ -184,7 +184,7 @@ class Evaluation:
 
         The measures with the versions of their definitions, the choices of the
         convention, and all options but those that spare resources. Expressions count as
-        Polars serialises them, and functions as the expressions that they make, which
+        Polars serializes them, and functions as the expressions that they make, which
         may change with its version.
         """
         return defined(

@@ -49,7 +49,7 @@ class Part(NamedTuple):
     qrels, queries
         Judgments and queries of this part; None: those of the whole, or none.
     cut
-        Whether the first and the last query may continue in the neighbouring parts.
+        Whether the first and the last query may continue in the neighboring parts.
     bucket
         Of a part of :func:`bucketed`.
     """

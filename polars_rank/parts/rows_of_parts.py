@@ -139,5 +139,5 @@ def _judge(total: pl.DataFrame, about: Asked, options: Mapping[str, Any]) -> Non
         assess_segments(described, refuse=partial(refuse, where="segments"))
     if not judged:
         assess_labels(
-            about, found, label=named, unlabelled=is_implausible, needs_rows=True
+            about, found, label=named, unlabeled=is_implausible, needs_rows=True
         )

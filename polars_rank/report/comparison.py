@@ -16,12 +16,12 @@ __all__ = [
 
 TESTS = {
     "t": "paired t",
-    "randomisation": "randomisation test",
+    "randomization": "randomization test",
     "wilcoxon": "Wilcoxon signed rank",
     "sign": "sign test",
     "bootstrap": "bootstrap shift test",
     "tukey": "paired Tukey HSD",
-    "randomised_tukey": "randomised Tukey HSD",
+    "randomized_tukey": "randomized Tukey HSD",
     "lsd": "Fisher's LSD",
     "tost": "equivalence (TOST)",
 }

@@ -133,7 +133,7 @@ def _differences(
             x=x,
             y=alt.Y("low:Q", title=title),
             y2="high:Q",
-            color=_colour(alt, names, "system"),
+            color=_color(alt, names, "system"),
         )
     )
     zero = (
@@ -231,20 +231,20 @@ def _recall(measure: str) -> float | None:
 def _lines(
     alt: Any, data: pl.DataFrame, x: Any, y: Any, of: str, names: list[str]
 ) -> Any:
-    """A line with points for each of ``of``, told apart by colour and shape."""
+    """A line with points for each of ``of``, told apart by color and shape."""
     shapes = SHAPES[: len(names)] if len(names) <= len(SHAPES) else alt.Undefined
     scale = alt.Scale(domain=names, range=shapes)
-    base = alt.Chart(data).encode(x=x, y=y, color=_colour(alt, names, of))
+    base = alt.Chart(data).encode(x=x, y=y, color=_color(alt, names, of))
     shape = alt.Shape(f"{of}:N", sort=names, scale=scale, title=None)
     points = base.mark_point(filled=True, size=60, opacity=1).encode(shape=shape)
     return base.mark_line(point=False) + points
 
 
-def _colour(alt: Any, names: list[str], of: str) -> Any:
-    colours = PALETTE[: len(names)] if len(names) <= len(PALETTE) else alt.Undefined
+def _color(alt: Any, names: list[str], of: str) -> Any:
+    colors = PALETTE[: len(names)] if len(names) <= len(PALETTE) else alt.Undefined
     return alt.Color(
         f"{of}:N",
-        scale=alt.Scale(domain=names, range=colours),
+        scale=alt.Scale(domain=names, range=colors),
         sort=names,
         title=None,
         legend=alt.Legend(symbolOpacity=1),

@@ -1,4 +1,4 @@
-"""Pictures of a comparison, by altair: colours that colour-blind people tell apart."""
+"""Pictures of a comparison, by altair: colors that color-blind people tell apart."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from polars_rank.report import curves
-from polars_rank.report.style import BLUE, GREY, ORANGE, altair, finished, heading
+from polars_rank.report.style import BLUE, GRAY, ORANGE, altair, finished, heading
 
 __all__ = ["Plots"]
 
@@ -18,7 +18,7 @@ LOOKS = {
     "better": (BLUE, "triangle-right"),
     "worse": (ORANGE, "triangle-left"),
     "equivalent": (BLUE, "diamond"),
-    "not significant": (GREY, "circle"),
+    "not significant": (GRAY, "circle"),
 }
 MOST = 5000  # bars of queries in one panel
 ALIKE = 10  # times the width of one panel, up to which panels share a scale
@@ -46,7 +46,7 @@ class Plots:
         ``margin``, dotted lines show it.
         """
         alt = altair()
-        parts = self._labelled(measure).partition_by(
+        parts = self._labeled(measure).partition_by(
             "measure", as_dict=True, maintain_order=True
         )
         ends = {name: self._ends(part) for (name,), part in parts.items()}
@@ -74,7 +74,7 @@ class Plots:
             [pl.col(n).cast(pl.String).fill_null("-") for n in names], separator=", "
         )
         label = pl.format("{} (n = {})", text, "queries")
-        frame = self._labelled(measure).with_columns(segment=label)
+        frame = self._labeled(measure).with_columns(segment=label)
         of_measure = frame.partition_by("measure", as_dict=True)
         ends = {name: self._ends(part) for (name,), part in of_measure.items()}
         panels = [
@@ -114,7 +114,7 @@ class Plots:
                     x2="right:Q",
                     y=alt.Y("difference:Q", title="difference"),
                     y2=alt.datum(0),
-                    color=_colours(alt),
+                    color=_colors(alt),
                 )
                 .properties(
                     width=480,
@@ -162,7 +162,7 @@ class Plots:
                     x=alt.X("baseline_value:Q", title=base, scale=scale),
                     y=alt.Y("value:Q", title=system, scale=scale),
                     size=size,
-                    color=_colours(alt),
+                    color=_colors(alt),
                 )
             )
             panels.append(
@@ -214,7 +214,7 @@ class Plots:
         shown = [-margin, margin, *known]
         return min(shown), max(shown)
 
-    def _labelled(self, measure: str | None) -> pl.DataFrame:
+    def _labeled(self, measure: str | None) -> pl.DataFrame:
         frame = self.pairs
         if measure is not None:
             frame = frame.filter(pl.col("measure") == measure)
@@ -250,8 +250,8 @@ def _side(difference: pl.Expr, lower: bool) -> pl.Expr:
     )
 
 
-def _colours(alt: Any) -> Any:
-    scale = alt.Scale(domain=["better", "worse", "same"], range=[BLUE, ORANGE, GREY])
+def _colors(alt: Any) -> Any:
+    scale = alt.Scale(domain=["better", "worse", "same"], range=[BLUE, ORANGE, GRAY])
     return alt.Color("side:N", scale=scale, legend=alt.Legend(title=None))
 
 
@@ -267,12 +267,12 @@ def _forest(
     order = data[row].to_list()
     y = alt.Y(f"{row}:N", sort=order, title=None, axis=alt.Axis(labelLimit=300))
     shown = VERDICTS if margin is None else ["equivalent", "not significant"]
-    colours, shapes = zip(*(LOOKS[name] for name in shown), strict=True)
+    colors, shapes = zip(*(LOOKS[name] for name in shown), strict=True)
     legend = alt.Legend(title=None)
-    colour = alt.Color(
-        "side:N", scale=alt.Scale(domain=shown, range=colours), legend=legend
+    color = alt.Color(
+        "side:N", scale=alt.Scale(domain=shown, range=colors), legend=legend
     )
-    base = alt.Chart(data).encode(y=y, color=colour)
+    base = alt.Chart(data).encode(y=y, color=color)
     x = alt.X(
         "low:Q",
         title="difference",

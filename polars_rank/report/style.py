@@ -1,4 +1,4 @@
-"""The look of all pictures: colours that colour-blind people tell apart."""
+"""The look of all pictures: colors that color-blind people tell apart."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from polars_rank.core.extras import require
 
 __all__ = [
     "BLUE",
-    "GREY",
+    "GRAY",
     "ORANGE",
     "PALETTE",
     "SHAPES",
@@ -17,7 +17,7 @@ __all__ = [
     "heading",
 ]
 
-BLUE, ORANGE, GREY = "#0072b2", "#d55e00", "#8a8a8a"  # Okabe and Ito
+BLUE, ORANGE, GRAY = "#0072b2", "#d55e00", "#8a8a8a"  # Okabe and Ito
 PALETTE = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#444444"]
 SHAPES = [
     "circle",

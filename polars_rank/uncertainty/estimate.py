@@ -313,11 +313,13 @@ def _estimated(part: pl.DataFrame, sampled: str, level: float) -> tuple[Any, ...
     if weight > 0:
         assert human is not None
         value = human + weight * (known - float(f.mean()))
-        centred = f - f.mean()
+        centered = f - f.mean()
         # Judgments that decide the weight are weighed up (HC3), or 40 would seem to
         # tell more than they do.
-        pull = (s[1, 1] / n) / (s[1, 1] / n + spread) * centred**2 / (centred**2).sum()
-        rest = (y - y.mean() - weight * centred) / (1.0 - pull).clip(1e-9)
+        pull = (
+            (s[1, 1] / n) / (s[1, 1] / n + spread) * centered**2 / (centered**2).sum()
+        )
+        rest = (y - y.mean() - weight * centered) / (1.0 - pull).clip(1e-9)
         variance = float((rest**2).sum()) / (n - 1) / n + weight**2 * spread
         df = n - 2
     own = _interval(human, alone, n - 1, level)

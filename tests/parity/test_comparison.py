@@ -101,7 +101,7 @@ def test_scipy_sign_wilcoxon_welch(seed):
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
-def test_scipy_exact_randomisation(seed, alternative):
+def test_scipy_exact_randomization(seed, alternative):
     x = matrix(seed)[:12]
     d = paired_tests.rounded(x[:, 1] - x[:, 0])
 
@@ -113,9 +113,9 @@ def test_scipy_exact_randomisation(seed, alternative):
         alternative=alternative,
     )  # fmt: skip
     if alternative == "two-sided":  # scipy doubles the smaller tail: of |sum| the same
-        assert only(x, test="randomisation")["p"] == close(theirs.pvalue)
+        assert only(x, test="randomization")["p"] == close(theirs.pvalue)
     else:
-        ours = only(x, test="randomisation", alternative=alternative)
+        ours = only(x, test="randomization", alternative=alternative)
         assert ours["p"] == close(theirs.pvalue)
 
 
@@ -166,7 +166,7 @@ def test_scipy_bca_of_the_same_resamples(seed):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_scipy_tukey_of_residuals(seed):
-    """The studentised range, and scipy's Friedman test agrees on what is large."""
+    """The studentized range, and scipy's Friedman test agrees on what is large."""
     x = matrix(seed)
     queries, systems = x.shape
     rest = x - x.mean(axis=1, keepdims=True) - x.mean(axis=0) + x.mean()
@@ -298,7 +298,7 @@ def test_pingouin(seed):
     assert only(x, effect="d_z")["effect"] == close(d.mean() / d.std(ddof=1))
 
 
-def test_arch_studentised_bootstrap():
+def test_arch_studentized_bootstrap():
     """Other draws: up to their error."""
     arch = pytest.importorskip("arch.bootstrap")
     for seed in (0, 3, 6):
@@ -310,7 +310,7 @@ def test_arch_studentised_bootstrap():
             method="studentized",
             std_err_func=lambda m, v: np.array([v.std(ddof=1) / math.sqrt(len(v))]),
         )
-        ours = only(x, interval="studentised")
+        ours = only(x, interval="studentized")
         error = 0.2 * d.std(ddof=1) / math.sqrt(len(d))
         assert ours["low"] == pytest.approx(theirs[0, 0], abs=error)
         assert ours["high"] == pytest.approx(theirs[1, 0], abs=error)

@@ -134,7 +134,7 @@ def test_ir_measures(seed):
         record("ir_measures", text, largest, len(pairs))
 
 
-def test_the_first_place_is_normalised_by_default():
+def test_the_first_place_is_normalized_by_default():
     """Unlike ndeval's: see ``norm``."""
     run = [("q", "a", 1.0)]
     qrels = [("q", s, "a", 1) for s in ("A", "B")]

@@ -29,10 +29,10 @@ def test_extrapolated(p):
 
 def _lists(docs: list[Doc]) -> tuple[list[str], list[str]]:
     scored = [d for d in docs if d.score is not None]
-    labelled = [d for d in docs if d.label is not None]
+    labeled = [d for d in docs if d.label is not None]
     return (
         [d.id for d in sorted(scored, key=lambda d: -d.score)],
-        [d.id for d in sorted(labelled, key=lambda d: -d.label)],
+        [d.id for d in sorted(labeled, key=lambda d: -d.label)],
     )
 
 

@@ -51,7 +51,7 @@ def test_partial_auc(k, positives):
 @pytest.mark.parametrize(
     ("name", "tool"), [("mcc", "MCC"), ("binary_accuracy", "Accuracy")]
 )
-def test_catalogue(name, tool, k):
+def test_catalog(name, tool, k):
     metric = getattr(rectools, tool)(k=k)
     measure = pr.measure(name, k=k, catalog=CATALOG)
     items = [f"d{i}" for i in range(CATALOG)]

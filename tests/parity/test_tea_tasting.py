@@ -81,7 +81,7 @@ def test_detectable_effect():
         "clicks", "shown", use_t=False, equal_var=False, power=0.8, ratio=b / a
     )
     (found,) = metric.solve_power(data, "effect_size")
-    both = clicks.behaviour(log, "ctr", cluster="user_id", interval="normal")
+    both = clicks.behavior(log, "ctr", cluster="user_id", interval="normal")
     variance = both["se"].item() ** 2 * (a + b)
     se = (variance / a + variance / b) ** 0.5
     assert row["mde"] * se / row["se"] == pytest.approx(found.effect_size, rel=1e-5)

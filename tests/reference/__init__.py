@@ -1,6 +1,6 @@
 """Plain, slow reference metrics, written from their definitions.
 
-One query is a list of documents. Nothing here is vectorised or shared with the library.
+One query is a list of documents. Nothing here is vectorized or shared with the library.
 Every public function of a family's module is a metric; its ``VARIANTS`` are parameters
 to try, beside those that ``variants.py`` reads off the annotations.
 """

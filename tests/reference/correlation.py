@@ -96,11 +96,11 @@ def kendall_tau(
     if variant == "a":
         return difference / len(signs) if signs else None
     scored = sum(s != 0 for s, _ in signs)
-    labelled = sum(t != 0 for _, t in signs)
-    if scored == 0 or labelled == 0:
+    labeled = sum(t != 0 for _, t in signs)
+    if scored == 0 or labeled == 0:
         return None
     if variant == "b":
-        return difference / math.sqrt(scored * labelled)
+        return difference / math.sqrt(scored * labeled)
     m = min(len({s for s, _ in rows}), len({t for _, t in rows}))
     return 2 * difference * m / (n * n * (m - 1))
 

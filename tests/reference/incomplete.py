@@ -76,7 +76,7 @@ def inf_ap(
 
 
 def judged(docs: list[Doc], *, k: int | None = None, ties: str = "order") -> float:
-    """Return the share of labelled docs in the first k that there are."""
+    """Return the share of labeled docs in the first k that there are."""
     top = order(docs, ties)[:k]
     return sum(d.label is not None for d in top) / len(top) if top else 0.0
 

@@ -7,7 +7,7 @@ import random
 from reference.core import Doc
 
 DESIGNED = (
-    "no_judgements",
+    "no_judgments",
     "one_document",
     "nothing_relevant",
     "all_relevant",
@@ -51,7 +51,7 @@ def _random_query(
         score = _random_score(rng, quarters)
         label = float(rng.randint(-1, 4)) if rng.random() < 0.75 else None
         missing = label is not None and rng.random() < 0.2
-        if name == "no_judgements":
+        if name == "no_judgments":
             label, missing = None, False
         elif name == "one_document":
             label, missing = float(rng.randint(1, 4)), False

@@ -159,7 +159,7 @@ def _check_labels(
         assess_labels,
         request,
         label=partial(_label, request),
-        unlabelled=lambda: _has_no_label(inputs),
+        unlabeled=lambda: _has_no_label(inputs),
         needs_rows=needs_rows,
     )
     return _assessed(frame, sums, assess, bounded=bounded)

@@ -126,14 +126,14 @@ def assess_labels(
     found: Found,
     *,
     label: Callable[[], str],
-    unlabelled: Callable[[], bool],
+    unlabeled: Callable[[], bool],
     needs_rows: bool,
 ) -> None:
     """Judge a log: whether it has rows, and labels."""
     if not found["queries"]:
         if needs_rows:
             warn(NO_ROWS)
-    elif found["highest"] is None and unlabelled():
+    elif found["highest"] is None and unlabeled():
         warn(f"{label()} of the frame {IS_NULL}")
     else:
         _warn_of_unjudged(about, found)

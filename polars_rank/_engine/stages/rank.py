@@ -94,7 +94,7 @@ class Ranked(NamedTuple):
 def _break_ties(rows: pl.LazyFrame, ties: DocTies) -> pl.LazyFrame:
     """Order equal scores by document id, without sorting other rows.
 
-    Neighbours of two queries may also look tied: they keep their places.
+    Neighbors of two queries may also look tied: they keep their places.
     """
     score, doc = pl.col("score"), pl.col("doc")
     keys, downwards = order_by(score, label=pl.col("label"), doc=doc, ties=ties)

@@ -63,7 +63,7 @@ def sum_terms(key: PlanKey, trace: Trace, rows: pl.LazyFrame) -> Plan:
 
 
 def _words(rows: pl.LazyFrame, recorder: Recorder, scalars: list[str]) -> pl.LazyFrame:
-    """Add the words that depend on neighbouring documents, level by level."""
+    """Add the words that depend on neighboring documents, level by level."""
     rows = rows.with_columns(pl.col("label").cast(pl.Float64))
     have = [w for w in WORDS if w in recorder.columns | {"label"}]
     constants, once = recorder.constants.named, list(scalars)

@@ -19,14 +19,14 @@ from polars_rank.clicks.behavior.kept import (
     COLUMNS,
     CONTENT,
     definitions_of,
-    read_behaviour,
+    read_behavior,
     sealed,
     warn_of_returning,
 )
 from polars_rank.clicks.behavior.measures import (
     DEFAULT,
     Measures,
-    parse_behaviour,
+    parse_behavior,
 )
 from polars_rank.clicks.behavior.ratios import (
     Interval,
@@ -56,9 +56,9 @@ from polars_rank.core.state import hashed
 from polars_rank.io.frames import FrameLike
 
 __all__ = [
-    "behaviour",
-    "behaviour_state",
-    "merge_behaviour",
+    "behavior",
+    "behavior_state",
+    "merge_behavior",
     "per_impression",
 ]
 
@@ -82,7 +82,7 @@ def per_impression(
     Parameters
     ----------
     log, measures, **options
-        As in :func:`behaviour`; ``by``, ``weight`` and ``cluster`` are not used.
+        As in :func:`behavior`; ``by``, ``weight`` and ``cluster`` are not used.
 
     Returns
     -------
@@ -103,7 +103,7 @@ def per_impression(
     >>> clicks.per_impression(log, ["rr", "first_click"]).rows()
     [(1, 0.5, 2.0), (2, 0.0, None)]
     """
-    parsed = parse_behaviour(measures)
+    parsed = parse_behavior(measures)
     bound = ClickLog.of(log, options)
     traced = trace(bound, parsed)
     _require_distinct(bound.key_names, [m.name for m in parsed])
@@ -122,7 +122,7 @@ def per_impression(
 
 
 @function_of_log
-def behaviour(
+def behavior(
     log: AnyFrame,
     /,
     measures: Measures = DEFAULT,
@@ -148,7 +148,7 @@ def behaviour(
         One row per document that an impression showed.
     measures
         One or more of: text such as ``"ctr@3"`` or ``"satisfied_clicks(dwell=45)@10"``
-        (:data:`polars_rank.clicks.BEHAVIOUR` lists all), or a mapping of names to
+        (:data:`polars_rank.clicks.BEHAVIOR` lists all), or a mapping of names to
         functions of an :class:`Impression` that return a numerator and a denominator.
     per
         ``"impression"``: the mean of the ratios per impression (where defined) instead
@@ -204,10 +204,10 @@ def behaviour(
     ...         "clicked": [0, 1, 0, 0],
     ...     }
     ... )
-    >>> clicks.behaviour(log, ["ctr", "ctr@1", "abandonment", "rr"]).rows()
+    >>> clicks.behavior(log, ["ctr", "ctr@1", "abandonment", "rr"]).rows()
     [(2, 1, 0.25, 0.0, 0.5, 0.25)]
     """
-    parsed = parse_behaviour(measures)
+    parsed = parse_behavior(measures)
     choice = Interval.of(interval, level, replicates, seed)
     if per not in (None, "impression"):
         msg = f"per must be None or 'impression', not {per!r}"
@@ -237,7 +237,7 @@ def behaviour(
 
 
 @function_of_log
-def behaviour_state(
+def behavior_state(
     log: AnyFrame,
     /,
     measures: Measures = DEFAULT,
@@ -247,15 +247,15 @@ def behaviour_state(
     keep_clusters: bool = False,
     **options: Unpack[LogOptions],
 ) -> AnyFrame:
-    """What a part of a log adds to :func:`behaviour`: a day, a file, a partition.
+    """What a part of a log adds to :func:`behavior`: a day, a file, a partition.
 
     Parameters
     ----------
     log, measures, per, **options
-        As in :func:`behaviour`. An impression must lie in one part.
+        As in :func:`behavior`. An impression must lie in one part.
     part
         Name of the part, such as its day. Two parts of the same content are one part,
-        which :func:`merge_behaviour` refuses to count twice, unless they have two
+        which :func:`merge_behavior` refuses to count twice, unless they have two
         names.
     keep_clusters
         Whether to keep the sums of each cluster, so that a user who comes back on
@@ -264,7 +264,7 @@ def behaviour_state(
     Returns
     -------
     A frame like ``log``, a row for each segment and measure: the ``by`` columns,
-    ``measure``, ``impressions`` and sums that :func:`merge_behaviour` adds up;
+    ``measure``, ``impressions`` and sums that :func:`merge_behavior` adds up;
     ``definition``, all that can change a value; and ``digests``, eight bytes as text,
     of the ids of impressions or clusters and of their sums, and of ``part``. A few
     hundred bytes a row, to be kept in a file. With ``keep_clusters`` a row for each
@@ -276,7 +276,7 @@ def behaviour_state(
     ValueError
         If clusters are to be kept, and none are named.
     """
-    parsed = parse_behaviour(measures)
+    parsed = parse_behavior(measures)
     bound: ClickLog = ClickLog.of(log, options)
     if keep_clusters and not bound.cluster:
         msg = "keep_clusters=True needs cluster=, such as the column of the user"
@@ -308,14 +308,14 @@ def behaviour_state(
     return like_input(log, found, in_memory=bound.small)
 
 
-def merge_behaviour(
+def merge_behavior(
     parts: FrameLike | Iterable[FrameLike],
     /,
     *,
     level: float = 0.95,
     whole_clusters: bool = False,
 ) -> pl.DataFrame:
-    """Behaviour with intervals out of the states of parts: that of the whole.
+    """Behavior with intervals out of the states of parts: that of the whole.
 
     Counts and their errors are the same to the last bit; of numbers that are not whole,
     such as seconds, those of clusters that are in several parts are rounded once more.
@@ -323,7 +323,7 @@ def merge_behaviour(
     Parameters
     ----------
     parts
-        Results of :func:`behaviour_state`, of the same measures and segments: frames of
+        Results of :func:`behavior_state`, of the same measures and segments: frames of
         any library, or paths.
     level
         Confidence level.
@@ -332,7 +332,7 @@ def merge_behaviour(
 
     Returns
     -------
-    What ``behaviour(..., interval="normal")`` of all parts together returns.
+    What ``behavior(..., interval="normal")`` of all parts together returns.
 
     Warns
     -----
@@ -354,14 +354,14 @@ def merge_behaviour(
     >>> from polars_rank import clicks, example
     >>> log = pl.scan_parquet(example.clicks_path())
     >>> states = [
-    ...     clicks.behaviour_state(day, "ctr", cluster="user_id", keep_clusters=True)
+    ...     clicks.behavior_state(day, "ctr", cluster="user_id", keep_clusters=True)
     ...     for day in (log.filter(pl.col("impression_id") % 3 == i) for i in range(3))
     ... ]
-    >>> clicks.merge_behaviour(states).select("measure", "estimate", "clusters").row(0)
+    >>> clicks.merge_behavior(states).select("measure", "estimate", "clusters").row(0)
     ('ctr', 0.12065, 1497)
     """
     require_level(level)
-    kept = read_behaviour(parts)
+    kept = read_behavior(parts)
     rows, by = kept.rows.lazy(), kept.by
     if kept.clusters:
         merged = whole(rows, by)

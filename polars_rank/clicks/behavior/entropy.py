@@ -22,7 +22,7 @@ def click_entropy(log: AnyFrame, /, **options: Unpack[LogOptions]) -> AnyFrame:
 
     ``-sum over documents of p log2 p``, where p is the document's share of the clicks
     of the query. Low for queries with one answer, high for those that mean several
-    things, or that personalisation can help.
+    things, or that personalization can help.
 
     Parameters
     ----------

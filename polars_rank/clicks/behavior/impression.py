@@ -1,6 +1,6 @@
 """The vocabulary: the words of a measure about one impression.
 
-A measure of behaviour is a pair of numbers of an impression, a numerator and a
+A measure of behavior is a pair of numbers of an impression, a numerator and a
 denominator; its value is the ratio of their sums. Each word below is a number of the
 impression. Words are recorded as they are used, so that the plan computes each once.
 """

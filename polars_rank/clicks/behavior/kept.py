@@ -1,4 +1,4 @@
-"""States of behaviour that are kept: what they are, and whether they are whole."""
+"""States of behavior that are kept: what they are, and whether they are whole."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import polars as pl
 
 from polars_rank._engine.checks.enforce import warn
 from polars_rank.clicks.behavior.impression import Impression
-from polars_rank.clicks.behavior.measures import BEHAVIOUR, BehaviourMeasure
+from polars_rank.clicks.behavior.measures import BEHAVIOR, BehaviorMeasure
 from polars_rank.clicks.behavior.traced import Per
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.log_columns import CHOICES, DEFAULTS, LogColumns, LogOptions
@@ -36,7 +36,7 @@ __all__ = [
     "CONTENT",
     "Kept",
     "definitions_of",
-    "read_behaviour",
+    "read_behavior",
     "require_clusters",
     "sealed",
     "warn_of_returning",
@@ -72,7 +72,7 @@ class Kept(NamedTuple):
 
 
 def definitions_of(
-    measures: Sequence[BehaviourMeasure],
+    measures: Sequence[BehaviorMeasure],
     log: ClickLog,
     per: Per | None,
     options: LogOptions,
@@ -88,14 +88,14 @@ def definitions_of(
     how["impressions"] = options.get("impressions") is not None
     how["keep_clusters"] = keep_clusters
     return {
-        m.name: defined("behaviour", {"measure": _spelled(m, log), **how})
+        m.name: defined("behavior", {"measure": _spelled(m, log), **how})
         for m in measures
     }
 
 
-def _spelled(measure: BehaviourMeasure, log: ClickLog) -> str:
+def _spelled(measure: BehaviorMeasure, log: ClickLog) -> str:
     """A measure with the version of its definition; a function with its formula."""
-    known = BEHAVIOUR.get(measure.formula.__name__)
+    known = BEHAVIOR.get(measure.formula.__name__)
     if known is None or known.formula is not measure.formula:
         impression = Impression(log.roles, log.carried)
         pair = " / ".join(map(str, measure.pair(impression)))
@@ -118,7 +118,7 @@ def sealed(
     ).drop(CONTENT)
 
 
-def read_behaviour(parts: FrameLike | Iterable[FrameLike], one: str = "state") -> Kept:
+def read_behavior(parts: FrameLike | Iterable[FrameLike], one: str = "state") -> Kept:
     """The rows of states of one definition, each there once. ``one`` is their name."""
     states = read_states(parts, one)
     sound = [s for s in states if DEFINITION in s.frame.columns]
@@ -128,7 +128,7 @@ def read_behaviour(parts: FrameLike | Iterable[FrameLike], one: str = "state") -
         _refuse(f"{without[0]} does", len(without))
     types = CLUSTER_TYPES if clusters else TYPES
     possible = _require_possible_clusters if clusters else _require_possible
-    whole = added_up(states, "behaviour", types, possible)
+    whole = added_up(states, "behavior", types, possible)
     by = [name for name in whole.columns if name not in COLUMNS]
     told = whole.select("measure", DEFINITION).unique(
         "measure", keep="first", maintain_order=True
@@ -149,7 +149,7 @@ def require_clusters(kept: Kept, name: str) -> None:
 def _refuse(who: str, count: int) -> None:
     msg = (
         f"{who} not keep the sums of each cluster: make them with "
-        "behaviour_state(..., keep_clusters=True)"
+        "behavior_state(..., keep_clusters=True)"
     )
     raise DataError(msg, rule="clusters_not_kept", count=count)
 
@@ -162,7 +162,7 @@ def warn_of_returning(kept: Kept) -> None:
         warn(
             "clusters, such as users, are counted anew in every part: if they come "
             "back, there are fewer of them, and the errors are larger. Make states "
-            "with behaviour_state(..., keep_clusters=True), or say that every cluster "
+            "with behavior_state(..., keep_clusters=True), or say that every cluster "
             "lies in one part: whole_clusters=True"
         )
 

@@ -1,4 +1,4 @@
-"""Measures of behaviour: pairs of numbers per impression, one or two lines each.
+"""Measures of behavior: pairs of numbers per impression, one or two lines each.
 
 The value of a measure is the sum of the first divided by the sum of the second. With
 ``i.one`` as the second it is a mean over impressions; if the second sum is 0, it is
@@ -19,7 +19,7 @@ from polars_rank.core.parameters import Doc, Parameter, Range, read_parameters
 from polars_rank.core.registry import closest
 from polars_rank.measures.text import cutoff, split_measure
 
-__all__ = ["BEHAVIOUR", "DEFAULT", "BehaviourMeasure", "Measures", "parse_behaviour"]
+__all__ = ["BEHAVIOR", "DEFAULT", "BehaviorMeasure", "Measures", "parse_behavior"]
 
 Pair: TypeAlias = tuple[pl.Expr, pl.Expr]
 Formula: TypeAlias = Callable[..., Pair]
@@ -47,13 +47,13 @@ class Definition(NamedTuple):
     version: int = 1  # raised when a value would change: kept sums carry it
 
 
-BEHAVIOUR: dict[str, Definition] = {}
+BEHAVIOR: dict[str, Definition] = {}
 
 
 def _measure(formula: Formula) -> Formula:
     name = formula.__name__
     doc = formula.__doc__ or ""
-    BEHAVIOUR[name] = Definition(name, formula, read_parameters(formula), doc)
+    BEHAVIOR[name] = Definition(name, formula, read_parameters(formula), doc)
     return formula
 
 
@@ -264,7 +264,7 @@ def session_success(
 
 
 @dataclass(frozen=True)
-class BehaviourMeasure:
+class BehaviorMeasure:
     """A measure with its parameters, under the name of its result."""
 
     name: str
@@ -284,10 +284,10 @@ class BehaviourMeasure:
         return pair
 
 
-def parse_behaviour(measures: Measures) -> list[BehaviourMeasure]:
-    """Read everything that ``behaviour`` accepts as measures; names must be unique."""
+def parse_behavior(measures: Measures) -> list[BehaviorMeasure]:
+    """Read everything that ``behavior`` accepts as measures; names must be unique."""
     several = isinstance(measures, Iterable) and not isinstance(measures, str | Mapping)
-    parsed: list[BehaviourMeasure] = []
+    parsed: list[BehaviorMeasure] = []
     for entry in cast("Iterable[object]", measures if several else [measures]):
         if isinstance(entry, str):
             parsed.append(_read(entry))
@@ -309,13 +309,13 @@ def parse_behaviour(measures: Measures) -> list[BehaviourMeasure]:
     return parsed
 
 
-def _read(text: str) -> BehaviourMeasure:
+def _read(text: str) -> BehaviorMeasure:
     name, arguments, at = split_measure(text)
-    if name not in BEHAVIOUR:
-        near = closest(name, [*BEHAVIOUR]) or "; known: " + ", ".join(BEHAVIOUR)
-        msg = f"unknown measure of behaviour {name!r}{near}"
+    if name not in BEHAVIOR:
+        near = closest(name, [*BEHAVIOR]) or "; known: " + ", ".join(BEHAVIOR)
+        msg = f"unknown measure of behavior {name!r}{near}"
         raise ValueError(msg)
-    definition = BEHAVIOUR[name]
+    definition = BEHAVIOR[name]
     if at is not None:
         arguments.append(("k", cutoff(at, text)))
     given: dict[str, Any] = {}
@@ -329,11 +329,11 @@ def _read(text: str) -> BehaviourMeasure:
             raise ValueError(msg)
         definition.parameters[parameter].check(value)
         given[parameter] = value
-    return BehaviourMeasure(text, definition.formula, given)
+    return BehaviorMeasure(text, definition.formula, given)
 
 
-def _custom(name: object, formula: object) -> BehaviourMeasure:
+def _custom(name: object, formula: object) -> BehaviorMeasure:
     if not isinstance(name, str) or not callable(formula):
         msg = f"a measure of your own is name: function, not {name!r}: {formula!r}"
         raise TypeError(msg)
-    return BehaviourMeasure(name, formula, {})
+    return BehaviorMeasure(name, formula, {})

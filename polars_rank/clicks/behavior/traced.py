@@ -9,7 +9,7 @@ import polars as pl
 
 from polars_rank._engine.recorder import ExprTable
 from polars_rank.clicks.behavior.impression import Impression
-from polars_rank.clicks.behavior.measures import BehaviourMeasure
+from polars_rank.clicks.behavior.measures import BehaviorMeasure
 from polars_rank.clicks.behavior.ratios import Ratio, sums
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.impressions import bounded_by, enforced, impressions_of
@@ -65,7 +65,7 @@ class Traced(NamedTuple):
 
 def trace(
     log: ClickLog,
-    measures: Sequence[BehaviourMeasure],
+    measures: Sequence[BehaviorMeasure],
     *,
     per: Per | None = None,
     vocabulary: type[Impression] = Impression,

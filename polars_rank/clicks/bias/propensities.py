@@ -77,7 +77,7 @@ def propensities(
         ``"swap"``: where a coin decided whether the first document and the one at
         another position change places.
 
-        ``"fair_pairs"``: where coins decided whether neighbours change places.
+        ``"fair_pairs"``: where coins decided whether neighbors change places.
 
         ``"ctr"``: clicks per impression, of all: relevance counts as examination.
 
@@ -95,7 +95,7 @@ def propensities(
         Estimator of ``"harvest"``: ``"poisson"`` (conditional likelihood of a
         document's clicks over its positions), or those of Agarwal et al.:
         ``"all_pairs"``, ``"pivot_one"`` (each position against the reference),
-        ``"chain"`` (against its neighbour).
+        ``"chain"`` (against its neighbor).
     weighting
         Weights of the documents in those of Agarwal et al.: ``"equal"``, as published,
         or ``"harmonic"``, by the inverse of the variance.
@@ -109,7 +109,7 @@ def propensities(
     swap
         Column with the position that took part in the swap with the first, of all
         impressions whose coin was tossed, swapped or not; else null. For
-        ``"fair_pairs"``: the neighbouring position that this row was paired with.
+        ``"fair_pairs"``: the neighboring position that this row was paired with.
     swapped
         Boolean column: whether the two documents were swapped. With it both halves have
         the same weight, so the coin need not be fair.

@@ -23,7 +23,7 @@ from polars_rank.clicks.log.position_counts import (
     cluster_keys,
     position_totals,
 )
-from polars_rank.core.rules import NOT_NEIGHBOURS, NOTHING_SHUFFLED, ONE_HALF
+from polars_rank.core.rules import NOT_NEIGHBORS, NOTHING_SHUFFLED, ONE_HALF
 from polars_rank.exceptions import DataError
 
 __all__ = ["rows_of_fair_pairs", "rows_of_swaps"]
@@ -131,11 +131,11 @@ def _ratio(
     return rates[0] / rates[1], weights, None
 
 
-# -- pairs of neighbours
+# -- pairs of neighbors
 
 
 def rows_of_fair_pairs(task: Task, log: ClickLog) -> Iterator[Row]:
-    """Products of the ratios of clicks at neighbouring positions, of pairs tossed."""
+    """Products of the ratios of clicks at neighboring positions, of pairs tossed."""
     place, other = pl.col("position"), pl.col("swap").cast(pl.Int32)
     keys = {f"cluster{i}": pl.col(c) for i, c in enumerate(cluster_keys(log))}
     clicks = pl.col("clicked").cast(pl.Int64)
@@ -176,7 +176,7 @@ def rows_of_fair_pairs(task: Task, log: ClickLog) -> Iterator[Row]:
     if found.is_empty():
         raise DataError(NOTHING_SHUFFLED.message, rule=NOTHING_SHUFFLED.name)
     if found.select(pl.col("far", "sides").sum()).sum_horizontal().item():
-        raise DataError(NOT_NEIGHBOURS.message, rule=NOT_NEIGHBOURS.name)
+        raise DataError(NOT_NEIGHBORS.message, rule=NOT_NEIGHBORS.name)
     cells = {
         (*(row[n] for n in task.by), row["upper"], row["upper too"]): row
         for row in found.iter_rows(named=True)
@@ -201,7 +201,7 @@ class _Chain:
     """The product of ratios down to a position, and its error.
 
     A cluster adds ``low / sum of low - high / sum of high`` to the logarithm of each
-    ratio: those of neighbouring pairs have clusters in common.
+    ratio: those of neighboring pairs have clusters in common.
     """
 
     def __init__(self) -> None:

@@ -259,7 +259,7 @@ class _Arm(NamedTuple):
         return self.mean[a] / self.mean[a + 1] if self.mean[a + 1] else math.nan
 
     def covariance(self, a: int = 0, b: int = 0) -> float:
-        """Of the linearised ratios: (Y - R X) / mean X, by the delta method."""
+        """Of the linearized ratios: (Y - R X) / mean X, by the delta method."""
         r, s = self.ratio(a), self.ratio(b)
         c = self.cov
         inner = c[a][b] - r * c[a + 1][b] - s * c[a][b + 1] + r * s * c[a + 1][b + 1]

@@ -12,7 +12,7 @@ from polars_rank._engine.request import AnyFrame
 from polars_rank._statistics.intervals import require_level
 from polars_rank.clicks.behavior.fast.shallow import shallow_first
 from polars_rank.clicks.behavior.impression import Impression
-from polars_rank.clicks.behavior.measures import DEFAULT, Measures, parse_behaviour
+from polars_rank.clicks.behavior.measures import DEFAULT, Measures, parse_behavior
 from polars_rank.clicks.behavior.ratios import Ratio, warn_if_few
 from polars_rank.clicks.behavior.traced import Traced, cluster_sums, trace
 from polars_rank.clicks.experiments.arm_comparisons import (
@@ -62,7 +62,7 @@ def compare(  # type: ignore[misc]  # two options are named here
     log
         One row per document that an impression showed.
     measures
-        As in :func:`behaviour`.
+        As in :func:`behavior`.
     arm
         Column with the arm, constant within a cluster.
     control
@@ -125,7 +125,7 @@ def compare(  # type: ignore[misc]  # two options are named here
     require_level(level)
     require_level(power, "power")
     require_adjust(adjust)
-    parsed = parse_behaviour(measures)
+    parsed = parse_behavior(measures)
     given = cast("LogOptions", {**options, "arm": arm, "cluster": cluster})
     bound: ClickLog = ClickLog.of(log, given)
     traced: Traced = trace(bound, parsed)

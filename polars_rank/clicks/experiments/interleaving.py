@@ -77,7 +77,7 @@ def interleaving(  # type: ignore[misc]  # team= is an option, named here
         rankers or more.
     credits
         For each ranker the column with its credit for a click on the document, as
-        optimised interleaving logs it.
+        optimized interleaving logs it.
     ranks
         For each of two rankers the column with its rank of the document, null where it
         lacks the document: for ``"balanced"`` and ``"probabilistic"``.
@@ -128,7 +128,7 @@ def interleaving(  # type: ignore[misc]  # team= is an option, named here
 
     Source: Radlinski, Kurup and Joachims, CIKM 2008 (team draft); Joachims, 2003
     (balanced); Hofmann, Whiteson and de Rijke, CIKM 2011 (probabilistic); Radlinski and
-    Craswell, WSDM 2013 (optimised); Chapelle, Joachims, Radlinski and Yue, TOIS 2012
+    Craswell, WSDM 2013 (optimized); Chapelle, Joachims, Radlinski and Yue, TOIS 2012
     (preference).
 
     Examples

@@ -9,7 +9,7 @@ import polars as pl
 
 from polars_rank._statistics.intervals import require_level
 from polars_rank.clicks.behavior.cluster_states import by_cluster
-from polars_rank.clicks.behavior.kept import Kept, read_behaviour, require_clusters
+from polars_rank.clicks.behavior.kept import Kept, read_behavior, require_clusters
 from polars_rank.clicks.behavior.ratios import Ratio
 from polars_rank.clicks.experiments.arm_comparisons import (
     Adjust,
@@ -44,7 +44,7 @@ def merge_compare(
     Parameters
     ----------
     parts
-        Results of :func:`behaviour_state` with ``keep_clusters=True`` and the arm in
+        Results of :func:`behavior_state` with ``keep_clusters=True`` and the arm in
         ``by=``, of the same measures: frames of any library, or paths.
     arm
         Column with the arm, one of ``by``; the others are segments of the result.
@@ -64,7 +64,7 @@ def merge_compare(
     ValueError
         For wrong arguments.
     DataError
-        If states do not keep their clusters; as :func:`merge_behaviour`, also where
+        If states do not keep their clusters; as :func:`merge_behavior`, also where
         the covariates have other definitions; and as :func:`compare`.
 
     Examples
@@ -74,7 +74,7 @@ def merge_compare(
     >>> log = pl.scan_parquet(example.clicks_path())
     >>> options = {"by": "arm", "cluster": "user_id", "keep_clusters": True}
     >>> states = [
-    ...     clicks.behaviour_state(day, "ctr", **options)
+    ...     clicks.behavior_state(day, "ctr", **options)
     ...     for day in (log.filter(pl.col("impression_id") % 3 == i) for i in range(3))
     ... ]
     >>> found = clicks.merge_compare(states, arm="arm", control="A")
@@ -84,7 +84,7 @@ def merge_compare(
     require_level(level)
     require_level(power, "power")
     require_adjust(adjust)
-    kept = read_behaviour(parts)
+    kept = read_behavior(parts)
     require_clusters(kept, "the parts")
     rows, by = kept.rows.lazy(), kept.by
     if arm not in by:
@@ -96,7 +96,7 @@ def merge_compare(
     ratios = [Ratio(m, f"x{i}", f"d{i}") for i, m in enumerate(kept.definitions)]
     before = None
     if covariates is not None:
-        early = read_behaviour(covariates, "covariate")
+        early = read_behavior(covariates, "covariate")
         require_clusters(early, "the covariates")
         _require_same_measures(early, kept)
         before = _wide(early.rows.lazy(), [], ratios)

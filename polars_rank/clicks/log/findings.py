@@ -110,7 +110,7 @@ def methods_of(
     none = "there are no clicks"
     whole = bool(log.keys)
     yield (
-        "behaviour",
+        "behavior",
         whole and clicks,
         none
         if not clicks

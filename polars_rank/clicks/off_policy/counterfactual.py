@@ -105,7 +105,7 @@ def counterfactual(
         The system that all others are compared with: further rows ``"a - b"``, with the
         error of the paired difference. One of them, or another column of scores.
     interval, level, replicates, seed
-        As in :func:`behaviour`, ``"normal"`` by default. With
+        As in :func:`behavior`, ``"normal"`` by default. With
         ``propensities="harvest"``, ``"jackknife"``, which takes the extra ``stats``:
         clusters are put into 20 groups by their hash, each is left out in turn, and
         propensities and estimates are made anew; Student's t with a degree of freedom

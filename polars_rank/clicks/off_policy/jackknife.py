@@ -132,10 +132,10 @@ class Jackknife:
             values[f"a{i}"] = pl.col(s.weight) * clicked
             if task.rewarded:
                 values[f"b{i}"] = pl.col(s.weight) * pl.col("reward")
-        modelled = replace(task, method="dm", policy_aware=False).per_impression()
+        modeled = replace(task, method="dm", policy_aware=False).per_impression()
         each = {f"m{i}": pl.col(f"value:{s.name}") for i, s in enumerate(task.systems)}
         query = {n: pl.col(n) for n in _documents(task)[:1]}
-        impressions = modelled.select(**own, **query, **each)
+        impressions = modeled.select(**own, **query, **each)
         plans = [
             checked(log, documents=True),
             informative_table(harvest, rows, PART),

@@ -35,7 +35,7 @@ class System:
         self.name = name
         self.weight = f"weight{place}"
         self.score = f"new{place}"
-        self.support, self.modelled = f"support{place}", f"modelled{place}"
+        self.support, self.modeled = f"support{place}", f"modeled{place}"
         self.frame = frame
 
 

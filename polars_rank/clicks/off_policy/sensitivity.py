@@ -195,7 +195,7 @@ def _grid(eta: float | Sequence[float]) -> list[float]:
 def _crossings(
     value: Any, grid: Sequence[float], system: int, base: int
 ) -> Iterator[float]:
-    """Where two systems are equal, between neighbours of the grid: by bisection."""
+    """Where two systems are equal, between neighbors of the grid: by bisection."""
 
     def gap(eta: float) -> float:
         values = value(eta)

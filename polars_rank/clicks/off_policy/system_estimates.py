@@ -97,22 +97,20 @@ def estimate_systems(
         long = long.join(task.fitted, how="cross", maintain_order="left")
     checked = pl.map_batches(
         told,
-        partial(_doubts, modelled=task.method == "dm", bounded=bounded),
+        partial(_doubts, modeled=task.method == "dm", bounded=bounded),
         return_dtype=pl.Boolean,
     )
     long = long.filter(checked).select(*by, *RESULT)
     return long.rename(dict(zip(by, log.by, strict=True)))
 
 
-def _doubts(
-    columns: Sequence[pl.Series], *, modelled: bool, bounded: bool
-) -> pl.Series:
+def _doubts(columns: Sequence[pl.Series], *, modeled: bool, bounded: bool) -> pl.Series:
     """Warn of doubtful results; raise an error if nothing was logged."""
     system, support, clicks, largest, ess, *fitted = columns
     for name, low in zip(system, support, strict=True):
         if low is not None:
             tell_support(name, low)
-    if (clicks == 0).any() and not modelled:
+    if (clicks == 0).any() and not modeled:
         warn(NO_CLICKS)
     if fitted and _are_of_this_log(system, clicks, *fitted):
         warn(SAME_LOG)
@@ -121,7 +119,7 @@ def _doubts(
         warn(
             f"a single click has {share:.0%} of all weight; see ess, and consider clip="
         )
-    elif (ess < HEAVY).any() and bounded and not modelled:
+    elif (ess < HEAVY).any() and bounded and not modeled:
         least = cast("float", ess.min())
         warn(
             f"the weights are those of {least:.0f} clicks (ess): below {HEAVY}, "

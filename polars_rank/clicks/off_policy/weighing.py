@@ -215,7 +215,7 @@ class Estimation:
     ) -> pl.LazyFrame:
         """Rows with the weight of their document, and what the query has of all.
 
-        That is the share of the ranking that was logged, and its modelled value.
+        That is the share of the ranking that was logged, and its modeled value.
         """
         keys = [*log.own(log.by), "query"]
         counted = rows.filter(log.times != 0) if log.weight else rows
@@ -224,12 +224,12 @@ class Estimation:
         every = frame.join(pairs.select(keys).unique(), on="query").join(
             pairs, on=[*keys, "doc"], how="left", nulls_equal=True
         )
-        modelled = (weight * pl.col("reward")).sum() if self.rewarded else pl.lit(0.0)
+        modeled = (weight * pl.col("reward")).sum() if self.rewarded else pl.lit(0.0)
         about = every.group_by(keys).agg(
             ratio(pl.when(seen).then(weight).otherwise(0.0).sum(), weight.sum())
             .fill_null(0.0)
             .alias(s.support),
-            modelled.alias(s.modelled),
+            modeled.alias(s.modeled),
         )
         own = frame.select("query", "doc", weight).filter(weight != 0)
         order = order_of(log)
@@ -270,7 +270,7 @@ class Estimation:
             words[f"value:{s.name}"] = (pl.col(s.weight) * value).sum()
             if s.frame is not None:  # the same in all rows of a query
                 words[s.support] = pl.col(s.support).max()
-                words[s.modelled] = pl.col(s.modelled).max()
+                words[s.modeled] = pl.col(s.modeled).max()
         if self.in_runs:
             plan = impressions_of(log, words, proved=self._summed_in_runs)
         else:
@@ -286,11 +286,11 @@ class Estimation:
             if s.frame is None:
                 frame = frame.with_columns(pl.lit(1, pl.Int64).alias(support))
                 continue
-            value = pl.col(f"value:{s.name}") + pl.col(s.modelled)
+            value = pl.col(f"value:{s.name}") + pl.col(s.modeled)
             frame = frame.with_columns(
                 value.alias(f"value:{s.name}"),
                 pl.when(known).then(pl.col(s.support)).alias(support),
-            ).drop(s.support, s.modelled)
+            ).drop(s.support, s.modeled)
         return frame
 
     def _summed_in_runs(

@@ -1,7 +1,7 @@
 """Click logs with known truth: who saw what, who clicked, and why.
 
 Users of a known model look at lists that known rankers made, so every estimate can be
-compared with the truth. All draws are vectorised over impressions.
+compared with the truth. All draws are vectorized over impressions.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Models of users: who examines which document, and clicks it.
 
-Draws are vectorised over impressions; where a user's next step depends on the last one,
+Draws are vectorized over impressions; where a user's next step depends on the last one,
 a loop goes over the places of the list.
 """
 

@@ -28,12 +28,12 @@ __all__ = [
 
 TestName: TypeAlias = Literal[
     "t",
-    "randomisation",
+    "randomization",
     "wilcoxon",
     "sign",
     "bootstrap",
     "tukey",
-    "randomised_tukey",
+    "randomized_tukey",
     "lsd",
     "tost",
 ]
@@ -41,15 +41,15 @@ Correction: TypeAlias = Literal[
     "holm", "bonferroni", "sidak", "hochberg", "bh", "by", "none"
 ]
 Family: TypeAlias = Literal["measure", "all", "none"]
-IntervalName: TypeAlias = Literal["t", "percentile", "bca", "studentised", "bayesian"]
+IntervalName: TypeAlias = Literal["t", "percentile", "bca", "studentized", "bayesian"]
 EffectName: TypeAlias = Literal[
     "d_z", "hedges", "d_av", "glass", "sakai", "dominance", "rank_biserial", "cliff"
 ]
 Pairing: TypeAlias = Literal["same", "common", "independent"]
 Order: TypeAlias = Literal["mean", "name", "given"]
 ZeroMethod: TypeAlias = Literal["wilcox", "pratt", "zsplit"]
-FROM_ROWS = ("randomisation", "wilcoxon", "bootstrap", "randomised_tukey")
-FAMILYWISE = ("tukey", "randomised_tukey")  # control the family themselves
+FROM_ROWS = ("randomization", "wilcoxon", "bootstrap", "randomized_tukey")
+FAMILYWISE = ("tukey", "randomized_tukey")  # control the family themselves
 
 
 def require_choice(name: str, value: Any, choices: Any) -> None:
@@ -86,9 +86,9 @@ def require_together(given: Mapping[str, Any]) -> None:
     test, interval = given["test"], given["interval"]
     told = {n: given[n] for n in ("weight", "cluster") if given[n] is not None}
     for name in told:
-        if test in ("wilcoxon", "sign", "tukey", "randomised_tukey", "lsd"):
+        if test in ("wilcoxon", "sign", "tukey", "randomized_tukey", "lsd"):
             msg = (
-                f"{name}= cannot be used with test={test!r}; use 't' or 'randomisation'"
+                f"{name}= cannot be used with test={test!r}; use 't' or 'randomization'"
             )
             raise ValueError(msg)
         if given["effect"] == "sakai":
@@ -101,7 +101,7 @@ def require_together(given: Mapping[str, Any]) -> None:
         )
         raise ValueError(msg)
     if (
-        test in ("tukey", "randomised_tukey", "lsd", "tost")
+        test in ("tukey", "randomized_tukey", "lsd", "tost")
         and given["alternative"] != "two-sided"
     ):
         msg = f"test={test!r} has no one-sided form; leave out alternative="
@@ -131,7 +131,7 @@ def require_together(given: Mapping[str, Any]) -> None:
         msg = "level must be above 0.5 for test='tost'"
         raise ValueError(msg)
     resampling = (
-        test in ("randomisation", "bootstrap", "randomised_tukey") or interval != "t"
+        test in ("randomization", "bootstrap", "randomized_tukey") or interval != "t"
     )
     if resampling and given["resamples"] < 99:
         msg = f"resamples must be at least 99, not {given['resamples']}"
@@ -147,7 +147,7 @@ def require_together(given: Mapping[str, Any]) -> None:
     if given["seeds"] == "random" and (given["seed"] is None or test != "t" or told):
         msg = "seeds='random' needs seed= and test='t', without weight= or cluster="
         raise ValueError(msg)
-    if given["seeds"] == "random" and interval in ("bca", "studentised"):
+    if given["seeds"] == "random" and interval in ("bca", "studentized"):
         msg = (
             f"interval={interval!r} is for fixed seeds; with seeds='random' choose "
             "'t', 'percentile' or 'bayesian'"

@@ -91,7 +91,7 @@ def moments(
     - ``n``, the number of units: clusters, or else queries; ``x`` and ``d``, the sums
       of their numerators and denominators, so that x / d is the mean; ``ee``, ``ed``
       and ``dd``, sums of products of their deviations from that mean and their
-      denominators. These are centred, so that a small spread about a large mean keeps
+      denominators. These are centered, so that a small spread about a large mean keeps
       its digits;
     - ``definition``, all that can change a value, as JSON: the measure with the version
       of its definition, the choices of the convention, the columns, ``tie``;
@@ -218,9 +218,9 @@ def sums_of_parts(
         alone = False
         keys = [*part.by, *KEYS]
         both = pl.concat([table, own]).group_by(keys).agg(**added())
-        labelled = order.with_row_index("place").join(both, on=KEYS, nulls_equal=True)
+        labeled = order.with_row_index("place").join(both, on=KEYS, nulls_equal=True)
         counts = pl.when(pl.col("other").is_not_null()).then(pl.col(WON))
-        table = labelled.sort("place", *part.by).select(own.columns)
+        table = labeled.sort("place", *part.by).select(own.columns)
         table = table.with_columns(counts)
     assert table is not None
     names = dict(zip(part.by, part.columns.segments, strict=True))

@@ -46,7 +46,7 @@ class Rows:
         sizes = np.diff(self.segments)
         filled = np.flatnonzero(sizes)
         large = sizes[filled] > SMALL
-        # Small neighbours come together until a block is full.
+        # Small neighbors come together until a block is full.
         group = np.cumsum(np.where(large, 0, sizes[filled])) // BLOCK
         breaks = np.flatnonzero((np.diff(group) != 0) | large[1:] | large[:-1]) + 1
         for segments in np.split(filled, breaks) if len(filled) else []:

@@ -18,7 +18,7 @@ FEW = 0.25  # of the pairs: if more have ties, single precision tells too little
 
 
 class Run(NamedTuple):
-    """A system, neighbours that it is compared with, and the places of these pairs."""
+    """A system, neighbors that it is compared with, and the places of these pairs."""
 
     system: int
     others: slice

@@ -173,7 +173,7 @@ def stability(
 def discriminative(
     values: Source,
     *,
-    test: TestName = "randomised_tukey",
+    test: TestName = "randomized_tukey",
     level: float = 0.95,
     **options: Any,
 ) -> pl.DataFrame:

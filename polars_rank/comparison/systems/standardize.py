@@ -1,4 +1,4 @@
-"""Standardised values, which can be compared across queries and collections."""
+"""Standardized values, which can be compared across queries and collections."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from polars_rank.comparison.input.procedures import names_of, require_choice
 from polars_rank.io.columns import concatenated
 from polars_rank.io.frames import FrameLike, as_polars
 
-__all__ = ["Standard", "standardise"]
+__all__ = ["Standard", "standardize"]
 
 Standard: TypeAlias = Literal["z", "phi", "ab", "cdf"]
 
 
 @frame_function
-def standardise(
+def standardize(
     values: FrameLike,
     *,
     reference: FrameLike | Sequence[str] | None = None,
@@ -32,7 +32,7 @@ def standardise(
     query: str | Sequence[str] = "query_id",
     measures: str | Sequence[str] | None = None,
 ) -> AnyFrame:
-    """Standardise values per query: hard and easy queries count alike.
+    """Standardize values per query: hard and easy queries count alike.
 
     ``z = (x - mean) / sd`` with mean and standard deviation (divisor n - 1) of the
     query over the reference systems; 0 where they do not differ.
@@ -55,7 +55,7 @@ def standardise(
 
     Returns
     -------
-    ``values`` with standardised measures, in the same order; null where a query has no
+    ``values`` with standardized measures, in the same order; null where a query has no
     reference.
 
     Source: Webber, Moffat and Zobel, SIGIR 2008; Sakai, ICTIR 2016; Urbano, Lima and
@@ -67,7 +67,7 @@ def standardise(
     >>> values = pl.DataFrame(
     ...     {"system": ["a", "b", "c"], "query_id": [1, 1, 1], "ap": [0.1, 0.2, 0.6]}
     ... )
-    >>> pr.standardise(values, how="cdf")["ap"].round(2).to_list()
+    >>> pr.standardize(values, how="cdf")["ap"].round(2).to_list()
     [0.33, 0.67, 1.0]
     """
     require_choice("how", how, Standard)

@@ -45,8 +45,8 @@ def resampled(
     """
     n, columns = x.shape
     estimates, errors = [], []
-    centre = x.sum(axis=0) / w.sum()
-    x = x - centre * w[:, None]  # deviations, of which a small spread keeps its digits
+    center = x.sum(axis=0) / w.sum()
+    x = x - center * w[:, None]  # deviations, of which a small spread keeps its digits
     squares, products = x * x, x * w[:, None]
     for counts in drawn_counts(n, resamples, random_state, bayesian=bayesian):
         weight = (counts @ w)[:, None]
@@ -58,7 +58,7 @@ def resampled(
             + moved**2 * (counts @ (w * w))[:, None]
         )
         rest[rest < ROUNDING * whole] = 0.0  # of units that are all the same
-        estimates.append(centre + moved)
+        estimates.append(center + moved)
         scale = n / (n - 1.0) if n > 1 else np.nan
         errors.append(np.sqrt(rest * scale) / weight)
     shape = (resamples, columns)
@@ -88,12 +88,12 @@ def bounds(
     """Interval of every comparison.
 
     ``"percentile"``: quantiles of the resampled estimates. ``"bca"``: corrected for
-    bias and skewness (Efron 1987). ``"studentised"``: from the quantiles of
+    bias and skewness (Efron 1987). ``"studentized"``: from the quantiles of
     (estimate* - estimate) / error*. ``"bayesian"``: quantiles of the posterior.
     """
     tails = np.array([(1 - level) / 2, (1 + level) / 2])
     estimate = x.sum(axis=0) / w.sum()
-    if interval == "studentised":
+    if interval == "studentized":
         with np.errstate(divide="ignore", invalid="ignore"):
             t = (drawn.estimate - estimate) / drawn.error
         t[~(drawn.error > 0)] = np.nan

@@ -18,7 +18,7 @@ from polars_rank._statistics.noncentral import crossing
 from polars_rank.comparison.input.procedures import Correction, TestName
 from polars_rank.comparison.tests.families import family_of
 from polars_rank.comparison.tests.paired_tests import EXACT
-from polars_rank.comparison.tests.power import detectable_centre
+from polars_rank.comparison.tests.power import detectable_center
 
 __all__ = ["left_out", "with_detectable"]
 
@@ -38,7 +38,7 @@ def left_out(given: Mapping[str, Any]) -> str | None:
     test = given["test"]
     if test == "tost":
         return "test='tost' looks for no difference"
-    if test == "randomised_tukey":
+    if test == "randomized_tukey":
         return "the power of this test depends on the means of all systems"
     if given["zero_method"] != "wilcox":
         return f"the power with zero_method={given['zero_method']!r} is not known"
@@ -74,8 +74,8 @@ def with_detectable(
         df = _array(frame, "df" if test == "t" else pl.col("n") - 1.0)
         if test != "t":
             tail = _attained(frame, tail, test, sides, given["resamples"])
-        centre = _distinct(partial(_centre, test, sides), tail, df)
-        found = _array(frame, "error") * centre
+        center = _distinct(partial(_center, test, sides), tail, df)
+        found = _array(frame, "error") * center
     known = pl.Series(found).fill_nan(None)
     tested = pl.col("p").is_not_null()
     frame = frame.with_columns(detectable=pl.when(tested).then(known))
@@ -116,7 +116,7 @@ def _attained(
     Of m signs they are multiples of 2^-m, of draws of 1 / (1 + draws).
     """
     m = _array(frame, "changed")
-    exact = (m <= EXACT) & (test == "randomisation")
+    exact = (m <= EXACT) & (test == "randomization")
     every = np.where(exact, 2.0 ** np.minimum(m, EXACT), (resamples + 1.0) * sides)
     count = np.ceil(tail * every * BELOW) - 1.0
     fewest = np.where(exact, 1, FEWEST)
@@ -130,31 +130,31 @@ def _distinct(function: Callable[[Array, Array], Array], a: Array, b: Array) -> 
 
 
 def _of_pooled(critical: Array, df: Array) -> Array:
-    return detectable_centre(lambda _: critical, df, POWER)
+    return detectable_center(lambda _: critical, df, POWER)
 
 
-def _centre(test: TestName, sides: int, tail: Array, df: Array) -> Array:
+def _center(test: TestName, sides: int, tail: Array, df: Array) -> Array:
     """Noncentrality of t that the test finds."""
     n = df + 1.0
     at = t_quantile(1.0 - tail, df)
     if test == "t":
-        return detectable_centre(lambda _: at, df, POWER, sides=sides)
+        return detectable_center(lambda _: at, df, POWER, sides=sides)
     z = -special().ndtri(tail)
     if test == "bootstrap":  # resamples spread normally, with the divisor n
         at = z * np.sqrt(df / n)
-        return detectable_centre(lambda _: at, df, POWER, sides=sides)
-    # Randomisation: u = sum x / root of sum x^2 has flipped signs of excess kurtosis
+        return detectable_center(lambda _: at, df, POWER, sides=sides)
+    # Randomization: u = sum x / root of sum x^2 has flipped signs of excess kurtosis
     # -2 b / n, b the kurtosis of x about 0, which is 3 without an effect, and less with
     # one. Source: Edgeworth's expansion of a quantile, Cornish and Fisher, 1938.
     u = at * np.sqrt(n / (df + at**2))
 
-    def critical(centre: Array) -> Array:
-        d = centre / np.sqrt(n)
+    def critical(center: Array) -> Array:
+        d = center / np.sqrt(n)
         b = (d**4 + 6 * d**2 + 3) / (1 + d**2) ** 2
         moved = np.minimum(u + (3 - b) / (12 * n) * (z**3 - 3 * z), np.sqrt(n) - 1e-9)
         return np.asarray(moved * np.sqrt(df / (n - moved**2)))
 
-    found = detectable_centre(critical, df, POWER, sides=sides)
+    found = detectable_center(critical, df, POWER, sides=sides)
     return np.asarray(np.where(found <= LARGEST * np.sqrt(n), found, np.nan))
 
 

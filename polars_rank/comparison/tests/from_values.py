@@ -65,8 +65,8 @@ def tested(
         elif test == "wilcoxon":
             how = plan.alternative, given["zero_method"]
             found += [paired_tests.wilcoxon(d, *how) for d in x.T]
-        elif test == "randomisation":
-            found += paired_tests.randomisation(
+        elif test == "randomization":
+            found += paired_tests.randomization(
                 paired_tests.rounded(x),
                 resamples=resamples,
                 random_state=random_state,
@@ -76,7 +76,7 @@ def tested(
             drawn = resampled(x, w, resamples=resamples, random_state=random_state)
             found += shift_test(x, w, drawn, plan.alternative)
         else:
-            found += paired_tests.randomised_tukey(
+            found += paired_tests.randomized_tukey(
                 *_by_name(held, matrix, places),
                 resamples=resamples,
                 random_state=random_state,

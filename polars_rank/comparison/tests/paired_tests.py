@@ -18,8 +18,8 @@ from polars_rank.comparison.input.procedures import ZeroMethod
 __all__ = [
     "Tested",
     "chunks",
-    "randomisation",
-    "randomised_tukey",
+    "randomization",
+    "randomized_tukey",
     "rank_biserial",
     "rounded",
     "sign",
@@ -72,7 +72,7 @@ def wilcoxon(
 
     Tests whether the differences are symmetric about 0, not whether the means differ;
     unreliable for many queries (Smucker et al. 2007; Urbano et al. 2019). Exact up to
-    40 differences that are not 0, with ties as well: it is the randomisation test of
+    40 differences that are not 0, with ties as well: it is the randomization test of
     the signed ranks. Beyond, normal, corrected for ties. The statistic is the sum of
     the ranks of positive differences.
 
@@ -117,17 +117,17 @@ def _signed_ranks(d: Array, *, every: bool = False) -> Array:
     return np.asarray(ranks * np.sign(d[kept]), dtype=np.float64)
 
 
-# -- randomisation
+# -- randomization
 
 
-def randomisation(
+def randomization(
     units: Array,
     *,
     resamples: int,
     random_state: int,
     alternative: Alternative = "two-sided",
 ) -> list[Tested]:
-    """Fisher's randomisation test: under the null, each difference may change sign.
+    """Fisher's randomization test: under the null, each difference may change sign.
 
     Exact up to 40 differences that are not 0, else by ``resamples`` draws, with
     p = (1 + extreme draws) / (1 + draws). The statistic is the sum of differences. For
@@ -196,10 +196,10 @@ def _drawn(
     return [Tested(float(t), float(v)) for t, v in zip(total, p, strict=True)]
 
 
-def randomised_tukey(
+def randomized_tukey(
     values: Array, pairs: list[tuple[int, int]], *, resamples: int, random_state: int
 ) -> list[Tested]:
-    """Randomised Tukey HSD: the largest difference when all systems are equal.
+    """Randomized Tukey HSD: the largest difference when all systems are equal.
 
     Queries in rows, systems in columns: each row is permuted. One outlying system
     raises the p-values of all other pairs, since the null hypothesis is that all

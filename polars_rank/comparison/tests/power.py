@@ -12,7 +12,7 @@ import numpy.typing as npt
 from polars_rank._statistics.distributions import normal_quantile, special, t_quantile
 from polars_rank._statistics.noncentral import crossing
 
-__all__ = ["detectable_centre", "detectable_effect", "power_of_t", "queries_for"]
+__all__ = ["detectable_center", "detectable_effect", "power_of_t", "queries_for"]
 
 Array: TypeAlias = npt.NDArray[np.float64]
 MOST = 1 << 40
@@ -33,11 +33,11 @@ def power_of_t(
     n = np.asarray(n, dtype=np.float64)
     df = n - 1.0
     critical = t_quantile(1 - alpha / 2, df)
-    centre = np.abs(np.asarray(effect, dtype=np.float64)) * np.sqrt(n)
+    center = np.abs(np.asarray(effect, dtype=np.float64)) * np.sqrt(n)
     nctdtr = special().nctdtr
     # What underflows far out is 0 or, here and there, not a number.
     missed, below = (
-        np.nan_to_num(nctdtr(df, centre, t)) for t in (critical, -critical)
+        np.nan_to_num(nctdtr(df, center, t)) for t in (critical, -critical)
     )
     return np.asarray(1.0 - missed + below)
 
@@ -49,10 +49,10 @@ def detectable_effect(
     n = np.asarray(n, dtype=np.float64)
     df = np.where(n >= 2, n - 1.0, np.nan)
     critical = t_quantile(1 - np.asarray(alpha) / 2, df)
-    return np.asarray(detectable_centre(lambda _: critical, df, power) / np.sqrt(n))
+    return np.asarray(detectable_center(lambda _: critical, df, power) / np.sqrt(n))
 
 
-def detectable_centre(
+def detectable_center(
     critical: Callable[[Array], Array], df: Array, power: float, *, sides: int = 2
 ) -> Array:
     """Noncentrality with which t lies beyond its critical value with the power.
@@ -62,12 +62,12 @@ def detectable_centre(
     functions = special()
     missed = functions.ndtri(1.0 - power)
 
-    def missing(centre: Array) -> Array:
+    def missing(center: Array) -> Array:
         """On the scale of normal quantiles, where it is nearly a line."""
-        at = critical(centre)
-        below = np.nan_to_num(functions.nctdtr(df, centre, at))
+        at = critical(center)
+        below = np.nan_to_num(functions.nctdtr(df, center, at))
         if sides == 2:
-            below -= np.nan_to_num(functions.nctdtr(df, centre, -at))
+            below -= np.nan_to_num(functions.nctdtr(df, center, -at))
         return np.asarray(functions.ndtri(below) - missed)
 
     start = np.zeros(df.shape)

@@ -20,8 +20,8 @@ def between_segments(frame: pl.DataFrame, *, least: int) -> pl.DataFrame:
     known = (pl.col("queries") >= least) & (pl.col("error") > 0)
     mean, weight = pl.col("mean"), pl.col("error") ** -2
     k, whole = pl.len().cast(pl.Float64), weight.sum()
-    centre = (weight * mean).sum() / whole
-    between = (weight * (mean - centre) ** 2).sum() / (k - 1)
+    center = (weight * mean).sum() / whole
+    between = (weight * (mean - center) ** 2).sum() / (k - 1)
     spread = ((1 - weight / whole) ** 2 / pl.col("df")).sum() / (k**2 - 1)
     tested = (
         frame.filter(known)

@@ -92,7 +92,7 @@ def bounds(
     per_query
         Whether to return the bounds of each query, or of the mean.
     most
-        Largest number of labellings, and of orders, of a query to try, for measures
+        Largest number of labelings, and of orders, of a query to try, for measures
         without a shortcut.
     choices
         ``ties``, ``missing``, ``no_relevant``, ``unjudged``, ``rel``, as in
@@ -109,15 +109,15 @@ def bounds(
     ------
     ValueError
         For wrong arguments, for measures of which no bounds are known, and where more
-        than ``most`` labellings or orders would have to be tried.
+        than ``most`` labelings or orders would have to be tried.
     DataError
         For rows that break a rule.
 
     Notes
     -----
     Labels of different queries are independent, so the mean of the bounds is the bound
-    of the mean. A labelling under which the value is undefined is passed over; then
-    ``exact`` is False. The judgments as they are count beside the labellings: a measure
+    of the mean. A labeling under which the value is undefined is passed over; then
+    ``exact`` is False. The judgments as they are count beside the labelings: a measure
     of the judged documents alone, such as ``inf_ap`` or a correlation, may have a value
     now that it has under no label, since any label makes a document one of them.
     Measures that are not monotone in the labels, such as nDCG, are not bounded by "all

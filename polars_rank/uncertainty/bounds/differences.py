@@ -118,7 +118,7 @@ def _by_rank(
 ) -> Table:
     """Label the documents that one system ranks above the other.
 
-    That is exact for sums of gains; recall also divides by what is labelled, so there
+    That is exact for sums of gains; recall also divides by what is labeled, so there
     the first m are tried for every m.
     """
     far = pl.lit(float("inf"))

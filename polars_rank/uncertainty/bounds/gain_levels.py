@@ -1,10 +1,10 @@
 """Bounds of nDCG over labels, in closed form: levels of gain and Dinkelbach's steps.
 
 The gain of a document is cut into the levels between two grades. At each level, DCG
-grows by the weights of the places that are labelled, and the ideal DCG by those of the
+grows by the weights of the places that are labeled, and the ideal DCG by those of the
 first places. Of their ratio the largest value is where ``DCG - x * ideal`` is 0 at
 best: found by at most a few steps of Newton's method (Dinkelbach, 1967), each with the
-best number of labelled documents per level.
+best number of labeled documents per level.
 """
 
 from __future__ import annotations
@@ -149,9 +149,9 @@ def highest_ratio(
 
 
 def _step(rows: pl.LazyFrame, keys: Sequence[str], levels: int) -> pl.LazyFrame:
-    """The ratio of the labelling that is best at the present one.
+    """The ratio of the labeling that is best at the present one.
 
-    A level is labelled no deeper than the one below: from the top, the best number of
+    A level is labeled no deeper than the one below: from the top, the best number of
     labels at a level is looked for among those up to the number below it.
     """
     zero = pl.lit(0.0)

@@ -1,6 +1,6 @@
-"""Labellings of the unjudged documents, among which are the best and the worst.
+"""Labelings of the unjudged documents, among which are the best and the worst.
 
-Every scheme is a set of labellings that holds one with the lowest and one with the
+Every scheme is a set of labelings that holds one with the lowest and one with the
 highest value of a measure. They are evaluated as queries of their own.
 """
 
@@ -23,8 +23,8 @@ __all__ = [
     "Scheme",
     "grades_of",
     "is_additive",
-    "labelled",
-    "labellings",
+    "labeled",
+    "labelings",
     "scheme_of",
     "size_of",
 ]
@@ -33,7 +33,7 @@ Scheme: TypeAlias = Literal["ends", "scan", "sorted", "every"]
 
 # "ends": the value never falls with a label: none of the documents, or all of them,
 # have the highest grade. "scan": the first m, or the last m, have it, for some m.
-# "sorted": grades fall along the ranks, or rise. Others try every labelling.
+# "sorted": grades fall along the ranks, or rise. Others try every labeling.
 SCHEMES: Mapping[str, Scheme] = {
     **dict.fromkeys(
         (
@@ -191,7 +191,7 @@ def scheme_of(
     above: bool = False,
     best_alone: bool = False,
 ) -> Scheme:
-    """The smallest set of labellings that is known to suffice for the measure.
+    """The smallest set of labelings that is known to suffice for the measure.
 
     ``moved``: whether labels decide the order of tied documents. ``above``: whether
     judged documents have higher grades. ``best_alone``: whether a query counts as 1
@@ -225,7 +225,7 @@ def _gains_rise(arguments: Mapping[str, Any], grades: Sequence[float]) -> bool:
 
 
 def size_of(scheme: Scheme, unjudged: int, grades: int) -> int:
-    """How many labellings of one query the scheme tries."""
+    """How many labelings of one query the scheme tries."""
     if scheme == "ends":
         return 2
     if scheme == "every":
@@ -233,14 +233,14 @@ def size_of(scheme: Scheme, unjudged: int, grades: int) -> int:
     return 2 * comb(unjudged + (1 if scheme == "scan" else grades), unjudged)
 
 
-def labellings(
+def labelings(
     documents: Documents, scheme: Scheme, grades: Sequence[int]
 ) -> tuple[pl.LazyFrame, list[str], pl.Expr]:
-    """All labellings of the scheme.
+    """All labelings of the scheme.
 
     Returns
     -------
-    One row per query and labelling, the columns that tell labellings apart, and the
+    One row per query and labeling, the columns that tell labelings apart, and the
     label of an unjudged document under one.
     """
     queries = documents.frame.select(*documents.keys, "u").unique(
@@ -280,11 +280,11 @@ def labellings(
     return rows.drop("u"), [*names, "turned"], label
 
 
-def labelled(
+def labeled(
     documents: Documents, scheme: Scheme, grades: Sequence[int]
 ) -> tuple[pl.LazyFrame, pl.LazyFrame, list[str]]:
-    """A run and judgments with a query per labelling, and the columns of queries."""
-    rows, names, label = labellings(documents, scheme, grades)
+    """A run and judgments with a query per labeling, and the columns of queries."""
+    rows, names, label = labelings(documents, scheme, grades)
     every = documents.frame.join(
         rows, on=documents.keys, maintain_order="left_right"
     ).with_columns(

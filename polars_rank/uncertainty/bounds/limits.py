@@ -1,4 +1,4 @@
-"""Values under labellings and orders, and the lowest and highest of them."""
+"""Values under labelings and orders, and the lowest and highest of them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from polars_rank.uncertainty.bounds.gain_levels import (
 from polars_rank.uncertainty.bounds.labelings import (
     Documents,
     Scheme,
-    labelled,
+    labeled,
     scheme_of,
     size_of,
 )
@@ -104,12 +104,12 @@ def _require_few_orders(
     keys: Sequence[str],
     convention: Convention,
     most: int,
-    labellings: int = 1,
+    labelings: int = 1,
 ) -> None:
     single = convention.score_dtype == "float32"
-    size = labellings * size_of_orders(run, judged, keys, single=single)
+    size = labelings * size_of_orders(run, judged, keys, single=single)
     if size > most:
-        under = f" under {labellings} labellings" if labellings > 1 else ""
+        under = f" under {labelings} labelings" if labelings > 1 else ""
         msg = (
             f"{name}: {size:.6g} orders of the tied documents of a query{under} would "
             f"have to be tried, more than most={most}; raise it, break the ties, or "
@@ -228,7 +228,7 @@ def over_labels(
         size = size_of(scheme, unjudged, len(grades))
         if scheme in ("sorted", "every") and size > most:
             msg = (
-                f"{a.name}: {size} labellings of a query with {unjudged} unjudged "
+                f"{a.name}: {size} labelings of a query with {unjudged} unjudged "
                 f"documents would have to be tried, more than most={most}; raise it, "
                 "judge more, cut the run (a smaller depth), or lower max_grade"
             )
@@ -239,7 +239,7 @@ def over_labels(
             _require_few_orders(a.name, run, None, keys, convention, most, size)
         groups.setdefault((scheme, way), []).append(a)
     for (scheme, way), members in groups.items():
-        run, qrels, keys = labelled(documents, scheme, grades)
+        run, qrels, keys = labeled(documents, scheme, grades)
         if way is None:
             tables = [
                 [values_under(run, qrels, members, keys, convention, check="off")]

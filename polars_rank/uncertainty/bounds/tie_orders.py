@@ -21,7 +21,7 @@ __all__ = ["Way", "in_orders", "size_of_orders", "way_of"]
 
 Way: TypeAlias = Literal["grades", "gains", "judged", "relevant", "inside", "every"]
 
-# "grades": by grade, up or down. Exchanging two tied neighbours so that the better one
+# "grades": by grade, up or down. Exchanging two tied neighbors so that the better one
 # comes first never lowers these (or never raises them: arp, clicks). "gains": the same,
 # by a gain that does not rise with the grade. "judged": what is judged first, or last.
 # "relevant": the relevant first, then the unjudged, or the reverse. "inside": some

@@ -128,7 +128,7 @@ def pivot_one(clicks: Array, reference: int) -> Array:
 
 
 def chain(clicks: Array, reference: int) -> Array:
-    """Products of the ratios of neighbouring positions."""
+    """Products of the ratios of neighboring positions."""
     steps = np.arange(1, clicks.shape[1])
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = clicks[:, steps, steps - 1] / clicks[:, steps - 1, steps]

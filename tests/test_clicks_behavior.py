@@ -1,4 +1,4 @@
-"""Measures of behaviour: formulas by plain loops, errors by formulas of papers."""
+"""Measures of behavior: formulas by plain loops, errors by formulas of papers."""
 
 from __future__ import annotations
 
@@ -225,8 +225,8 @@ def close(found, wanted):
 
 
 def test_every_measure_has_a_plain_loop():
-    assert PLAIN.keys() == clicks.BEHAVIOUR.keys() - OF_SESSIONS
-    for definition in clicks.BEHAVIOUR.values():
+    assert PLAIN.keys() == clicks.BEHAVIOR.keys() - OF_SESSIONS
+    for definition in clicks.BEHAVIOR.values():
         first = definition.doc.splitlines()[0]
         assert first.endswith("."), definition.name
         assert all(p.doc.text for p in definition.parameters.values()), definition.name
@@ -256,7 +256,7 @@ def test_values_of_impressions(seed):
 def test_values_of_segments(seed, per, weight):
     log = random_log(seed)
     options = NAMED | ({"weight": weight} if weight else {})
-    found = clicks.behaviour(log, [*MEASURES], by="country", per=per, **options)
+    found = clicks.behavior(log, [*MEASURES], by="country", per=per, **options)
     lists = by_impression(log)
     for row in found.iter_rows(named=True):
         inside = [
@@ -290,7 +290,7 @@ def test_measures_of_sessions():
         )
     n = sum(map(len, sessions.values()))
     names = ["queries_per_session", "reformulation_rate(within=60)", "session_success"]
-    found = clicks.behaviour(log, names, **NAMED).row(0)[3:]
+    found = clicks.behavior(log, names, **NAMED).row(0)[3:]
     wanted = n / len(sessions), soon / n, good / len(sessions)
     assert soon
     assert found == pytest.approx(wanted, rel=1e-12)
@@ -306,7 +306,7 @@ def test_measures_are_those_of_rankings_where_these_are():
         label="clicked",
         rank="position",
     ).collect()
-    ours = clicks.behaviour(log, ["clicks@3", "any_click@3", "rr@3", "rr", "mean_rr"])
+    ours = clicks.behavior(log, ["clicks@3", "any_click@3", "rr@3", "rr", "mean_rr"])
     assert theirs.row(0)[1:] == pytest.approx(ours.collect().row(0)[3:], rel=1e-12)
     skip = log.group_by("impression_id").agg(
         first=pl.col("clicked").rank_eval.first_click(rank="position"),
@@ -356,7 +356,7 @@ def test_intervals_are_those_of_the_delta_method(cluster):
     options = {"cluster": cluster} if cluster else {"user": None}
     log = log if cluster else log.drop("user_id")
     measures = [*MEASURES][::3] if cluster in (None, "user_id") else [*MEASURES]
-    found = clicks.behaviour(
+    found = clicks.behavior(
         log, measures, interval="normal", level=0.9, **NAMED, **options
     )
     assert found["measure"].to_list() == measures
@@ -392,7 +392,7 @@ def test_a_ratio_of_one_user_has_no_error(interval, users):
     )
     measures = ["first_click", "clicks"]
     options = {"cluster": "user_id", "interval": interval}
-    first, count = clicks.behaviour(log, measures, **options).to_dicts()
+    first, count = clicks.behavior(log, measures, **options).to_dicts()
     assert first["estimate"] == 2.0
     errors = [first[name] for name in ("se", "lower", "upper")]
     assert errors == ([None] * 3 if users == 1 else [0.0, 2.0, 2.0])  # both as the mean
@@ -402,7 +402,7 @@ def test_a_ratio_of_one_user_has_no_error(interval, users):
 def test_few_clusters_have_wider_intervals():
     pytest.importorskip("scipy")
     log = random_log(2, users=12)
-    row = clicks.behaviour(log, "clicks", interval="normal", cluster="user_id").row(
+    row = clicks.behavior(log, "clicks", interval="normal", cluster="user_id").row(
         0, named=True
     )
     assert row["clusters"] == 12
@@ -414,7 +414,7 @@ def test_few_clusters_have_wider_intervals():
 def test_one_cluster_has_no_error():
     log = random_log(2, users=1)
     for kind in ("normal", "bootstrap"):
-        row = clicks.behaviour(log, "clicks", interval=kind, cluster="user_id").row(
+        row = clicks.behavior(log, "clicks", interval=kind, cluster="user_id").row(
             0, named=True
         )
         assert row["estimate"] is not None
@@ -425,8 +425,8 @@ def test_the_bootstrap_agrees_with_the_delta_method():
     log = clicks.simulate(4000, queries=50, users=600, user_sd=1.0, seed=3).log
     names = ["clicks", "ctr@3", "rr", "p_skip"]
     options = {"cluster": "user_id"}
-    normal = clicks.behaviour(log, names, interval="normal", **options)
-    drawn = clicks.behaviour(
+    normal = clicks.behavior(log, names, interval="normal", **options)
+    drawn = clicks.behavior(
         log, names, interval="bootstrap", replicates=2000, **options
     )
     assert drawn["estimate"].to_list() == pytest.approx(
@@ -438,20 +438,20 @@ def test_the_bootstrap_agrees_with_the_delta_method():
         off = (drawn[end] - normal[end]).abs() / normal["se"]
         assert off.max() < 0.3
     shuffled = log.sample(fraction=1, shuffle=True, seed=1)
-    again = clicks.behaviour(
+    again = clicks.behavior(
         shuffled, names, interval="bootstrap", replicates=2000, **options
     )
     assert again.equals(drawn)
-    other = clicks.behaviour(log, names, interval="bootstrap", seed=1, **options)
+    other = clicks.behavior(log, names, interval="bootstrap", seed=1, **options)
     assert not other["se"].equals(drawn["se"])
 
 
 def test_many_clusters_are_drawn_in_groups(monkeypatch):
     log = clicks.simulate(4000, queries=50, users=3000, user_sd=1.0, seed=3).log
     options = {"interval": "bootstrap", "cluster": "user_id", "replicates": 2000}
-    whole = clicks.behaviour(log, "ctr", **options)
+    whole = clicks.behavior(log, "ctr", **options)
     monkeypatch.setattr(ratios, "BUCKETS", 500)
-    grouped = clicks.behaviour(log, "ctr", **options)
+    grouped = clicks.behavior(log, "ctr", **options)
     assert grouped["clusters"].equals(whole["clusters"])
     # 500 groups add sqrt(1/1000), 3 percent, and the replicates 2 percent.
     assert grouped["se"].item() == pytest.approx(whole["se"].item(), rel=0.15)
@@ -471,12 +471,12 @@ def test_poisson_numbers():
 def test_users_who_are_not_named_are_warned_of():
     log = random_log(1)
     with pytest.warns(UserWarning, match="give cluster='user_id'"):
-        clicks.behaviour(log, "clicks", interval="normal")
+        clicks.behavior(log, "clicks", interval="normal")
     named = log.rename({"user_id": "who"})
     with pytest.warns(UserWarning, match="give cluster='who'"):
-        clicks.behaviour(named, "clicks", interval="normal", user="who")
-    clicks.behaviour(log, "clicks", interval="normal", cluster="user_id")
-    clicks.behaviour(log, "clicks")
+        clicks.behavior(named, "clicks", interval="normal", user="who")
+    clicks.behavior(log, "clicks", interval="normal", cluster="user_id")
+    clicks.behavior(log, "clicks")
 
 
 def coverage(by, interval, repetitions, seed=0):
@@ -488,7 +488,7 @@ def coverage(by, interval, repetitions, seed=0):
         ).log
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = clicks.behaviour(
+            found = clicks.behavior(
                 log,
                 "ctr",
                 by="arm",
@@ -512,7 +512,7 @@ def test_intervals_cover_by_user_and_not_by_impression():
 
 def everything(log, **options):
     return (
-        clicks.behaviour(log, [*MEASURES], by="country", **NAMED, **options)
+        clicks.behavior(log, [*MEASURES], by="country", **NAMED, **options)
         .lazy()
         .collect()
     )
@@ -548,17 +548,17 @@ def test_merged_days_are_the_whole(by, tmp_path):
     log = random_log(8, impressions=300, users=120)
     names = ["clicks", "mean_rr", "dwell", "p_skip"]
     options = {"dwell": "dwell", "by": by, "cluster": "user_id"}
-    whole = clicks.behaviour(log, names, interval="normal", **options)
+    whole = clicks.behavior(log, names, interval="normal", **options)
     days = [log.filter(pl.col("user_id") % 3 == i) for i in range(3)]
-    states = [clicks.behaviour_state(day, names, **options) for day in days]
-    assert clicks.merge_behaviour(states, whole_clusters=True).equals(whole)
-    assert clicks.merge_behaviour(
+    states = [clicks.behavior_state(day, names, **options) for day in days]
+    assert clicks.merge_behavior(states, whole_clusters=True).equals(whole)
+    assert clicks.merge_behavior(
         [states[2], states[0], states[1]], whole_clusters=True
     ).equals(whole)
     for i, state in enumerate(states):
         state.write_parquet(tmp_path / f"{i}.parquet")
     kept = pl.scan_parquet(tmp_path / "*.parquet")
-    assert clicks.merge_behaviour(kept, whole_clusters=True).equals(whole)
+    assert clicks.merge_behavior(kept, whole_clusters=True).equals(whole)
 
 
 def test_rows_that_are_not_contiguous_are_noticed():
@@ -581,7 +581,7 @@ def test_ids_of_several_columns():
 def test_plans_stream(engine):
     log = pl.scan_parquet(example.clicks_path())
     for options in ({"layout": "any"}, {"layout": "contiguous"}):
-        plan = clicks.behaviour(
+        plan = clicks.behavior(
             log,
             [*MEASURES][:12],
             by="device",
@@ -606,10 +606,10 @@ def test_impressions_without_results():
         {"impression_id": [100, 101], "country": ["FR", "DE"], "user_id": [1, 2]}
     )
     every = pl.concat([known, none])
-    found = clicks.behaviour(
+    found = clicks.behavior(
         log, ["abandonment", "ctr", "clicks", "rr"], by="country", impressions=every
     )
-    plain = clicks.behaviour(log, ["abandonment", "ctr", "clicks", "rr"], by="country")
+    plain = clicks.behavior(log, ["abandonment", "ctr", "clicks", "rr"], by="country")
     de, fr, us = found.rows()
     assert fr == ("FR", 1, 0, 0, 1.0, None, 0.0, 0.0)
     old = plain.row(0)
@@ -619,7 +619,7 @@ def test_impressions_without_results():
     assert de[5] == old[5]  # clicks per shown document: nothing was shown
     assert us == plain.row(1)
     every = every.with_columns(pl.col("impression_id").cast(pl.Int32))
-    normal = clicks.behaviour(
+    normal = clicks.behavior(
         log,
         "abandonment",
         interval="normal",
@@ -634,18 +634,16 @@ def test_impressions_that_are_unknown_or_come_twice():
     log = random_log(6, impressions=5)
     ids = pl.DataFrame({"impression_id": [0, 1, 2, 3]})
     with pytest.raises(DataError, match="missing from impressions=") as error:
-        clicks.behaviour(log, "clicks", impressions=ids)
+        clicks.behavior(log, "clicks", impressions=ids)
     assert error.value.rule == "unknown_impression"
     assert error.value.examples == (4,)
     twice = pl.DataFrame({"impression_id": [0, 1, 2, 3, 4, 4]})
     with pytest.raises(DataError, match="more than one row per impression"):
-        clicks.behaviour(log, "clicks", impressions=twice)
+        clicks.behavior(log, "clicks", impressions=twice)
     with pytest.raises(
         pl.exceptions.ColumnNotFoundError, match="impression column 'impression_id'"
     ):
-        clicks.behaviour(
-            log, "clicks", impressions=twice.rename({"impression_id": "i"})
-        )
+        clicks.behavior(log, "clicks", impressions=twice.rename({"impression_id": "i"}))
 
 
 # -- rules
@@ -677,7 +675,7 @@ def test_broken_rules(rule, layout):
     options = {"by": "country", "weight": "weight", "dwell": "dwell", "layout": layout}
     log = pl.DataFrame(rows | RULES[rule]).lazy()
     with pytest.raises(DataError) as error:
-        clicks.behaviour(log, "clicks", **options).collect()
+        clicks.behavior(log, "clicks", **options).collect()
     assert error.value.rule == rule
     assert error.value.count == 1
     where = (
@@ -691,8 +689,8 @@ def test_broken_rules(rule, layout):
     with pytest.warns(
         UserWarning, match=error.value.args[0].split(" (")[0][:40].replace("(", r"\(")
     ):
-        clicks.behaviour(log, "clicks", check="warn", **options).collect()
-    clicks.behaviour(log, "clicks", check="off", **options).collect()
+        clicks.behavior(log, "clicks", check="warn", **options).collect()
+    clicks.behavior(log, "clicks", check="off", **options).collect()
 
 
 def test_documents_that_come_twice():
@@ -704,10 +702,10 @@ def test_documents_that_come_twice():
             "clicked": [0, 1],
         }
     )
-    assert clicks.behaviour(log, "ctr").row(0) == (1, 1, 0.5)
+    assert clicks.behavior(log, "ctr").row(0) == (1, 1, 0.5)
     with pytest.raises(DataError, match="duplicate documents within an impression"):
-        clicks.behaviour(log, "ctr", check="full")
-    assert clicks.behaviour(log, ["ctr", "rr"], on_duplicate="first").row(0) == (
+        clicks.behavior(log, "ctr", check="full")
+    assert clicks.behavior(log, ["ctr", "rr"], on_duplicate="first").row(0) == (
         1,
         1,
         1.0,
@@ -729,7 +727,7 @@ def test_awkward_logs(case):
     log = pl.DataFrame(AWKWARD[case], schema=names, orient="row")
     words = ("satisfied", "quick", "dwell", "good", "bad", "time")
     measures = [m for m in MEASURES if not any(word in m for word in words)]
-    found = clicks.behaviour(log, measures).row(0, named=True)
+    found = clicks.behavior(log, measures).row(0, named=True)
     for measure in measures:
         pairs = plain_pairs(log, measure).values()
         total = divided(*map(math.fsum, zip(*pairs, strict=True)))
@@ -739,10 +737,10 @@ def test_awkward_logs(case):
 def test_the_same_bits_in_any_order():
     log = random_log(3, impressions=300)
     names = ["mean_rr", "dwell", "mean_click", "p_skip"]
-    wanted = clicks.behaviour(log, names, dwell="dwell", by="country")
+    wanted = clicks.behavior(log, names, dwell="dwell", by="country")
     for seed in range(3):
         shuffled = log.sample(fraction=1, shuffle=True, seed=seed).lazy()
-        found = clicks.behaviour(shuffled, names, dwell="dwell", by="country")
+        found = clicks.behavior(shuffled, names, dwell="dwell", by="country")
         assert found.collect().equals(wanted)
 
 
@@ -750,8 +748,8 @@ def test_an_empty_log():
     log = pl.DataFrame(
         schema={"impression_id": pl.Int64, "position": pl.Int64, "clicked": pl.Boolean}
     )
-    assert clicks.behaviour(log, ["clicks", "ctr"]).row(0) == (0, 0, None, None)
-    found = clicks.behaviour(log, "clicks", interval="normal").row(0, named=True)
+    assert clicks.behavior(log, ["clicks", "ctr"]).row(0) == (0, 0, None, None)
+    found = clicks.behavior(log, "clicks", interval="normal").row(0, named=True)
     assert found["estimate"] is found["se"] is None
 
 
@@ -760,7 +758,7 @@ def test_an_empty_log():
 
 def test_a_measure_of_ones_own():
     log = random_log(2)
-    found = clicks.behaviour(
+    found = clicks.behavior(
         log,
         [
             {"top clicks": lambda i: (i.clicks(3), i.one), "some": lambda i: i.clicked},
@@ -769,14 +767,14 @@ def test_a_measure_of_ones_own():
         ],
     ).row(0, named=True)
     assert found["top clicks"] == found["clicks@3"]
-    assert found["some"] == clicks.behaviour(log, "any_click")["any_click"].item()
+    assert found["some"] == clicks.behavior(log, "any_click")["any_click"].item()
     lists = by_impression(log)
     worth = sum(
         places(rows).count(1) + 0.5 * places(rows).count(2) for rows in lists.values()
     )
     assert found["by weight"] == pytest.approx(worth / len(lists))
     with pytest.raises(TypeError, match="must return a numerator and a denominator"):
-        clicks.behaviour(log, {"x": lambda i: 3})
+        clicks.behavior(log, {"x": lambda i: 3})
 
 
 WRONG = [
@@ -784,7 +782,7 @@ WRONG = [
     (
         "clikcs",
         ValueError,
-        "unknown measure of behaviour 'clikcs'; did you mean 'clicks'",
+        "unknown measure of behavior 'clikcs'; did you mean 'clicks'",
     ),
     ("abandonment@3", ValueError, "abandonment has no parameter 'k'"),
     ("satisfied(dwell=-1)", ValueError, "dwell must be a number of at least 0"),
@@ -812,7 +810,7 @@ WRONG = [
 @pytest.mark.parametrize(("measures", "error", "message"), WRONG)
 def test_wrong_measures(measures, error, message):
     with pytest.raises(error, match=message):
-        clicks.behaviour(random_log(1), measures)
+        clicks.behavior(random_log(1), measures)
 
 
 ARGUMENTS = [
@@ -827,7 +825,7 @@ ARGUMENTS = [
 @pytest.mark.parametrize(("options", "message"), ARGUMENTS)
 def test_wrong_arguments(options, message):
     with pytest.raises(ValueError, match=message):
-        clicks.behaviour(random_log(1), "clicks", **options)
+        clicks.behavior(random_log(1), "clicks", **options)
 
 
 def test_names_of_columns_that_clash():
@@ -835,4 +833,4 @@ def test_names_of_columns_that_clash():
     with pytest.raises(
         ValueError, match="two output columns would be called 'impressions'"
     ):
-        clicks.behaviour(log, "clicks", by="impressions")
+        clicks.behavior(log, "clicks", by="impressions")

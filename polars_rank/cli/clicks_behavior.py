@@ -1,4 +1,4 @@
-"""The commands ``clicks check`` and ``behaviour``: what is in a log."""
+"""The commands ``clicks check`` and ``behavior``: what is in a log."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from polars_rank.cli.words import sentence
 from polars_rank.clicks.behavior.measures import DEFAULT
 from polars_rank.exceptions import DataWarning
 
-__all__ = ["behaviour", "check"]
+__all__ = ["behavior", "check"]
 
 
 @app.command(usage="Usage: polars-rank clicks check LOG... [OPTIONS]")
@@ -106,13 +106,13 @@ def _in_options(messages: pl.Series) -> pl.Series:
     """Messages of the library, with the options of the commands for its arguments."""
     from polars_rank.cli.app import options  # which imports this
 
-    known = options(["clicks", "check"]) | options(["clicks", "behaviour"])
+    known = options(["clicks", "check"]) | options(["clicks", "behavior"])
     said = [sentence(message, known) for message in messages]
     return pl.Series(messages.name, said, dtype=pl.String)
 
 
-@app.command(usage="Usage: polars-rank clicks behaviour LOG... [OPTIONS]")
-def behaviour(
+@app.command(usage="Usage: polars-rank clicks behavior LOG... [OPTIONS]")
+def behavior(
     *files: Paths,
     example: Example = False,
     log: Log = DEFAULT_LOG,
@@ -156,7 +156,7 @@ def behaviour(
         Also write the result to this Parquet file.
     """
     bar = Bar()
-    result = clicks.behaviour(
+    result = clicks.behavior(
         open_files(files, example=example),
         several(measure),
         per=per,
