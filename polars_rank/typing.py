@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from polars_rank._engine.checks.enforce import Check
-from polars_rank._engine.request import Duplicates, Layout
+from polars_rank._engine.options import Duplicates, Layout
 from polars_rank._engine.schema import Column
 from polars_rank.conventions.choices import (
     Missing,

@@ -18,8 +18,6 @@ from polars_rank.io.frames import EagerFrameLike, FrameLike
 from polars_rank.io.unreadable import damage_named
 from polars_rank.measures.measure import Custom
 
-__all__ = ["Frame", "FrameFunction", "frame_function", "like_input"]
-
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 P = ParamSpec("P")
 

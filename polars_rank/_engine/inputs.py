@@ -34,8 +34,6 @@ from polars_rank.core.rules import (
 from polars_rank.core.source import is_rereadable
 from polars_rank.exceptions import DataError
 
-__all__ = ["Description", "Inputs", "bind_inputs", "normalize", "places_of"]
-
 
 class Description(NamedTuple):
     """Attributes of queries, one row per query, and how often they break a rule."""

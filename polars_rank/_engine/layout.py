@@ -25,14 +25,6 @@ from polars_rank.core.source import (
 from polars_rank.exceptions import DataError
 from polars_rank.io.unreadable import damage_named
 
-__all__ = [
-    "in_batches",
-    "is_filtered",
-    "reject_if_shuffled",
-    "try_else",
-    "verify_contiguous",
-]
-
 BATCH = 50_000  # queries; smaller ones cost a tenth of the time
 LOOKS = 4  # batches
 SAMPLE = 64  # rows of a batch

@@ -10,14 +10,6 @@ import polars as pl
 from polars_rank._engine.schema import Column, Columns, names_of
 from polars_rank.io.frames import FrameLike, as_polars, same_ids
 
-__all__ = [
-    "IN_MEMORY_ROWS",
-    "Opened",
-    "open_about_queries",
-    "open_frames",
-    "open_run_and_qrels",
-]
-
 IN_MEMORY_ROWS = 200_000
 
 

@@ -14,17 +14,6 @@ from polars_rank.conventions.tools import ConventionLike
 from polars_rank.core.ranking import NoRelevant, Ties
 from polars_rank.io.frames import FrameLike
 
-__all__ = [
-    "DOC",
-    "ChoiceOptions",
-    "Duplicates",
-    "EvaluationOptions",
-    "Layout",
-    "MeanOptions",
-    "RequestOptions",
-    "Stat",
-]
-
 Duplicates: TypeAlias = Literal["error", "best"]
 Layout: TypeAlias = Literal["auto", "any", "contiguous"]
 Stat: TypeAlias = Literal["mean", "n", "std", "se"]

@@ -51,8 +51,6 @@ from polars_rank.core.source import (
 )
 from polars_rank.exceptions import DataError
 
-__all__ = ["plan_both", "plan_result"]
-
 Finish: TypeAlias = Callable[[pl.LazyFrame], tuple[pl.LazyFrame, pl.LazyFrame]]
 
 

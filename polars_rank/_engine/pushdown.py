@@ -12,8 +12,6 @@ import polars as pl
 
 from polars_rank._engine.request import Request
 
-__all__ = ["narrowed"]
-
 
 def narrowed(request: Request, predicate: pl.Expr, schema: pl.Schema) -> Request | None:
     """The request for the queries that pass the predicate; None if it is for all.

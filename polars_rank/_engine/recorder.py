@@ -18,8 +18,6 @@ import polars as pl
 from polars_rank.core.ranking import Ranking
 from polars_rank.core.registry import Rows
 
-__all__ = ["WORDS", "Recorder", "RecordingRanking"]
-
 WORDS = ("label", "rank", "score", "tie_first", "tie_last")
 
 

@@ -44,19 +44,6 @@ from polars_rank.measures.measure import (
     parse_measures,
 )
 
-__all__ = [
-    "AnyFrame",
-    "Duplicates",
-    "Grouping",
-    "Layout",
-    "Request",
-    "Resources",
-    "Result",
-    "Stat",
-    "stat_name",
-    "stats_of",
-]
-
 AnyFrame: TypeAlias = pl.DataFrame | pl.LazyFrame
 Grouping: TypeAlias = Literal["sort", "contiguous", "hash"]
 Result: TypeAlias = Literal["values", "means", "sums"]

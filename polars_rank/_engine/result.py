@@ -11,7 +11,8 @@ import polars as pl
 from polars_rank._engine.checks.enforce import Check, enforce
 from polars_rank._engine.checks.totals import label_facts
 from polars_rank._engine.inputs import Inputs
-from polars_rank._engine.request import Request, Stat, stat_name
+from polars_rank._engine.options import Stat
+from polars_rank._engine.request import Request, stat_name
 from polars_rank._engine.schema import names_of
 from polars_rank._engine.stages.sum import Plan
 from polars_rank.conventions.convention import Convention
@@ -27,8 +28,6 @@ from polars_rank.core.aggregate import (
 from polars_rank.core.rules import INVALID_WEIGHT
 from polars_rank.core.state import hashed
 from polars_rank.measures.measure import Custom, Measure
-
-__all__ = ["VIOLATION", "Aggregation", "sum_part", "values_per_query"]
 
 AGGREGATES: dict[str, type[Sum]] = {"sum": Sum, "geometric": GeometricMean}
 

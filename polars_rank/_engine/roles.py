@@ -8,8 +8,6 @@ from typing import NamedTuple
 import polars as pl
 from polars.datatypes import DataType
 
-__all__ = ["NESTED", "ROLES", "Role", "is_text"]
-
 
 class Role(NamedTuple):
     """The role of a column in an evaluation.

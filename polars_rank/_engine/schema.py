@@ -19,28 +19,6 @@ from polars.datatypes import DataType, DataTypeClass
 
 from polars_rank._engine.roles import NESTED, ROLES, is_text
 
-__all__ = [
-    "JUDGMENTS",
-    "BoundFrame",
-    "BoundSchema",
-    "Column",
-    "Columns",
-    "align_ids",
-    "bind_column",
-    "bind_columns",
-    "bind_run_and_qrels",
-    "columns_by_role",
-    "columns_of",
-    "has_column",
-    "name_of",
-    "names_of",
-    "negated",
-    "renamed",
-    "require_columns",
-    "require_columns_given",
-    "roots_of",
-]
-
 Dtype: TypeAlias = DataType | DataTypeClass
 Column: TypeAlias = str | pl.Expr
 

@@ -26,8 +26,6 @@ from polars_rank.core.rules import NEGATIVE_GRADE, Violation
 from polars_rank.core.subtopics import Subtopics
 from polars_rank.measures.measure import Custom, Measure
 
-__all__ = ["PlanKey", "Trace", "trace_measures", "value_by_rules"]
-
 ROWS: tuple[Rows, ...] = ("relevant", "judged", "all")
 
 

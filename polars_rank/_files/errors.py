@@ -12,8 +12,6 @@ from tempfile import TemporaryFile
 
 import polars as pl
 
-__all__ = ["full_disk", "is_full_disk"]
-
 FULL = {
     errno.ENOSPC: "no space left on this disk",
     errno.EDQUOT: "your share of this disk is used up",

@@ -11,8 +11,6 @@ from types import FrameType
 
 from polars_rank._files.temporary import end_live
 
-__all__ = ["clean_on_signals"]
-
 SIGNALS = ("SIGTERM", "SIGHUP")
 
 

@@ -25,16 +25,6 @@ try:
 except ImportError:  # pragma: no cover - no such module outside of POSIX
     fcntl = None  # type: ignore[assignment]
 
-__all__ = [
-    "Folder",
-    "end_live",
-    "make_folder",
-    "private_folder",
-    "remove_leftovers",
-    "replace_durably",
-    "resume_folder",
-    "write_whole",
-]
 
 PREFIX = ".polars-rank-"
 GONE = ".gone"

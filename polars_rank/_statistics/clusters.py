@@ -22,8 +22,6 @@ from typing import TypeVar
 
 import polars as pl
 
-__all__ = ["effective_number", "inflation"]
-
 Number = TypeVar("Number", float, pl.Expr)
 
 

@@ -15,19 +15,6 @@ import numpy.typing as npt
 
 from polars_rank.core.extras import require
 
-__all__ = [
-    "Alternative",
-    "chi_square_tail",
-    "normal_of_t",
-    "normal_quantile",
-    "normal_tail",
-    "special",
-    "t_of_normal",
-    "t_quantile",
-    "t_tail",
-    "tail",
-]
-
 Array: TypeAlias = npt.NDArray[np.float64]
 Alternative: TypeAlias = Literal["two-sided", "greater", "less"]
 

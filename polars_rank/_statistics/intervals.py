@@ -16,8 +16,6 @@ from polars_rank._statistics.distributions import (
     tail,
 )
 
-__all__ = ["interval", "p_value", "require_level", "wilson"]
-
 
 def require_level(level: float, name: str = "level") -> None:
     """Check that a confidence level, or a power, lies between 0 and 1."""

@@ -10,8 +10,6 @@ import numpy.typing as npt
 
 from polars_rank._statistics.distributions import special
 
-__all__ = ["crossing", "noncentrality"]
-
 Array: TypeAlias = npt.NDArray[np.float64]
 STEPS = 60
 CLOSE = 1e-11  # of a function on the scale of normal quantiles

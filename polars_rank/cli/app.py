@@ -25,8 +25,6 @@ from polars_rank.cli.outputs import require_outputs_apart
 from polars_rank.cli.power import power
 from polars_rank.cli.runs import STDIN
 
-__all__ = ["options", "run"]
-
 
 def run(argv: Sequence[str]) -> int:
     """Parse the arguments, run the command they name, return its exit status."""

@@ -38,8 +38,6 @@ from polars_rank.cli.values import choices_of
 from polars_rank.conventions.tools import DEFAULT
 from polars_rank.uncertainty.bounds.labelings import grades_of
 
-__all__ = ["audit", "bounds", "runs_of"]
-
 
 def audit(
     *files: Paths,

@@ -18,8 +18,6 @@ from rich.progress import Progress as Display
 
 from polars_rank._engine.spill.progress import Progress
 
-__all__ = ["Bar"]
-
 SOON = 1.0  # seconds
 STAGES = {"partition": "rows into buckets", "evaluate": "buckets evaluated"}
 

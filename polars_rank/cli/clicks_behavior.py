@@ -32,8 +32,6 @@ from polars_rank.cli.words import sentence
 from polars_rank.clicks.behavior.measures import DEFAULT
 from polars_rank.exceptions import DataWarning
 
-__all__ = ["behavior", "check"]
-
 
 @app.command(usage="Usage: polars-rank clicks check LOG... [OPTIONS]")
 def check(

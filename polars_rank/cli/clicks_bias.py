@@ -33,8 +33,6 @@ from polars_rank.clicks.judgments.judgments import JudgmentMethod
 from polars_rank.clicks.off_policy.counterfactual import CounterfactualInterval
 from polars_rank.clicks.off_policy.weighing import CounterfactualMethod
 
-__all__ = ["counterfactual", "judgments", "propensities", "sensitivity"]
-
 Bias: TypeAlias = Annotated[str | None, Parameter(group=FILES, metavar="FILE")]
 Eta: TypeAlias = Annotated[float | None, CHOICE]
 Systems: TypeAlias = Annotated[tuple[str, ...], COLUMN, LESS]

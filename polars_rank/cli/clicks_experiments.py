@@ -32,8 +32,6 @@ from polars_rank.cli.options import several
 from polars_rank.cli.runs import open_file
 from polars_rank.clicks.behavior.measures import DEFAULT
 
-__all__ = ["compare", "interleaving"]
-
 
 @app.command(usage="Usage: polars-rank clicks interleaving LOG... [OPTIONS]")
 def interleaving(

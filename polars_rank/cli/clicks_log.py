@@ -11,7 +11,7 @@ import polars as pl
 from cyclopts import App, CycloptsError, Group, Parameter
 from cyclopts.validators import Path as PathRule
 
-from polars_rank._engine.request import Layout
+from polars_rank._engine.options import Layout
 from polars_rank.cli.bar import Bar
 from polars_rank.cli.runs import open_file
 from polars_rank.cli.show import Format, show_pairs, show_values, terminal
@@ -19,29 +19,6 @@ from polars_rank.cli.words import remark
 from polars_rank.clicks.log.log_columns import LogCheck, LogOptions
 from polars_rank.example import clicks_path
 from polars_rank.io import write
-
-__all__ = [
-    "ANY_LOG",
-    "CHOICE",
-    "COLUMN",
-    "DEFAULT_LOG",
-    "FILES",
-    "LESS",
-    "OUTPUT",
-    "AnyLog",
-    "Column",
-    "Example",
-    "Formats",
-    "Log",
-    "Measures",
-    "Out",
-    "Paths",
-    "Several",
-    "app",
-    "open_files",
-    "print_result",
-    "say_taken",
-]
 
 FILES = Group("Files", sort_key=1)
 COLUMNS = Group("Columns", sort_key=2)

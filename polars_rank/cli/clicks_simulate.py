@@ -15,8 +15,6 @@ from polars_rank.clicks.simulation.users import UserModel
 from polars_rank.example import clicks_path
 from polars_rank.io import write
 
-__all__ = ["simulate"]
-
 
 @app.command(usage="Usage: polars-rank clicks simulate --out FILE [OPTIONS]")
 def simulate(

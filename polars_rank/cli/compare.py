@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 
     from polars_rank.comparison.result import Comparison
 
-__all__ = ["compare"]
 
 SYSTEM = Parameter(metavar="SYSTEM")
 WELCH = "Welch's F test: is the difference the same in all segments? p is not adjusted."

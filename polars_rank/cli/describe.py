@@ -16,8 +16,6 @@ from polars_rank.conventions.explain import Choice, explanation
 from polars_rank.conventions.tools import DEFAULT, TOOLS, complete_arguments
 from polars_rank.core.registry import METRICS, Metric
 
-__all__ = ["conventions", "explain", "measures"]
-
 
 def measures(*, format: Format | None = None) -> None:
     """List the measures by family: names, what is measured, parameters and defaults.

@@ -33,8 +33,6 @@ from polars_rank.cli.values import choices_of
 from polars_rank.conventions.tools import DEFAULT
 from polars_rank.io.frames import same_ids
 
-__all__ = ["estimate"]
-
 NOTE = "worth: how many times as many judgments people alone would need."
 
 

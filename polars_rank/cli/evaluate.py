@@ -13,8 +13,9 @@ from cyclopts import CycloptsError, Parameter
 import polars_rank
 import polars_rank.example
 from polars_rank._engine.checks.enforce import Check
+from polars_rank._engine.options import Duplicates, Layout, Stat
 from polars_rank._engine.plan import Finish, plan_both
-from polars_rank._engine.request import Duplicates, Layout, Request, Stat
+from polars_rank._engine.request import Request
 from polars_rank._files.errors import full_disk
 from polars_rank._files.temporary import private_folder
 from polars_rank.cli.bar import Bar
@@ -52,8 +53,6 @@ from polars_rank.conventions.choices import SHORTCUTS
 from polars_rank.conventions.tools import DEFAULT, convention_of
 from polars_rank.io import write
 from polars_rank.io.formats import extensions, format_of
-
-__all__ = ["evaluate"]
 
 
 def evaluate(

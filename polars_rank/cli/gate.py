@@ -43,7 +43,6 @@ from polars_rank.exceptions import DataError
 if TYPE_CHECKING:
     from polars_rank.comparison.sums.definition import Definition
 
-__all__ = ["gate"]
 
 MARGIN = Parameter(metavar="[MEASURE=]NUMBER")
 FLOOR = Parameter(metavar="MEASURE=NUMBER")

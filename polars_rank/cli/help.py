@@ -9,8 +9,6 @@ from typing import Any
 from cyclopts.help import HelpPanel, PlainFormatter
 from rich.console import Console, ConsoleOptions
 
-__all__ = ["WrappedHelp"]
-
 UNWRAPPED = 1 << 12  # columns: no description is longer
 
 

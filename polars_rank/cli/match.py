@@ -14,8 +14,6 @@ from polars_rank.cli.options import (
 )
 from polars_rank.cli.show import show_pairs, show_rows, terminal
 
-__all__ = ["match_report"]
-
 
 def match_report(
     *files: Paths, data: Input = DEFAULT_INPUT, format: Formats = None

@@ -41,7 +41,6 @@ from polars_rank.core.state import DEFINITION, DIGESTS
 if TYPE_CHECKING:
     from polars_rank.comparison.sums.definition import Definition
 
-__all__ = ["merge", "moments", "trend"]
 
 PERIOD = "period"
 UNIT = Parameter(metavar="row|part|COLUMN")

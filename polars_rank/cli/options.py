@@ -14,7 +14,7 @@ from cyclopts import Group, Parameter
 from cyclopts.validators import Path as PathRule
 
 from polars_rank._engine.checks.enforce import Check
-from polars_rank._engine.request import Duplicates
+from polars_rank._engine.options import Duplicates
 from polars_rank.cli.runs import NONE_YET, Files, Reading, Run, sort_out
 from polars_rank.cli.show import Format
 from polars_rank.conventions.choices import Missing, Unjudged
@@ -22,46 +22,6 @@ from polars_rank.conventions.tools import DEFAULT
 from polars_rank.core.ranking import NoRelevant, Ties
 from polars_rank.io.frames import same_ids
 from polars_rank.io.scan import FileFormat
-
-__all__ = [
-    "CHOICE",
-    "COLUMN",
-    "COLUMNS",
-    "DEFAULT_INPUT",
-    "DEFAULT_RULES",
-    "DEFAULT_SYSTEMS",
-    "FILE",
-    "FILES",
-    "LESS",
-    "MEASURES",
-    "NONE",
-    "OUT",
-    "OUTPUT",
-    "QUERY",
-    "RESOURCE",
-    "Columns",
-    "Convention",
-    "Formats",
-    "Grade",
-    "Input",
-    "MaxRank",
-    "MissingValue",
-    "NoRelevantValue",
-    "OneColumn",
-    "Options",
-    "Paths",
-    "Picture",
-    "Query",
-    "QuoteFormulas",
-    "Rules",
-    "SomeMeasures",
-    "Systems",
-    "TieOrder",
-    "UnjudgedPlace",
-    "listed",
-    "several",
-    "with_judgments",
-]
 
 MEASURES = ("ndcg@10", "ap", "rr", "precision@10", "recall@100")
 NONE = "none"  # no such column

@@ -20,8 +20,6 @@ from polars_rank.cli.show import show_frame, terminal
 from polars_rank.cli.values import values_of_systems
 from polars_rank.comparison.input.procedures import Correction, TestName
 
-__all__ = ["discriminative", "orders"]
-
 
 def orders(
     *files: Paths,

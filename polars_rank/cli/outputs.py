@@ -25,8 +25,6 @@ from polars_rank.cli.options import FILES, OUTPUT
 from polars_rank.cli.runs import STDIN
 from polars_rank.exceptions import DataError
 
-__all__ = ["files_of", "require_apart", "require_outputs_apart"]
-
 EXAMPLES = str(Path(polars_rank.example.path()).parent)
 SIDES = {FILES.name: "input", OUTPUT.name: "output"}
 

@@ -22,8 +22,6 @@ from polars_rank.cli.options import (
 from polars_rank.cli.runs import open_file
 from polars_rank.cli.show import Format, show_frame
 
-__all__ = ["power"]
-
 SYSTEM = Parameter(metavar="SYSTEM")
 
 

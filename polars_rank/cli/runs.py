@@ -19,17 +19,6 @@ from polars_rank.io.scan import FileFormat, scan
 from polars_rank.io.trec import looks_like
 from polars_rank.io.unreadable import damage_named, files_of
 
-__all__ = [
-    "STDIN",
-    "Files",
-    "Reading",
-    "Run",
-    "open_file",
-    "recorded",
-    "short_names",
-    "sort_out",
-]
-
 STDIN = "standard input"
 FAILED = pl.exceptions.PolarsError, pl.exceptions.PanicException
 BEIR = ["query-id", "corpus-id", "score"]

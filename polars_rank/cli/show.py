@@ -25,19 +25,6 @@ from polars_rank.cli.words import visible
 if TYPE_CHECKING:
     from polars_rank.report.table import Table as ReportTable
 
-__all__ = [
-    "Format",
-    "emit",
-    "inert",
-    "show",
-    "show_frame",
-    "show_means",
-    "show_pairs",
-    "show_rows",
-    "standard_output",
-    "table_of",
-    "terminal",
-]
 
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 Format: TypeAlias = Literal["table", "json", "csv", "tsv", "markdown"]

@@ -32,8 +32,6 @@ from polars_rank.io.unreadable import files_of
 if TYPE_CHECKING:
     from polars_rank.comparison.sums.definition import Definition
 
-__all__ = ["choices_of", "open_moments", "values_of", "values_of_systems"]
-
 
 def choices_of(**options: Any) -> dict[str, Any]:
     """Arguments of ``per_query``, without those that the convention decides."""

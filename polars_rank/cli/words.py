@@ -7,8 +7,6 @@ import shlex
 import sys
 from collections.abc import Set
 
-__all__ = ["remark", "sentence", "visible"]
-
 NOTHING: frozenset[str] = frozenset()
 TEXT = """(?:'[^'\n]*'|"[^"\n]*")"""
 # An argument with its value, or a word: with an underscore, or at the start of a

@@ -16,7 +16,8 @@ from polars_rank.clicks.behavior.behavior import (
 from polars_rank.clicks.behavior.entropy import click_entropy
 from polars_rank.clicks.behavior.impression import Impression
 from polars_rank.clicks.behavior.measures import BEHAVIOR
-from polars_rank.clicks.bias.propensities import PropensityMethod, propensities
+from polars_rank.clicks.bias.position_rows import PropensityMethod
+from polars_rank.clicks.bias.propensities import propensities
 from polars_rank.clicks.experiments.arms import compare
 from polars_rank.clicks.experiments.interleaving import interleaving
 from polars_rank.clicks.experiments.merged_arms import merge_compare

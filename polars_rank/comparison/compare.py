@@ -54,8 +54,6 @@ from polars_rank.comparison.tests.seeds import with_pigeonhole
 from polars_rank.comparison.tests.segments import between_segments, unlike
 from polars_rank.io.frames import FrameLike
 
-__all__ = ["compare"]
-
 Array: TypeAlias = npt.NDArray[np.float64]
 MANY = 10_000
 SLOW = f"Of more than {MANY:,} queries, the paired t test says the same, and at once."

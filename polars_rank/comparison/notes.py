@@ -9,8 +9,6 @@ from polars_rank.comparison.input.procedures import IntervalName
 from polars_rank.comparison.input.values import Columns
 from polars_rank.comparison.tests.estimates import Plan
 
-__all__ = ["noted"]
-
 EXPONENTIAL = "logarithms: means are geometric, relative is their ratio less 1"
 CHANGED = pl.col("win") + pl.col("loss")
 # In samples that miss the rare queries that change, mean and error are too small at

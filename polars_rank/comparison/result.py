@@ -22,8 +22,6 @@ from polars_rank.report.comparison import (
 from polars_rank.report.plots import Plots
 from polars_rank.report.table import Table, as_html, as_latex, as_markdown, as_text
 
-__all__ = ["Comparison"]
-
 
 @dataclass(frozen=True, eq=False)
 class Comparison:

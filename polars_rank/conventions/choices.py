@@ -9,18 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-__all__ = [
-    "CHOICES",
-    "OUTCOMES",
-    "SHORTCUTS",
-    "Disputed",
-    "Missing",
-    "NegativeGrade",
-    "ScoreType",
-    "Unjudged",
-    "sentence",
-]
-
 ScoreType: TypeAlias = Literal["given", "float32"]
 Missing: TypeAlias = Literal["zero", "skip", "error"]
 Unjudged: TypeAlias = Literal["nonrelevant", "drop"]

@@ -28,8 +28,6 @@ from polars_rank.core.ranking import Ideal, NoRelevant, Ties
 from polars_rank.core.registry import METRICS, check, check_policy, closest
 from polars_rank.core.weights import Discount, Gain
 
-__all__ = ["Convention"]
-
 Exceptions: TypeAlias = tuple[tuple[str, str, Any], ...]
 
 

@@ -20,8 +20,6 @@ from polars_rank.core.parameters import Doc
 from polars_rank.core.registry import Metric
 from polars_rank.measures.measure import Measure, MeasureLike
 
-__all__ = ["Choice", "Explanation", "explain", "explanation"]
-
 GRADES_ALONE = {  # where relevance plays no part
     ("missing", "zero"): "a judged query that is missing from the run has no value",
     ("negative_grade", "zero"): "a negative grade is a grade like any other",

@@ -10,16 +10,6 @@ from typing import Any, NamedTuple, NoReturn, TypeAlias
 from polars_rank.conventions.convention import Convention
 from polars_rank.core.registry import Metric, closest
 
-__all__ = [
-    "CONVENTIONS",
-    "DEFAULT",
-    "TOOLS",
-    "ConventionLike",
-    "Tool",
-    "complete_arguments",
-    "convention_of",
-]
-
 DEFAULT = "trec_eval"  # whose choices hold where the user makes none
 ConventionLike: TypeAlias = str | Convention
 

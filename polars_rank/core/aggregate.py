@@ -20,23 +20,6 @@ import polars as pl
 
 from polars_rank.core.expr import ratio
 
-__all__ = [
-    "Aggregate",
-    "GeometricMean",
-    "Mean",
-    "Moments",
-    "NullIfAny",
-    "Quantile",
-    "RatioMoments",
-    "RatioOfSums",
-    "State",
-    "Sum",
-    "UndefinedIsOne",
-    "exact_sum",
-    "exact_total",
-    "fsum",
-]
-
 State: TypeAlias = dict[str, pl.Expr]
 
 

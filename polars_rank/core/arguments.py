@@ -9,22 +9,6 @@ from typing import Annotated, Literal, TypeAlias
 
 from polars_rank.core.parameters import Allowed, Doc, Meaning, Range, is_whole
 
-__all__ = [
-    "ApDivisor",
-    "Cutoff",
-    "FiniteCutoff",
-    "IdealOrder",
-    "MaxGrade",
-    "OptionalRel",
-    "Persistence",
-    "PrecisionDivisor",
-    "RecallDivisor",
-    "Rel",
-    "Share",
-    "TopGrade",
-    "Undefined",
-]
-
 Share: TypeAlias = Annotated[float, Range(least=0, most=1)]
 Persistence: TypeAlias = Annotated[
     float,

@@ -19,8 +19,6 @@ from polars_rank.core.rules import (
 )
 from polars_rank.exceptions import DataError
 
-__all__ = ["metric_expr"]
-
 
 def metric_expr(
     formula: Callable[[Ranking], pl.Expr],

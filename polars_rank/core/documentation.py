@@ -19,7 +19,6 @@ from polars_rank.core.parameters import OtherThan
 if TYPE_CHECKING:
     from polars_rank.core.registry import Metric
 
-__all__ = ["argument", "block", "definition", "sections", "text"]
 
 TITLES = ("Undefined", "Errors", "Source", "Equal to", "Example")
 SECTION = re.compile(rf"^({'|'.join(TITLES)}): ", re.MULTILINE)

@@ -7,19 +7,6 @@ from collections.abc import Callable, Sequence
 import polars as pl
 import polars.selectors as cs
 
-__all__ = [
-    "arg_sort_by",
-    "as_expr",
-    "below_top",
-    "descending",
-    "divide",
-    "is_row_separable",
-    "is_scalar",
-    "let",
-    "ratio",
-    "stable_sum",
-]
-
 
 def as_expr(column: str | pl.Expr) -> pl.Expr:
     """The column as an expression; a name is one column, never a pattern."""

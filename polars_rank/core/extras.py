@@ -5,8 +5,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-__all__ = ["require"]
-
 
 def require(module: str, extra: str) -> Any:
     """Import a module of an extra; if it is not there, name the extra.

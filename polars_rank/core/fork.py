@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import warnings
 
-__all__ = ["note_run", "warn_if_forked"]
-
 _has_run = False
 _is_forked = False
 

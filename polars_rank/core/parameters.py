@@ -28,21 +28,6 @@ from typing import (
     get_type_hints,
 )
 
-__all__ = [
-    "Allowed",
-    "Doc",
-    "Meaning",
-    "OtherThan",
-    "Parameter",
-    "Range",
-    "is_number",
-    "is_whole",
-    "plain",
-    "read_hint",
-    "read_parameters",
-    "refuse",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Doc:

@@ -18,14 +18,6 @@ from polars_rank.core.expr import descending, divide
 from polars_rank.core.rules import GAIN_OVERFLOW, NEGATIVE_GAIN, Rule, Violation
 from polars_rank.core.weights import GAINS, LARGEST_EXP2_GRADE, Gain, custom_gain, one
 
-__all__ = [
-    "Ideal",
-    "NoRelevant",
-    "Ranking",
-    "Ties",
-    "order_by",
-]
-
 Ties: TypeAlias = Literal[
     "doc_desc", "doc_asc", "order", "expected", "optimistic", "pessimistic"
 ]

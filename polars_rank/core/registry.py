@@ -22,29 +22,6 @@ from polars_rank.core.ranking import NoRelevant, Ranking, Ties
 from polars_rank.core.rules import Violation, undefined
 from polars_rank.core.subtopics import Subtopics
 
-__all__ = [
-    "ALIASES",
-    "METRICS",
-    "POSITIVE",
-    "SIGNED",
-    "SMALLEST",
-    "UNBOUNDED",
-    "AggregateName",
-    "Better",
-    "Metric",
-    "Rows",
-    "Vocabulary",
-    "check",
-    "check_policy",
-    "closest",
-    "find_metric",
-    "metric",
-    "not_taken",
-    "of_vocabulary",
-    "require_policy",
-    "value",
-]
-
 Rows: TypeAlias = Literal["relevant", "judged", "all"]
 AggregateName: TypeAlias = Literal["mean", "sum", "geometric"]
 Better: TypeAlias = Literal["higher", "lower"]

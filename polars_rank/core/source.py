@@ -18,17 +18,6 @@ from polars_rank.core.fork import note_run
 from polars_rank.core.rules import READ_ONCE
 from polars_rank.exceptions import DataError
 
-__all__ = [
-    "Narrow",
-    "Read",
-    "Source",
-    "has_source",
-    "is_rereadable",
-    "lazy_source",
-    "require_rereadable",
-    "without_pushdown",
-]
-
 Read: TypeAlias = Callable[[Sequence[str]], Iterator[pl.DataFrame]]
 Narrow: TypeAlias = Callable[[pl.Expr], Read | None]
 

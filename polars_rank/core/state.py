@@ -26,29 +26,6 @@ import polars.selectors as cs
 
 from polars_rank.exceptions import DataError
 
-__all__ = [
-    "DEFINITION",
-    "DIGESTS",
-    "PLACE",
-    "Kind",
-    "State",
-    "added_up",
-    "all_digests",
-    "chosen",
-    "damaged",
-    "defined",
-    "differences",
-    "digest",
-    "hashed",
-    "named",
-    "placed",
-    "require_alike",
-    "require_columns",
-    "require_definition",
-    "require_envelope",
-    "require_once",
-]
-
 FORMAT = 1
 DEFINITION, DIGESTS = "definition", "digests"
 MANY = 1000  # rows: of fewer, a dict finds distinct texts in a third of the time

@@ -17,8 +17,6 @@ from polars_rank.core.expr import ratio
 from polars_rank.core.ranking import Ranking
 from polars_rank.core.rules import Violation
 
-__all__ = ["Empty", "Subtopics"]
-
 Empty: TypeAlias = Literal["skip", "zero"]
 
 

@@ -12,21 +12,6 @@ import polars as pl
 from polars_rank.core.expr import is_row_separable
 from polars_rank.core.parameters import Allowed, Doc, Meaning, is_number
 
-__all__ = [
-    "DISCOUNTS",
-    "GAINS",
-    "LARGEST_EXP2_GRADE",
-    "Discount",
-    "DiscountLike",
-    "Gain",
-    "GainLike",
-    "custom_gain",
-    "inverse",
-    "one",
-    "power",
-    "reciprocal",
-]
-
 GAINS: dict[str, Callable[[pl.Expr], pl.Expr]] = {
     "linear": lambda grade: grade,
     "exp2": lambda grade: pl.lit(2.0).pow(grade) - 1.0,

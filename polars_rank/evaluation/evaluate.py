@@ -20,8 +20,6 @@ from polars_rank.core.ranking import NoRelevant, Ties
 from polars_rank.io.frames import FrameLike
 from polars_rank.measures.measure import Measures
 
-__all__ = ["evaluate", "per_query"]
-
 
 @frame_function
 def per_query(

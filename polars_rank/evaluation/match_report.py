@@ -11,8 +11,6 @@ from polars_rank._engine.opening import open_run_and_qrels
 from polars_rank._engine.schema import Column, bind_run_and_qrels, columns_by_role
 from polars_rank.io.frames import FrameLike
 
-__all__ = ["match_report"]
-
 TOP = 10
 
 

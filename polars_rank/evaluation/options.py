@@ -8,8 +8,6 @@ from typing import Any
 from polars_rank.conventions.choices import SHORTCUTS
 from polars_rank.evaluation.evaluate import evaluate
 
-__all__ = ["COLUMNS", "DECIDING", "FRAMES", "OPTIONS"]
-
 FRAMES = ("frame", "measures", "qrels", "queries", "segments")
 OPTIONS: dict[str, Any] = {
     name: parameter.default

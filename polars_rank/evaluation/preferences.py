@@ -28,8 +28,6 @@ from polars_rank.core.rules import (
 )
 from polars_rank.io.frames import FrameLike
 
-__all__ = ["PreferenceTies", "Unretrieved", "preferences"]
-
 PreferenceTies: TypeAlias = Literal["doc_desc", "doc_asc", "expected"]
 COUNTS = {"preferences", "satisfied", "prefs_simp", "prefs_pair", "prefs_avgjg"}
 Unretrieved: TypeAlias = Literal["below", "leave_out"]

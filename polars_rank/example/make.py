@@ -11,8 +11,6 @@ import polars as pl
 
 from polars_rank.example import path
 
-__all__ = ["log"]
-
 LOG = """
 waterproof jacket, DE
 B07X2JKT01 12.9 2

@@ -12,8 +12,6 @@ import polars as pl
 
 from polars_rank.example import systems_path
 
-__all__ = ["systems"]
-
 NOISE = {"bm25": 0.62, "dense": 0.55, "hybrid": 0.36, "hybrid2": 0.28}
 COUNTRIES = ["US"] * 52 + ["DE"] * 44 + ["JP"] * 24
 

@@ -15,10 +15,6 @@ from polars_rank.exceptions import DataError
 from polars_rank.io.files import Source, given_name
 from polars_rank.io.formats import FORMATS, Format
 
-__all__ = [
-    "binary_format", "concatenated", "require_same_columns", "require_same_names",
-]  # fmt: skip
-
 Columns: TypeAlias = Mapping[str, pl.DataType | None]  # None: no type is known
 OURS = {"query_id", "doc_id", "score", "label", "rank"}
 

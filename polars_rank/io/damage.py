@@ -13,7 +13,6 @@ from polars_rank.exceptions import DataError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["NUL", "Undamaged", "cut_error", "last_lines", "nul_error"]
 
 NUL = b"\0"
 QUOTE = b'"'  # what is between two of them may hold separators and newlines

@@ -19,7 +19,6 @@ from polars_rank.io.formats import FORMATS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Source", "given_name", "locate", "magic", "open_plain", "readable"]
 
 _GZIP = b"\x1f\x8b"
 _MAGIC = {row.magic: row.name for row in FORMATS.values() if row.magic} | {

@@ -12,15 +12,6 @@ from typing import NamedTuple, TypeAlias
 
 import polars as pl
 
-__all__ = [
-    "FORMATS",
-    "TREC_TEXT",
-    "Format",
-    "extensions",
-    "format_of",
-    "scan_separated",
-]
-
 Scan: TypeAlias = Callable[[Sequence[str], bool | None], pl.LazyFrame]
 Sink: TypeAlias = Callable[[pl.LazyFrame, Path], object]
 

@@ -13,16 +13,6 @@ import polars.selectors as cs
 
 from polars_rank.core.source import lazy_source
 
-__all__ = [
-    "ArrowStream",
-    "EagerFrameLike",
-    "FrameLike",
-    "as_polars",
-    "is_path",
-    "is_single",
-    "same_ids",
-]
-
 
 class ArrowStream(Protocol):
     """Anything that exports Arrow data: frames of pandas, pyarrow, DuckDB, Ibis ..."""

@@ -14,8 +14,6 @@ from polars_rank.exceptions import DataError, DataWarning
 from polars_rank.io.frames import EagerFrameLike, FrameLike, as_polars
 from polars_rank.io.unreadable import damage_named
 
-__all__ = ["from_groups", "from_lists"]
-
 LEFT_OUT = (
     "left out: null in {!r} says that nothing is known; an empty list says that "
     "nothing is relevant"

@@ -24,8 +24,6 @@ from polars_rank.io.formats import (
 from polars_rank.io.trec import scan_trec
 from polars_rank.io.unreadable import unreadable
 
-__all__ = ["FileFormat", "scan", "scan_each"]
-
 FileFormat: TypeAlias = Literal[
     "parquet", "arrow", "csv", "tsv", "ndjson", "trec", "msmarco", "beir"
 ]

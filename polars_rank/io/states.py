@@ -13,8 +13,6 @@ from polars_rank.io.frames import FrameLike, as_polars, is_path, is_single
 from polars_rank.io.scan import scan_each
 from polars_rank.io.unreadable import damage_named, files_of
 
-__all__ = ["Opened", "collected", "open_states", "read_states"]
-
 Opened: TypeAlias = tuple[str, pl.LazyFrame]
 
 

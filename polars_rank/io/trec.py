@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-__all__ = ["looks_like", "scan_trec", "scan_trec_qrels", "scan_trec_run"]
 
 _BLOCK = 4 << 20
 _LONGEST = 1 << 20

@@ -23,8 +23,6 @@ from polars_rank.exceptions import DataError
 from polars_rank.io.columns import binary_format, require_same_columns
 from polars_rank.io.files import given_name
 
-__all__ = ["DAMAGED", "damage_named", "files_of", "unreadable"]
-
 DAMAGED = pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError
 BY_ROWS = (  # of these, the rows may be at fault, and not only what is said of them
     pl.exceptions.ComputeError,

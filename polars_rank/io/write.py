@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["write"]
 
 BLOCK = 1 << 20
 

@@ -7,8 +7,6 @@ from functools import lru_cache
 
 from polars_rank.core.registry import METRICS
 
-__all__ = ["GROUPS", "expand"]
-
 _CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 _SUCCESS = (1, 5, 10)
 _UNJUDGED = (5, 10, 20)

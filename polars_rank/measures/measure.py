@@ -17,8 +17,6 @@ from polars_rank.measures.groups import expand
 from polars_rank.measures.names import resolve_name, unknown_measure
 from polars_rank.measures.text import read_measure, write_value
 
-__all__ = ["Custom", "Measure", "MeasureLike", "Measures", "measure", "parse_measures"]
-
 
 @dataclass(frozen=True)
 class Measure:

@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 
 from polars_rank.core.registry import ALIASES, METRICS, Metric, find_metric
 
-__all__ = ["NUMBER", "Named", "resolve_name", "unknown_measure"]
-
 NUMBER = re.compile(r"-?(\d+(\.\d*)?|\.\d+)")
 RANX_PERSISTENCE = re.compile(r"rbp\.(\d+)")
 SUFFIX = re.compile(r"(?:_at_|[_.])(?P<rest>.*)", re.DOTALL | re.IGNORECASE)

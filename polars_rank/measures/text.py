@@ -10,8 +10,6 @@ from typing import Any
 
 from polars_rank.measures.names import NUMBER, resolve_name
 
-__all__ = ["cutoff", "read_measure", "split_measure", "write_value"]
-
 LONGEST = 1000  # characters
 PATTERN = re.compile(
     r"(?P<name>[^\s()@]+)\s*(?:\((?P<inside>.*)\)\s*)?(@(?P<k>[^@()]*))?"

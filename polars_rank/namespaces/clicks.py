@@ -10,8 +10,6 @@ from polars_rank import clicks
 from polars_rank._engine.request import AnyFrame
 from polars_rank.namespaces.methods import show_signature
 
-__all__ = ["ClickLogRankEval"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 

@@ -17,8 +17,6 @@ from polars_rank.measures.names import resolve_name
 from polars_rank.namespaces.method import method
 from polars_rank.typing import Column
 
-__all__ = ["ExprRankEval", "expr"]
-
 OF_FRAMES = ("evaluate", "per_query", "compare", "match_report", "preferences")
 
 

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from polars_rank.comparison.result import Comparison
     from polars_rank.namespaces.clicks import ClickLogRankEval
 
-__all__ = ["DataFrameRankEval", "LazyFrameRankEval"]
 
 P = ParamSpec("P")
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)

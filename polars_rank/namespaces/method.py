@@ -38,8 +38,6 @@ from polars_rank.core.rules import NEGATIVE_GRADE
 from polars_rank.core.weights import DiscountLike, GainLike
 from polars_rank.typing import Column
 
-__all__ = ["method"]
-
 
 class Options(NamedTuple):
     """Arguments of a method besides the metric's parameters; None means not given."""

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from inspect import signature
 from typing import Any
 
-__all__ = ["show_signature"]
-
 
 def show_signature(method: Any, function: Callable[..., object]) -> None:
     """Show the function's parameters, its first one as ``self``."""

@@ -32,15 +32,13 @@ from polars_rank._engine.spill.buckets import (
 from polars_rank._engine.spill.digest import digest_of
 from polars_rank.core.source import lazy_source
 from polars_rank.exceptions import DataError
-from polars_rank.io.frames import as_polars
+from polars_rank.io.frames import as_polars, is_path, is_single
 from polars_rank.io.scan import scan_each
 from polars_rank.io.unreadable import DAMAGED
-from polars_rank.parts.given import Several, is_path, is_single
+from polars_rank.parts.given import Several
 from polars_rank.parts.partitions import Hashed, Part
 from polars_rank.parts.store import Store, sealed
 from polars_rank.parts.task_errors import with_plain_errors
-
-__all__ = ["bucketed"]
 
 SIDES = ("run", "qrels")
 MOST = 4096  # buckets: a task has a file open for each

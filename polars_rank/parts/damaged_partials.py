@@ -12,8 +12,6 @@ from polars_rank.core.registry import UNBOUNDED
 from polars_rank.core.state import DIGESTS, PLACE, State, damaged, require_columns
 from polars_rank.parts.partial import ATTRIBUTES, COUNTS, PLAUSIBLE, states_of
 
-__all__ = ["require_partial", "require_rows", "require_sums"]
-
 BESIDE = (("judged", "found"), ("asked", "unknown"), ("matched", "judged"))
 NEAR = 1e-9  # of a sum: beyond any rounding
 

@@ -66,8 +66,6 @@ from polars_rank.parts.partial import (
 from polars_rank.parts.rows_of_parts import Asked, enforce_total
 from polars_rank.parts.spelling import shown, spelled, spelled_measure, spelled_option
 
-__all__ = ["Evaluation"]
-
 
 class Evaluation:
     """Measures and options without data: :func:`evaluate` for data in parts.

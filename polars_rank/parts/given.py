@@ -10,17 +10,7 @@ import polars as pl
 from polars_rank._engine.opening import open_run_and_qrels
 from polars_rank._engine.schema import Column, columns_by_role, names_of
 from polars_rank.core.source import is_rereadable
-from polars_rank.io.frames import FrameLike, as_polars, is_path, is_single
-
-__all__ = [
-    "SIDES",
-    "Several",
-    "held",
-    "is_path",
-    "is_single",
-    "open_both",
-    "open_side",
-]
+from polars_rank.io.frames import FrameLike, as_polars
 
 Several: TypeAlias = FrameLike | Iterable[FrameLike]
 

@@ -21,8 +21,6 @@ from polars_rank._engine.schema import (
 )
 from polars_rank.parts.partial import ATTRIBUTES
 
-__all__ = ["matching", "places_as_text", "places_of_all", "run_of_none"]
-
 OWN = "polars_rank."  # no column of the user begins with it
 
 

@@ -16,17 +16,6 @@ import polars.selectors as cs
 from polars_rank._engine.result import Aggregation
 from polars_rank._engine.stages.sum import Plan
 
-__all__ = [
-    "ATTRIBUTES",
-    "COUNTS",
-    "PLAUSIBLE",
-    "UNLISTED",
-    "add_partials",
-    "as_partial",
-    "finish_partial",
-    "states_of",
-]
-
 ATTRIBUTES = "attributes"  # column of a partial: where segments and weights were found
 PLAUSIBLE = "plausible"  # column of a partial: whether ids and labels look right
 UNLISTED = "unlisted"  # queries whose ids are not in the list of keys

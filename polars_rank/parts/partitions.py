@@ -18,15 +18,13 @@ from polars_rank._engine.schema import Column, renamed
 from polars_rank._engine.spill.digest import digest_of
 from polars_rank._engine.spill.progress import Listener, Progress
 from polars_rank.core.parameters import is_whole
-from polars_rank.io.frames import FrameLike, as_polars
+from polars_rank.io.frames import FrameLike, as_polars, is_path, is_single
 from polars_rank.io.scan import scan, scan_each
 from polars_rank.measures.measure import Measures
 from polars_rank.parts.evaluation import Evaluation
-from polars_rank.parts.given import held, is_path, is_single, open_side
+from polars_rank.parts.given import held, open_side
 from polars_rank.parts.store import Store, sealed
 from polars_rank.parts.task_errors import with_plain_errors
-
-__all__ = ["Hashed", "Part", "cut", "evaluate_parts", "files"]
 
 Map = Callable[[Callable[["Part"], Any], Iterable["Part"]], Iterable[Any]]
 

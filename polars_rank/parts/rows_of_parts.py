@@ -29,8 +29,6 @@ from polars_rank.exceptions import DataError
 from polars_rank.measures.measure import Custom, Measure
 from polars_rank.parts.partial import PLAUSIBLE, UNLISTED
 
-__all__ = ["Asked", "enforce_total"]
-
 QUERY_IN_TWO_PARTS = Rule(
     "query_in_two_parts",
     "queries whose rows are in more than one part of the data; partition by query (an "

@@ -11,8 +11,6 @@ import polars as pl
 from polars_rank._engine.recorder import Recorder
 from polars_rank.measures.measure import Custom, Measure
 
-__all__ = ["has_expression", "shown", "spelled", "spelled_measure", "spelled_option"]
-
 
 def spelled_measure(measure: Measure | Custom) -> str:
     """A measure with the version of its definition; a function with its formula."""

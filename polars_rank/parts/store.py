@@ -18,8 +18,6 @@ from uuid import uuid4
 
 from polars_rank._files.temporary import private_folder, replace_durably
 
-__all__ = ["Store", "sealed"]
-
 SEAL = 32  # bytes
 
 

@@ -12,8 +12,6 @@ from typing import Any
 
 import polars as pl
 
-__all__ = ["caught", "raised", "with_plain_errors"]
-
 # Errors that another try would meet again. Others, such as a full disk, may pass.
 LASTING = (TypeError, ValueError, pl.exceptions.PolarsError)
 

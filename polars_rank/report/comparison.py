@@ -10,10 +10,6 @@ import polars as pl
 
 from polars_rank.report.table import Cell, Table, number
 
-__all__ = [
-    "in_order", "letters", "means_table", "pairs_table", "percent", "pyterrier_table",
-]  # fmt: skip
-
 TESTS = {
     "t": "paired t",
     "randomization": "randomization test",

@@ -11,8 +11,6 @@ import polars as pl
 from polars_rank.measures.measure import Measure
 from polars_rank.report.style import PALETTE, SHAPES, altair, finished
 
-__all__ = ["depth", "precision_recall", "significance", "trend"]
-
 SMALLEST = 1e-6  # p-value that a curve shows
 CUTOFF = re.compile(r"^(.*)@(\d+)$")
 

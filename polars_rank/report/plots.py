@@ -11,8 +11,6 @@ import polars as pl
 from polars_rank.report import curves
 from polars_rank.report.style import BLUE, GRAY, ORANGE, altair, finished, heading
 
-__all__ = ["Plots"]
-
 VERDICTS = ["better", "worse", "not significant"]
 LOOKS = {
     "better": (BLUE, "triangle-right"),

@@ -6,17 +6,6 @@ from typing import Any
 
 from polars_rank.core.extras import require
 
-__all__ = [
-    "BLUE",
-    "GRAY",
-    "ORANGE",
-    "PALETTE",
-    "SHAPES",
-    "altair",
-    "finished",
-    "heading",
-]
-
 BLUE, ORANGE, GRAY = "#0072b2", "#d55e00", "#8a8a8a"  # Okabe and Ito
 PALETTE = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#444444"]
 SHAPES = [

@@ -9,17 +9,6 @@ from typing import Any
 
 from polars_rank.core.extras import require
 
-__all__ = [
-    "Cell",
-    "Table",
-    "as_html",
-    "as_latex",
-    "as_markdown",
-    "as_text",
-    "escaped",
-    "number",
-]
-
 MARKDOWN = re.compile(r"[\\`*\[\]<>|&~$]|(?<![^\W_])_|_(?![^\W_])")
 LATEX = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&",

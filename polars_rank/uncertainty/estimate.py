@@ -25,8 +25,6 @@ from polars_rank.measures.measure import Custom, Measure, Measures, parse_measur
 from polars_rank.uncertainty.bounds.labelings import is_additive
 from polars_rank.uncertainty.bounds.several_runs import Runs, keys_of, stacked
 
-__all__ = ["estimate"]
-
 Array: TypeAlias = npt.NDArray[np.float64]
 Sampled: TypeAlias = Literal["queries", "documents"]
 SHOWN = 5

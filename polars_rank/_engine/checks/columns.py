@@ -8,8 +8,6 @@ import polars as pl
 
 from polars_rank._engine.schema import Column, Columns
 
-__all__ = ["require_distinct_roles", "require_no_other_ids"]
-
 IDS = frozenset(  # names of document ids, without case, dashes and underscores
     ("doc", "docid", "docno", "docnum", "documentid", "passageid", "corpusid")
 ) | {"articleid", "itemid", "productid", "movieid", "asin"}

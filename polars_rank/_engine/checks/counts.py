@@ -22,8 +22,6 @@ from polars_rank.core.rules import (
     Violation,
 )
 
-__all__ = ["Counted", "qrels_checks", "run_checks"]
-
 
 class Counted(NamedTuple):
     """Scalars of a query, by name, and the rules that some of them count."""

@@ -12,8 +12,6 @@ from polars_rank.core.fork import note_run
 from polars_rank.core.rules import Rule
 from polars_rank.exceptions import DataError, DataWarning
 
-__all__ = ["Check", "enforce", "examples_of", "raise_or_warn", "report", "warn"]
-
 PASSES = pl.Series([True])
 
 Check: TypeAlias = Literal["strict", "warn", "off"]

@@ -30,7 +30,6 @@ from polars_rank.exceptions import DataError
 if TYPE_CHECKING:
     from polars_rank._engine.request import Request
 
-__all__ = ["with_row"]
 
 # The role of the column that breaks the rule, and which of its values do.
 CULPRITS: Mapping[str, tuple[str, Callable[[pl.Expr], pl.Expr]]] = {

@@ -30,16 +30,6 @@ from polars_rank.core.rules import NO_COMMON_QUERY, Rule
 from polars_rank.core.source import is_rereadable, lazy_source, without_pushdown
 from polars_rank.exceptions import DataError
 
-__all__ = [
-    "check_judgments",
-    "check_labels",
-    "check_queries",
-    "check_segments",
-    "check_sums",
-    "label_facts",
-    "plausible",
-]
-
 PASSES = pl.Series([True])
 NOTHING = pl.LazyFrame({"queries": [0]}, schema={"queries": pl.get_index_type()})
 

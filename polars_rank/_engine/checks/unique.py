@@ -6,8 +6,6 @@ import polars as pl
 
 from polars_rank.core.source import require_rereadable
 
-__all__ = ["Bitmap", "UniquenessCheck"]
-
 
 class UniquenessCheck:
     """Check that keys are unique while they stream past.

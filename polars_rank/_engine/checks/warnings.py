@@ -20,20 +20,6 @@ from polars_rank.core.rules import (
 )
 from polars_rank.measures.measure import Custom, Measure
 
-__all__ = [
-    "JUDGED_SIDE",
-    "NO_JUDGMENTS",
-    "NO_ROWS",
-    "About",
-    "Found",
-    "Refuse",
-    "assess_judgments",
-    "assess_labels",
-    "assess_queries",
-    "assess_scale",
-    "assess_segments",
-]
-
 Found: TypeAlias = Mapping[str, Any]
 Refuse: TypeAlias = Callable[[Rule], None]
 

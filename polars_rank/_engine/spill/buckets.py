@@ -12,20 +12,6 @@ import polars as pl
 
 from polars_rank._engine.spill.disk import full_disk_named
 
-__all__ = [
-    "Bucket",
-    "Filled",
-    "Map",
-    "Task",
-    "counted",
-    "fill",
-    "is_one_query",
-    "is_text",
-    "require_same_types",
-    "rows_of_largest_query",
-    "split",
-]
-
 BUCKET = "bucket"
 
 

@@ -19,15 +19,6 @@ from polars_rank._engine.spill.morsels import (
 )
 from polars_rank.core.source import is_rereadable
 
-__all__ = [
-    "Budget",
-    "RowGroups",
-    "Size",
-    "parse_memory_limit",
-    "sample_of",
-    "size_of",
-]
-
 MB = 10**6
 UNITS = {"B": 1} | {
     f"{letter}{infix}B": step**power

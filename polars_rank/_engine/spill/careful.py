@@ -12,8 +12,6 @@ from polars_rank._engine.spill.budget import Budget, RowGroups, Size, sample_of
 from polars_rank._engine.spill.morsels import Ahead, reading
 from polars_rank.io.unreadable import files_of
 
-__all__ = ["careful", "careful_by_sample", "few_categories", "watched"]
-
 CATEGORY = 500  # bytes that a category takes besides its text, in all steps: measured
 SOME = 1000  # rows
 

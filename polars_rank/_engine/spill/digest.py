@@ -12,8 +12,6 @@ import polars as pl
 
 from polars_rank.io.unreadable import files_of
 
-__all__ = ["digest_of"]
-
 FORMAT = 3  # of the files that we leave for another run
 CACHE = re.compile(r"CACHE\[id: [^\]]*\]")  # the id is random
 

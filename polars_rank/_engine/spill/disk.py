@@ -11,8 +11,6 @@ from pathlib import Path
 from polars_rank._engine.spill.budget import MB, Size
 from polars_rank._files.errors import full_disk
 
-__all__ = ["full_disk_named", "require_space"]
-
 WAY_OUT = "name a folder on a larger disk with temp_dir="
 
 

@@ -15,8 +15,6 @@ from typing import NamedTuple
 
 import polars as pl
 
-__all__ = ["GROUPS_AT_ONCE", "ROWS_PER_MORSEL", "Ahead", "morsels_in_flight", "reading"]
-
 ROWS_PER_MORSEL, GROUPS_AT_ONCE = 100_000, 16
 SETTING = "POLARS_IDEAL_MORSEL_SIZE"
 # Polars looks for these whenever it begins to scan, unlike for the first one.

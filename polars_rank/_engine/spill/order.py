@@ -18,8 +18,6 @@ from polars_rank._engine.spill.disk import full_disk_named
 from polars_rank._files.temporary import private_folder
 from polars_rank.core.source import Narrow, lazy_source
 
-__all__ = ["in_order", "sort_bounded", "spool"]
-
 FACTOR = 24  # bytes to keep free for each byte sorted: buckets are evaluated meanwhile
 BATCH = 50_000  # rows
 SAMPLE = 10_000  # keys that say where to cut

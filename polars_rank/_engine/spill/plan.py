@@ -14,8 +14,6 @@ from polars_rank._engine.trace import PlanKey
 from polars_rank.core.source import lazy_source, without_pushdown
 from polars_rank.measures.measure import Custom, Measure
 
-__all__ = ["careful_plan", "fits_in_memory", "held_categories", "spill_plan"]
-
 # Bytes that evaluating takes for each byte of the rows; measured, and rounded up.
 SUMS, LISTS, COPIES = 4.5, 8, 9
 JUDGMENTS = 16  # of judgments whose run is streamed past them

@@ -7,8 +7,6 @@ import time
 from collections.abc import Callable
 from typing import Literal, NamedTuple, TypeAlias
 
-__all__ = ["Listener", "Progress", "bucket_counter", "row_counter"]
-
 EVERY = 0.1  # seconds between two reports on rows
 
 

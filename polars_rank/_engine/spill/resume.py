@@ -13,8 +13,6 @@ from polars_rank._engine.spill.buckets import Bucket
 from polars_rank._engine.spill.disk import full_disk_named
 from polars_rank._files.temporary import write_whole
 
-__all__ = ["read_manifest", "read_or_write", "write_manifest"]
-
 MANIFEST = "manifest.json"
 
 

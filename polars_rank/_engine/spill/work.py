@@ -46,8 +46,6 @@ from polars_rank._files.temporary import (
 from polars_rank.core.source import is_rereadable
 from polars_rank.io.unreadable import damage_named
 
-__all__ = ["Evaluate", "Spill", "results"]
-
 Evaluate: TypeAlias = Callable[[Sequence[pl.LazyFrame]], pl.LazyFrame]
 Heard: TypeAlias = Callable[[Sequence[pl.LazyFrame]], list[pl.LazyFrame]]
 Counted: TypeAlias = Callable[[int], Heard | None]  # given the rows of a bucket

@@ -15,8 +15,6 @@ import polars as pl
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["Ideal", "with_greedy_ranks"]
-
 
 class Ideal(NamedTuple):
     """Lowest relevant grade, and the factor between documents of a subtopic."""

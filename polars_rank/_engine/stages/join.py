@@ -19,8 +19,6 @@ from polars_rank._engine.stages.sum import Plan, sum_terms
 from polars_rank._engine.trace import PlanKey, Trace, trace_measures
 from polars_rank.measures.measure import Custom
 
-__all__ = ["join_qrels", "number_queries", "restore_query_keys", "sum_judged"]
-
 
 def sum_judged(
     key: PlanKey, run: pl.LazyFrame, qrels: pl.LazyFrame, listed: pl.LazyFrame | None

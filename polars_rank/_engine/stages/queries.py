@@ -16,8 +16,6 @@ from polars_rank._engine.stages.sum import Plan
 from polars_rank.core.rules import DUPLICATE_QUERY, MISSING_QUERY, NULL_QUERY
 from polars_rank.measures.measure import Measure
 
-__all__ = ["listed_queries", "select_queries"]
-
 
 def listed_queries(
     request: Request, run: pl.LazyFrame, queries: pl.LazyFrame

@@ -15,16 +15,6 @@ import polars as pl
 from polars_rank._engine.request import Grouping
 from polars_rank.core.ranking import Ties, order_by
 
-__all__ = [
-    "DocTies",
-    "OrderedBy",
-    "Ranked",
-    "pack",
-    "rank_rows",
-    "regroup_by_rank",
-    "unpack",
-]
-
 OrderedBy: TypeAlias = Literal["score", "rank", "order"]
 DocTies: TypeAlias = Literal["doc_desc", "doc_asc"]
 

@@ -15,14 +15,6 @@ from polars_rank._engine.stages.rank import (
 from polars_rank._engine.stages.ties import settle_ties
 from polars_rank._engine.trace import PlanKey, Trace
 
-__all__ = [
-    "document_columns",
-    "rank_documents",
-    "ranks_within_limit",
-    "relevant_rows",
-    "skips_ranking",
-]
-
 
 def relevant_rows(key: PlanKey, trace: Trace, log: pl.LazyFrame) -> pl.LazyFrame:
     """Documents in rank order that can change a value, and one row for each query."""

@@ -30,8 +30,6 @@ from polars_rank.core.rules import (
 from polars_rank.core.subtopics import Subtopics
 from polars_rank.measures.measure import Custom
 
-__all__ = ["sum_subtopics"]
-
 
 def sum_subtopics(
     key: PlanKey, run: pl.LazyFrame, qrels: pl.LazyFrame, listed: pl.LazyFrame | None

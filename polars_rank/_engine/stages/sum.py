@@ -10,8 +10,6 @@ from polars_rank._engine.recorder import WORDS, Recorder
 from polars_rank._engine.trace import PlanKey, Trace
 from polars_rank.core.rules import Rule
 
-__all__ = ["Plan", "sum_terms"]
-
 
 class Plan(NamedTuple):
     """One row per query: its values, and how often it breaks each rule.

@@ -15,8 +15,6 @@ import polars as pl
 from polars_rank._engine.stages.rank import DocTies
 from polars_rank.core.ranking import order_by
 
-__all__ = ["settle_ties"]
-
 ROW = pl.col("row")
 SCORE, LABEL = pl.col("score"), pl.col("label")
 MIXED = SCORE.eq_missing(SCORE.shift(1)) & LABEL.ne_missing(LABEL.shift(1))

@@ -55,13 +55,6 @@ from polars_rank.core.expr import ratio
 from polars_rank.core.state import hashed
 from polars_rank.io.frames import FrameLike
 
-__all__ = [
-    "behavior",
-    "behavior_state",
-    "merge_behavior",
-    "per_impression",
-]
-
 COUNTS = ("impressions", "total_clicks", "queries")
 _QUERIES = pl.col("query").drop_nulls().n_unique()
 LONG = (

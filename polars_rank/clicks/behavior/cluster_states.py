@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     Hashes: TypeAlias = np.ndarray[Any, np.dtype[np.uint64]]
 
-__all__ = ["by_cluster", "cluster_states", "whole"]
 
 SUMS = ["x", "d"]
 

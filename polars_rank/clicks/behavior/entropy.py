@@ -13,8 +13,6 @@ from polars_rank.clicks.log.log_columns import LogOptions, refuse_options
 from polars_rank.clicks.log.open_log import function_of_log
 from polars_rank.clicks.log.position_counts import checked, pair_table, rows_with_known
 
-__all__ = ["click_entropy"]
-
 
 @function_of_log
 def click_entropy(log: AnyFrame, /, **options: Unpack[LogOptions]) -> AnyFrame:

@@ -17,8 +17,6 @@ from polars_rank._engine.recorder import ExprTable
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.log_columns import column_of
 
-__all__ = ["Impression", "UnknownDwell"]
-
 UnknownDwell: TypeAlias = Literal["unsatisfied", "satisfied"]
 UNIT = 2.0**52
 at, position = pl.col("at"), pl.col("position")  # of a row

@@ -30,18 +30,6 @@ from polars_rank.exceptions import DataError
 from polars_rank.io.frames import FrameLike
 from polars_rank.io.states import read_states
 
-__all__ = [
-    "CLUSTER_SUMS",
-    "COLUMNS",
-    "CONTENT",
-    "Kept",
-    "definitions_of",
-    "read_behavior",
-    "require_clusters",
-    "sealed",
-    "warn_of_returning",
-]
-
 CONTENT = "polars_rank.content"  # a number of the rows that were summed
 UNSEEN = {"by", "layout", "memory_limit", "temp_dir", "progress"}  # decide no value
 STATE = [*RatioMoments(pl.lit(1)).state(pl.lit(1))]

@@ -19,8 +19,6 @@ from polars_rank.core.parameters import Doc, Parameter, Range, read_parameters
 from polars_rank.core.registry import closest
 from polars_rank.measures.text import cutoff, split_measure
 
-__all__ = ["BEHAVIOR", "DEFAULT", "BehaviorMeasure", "Measures", "parse_behavior"]
-
 Pair: TypeAlias = tuple[pl.Expr, pl.Expr]
 Formula: TypeAlias = Callable[..., Pair]
 Custom: TypeAlias = Callable[[Impression], Pair | pl.Expr]

@@ -32,21 +32,6 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
-__all__ = [
-    "FEW",
-    "Interval",
-    "IntervalChoice",
-    "Ratio",
-    "added",
-    "estimates",
-    "finished",
-    "margin",
-    "standard_error",
-    "states",
-    "sums",
-    "warn_if_few",
-    "warn_of_users",
-]
 
 IntervalChoice: TypeAlias = Literal["none", "normal", "bootstrap"]
 FEW = 50  # effective clusters: below it, Student's t takes the extra stats

@@ -15,17 +15,6 @@ from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.impressions import bounded_by, enforced, impressions_of
 from polars_rank.core.expr import ratio
 
-__all__ = [
-    "Per",
-    "Traced",
-    "cluster_sums",
-    "impressions_in",
-    "parts_in",
-    "parts_of",
-    "segments_of",
-    "trace",
-]
-
 Per: TypeAlias = Literal["impression"]
 
 

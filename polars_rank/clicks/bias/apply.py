@@ -22,8 +22,6 @@ from polars_rank.core.rules import (
 from polars_rank.core.source import is_rereadable, lazy_source
 from polars_rank.exceptions import DataError
 
-__all__ = ["Propensities", "faults_first", "flag", "with_propensities"]
-
 Propensities: TypeAlias = AnyFrame | float | None
 
 

@@ -14,8 +14,6 @@ from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.impressions import bounded_by
 from polars_rank.clicks.log.position_counts import cluster_keys, shown
 
-__all__ = ["with_intervals"]
-
 LARGEST = math.log(sys.float_info.max)  # of what exp takes
 ERRORS = ("se", "alpha_se", "beta_se")
 

@@ -22,8 +22,6 @@ from polars_rank.clicks.log.position_counts import (
     shown,
 )
 
-__all__ = ["rows_of_regression_em"]
-
 Array: TypeAlias = npt.NDArray[np.float64]
 FITTING = 10  # bytes for each byte of the table
 TINY = 1e-300

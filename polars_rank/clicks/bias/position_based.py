@@ -13,8 +13,6 @@ import numpy.typing as npt
 from polars_rank.clicks.bias.several_positions.fit_errors import information
 from polars_rank.clicks.bias.several_positions.pair_counts import Array, Counts
 
-__all__ = ["position_based"]
-
 ALMOST = 1 - 1e-12
 HALVINGS = 40
 ROUNDING = 1e-9

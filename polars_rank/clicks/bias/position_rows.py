@@ -13,19 +13,6 @@ from polars_rank._engine.checks.enforce import warn
 from polars_rank._statistics.intervals import require_level
 from polars_rank.clicks.log.click_log import ClickLog
 
-__all__ = [
-    "Estimator",
-    "Normalize",
-    "PropensityMethod",
-    "Row",
-    "Task",
-    "Weighting",
-    "is_by_query",
-    "segments_of",
-    "warn_of",
-    "warn_unconverged",
-]
-
 PropensityMethod: TypeAlias = Literal[
     "harvest",
     "randomized",

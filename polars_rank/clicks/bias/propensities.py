@@ -31,8 +31,6 @@ from polars_rank.clicks.log.open_log import function_of_log
 from polars_rank.clicks.log.position_counts import rows_with_known
 from polars_rank.core.source import is_rereadable, lazy_source
 
-__all__ = ["PropensityMethod", "propensities"]
-
 
 @function_of_log
 def propensities(

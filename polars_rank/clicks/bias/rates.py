@@ -32,8 +32,6 @@ from polars_rank.clicks.log.position_counts import (
 from polars_rank.core.rules import INVALID_RELEVANCE, NOTHING_SHUFFLED
 from polars_rank.exceptions import DataError
 
-__all__ = ["compared", "require_probabilities", "rows_of_rates"]
-
 
 def rows_of_rates(task: Task, log: ClickLog) -> Iterator[Row]:
     """Clicks per impression at a position by those at the reference."""

@@ -26,8 +26,6 @@ from polars_rank.clicks.log.position_counts import (
 from polars_rank.core.rules import NOT_NEIGHBORS, NOTHING_SHUFFLED, ONE_HALF
 from polars_rank.exceptions import DataError
 
-__all__ = ["rows_of_fair_pairs", "rows_of_swaps"]
-
 
 def rows_of_swaps(task: Task, log: ClickLog) -> Iterator[Row]:
     """Clicks at the other position by clicks at the first, of swap participants."""

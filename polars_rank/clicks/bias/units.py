@@ -11,8 +11,6 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-__all__ = ["in_units", "units_of"]
-
 BITS = 61
 
 

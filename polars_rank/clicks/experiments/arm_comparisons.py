@@ -27,16 +27,6 @@ from polars_rank.clicks.behavior.ratios import FEW, Ratio
 from polars_rank.core.rules import ARMS_MISSING, TWO_ARMS
 from polars_rank.exceptions import DataError
 
-__all__ = [
-    "EFFECTIVE",
-    "NUMBERS",
-    "Adjust",
-    "Design",
-    "adjusted",
-    "comparisons",
-    "require_adjust",
-]
-
 Adjust: TypeAlias = Literal["holm"]
 UNLIKELY = 0.001  # of a split into arms that was planned
 LARGEST = 700.0  # whose exponential is a float

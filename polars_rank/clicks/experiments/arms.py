@@ -31,8 +31,6 @@ from polars_rank.clicks.log.open_log import function_of_log
 from polars_rank.core.aggregate import exact_sum, exact_total
 from polars_rank.core.source import lazy_source
 
-__all__ = ["compare", "compared", "moments_of", "schema_of"]
-
 
 @function_of_log
 def compare(  # type: ignore[misc]  # two options are named here

@@ -13,8 +13,6 @@ from polars_rank.clicks.behavior.ratios import sums
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.impressions import bounded_by, enforced, impressions_of
 
-__all__ = ["NO_WEIGHT", "Credit", "Method", "outcomes_of", "words_of"]
-
 NO_WEIGHT = "interleaving takes no {name}=: a list is won, lost or tied"
 
 Credit: TypeAlias = Literal["clicks", "any", "first", "satisfied", "inverse_rank"]

@@ -33,8 +33,6 @@ from polars_rank.core.rules import INVALID_CREDIT, NOT_INTERLEAVED, ONE_TEAM
 from polars_rank.core.source import lazy_source
 from polars_rank.exceptions import DataError
 
-__all__ = ["Credit", "Method", "interleaving"]
-
 Test: TypeAlias = Literal["sign", "permutation"]
 GROUPS = 1000  # of clusters whose signs are drawn together
 RESULT = 4  # bytes for each byte of the outcomes of clusters

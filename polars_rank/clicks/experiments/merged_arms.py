@@ -21,8 +21,6 @@ from polars_rank.core.state import differences
 from polars_rank.exceptions import DataError
 from polars_rank.io.frames import FrameLike
 
-__all__ = ["merge_compare"]
-
 OWN = ("arm", "impressions")  # choices that the time before need not have
 
 

@@ -16,8 +16,6 @@ from polars_rank.clicks.log.log_columns import LogOptions, refuse_options
 from polars_rank.clicks.log.open_log import function_of_log
 from polars_rank.clicks.log.position_counts import rows_with_known
 
-__all__ = ["team_shares"]
-
 
 @function_of_log
 def team_shares(  # type: ignore[misc]  # team= is an option, named here

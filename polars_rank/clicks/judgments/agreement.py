@@ -15,8 +15,6 @@ from polars_rank.io.frames import FrameLike
 from polars_rank.metrics.correlation import kendall_tau
 from polars_rank.metrics.pairwise import auc
 
-__all__ = ["agreement", "confusion"]
-
 Disagreement: TypeAlias = Literal["linear", "quadratic", "none"]
 
 

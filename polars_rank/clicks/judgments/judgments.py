@@ -19,8 +19,6 @@ from polars_rank.clicks.log.log_columns import LogOptions, refuse_options
 from polars_rank.clicks.log.open_log import function_of_log
 from polars_rank.clicks.log.position_counts import checked, position_totals, shown
 
-__all__ = ["JudgmentMethod", "judgments"]
-
 JudgmentMethod: TypeAlias = Literal["ratio", "ips", "ctr", "coec", "affine"]
 
 

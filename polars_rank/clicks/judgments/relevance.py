@@ -10,8 +10,6 @@ import polars as pl
 from polars_rank._statistics.distributions import normal_quantile, special
 from polars_rank.core.expr import ratio
 
-__all__ = ["Prior", "estimated"]
-
 Prior: TypeAlias = tuple[float, float] | Literal["log", "query"] | None
 
 

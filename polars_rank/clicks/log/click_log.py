@@ -15,7 +15,8 @@ import polars as pl
 
 from polars_rank._engine.checks.enforce import Check
 from polars_rank._engine.opening import IN_MEMORY_ROWS
-from polars_rank._engine.request import AnyFrame, Layout, Resources
+from polars_rank._engine.options import Layout
+from polars_rank._engine.request import AnyFrame, Resources
 from polars_rank._engine.schema import (
     Columns,
     align_ids,
@@ -35,8 +36,6 @@ from polars_rank.clicks.log.log_columns import (
 from polars_rank.clicks.log.log_rows import clean, united, watched
 from polars_rank.core.rules import Rule
 from polars_rank.core.source import is_rereadable
-
-__all__ = ["ClickLog"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
-__all__ = ["ROWS", "VARIES", "at", "changes", "run_sums"]
 
 ROWS, VARIES = "rows", "varies"
 

@@ -13,8 +13,6 @@ import polars as pl
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.core.rules import DUPLICATE_POSITION, DUPLICATE_SHOWN, TWO_VALUES
 
-__all__ = ["ENOUGH", "facts_of", "faults_of", "methods_of"]
-
 ENOUGH = 50  # impressions of a pair
 NO_USER = "share of rows without a user"
 LINKED = "positions that pairs link to the first"

@@ -33,18 +33,6 @@ from polars_rank.core.rules import (
 )
 from polars_rank.core.source import is_rereadable, without_pushdown
 
-__all__ = [
-    "all_bounded_by",
-    "bounded_by",
-    "enforced",
-    "held",
-    "impressions_of",
-    "in_layout",
-    "may_be_tried",
-    "order_of",
-    "require_sound_rows",
-]
-
 KEY = "impression"
 FACTOR = 4  # bytes that grouping takes for each byte of the rows
 

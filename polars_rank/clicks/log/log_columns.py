@@ -8,25 +8,11 @@ from typing import Annotated, Any, Literal, TypeAlias, TypedDict, cast, get_args
 
 import polars as pl
 
-from polars_rank._engine.request import AnyFrame, Layout
+from polars_rank._engine.options import Layout
+from polars_rank._engine.request import AnyFrame
 from polars_rank._engine.spill.progress import Progress
 from polars_rank.core.parameters import Range, read_hint
 from polars_rank.core.registry import closest
-
-__all__ = [
-    "CARRIED",
-    "ROWS",
-    "UBI",
-    "USERS",
-    "LogCheck",
-    "LogColumns",
-    "LogOptions",
-    "column_of",
-    "refuse_options",
-    "require_options",
-    "roles_of",
-    "several",
-]
 
 LogCheck: TypeAlias = Literal["strict", "warn", "off", "full"]
 

@@ -23,8 +23,6 @@ from polars_rank.core.rules import (
 )
 from polars_rank.core.source import lazy_source, without_pushdown
 
-__all__ = ["clean", "united", "watched"]
-
 FROM_ONE = (
     "first_position=0 says that positions count from 0, but the smallest is {least}, "
     "so results begin at position {first}; leave it out if positions count from 1"

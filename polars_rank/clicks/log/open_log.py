@@ -15,8 +15,6 @@ from polars_rank.clicks.log.log_columns import LogColumns, LogOptions
 from polars_rank.core.registry import not_taken
 from polars_rank.io.frames import FrameLike, as_polars
 
-__all__ = ["function_of_log", "opened", "opening"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 FRAMES = ("impressions", "covariates", "propensities")  # of arguments

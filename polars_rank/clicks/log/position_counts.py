@@ -18,16 +18,6 @@ from polars_rank.clicks.log.impressions import (
     require_sound_rows,
 )
 
-__all__ = [
-    "checked",
-    "cluster_keys",
-    "moments",
-    "pair_table",
-    "position_totals",
-    "rows_with_known",
-    "shown",
-]
-
 
 def rows_with_known(log: ClickLog) -> ClickLog:
     """Also with the columns that only ``impressions=`` has."""

@@ -16,8 +16,6 @@ from polars_rank.clicks.log.open_log import opening
 from polars_rank.clicks.log.position_counts import rows_with_known
 from polars_rank.core.expr import ratio
 
-__all__ = ["LogReport", "check"]
-
 
 @dataclass(frozen=True, eq=False)
 class LogReport:

@@ -10,8 +10,6 @@ import polars as pl
 
 from polars_rank.measures.names import resolve_name
 
-__all__ = ["ADDITIVE", "Additive", "AdditiveMeasure", "RankWeight"]
-
 RankWeight: TypeAlias = Callable[[pl.Expr], pl.Expr]
 AdditiveMeasure: TypeAlias = str | Mapping[str, RankWeight]
 TEXT = re.compile(r"\s*(\w+)\s*(?:\(\s*p\s*=\s*([0-9.]+)\s*\))?\s*(?:@\s*(\d+))?\s*")

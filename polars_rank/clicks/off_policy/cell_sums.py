@@ -13,8 +13,6 @@ from polars_rank.clicks.log.position_counts import rows_with_known
 from polars_rank.clicks.off_policy.weighing import Estimation
 from polars_rank.core.aggregate import State, Sum, exact_sum, exact_total
 
-__all__ = ["sums_in_cells"]
-
 KEY = "impression"
 
 

@@ -23,8 +23,6 @@ from polars_rank.clicks.off_policy.rankings import Systems, with_baseline
 from polars_rank.clicks.off_policy.system_estimates import estimate_systems
 from polars_rank.clicks.off_policy.weighing import CounterfactualMethod, Estimation
 
-__all__ = ["CounterfactualInterval", "counterfactual"]
-
 CounterfactualInterval: TypeAlias = Literal["none", "normal", "bootstrap", "jackknife"]
 
 

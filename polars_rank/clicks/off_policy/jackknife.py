@@ -35,8 +35,6 @@ from polars_rank.clicks.off_policy.cell_sums import sums_in_cells
 from polars_rank.clicks.off_policy.weighing import Estimation
 from polars_rank.core.source import is_rereadable, lazy_source
 
-__all__ = ["Jackknife"]
-
 GROUPS = 20  # of clusters, each left out in turn
 PART = "part"
 HARVEST = Task.of("harvest", "poisson", "harmonic", "first", None, 500, 1e-6, 0.95)

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
-__all__ = ["RankedSums", "ranked_sums"]
 
 SHORT, MANY = 16, 64  # rows of an impression, and impressions, to compare in pairs
 DEEPEST = 1000  # rows of an impression

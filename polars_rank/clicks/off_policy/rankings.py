@@ -23,8 +23,6 @@ from polars_rank.core.rules import (
     INVALID_RELEVANCE,
 )
 
-__all__ = ["System", "Systems", "named", "ranking", "with_baseline", "with_scores"]
-
 Systems: TypeAlias = str | Sequence[str] | AnyFrame | Mapping[str, str | AnyFrame]
 
 

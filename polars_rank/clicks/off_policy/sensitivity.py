@@ -23,8 +23,6 @@ from polars_rank.clicks.off_policy.system_estimates import NO_CLICKS, tell_suppo
 from polars_rank.clicks.off_policy.weighing import Estimation
 from polars_rank.core.source import is_rereadable, lazy_source
 
-__all__ = ["sensitivity"]
-
 STEEPEST = 100
 SUPPORT = ("logged", "ranked")
 

@@ -17,8 +17,6 @@ from polars_rank.core.expr import ratio
 from polars_rank.core.rules import NO_SUPPORT
 from polars_rank.exceptions import DataError
 
-__all__ = ["NO_CLICKS", "estimate_systems", "tell_support"]
-
 ENOUGH = 0.95  # of the new ranking's weight on documents that were logged
 HEAVY = 100  # effective number of clicks
 LARGE = 0.1  # share of one click in the sum of weights

@@ -33,8 +33,6 @@ from polars_rank.clicks.off_policy.rankings import (
 )
 from polars_rank.core.expr import ratio
 
-__all__ = ["CounterfactualMethod", "Estimation"]
-
 CounterfactualMethod: TypeAlias = Literal["ips", "snips", "affine", "dr", "dm"]
 
 

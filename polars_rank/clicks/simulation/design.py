@@ -8,8 +8,6 @@ from typing import get_args
 from polars_rank.clicks.simulation.draw import Logging, Simulation
 from polars_rank.clicks.simulation.users import UserModel
 
-__all__ = ["simulate"]
-
 
 def simulate(
     impressions: int,

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
-__all__ = ["Logging", "Simulation"]
 
 Logging: TypeAlias = Literal["rankers", "plackett_luce"]
 

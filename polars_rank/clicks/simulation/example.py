@@ -10,8 +10,6 @@ import polars as pl
 from polars_rank.clicks.simulation.design import simulate
 from polars_rank.clicks.simulation.draw import Simulation
 
-__all__ = ["log", "simulation"]
-
 PATH = Path(str(files("polars_rank") / "example" / "clicks.parquet"))
 DEVICES = pl.Enum(["desktop", "phone"])
 

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
-__all__ = ["USER_MODELS", "UserModel"]
 
 UserModel: TypeAlias = Literal["pbm", "trust", "cascade", "dcm", "dbn", "ubm"]
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
-__all__ = ["World", "sigmoid"]
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class World:

@@ -13,16 +13,6 @@ from polars_rank.comparison.sums.definition import Definition
 from polars_rank.exceptions import DataError
 from polars_rank.io.columns import concatenated
 
-__all__ = [
-    "BASE",
-    "NEW",
-    "attributed",
-    "joined",
-    "require_ids_that_match",
-    "require_known_documents",
-    "require_same_definition",
-]
-
 BASE, NEW = "base", "new"
 GONE = 0.9  # share of queries that lost everything, or of documents that are in no
 # list any more: no change of a ranking does that

@@ -35,8 +35,6 @@ from polars_rank.comparison.sums.definition import Definition, definition_of
 from polars_rank.exceptions import DataError
 from polars_rank.report.gate import gate_markdown, gate_text
 
-__all__ = ["Gate", "Rule", "Verdict", "gate"]
-
 Verdict: TypeAlias = Literal["pass", "warn", "fail", "invalid"]
 EXIT = {"pass": 0, "warn": 0, "fail": 3, "invalid": 1}
 

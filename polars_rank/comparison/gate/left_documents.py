@@ -9,8 +9,6 @@ import polars as pl
 from polars_rank.comparison.gate.comparability import BASE, NEW
 from polars_rank.comparison.input.values import Source, lazy
 
-__all__ = ["Lists", "first_documents"]
-
 LISTED = 10
 Counts = dict[str, int]
 

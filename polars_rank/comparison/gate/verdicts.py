@@ -18,8 +18,6 @@ from polars_rank.comparison.tests.power import detectable_effect
 from polars_rank.core.registry import closest
 from polars_rank.report.comparison import percent
 
-__all__ = ["ALL", "Rule", "Standard", "checked", "worst_queries"]
-
 Rule: TypeAlias = Literal["significant", "non_inferior", "threshold"]
 ALL = "all"  # the segment of all queries
 ROUNDING = 1e-12  # margins are decimal numbers: 0.55 - 0.54 is 0.01, nearly

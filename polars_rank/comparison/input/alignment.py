@@ -12,8 +12,6 @@ from polars_rank.comparison.input.procedures import Pairing
 from polars_rank.comparison.input.values import Columns, Values, cell
 from polars_rank.exceptions import DataError
 
-__all__ = ["aligned", "require_finite", "require_finite_rows"]
-
 SHOWN = 5
 
 

@@ -7,25 +7,6 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from polars_rank.core.registry import closest
 
-__all__ = [
-    "FAMILYWISE",
-    "FROM_ROWS",
-    "Correction",
-    "EffectName",
-    "Family",
-    "IntervalName",
-    "Order",
-    "Pairing",
-    "TestName",
-    "ZeroMethod",
-    "names_of",
-    "needs_rows",
-    "require_choice",
-    "require_names",
-    "require_no_rows",
-    "require_together",
-]
-
 TestName: TypeAlias = Literal[
     "t",
     "randomization",

@@ -20,8 +20,6 @@ from polars_rank.core.source import lazy_source
 from polars_rank.exceptions import DataError
 from polars_rank.io.unreadable import damage_named
 
-__all__ = ["read", "read_parts", "require_values"]
-
 WHOLE = 1 << 29  # bytes of rows that are held in memory, rather than in parts
 BUCKETS, ROWS_PER_GROUP = 16, 16_384
 DEEPEST = 4  # level of buckets: beyond, they are single queries or clusters

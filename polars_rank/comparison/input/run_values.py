@@ -13,8 +13,6 @@ from polars_rank.evaluation.evaluate import per_query
 from polars_rank.io.columns import concatenated
 from polars_rank.io.frames import FrameLike, as_polars
 
-__all__ = ["values_of_runs"]
-
 
 def values_of_runs(
     runs: Any,

@@ -19,17 +19,6 @@ from polars_rank.io import scan
 from polars_rank.io.frames import ArrowStream, as_polars
 from polars_rank.measures.measure import Measure
 
-__all__ = [
-    "Columns",
-    "Source",
-    "Values",
-    "cell",
-    "lazy",
-    "lower_is_better",
-    "metric_of",
-    "read_once",
-]
-
 Source: TypeAlias = AnyFrame | ArrowStream | str | Path
 
 

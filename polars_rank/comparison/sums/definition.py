@@ -20,8 +20,6 @@ from polars_rank.evaluation.options import COLUMNS, DECIDING
 from polars_rank.io import write
 from polars_rank.measures.measure import Measure
 
-__all__ = ["KEY", "Definition", "definition_of", "fingerprint", "write_defined"]
-
 KEY = "polars_rank"
 BATCH = 1 << 20
 SEVERAL = "; "  # between fingerprints

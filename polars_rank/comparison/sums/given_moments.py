@@ -9,8 +9,6 @@ import polars as pl
 from polars_rank.comparison.sums.moments import KEYS, ORDER
 from polars_rank.exceptions import DataError
 
-__all__ = ["never_together", "require_columns_of_moments", "require_rows_of_moments"]
-
 NAMES = [*KEYS, *ORDER]
 MOST = 10  # of 14 names: no values of queries have as many by chance
 AGAIN = "make them anew with moments, and keep them in Parquet"

@@ -29,16 +29,6 @@ from polars_rank.io.frames import is_single
 from polars_rank.io.states import Opened, collected, open_states, read_states
 from polars_rank.io.unreadable import files_of
 
-__all__ = [
-    "definition_of_parts",
-    "merge",
-    "read_moments",
-    "segments_of",
-    "selected",
-    "summed",
-    "warn_of_returning",
-]
-
 AT_ONCE = 16  # parts whose rows are held
 TYPES: dict[str, Type] = {
     **dict.fromkeys(KEYS, "text"),

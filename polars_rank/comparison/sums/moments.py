@@ -28,10 +28,6 @@ from polars_rank.conventions.tools import DEFAULT, ConventionLike
 from polars_rank.core.expr import ratio
 from polars_rank.core.state import DEFINITION, digest, hashed
 
-__all__ = [
-    "KEYS", "ORDER", "STATE", "WON", "added", "is_moments", "moments", "sums_of_parts",
-]  # fmt: skip
-
 KEYS = ["measure", "system", "other"]
 STATE = ["n", "x", "d", "ee", "ed", "dd"]
 WON = ["win", "tie", "loss"]

@@ -12,8 +12,6 @@ import numpy.typing as npt
 
 from polars_rank.comparison.sums.win_counts import WinCounts
 
-__all__ = ["Array", "Places", "RowSums", "Rows", "row_sums"]
-
 Array: TypeAlias = npt.NDArray[np.float64]
 Places: TypeAlias = npt.NDArray[np.intp]
 Sums: TypeAlias = npt.NDArray[Any]

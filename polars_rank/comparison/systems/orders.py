@@ -15,8 +15,6 @@ from polars_rank.comparison.input.reading import read
 from polars_rank.comparison.input.values import Columns, Source, cell, lower_is_better
 from polars_rank.comparison.tests.bootstrap import resampled
 
-__all__ = ["discriminative", "orders", "stability"]
-
 
 def orders(values: Source, *, level: float = 0.95, **options: Any) -> pl.DataFrame:
     """Compare the orders in which measures put the systems.

@@ -14,8 +14,6 @@ from polars_rank.comparison.input.procedures import require_names
 from polars_rank.comparison.input.reading import read
 from polars_rank.comparison.input.values import Columns, Source, cell
 
-__all__ = ["reproduction"]
-
 Array: TypeAlias = npt.NDArray[np.float64]
 
 

@@ -19,8 +19,6 @@ from polars_rank.comparison.tests.power import (
     queries_for,
 )
 
-__all__ = ["power"]
-
 
 def power(
     values: Source | None = None,

@@ -15,8 +15,6 @@ from polars_rank.comparison.input.procedures import names_of, require_choice
 from polars_rank.io.columns import concatenated
 from polars_rank.io.frames import FrameLike, as_polars
 
-__all__ = ["Standard", "standardize"]
-
 Standard: TypeAlias = Literal["z", "phi", "ab", "cdf"]
 
 

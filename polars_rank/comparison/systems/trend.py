@@ -22,8 +22,6 @@ from polars_rank.comparison.sums.merging import (
 from polars_rank.comparison.sums.moments import is_moments, moments
 from polars_rank.comparison.tests.estimates import Plan, estimated, means_of
 
-__all__ = ["trend"]
-
 
 def trend(
     values: Source,

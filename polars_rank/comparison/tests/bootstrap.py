@@ -16,8 +16,6 @@ from polars_rank._statistics.distributions import normal_quantile, normal_tail
 from polars_rank.comparison.input.procedures import IntervalName
 from polars_rank.comparison.tests.paired_tests import DECIMALS, Tested, chunks
 
-__all__ = ["Bounds", "Resampled", "bounds", "drawn_counts", "resampled", "shift_test"]
-
 Array: TypeAlias = npt.NDArray[np.float64]
 ROUNDING = 1e-12  # of sums of squares, by differences of them
 

@@ -9,8 +9,6 @@ import numpy.typing as npt
 
 from polars_rank.comparison.input.procedures import Correction
 
-__all__ = ["adjusted"]
-
 Array: TypeAlias = npt.NDArray[np.float64]
 
 

@@ -20,8 +20,6 @@ from polars_rank.comparison.tests.families import family_of
 from polars_rank.comparison.tests.paired_tests import EXACT
 from polars_rank.comparison.tests.power import detectable_center
 
-__all__ = ["left_out", "with_detectable"]
-
 Array: TypeAlias = npt.NDArray[np.float64]
 POWER = 0.8
 # In standard deviations. Of larger effects the expansions of ranks and signs below are

@@ -10,8 +10,6 @@ import numpy.typing as npt
 from polars_rank._statistics.distributions import special
 from polars_rank._statistics.noncentral import noncentrality
 
-__all__ = ["cliff", "d_z_interval", "hedges_factor"]
-
 Array: TypeAlias = npt.NDArray[np.float64]
 
 

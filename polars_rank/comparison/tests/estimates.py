@@ -17,22 +17,6 @@ from polars_rank.core.aggregate import ROUNDING
 from polars_rank.core.expr import ratio
 from polars_rank.core.extras import require
 
-__all__ = [
-    "Plan",
-    "analysis_of_variance",
-    "compared",
-    "counts_once",
-    "equivalence",
-    "estimated",
-    "fisher_lsd",
-    "means_of",
-    "oriented",
-    "pairs_of",
-    "t_tested",
-    "tukey",
-    "with_effect",
-]
-
 
 @dataclass(frozen=True)
 class Plan:

@@ -9,8 +9,6 @@ from polars_rank.comparison.input.procedures import Correction, Family
 from polars_rank.comparison.tests.corrections import adjusted
 from polars_rank.comparison.tests.estimates import Plan
 
-__all__ = ["corrected", "family_of", "level_at_once"]
-
 
 def family_of(family: Family) -> pl.Expr:
     """A number per row: rows of one number are corrected together."""

@@ -8,8 +8,6 @@ from polars_rank.comparison.input.values import Values, cell
 from polars_rank.comparison.tests.paired_tests import rounded
 from polars_rank.core.extras import require
 
-__all__ = ["friedman"]
-
 
 def friedman(values: Values) -> pl.DataFrame:
     """Test for each segment and measure whether the systems have equal ranks.

@@ -18,8 +18,6 @@ from polars_rank.comparison.tests.estimates import Plan
 from polars_rank.comparison.tests.seeds import across_seeds
 from polars_rank.core.expr import ratio
 
-__all__ = ["tested", "with_bootstrap", "with_effect"]
-
 Array: TypeAlias = npt.NDArray[np.float64]
 
 

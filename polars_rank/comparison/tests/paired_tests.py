@@ -15,17 +15,6 @@ import polars as pl
 from polars_rank._statistics.distributions import Alternative, special, tail
 from polars_rank.comparison.input.procedures import ZeroMethod
 
-__all__ = [
-    "Tested",
-    "chunks",
-    "randomization",
-    "randomized_tukey",
-    "rank_biserial",
-    "rounded",
-    "sign",
-    "wilcoxon",
-]
-
 Array: TypeAlias = npt.NDArray[np.float64]
 DECIMALS = 12
 EXACT = 40  # differences that are not 0: 2^20 sums for each half

@@ -12,8 +12,6 @@ import numpy.typing as npt
 from polars_rank._statistics.distributions import normal_quantile, special, t_quantile
 from polars_rank._statistics.noncentral import crossing
 
-__all__ = ["detectable_center", "detectable_effect", "power_of_t", "queries_for"]
-
 Array: TypeAlias = npt.NDArray[np.float64]
 MOST = 1 << 40
 

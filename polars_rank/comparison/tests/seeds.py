@@ -15,8 +15,6 @@ from polars_rank.comparison.tests.bootstrap import drawn_counts
 from polars_rank.comparison.tests.estimates import Plan, t_tested
 from polars_rank.exceptions import DataError
 
-__all__ = ["across_seeds", "with_pigeonhole"]
-
 SAME = 1e-12  # smaller differences are rounding
 Array: TypeAlias = npt.NDArray[np.float64]
 

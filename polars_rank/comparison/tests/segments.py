@@ -6,8 +6,6 @@ import polars as pl
 
 from polars_rank._statistics.distributions import special
 
-__all__ = ["between_segments", "unlike"]
-
 PAIR = ("measure", "baseline", "system")
 
 

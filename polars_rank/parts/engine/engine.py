@@ -22,8 +22,6 @@ from polars_rank.parts.engine.job import Job, columns_read
 from polars_rank.parts.evaluation import Evaluation
 from polars_rank.parts.given import SIDES, open_side
 
-__all__ = ["Engine"]
-
 Frame = TypeVar("Frame")
 
 

@@ -36,8 +36,6 @@ from polars_rank.exceptions import DataError
 from polars_rank.parts.evaluation import Evaluation
 from polars_rank.parts.task_errors import caught, raised
 
-__all__ = ["SIDE", "Job", "columns_read"]
-
 FACTOR = 4  # bytes that evaluation takes for each of the rows
 SIDE = "side"  # of a tagged row: the place of its frame among the schemas
 

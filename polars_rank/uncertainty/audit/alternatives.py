@@ -13,8 +13,6 @@ from polars_rank.core.parameters import Parameter, is_number
 from polars_rank.core.registry import METRICS, closest
 from polars_rank.measures.measure import Custom, Measure
 
-__all__ = ["DEPTH", "DUPLICATES", "Alternative", "alternatives", "as_given", "renamed"]
-
 DUPLICATES = "on_duplicate"
 DEPTH = "max_rank"
 DEPTHS = [100, 1000]  # of runs, that is usual

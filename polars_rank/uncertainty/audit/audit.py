@@ -39,8 +39,6 @@ from polars_rank.uncertainty.audit.unknowns import (
 )
 from polars_rank.uncertainty.bounds.several_runs import Runs, keys_of, stacked
 
-__all__ = ["audit"]
-
 BASE = "base"
 DIGITS = 12  # of SAME
 

@@ -24,8 +24,6 @@ from polars_rank.uncertainty.audit.unknowns import (
     unknowns_table,
 )
 
-__all__ = ["Audit"]
-
 
 @dataclass(frozen=True, eq=False)
 class Audit:

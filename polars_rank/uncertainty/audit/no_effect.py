@@ -11,8 +11,6 @@ from polars_rank.conventions.convention import Convention
 from polars_rank.core.ranking import Ranking
 from polars_rank.uncertainty.audit.alternatives import DEPTH, Alternative
 
-__all__ = ["facts", "neutral", "reasons"]
-
 
 class Fact(NamedTuple):
     """What makes a choice idle: whether it is true of a query, and in words."""

@@ -14,8 +14,6 @@ from polars_rank.conventions.convention import Convention
 from polars_rank.evaluation.evaluate import per_query
 from polars_rank.uncertainty.bounds.several_runs import keys_of
 
-__all__ = ["Pass", "name_of", "significant_pairs"]
-
 # Measures that one plan computes, their convention, and other arguments.
 Pass: TypeAlias = tuple[Sequence[Any], Convention, dict[str, Any]]
 

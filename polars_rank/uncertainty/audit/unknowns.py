@@ -17,15 +17,6 @@ from polars_rank.report.table import Cell, Table, number
 from polars_rank.uncertainty.audit.alternatives import as_given
 from polars_rank.uncertainty.bounds.bounds import Over, bounds
 
-__all__ = [
-    "SAME",
-    "differences_table",
-    "require_known_to_bounds",
-    "sure_differences",
-    "unknowns",
-    "unknowns_table",
-]
-
 SAME = 1e-12  # smaller differences are rounding
 WAYS: tuple[Over, ...] = ("ties", "labels")
 ENDS = ("ties_low", "ties_high", "labels_low", "labels_high")

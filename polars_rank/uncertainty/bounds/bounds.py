@@ -32,8 +32,6 @@ from polars_rank.uncertainty.bounds.limits import (
 )
 from polars_rank.uncertainty.bounds.several_runs import Runs, keys_of, stacked
 
-__all__ = ["bounds"]
-
 Over: TypeAlias = Literal["ties", "labels"]
 Universe: TypeAlias = Literal["retrieved", "pool"]
 ROUNDING = 1e-12

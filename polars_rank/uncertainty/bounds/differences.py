@@ -20,8 +20,6 @@ from polars_rank.uncertainty.bounds.limits import (
     values_under,
 )
 
-__all__ = ["differences"]
-
 
 def differences(
     documents: Documents,

@@ -18,8 +18,6 @@ import polars as pl
 from polars_rank.core.weights import DISCOUNTS, GAINS
 from polars_rank.uncertainty.bounds.labelings import Documents
 
-__all__ = ["has_levels", "highest_ratio", "parts_of"]
-
 STEPS = 8  # Dinkelbach's are superlinear: four at most on 4,000 random lists
 
 

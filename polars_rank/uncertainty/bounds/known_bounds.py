@@ -9,8 +9,6 @@ from polars_rank.conventions.tools import complete_arguments
 from polars_rank.measures.measure import Custom, Measures, parse_measures
 from polars_rank.uncertainty.bounds.limits import Asked
 
-__all__ = ["with_known_bounds"]
-
 # These ask whether somebody judged a document, not how.
 ABOUT_JUDGING = frozenset(("judged", "unjudged", "rbp_residual"))
 

@@ -18,17 +18,6 @@ from polars_rank.core.ranking import order_by
 from polars_rank.core.weights import custom_gain
 from polars_rank.measures.measure import Measure
 
-__all__ = [
-    "Documents",
-    "Scheme",
-    "grades_of",
-    "is_additive",
-    "labeled",
-    "labelings",
-    "scheme_of",
-    "size_of",
-]
-
 Scheme: TypeAlias = Literal["ends", "scan", "sorted", "every"]
 
 # "ends": the value never falls with a label: none of the documents, or all of them,

@@ -29,11 +29,6 @@ from polars_rank.uncertainty.bounds.tie_orders import (
     way_of,
 )
 
-__all__ = [
-    "EXTREMES", "Asked", "Table", "labels_move", "over_labels", "over_ties", "places",
-    "ratio_limits", "settled", "values_under", "widest",
-]  # fmt: skip
-
 Table: TypeAlias = pl.LazyFrame
 EXTREMES = ("optimistic", "pessimistic")
 

@@ -11,8 +11,6 @@ from polars_rank._engine.schema import require_columns
 from polars_rank.io.columns import concatenated
 from polars_rank.io.frames import FrameLike, as_polars
 
-__all__ = ["Runs", "keys_of", "stacked"]
-
 Runs: TypeAlias = FrameLike | Mapping[str, FrameLike]
 
 

@@ -17,8 +17,6 @@ import polars as pl
 from polars_rank.core.weights import custom_gain
 from polars_rank.measures.measure import Measure
 
-__all__ = ["Way", "in_orders", "size_of_orders", "way_of"]
-
 Way: TypeAlias = Literal["grades", "gains", "judged", "relevant", "inside", "every"]
 
 # "grades": by grade, up or down. Exchanging two tied neighbors so that the better one

@@ -14,8 +14,6 @@ from polars_rank.clicks.behavior.ratios import sums
 from polars_rank.clicks.behavior.traced import Traced, parts_in
 from polars_rank.core.source import lazy_source
 
-__all__ = ["sums_of_alike"]
-
 TOGETHER = 100_000  # impressions that are looked through at a time
 NUMBER, QUERY = pl.col("number"), pl.col("query")
 

@@ -25,8 +25,6 @@ from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.impressions import may_be_tried
 from polars_rank.exceptions import DataError
 
-__all__ = ["ShallowImpression", "shallow_first"]
-
 BITS = 64
 ALL = 2**BITS - 1
 

@@ -19,8 +19,6 @@ from polars_rank.clicks.bias.several_positions.pair_counts import (
     groups_of,
 )
 
-__all__ = ["ALONE", "Fit", "Scores", "information"]
-
 ALONE = 1e-9  # share of the others in a curvature that is rounding
 
 

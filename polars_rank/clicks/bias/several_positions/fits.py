@@ -20,8 +20,6 @@ from polars_rank.clicks.bias.several_positions.fit_errors import (
 from polars_rank.clicks.bias.several_positions.linked_positions import identified
 from polars_rank.clicks.bias.several_positions.pair_counts import Array, Counts
 
-__all__ = ["em", "poisson", "relative_examination"]
-
 Known: TypeAlias = npt.NDArray[np.bool_]
 
 HALVINGS = 40

@@ -32,8 +32,6 @@ from polars_rank.clicks.log.position_counts import (
     shown,
 )
 
-__all__ = ["arrays", "informative_table", "rows_of_pairs"]
-
 FITTING = 12  # bytes for each byte of the table: sorted, as numbers, and their products
 
 

@@ -7,8 +7,6 @@ import numpy.typing as npt
 
 from polars_rank.clicks.bias.several_positions.pair_counts import Counts
 
-__all__ = ["UNCLICKED", "UNLINKED", "identified", "known_of", "reached"]
-
 UNLINKED = "no document was shown here and at a position tied to the reference"
 UNCLICKED = "too few clicks on documents that tie this position to the reference"
 

@@ -25,8 +25,6 @@ from polars_rank.clicks.bias.several_positions.pair_counts import (
     groups_of,
 )
 
-__all__ = ["all_pairs", "chain", "jackknifed", "pivot_one"]
-
 GROUPS = 100  # of queries that are left out in turn
 
 
