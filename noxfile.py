@@ -86,7 +86,7 @@ def engines(session: nox.Session) -> None:
     # 5: no test was collected, as neither of them is there
     session.run(
         *("python", "-m", "pytest", "-m", "slow", "-n", "2", "-rs"),
-        *("-k", "not distributed", "tests/test_engines.py"),
+        *("-k", "not distributed", "tests/parts/test_engines.py"),
         success_codes=[0, 5],
     )
 
@@ -116,7 +116,7 @@ def lint(session: nox.Session) -> None:
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
     session.run("mypy")
-    pytest(session, "-m", "slow", "-n", "0", "tests/test_typing.py")
+    pytest(session, "-m", "slow", "-n", "0", "tests/house/test_typing.py")
 
 
 @nox.session(python="3.11")

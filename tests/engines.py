@@ -27,7 +27,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from partition_cases import CASES, MEASURES, outcome, scattered, whole, with_infinite
-from test_split import bits, split
+from test_evaluation_in_parts import bits, split
 
 import polars_rank as pr
 from polars_rank.parts import Part, bucketed, evaluate_parts, files

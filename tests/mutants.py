@@ -82,7 +82,7 @@ MUTANTS = (
         "clicks/experiments/arm_comparisons.py",
         "several = squares < total[1] ** 2",
         "several = n > 1",
-        "clicks_compare:one_user",
+        "arms:one_user",
     ),
     Mutant(
         "a pair makes up for theta above a probability of 1",
@@ -259,7 +259,7 @@ MUTANTS = (
         RANKING,
         "self.forbid(judged & ~(worth >= 0), NEGATIVE_GAIN)",
         "self.forbid(judged & worth.is_nan(), NEGATIVE_GAIN)",
-        "corners",
+        "silent_faults",
     ),
     # -- formulas
     Mutant(
@@ -317,7 +317,7 @@ MUTANTS = (
         REGISTRY,
         '{"zero": 0.0, "one": 1.0, "one_unweighted": 1.0}',
         '{"zero": 0.0, "one": 0.0, "one_unweighted": 0.0}',
-        "contracts:nothing_relevant",
+        "properties:nothing_relevant",
     ),
     Mutant(
         "undefined for a single relevant document",
@@ -487,7 +487,7 @@ MUTANTS = (
         "_engine",
         'holds = pl.col("label") >= 0',
         'holds = pl.col("label").is_not_null()',
-        "corners",
+        "silent_faults",
     ),
     Mutant(
         "the last of tied documents keeps its place",
@@ -543,7 +543,7 @@ MUTANTS = (
         "_engine",
         'if request.convention.missing == "skip":\n        if request.check',
         "if True:\n        if request.check",
-        "corners frames:means_of_queries",
+        "silent_faults frames:means_of_queries",
     ),
     Mutant(
         "queries that were asked for are skipped though they count",
@@ -649,14 +649,14 @@ MUTANTS = (
                 batch = batch.head(left)
                 left -= batch.height
 """,
-        "slices",
+        "sliced_results",
     ),
     Mutant(
         "a cut ends the proof",
         SOURCE,
         "if left == 0 and not self.drain:",
         "if left == 0:",
-        "slices:proves",
+        "sliced_results:proves",
     ),
     Mutant(
         "a spent stream is read again",
@@ -770,7 +770,7 @@ MUTANTS = (
         "clicks/experiments/arm_comparisons.py",
         "sum(v * v / (arm.effective - 1) for v, arm in both)",
         "sum(v * v / (arm.n - 1) for v, arm in both)",
-        "clicks_compare:student",
+        "arms:student",
     ),
     Mutant(
         "the sign test counts impressions of a user as if they were users",
@@ -1166,14 +1166,14 @@ MUTANTS = (
         "parts",
         "for end in (first, last)",
         "for end in (first,)",
-        "split:cut_anywhere",
+        "evaluation_in_parts:cut_anywhere",
     ),
     Mutant(
         "buckets of another number are taken for these",
         "parts",
         'digest = digest_of([frame], frame, f"{keys} {buckets}")',
         'digest = digest_of([frame], frame, f"{keys}")',
-        "split:shuffle",
+        "evaluation_in_parts:shuffle",
     ),
     Mutant(
         "a damaged file of a task is taken for whole",
@@ -1229,14 +1229,14 @@ MUTANTS = (
         "parts",
         'about = f"{evaluation!r} {evaluation.definition} {part.cut}"',
         'about = f"{part.cut}"',
-        "split:not_evaluated_again",
+        "evaluation_in_parts:not_evaluated_again",
     ),
     Mutant(
         "segments that no query has are in the result",
         "parts",
         'wide = wide.filter(pl.col("queries") > 0)',
         'wide = wide.filter(pl.col("queries") >= 0)',
-        "split",
+        "evaluation_in_parts",
     ),
     # -- files and the command
     Mutant(
@@ -1367,11 +1367,19 @@ def tried(mutant: Mutant, copy: Path, tier: str) -> str:
     written(path, text.replace(mutant.old, mutant.new))
     for part in mutant.tests.split():
         name, _, word = part.partition(":")
-        test = test or failing(copy, f"tests/test_{name}.py", "-k", word, tier=tier)
+        test = test or failing(
+            copy, str(file_of_tests(name, copy)), "-k", word, tier=tier
+        )
     written(path, text)
     verdict = f"killed by {test}" if test else f"SURVIVED {mutant.tests}"
     print(f"{mutant.name}: {verdict} ({time.perf_counter() - start:.0f} s)", flush=True)
     return test
+
+
+def file_of_tests(name: str, root: Path) -> Path:
+    """The one test file of this name, in whichever folder."""
+    (path,) = (root / "tests").rglob(f"test_{name}.py")
+    return path.relative_to(root)
 
 
 def written(path: Path, text: str) -> None:

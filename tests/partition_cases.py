@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import polars as pl
-from test_split import bits, rows
+from test_evaluation_in_parts import bits, rows
 
 import polars_rank as pr
 

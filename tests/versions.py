@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 from test_clicks_behavior import MEASURES, NAMED, random_log
-from test_split import rows
+from test_evaluation_in_parts import rows
 
 import polars_rank as pr
 from polars_rank import clicks

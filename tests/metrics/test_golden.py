@@ -11,7 +11,7 @@ from slow import slow
 
 import polars_rank as pr
 
-GOLDEN = Path(__file__).parent / "golden"
+GOLDEN = Path(__file__).parents[1] / "golden"
 TEXT = ("runid", "relstring")  # words about the run, not measures of it
 GRADED = ("ndcg", "average_ndcg", "r_ndcg", "rbp")  # whatever the relevance level
 

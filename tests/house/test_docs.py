@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-HOUSE = Path(__file__).parent.parent
+HOUSE = Path(__file__).parents[2]
 DOCS = HOUSE / "docs"
 PAGES = [
     *sorted(HOUSE.glob("*.md")),

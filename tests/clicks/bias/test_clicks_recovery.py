@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-PROGRAM = Path(__file__).parents[1] / "benchmarks" / "clicks_recovery.py"
+PROGRAM = Path(__file__).parents[3] / "benchmarks" / "clicks_recovery.py"
 RECOVERED = [  # those that no other test has
     "fair_pairs, all lists take part",
     "trust, alpha",

@@ -12,6 +12,7 @@ from test_moments import ENVELOPE, assert_same, crowded, log, parts
 
 import polars_rank as pr
 from polars_rank.comparison.input import reading
+from polars_rank.comparison.sums.definition import Definition
 from polars_rank.core.registry import METRICS
 
 MEASURES = ["ndcg@10", "arp"]
@@ -25,7 +26,7 @@ OTHER = {
     "seed": "repeat",
     "tie": 0.01,
     "convention": "lenskit",
-    "definition": pr.comparison.definition.Definition.of(
+    "definition": Definition.of(
         MEASURES, "trec_eval", ["query_id"], options={"max_rank": 3}
     ),
 }

@@ -1183,7 +1183,7 @@ def test_one_sided():
 
 @pytest.fixture(scope="module")
 def simulation():
-    folder = Path(__file__).parent.parent / "benchmarks"
+    folder = Path(__file__).parents[2] / "benchmarks"
     return runpy.run_path(str(folder / "intervals.py"))
 
 

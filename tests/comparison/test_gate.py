@@ -111,7 +111,7 @@ def test_why_a_check_passes_or_warns():
 
 @pytest.fixture(scope="module")
 def simulation():
-    folder = Path(__file__).parent.parent / "benchmarks"
+    folder = Path(__file__).parents[2] / "benchmarks"
     return runpy.run_path(str(folder / "gate.py"))
 
 

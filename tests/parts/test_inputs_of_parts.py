@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from pieces import InPieces, Pieces
-from test_split import bits, rows, split
+from test_evaluation_in_parts import bits, rows, split
 
 import polars_rank as pr
 from polars_rank.parts import Part, bucketed, cut, evaluate_parts, files

@@ -936,5 +936,5 @@ def test_every_format_is_written_read_and_documented(tmp_path, extension):
     assert rows.columns == frame.columns
     assert rows["query_id"].dtype.is_integer() == format.typed
     assert rows["score"].to_list() == [2.0, 1.0]
-    guide = Path(__file__).parent.parent / "docs" / "guide" / "command-line.md"
+    guide = Path(__file__).parents[2] / "docs" / "guide" / "command-line.md"
     assert format.name in guide.read_text(), "name it in docs/guide/command-line.md"

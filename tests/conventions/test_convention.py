@@ -113,9 +113,9 @@ def test_no_two_conventions_are_the_same():
 @pytest.mark.parametrize("name", TOOLS)
 def test_every_claim_has_its_test(name):
     """A tool's parity tests go through all metrics it is said to equal."""
-    tool, tests = TOOLS[name], Path(__file__).parent / "parity"
+    tool, tests = TOOLS[name], Path(__file__).parents[1] / "parity"
     assert tool.equal.keys() <= METRICS.keys()
-    if name != "trec_eval":  # tests/test_golden.py
+    if name != "trec_eval":  # tests/metrics/test_golden.py
         texts = "".join(path.read_text() for path in tests.glob("test_*.py"))
         assert f'TOOLS["{name}"]' in texts
 

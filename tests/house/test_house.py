@@ -18,7 +18,7 @@ import polars as pl
 import pytest
 import reference
 from cases import CASES, FACTS, FAMILIES, SUBTOPIC_CASES, where
-from mutants import MUTANTS, ROOT, found
+from mutants import MUTANTS, ROOT, file_of_tests, found
 from random_mutants import changes
 from variants import variants
 from vocabularies import METRICS, SUBTOPIC_METRICS
@@ -42,7 +42,7 @@ from polars_rank.io.scan import _BY_NAME, FileFormat
 from polars_rank.namespaces import ExprRankEval
 
 HOME = Path(polars_rank.__file__).parent
-PARITY = Path(__file__).parent.parent / "docs" / "parity.jsonl"
+PARITY = Path(__file__).parents[2] / "docs" / "parity.jsonl"
 LAYERS = (
     "exceptions",
     "core",
@@ -375,7 +375,7 @@ def test_no_function_is_forgotten():
 
 def test_what_follows_from_the_registry_is_written():
     """The methods' types and the README's table."""
-    make = runpy.run_path(str(Path(__file__).parent.parent / "docs" / "make.py"))
+    make = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "make.py"))
     written = make["STUB"].read_text() == make["stub"]()
     shown = make["README"].read_text() == make["readme"]()
     assert written, "run python docs/make.py"
@@ -560,7 +560,7 @@ def test_every_mutant_changes_one_line_that_is_there():
     names = [m.name for m in MUTANTS]
     assert len(set(names)) == len(names)
     files = {t.partition(":")[0] for m in MUTANTS for t in m.tests.split()}
-    assert all((ROOT / "tests" / f"test_{name}.py").exists() for name in files)
+    assert all(file_of_tests(name, ROOT) for name in files)
     assert all(m.old != m.new for m in MUTANTS)
 
 

@@ -32,7 +32,7 @@ from partition_cases import (
 )
 from pieces import InPieces, Pieces
 from slow import every_other
-from test_split import bits, split
+from test_evaluation_in_parts import bits, split
 
 import polars_rank as pr
 from polars_rank._engine.spill.budget import LEAST

@@ -15,7 +15,7 @@ from polars_rank.conventions.tools import TOOLS
 from polars_rank.core.documentation import sections
 from polars_rank.core.registry import METRICS
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parents[1]
 RECORDS = HERE.parent / "docs" / "parity.jsonl"
 GOLDEN = HERE / "golden"
 # What "Equal to" calls a tool -> what the records of the parity tests call it.

@@ -6,7 +6,7 @@ import warnings
 
 import polars as pl
 import pytest
-from test_split import bits, rows, split
+from test_evaluation_in_parts import bits, rows, split
 
 import polars_rank as pr
 

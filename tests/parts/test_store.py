@@ -14,7 +14,7 @@ from uuid import uuid4
 import polars as pl
 import pytest
 from partition_cases import MEASURES, scattered
-from test_split import bits
+from test_evaluation_in_parts import bits
 
 import polars_rank as pr
 from polars_rank.parts import Part, bucketed, cut, evaluate_parts, files

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from pieces import InPieces, Pieces
 from slow import every_other
-from test_split import bits, rows, split
+from test_evaluation_in_parts import bits, rows, split
 
 import polars_rank as pr
 from polars_rank.parts import evaluate_parts

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-SETTINGS = Path(__file__).parent.parent / "pyproject.toml"
+SETTINGS = Path(__file__).parents[2] / "pyproject.toml"
 HANGING = """
 import time
 import polars as pl

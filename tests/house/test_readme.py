@@ -18,7 +18,7 @@ from slow import slow
 import polars_rank
 from polars_rank.cli import main
 
-HOUSE = Path(__file__).parent.parent
+HOUSE = Path(__file__).parents[2]
 PAGES = [HOUSE / "README.md", *sorted((HOUSE / "docs").rglob("*.md"))]
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 SESSION = re.compile(r"```pycon\n(.*?)```", re.DOTALL)

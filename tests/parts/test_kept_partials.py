@@ -8,8 +8,8 @@ import random
 import polars as pl
 import pytest
 from slow import slow
+from test_evaluation_in_parts import bits, rows, split
 from test_options_of_parts import CASES, UNSEEN, case
-from test_split import bits, rows, split
 
 import polars_rank as pr
 from polars_rank.core import state
