@@ -1276,9 +1276,9 @@ MUTANTS = (
     ),
     Mutant(
         "the command forgets an option that changes the convention",
-        "cli/evaluate.py",
-        '        "missing": missing,\n',
-        "",
+        "cli/derive.py",
+        "_comparable(v) != usual[n]",
+        "_comparable(v) == usual[n]",
         "cli:choices",
     ),
 )

@@ -1,17 +1,395 @@
 """The commands ``clicks ...``: what click logs say."""
 
-from polars_rank.cli import (  # each adds its commands
-    clicks_behavior,
-    clicks_bias,
-    clicks_experiments,
-    clicks_simulate,
-)
-from polars_rank.cli.clicks_log import app
+from __future__ import annotations
 
-__all__ = [
-    "app",
-    "clicks_behavior",
-    "clicks_bias",
-    "clicks_experiments",
-    "clicks_simulate",
+import shlex
+import warnings
+from typing import Annotated, Any
+
+import polars as pl
+from cyclopts import CycloptsError, Parameter
+
+from polars_rank import clicks
+from polars_rank.cli.bar import Bar
+from polars_rank.cli.clicks_log import (
+    HARVEST,
+    IMPRESSION,
+    Example,
+    Out,
+    Paths,
+    app,
+    open_files,
+    opened,
+    print_result,
+    say_taken,
+)
+from polars_rank.cli.clicks_simulate import simulate
+from polars_rank.cli.derive import GROUPS, options_of
+from polars_rank.cli.options import Formats
+from polars_rank.cli.runs import open_file
+from polars_rank.cli.show import show, show_pairs, show_rows, show_values, terminal
+from polars_rank.cli.words import sentence
+from polars_rank.clicks.behavior.measures import DEFAULT
+from polars_rank.exceptions import DataWarning
+
+__all__ = ["app", "simulate"]
+
+EXAMPLE_SYSTEMS = ("new_score", "score")
+UNBIASED = (
+    "say how likely each position is examined: --propensities FILE (what the command "
+    "clicks propensities writes with --out), --eta NUMBER or --propensity COLUMN; for "
+    "clicks counterfactual also --propensities harvest, from the log itself."
+)
+Bias = Annotated[
+    str | None,
+    Parameter(
+        group=GROUPS["file"],
+        metavar="FILE",
+        help="File with position and propensity (or alpha and beta); counterfactual "
+        "also takes harvest, to estimate them from this log, with their errors in the "
+        "intervals.",
+    ),
 ]
+Eta = Annotated[
+    float | None,
+    Parameter(
+        group=GROUPS["choice"],
+        help="Instead of a file: the propensity is position ** -eta.",
+    ),
+]
+
+
+@app.command(usage="Usage: polars-rank clicks check LOG... [OPTIONS]")
+@options_of(clicks.check, without=("check", "layout"), impression=IMPRESSION)
+def check(
+    *files: Paths, example: Example = False, format: Formats = None, **options: Any
+) -> None:
+    """Say what is in a log, what is wrong, and what can be estimated from it.
+
+    Nothing is refused: what is wrong is reported on standard error in every format,
+    and in a table of its own on a terminal.
+    """
+    bar = Bar()
+    with bar:
+        report = clicks.check(
+            open_files(files, example=example), **opened(options, bar)
+        )
+    _warn_of_faults(report)
+    chosen = format or ("table" if terminal() else "csv")
+    if chosen != "table":
+        show_rows(report.facts, chosen, keys=1)
+        return
+    facts = report.facts.rows()
+    show_pairs("", "", {n: int(v) if v == int(v) else v for n, v in facts})
+    for named, keys in ((report.positions, 1), (report.faults, 1), (report.methods, 3)):
+        if not named.is_empty():
+            show("")
+            if keys == 1 and "message" in named.columns:
+                named = named.select("rule", "message", "rows")
+                keys = 2
+            for words in {"message", "why"} & {*named.columns}:
+                named = named.with_columns(_in_options(named[words]))
+            show_values(named, keys=keys, format="table", quote_formulas=False)
+
+
+def _warn_of_faults(report: clicks.LogReport) -> None:
+    """Say which rules are broken, and what the facts are about then."""
+    for _, count, message in report.faults.iter_rows():
+        warnings.warn(f"{message} ({count} found)", DataWarning, stacklevel=2)
+    facts = dict(report.facts.iter_rows())
+    rows, sound = int(facts["rows"]), int(facts["rows that break no rule"])
+    if sound < rows:
+        text = (
+            f"{rows - sound} of {rows} rows break a rule; clicks, positions and pairs "
+            "are those of the others"
+        )
+        warnings.warn(text, DataWarning, stacklevel=2)
+
+
+def _in_options(messages: pl.Series) -> pl.Series:
+    """Messages of the library, with the options of the commands for its arguments."""
+    from polars_rank.cli.app import options  # which imports this
+
+    known = options(["clicks", "check"]) | options(["clicks", "behavior"])
+    said = [sentence(message, known) for message in messages]
+    return pl.Series(messages.name, said, dtype=pl.String)
+
+
+@app.command(usage="Usage: polars-rank clicks behavior LOG... [OPTIONS]")
+@options_of(clicks.behavior, impression=IMPRESSION, measures=DEFAULT)
+def behavior(
+    *files: Paths,
+    example: Example = False,
+    format: Formats = None,
+    out: Out = None,
+    **options: Any,
+) -> None:
+    """Measure how people use a search: clicks, abandonment, positions, dwell times."""
+    keys = int(options.get("interval", "none") != "none")
+    print_result(
+        clicks.behavior,
+        files,
+        options,
+        example=example,
+        keys=keys,
+        format=format,
+        out=out,
+    )
+
+
+@app.command(usage="Usage: polars-rank clicks propensities LOG... [OPTIONS]")
+@options_of(clicks.propensities, impression=IMPRESSION)
+def propensities(
+    *files: Paths,
+    example: Example = False,
+    format: Formats = None,
+    out: Out = None,
+    **options: Any,
+) -> None:
+    """Estimate how likely each position is examined, relative to the first one.
+
+    The --method is the source of the estimate: documents at several positions
+    (harvest), an experiment (randomized, swap, fair_pairs), a model (em,
+    regression_em) or click rates (ctr); trust gives alpha and beta.
+    """
+    print_result(
+        clicks.propensities,
+        files,
+        options,
+        example=example,
+        keys=1,
+        format=format,
+        out=out,
+    )
+
+
+@app.command(usage="Usage: polars-rank clicks counterfactual LOG... --new COLUMN")
+@options_of(clicks.counterfactual, impression=IMPRESSION, measure="dcg@10")
+def counterfactual(
+    *files: Paths,
+    example: Example = False,
+    propensities: Bias = None,
+    eta: Eta = None,
+    format: Formats = None,
+    out: Out = None,
+    **options: Any,
+) -> None:
+    """Estimate what other rankings would have scored on a log."""
+    taken: dict[str, object] = {}
+    if example and "new" not in options:
+        taken = {"new": EXAMPLE_SYSTEMS}
+        if "baseline" not in options:
+            taken["baseline"] = EXAMPLE_SYSTEMS[-1]
+        options |= taken
+    bias = _bias(
+        propensities, eta, options, example=example, words=(HARVEST,), without=("dm",)
+    )
+    if example:
+        say_taken(**taken, **_as_eta(bias, eta))
+    print_result(
+        clicks.counterfactual,
+        files,
+        {"new": _systems(options)} | options | bias,
+        example=example,
+        keys=1,
+        format=format,
+        out=out,
+    )
+
+
+@app.command(usage="Usage: polars-rank clicks sensitivity LOG... --new COLUMN")
+@options_of(clicks.sensitivity, impression=IMPRESSION, measure="dcg@10")
+def sensitivity(
+    *files: Paths,
+    example: Example = False,
+    format: Formats = None,
+    out: Out = None,
+    **options: Any,
+) -> None:
+    """Show how the winner depends on the position bias that is assumed."""
+    if example and "new" not in options:
+        options["new"] = EXAMPLE_SYSTEMS
+        say_taken(new=EXAMPLE_SYSTEMS)
+    columns = [*options.get("by", ()), "eta", "system", "crossover"]
+    columns += ["estimate", "difference"]
+    print_result(
+        lambda log, **given: clicks.sensitivity(log, **given).select(columns),
+        files,
+        {"new": _systems(options)} | options,
+        example=example,
+        keys=3,
+        format=format,
+        out=out,
+    )
+
+
+@app.command(usage="Usage: polars-rank clicks judgments LOG... [OPTIONS]")
+@options_of(clicks.judgments, impression=IMPRESSION)
+def judgments(
+    *files: Paths,
+    example: Example = False,
+    propensities: Bias = None,
+    eta: Eta = None,
+    threshold: Annotated[
+        tuple[float, ...],
+        Parameter(
+            group=GROUPS["choice"],
+            help="The label is the number of thresholds that the estimate reaches; may "
+            "be repeated.",
+            show_default=False,
+        ),
+    ] = (),
+    grades: Annotated[
+        int | None,
+        Parameter(
+            group=GROUPS["choice"],
+            help="Number of grades, with about as many documents in each.",
+        ),
+    ] = None,
+    format: Formats = None,
+    out: Out = None,
+    **options: Any,
+) -> None:
+    """Make judgments of queries and documents from clicks."""
+    if threshold and grades is not None:
+        raise CycloptsError(msg="give --threshold or --grades, not both.")
+    if [*threshold] != sorted({*threshold}):
+        rising = " ".join(f"--threshold {t:g}" for t in sorted({*threshold}))
+        raise CycloptsError(msg=f"thresholds must rise: {rising}.")
+    bias = _bias(propensities, eta, options, example=example, without=("ctr", "coec"))
+    if example:
+        say_taken(**_as_eta(bias, eta))
+    graded = {"grades": threshold or grades} if threshold or grades is not None else {}
+    print_result(
+        clicks.judgments,
+        files,
+        options | bias | graded,
+        example=example,
+        keys=2 - len(options.get("by", ())),
+        format=format,
+        out=out,
+    )
+
+
+@app.command(usage="Usage: polars-rank clicks interleaving LOG... [OPTIONS]")
+@options_of(
+    clicks.interleaving,
+    without=("method",),
+    impression=IMPRESSION,
+    team="team",
+)
+def interleaving(
+    *files: Paths,
+    example: Example = False,
+    format: Formats = None,
+    out: Out = None,
+    **options: Any,
+) -> None:
+    """Say which of the interleaved rankers won (team draft)."""
+    print_result(
+        clicks.interleaving,
+        files,
+        options,
+        example=example,
+        keys=2,
+        format=format,
+        out=out,
+    )
+
+
+@app.command(usage="Usage: polars-rank clicks compare LOG... --control ARM [OPTIONS]")
+@options_of(
+    clicks.compare,
+    impression=IMPRESSION,
+    measures=DEFAULT,
+    arm="arm",
+    cluster=("user_id",),
+)
+def compare(
+    *files: Paths,
+    example: Example = False,
+    control: Annotated[
+        str | None,
+        Parameter(
+            group=GROUPS["choice"],
+            metavar="ARM",
+            help="Arm that the others are compared with.",
+        ),
+    ] = None,
+    format: Formats = None,
+    out: Out = None,
+    **options: Any,
+) -> None:
+    """Compare the arms of an experiment with its control."""
+    frame = open_files(files, example=example)
+    arm = options["arm"]
+    if control is None:
+        if not example:
+            raise CycloptsError(
+                msg=f"name the arm to compare with: {_choices(frame, arm)}."
+            )
+        control = "A"
+        say_taken(control=control)
+    dtype = frame.collect_schema().get(arm)
+    value: object = control
+    if dtype is not None and dtype.is_integer():
+        value = int(control) if control.lstrip("-").isdigit() else control
+    elif dtype == pl.Boolean:
+        value = {"true": True, "false": False}.get(control.lower(), control)
+    print_result(
+        clicks.compare,
+        files,
+        options | {"control": value},
+        example=example,
+        keys=2,
+        format=format,
+        out=out,
+    )
+
+
+def _choices(frame: pl.LazyFrame, arm: str) -> str:
+    """The option with its values: the arms of the log, if it has that column."""
+    if arm not in frame.collect_schema():
+        return "--control ARM"
+    arms = frame.select(pl.col(arm).drop_nulls().unique().sort().head(10))
+    found = arms.collect(engine="streaming")[arm].cast(pl.String)
+    return " or ".join(f"--control {shlex.quote(name)}" for name in found)
+
+
+def _systems(options: dict[str, Any]) -> tuple[str, ...]:
+    if "new" not in options:
+        raise CycloptsError(msg="name a column of scores with --new.")
+    return tuple(options["new"])
+
+
+def _bias(
+    file: str | None,
+    eta: float | None,
+    options: dict[str, Any],
+    *,
+    example: bool,
+    without: tuple[str, ...],
+    words: tuple[str, ...] = (),
+) -> dict[str, Any]:
+    """Propensities in a file, one of the words, or a power of the position.
+
+    The example takes eta 1.
+    """
+    if file is not None and eta is not None:
+        raise CycloptsError(msg="give --propensities or --eta, not both.")
+    known = file is not None or eta is not None or "propensity" in options
+    if known or options.get("method") in without:
+        if file is None or file in words:
+            bias: Any = file or eta
+        else:
+            bias = open_file(file, "run")
+        return {} if bias is None else {"propensities": bias}
+    if not example:
+        raise CycloptsError(msg=UNBIASED)
+    return {"propensities": 1.0}
+
+
+def _as_eta(bias: dict[str, Any], given: float | None) -> dict[str, object]:
+    """The strength that the example takes where none was given."""
+    taken = given is None and bias.get("propensities") == 1.0
+    return {"eta": 1.0} if taken else {}

@@ -10,10 +10,13 @@ from cyclopts import CycloptsError, Parameter
 from cyclopts.validators import Path as PathRule
 
 from polars_rank import clicks
-from polars_rank.cli.clicks_log import CHOICE, OUTPUT, Example, Out, app
+from polars_rank.cli.clicks_log import Example, Out, app
+from polars_rank.cli.derive import GROUPS
 from polars_rank.clicks.simulation.users import UserModel
 from polars_rank.example import clicks_path
 from polars_rank.io import write
+
+CHOICE = Parameter(group=GROUPS["choice"])
 
 
 @app.command(usage="Usage: polars-rank clicks simulate --out FILE [OPTIONS]")
@@ -21,7 +24,9 @@ def simulate(
     *,
     out: Annotated[
         Path,
-        Parameter(group=OUTPUT, metavar="FILE", validator=PathRule(ext=("parquet",))),
+        Parameter(
+            group=GROUPS["output"], metavar="FILE", validator=PathRule(ext=("parquet",))
+        ),
     ],
     impressions: Annotated[float, CHOICE] = 10_000,
     queries: Annotated[int, CHOICE] = 2000,

@@ -3,43 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, cast
 
-from cyclopts import CycloptsError, Parameter
-from cyclopts.validators import Path as PathRule
+from cyclopts import CycloptsError
 
 import polars_rank
+from polars_rank.cli.derive import options_of, told
 from polars_rank.cli.options import (
-    CHOICE,
     DEFAULT_INPUT,
-    DEFAULT_RULES,
-    DEFAULT_SYSTEMS,
-    LESS,
+    EVALUATING,
     NONE,
-    OUT,
-    OUTPUT,
-    Columns,
+    Example,
     Input,
+    Parquet,
     Paths,
     Picture,
+    Queries,
     QuoteFormulas,
-    Rules,
-    Systems,
 )
 from polars_rank.cli.show import Format, emit, inert, show_rows, table_of, terminal
 from polars_rank.cli.values import values_of_systems
-from polars_rank.comparison.input.procedures import (
-    Correction,
-    EffectName,
-    Family,
-    IntervalName,
-    Order,
-    Pairing,
-    TestName,
-    ZeroMethod,
-)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -47,143 +30,57 @@ if TYPE_CHECKING:
     from polars_rank.comparison.result import Comparison
 
 
-SYSTEM = Parameter(metavar="SYSTEM")
 WELCH = "Welch's F test: is the difference the same in all segments? p is not adjusted."
-
-Parquet: TypeAlias = Annotated[
-    Path | None, OUT, Parameter(validator=PathRule(ext=("parquet",)))
-]
 TableName: TypeAlias = Literal["means", "pairs", "between_segments"]
 
 
+@options_of(polars_rank.compare, without=("qrels", "query"))
+@options_of(polars_rank.per_query, only=EVALUATING)
 def compare(
     *files: Paths,
     data: Input = DEFAULT_INPUT,
-    rules: Rules = DEFAULT_RULES,
-    systems: Systems = DEFAULT_SYSTEMS,
-    by: Columns = (),
-    seeds: Annotated[Literal["fixed", "random"], CHOICE] = "fixed",
-    baseline: Annotated[tuple[str, ...], SYSTEM, CHOICE, LESS] = (),
-    test: Annotated[TestName, CHOICE] = "t",
-    alternative: Annotated[
-        Literal["two-sided", "greater", "less"], CHOICE
-    ] = "two-sided",
-    correction: Annotated[Correction | None, CHOICE] = None,
-    family: Annotated[Family, CHOICE] = "measure",
-    interval: Annotated[IntervalName, CHOICE] = "t",
-    simultaneous: Annotated[bool, CHOICE, LESS] = False,
-    level: Annotated[float, CHOICE] = 0.95,
-    margin: Annotated[float | None, CHOICE] = None,
-    effect: Annotated[EffectName, CHOICE] = "d_z",
-    zero_method: Annotated[ZeroMethod, CHOICE] = "wilcox",
-    tie: Annotated[float, CHOICE] = 1e-9,
-    least_queries: Annotated[int, CHOICE] = 20,
-    resamples: Annotated[int, CHOICE] = 9999,
-    random_state: Annotated[int, CHOICE] = 0,
-    pairs: Annotated[Pairing, CHOICE] = "same",
-    order: Annotated[Order, Parameter(group=OUTPUT, metavar="CHOICE")] = "mean",
+    example: Example = False,
+    queries: Queries = None,
     format: Annotated[
         Format | Literal["html", "latex"] | None,
-        Parameter(group=OUTPUT, metavar="CHOICE"),
+        told(
+            "output",
+            "Default: table on a terminal, csv (the differences) elsewhere.",
+            metavar="CHOICE",
+        ),
     ] = None,
-    table: Annotated[TableName | None, Parameter(group=OUTPUT)] = None,
+    table: Annotated[
+        TableName | None,
+        told(
+            "output",
+            "Print this table only; pairs are the differences, between_segments tells "
+            "whether they differ between segments. Default: means and pairs; in csv "
+            "and tsv pairs.",
+        ),
+    ] = None,
     plot: Picture = None,
     per_query: Parquet = None,
     quote_formulas: QuoteFormulas = False,
+    **options: Any,
 ) -> None:
     """Compare systems query by query: differences, intervals, tests, effect sizes.
 
     The FILEs are runs and their judgments, as for evaluate; or one file with values per
     query, such as evaluate --per-query writes; or files with moments, such as moments
-    writes, which are added up.
-
-    Parameters
-    ----------
-    files
-        Runs and, last, the judgments; or one file with values; or moments.
-    by
-        Column with segments, which are compared one by one; may be repeated. Default,
-        of moments: all that they have; none: they are added up.
-    seeds
-        Whether conclusions hold for these runs, or for runs of other seeds, too.
-    baseline
-        System that all others are compared with; may be repeated; default: all pairs.
-    test
-        Test of the differences.
-    alternative
-        Direction of the differences that the test looks for.
-    correction
-        Correction of the p-values for the number of tests; default: holm.
-    family
-        Tests that are corrected together.
-    interval
-        Interval of the difference.
-    simultaneous
-        All intervals of a family hold at once.
-    level
-        Confidence level.
-    margin
-        Largest difference that does not matter, for --test tost.
-    effect
-        Effect size.
-    zero_method
-        What --test wilcoxon does with differences of 0.
-    tie
-        Differences up to this size are ties.
-    least_queries
-        Segments with fewer queries are shown, not tested.
-    resamples
-        Number of draws, for randomization and bootstrap.
-    random_state
-        Seed of the draws.
-    pairs
-        What to do about queries that some systems lack.
-    order
-        Order of the systems: the best mean of the first measure first, by name, or as
-        they are given.
-    format
-        Default: table on a terminal, csv (the differences) elsewhere.
-    table
-        Print this table only; pairs are the differences, between_segments tells whether
-        they differ between segments. Default: means and pairs; in csv and tsv pairs.
-    plot
-        Draw differences and intervals into this file.
-    per_query
-        Also write the values of every query to this file.
-    quote_formulas
-        In CSV and TSV, put ' before text that begins with =, +, - or @, which a
-        spreadsheet would run as a formula.
+    writes, which are added up, unless --by names their segments (none: no segment).
     """
-    segments: Sequence[str] | None = () if by == (NONE,) else by or None
-    values, definition = values_of_systems(files, data, systems, rules, segments or ())
+    if options.get("by") == (NONE,):
+        options["by"] = ()
+    segments = options.get("by")
+    values, definition = values_of_systems(
+        files, data, options, example=example, queries=queries
+    )
     if per_query is not None and "definition" in values.columns:
         raise CycloptsError(
             msg="--per-query: moments hold no values of single queries; use "
             "polars-rank merge to keep their sums."
         )
-    found = polars_rank.compare(
-        values,
-        **systems.arguments(data),
-        baseline=baseline or None,
-        by=segments,
-        seeds=seeds,
-        test=test,
-        alternative=alternative,
-        correction=correction,
-        family=family,
-        interval=interval,
-        simultaneous=simultaneous,
-        level=level,
-        margin=margin,
-        effect=effect,
-        zero_method=zero_method,
-        tie=tie,
-        least=least_queries,
-        resamples=resamples,
-        random_state=random_state,
-        pairs=pairs,
-        order=order,
-    )
+    found = polars_rank.compare(values, **options)
     if per_query is not None:
         definition.write(values, per_query)
     if plot is not None:

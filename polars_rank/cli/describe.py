@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import polars as pl
 from rich.table import Table
 from rich.text import Text
 
-from polars_rank.cli.options import Convention
-from polars_rank.cli.show import Format, show, show_rows, terminal
+from polars_rank.cli.derive import told
+from polars_rank.cli.options import Formats
+from polars_rank.cli.show import show, show_rows, terminal
 from polars_rank.cli.words import visible
 from polars_rank.conventions.explain import Choice, explanation
 from polars_rank.conventions.tools import DEFAULT, TOOLS, complete_arguments
 from polars_rank.core.registry import METRICS, Metric
 
 
-def measures(*, format: Format | None = None) -> None:
+def measures(*, format: Formats = None) -> None:
     """List the measures by family: names, what is measured, parameters and defaults.
 
     Names after "also" are what other tools call the measure.
-
-    Parameters
-    ----------
-    format
-        Default: table on a terminal, csv elsewhere.
     """
     chosen = format or ("table" if terminal() else "csv")
     if chosen == "table":
@@ -40,14 +36,8 @@ def measures(*, format: Format | None = None) -> None:
     show_rows(table, chosen, keys=len(columns))
 
 
-def conventions(*, format: Format | None = None) -> None:
-    """List the conventions: name, tool, and its choices in a few words.
-
-    Parameters
-    ----------
-    format
-        Default: table on a terminal, csv elsewhere.
-    """
+def conventions(*, format: Formats = None) -> None:
+    """List the conventions: name, tool, and its choices in a few words."""
     chosen = format or ("table" if terminal() else "csv")
     rows = [(name, tool.name, tool.follows) for name, tool in TOOLS.items()]
     if chosen == "table":
@@ -77,16 +67,13 @@ def _families() -> Iterator[Table | Text]:
         yield table
 
 
-def explain(measure: str, /, *, convention: Convention = DEFAULT) -> None:
+def explain(
+    measure: str, /, *, convention: Annotated[str, told("convention")] = DEFAULT
+) -> None:
     """Explain a measure: definition, choices, undefined case, source, tools.
 
-    Parameters
-    ----------
-    measure
-        The measure, e.g. ndcg@10, "err(max_grade=3)@20", or another tool's name such
-        as map_cut_100.
-    convention
-        Tool whose choices to follow; see: polars-rank conventions.
+    The measure is such as ndcg@10, "err(max_grade=3)@20", or another tool's name such
+    as map_cut_100.
     """
     said = explanation(measure, convention)
     width = 80 if terminal() else None

@@ -2,90 +2,44 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Annotated, Literal
+from typing import Annotated, Any
 
-from cyclopts import CycloptsError, Parameter
+from cyclopts import CycloptsError
 
 import polars_rank
-from polars_rank.cli.audit import runs_of
+from polars_rank.cli.audit import OF_DATA, runs_of
+from polars_rank.cli.derive import options_of, told
 from polars_rank.cli.options import (
-    CHOICE,
-    COLUMNS,
     DEFAULT_INPUT,
-    DEFAULT_RULES,
-    FILE,
-    LESS,
+    EVALUATING,
     MEASURES,
-    Convention,
     Formats,
     Input,
-    MissingValue,
-    OneColumn,
     Paths,
-    Rules,
-    SomeMeasures,
     several,
 )
 from polars_rank.cli.runs import open_file
 from polars_rank.cli.show import show_frame
-from polars_rank.cli.values import choices_of
-from polars_rank.conventions.tools import DEFAULT
 from polars_rank.io.frames import same_ids
 
 NOTE = "worth: how many times as many judgments people alone would need."
 
 
+@options_of(polars_rank.estimate, without=OF_DATA, measures=MEASURES)
+@options_of(polars_rank.per_query, only=EVALUATING)
 def estimate(
     *files: Paths,
-    model_qrels: Annotated[str, FILE],
+    model_qrels: Annotated[str, told("model_qrels", metavar="FILE")],
     data: Input = DEFAULT_INPUT,
-    rules: Rules = DEFAULT_RULES,
-    measure: SomeMeasures = (),
-    lower_is_better: Annotated[bool, Parameter(group=COLUMNS), LESS] = False,
-    rank: OneColumn = None,
-    system: OneColumn = None,
-    convention: Convention = DEFAULT,
-    missing: MissingValue = None,
-    sampled: Annotated[Literal["queries", "documents"], CHOICE] = "queries",
-    share: Annotated[float | None, CHOICE] = None,
-    level: Annotated[float, CHOICE] = 0.95,
     format: Formats = None,
+    **chosen: Any,
 ) -> None:
     """Estimate means from few judgments by people and many by a model.
 
-    What the model gets wrong is measured where both judged, and subtracted.
-
-    Parameters
-    ----------
-    files
-        Runs and, last, the judgments by people, of a random sample.
-    model_qrels
-        File with the labels by the model, of all queries.
-    measure
-        Measure to estimate; may be repeated.
-    lower_is_better
-        Rank low scores first, as for distances.
-    rank
-        Rank of the document, from 1, instead of a score.
-    system
-        Column that tells systems apart; several runs go by their file names.
-    convention
-        Tool whose choices are followed; see: polars-rank conventions.
-    missing
-        Value of a judged query that is missing from a run.
-    sampled
-        What was drawn at random for people to judge: queries with all their documents,
-        or single documents, for measures that add up over documents.
-    share
-        Probability with which a document was drawn; default: the share of the model's
-        labels that people judged.
-    level
-        Confidence level.
-    format
-        Default: table on a terminal, csv elsewhere.
+    What the model gets wrong is measured where both judged, and subtracted. The FILEs
+    are runs and, last, the judgments by people, of a random sample.
     """
-    run, options = runs_of(files, data, system, rank)
+    run, options = runs_of(files, data, chosen.get("rank"))
     human = options.pop("qrels")
     if human is None:
         raise CycloptsError(msg="name a run and, last, the judgments by people.")
@@ -102,21 +56,12 @@ def estimate(
             runs[name], model = same_ids(runs[name], model, sources, ids)
     found = polars_rank.estimate(
         run if isinstance(run, dict) else runs[""],
-        several(measure) or MEASURES,
+        several(chosen.pop("measures")),
         qrels=human,
         model_qrels=model,
-        sampled=sampled,
-        share=share,
-        level=level,
-        convention=convention,
         **options,
-        **choices_of(
-            rank=rank,
-            descending=not lower_is_better,
-            missing=missing,
-            **asdict(rules),
-        ),
+        **chosen,
     )
     keys = found.columns.index("measure") + 1
-    title = f"Estimates with {100 * level:.4g} % intervals"
+    title = f"Estimates with {100 * chosen.get('level', 0.95):.4g} % intervals"
     show_frame(found, title, keys=keys, format=format, notes=[NOTE])

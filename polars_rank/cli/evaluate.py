@@ -5,44 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import polars as pl
-from cyclopts import CycloptsError, Parameter
+from cyclopts import CycloptsError
 
 import polars_rank
 import polars_rank.example
-from polars_rank._engine.checks.enforce import Check
-from polars_rank._engine.options import Duplicates, Layout, Stat
 from polars_rank._engine.plan import Finish, plan_both
 from polars_rank._engine.request import Request
 from polars_rank._files.errors import full_disk
 from polars_rank._files.temporary import private_folder
 from polars_rank.cli.bar import Bar
+from polars_rank.cli.derive import options_of, told
 from polars_rank.cli.options import (
-    CHOICE,
-    COLUMNS,
     DEFAULT_INPUT,
-    FILE,
-    FILES,
-    LESS,
     MEASURES,
-    OUTPUT,
-    RESOURCE,
-    Columns,
-    Convention,
+    Example,
     Formats,
-    Grade,
     Input,
-    MaxRank,
-    MissingValue,
-    NoRelevantValue,
-    OneColumn,
     Options,
     Paths,
     QuoteFormulas,
-    TieOrder,
-    UnjudgedPlace,
     several,
     with_judgments,
 )
@@ -51,47 +35,52 @@ from polars_rank.cli.show import inert, show_means, show_values
 from polars_rank.cli.words import remark
 from polars_rank.conventions.choices import SHORTCUTS
 from polars_rank.conventions.tools import DEFAULT, convention_of
+from polars_rank.evaluation.options import FRAMES, OPTIONS
 from polars_rank.io import write
 from polars_rank.io.formats import extensions, format_of
 
 
+@options_of(
+    polars_rank.evaluate,
+    polars_rank.per_query,
+    without=("qrels", "query", "doc", "score", "label", "qrels_query", "qrels_doc"),
+    measures=MEASURES,
+)
 def evaluate(
     *files: Paths,
     data: Input = DEFAULT_INPUT,
-    queries: Annotated[str | None, FILE] = None,
-    segments: Annotated[str | None, FILE] = None,
-    example: Annotated[bool, Parameter(group=FILES), LESS] = False,
-    measure: Annotated[
-        tuple[str, ...],
-        Parameter(name=("--measure", "-m"), metavar="MEASURE", show_default=" ".join),
-        CHOICE,
-    ] = MEASURES,
-    lower_is_better: Annotated[bool, Parameter(group=COLUMNS), LESS] = False,
-    subtopic: OneColumn = None,
-    rank: OneColumn = None,
-    system: OneColumn = None,
-    by: Columns = (),
-    weight: OneColumn = None,
-    stats: Annotated[tuple[Stat, ...], CHOICE, Parameter(show_default=" ".join)] = (
-        "mean",
-    ),
-    keep: Columns = (),
-    convention: Convention = DEFAULT,
-    no_relevant: NoRelevantValue = None,
-    ties: TieOrder = None,
-    missing: MissingValue = None,
-    unjudged: UnjudgedPlace = None,
-    rel: Grade = None,
-    check: Annotated[Check, CHOICE] = "strict",
-    on_duplicate: Annotated[Duplicates, CHOICE] = "error",
-    layout: Annotated[Layout, RESOURCE] = "auto",
-    memory_limit: Annotated[str | None, Parameter(metavar="SIZE"), RESOURCE] = None,
-    temp_dir: Annotated[str | None, Parameter(metavar="FOLDER"), RESOURCE] = None,
-    max_rank: MaxRank = None,
+    example: Example = False,
+    queries: Annotated[str | None, told("queries")] = None,
+    segments: Annotated[str | None, told("segments")] = None,
+    system: Annotated[
+        str | None,
+        told(
+            "column",
+            "Column that names the systems in one file; with several runs, name of the "
+            "output column with the file names (default: system).",
+        ),
+    ] = None,
     format: Formats = None,
-    per_query: Annotated[str | None, Parameter(group=OUTPUT, metavar="FILE")] = None,
-    each: Annotated[bool, Parameter(name="-q", group=OUTPUT), LESS] = False,
+    per_query: Annotated[
+        str | None,
+        told(
+            "output",
+            "Also write the values of every query to this file; with -, print them "
+            "instead of the means.",
+            metavar="FILE",
+        ),
+    ] = None,
+    each: Annotated[
+        bool,
+        told(
+            "output",
+            "Print the values of every query instead of the means.",
+            name="-q",
+            show_default=False,
+        ),
+    ] = False,
     quote_formulas: QuoteFormulas = False,
+    **chosen: Any,
 ) -> None:
     """Print the mean of every measure over the queries.
 
@@ -100,76 +89,6 @@ def evaluate(
     runs. A line on standard error says which is which. A FILE may be a folder, a quoted
     glob or - for standard input; its extension names the format: parquet, arrow, csv,
     tsv, ndjson. With any other extension it is TREC text. Text may be gzipped.
-
-    Parameters
-    ----------
-    files
-        Runs and judgments, as described above.
-    queries
-        File with the queries to evaluate, one row per query; it may have the columns
-        of --by and --weight.
-    segments
-        File with attributes of queries, one row per query, for --by, --weight and
-        --keep; it does not change which queries are evaluated.
-    example
-        Evaluate the example that ships with the package.
-    measure
-        Measures to compute, e.g. ndcg@10,ap; or a group: official, all_trec or a
-        family; may be repeated; see: polars-rank measures.
-    lower_is_better
-        Rank low scores first, as for distances.
-    subtopic
-        Subtopic of the grade, in the judgments (in TREC text: iteration).
-    rank
-        Rank of the document, counted from 1, to use instead of a score.
-    system
-        Column that names the systems in one file; with several runs, name of the
-        output column with the file names (default: system).
-    by
-        Column that splits the means into segments, constant within a query; may be
-        repeated.
-    weight
-        Weight of the query in the means.
-    stats
-        Statistics to print for each measure: the mean, the number of queries that have
-        a value (n), their standard deviation (std), the standard error of the mean
-        (se); may be repeated.
-    keep
-        Column to add to the values per query; may be repeated.
-    convention
-        Tool whose choices to follow; see: polars-rank conventions.
-    no_relevant
-        Value of a query with nothing relevant.
-    ties
-        Order of documents with equal scores.
-    missing
-        Value of a judged query that is missing from the run.
-    unjudged
-        What to do with unjudged documents: count them as not relevant, or drop them.
-    rel
-        Lowest grade that counts as relevant.
-    check
-        What to do about bad rows: strict raises an error, warn warns, off ignores.
-    on_duplicate
-        What to do about duplicate documents within a query.
-    layout
-        Order of the rows: contiguous by query (verified), any, or auto to find out.
-    memory_limit
-        Memory limit, e.g. 2GB; queries are spilled to disk.
-    temp_dir
-        Folder for spill files; an interrupted evaluation resumes from it.
-    max_rank
-        Count documents below this rank as not retrieved.
-    format
-        Default: table on a terminal, csv elsewhere.
-    per_query
-        Also write the values of every query to this file; with -, print them instead of
-        the means.
-    each
-        Print the values of every query instead of the means.
-    quote_formulas
-        In CSV and TSV, put ' before text that begins with =, +, - or @, which a
-        spreadsheet would run as a formula.
     """
     if example and (files or data.qrels):
         raise CycloptsError(msg="--example brings its own data; give no FILE with it.")
@@ -178,7 +97,8 @@ def evaluate(
     bar = Bar()
     each = each or per_query == STDIN
     target = None if per_query in (None, STDIN) else _target(per_query)
-    measure = several(measure)
+    measure = several(chosen.pop("measures"))
+    rank, weight = chosen.get("rank"), chosen.get("weight")
     given = data.sort_out(files, rank)
     named = {"queries": queries, "segments": segments}
     described = {side: file for side, file in named.items() if file is not None}
@@ -186,35 +106,13 @@ def evaluate(
     about = [*described.values()]
     if len(given.sources) > 1:
         remark(str(given))
-    choices = {
-        "no_relevant": no_relevant,
-        "ties": ties,
-        "missing": missing,
-        "unjudged": unjudged,
-        "rel": rel,
-    }
-    changed = {n: str(v) for n, v in choices.items() if v is not None}
-    options = Options(
-        **data.options(given),
-        descending=not lower_is_better,
-        subtopic=subtopic,
-        rank=rank,
-        queries=None if queries is None else open_file(queries, "qrels"),
-        segments=None if segments is None else open_file(segments, "qrels"),
-        keep=keep,
-        by=by,
-        weight=weight,
-        stats=stats,
-        convention=convention,
-        **choices,
-        check=check,
-        on_duplicate=on_duplicate,
-        layout=layout,
-        memory_limit=memory_limit,
-        temp_dir=temp_dir,
-        progress=None if memory_limit is None else bar.told,
-        max_rank=max_rank,
-    )
+    changed = {n: str(chosen[n]) for n in SHORTCUTS if n in chosen}
+    frames = {side: open_file(file, "qrels") for side, file in described.items()}
+    options = Options(**data.options(given), **frames, **chosen)
+    if "memory_limit" in chosen:
+        options["progress"] = bar.told
+    convention = chosen.get("convention", DEFAULT)
+    max_rank, keep = chosen.get("max_rank"), chosen.get("keep", ())
     plans = _plans(given, measure, system, options)
     if each:
         with bar:
@@ -277,8 +175,9 @@ class Plan:
 
     def both(self) -> tuple[pl.LazyFrame, Finish]:
         """One row per query, and functions that make means and values of these rows."""
+        whole: Options = dict.fromkeys(FRAMES[2:]) | OPTIONS | self.options
         rows, finish = plan_both(
-            Request.of(self.frame, self.measures, result="means", **self.options)
+            Request.of(self.frame, self.measures, result="means", **whole)
         )
 
         def labeled(kept: pl.LazyFrame) -> tuple[pl.LazyFrame, pl.LazyFrame]:
@@ -303,7 +202,7 @@ def _plans(
     if alone:
         options = _apart(given.runs[0], system, options)
     column = system or "system"
-    taken = [*options["query"], *(options["by"] or ()), "queries", *measures]
+    taken = [*options["query"], *options.get("by", ()), "queries", *measures]
     if not alone and column in taken:
         raise CycloptsError(
             msg=f"{column} is taken; choose another name with --system."
@@ -347,11 +246,12 @@ def _about(plan: Plan, values: pl.LazyFrame) -> dict[str, str]:
     from polars_rank.comparison.sums.definition import Definition
 
     options = plan.options
-    chosen = {name: options[name] for name in SHORTCUTS}
-    others = {*options["query"], *options["keep"], plan.system, options["weight"]}
+    chosen = {name: options.get(name) for name in SHORTCUTS}
+    keep, weight = options.get("keep", ()), options.get("weight")
+    others = {*options["query"], *keep, plan.system, weight}
     schema = values.collect_schema()
     measures = [n for n, t in schema.items() if t.is_float() and n not in others]
-    convention = convention_of(options["convention"], **chosen)
+    convention = convention_of(options.get("convention", DEFAULT), **chosen)
     query = [name for name in options["query"] if name != plan.system]
     return Definition.of(measures, convention, query, options=options).metadata()
 
@@ -381,7 +281,7 @@ def _apart(run: Run, system: str | None, options: Options) -> Options:
         return options
     run.require(system, "Name the column of the systems with --system.")
     query = [system, *(name for name in options["query"] if name != system)]
-    by = [system, *(name for name in options["by"] or () if name != system)]
+    by = [system, *(name for name in options.get("by", ()) if name != system)]
     other = options["qrels_query"] and [system, *options["qrels_query"]]
     return options | Options(query=query, by=by, qrels_query=other)
 

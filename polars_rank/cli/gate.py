@@ -4,39 +4,28 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import polars as pl
 from cyclopts import CycloptsError, Parameter
 
 import polars_rank
+from polars_rank.cli.derive import GROUPS, options_of, told
 from polars_rank.cli.options import (
-    CHOICE,
-    COLUMNS,
     DEFAULT_INPUT,
-    DEFAULT_RULES,
-    FILE,
-    FILES,
-    LESS,
-    OUT,
-    OUTPUT,
-    Columns,
-    Convention,
+    EVALUATING,
     Input,
-    MissingValue,
-    OneColumn,
+    Options,
     Paths,
-    Rules,
-    SomeMeasures,
+    Queries,
     several,
 )
 from polars_rank.cli.outputs import require_apart
 from polars_rank.cli.runs import open_file, recorded
 from polars_rank.cli.show import emit
-from polars_rank.cli.values import choices_of, values_of
-from polars_rank.comparison.input.procedures import Correction
+from polars_rank.cli.values import values_of
 from polars_rank.conventions.tools import DEFAULT
 from polars_rank.exceptions import DataError
 
@@ -44,40 +33,68 @@ if TYPE_CHECKING:
     from polars_rank.comparison.sums.definition import Definition
 
 
-MARGIN = Parameter(metavar="[MEASURE=]NUMBER")
-FLOOR = Parameter(metavar="MEASURE=NUMBER")
-
-
+@options_of(polars_rank.gate, without=("query",))
+@options_of(polars_rank.per_query, only=EVALUATING)
 def gate(
-    base: Annotated[Path, Parameter(group=FILES)],
+    base: Annotated[
+        Path,
+        Parameter(
+            group=GROUPS["file"],
+            help="Values of the ranking that is live, or its run.",
+        ),
+    ],
     /,
     *files: Paths,
     data: Input = DEFAULT_INPUT,
-    rules: Rules = DEFAULT_RULES,
-    queries: Annotated[str | None, FILE] = None,
-    measure: SomeMeasures = (),
-    lower_is_better: Annotated[bool, Parameter(group=COLUMNS), LESS] = False,
-    rank: OneColumn = None,
-    by: Columns = (),
-    weight: OneColumn = None,
-    cluster: OneColumn = None,
-    convention: Convention = DEFAULT,
-    missing: MissingValue = None,
-    margin: Annotated[tuple[str, ...], MARGIN, CHOICE, LESS] = (),
-    floor: Annotated[tuple[str, ...], FLOOR, CHOICE, LESS] = (),
-    rule: Annotated[
-        Literal["significant", "non_inferior", "threshold"], CHOICE
-    ] = "significant",
-    correction: Annotated[Correction, CHOICE] = "holm",
-    level: Annotated[float, CHOICE] = 0.95,
-    least_queries: Annotated[int, CHOICE] = 20,
-    strict: Annotated[bool, CHOICE, LESS] = False,
-    update_baseline: Annotated[bool, CHOICE, LESS] = False,
+    queries: Queries = None,
+    margin: Annotated[
+        tuple[str, ...],
+        told(
+            "choice",
+            "Largest drop that does not matter: 0.01, or ndcg@10=0.01 for one measure.",
+            metavar="[MEASURE=]NUMBER",
+            show_default=False,
+        ),
+    ] = (),
+    floor: Annotated[
+        tuple[str, ...],
+        told(
+            "choice",
+            "Lowest mean that is allowed, such as ndcg@10=0.42.",
+            metavar="MEASURE=NUMBER",
+            show_default=False,
+        ),
+    ] = (),
+    strict: Annotated[
+        bool, told("choice", "Fail on warnings, too.", show_default=False)
+    ] = False,
+    update_baseline: Annotated[
+        bool,
+        told(
+            "output",
+            "Write the new values to BASE, and check nothing.",
+            show_default=False,
+        ),
+    ] = False,
     format: Annotated[
-        Literal["table", "markdown", "json"], Parameter(group=OUTPUT)
+        Literal["table", "markdown", "json"], told("output", "What to print.")
     ] = "table",
-    report: Annotated[Path | None, OUT] = None,
-    json_file: Annotated[Path | None, OUT, Parameter(name="--json")] = None,
+    report: Annotated[
+        Path | None,
+        told(
+            "output", "Write Markdown for a pull request to this file.", metavar="FILE"
+        ),
+    ] = None,
+    json_file: Annotated[
+        Path | None,
+        told(
+            "output",
+            "Write everything to this file as JSON.",
+            name="--json",
+            metavar="FILE",
+        ),
+    ] = None,
+    **options: Any,
 ) -> int:
     """Fail if a change made the ranking worse than a baseline.
 
@@ -85,79 +102,26 @@ def gate(
     evaluate --per-query; or the old run, evaluated here like the new one. The FILEs are
     the new run and its judgments, or one file with its values. Exit status: 0 pass or
     warn, 3 regression, 1 data that do not fit, 2 usage.
-
-    Parameters
-    ----------
-    base
-        Values of the ranking that is live, or its run.
-    files
-        The new run and the judgments; or one file with values.
-    queries
-        File with one row per query: --by, --weight, --cluster. Without it, they are
-        columns of the runs or judgments.
-    measure
-        Measure to gate; may be repeated; default: all of the baseline.
-    lower_is_better
-        Rank low scores first, as for distances.
-    rank
-        Rank of the document, from 1, instead of a score.
-    by
-        Column with segments, each a check of its own; may be repeated.
-    weight
-        Weight of the query.
-    cluster
-        Group of queries that depend on each other, such as the user.
-    convention
-        Tool whose choices are followed; see: polars-rank conventions.
-    missing
-        Value of a judged query that is missing from the run.
-    margin
-        Largest drop that does not matter: 0.01, or ndcg@10=0.01 for one measure.
-    floor
-        Lowest mean that is allowed, such as ndcg@10=0.42.
-    rule
-        When to fail: the drop is larger than the margin, and significant at a fifth of
-        the error (significant alone, it warns); it is not shown to be smaller than the
-        margin; it is larger than the margin.
-    correction
-        Correction of the p-values for the number of checks.
-    level
-        Confidence level.
-    least_queries
-        Segments with fewer queries are shown, not gated.
-    strict
-        Fail on warnings, too.
-    update_baseline
-        Write the new values to BASE, and check nothing.
-    format
-        What to print.
-    report
-        Write Markdown for a pull request to this file.
-    json_file
-        Write everything to this file as JSON.
     """
     if update_baseline:
         sources = [*files, *filter(None, (data.qrels, queries))]
         require_apart({"--update-baseline": base}, sources)
-    known = [*by, *filter(None, (weight, cluster))]
+    by, weight, cluster = (options.get(name) for name in ("by", "weight", "cluster"))
+    known = [*(by or ()), *filter(None, (weight, cluster))]
     if not update_baseline and not base.exists():
         raise DataError(f"{base}: no such file; write it with --update-baseline.")
-    wanted, ran = several(measure), _is_run(base, data, rank)
+    wanted = several(options.pop("measures", ()))
+    choices: Options = {"convention": DEFAULT}
+    choices |= {name: options.pop(name) for name in EVALUATING if name in options}
+    ran = _is_run(base, data, choices.get("rank"))
     if ran and update_baseline:
         raise DataError(f"{base}: is a run, not values per query; name another BASE.")
     if not wanted and base.exists() and not update_baseline and not ran:
         wanted = tuple(_measures_of(base, [*data.query, *known]))
-    options = choices_of(
-        convention=convention,
-        missing=missing,
-        rank=rank,
-        descending=not lower_is_better,
-        **asdict(rules),
-    )
 
     def read(files: Sequence[str]) -> tuple[pl.DataFrame, Definition]:
         return values_of(
-            files, data, queries, wanted, None, known, options, listed=True
+            files, data, queries, wanted, None, known, choices, listed=True
         )
 
     with recorded() as said:
@@ -173,26 +137,20 @@ def gate(
         values,
         query=data.query,
         measures=wanted or None,
-        by=by or None,
-        weight=weight,
-        cluster=cluster,
         documents=_lists_of(old, values),
         margin=_margins(margin),
-        rule=rule,
         floors=dict(_assigned("--floor", f) for f in floor),
-        correction=correction,
-        level=level,
-        least=least_queries,
         definition=definition,
+        **options,
     )
     own = replace(own, notes=(*said, *own.notes))
-    told = json.dumps(own.to_dict(), indent=2, ensure_ascii=False)
+    told_whole = json.dumps(own.to_dict(), indent=2, ensure_ascii=False)
     if report is not None:
         report.write_text(own.to_markdown() + "\n", encoding="utf-8")
     if json_file is not None:
-        json_file.write_text(told + "\n", encoding="utf-8")
-    text = {"table": str(own), "markdown": own.to_markdown(), "json": told}[format]
-    emit(text + "\n")
+        json_file.write_text(told_whole + "\n", encoding="utf-8")
+    shown = {"table": str(own), "markdown": own.to_markdown(), "json": told_whole}
+    emit(shown[format] + "\n")
     return own.exit_code(strict=strict)
 
 

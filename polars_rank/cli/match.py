@@ -18,15 +18,7 @@ from polars_rank.cli.show import show_pairs, show_rows, terminal
 def match_report(
     *files: Paths, data: Input = DEFAULT_INPUT, format: Formats = None
 ) -> None:
-    """Report how the ids of a run match those of its judgments: counts and shares.
-
-    Parameters
-    ----------
-    files
-        The run, then the judgments, as for evaluate.
-    format
-        Default: table on a terminal, csv elsewhere.
-    """
+    """Report how the ids of a run match those of its judgments: counts and shares."""
     given = data.sort_out(files)
     if given.qrels is None or len(given.runs) > 1:
         raise CycloptsError(msg="give one run and its judgments.")

@@ -4,38 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import polars as pl
 from cyclopts import CycloptsError, Parameter
 from cyclopts.validators import Path as PathRule
 
 import polars_rank
+from polars_rank.cli.derive import options_of, told
 from polars_rank.cli.options import (
-    CHOICE,
-    COLUMN,
     DEFAULT_INPUT,
-    DEFAULT_RULES,
-    DEFAULT_SYSTEMS,
-    FILES,
-    LESS,
-    OUTPUT,
+    EVALUATING,
     QUERY,
-    Columns,
+    Example,
     Formats,
     Input,
-    OneColumn,
-    Options,
+    Paths,
     Picture,
-    Query,
-    Rules,
-    SomeMeasures,
-    Systems,
+    Queries,
     several,
 )
 from polars_rank.cli.runs import open_file, short_names
 from polars_rank.cli.show import Format, emit, show_frame, terminal
-from polars_rank.cli.values import choices_of, open_moments, values_of_systems
+from polars_rank.cli.values import open_moments, values_of_systems
 from polars_rank.core.state import DEFINITION, DIGESTS
 
 if TYPE_CHECKING:
@@ -43,32 +34,31 @@ if TYPE_CHECKING:
 
 
 PERIOD = "period"
-UNIT = Parameter(metavar="row|part|COLUMN")
-MARK = Parameter(group=OUTPUT, metavar="PERIOD=NAME")
 DATE = r"(\d{4}-\d{2}-\d{2})"
 
-Paths: TypeAlias = Annotated[str, Parameter(name="FILE", group=FILES)]
 Out: TypeAlias = Annotated[
     Path | None,
-    Parameter(
+    told(
+        "output",
+        "Write the sums to this Parquet file, with measures, convention and judgments; "
+        "they are printed then only with --format.",
         name=("--out", "-o"),
-        group=OUTPUT,
         metavar="FILE",
-        validator=PathRule(ext=("parquet",)),
     ),
+    Parameter(validator=PathRule(ext=("parquet",))),
 ]
 
 
+@options_of(polars_rank.moments, without=("query",))
+@options_of(polars_rank.per_query, only=EVALUATING)
 def moments(
     *files: Paths,
     data: Input = DEFAULT_INPUT,
-    rules: Rules = DEFAULT_RULES,
-    systems: Systems = DEFAULT_SYSTEMS,
-    by: Columns = (),
-    tie: Annotated[float, CHOICE] = 1e-9,
-    part: Annotated[str | None, Parameter(metavar="NAME"), CHOICE] = None,
+    example: Example = False,
+    queries: Queries = None,
     format: Formats = None,
     out: Out = None,
+    **options: Any,
 ) -> None:
     """Sum up a day: all that compare and trend need, in a file of a few kilobytes.
 
@@ -76,147 +66,79 @@ def moments(
     query, such as evaluate --per-query writes. Several runs go by their file names,
     which should be the same every day: 2026-11-22/bm25.run. The sums of days add up:
     see merge.
-
-    Parameters
-    ----------
-    files
-        Runs and, last, the judgments; or one file with values.
-    by
-        Column with segments, which are summed up one by one; may be repeated.
-    tie
-        Differences up to this size are ties.
-    part
-        Name of the part, such as its day. Two parts of the same values are one part,
-        which merge refuses to count twice, unless they have two names.
-    format
-        Default: table on a terminal, csv elsewhere; nothing with --out.
-    out
-        Write the sums to this Parquet file, with measures, convention and judgments.
     """
-    values, definition = values_of_systems(files, data, systems, rules, by)
+    values, definition = values_of_systems(
+        files, data, options, example=example, queries=queries
+    )
     if "definition" in values.columns:
         raise CycloptsError(
             msg=f"{files[0]}: holds moments; add them up with polars-rank merge."
         )
-    found = polars_rank.moments(
-        values,
-        **systems.arguments(data),
-        by=by or None,
-        tie=tie,
-        definition=definition,
-        part=part,
-        path=out,
-    )
+    found = polars_rank.moments(values, definition=definition, path=out, **options)
     _show(found, definition, out, format)
 
 
+@options_of(polars_rank.merge)
 def merge(
-    *files: Paths,
-    unit: Annotated[str, UNIT, CHOICE] = "row",
-    format: Formats = None,
-    out: Out = None,
+    *files: Paths, format: Formats = None, out: Out = None, **options: Any
 ) -> None:
     """Add up moments: days to a month, months to a year.
 
-    Compare adds up the moments that it is given, too; merge keeps the sum.
-
-    Parameters
-    ----------
-    files
-        Files that the command moments or merge wrote.
-    unit
-        Independent observation: row, since every file has queries of its own; or part,
-        a file as a whole, since the same queries come back (ten files or more); or the
-        name of a segment, such as query_id of moments --by query_id; or cluster, since
-        every cluster lies in one file.
-    format
-        Default: table on a terminal, csv elsewhere; nothing with --out.
-    out
-        Write the sums to this Parquet file, with measures, convention and judgments.
+    The FILEs are those that the command moments or merge wrote. Compare adds up the
+    moments that it is given, too; merge keeps the sum.
     """
     from polars_rank.comparison.sums.merging import definition_of_parts
 
     if not files:
         raise CycloptsError(msg="name a FILE with moments.")
     parts = open_moments(files).values()
-    found = polars_rank.merge(parts, unit=unit, path=out)
+    found = polars_rank.merge(parts, path=out, **options)
     _show(found, definition_of_parts(parts), out, format)
 
 
+@options_of(
+    polars_rank.trend,
+    polars_rank.moments,
+    only=(
+        *("time", "every", "sequential", "measures", "baseline", "level", "query"),
+        *("system", "weight", "cluster"),
+    ),
+)
 def trend(
     *files: Paths,
-    time: OneColumn = None,
-    every: Annotated[str | None, Parameter(metavar="PERIOD"), CHOICE] = None,
-    window: Annotated[int | Literal["none"], CHOICE] = 1,
-    sequential: Annotated[bool, CHOICE, LESS] = False,
-    measure: SomeMeasures = (),
-    baseline: Annotated[
-        tuple[str, ...], Parameter(metavar="SYSTEM"), CHOICE, LESS
-    ] = (),
-    level: Annotated[float, CHOICE] = 0.95,
-    query: Query = QUERY,
-    system: Annotated[str, COLUMN] = "system",
-    weight: OneColumn = None,
-    cluster: OneColumn = None,
+    time: Annotated[str | None, told("time")] = None,
+    query: Annotated[tuple[str, ...], told("query", show_default=" ".join)] = QUERY,
+    window: Annotated[int | Literal["none"], told("window")] = 1,
     format: Formats = None,
     plot: Picture = None,
-    mark: Annotated[tuple[str, ...], MARK, LESS] = (),
+    mark: Annotated[
+        tuple[str, ...],
+        told(
+            "output",
+            "Event to mark in the picture, such as 2026-11-22=release 7; may be "
+            "repeated.",
+            metavar="PERIOD=NAME",
+            show_default=False,
+        ),
+    ] = (),
+    **options: Any,
 ) -> None:
     """Follow systems and their differences over time, from moments of days.
 
     Every FILE is a period: the date in its name, such as 2026-11-22.parquet, or else
     the name, in the order in which the files are given. With --time, a column of the
     files tells the period, and one file with values per query will do.
-
-    Parameters
-    ----------
-    files
-        Files that the command moments wrote; or one file with values.
-    time
-        Column of time.
-    every
-        Group dates into periods, such as 1w or 1mo.
-    window
-        Periods, up to the present one, that each row sums up; none: all so far.
-    sequential
-        Intervals that hold for all periods at once, however often one looks; needs
-        --window none.
-    measure
-        Measure to follow; may be repeated.
-    baseline
-        System that all others are compared with; may be repeated; default: all pairs.
-    level
-        Confidence level.
-    query
-        Query id of the values; repeat the option if several columns make up the id.
-    system
-        Column of the values that tells systems apart.
-    weight
-        Weight of the query, in the values.
-    cluster
-        Group of queries that depend on each other, such as the user.
-    format
-        Default: table on a terminal, csv elsewhere.
-    plot
-        Draw means and differences over time into this file.
-    mark
-        Event to mark in the picture, such as 2026-11-22=release 7; may be repeated.
     """
-    names = several(measure)
-    values, summed = _over_time(files, time, every, names)
-    columns = choices_of(weight=weight, cluster=cluster)
-    if not summed:
-        columns |= Options(query=query, system=system)
+    names = several(options.pop("measures", ()))
+    values, summed = _over_time(files, time, options.get("every"), names)
+    columns = {"query": query, "system": options.pop("system", "system")}
     found = polars_rank.trend(
         values,
         time=time or PERIOD,
-        every=every,
         window=None if window == "none" else window,
-        sequential=sequential,
         measures=names or None,
-        baseline=baseline or None,
-        level=level,
-        **columns,
+        **({} if summed else columns),
+        **options,
     )
     if plot is not None:
         from polars_rank.report import curves
@@ -224,7 +146,8 @@ def trend(
         curves.trend(found, _marks(mark, found.to_series(0))).save(str(plot))
     show_frame(
         found,
-        f"Means and differences with {100 * level:.4g} % intervals",
+        f"Means and differences with {100 * options.get('level', 0.95):.4g} % "
+        "intervals",
         keys=found.columns.index("queries"),
         format=format,
         notes=["With a baseline: the mean difference, system - baseline."],

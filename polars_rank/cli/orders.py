@@ -2,36 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Any
 
 import polars_rank
+from polars_rank.cli.derive import options_of
 from polars_rank.cli.options import (
-    CHOICE,
     DEFAULT_INPUT,
-    DEFAULT_RULES,
-    DEFAULT_SYSTEMS,
+    EVALUATING,
+    Example,
     Formats,
     Input,
     Paths,
-    Rules,
-    Systems,
+    Queries,
 )
 from polars_rank.cli.show import show_frame, terminal
 from polars_rank.cli.values import values_of_systems
-from polars_rank.comparison.input.procedures import Correction, TestName
+
+COMPARING = (
+    *("system", "measures", "weight", "cluster", "seed", "test", "correction"),
+    *("level", "resamples", "random_state"),
+)
 
 
+@options_of(polars_rank.compare, only=COMPARING)
+@options_of(polars_rank.per_query, only=EVALUATING)
 def orders(
     *files: Paths,
     data: Input = DEFAULT_INPUT,
-    rules: Rules = DEFAULT_RULES,
-    systems: Systems = DEFAULT_SYSTEMS,
-    test: Annotated[TestName, CHOICE] = "t",
-    correction: Annotated[Correction | None, CHOICE] = None,
-    level: Annotated[float, CHOICE] = 0.95,
-    resamples: Annotated[int, CHOICE] = 9999,
-    random_state: Annotated[int, CHOICE] = 0,
+    example: Example = False,
+    queries: Queries = None,
     format: Formats = None,
+    **options: Any,
 ) -> None:
     """Compare the orders in which measures put the systems: rank correlation, swaps.
 
@@ -39,86 +40,38 @@ def orders(
     and AP correlation (tau_ap, with other as the truth) of the means; the pairs of
     systems that are swapped, and how many of these differ significantly in either
     measure.
-
-    Parameters
-    ----------
-    files
-        Runs and, last, the judgments; or one file with values; or moments.
-    test
-        Test that says which swaps are significant.
-    correction
-        Correction of the p-values for the number of tests; default: holm.
-    level
-        Confidence level; 1 - level is the significance level.
-    resamples
-        Number of draws, for randomization and bootstrap.
-    random_state
-        Seed of the draws.
-    format
-        Default: table on a terminal, csv elsewhere.
     """
-    values, _ = values_of_systems(files, data, systems, rules)
-    found = polars_rank.orders(
-        values,
-        **systems.arguments(data),
-        test=test,
-        correction=correction,
-        level=level,
-        resamples=resamples,
-        random_state=random_state,
+    values, _ = values_of_systems(
+        files, data, options, example=example, queries=queries
     )
+    found = polars_rank.orders(values, **options)
     show_frame(found, "Orders of the systems", keys=2, format=format)
 
 
+@options_of(polars_rank.compare, only=COMPARING, test="randomized_tukey")
+@options_of(polars_rank.per_query, only=EVALUATING)
 def discriminative(
     *files: Paths,
     data: Input = DEFAULT_INPUT,
-    rules: Rules = DEFAULT_RULES,
-    systems: Systems = DEFAULT_SYSTEMS,
-    test: Annotated[TestName, CHOICE] = "randomized_tukey",
-    correction: Annotated[Correction | None, CHOICE] = None,
-    level: Annotated[float, CHOICE] = 0.95,
-    resamples: Annotated[int, CHOICE] = 9999,
-    random_state: Annotated[int, CHOICE] = 0,
+    example: Example = False,
+    queries: Queries = None,
     format: Formats = None,
+    **options: Any,
 ) -> None:
     """Measure discriminative power: how many pairs of systems a measure tells apart.
 
-    The FILEs are those that compare takes. One row per measure: the number of pairs,
-    the share that differs significantly, the smallest difference that does
-    (sufficient), and in csv, tsv and json all adjusted p-values, from the largest.
-
-    Parameters
-    ----------
-    files
-        Runs and, last, the judgments; or one file with values; or moments, with another
-        test, such as tukey.
-    test
-        Test of all pairs.
-    correction
-        Correction of the p-values for the number of tests; default: holm, and none for
-        tests of all pairs at once.
-    level
-        Confidence level; 1 - level is the significance level.
-    resamples
-        Number of draws, for randomization and bootstrap.
-    random_state
-        Seed of the draws.
-    format
-        Default: table on a terminal, csv elsewhere.
+    The FILEs are those that compare takes; moments need another test, such as tukey.
+    One row per measure: the number of pairs, the share that differs significantly, the
+    smallest difference that does (sufficient), and in csv, tsv and json all adjusted
+    p-values, from the largest.
     """
-    values, _ = values_of_systems(files, data, systems, rules)
-    found = polars_rank.discriminative(
-        values,
-        **systems.arguments(data),
-        test=test,
-        correction=correction,
-        level=level,
-        resamples=resamples,
-        random_state=random_state,
+    values, _ = values_of_systems(
+        files, data, options, example=example, queries=queries
     )
+    found = polars_rank.discriminative(values, **options)
     chosen = format or ("table" if terminal() else "csv")
     if chosen in ("table", "markdown"):
         found = found.drop("p")
+    level = options.get("level", 0.95)
     title = f"Pairs of systems that differ at significance level {1 - level:g}"
     show_frame(found, title, keys=1, format=chosen)

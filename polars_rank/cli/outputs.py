@@ -21,12 +21,12 @@ from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hi
 from cyclopts import CycloptsError, Parameter
 
 import polars_rank.example
-from polars_rank.cli.options import FILES, OUTPUT
+from polars_rank.cli.derive import GROUPS
 from polars_rank.cli.runs import STDIN
 from polars_rank.exceptions import DataError
 
 EXAMPLES = str(Path(polars_rank.example.path()).parent)
-SIDES = {FILES.name: "input", OUTPUT.name: "output"}
+SIDES = {GROUPS["file"].name: "input", GROUPS["output"].name: "output"}
 
 
 class Named(NamedTuple):

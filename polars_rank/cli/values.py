@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -11,17 +10,16 @@ from cyclopts import CycloptsError
 
 import polars_rank
 from polars_rank.cli.options import (
+    EVALUATING,
     MEASURES,
     Input,
     Options,
-    Rules,
-    Systems,
     several,
     with_judgments,
 )
 from polars_rank.cli.runs import NONE_YET, Files, open_file
 from polars_rank.conventions.choices import SHORTCUTS
-from polars_rank.conventions.tools import convention_of
+from polars_rank.conventions.tools import DEFAULT, convention_of
 from polars_rank.core.registry import closest
 from polars_rank.example import systems_path
 from polars_rank.exceptions import DataError
@@ -33,37 +31,36 @@ if TYPE_CHECKING:
     from polars_rank.comparison.sums.definition import Definition
 
 
-def choices_of(**options: Any) -> dict[str, Any]:
-    """Arguments of ``per_query``, without those that the convention decides."""
-    return {name: value for name, value in options.items() if value is not None}
-
-
 def values_of_systems(
     files: Sequence[str],
     data: Input,
-    systems: Systems,
-    rules: Rules,
-    by: Sequence[str] = (),
+    options: Options,
+    *,
+    example: bool,
+    queries: str | None,
 ) -> tuple[pl.DataFrame, Definition]:
-    """Values per query, or moments, of the systems, and what they are."""
-    if systems.example and (files or data.qrels):
+    """Values per query, or moments, of the systems, and what they are.
+
+    What says how runs are evaluated is taken out of the options; the columns of the
+    values are put in their place.
+    """
+    if example and (files or data.qrels):
         raise CycloptsError(msg="--example brings its own data; give no FILE with it.")
-    choices = choices_of(
-        convention=systems.convention,
-        missing=systems.missing,
-        rank=systems.rank,
-        descending=not systems.lower_is_better,
-        **asdict(rules),
-    )
-    return values_of(
-        [str(systems_path())] if systems.example else files,
+    choices = {name: options.pop(name) for name in EVALUATING if name in options}
+    measures = several(options.pop("measures", ()))
+    about = (*options.get("by", ()), options.get("weight"), options.get("cluster"))
+    system = options.get("system", "system")
+    found = values_of(
+        [str(systems_path())] if example else files,
         data,
-        systems.queries,
-        several(systems.measure),
-        systems.system,
-        [*by, *filter(None, (systems.weight, systems.cluster))],
-        choices,
+        queries,
+        measures,
+        system,
+        [*filter(None, about)],
+        {"convention": DEFAULT} | choices,
     )
+    options |= {"query": data.query, "measures": measures or None}
+    return found
 
 
 def values_of(
@@ -194,7 +191,7 @@ def _of_run(
                 asked["query"],
                 asked["doc"],
                 asked.get("rank") or asked["score"],
-                descending=asked["descending"] and "rank" not in asked,
+                descending=asked.get("descending", True) and "rank" not in asked,
             )
             values = values.join(
                 first, on=list(asked["query"]), how="left", nulls_equal=True

@@ -121,7 +121,7 @@ def test_bounds_of_distances(files, capsys):
     runs, qrels = files
     far = runs["a"].with_columns(-pl.col("score"))
     far.collect().write_csv("far.csv")
-    command = ["bounds", "far.csv", "qrels", "-m", "ndcg@3", "--lower-is-better"]
+    command = ["bounds", "far.csv", "qrels", "-m", "ndcg@3", "--no-descending"]
     assert main([*command, "--format", "json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)
     wanted = pr.bounds(runs["a"], "ndcg@3", qrels=qrels).row(0, named=True)
@@ -210,7 +210,7 @@ def test_low_scores_or_ranks_may_come_first(files, capsys, command):
     asked, outputs = COMMANDS[command], []
     for end, options in (
         ("parquet", []),
-        ("other.parquet", ["--score", "far", "--lower-is-better"]),
+        ("other.parquet", ["--score", "far", "--no-descending"]),
         ("other.parquet", ["--rank", "place"]),
     ):
         named = [f"{name}.{end}" for name in several]

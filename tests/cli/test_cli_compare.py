@@ -324,7 +324,7 @@ def test_the_gate_tells_which_document_left(files, capsys):
     "changed",
     [
         ["-M", "2"],
-        slow(["--lower-is-better"]),
+        slow(["--no-descending"]),
         slow(["--missing", "skip"]),
         slow(["--ties", "doc_asc"]),
     ],
@@ -457,7 +457,7 @@ def test_power(files, capsys):
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert rows[0]["queries"] == "787"
     values("a", "b").write_parquet("v.parquet")
-    apart = ["power", "--sd", "0.2", "--difference", "0.1", "--unpaired"]
+    apart = ["power", "--sd", "0.2", "--difference", "0.1", "--no-paired"]
     assert main([*apart, "--format", "table"]) == 0
     title = "One-way analysis of variance at significance level 0.05"
     assert title in capsys.readouterr().out

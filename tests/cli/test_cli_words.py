@@ -100,7 +100,7 @@ CASES = {
     "evaluate log -m err(max_grade=1)": r"e\.g\. err\(max_grade=5\)",
     "evaluate null_score": r"the judgments \(--qrels\)",
     "evaluate ranked --rank rank": "--rank counts from 1",
-    "evaluate ranked --rank rank --lower-is-better": "--lower-is-better is for scores",
+    "evaluate ranked --rank rank --no-descending": "--no-descending is for scores",
     "evaluate run other_docs": "check --doc and",
     "evaluate run other_queries": "check --query and",
     "evaluate half qrels -m ap": "say --missing zero$",

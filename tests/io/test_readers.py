@@ -200,7 +200,7 @@ def test_formats_and_columns_in_the_command(here, beir, capsys):
 
 def test_lower_is_better_and_segments(here, capsys):
     (here / "about.csv").write_text("query_id,part\n1,x\n2,y\n9,z\n")
-    lines = out(capsys, "run", "qrels", "-m", "rr", "--lower-is-better")
+    lines = out(capsys, "run", "qrels", "-m", "rr", "--no-descending")
     assert lines == ["queries,rr", "2,1.0"]
     about = ["--segments", "about.csv"]
     lines = out(capsys, "run", "qrels", "-m", "rr", *about, "--by", "part")

@@ -1,0 +1,449 @@
+"""The words of the public interface: every parameter and result column, once.
+
+One word has one meaning everywhere. The help of the command and the page of words in
+the documentation are made of this table; a test compares it with all signatures and
+with the columns of results.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple, TypeAlias
+
+__all__ = ["COLUMNS", "PARAMETERS", "Kind", "Result", "Word", "kinds"]
+
+Kind: TypeAlias = Literal["file", "column", "choice", "resource", "output", "python"]
+
+
+class Word(NamedTuple):
+    """What a parameter means, in a line.
+
+    ``kind`` is the group of the option in the command: a file (in Python a frame), a
+    column, a choice, a resource or an output; ``"python"`` has no option.
+    """
+
+    kind: Kind
+    about: str
+
+
+class Result(NamedTuple):
+    """What a column of a result holds: its type, and its meaning in a line.
+
+    ``"label"`` is the type of the user's own column.
+    """
+
+    dtype: str
+    about: str
+
+
+def kinds(**groups: dict[str, str]) -> dict[str, Word]:
+    """The words of all groups in one table; a word stands once."""
+    found: dict[str, Word] = {}
+    for kind, words in groups.items():
+        twice = found.keys() & words.keys()
+        if twice:
+            raise ValueError(f"two meanings of {sorted(twice)}")
+        found |= {n: Word(kind, about) for n, about in words.items()}  # type: ignore[arg-type]
+    return found
+
+
+PARAMETERS: dict[str, Word] = kinds(
+    file={
+        "covariates": "Log of the time before the experiment, to reduce the variance "
+        "(CUPED): each measure is adjusted by its own value in that time, user by "
+        "user.",
+        "impressions": "One row per impression, with or without results.",
+        "model_qrels": "Labels by the model, of all queries.",
+        "propensities": "Position and propensity (or alpha and beta).",
+        "qrels": "The judgments.",
+        "queries": "The queries to evaluate, one row per query; it may have the "
+        "columns of by and weight.",
+        "segments": "Attributes of queries, one row per query, for by, weight and "
+        "keep; it does not change which queries are evaluated.",
+    },
+    column={
+        "arm": "Arm of the experiment.",
+        "by": "Column with segments, reported one by one and constant within a query "
+        "or an impression.",
+        "clicked": "Whether it was clicked: true or false, 0 or 1. Default: clicked.",
+        "clicked_at": "Time of the click.",
+        "cluster": "Column with units that are independent of each other, usually the "
+        "user.",
+        "count": "For a log of totals: number of impressions; clicked is the number "
+        "of clicks.",
+        "descending": "Rank high scores first; not so for distances.",
+        "doc": "Document id. Default: doc_id.",
+        "documents": "Column with the document ids of a query, best first.",
+        "dwell": "Seconds that a click lasted.",
+        "flag": "Whether the results answered the query without a click.",
+        "impression": "Impression id; several columns may make up the id.",
+        "keep": "Column to add to the values per query.",
+        "label": "Grade of the document; none if every judged document is relevant.",
+        "new": "Scores of a new ranking.",
+        "page": "Number of the page, if positions begin anew on every page.",
+        "position": "Place of the document in the list. Default: position.",
+        "propensity": "Logged probability that the position is examined.",
+        "qrels_doc": "Document id in the judgments, if it has another name there.",
+        "qrels_query": "Query id in the judgments, if it has another name there.",
+        "query": "Query id; several columns may make up the id. Default: query_id.",
+        "randomized": "Whether the list was shuffled.",
+        "rank": "Rank of the document, counted from 1, to use instead of a score.",
+        "reference_label": "Grade in the judgments that others are compared with.",
+        "relevance": "Relevance of the document, for trust and regression_em.",
+        "repeat": "Column that distinguishes several runs of a system.",
+        "reward": "A model's probability of a click on an examined document, for dr "
+        "and dm.",
+        "score": "Score of the document.",
+        "seen": "Use only rows where this is true.",
+        "session": "Session id.",
+        "subtopic": "Subtopic of the grade, in the judgments (in TREC text: "
+        "iteration).",
+        "swap": "Position that a coin could swap with the first one; for fair_pairs: "
+        "the position above or below that this document was paired with.",
+        "swapped": "Whether the first document and that of the position were swapped.",
+        "system": "Column that tells systems apart; several runs go by their file "
+        "names.",
+        "team": "Ranker that put the document into an interleaved list.",
+        "time": "Column of time: of the impression, or of the period.",
+        "user": "User id.",
+        "weight": "Weight of the query or impression.",
+        "within": "Compare documents within the values of this column only.",
+    },
+    choice={
+        "adjust": "Add p-values adjusted for the number of comparisons.",
+        "against": "System that the others are compared with, under the same labels.",
+        "alternative": "Direction of the differences that the test looks for.",
+        "baseline": "What all others are compared with; default: all pairs of systems.",
+        "check": "What to do about bad rows: strict raises an error, warn warns, off "
+        "ignores; full looks for all duplicates of a click log.",
+        "choices": "Choice to try, such as ties, gain, k; default: all.",
+        "clicked_null": "Meaning of null in clicked.",
+        "clip": "Lower limit of the propensities.",
+        "control": "Arm that the others are compared with.",
+        "convention": "Tool whose choices are followed; see: polars-rank conventions.",
+        "correction": "Correction of the p-values for the number of tests; default: "
+        "holm.",
+        "count_queries": "Count distinct queries.",
+        "credit": "What a click is worth: clicks, any, first, satisfied, inverse_rank "
+        "or a column.",
+        "difference": "Difference to detect; the number of queries follows.",
+        "dwell_at_least": "Seconds of a satisfied click.",
+        "effect": "Effect size.",
+        "estimator": "How harvest compares positions.",
+        "eta": "Strength of the position bias: the propensity is position ** -eta.",
+        "every": "Group dates into periods, such as 1w or 1mo.",
+        "family": "Tests that are corrected together.",
+        "first_position": "0 if positions count from 0.",
+        "free": "Documents per query, neither retrieved nor judged, that could have "
+        "labels, too.",
+        "grades": "Number of grades, with about as many documents in each.",
+        "grades_within": "Spread the documents of the log, or those of each query, "
+        "evenly over the grades.",
+        "interleaved_share": "Share of lists that are team drafts.",
+        "interval": "How intervals are computed.",
+        "k": "Length of the list, or cutoff: ranks from 1 to k.",
+        "least": "Segments with fewer queries are shown, not tested.",
+        "level": "Confidence level; 1 - level is the significance level.",
+        "lift": "Relative change of relevance in all arms but the first.",
+        "margin": "Largest difference that does not matter.",
+        "max_grade": "Highest grade of an unjudged document; default: of the "
+        "judgments.",
+        "max_orders": "Labelings and orders of a query to try, for measures without "
+        "a shortcut.",
+        "max_rank": "Count documents below this rank as not retrieved.",
+        "max_steps": "Largest number of steps of a fit.",
+        "max_unseen": "Documents per query, neither retrieved nor judged, that could "
+        "have labels, too.",
+        "measure": "Measure that adds up over documents, such as dcg@10 or "
+        "precision@5.",
+        "measures": "Measures, such as ndcg@10,ap; or a column of values; see: "
+        "polars-rank measures.",
+        "method": "Estimator.",
+        "min_clicks": "Documents with fewer have no label.",
+        "min_dwell": "Seconds of a satisfied click.",
+        "min_impressions": "Documents (of a query) with fewer are left out.",
+        "min_queries": "Segments with fewer queries are shown, not tested.",
+        "missing": "Value of a judged query that is missing from the run.",
+        "most": "Labelings and orders of a query to try, for measures without a "
+        "shortcut.",
+        "n_arms": "Number of arms.",
+        "n_docs": "Documents that each query can show.",
+        "n_impressions": "Number of impressions.",
+        "n_queries": "Number of queries.",
+        "n_rankers": "Number of rankers that served lists.",
+        "n_resamples": "Number of draws of randomization, permutation and bootstrap.",
+        "n_systems": "Number of systems; more than two are planned for a two-way "
+        "analysis of variance.",
+        "n_users": "Number of users; a tenth of the impressions unless given.",
+        "no_click": "Whether impressions without a click are ignored or count as ties.",
+        "no_relevant": "Value of a query with nothing relevant.",
+        "normalize": "Position whose propensity is 1.",
+        "on_duplicate": "What to do about duplicate documents within a query or an "
+        "impression.",
+        "order": "Order of the systems: the best mean of the first measure first, by "
+        "name, or as they are given.",
+        "over": "Unknowns to vary: labels (of unjudged documents), ties, or both.",
+        "page_size": "Number of positions per page.",
+        "paired": "Whether all systems have the same queries; if not, sd is that of "
+        "the values of one system, and the analysis is one-way.",
+        "pairs": "What to do about queries that some systems lack.",
+        "per": "impression: take the ratio of each impression, and report their mean. "
+        "Default: the sum of the numerators divided by that of the denominators.",
+        "permutations": "Number of draws of the permutation test.",
+        "part": "Name of the part, such as its day. Two parts of the same values are "
+        "one part, which merge refuses to count twice, unless they have two names.",
+        "policy_aware": "Divide by the mean propensity of a document over all "
+        "impressions of the query.",
+        "power": "Probability of detecting the difference.",
+        "prior": "Shrink uncertain estimates towards the mean of the log, or of the "
+        "query.",
+        "random_state": "Seed of the draws.",
+        "randomized_share": "Share of lists that are shuffled.",
+        "rel": "Lowest grade that counts as relevant.",
+        "repeats": "Whether conclusions hold for these runs, or for runs of other "
+        "seeds, too.",
+        "replicates": "Number of bootstrap replicates.",
+        "resamples": "Number of draws of randomization and bootstrap.",
+        "rule": "When to fail: the drop is significant and larger than the margin; it "
+        "is not shown to be smaller than the margin; it is larger than the margin.",
+        "sampled": "What was drawn at random for people to judge: queries with all "
+        "their documents, or single documents, for measures that add up over "
+        "documents.",
+        "sd": "Standard deviation of the differences.",
+        "seed": "Seed of all draws.",
+        "seeds": "Whether conclusions hold for these runs, or for runs of other "
+        "seeds, too.",
+        "sequential": "Use intervals and p-values that hold whenever one looks "
+        "(always-valid).",
+        "share": "Probability with which a document was drawn; default: the share of "
+        "the model's labels that people judged.",
+        "shuffled": "Number of positions that were shuffled, from the top; default: "
+        "all.",
+        "simultaneous": "All intervals of a family hold at once.",
+        "stats": "Statistics of each measure: the mean, the number of queries that "
+        "have a value (n), their standard deviation (std), the standard error of the "
+        "mean (se).",
+        "swap_share": "Share of lists that take part in a swap.",
+        "systems": "Number of systems; more than two are planned for a two-way "
+        "analysis of variance.",
+        "test": "Test of the differences.",
+        "tie": "Differences up to this size are ties.",
+        "ties": "Order of documents with equal scores.",
+        "tol": "Relative change at which a fit ends.",
+        "unit": "Independent observation: row, since every part has queries of its "
+        "own; or part, a file as a whole, since the same queries come back (ten files "
+        "or more); or the name of a segment, such as query_id of moments by query_id.",
+        "universe": "Documents that could have labels: those a system retrieved, or "
+        "the pool.",
+        "unjudged": "What to do with unjudged documents: count them as not relevant, "
+        "or drop them.",
+        "user_model": "Click model of the users.",
+        "user_sd": "Standard deviation of the users' effects on the logit of a click.",
+        "weighting": "Weights of documents, for all estimators but poisson.",
+        "width": "Expected width of the interval; the number of queries follows.",
+        "window": "Periods, up to the present one, that each row sums up; none: all "
+        "so far.",
+        "zero_method": "What the Wilcoxon test does with differences of 0.",
+        "zipf": "Exponent of the Zipf distribution of traffic over queries.",
+    },
+    resource={
+        "layout": "Order of the rows: contiguous by query or impression (verified), "
+        "any, or auto to find out.",
+        "memory_limit": "Memory limit, e.g. 2GB; rows are spilled to disk.",
+        "temp_dir": "Folder for spill files; an interrupted evaluation resumes from "
+        "it.",
+    },
+    output={
+        "bounds": "Add bounds over tied orders and unknown labels, of values and of "
+        "the differences of systems; not in csv.",
+        "per_query": "Print the bounds of every query instead of the mean.",
+    },
+    python={
+        "credits": "Columns with the credit that a click gives each ranker.",
+        "definition": "Definition of the values, unless they are a file that holds it.",
+        "depth": "Length of the rankings that probabilistic interleaving drew from.",
+        "expected_split": "Planned share of each arm.",
+        "floors": "Lowest mean that is allowed, by measure.",
+        "options": "Further keywords of per_query.",
+        "path": "File that the result is written to.",
+        "progress": "Called with a Progress as buckets are filled and evaluated.",
+        "ranks": "Columns with the ranks that each ranker gave the document.",
+        "tuned_for": "Number of periods at which the sequential interval is narrowest.",
+        "values": "Values per query of the systems, or moments.",
+    },
+)
+
+COLUMNS: dict[str, Result] = {
+    "arm": Result("label", "Arm that is compared with the control."),
+    "baseline": Result("String", "System that the other one is compared with."),
+    "baseline_mean": Result("Float64", "Mean of the baseline."),
+    "baseline_value": Result("Float64", "Value of the query in the baseline."),
+    "better": Result("String", "System whose mean is better."),
+    "choice": Result("String", "Disputed choice that was changed."),
+    "click_entropy": Result(
+        "Float64", "Entropy of the clicks of a query over documents, in bits."
+    ),
+    "clicked": Result("Int64", "Impressions with a click."),
+    "clicks": Result("Int64", "Number of clicks."),
+    "clipped": Result("Float64", "Share of the clicks whose weight was clipped."),
+    "clusters": Result("UInt32", "Number of independent units."),
+    "clusters_control": Result("UInt32", "Number of independent units in the control."),
+    "clusters_treatment": Result(
+        "UInt32", "Number of independent units in the other arm."
+    ),
+    "control": Result("Float64", "Value in the control."),
+    "converged": Result(
+        "Boolean", "Whether the fit ended before its largest number of steps."
+    ),
+    "crossover": Result(
+        "Boolean",
+        "Whether the winner changes between this strength and the one before.",
+    ),
+    "cut": Result("Float64", "Share of the clicks that the cutoff leaves out."),
+    "definition": Result(
+        "String", "What was summed up: measures, convention, judgments, version."
+    ),
+    "delta_ri": Result("Float64", "Difference of relative improvements."),
+    "detectable": Result(
+        "Float64", "Difference that would be detected with 80 % power."
+    ),
+    "df": Result("Float64", "Degrees of freedom."),
+    "df_error": Result("Float64", "Degrees of freedom of the residual."),
+    "df_system": Result("Float64", "Degrees of freedom of the systems."),
+    "difference": Result("Float64", "System minus baseline."),
+    "documents": Result("UInt32", "Number of documents."),
+    "effect": Result("Float64", "Effect size."),
+    "effect_lower": Result("Float64", "Lower end of its interval."),
+    "effect_ratio": Result(
+        "Float64", "Effect of the repeated experiment by that of the original."
+    ),
+    "effect_upper": Result("Float64", "Upper end of its interval."),
+    "effective_clusters": Result(
+        "Float64", "Number of equal clusters that would tell as much."
+    ),
+    "effective_size": Result(
+        "Float64", "Number of equally weighted impressions that would tell as much."
+    ),
+    "estimate": Result("Float64", "Point estimate."),
+    "eta": Result("Float64", "Strength of the position bias that is assumed."),
+    "exact": Result("Boolean", "Whether the bounds are attained."),
+    "f": Result("Float64", "F statistic."),
+    "first": Result(
+        "Float64",
+        "Share of the resamples in which the better system comes first of all.",
+    ),
+    "floor": Result("Float64", "Lowest mean that is allowed."),
+    "human": Result("Float64", "Mean under the judgments by people alone."),
+    "human_lower": Result("Float64", "Lower end of its interval."),
+    "human_upper": Result("Float64", "Upper end of its interval."),
+    "impressions": Result("Int64", "Number of impressions."),
+    "item": Result("String", "What the value is of."),
+    "judged": Result("UInt32", "Queries that people judged."),
+    "kept": Result("Float64", "Share of the resamples in which the order is kept."),
+    "labels_lower": Result(
+        "Float64", "Least mean over the labels of unjudged documents."
+    ),
+    "labels_upper": Result(
+        "Float64", "Largest mean over the labels of unjudged documents."
+    ),
+    "largest_weight_share": Result(
+        "Float64", "Share of the largest weight in all weights."
+    ),
+    "letters": Result(
+        "String", "Systems that share a letter do not differ significantly."
+    ),
+    "losses": Result("UInt32", "Queries that the system loses."),
+    "lower": Result("Float64", "Lower end of the interval or of the bounds."),
+    "margin": Result("Float64", "Largest drop that does not matter."),
+    "max_difference": Result("Float64", "Largest difference of a system."),
+    "mde": Result("Float64", "Minimum detectable effect."),
+    "mean": Result("Float64", "Mean over queries."),
+    "measure": Result("String", "Measure."),
+    "message": Result("String", "What is wrong, and the way out."),
+    "method": Result("String", "Estimator."),
+    "min_difference": Result("Float64", "Least difference of a system."),
+    "model": Result("Float64", "Mean under the model's labels."),
+    "note": Result(
+        "String", "Remark, where an assumption fails or a value is missing."
+    ),
+    "nrmse": Result("Float64", "Root mean square error by the range of the original."),
+    "omega_squared": Result(
+        "Float64", "Share of the variance that systems explain, corrected for bias."
+    ),
+    "other": Result("String", "The other system or measure of a pair."),
+    "p_adjusted": Result("Float64", "P-value adjusted for the number of tests."),
+    "p_value": Result("Float64", "P-value."),
+    "pairs": Result("UInt32", "Number of pairs of systems."),
+    "partial_eta_squared": Result(
+        "Float64", "Share of the variance of systems and residual that systems explain."
+    ),
+    "position": Result("Int64", "Position in the list, from 1."),
+    "possible": Result("Boolean", "Whether the estimate is possible from this log."),
+    "power": Result("Float64", "Probability of detecting the difference."),
+    "preference": Result(
+        "Float64", "Share of the wins in wins and losses, minus one half."
+    ),
+    "propensity": Result(
+        "Float64", "How likely the position is examined, relative to the first one."
+    ),
+    "queries": Result("UInt32", "Number of queries."),
+    "relative": Result(
+        "Float64", "Difference by the value of the baseline or control."
+    ),
+    "relative_lower": Result("Float64", "Lower end of its interval."),
+    "relative_upper": Result("Float64", "Upper end of its interval."),
+    "relevant_per_impression": Result(
+        "Float64", "Estimated relevant documents per impression."
+    ),
+    "rmse": Result("Float64", "Root mean square error."),
+    "rows": Result("Int64", "Number of rows."),
+    "rule": Result("String", "Rule that rows break."),
+    "scale": Result("String", "What a value is relative to."),
+    "sd": Result("Float64", "Standard deviation of the differences."),
+    "se": Result("Float64", "Standard error of the estimate."),
+    "segment": Result("String", "Segment of queries."),
+    "segments": Result("UInt32", "Number of segments."),
+    "share": Result("Float64", "Share in the whole."),
+    "significant": Result(
+        "Boolean", "Whether the adjusted p-value is below 1 - level."
+    ),
+    "significant_share": Result(
+        "Float64", "Share of the pairs that differ significantly."
+    ),
+    "significant_swaps": Result(
+        "UInt32", "Swapped pairs that differ significantly in either measure."
+    ),
+    "size": Result("Float64", "Largest absolute difference."),
+    "srm_p_value": Result(
+        "Float64", "P-value of the sizes of the arms (sample ratio mismatch)."
+    ),
+    "ss_error": Result("Float64", "Sum of squares of the residual."),
+    "ss_query": Result("Float64", "Sum of squares of the queries."),
+    "ss_system": Result("Float64", "Sum of squares of the systems."),
+    "statistic": Result("Float64", "Statistic of the test."),
+    "steps": Result("Int64", "Steps of the fit."),
+    "sufficient": Result("Float64", "Smallest difference that is significant."),
+    "support": Result("Float64", "Share of what is estimated that the log supports."),
+    "swapped": Result("List(String)", "Pairs of systems in another order."),
+    "system": Result("String", "System."),
+    "tau": Result("Float64", "Kendall's tau of two orders."),
+    "tau_ap": Result("Float64", "AP correlation of two orders."),
+    "team": Result("label", "Ranker of an interleaved list."),
+    "team_a": Result("label", "First of two rankers."),
+    "team_b": Result("label", "Second of two rankers."),
+    "ties": Result("UInt32", "Queries in which neither side wins."),
+    "ties_lower": Result("Float64", "Least mean over orders of tied documents."),
+    "ties_upper": Result("Float64", "Largest mean over orders of tied documents."),
+    "treatment": Result("Float64", "Value in the other arm."),
+    "upper": Result("Float64", "Upper end of the interval or of the bounds."),
+    "value": Result("Float64", "Value of a query, or of an item."),
+    "variance": Result("Float64", "Variance of the residual."),
+    "verdict": Result("String", "pass, warn or fail."),
+    "w": Result("Float64", "Kendall's coefficient of concordance."),
+    "weight": Result("Float64", "Weight of the model."),
+    "why": Result("String", "Reason."),
+    "wins": Result("UInt32", "Queries that the system wins."),
+    "worse": Result("String", "System whose mean is worse."),
+    "worth": Result(
+        "Float64", "How many times as many judgments people alone would need."
+    ),
+}
