@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +61,7 @@ class Comparison:
     pairs: pl.DataFrame
     settings: dict[str, Any]
     anova: pl.DataFrame | None = None
-    values: Values | None = field(default=None, repr=False)
+    values: Values | None = None
     between_segments: pl.DataFrame | None = None
 
     @property
