@@ -38,10 +38,9 @@ class Bucket:
 def _scan(files: Sequence[Path], schema: pl.Schema) -> pl.LazyFrame:
     if not files:
         return pl.LazyFrame(schema=schema)
-    frame = pl.scan_parquet(
+    return pl.scan_parquet(
         list(files), glob=False, hive_partitioning=False, cache=False
     )
-    return frame if frame.collect_schema() == schema else frame.cast(schema)
 
 
 class Task(NamedTuple):
