@@ -641,6 +641,15 @@ def test_measures_lists_every_metric(call, format):
         assert all(alias in out for alias in metric.aliases) or format == "markdown"
 
 
+def test_the_measures_of_a_family_stand_together(call):
+    """Blank lines are between families: the first one is below the last of its own."""
+    lines = call("measures", "--format", "table")[1].split("\n")
+    first = [line.split()[0] for line in lines[1 : lines.index("")]]
+    family = next(iter(ALL.values())).family
+    assert lines[0] == family
+    assert {m.name for m in ALL.values() if m.family == family} <= {*first}
+
+
 def test_measures_as_rows(call):
     found = {
         row["measure"]: row

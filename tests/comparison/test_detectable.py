@@ -182,14 +182,39 @@ def test_a_difference_of_independent_samples_is_found_with_the_power():
 # -- of t, by its noncentral distribution
 
 
-def of_t(error: float, df: float, level: float, *, sides: int = 2) -> float:
-    critical = stats.t.isf(level / sides, df)
+def found_by(critical, error: float, df: float, *, sides: int = 2) -> float:
+    """The difference found with a power of 80 % where t is beyond critical(center)."""
 
     def missing(center: float) -> float:
-        below = np.nan_to_num(stats.nct.cdf(-critical, df, center))
-        return stats.nct.sf(critical, df, center) - 0.8 + (sides - 1) * below
+        at = critical(center)
+        below = np.nan_to_num(stats.nct.cdf(-at, df, center))
+        return stats.nct.sf(at, df, center) - 0.8 + (sides - 1) * below
 
     return error * brentq(missing, 0, 20, xtol=1e-12)
+
+
+def of_t(error: float, df: float, level: float, *, sides: int = 2) -> float:
+    return found_by(lambda _: stats.t.isf(level / sides, df), error, df, sides=sides)
+
+
+def test_randomisation_knows_the_kurtosis_of_signs_that_are_turned():
+    """Cornish and Fisher's quantile of the sum, by the moments that scipy gives."""
+    n, df = 12, 11
+    tail = 102 / 2**n  # the last p-value below 0.05 is two tails of 102 of 4096 signs
+    t, z = stats.t.isf(tail, df), stats.norm.isf(tail)
+
+    def excess(about_zero) -> float:
+        """Of x with random signs, by its root of the sum of squares."""
+        return -2 * about_zero.moment(4) / about_zero.moment(2) ** 2 / n
+
+    def critical(centre: float) -> float:
+        at = t * math.sqrt(n / (df + t**2))  # exact without an effect
+        change = excess(stats.norm(centre / math.sqrt(n))) - excess(stats.norm(0))
+        at += change / 24 * (z**3 - 3 * z)
+        return at * math.sqrt(df / (n - at**2))
+
+    expected = found_by(critical, 1 / math.sqrt(n), df)
+    assert detectable(n, 1, test="randomisation") == pytest.approx(expected, rel=1e-6)
 
 
 @pytest.mark.parametrize("correction", ["none", "bonferroni", "sidak", "by", "bh"])

@@ -248,6 +248,7 @@ def test_nothing_changed():
         found = pr.gate(base(), base(), rule=rule)
         assert found.verdict == "pass"
         assert "0 of 60 queries changed" in str(found)
+        assert found.checks["p"].to_list() == [0.5]  # as likely below as above
 
 
 def test_a_constant_drop_is_sure():

@@ -118,6 +118,11 @@ def test_two_systems_are_a_paired_t_test():
         ({"sd": 1, "queries": 9, "power": 80}, "power must lie between 0 and 1"),
         ({"sd": 1, "width": 0.1, "queries": 9}, "leave out the others"),
         ({"sd": 1, "systems": 3, "queries": 9}, "systems= needs sd= and difference="),
+        ({"sd": 1, "systems": 3, "width": 0.1}, "systems= needs sd= and difference="),
+        (
+            {"sd": 1, "systems": 3, "difference": 0.1, "queries": 9},
+            "systems= needs sd= and difference=, and finds the queries",
+        ),
         ({"sd": 1, "paired": False, "queries": 9}, "a plan of other queries needs sd="),
     ],
 )
@@ -136,6 +141,20 @@ def two_measures() -> pl.DataFrame:
     shift = pl.col("system").replace_strict(other, return_dtype=pl.Float64)
     noise = pl.col("ndcg@10") * 0.1
     return values().with_columns(ap=shift + noise)
+
+
+@pytest.mark.parametrize(("ap", "swapped"), [(0.1 + 0.2, []), (0.31, ["a, b"])])
+def test_means_that_differ_by_rounding_alone_are_not_swapped(ap, swapped):
+    """0.1 + 0.2 is above 0.3 by the last bit."""
+    frame = pl.DataFrame(
+        {
+            "system": ["a"] * 3 + ["b"] * 3,
+            "query_id": [1, 2, 3] * 2,
+            "rr": [0.1, 0.2, 0.3, 0.5, 0.4, 1.0],
+            "ap": [ap] * 3 + [0.3] * 3,
+        }
+    )
+    assert pr.orders(frame)["swapped"].to_list() == [swapped]
 
 
 @pytest.mark.slow

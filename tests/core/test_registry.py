@@ -167,6 +167,24 @@ def test_the_first_parameter_tells_the_vocabulary():
     assert {*of_vocabulary("ranking"), *of_vocabulary("subtopics")} == set(METRICS)
 
 
+def takes_gain_and_threshold(name):
+    meanings = METRICS[name].meanings
+    return "gain" in meanings and not {"rel", "optional_rel"}.isdisjoint(meanings)
+
+
+@pytest.mark.filterwarnings("ignore:no document is relevant")
+@pytest.mark.parametrize("name", [*filter(takes_gain_and_threshold, METRICS)])
+def test_grades_below_the_threshold_leave_a_measure_of_gain_undefined(name):
+    """Two documents of grade 1: something is relevant from 1 on, nothing from 2 on."""
+    log = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "label": [1, 1]})
+    log = log.with_columns(score=pl.Series([2.0, 1.0]))
+    if not METRICS[name].needs_relevant:
+        pytest.skip("it is never undefined")
+    for rel, undefined in ((1, False), (2, True)):
+        (value,) = pr.per_query(log, f"{name}(rel={rel})", no_relevant="null")[:, -1]
+        assert (value is None) is undefined, rel
+
+
 @pytest.mark.parametrize("name", ["ndcg", "nDCG", "own"])
 def test_a_name_is_given_once(name):
     def own(r: pr.Ranking) -> pl.Expr:

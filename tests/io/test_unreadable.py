@@ -12,6 +12,7 @@ import pytest
 from slow import slow
 
 import polars_rank as pr
+from polars_rank.io.columns import require_same_columns
 from polars_rank.io.unreadable import damage_named
 
 LOG = pl.DataFrame(
@@ -185,6 +186,18 @@ def test_files_with_other_columns_are_named(tmp_path, suffix, change, said):
         pr.per_query(pr.scan(tmp_path), "ap").collect()
     assert re.search(rf"2\{suffix}: .* not those of .*1\{suffix}: ", str(caught.value))
     assert caught.value.rule == "different_columns"
+
+
+def test_folders_that_name_values_give_a_file_no_column(tmp_path):
+    """``day=1`` in a path is of the scan; the files have the same columns."""
+    files = [tmp_path / "day=1" / "1.parquet", tmp_path / "rest" / "2.parquet"]
+    for file in files:
+        file.parent.mkdir()
+        LOG.write_parquet(file)
+    require_same_columns(files)
+    LOG.drop("label").write_parquet(files[1])
+    with pytest.raises(pr.DataError, match="it has no 'label'"):
+        require_same_columns(files)
 
 
 def test_lines_may_leave_out_columns_of_other_names(tmp_path):

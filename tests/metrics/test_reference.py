@@ -254,6 +254,14 @@ def method(name: str, params: dict, ties: str) -> pl.Expr:
 EXPECTED = [name for name, m in METRICS.items() if m.tie_mean and m.tie_sensitive]
 
 
+def test_shares_of_what_is_judged_have_a_mean_over_tied_orders():
+    """Of two tied documents one is judged: it is the first in half of the orders."""
+    run = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [1.0, 1.0]})
+    qrels = pl.DataFrame({"query_id": [1], "doc_id": ["a"], "label": [1]})
+    found = pr.evaluate(run, ["judged@1", "unjudged@1"], qrels=qrels, ties="expected")
+    assert found.row(0)[-2:] == (0.5, 0.5)
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", EXPECTED)
 def test_expected_ties_are_the_mean_over_all_orders(name, engine):

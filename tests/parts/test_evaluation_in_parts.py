@@ -6,6 +6,7 @@ import itertools
 import multiprocessing
 import pickle
 import random
+import re
 import threading
 import warnings
 from concurrent.futures import ProcessPoolExecutor
@@ -291,11 +292,11 @@ def _outcome(call):
     try:
         return bits(call())
     except pr.DataError as error:
-        return error.rule, error.count
+        return error.rule, error.count, _counted(str(error))
 
 
 def _counted(message: str) -> str:
-    return message.partition(", e.g.")[0]
+    return re.sub(r", e\.g\. in query .*", "", message)
 
 
 def test_an_example_that_is_no_text():

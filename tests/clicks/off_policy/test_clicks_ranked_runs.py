@@ -200,3 +200,18 @@ def test_very_deep_impressions_are_ranked_otherwise(caplog, monkeypatch):
     log = log_of(50, DEPTH)
     found = estimated(log.lazy(), caplog, proved=False)
     assert_frame_equal(found, clicks.counterfactual(log, "dcg", new="s", **OPTIONS))
+
+
+def test_the_deepest_impressions_that_are_allowed_are_ranked_in_numpy(
+    caplog, monkeypatch
+):
+    """The last one, too, which is read to the end of the log before it is ranked."""
+    log = log_of(50, DEPTH)
+    sizes = log.group_by("session", "page_view", maintain_order=True).len()
+    deepest, impressions = int(sizes["len"].max()), ["session", "page_view"]
+    last = sizes.filter(pl.col("len") == deepest).head(1).select(impressions)
+    others = log.join(last, on=impressions, how="anti", maintain_order="left")
+    log = pl.concat([others, log.join(last, on=impressions, maintain_order="left")])
+    monkeypatch.setattr(ranked_runs, "DEEPEST", deepest)
+    found = estimated(log.lazy(), caplog, proved=True)
+    assert_frame_equal(found, clicks.counterfactual(log, "dcg", new="s", **OPTIONS))
