@@ -456,6 +456,11 @@ def test_power(files, capsys):
     assert main(["power", "--sd", "0.2", "--difference", "0.02"]) == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert rows[0]["queries"] == "787"
+    plan = ["power", "--sd", "0.2", "--difference", "0.02", "--format", "markdown"]
+    assert main(plan) == 0
+    header, sides, _ = capsys.readouterr().out.splitlines()
+    columns = header.strip("| ").split(" | ")  # all but the first, a name, to the right
+    assert sides.strip("| ").split(" | ") == ["---", *["---:"] * (len(columns) - 1)]
     values("a", "b").write_parquet("v.parquet")
     apart = ["power", "--sd", "0.2", "--difference", "0.1", "--no-paired"]
     assert main([*apart, "--format", "table"]) == 0
