@@ -289,14 +289,18 @@ def try_random(
 def _killer(copy: Path, tests: Sequence[str], failing: Callable[..., str]) -> str:
     """The first test that fails: a few from all over, then more of them."""
     arguments = copy / "tests-of-one-mutant"
-    for some in (tests[:FIRST], tests[FIRST:MOST]):
-        if not some:
-            continue
+
+    def first(some: Sequence[str]) -> str:
         arguments.write_text("\n".join(some))
+        return failing(copy, f"@{arguments}", tier="quick", limit=LIMIT)
+
+    for some in (tests[:FIRST], tests[FIRST:MOST]):
         try:
-            killer = failing(copy, f"@{arguments}", tier="quick", limit=LIMIT)
-        except RuntimeError as error:  # nothing was collected: the change is noticed
+            killer = first(some) if some else ""
+        except RuntimeError as error:  # nothing was collected
             killer = str(error).strip().splitlines()[-1]
+        if "no match in any of" in killer:  # a parameter is gone, which nobody notices
+            killer = first([*dict.fromkeys(test.partition("[")[0] for test in some)])
         if killer:
             return killer
     return ""

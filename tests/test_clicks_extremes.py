@@ -86,6 +86,24 @@ def test_two_impressions_move_the_estimate_of_all_pairs():
     assert found.to_list() == pytest.approx([1.0, *np.exp(best.x[:2])], rel=1e-5)
 
 
+@pytest.mark.parametrize("users", [1, 2])
+def test_swaps_by_two_users_have_an_error_and_by_one_have_none(users):
+    rows = [
+        (10 * user + i, doc, place, doc == "a" and i % 3 > 0, user)
+        for user in range(users)
+        for i in range(10)
+        for place, doc in enumerate("ab" if i % 2 else "ba", start=1)
+    ]
+    names = ["impression_id", "doc_id", "position", "clicked", "user_id"]
+    log = pl.DataFrame(rows, names, orient="row").with_columns(
+        query_id=pl.lit(1), partner=pl.lit(2), turned=pl.col("impression_id") % 2 == 0
+    )
+    options = {"swap": "partner", "swapped": "turned", "cluster": "user_id"}
+    found = clicks.propensities(log, "swap", **options).row(1, named=True)
+    assert found["propensity"] is not None
+    assert (found["se"] is None) is (users == 1)
+
+
 def possible(log: pl.DataFrame) -> dict[str, bool]:
     return {name: able for name, able, _ in clicks.check(log).methods.iter_rows()}
 
