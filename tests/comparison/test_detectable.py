@@ -197,7 +197,7 @@ def of_t(error: float, df: float, level: float, *, sides: int = 2) -> float:
     return found_by(lambda _: stats.t.isf(level / sides, df), error, df, sides=sides)
 
 
-def test_randomisation_knows_the_kurtosis_of_signs_that_are_turned():
+def test_randomization_knows_the_kurtosis_of_signs_that_are_turned():
     """Cornish and Fisher's quantile of the sum, by the moments that scipy gives."""
     n, df = 12, 11
     tail = 102 / 2**n  # the last p-value below 0.05 is two tails of 102 of 4096 signs
@@ -207,14 +207,14 @@ def test_randomisation_knows_the_kurtosis_of_signs_that_are_turned():
         """Of x with random signs, by its root of the sum of squares."""
         return -2 * about_zero.moment(4) / about_zero.moment(2) ** 2 / n
 
-    def critical(centre: float) -> float:
+    def critical(center: float) -> float:
         at = t * math.sqrt(n / (df + t**2))  # exact without an effect
-        change = excess(stats.norm(centre / math.sqrt(n))) - excess(stats.norm(0))
+        change = excess(stats.norm(center / math.sqrt(n))) - excess(stats.norm(0))
         at += change / 24 * (z**3 - 3 * z)
         return at * math.sqrt(df / (n - at**2))
 
     expected = found_by(critical, 1 / math.sqrt(n), df)
-    assert detectable(n, 1, test="randomisation") == pytest.approx(expected, rel=1e-6)
+    assert detectable(n, 1, test="randomization") == pytest.approx(expected, rel=1e-6)
 
 
 @pytest.mark.parametrize("correction", ["none", "bonferroni", "sidak", "by", "bh"])
