@@ -84,9 +84,9 @@ def cut_error(
 
 def _continued(field: str, others: Sequence[str]) -> bool:
     """Whether the other fields suggest that this one is incomplete."""
-    if not _is_number(field):
+    if not is_number(field):
         return any(other != field and other.startswith(field) for other in others)
-    numbers = [other for other in others if _is_number(other)]
+    numbers = [other for other in others if is_number(other)]
     decimals = any("." in number for number in numbers)
 
     def length(number: str) -> int:
@@ -95,7 +95,8 @@ def _continued(field: str, others: Sequence[str]) -> bool:
     return any(length(field) < length(number) for number in numbers)
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
+    """Return whether a field can be read as a number."""
     try:
         float(text)
     except ValueError:

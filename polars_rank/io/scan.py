@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -21,6 +22,7 @@ from polars_rank.io.formats import (
     format_of,
     scan_separated,
 )
+from polars_rank.io.header import BEIR, without_header
 from polars_rank.io.trec import scan_trec
 from polars_rank.io.unreadable import unreadable
 
@@ -33,15 +35,6 @@ _BY_NAME: dict[str, Format | None] = {
     "msmarco": FORMATS["TSV"],
     "beir": FORMATS["TSV"],
 }
-_MSMARCO = {
-    "run": {
-        3: ["query_id", "doc_id", "rank"],
-        4: ["query_id", "doc_id", "rank", "score"],
-    },
-    "qrels": {4: ["query_id", "iteration", "doc_id", "label"]},
-}
-_BEIR = {"query-id": "query_id", "corpus-id": "doc_id", "score": "label"}
-_NAMES = {"query_id", "doc_id", "score", "label", "rank", *_BEIR}
 
 
 def scan(
@@ -100,30 +93,14 @@ def scan(
         msg = f"format must be one of {', '.join(_BY_NAME)}, not {format!r}"
         raise ValueError(msg)
     text = os.fspath(source)
-    beir = _beir_qrels(text, format) if kind == "qrels" or format == "beir" else None
-    if beir is not None:
-        if kind == "run":
-            raise ValueError(f"{text}: BEIR has judgments only; scan them as qrels")
+    if kind == "qrels" and (beir := _beir_qrels(text, format)) is not None:
         text, format = beir, "beir"
+    if format == "beir" and kind == "run":
+        raise ValueError(f"{text}: BEIR has judgments only; scan them as qrels")
     if "://" in text:
-        remote = format_of(text) if format is None else _BY_NAME[format]
-        if remote is None:
-            raise ValueError(
-                f"{text}: TREC text is read from local files: copy it; of a folder of "
-                f"another format, name the files: {text.rstrip('/')}/*.parquet"
-            )
-        return remote.scan([text], None)
+        return _scan_remote(text, format)
     files, hive = _files(text)
-    formats = {_sniff(f.head()) if f.spooled else format_of(f.name) for f in files}
-    if format is not None:
-        formats = {_BY_NAME[format]}
-    if len(formats) > 1:
-        names = sorted(TREC_TEXT if f is None else f.name for f in formats)
-        raise DataError(
-            f"{text}: holds {' and '.join(names)}. "
-            "Pick the files of one format with a glob such as 'folder/*.parquet'."
-        )
-    (found,) = formats
+    found = _one_format(text, files, format)
     if columns is not None and (found is None or found.separator is None):
         raise ValueError("columns= is for CSV and TSV without a header")
     if found is None:
@@ -132,32 +109,76 @@ def scan(
         _check(file, found)
     if found.magic is None and columns is None and format != "msmarco":
         require_same_names(files, found)
-    paths = [str(file.path) for file in files]
-    try:
-        if found.separator is None:
-            frame = found.scan(paths, hive)
-        else:
-            frame = scan_separated(
-                paths,
-                hive,
-                separator=found.separator,
-                columns=_without_header(files, found.separator, kind, format, columns),
-                names=_BEIR if format == "beir" else {},
-            )
+    with _damage_named(text, files, found):
+        frame = _scan_local(files, found, hive, kind, format, columns)
         frame.collect_schema()
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        damaged = (f.name for f in files if unreadable(f.path, rows=False))
-        raise DataError(
-            f"{next(damaged, text)}: cannot be read as {found.name}: {error}. "
-            "Check the file, or name it after its format."
-        ) from error
+    return frame
+
+
+def _scan_local(
+    files: Sequence[Source],
+    found: Format,
+    hive: bool,
+    kind: Literal["run", "qrels"],
+    format: str | None,
+    columns: Sequence[str] | None,
+) -> pl.LazyFrame:
+    """Scan files of one format; separated text passes unless it shows damage."""
+    paths = [str(file.path) for file in files]
     if found.separator is None:
-        return frame
+        return found.scan(paths, hive)
+    frame = scan_separated(
+        paths,
+        hive,
+        separator=found.separator,
+        columns=without_header(files, found.separator, kind, format, columns),
+        names=BEIR if format == "beir" else {},
+    )
     check = Undamaged([(str(f.path), f.name) for f in files], found.separator)
     sound = pl.map_batches(
         [pl.lit(True)], check, return_dtype=pl.Boolean, is_elementwise=True
     )
     return frame.filter(sound)
+
+
+def _scan_remote(url: str, format: str | None) -> pl.LazyFrame:
+    """Scan a URL, whose files only Polars can open."""
+    remote = format_of(url) if format is None else _BY_NAME[format]
+    if remote is None:
+        raise ValueError(
+            f"{url}: TREC text is read from local files: copy it; of a folder of "
+            f"another format, name the files: {url.rstrip('/')}/*.parquet"
+        )
+    return remote.scan([url], None)
+
+
+def _one_format(
+    text: str, files: Sequence[Source], format: str | None
+) -> Format | None:
+    """Find the format of all files, or raise; None is TREC text."""
+    if format is not None:
+        return _BY_NAME[format]
+    formats = {_sniff(f.head()) if f.spooled else format_of(f.name) for f in files}
+    if len(formats) > 1:
+        names = sorted(TREC_TEXT if f is None else f.name for f in formats)
+        raise DataError(
+            f"{text}: holds {' and '.join(names)}. "
+            "Pick the files of one format with a glob such as 'folder/*.parquet'."
+        )
+    return formats.pop()
+
+
+@contextmanager
+def _damage_named(text: str, files: Sequence[Source], format: Format) -> Iterator[None]:
+    """Name the file whose schema Polars cannot read."""
+    try:
+        yield
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        damaged = (f.name for f in files if unreadable(f.path, rows=False))
+        raise DataError(
+            f"{next(damaged, text)}: cannot be read as {format.name}: {error}. "
+            "Check the file, or name it after its format."
+        ) from error
 
 
 def scan_each(
@@ -200,109 +221,6 @@ def _beir_qrels(text: str, format: str | None) -> str | None:
             f"{text}: has judgments of several splits: name one of {names}."
         )
     return str(splits[0])
-
-
-def _without_header(
-    files: Sequence[Source],
-    separator: str,
-    kind: Literal["run", "qrels"],
-    format: str | None,
-    columns: Sequence[str] | None,
-) -> Sequence[str] | None:
-    """Names of the columns of files without a header; None: the first line has them.
-
-    A first line that looks like data, or like another format, is an error.
-    """
-    for file in files:
-        line = file.head().removeprefix(b"\xef\xbb\xbf").partition(b"\n")[0]
-        first = line.decode(errors="replace").strip("\r")
-        if "\r" in first:
-            raise DataError(
-                f"{file.name}: its lines end in a carriage return alone, as on an old "
-                "Mac, so it looks like a single line. Write it with newlines: "
-                "tr '\\r' '\\n'."
-            )
-        fields = [field.strip('"') for field in first.split(separator)]
-        if format == "msmarco" and columns is None:
-            known = _MSMARCO[kind]
-            if len(fields) not in known:
-                forms = " or ".join(" ".join(names) for names in known.values())
-                raise DataError(
-                    f"{file.name}: the first line has {_counted(len(fields))}, but "
-                    f"MS MARCO's are: {forms}."
-                )
-            columns = known[len(fields)]
-        if columns is not None:
-            if len(columns) != len(fields):
-                _refuse_comment(file.name, first)
-                raise DataError(
-                    f"{file.name}: the first line has {_counted(len(fields))}, but "
-                    f"the names of its columns are: {', '.join(columns)}."
-                )
-            continue
-        if format != "beir":
-            _require_header(file.name, first, fields, separator)
-        if twice := [name for name in fields if fields.count(name) > 1]:
-            raise DataError(
-                f"{file.name}: the first line names column {twice[0]!r} twice. "
-                "Rename one of them."
-            )
-    return columns
-
-
-def _require_header(name: str, line: str, fields: list[str], separator: str) -> None:
-    """Raise if the first line is not a header in this format."""
-    if {*fields} & _NAMES:
-        return
-    _refuse_comment(name, line)
-    if len(fields) == 1 and {n.strip('"') for n in line.split(";")} & _NAMES:
-        raise DataError(
-            f"{name}: its columns are separated by ';', not by {separator!r}: "
-            f"{line[:80]!r}. Write it with commas, or read it with "
-            "pl.scan_csv(..., separator=';') and give the frame."
-        )
-    others = {"\t": "tsv", ",": "csv"}
-    for other, format in others.items():
-        if len(fields) == 1 and other != separator and other in line:
-            raise DataError(
-                f"{name}: the first line looks like {format.upper()}: {line[:80]!r}. "
-                f"Read it with format='{format}', or name it after its format."
-            )
-    words = line.split()
-    grade_or_score = {4: 3, 6: 4}.get(len(words))  # of judgments, of a run
-    if grade_or_score and len(fields) == 1 and _is_number(words[grade_or_score]):
-        raise DataError(
-            f"{name}: the first line looks like TREC text: {line[:80]!r}. Read it with "
-            "format='trec', or give it another extension."
-        )
-    place = 4 if len(fields) == 6 else -1  # the score of a TREC run
-    if len(fields) > 1 and _is_number(fields[place]):
-        trec = "; six fields are those of a TREC run: format='trec'"
-        raise DataError(
-            f"{name}: the first line looks like data, not like names of columns: "
-            f"{line[:80]!r}. Name them with columns=, or read MS MARCO's files with "
-            f"format='msmarco'{trec if len(fields) == 6 else ''}."
-        )
-
-
-def _refuse_comment(name: str, line: str) -> None:
-    if line.startswith("#"):
-        raise DataError(
-            f"{name}: the first line is a comment: {line[:80]!r}. Remove such lines: "
-            "CSV and TSV have none here."
-        )
-
-
-def _counted(fields: int) -> str:
-    return f"{fields} field{'s' * (fields != 1)}"
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _files(text: str) -> tuple[list[Source], bool]:
