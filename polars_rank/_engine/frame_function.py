@@ -42,7 +42,7 @@ class FrameFunction(Protocol[P]):
 def frame_function(
     function: Callable[Concatenate[FrameLike, P], AnyFrame],
 ) -> FrameFunction[P]:
-    """A function that returns what ``like_input`` returns, for type checkers.
+    """Type a function as one that returns what ``like_input`` returns.
 
     An argument that it does not take is a ``TypeError`` that says what to write.
     """

@@ -75,7 +75,7 @@ def open_frames(
 
 
 def _shares_a_connection(*frames: object) -> bool:
-    """Whether only one can be a stream: a DuckDB connection has one at a time."""
+    """Return whether only one can be a stream, as on one DuckDB connection."""
     modules = (type(frame).__module__.partition(".")[0] for frame in frames)
     return all(module.strip("_") == "duckdb" for module in modules)
 
@@ -99,7 +99,7 @@ def open_about_queries(
 def _of_a_dictionary(
     columns: Columns, value: Column | None, otherwise: str
 ) -> list[str]:
-    """Names of the columns of ``{query: {document: value}}``."""
+    """Return names of the columns of ``{query: {document: value}}``."""
     doc = columns.names["doc"]
     given = [
         *columns.query,

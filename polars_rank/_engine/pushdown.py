@@ -14,7 +14,7 @@ from polars_rank._engine.request import Request
 
 
 def narrowed(request: Request, predicate: pl.Expr, schema: pl.Schema) -> Request | None:
-    """The request for the queries that pass the predicate; None if it is for all.
+    """Return the request for queries that pass the predicate; None if it is for all.
 
     ``schema`` is that of the result. Conditions on other columns are ignored; the
     result has to be filtered by them.
@@ -51,7 +51,7 @@ def narrowed(request: Request, predicate: pl.Expr, schema: pl.Schema) -> Request
 def _applies(
     roots: set[str], schemas: Mapping[str, pl.Schema], result: pl.Schema
 ) -> bool:
-    """Whether a condition means the same in front of the evaluation.
+    """Return whether a condition means the same in front of the evaluation.
 
     Its columns have the type that they have in the result; each frame has all of them
     or none, and the run has them.
@@ -64,7 +64,7 @@ def _applies(
 
 
 def _conditions(predicate: pl.Expr) -> Iterator[pl.Expr]:
-    """The conditions that the predicate combines with ``and``."""
+    """Return the conditions that the predicate combines with ``and``."""
     inputs = predicate.meta.pop()
     if len(inputs) == 2:
         for left, right in (inputs, inputs[::-1]):

@@ -41,7 +41,7 @@ class ExprTable:
         return name
 
     def roots(self) -> set[str]:
-        """Columns that the expressions read."""
+        """Return the columns that the expressions read."""
         return {root for expr in self.named.values() for root in expr.meta.root_names()}
 
 
@@ -143,7 +143,7 @@ class Recorder:
         )
 
     def recording_ranking(self) -> RecordingRanking:
-        """The same, recording what the measures need."""
+        """Return the same, recording what the measures need."""
         plain = self.ranking()
         words = {f.name: getattr(plain, f.name) for f in fields(plain)}
         return RecordingRanking(**words, recorder=self)
@@ -173,12 +173,12 @@ class RecordingRanking(Ranking):
         return pl.col(self.recorder.aggregates.add(value))
 
     def retrieved_count(self) -> pl.Expr:
-        """``n``, counted where the rows were ranked."""
+        """Return ``n``, which was counted where the rows were ranked."""
         self.recorder.retrieved = True
         return pl.col("retrieved").fill_null(0).cast(pl.Float64)
 
     def cumulative_hits(self, rel: float = 1) -> pl.Expr:
-        """Relevant documents at or above; the place where every row is relevant."""
+        """Count relevant documents down to here: ``place`` if all are relevant."""
         recorder = self.recorder
         if recorder.rows == "relevant" and recorder.integer_grades and 0 < rel <= 1:
             recorder.lead = True

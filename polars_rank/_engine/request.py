@@ -297,7 +297,7 @@ def _require_valid(options: RequestOptions) -> None:
 
 
 def stats_of(stats: Stat | Sequence[Stat]) -> tuple[Stat, ...]:
-    """The checked statistics of the values of queries."""
+    """Return the checked statistics of the values of queries."""
     several = cast(
         "tuple[Stat, ...]", (stats,) if isinstance(stats, str) else (*stats,)
     )
@@ -315,7 +315,7 @@ def stat_name(measure: str, stat: Stat) -> str:
 def _known_doc(
     doc: Column | None, opened: Opened, used: Sequence[Column | None]
 ) -> Column | None:
-    """The document id, or None for a single frame without the default column."""
+    """Return the document id, or None for a single frame without the default column."""
     if opened.qrels is not None and doc is None:
         msg = "doc must name the column of document ids: judgments are joined by it"
         raise ValueError(msg)
@@ -330,7 +330,7 @@ def _known_doc(
 def _require_vocabulary(
     measures: Sequence[Measure | Custom], *, subtopics: bool
 ) -> None:
-    """Measures of diversity need subtopics; the others one grade per document."""
+    """Require subtopics for measures of diversity, single grades for the others."""
     vocabulary = "subtopics" if subtopics else "ranking"
     for m in measures:
         if isinstance(m, Custom) or m.definition.vocabulary == vocabulary:

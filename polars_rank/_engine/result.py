@@ -35,7 +35,7 @@ AGGREGATES: dict[str, type[Sum]] = {"sum": Sum, "geometric": GeometricMean}
 def values_per_query(
     request: Request, plan: Plan, segments: Sequence[str]
 ) -> pl.LazyFrame:
-    """One row per query under the user's names; sorted, unless memory is bounded.
+    """Return one row per query under the user's names, sorted unless memory is bounded.
 
     ``segments`` are the columns to keep.
     """
@@ -62,7 +62,7 @@ def values_per_query(
 
 
 def _value(column: str, measure: Measure | Custom, convention: Convention) -> pl.Expr:
-    """The value of a query, named after the measure."""
+    """Return the value of a query, named after the measure."""
     value = pl.col(column)
     if isinstance(measure, Measure):
         policy = convention.no_relevant_of(measure.metric, measure.no_relevant)
@@ -72,7 +72,7 @@ def _value(column: str, measure: Measure | Custom, convention: Convention) -> pl
 
 
 def _example(keys: Sequence[str]) -> pl.Expr:
-    """The example of a broken rule: the whole key of a query."""
+    """Return the example of a broken rule: the whole key of a query."""
     return pl.col(keys[0]) if len(keys) == 1 else pl.struct(keys)
 
 
@@ -114,7 +114,7 @@ class Aggregation(NamedTuple):
         stats: Sequence[Stat] = ("mean",),
         few: bool = False,
     ) -> Aggregation:
-        """The aggregation of the measures under a convention.
+        """Return the aggregation of the measures under a convention.
 
         ``few`` says that all values are in memory and few.
         """
@@ -156,7 +156,7 @@ class Aggregation(NamedTuple):
         *more: pl.Expr,
         skipped: pl.Expr | None = None,
     ) -> Plan:
-        """One row, or one for each segment: a state per measure, a count per rule.
+        """Return a row, or one for each segment: a state per measure, a count per rule.
 
         ``keys`` are the columns of a query, ``segments`` those of ``by`` and, last, of
         the weight. ``by0`` ... are the segments, ``queries`` their number, ``m0_n`` ...
@@ -201,7 +201,7 @@ class Aggregation(NamedTuple):
         return Plan(frame.select(*own, pl.exclude(by)), plan.rules)
 
     def finish(self, sums: Plan) -> pl.LazyFrame:
-        """The means from the sums, under the user's names, unless a rule is broken."""
+        """Make means of the sums, under the user's names, unless a rule is broken."""
         frame = enforce(
             sums.frame,
             sums.rules,
@@ -230,7 +230,7 @@ def _statistics(aggregation: Aggregation) -> tuple[pl.Expr, ...]:
 def _statistic(
     aggregate: Aggregate, stat: Stat, state: Mapping[str, pl.Expr]
 ) -> pl.Expr:
-    """The mean, or another statistic of the values of queries."""
+    """Return the mean, or another statistic of the values of queries."""
     if stat == "mean":
         return aggregate.finish(state)
     if stat == "n":
@@ -270,7 +270,7 @@ VIOLATION = pl.Struct(
 def sum_part(
     aggregation: Aggregation, request: Request, inputs: Inputs, plan: Plan
 ) -> pl.LazyFrame:
-    """The sums of a part of the data, and the facts that only the whole can answer for.
+    """Sum a part of the data, with the facts that only the whole can answer for.
 
     ``violations`` lists the rules with their counts instead of raising any. ``keys``
     are the queries themselves, and ``content`` is a number of them and their values.

@@ -31,12 +31,12 @@ class Role(NamedTuple):
 
 
 def is_text(dtype: DataType) -> bool:
-    """Whether the values are text, in any form of it."""
+    """Return whether the values are text, in any form of it."""
     return dtype == pl.String or isinstance(dtype, pl.Categorical | pl.Enum)
 
 
 def _is_doc(dtype: DataType) -> bool:
-    """Whether the type can be an id and cast to text, which orders equal scores."""
+    """Return whether the type can be an id and cast to text, to order equal scores."""
     return _is_id(dtype) and dtype != pl.Duration
 
 

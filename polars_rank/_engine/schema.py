@@ -67,7 +67,7 @@ class BoundSchema:
         return label is not None and (label.is_float() or label.is_decimal())
 
     def without(self, role: str) -> BoundSchema:
-        """The same without one role."""
+        """Return the same without one role."""
         kept = {name: dtype for name, dtype in self.by_role.items() if name != role}
         return BoundSchema(self.keys, tuple(kept), tuple(kept.values()))
 
@@ -127,7 +127,7 @@ def bind_columns(
 def bind_column(
     role: str, column: Column, schema: pl.Schema, *, where: str
 ) -> tuple[pl.Expr, DataType]:
-    """The user's column under its internal name, and its type; both are checked."""
+    """Return the user's column under its internal name, and its type, both checked."""
     if not has_column(column, schema):
         of_qrels = where == JUDGMENTS and role in ("query", "doc")
         argument = f"qrels_{role}" if of_qrels else role
@@ -153,7 +153,7 @@ def _dtype(role: str, column: pl.Expr, schema: pl.Schema) -> DataType:
 
 
 def negated(score: pl.Expr, dtype: DataType) -> tuple[pl.Expr, DataType]:
-    """The score with its sign changed; integers in a type that holds the result."""
+    """Change the sign of the score; integers get a type that holds the result."""
     if not dtype.is_integer():
         return -score, dtype
     wide = dtype in (pl.Int64, pl.UInt64, pl.Int128, pl.UInt128)
@@ -163,7 +163,7 @@ def negated(score: pl.Expr, dtype: DataType) -> tuple[pl.Expr, DataType]:
 
 
 def columns_of(given: Column | Sequence[Column] | None) -> tuple[Column, ...]:
-    """One column, several or none, as a tuple."""
+    """Return one column, several or none, as a tuple."""
     return (given,) if isinstance(given, str | pl.Expr) else tuple(given or ())
 
 
@@ -186,26 +186,26 @@ def require_columns_given(several: Sequence[str] = (), /, **given: Any) -> None:
 
 
 def name_of(column: Column) -> str:
-    """The name of a column in messages and results."""
+    """Return the name of a column in messages and results."""
     if isinstance(column, str):
         return column
     return column.meta.output_name(raise_if_undetermined=False) or str(column)
 
 
 def names_of(columns: Iterable[Column]) -> list[str]:
-    """The names of columns in messages and results."""
+    """Return the names of columns in messages and results."""
     return [c if isinstance(c, str) else name_of(c) for c in columns]
 
 
 def has_column(column: Column, schema: pl.Schema) -> bool:
-    """Whether the column, or everything that it is computed from, exists."""
+    """Return whether the column, or everything that it is computed from, exists."""
     if isinstance(column, str):
         return column in schema
     return {*column.meta.root_names()} <= schema.keys()
 
 
 def roots_of(column: Column) -> list[str]:
-    """The columns that it is computed from: itself, if it is given by name."""
+    """Return the columns that it is computed from: itself, if it is given by name."""
     return [column] if isinstance(column, str) else column.meta.root_names()
 
 
@@ -221,7 +221,7 @@ def columns_by_role(
     qrels_doc: Column | None,
     subtopic: Column | None = None,
 ) -> tuple[Columns, Columns]:
-    """The columns of the run (or log), and those of the judgments.
+    """Return the columns of the run (or log), and those of the judgments.
 
     Without ``label``, every judged document is relevant.
     """
@@ -289,7 +289,7 @@ def bind_run_and_qrels(
 
 
 def renamed(column: Column, own: str) -> pl.Expr:
-    """The column under its internal name, without any claim that it is sorted.
+    """Return the column under its internal name, without any claim that it is sorted.
 
     Polars trusts the claim of a file or of ``set_sorted``, and then does not sort, or
     counts runs instead of distinct values. A detour through a struct drops the claim.
@@ -323,7 +323,7 @@ def require_columns(
 
 
 def _near(name: str, schema: Iterable[str]) -> str | None:
-    """The column that may be meant: with the same first letter, or very much alike."""
+    """Return the column that may be meant: one with the same first letter, or alike."""
     from difflib import get_close_matches  # rarely needed, slow to import
 
     names = list(schema)

@@ -75,7 +75,7 @@ class PlanKey(NamedTuple):
 
     @classmethod
     def of(cls, request: Request, inputs: Inputs) -> PlanKey:
-        """The key of a request whose frames are bound."""
+        """Return the key of a request whose frames are bound."""
         convention, columns = request.convention, inputs.run.schema.roles
         ties = convention.ties
         if "rank" in columns or ("doc" not in columns and ties.startswith("doc_")):
@@ -160,7 +160,7 @@ def _trace(key: PlanKey) -> Trace:
 
 
 def _recorder(key: PlanKey, filled: list[dict[str, Any]]) -> Recorder:
-    """An empty recorder that knows which documents the measures depend on."""
+    """Make an empty recorder that knows which documents the measures depend on."""
     grades = (key.qrels or key.run).by_role.get("label")
     depends_on: list[Rows] = ["relevant" if key.measures else "judged"]
     depends_on += [
@@ -186,7 +186,7 @@ def _traced(
     measure: Measure | Custom,
     arguments: dict[str, Any],
 ) -> tuple[pl.Expr, list[Violation]]:
-    """The measure's value in terms of the sums, and the rules that it adds."""
+    """Return the measure's value in terms of the sums, and the rules that it adds."""
     if isinstance(measure, Custom):
         plain = recorder.ranking()
         if key.retrieved_only:
@@ -212,7 +212,7 @@ def value_by_rules(
     ranking: Ranking | Subtopics,
     arguments: dict[str, Any],
 ) -> pl.Expr:
-    """The value of a query by the rules in their order: ``missing``, ``no_relevant``.
+    """Decide the value of a query: by ``missing`` first, then by ``no_relevant``.
 
     A query that is missing from the run counts as 0 even if nothing is relevant to it.
     """
@@ -258,7 +258,7 @@ def _with_checks(
 
 
 def _facts(key: PlanKey, recorder: Recorder) -> dict[str, pl.Expr]:
-    """Counts that reveal doubtful results."""
+    """Return counts that reveal doubtful results."""
     if key.check == "off":
         return {}
     label, rank = pl.col("label"), pl.col("rank")
@@ -282,7 +282,7 @@ def _facts(key: PlanKey, recorder: Recorder) -> dict[str, pl.Expr]:
 
 
 def _retrieved_count(key: PlanKey) -> pl.Expr:
-    """Documents of the run that count as retrieved."""
+    """Count the documents of the run that are retrieved."""
     if key.ordered_by == "order":
         return pl.col("order").count()
     if "rank" not in key.run.roles:

@@ -39,7 +39,7 @@ def full_disk(path: Path, way_out: str = "") -> Iterator[None]:
 
 
 def is_full_disk(error: BaseException) -> bool:
-    """Whether the error means that the disk is full."""
+    """Return whether the error means that the disk is full."""
     return _number(error) in FULL
 
 
@@ -51,7 +51,7 @@ def _number(error: BaseException) -> int | None:
 
 
 def _refused(folder: Path) -> int | None:
-    """The errno when a little more is written into a folder, if that fails."""
+    """Return the errno when a little more is written into a folder, if that fails."""
     try:
         with TemporaryFile(dir=folder) as file:
             file.write(bytes(PROBE))

@@ -40,7 +40,7 @@ class Folder:
     """A folder for this process alone, until it is removed."""
 
     def __init__(self, path: Path, handle: int | None, *, kept: bool) -> None:
-        """``kept``: a process that does the same finds it again.
+        """Name the folder; ``kept``: a process that does the same finds it again.
 
         The object exists before the folder, so it is removed whenever the process ends.
         """
@@ -172,7 +172,7 @@ def make_folder(base: Path) -> Folder:
 
 @contextmanager
 def private_folder(base: Path) -> Iterator[Path]:
-    """A folder in ``base`` for the block; leftovers of ended processes are removed."""
+    """Make a folder in ``base`` for the block; remove those of ended processes."""
     remove_leftovers(base)
     folder = make_folder(base)
     try:
@@ -260,7 +260,7 @@ def _gone_name(path: Path) -> Path:
 
 
 def _is_leftover(path: Path) -> bool:
-    """Whether it may be removed if no process works in it."""
+    """Return whether it may be removed if no process works in it."""
     if not _is_ours(path):
         return False
     if RESUMABLE.fullmatch(path.name):
@@ -269,7 +269,7 @@ def _is_leftover(path: Path) -> bool:
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether this package made it: it has the mark, or nothing in it yet."""
+    """Return whether this package made it: it has the mark, or nothing in it yet."""
     status = path.lstat()
     owner = os.getuid() if hasattr(os, "getuid") else status.st_uid
     if path.is_symlink() or not path.is_dir() or status.st_uid != owner:

@@ -102,7 +102,7 @@ def tail(
     df: npt.ArrayLike | None = None,
     alternative: Alternative = "two-sided",
 ) -> Array:
-    """p-value of a statistic that is t with ``df`` degrees of freedom, or normal.
+    """Return the p-value of a t with ``df`` degrees of freedom, or of a normal z.
 
     Examples
     --------

@@ -32,7 +32,7 @@ def interval(
     level: float = 0.95,
     alternative: Alternative = "two-sided",
 ) -> tuple[pl.Expr, pl.Expr]:
-    """Lower and upper end of the interval, null where the error is undefined.
+    """Return the ends of the interval, null where the error is undefined.
 
     With ``df`` degrees of freedom Student's t is used, else the normal distribution.
     The interval of a one-sided alternative has no upper (``"greater"``) or no lower end
@@ -66,7 +66,7 @@ def interval(
 def wilson(
     share: pl.Expr, n: pl.Expr, *, level: float = 0.95
 ) -> tuple[pl.Expr, pl.Expr]:
-    """Wilson's interval of a share of ``n``: within 0 and 1, and never a point.
+    """Compute Wilson's interval of a share of ``n``: within 0 and 1, never a point.
 
     Source: Wilson, JASA 1927. Equal to statsmodels'
     ``proportion_confint(method="wilson")``.
@@ -82,7 +82,7 @@ def p_value(
     df: pl.Expr | None = None,
     alternative: Alternative = "two-sided",
 ) -> pl.Expr:
-    """p-value of a statistic that is t with ``df`` degrees of freedom, or normal."""
+    """Return the p-value of a t with ``df`` degrees of freedom, or of a normal z."""
     columns = [statistic.cast(pl.Float64)]
     if df is not None:
         special()

@@ -16,7 +16,7 @@ CLOSE = 1e-11  # of a function on the scale of normal quantiles
 
 
 def noncentrality(p: npt.ArrayLike, df: npt.ArrayLike, t: npt.ArrayLike) -> Array:
-    """Noncentrality with which a noncentral t lies below ``t`` with probability p.
+    """Find the noncentrality of a t that lies below ``t`` with probability p.
 
     NaN where scipy cannot tell, as for a ``t`` of a million.
 
@@ -30,7 +30,7 @@ def noncentrality(p: npt.ArrayLike, df: npt.ArrayLike, t: npt.ArrayLike) -> Arra
     wanted = functions.ndtri(p)
 
     def beyond(center: Array) -> Array:
-        """On the scale of normal quantiles, where it is nearly a line in ``center``."""
+        """Return how far off it is, in normal quantiles: nearly a line."""
         below = functions.nctdtr(df, center, t)
         # What underflows far out is 0 or 1 or, here and there, not a number.
         below = np.where(np.isnan(below), center < t, below)
@@ -44,7 +44,7 @@ def noncentrality(p: npt.ArrayLike, df: npt.ArrayLike, t: npt.ArrayLike) -> Arra
 
 
 def crossing(function: Callable[[Array], Array], low: Array, high: Array) -> Array:
-    """Where a falling function of each element is 0: false position in a bracket.
+    """Find where a falling function of each element is 0: false position in a bracket.
 
     The bracket is widened until it holds the crossing. NaN where none is found.
     Source: Dowell and Jarratt, BIT 1971 (the Illinois method).

@@ -166,7 +166,7 @@ _NUMBERS = {
 
 
 def sentence(choice: str, value: Any) -> str | None:
-    """A value of a choice, or of a parameter of that meaning, in words."""
+    """Put a value of a choice, or of a parameter of that meaning, in words."""
     if isinstance(value, Mapping):
         return "gains as listed; the gain of any other grade is the grade"
     if callable(value):

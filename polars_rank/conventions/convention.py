@@ -151,7 +151,7 @@ class Convention:
         return self.replace(**given, exceptions=kept)
 
     def defaults(self, metric: str) -> dict[str, Any]:
-        """The values that the convention chooses for the metric's parameters."""
+        """Return the values that the convention chooses for the metric's parameters."""
         chosen = {
             p.name: getattr(self, p.meaning)
             for p in METRICS[metric].parameters.values()
@@ -164,7 +164,7 @@ class Convention:
     def no_relevant_of(
         self, metric: str, given: NoRelevant | None = None
     ) -> NoRelevant:
-        """Value of the metric for a query with nothing relevant.
+        """Return the value of the metric for a query with nothing relevant.
 
         A value ``given`` with the measure takes precedence.
         """
@@ -176,13 +176,13 @@ class Convention:
 
 @cache
 def _choices() -> dict[str, Parameter]:
-    """The fields that are choices, with their rules."""
+    """Return the fields that are choices, with their rules."""
     hints = get_type_hints(Convention, include_extras=True)
     return {name: read_hint(name, hints[name]) for name in CHOICES}
 
 
 def _listed(exceptions: Exceptions | Mapping[str, Mapping[str, Any]]) -> Exceptions:
-    """Metric, choice and value of every exception, sorted: equal ones are equal."""
+    """List metric, choice and value of every exception, sorted for comparison."""
     if isinstance(exceptions, Mapping):
         exceptions = tuple(
             (metric, name, value)

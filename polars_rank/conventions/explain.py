@@ -66,7 +66,7 @@ class Explanation(NamedTuple):
         return written if text == written else f"{written}  is  {text}"
 
     def __str__(self) -> str:
-        """The whole text."""
+        """Return the whole text."""
         return "\n".join(self._lines()) + "\n"
 
     def _lines(self) -> Iterator[str]:
@@ -129,7 +129,7 @@ def explanation(
 
 
 def _undefined(measure: Measure, convention: Convention) -> str:
-    """The queries without a value, and how they enter the mean."""
+    """Return the queries without a value, and how they enter the mean."""
     metric, policy = measure.definition, "skip"
     if metric.needs_relevant:
         policy = convention.no_relevant_of(metric.name, measure.no_relevant)
@@ -139,17 +139,17 @@ def _undefined(measure: Measure, convention: Convention) -> str:
 
 
 def plain(text: str) -> str:
-    """One line, without the markup of a docstring."""
+    """Return one line, without the markup of a docstring."""
     return " ".join(text.replace("``", "").split())
 
 
 def source(choice: Choice) -> str:
-    """A choice in words, and where its value comes from."""
+    """Put a choice in words, and say where its value comes from."""
     return f"{choice.words}  ({choice.source})" if choice.source else choice.words
 
 
 def in_effect(measure: Measure, convention: Convention) -> dict[str, Any]:
-    """Every choice that can change the measure's value, its parameters first."""
+    """Return every choice that can change the measure's value, its parameters first."""
     metric = measure.definition
     chosen = complete_arguments(metric, measure.arguments, convention=convention)
     names = ["score_dtype", *(["ties"] if metric.tie_sensitive else [])]
@@ -172,7 +172,7 @@ def _choices(measure: Measure, convention: Convention) -> Iterator[Choice]:
 
 
 def _words(metric: Metric, name: str, value: Any) -> str:
-    """The value in words; for a parameter that is not a choice, its description."""
+    """Put the value in words; describe the parameter if it is not a choice."""
     if not metric.needs_relevant and (name, value) in GRADES_ALONE:
         return GRADES_ALONE[name, value]
     parameter = metric.parameters.get(name)
@@ -187,7 +187,7 @@ def _of_value(doc: Doc, value: Any) -> str | None:
 
 
 def _tools(measure: Measure, convention: Convention) -> list[tuple[str, str, str]]:
-    """Tools that a test compares the metric with, those that agree first."""
+    """List the tools that a test compares the metric with, those that agree first."""
     choices = in_effect(measure, convention)
     rows = []
     for name, tool in TOOLS.items():
@@ -203,7 +203,7 @@ def _differences(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[str
 
 
 def _columns(rows: Any) -> Iterator[str]:
-    """Rows of text in columns, two spaces in."""
+    """Align rows of text in columns, two spaces in."""
     table = list(rows)
     widths = [max(map(len, column)) for column in zip(*table, strict=True)][:-1]
     for row in table:

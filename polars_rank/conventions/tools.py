@@ -277,7 +277,7 @@ def complete_arguments(
     *,
     convention: Convention = CONVENTIONS[DEFAULT],
 ) -> dict[str, Any]:
-    """Every argument of a metric: as given, else the convention's or the metric's own.
+    """Complete the arguments of a metric by the convention's, then by its own.
 
     If the metric does not allow the convention's choice, the default convention's
     applies.

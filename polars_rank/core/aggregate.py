@@ -27,15 +27,15 @@ class Aggregate(Protocol):
     """A way to aggregate the values of queries."""
 
     def state(self, value: pl.Expr, weight: pl.Expr | None = None) -> State:
-        """What one part computes: named aggregations of values (null: undefined)."""
+        """Aggregate the values of one part (null: undefined) into named sums."""
         ...
 
     def merge(self, name: str, column: pl.Expr) -> pl.Expr:
-        """One column of the state, merged from several parts."""
+        """Return one column of the state, merged from several parts."""
         ...
 
     def finish(self, state: Mapping[str, pl.Expr]) -> pl.Expr:
-        """The value; ``state(name)`` is a column of the merged state."""
+        """Return the value; ``state(name)`` is a column of the merged state."""
         ...
 
 
@@ -49,7 +49,7 @@ PRODUCTS = ("x", "d", "xx", "xd", "dd")
 
 
 def exact_sum(name: str, value: pl.Expr, times: pl.Expr | None = None) -> State:
-    """State of the exact sum of a Float64 expression; nulls are left out.
+    """Compute the state of an exact Float64 sum; nulls are left out.
 
     A value counts ``times`` times, an integer. Each value is cut into four integers of
     31 bits, whole part first, and integers add up exactly: bits down to 2^-93 count.
@@ -82,7 +82,7 @@ def _trunc(value: pl.Expr) -> pl.Expr:
 
 
 def exact_total(name: str, state: Mapping[str, pl.Expr]) -> pl.Expr:
-    """The sum itself, rounded once, to the nearest: what ``math.fsum`` gives.
+    """Return the sum itself, rounded once, to the nearest: what ``math.fsum`` gives.
 
     The limbs make one integer of 128 bits. If the whole part is too large for that, the
     last bit is set if any bit below it is, so that rounding sees no false tie.
@@ -100,7 +100,7 @@ def exact_total(name: str, state: Mapping[str, pl.Expr]) -> pl.Expr:
 
 
 def _joined(*limbs: pl.Expr) -> pl.Expr:
-    """One integer from the limbs; the last limb has the last bits."""
+    """Return one integer from the limbs; the last limb has the last bits."""
     first, *others = limbs
     number = first.cast(pl.Int128)
     for limb in others:
@@ -109,7 +109,7 @@ def _joined(*limbs: pl.Expr) -> pl.Expr:
 
 
 def fsum(value: pl.Expr) -> pl.Expr:
-    """The exact sum of a few values in memory, with the same bits as ``exact_total``.
+    """Sum a few values in memory exactly, with the same bits as ``exact_total``.
 
     One call of Python costs less here than the expressions of ``exact_sum``.
     """
@@ -129,7 +129,7 @@ class _Sums:
     """Merging of exact sums and counts: all columns add up except the largest value."""
 
     def merge(self, name: str, column: pl.Expr) -> pl.Expr:
-        """Largest of the largest, sum of everything else."""
+        """Take the largest of the largest values; add up everything else."""
         return column.max() if name.endswith("_high") else column.sum()
 
 
@@ -148,11 +148,11 @@ class Sum(_Sums):
     few: bool = False
 
     def state(self, value: pl.Expr, weight: pl.Expr | None = None) -> State:
-        """The sum, and the number of values."""
+        """Return the sum, and the number of values."""
         return {"n": value.count(), **self._sum("x", _times(value, weight))}
 
     def finish(self, state: Mapping[str, pl.Expr]) -> pl.Expr:
-        """The sum."""
+        """Return the sum."""
         return pl.when(state["n"] > 0).then(self._total("x", state))
 
     def _sum(self, name: str, value: pl.Expr) -> State:
@@ -166,7 +166,7 @@ class Mean(Sum):
     """Mean over the queries that have a value."""
 
     def state(self, value: pl.Expr, weight: pl.Expr | None = None) -> State:
-        """That of a sum, and the sum of weights of the queries that have a value."""
+        """Add the weights of the queries that have a value to the state of a sum."""
         state = super().state(value, weight)
         if weight is not None:
             weight = pl.when(value.is_not_null()).then(weight)
@@ -174,7 +174,7 @@ class Mean(Sum):
         return state
 
     def finish(self, state: Mapping[str, pl.Expr]) -> pl.Expr:
-        """Sum divided by the number or the sum of weights; undefined if that is 0."""
+        """Divide the sum by the number, or by the weights; undefined if that is 0."""
         mean = ratio(self._total("x", state), self._number(state))
         return mean.fill_nan(None) if self.weighted else mean
 
@@ -186,7 +186,7 @@ class GeometricMean(Mean):
     """Geometric mean, of values that are given as logarithms."""
 
     def finish(self, state: Mapping[str, pl.Expr]) -> pl.Expr:
-        """Exponential of the mean."""
+        """Return the exponential of the mean."""
         return super().finish(state).exp()
 
 
@@ -194,21 +194,21 @@ class Moments(Mean):
     """Mean, variance and standard error; queries are taken as a random sample."""
 
     def state(self, value: pl.Expr, weight: pl.Expr | None = None) -> State:
-        """That of the mean, and the sum of squares. Weights are refused."""
+        """Add the sum of squares to the state of the mean; refuse weights."""
         if weight is not None:
             msg = "the variance of weighted queries is not defined; leave out weight="
             raise ValueError(msg)
         return super().state(value) | self._sum("xx", value * value)
 
     def variance(self, state: Mapping[str, pl.Expr]) -> pl.Expr:
-        """Sample variance of the values (divisor n - 1); needs two of them."""
+        """Return the sample variance (divisor n - 1), which needs two values."""
         n = self._number(state).cast(pl.Float64)
         squares, total = self._total("xx", state), self._total("x", state)
         above = (squares - total * (total / n)).clip(lower_bound=0.0)
         return pl.when(n > 1).then(above / (n - 1.0))
 
     def standard_error(self, state: Mapping[str, pl.Expr]) -> pl.Expr:
-        """Standard deviation of the mean."""
+        """Return the standard deviation of the mean."""
         return (self.variance(state) / self._number(state)).sqrt()
 
 
@@ -219,7 +219,7 @@ class RatioOfSums(_Sums):
     denominator: pl.Expr
 
     def state(self, value: pl.Expr, weight: pl.Expr | None = None) -> State:
-        """Both sums, over the queries that have both."""
+        """Return both sums over the queries that have both values."""
         both = value.is_not_null() & self.denominator.is_not_null()
         above, below = (
             pl.when(both).then(_times(part, weight)).cast(pl.Float64)
@@ -228,7 +228,7 @@ class RatioOfSums(_Sums):
         return exact_sum("x", above) | exact_sum("d", below)
 
     def finish(self, state: Mapping[str, pl.Expr]) -> pl.Expr:
-        """One divided by the other; undefined if the denominators sum to 0."""
+        """Return one divided by the other; undefined if the denominators sum to 0."""
         return ratio(exact_total("x", state), exact_total("d", state))
 
 
@@ -251,7 +251,7 @@ class RatioMoments(_Sums):
     exact: bool = True
 
     def state(self, value: pl.Expr, weight: pl.Expr | None = None) -> State:
-        """Number of units; sums, squares and products of value and denominator.
+        """Count units; sum value and denominator, their squares and products.
 
         Units for which one of these is null do not count.
         """
@@ -273,7 +273,7 @@ class RatioMoments(_Sums):
         return sums
 
     def sums(self, state: Mapping[str, pl.Expr]) -> State:
-        """The sums themselves: n, x, d, xx, xd, dd; columns to compute first."""
+        """Return the sums themselves: n, x, d, xx, xd, dd; columns to compute first."""
         n = state["n"].cast(pl.Float64)
         held = [c.removesuffix("_plain") if self.exact else c for c in state]
         found = {c: self._total(c, state) for c in PRODUCTS if c in held}
@@ -282,13 +282,13 @@ class RatioMoments(_Sums):
         return {"n": n, **{name: found[name] for name in PRODUCTS}}
 
     def finish(self, state: Mapping[str, pl.Expr]) -> pl.Expr:
-        """One sum divided by the other; undefined if the denominators sum to 0."""
+        """Divide one sum by the other; undefined if the denominators sum to 0."""
         sums = self.sums(state)
         return ratio(sums["x"], sums["d"])
 
     @staticmethod
     def variance(sums: Mapping[str, pl.Expr]) -> pl.Expr:
-        """Variance of ``value - ratio * denominator`` (divisor n - 1).
+        """Return the variance of ``value - ratio * denominator`` (divisor n - 1).
 
         It needs two units with a denominator: of one it says nothing, as the ratio is
         that unit's own. For a mean it is the sample variance. A value within the
@@ -303,12 +303,12 @@ class RatioMoments(_Sums):
 
     @staticmethod
     def standard_error(sums: Mapping[str, pl.Expr]) -> pl.Expr:
-        """Standard deviation of the ratio."""
+        """Return the standard deviation of the ratio."""
         return (RatioMoments.variance(sums) * sums["n"]).sqrt() / sums["d"].abs()
 
     @staticmethod
     def effective_size(sums: Mapping[str, pl.Expr]) -> pl.Expr:
-        """Effective sample size (Kish): equally informative units of equal weight."""
+        """Return Kish's effective sample size: equally informative units of equal weight."""
         return ratio(sums["d"] * sums["d"], sums["dd"])
 
     def _sum(self, name: str, value: pl.Expr) -> State:
@@ -328,18 +328,18 @@ class Quantile:
     q: float = 0.5
 
     def state(self, value: pl.Expr, weight: pl.Expr | None = None) -> State:
-        """The values; weights are refused."""
+        """Return the values; refuse weights."""
         if weight is not None:
             msg = "a quantile of weighted queries is not defined; leave out weight="
             raise ValueError(msg)
         return {"values": value.drop_nulls().implode()}
 
     def merge(self, name: str, column: pl.Expr) -> pl.Expr:
-        """All values of all parts."""
+        """Return all values of all parts."""
         return column.explode().implode()
 
     def finish(self, state: Mapping[str, pl.Expr]) -> pl.Expr:
-        """The quantile; undefined where there is no value."""
+        """Return the quantile; undefined where there is no value."""
         quantile = pl.element().quantile(self.q, interpolation="linear")
         return state["values"].list.eval(quantile).list.first()
 
@@ -351,15 +351,15 @@ class NullIfAny:
     aggregate: Aggregate
 
     def state(self, value: pl.Expr, weight: pl.Expr | None = None) -> State:
-        """That of the other aggregate, and the number of undefined values."""
+        """Add the number of undefined values to the state of the other aggregate."""
         return self.aggregate.state(value, weight) | {"nulls": value.null_count()}
 
     def merge(self, name: str, column: pl.Expr) -> pl.Expr:
-        """Like the other aggregate; numbers of undefined values add up."""
+        """Merge as the other aggregate does; add up the undefined values."""
         return column.sum() if name == "nulls" else self.aggregate.merge(name, column)
 
     def finish(self, state: Mapping[str, pl.Expr]) -> pl.Expr:
-        """The other's value, if no query was undefined."""
+        """Return the other aggregate's value unless a query was undefined."""
         return pl.when(state["nulls"] == 0).then(self.aggregate.finish(state))
 
 
@@ -370,18 +370,18 @@ class UndefinedIsOne:
     aggregate: Mean
 
     def state(self, value: pl.Expr, weight: pl.Expr | None = None) -> State:
-        """That of the mean."""
+        """Return the state of the mean."""
         state = self.aggregate.state(value.fill_null(1.0), weight)
         if weight is None:
             return state
         return state | self.aggregate._sum("x", (value * weight).fill_null(1.0))
 
     def merge(self, name: str, column: pl.Expr) -> pl.Expr:
-        """As the mean."""
+        """Merge as the mean does."""
         return self.aggregate.merge(name, column)
 
     def finish(self, state: Mapping[str, pl.Expr]) -> pl.Expr:
-        """The mean."""
+        """Return the mean."""
         return self.aggregate.finish(state)
 
 

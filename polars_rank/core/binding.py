@@ -110,7 +110,7 @@ def metric_expr(
 
 
 def _bound(row: pl.Expr, *, scored: bool, expected: bool) -> Ranking:
-    """A ranking over the rows of one query in rank order: label and score or rank."""
+    """Make a ranking of the rows of one query: label and score or rank, in order."""
     label, raw = row.struct.field("label"), row.struct.field("known")
     known = raw.cast(pl.Float64)
     place = pl.int_range(1, row.len() + 1).cast(pl.Float64)
@@ -141,7 +141,7 @@ def _bound(row: pl.Expr, *, scored: bool, expected: bool) -> Ranking:
 
 
 def _checked(result: pl.Expr, violations: Sequence[Violation]) -> pl.Expr:
-    """The value of every group, or a :class:`DataError` if one breaks a rule."""
+    """Return the value of every group, or a :class:`DataError` if one breaks a rule."""
 
     def check(columns: Sequence[pl.Series]) -> pl.Series:
         groups = columns[0].struct

@@ -26,13 +26,13 @@ NO_TIE_MEAN = 'no closed form for ``ties="expected"``'
 
 
 def text(metric: Metric, parameters: str = "") -> str:
-    """Definition, a block of parameters where one is given, and sections."""
+    """Join the definition, the block of parameters (if any) and the sections."""
     listed = "\n".join(f"{title}: {body}" for title, body in sections(metric).items())
     return "\n\n".join(filter(None, (definition(metric), parameters, listed)))
 
 
 def block(descriptions: Iterable[tuple[str, str]]) -> str:
-    """Names and descriptions as the section ``Parameters`` of a docstring."""
+    """List names and descriptions as the section ``Parameters`` of a docstring."""
     lines = ["Parameters", "----------"]
     for name, description in descriptions:
         sentence = f"{description[:1].upper()}{description[1:]}."
@@ -41,12 +41,12 @@ def block(descriptions: Iterable[tuple[str, str]]) -> str:
 
 
 def definition(metric: Metric) -> str:
-    """The docstring down to its sections."""
+    """Return the docstring down to its sections."""
     return SECTION.split(_docstring(metric))[0].strip()
 
 
 def sections(metric: Metric) -> dict[str, str]:
-    """Every section: what follows from the flags, then what the docstring adds."""
+    """Return all sections: first what the flags imply, then what the docstring adds."""
     _, *parts = SECTION.split(_docstring(metric))
     written = dict(zip(parts[::2], map(str.strip, parts[1::2]), strict=True))
     derived = {"Undefined": _undefined(metric), "Errors": _errors(metric)}
@@ -84,7 +84,7 @@ def _errors(metric: Metric) -> Iterator[str]:
 
 
 def argument(name: str, value: Any) -> str:
-    """A parameter and its value, or a condition on it: ``divisor="hits"``, ``k``."""
+    """Write a parameter with its value or condition: ``divisor="hits"``, ``k``."""
     if not isinstance(value, OtherThan):
         return f'{name}="{value}"'
     return name if value.value is None else f"{name} != {value.value:g}"

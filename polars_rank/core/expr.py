@@ -9,12 +9,12 @@ import polars.selectors as cs
 
 
 def as_expr(column: str | pl.Expr) -> pl.Expr:
-    """The column as an expression; a name is one column, never a pattern."""
+    """Return the column as an expression; a name is one column, never a pattern."""
     return cs.by_name(column).as_expr() if isinstance(column, str) else column
 
 
 def ratio(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
-    """``part / whole``; undefined (null) where the whole is 0.
+    """Divide ``part / whole``; undefined (null) where the whole is 0.
 
     Examples
     --------
@@ -27,7 +27,7 @@ def ratio(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
 
 
 def divide(part: pl.Expr, number: float | pl.Expr) -> pl.Expr:
-    """``part / number``, correctly rounded.
+    """Divide ``part / number``, correctly rounded.
 
     Polars divides by a literal by multiplying with its inverse: 3/10 is then inexact,
     and has another value in a frame of one row.
@@ -36,12 +36,12 @@ def divide(part: pl.Expr, number: float | pl.Expr) -> pl.Expr:
 
 
 def descending(value: pl.Expr) -> pl.Expr:
-    """Sorted from the largest down, nulls last."""
+    """Sort from the largest down, nulls last."""
     return value.gather(value.arg_sort(descending=True, nulls_last=True))
 
 
 def below_top(value: pl.Expr) -> pl.Expr:
-    """How far each value is below the largest, as Float64, rounded once.
+    """Return how far each value is below the largest, as Float64, rounded once.
 
     Large integers may not be exact in Float64 when their differences are.
     """
@@ -56,7 +56,7 @@ def below_top(value: pl.Expr) -> pl.Expr:
 def arg_sort_by(
     keys: Sequence[pl.Expr], *, descending: Sequence[bool] = (False,)
 ) -> pl.Expr:
-    """Positions that sort stably by the keys, nulls last; for ``gather``.
+    """Return the positions that sort stably by the keys, nulls last, for ``gather``.
 
     If a sum and a running sum share a ``sort_by``, the optimizer of Polars 2.1 drops
     the sort for both; it keeps a gather.
@@ -68,12 +68,12 @@ def arg_sort_by(
 
 
 def let(value: pl.Expr, f: Callable[[pl.Expr], pl.Expr]) -> pl.Expr:
-    """``f(value)``, a single value, with ``value`` computed once however often used."""
+    """Return ``f(value)``, a single value; ``value`` is computed once."""
     return value.implode().list.eval(f(pl.element())).list.first()
 
 
 def stable_sum(term: pl.Expr) -> pl.Expr:
-    """Sum within ``let`` whose last bit does not depend on other queries in the frame.
+    """Sum within ``let`` with a last bit that no other query in the frame changes.
 
     If any other list has a null, Polars sums in blocks.
     """
@@ -81,7 +81,7 @@ def stable_sum(term: pl.Expr) -> pl.Expr:
 
 
 def is_row_separable(value: pl.Expr) -> bool:
-    """Whether each row's value can do without other rows; True if nobody can tell."""
+    """Return whether no row's value needs other rows; True if nobody can tell."""
     try:
         return value.meta.is_row_separable()
     except pl.exceptions.PolarsError:  # Polars knows nothing of functions in Python
@@ -89,7 +89,7 @@ def is_row_separable(value: pl.Expr) -> bool:
 
 
 def is_scalar(value: pl.Expr) -> bool:
-    """Whether it is one value, not one per row; True if nobody can tell."""
+    """Return whether it is one value, not one per row; True if nobody can tell."""
     try:
         return value.meta.is_scalar()
     except pl.exceptions.PolarsError:  # Polars knows nothing of functions in Python

@@ -46,7 +46,7 @@ class OtherThan(NamedTuple):
     value: Any
 
     def __contains__(self, value: object) -> bool:
-        """Whether it is another."""
+        """Return whether it is another."""
         return bool(value != self.value)
 
 
@@ -75,7 +75,7 @@ class Range:
     below: float | None = None
 
     def __contains__(self, number: float) -> bool:
-        """Whether the number obeys every bound."""
+        """Return whether the number obeys every bound."""
         return (
             (self.least is None or number >= self.least)
             and (self.most is None or number <= self.most)
@@ -84,7 +84,7 @@ class Range:
         )
 
     def __str__(self) -> str:
-        """The bounds in words: ``of at least 0 and below 1``."""
+        """Return the bounds in words: ``of at least 0 and below 1``."""
         words = {"of at least": self.least, "above": self.above}
         words |= {"of at most": self.most, "below": self.below}
         return " and ".join(f"{w} {b:g}" for w, b in words.items() if b is not None)
@@ -120,7 +120,7 @@ class Parameter(NamedTuple):
 
 
 def read_parameters(function: Callable[..., Any]) -> dict[str, Parameter]:
-    """Every keyword parameter of a function."""
+    """Return every keyword parameter of a function."""
     keywords = signature(function).parameters.values()
     names = [p.name for p in keywords if p.kind is p.KEYWORD_ONLY]
     hints = get_type_hints(function, include_extras=True) if names else {}
@@ -134,7 +134,7 @@ def read_parameters(function: Callable[..., Any]) -> dict[str, Parameter]:
 
 
 def read_hint(name: str, hint: Any) -> Parameter:
-    """The parameter that a type hint describes."""
+    """Return the parameter that a type hint describes."""
     extras = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
     meanings = [extra.name for extra in extras if isinstance(extra, Meaning)]
     docs = [extra for extra in extras if isinstance(extra, Doc)]
@@ -148,21 +148,21 @@ def read_hint(name: str, hint: Any) -> Parameter:
 
 
 def is_number(value: object) -> bool:
-    """Whether it is a finite number, of Python's or another kind (NumPy's)."""
+    """Return whether it is a finite number, of Python's or another kind (NumPy's)."""
     if not isinstance(value, Real) or isinstance(value, bool):
         return False
     return is_whole(value) if isinstance(value, Integral) else isfinite(value)
 
 
 def is_whole(value: object) -> bool:
-    """Whether it is an integer of 64 bits, by type: 2.0 is not one."""
+    """Return whether it is an integer of 64 bits, by type: 2.0 is not one."""
     if not isinstance(value, Integral) or isinstance(value, bool):
         return False
     return -(2**63) <= int(value) < 2**63
 
 
 def plain(value: Any) -> Any:
-    """The value; numbers of other types become Python's own."""
+    """Return the value; numbers of other types become Python's own."""
     if is_whole(value):
         return int(value)
     return float(value) if is_number(value) else value

@@ -95,7 +95,7 @@ class Ranking:
         return term.sum().cast(pl.Float64)
 
     def reduce(self, value: pl.Expr) -> pl.Expr:
-        """Any other value of the query as a whole, e.g. a correlation."""
+        """Add any other value of the query as a whole, e.g. a correlation."""
         return value
 
     def forbid(self, condition: pl.Expr, rule: Rule | str) -> None:
@@ -115,11 +115,11 @@ class Ranking:
         return pl.when(self.label >= rel).then(self.grade).otherwise(0.0)
 
     def relevant(self, rel: float = 1) -> pl.Expr:
-        """Whether the document is relevant: ``label >= rel`` and ``label >= 0``."""
+        """Return whether the document is relevant: ``label >= max(rel, 0)``."""
         return (self.label >= max(rel, 0)).fill_null(value=False)
 
     def nonrelevant(self, rel: float = 1) -> pl.Expr:
-        """Whether the document is judged and not relevant: ``0 <= label < rel``."""
+        """Return whether the document is judged, not relevant: ``0 <= label < rel``."""
         return ((self.label >= 0) & (self.label < rel)).fill_null(value=False)
 
     def gain(self, gain: Gain = "linear", rel: float | None = None) -> pl.Expr:
@@ -161,7 +161,7 @@ class Ranking:
         return self.cached(self._block_mean(self.rank_weight(f, k)))
 
     def in_top(self, k: Depth = None) -> pl.Expr:
-        """Whether the document is among the first ``k`` retrieved.
+        """Return whether the document is among the first ``k`` retrieved.
 
         With ``expected`` ties: the share of the orders in which it is.
         """
@@ -222,7 +222,7 @@ class Ranking:
         return r / t * (above + 1.0 + among)
 
     def is_first_relevant(self, rel: float = 1) -> pl.Expr:
-        """1 if this is the first relevant document, else 0.
+        """Return 1 if this is the first relevant document, else 0.
 
         With ``expected`` ties: the share of the orders in which it does.
         """
@@ -275,7 +275,7 @@ class Ranking:
         )
 
     def ideal_over(self, pool: Ideal) -> Ranking:
-        """The ranking whose ideal order has all judged, or the retrieved, documents."""
+        """Return the ranking whose ideal has all judged, or retrieved, documents."""
         if pool == "judged":
             return self
         retrieved = pl.when(self.rank.is_not_null()).then(self.label)

@@ -126,7 +126,7 @@ class Metric:
         return self.meanings.get(meaning)
 
     def depends_on_with(self, params: Mapping[str, Any]) -> Rows:
-        """``depends_on`` with these parameters: grades of 0 or less may count, too."""
+        """Return ``depends_on`` with these parameters: grades of 0 may count, too."""
         gain, rel, least = (
             params.get(self.meanings.get(meaning, ""))
             for meaning in ("gain", "rel", "optional_rel")
@@ -187,12 +187,12 @@ class Metric:
         return documentation.text(self)
 
     def adds_unweighted_one(self, no_relevant: NoRelevant) -> bool:
-        """Whether an undefined value adds 1 to the sum of its mean, unweighted."""
+        """Return whether an undefined value adds an unweighted 1 to the sum."""
         mean = self.needs_relevant and self.aggregate == "mean"
         return mean and no_relevant == "one_unweighted"
 
     def has_tie_mean(self, params: Mapping[str, Any]) -> bool:
-        """Whether it is defined for ``ties="expected"`` with the parameters."""
+        """Return whether it is defined for ``ties="expected"`` with the parameters."""
         if not self.tie_sensitive:
             return True
         values = self.defaults | dict(params)
@@ -261,12 +261,12 @@ def metric(
 
 
 def of_vocabulary(vocabulary: Vocabulary) -> dict[str, Metric]:
-    """The metrics whose formula takes a ``"ranking"``, or a query's ``"subtopics"``."""
+    """Return the metrics of a ``"ranking"``, or of a query's ``"subtopics"``."""
     return {name: m for name, m in METRICS.items() if m.vocabulary == vocabulary}
 
 
 def find_metric(name: str) -> Metric | None:
-    """The metric of that name, its own or another tool's, or None."""
+    """Return the metric of that name, its own or another tool's, or None."""
     return METRICS.get(name) or ALIASES.get(name)
 
 
@@ -276,7 +276,7 @@ def value(
     params: Mapping[str, Any],
     no_relevant: NoRelevant,
 ) -> pl.Expr:
-    """The value of the query: the formula, and ``no_relevant`` where it is undefined.
+    """Return the value of the query, with ``no_relevant`` where it is undefined.
 
     ``params`` are complete: see ``conventions.tools.complete_arguments``.
     """
@@ -317,7 +317,7 @@ def _value(
 
 
 def closest(word: str, names: list[str]) -> str:
-    """``"; did you mean 'x' or 'y'?"`` for a misspelt word, or nothing."""
+    """Return ``"; did you mean 'x' or 'y'?"`` for a misspelt word, or nothing."""
     from difflib import get_close_matches  # rarely needed, slow to import
 
     lowered = {name.lower(): name for name in reversed(names)}
@@ -334,7 +334,7 @@ _ELSEWHERE = {
 
 
 def not_taken(function: str, name: str, known: list[str]) -> str:
-    """The message for an argument that a function does not know."""
+    """Return the message for an argument that a function does not know."""
     near = _ELSEWHERE.get((function, name)) or closest(name, known)
     if not near and any(name in metric.parameters for metric in METRICS.values()):
         example = "ndcg@10" if name == "k" else f"ndcg({name}=...)@10"

@@ -309,7 +309,7 @@ DUPLICATE_IMPRESSION = Rule(
 
 
 def undefined(metric: str) -> Rule:
-    """The rule of ``no_relevant="error"``: a query without a value is an error."""
+    """Return the rule of ``no_relevant="error"``: every query needs a value."""
     return Rule(
         "undefined",
         f"{metric} is undefined if nothing is relevant; choose a value with "

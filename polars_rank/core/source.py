@@ -87,7 +87,7 @@ class Source:
         n_rows: int | None,
         _batch_size: int | None,
     ) -> tuple[Iterator[pl.DataFrame], bool]:
-        """The batches, and whether they are filtered."""
+        """Return the batches, and whether they are filtered."""
         try:
             parsed = pl.Expr.deserialize(predicate) if predicate else None
         except Exception:  # then Polars filters
@@ -122,7 +122,7 @@ def without_pushdown(source: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def is_rereadable(frame: pl.LazyFrame) -> bool:
-    """Whether every collection of the frame is known to see the same rows.
+    """Return whether every collection of the frame is known to see the same rows.
 
     True for data in memory, files, and the sources of this package. Unknown for others
     that Python reads: a stream such as ``pl.scan_arrow_c_stream(reader)`` is spent
@@ -132,12 +132,12 @@ def is_rereadable(frame: pl.LazyFrame) -> bool:
 
 
 def has_source(frame: pl.LazyFrame) -> bool:
-    """Whether a Python function reads some of the rows."""
+    """Return whether a Python function reads some of the rows."""
     return any(_scan_of(plan) is not None for plan in _leaves(frame))
 
 
 def _leaves(frame: pl.LazyFrame) -> Iterator[Any]:
-    """The plan at each of its source nodes."""
+    """Return the plan at each of its source nodes."""
     plan = frame._ldf.visit()
     left = [plan.get_node()]
     while left:
@@ -157,7 +157,7 @@ def _is_rereadable(plan: Any) -> bool:
 
 
 def _scan_of(plan: Any) -> Sequence[Any] | None:
-    """The options of a scan by a Python function, or None."""
+    """Return the options of a scan by a Python function, or None."""
     try:
         node = plan.view_current_node()
     except NotImplementedError:  # a scan of Polars' own that it does not show

@@ -28,7 +28,7 @@ CLOSE = 1e-9  # relative; arithmetic on one row may be rounded otherwise than on
 
 
 def _is_function(function: object) -> bool:
-    """Whether it is an elementwise function of an expression; another is refused.
+    """Return whether it is an elementwise function of an expression; refuse another.
 
     Gains and discounts are computed along the rows of all queries. That an expression
     reads single rows, Polars says of its functions alone, and not of ``a - a.mean()``.
@@ -77,7 +77,7 @@ def _values(expr: pl.Expr, numbers: pl.Series) -> pl.Series | None:
 
 
 def is_gain(gain: object) -> bool:
-    """Whether it is a name, a mapping or a function of gains."""
+    """Return whether it is a name, a mapping or a function of gains."""
     if isinstance(gain, Mapping):
         numbers = all(map(is_number, [*gain, *gain.values()]))
         return bool(gain) and numbers and min(gain.values()) >= 0
@@ -85,7 +85,7 @@ def is_gain(gain: object) -> bool:
 
 
 def is_discount(discount: object) -> bool:
-    """Whether it is a name or a function of discounts."""
+    """Return whether it is a name or a function of discounts."""
     if isinstance(discount, str):
         return discount in DISCOUNTS
     return _is_function(discount)

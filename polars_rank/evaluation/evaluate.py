@@ -53,7 +53,7 @@ def per_query(
     progress: Callable[[Progress], object] | None = None,
     max_rank: int | None = None,
 ) -> pl.DataFrame | pl.LazyFrame:
-    """Value of every measure for every query.
+    """Compute every measure for every query.
 
     Parameters
     ----------
@@ -234,7 +234,7 @@ def evaluate(
     progress: Callable[[Progress], object] | None = None,
     max_rank: int | None = None,
 ) -> pl.DataFrame | pl.LazyFrame:
-    """Mean of every measure over the queries.
+    """Average every measure over the queries.
 
     The parameters are those of :func:`per_query` except ``keep``, and:
 

@@ -172,7 +172,7 @@ def _pairs(
     ties: PreferenceTies,
     unretrieved: Unretrieved,
 ) -> pl.LazyFrame:
-    """A row for each preference: the better document, ``_other``, and whether first."""
+    """Make a row per preference: the better document, ``_other``, and whether first."""
     pairs = judged.join(judged, on=cell, suffix="_other", nulls_equal=True).filter(
         pl.col("label") > pl.col("label_other")
     )
@@ -225,7 +225,7 @@ def _of_documents(pairs: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
 def _sound_queries(
     judged: pl.LazyFrame, keys: list[str], cell: list[str], check: Check
 ) -> pl.LazyFrame:
-    """The queries; an error if documents break a rule."""
+    """Return the queries; an error if documents break a rule."""
     place, label = pl.col("place").cast(pl.Float64), pl.col("label").cast(pl.Float64)
     violations = {
         "nan": Violation(NAN_SCORE, place.is_nan().sum()),

@@ -23,7 +23,7 @@ def concatenated(
     parts: Mapping[str, pl.LazyFrame],
     how: Literal["vertical", "vertical_relaxed", "diagonal_relaxed"] = "vertical",
 ) -> pl.LazyFrame:
-    """The rows of all parts; ``DataError`` names two whose types have none in common.
+    """Concatenate all parts; ``DataError`` names two whose types have none in common.
 
     Time zones are such types: a time in Berlin is not silently one in UTC.
     """
@@ -64,7 +64,7 @@ def require_same_names(files: Sequence[Source], format: Format) -> None:
 
 
 def binary_format(file: Path) -> Format | None:
-    """The binary format that the first bytes of a file show, if any."""
+    """Return the binary format that the first bytes show, if any."""
     with file.open("rb") as stream:
         head = stream.read(8)
     marked = (row for row in FORMATS.values() if row.magic is not None)

@@ -22,7 +22,7 @@ PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")  # these have sums of their own
 
 
 def nul_error(place: str) -> DataError:
-    """The error for NUL bytes, which a lost or unwritten part of a disk holds."""
+    """Make the error for NUL bytes, which a lost or unwritten part of a disk holds."""
     return DataError(
         f"{place}: found NUL bytes, which no text holds: a part of the file is lost. "
         "Copy or write it again.",
@@ -31,7 +31,7 @@ def nul_error(place: str) -> DataError:
 
 
 def last_lines(before: bytes, block: bytes) -> bytes:
-    """The last lines of a file, from the start of a line; called block after block."""
+    """Return the last whole lines of a file, called block after block."""
     end = before + block if len(block) <= TAIL else block
     return end if len(end) <= TAIL else end[-TAIL:].partition(b"\n")[2]
 
@@ -43,7 +43,7 @@ def cut_error(
     *,
     width: int | None = None,
 ) -> DataError | None:
-    """The error for a last line that looks cut short.
+    """Return the error for a last line that looks cut short.
 
     Only a line without a newline can be. It counts as complete unless it has fewer
     fields than all ``lines`` above, or its last field looks incomplete: a number with
@@ -83,7 +83,7 @@ def cut_error(
 
 
 def _continued(field: str, others: Sequence[str]) -> bool:
-    """Whether the other fields suggest that this one is incomplete."""
+    """Return whether the other fields suggest that this one is incomplete."""
     if not is_number(field):
         return any(other != field and other.startswith(field) for other in others)
     numbers = [other for other in others if is_number(other)]
@@ -112,7 +112,7 @@ class Undamaged:
     """
 
     def __init__(self, files: Sequence[tuple[str, str]], separator: str) -> None:
-        """``files``: their paths, and the names that messages give them."""
+        """Take the paths of ``files`` with their names in messages."""
         self.files = files
         self.separator = separator
         self.seen: list[tuple[int, int]] = []
@@ -174,5 +174,5 @@ class Undamaged:
                 raise DataError(f"{name}: line {number} {wrong}", rule="short_line")
 
     def _split(self, line: str) -> list[str]:
-        """Fields, roughly: lines with quoted separators differ, and prove nothing."""
+        """Split roughly: lines with quoted separators differ, and prove nothing."""
         return line.removesuffix("\r").split(self.separator) if line.strip() else []

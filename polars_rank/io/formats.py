@@ -146,7 +146,7 @@ FORMATS = {
 
 
 def format_of(path: str | Path) -> Format | None:
-    """The format that a file's extension names, compression aside; None: TREC text."""
+    """Return the format that the extension names, packed or not; None: TREC text."""
     stem = re.sub(r"\.(gz|zst)$", "", os.fspath(path).lower())
     extension = os.path.splitext(stem)[1]
     rows = (row for row in FORMATS.values() if extension in row.extensions)
@@ -154,7 +154,7 @@ def format_of(path: str | Path) -> Format | None:
 
 
 def extensions(*, typed: bool | None = None) -> list[str]:
-    """How file names may end: those of all formats, or of typed ones only."""
+    """Return how file names may end: those of all formats, or of typed ones only."""
     return [
         extension
         for row in FORMATS.values()

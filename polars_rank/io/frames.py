@@ -211,7 +211,7 @@ def _from_stream(
 def _from_batches(
     batches: Iterator[Any], name: str, *, stream: bool
 ) -> pl.DataFrame | pl.LazyFrame:
-    """Batches that Python makes one by one; as a stream they can be read once."""
+    """Scan batches that Python makes one by one; a stream of them is read once."""
     first = pl.DataFrame(next(batches))
     rows = chain([first], map(pl.DataFrame, batches))
 
@@ -235,7 +235,7 @@ def _shown(frame: pl.DataFrame) -> str:
 
 
 def _scan_dataset(dataset: Any) -> pl.LazyFrame:
-    """A pyarrow dataset, batch by batch.
+    """Scan a pyarrow dataset batch by batch.
 
     pyarrow's own threads would read ahead of the evaluation, whatever the readahead.
     """

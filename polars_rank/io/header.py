@@ -27,7 +27,7 @@ def without_header(
     format: str | None,
     columns: Sequence[str] | None,
 ) -> Sequence[str] | None:
-    """Names of the columns of files without a header; None: the first line has them.
+    """Name the columns of files without a header; None: the first line has them.
 
     A first line that looks like data, or like another format, is an error.
     """

@@ -137,7 +137,7 @@ def from_lists(
 
 
 def _listed(rows: pl.LazyFrame, roles: Mapping[str, str]) -> pl.LazyFrame:
-    """The columns, checked: lists, of documents of one kind."""
+    """Return the columns, checked: lists, of documents of one kind."""
     schema = rows.collect_schema()
     kept, inner = [pl.col(roles["query"])], {}
     for role, name in roles.items():
@@ -282,7 +282,7 @@ def _warn_of_unjudged(lists: pl.Series) -> None:
 def _checked_as_read(
     rows: pl.LazyFrame, query: str, relevant: str | None = None
 ) -> pl.LazyFrame:
-    """The rows, and what is wrong with them as soon as all have been read.
+    """Return the rows, and what is wrong with them as soon as all have been read.
 
     With ``relevant``, also which queries are left out. Ids and nulls are kept.
     """

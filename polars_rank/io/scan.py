@@ -205,7 +205,7 @@ def _scan_one(path: Path, *, hive: bool) -> pl.LazyFrame:
 
 
 def _beir_qrels(text: str, format: str | None) -> str | None:
-    """The judgments in a folder of a BEIR data set."""
+    """Return the judgments in a folder of a BEIR data set."""
     if not Path(text).is_dir():
         return text if format == "beir" else None
     splits = sorted(Path(text, "qrels").glob("*.tsv"))
@@ -243,7 +243,7 @@ def _files(text: str) -> tuple[list[Source], bool]:
 
 
 def _sniff(head: bytes) -> Format | None:
-    """The format that the first bytes show; None: TREC text."""
+    """Return the format that the first bytes show; None: TREC text."""
     for format in FORMATS.values():
         if format.magic is not None and head.startswith(format.magic):
             return format

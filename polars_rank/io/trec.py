@@ -159,7 +159,7 @@ def _read(
 
 
 def looks_like(path: Path) -> Literal["run", "qrels"] | None:
-    """Whether the first line of TREC text is of a run, of judgments or of neither."""
+    """Tell by the first line of TREC text: a run, judgments or neither."""
     lines = locate(path).head().decode(errors="replace").split("\n")
     fields: list[str] = next(filter(None, map(_fields, lines)), [])
     if len(fields) == 4 and fields[1] != "Q0":
@@ -168,7 +168,7 @@ def looks_like(path: Path) -> Literal["run", "qrels"] | None:
 
 
 def _fields(line: str) -> list[str]:
-    """The fields of a line; none if it is blank or a comment."""
+    """Return the fields of a line; none if it is blank or a comment."""
     fields = line.split()
     return fields if fields and not fields[0].startswith("#") else []
 
@@ -198,7 +198,7 @@ def _spaced(block: bytes) -> bytes:
 
 
 def _is_tidy(block: bytes) -> bool:
-    """Whether single spaces separate the fields and no line is blank or a comment."""
+    """Return whether single spaces separate the fields and every line has some."""
     import numpy as np
 
     if block[0] <= 32 or block.startswith(b"#") or (b"#" in block and b"\n#" in block):

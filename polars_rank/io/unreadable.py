@@ -72,7 +72,7 @@ def _local_files(frame: pl.LazyFrame) -> list[Path]:
 
 
 def unreadable(file: Path, *, rows: bool) -> str | None:
-    """Polars' error for a binary file that it cannot read to the end, if any."""
+    """Return Polars' error for a binary file that it cannot read to the end, if any."""
     try:
         format = binary_format(file)
         if format is None:
@@ -113,12 +113,12 @@ def _name_columns(frames: Sequence[pl.LazyFrame]) -> None:
 
 
 def files_of(frame: pl.LazyFrame) -> list[Path]:
-    """The files that a frame reads; ``ValueError`` if it has another source."""
+    """Return the files that a frame reads; ``ValueError`` if it has another source."""
     return [path for paths in _scans(frame) for path in paths]
 
 
 def _scans(frame: pl.LazyFrame) -> list[list[Path]]:
-    """The files of each scan."""
+    """Return the files of each scan."""
     plan = frame._ldf.visit()
     found: list[list[Path]] = []
     left = [plan.get_node()]
@@ -132,7 +132,7 @@ def _scans(frame: pl.LazyFrame) -> list[list[Path]]:
 
 
 def _paths(plan: Any, part: pl.LazyFrame) -> list[Path]:
-    """The files that the scan at hand reads."""
+    """Return the files that the scan at hand reads."""
     try:
         node = plan.view_current_node()
     except NotImplementedError:  # Arrow IPC: Polars shows it in the plan as written
@@ -150,7 +150,7 @@ def _paths(plan: Any, part: pl.LazyFrame) -> list[Path]:
 
 
 def _written_paths(part: pl.LazyFrame) -> list[Path]:
-    """The files of all scans, with those in their folders and behind their globs."""
+    """List the files of all scans, those in folders and behind globs included."""
     stream = BytesIO()
     part._ldf.serialize_json(stream)
     paths, left = [], [json.loads(stream.getvalue())]

@@ -50,7 +50,7 @@ LIST = re.compile(rf"(?P<name>[A-Za-z]\w*?)[._](?P<cutoffs>{CUTOFF}(?:,{CUTOFF})
 
 @lru_cache(maxsize=256)
 def expand(text: str) -> list[str]:
-    """The measures of a group, or the text itself if it names no group.
+    """Return the measures of a group, or the text itself if it names no group.
 
     ``official`` and ``all_trec`` are trec_eval's, as are ``P``, ``ndcg_cut`` ... for
     all of its cutoffs, and ``P.5,10`` for some; the name of a family means its

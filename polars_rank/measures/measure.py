@@ -89,11 +89,11 @@ class Measure:
         return {n: dict(v) if isinstance(v, tuple) else v for n, v in self.params}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Its fields, checked again by the version that unpickles them."""
+        """Pickle the fields, which the version that unpickles them checks again."""
         return Measure, (self.metric, self.params, self.name, self.no_relevant)
 
     def __str__(self) -> str:
-        """Text form: ``metric(param=value, ...)@k``."""
+        """Return the text form ``metric(param=value, ...)@k``."""
         arguments = dict(self.params)
         k = arguments.pop(self.definition.cutoff, None)
         if self.no_relevant is not None:
@@ -126,7 +126,7 @@ class Custom(NamedTuple):
     function: Callable[[Any], pl.Expr]
 
     def value(self, ranking: Ranking | Subtopics) -> pl.Expr:
-        """The function's expression over the ranking; NaN becomes null."""
+        """Return the function's expression over the ranking; NaN becomes null."""
         value = self.function(ranking)
         if not isinstance(value, pl.Expr):
             msg = (

@@ -46,7 +46,7 @@ def resolve_name(name: str) -> Named:
 def _readings(
     name: str, form: Callable[[str], str]
 ) -> Iterator[tuple[list[str], dict[str, Any]]]:
-    """Known prefixes of the name, longest first, and the parameters set by the rest."""
+    """Yield known prefixes, longest first, and the parameters set by the rest."""
     spellings = _spellings(form)
     for end in range(min(len(name), _longest(spellings)), 0, -1):
         names = spellings.get(form(name[:end]))
@@ -91,7 +91,7 @@ def _squashed(name: str) -> str:
 
 
 def _spellings(form: Callable[[str], str]) -> dict[str, list[str]]:
-    """All names by their normalized form; a metric's own name comes first."""
+    """Return all names by their normalized form; a metric's own name comes first."""
     spellings: dict[str, list[str]] = {}
     for name in (*METRICS, *ALIASES):
         spellings.setdefault(form(name), []).append(name)
@@ -99,7 +99,7 @@ def _spellings(form: Callable[[str], str]) -> dict[str, list[str]]:
 
 
 def _longest(spellings: Iterable[str]) -> int:
-    """Length of the longest name, with any number of signs between its words."""
+    """Return the length of the longest name, signs between its words included."""
     return 2 * max(map(len, spellings))
 
 
@@ -115,7 +115,7 @@ def _preset(name: str) -> dict[str, Any]:
 
 
 def unknown_measure(name: str) -> ValueError:
-    """The error for an unknown name, with the names that are close."""
+    """Return the error for an unknown name, with the names that are close."""
     return ValueError(f"unknown measure {name!r}{_hint(name)}")
 
 
@@ -134,14 +134,14 @@ def _hint(name: str) -> str:
 
 
 def _same(name: str) -> str | None:
-    """The name as it is spelt, of a metric with a cutoff."""
+    """Return the name as it is spelt, of a metric with a cutoff."""
     spellings = _spellings(_squashed)
     names = spellings.get(_squashed(name), [])
     return next((n for n in names if _metric(n).named("k")), None)
 
 
 def _close(folded: str) -> list[str]:
-    """Names that begin with the word or resemble it, one per metric.
+    """Return names that begin with the word or resemble it, one per metric.
 
     Names of two letters resemble too many words.
     """

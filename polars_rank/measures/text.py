@@ -36,7 +36,7 @@ METRIC_PARAMETERS: dict[tuple[str, str], Callable[[Any], tuple[str, Any]]] = {
 
 
 def read_measure(text: str) -> tuple[str, dict[str, Any]]:
-    """Name of the metric and parameters of a measure written as text."""
+    """Read the metric and the parameters of a measure written as text."""
     _require_short(text)
     body, rel = text, None
     if level := RANX_LEVEL.fullmatch(text.strip()):
@@ -64,7 +64,7 @@ def read_measure(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def _of_catboost(written: str, options: str) -> tuple[str, dict[str, Any]]:
-    """CatBoost's ``NDCG:top=10;type=Exp``; grades above ``border`` are relevant."""
+    """Read CatBoost's ``NDCG:top=10;type=Exp``; grades above ``border`` count."""
     metric, preset, params = resolve_name(written)
     measure = f"{written}:{options}"
     for option in options.split(";"):
@@ -82,7 +82,7 @@ def _of_catboost(written: str, options: str) -> tuple[str, dict[str, Any]]:
 
 
 def split_measure(text: str) -> tuple[str, list[tuple[str, Any]], str | None]:
-    """Name, arguments in brackets, and what follows the ``@``."""
+    """Split into name, arguments in brackets, and what follows the ``@``."""
     _require_short(text)
     match = PATTERN.fullmatch(text.strip())
     if match is None:
@@ -163,7 +163,7 @@ def _key(value: Any) -> Any:
 
 
 def write_value(value: Any) -> str:
-    """A parameter's value in the text form."""
+    """Write a parameter's value in the text form."""
     if isinstance(value, tuple):
         return (
             "{"

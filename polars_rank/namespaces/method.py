@@ -108,7 +108,7 @@ def method(metric: Metric) -> Callable[..., pl.Expr]:
 def _expr(
     metric: Metric, label: pl.Expr, params: dict[str, Any], options: Options
 ) -> pl.Expr:
-    """The metric over raw columns, under a convention."""
+    """Return the metric over raw columns, under a convention."""
     convention = convention_of(options.convention)
     if convention.unjudged == "drop":
         msg = (
@@ -196,7 +196,7 @@ DESCRIPTIONS: dict[str, str] = {
 
 
 def _options(metric: Metric) -> list[Parameter]:
-    """The options that apply to the metric; the score comes first."""
+    """Return the options that apply to the metric; the score comes first."""
     useful = {
         "rank": not metric.uses_scores,
         "doc": metric.tie_sensitive,
@@ -221,7 +221,7 @@ def _parameter(name: str, hint: Any, default: object) -> Parameter:
 
 
 def _described(metric: Metric, options: list[Parameter]) -> str:
-    """The documentation of the method, with a block about every parameter."""
+    """Return the documentation of the method, with a block about every parameter."""
     names = [option.name for option in options]
     own = {p.name: _description(p) for p in metric.parameters.values()}
     texts = DESCRIPTIONS | own
@@ -237,7 +237,7 @@ NAMED |= {ConventionLike: "ConventionLike"}
 
 
 def _description(parameter: Argument) -> str:
-    """The description of the parameter and of its values."""
+    """Return the description of the parameter and of its values."""
     values = parameter.doc.values
     if not values and parameter.meaning in CHOICES:
         values = CHOICES[parameter.meaning].values
@@ -255,7 +255,7 @@ def _with_values(text: str, values: Mapping[Any, str]) -> str:
 
 @cache
 def spell(hint: Any) -> str:
-    """The type as a user would write it, without the annotations of the library."""
+    """Write the type as a user would, without the annotations of the library."""
     if hint in NAMED:
         return NAMED[hint]
     origin, inside = get_origin(hint), get_args(hint)
@@ -269,7 +269,7 @@ def spell(hint: Any) -> str:
 
 
 def _unions(hint: Any) -> list[Any]:
-    """The parts of a union; a named part stays whole."""
+    """Return the parts of a union; a named part stays whole."""
     parts = list(get_args(hint))
     for named in NAMED:
         inside = get_args(named)

@@ -68,6 +68,18 @@ LAYERS = (
     "cli",
     "__main__",
 )
+SPOKEN = (  # rooms whose functions begin their docstrings with a verb
+    "core",
+    "io",
+    "_engine/checks",
+    "_engine/stages",
+    "measures",
+    "conventions",
+    "evaluation",
+    "namespaces",
+    "_files",
+    "_statistics",
+)
 WINGS = {"example", "evaluation", "clicks"}  # none knows another
 ROOMS = {  # of each wing, from the lowest; "" are the files beside the rooms
     "clicks": (
@@ -457,6 +469,23 @@ def test_columns_of_click_logs_have_a_role_a_place_and_a_description():
     offered = {word for command in OF_LOGS for word in options_of(["clicks", command])}
     missing = sorted(n for n in named if f"--{n.replace('_', '-')}" not in offered)
     assert not missing, "make them options in cli/clicks_log.py"
+
+
+def test_functions_say_what_they_do():
+    """A docstring begins with a verb, not with a fragment; a value may be a noun."""
+    fragments = "Whether", "What", "How", "That", "Of", "The", "All", "Some", "As"
+    odd = []
+    for room in SPOKEN:
+        for path in (HOME / room).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text())):
+                if not isinstance(node, ast.FunctionDef):
+                    continue
+                if any("property" in ast.unparse(d) for d in node.decorator_list):
+                    continue
+                first = (ast.get_docstring(node) or ".").split()[0]
+                if first in fragments:
+                    odd.append(f"{path.relative_to(HOME)}: {node.name}: {first} ...")
+    assert not odd
 
 
 def describes(docstring: str, name: str) -> bool:

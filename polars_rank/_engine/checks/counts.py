@@ -31,7 +31,7 @@ class Counted(NamedTuple):
 
 
 def run_checks(run: BoundSchema, carry: Sequence[str], check: Check) -> Counted:
-    """The carried columns of the log or run, and the rules for its rows."""
+    """Return the carried columns of the log or run, and the rules for its rows."""
     scalars = {name: pl.col(name).first() for name in carry}
     if check == "off":
         return Counted(scalars, [])
@@ -64,7 +64,7 @@ def run_checks(run: BoundSchema, carry: Sequence[str], check: Check) -> Counted:
 
 
 def qrels_checks(qrels: BoundSchema, check: Check) -> Counted:
-    """The number of judgments, and the rules for their rows."""
+    """Return the number of judgments, and the rules for their rows."""
     label, doc = pl.col("label"), pl.col("doc")
     scalars = {"judged": label.count()}
     if check == "off":

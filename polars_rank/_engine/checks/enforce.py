@@ -97,7 +97,7 @@ def warn(message: str) -> None:
 
 
 def examples_of(queries: pl.Series, column: str = "") -> list[object]:
-    """Some of the queries; from structs, the field ``column`` if they have it."""
+    """Return some queries; of structs, the field ``column`` if they have it."""
     if isinstance(queries.dtype, pl.Struct) and column in queries.struct.fields:
         queries = queries.struct.field(column)
     found = queries.drop_nulls().unique(maintain_order=True).head(5).to_list()

@@ -46,7 +46,7 @@ CULPRITS: Mapping[str, tuple[str, Callable[[pl.Expr], pl.Expr]]] = {
 
 
 def with_row(error: DataError, request: Request) -> DataError:
-    """The error, with the document and the column of its first example, if found.
+    """Return the error with the document and column of its first example, if found.
 
     Whatever goes wrong in this search, the user sees the error itself.
     """

@@ -156,7 +156,7 @@ def _check_labels(
 
 
 def label_facts(inputs: Inputs) -> dict[str, pl.Expr]:
-    """Facts about the labels of all queries that may reveal doubtful ones, by name."""
+    """Return facts about all labels that may reveal doubtful ones, by name."""
     sums = {"highest": pl.col("highest").max(), "unjudged": pl.col("unjudged").sum()}
     if inputs.graded.has_fractions:
         sums["fractions"] = pl.col("fractions").sum()
@@ -230,7 +230,7 @@ def _has_no_label(inputs: Inputs) -> bool:
 
 
 def _no_document_in_common(inputs: Inputs) -> bool:
-    """Whether no query at all retrieved a document that was judged for any query."""
+    """Return whether no document of the run was judged for any query."""
     assert inputs.qrels is not None
     if not (is_rereadable(inputs.run.frame) and is_rereadable(inputs.qrels.frame)):
         return False
@@ -240,7 +240,7 @@ def _no_document_in_common(inputs: Inputs) -> bool:
 
 
 def plausible(request: Request, sums: pl.DataFrame) -> bool | None:
-    """Whether labels and documents of a part look plausible; None without any."""
+    """Return whether the ids and labels of a part look plausible; None without any."""
     if request.check == "off":
         return None
     if request.qrels is None:
@@ -306,7 +306,7 @@ def _refuse_unknown(
 
 
 def _first_ids(frame: pl.LazyFrame, columns: Sequence[str]) -> str:
-    """Some ids for a message; read only when the message is needed."""
+    """Read some ids for a message, which is made only if it is needed."""
     if not is_rereadable(frame):
         return "(it is read only once)"
     ids = frame.select(columns).head(100).collect()

@@ -51,7 +51,7 @@ class UniquenessCheck:
         return bool((keys.slice(1) > keys.head(len(keys) - 1)).all())
 
     def unique(self) -> bool:
-        """Whether no key came twice; asked once, at the end."""
+        """Return whether no key came twice; asked once, at the end."""
         if self.bitmap is not None and not self.bitmap.unique():
             return False
         if self.hashes:
@@ -98,5 +98,5 @@ class Bitmap:
             self.bits = self.bits.extend_constant(value=False, n=more)
 
     def unique(self) -> bool:
-        """Whether no key in the window came twice."""
+        """Return whether no key in the window came twice."""
         return self.bits.sum() == self.count

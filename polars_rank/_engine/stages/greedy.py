@@ -94,7 +94,7 @@ def greedy_ranks(frame: pl.DataFrame, ideal: Ideal, depth: int) -> pl.Series:
 
 
 def _starts(run: np.ndarray) -> np.ndarray:
-    """Positions at which a value differs from the one before."""
+    """Return the positions at which a value differs from the one before."""
     import numpy as np
 
     return np.flatnonzero(np.append(True, run[1:] != run[:-1]))

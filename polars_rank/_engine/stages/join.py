@@ -23,7 +23,7 @@ from polars_rank.measures.measure import Custom
 def sum_judged(
     key: PlanKey, run: pl.LazyFrame, qrels: pl.LazyFrame, listed: pl.LazyFrame | None
 ) -> Plan:
-    """Values of every query of the judgments, and of those that are ``listed``."""
+    """Compute the values of every judged query, and of those that are ``listed``."""
     trace = trace_measures(key)
     qrels = qrels.cache()  # read for the numbers and for the labels
     numbers = number_queries(key, qrels, listed)
@@ -34,7 +34,7 @@ def sum_judged(
 def number_queries(
     key: PlanKey, qrels: pl.LazyFrame, listed: pl.LazyFrame | None
 ) -> pl.LazyFrame:
-    """One row per judged or listed query: its key columns, and ``query``, its number.
+    """Number the judged or listed queries: one row each, key columns and ``query``.
 
     Numbers ascend as the keys do.
     """
@@ -46,7 +46,7 @@ def number_queries(
 
 
 def restore_query_keys(frame: pl.LazyFrame, numbers: pl.LazyFrame) -> pl.LazyFrame:
-    """The same, with the keys as ``query`` in place of the number."""
+    """Return the same, with the keys as ``query`` in place of the number."""
     keys = [name for name in numbers.collect_schema() if name != "query"]
     rows = frame.join(numbers, on="query", how="left", maintain_order="left")
     return pack(rows.drop("query"), keys)
@@ -61,7 +61,7 @@ def join_qrels(
     *,
     doc: bool = False,
 ) -> pl.LazyFrame:
-    """Documents in rank order that can change a value, and one row for each query.
+    """Return documents in rank order that can change a value, and a row per query.
 
     ``query`` is the number. All rows of a query repeat its scalars, those of the run
     and those of the judgments. ``doc`` says whether to keep ids.
@@ -93,7 +93,7 @@ def _rows_of_known_rank(
     matter: pl.LazyFrame,
     numbers: pl.LazyFrame,
 ) -> tuple[pl.LazyFrame, pl.LazyFrame]:
-    """Judged documents with known ranks, and the queries: no sort of the run's rows."""
+    """Return judged documents with known ranks, and queries: the run is not sorted."""
     keys, log = key.run.keys, log.cache()  # read twice below
     documents = log.with_columns(ranks_within_limit(key)).join(
         matter, on=[*keys, "doc"], how="right"
@@ -111,7 +111,7 @@ def _rows_to_rank(
     matter: pl.LazyFrame,
     numbers: pl.LazyFrame,
 ) -> tuple[pl.LazyFrame, pl.LazyFrame]:
-    """Judged documents with the ranks they are given, and the queries."""
+    """Return judged documents with the ranks they are given, and the queries."""
     keys = key.run.keys
     if key.ordered_by == "order" or key.ties in ("optimistic", "pessimistic"):
         on = [*keys, "doc"]
@@ -139,7 +139,7 @@ def _rows_to_rank(
 def _number(
     frame: pl.LazyFrame, numbers: pl.LazyFrame, *, steady: bool = False
 ) -> pl.LazyFrame:
-    """The rows of judged queries, and rows with a null query, which are an error."""
+    """Return the rows of judged queries, and those with a null query (an error)."""
     keys = [name for name in numbers.collect_schema() if name != "query"]
     rows = frame.join(
         numbers,

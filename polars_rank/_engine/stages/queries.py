@@ -20,7 +20,7 @@ from polars_rank.measures.measure import Measure
 def listed_queries(
     request: Request, run: pl.LazyFrame, queries: pl.LazyFrame
 ) -> pl.LazyFrame:
-    """The keys of ``queries=``, with the types of the run.
+    """Return the keys of ``queries=``, with the types of the run.
 
     The run's rows of a listed query are kept though nobody judged it. An id that the
     type of the run cannot hold is not in the run.
@@ -87,7 +87,7 @@ def _only_judged(
 def _only_requested(
     request: Request, inputs: Inputs, queries: pl.LazyFrame, plan: Plan
 ) -> Plan:
-    """Exactly the queries of ``queries=``; those without rows count as missing."""
+    """Keep exactly the queries of ``queries=``; those without rows are missing."""
     keys, names = inputs.run.keys, _named_keys(request)
     queries, frame = align_ids(
         queries, plan.frame, names, where=("queries", "the frame")
@@ -132,7 +132,7 @@ def _only_requested(
 def _described(
     request: Request, inputs: Inputs, about: Description, plan: Plan
 ) -> Plan:
-    """The same queries with their segments; null for queries without a row there."""
+    """Add the segments of the queries; null for queries without a row there."""
     keys, names = inputs.run.keys, _named_keys(request)
     where = (about.where, "the frame")
     known, frame = align_ids(about.frame, plan.frame, names, where=where)
@@ -154,5 +154,5 @@ def _described(
 
 
 def _named_keys(request: Request) -> dict[str, str]:
-    """The user's name of each key column."""
+    """Return the user's name of each key column."""
     return {f"key{i}": name for i, name in enumerate(names_of(request.columns.query))}

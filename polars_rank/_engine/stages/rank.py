@@ -50,7 +50,7 @@ class Ranked(NamedTuple):
     ties: DocTies | None = None
 
     def documents(self, scalars: Iterable[str] = ()) -> pl.LazyFrame:
-        """One row per document: the payload, ``place``, ``rank``, repeated scalars.
+        """Make a row per document: the payload, ``place``, ``rank``, repeated scalars.
 
         Rows of a query are contiguous, and in rank order unless ties had to be broken.
         """
@@ -153,7 +153,7 @@ def regroup_by_rank(
     *,
     settled: bool = False,
 ) -> pl.LazyFrame:
-    """Documents of known ``rank``, contiguous by query, those without a rank last.
+    """Put documents of known ``rank`` together by query, those without a rank last.
 
     Other rows have scalars of a query and no document: ``head`` is true for rows of the
     run, which ``runs`` counts, and false for others. The result lacks them; a query

@@ -17,7 +17,7 @@ from polars_rank._engine.trace import PlanKey, Trace
 
 
 def relevant_rows(key: PlanKey, trace: Trace, log: pl.LazyFrame) -> pl.LazyFrame:
-    """Documents in rank order that can change a value, and one row for each query."""
+    """Return documents in rank order that can change a value, and a row per query."""
     recorder = trace.recorder
     if skips_ranking(key, trace):
         return _rows_of_known_rank(key, trace, log)
@@ -29,13 +29,13 @@ def relevant_rows(key: PlanKey, trace: Trace, log: pl.LazyFrame) -> pl.LazyFrame
 
 
 def skips_ranking(key: PlanKey, trace: Trace) -> bool:
-    """Whether known ranks and few needed rows make sorting unnecessary."""
+    """Return whether known ranks and few needed rows make sorting unnecessary."""
     known = key.ordered_by == "rank" and key.grouping != "contiguous"
     return known and trace.recorder.rows != "all"
 
 
 def _rows_of_known_rank(key: PlanKey, trace: Trace, log: pl.LazyFrame) -> pl.LazyFrame:
-    """The same if ranks are known: the rows of the log are not sorted."""
+    """Return the same if ranks are known: the rows of the log are not sorted."""
     log = pack(log, key.run.keys).cache()  # read twice below
     rank, words = ranks_within_limit(key), document_columns(trace.recorder)
     documents = log.filter(trace.recorder.matter).select("query", *words, rank)
@@ -46,7 +46,7 @@ def _rows_of_known_rank(key: PlanKey, trace: Trace, log: pl.LazyFrame) -> pl.Laz
 
 
 def ranks_within_limit(key: PlanKey) -> pl.Expr:
-    """The known ranks up to ``max_rank``."""
+    """Return the known ranks up to ``max_rank``."""
     rank = pl.col("rank").cast(pl.Float64)
     if key.max_rank is None:
         return rank
@@ -54,13 +54,13 @@ def ranks_within_limit(key: PlanKey) -> pl.Expr:
 
 
 def document_columns(recorder: Recorder) -> list[str]:
-    """The columns of a document other than its rank."""
+    """Return the columns of a document other than its rank."""
     read = recorder.columns | {"label"}
     return [word for word in WORDS if word in read and word != "rank"]
 
 
 def rank_documents(key: PlanKey, trace: Trace, frame: pl.LazyFrame) -> Ranked:
-    """Every document of the log, ranked within its ``query``.
+    """Return every document of the log, ranked within its ``query``.
 
     With judgments, labels are not known yet, unless the order depends on them.
     """
@@ -92,7 +92,7 @@ def rank_documents(key: PlanKey, trace: Trace, frame: pl.LazyFrame) -> Ranked:
 
 
 def _condensed(key: PlanKey, frame: pl.LazyFrame) -> pl.LazyFrame:
-    """``order``: score or rank of the judged documents, up to ``max_rank``."""
+    """Return ``order``: score or rank of judged documents, up to ``max_rank``."""
     place = "rank" if "rank" in key.run.roles else "score"
     holds = pl.col("label") >= 0
     if key.max_rank is not None:

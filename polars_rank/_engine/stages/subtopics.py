@@ -34,7 +34,7 @@ from polars_rank.measures.measure import Custom
 def sum_subtopics(
     key: PlanKey, run: pl.LazyFrame, qrels: pl.LazyFrame, listed: pl.LazyFrame | None
 ) -> Plan:
-    """Values of every query whose judgments name subtopics, and of those ``listed``."""
+    """Compute the values of queries with judged subtopics, and of those ``listed``."""
     assert key.qrels is not None
     sums = Sums()
     values, violations = _trace(key, sums)
@@ -70,7 +70,7 @@ def sum_subtopics(
 
 
 def _trace(key: PlanKey, sums: Sums) -> tuple[list[pl.Expr], list[Violation]]:
-    """Values of the measures in terms of the sums, and the rules for judgments."""
+    """Return measures in terms of the sums, and the rules for judgments."""
     values: list[pl.Expr] = []
     violations: list[Violation] = []
     for m in key.measures:
@@ -115,12 +115,12 @@ class Sums:
         return pl.col(self.values.add(value.cast(pl.Float64)))
 
     def subtopics(self) -> Subtopics:
-        """Words that record what is summed."""
+        """Return words that record what is summed."""
         each = OneSubtopic(**vars(_ranking(pl.col("label"), pl.col("rank"))))
         return Subtopics(each=each, sum=self.add, greedy=self.greedy)
 
     def greedy(self, alpha: float, rel: float, k: int) -> Ranking:
-        """A subtopic's documents in the greedy ideal order of its query."""
+        """Return a subtopic's documents in the greedy ideal order of its query."""
         ideal = Ideal(alpha, rel)
         known = (name for name, (other, _) in self.ideals.items() if other == ideal)
         name = next(known, f"greedy{len(self.ideals)}")
@@ -130,7 +130,7 @@ class Sums:
         return _ranking(pl.col("label").gather(order), pl.col(name).gather(order))
 
     def of(self, judgments: pl.LazyFrame) -> pl.LazyFrame:
-        """One row per query."""
+        """Return one row per query."""
         judgments = judgments.with_columns(pl.col("label").cast(pl.Float64))
         rows = with_greedy_ranks(judgments, self.ideals).with_columns(
             cell=pl.struct("query", "subtopic")
@@ -155,7 +155,7 @@ class OneSubtopic(Ranking):
     """The judged documents of a subtopic; the number of retrieved ones is known."""
 
     def retrieved_count(self) -> pl.Expr:
-        """``n``, counted where the rows were ranked."""
+        """Return ``n``, which was counted where the rows were ranked."""
         return pl.col("retrieved").first().fill_null(0).cast(pl.Float64)
 
 

@@ -37,7 +37,7 @@ class Plan(NamedTuple):
 
 
 def sum_terms(key: PlanKey, trace: Trace, rows: pl.LazyFrame) -> Plan:
-    """Values of every query from the rows that matter to them."""
+    """Compute the values of every query from the rows that matter to them."""
     recorder, scalars = trace.recorder, [*trace.run_scalars, *trace.qrels_scalars]
     joined = []
     if key.qrels is not None:
@@ -82,7 +82,7 @@ def _words(rows: pl.LazyFrame, recorder: Recorder, scalars: list[str]) -> pl.Laz
 
 
 def _along_the_list(*, lead: bool) -> dict[str, pl.Expr]:
-    """``place``, and whether the first row of the query is not relevant."""
+    """Return ``place``, and whether the first row of the query is not relevant."""
     label = pl.col("label")
     place = pl.int_ranges(1, label.list.len() + 1, dtype=pl.Int64)
     columns = {"place": place.cast(pl.List(pl.Float64))}
@@ -94,7 +94,7 @@ def _along_the_list(*, lead: bool) -> dict[str, pl.Expr]:
 
 
 def _sums(words: pl.LazyFrame, recorder: Recorder, scalars: list[str]) -> pl.LazyFrame:
-    """One row per query: the terms as lists (to be summed), aggregates, scalars."""
+    """Make a row per query: the terms as lists (to be summed), aggregates, scalars."""
     roots = sorted(recorder.aggregates.roots() - recorder.terms.named.keys())
     return (
         words.select(

@@ -23,7 +23,7 @@ MIXED = SCORE.eq_missing(SCORE.shift(1)) & LABEL.ne_missing(LABEL.shift(1))
 def settle_ties(
     queries: pl.LazyFrame, payload: Sequence[str], ties: DocTies
 ) -> pl.LazyFrame:
-    """The queries with ties settled; of the documents, only the payload is kept.
+    """Return the queries with ties settled; of the documents, only the payload is kept.
 
     ``row`` is a list of structs with ``doc``, ``label`` and ``score``, by score.
     """
@@ -60,7 +60,7 @@ def _settled(queries: pl.DataFrame, *, payload: pl.Expr, ties: DocTies) -> pl.Da
 
 
 def _queries_with_mixed_ties(rows: pl.Series) -> pl.Series:
-    """Numbers of the queries in which equal scores have different labels.
+    """Return the numbers of queries in which equal scores have different labels.
 
     The last document of a query and the first of the next may also look like that.
     """
