@@ -30,7 +30,8 @@ class ExprTable:
     _alike: dict[str, list[str]] = field(default_factory=dict)
 
     def add(self, expr: pl.Expr) -> str:
-        """Name of the expression."""
+        """Return the name of the expression."""
+        # The text finds candidates; it is no proof, as all literal series look alike.
         alike = self._alike.setdefault(str(expr), [])
         for name in alike:
             if self.named[name].meta.eq(expr):

@@ -293,6 +293,8 @@ def _lock(path: Path) -> int | None:
     handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # Another process may have removed the folder, and a third made it anew, since
+        # the file was opened: the lock on a file that is gone protects nothing.
         if lock.stat().st_ino != os.fstat(handle).st_ino:
             raise FileNotFoundError(lock)
         if not os.fstat(handle).st_size:

@@ -41,7 +41,10 @@ class Aggregate(Protocol):
 
 # -- exact sums
 
-LIMB = 31  # bits
+# A sum has the same bits in any order if it is one of integers: values are fixed-point
+# numbers, as in the long accumulator of Kulisch and Miranker (SIAM Review 28, 1986).
+# That one spans all exponents; values of measures span few, so four limbs do.
+LIMB = 31  # bits: an Int64 holds the sum of 2^32 limbs
 LIMBS = 4
 LARGEST, SMALLEST = 2.0**31, 2.0**-20
 ROUNDING = 1e-14  # of a sum of squares: differences below are none
@@ -90,6 +93,9 @@ def exact_total(name: str, state: Mapping[str, pl.Expr]) -> pl.Expr:
     whole, upper, middle, lower = (state[f"{name}_{i}"] for i in range(LIMBS))
     carry = lower.floordiv(2**LIMB)
     more = lower != carry * 2**LIMB
+    # ``more`` is a sticky bit: without it, a sum just above a tie would be
+    # rounded as the tie itself (rounding to odd: Boldo and Melquiond, IEEE Transactions
+    # on Computers 57, 2008).
     small = _joined(whole, upper, middle, lower).cast(pl.Float64) * 2.0 ** (-3 * LIMB)
     large = _joined(whole, upper, middle + carry) * 2 + more
     large = large.cast(pl.Float64) * 2.0 ** (-2 * LIMB - 1)
@@ -117,7 +123,7 @@ def fsum(value: pl.Expr) -> pl.Expr:
 
 
 def _fsum(values: pl.Series) -> float:
-    if values.null_count():  # else not asked for: it would take longer than the sum
+    if values.null_count():  # drop_nulls alone would take longer than the sum
         values = values.drop_nulls()
     try:
         return math.fsum(values.to_list())
@@ -308,7 +314,7 @@ class RatioMoments(_Sums):
 
     @staticmethod
     def effective_size(sums: Mapping[str, pl.Expr]) -> pl.Expr:
-        """Return Kish's effective sample size: equally informative units of equal weight."""
+        """Return Kish's effective sample size, in units of equal weight."""
         return ratio(sums["d"] * sums["d"], sums["dd"])
 
     def _sum(self, name: str, value: pl.Expr) -> State:

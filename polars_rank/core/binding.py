@@ -85,6 +85,8 @@ def metric_expr(
     known = (score if score is not None else keys[0]) + 0
     expected = ties == "expected" and score is not None
     label_column = (label + 0).cast(pl.Float64).alias("label")
+    # One struct is sorted once; its fields apart would be sorted each on its own, as
+    # often as the formula names them: Polars 2.1 shares nothing inside an aggregation.
     rows = pl.struct(label_column, known.alias("known")).sort_by(
         keys, descending=downwards, nulls_last=True, maintain_order=True
     )
@@ -153,4 +155,6 @@ def _checked(result: pl.Expr, violations: Sequence[Violation]) -> pl.Expr:
                 raise DataError(msg, rule=rule.name, count=broken)
         return groups.field("value")
 
+    # Claimed as elementwise, for one call with all groups: Polars 2.1 would otherwise
+    # call ``check`` group by group.
     return pl.map_batches([result], check, return_dtype=pl.Float64, is_elementwise=True)

@@ -32,7 +32,7 @@ def divide(part: pl.Expr, number: float | pl.Expr) -> pl.Expr:
     Polars divides by a literal by multiplying with its inverse: 3/10 is then inexact,
     and has another value in a frame of one row.
     """
-    return part / (0.0 * part + number)
+    return part / (0.0 * part + number)  # a column in place of the literal
 
 
 def descending(value: pl.Expr) -> pl.Expr:

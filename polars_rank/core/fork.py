@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import warnings
 
+# A fork copies only the thread that calls it (POSIX), so the child has none of Polars'
+# pool, and a lock that one of them held is never released. Polars' user guide,
+# "Multiprocessing", asks for other start methods for this reason.
 _has_run = False
 _is_forked = False
 

@@ -95,7 +95,7 @@ class Ranking:
         return term.sum().cast(pl.Float64)
 
     def reduce(self, value: pl.Expr) -> pl.Expr:
-        """Add any other value of the query as a whole, e.g. a correlation."""
+        """Mark any other value of the query as a whole, e.g. a correlation."""
         return value
 
     def forbid(self, condition: pl.Expr, rule: Rule | str) -> None:
@@ -230,7 +230,10 @@ class Ranking:
         if not self.expected:
             return (relevant & (self.cumulative_hits(rel) == 1.0)).cast(pl.Float64)
         t, i, r = self._block_size, self._block_index, self._block_sum(relevant)
-        # It is 0 at the last place that the first can have: the product stays 0.
+        # The chance that none of the r relevant documents of a block is in its first i
+        # places is a product of (t - r - i) / (t - i): see McSherry and Najork, ECIR
+        # 2008, on reciprocal rank. It is 0 at the last place that the first can have,
+        # and stays 0, so later blocks need no case of their own.
         none_yet = ((t - r - i) / (t - i)).cum_prod()
         return self.cached(none_yet.shift(1, fill_value=1.0) - none_yet)
 

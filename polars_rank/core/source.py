@@ -138,6 +138,8 @@ def has_source(frame: pl.LazyFrame) -> bool:
 
 def _leaves(frame: pl.LazyFrame) -> Iterator[Any]:
     """Return the plan at each of its source nodes."""
+    # Polars 2.1 has no public way to ask for the sources of a plan. This is the view of
+    # it that other engines get; text such as ``explain`` names no Python object.
     plan = frame._ldf.visit()
     left = [plan.get_node()]
     while left:

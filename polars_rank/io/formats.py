@@ -59,6 +59,7 @@ def _scan_ipc(paths: Sequence[str], hive: bool | None) -> pl.LazyFrame:
 
 
 def _scan_ndjson(paths: Sequence[str], hive: bool | None) -> pl.LazyFrame:
+    # scan_ndjson has no glob= (Polars 2.1): names of files must not act as patterns.
     files = list(paths) if hive is None else [glob.escape(path) for path in paths]
     names = pl.scan_ndjson(files).collect_schema().names()
     numbers = {n: pl.Float64() for n in names if n in _NUMBERS}

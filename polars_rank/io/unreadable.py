@@ -119,7 +119,7 @@ def files_of(frame: pl.LazyFrame) -> list[Path]:
 
 def _scans(frame: pl.LazyFrame) -> list[list[Path]]:
     """Return the files of each scan."""
-    plan = frame._ldf.visit()
+    plan = frame._ldf.visit()  # not public: see core/source.py
     found: list[list[Path]] = []
     left = [plan.get_node()]
     while left:

@@ -54,6 +54,8 @@ def enforce(
                 )
         return PASSES.new_from_index(0, len(where))  # pl.repeat would collect a plan
 
+    # Claimed as elementwise, so that the filter streams: Polars 2.1 would otherwise
+    # collect all rows for one call.
     sound = pl.map_batches(
         [example, *columns], passes, return_dtype=pl.Boolean, is_elementwise=True
     )

@@ -72,7 +72,7 @@ class Bitmap:
     It has as many bits as the keys need, at most 8 MB.
     """
 
-    WINDOW = 2**26
+    WINDOW = 2**26  # aligned, so that a first key in the middle has room on both sides
 
     def __init__(self, first: pl.Series) -> None:
         least = first.cast(pl.Int64, strict=False).min()

@@ -1,5 +1,8 @@
 """The greedy ideal order of documents that are judged for several subtopics.
 
+The best order itself is NP-complete to find (Carterette, Information Retrieval 14,
+2011); the greedy one defines the measure (Clarke et al., SIGIR 2008).
+
 Each rank depends on those above it, so there is a loop over ranks: a step fills one
 rank of all queries at once. For twenty ranks this takes a sixth of the time of twenty
 levels of windows in the plan, and the depth is not limited.

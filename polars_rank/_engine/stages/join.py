@@ -147,7 +147,7 @@ def _number(
         how="left",
         nulls_equal=True,
         maintain_order="left" if steady else "none",
-        build_side="force_right",
+        build_side="force_right",  # the queries, which are fewer than the rows
     )
     nameless = pl.any_horizontal(pl.col(keys).is_null())
     return rows.filter(pl.col("query").is_not_null() | nameless).drop(keys)
