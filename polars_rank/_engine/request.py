@@ -220,7 +220,7 @@ class Request:
 
     @cached_property
     def grouping(self) -> Grouping:
-        """How the rows of a query are grouped."""
+        """The way in which the rows of a query are grouped."""
         if self.layout == "contiguous":
             return "contiguous"
         return "hash" if self.few else "sort"

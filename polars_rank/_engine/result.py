@@ -77,7 +77,7 @@ def _example(keys: Sequence[str]) -> pl.Expr:
 
 
 class Aggregation(NamedTuple):
-    """How values of queries are aggregated, in two steps: sums, then means.
+    """The aggregation of values of queries in two steps: sums, then means.
 
     The sums of parts of the data add up to the sums of the whole.
 

@@ -1,4 +1,4 @@
-"""How values of queries are aggregated: a mean, a sum, a ratio of sums.
+"""Aggregates of the values of queries: a mean, a sum, a ratio of sums.
 
 An aggregate has three steps. ``state`` says what one part of the data computes, a few
 numbers per measure; ``merge`` combines the states of parts; ``finish`` computes the

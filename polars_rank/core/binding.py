@@ -1,4 +1,4 @@
-"""The first binding: of a formula to raw columns, in any Polars context."""
+"""The first binding, of a formula to raw columns in any Polars context."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ def note_run() -> None:
 
 
 def warn_if_forked() -> None:
-    """Warn, once, in a process that was forked after that: it lacks Polars' threads.
+    """Warn once in a process that was forked after that and lacks Polars' threads.
 
     The warning comes before the work, which may wait for them forever.
     """

@@ -92,7 +92,7 @@ class Metric:
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
-        """What its formula takes: a ``"ranking"``, or a query's ``"subtopics"``.
+        """The argument of its formula: a ``"ranking"``, or a query's ``"subtopics"``.
 
         The annotation of the first parameter decides: ``r: Ranking`` or
         ``s: Subtopics``. Only frames can have measures of subtopics.
@@ -173,7 +173,7 @@ class Metric:
 
     @property
     def summary(self) -> str:
-        """What is measured, in one line."""
+        """The measured quantity in one line."""
         return (self.function.__doc__ or "").partition("\n")[0]
 
     @property
@@ -317,7 +317,7 @@ def _value(
 
 
 def closest(word: str, names: list[str]) -> str:
-    """Return ``"; did you mean 'x' or 'y'?"`` for a misspelt word, or nothing."""
+    """Return ``"; did you mean 'x' or 'y'?"`` for a misspelled word, or nothing."""
     from difflib import get_close_matches  # rarely needed, slow to import
 
     lowered = {name.lower(): name for name in reversed(names)}

@@ -1,4 +1,4 @@
-"""How the ids of a run and its judgments match: to check before evaluating."""
+"""Report how the ids of a run and its judgments match, before evaluating."""
 
 from __future__ import annotations
 

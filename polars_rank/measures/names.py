@@ -134,7 +134,7 @@ def _hint(name: str) -> str:
 
 
 def _same(name: str) -> str | None:
-    """Return the name as it is spelt, of a metric with a cutoff."""
+    """Return the name as it is spelled, of a metric with a cutoff."""
     spellings = _spellings(_squashed)
     names = spellings.get(_squashed(name), [])
     return next((n for n in names if _metric(n).named("k")), None)

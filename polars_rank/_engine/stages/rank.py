@@ -141,7 +141,7 @@ def rank_rows(
     if grouping == "contiguous":
         # A claim that is false: queries come in any order. The sorted group-by of
         # Polars 2.1 relies only on runs of equal keys, since it cuts a batch between
-        # two different neighbours. It proves nothing: ``layout`` verifies the result.
+        # two different neighbors. It proves nothing: ``layout`` verifies the result.
         frame = frame.set_sorted("query")
     else:
         frame = frame.sort("query", maintain_order=True)
