@@ -26,7 +26,7 @@ Number = TypeVar("Number", float, pl.Expr)
 
 
 def effective_number(size: Number, squares: Number) -> Number:
-    """How many clusters of one size tell as much.
+    """Return how many clusters of one size tell as much.
 
     Examples
     --------

@@ -73,7 +73,7 @@ def t_tail(t: npt.ArrayLike, df: npt.ArrayLike) -> Array:
 
 
 def t_of_normal(z: npt.ArrayLike, df: npt.ArrayLike) -> Array:
-    """The t whose tail is that of a normal z.
+    """Return the t whose tail is that of a normal z.
 
     From 49 degrees of freedom on it is within 2e-5 of it for z = 2, 4e-5 for z = 2.6.
     It needs the standard library and NumPy only.
@@ -91,7 +91,7 @@ def t_of_normal(z: npt.ArrayLike, df: npt.ArrayLike) -> Array:
 
 
 def normal_of_t(t: npt.ArrayLike, df: npt.ArrayLike) -> Array:
-    """The normal z whose tail is that of t, without its sign: the inverse."""
+    """Return the normal z whose tail is that of t, without its sign: the inverse."""
     t, df = np.asarray(t, dtype=np.float64), np.asarray(df, dtype=np.float64)
     moved = np.sqrt(df * np.log1p(t * t / df))
     return np.asarray(moved * (8.0 * df + 1.0) / (8.0 * df + 3.0))

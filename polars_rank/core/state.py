@@ -52,7 +52,7 @@ class State(NamedTuple):
 
 
 def defined(kind: Kind, choices: Mapping[str, object]) -> str:
-    """The definition as text, with its choices in the order given."""
+    """Return the definition as text, with its choices in the order given."""
     return json.dumps({"state": kind, "format": FORMAT, **choices}, default=str)
 
 
@@ -62,7 +62,7 @@ def chosen(definition: str, name: str) -> object:
 
 
 def hashed(columns: Sequence[str]) -> pl.Expr:
-    """A number of each row, whose sum wraps around: the same in any order of the rows.
+    """Hash rows to numbers, whose sum wraps around: the same in any order of rows.
 
     The codes of categories depend on the process, so it is their text that counts. In
     ``agg``, Polars leaves the casts of group keys out: columns must be others.
@@ -75,7 +75,7 @@ def hashed(columns: Sequence[str]) -> pl.Expr:
 
 
 def digest(by: Sequence[str], content: str, part: str | None) -> pl.Expr:
-    """The digest of a part: rows of segments, with a ``content`` of ``hashed`` rows.
+    """Return the digest of a part: segments, with a ``content`` of ``hashed`` rows.
 
     The name of a part, if it has one, tells two parts of one content apart, such as
     days without a change.
@@ -93,13 +93,13 @@ def digest(by: Sequence[str], content: str, part: str | None) -> pl.Expr:
 
 
 def placed(states: Sequence[State]) -> pl.DataFrame:
-    """The rows of all states, each with the place of its own."""
+    """Return the rows of all states, each with its place."""
     frames = (f.with_columns(pl.lit(i).alias(PLACE)) for i, (_, f) in enumerate(states))
     return pl.concat(frames, how="diagonal_relaxed")
 
 
 def damaged(name: str, fault: str) -> DataError:
-    """The error for a state that nobody can have made."""
+    """Make the error for a state that nobody can have made."""
     return DataError(f"{name}: {fault}", rule="damaged_state", count=1)
 
 
@@ -119,7 +119,7 @@ def require_envelope(state: State, kind: Kind) -> None:
 
 
 def _texts(state: State, column: str) -> list[str]:
-    """The values of a column that is never null."""
+    """Return the values of a column that is never null."""
     require_columns(state, {column: "text"})
     values = state.frame[column]
     if count := values.null_count():
@@ -177,7 +177,7 @@ def require_definition(state: State, text: str, ours: str) -> None:
 
 
 def differences(there: str, here: str, but: Collection[str] = ()) -> str:
-    """What differs between two definitions, in words, ``but`` some choices."""
+    """Put in words how two definitions differ, ``but`` for some choices."""
     both = [dict(_flat(json.loads(text))) for text in (there, here)]
     names = dict.fromkeys([*both[1], *both[0]])
     missing = object()
@@ -232,7 +232,7 @@ def added_up(
     columns: Mapping[str, Type],
     require_possible: Callable[[pl.DataFrame, Sequence[State]], None],
 ) -> pl.DataFrame:
-    """The rows of sound states, of one definition for each measure, each there once.
+    """Return the rows of sound states: one definition per measure, each part once.
 
     What is none of the ``columns`` is a segment, and text and hashes tell rows apart.
     """
@@ -300,13 +300,13 @@ def require_once(
 
 
 def all_digests(frame: pl.DataFrame) -> str:
-    """The digests of all parts whose sums are in a frame."""
+    """Return the digests of all parts whose sums are in a frame."""
     texts = {*frame[DIGESTS].to_list()}
     return " ".join(sorted({one for text in texts for one in text.split()}))
 
 
 def named(names: Iterable[str | None], one: str) -> list[str]:
-    """What messages call each of several: its file, or its place."""
+    """Name each of several for messages: by its file, or its place."""
     given = list(names)
     if len(given) == 1:
         return [given[0] or f"the {one}"]

@@ -45,12 +45,12 @@ _USUAL = {
 
 
 def is_path(given: object) -> TypeGuard[str | os.PathLike[str]]:
-    """Whether this is the path of a file, of a folder, or a glob."""
+    """Return whether this is the path of a file, of a folder, or a glob."""
     return isinstance(given, str | os.PathLike)
 
 
 def is_single(given: object) -> bool:
-    """Whether this is a frame or a path, not several."""
+    """Return whether this is a frame or a path, not several."""
     if isinstance(given, Mapping | pl.LazyFrame) or is_path(given):
         return True
     return hasattr(given, "__arrow_c_stream__")

@@ -17,12 +17,12 @@ Opened: TypeAlias = tuple[str, pl.LazyFrame]
 
 
 def read_states(given: FrameLike | Iterable[FrameLike], one: str) -> list[State]:
-    """The states in frames of any library and in files; ``one`` is their name."""
+    """Read the states in frames of any library and in files; ``one`` names one."""
     return collected(open_states(given, one))
 
 
 def open_states(given: FrameLike | Iterable[FrameLike], one: str) -> list[Opened]:
-    """The same states, not read yet: one for each file."""
+    """Open the same states without reading them: one for each file."""
     single = is_single(given) or not isinstance(given, Iterable)
     several = [given] if single else list(cast("Iterable[FrameLike]", given))
     frames = [frame for source in several for frame in _frames(source, one)]
@@ -44,7 +44,7 @@ def _frames(source: object, one: str) -> Iterator[pl.DataFrame | pl.LazyFrame]:
 
 
 def _file(frame: pl.DataFrame | pl.LazyFrame) -> str | None:
-    """The file that a frame reads, if it reads one."""
+    """Return the file that a frame reads, if it reads one."""
     if isinstance(frame, pl.DataFrame):
         return None
     try:
