@@ -744,6 +744,27 @@ MUTANTS = (
         "subtopics",
     ),
     Mutant(
+        "evaluate keeps an option to itself",
+        "evaluation/evaluate.py",
+        "        weight=weight,\n        stats=stats,",
+        "        weight=weight,",
+        "house:options",
+    ),
+    Mutant(
+        "a URL is read as a local file",
+        "io/scan.py",
+        'if "://" in text:\n        return _scan_remote',
+        'if "://" not in text:\n        return _scan_remote',
+        "io",
+    ),
+    Mutant(
+        "a type of options is forgotten",
+        "_engine/options.py",
+        "    max_rank: int | None\n",
+        "    max_ranks: int | None\n",
+        "house:options",
+    ),
+    Mutant(
         "equal grades prefer each other",
         "evaluation/preferences.py",
         'pl.col("label") > pl.col("label_other")',

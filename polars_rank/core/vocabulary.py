@@ -36,7 +36,7 @@ class Result(NamedTuple):
 
 
 def kinds(**groups: dict[str, str]) -> dict[str, Word]:
-    """The words of all groups in one table; a word stands once."""
+    """Join the words of all groups in one table; a word stands once."""
     found: dict[str, Word] = {}
     for kind, words in groups.items():
         twice = found.keys() & words.keys()
