@@ -17,7 +17,7 @@ from pieces import InPieces, Pieces
 from slow import slow
 
 import polars_rank as pr
-import polars_rank.parts.bucketed as buckets_module
+import polars_rank.parts.exchange as buckets_module
 from polars_rank.parts import Part, bucketed, cut, evaluate_parts, files
 
 MEASURES = ["ndcg@10", "ap", "rr", "num_rel", "gm_ap", "precision@3"]

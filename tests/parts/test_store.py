@@ -18,7 +18,7 @@ from test_evaluation_in_parts import bits
 
 import polars_rank as pr
 from polars_rank.parts import Part, bucketed, cut, evaluate_parts, files
-from polars_rank.parts import bucketed as module
+from polars_rank.parts import exchange as module
 from polars_rank.parts.store import SEAL
 
 
