@@ -14,13 +14,13 @@ from polars_rank.cli.bar import Bar
 from polars_rank.cli.clicks_log import (
     HARVEST,
     IMPRESSION,
+    SHOWN,
     Example,
-    Out,
     Paths,
+    Shown,
     app,
     open_files,
     opened,
-    print_result,
     say_taken,
 )
 from polars_rank.cli.clicks_simulate import simulate
@@ -119,31 +119,19 @@ def _in_options(messages: pl.Series) -> pl.Series:
 @options_of(clicks.behavior, impression=IMPRESSION, measures=DEFAULT)
 def behavior(
     *files: Paths,
-    example: Example = False,
-    format: Formats = None,
-    out: Out = None,
+    shown: Shown = SHOWN,
     **options: Any,
 ) -> None:
     """Measure how people use a search: clicks, abandonment, positions, dwell times."""
     keys = int(options.get("interval", "none") != "none")
-    print_result(
-        clicks.behavior,
-        files,
-        options,
-        example=example,
-        keys=keys,
-        format=format,
-        out=out,
-    )
+    shown.print(clicks.behavior, files, options, keys=keys)
 
 
 @app.command(usage="Usage: polars-rank clicks propensities LOG... [OPTIONS]")
 @options_of(clicks.propensities, impression=IMPRESSION)
 def propensities(
     *files: Paths,
-    example: Example = False,
-    format: Formats = None,
-    out: Out = None,
+    shown: Shown = SHOWN,
     **options: Any,
 ) -> None:
     """Estimate how likely each position is examined, relative to the first one.
@@ -152,48 +140,37 @@ def propensities(
     (harvest), an experiment (randomized, swap, fair_pairs), a model (em,
     regression_em) or click rates (ctr); trust gives alpha and beta.
     """
-    print_result(
-        clicks.propensities,
-        files,
-        options,
-        example=example,
-        keys=1,
-        format=format,
-        out=out,
-    )
+    shown.print(clicks.propensities, files, options)
 
 
 @app.command(usage="Usage: polars-rank clicks counterfactual LOG... --new COLUMN")
 @options_of(clicks.counterfactual, impression=IMPRESSION, measure="dcg@10")
 def counterfactual(
     *files: Paths,
-    example: Example = False,
+    shown: Shown = SHOWN,
     propensities: Bias = None,
     eta: Eta = None,
-    format: Formats = None,
-    out: Out = None,
     **options: Any,
 ) -> None:
     """Estimate what other rankings would have scored on a log."""
     taken: dict[str, object] = {}
-    if example and "new" not in options:
+    if shown.example and "new" not in options:
         taken = {"new": EXAMPLE_SYSTEMS}
         if "baseline" not in options:
             taken["baseline"] = EXAMPLE_SYSTEMS[-1]
         options |= taken
     bias = _bias(
-        propensities, eta, options, example=example, words=(HARVEST,), without=("dm",)
+        propensities,
+        eta,
+        options,
+        example=shown.example,
+        words=(HARVEST,),
+        without=("dm",),
     )
-    if example:
+    if shown.example:
         say_taken(**taken, **_as_eta(bias, eta))
-    print_result(
-        clicks.counterfactual,
-        files,
-        {"new": _systems(options)} | options | bias,
-        example=example,
-        keys=1,
-        format=format,
-        out=out,
+    shown.print(
+        clicks.counterfactual, files, {"new": _systems(options)} | options | bias
     )
 
 
@@ -201,25 +178,20 @@ def counterfactual(
 @options_of(clicks.sensitivity, impression=IMPRESSION, measure="dcg@10")
 def sensitivity(
     *files: Paths,
-    example: Example = False,
-    format: Formats = None,
-    out: Out = None,
+    shown: Shown = SHOWN,
     **options: Any,
 ) -> None:
     """Show how the winner depends on the position bias that is assumed."""
-    if example and "new" not in options:
+    if shown.example and "new" not in options:
         options["new"] = EXAMPLE_SYSTEMS
         say_taken(new=EXAMPLE_SYSTEMS)
     columns = [*options.get("by", ()), "eta", "system", "crossover"]
     columns += ["estimate", "difference"]
-    print_result(
+    shown.print(
         lambda log, **given: clicks.sensitivity(log, **given).select(columns),
         files,
         {"new": _systems(options)} | options,
-        example=example,
         keys=3,
-        format=format,
-        out=out,
     )
 
 
@@ -227,7 +199,7 @@ def sensitivity(
 @options_of(clicks.judgments, impression=IMPRESSION)
 def judgments(
     *files: Paths,
-    example: Example = False,
+    shown: Shown = SHOWN,
     propensities: Bias = None,
     eta: Eta = None,
     threshold: Annotated[
@@ -246,8 +218,6 @@ def judgments(
             help="Number of grades, with about as many documents in each.",
         ),
     ] = None,
-    format: Formats = None,
-    out: Out = None,
     **options: Any,
 ) -> None:
     """Make judgments of queries and documents from clicks."""
@@ -256,18 +226,17 @@ def judgments(
     if [*threshold] != sorted({*threshold}):
         rising = " ".join(f"--threshold {t:g}" for t in sorted({*threshold}))
         raise CycloptsError(msg=f"thresholds must rise: {rising}.")
-    bias = _bias(propensities, eta, options, example=example, without=("ctr", "coec"))
-    if example:
+    bias = _bias(
+        propensities, eta, options, example=shown.example, without=("ctr", "coec")
+    )
+    if shown.example:
         say_taken(**_as_eta(bias, eta))
     graded = {"grades": threshold or grades} if threshold or grades is not None else {}
-    print_result(
+    shown.print(
         clicks.judgments,
         files,
         options | bias | graded,
-        example=example,
         keys=2 - len(options.get("by", ())),
-        format=format,
-        out=out,
     )
 
 
@@ -280,21 +249,11 @@ def judgments(
 )
 def interleaving(
     *files: Paths,
-    example: Example = False,
-    format: Formats = None,
-    out: Out = None,
+    shown: Shown = SHOWN,
     **options: Any,
 ) -> None:
     """Say which of the interleaved rankers won (team draft)."""
-    print_result(
-        clicks.interleaving,
-        files,
-        options,
-        example=example,
-        keys=2,
-        format=format,
-        out=out,
-    )
+    shown.print(clicks.interleaving, files, options, keys=2)
 
 
 @app.command(usage="Usage: polars-rank clicks compare LOG... --control ARM [OPTIONS]")
@@ -307,7 +266,7 @@ def interleaving(
 )
 def compare(
     *files: Paths,
-    example: Example = False,
+    shown: Shown = SHOWN,
     control: Annotated[
         str | None,
         Parameter(
@@ -316,15 +275,13 @@ def compare(
             help="Arm that the others are compared with.",
         ),
     ] = None,
-    format: Formats = None,
-    out: Out = None,
     **options: Any,
 ) -> None:
     """Compare the arms of an experiment with its control."""
-    frame = open_files(files, example=example)
+    frame = open_files(files, example=shown.example)
     arm = options["arm"]
     if control is None:
-        if not example:
+        if not shown.example:
             raise CycloptsError(
                 msg=f"name the arm to compare with: {_choices(frame, arm)}."
             )
@@ -336,15 +293,7 @@ def compare(
         value = int(control) if control.lstrip("-").isdigit() else control
     elif dtype == pl.Boolean:
         value = {"true": True, "false": False}.get(control.lower(), control)
-    print_result(
-        clicks.compare,
-        files,
-        options | {"control": value},
-        example=example,
-        keys=2,
-        format=format,
-        out=out,
-    )
+    shown.print(clicks.compare, files, options | {"control": value}, keys=2)
 
 
 def _choices(frame: pl.LazyFrame, arm: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
@@ -12,9 +13,9 @@ from cyclopts.validators import Path as PathRule
 
 from polars_rank.cli.bar import Bar
 from polars_rank.cli.derive import GROUPS
-from polars_rank.cli.options import several
+from polars_rank.cli.options import Formats, several
 from polars_rank.cli.runs import open_file
-from polars_rank.cli.show import Format, show_pairs, show_values, terminal
+from polars_rank.cli.show import show_pairs, show_values, terminal
 from polars_rank.cli.words import remark
 from polars_rank.core.vocabulary import PARAMETERS
 from polars_rank.example import clicks_path
@@ -82,31 +83,42 @@ def is_file(name: str, value: object) -> bool:
     return PARAMETERS[name].kind == "file" and named
 
 
-def print_result(
-    function: Callable[..., pl.LazyFrame],
-    files: Sequence[str],
-    options: dict[str, Any],
-    *,
-    example: bool,
-    keys: int,
-    format: Format | None,
-    out: Path | None,
-) -> None:
-    """Call the function on the log, write where asked for, and print.
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Shown:
+    """What is read and how the result is shown."""
 
-    ``keys`` columns name a row, besides those of ``--by``.
-    """
-    bar = Bar()
-    result = function(open_files(files, example=example), **opened(options, bar))
-    with bar:
-        table = result.collect(engine="streaming")
-    if out is not None:
-        write(table, out)
-    keys += len(options.get("by", ()))
-    if keys or (format or ("table" if terminal() else "csv")) != "table":
-        show_values(table, keys=keys, format=format, quote_formulas=False)
-    else:
-        show_pairs("measure", "value", table.row(0, named=True))
+    example: Example = False
+    format: Formats = None
+    out: Out = None
+
+    def print(
+        self,
+        function: Callable[..., pl.LazyFrame],
+        files: Sequence[str],
+        options: dict[str, Any],
+        keys: int = 1,
+    ) -> None:
+        """Call the function on the log, write where asked for, and print.
+
+        ``keys`` columns name a row, besides those of ``--by``.
+        """
+        bar = Bar()
+        result = function(
+            open_files(files, example=self.example), **opened(options, bar)
+        )
+        with bar:
+            table = result.collect(engine="streaming")
+        if self.out is not None:
+            write(table, self.out)
+        keys += len(options.get("by", ()))
+        if keys or (self.format or ("table" if terminal() else "csv")) != "table":
+            show_values(table, keys=keys, format=self.format, quote_formulas=False)
+        else:
+            show_pairs("measure", "value", table.row(0, named=True))
+
+
+SHOWN = Shown()
 
 
 def say_taken(**options: object) -> None:
