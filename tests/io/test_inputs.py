@@ -261,7 +261,7 @@ def test_batches_are_made_once():
 
 
 def test_batches_that_are_not_alike():
-    other = pa.record_batch({"query_id": ["d"], "score": [1], "label": [0]})
+    other = pa.RecordBatch.from_pydict({"query_id": ["d"], "score": [1], "label": [0]})
     for options in ({}, {"layout": "contiguous"}):
         with pytest.raises(TypeError, match=r"batch 3 are .*score \(Int64\).* alike"):
             pr.evaluate(
