@@ -81,7 +81,7 @@ def coverage(*, measure: str = "ndcg@5", level: float = 0.95, **options):
     )  # fmt: skip
     held = [
         ((found[low] <= truth) & (truth <= found[high])).mean()
-        for low, high in (("low", "high"), ("human_low", "human_high"))
+        for low, high in (("lower", "upper"), ("human_lower", "human_upper"))
     ]
-    width = (found["high"] - found["low"]).mean()
-    return *held, width / (found["human_high"] - found["human_low"]).mean()
+    width = (found["upper"] - found["lower"]).mean()
+    return *held, width / (found["human_upper"] - found["human_lower"]).mean()

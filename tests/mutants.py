@@ -1191,8 +1191,8 @@ MUTANTS = (
     Mutant(
         "a difference is highest where it is lowest",
         "uncertainty",
-        ".agg(low=difference.min(), high=difference.max())",
-        ".agg(low=difference.min(), high=difference.min())",
+        ".agg(lower=difference.min(), upper=difference.max())",
+        ".agg(lower=difference.min(), upper=difference.min())",
         "bounds",
     ),
     Mutant(

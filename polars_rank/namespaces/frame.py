@@ -110,7 +110,7 @@ class _Shared(Generic[Frame]):
         ...         "label": [None, 1],
         ...     }
         ... )
-        >>> log.rank_eval.bounds("rr").select("measure", "low", "high").row(0)
+        >>> log.rank_eval.bounds("rr").select("measure", "lower", "upper").row(0)
         ('rr', 0.5, 1.0)
         """
         from polars_rank.uncertainty.bounds.bounds import bounds

@@ -75,8 +75,8 @@ def estimate(
     Returns
     -------
     One row per system and measure: ``measure``; ``queries``, and ``judged``, how many
-    of them people judged; ``estimate`` with ``low`` and ``high``; ``human``,
-    ``human_low``, ``human_high``, from people's judgments alone; ``model``, the mean
+    of them people judged; ``estimate`` with ``lower`` and ``upper``; ``human``,
+    ``human_lower``, ``human_upper``, from people's judgments alone; ``model``, the mean
     under the model's labels; ``weight`` of the model; and ``worth``: how many times as
     many judgments people alone would need for so narrow an interval.
 
@@ -204,8 +204,8 @@ COLUMNS: dict[str, Any] = {
     "judged": pl.Int64,
     **dict.fromkeys(
         (
-            "estimate", "low", "high", "human", "human_low", "human_high", "model",
-            "weight", "worth",
+            "estimate", "lower", "upper", "human", "human_lower", "human_upper",
+            "model", "weight", "worth",
         ),
         pl.Float64,
     ),

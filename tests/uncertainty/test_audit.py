@@ -255,12 +255,12 @@ def test_bounds_of_what_is_not_known(data):
             options = {"qrels": qrels, "system": "system", "over": way}
             for row in pr.bounds(run, measure, **options).iter_rows(named=True):
                 ours = rows[measure, row["system"]]
-                ends = ours["value"], ours[f"{way}_low"], ours[f"{way}_high"]
-                assert ends == (row["value"], row["low"], row["high"])
+                ends = ours["value"], ours[f"{way}_lower"], ours[f"{way}_upper"]
+                assert ends == (row["value"], row["lower"], row["upper"])
     for system in "ab":  # labels have nothing to do with judged@4
         about = rows["judged@4", system]
-        assert about["labels_low"] is None
-        assert about["ties_low"] <= about["value"] <= about["ties_high"]
+        assert about["labels_lower"] is None
+        assert about["ties_lower"] <= about["value"] <= about["ties_upper"]
         assert "about who was judged" in about["note"]
     assert "\nBounds\n" in str(found)
     assert "over unknown labels" in found.to_markdown()
@@ -271,7 +271,7 @@ def test_bounds_of_what_is_not_known(data):
     for row in found.differences.head(2).to_dicts():
         options = {"qrels": qrels, "system": "system", "over": ["ties", "labels"]}
         told = pr.bounds(run, row["measure"], against="a", **options).row(0, named=True)
-        for name in ("baseline", "system", "difference", "low", "high"):
+        for name in ("baseline", "system", "difference", "lower", "upper"):
             assert row[name] == told[name]
         assert row["better"] is None
     assert "about who was judged" in found.differences["note"][2]
@@ -297,7 +297,7 @@ def test_one_system_is_always_better(measure):
     found = pr.audit(run, measure, **asked).differences
     row = found.row(0, named=True)
     assert (row["baseline"], row["system"], row["better"]) == ("bad", "good", "good")
-    assert row["low"] * row["high"] > 0
+    assert row["lower"] * row["upper"] > 0
     tied = run.with_columns(score=pl.lit(1))
     found = pr.audit(tied, measure, **asked).differences
     assert found["better"].to_list() == [None]

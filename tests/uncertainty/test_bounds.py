@@ -153,8 +153,8 @@ def brute(name, params, variants):
 
 def check(found, wanted, what):
     for row, (low, high) in zip(found, wanted, strict=True):
-        assert row["low"] == pytest.approx(low, abs=1e-9), (what, row)
-        assert row["high"] == pytest.approx(high, abs=1e-9), (what, row)
+        assert row["lower"] == pytest.approx(low, abs=1e-9), (what, row)
+        assert row["upper"] == pytest.approx(high, abs=1e-9), (what, row)
         if row["value"] is not None and low is not None:
             assert row["exact"] in (True, False)
 
@@ -223,7 +223,7 @@ def test_a_value_is_within_its_own_limits(names, over, per_query):
     for _ in range(2):
         got = pr.bounds(run, named(names), **options)
         now = "difference" if "against" in options else "value"
-        wrong = got.filter(~pl.col(now).is_between("low", "high"))
+        wrong = got.filter(~pl.col(now).is_between("lower", "upper"))
         assert wrong.is_empty(), wrong.with_columns(pl.lit(str(names)))
         if not per_query and any(n in ("gm_ap", "gm_bpref") for n, _ in names):
             break  # of which differences are no means
@@ -268,7 +268,7 @@ def test_labels_that_no_short_cut_finds(name, params, grades, top):
         per_query=True,
     ).row(0, named=True)  # fmt: skip
     low, high = brute(name, params, all_labels(docs, top))
-    assert (got["low"], got["high"]) == (pytest.approx(low), pytest.approx(high))
+    assert (got["lower"], got["upper"]) == (pytest.approx(low), pytest.approx(high))
 
 
 def test_labels_of_a_blended_ratio_are_not_sorted():
@@ -283,7 +283,7 @@ def test_labels_of_a_blended_ratio_are_not_sorted():
     every = (docs["b"] for docs in pool_labelings(orders, labels, 3))
     low, high = brute("q_measure", params, every)
     row = got.filter(system="b").row(0, named=True)
-    assert (row["low"], row["high"]) == (pytest.approx(low), pytest.approx(high))
+    assert (row["lower"], row["upper"]) == (pytest.approx(low), pytest.approx(high))
 
 
 def test_ties_in_the_order_of_rows():
@@ -350,7 +350,7 @@ def test_differences_where_labels_move_documents_are_limits():
     asked = {"qrels": qrels, "system": "system", "against": "a", "max_grade": 1}
     found = pr.bounds(run, "dcg@1", ties="optimistic", **asked).row(0, named=True)
     # The best of three tied documents is first: 1 whatever the labels; b has 0 or 1.
-    assert (found["low"], found["high"], found["exact"]) == (-1.0, 0.0, False)
+    assert (found["lower"], found["upper"], found["exact"]) == (-1.0, 0.0, False)
 
 
 @pytest.mark.slow
@@ -437,7 +437,7 @@ def test_too_many_orders_are_refused():
     with pytest.raises(ValueError, match=told):
         pr.bounds(pl.DataFrame(log), "p_measure", over="ties")
     found = pr.bounds(pl.DataFrame(log), "p_measure", over="ties", most=50_000)
-    assert found["high"].item() > found["low"].item()
+    assert found["upper"].item() > found["lower"].item()
     nine = pl.DataFrame(
         log | {"label": [None] * 6 + [1, 0], "score": [1] * 4 + [2] * 4}
     )
@@ -540,9 +540,15 @@ def test_differences_under_shared_labels(count):
                 value(name, params, docs["b"]) - value(name, params, docs["a"])
                 for docs in pool_labelings(orders, labels)
             ]
-            assert row["low"] == pytest.approx(min(differences), abs=1e-9), (name, row)
-            assert row["high"] == pytest.approx(max(differences), abs=1e-9), (name, row)
-            assert row["low"] - 1e-9 <= row["difference"] <= row["high"] + 1e-9
+            assert row["lower"] == pytest.approx(min(differences), abs=1e-9), (
+                name,
+                row,
+            )
+            assert row["upper"] == pytest.approx(max(differences), abs=1e-9), (
+                name,
+                row,
+            )
+            assert row["lower"] - 1e-9 <= row["difference"] <= row["upper"] + 1e-9
 
 
 def test_other_differences_are_limits():
@@ -556,7 +562,7 @@ def test_other_differences_are_limits():
     for row, (orders, labels) in zip(got.iter_rows(named=True), found, strict=True):
         for docs in pool_labelings(orders, labels, 1):
             difference = value("ap", {}, docs["b"]) - value("ap", {}, docs["a"])
-            assert row["low"] - 1e-9 <= difference <= row["high"] + 1e-9
+            assert row["lower"] - 1e-9 <= difference <= row["upper"] + 1e-9
 
 
 def test_pool_counts_what_others_retrieved():
@@ -578,8 +584,8 @@ def test_pool_counts_what_others_retrieved():
                 every = (x[system] for x in pool_labelings(orders, labels))
                 low, high = brute(name, params, every)
                 row = next(rows)
-                assert row["low"] == pytest.approx(low, abs=1e-9)
-                assert row["high"] == pytest.approx(high, abs=1e-9)
+                assert row["lower"] == pytest.approx(low, abs=1e-9)
+                assert row["upper"] == pytest.approx(high, abs=1e-9)
 
 
 def test_the_mean_of_the_bounds():
@@ -595,7 +601,7 @@ def test_the_mean_of_the_bounds():
         assert row["queries"] == own["value"].count()
         assert row["exact"] == own["exact"].all() == (row["measure"] != "kendall_tau")
         known = own.drop_nulls("value")  # the queries that the mean value is of
-        for end in ("low", "value", "high"):
+        for end in ("lower", "value", "upper"):
             mean = known[end].mean()
             wanted = math.exp(mean) if row["measure"] == "gm_ap" else mean
             assert row[end] == pytest.approx(wanted)
@@ -621,7 +627,7 @@ def test_means_of_bounds_are_exact():
         each = pr.bounds(rows, "ndcg@3", qrels=qrels, per_query=True, **options)
         whole = pr.bounds(rows, "ndcg@3", qrels=qrels, **options).row(0, named=True)
         assert whole["queries"] == len(each)
-        for end in ("value", "low", "high"):
+        for end in ("value", "lower", "upper"):
             assert whole[end] == math.fsum(each[end]) / len(each)
 
 
@@ -630,7 +636,7 @@ def test_missing_queries_and_default_grades():
     qrels = pl.DataFrame({"query_id": [1, 2], "doc_id": ["b", "a"], "label": [3, 1]})
     found = pr.bounds(run, ["ndcg", "dcg"], qrels=qrels, per_query=True)
     assert found["query_id"].to_list() == [1, 1, 2, 2]
-    rows = found.select("measure", "low", "high").rows()
+    rows = found.select("measure", "lower", "upper").rows()
     assert rows[1] == ("dcg", 0.0, 3.0)  # the largest label is 3
     assert rows[2] == ("ndcg", 0.0, 0.0)
     runs = {"one": run, "two": run}
@@ -729,7 +735,7 @@ ONE = {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1]}
         ("ndcg", {"universe": "pool"}, "give qrels="),
         ("ndcg", {"against": "a", "over": "ties"}, "needs over='labels'"),
         ("ndcg", {"query": "doc"}, "rename that of the queries"),
-        ("ndcg", {"query": "low"}, "'low' is a column of bounds itself"),
+        ("ndcg", {"query": "lower"}, "'lower' is a column of bounds itself"),
         ("ndcg", {"universe": "all"}, "universe must be"),
         ("p_measure", {"most": 1}, "more than most=1"),
         ({"mine": lambda r: r.hits_at(2)}, {}, "is your own measure"),
@@ -785,5 +791,5 @@ def test_what_no_label_changes_is_the_value_to_the_last_bit():
     ]
     log = pl.DataFrame(rows, ["query_id", "doc_id", "score", "label"], orient="row")
     found = pr.bounds(log, ["ndcg@10", "ap"], over=("ties", "labels"), per_query=True)
-    assert found["low"].equals(found["value"].alias("low"))
-    assert found["high"].equals(found["value"].alias("high"))
+    assert found["lower"].equals(found["value"].alias("lower"))
+    assert found["upper"].equals(found["value"].alias("upper"))

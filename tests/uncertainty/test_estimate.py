@@ -56,14 +56,14 @@ def test_the_formulas(data, measure):
         f.filter(drawn)[measure].to_list(),
         f.filter(~drawn)[measure].to_list(),
     )
-    found = [row[c] for c in ("estimate", "low", "high", "weight")]
+    found = [row[c] for c in ("estimate", "lower", "upper", "weight")]
     assert found == pytest.approx(wanted)
     alone = stats.t.interval(0.95, len(y) - 1, y[measure].mean(), stats.sem(y[measure]))
-    assert (row["human_low"], row["human_high"]) == pytest.approx(alone)
+    assert (row["human_lower"], row["human_upper"]) == pytest.approx(alone)
     assert row["model"] == pytest.approx(f[measure].mean())
     assert (row["queries"], row["judged"]) == (60, 20)
-    width = row["high"] - row["low"]
-    other = row["human_high"] - row["human_low"]
+    width = row["upper"] - row["lower"]
+    other = row["human_upper"] - row["human_lower"]
     assert row["worth"] == pytest.approx((other / width) ** 2)
 
 
@@ -116,7 +116,7 @@ def test_sampled_documents():
     rest /= 1 - centered**2 / sum(centered**2)
     error = math.sqrt(sum(rest**2) / 29 / 30)
     width = 2 * stats.t.ppf(0.975, 28) * error
-    assert found["high"] - found["low"] == pytest.approx(width)
+    assert found["upper"] - found["lower"] == pytest.approx(width)
 
 
 def test_a_model_that_knows_nothing_changes_nothing(data):
@@ -126,7 +126,7 @@ def test_a_model_that_knows_nothing_changes_nothing(data):
     row = row.row(0, named=True)
     assert row["weight"] == 0.0
     assert row["estimate"] == row["human"]
-    assert (row["low"], row["high"]) == (row["human_low"], row["human_high"])
+    assert (row["lower"], row["upper"]) == (row["human_lower"], row["human_upper"])
     opposite = model.with_columns(label=5 - pl.col("label"))
     row = pr.estimate(run, "dcg@5", qrels=human, model_qrels=opposite)
     row = row.row(0, named=True)
@@ -146,7 +146,7 @@ def test_systems_and_few_queries(data):
     assert found.filter(system="a").drop("system").equals(alone)
     few = human.filter(pl.col("query_id").is_in(human["query_id"].unique().head(2)))
     row = pr.estimate(run, "rr", qrels=few, model_qrels=model).row(0, named=True)
-    assert row["low"] is None
+    assert row["lower"] is None
     assert row["judged"] == 2
 
 

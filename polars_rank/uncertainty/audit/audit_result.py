@@ -46,13 +46,13 @@ class Audit:
     convention
         The convention that is audited.
     bounds
-        With ``bounds=True``: per measure and system its ``value``, ``ties_low`` and
-        ``ties_high`` over all orders of tied documents, ``labels_low`` and
-        ``labels_high`` over all labels of unjudged ones; null, with a ``note``, where
+        With ``bounds=True``: per measure and system its ``value``, ``ties_lower`` and
+        ``ties_upper`` over all orders of tied documents, ``labels_lower`` and
+        ``labels_upper`` over all labels of unjudged ones; null, with a ``note``, where
         they are not known.
     differences
         With ``bounds=True``, judgments and systems: per measure and pair the
-        ``difference`` (``system`` - ``baseline``), its ``low`` and ``high`` over all
+        ``difference`` (``system`` - ``baseline``), its ``lower`` and ``upper`` over all
         those orders and labels together, the same for both systems, and ``better``: the
         system that is better under all of them, or null.
     """
@@ -171,5 +171,5 @@ class Audit:
 
 
 def _range(least: float | None, most: float | None) -> str:
-    low, high = number(least), number(most)
-    return low if low == high else f"{low} .. {high}"
+    lower, upper = number(least), number(most)
+    return lower if lower == upper else f"{lower} .. {upper}"

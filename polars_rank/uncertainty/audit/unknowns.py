@@ -19,7 +19,7 @@ from polars_rank.uncertainty.bounds.bounds import Over, bounds
 
 SAME = 1e-12  # smaller differences are rounding
 WAYS: tuple[Over, ...] = ("ties", "labels")
-ENDS = ("ties_low", "ties_high", "labels_low", "labels_high")
+ENDS = ("ties_lower", "ties_upper", "labels_lower", "labels_upper")
 
 
 def require_known_to_bounds(options: Mapping[str, Any]) -> None:
@@ -60,7 +60,7 @@ def unknowns(
                 continue
             for row in table.iter_rows(named=True):
                 name = None if system is None else str(row[system])
-                ends = {f"{way}_low": row["low"], f"{way}_high": row["high"]}
+                ends = {f"{way}_lower": row["lower"], f"{way}_upper": row["upper"]}
                 found.setdefault(name, {"value": row["value"]}).update(ends)
         for name, known in (found or {None: {}}).items():
             about = {"measure": measure.name, "system": name}
@@ -82,7 +82,7 @@ def sure_differences(
 ) -> pl.DataFrame:
     """Of each measure and pair of systems, what is sure under every order and label.
 
-    ``measure``, ``baseline``, ``system``; ``difference``, ``low``, ``high``;
+    ``measure``, ``baseline``, ``system``; ``difference``, ``lower``, ``upper``;
     ``better``, the system that is better under all of them, or null; a ``note`` where
     no bounds are known. Bounds of differences need systems and judgments.
     """
@@ -105,14 +105,14 @@ def sure_differences(
             later = table.filter(pl.col(str(system)).is_in(names[i + 1 :]))
             for row in later.iter_rows(named=True):
                 about |= {"system": str(row[str(system)])}
-                better = _better(measure.name, row["low"], row["high"])
+                better = _better(measure.name, row["lower"], row["upper"])
                 rows.append(row | about | {"better": better and about[better]})
     text, number = pl.String(), pl.Float64()
     return pl.DataFrame(
         rows,
         schema={
             **dict.fromkeys(("measure", "baseline", "system"), text),
-            **dict.fromkeys(("difference", "low", "high"), number),
+            **dict.fromkeys(("difference", "lower", "upper"), number),
             **dict.fromkeys(("better", "note"), text),
         },
     )
@@ -123,11 +123,11 @@ def _systems(frame: pl.LazyFrame, system: str) -> list[Any]:
     return found.to_series().drop_nulls().to_list()
 
 
-def _better(measure: str, low: float | None, high: float | None) -> str | None:
+def _better(measure: str, lower: float | None, upper: float | None) -> str | None:
     """Which of the two is better at both ends."""
-    if low is None or high is None or (low <= SAME and high >= -SAME):
+    if lower is None or upper is None or (lower <= SAME and upper >= -SAME):
         return None
-    higher = "system" if low > SAME else "baseline"
+    higher = "system" if lower > SAME else "baseline"
     if lower_is_better(measure):
         return "baseline" if higher == "system" else "system"
     return higher
@@ -141,7 +141,7 @@ def unknowns_table(found: pl.DataFrame) -> Table:
         [
             *(Cell(row[name] or "-") for name in names),
             Cell(number(row["value"])),
-            *(Cell(_range(row[f"{w}_low"], row[f"{w}_high"])) for w in WAYS),
+            *(Cell(_range(row[f"{w}_lower"], row[f"{w}_upper"])) for w in WAYS),
         ]
         for row in found.iter_rows(named=True)
     ]
@@ -161,7 +161,7 @@ def differences_table(found: pl.DataFrame) -> Table:
             Cell(row["measure"]),
             Cell(f"{row['system']} - {row['baseline']}"),
             Cell(number(row["difference"])),
-            Cell(_range(row["low"], row["high"])),
+            Cell(_range(row["lower"], row["upper"])),
             Cell(row["better"] or "-", bold=row["better"] is not None),
         ]
         for row in found.filter(pl.col("note").is_null()).iter_rows(named=True)
@@ -180,5 +180,7 @@ def _notes(found: pl.DataFrame) -> list[str]:
     return [f"{m}: {note}." for m, note in told.unique(maintain_order=True).rows()]
 
 
-def _range(low: float | None, high: float | None) -> str:
-    return "-" if low is None and high is None else f"{number(low)} .. {number(high)}"
+def _range(lower: float | None, upper: float | None) -> str:
+    if lower is None and upper is None:
+        return "-"
+    return f"{number(lower)} .. {number(upper)}"

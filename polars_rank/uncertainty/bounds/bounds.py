@@ -37,7 +37,7 @@ Universe: TypeAlias = Literal["retrieved", "pool"]
 ROUNDING = 1e-12
 TAKEN = {
     "doc", "score", "label", "baseline", "measure", "queries", "value", "difference",
-    "low", "high", "exact",
+    "lower", "upper", "exact",
 }  # fmt: skip
 
 
@@ -99,9 +99,9 @@ def bounds(
     Returns
     -------
     One row per system (and query) and measure: ``measure``, ``queries``, ``value``,
-    ``low``, ``high``, and ``exact``: whether both are reached, or are only limits. With
-    ``against``, these are of the difference, and ``baseline`` names it. Bounds of a
-    mean are over the ``queries`` that have a value, as the mean itself is.
+    ``lower``, ``upper``, and ``exact``: whether both are reached, or are only limits.
+    With ``against``, these are of the difference, and ``baseline`` names it. Bounds of
+    a mean are over the ``queries`` that have a value, as the mean itself is.
 
     Raises
     ------
@@ -133,16 +133,17 @@ def bounds(
     ...     {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1],
     ...      "label": [1, None, 0]}
     ... )
-    >>> pr.bounds(log, ["precision@2", "ap"]).select("measure", "value", "low", "high")
+    >>> found = pr.bounds(log, ["precision@2", "ap"])
+    >>> found.select("measure", "value", "lower", "upper")
     shape: (2, 4)
-    ┌─────────────┬───────┬─────┬──────┐
-    │ measure     ┆ value ┆ low ┆ high │
-    │ ---         ┆ ---   ┆ --- ┆ ---  │
-    │ str         ┆ f64   ┆ f64 ┆ f64  │
-    ╞═════════════╪═══════╪═════╪══════╡
-    │ precision@2 ┆ 0.5   ┆ 0.5 ┆ 1.0  │
-    │ ap          ┆ 1.0   ┆ 1.0 ┆ 1.0  │
-    └─────────────┴───────┴─────┴──────┘
+    ┌─────────────┬───────┬───────┬───────┐
+    │ measure     ┆ value ┆ lower ┆ upper │
+    │ ---         ┆ ---   ┆ ---   ┆ ---   │
+    │ str         ┆ f64   ┆ f64   ┆ f64   │
+    ╞═════════════╪═══════╪═══════╪═══════╡
+    │ precision@2 ┆ 0.5   ┆ 0.5   ┆ 1.0   │
+    │ ap          ┆ 1.0   ┆ 1.0   ┆ 1.0   │
+    └─────────────┴───────┴───────┴───────┘
     """
     ways = (over,) if isinstance(over, str) else tuple(over)
     if not ways or not {*ways} <= {*get_args(Over)}:
@@ -332,7 +333,7 @@ def _shown(
     # A judged query without a document to label is what it is, and a bound that is
     # the value, but was computed in another way, must not lie beyond it by rounding.
     value = pl.col("value")
-    ends = {"low": pl.min_horizontal, "high": pl.max_horizontal}
+    ends = {"lower": pl.min_horizontal, "upper": pl.max_horizontal}
     rows = rows.with_columns(
         *(
             pl.when(pl.col("exact").is_null() | ((pl.col(c) - value).abs() < ROUNDING))
@@ -343,7 +344,7 @@ def _shown(
         ),
         exact=pl.col("exact").fill_null(value=True),
     )
-    first = ["value", "low", "high"]
+    first = ["value", "lower", "upper"]
     order = pl.Enum(names)
     whose = [] if system is None else [system]
     if per_query:

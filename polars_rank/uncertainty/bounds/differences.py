@@ -74,12 +74,12 @@ def differences(
             apart.select(
                 *keys,
                 "measure",
-                low=pl.col("low") - pl.col("high_base"),
-                high=pl.col("high") - pl.col("low_base"),
+                lower=pl.col("lower") - pl.col("upper_base"),
+                upper=pl.col("upper") - pl.col("lower_base"),
                 exact=pl.lit(False),
             )
         )
-    columns = [*keys, "measure", "low", "high", "exact"]
+    columns = [*keys, "measure", "lower", "upper", "exact"]
     limits = pl.concat([table.select(columns) for table in found])
     names = [a.name for a in asked]
     rest = values.filter(other).join(
@@ -193,7 +193,7 @@ def _by_rank(
     difference = value - pl.col(f"{asked.name}\0base")
     return (
         both.group_by("other", *shared)
-        .agg(low=difference.min(), high=difference.max())
+        .agg(lower=difference.min(), upper=difference.max())
         .rename({"other": system})
         .with_columns(measure=pl.lit(asked.name), exact=pl.lit(True))
     )

@@ -78,7 +78,7 @@ def highest_ratio(
     arguments: Mapping[str, Any],
     places: int,
 ) -> pl.LazyFrame:
-    """Keys and ``high``: the largest sum of gain x weight as a share of the ideal DCG.
+    """Keys and ``upper``: the largest sum of gain x weight as a share of the ideal DCG.
 
     ``weight`` can be a difference of two systems, or turned for the lowest value.
     ``places`` is how many documents one query has at most.
@@ -143,7 +143,7 @@ def highest_ratio(
     )
     for _ in range(STEPS):
         rows = _step(rows, keys, len(heights))
-    return rows.group_by(keys, maintain_order=True).agg(high=pl.col("x").last())
+    return rows.group_by(keys, maintain_order=True).agg(upper=pl.col("x").last())
 
 
 def _step(rows: pl.LazyFrame, keys: Sequence[str], levels: int) -> pl.LazyFrame:

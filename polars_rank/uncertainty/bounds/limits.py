@@ -142,24 +142,24 @@ def _ordered(
 
 
 def extremes(tables: Sequence[Table], keys: Sequence[str]) -> Table:
-    """Keys, ``measure``, ``low``, ``high``, ``exact``, of several values per key."""
+    """Keys, ``measure``, ``lower``, ``upper``, ``exact``, of several values per key."""
     long = pl.concat(tables).unpivot(
         index=list(keys), variable_name="measure", value_name="value"
     )
     value = pl.col("value")
     return long.group_by(*keys, "measure").agg(
-        low=value.min(),
-        high=value.max(),
+        lower=value.min(),
+        upper=value.max(),
         exact=(value.null_count() == 0) | (value.count() == 0),
     )
 
 
 def widest(tables: Sequence[Table], keys: Sequence[str]) -> Table:
     """The limits of several sets of values as those of all of them."""
-    columns = [*keys, "measure", "low", "high", "exact"]
+    columns = [*keys, "measure", "lower", "upper", "exact"]
     every = pl.concat([table.select(columns) for table in tables])
     return every.group_by(*keys, "measure").agg(
-        pl.col("low").min(), pl.col("high").max(), pl.col("exact").all()
+        pl.col("lower").min(), pl.col("upper").max(), pl.col("exact").all()
     )
 
 
@@ -248,7 +248,7 @@ def over_labels(
             settled(extremes([t.drop(added) for t in several], documents.keys))
             for several in tables
         ]
-    columns = [*documents.keys, "measure", "low", "high", "exact"]
+    columns = [*documents.keys, "measure", "lower", "upper", "exact"]
     return pl.concat([table.select(columns) for table in found])
 
 
@@ -274,13 +274,13 @@ def ratio_limits(
     asked: Asked,
     places: int,
 ) -> Table:
-    """Keys, ``low``, ``high``; the lowest is the highest of the negative."""
-    high, low = (
+    """Keys, ``lower``, ``upper``; the lowest is the highest of the negative."""
+    upper, negative = (
         highest_ratio(
             parts.with_columns(weight=sign * pl.col("weight")),
             keys, gains, asked.arguments, places,
         )
         for sign in (1.0, -1.0)
     )  # fmt: skip
-    turned = low.select(*keys, low=-pl.col("high"))
-    return turned.join(high, on=list(keys), nulls_equal=True)
+    turned = negative.select(*keys, lower=-pl.col("upper"))
+    return turned.join(upper, on=list(keys), nulls_equal=True)
