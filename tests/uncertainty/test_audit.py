@@ -270,7 +270,9 @@ def test_bounds_of_what_is_not_known(data):
     assert found.differences["measure"].to_list() == ["ndcg@4", "ap", "judged@4"]
     for row in found.differences.head(2).to_dicts():
         options = {"qrels": qrels, "system": "system", "over": ["ties", "labels"]}
-        told = pr.bounds(run, row["measure"], against="a", **options).row(0, named=True)
+        told = pr.bounds(run, row["measure"], baseline="a", **options).row(
+            0, named=True
+        )
         for name in ("baseline", "system", "difference", "lower", "upper"):
             assert row[name] == told[name]
         assert row["better"] is None

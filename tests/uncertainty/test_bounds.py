@@ -222,7 +222,7 @@ def test_a_value_is_within_its_own_limits(names, over, per_query):
     options |= {} if tied else {"ties": "order"}
     for _ in range(2):
         got = pr.bounds(run, named(names), **options)
-        now = "difference" if "against" in options else "value"
+        now = "difference" if "baseline" in options else "value"
         wrong = got.filter(~pl.col(now).is_between("lower", "upper"))
         assert wrong.is_empty(), wrong.with_columns(pl.lit(str(names)))
         if not per_query and any(n in ("gm_ap", "gm_bpref") for n, _ in names):
@@ -230,7 +230,7 @@ def test_a_value_is_within_its_own_limits(names, over, per_query):
         # And the difference of two systems that rank the same documents otherwise.
         turned = run.with_columns(-pl.col("score"), system=pl.lit("b"))
         run = pl.concat([run.with_columns(system=pl.lit("a")), turned])
-        options |= {"system": "system", "against": "a"}
+        options |= {"system": "system", "baseline": "a"}
 
 
 @pytest.mark.slow
@@ -347,7 +347,7 @@ def test_differences_where_labels_move_documents_are_limits():
          "score": [1.0, 1.0, 1.0, 3.0, 2.0, 1.0]}
     )  # fmt: skip
     qrels = pl.DataFrame({"query_id": [1], "doc_id": ["x"], "label": [1]})
-    asked = {"qrels": qrels, "system": "system", "against": "a", "max_grade": 1}
+    asked = {"qrels": qrels, "system": "system", "baseline": "a", "max_grade": 1}
     found = pr.bounds(run, "dcg@1", ties="optimistic", **asked).row(0, named=True)
     # The best of three tied documents is first: 1 whatever the labels; b has 0 or 1.
     assert (found["lower"], found["upper"], found["exact"]) == (-1.0, 0.0, False)
@@ -361,7 +361,7 @@ def test_labels_of_documents_that_nobody_retrieved():
     for names in in_tens(asked()):
         got = pr.bounds(
             run, named(names), qrels=qrels, max_grade=TOP, per_query=True,
-            ties="order", free=2,
+            ties="order", max_unseen=2,
         )  # fmt: skip
         check_each(got, names, [[*all_labels(docs)] for docs in more])
 
@@ -436,7 +436,7 @@ def test_too_many_orders_are_refused():
     told = "40320 orders of the tied documents of a query would have to be tried"
     with pytest.raises(ValueError, match=told):
         pr.bounds(pl.DataFrame(log), "p_measure", over="ties")
-    found = pr.bounds(pl.DataFrame(log), "p_measure", over="ties", most=50_000)
+    found = pr.bounds(pl.DataFrame(log), "p_measure", over="ties", max_orders=50_000)
     assert found["upper"].item() > found["lower"].item()
     nine = pl.DataFrame(
         log | {"label": [None] * 6 + [1, 0], "score": [1] * 4 + [2] * 4}
@@ -532,7 +532,7 @@ def test_differences_under_shared_labels(count):
     for name, params in DIFFERENCES[: 3 if count == 8 else None]:
         got = pr.bounds(
             run, pr.measure(name, name=name, **params), qrels=qrels, max_grade=TOP,
-            system="system", against="a", per_query=True, ties="order",
+            system="system", baseline="a", per_query=True, ties="order",
         )  # fmt: skip
         assert got["exact"].all()
         for row, (orders, labels) in zip(got.iter_rows(named=True), found, strict=True):
@@ -555,7 +555,7 @@ def test_other_differences_are_limits():
     found = systems(random.Random(9), 10)
     run, qrels = pooled(found)
     got = pr.bounds(
-        run, "ap", qrels=qrels, max_grade=1, system="system", against="a",
+        run, "ap", qrels=qrels, max_grade=1, system="system", baseline="a",
         per_query=True, ties="order",
     )  # fmt: skip
     assert not got["exact"].any()
@@ -645,7 +645,7 @@ def test_missing_queries_and_default_grades():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [{}, {"against": "a"}])
+@pytest.mark.parametrize("options", [{}, {"baseline": "a"}])
 def test_ids_of_other_sizes(options):
     found = systems(random.Random(14), 4)
     run, qrels = pooled(found)
@@ -665,9 +665,9 @@ ODD = [("place", "j"), ("u", "row"), ("m", "x"), ("m0", "turned")]
 @pytest.mark.parametrize(
     ("options", "odd"),
     [
-        ({"against": "a"}, ODD[::2]),
+        ({"baseline": "a"}, ODD[::2]),
         ({"over": "ties"}, ODD[1::2]),
-        *(slow(options, ODD) for options in ({}, {"against": "a"}, {"over": "ties"})),
+        *(slow(options, ODD) for options in ({}, {"baseline": "a"}, {"over": "ties"})),
     ],
     ids=str,
 )
@@ -731,13 +731,13 @@ ONE = {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1]}
         ("ndcg", {"unjudged": "drop"}, "no labels"),
         ("ndcg", {"ties": "expected"}, "need an order"),
         ("ndcg", {"max_grade": 0}, "max_grade must be"),
-        ("ndcg", {"against": "a"}, "name the column of systems"),
+        ("ndcg", {"baseline": "a"}, "name the column of systems"),
         ("ndcg", {"universe": "pool"}, "give qrels="),
-        ("ndcg", {"against": "a", "over": "ties"}, "needs over='labels'"),
+        ("ndcg", {"baseline": "a", "over": "ties"}, "needs over='labels'"),
         ("ndcg", {"query": "doc"}, "rename that of the queries"),
         ("ndcg", {"query": "lower"}, "'lower' is a column of bounds itself"),
         ("ndcg", {"universe": "all"}, "universe must be"),
-        ("p_measure", {"most": 1}, "more than most=1"),
+        ("p_measure", {"max_orders": 1}, "more than max_orders=1"),
         ({"mine": lambda r: r.hits_at(2)}, {}, "is your own measure"),
         ("alpha_ndcg", {}, "subtopics"),
         ("ndcg", {"score": "scroe"}, "scroe"),
@@ -761,7 +761,7 @@ qrels = pl.DataFrame({"query_id": [1, 2], "doc_id": ["x", "x"], "label": [1, 2]}
 measures = [
     f"ndcg(gain={gain})@{k}" for gain in ("linear", "exp2") for k in range(1, 61)
 ]
-found = pr.bounds(run, measures, qrels=qrels, system="system", against="a")
+found = pr.bounds(run, measures, qrels=qrels, system="system", baseline="a")
 assert found["measure"].n_unique() == len(measures)
 """
 

@@ -94,7 +94,7 @@ def sure_differences(
             about = {"measure": measure.name, "baseline": str(baseline)}
             try:
                 table = bounds(
-                    frame, as_given(measure), over=WAYS, against=baseline,
+                    frame, as_given(measure), over=WAYS, baseline=baseline,
                     convention=convention, **given,
                 )  # fmt: skip
             except DataError:

@@ -49,8 +49,8 @@ def bounds(
     over: Over | Sequence[Over] = "labels",
     max_grade: int | None = None,
     universe: Universe | None = None,
-    free: int = 0,
-    against: str | None = None,
+    max_unseen: int = 0,
+    baseline: str | None = None,
     system: str | None = None,
     query: str | Sequence[str] = "query_id",
     doc: str = "doc_id",
@@ -60,7 +60,7 @@ def bounds(
     descending: bool = True,
     convention: ConventionLike = DEFAULT,
     per_query: bool = False,
-    most: int = 10_000,
+    max_orders: int = 10_000,
     **choices: Any,
 ) -> pl.DataFrame:
     """Bound the values over orders of tied documents and over unknown labels.
@@ -79,17 +79,17 @@ def bounds(
         The unjudged documents that could have labels: those that the system itself
         ``"retrieved"`` (default), or the ``"pool"`` of documents that any system
         retrieved, which count in R and the ideal order of all systems.
-    free
+    max_unseen
         How many documents of each query nobody retrieved or judged that could have
         labels, too: they count in R and the ideal order.
-    against
+    baseline
         A system: compute bounds of the difference of each other system to it, with the
         same labels for both (``universe="pool"``).
     system
         Column of ``run`` with the system.
     per_query
         Whether to return the bounds of each query, or of the mean.
-    most
+    max_orders
         Largest number of labelings, and of orders, of a query to try, for measures
         without a shortcut.
     choices
@@ -100,14 +100,14 @@ def bounds(
     -------
     One row per system (and query) and measure: ``measure``, ``queries``, ``value``,
     ``lower``, ``upper``, and ``exact``: whether both are reached, or are only limits.
-    With ``against``, these are of the difference, and ``baseline`` names it. Bounds of
-    a mean are over the ``queries`` that have a value, as the mean itself is.
+    With ``baseline``, these are of the ``difference``, and a column ``baseline`` names
+    it. Bounds of a mean are over the ``queries`` that have a value, as the mean is.
 
     Raises
     ------
     ValueError
         For wrong arguments, for measures of which no bounds are known, and where more
-        than ``most`` labelings or orders would have to be tried.
+        than ``max_orders`` labelings or orders would have to be tried.
     DataError
         For rows that break a rule.
 
@@ -149,21 +149,22 @@ def bounds(
     if not ways or not {*ways} <= {*get_args(Over)}:
         msg = f"over must be 'ties', 'labels' or both, not {over!r}"
         raise ValueError(msg)
-    if not is_whole(free) or free < 0 or (free and "labels" not in ways):
+    wanted = is_whole(max_unseen) and max_unseen >= 0
+    if not wanted or (max_unseen and "labels" not in ways):
         msg = (
-            "free is the number of further documents that could have labels, a whole "
-            f"number, for over='labels', not {free!r}"
+            "max_unseen is the number of further documents that could have labels, a "
+            f"whole number, for over='labels', not {max_unseen!r}"
         )
         raise ValueError(msg)
-    pool = universe == "pool" or (universe is None and against is not None)
-    _require_universe(universe, against)
-    if against is not None and "labels" not in ways:
-        msg = "against= is for labels that two systems share: it needs over='labels'"
+    pool = universe == "pool" or (universe is None and baseline is not None)
+    _require_universe(universe, baseline)
+    if baseline is not None and "labels" not in ways:
+        msg = "baseline= is for labels that two systems share: it needs over='labels'"
         raise ValueError(msg)
     start = convention_of(convention, **choices)
     frame, column = stacked(run, system)
-    if against is not None and column is None:
-        msg = "against= names a system: name the column of systems with system="
+    if baseline is not None and column is None:
+        msg = "baseline= names a system: name the column of systems with system="
         raise ValueError(msg)
     if pool and qrels is None:
         msg = "universe='pool' is for a run and its judgments: give qrels="
@@ -203,40 +204,40 @@ def bounds(
     keys, shared = [inner[k] for k in keys], [inner[k] for k in shared]
     column = None if column is None else inner[column]
     if "labels" not in ways:
-        limits = over_ties(frame, judged, asked, keys, start, most)
+        limits = over_ties(frame, judged, asked, keys, start, max_orders)
     else:
         grades = grades_of(max_grade, frame if judged is None else judged)
         documents = Documents.of(
-            frame, judged, keys, shared, start, pool=pool, free=free
+            frame, judged, keys, shared, start, pool=pool, max_unseen=max_unseen
         )
         held = documents.frame.collect(engine="streaming")
         documents = documents._replace(frame=held.lazy())
-        limits = over_labels(documents, held, asked, grades, start, ways, most)
+        limits = over_labels(documents, held, asked, grades, start, ways, max_orders)
         if "ties" in ways:  # of the judgments as they are
-            now = over_ties(frame, judged, asked, keys, start, most)
+            now = over_ties(frame, judged, asked, keys, start, max_orders)
             limits = widest([limits, now], keys)
-        if against is not None:
+        if baseline is not None:
             assert column is not None
             values, limits = differences(
                 documents, held, values, limits, asked, grades, start, ways,
-                keys, column, against,
+                keys, column, baseline,
             )  # fmt: skip
-    apart = against is not None
+    apart = baseline is not None
     shown = _shown(values, limits, asked, keys, column, per_query, differences=apart)
     if apart:
         shown = shown.rename({"value": "difference"})
-        shown = shown.insert_column(0, pl.lit(against).alias("baseline"))
+        shown = shown.insert_column(0, pl.lit(baseline).alias("baseline"))
     return shown.rename({new: k for k, new in inner.items()}, strict=False)
 
 
 # -- arguments
 
 
-def _require_universe(universe: str | None, against: str | None) -> None:
+def _require_universe(universe: str | None, baseline: str | None) -> None:
     if universe not in (None, *get_args(Universe)):
         msg = f"universe must be 'retrieved' or 'pool', not {universe!r}"
         raise ValueError(msg)
-    if against is not None and universe == "retrieved":
+    if baseline is not None and universe == "retrieved":
         msg = (
             "a difference has the same labels on both sides, of documents that either "
             "system retrieved: leave out universe='retrieved'"

@@ -32,16 +32,16 @@ def differences(
     ways: Sequence[str],
     keys: Sequence[str],
     system: str,
-    against: str,
+    baseline: str,
 ) -> tuple[Table, Table]:
     """Differences to a system, as they are, and their lowest and highest values."""
     systems = held[system].unique(maintain_order=True).to_list()
-    if against not in systems:
-        near = closest(str(against), [str(s) for s in systems])
-        msg = f"there is no system {against!r}{near}"
+    if baseline not in systems:
+        near = closest(str(baseline), [str(s) for s in systems])
+        msg = f"there is no system {baseline!r}{near}"
         raise ValueError(msg)
     shared = [k for k in keys if k != system]
-    other = pl.col(system) != against
+    other = pl.col(system) != baseline
     # The base: both sides of a pair next to each other.
     base = documents.frame.filter(~other).select(
         *shared, "doc",
@@ -59,10 +59,10 @@ def differences(
             loose.append(a.name)
             continue
         table = (
-            _ndcg_difference(documents, held, a, grades, shared, system, against)
+            _ndcg_difference(documents, held, a, grades, shared, system, baseline)
             if kind == "ndcg"
             else _by_rank(documents, pairs, a, kind, grades, convention, shared, system,
-                          against)
+                          baseline)
         )  # fmt: skip
         found.append(settled(table))
     if loose:
@@ -112,7 +112,7 @@ def _by_rank(
     convention: Convention,
     shared: Sequence[str],
     system: str,
-    against: str,
+    baseline: str,
 ) -> Table:
     """Label the documents that one system ranks above the other.
 
@@ -170,7 +170,7 @@ def _by_rank(
     retrieved = documents.frame.filter(pl.col("score").is_not_null())
     sides = []
     for whose in ("base", "other"):
-        name = pl.lit(against) if whose == "base" else pl.col("other")
+        name = pl.lit(baseline) if whose == "base" else pl.col("other")
         rows = variants.with_columns(name.alias(system))
         sides.append(rows.with_columns(side=pl.lit(whose)))
     asked_of = pl.concat(sides)
@@ -206,10 +206,10 @@ def _ndcg_difference(
     grades: Sequence[int],
     shared: Sequence[str],
     system: str,
-    against: str,
+    baseline: str,
 ) -> Table:
     parts, gains = parts_of(documents, asked.arguments, grades)
-    other = pl.col(system) != against
+    other = pl.col(system) != baseline
     base = parts.filter(~other).select(*shared, "doc", base="weight")
     weights = parts.filter(other).join(
         base, on=[*shared, "doc"], how="left", maintain_order="left"

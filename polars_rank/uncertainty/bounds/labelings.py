@@ -94,11 +94,11 @@ class Documents(NamedTuple):
         convention: Convention,
         *,
         pool: bool,
-        free: int = 0,
+        max_unseen: int = 0,
     ) -> Documents:
         """Join the run and its judgments; ``pool``: with what any system retrieved.
 
-        ``free`` documents of each query were neither retrieved nor judged.
+        ``max_unseen`` documents of each query were neither retrieved nor judged.
         """
         run = run.with_row_index("row")  # joins may change the order of tied rows
         if qrels is None:
@@ -130,8 +130,8 @@ class Documents(NamedTuple):
                     ).select(*keys, "doc", "score", "label", "row"),
                 ]
             )
-        if free:
-            names = pl.LazyFrame({"doc": [f"\0{i}" for i in range(free)]})
+        if max_unseen:
+            names = pl.LazyFrame({"doc": [f"\0{i}" for i in range(max_unseen)]})
             text = pl.col("doc").cast(pl.String)
             frame = pl.concat(
                 [frame.with_columns(text), asked.join(names, how="cross")],

@@ -76,14 +76,14 @@ def over_ties(
     asked: Sequence[Asked],
     keys: Sequence[str],
     convention: Convention,
-    most: int,
+    max_orders: int,
 ) -> Table:
     """Lowest and highest value of every query over the orders of its tied documents."""
     ways: dict[Way, list[Asked]] = {}
     for a in asked:
         way = way_of(a.measure, a.arguments, judged=False)
         if way == "every":
-            _require_few_orders(a.name, run, judged, keys, convention, most)
+            _require_few_orders(a.name, run, judged, keys, convention, max_orders)
         ways.setdefault(way, []).append(a)
     found = []
     for way, members in ways.items():
@@ -98,17 +98,17 @@ def _require_few_orders(
     judged: Table | None,
     keys: Sequence[str],
     convention: Convention,
-    most: int,
+    max_orders: int,
     labelings: int = 1,
 ) -> None:
     single = convention.score_dtype == "float32"
     size = labelings * size_of_orders(run, judged, keys, single=single)
-    if size > most:
+    if size > max_orders:
         under = f" under {labelings} labelings" if labelings > 1 else ""
         msg = (
             f"{name}: {size:.6g} orders of the tied documents of a query{under} would "
-            f"have to be tried, more than most={most}; raise it, break the ties, or "
-            "ask for over='labels'"
+            f"have to be tried, more than max_orders={max_orders}; raise it, break the "
+            "ties, or ask for over='labels'"
         )
         raise ValueError(msg)
 
@@ -192,7 +192,7 @@ def over_labels(
     grades: Sequence[int],
     convention: Convention,
     ways: Sequence[str],
-    most: int,
+    max_orders: int,
 ) -> Table:
     """Lowest and highest value of every query over the labels of its documents."""
     groups: dict[tuple[Scheme, Way | None], list[Asked]] = {}
@@ -221,17 +221,17 @@ def over_labels(
         if way not in (None, "grades"):
             scheme = "every"  # nothing smaller is known for both
         size = size_of(scheme, unjudged, len(grades))
-        if scheme in ("sorted", "every") and size > most:
+        if scheme in ("sorted", "every") and size > max_orders:
             msg = (
                 f"{a.name}: {size} labelings of a query with {unjudged} unjudged "
-                f"documents would have to be tried, more than most={most}; raise it, "
-                "judge more, cut the run (a smaller depth), or lower max_grade"
+                f"documents would have to be tried, more than max_orders="
+                f"{max_orders}; raise it, judge more, cut the run (a smaller depth), or lower max_grade"
             )
             raise ValueError(msg)
         if way == "every":
             run = held.filter(pl.col("score").is_not_null()).lazy()
             keys = documents.keys
-            _require_few_orders(a.name, run, None, keys, convention, most, size)
+            _require_few_orders(a.name, run, None, keys, convention, max_orders, size)
         groups.setdefault((scheme, way), []).append(a)
     for (scheme, way), members in groups.items():
         run, qrels, keys = labeled(documents, scheme, grades)
