@@ -255,12 +255,12 @@ def test_bounds_of_what_is_not_known(data):
             options = {"qrels": qrels, "system": "system", "over": way}
             for row in pr.bounds(run, measure, **options).iter_rows(named=True):
                 ours = rows[measure, row["system"]]
-                ends = ours["value"], ours[f"{way}_lower"], ours[f"{way}_upper"]
-                assert ends == (row["value"], row["lower"], row["upper"])
+                ends = ours["mean"], ours[f"{way}_lower"], ours[f"{way}_upper"]
+                assert ends == (row["mean"], row["lower"], row["upper"])
     for system in "ab":  # labels have nothing to do with judged@4
         about = rows["judged@4", system]
         assert about["labels_lower"] is None
-        assert about["ties_lower"] <= about["value"] <= about["ties_upper"]
+        assert about["ties_lower"] <= about["mean"] <= about["ties_upper"]
         assert "about who was judged" in about["note"]
     assert "\nBounds\n" in str(found)
     assert "over unknown labels" in found.to_markdown()

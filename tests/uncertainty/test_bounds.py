@@ -222,7 +222,8 @@ def test_a_value_is_within_its_own_limits(names, over, per_query):
     options |= {} if tied else {"ties": "order"}
     for _ in range(2):
         got = pr.bounds(run, named(names), **options)
-        now = "difference" if "baseline" in options else "value"
+        now = "value" if per_query else "mean"
+        now = "difference" if "baseline" in options else now
         wrong = got.filter(~pl.col(now).is_between("lower", "upper"))
         assert wrong.is_empty(), wrong.with_columns(pl.lit(str(names)))
         if not per_query and any(n in ("gm_ap", "gm_bpref") for n, _ in names):
@@ -601,12 +602,13 @@ def test_the_mean_of_the_bounds():
         assert row["queries"] == own["value"].count()
         assert row["exact"] == own["exact"].all() == (row["measure"] != "kendall_tau")
         known = own.drop_nulls("value")  # the queries that the mean value is of
-        for end in ("lower", "value", "upper"):
-            mean = known[end].mean()
+        for end, of_queries in (("lower",) * 2, ("mean", "value"), ("upper",) * 2):
+            mean = known[of_queries].mean()
             wanted = math.exp(mean) if row["measure"] == "gm_ap" else mean
             assert row[end] == pytest.approx(wanted)
+    assert whole.schema["queries"] == pl.UInt32
     evaluated = pr.evaluate(run, asked, qrels=qrels)
-    assert whole["value"].to_list() == list(evaluated.select(asked).row(0))
+    assert whole["mean"].to_list() == list(evaluated.select(asked).row(0))
 
 
 @pytest.mark.slow
@@ -627,8 +629,8 @@ def test_means_of_bounds_are_exact():
         each = pr.bounds(rows, "ndcg@3", qrels=qrels, per_query=True, **options)
         whole = pr.bounds(rows, "ndcg@3", qrels=qrels, **options).row(0, named=True)
         assert whole["queries"] == len(each)
-        for end in ("value", "lower", "upper"):
-            assert whole[end] == math.fsum(each[end]) / len(each)
+        for end, of_queries in (("mean", "value"), ("lower",) * 2, ("upper",) * 2):
+            assert whole[end] == math.fsum(each[of_queries]) / len(each)
 
 
 def test_missing_queries_and_default_grades():

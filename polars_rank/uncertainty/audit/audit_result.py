@@ -46,7 +46,7 @@ class Audit:
     convention
         The convention that is audited.
     bounds
-        With ``bounds=True``: per measure and system its ``value``, ``ties_lower`` and
+        With ``bounds=True``: per measure and system its ``mean``, ``ties_lower`` and
         ``ties_upper`` over all orders of tied documents, ``labels_lower`` and
         ``labels_upper`` over all labels of unjudged ones; null, with a ``note``, where
         they are not known.

@@ -39,7 +39,7 @@ def unknowns(
     convention: Convention,
     options: dict[str, Any],
 ) -> pl.DataFrame:
-    """``measure``, ``system``, ``value``, bounds, and a ``note`` where none is known.
+    """``measure``, ``system``, ``mean``, bounds, and a ``note`` where none is known.
 
     A measure whose bounds are not known, or would take too long, has null ones.
     """
@@ -61,11 +61,11 @@ def unknowns(
             for row in table.iter_rows(named=True):
                 name = None if system is None else str(row[system])
                 ends = {f"{way}_lower": row["lower"], f"{way}_upper": row["upper"]}
-                found.setdefault(name, {"value": row["value"]}).update(ends)
+                found.setdefault(name, {"mean": row["mean"]}).update(ends)
         for name, known in (found or {None: {}}).items():
             about = {"measure": measure.name, "system": name}
             rows.append(about | known | {"note": "; ".join(notes) or None})
-    schema = {"measure": pl.String(), "system": pl.String(), "value": pl.Float64()}
+    schema = {"measure": pl.String(), "system": pl.String(), "mean": pl.Float64()}
     schema |= dict.fromkeys(ENDS, pl.Float64()) | {"note": pl.String()}
     return pl.DataFrame(rows, schema=schema)
 
@@ -140,14 +140,14 @@ def unknowns_table(found: pl.DataFrame) -> Table:
     rows = [
         [
             *(Cell(row[name] or "-") for name in names),
-            Cell(number(row["value"])),
+            Cell(number(row["mean"])),
             *(Cell(_range(row[f"{w}_lower"], row[f"{w}_upper"])) for w in WAYS),
         ]
         for row in found.iter_rows(named=True)
     ]
     return Table(
         "Bounds",
-        [*names, "value", "over tied orders", "over unknown labels"],
+        [*names, "mean", "over tied orders", "over unknown labels"],
         rows,
         len(names),
         _notes(found),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Literal, NamedTuple, TypeAlias, Unpack, get_args
 
 import polars as pl
 
+from polars_rank._engine.options import ChoiceOptions
 from polars_rank._engine.schema import negated, require_columns
+from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.tools import (
     DEFAULT,
     ConventionLike,
@@ -35,9 +37,10 @@ from polars_rank.uncertainty.bounds.several_runs import Runs, keys_of, stacked
 Over: TypeAlias = Literal["ties", "labels"]
 Universe: TypeAlias = Literal["retrieved", "pool"]
 ROUNDING = 1e-12
+VALUES = ("value", "lower", "upper")
 TAKEN = {
-    "doc", "score", "label", "baseline", "measure", "queries", "value", "difference",
-    "lower", "upper", "exact",
+    "doc", "score", "label", "baseline", "measure", "queries", "mean", "value",
+    "difference", "lower", "upper", "exact",
 }  # fmt: skip
 
 
@@ -61,7 +64,7 @@ def bounds(
     convention: ConventionLike = DEFAULT,
     per_query: bool = False,
     max_orders: int = 10_000,
-    **choices: Any,
+    **choices: Unpack[ChoiceOptions],
 ) -> pl.DataFrame:
     """Bound the values over orders of tied documents and over unknown labels.
 
@@ -98,10 +101,12 @@ def bounds(
 
     Returns
     -------
-    One row per system (and query) and measure: ``measure``, ``queries``, ``value``,
-    ``lower``, ``upper``, and ``exact``: whether both are reached, or are only limits.
-    With ``baseline``, these are of the ``difference``, and a column ``baseline`` names
-    it. Bounds of a mean are over the ``queries`` that have a value, as the mean is.
+    One row per system and measure: ``measure``, ``queries``, ``mean``, ``lower``,
+    ``upper``, and ``exact``: whether both ends are reached, or are only limits. The
+    ``mean`` is what :func:`evaluate` returns for the measure, and its bounds are over
+    the ``queries`` that have a value, as it is. With ``per_query``, a row is a query
+    and has its ``value``. With ``baseline``, these are of the ``difference``, and a
+    column ``baseline`` names it.
 
     Raises
     ------
@@ -134,98 +139,52 @@ def bounds(
     ...      "label": [1, None, 0]}
     ... )
     >>> found = pr.bounds(log, ["precision@2", "ap"])
-    >>> found.select("measure", "value", "lower", "upper")
+    >>> found.select("measure", "mean", "lower", "upper")
     shape: (2, 4)
-    ┌─────────────┬───────┬───────┬───────┐
-    │ measure     ┆ value ┆ lower ┆ upper │
-    │ ---         ┆ ---   ┆ ---   ┆ ---   │
-    │ str         ┆ f64   ┆ f64   ┆ f64   │
-    ╞═════════════╪═══════╪═══════╪═══════╡
-    │ precision@2 ┆ 0.5   ┆ 0.5   ┆ 1.0   │
-    │ ap          ┆ 1.0   ┆ 1.0   ┆ 1.0   │
-    └─────────────┴───────┴───────┴───────┘
+    ┌─────────────┬──────┬───────┬───────┐
+    │ measure     ┆ mean ┆ lower ┆ upper │
+    │ ---         ┆ ---  ┆ ---   ┆ ---   │
+    │ str         ┆ f64  ┆ f64   ┆ f64   │
+    ╞═════════════╪══════╪═══════╪═══════╡
+    │ precision@2 ┆ 0.5  ┆ 0.5   ┆ 1.0   │
+    │ ap          ┆ 1.0  ┆ 1.0   ┆ 1.0   │
+    └─────────────┴──────┴───────┴───────┘
     """
     ways = (over,) if isinstance(over, str) else tuple(over)
-    if not ways or not {*ways} <= {*get_args(Over)}:
-        msg = f"over must be 'ties', 'labels' or both, not {over!r}"
-        raise ValueError(msg)
-    wanted = is_whole(max_unseen) and max_unseen >= 0
-    if not wanted or (max_unseen and "labels" not in ways):
-        msg = (
-            "max_unseen is the number of further documents that could have labels, a "
-            f"whole number, for over='labels', not {max_unseen!r}"
-        )
-        raise ValueError(msg)
-    pool = universe == "pool" or (universe is None and baseline is not None)
-    _require_universe(universe, baseline)
-    if baseline is not None and "labels" not in ways:
-        msg = "baseline= is for labels that two systems share: it needs over='labels'"
-        raise ValueError(msg)
+    _require_allowed(ways, max_unseen, universe, baseline)
     start = convention_of(convention, **choices)
     frame, column = stacked(run, system)
-    if baseline is not None and column is None:
-        msg = "baseline= names a system: name the column of systems with system="
-        raise ValueError(msg)
-    if pool and qrels is None:
-        msg = "universe='pool' is for a run and its judgments: give qrels="
-        raise ValueError(msg)
-    keys = keys_of(query, column)
-    if taken := [k for k in keys if k in TAKEN]:
-        msg = f"{taken[0]!r} is a column of bounds itself; rename that of the queries"
-        raise ValueError(msg)
-    judgments = None if qrels is None else as_polars(qrels, name="qrels", kind="qrels")
-    _require_documents(doc, label, judgments)
-    place = {"score": score} if rank is None else {"rank": rank}
-    named = {"doc": doc, **place} | ({} if label is None else {"label": label})
-    frame = _columns(
-        frame, keys, named, "the run", ["label"] if qrels is not None else []
-    )
-    frame = _scored(frame, keys, descending)
-    if len(ways) > 1 and not _has_ties(frame, keys):
+    pool = universe == "pool" or (universe is None and baseline is not None)
+    _require_given(doc, label, qrels, column, baseline, pool=pool)
+    roles = {"doc": doc} | ({"score": score} if rank is None else {"rank": rank})
+    roles |= {} if label is None else {"label": label}
+    given = Inputs.of(frame, qrels, keys_of(query, column), column, roles, descending)
+    if len(ways) > 1 and not _has_ties(given.run, given.keys):
         ways = ("labels",)  # of which more is known
     asked = with_known_bounds(measures, start, ways, scored=rank is None)
-    own = [k for k in keys if k != column]
-    judged = None
-    shared = keys
-    if judgments is not None:
-        known = judgments.lazy().collect_schema()
-        shared = keys if column is not None and column in known else own
-        judged = _columns(judgments.lazy(), shared, named, "the judgments", [*place])
-        if label is None:
-            judged = judged.with_columns(label=pl.lit(1))
-        judged = judged.filter(pl.col("label").is_not_null())
-        frame, judged = _same_integers(frame, judged, [*shared, "doc"])
-    values = values_under(frame, judged, asked, keys, start)
+    values = values_under(given.run, given.judged, asked, given.keys, start)
     # From here on no column of the user's can have the name of one of ours.
-    inner = {k: f"\0{k}" for k in keys}
-    frame, values = frame.rename(inner), values.rename(inner)
-    if judged is not None:
-        judged = judged.rename({k: inner[k] for k in shared})
-    keys, shared = [inner[k] for k in keys], [inner[k] for k in shared]
-    column = None if column is None else inner[column]
+    inner = {k: f"\0{k}" for k in given.keys}
+    given, values = given.renamed(inner), values.rename(inner)
     if "labels" not in ways:
-        limits = over_ties(frame, judged, asked, keys, start, max_orders)
-    else:
-        grades = grades_of(max_grade, frame if judged is None else judged)
-        documents = Documents.of(
-            frame, judged, keys, shared, start, pool=pool, max_unseen=max_unseen
+        limits = over_ties(
+            given.run, given.judged, asked, given.keys, start, max_orders
         )
-        held = documents.frame.collect(engine="streaming")
-        documents = documents._replace(frame=held.lazy())
-        limits = over_labels(documents, held, asked, grades, start, ways, max_orders)
-        if "ties" in ways:  # of the judgments as they are
-            now = over_ties(frame, judged, asked, keys, start, max_orders)
-            limits = widest([limits, now], keys)
-        if baseline is not None:
-            assert column is not None
-            values, limits = differences(
-                documents, held, values, limits, asked, grades, start, ways,
-                keys, column, baseline,
-            )  # fmt: skip
-    apart = baseline is not None
-    shown = _shown(values, limits, asked, keys, column, per_query, differences=apart)
-    if apart:
-        shown = shown.rename({"value": "difference"})
+    else:
+        values, limits = _under_labels(
+            given, values, asked, start, ways, pool=pool, max_grade=max_grade,
+            max_unseen=max_unseen, baseline=baseline, max_orders=max_orders,
+        )  # fmt: skip
+    rows = _with_limits(values, limits, [a.name for a in asked], given.keys)
+    if per_query:
+        name = "value"
+        shown = _of_queries(rows, asked, given.keys)
+    else:
+        name = "mean"
+        _require_means(asked if baseline is not None else [])
+        shown = _of_systems(rows, asked, given.system)
+    if baseline is not None:
+        shown = shown.rename({name: "difference"})
         shown = shown.insert_column(0, pl.lit(baseline).alias("baseline"))
     return shown.rename({new: k for k, new in inner.items()}, strict=False)
 
@@ -233,7 +192,21 @@ def bounds(
 # -- arguments
 
 
-def _require_universe(universe: str | None, baseline: str | None) -> None:
+def _require_allowed(
+    ways: Sequence[str], max_unseen: int, universe: str | None, baseline: str | None
+) -> None:
+    """Require arguments that can be, whatever the frames are."""
+    if not ways or not {*ways} <= {*get_args(Over)}:
+        told = " and ".join(map(repr, ways)) or "nothing"
+        msg = f"over must be 'ties', 'labels' or both, not {told}"
+        raise ValueError(msg)
+    counts = is_whole(max_unseen) and max_unseen >= 0
+    if not counts or (max_unseen and "labels" not in ways):
+        msg = (
+            "max_unseen is the number of further documents that could have labels, a "
+            f"whole number, for over='labels', not {max_unseen!r}"
+        )
+        raise ValueError(msg)
     if universe not in (None, *get_args(Universe)):
         msg = f"universe must be 'retrieved' or 'pool', not {universe!r}"
         raise ValueError(msg)
@@ -243,31 +216,112 @@ def _require_universe(universe: str | None, baseline: str | None) -> None:
             "system retrieved: leave out universe='retrieved'"
         )
         raise ValueError(msg)
+    if baseline is not None and "labels" not in ways:
+        msg = "baseline= is for labels that two systems share: it needs over='labels'"
+        raise ValueError(msg)
 
 
-def _require_documents(doc: str | None, label: str | None, judgments: Any) -> None:
+def _require_given(
+    doc: str | None,
+    label: str | None,
+    qrels: FrameLike | None,
+    system: str | None,
+    baseline: str | None,
+    *,
+    pool: bool,
+) -> None:
+    """Require the columns and the judgments that the other arguments are about."""
+    if baseline is not None and system is None:
+        msg = "baseline= names a system: name the column of systems with system="
+        raise ValueError(msg)
+    if pool and qrels is None:
+        msg = "universe='pool' is for a run and its judgments: give qrels="
+        raise ValueError(msg)
     if doc is None:
         msg = "bounds tell documents apart: name the column of their ids with doc="
         raise ValueError(msg)
-    if label is None and judgments is None:
+    if label is None and qrels is None:
         msg = "label=None is for judgments: give qrels=, or name the column of labels"
         raise ValueError(msg)
 
 
+def _require_means(asked: Sequence[Asked]) -> None:
+    """Require means over queries: the difference of two of them is one, too."""
+    for a in asked:
+        if a.measure.definition.aggregate in ("sum", "geometric"):
+            msg = f"{a.name} is not a mean over queries: ask for per_query=True"
+            raise ValueError(msg)
+
+
+# -- the frames
+
+
+class Inputs(NamedTuple):
+    """A run and its judgments, with columns by role.
+
+    ``keys`` tell the queries of systems apart; ``shared`` are those of them that the
+    judgments have.
+    """
+
+    run: Table
+    judged: Table | None
+    keys: list[str]
+    shared: list[str]
+    system: str | None
+
+    @classmethod
+    def of(
+        cls,
+        run: Table,
+        qrels: FrameLike | None,
+        keys: list[str],
+        system: str | None,
+        roles: Mapping[str, str],
+        descending: bool,
+    ) -> Inputs:
+        """Select the columns of ``roles``; high scores come first, also of ranks."""
+        if taken := [k for k in keys if k in TAKEN]:
+            msg = (
+                f"{taken[0]!r} is a column of bounds itself; rename that of the queries"
+            )
+            raise ValueError(msg)
+        of_run = [r for r in roles if r != "label" or qrels is None]
+        run = _columns(run, keys, {r: roles[r] for r in of_run}, "the run")
+        run = _scored(run, keys, descending)
+        if qrels is None:
+            return cls(run, None, keys, keys, system)
+        judged = as_polars(qrels, name="qrels", kind="qrels").lazy()
+        several = system is not None and system in judged.collect_schema()
+        shared = keys if several else [k for k in keys if k != system]
+        of_qrels = {r: roles[r] for r in ("doc", "label") if r in roles}
+        judged = _columns(judged, shared, of_qrels, "the judgments")
+        if "label" not in roles:
+            judged = judged.with_columns(label=pl.lit(1))
+        judged = judged.filter(pl.col("label").is_not_null())
+        run, judged = _same_integers(run, judged, [*shared, "doc"])
+        return cls(run, judged, keys, shared, system)
+
+    def renamed(self, names: Mapping[str, str]) -> Inputs:
+        """The same with other names of the keys."""
+        judged = self.judged
+        if judged is not None:
+            judged = judged.rename({k: names[k] for k in self.shared})
+        return Inputs(
+            self.run.rename(names),
+            judged,
+            [names[k] for k in self.keys],
+            [names[k] for k in self.shared],
+            None if self.system is None else names[self.system],
+        )
+
+
 def _columns(
-    frame: Table,
-    keys: Sequence[str],
-    named: Mapping[str, str],
-    where: str,
-    without: Sequence[str],
+    frame: Table, keys: Sequence[str], roles: Mapping[str, str], where: str
 ) -> Table:
     schema = frame.collect_schema()
-    for k in keys:
-        require_columns([k], schema, where=where, argument="query")
-    roles = {role: name for role, name in named.items() if role not in without}
-    for role, name in roles.items():
-        require_columns([name], schema, where=where, argument=role)
-    return frame.select(*keys, **{r: pl.col(n) for r, n in roles.items()})
+    for argument, name in [*(("query", k) for k in keys), *roles.items()]:
+        require_columns([name], schema, where=where, argument=argument)
+    return frame.select(*keys, **{role: pl.col(name) for role, name in roles.items()})
 
 
 def _scored(run: Table, keys: Sequence[str], descending: bool) -> Table:
@@ -313,17 +367,44 @@ def _same_integers(
 # -- the answer
 
 
-def _shown(
+def _under_labels(
+    given: Inputs,
     values: Table,
-    limits: Table,
     asked: Sequence[Asked],
-    keys: Sequence[str],
-    system: str | None,
-    per_query: bool,
+    convention: Convention,
+    ways: Sequence[str],
     *,
-    differences: bool = False,
-) -> pl.DataFrame:
-    names = [a.name for a in asked]
+    pool: bool,
+    max_grade: int | None,
+    max_unseen: int,
+    baseline: str | None,
+    max_orders: int,
+) -> tuple[Table, Table]:
+    """Values, or differences to the baseline, and their limits over labels."""
+    run, judged, keys, shared, system = given
+    grades = grades_of(max_grade, run if judged is None else judged)
+    documents = Documents.of(
+        run, judged, keys, shared, convention, pool=pool, max_unseen=max_unseen
+    )
+    held = documents.frame.collect(engine="streaming")
+    documents = documents._replace(frame=held.lazy())
+    limits = over_labels(documents, held, asked, grades, convention, ways, max_orders)
+    if "ties" in ways:  # of the judgments as they are
+        now = over_ties(run, judged, asked, keys, convention, max_orders)
+        limits = widest([limits, now], keys)
+    if baseline is None:
+        return values, limits
+    assert system is not None
+    return differences(
+        documents, held, values, limits, asked, grades, convention, ways,
+        keys, system, baseline,
+    )  # fmt: skip
+
+
+def _with_limits(
+    values: Table, limits: Table, names: Sequence[str], keys: Sequence[str]
+) -> Table:
+    """A row per query and measure: ``value``, ``lower``, ``upper``, ``exact``."""
     long = values.unpivot(
         names, index=list(keys), variable_name="measure", value_name="value"
     )
@@ -335,7 +416,7 @@ def _shown(
     # the value, but was computed in another way, must not lie beyond it by rounding.
     value = pl.col("value")
     ends = {"lower": pl.min_horizontal, "upper": pl.max_horizontal}
-    rows = rows.with_columns(
+    return rows.with_columns(
         *(
             pl.when(pl.col("exact").is_null() | ((pl.col(c) - value).abs() < ROUNDING))
             .then(value)
@@ -345,27 +426,34 @@ def _shown(
         ),
         exact=pl.col("exact").fill_null(value=True),
     )
-    first = ["value", "lower", "upper"]
-    order = pl.Enum(names)
-    whose = [] if system is None else [system]
-    if per_query:
-        return (
-            rows.select(*keys, pl.col("measure").cast(order), *first, "exact")
-            .sort([*keys, "measure"])
-            .with_columns(pl.col("measure").cast(pl.String))
-            .collect()
-        )
+
+
+def _of_queries(
+    rows: Table, asked: Sequence[Asked], keys: Sequence[str]
+) -> pl.DataFrame:
+    measure = pl.col("measure")
+    return (
+        rows.select(*keys, measure.cast(_order(asked)), *VALUES, "exact")
+        .sort([*keys, "measure"])
+        .with_columns(measure.cast(pl.String))
+        .collect()
+    )
+
+
+def _of_systems(
+    rows: Table, asked: Sequence[Asked], system: str | None
+) -> pl.DataFrame:
+    """What each measure takes over queries (mean, sum ...), of all three values."""
+    by, whose = pl.col("measure"), [] if system is None else [system]
     how = {a.name: a.measure.definition.aggregate for a in asked}
     sums = [n for n, aggregate in how.items() if aggregate == "sum"]
     logs = [n for n, aggregate in how.items() if aggregate == "geometric"]
-    by = pl.col("measure")
-    if differences and (wrong := [*sums, *logs]):
-        msg = f"{wrong[0]} is not a mean over queries: ask for per_query=True"
-        raise ValueError(msg)
     # Over the same queries; and exact sums, for which no order matters.
-    states = {c: Mean().state(pl.when(value.is_not_null()).then(c)) for c in first}
+    value = pl.col("value")
+    states = {c: Mean().state(pl.when(value.is_not_null()).then(c)) for c in VALUES}
+    held = {c: {n: pl.col(f"{c}_{n}") for n in state} for c, state in states.items()}
     return (
-        rows.group_by(*whose, by.cast(order))
+        rows.group_by(*whose, by.cast(_order(asked)))
         .agg(
             pl.col("exact").all(),
             *(
@@ -377,22 +465,23 @@ def _shown(
         .select(
             *whose,
             "measure",
-            pl.col("value_n").alias("queries"),
-            *(
-                pl.when(by.is_in(sums))
-                .then(Sum().finish(held))
+            queries=pl.col("value_n").cast(pl.UInt32),
+            **{
+                {"value": "mean"}.get(c, c): pl.when(by.is_in(sums))
+                .then(Sum().finish(state))
                 .when(by.is_in(logs))
-                .then(GeometricMean().finish(held))
-                .otherwise(Mean().finish(held))
-                .alias(c)
-                for c, held in (
-                    (c, {name: pl.col(f"{c}_{name}") for name in state})
-                    for c, state in states.items()
-                )
-            ),
-            "exact",
+                .then(GeometricMean().finish(state))
+                .otherwise(Mean().finish(state))
+                for c, state in held.items()
+            },
+            exact="exact",
         )
         .sort([*whose, "measure"])
         .with_columns(by.cast(pl.String))
         .collect()
     )
+
+
+def _order(asked: Sequence[Asked]) -> pl.Enum:
+    """Measures in the order in which they were asked for."""
+    return pl.Enum([a.name for a in asked])

@@ -224,8 +224,9 @@ def over_labels(
         if scheme in ("sorted", "every") and size > max_orders:
             msg = (
                 f"{a.name}: {size} labelings of a query with {unjudged} unjudged "
-                f"documents would have to be tried, more than max_orders="
-                f"{max_orders}; raise it, judge more, cut the run (a smaller depth), or lower max_grade"
+                f"documents would have to be tried, more than "
+                f"max_orders={max_orders}; raise it, judge more, cut the run (a "
+                "smaller depth), or lower max_grade"
             )
             raise ValueError(msg)
         if way == "every":
