@@ -69,12 +69,12 @@ def test_each_row_is_an_evaluation_of_its_own(data):
         base = evaluated(run, qrels, "ndcg@4", system)
         for choice, text in WRITTEN.items():
             row = cells[*choice, system]
-            assert row["base"] == base
-            assert row["changed"] == evaluated(run, qrels, text, system)
-            assert row["difference"] == row["changed"] - base
+            assert row["baseline_mean"] == base
+            assert row["mean"] == evaluated(run, qrels, text, system)
+            assert row["difference"] == row["mean"] - base
         for choice, options in CHANGED.items():
             wanted = evaluated(run, qrels, "ndcg@4", system, **options)
-            assert cells[*choice, system]["changed"] == wanted
+            assert cells[*choice, system]["mean"] == wanted
     assert cells["missing", "skip", "b"]["difference"] > 0
     assert cells["missing", "skip", "a"]["difference"] == 0
 
@@ -95,7 +95,8 @@ def test_summary_is_sorted_and_names_the_swaps():
     found = pr.audit(log, "recall@2", qrels=qrels, system="system", choices={"k": [3]})
     assert found.choices.row(0, named=True) == {
         "measure": "recall@2", "choice": "k", "value": "3",
-        "least": 0.0, "most": pytest.approx(1 / 3), "size": pytest.approx(1 / 3),
+        "min_difference": 0.0,
+        "max_difference": pytest.approx(1 / 3), "size": pytest.approx(1 / 3),
         "tau": None, "swapped": [], "significant_swaps": [], "note": None,
     }  # fmt: skip
     sizes = pr.audit(
@@ -187,7 +188,7 @@ def test_duplicates():
         }
     )
     found = pr.audit(log, "hits", on_duplicate="best", choices=["on_duplicate"])
-    assert found.values.select("base", "changed").row(0) == (1.0, 2.0)
+    assert found.values.select("baseline_mean", "mean").row(0) == (1.0, 2.0)
     with pytest.raises(pr.DataError, match="duplicate documents"):
         pr.audit(log, "hits")
 

@@ -133,11 +133,11 @@ def test_every_row_is_a_loop(seed):
         own = mean(systems[row["system"]], qrels, name, choice, other)
         after.setdefault((name, choice, other), {})[row["system"]] = own
         base = before[name, row["system"]]
-        assert row["base"] == pytest.approx(base, abs=1e-12)
+        assert row["baseline_mean"] == pytest.approx(base, abs=1e-12)
         if own is None:
-            assert row["changed"] is None, row
+            assert row["mean"] is None, row
             continue
-        assert row["changed"] == pytest.approx(own, abs=1e-12), row
+        assert row["mean"] == pytest.approx(own, abs=1e-12), row
         assert row["difference"] == pytest.approx(own - base, abs=1e-12), row
     sizes = []
     for row in found.choices.to_dicts():
@@ -148,8 +148,8 @@ def test_every_row_is_a_loop(seed):
         if not moves:
             assert row["size"] is None
             continue
-        assert row["least"] == pytest.approx(min(moves), abs=1e-12), row
-        assert row["most"] == pytest.approx(max(moves), abs=1e-12), row
+        assert row["min_difference"] == pytest.approx(min(moves), abs=1e-12), row
+        assert row["max_difference"] == pytest.approx(max(moves), abs=1e-12), row
         assert row["size"] == pytest.approx(max(map(abs, moves)), abs=1e-12), row
         sizes.append(row["size"])
         swapped = [
@@ -266,7 +266,7 @@ def test_a_depth_is_an_argument_of_evaluate():
         {"query_id": [1] * 4, "score": [4, 3, 2, 1], "label": [1, 0, 1, 1]}
     )
     found = pr.audit(log, ["ap", "recall@3"], choices={"max_rank": [1, 3]}).values
-    found = found.select("measure", "value", "changed")
+    found = found.select("measure", "value", "mean")
     assert {row[:2]: row[2] for row in found.rows()} == {
         ("ap", "1"): pytest.approx(1 / 3),
         ("ap", "3"): pytest.approx((1 + 2 / 3) / 3),

@@ -234,7 +234,7 @@ def _values(
     computed = pl.selectors.matches(r"^(base|other)\d+$")
     long = pl.concat(
         table.select(system.alias("system"), computed).unpivot(
-            index="system", variable_name="column", value_name="changed"
+            index="system", variable_name="column", value_name="mean"
         )
         for table in tables
     )
@@ -245,18 +245,18 @@ def _values(
             "choice": [a.choice for a in found],
             "value": [Choice(a.choice, a.value, "").shown for a in found],
             "column": [a.asked.name for a in found],
-            "base": [_base(asked, a) for a in found],
+            "original": [_base(asked, a) for a in found],
         }
     )
-    before = long.rename({"column": "base", "changed": "before"})
+    before = long.rename({"column": "original", "mean": "baseline_mean"})
     return (
         named.join(long, on="column", maintain_order="left")
-        .join(before, on=["base", "system"], how="left", nulls_equal=True,
+        .join(before, on=["original", "system"], how="left", nulls_equal=True,
               maintain_order="left")
         .select(
             "order", "measure", "choice", "value", "system",
-            pl.col("before").alias("base"), "changed",
-            difference=pl.col("changed") - pl.col("before"),
+            "baseline_mean", "mean",
+            difference=pl.col("mean") - pl.col("baseline_mean"),
         )
     )  # fmt: skip
 
@@ -268,13 +268,13 @@ def _base(asked: Sequence[Measure | Custom], alternative: Alternative) -> str:
 
 def _order(part: pl.DataFrame) -> Order:
     """Kendall's tau-b of the orders of the systems before and after, and the swaps."""
-    known = part.drop_nulls(["base", "changed"])
+    known = part.drop_nulls(["baseline_mean", "mean"])
     if len(known) < 2:
         return Order(None, [])
-    base, changed = (pl.col(c).round(DIGITS) for c in ("base", "changed"))
-    frame = known.select(score=changed, label=base.rank("dense").cast(pl.Int64))
+    before, after = (pl.col(c).round(DIGITS) for c in ("baseline_mean", "mean"))
+    frame = known.select(score=after, label=before.rank("dense").cast(pl.Int64))
     tau = frame.select(pl.col("label").rank_eval.kendall_tau("score")).item()  # type: ignore[attr-defined]
-    rows = known.select("system", "base", "changed").rows()
+    rows = known.select("system", "baseline_mean", "mean").rows()
     swapped = [
         (a, b)
         for (a, x, new_x), (b, y, new_y) in combinations(rows, 2)
@@ -325,8 +325,8 @@ def _summed(
     """A row for each alternative, those that change most first."""
     summed = values.group_by("order", maintain_order=True).agg(
         pl.col("measure", "choice", "value").first(),
-        least=pl.col("difference").min(),
-        most=pl.col("difference").max(),
+        min_difference=pl.col("difference").min(),
+        max_difference=pl.col("difference").max(),
         size=pl.col("difference").abs().max(),
     )
     idle = (pl.col("size") <= SAME).fill_null(value=False).all().over("choice")

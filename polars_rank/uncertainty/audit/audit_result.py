@@ -33,16 +33,17 @@ class Audit:
     ----------
     choices
         Per measure, choice and other value, with those that change most first:
-        ``measure``, ``choice``, ``value``; ``least`` and ``most``, the differences to
-        the value under the convention, over systems; ``size``, the largest absolute
-        one; ``tau``, Kendall's tau-b of the two orders of the systems; ``swapped``, the
-        pairs of systems in another order, and ``significant_swaps``, those of them
-        whose difference is significant before or after (paired t test, 5 %, without
-        correction); a ``note`` why a choice changes nothing on this log, where the log
-        shows it.
+        ``measure``, ``choice``, ``value``; ``min_difference`` and ``max_difference``,
+        the lowest and highest difference, over systems, to the mean under the
+        convention; ``size``, the largest absolute one; ``tau``, Kendall's tau-b of the
+        two orders of the systems; ``swapped``, the pairs of systems in another order,
+        and ``significant_swaps``, those of them whose difference is significant before
+        or after (paired t test, 5 %, without correction); a ``note`` why a choice
+        changes nothing on this log, where the log shows it.
     values
-        Per measure, choice, value and system: ``base`` (under the convention),
-        ``changed`` and their ``difference``. Without systems, ``system`` is null.
+        Per measure, choice, value and system: ``baseline_mean`` (under the convention),
+        ``mean`` (under the other value) and their ``difference``. Without
+        systems, ``system`` is null.
     convention
         The convention that is audited.
     bounds
@@ -95,7 +96,7 @@ class Audit:
         moves = pl.col("size").is_null() | (pl.col("size") > SAME)
         for row in self.choices.filter(moves).iter_rows(named=True):
             cells = [Cell(row[name]) for name in ("measure", "choice", "value")]
-            cells.append(Cell(_range(row["least"], row["most"])))
+            cells.append(Cell(_range(row["min_difference"], row["max_difference"])))
             if several:
                 cells.append(Cell(number(row["tau"], 2)))
                 for name in ("swapped", "significant_swaps"):
@@ -170,6 +171,6 @@ class Audit:
         return dict(json.loads(json.dumps(told, default=str)))
 
 
-def _range(least: float | None, most: float | None) -> str:
-    lower, upper = number(least), number(most)
+def _range(smallest: float | None, largest: float | None) -> str:
+    lower, upper = number(smallest), number(largest)
     return lower if lower == upper else f"{lower} .. {upper}"
