@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, Unpack, get_args
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from polars_rank._engine.options import DOC, EvaluationOptions
 from polars_rank._engine.schema import require_columns
 from polars_rank._statistics.distributions import t_quantile
 from polars_rank._statistics.intervals import require_level
+from polars_rank.conventions.choices import SHORTCUTS
 from polars_rank.conventions.tools import (
     DEFAULT,
     ConventionLike,
@@ -41,9 +43,8 @@ def estimate(
     level: float = 0.95,
     system: str | None = None,
     query: str | Sequence[str] = "query_id",
-    doc: str = "doc_id",
     convention: ConventionLike = DEFAULT,
-    **options: Any,
+    **options: Unpack[EvaluationOptions],
 ) -> pl.DataFrame:
     """Estimate a mean from few judgments by people and many by a model.
 
@@ -53,7 +54,7 @@ def estimate(
 
     Parameters
     ----------
-    run, measures, query, doc, convention, options
+    run, measures, query, convention, options
         As in :func:`evaluate`; ``run`` can be a mapping of systems to their runs.
     qrels
         Judgments by people, of a random sample.
@@ -75,10 +76,12 @@ def estimate(
     Returns
     -------
     One row per system and measure: ``measure``; ``queries``, and ``judged``, how many
-    of them people judged; ``estimate`` with ``lower`` and ``upper``; ``human``,
-    ``human_lower``, ``human_upper``, from people's judgments alone; ``model``, the mean
-    under the model's labels; ``weight`` of the model; and ``worth``: how many times as
-    many judgments people alone would need for so narrow an interval.
+    of them people judged; ``estimate`` with its standard error ``se``, ``lower`` and
+    ``upper``; ``human``, ``human_se``, ``human_lower``, ``human_upper``, from people's
+    judgments alone; ``model``, the mean under the model's labels; ``weight`` of the
+    model; and ``worth``: how many times as many judgments people alone would need for
+    so narrow an interval. Errors and intervals are null where people judged fewer than
+    four queries.
 
     Raises
     ------
@@ -121,9 +124,14 @@ def estimate(
     >>> found.select("estimate", "human", "model", "weight").row(0)
     (0.4285..., 0.5, 0.625, 0.2857...)
     """
-    _require_possible(sampled, level, doc, share)
-    names = ("ties", "missing", "no_relevant", "unjudged", "rel")
-    chosen = convention_of(convention, **{n: options.pop(n, None) for n in names})
+    doc = options.get("doc", DOC)
+    _require_possible(sampled, level, share)
+    if not isinstance(doc, str):
+        msg = (
+            "an estimate tells documents apart: name the column of their ids with doc="
+        )
+        raise ValueError(msg)
+    chosen = convention_of(convention, **{n: options.get(n) for n in SHORTCUTS})
     asked = _asked(measures, chosen, sampled)
     frame, column = stacked(run, system)
     keys = keys_of(query, column)
@@ -137,8 +145,8 @@ def estimate(
 
     def values(side: str) -> pl.LazyFrame:
         found: pl.LazyFrame = per_query(
-            frame, list(asked), qrels=sides[side], query=keys, doc=doc,
-            convention=chosen, **options,
+            frame, list(asked), qrels=sides[side], query=keys, convention=convention,
+            **options,
         )  # fmt: skip
         return found.unpivot(
             [m.name for m in asked], index=keys,
@@ -168,18 +176,11 @@ def estimate(
     )  # fmt: skip
 
 
-def _require_possible(
-    sampled: Sampled, level: float, doc: str | None, share: float | None
-) -> None:
+def _require_possible(sampled: Sampled, level: float, share: float | None) -> None:
     if sampled not in get_args(Sampled):
         msg = f"sampled must be 'queries' or 'documents', not {sampled!r}"
         raise ValueError(msg)
     require_level(level)
-    if doc is None:
-        msg = (
-            "an estimate tells documents apart: name the column of their ids with doc="
-        )
-        raise ValueError(msg)
     if share is not None and (sampled == "queries" or not 0 < share <= 1):
         msg = (
             "share is the probability, above 0 and up to 1, with which documents were "
@@ -200,11 +201,12 @@ def _shared_keys(
 
 
 COLUMNS: dict[str, Any] = {
-    "queries": pl.Int64,
-    "judged": pl.Int64,
+    "queries": pl.UInt32,
+    "judged": pl.UInt32,
     **dict.fromkeys(
         (
-            "estimate", "lower", "upper", "human", "human_lower", "human_upper",
+            "estimate", "se", "lower", "upper",
+            "human", "human_se", "human_lower", "human_upper",
             "model", "weight", "worth",
         ),
         pl.Float64,
@@ -296,7 +298,7 @@ def _estimated(part: pl.DataFrame, sampled: str, level: float) -> tuple[Any, ...
     first = [len(part), n]
     last = float(model.mean())
     if n < 4:
-        nothing = [None] * 2
+        nothing = [None] * 3
         return (*first, human, *nothing, human, *nothing, last, 0.0, None)
     s = np.cov(y, f)
     spread = 0.0
@@ -322,14 +324,16 @@ def _estimated(part: pl.DataFrame, sampled: str, level: float) -> tuple[Any, ...
         df = n - 2
     own = _interval(human, alone, n - 1, level)
     both = _interval(value, variance, df, level)
-    width, best = own[1] - own[0], both[1] - both[0]
+    width, best = own[2] - own[1], both[2] - both[1]
     worth = (width / best) ** 2 if best > 0 else None
     return (*first, value, *both, human, *own, last, weight, worth)
 
 
 def _interval(
     value: float | None, variance: float, df: int, level: float
-) -> tuple[float, float]:
+) -> tuple[float, float, float]:
+    """The standard error, and the ends of Student's interval."""
     assert value is not None
-    margin = float(t_quantile(0.5 + level / 2, df)) * float(np.sqrt(variance))
-    return value - margin, value + margin
+    se = float(np.sqrt(variance))
+    margin = float(t_quantile(0.5 + level / 2, df)) * se
+    return se, value - margin, value + margin

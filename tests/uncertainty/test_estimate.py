@@ -40,8 +40,9 @@ def by_hand(y, f, others, level=0.95):
         for p, q, h in zip(y, f, leverage, strict=True)
     ]
     variance = sum(r * r for r in rest) / (n - 1) / n + weight**2 * spread
-    margin = stats.t.ppf(0.5 + level / 2, n - 2) * math.sqrt(variance)
-    return value, value - margin, value + margin, weight
+    se = math.sqrt(variance)
+    margin = stats.t.ppf(0.5 + level / 2, n - 2) * se
+    return value, se, value - margin, value + margin, weight
 
 
 @pytest.mark.parametrize("measure", ["ndcg@5", "ap", "dcg@5"])
@@ -56,10 +57,11 @@ def test_the_formulas(data, measure):
         f.filter(drawn)[measure].to_list(),
         f.filter(~drawn)[measure].to_list(),
     )
-    found = [row[c] for c in ("estimate", "lower", "upper", "weight")]
+    found = [row[c] for c in ("estimate", "se", "lower", "upper", "weight")]
     assert found == pytest.approx(wanted)
     alone = stats.t.interval(0.95, len(y) - 1, y[measure].mean(), stats.sem(y[measure]))
     assert (row["human_lower"], row["human_upper"]) == pytest.approx(alone)
+    assert row["human_se"] == pytest.approx(stats.sem(y[measure]))
     assert row["model"] == pytest.approx(f[measure].mean())
     assert (row["queries"], row["judged"]) == (60, 20)
     width = row["upper"] - row["lower"]
@@ -115,6 +117,7 @@ def test_sampled_documents():
     rest = np.array(y) - np.mean(y) - weight * centered
     rest /= 1 - centered**2 / sum(centered**2)
     error = math.sqrt(sum(rest**2) / 29 / 30)
+    assert found["se"] == pytest.approx(error)
     width = 2 * stats.t.ppf(0.975, 28) * error
     assert found["upper"] - found["lower"] == pytest.approx(width)
 
@@ -146,8 +149,25 @@ def test_systems_and_few_queries(data):
     assert found.filter(system="a").drop("system").equals(alone)
     few = human.filter(pl.col("query_id").is_in(human["query_id"].unique().head(2)))
     row = pr.estimate(run, "rr", qrels=few, model_qrels=model).row(0, named=True)
-    assert row["lower"] is None
+    ends = ("se", "lower", "upper", "human_se", "human_lower", "human_upper")
+    assert {row[name] for name in ends} == {None}
     assert row["judged"] == 2
+    assert {found.schema[name] for name in ("queries", "judged")} == {pl.UInt32}
+
+
+def test_choices_and_columns_are_those_of_an_evaluation(data):
+    run, human, model = data
+    plain = pr.estimate(run, "ap", qrels=human, model_qrels=model, rel=2)
+    names = {"query_id": "topic", "doc_id": "page", "label": "grade", "score": "points"}
+    run, human, model = (
+        frame.rename(names, strict=False) for frame in (run, human, model)
+    )
+    named = {"query": "topic", "doc": "page", "label": "grade", "score": "points"}
+    found = pr.estimate(run, "ap", qrels=human, model_qrels=model, rel=2, **named)
+    assert found.equals(plain)
+    strict = [f.with_columns(pl.col("grade") >= 2) for f in (human, model)]
+    found = pr.estimate(run, "ap", qrels=strict[0], model_qrels=strict[1], **named)
+    assert found.equals(plain)
 
 
 @pytest.mark.slow
@@ -180,6 +200,7 @@ def test_coverage_and_gain(options, most):
         ("rr", {"sampled": "pairs"}, "sampled must be"),
         ("rr", {"share": 0.5}, "share is the probability"),
         ("rr", {"level": 95}, "level must lie"),
+        ("rr", {"doc": None}, "tells documents apart"),
     ],
 )
 def test_refused(data, measure, options, words):
