@@ -13,8 +13,10 @@ from polars_rank._engine.request import AnyFrame
 from polars_rank.evaluation.evaluate import evaluate, per_query
 from polars_rank.evaluation.match_report import match_report
 from polars_rank.evaluation.preferences import preferences
+from polars_rank.io.frames import FrameLike
 from polars_rank.measures.measure import Measures
 from polars_rank.namespaces.methods import show_signature
+from polars_rank.uncertainty.bounds.bounds import bounds
 
 if TYPE_CHECKING:
     from polars_rank.comparison.result import Comparison
@@ -51,8 +53,21 @@ def _lazy(
     return method
 
 
+def _collected(
+    function: Callable[Concatenate[FrameLike, P], pl.DataFrame],
+) -> Callable[Concatenate[_Shared[Any], P], pl.DataFrame]:
+    @wraps(function)
+    def method(
+        self: _Shared[Any], /, *args: P.args, **kwargs: P.kwargs
+    ) -> pl.DataFrame:
+        return function(self._frame, *args, **kwargs)
+
+    show_signature(method, function)
+    return method
+
+
 class _Shared(Generic[Frame]):
-    """Methods of both kinds of frame. Their functions need numpy: imported late."""
+    """Methods of both kinds of frame; what needs numpy is imported when called."""
 
     @property
     def _frame(self) -> Frame:
@@ -96,26 +111,7 @@ class _Shared(Generic[Frame]):
         )
         return compare(values, **arguments)
 
-    def bounds(self, measures: Measures, **arguments: Any) -> pl.DataFrame:
-        """Bound values over ties and unknown labels: see :func:`bounds`.
-
-        Examples
-        --------
-        >>> import polars as pl, polars_rank
-        >>> log = pl.DataFrame(
-        ...     {
-        ...         "query_id": [1, 1],
-        ...         "doc_id": ["a", "b"],
-        ...         "score": [2, 1],
-        ...         "label": [None, 1],
-        ...     }
-        ... )
-        >>> log.rank_eval.bounds("rr").select("measure", "lower", "upper").row(0)
-        ('rr', 0.5, 1.0)
-        """
-        from polars_rank.uncertainty.bounds.bounds import bounds
-
-        return bounds(self._frame, measures, **arguments)
+    bounds = _collected(bounds)
 
 
 @pl.api.register_dataframe_namespace("rank_eval")

@@ -30,6 +30,12 @@ measure: pr.Measure = pr.measure("ndcg", gain="exp2") @ 10
 
 def either(frame: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame | pl.LazyFrame:
     return pr.evaluate(frame, [measure, "ap"], convention=pr.CONVENTIONS["ranx"])
+
+
+def unsure(frame: pl.LazyFrame) -> pl.DataFrame:
+    print(pr.audit(frame, "rr", weight="w", rank="rank", layout="any").verdict)
+    print(pr.estimate(frame, "rr", qrels=log, model_qrels=log, doc="page", rel=2))
+    return pr.bounds(frame, "rr", ties="order", max_orders=9)
 """
 WRONG = [
     'pr.expr("label").ndcg("score", kk=10)',
@@ -40,6 +46,10 @@ WRONG = [
     'pr.evaluate(log, "rr", check="maybe")',
     'pr.evaluate(log, "rr", stats=["median"])',
     'pr.per_query(log, "rr", stats="mean")',
+    'pr.bounds(log, "rr", tise="order")',
+    'pr.bounds(log, "rr", max_orders="many")',
+    'pr.audit(log, "rr", check="maybe")',
+    'pr.estimate(log, "rr", qrels=log, model_qrels=log, rell=2)',
     'mixed: pl.LazyFrame = pr.evaluate(log, "rr")',
 ]
 ENV = os.environ | {"PYTHONPATH": str(Path(polars_rank.__file__).parents[1])}

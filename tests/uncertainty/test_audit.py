@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 
 import polars as pl
@@ -176,6 +177,25 @@ def test_every_metric_can_be_audited(data):
     assert found.choices["measure"].n_unique() == len(
         [m for m in asked if m.definition.tie_sensitive]
     )
+
+
+def test_weights_and_listed_queries_count_as_in_an_evaluation(data):
+    run, qrels = data
+    heavy = pl.DataFrame({"query_id": [0, 1, 2], "mass": [1.0, 3.0, 4.0]})
+    asked = {"qrels": qrels, "queries": heavy, "weight": "mass"}
+    found = pr.audit(run, "dcg@4", system="system", choices=["gain"], **asked)
+    labels = {(q, d): y for q, d, y in qrels.rows()}
+    for row in found.values.filter(value="binary").iter_rows(named=True):
+        own = run.filter(system=row["system"])
+        total = [0.0, 0.0]  # of labels as gains, and of relevant documents
+        for query, mass in heavy.rows():
+            top = own.filter(query_id=query).sort("score", "doc_id", descending=True)
+            for place, doc in enumerate(top["doc_id"].head(4)):
+                label = labels.get((query, doc)) or 0
+                total[0] += mass * label / math.log2(place + 2)
+                total[1] += mass * (label > 0) / math.log2(place + 2)
+        means = [t / 8 for t in total]
+        assert [row["baseline_mean"], row["mean"]] == pytest.approx(means)
 
 
 def test_duplicates():

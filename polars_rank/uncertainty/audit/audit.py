@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import polars as pl
 
+from polars_rank._engine.options import EvaluationOptions
+from polars_rank._engine.schema import Column
 from polars_rank.conventions.choices import SHORTCUTS
 from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.explain import Choice
@@ -52,9 +54,10 @@ def audit(
     query: str | Sequence[str] = "query_id",
     choices: Sequence[str] | Mapping[str, Sequence[Any]] | None = None,
     convention: ConventionLike = DEFAULT,
-    on_duplicate: Literal["error", "best"] = "error",
+    queries: FrameLike | None = None,
+    weight: Column | None = None,
     bounds: bool = False,
-    **options: Any,
+    **options: Unpack[EvaluationOptions],
 ) -> Audit:
     """Measure the effect of every disputed choice: on values, on the order of systems.
 
@@ -68,7 +71,7 @@ def audit(
     ----------
     run
         A log or run as for :func:`evaluate`, or a mapping of systems to their runs.
-    measures, qrels, query, options
+    measures, qrels, query, queries, weight, options
         As in :func:`evaluate`; ``options`` are its other arguments.
     system
         Column of ``run`` with the system; values are compared per system.
@@ -77,8 +80,6 @@ def audit(
         as ``{"k": [5, 20], "rel": [2]}``. Default: all.
     convention
         The choices to start from.
-    on_duplicate
-        As in :func:`evaluate`.
     bounds
         Whether to add what is not known: the lowest and highest value of every system
         over the orders of tied documents, and over the labels of unjudged ones; and,
@@ -121,17 +122,18 @@ def audit(
     <BLANKLINE>
     The order of the systems is the same under all 2.
     """
-    start = convention_of(
-        convention,
-        **{name: options.pop(name, None) for name in SHORTCUTS},
-    )
+    start = convention_of(convention, **{n: options.get(n) for n in SHORTCUTS})
+    on_duplicate, depth = options.get("on_duplicate", "error"), options.get("max_rank")
+    apart = {*SHORTCUTS, DUPLICATES}  # what the alternatives change themselves
+    others: dict[str, Any] = {n: v for n, v in options.items() if n not in apart}
+    frames = {"queries": queries, "weight": weight}
+    others |= {name: given for name, given in frames.items() if given is not None}
     if bounds:
-        require_known_to_bounds(options)
+        require_known_to_bounds(others)
     asked = parse_measures(measures)
     frame, column = stacked(run, system)
     if isinstance(qrels, Mapping):  # a frame's queries are those of every system
         qrels = as_polars(qrels, name="qrels", kind="qrels")
-    depth = options.get(DEPTH)
     found = list(alternatives(asked, start, choices, on_duplicate, depth))
     if depth is not None:  # it has no mean over tied orders
         found = [a for a in found if (a.policy, a.value) != ("ties", "expected")]
@@ -154,7 +156,7 @@ def audit(
             query=keys_of(query, column),
             by=column,
             convention=changed,
-            **(options | different),
+            **(others | different),
         )
         for measured, changed, different in [*passes, *([shown] if known else [])]
     ]
@@ -167,14 +169,14 @@ def audit(
         for a, order in zip(found, orders, strict=True)
     ]
     significant = _significant(
-        frame, swaps, passes, column, query, options | {"qrels": qrels}
+        frame, swaps, passes, column, query, others | {"qrels": qrels}
     )
     result = _summed(values, orders, significant, told, start)
     if not bounds:
         return result
     given: dict[str, Any] = {
         "qrels": qrels, "system": column, "query": query, "convention": start,
-        "options": options,
+        "options": others,
     }  # fmt: skip
     return replace(
         result,
