@@ -36,7 +36,7 @@ Unretrieved: TypeAlias = Literal["below", "leave_out"]
 @frame_function
 def preferences(
     run: FrameLike,
-    judgments: FrameLike,
+    qrels: FrameLike,
     *,
     query: Column | Sequence[Column] = "query_id",
     doc: Column = "doc_id",
@@ -46,7 +46,7 @@ def preferences(
     descending: bool = True,
     qrels_query: Column | Sequence[Column] | None = None,
     qrels_doc: Column | None = None,
-    group: Column | Sequence[Column] | None = None,
+    by: Column | Sequence[Column] | None = None,
     ties: PreferenceTies = "doc_desc",
     unretrieved: Unretrieved = "below",
     check: Check = "strict",
@@ -61,15 +61,15 @@ def preferences(
     ----------
     run
         ``query``, ``doc`` and ``score`` (or ``rank``); the rows may be in any order.
-    judgments
-        ``query``, ``doc``, ``label`` and the columns of ``group``, one row per
-        document. Their queries are evaluated. Every pair within a group is compared, so
-        groups should be judgment pools, not whole collections.
+    qrels
+        The judgments: ``query``, ``doc``, ``label`` and the columns of ``by``, one row
+        per document. Their queries are evaluated. Every pair within a group is
+        compared, so groups should be judgment pools, not whole collections.
     query, doc, score, label, rank, descending, qrels_query, qrels_doc, check
         As in :func:`evaluate`.
-    group
-        Columns that separate the judgments of a query, e.g. the assessor: documents of
-        different groups are not compared. None: one group per query.
+    by
+        Columns that separate the judgments of a query into groups, e.g. the assessor:
+        documents of different groups are not compared. None: one group per query.
     ties
         Which of two documents with equal scores ranks higher: by document id as text
         (``"doc_desc"``, ``"doc_asc"``), or ``"expected"``: half a preference each.
@@ -119,7 +119,7 @@ def preferences(
             "rename the query column"
         )
         raise ValueError(msg)
-    groups = {f"by{i}": column for i, column in enumerate(columns_of(group))}
+    groups = {f"by{i}": column for i, column in enumerate(columns_of(by))}
     columns = columns_by_role(
         query=query,
         doc=doc,
@@ -130,12 +130,12 @@ def preferences(
         qrels_query=qrels_query,
         qrels_doc=qrels_doc,
     )
-    frames = open_run_and_qrels(run, judgments, columns)
+    frames = open_run_and_qrels(run, qrels, columns)
     require_columns(
         list(groups.values()),
         frames[1].collect_schema(),
         where="the judgments",
-        argument="group",
+        argument="by",
     )
     ran, judged = bind_run_and_qrels(
         *frames,

@@ -399,7 +399,7 @@ def test_objects_are_no_segments(lazy):
     with wrong:
         pr.evaluate(log.drop("by"), "rr", qrels=qrels, queries=queries, by="by")
     with wrong:
-        pr.preferences(run, qrels.with_columns(objects), group="by")
+        pr.preferences(run, qrels.with_columns(objects), by="by")
 
 
 @pytest.mark.parametrize("name", ["satisfied", "preferences", "prefs_pair"])

@@ -95,7 +95,7 @@ def test_plain_loops(ties, unretrieved, ids, collect):
     )
     found = collect(
         ranked.rank_eval.preferences(
-            better, group="who", ties=ties, unretrieved=unretrieved
+            better, by="who", ties=ties, unretrieved=unretrieved
         )
     )
     wanted = loop(run, judged, ties, unretrieved)
@@ -113,7 +113,7 @@ def test_by_hand():
     judged = [("q", "x", "a", 2), ("q", "x", "b", 1), ("q", "x", "d", 0)]
     judged += [("q", "y", "b", 1), ("q", "y", "a", 0)]
     ranked, better = frames(A_B_C, judged)
-    (row,) = pr.preferences(ranked, better, group="who").collect().rows(named=True)
+    (row,) = pr.preferences(ranked, better, by="who").collect().rows(named=True)
     assert row == {
         "query_id": "q",
         "preferences": 4,
@@ -122,7 +122,7 @@ def test_by_hand():
         "prefs_pair": pytest.approx((1 / 2 + 1 + 1) / 3),
         "prefs_avgjg": (3 / 3 + 0 / 1) / 2,
     }
-    kept = pr.preferences(ranked, better, group="who", unretrieved="leave_out")
+    kept = pr.preferences(ranked, better, by="who", unretrieved="leave_out")
     assert kept.collect().row(0)[1:4] == (2, 1.0, 1 / 2)
 
 
@@ -156,7 +156,7 @@ def test_groups_without_a_preference_are_left_out():
     judged += [("q", "y", "a", 1), ("q", "y", "b", 1)]
     judged += [("r", "x", "a", 2), ("r", "x", "b", 2)]
     run = [*A_B_C, ("r", "a", 2.0), ("r", "b", 1.0)]
-    found = pr.preferences(*frames(run, judged), group="who").collect()
+    found = pr.preferences(*frames(run, judged), by="who").collect()
     assert found["prefs_avgjg"].to_list() == [1.0, None]
     assert found["preferences"].to_list() == [1, 0]
 
@@ -192,9 +192,9 @@ def test_wrong_data(run, judged, message):
         [*start, *run], [("q", "x", "a", 1), ("q", "x", "b", 0), *judged]
     )
     with pytest.raises(pr.DataError, match=message):
-        pr.preferences(ranked, better, group="who").collect()
+        pr.preferences(ranked, better, by="who").collect()
     with pytest.warns(UserWarning, match=message):
-        pr.preferences(ranked, better, group="who", check="warn").collect()
+        pr.preferences(ranked, better, by="who", check="warn").collect()
 
 
 @pytest.mark.parametrize(
@@ -204,9 +204,9 @@ def test_wrong_data(run, judged, message):
         ({"unretrieved": "last"}, ValueError, "unretrieved must be one of below, le"),
         ({"check": "some"}, ValueError, "check must be one of"),
         (
-            {"group": "whom"},
+            {"by": "whom"},
             pl.exceptions.ColumnNotFoundError,
-            "group column 'whom' is not in the judgments; did you mean 'who'",
+            "by column 'whom' is not in the judgments; did you mean 'who'",
         ),
     ],
 )
