@@ -118,12 +118,10 @@ def teams(args: argparse.Namespace, kind: str, users: int) -> Shares:
         )
         for place, (team, won) in enumerate((("A", True), ("B", False)), start=1)
     ]
-    found = clicks.interleaving(
-        pl.concat(rows), team="team", cluster="user_id", by="run", test="permutation",
-        permutations=400,
-    )  # fmt: skip
-    for name in ("p_sign", "p_permutation"):
-        yield name, (found[name] < 0.05).sum() / args.runs
+    options = {"team": "team", "cluster": "user_id", "by": "run", "permutations": 400}
+    for test in ("sign", "permutation"):
+        found = clicks.interleaving(pl.concat(rows), test=test, **options)
+        yield f"p_value, {test}", (found["p_value"] < 0.05).sum() / args.runs
     outside = (found["lower"] > 0) | (found["upper"] < 0)
     yield "interval", outside.sum() / args.runs
 

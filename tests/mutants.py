@@ -817,8 +817,8 @@ MUTANTS = (
     Mutant(
         "the sign test counts impressions of a user as if they were users",
         "clicks/experiments/interleaving.py",
-        "_sign_test(int((s > 0).sum()), int((s < 0).sum())) if whole",
-        "_sign_test(int(s.clip(0).sum()), -int(s.clip(None, 0).sum())) if whole",
+        "wins, losses = int((signed > 0).sum()), int((signed < 0).sum())",
+        "wins, losses = int(signed.clip(0).sum()), -int(signed.clip(None, 0).sum())",
         "clicks_unequal",
     ),
     Mutant(

@@ -46,7 +46,7 @@ def test_estimates(weight, eta, clip):
     found = {
         "ips": ips["estimate"],
         "snips": snips["estimate"],
-        "ess": ips["ess"],
+        "ess": ips["effective_size"],
         "largest": ips["largest_weight_share"],
         "clipped": ips["clipped"] * log["clicked"].sum(),
         "relevant": ips["relevant_per_impression"],

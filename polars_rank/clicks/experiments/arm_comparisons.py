@@ -82,7 +82,7 @@ def comparisons(
                     **dict(zip(NUMBERS, numbers, strict=True)),
                     "clusters_control": 0 if base is None else base["clusters"],
                     "clusters_treatment": known[arm]["clusters"] if arm in known else 0,
-                    "srm_p": split,
+                    "srm_p_value": split,
                 }
 
 

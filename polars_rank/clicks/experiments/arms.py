@@ -92,7 +92,7 @@ def compare(  # type: ignore[misc]  # two options are named here
     (the effect as a share of the control), ``relative_lower``, ``relative_upper``,
     ``p_value``, ``mde``, ``effective_clusters_control`` and
     ``effective_clusters_treatment`` (how many clusters of one size would tell as much),
-    ``clusters_control``, ``clusters_treatment``, and ``srm_p``: the p-value of the test
+    ``clusters_control``, ``clusters_treatment``, and ``srm_p_value``, that of the test
     for sample ratio mismatch. Below 0.001 there is a warning. Errors and p-values are
     null unless two clusters of each arm have a denominator.
 
@@ -175,14 +175,14 @@ def schema_of(
     by: Mapping[str, pl.DataType], arm: pl.DataType, adjust: Adjust | None
 ) -> dict[str, pl.DataType]:
     """The columns of comparisons."""
-    counts = dict.fromkeys(("clusters_control", "clusters_treatment"), pl.Int64())
+    counts = dict.fromkeys(("clusters_control", "clusters_treatment"), pl.UInt32())
     return {
         **by,
         "measure": pl.String(),
         "arm": arm,
         **dict.fromkeys(NUMBERS, pl.Float64()),
         **counts,
-        "srm_p": pl.Float64(),
+        "srm_p_value": pl.Float64(),
         **({"p_adjusted": pl.Float64()} if adjust else {}),
     }
 

@@ -94,8 +94,10 @@ def interleaving(  # type: ignore[misc]  # team= is an option, named here
     no_click
         Whether impressions without a click are ignored or count as ties.
     test
-        ``"permutation"`` also computes ``p_permutation``, from ``permutations`` draws
-        of the winners' signs, cluster by cluster.
+        Test of ``p_value``. ``"sign"``: whether ``team_a`` wins as many clusters as it
+        loses (binomial, two-sided); null for ``"probabilistic"``, whose wins are not
+        whole. ``"permutation"``: ``permutations`` draws of the winners' signs, cluster
+        by cluster.
     permutations, seed, level
         Number of draws and seed of the permutation test; confidence level of the
         interval.
@@ -107,8 +109,7 @@ def interleaving(  # type: ignore[misc]  # team= is an option, named here
     A frame like ``log``: a row for each segment and pair of rankers, with the ``by``
     columns, ``team_a``, ``team_b``, ``impressions`` that count, ``clicked`` (those with
     a click), ``wins`` and ``losses`` of team_a, ``ties``, ``preference``, ``se``,
-    ``lower``, ``upper``, ``p_sign`` (of the clusters that team_a wins against those
-    that it loses, binomial, two-sided), ``p_permutation``, ``clusters`` and
+    ``lower``, ``upper``, ``p_value`` of the ``test``, ``clusters`` and
     ``effective_clusters`` (how many clusters of one size would tell as much).
 
     Warns
@@ -230,16 +231,16 @@ def _schema(log: ClickLog, method: Method) -> dict[str, pl.DataType]:
     rows = log.rows.collect_schema()
     known = {} if log.impressions is None else log.impressions.collect_schema()
     dtypes = {**rows, **known}
-    count = pl.Float64() if method == "probabilistic" else pl.Int64()
-    numbers = ("preference", "se", "lower", "upper", "p_sign", "p_permutation")
+    count = pl.Float64() if method == "probabilistic" else pl.UInt32()
+    numbers = ("preference", "se", "lower", "upper", "p_value")
     team = rows.get("team", pl.String())
     return {
         **{name: dtypes[log.carried[name]] for name in log.by},
         **dict.fromkeys(("team_a", "team_b"), team),
-        **dict.fromkeys(("impressions", "clicked"), pl.Int64()),
+        **dict.fromkeys(("impressions", "clicked"), pl.UInt32()),
         **dict.fromkeys(("wins", "losses", "ties"), count),
         **dict.fromkeys(numbers, pl.Float64()),
-        "clusters": pl.Int64(),
+        "clusters": pl.UInt32(),
         "effective_clusters": pl.Float64(),
     }
 
@@ -278,7 +279,7 @@ def _result(
                 e.sum().alias(name)
                 for e, name in ((win, "wins"), (loss, "losses"), (tie, "ties"))
             ),
-            pl.len().cast(pl.Int64).alias("clusters"),
+            pl.len().alias("clusters"),
             *(value.alias(name) for name, value in state.items()),
             (win - loss).implode().alias("signed"),
         ]
@@ -288,9 +289,9 @@ def _result(
             if by
             else pair.select(counted)
         )
-        found = moments.sums({name: pl.col(name) for name in state})
-        pair = pair.with_columns(**{f"sum:{n}": e for n, e in found.items()})
-        held = {name: pl.col(f"sum:{name}") for name in found}
+        added = moments.sums({name: pl.col(name) for name in state})
+        pair = pair.with_columns(**{f"sum:{n}": e for n, e in added.items()})
+        held = {name: pl.col(f"sum:{name}") for name in added}
         preference = ratio(held["x"], held["d"]) / 2
         error, effective = standard_error(held, pl.col("d_high"))
         se = error / 2
@@ -306,34 +307,25 @@ def _result(
     table = pl.concat(rows)
     reach = margin(pl.col("effective_clusters"), level)
     half = table.select(pl.col("se") * reach)["se"]
-    whole = schema["wins"].is_integer()
+    if test == "permutation":
+        found = [_permutation_test(s, permutations, seed) for s in table["signed"]]
+    elif schema["wins"].is_integer():
+        found = [_sign_test(s) for s in table["signed"]]
+    else:
+        found = [None] * len(table)
     table = table.with_columns(
         lower=pl.col("preference") - half,
         upper=pl.col("preference") + half,
-        p_sign=pl.Series(
-            [
-                _sign_test(int((s > 0).sum()), int((s < 0).sum())) if whole else None
-                for s in table["signed"]
-            ],
-            dtype=pl.Float64,
-        ),
-        p_permutation=pl.Series(
-            [
-                _permutation_test(signed, permutations, seed)
-                if test == "permutation"
-                else None
-                for signed in table["signed"]
-            ],
-            dtype=pl.Float64,
-        ),
+        p_value=pl.Series(found, dtype=pl.Float64),
     )
     names = dict(zip(by, log.by, strict=True))
     table = table.sort(by, maintain_order=True, nulls_last=True).rename(names)
     return table.select(pl.col(name).cast(dtype) for name, dtype in schema.items())
 
 
-def _sign_test(wins: int, losses: int) -> float | None:
+def _sign_test(signed: pl.Series) -> float | None:
     """Two-sided: exact, or normal with a correction for continuity."""
+    wins, losses = int((signed > 0).sum()), int((signed < 0).sum())
     n, least = wins + losses, min(wins, losses)
     if n == 0:
         return None

@@ -16,6 +16,7 @@ from polars_rank.metrics.correlation import kendall_tau
 from polars_rank.metrics.pairwise import auc
 
 Disagreement: TypeAlias = Literal["linear", "quadratic", "none"]
+COUNTS = ("pairs", "only_judgments", "only_given", "queries")
 
 
 def agreement(
@@ -113,7 +114,8 @@ def agreement(
         },
         schema_overrides=dict.fromkeys(
             ("equal", "kappa", "kendall_tau", "auc"), pl.Float64
-        ),
+        )
+        | dict.fromkeys(COUNTS, pl.UInt32),
     )
 
 

@@ -24,7 +24,7 @@ class LogReport:
     Attributes
     ----------
     facts
-        ``fact`` and ``value``: how many rows, impressions, queries, clicks ... Clicks,
+        ``item`` and ``value``: how many rows, impressions, queries, clicks ... Clicks,
         positions and pairs of a query and a document are those of rows that break no
         rule; impressions and users those of all rows.
     positions
@@ -83,10 +83,10 @@ def check(log: AnyFrame, /, **options: Unpack[LogOptions]) -> LogReport:
     >>> import polars as pl
     >>> from polars_rank import clicks, example
     >>> report = clicks.check(pl.scan_parquet(example.clicks_path()))
-    >>> report.facts.filter(pl.col("fact").is_in(["rows", "impressions", "clicks"]))
+    >>> report.facts.filter(pl.col("item").is_in(["rows", "impressions", "clicks"]))
     shape: (3, 2)
     ┌─────────────┬──────────┐
-    │ fact        ┆ value    │
+    │ item        ┆ value    │
     │ ---         ┆ ---      │
     │ str         ┆ f64      │
     ╞═════════════╪══════════╡
@@ -123,7 +123,7 @@ def check(log: AnyFrame, /, **options: Unpack[LogOptions]) -> LogReport:
     return LogReport(
         facts=pl.DataFrame(
             [*facts.items()],
-            schema={"fact": pl.String, "value": pl.Float64},
+            schema={"item": pl.String, "value": pl.Float64},
             orient="row",
         ),
         positions=found["positions"],

@@ -27,7 +27,8 @@ SAME_LOG = (
 )
 NO_CLICKS = "there are no clicks: nothing can be estimated"
 RESULT = (
-    *("system", "estimate", "se", "lower", "upper", "ess", "largest_weight_share"),
+    *("system", "estimate", "se", "lower", "upper"),
+    *("effective_size", "largest_weight_share"),
     *("clipped", "cut", "support", "relevant_per_impression"),
     *("impressions", "clicks", "clusters", "effective_clusters", "scale"),
 )
@@ -89,7 +90,7 @@ def estimate_systems(
         [*labels.values()], range(len(labels)), return_dtype=pl.Int64
     )
     long = long.sort(*by, order, nulls_last=True, maintain_order=True)
-    told = ["system", "support", "clicks", "largest_weight_share", "ess"]
+    told = ["system", "support", "clicks", "largest_weight_share", "effective_size"]
     if task.fitted is not None and interval.kind != "none":
         told += ["impressions", *task.fitted.collect_schema()]
         long = long.join(task.fitted, how="cross", maintain_order="left")
@@ -104,7 +105,7 @@ def estimate_systems(
 
 def _doubts(columns: Sequence[pl.Series], *, modeled: bool, bounded: bool) -> pl.Series:
     """Warn of doubtful results; raise an error if nothing was logged."""
-    system, support, clicks, largest, ess, *fitted = columns
+    system, support, clicks, largest, size, *fitted = columns
     for name, low in zip(system, support, strict=True):
         if low is not None:
             tell_support(name, low)
@@ -115,13 +116,14 @@ def _doubts(columns: Sequence[pl.Series], *, modeled: bool, bounded: bool) -> pl
     if (largest > LARGE).any():
         share = cast("float", largest.max())
         warn(
-            f"a single click has {share:.0%} of all weight; see ess, and consider clip="
+            f"a single click has {share:.0%} of all weight; see effective_size, and "
+            "consider clip="
         )
-    elif (ess < HEAVY).any() and bounded and not modeled:
-        least = cast("float", ess.min())
+    elif (size < HEAVY).any() and bounded and not modeled:
+        least = cast("float", size.min())
         warn(
-            f"the weights are those of {least:.0f} clicks (ess): below {HEAVY}, "
-            "intervals are too short"
+            f"the weights are those of {least:.0f} clicks (effective_size): below "
+            f"{HEAVY}, intervals are too short"
         )
     return pl.repeat(True, len(system), dtype=pl.Boolean, eager=True)
 
@@ -183,7 +185,7 @@ def _diagnosed(
         *by,
         "clicks",
         *(ratio(pl.col(name), pl.col(f"of {name}")).alias(name) for name in supports),
-        ess=ratio(w * w, pl.col("ww")),
+        effective_size=ratio(w * w, pl.col("ww")),
         largest_weight_share=ratio(pl.col("largest"), w),
         clipped=ratio(pl.col("low"), pl.col("counted")),
         cut=1.0 - ratio(w, pl.col(raw)),

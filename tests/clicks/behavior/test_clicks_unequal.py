@@ -41,7 +41,7 @@ def test_rankers_that_are_the_same_are_seldom_told_apart():
     ]
     options = {"team": "team", "cluster": "user_id", "by": "run"}
     found = clicks.interleaving(pl.concat(rows), **options)
-    assert (found["p_sign"] < 0.05).sum() / 400 < 0.083
+    assert (found["p_value"] < 0.05).sum() / 400 < 0.083
     outside = (found["lower"] > 0) | (found["upper"] < 0)
     assert outside.sum() / 400 < 0.083
 

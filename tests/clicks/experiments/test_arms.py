@@ -215,14 +215,16 @@ def test_a_broken_assignment_is_warned_of(log):
     counts = thinned.group_by("arm").agg(pl.col("user_id").n_unique())["user_id"]
     expected = counts.sum() / 3
     x = sum((n - expected) ** 2 / expected for n in counts)
-    assert found["srm_p"][0] == pytest.approx(math.exp(-x / 2), rel=1e-9)  # two degrees
+    assert found["srm_p_value"][0] == pytest.approx(
+        math.exp(-x / 2), rel=1e-9
+    )  # two degrees
     split = {"A": 3, "B": 1, "C": 3}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found = clicks.compare(
             thinned, "ctr", arm="arm", control="A", expected_split=split
         )
-    assert found["srm_p"][0] > 0.001
+    assert found["srm_p_value"][0] > 0.001
     with pytest.raises(ValueError, match="a positive share for each of the arms"):
         clicks.compare(log, "ctr", arm="arm", control="A", expected_split={"A": 1})
 

@@ -105,7 +105,7 @@ def check(row, found):
     decided = won + sum(sum(v) < 0 for v in users.values())
     cases = [math.comb(decided, i) for i in range(decided + 1)]
     p = sum(c for c in cases if c <= cases[won]) / 2**decided
-    assert row["p_sign"] == pytest.approx(p, rel=1e-12)
+    assert row["p_value"] == pytest.approx(p, rel=1e-12)
 
 
 def interleaved(log):
@@ -225,7 +225,7 @@ def test_probabilistic():
     assert row["preference"] == pytest.approx(
         (wins - losses) / len(odds) / 2, rel=1e-11
     )
-    assert row["p_sign"] is None
+    assert row["p_value"] is None
 
 
 @pytest.mark.parametrize(
@@ -249,18 +249,22 @@ def test_the_preference_of_published_counts(wins, losses, ties, preference):
     assert row["preference"] == pytest.approx(preference, abs=5e-7)
 
 
+def signed(wins, losses):
+    return pl.Series([1.0] * wins + [-1.0] * losses, dtype=pl.Float64)
+
+
 @pytest.mark.parametrize(("wins", "losses"), [(0, 5), (3, 7), (6, 6), (11, 2)])
 def test_the_sign_test_is_the_binomial(wins, losses):
     n = wins + losses
     chances = [math.comb(n, i) / 2**n for i in range(n + 1)]
     wanted = math.fsum(p for p in chances if p <= chances[wins] * (1 + 1e-9))
-    assert module._sign_test(wins, losses) == pytest.approx(wanted, rel=1e-12)
+    assert module._sign_test(signed(wins, losses)) == pytest.approx(wanted, rel=1e-12)
 
 
 def test_the_sign_test_of_many_is_normal():
     exact = 2 * sum(math.comb(1100, i) for i in range(521)) / 2**1100
-    assert module._sign_test(520, 580) == pytest.approx(exact, rel=0.02)
-    assert module._sign_test(0, 0) is None
+    assert module._sign_test(signed(520, 580)) == pytest.approx(exact, rel=0.02)
+    assert module._sign_test(signed(0, 0)) is None
 
 
 def test_the_permutation_test_is_enumeration():
@@ -284,11 +288,16 @@ def test_the_permutation_test_is_enumeration():
         abs(sum(s * v for s, v in zip(f, users.values(), strict=True))) for f in signs
     ]
     wanted = sum(s >= found for s in sums) / len(sums)
-    assert row["p_permutation"] == pytest.approx(
-        wanted, abs=5 * math.sqrt(0.25 / 10_000)
-    )
+    assert row["p_value"] == pytest.approx(wanted, abs=5 * math.sqrt(0.25 / 10_000))
     shuffled = log.sample(fraction=1, shuffle=True, seed=2)
     assert clicks.interleaving(shuffled, **options).row(0, named=True) == row
+    by_signs = clicks.interleaving(log, **{**options, "test": "sign"}).row(
+        0, named=True
+    )
+    won = sum(net > 0 for net in users.values())
+    lost = sum(net < 0 for net in users.values())
+    assert by_signs.pop("p_value") == module._sign_test(signed(won, lost))
+    assert by_signs == {n: v for n, v in row.items() if n != "p_value"}
 
 
 def test_the_shares_of_a_fair_draft():

@@ -524,4 +524,4 @@ def test_a_report_knows_all_impressions():
         assert found["impressions"] == 30
         assert found["impressions without results"] == 2
         assert found["users"] == log["user_id"].n_unique()
-    assert "impressions without results" not in clicks.check(log).facts["fact"]
+    assert "impressions without results" not in clicks.check(log).facts["item"]

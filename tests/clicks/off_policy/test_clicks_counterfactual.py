@@ -183,7 +183,7 @@ def test_diagnostics_are_those_of_a_plain_loop():
         assert row["clicks"] == len(clicked)
         assert row["impressions"] == len({r["impression_id"] for r in rows})
         assert row["clusters"] == len({r["u"] for r in rows})
-        close(row["ess"], sum(w) ** 2 / sum(x * x for x in w))
+        close(row["effective_size"], sum(w) ** 2 / sum(x * x for x in w))
         close(row["largest_weight_share"], max(w) / sum(w))
         low = sum(p[r["position"]] < 0.35 for r in clicked)
         close(row["clipped"], low / len(clicked))
@@ -460,7 +460,7 @@ def test_diagnostics_weigh_impressions():
         if row["clicked"]
     ]
     heavy = [w / max(p, 0.6) for w, p in true]
-    close(found["ess"], sum(heavy) ** 2 / sum(h * h for h in heavy))
+    close(found["effective_size"], sum(heavy) ** 2 / sum(h * h for h in heavy))
     close(found["largest_weight_share"], max(heavy) / sum(heavy))
     close(found["cut"], 1 - sum(heavy) / sum(w / p for w, p in true))
     per_document = clicks.counterfactual(log, method="snips", **options)
@@ -736,7 +736,11 @@ def test_a_log_without_clicks_and_one_cluster():
             found = clicks.counterfactual(
                 empty, new="a", propensities=PROPENSITIES, method=method
             )
-        assert found.select("estimate", "se", "ess").row(0) == (None, None, None)
+        assert found.select("estimate", "se", "effective_size").row(0) == (
+            None,
+            None,
+            None,
+        )
     one = clicks.counterfactual(
         log.with_columns(u=pl.lit(1)), new="a", propensities=PROPENSITIES, cluster="u"
     )
@@ -753,7 +757,7 @@ def test_few_effective_clicks_are_told():
     log = random_log(1)
     options = {"new": "a", "propensities": PROPENSITIES}
     found = clicks.counterfactual(log, interval="none", **options)
-    few = rf"the weights are those of {found['ess'].item():.0f} clicks"
+    few = rf"the weights are those of {found['effective_size'].item():.0f} clicks"
     with pytest.warns(UserWarning, match=few):
         clicks.counterfactual(log, **options)
     many = clicks.simulate(1000, queries=20, seed=1).log.drop("user_id")

@@ -2,7 +2,7 @@
 
 Copies lie in the cluster of their original, so that estimates, errors, intervals and
 the number of clusters are the same. Counts of the log (``impressions``, ``clicks``,
-``total_clicks``, ``queries``) are of its rows as they are. ``ess`` and
+``total_clicks``, ``queries``) are of its rows as they are. ``effective_size`` and
 ``largest_weight_share`` are not those of copies, either: a click of weight 3 is one
 heavy click, and no three.
 """
@@ -120,7 +120,7 @@ def estimated(method, new, **more):
         if method in ("dr", "dm"):
             options["reward"] = "r"
         found = clicks.counterfactual(log, "dcg@3", new=new, **USERS, **options)
-        return found.drop("ess", "largest_weight_share")
+        return found.drop("effective_size", "largest_weight_share")
 
     return found
 
@@ -177,7 +177,16 @@ REFUSED = {
 ROWS_OF_THE_LOG = {"check", "dedupe", "per_impression"}  # copies would be further rows
 
 
-ERRORS = ["se", "lower", "upper", "clusters", "p_value", "p_adjusted", "mde", "srm_p"]
+ERRORS = [
+    "se",
+    "lower",
+    "upper",
+    "clusters",
+    "p_value",
+    "p_adjusted",
+    "mde",
+    "srm_p_value",
+]
 ERRORS += ["relative_lower", "relative_upper"]
 ERRORS += ["clusters_control", "clusters_treatment"]
 
