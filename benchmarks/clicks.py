@@ -230,7 +230,7 @@ def peak(name: str, path: Path) -> float:
 def write_log(rows: int, path: Path) -> float:
     began = time.perf_counter()
     design = clicks.simulate(
-        rows // 10, arms=2, interleaved=0.2, queries=20_000, zipf=0.8
+        rows // 10, n_arms=2, interleaved_share=0.2, n_queries=20_000, zipf=0.8
     )
     design.scan().sink_parquet(path)
     return time.perf_counter() - began

@@ -29,7 +29,7 @@ Repeat = Callable[[int], list[Found]]
 def aa(seed: int, cluster: str, kind: str, measure: str) -> Found:
     """Two arms that are the same: the truth of their difference is 0."""
     log = clicks.simulate(
-        4000, queries=100, users=400, user_sd=1.0, arms=2, seed=seed
+        4000, n_queries=100, n_users=400, user_sd=1.0, n_arms=2, seed=seed
     ).log
     found = clicks.behavior(
         log, measure, by="arm", cluster=cluster, interval=kind, replicates=400
@@ -42,7 +42,7 @@ def aa(seed: int, cluster: str, kind: str, measure: str) -> Found:
 def compared(seed: int) -> Found:
     """The same by the comparison of arms."""
     log = clicks.simulate(
-        4000, queries=100, users=400, user_sd=1.0, arms=2, seed=seed
+        4000, n_queries=100, n_users=400, user_sd=1.0, n_arms=2, seed=seed
     ).log
     row = clicks.compare(log, "ctr", arm="arm", control="A").row(0, named=True)
     return row["effect"], row["lower"], row["upper"], 0.0
@@ -52,7 +52,7 @@ def adjusted(seed: int) -> Found:
     """The same with the clicks of the same users before the experiment."""
     # Impressions of even and odd number: before, and in the experiment.
     log = clicks.simulate(
-        8000, queries=100, users=400, user_sd=1.0, arms=2, seed=seed
+        8000, n_queries=100, n_users=400, user_sd=1.0, n_arms=2, seed=seed
     ).log
     odd = pl.col("impression_id") % 2 == 1
     row = clicks.compare(
@@ -63,7 +63,13 @@ def adjusted(seed: int) -> Found:
 
 def lifted(seed: int, *, before: bool) -> Found:
     """Arms of which one clicks a tenth less often: the relative effect."""
-    design = {"queries": 100, "users": 400, "user_sd": 1.0, "arms": 2, "seed": seed}
+    design = {
+        "n_queries": 100,
+        "n_users": 400,
+        "user_sd": 1.0,
+        "n_arms": 2,
+        "seed": seed,
+    }
     log = clicks.simulate(8000, lift=-0.1, **design).log
     odd = pl.col("impression_id") % 2 == 1
     same = clicks.simulate(8000, **design).log.filter(~odd)  # the same users, no lift
@@ -80,7 +86,7 @@ def lifted(seed: int, *, before: bool) -> Found:
 def watched(seed: int, *, sequential: bool) -> Found:
     """Of ten looks at the same arms, more users each time: the one farthest from 0."""
     log = clicks.simulate(
-        4000, queries=100, users=1000, user_sd=1.0, arms=2, seed=seed
+        4000, n_queries=100, n_users=1000, user_sd=1.0, n_arms=2, seed=seed
     ).log
     looks = [
         clicks.compare(
@@ -99,7 +105,7 @@ def watched(seed: int, *, sequential: bool) -> Found:
 def interleaved(seed: int) -> Found:
     """Two teams of the same ranker: no preference."""
     log = clicks.simulate(
-        2000, queries=100, users=300, user_sd=1.0, interleaved=1.0, seed=seed
+        2000, n_queries=100, n_users=300, user_sd=1.0, interleaved_share=1.0, seed=seed
     ).log
     coin = pl.col("impression_id").hash(seed) % 2 == 0  # the names of teams say nothing
     team = pl.col("team").cast(pl.String)
@@ -109,7 +115,7 @@ def interleaved(seed: int) -> Found:
     return row["preference"], row["lower"], row["upper"], 0.0
 
 
-HEAD, TAIL = {"queries": 100}, {"queries": 4000}
+HEAD, TAIL = {"n_queries": 100}, {"n_queries": 4000}
 
 
 def examined(
@@ -117,9 +123,9 @@ def examined(
 ) -> list[Found]:
     """Propensities of positions 2 to 10; the truth is 1 / position."""
     shares = {"randomized": 0.1, "swap": 0.25}
-    share = {method: shares[method]} if method in shares else {}
+    named = {method: method} if method in shares else {}
+    share = {f"{name}_share": shares[name] for name in named}
     log = clicks.simulate(20_000, **design, **share, seed=seed).log
-    named = {name: name for name in share}
     if method == "swap":
         named["swapped"] = "swapped"
     found = clicks.propensities(log, method, **named, **options).filter(
@@ -131,7 +137,7 @@ def examined(
 
 def mistaken(seed: int) -> list[Found]:
     """Harvesting where users trust what is above: no position-based model."""
-    design = clicks.simulate(20_000, **HEAD, user="trust", seed=seed)
+    design = clicks.simulate(20_000, **HEAD, user_model="trust", seed=seed)
     found = clicks.propensities(design.log).join(design.propensities, on="position")
     columns = ["propensity", "lower", "upper", "propensity_right"]
     return found.filter(pl.col("position") > 1).select(columns).rows()
@@ -139,7 +145,7 @@ def mistaken(seed: int) -> list[Found]:
 
 def paired(seed: int) -> list[Found]:
     """The same by FairPairs: of a shuffled list, either order of neighbors is fair."""
-    log = clicks.simulate(20_000, **HEAD, randomized=1.0, seed=seed).log
+    log = clicks.simulate(20_000, **HEAD, randomized_share=1.0, seed=seed).log
     # Pairs (1, 2), (3, 4) ... or (2, 3), (4, 5) ...: by the number of the impression.
     place = pl.col("position").cast(pl.Int64)
     above = (place + pl.col("impression_id").cast(pl.Int64)) % 2 == 0
@@ -163,7 +169,7 @@ def modeled(seed: int) -> list[Found]:
 
 def trusting(seed: int, name: str) -> list[Found]:
     """alpha or beta of each position, from clicks and the true relevance."""
-    design = clicks.simulate(20_000, **HEAD, user="trust", seed=seed)
+    design = clicks.simulate(20_000, **HEAD, user_model="trust", seed=seed)
     found = clicks.propensities(with_relevance(design), "trust", relevance="relevance")
     values = zip(
         found[name], found[f"{name}_se"], design.propensities[name], strict=True
@@ -181,7 +187,7 @@ def another(
     seed: int, method: str = "ips", propensities: object = None, **options: object
 ) -> list[Found]:
     """DCG@10 of another ranking; the truth differs between the logs."""
-    design = clicks.simulate(5000, queries=100, users=2500, seed=seed, **options)
+    design = clicks.simulate(5000, n_queries=100, n_users=2500, seed=seed, **options)
     if propensities is None:
         propensities = design.propensities
     elif propensities == "same":
@@ -205,7 +211,7 @@ def of(design: clicks.Simulation, log: pl.DataFrame, row: int = 0, **options: ob
 
 def relevant(seed: int) -> list[Found]:
     """The mean weight of a relevant document: another truth."""
-    design = clicks.simulate(5000, queries=100, users=2500, seed=seed)
+    design = clicks.simulate(5000, n_queries=100, n_users=2500, seed=seed)
     one = design.value("new_score", lambda rank: rank * 0.0 + 1.0)
     truth = design.value("new_score") / one
     return [(*of(design, design.log, method="snips"), truth)]
@@ -213,7 +219,7 @@ def relevant(seed: int) -> list[Found]:
 
 def better(seed: int) -> list[Found]:
     """By how much another ranking is better than that of production."""
-    design = clicks.simulate(5000, queries=100, users=2500, seed=seed)
+    design = clicks.simulate(5000, n_queries=100, n_users=2500, seed=seed)
     truth = design.value("new_score") - design.value("score")
     systems = {"new": ["new_score", "score"], "baseline": "score"}
     return [(*of(design, design.log, row=2, **systems), truth)]
@@ -221,26 +227,28 @@ def better(seed: int) -> list[Found]:
 
 def predicted(seed: int, scale: float, method: str, clip: float | None = None):
     """With a model of rewards: the truth, or a part of it."""
-    design = clicks.simulate(5000, queries=100, users=2500, seed=seed)
+    design = clicks.simulate(5000, n_queries=100, n_users=2500, seed=seed)
     log = with_relevance(design).with_columns(reward=pl.col("relevance") * scale)
     model = {"method": method, "reward": "reward", "clip": clip}
     return [(*of(design, log, **model), design.value("new_score"))]
 
 
 def clipped(seed: int) -> list[Found]:
-    design = clicks.simulate(5000, queries=100, users=2500, seed=seed)
+    design = clicks.simulate(5000, n_queries=100, n_users=2500, seed=seed)
     return [(*of(design, design.log, clip=0.2), design.value("new_score"))]
 
 
 def resampled(seed: int) -> list[Found]:
-    design = clicks.simulate(5000, queries=100, users=2500, seed=seed)
+    design = clicks.simulate(5000, n_queries=100, n_users=2500, seed=seed)
     row = of(design, design.log, interval="bootstrap", replicates=400)
     return [(*row, design.value("new_score"))]
 
 
 def fitted(seed: int) -> list[Found]:
     """With alpha and beta of the same log, out of the true relevance."""
-    design = clicks.simulate(5000, queries=100, users=2500, user="trust", seed=seed)
+    design = clicks.simulate(
+        5000, n_queries=100, n_users=2500, user_model="trust", seed=seed
+    )
     log = with_relevance(design)
     lines = clicks.propensities(log, "trust", relevance="relevance", cluster="user_id")
     row = of(design, log, method="affine", propensities=lines)
@@ -251,8 +259,8 @@ def whole(seed: int, *, aware: bool, **options: object) -> list[Found]:
     """A ranking in a frame, of which a list shows some documents by chance."""
     design = clicks.simulate(
         5000,
-        queries=20,
-        users=2500,
+        n_queries=20,
+        n_users=2500,
         logging="plackett_luce",
         temperature=3.0,
         seed=seed,
@@ -267,7 +275,7 @@ def whole(seed: int, *, aware: bool, **options: object) -> list[Found]:
 
 def judged(seed: int, method: str, user: str = "pbm") -> list[Found]:
     """Relevance of the ten documents of the commonest query."""
-    design = clicks.simulate(3000, queries=20, docs=10, user=user, seed=seed)
+    design = clicks.simulate(3000, n_queries=20, n_docs=10, user_model=user, seed=seed)
     known = None if method in ("ctr", "coec") else design.propensities
     found = clicks.judgments(design.log, method, propensities=known)
     pair = ["query_id", "doc_id"]
@@ -280,7 +288,7 @@ def of_all_users(design: clicks.Simulation) -> clicks.Simulation:
 
     A truth of the users at hand would leave out that they were drawn.
     """
-    return replace(design, users=20_000) if design.user_sd else design
+    return replace(design, n_users=20_000) if design.user_sd else design
 
 
 def anew(
@@ -288,7 +296,7 @@ def anew(
 ) -> list[Found]:
     """Propensities of the same log, whose errors are in the interval."""
     drawn = clicks.simulate(
-        5000, **{"queries": 100, "users": 2500, **design}, seed=seed
+        5000, **{"n_queries": 100, "n_users": 2500, **design}, seed=seed
     )
     log, score = with_relevance(drawn), "new_score"
     log = log.with_columns(reward="relevance")
@@ -304,7 +312,7 @@ def anew(
 def ahead(seed: int, design: dict[str, float]) -> list[Found]:
     """The same of the difference of two rankings."""
     drawn = clicks.simulate(
-        5000, **{"queries": 100, "users": 2500, **design}, seed=seed
+        5000, **{"n_queries": 100, "n_users": 2500, **design}, seed=seed
     )
     every = of_all_users(drawn)
     truth = every.value("new_score") - every.value("score")
@@ -323,14 +331,14 @@ def one(repeat: Callable[[int], Found]) -> Repeat:
 COVERED, BIASED = "bias to 3 %, 92 to 98 %", "bias above 15 %"
 ANEW = {
     "100 queries": {},
-    "4,000 queries": {"queries": 4000},
-    "users of differing taste": {"users": 400, "user_sd": 1.0},
-    "50 users of differing taste": {"users": 50, "user_sd": 1.0},
+    "4,000 queries": {"n_queries": 4000},
+    "users of differing taste": {"n_users": 400, "user_sd": 1.0},
+    "50 users of differing taste": {"n_users": 50, "user_sd": 1.0},
 }
-USERS = {**HEAD, "users": 400, "user_sd": 1.0}
+USERS = {**HEAD, "n_users": 400, "user_sd": 1.0}
 ROWS: dict[str, tuple[Repeat, str]] = {
     "harvest, head": (positions("harvest", HEAD), COVERED),
-    "harvest, 300 queries": (positions("harvest", {"queries": 300}), COVERED),
+    "harvest, 300 queries": (positions("harvest", {"n_queries": 300}), COVERED),
     "harvest, tail": (positions("harvest", TAIL), COVERED),
     "harvest, all pairs, head": (
         positions("harvest", HEAD, estimator="all_pairs"),
@@ -396,9 +404,9 @@ ROWS: dict[str, tuple[Repeat, str]] = {
         COVERED,
     ),
     "clicks as they are": (lambda s: another(s, propensities=0.0), BIASED),
-    "affine, trust bias": (lambda s: another(s, "affine", user="trust"), COVERED),
+    "affine, trust bias": (lambda s: another(s, "affine", user_model="trust"), COVERED),
     "affine, alpha and beta of the same log": (fitted, "bias to 3 %"),
-    "ips, trust bias": (lambda s: another(s, user="trust"), BIASED),
+    "ips, trust bias": (lambda s: another(s, user_model="trust"), BIASED),
     "A/A ctr, errors by user": (
         one(lambda s: aa(s, "user_id", "normal", "ctr")),
         "92 to 98 %",

@@ -19,7 +19,7 @@ COLORS = ["#222222", "#0072B2", "#009E73", "#D55E00"]
 
 def propensities() -> alt.LayerChart:
     """Estimates of three methods with their intervals, and the truth."""
-    design = clicks.simulate(20_000, randomized=0.1, seed=4)
+    design = clicks.simulate(20_000, randomized_share=0.1, seed=4)
     log = design.log.drop("user_id")
     frames = [
         clicks.propensities(log, method, **options)
@@ -56,7 +56,7 @@ def estimates() -> alt.LayerChart:
     """Estimated gain of a new ranking over the old one against the true gain."""
     rows = []
     for seed in range(40):
-        design = clicks.simulate(4000, queries=100, seed=seed)
+        design = clicks.simulate(4000, n_queries=100, seed=seed)
         truth = design.value("new_score") - design.value("score")
         log = design.log.drop("user_id")
         for name, bias in (

@@ -25,7 +25,7 @@ def users(log, suffix=""):
     ("measure", "denominator"), [("ctr", "shown"), ("clicks", "impressions")]
 )
 def test_ratios(measure, denominator, cuped):
-    design = {"queries": 40, "users": 500, "user_sd": 1.0, "arms": 2, "seed": 21}
+    design = {"n_queries": 40, "n_users": 500, "user_sd": 1.0, "n_arms": 2, "seed": 21}
     log = clicks.simulate(3000, lift=0.1, **design).log
     before = clicks.simulate(3000, **design).log.drop("arm")
     arms = log.group_by("user_id").agg(pl.col("arm").first().cast(pl.String))
@@ -70,7 +70,7 @@ def test_ratios(measure, denominator, cuped):
 
 def test_detectable_effect():
     """Theirs solves the power of both sides exactly; ours leaves out the wrong one."""
-    design = {"queries": 40, "users": 500, "user_sd": 1.0, "arms": 2, "seed": 21}
+    design = {"n_queries": 40, "n_users": 500, "user_sd": 1.0, "n_arms": 2, "seed": 21}
     log = clicks.simulate(3000, **design).log
     arms = log.group_by("user_id").agg(pl.col("arm").first().cast(pl.String))
     data = users(log).join(arms, on="user_id")

@@ -98,7 +98,7 @@ def judgments(
     --------
     >>> import polars_rank as pr
     >>> from polars_rank import clicks
-    >>> simulation = clicks.simulate(20_000, queries=50, seed=1)
+    >>> simulation = clicks.simulate(20_000, n_queries=50, seed=1)
     >>> qrels = clicks.judgments(
     ...     simulation.log, propensities=simulation.propensities, grades=[0.1, 0.3]
     ... )

@@ -119,10 +119,10 @@ def counterfactual(
     (that of one click), ``clipped`` (share of clicks), ``cut`` (share of the weight
     that clipping took), ``support`` (share of the new ranking's weight on documents
     that were logged for the query in the segment), ``relevant_per_impression``,
-    ``impressions``, ``clicks``, ``clusters``, ``effective_clusters`` (how many of one size would tell as
-    much) and ``scale``: ``"absolute"`` for logged probabilities and ``"affine"``, else
-    ``"relative"``: in units of the examination of the first position. A segment without
-    clicks has null.
+    ``impressions``, ``clicks``, ``clusters``, ``effective_clusters`` (how many of one
+    size would tell as much) and ``scale``: ``"absolute"`` for logged
+    probabilities and ``"affine"``, else ``"relative"``: in units of the examination of
+    the first position. A segment without clicks has null.
 
     Warns
     -----
@@ -149,7 +149,7 @@ def counterfactual(
     Examples
     --------
     >>> from polars_rank import clicks
-    >>> simulation = clicks.simulate(20_000, queries=200, seed=1)
+    >>> simulation = clicks.simulate(20_000, n_queries=200, seed=1)
     >>> found = clicks.counterfactual(
     ...     simulation.log,
     ...     new=["new_score", "score"],

@@ -81,7 +81,7 @@ def sensitivity(
     --------
     >>> import polars as pl
     >>> from polars_rank import clicks
-    >>> simulation = clicks.simulate(20_000, queries=200, seed=1)
+    >>> simulation = clicks.simulate(20_000, n_queries=200, seed=1)
     >>> found = clicks.sensitivity(
     ...     simulation.log, new=["new_score", "score"], eta=[0, 1]
     ... )

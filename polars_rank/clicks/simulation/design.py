@@ -10,12 +10,12 @@ from polars_rank.clicks.simulation.users import UserModel
 
 
 def simulate(
-    impressions: int,
+    n_impressions: int,
     *,
-    queries: int = 2000,
-    docs: int = 15,
+    n_queries: int = 2000,
+    n_docs: int = 15,
     k: int = 10,
-    user: UserModel | Mapping[UserModel, float] = "pbm",
+    user_model: UserModel | Mapping[UserModel, float] = "pbm",
     examination: Sequence[float] | None = None,
     eta: float = 1.0,
     eps_plus: Sequence[float] | None = None,
@@ -23,14 +23,14 @@ def simulate(
     continuation: float = 0.7,
     gamma: float = 0.9,
     logging: Logging = "rankers",
-    rankers: int = 3,
+    n_rankers: int = 3,
     temperature: float = 1.0,
-    randomized: float = 0.0,
-    swap: float = 0.0,
-    interleaved: float = 0.0,
-    users: int | None = None,
+    randomized_share: float = 0.0,
+    swap_share: float = 0.0,
+    interleaved_share: float = 0.0,
+    n_users: int | None = None,
     user_sd: float = 0.0,
-    arms: int = 1,
+    n_arms: int = 1,
     lift: float = 0.0,
     zipf: float = 1.1,
     seed: int = 0,
@@ -44,13 +44,13 @@ def simulate(
 
     Parameters
     ----------
-    impressions
+    n_impressions
         Number of impressions; each shows ``k`` documents.
-    queries, docs
+    n_queries, n_docs
         Number of queries, and of documents that each of them can show.
     k
         Length of the list.
-    user
+    user_model
         How users look at the list: ``"pbm"`` (by position), ``"trust"`` (and they
         click more easily at the top), ``"cascade"`` (until the first click), ``"dcm"``
         (go on after a click with probability ``continuation``), ``"dbn"`` (leave when
@@ -68,24 +68,24 @@ def simulate(
     continuation, gamma
         Probability of going on, in ``"dcm"`` and ``"dbn"``.
     logging
-        ``"rankers"``: each impression is served by one of ``rankers`` fixed orders, by
-        score plus noise of standard deviation ``temperature``; ``"plackett_luce"``: an
-        order of its own, by score divided by ``temperature`` plus Gumbel noise.
-    rankers, temperature
+        ``"rankers"``: each impression is served by one of ``n_rankers`` fixed orders,
+        by score plus noise of standard deviation ``temperature``; ``"plackett_luce"``:
+        an order of its own, by score divided by ``temperature`` plus Gumbel noise.
+    n_rankers, temperature
         Number of rankers and noise of their orders; see ``logging``.
-    randomized
+    randomized_share
         Share of the impressions whose list is shuffled.
-    swap
+    swap_share
         Share of the impressions that take part in a swap: a fair coin decides whether
         the first document and that at a random other position change places.
-    interleaved
+    interleaved_share
         Share of the impressions that show a team draft of the rankings by ``score``
         (team A) and ``new_score`` (team B).
-    users
+    n_users
         Number of users, a tenth of the impressions unless given.
     user_sd
         Standard deviation of the user's effect on the logit of a click.
-    arms
+    n_arms
         Number of arms; users are assigned at random.
     lift
         Relative change of relevance in all arms but the first.
@@ -113,31 +113,31 @@ def simulate(
     >>> simulation.propensities["propensity"].head(3).to_list()
     [1.0, 0.5, 0.3333333333333333]
     """
-    for name, value in (("impressions", impressions), ("k", k)):
+    for name, value in (("n_impressions", n_impressions), ("k", k)):
         if type(value) is not int or value < 1:
             _refuse(name, "a whole number of at least 1", value)
     places = range(k)
-    shares = {user: 1.0} if isinstance(user, str) else dict(user)
+    shares = {user_model: 1.0} if isinstance(user_model, str) else dict(user_model)
     design = Simulation(
-        impressions=impressions,
-        queries=queries,
-        docs=docs,
+        n_impressions=n_impressions,
+        n_queries=n_queries,
+        n_docs=n_docs,
         k=k,
-        user=shares,
+        user_model=shares,
         examination=examination or [(i + 1) ** -eta for i in places],
         eps_plus=_trust(shares, eps_plus, [1 / (1 + 0.005 * i) for i in places], 1.0),
         eps_minus=_trust(shares, eps_minus, [0.65 / (i + 1) for i in places], 0.0),
         continuation=continuation,
         gamma=gamma,
         logging=logging,
-        rankers=rankers,
+        n_rankers=n_rankers,
         temperature=temperature,
-        randomized=randomized,
-        swap=swap,
-        interleaved=interleaved,
-        users=max(impressions // 10, 1) if users is None else users,
+        randomized_share=randomized_share,
+        swap_share=swap_share,
+        interleaved_share=interleaved_share,
+        n_users=max(n_impressions // 10, 1) if n_users is None else n_users,
         user_sd=user_sd,
-        arms=arms,
+        n_arms=n_arms,
         lift=lift,
         zipf=zipf,
         seed=seed,
@@ -147,18 +147,22 @@ def simulate(
 
 
 def _trust(
-    user: Mapping[UserModel, float],
+    models: Mapping[UserModel, float],
     given: Sequence[float] | None,
     default: list[float],
     without: float,
 ) -> Sequence[float]:
-    if "trust" not in user:
+    if "trust" not in models:
         return [without] * len(default)
     return default if given is None else given
 
 
-COUNTS = ("impressions", "queries", "docs", "k", "rankers", "users", "arms")
-SHARES = ("randomized", "swap", "interleaved", "continuation", "gamma")
+COUNTS = (
+    *("n_impressions", "n_queries", "n_docs", "k"),
+    *("n_rankers", "n_users", "n_arms"),
+)
+SHARED = ("randomized_share", "swap_share", "interleaved_share")
+SHARES = (*SHARED, "continuation", "gamma")
 
 
 def _require_possible(design: Simulation) -> None:
@@ -180,19 +184,19 @@ def _rules(d: Simulation) -> Iterator[tuple[str, str, bool, object]]:
     for name in SHARES:
         value = getattr(d, name)
         yield name, "between 0 and 1", 0 <= value <= 1, value
-    yield "k", f"at most docs ({d.docs})", d.k <= d.docs, d.k
+    yield "k", f"at most n_docs ({d.n_docs})", d.k <= d.n_docs, d.k
     yield "k", "at most 255", d.k <= 255, d.k
-    yield "arms", "at most 26", d.arms <= 26, d.arms
-    pairs = d.queries * d.docs
-    yield "queries * docs", "below 2^32", pairs < 2**32, pairs
-    total = d.swap_end + d.interleaved
-    yield "randomized + swap + interleaved", "at most 1", total <= 1, total
-    yield "k", "at least 2 with swap", not d.swap or d.k >= 2, d.k
-    known, models = get_args(UserModel), [*d.user]
+    yield "n_arms", "at most 26", d.n_arms <= 26, d.n_arms
+    pairs = d.n_queries * d.n_docs
+    yield "n_queries * n_docs", "below 2^32", pairs < 2**32, pairs
+    total = d.swap_end + d.interleaved_share
+    yield " + ".join(SHARED), "at most 1", total <= 1, total
+    yield "k", "at least 2 with swap_share", not d.swap_share or d.k >= 2, d.k
+    known, models = get_args(UserModel), [*d.user_model]
     possible = bool(models) and {*models} <= {*known}
-    yield "user", f"one or more of {', '.join(known)}", possible, models
-    possible = all(share > 0 for share in d.user.values())
-    yield "user", "of positive shares", possible, dict(d.user)
+    yield "user_model", f"one or more of {', '.join(known)}", possible, models
+    possible = all(share > 0 for share in d.user_model.values())
+    yield "user_model", "of positive shares", possible, dict(d.user_model)
     logged = get_args(Logging)
     yield "logging", f"one of {', '.join(logged)}", d.logging in logged, d.logging
     for name in ("examination", "eps_plus", "eps_minus"):

@@ -39,29 +39,29 @@ class Simulation:
 
     Attributes
     ----------
-    impressions
+    n_impressions
         Number of impressions; the log has ``k`` rows for each.
     """
 
-    impressions: int
-    queries: int
-    docs: int
+    n_impressions: int
+    n_queries: int
+    n_docs: int
     k: int
-    user: Mapping[UserModel, float]
+    user_model: Mapping[UserModel, float]
     examination: Sequence[float]
     eps_plus: Sequence[float]
     eps_minus: Sequence[float]
     continuation: float
     gamma: float
     logging: Logging
-    rankers: int
+    n_rankers: int
     temperature: float
-    randomized: float
-    swap: float
-    interleaved: float
-    users: int
+    randomized_share: float
+    swap_share: float
+    interleaved_share: float
+    n_users: int
     user_sd: float
-    arms: int
+    n_arms: int
     lift: float
     zipf: float
     seed: int
@@ -81,7 +81,7 @@ class Simulation:
 
     def batches(self) -> Iterator[pl.DataFrame]:
         """The rows of ``log``, some impressions at a time."""
-        ends = [*range(0, self.impressions, CHUNK), self.impressions]
+        ends = [*range(0, self.n_impressions, CHUNK), self.n_impressions]
         for number, (first, end) in enumerate(pairwise(ends)):
             yield self._batch(number, first, end)
 
@@ -110,7 +110,7 @@ class Simulation:
         """
         import numpy as np
 
-        world, (queries, docs) = self._world, (self.queries, self.docs)
+        world, (queries, docs) = self._world, (self.n_queries, self.n_docs)
         return pl.DataFrame(
             {
                 "query_id": np.repeat(np.arange(queries, dtype=np.uint32), docs),
@@ -138,12 +138,12 @@ class Simulation:
         """
         import numpy as np
 
-        (model, *others) = self.user
+        (model, *others) = self.user_model
         if others or model not in ("pbm", "trust"):
             msg = (
-                f"users of {', '.join(self.user)} have no propensities: whether they "
-                'examine a position depends on what they clicked; use user="pbm" or '
-                '"trust"'
+                f"users of {', '.join(self.user_model)} have no propensities: whether "
+                "they examine a position depends on what they clicked; use "
+                'user_model="pbm" or "trust"'
             )
             raise ValueError(msg)
         theta, plus, minus = np.array(
@@ -175,19 +175,22 @@ class Simulation:
         """
         import numpy as np
 
-        if self.logging != "rankers" or self.interleaved:
-            msg = "value() needs logging='rankers' and interleaved=0: it goes over them"
+        if self.logging != "rankers" or self.interleaved_share:
+            msg = (
+                "value() needs logging='rankers' and interleaved_share=0: it goes over "
+                "the rankers"
+            )
             raise ValueError(msg)
         column = self.truth[score].to_numpy() if isinstance(score, str) else score
-        scores = np.asarray(column, dtype=float).reshape(self.queries, self.docs)
+        scores = np.asarray(column, dtype=float).reshape(self.n_queries, self.n_docs)
         ranks = np.arange(1, self.k + 1)
         weights = 1 / np.log2(ranks + 1) if weight is None else weight(ranks)
-        total = np.zeros(self.queries)
+        total = np.zeros(self.n_queries)
         for order in self._world.orders:
             best = np.argsort(-np.take_along_axis(scores, order, 1), 1, kind="stable")
             shown = np.take_along_axis(self._relevance, order, 1)
             total += np.take_along_axis(shown, best, 1) @ weights
-        return float(self._world.traffic @ total / self.rankers)
+        return float(self._world.traffic @ total / self.n_rankers)
 
     @cached_property
     def _world(self) -> World:
@@ -214,10 +217,10 @@ class Simulation:
         rng = np.random.default_rng([self.seed, 1 + number])
         world, n, k = self._world, end - first, self.k
         query = np.searchsorted(world.cumulative, rng.random(n), side="right")
-        query = np.minimum(query, self.queries - 1).astype(np.uint32)
-        user = rng.integers(self.users, size=n, dtype=np.uint32)
+        query = np.minimum(query, self.n_queries - 1).astype(np.uint32)
+        user = rng.integers(self.n_users, size=n, dtype=np.uint32)
         shown, design = self._lists(rng, query)
-        flat = (query[:, None] * np.uint32(self.docs) + shown).astype(np.uint32)
+        flat = (query[:, None] * np.uint32(self.n_docs) + shown).astype(np.uint32)
         chance = world.attraction.ravel().astype(np.float32)[flat]
         if self.user_sd:
             effect = world.user_effect[user].astype(np.float32)
@@ -247,8 +250,8 @@ class Simulation:
         frame = pl.DataFrame(rows).with_columns(
             **_behind(rng, clicked, satisfied, time)
         )
-        if self.arms > 1:
-            frame = frame.with_columns(arm=_letters(np.repeat(arm, k), self.arms))
+        if self.n_arms > 1:
+            frame = frame.with_columns(arm=_letters(np.repeat(arm, k), self.n_arms))
         return frame.with_columns(
             pl.Series(name, column if len(column) == n * k else np.repeat(column, k))
             for name, column in design.items()
@@ -265,19 +268,20 @@ class Simulation:
 
         world, n, k = self._world, len(query), self.k
         if self.logging == "rankers":
-            shown = world.orders[rng.integers(self.rankers, size=n), query].copy()
+            shown = world.orders[rng.integers(self.n_rankers, size=n), query].copy()
         else:
-            noise = rng.gumbel(size=(n, self.docs))
+            noise = rng.gumbel(size=(n, self.n_docs))
             noisy = world.score[query] / self.temperature + noise
             shown = np.argsort(-noisy, axis=1, kind="stable")[:, :k].astype(np.uint32)
         design: dict[str, Array] = {}
         lot = rng.random(n)
-        if self.randomized:
-            chosen = lot < self.randomized
+        if self.randomized_share:
+            chosen = lot < self.randomized_share
             shown[chosen] = rng.permuted(shown[chosen], axis=1)
             design["randomized"] = chosen
-        if self.swap:
-            part = np.flatnonzero((lot >= self.randomized) & (lot < self.swap_end))
+        if self.swap_share:
+            begin = self.randomized_share
+            part = np.flatnonzero((lot >= begin) & (lot < self.swap_end))
             other = rng.integers(1, k, size=len(part))
             coin = rng.random(len(part)) < 0.5
             design["swap"] = np.zeros(n, np.uint8)
@@ -287,8 +291,9 @@ class Simulation:
             rows, places = part[coin], other[coin]
             first = shown[rows, 0].copy()
             shown[rows, 0], shown[rows, places] = shown[rows, places], first
-        if self.interleaved:
-            chosen = (lot >= self.swap_end) & (lot < self.swap_end + self.interleaved)
+        if self.interleaved_share:
+            end = self.swap_end + self.interleaved_share
+            chosen = (lot >= self.swap_end) & (lot < end)
             teams = np.full((n, k), -1, np.int8)
             shown[chosen], teams[chosen] = _team_draft(rng, world, query[chosen], k)
             design["team"] = teams.ravel()
@@ -297,7 +302,7 @@ class Simulation:
     @property
     def swap_end(self) -> float:
         """Share of the impressions that are shuffled, or take part in a swap."""
-        return self.randomized + self.swap
+        return self.randomized_share + self.swap_share
 
     def _clicks(
         self, rng: np.random.Generator, chance: Array, satisfied: Array
@@ -305,12 +310,12 @@ class Simulation:
         """Who clicks what, by the model of each user."""
         import numpy as np
 
-        shares = np.array(list(self.user.values()), dtype=float)
+        shares = np.array(list(self.user_model.values()), dtype=float)
         kind = np.searchsorted(
             np.cumsum(shares / shares.sum()), rng.random(len(chance))
         )
         clicked = np.zeros(chance.shape, bool)
-        for i, model in enumerate(self.user):
+        for i, model in enumerate(self.user_model):
             rows = slice(None) if len(shares) == 1 else kind == i
             walk = USER_MODELS[model]
             clicked[rows] = walk(self, rng, chance[rows], satisfied[rows])

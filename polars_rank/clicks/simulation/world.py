@@ -37,13 +37,13 @@ class World:
         import numpy as np
 
         rng = np.random.default_rng([design.seed, 0])
-        shape = design.queries, design.docs
-        traffic = 1.0 / np.arange(1, design.queries + 1) ** design.zipf
+        shape = design.n_queries, design.n_docs
+        traffic = 1.0 / np.arange(1, design.n_queries + 1) ** design.zipf
         traffic /= traffic.sum()
         attraction = np.clip(rng.beta(0.6, 2, shape), 0.01, 0.98)
         logit = np.log(attraction / (1 - attraction))
         score = logit + rng.standard_normal(shape)
-        noise = rng.standard_normal((design.rankers, *shape)) * design.temperature
+        noise = rng.standard_normal((design.n_rankers, *shape)) * design.temperature
         orders = np.argsort(-(score + noise), axis=2, kind="stable")
         return cls(
             traffic=traffic,
@@ -54,8 +54,8 @@ class World:
             score=score,
             new_score=logit + 0.5 * rng.standard_normal(shape),
             orders=orders[:, :, : design.k].astype(np.uint32),
-            user_effect=rng.standard_normal(design.users) * design.user_sd,
-            arm=rng.integers(design.arms, size=design.users, dtype=np.uint8),
+            user_effect=rng.standard_normal(design.n_users) * design.user_sd,
+            arm=rng.integers(design.n_arms, size=design.n_users, dtype=np.uint8),
         )
 
 

@@ -11,7 +11,7 @@ from polars_rank import DataError, DataWarning, clicks
 from polars_rank.clicks.behavior import cluster_states
 
 LOG = clicks.simulate(
-    3000, queries=20, users=300, user_sd=1.5, arms=3, lift=0.1, seed=5
+    3000, n_queries=20, n_users=300, user_sd=1.5, n_arms=3, lift=0.1, seed=5
 ).log.with_columns(
     day=pl.col("impression_id") % 60,
     device=pl.when(pl.col("impression_id") % 7 < 3).then(pl.lit("phone")),

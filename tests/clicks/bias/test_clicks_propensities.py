@@ -423,7 +423,7 @@ def test_em_ends_where_the_steps_of_em_lead(seed, impressions):
 @pytest.mark.parametrize("queries", [100, slow(4000)])
 def test_fits_converge_in_few_steps(queries, user):
     """Where EM ends at 500 steps, and its last steps are small but many are left."""
-    log = clicks.simulate(20_000, queries=queries, user=user, seed=1003).log
+    log = clicks.simulate(20_000, n_queries=queries, user_model=user, seed=1003).log
     for options in ({"method": "em"}, {"estimator": "all_pairs"}):
         found, exact = (
             clicks.propensities(log, tol=tol, **options) for tol in (1e-6, 1e-11)
@@ -782,7 +782,7 @@ def test_the_truth_is_recovered(queries):
     """20 logs: bias within 3 % and 4 errors of the mean; intervals cover 85 %."""
     several, covered = [], 0
     for seed in range(20):
-        log = clicks.simulate(20_000, queries=queries, seed=1000 + seed).log
+        log = clicks.simulate(20_000, n_queries=queries, seed=1000 + seed).log
         found = clicks.propensities(log.drop("user_id"))
         several.append(found["propensity"].to_list())
         truth = 1 / pl.int_range(1, 11, eager=True)
@@ -801,7 +801,9 @@ def test_the_truth_is_recovered(queries):
 
 @pytest.mark.slow
 def test_experiments_and_trust_recover_the_truth():
-    log = clicks.simulate(100_000, queries=300, randomized=0.2, swap=0.5, seed=5).log
+    log = clicks.simulate(
+        100_000, n_queries=300, randomized_share=0.2, swap_share=0.5, seed=5
+    ).log
     for method, options in (
         ("randomized", {"randomized": "randomized"}),
         ("swap", {"swap": "swap", "swapped": "swapped"}),
@@ -811,7 +813,7 @@ def test_experiments_and_trust_recover_the_truth():
         found = clicks.propensities(log.drop("user_id"), method, **options)
         for row in found.rows(named=True)[1:]:
             assert abs(row["propensity"] - 1 / row["position"]) < 5 * row["se"], method
-    trust = clicks.simulate(100_000, queries=300, user="trust", seed=6)
+    trust = clicks.simulate(100_000, n_queries=300, user_model="trust", seed=6)
     rows = trust.log.join(trust.truth.select("doc_id", "relevance"), on="doc_id")
     found = clicks.propensities(rows.drop("user_id"), "trust", relevance="relevance")
     joined = found.join(trust.propensities, on="position", suffix="_true")

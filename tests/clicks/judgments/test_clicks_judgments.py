@@ -189,7 +189,7 @@ def test_what_was_seldom_shown_or_clicked_is_not_judged():
 
 
 def test_they_go_straight_into_an_evaluation():
-    simulation = clicks.simulate(20_000, queries=20, seed=3)
+    simulation = clicks.simulate(20_000, n_queries=20, seed=3)
     qrels = clicks.judgments(
         simulation.log, propensities=simulation.propensities, grades=[0.1, 0.3]
     )
@@ -209,7 +209,7 @@ def test_they_go_straight_into_an_evaluation():
 
 
 def test_intervals_cover_the_truth():
-    simulation = clicks.simulate(20_000, queries=30, seed=4)
+    simulation = clicks.simulate(20_000, n_queries=30, seed=4)
     found = clicks.judgments(simulation.log, propensities=simulation.propensities)
     both = found.join(simulation.truth, on=["query_id", "doc_id"])
     covered = pl.col("relevance").is_between("lower", "upper").mean()

@@ -71,9 +71,9 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def log():
-    share = {"randomized": 0.3, "swap": 0.3, "interleaved": 0.3}
+    share = {"randomized_share": 0.3, "swap_share": 0.3, "interleaved_share": 0.3}
     design = clicks.simulate(
-        800, queries=20, docs=6, k=5, users=90, arms=2, seed=8, **share
+        800, n_queries=20, n_docs=6, k=5, n_users=90, n_arms=2, seed=8, **share
     )
     return design.log.with_columns(
         relevance=pl.col("doc_id") % 5 / 5 + 0.1,

@@ -18,7 +18,13 @@ LIMIT = {"memory_limit": "1GB"}
 @pytest.fixture(scope="module")
 def log():
     design = clicks.simulate(
-        600, queries=30, users=80, randomized=0.3, swap=0.3, interleaved=0.3, seed=4
+        600,
+        n_queries=30,
+        n_users=80,
+        randomized_share=0.3,
+        swap_share=0.3,
+        interleaved_share=0.3,
+        seed=4,
     )
     relevance = pl.col("doc_id") % 5 / 5
     return design.log.with_columns(relevance=relevance)
@@ -68,7 +74,7 @@ def test_buckets_change_nothing(call, log):
 
 
 def test_what_does_not_fit_is_refused_with_a_way_out(monkeypatch):
-    large = clicks.simulate(4000, queries=200, seed=1).log.lazy()
+    large = clicks.simulate(4000, n_queries=200, seed=1).log.lazy()
     fit = clicks.propensities(large, **LIMIT)
     resampled = clicks.behavior(
         large, "ctr", interval="bootstrap", cluster="impression_id", **LIMIT

@@ -111,11 +111,11 @@ def test_a_position_is_named_once():
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"impressions": "10"}, {"impressions": 1e3}, {"k": None}, {"k": 0}]
+    "wrong", [{"n_impressions": "10"}, {"n_impressions": 1e3}, {"k": None}, {"k": 0}]
 )
 def test_simulated_impressions_are_a_whole_number(wrong):
     with pytest.raises(ValueError, match="must be a whole number of at least 1"):
-        clicks.simulate(**{"impressions": 10, **wrong})
+        clicks.simulate(**{"n_impressions": 10, **wrong})
 
 
 @pytest.mark.parametrize("command", ["check", "behavior", "judgments", "compare"])

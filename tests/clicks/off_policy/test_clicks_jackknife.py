@@ -222,7 +222,7 @@ def test_intervals_hold_the_truth():
     """Of 30 logs 26; of those that take propensities as known, at most 24."""
     held, naive = 0, 0
     for seed in range(30):
-        design = clicks.simulate(4000, queries=100, users=2000, seed=700 + seed)
+        design = clicks.simulate(4000, n_queries=100, n_users=2000, seed=700 + seed)
         truth, options = design.value("new_score"), {"cluster": "user_id"}
         log = design.log
         row = clicks.counterfactual(log, new="new_score", **HARVEST, **options)

@@ -17,7 +17,7 @@ from polars_rank.example import clicks_path
 
 
 def test_the_same_design_has_the_same_log(monkeypatch):
-    design = {"queries": 20, "docs": 12, "swap": 0.3, "arms": 2, "seed": 3}
+    design = {"n_queries": 20, "n_docs": 12, "swap_share": 0.3, "n_arms": 2, "seed": 3}
     log = clicks.simulate(500, **design).log
     assert log.equals(clicks.simulate(500, **design).log)
     assert not log.equals(clicks.simulate(500, **{**design, "seed": 4}).log)
@@ -36,7 +36,7 @@ def test_the_sample_is_what_its_design_makes():
 
 def test_a_list_is_a_list():
     log = clicks.simulate(
-        2000, queries=30, interleaved=0.3, randomized=0.3, swap=0.3
+        2000, n_queries=30, interleaved_share=0.3, randomized_share=0.3, swap_share=0.3
     ).log
     lists = log.group_by("impression_id").agg(
         pl.len(),
@@ -72,7 +72,7 @@ def within(found, expected, n, errors=5):
 )
 def test_clicks_by_position_are_those_of_the_truth(user, user_sd):
     s = clicks.simulate(
-        20_000, queries=50, user=user, user_sd=user_sd, users=20_000, seed=5
+        20_000, n_queries=50, user_model=user, user_sd=user_sd, n_users=20_000, seed=5
     )
     rows = s.log.join(s.truth, on=["query_id", "doc_id"]).join(
         s.propensities, on="position"
@@ -112,7 +112,14 @@ def probability(model, examination, attraction, satisfaction, gamma, go_on, patt
 def test_patterns_of_clicks_are_those_of_the_model(model):
     """One query, one order: all eight patterns of three places."""
     s = clicks.simulate(
-        20_000, queries=1, docs=3, k=3, user=model, rankers=1, temperature=0.01, seed=8
+        20_000,
+        n_queries=1,
+        n_docs=3,
+        k=3,
+        user_model=model,
+        n_rankers=1,
+        temperature=0.01,
+        seed=8,
     )
     log = s.log.sort("impression_id", "position")
     first = log["doc_id"].head(3).to_list()
@@ -132,11 +139,13 @@ def test_patterns_of_clicks_are_those_of_the_model(model):
 
 
 def test_shares_of_users():
-    s = clicks.simulate(30_000, queries=20, user={"pbm": 1, "cascade": 3}, seed=2)
+    s = clicks.simulate(
+        30_000, n_queries=20, user_model={"pbm": 1, "cascade": 3}, seed=2
+    )
     several = (
         s.log.group_by("impression_id").agg(pl.col("clicked").sum())["clicked"] > 1
     ).mean()
-    alone = clicks.simulate(30_000, queries=20, user="pbm", seed=2).log
+    alone = clicks.simulate(30_000, n_queries=20, user_model="pbm", seed=2).log
     of_pbm = (
         alone.group_by("impression_id").agg(pl.col("clicked").sum())["clicked"] > 1
     ).mean()
@@ -146,7 +155,7 @@ def test_shares_of_users():
 
 
 def test_traffic_is_that_of_the_truth():
-    s = clicks.simulate(30_000, queries=8, zipf=0.9, seed=1)
+    s = clicks.simulate(30_000, n_queries=8, zipf=0.9, seed=1)
     shares = s.log.group_by("query_id").agg(share=pl.len() / s.log.height)
     traffic = s.truth.group_by("query_id").agg(pl.col("traffic").first())
     for _, share, expected in shares.join(traffic, on="query_id").iter_rows():
@@ -156,7 +165,7 @@ def test_traffic_is_that_of_the_truth():
 
 def test_experiments_are_marked():
     s = clicks.simulate(
-        40_000, queries=20, randomized=0.25, swap=0.25, arms=2, lift=0.5
+        40_000, n_queries=20, randomized_share=0.25, swap_share=0.25, n_arms=2, lift=0.5
     )
     lists = s.log.group_by("impression_id").agg(
         pl.col("randomized", "swap", "swapped", "arm", "user_id").first()
@@ -172,13 +181,13 @@ def test_experiments_are_marked():
     a, b = s.log.group_by("arm").agg(pl.col("clicked").mean()).sort("arm")["clicked"]
     assert 1.3 < b / a < 1.5  # 1.5, where no probability is cut off at 1
     # A shuffled list has every document of the ranker's at each place equally often.
-    one = clicks.simulate(30_000, queries=1, docs=4, k=4, randomized=1.0).log
+    one = clicks.simulate(30_000, n_queries=1, n_docs=4, k=4, randomized_share=1.0).log
     for n in one.group_by("doc_id", "position").len()["len"]:
         assert within(n / 30_000, 1 / 4, 30_000)
 
 
 def test_a_team_draft_is_one():
-    s = clicks.simulate(500, queries=10, docs=8, k=8, interleaved=1.0, seed=6)
+    s = clicks.simulate(500, n_queries=10, n_docs=8, k=8, interleaved_share=1.0, seed=6)
     ranked = {
         team: {
             q: d["doc_id"].to_list()
@@ -205,7 +214,13 @@ def test_a_team_draft_is_one():
 def test_plackett_luce():
     """The first of two documents by its share of the exponentiated scores."""
     s = clicks.simulate(
-        20_000, queries=1, docs=2, k=2, logging="plackett_luce", temperature=2.0, seed=9
+        20_000,
+        n_queries=1,
+        n_docs=2,
+        k=2,
+        logging="plackett_luce",
+        temperature=2.0,
+        seed=9,
     )
     a, b = (math.exp(x / 2) for x in s.truth["score"])
     first = s.log.filter(pl.col("position") == 1)["doc_id"]
@@ -213,7 +228,7 @@ def test_plackett_luce():
 
 
 def test_value_is_the_mean_over_queries_and_rankers():
-    s = clicks.simulate(10, queries=4, docs=6, k=3, rankers=2, seed=1)
+    s = clicks.simulate(10, n_queries=4, n_docs=6, k=3, n_rankers=2, seed=1)
     world, truth = s._world, s.truth
     total = 0.0
     for q in range(4):
@@ -230,35 +245,38 @@ def test_value_is_the_mean_over_queries_and_rankers():
         s.value("score", lambda r: np.ones(len(r)))
     )
     with pytest.raises(ValueError, match="needs logging='rankers'"):
-        clicks.simulate(10, interleaved=0.5).value()
+        clicks.simulate(10, interleaved_share=0.5).value()
 
 
 def test_relevance_is_the_mean_over_users():
-    s = clicks.simulate(10, queries=3, users=500, user_sd=1.5, seed=2)
+    s = clicks.simulate(10, n_queries=3, n_users=500, user_sd=1.5, seed=2)
     effects, logit = s._world.user_effect, s._world.logit
     wanted = (1 / (1 + np.exp(-(logit[:, :, None] + effects)))).mean(axis=2).ravel()
     assert np.allclose(s.truth["relevance"].to_numpy(), wanted, atol=1e-5)
 
 
 WRONG = [
-    ({"impressions": 0}, "impressions must be a whole number"),
-    ({"k": 20}, r"k must be at most docs \(15\)"),
-    ({"user": "nobody"}, "user must be one or more of pbm"),
-    ({"user": {"pbm": 0}}, "user must be of positive shares"),
-    ({"randomized": 0.6, "swap": 0.6}, "randomized .* must be at most 1"),
-    ({"randomized": -0.1}, "randomized must be between 0 and 1"),
+    ({"n_impressions": 0}, "n_impressions must be a whole number"),
+    ({"k": 20}, r"k must be at most n_docs \(15\)"),
+    ({"user_model": "nobody"}, "user_model must be one or more of pbm"),
+    ({"user_model": {"pbm": 0}}, "user_model must be of positive shares"),
+    (
+        {"randomized_share": 0.6, "swap_share": 0.6},
+        "randomized_share .* must be at most 1",
+    ),
+    ({"randomized_share": -0.1}, "randomized_share must be between 0 and 1"),
     ({"logging": "random"}, "logging must be one of rankers, plackett_luce"),
     ({"examination": [1.0, 0.5]}, "examination must be k = 10 probabilities"),
     ({"examination": [2.0] * 10}, "examination must be k = 10 probabilities"),
     ({"temperature": 0}, "temperature must be above 0"),
     ({"user_sd": -1}, "user_sd must be at least 0"),
-    ({"k": 1, "swap": 0.5}, "k must be at least 2"),
-    ({"arms": 27}, "arms must be at most 26"),
-    ({"queries": 2**30}, "must be below"),
+    ({"k": 1, "swap_share": 0.5}, "k must be at least 2"),
+    ({"n_arms": 27}, "n_arms must be at most 26"),
+    ({"n_queries": 2**30}, "must be below"),
 ]
 
 
 @pytest.mark.parametrize(("design", "message"), WRONG)
 def test_impossible_designs(design, message):
     with pytest.raises(ValueError, match=message):
-        clicks.simulate(**({"impressions": 10} | design))
+        clicks.simulate(**({"n_impressions": 10} | design))
