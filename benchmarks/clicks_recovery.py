@@ -30,7 +30,7 @@ def aa(seed: int, cluster: str, kind: str, measure: str) -> Found:
     """Two arms that are the same: the truth of their difference is 0."""
     log = clicks.simulate(
         4000, n_queries=100, n_users=400, user_sd=1.0, n_arms=2, seed=seed
-    ).log
+    ).draw()
     found = clicks.behavior(
         log, measure, by="arm", cluster=cluster, interval=kind, replicates=400
     )
@@ -43,7 +43,7 @@ def compared(seed: int) -> Found:
     """The same by the comparison of arms."""
     log = clicks.simulate(
         4000, n_queries=100, n_users=400, user_sd=1.0, n_arms=2, seed=seed
-    ).log
+    ).draw()
     row = clicks.compare(log, "ctr", arm="arm", control="A").row(0, named=True)
     return row["effect"], row["lower"], row["upper"], 0.0
 
@@ -53,7 +53,7 @@ def adjusted(seed: int) -> Found:
     # Impressions of even and odd number: before, and in the experiment.
     log = clicks.simulate(
         8000, n_queries=100, n_users=400, user_sd=1.0, n_arms=2, seed=seed
-    ).log
+    ).draw()
     odd = pl.col("impression_id") % 2 == 1
     row = clicks.compare(
         log.filter(odd), "ctr", arm="arm", control="A", covariates=log.filter(~odd)
@@ -70,9 +70,11 @@ def lifted(seed: int, *, before: bool) -> Found:
         "n_arms": 2,
         "seed": seed,
     }
-    log = clicks.simulate(8000, lift=-0.1, **design).log
+    log = clicks.simulate(8000, lift=-0.1, **design).draw()
     odd = pl.col("impression_id") % 2 == 1
-    same = clicks.simulate(8000, **design).log.filter(~odd)  # the same users, no lift
+    same = (
+        clicks.simulate(8000, **design).draw().filter(~odd)
+    )  # the same users, no lift
     row = clicks.compare(
         log.filter(odd),
         "ctr",
@@ -87,7 +89,7 @@ def watched(seed: int, *, sequential: bool) -> Found:
     """Of ten looks at the same arms, more users each time: the one farthest from 0."""
     log = clicks.simulate(
         4000, n_queries=100, n_users=1000, user_sd=1.0, n_arms=2, seed=seed
-    ).log
+    ).draw()
     looks = [
         clicks.compare(
             log.filter(pl.col("user_id") < 100 * i),
@@ -106,7 +108,7 @@ def interleaved(seed: int) -> Found:
     """Two teams of the same ranker: no preference."""
     log = clicks.simulate(
         2000, n_queries=100, n_users=300, user_sd=1.0, interleaved_share=1.0, seed=seed
-    ).log
+    ).draw()
     coin = pl.col("impression_id").hash(seed) % 2 == 0  # the names of teams say nothing
     team = pl.col("team").cast(pl.String)
     swapped = pl.when(team == "A").then(pl.lit("B")).otherwise(pl.lit("A"))
@@ -125,7 +127,7 @@ def examined(
     shares = {"randomized": 0.1, "swap": 0.25}
     named = {method: method} if method in shares else {}
     share = {f"{name}_share": shares[name] for name in named}
-    log = clicks.simulate(20_000, **design, **share, seed=seed).log
+    log = clicks.simulate(20_000, **design, **share, seed=seed).draw()
     if method == "swap":
         named["swapped"] = "swapped"
     found = clicks.propensities(log, method, **named, **options).filter(
@@ -138,14 +140,14 @@ def examined(
 def mistaken(seed: int) -> list[Found]:
     """Harvesting where users trust what is above: no position-based model."""
     design = clicks.simulate(20_000, **HEAD, user_model="trust", seed=seed)
-    found = clicks.propensities(design.log).join(design.propensities, on="position")
+    found = clicks.propensities(design.draw()).join(design.propensities, on="position")
     columns = ["propensity", "lower", "upper", "propensity_right"]
     return found.filter(pl.col("position") > 1).select(columns).rows()
 
 
 def paired(seed: int) -> list[Found]:
     """The same by FairPairs: of a shuffled list, either order of neighbors is fair."""
-    log = clicks.simulate(20_000, **HEAD, randomized_share=1.0, seed=seed).log
+    log = clicks.simulate(20_000, **HEAD, randomized_share=1.0, seed=seed).draw()
     # Pairs (1, 2), (3, 4) ... or (2, 3), (4, 5) ...: by the number of the impression.
     place = pl.col("position").cast(pl.Int64)
     above = (place + pl.col("impression_id").cast(pl.Int64)) % 2 == 0
@@ -180,7 +182,7 @@ def trusting(seed: int, name: str) -> list[Found]:
 def with_relevance(design: clicks.Simulation) -> pl.DataFrame:
     """The log, with the true relevance of every document."""
     pair = ["query_id", "doc_id"]
-    return design.log.join(design.truth.select(*pair, "relevance"), on=pair)
+    return design.draw().join(design.truth.select(*pair, "relevance"), on=pair)
 
 
 def another(
@@ -191,9 +193,9 @@ def another(
     if propensities is None:
         propensities = design.propensities
     elif propensities == "same":
-        propensities = clicks.propensities(design.log)
+        propensities = clicks.propensities(design.draw())
     row = clicks.counterfactual(
-        design.log,
+        design.draw(),
         new="new_score",
         method=method,
         propensities=propensities,
@@ -214,7 +216,7 @@ def relevant(seed: int) -> list[Found]:
     design = clicks.simulate(5000, n_queries=100, n_users=2500, seed=seed)
     one = design.value("new_score", lambda rank: rank * 0.0 + 1.0)
     truth = design.value("new_score") / one
-    return [(*of(design, design.log, method="snips"), truth)]
+    return [(*of(design, design.draw(), method="snips"), truth)]
 
 
 def better(seed: int) -> list[Found]:
@@ -222,7 +224,7 @@ def better(seed: int) -> list[Found]:
     design = clicks.simulate(5000, n_queries=100, n_users=2500, seed=seed)
     truth = design.value("new_score") - design.value("score")
     systems = {"new": ["new_score", "score"], "baseline": "score"}
-    return [(*of(design, design.log, row=2, **systems), truth)]
+    return [(*of(design, design.draw(), row=2, **systems), truth)]
 
 
 def predicted(seed: int, scale: float, method: str, clip: float | None = None):
@@ -235,12 +237,12 @@ def predicted(seed: int, scale: float, method: str, clip: float | None = None):
 
 def clipped(seed: int) -> list[Found]:
     design = clicks.simulate(5000, n_queries=100, n_users=2500, seed=seed)
-    return [(*of(design, design.log, clip=0.2), design.value("new_score"))]
+    return [(*of(design, design.draw(), clip=0.2), design.value("new_score"))]
 
 
 def resampled(seed: int) -> list[Found]:
     design = clicks.simulate(5000, n_queries=100, n_users=2500, seed=seed)
-    row = of(design, design.log, interval="bootstrap", replicates=400)
+    row = of(design, design.draw(), interval="bootstrap", replicates=400)
     return [(*row, design.value("new_score"))]
 
 
@@ -270,14 +272,14 @@ def whole(seed: int, *, aware: bool, **options: object) -> list[Found]:
     value = pl.col("traffic") * pl.col("relevance") / (rank + 1).log(2)
     truth = design.truth.select(value.filter(rank <= 10).sum()).item()
     known = {"new": frame, "policy_aware": aware, **options}
-    return [(*of(design, design.log, **known), truth)]
+    return [(*of(design, design.draw(), **known), truth)]
 
 
 def judged(seed: int, method: str, user: str = "pbm") -> list[Found]:
     """Relevance of the ten documents of the commonest query."""
     design = clicks.simulate(3000, n_queries=20, n_docs=10, user_model=user, seed=seed)
     known = None if method in ("ctr", "coec") else design.propensities
-    found = clicks.judgments(design.log, method, propensities=known)
+    found = clicks.judgments(design.draw(), method, propensities=known)
     pair = ["query_id", "doc_id"]
     both = found.join(design.truth, on=pair).filter(pl.col("query_id") == 0).sort(pair)
     return both.select("estimate", "lower", "upper", "relevance").rows()
@@ -317,7 +319,7 @@ def ahead(seed: int, design: dict[str, float]) -> list[Found]:
     every = of_all_users(drawn)
     truth = every.value("new_score") - every.value("score")
     known = {"new": ["new_score", "score"], "baseline": "score"}
-    return [(*of(drawn, drawn.log, row=2, propensities="harvest", **known), truth)]
+    return [(*of(drawn, drawn.draw(), row=2, propensities="harvest", **known), truth)]
 
 
 def positions(method: str, design: dict[str, float], **options: object) -> Repeat:

@@ -20,7 +20,7 @@ COLORS = ["#222222", "#0072B2", "#009E73", "#D55E00"]
 def propensities() -> alt.LayerChart:
     """Estimates of three methods with their intervals, and the truth."""
     design = clicks.simulate(20_000, randomized_share=0.1, seed=4)
-    log = design.log.drop("user_id")
+    log = design.draw().drop("user_id")
     frames = [
         clicks.propensities(log, method, **options)
         .select("position", "propensity", "lower", "upper")
@@ -58,7 +58,7 @@ def estimates() -> alt.LayerChart:
     for seed in range(40):
         design = clicks.simulate(4000, n_queries=100, seed=seed)
         truth = design.value("new_score") - design.value("score")
-        log = design.log.drop("user_id")
+        log = design.draw().drop("user_id")
         for name, bias in (
             ("IPS, propensities of the same log", "harvest"),
             ("clicks as they are", 0.0),

@@ -24,7 +24,7 @@ def ratio(sums):
 def test_effects(sequential):
     log = clicks.simulate(
         3000, n_queries=40, n_users=500, user_sd=1.0, n_arms=2, lift=0.1, seed=21
-    ).log
+    ).draw()
     users = log.group_by("arm", "user_id").agg(
         clicks=pl.col("clicked").sum(), shown=pl.len()
     )

@@ -41,7 +41,7 @@ def slates(monkeypatch):
 
 @pytest.mark.parametrize("eta", [0.5, 1.0])
 def test_ips(slates, eta):
-    log = clicks.simulate(400, n_queries=30, k=6, seed=13).log
+    log = clicks.simulate(400, n_queries=30, k=6, seed=13).draw()
     log = log.sort("impression_id", "position")
     ranks = pl.col("new_score").rank("ordinal", descending=True)
     rank = log.select(ranks.over("impression_id")).to_series()

@@ -16,7 +16,7 @@ WEIGHTS = {"dcg": "dcg", "recall": "hits@5", "rr": "inverse_rank"}
 @pytest.mark.parametrize("eta", [0.5, 1.0])
 @pytest.mark.parametrize("weight", WEIGHTS)
 def test_estimates(weight, eta, clip):
-    log = clicks.simulate(400, n_queries=30, seed=13).log
+    log = clicks.simulate(400, n_queries=30, seed=13).draw()
     lists = log.sort("impression_id", "position").group_by(
         "impression_id", maintain_order=True
     )

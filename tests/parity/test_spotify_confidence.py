@@ -19,7 +19,7 @@ pytestmark = [
 def test_proportions():
     log = clicks.simulate(
         3000, n_queries=40, n_users=3000, n_arms=2, lift=0.1, seed=22
-    ).log
+    ).draw()
     lists = log.group_by("arm", "impression_id").agg(pl.col("clicked").any())
     data = lists.group_by("arm").agg(pl.col("clicked").sum(), n=pl.len()).sort("arm")
     test = theirs.ZTest(

@@ -26,8 +26,8 @@ def users(log, suffix=""):
 )
 def test_ratios(measure, denominator, cuped):
     design = {"n_queries": 40, "n_users": 500, "user_sd": 1.0, "n_arms": 2, "seed": 21}
-    log = clicks.simulate(3000, lift=0.1, **design).log
-    before = clicks.simulate(3000, **design).log.drop("arm")
+    log = clicks.simulate(3000, lift=0.1, **design).draw()
+    before = clicks.simulate(3000, **design).draw().drop("arm")
     arms = log.group_by("user_id").agg(pl.col("arm").first().cast(pl.String))
     data = users(log).join(arms, on="user_id")
     data = data.join(users(before, "_before"), on="user_id", how="left").fill_null(0)
@@ -71,7 +71,7 @@ def test_ratios(measure, denominator, cuped):
 def test_detectable_effect():
     """Theirs solves the power of both sides exactly; ours leaves out the wrong one."""
     design = {"n_queries": 40, "n_users": 500, "user_sd": 1.0, "n_arms": 2, "seed": 21}
-    log = clicks.simulate(3000, **design).log
+    log = clicks.simulate(3000, **design).draw()
     arms = log.group_by("user_id").agg(pl.col("arm").first().cast(pl.String))
     data = users(log).join(arms, on="user_id")
     row = clicks.compare(log, "ctr", arm="arm", control="A").row(0, named=True)

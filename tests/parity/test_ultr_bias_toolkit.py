@@ -17,7 +17,9 @@ pytestmark = pytest.mark.parity
 
 
 def simulated(k):
-    log = clicks.simulate(8000, n_queries=40, k=k, n_docs=8, n_rankers=9, seed=21).log
+    log = clicks.simulate(
+        8000, n_queries=40, k=k, n_docs=8, n_rankers=9, seed=21
+    ).draw()
     whole = pl.col("query_id", "doc_id", "position").cast(pl.Int64)
     frame = log.select(whole, click=pl.col("clicked").cast(pl.Int64))
     return log, frame.to_pandas()

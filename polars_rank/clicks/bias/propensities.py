@@ -167,7 +167,7 @@ def propensities(
     --------
     >>> import polars as pl
     >>> from polars_rank import clicks
-    >>> log = clicks.simulate(50_000, k=3, n_queries=2000, seed=1).log  # truth: 1/k
+    >>> log = clicks.simulate(50_000, k=3, n_queries=2000, seed=1).draw()  # truth: 1/k
     >>> found = clicks.propensities(log)
     >>> found.select(pl.col("position", "propensity", "se").round(2)).rows()
     [(1, 1.0, 0.0), (2, 0.5, 0.01), (3, 0.32, 0.01)]

@@ -100,7 +100,7 @@ def judgments(
     >>> from polars_rank import clicks
     >>> simulation = clicks.simulate(20_000, n_queries=50, seed=1)
     >>> qrels = clicks.judgments(
-    ...     simulation.log, propensities=simulation.propensities, grades=[0.1, 0.3]
+    ...     simulation.draw(), propensities=simulation.propensities, grades=[0.1, 0.3]
     ... )
     >>> qrels.head(2).select("query_id", "doc_id", "label", "clicks").rows()
     [(0, 0, 2, 506), (0, 1, 0, 79)]

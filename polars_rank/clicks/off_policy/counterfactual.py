@@ -151,7 +151,7 @@ def counterfactual(
     >>> from polars_rank import clicks
     >>> simulation = clicks.simulate(20_000, n_queries=200, seed=1)
     >>> found = clicks.counterfactual(
-    ...     simulation.log,
+    ...     simulation.draw(),
     ...     new=["new_score", "score"],
     ...     baseline="score",
     ...     propensities=simulation.propensities,

@@ -83,7 +83,7 @@ def sensitivity(
     >>> from polars_rank import clicks
     >>> simulation = clicks.simulate(20_000, n_queries=200, seed=1)
     >>> found = clicks.sensitivity(
-    ...     simulation.log, new=["new_score", "score"], eta=[0, 1]
+    ...     simulation.draw(), new=["new_score", "score"], eta=[0, 1]
     ... )
     >>> asked = found.filter(~pl.col("crossover"), system="new_score")
     >>> asked.select(pl.col("eta", "difference").round(3)).rows()

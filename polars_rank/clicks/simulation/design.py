@@ -39,8 +39,8 @@ def simulate(
 
     Each query has its documents, with a relevance (the probability that a user who
     examines the document clicks it) from Beta(0.6, 2). The production ranker's
-    score is its logit plus noise: a good ranker, not a perfect one. Nothing is drawn
-    before ``log`` is asked for. The same arguments give the same log.
+    score is its logit plus noise: a good ranker, not a perfect one. The log is drawn by
+    ``draw()``; the same arguments give the same log.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def simulate(
 
     Returns
     -------
-    A :class:`Simulation`: ``log``, ``truth``, ``propensities`` and ``value()``.
+    A :class:`Simulation`: ``draw()``, ``truth``, ``propensities`` and ``value()``.
 
     Raises
     ------
@@ -108,7 +108,7 @@ def simulate(
     --------
     >>> from polars_rank import clicks
     >>> simulation = clicks.simulate(1000, seed=1)
-    >>> simulation.log.height
+    >>> simulation.draw().height
     10000
     >>> simulation.propensities["propensity"].head(3).to_list()
     [1.0, 0.5, 0.3333333333333333]

@@ -66,9 +66,8 @@ class Simulation:
     zipf: float
     seed: int
 
-    @cached_property
-    def log(self) -> pl.DataFrame:
-        """The log, one row per shown document, in order of time and position.
+    def draw(self) -> pl.DataFrame:
+        """Draw the log, one row per shown document, in order of time and position.
 
         ``impression_id``, ``query_id``, ``doc_id``, ``position`` (from 1), ``clicked``;
         ``dwell`` in seconds, null without a click; ``time`` of the impression and
@@ -80,13 +79,13 @@ class Simulation:
         return pl.concat(self.batches(), rechunk=False)
 
     def batches(self) -> Iterator[pl.DataFrame]:
-        """The rows of ``log``, some impressions at a time."""
+        """Draw the rows of the log, some impressions at a time."""
         ends = [*range(0, self.n_impressions, CHUNK), self.n_impressions]
         for number, (first, end) in enumerate(pairwise(ends)):
             yield self._batch(number, first, end)
 
     def scan(self) -> pl.LazyFrame:
-        """The log as a lazy frame, drawn as it is read: more rows than memory holds.
+        """Scan the log, which is drawn as it is read: more rows than memory holds.
 
         For example ``simulation.scan().sink_parquet("log.parquet")``.
         """

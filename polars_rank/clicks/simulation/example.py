@@ -35,12 +35,16 @@ def log() -> pl.DataFrame:
     """The simulated log; users have a device, which changes nothing."""
     phone = (pl.col("user_id") % 5 < 3).cast(pl.UInt8)
     device = pl.lit(pl.Series(["desktop", "phone"], dtype=DEVICES)).gather(phone)
-    return simulation().log.with_columns(
-        device=device,
-        dwell=pl.col("dwell").round(1),
-        score=pl.col("score").round(2),
-        new_score=pl.col("new_score").round(2),
-        time=pl.col("time").dt.round("1s"),
+    return (
+        simulation()
+        .draw()
+        .with_columns(
+            device=device,
+            dwell=pl.col("dwell").round(1),
+            score=pl.col("score").round(2),
+            new_score=pl.col("new_score").round(2),
+            time=pl.col("time").dt.round("1s"),
+        )
     )
 
 

@@ -422,7 +422,7 @@ def test_one_cluster_has_no_error():
 
 
 def test_the_bootstrap_agrees_with_the_delta_method():
-    log = clicks.simulate(4000, n_queries=50, n_users=600, user_sd=1.0, seed=3).log
+    log = clicks.simulate(4000, n_queries=50, n_users=600, user_sd=1.0, seed=3).draw()
     names = ["clicks", "ctr@3", "rr", "p_skip"]
     options = {"cluster": "user_id"}
     normal = clicks.behavior(log, names, interval="normal", **options)
@@ -447,7 +447,7 @@ def test_the_bootstrap_agrees_with_the_delta_method():
 
 
 def test_many_clusters_are_drawn_in_groups(monkeypatch):
-    log = clicks.simulate(4000, n_queries=50, n_users=3000, user_sd=1.0, seed=3).log
+    log = clicks.simulate(4000, n_queries=50, n_users=3000, user_sd=1.0, seed=3).draw()
     options = {"interval": "bootstrap", "cluster": "user_id", "replicates": 2000}
     whole = clicks.behavior(log, "ctr", **options)
     monkeypatch.setattr(ratios, "BUCKETS", 500)
@@ -485,7 +485,7 @@ def coverage(by, interval, repetitions, seed=0):
     for r in range(repetitions):
         log = clicks.simulate(
             2000, n_queries=100, n_users=200, user_sd=1.0, n_arms=2, seed=seed + r
-        ).log
+        ).draw()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found = clicks.behavior(

@@ -10,12 +10,16 @@ from polars.testing import assert_frame_equal
 from polars_rank import DataError, DataWarning, clicks
 from polars_rank.clicks.behavior import cluster_states
 
-LOG = clicks.simulate(
-    3000, n_queries=20, n_users=300, user_sd=1.5, n_arms=3, lift=0.1, seed=5
-).log.with_columns(
-    day=pl.col("impression_id") % 60,
-    device=pl.when(pl.col("impression_id") % 7 < 3).then(pl.lit("phone")),
-    weight=pl.col("impression_id") % 3 + 0.5,
+LOG = (
+    clicks.simulate(
+        3000, n_queries=20, n_users=300, user_sd=1.5, n_arms=3, lift=0.1, seed=5
+    )
+    .draw()
+    .with_columns(
+        day=pl.col("impression_id") % 60,
+        device=pl.when(pl.col("impression_id") % 7 < 3).then(pl.lit("phone")),
+        weight=pl.col("impression_id") % 3 + 0.5,
+    )
 )
 DAYS = LOG.partition_by("day")
 COUNTED = ["ctr", "abandonment", "first_click"]

@@ -170,7 +170,7 @@ def test_regression_em_is_the_maximum_of_the_likelihood(cluster):
 def test_regression_em_with_the_true_model_finds_the_truth_on_rare_documents():
     design = clicks.simulate(20_000, n_queries=4000, seed=3)
     truth = design.truth.select("query_id", "doc_id", "relevance")
-    log = design.log.join(truth, on=["query_id", "doc_id"])
+    log = design.draw().join(truth, on=["query_id", "doc_id"])
     found = clicks.propensities(
         log, "regression_em", relevance="relevance", cluster="user_id"
     )

@@ -423,7 +423,7 @@ def test_em_ends_where_the_steps_of_em_lead(seed, impressions):
 @pytest.mark.parametrize("queries", [100, slow(4000)])
 def test_fits_converge_in_few_steps(queries, user):
     """Where EM ends at 500 steps, and its last steps are small but many are left."""
-    log = clicks.simulate(20_000, n_queries=queries, user_model=user, seed=1003).log
+    log = clicks.simulate(20_000, n_queries=queries, user_model=user, seed=1003).draw()
     for options in ({"method": "em"}, {"estimator": "all_pairs"}):
         found, exact = (
             clicks.propensities(log, tol=tol, **options) for tol in (1e-6, 1e-11)
@@ -782,7 +782,7 @@ def test_the_truth_is_recovered(queries):
     """20 logs: bias within 3 % and 4 errors of the mean; intervals cover 85 %."""
     several, covered = [], 0
     for seed in range(20):
-        log = clicks.simulate(20_000, n_queries=queries, seed=1000 + seed).log
+        log = clicks.simulate(20_000, n_queries=queries, seed=1000 + seed).draw()
         found = clicks.propensities(log.drop("user_id"))
         several.append(found["propensity"].to_list())
         truth = 1 / pl.int_range(1, 11, eager=True)
@@ -803,7 +803,7 @@ def test_the_truth_is_recovered(queries):
 def test_experiments_and_trust_recover_the_truth():
     log = clicks.simulate(
         100_000, n_queries=300, randomized_share=0.2, swap_share=0.5, seed=5
-    ).log
+    ).draw()
     for method, options in (
         ("randomized", {"randomized": "randomized"}),
         ("swap", {"swap": "swap", "swapped": "swapped"}),
@@ -814,7 +814,7 @@ def test_experiments_and_trust_recover_the_truth():
         for row in found.rows(named=True)[1:]:
             assert abs(row["propensity"] - 1 / row["position"]) < 5 * row["se"], method
     trust = clicks.simulate(100_000, n_queries=300, user_model="trust", seed=6)
-    rows = trust.log.join(trust.truth.select("doc_id", "relevance"), on="doc_id")
+    rows = trust.draw().join(trust.truth.select("doc_id", "relevance"), on="doc_id")
     found = clicks.propensities(rows.drop("user_id"), "trust", relevance="relevance")
     joined = found.join(trust.propensities, on="position", suffix="_true")
     for row in joined.iter_rows(named=True):

@@ -22,15 +22,17 @@ Z = NormalDist().inv_cdf
 def log():
     return clicks.simulate(
         1500, n_queries=40, n_users=400, user_sd=1.0, n_arms=3, lift=0.2, seed=11
-    ).log
+    ).draw()
 
 
 @pytest.fixture(scope="module")
 def before():
     """The same users earlier; some were not there."""
-    earlier = clicks.simulate(
-        1500, n_queries=40, n_users=400, user_sd=1.0, n_arms=3, seed=11
-    ).log.filter(pl.col("user_id") % 5 > 0)
+    earlier = (
+        clicks.simulate(1500, n_queries=40, n_users=400, user_sd=1.0, n_arms=3, seed=11)
+        .draw()
+        .filter(pl.col("user_id") % 5 > 0)
+    )
     return earlier.drop("arm")
 
 
@@ -200,7 +202,7 @@ def test_holm(log):
 
 def test_few_users_have_student_t():
     pytest.importorskip("scipy")
-    small = clicks.simulate(120, n_queries=5, n_users=20, n_arms=2, seed=1).log
+    small = clicks.simulate(120, n_queries=5, n_users=20, n_arms=2, seed=1).draw()
     row = clicks.compare(small, "ctr", arm="arm", control="A").row(0, named=True)
     (_, vc, nc, kc), (_, vt, nt, kt) = plain(small, "ctr", "B")
     df = welch((vc / nc, kc), (vt / nt, kt))

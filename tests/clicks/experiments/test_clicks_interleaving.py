@@ -301,7 +301,7 @@ def test_the_permutation_test_is_enumeration():
 
 
 def test_the_shares_of_a_fair_draft():
-    log = clicks.simulate(3000, n_queries=20, interleaved_share=1.0, seed=3).log
+    log = clicks.simulate(3000, n_queries=20, interleaved_share=1.0, seed=3).draw()
     found = clicks.team_shares(log, team="team")
     assert (
         found.group_by("position")

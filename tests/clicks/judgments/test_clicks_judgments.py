@@ -191,7 +191,7 @@ def test_what_was_seldom_shown_or_clicked_is_not_judged():
 def test_they_go_straight_into_an_evaluation():
     simulation = clicks.simulate(20_000, n_queries=20, seed=3)
     qrels = clicks.judgments(
-        simulation.log, propensities=simulation.propensities, grades=[0.1, 0.3]
+        simulation.draw(), propensities=simulation.propensities, grades=[0.1, 0.3]
     )
     truth = simulation.truth.with_columns(
         label=(pl.col("relevance") >= 0.1).cast(int) + (pl.col("relevance") >= 0.3)
@@ -203,14 +203,14 @@ def test_they_go_straight_into_an_evaluation():
     ]
     assert values[0] == pytest.approx(values[1], abs=0.05)
     agreed = clicks.agreement(qrels, truth).row(0, named=True)
-    naive = clicks.judgments(simulation.log, "ctr", grades=[0.1, 0.3])
+    naive = clicks.judgments(simulation.draw(), "ctr", grades=[0.1, 0.3])
     assert agreed["kappa"] > 0.8
     assert agreed["kappa"] > clicks.agreement(naive, truth)["kappa"][0] + 0.1
 
 
 def test_intervals_cover_the_truth():
     simulation = clicks.simulate(20_000, n_queries=30, seed=4)
-    found = clicks.judgments(simulation.log, propensities=simulation.propensities)
+    found = clicks.judgments(simulation.draw(), propensities=simulation.propensities)
     both = found.join(simulation.truth, on=["query_id", "doc_id"])
     covered = pl.col("relevance").is_between("lower", "upper").mean()
     assert both.filter(pl.col("clicks") > 0).select(covered).item() > 0.93

@@ -12,17 +12,21 @@ from unequal import allowance
 from polars_rank import DataError, clicks
 from polars_rank.cli import main
 
-LOG = clicks.simulate(
-    400,
-    n_queries=5,
-    n_docs=6,
-    k=4,
-    n_users=60,
-    user_sd=1.0,
-    n_arms=2,
-    interleaved_share=0.5,
-    seed=3,
-).log.with_columns(score=pl.col("doc_id") % 5)
+LOG = (
+    clicks.simulate(
+        400,
+        n_queries=5,
+        n_docs=6,
+        k=4,
+        n_users=60,
+        user_sd=1.0,
+        n_arms=2,
+        interleaved_share=0.5,
+        seed=3,
+    )
+    .draw()
+    .with_columns(score=pl.col("doc_id") % 5)
+)
 UNKNOWN = LOG.with_columns(
     user_id=pl.when(pl.col("user_id") % 4 == 0).then("user_id"),
     always=pl.col("position") > 0,

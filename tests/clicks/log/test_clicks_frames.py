@@ -10,9 +10,20 @@ from polars.testing import assert_frame_equal
 
 from polars_rank import DataError, clicks
 
-LOG = clicks.simulate(
-    200, n_queries=4, n_docs=6, k=4, n_users=20, n_arms=2, interleaved_share=0.5, seed=5
-).log.with_columns(pl.col("arm", "team").cast(pl.String))
+LOG = (
+    clicks.simulate(
+        200,
+        n_queries=4,
+        n_docs=6,
+        k=4,
+        n_users=20,
+        n_arms=2,
+        interleaved_share=0.5,
+        seed=5,
+    )
+    .draw()
+    .with_columns(pl.col("arm", "team").cast(pl.String))
+)
 LOG = LOG.with_columns(time=pl.lit(1.0) * pl.col("impression_id"))
 OPTIONS = {"cluster": "user_id"}
 CALLS = {
@@ -135,7 +146,7 @@ def test_states_of_any_library(tmp_path):
 
 
 def test_methods_and_measures_may_be_named():
-    log = clicks.simulate(200, k=3, n_queries=4, seed=1).log.drop("user_id")
+    log = clicks.simulate(200, k=3, n_queries=4, seed=1).draw().drop("user_id")
     named = clicks.propensities(log, method="ctr")
     assert named.equals(clicks.propensities(log, "ctr"))
     by_name = clicks.behavior(log, measures="ctr")

@@ -75,7 +75,7 @@ def log():
     design = clicks.simulate(
         800, n_queries=20, n_docs=6, k=5, n_users=90, n_arms=2, seed=8, **share
     )
-    return design.log.with_columns(
+    return design.draw().with_columns(
         relevance=pl.col("doc_id") % 5 / 5 + 0.1,
         heavy=pl.col("impression_id") % 3 + 0.1,
     )

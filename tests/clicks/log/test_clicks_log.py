@@ -109,7 +109,7 @@ def test_facts_are_those_of_a_plain_loop(seed, limit):
 
 @pytest.mark.slow
 def test_facts_do_not_depend_on_the_order_of_rows_or_on_buckets(tmp_path, monkeypatch):
-    log = clicks.simulate(3000, n_queries=50, seed=4).log
+    log = clicks.simulate(3000, n_queries=50, seed=4).draw()
     wanted = clicks.check(log).facts
     assert clicks.check(log.sample(fraction=1, shuffle=True, seed=1)).facts.equals(
         wanted
@@ -422,7 +422,7 @@ def test_times_in_words():
 
 @pytest.mark.parametrize("name", ["dwell", "clicked_at"])
 def test_a_column_that_is_unknown_everywhere(name):
-    log = clicks.simulate(200, n_queries=5, seed=1).log
+    log = clicks.simulate(200, n_queries=5, seed=1).draw()
     typed = log.with_columns(pl.lit(None, log.schema[name]).alias(name))
     untyped = log.with_columns(pl.lit(None).alias(name))
     options = {"time": "time", name: name}
@@ -445,8 +445,10 @@ def test_a_column_that_is_unknown_everywhere(name):
 @pytest.mark.parametrize("kind", ["frame", "lazy", "file"])
 def test_first_position_0_of_a_log_from_1_is_warned_of(kind, layout, tmp_path):
     """And nothing else changes: neither the result nor what a log from 0 gives."""
-    log = clicks.simulate(300, n_queries=9, seed=2).log.with_columns(
-        pl.col("position").cast(pl.Int16)
+    log = (
+        clicks.simulate(300, n_queries=9, seed=2)
+        .draw()
+        .with_columns(pl.col("position").cast(pl.Int16))
     )
 
     def given(log):
@@ -493,7 +495,7 @@ def test_first_position_0_reads_a_log_from_0_once(first):
 def test_first_position_0_is_watched_by_every_function(tmp_path):
     log = clicks.simulate(
         300, n_queries=9, n_users=40, interleaved_share=1.0, seed=2
-    ).log
+    ).draw()
     zero = log.with_columns(pl.col("position").cast(pl.Int16) - 1).lazy()
     options = {"first_position": 0, "cluster": "user_id"}
     for given, first in ((log, 1), (zero, 0)):
@@ -516,7 +518,7 @@ def test_first_position_0_is_watched_by_every_function(tmp_path):
 
 def test_a_report_knows_all_impressions():
     """Those without results, and users that only their frame knows."""
-    log = clicks.simulate(30, n_queries=3, n_users=9, k=3, n_docs=5, seed=1).log
+    log = clicks.simulate(30, n_queries=3, n_users=9, k=3, n_docs=5, seed=1).draw()
     every = log.select("impression_id", "user_id").unique()
     more = pl.DataFrame({"impression_id": [90, 91], "user_id": [1, 2]})
     every = pl.concat([every, more.cast(dict(every.schema))])

@@ -27,7 +27,7 @@ def log():
         seed=4,
     )
     relevance = pl.col("doc_id") % 5 / 5
-    return design.log.with_columns(relevance=relevance)
+    return design.draw().with_columns(relevance=relevance)
 
 
 CALLS = {
@@ -74,7 +74,7 @@ def test_buckets_change_nothing(call, log):
 
 
 def test_what_does_not_fit_is_refused_with_a_way_out(monkeypatch):
-    large = clicks.simulate(4000, n_queries=200, seed=1).log.lazy()
+    large = clicks.simulate(4000, n_queries=200, seed=1).draw().lazy()
     fit = clicks.propensities(large, **LIMIT)
     resampled = clicks.behavior(
         large, "ctr", interval="bootstrap", cluster="impression_id", **LIMIT

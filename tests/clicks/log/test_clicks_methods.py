@@ -11,7 +11,7 @@ import polars_rank  # noqa: F401  # registers .rank_eval
 from polars_rank import clicks
 from polars_rank.namespaces.clicks import ClickLogRankEval
 
-LOG = clicks.simulate(500, n_queries=20, seed=1).log
+LOG = clicks.simulate(500, n_queries=20, seed=1).draw()
 METHODS = [n for n in vars(ClickLogRankEval) if not n.startswith("_")]
 
 

@@ -96,7 +96,7 @@ def test_propensities_that_count_from_0():
     log = clicks.simulate(50, seed=1)
     early = log.propensities.with_columns(pl.col("position") - 1)
     for first in (0, 1):
-        rows = log.log.with_columns(pl.col("position").cast(int) + first - 1)
+        rows = log.draw().with_columns(pl.col("position").cast(int) + first - 1)
         with pytest.raises(DataError, match="add 1 to the column position"):
             clicks.judgments(rows, propensities=early, first_position=first)
 
@@ -105,7 +105,7 @@ def test_a_position_is_named_once():
     log = clicks.simulate(50, seed=1)
     short = log.propensities.filter(pl.col("position") < 9)
     with pytest.raises(DataError, match="without a propensity") as error:
-        clicks.judgments(log.log, propensities=short)
+        clicks.judgments(log.draw(), propensities=short)
     assert sorted(error.value.examples) == sorted({*error.value.examples})
     assert {*error.value.examples} <= {9, 10}
 

@@ -481,7 +481,7 @@ def test_impressions_without_results_in_a_contiguous_log():
 
 
 def test_bootstrap_and_no_interval():
-    log = clicks.simulate(2000, n_queries=30, seed=3).log.drop("user_id")
+    log = clicks.simulate(2000, n_queries=30, seed=3).draw().drop("user_id")
     options = {"new": ["new_score", "score"], "baseline": "score", "propensities": 1}
     normal = clicks.counterfactual(log, **options)
     drawn = clicks.counterfactual(log, interval="bootstrap", **options)
@@ -496,7 +496,7 @@ def test_bootstrap_and_no_interval():
 
 
 def test_sensitivity_is_that_of_each_strength_and_finds_the_crossing():
-    log = clicks.simulate(3000, n_queries=40, seed=1).log.drop("user_id")
+    log = clicks.simulate(3000, n_queries=40, seed=1).draw().drop("user_id")
     found = clicks.sensitivity(log, new=["new_score", "score"], eta=[0, 0.5, 2])
     asked = found.filter(~pl.col("crossover"))
     for eta in (0.0, 0.5, 2.0):
@@ -526,7 +526,7 @@ def test_sensitivity_is_that_of_each_strength_and_finds_the_crossing():
 
 
 def test_sensitivity_is_that_of_a_plain_loop():
-    log = clicks.simulate(400, n_queries=20, k=5, seed=3).log
+    log = clicks.simulate(400, n_queries=20, k=5, seed=3).draw()
     log = log.with_columns(other=pl.col("doc_id") % 3 / 10 - pl.col("position"))
     lists = [part.rows(named=True) for part in log.partition_by("impression_id")]
 
@@ -558,7 +558,7 @@ def test_sensitivity_is_that_of_a_plain_loop():
 
 @pytest.mark.parametrize("by", [None, "half"])
 def test_sensitivity_weighs_impressions(by):
-    log = clicks.simulate(300, n_queries=20, k=5, seed=3).log.drop("user_id")
+    log = clicks.simulate(300, n_queries=20, k=5, seed=3).draw().drop("user_id")
     number = pl.col("impression_id")
     log = log.with_columns(heavy=number % 3 + 0.5, half=number % 2)
     options = {"new": ["new_score", "score"], "weight": "heavy", "by": by}
@@ -579,7 +579,7 @@ def test_strengths_that_are_none(eta):
 
 
 def test_sensitivity_says_what_the_log_does_not_know():
-    log = clicks.simulate(60, n_queries=5, k=3, n_docs=5, seed=3).log
+    log = clicks.simulate(60, n_queries=5, k=3, n_docs=5, seed=3).draw()
     pairs = log.select("query_id", "doc_id").unique().sort("query_id", "doc_id")
     half = pairs.with_columns(rank=pl.int_range(1, pl.len() + 1).over("query_id"))
     new = pl.col("doc_id") + pl.when(pl.col("rank") == 2).then(99).otherwise(0)
@@ -595,7 +595,7 @@ def test_sensitivity_says_what_the_log_does_not_know():
 
 
 def test_a_single_strength_is_fine():
-    log = clicks.simulate(50, n_queries=5, k=3, n_docs=5, seed=3).log
+    log = clicks.simulate(50, n_queries=5, k=3, n_docs=5, seed=3).draw()
     one, several = (clicks.sensitivity(log, new="score", eta=e) for e in (1, [1.0]))
     assert one.equals(several)
 
@@ -760,7 +760,7 @@ def test_few_effective_clicks_are_told():
     few = rf"the weights are those of {found['effective_size'].item():.0f} clicks"
     with pytest.warns(UserWarning, match=few):
         clicks.counterfactual(log, **options)
-    many = clicks.simulate(1000, n_queries=20, seed=1).log.drop("user_id")
+    many = clicks.simulate(1000, n_queries=20, seed=1).draw().drop("user_id")
     clicks.counterfactual(many, new="score", propensities=1.0)
 
 
@@ -771,7 +771,7 @@ def test_few_effective_clicks_are_told():
 def test_a_simulated_log_gives_the_true_value():
     simulation = clicks.simulate(20_000, n_queries=100, seed=12)
     found = clicks.counterfactual(
-        simulation.log.drop("user_id"),
+        simulation.draw().drop("user_id"),
         new=["new_score", "score"],
         baseline="score",
         propensities=simulation.propensities,
@@ -782,7 +782,7 @@ def test_a_simulated_log_gives_the_true_value():
     ):
         assert abs(row["estimate"] - truth) < 5 * row["se"]
     naive = clicks.counterfactual(
-        simulation.log.drop("user_id"), new="new_score", propensities=0
+        simulation.draw().drop("user_id"), new="new_score", propensities=0
     )
     assert naive["estimate"][0] < 0.6 * new
 
@@ -798,7 +798,7 @@ def test_intervals_cover_the_truth():
             )
             truth = simulation.value("new_score")
             options = {"new": "new_score", "propensities": simulation.propensities}
-            log = simulation.log.drop("user_id")
+            log = simulation.draw().drop("user_id")
             row = clicks.counterfactual(log, method=method, **options).row(
                 0, named=True
             )

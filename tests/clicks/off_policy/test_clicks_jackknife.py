@@ -224,7 +224,7 @@ def test_intervals_hold_the_truth():
     for seed in range(30):
         design = clicks.simulate(4000, n_queries=100, n_users=2000, seed=700 + seed)
         truth, options = design.value("new_score"), {"cluster": "user_id"}
-        log = design.log
+        log = design.draw()
         row = clicks.counterfactual(log, new="new_score", **HARVEST, **options)
         held += row["lower"].item() <= truth <= row["upper"].item()
         known = clicks.propensities(log).select("position", "propensity")

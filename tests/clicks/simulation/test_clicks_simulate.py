@@ -18,14 +18,14 @@ from polars_rank.example import clicks_path
 
 def test_the_same_design_has_the_same_log(monkeypatch):
     design = {"n_queries": 20, "n_docs": 12, "swap_share": 0.3, "n_arms": 2, "seed": 3}
-    log = clicks.simulate(500, **design).log
-    assert log.equals(clicks.simulate(500, **design).log)
-    assert not log.equals(clicks.simulate(500, **{**design, "seed": 4}).log)
+    log = clicks.simulate(500, **design).draw()
+    assert log.equals(clicks.simulate(500, **design).draw())
+    assert not log.equals(clicks.simulate(500, **{**design, "seed": 4}).draw())
     monkeypatch.setattr(module, "CHUNK", 200)
     several = clicks.simulate(500, **design)
     assert [len(b) for b in several.batches()] == [2000, 2000, 1000]
-    assert several.scan().collect().equals(several.log)
-    assert several.log["impression_id"].to_list() == [
+    assert several.scan().collect().equals(several.draw())
+    assert several.draw()["impression_id"].to_list() == [
         i for i in range(500) for _ in range(10)
     ]
 
@@ -37,7 +37,7 @@ def test_the_sample_is_what_its_design_makes():
 def test_a_list_is_a_list():
     log = clicks.simulate(
         2000, n_queries=30, interleaved_share=0.3, randomized_share=0.3, swap_share=0.3
-    ).log
+    ).draw()
     lists = log.group_by("impression_id").agg(
         pl.len(),
         pl.col("doc_id").n_unique().alias("docs"),
@@ -74,8 +74,10 @@ def test_clicks_by_position_are_those_of_the_truth(user, user_sd):
     s = clicks.simulate(
         20_000, n_queries=50, user_model=user, user_sd=user_sd, n_users=20_000, seed=5
     )
-    rows = s.log.join(s.truth, on=["query_id", "doc_id"]).join(
-        s.propensities, on="position"
+    rows = (
+        s.draw()
+        .join(s.truth, on=["query_id", "doc_id"])
+        .join(s.propensities, on="position")
     )
     rows = rows.with_columns(p=pl.col("alpha") * pl.col("relevance") + pl.col("beta"))
     by = rows.group_by("position").agg(pl.len(), pl.col("clicked", "p").mean())
@@ -121,7 +123,7 @@ def test_patterns_of_clicks_are_those_of_the_model(model):
         temperature=0.01,
         seed=8,
     )
-    log = s.log.sort("impression_id", "position")
+    log = s.draw().sort("impression_id", "position")
     first = log["doc_id"].head(3).to_list()
     truth = s.truth.sort("doc_id")
     a, satisfied = (
@@ -143,9 +145,9 @@ def test_shares_of_users():
         30_000, n_queries=20, user_model={"pbm": 1, "cascade": 3}, seed=2
     )
     several = (
-        s.log.group_by("impression_id").agg(pl.col("clicked").sum())["clicked"] > 1
+        s.draw().group_by("impression_id").agg(pl.col("clicked").sum())["clicked"] > 1
     ).mean()
-    alone = clicks.simulate(30_000, n_queries=20, user_model="pbm", seed=2).log
+    alone = clicks.simulate(30_000, n_queries=20, user_model="pbm", seed=2).draw()
     of_pbm = (
         alone.group_by("impression_id").agg(pl.col("clicked").sum())["clicked"] > 1
     ).mean()
@@ -156,7 +158,7 @@ def test_shares_of_users():
 
 def test_traffic_is_that_of_the_truth():
     s = clicks.simulate(30_000, n_queries=8, zipf=0.9, seed=1)
-    shares = s.log.group_by("query_id").agg(share=pl.len() / s.log.height)
+    shares = s.draw().group_by("query_id").agg(share=pl.len() / s.draw().height)
     traffic = s.truth.group_by("query_id").agg(pl.col("traffic").first())
     for _, share, expected in shares.join(traffic, on="query_id").iter_rows():
         assert within(share, expected, 30_000)
@@ -167,8 +169,10 @@ def test_experiments_are_marked():
     s = clicks.simulate(
         40_000, n_queries=20, randomized_share=0.25, swap_share=0.25, n_arms=2, lift=0.5
     )
-    lists = s.log.group_by("impression_id").agg(
-        pl.col("randomized", "swap", "swapped", "arm", "user_id").first()
+    lists = (
+        s.draw()
+        .group_by("impression_id")
+        .agg(pl.col("randomized", "swap", "swapped", "arm", "user_id").first())
     )
     assert within(lists["randomized"].mean(), 0.25, 40_000)
     assert within(lists["swap"].is_not_null().mean(), 0.25, 40_000)
@@ -178,10 +182,12 @@ def test_experiments_are_marked():
     assert not lists.filter(pl.col("swap").is_null())["swapped"].any()
     arms = lists.group_by("user_id").agg(pl.col("arm").n_unique())
     assert arms["arm"].max() == 1
-    a, b = s.log.group_by("arm").agg(pl.col("clicked").mean()).sort("arm")["clicked"]
+    a, b = s.draw().group_by("arm").agg(pl.col("clicked").mean()).sort("arm")["clicked"]
     assert 1.3 < b / a < 1.5  # 1.5, where no probability is cut off at 1
     # A shuffled list has every document of the ranker's at each place equally often.
-    one = clicks.simulate(30_000, n_queries=1, n_docs=4, k=4, randomized_share=1.0).log
+    one = clicks.simulate(
+        30_000, n_queries=1, n_docs=4, k=4, randomized_share=1.0
+    ).draw()
     for n in one.group_by("doc_id", "position").len()["len"]:
         assert within(n / 30_000, 1 / 4, 30_000)
 
@@ -197,7 +203,7 @@ def test_a_team_draft_is_one():
         }
         for team, score in (("A", "score"), ("B", "new_score"))
     }
-    for _, shown in s.log.group_by("impression_id"):
+    for _, shown in s.draw().group_by("impression_id"):
         taken, size = set(), {"A": 0, "B": 0}
         for query, doc, team in (
             shown.sort("position").select("query_id", "doc_id", "team").rows()
@@ -207,7 +213,7 @@ def test_a_team_draft_is_one():
             assert doc == next(d for d in ranked[team][query] if d not in taken)
             taken.add(doc)
             size[team] += 1
-    first = s.log.filter(pl.col("position") == 1)["team"]
+    first = s.draw().filter(pl.col("position") == 1)["team"]
     assert within((first == "A").mean(), 0.5, len(first))
 
 
@@ -223,7 +229,7 @@ def test_plackett_luce():
         seed=9,
     )
     a, b = (math.exp(x / 2) for x in s.truth["score"])
-    first = s.log.filter(pl.col("position") == 1)["doc_id"]
+    first = s.draw().filter(pl.col("position") == 1)["doc_id"]
     assert within((first == 0).mean(), a / (a + b), 20_000)
 
 
