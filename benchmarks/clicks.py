@@ -170,7 +170,7 @@ def teams(path: Path) -> None:
 
 
 def arms(path: Path) -> None:
-    clicks.compare(scan(path), ["ctr"], arm="arm", control="A").collect()
+    clicks.compare_arms(scan(path), ["ctr"], arm="arm", control="A").collect()
 
 
 TASKS: dict[

@@ -44,7 +44,7 @@ def compared(seed: int) -> Found:
     log = clicks.simulate(
         4000, n_queries=100, n_users=400, user_sd=1.0, n_arms=2, seed=seed
     ).draw()
-    row = clicks.compare(log, "ctr", arm="arm", control="A").row(0, named=True)
+    row = clicks.compare_arms(log, "ctr", arm="arm", control="A").row(0, named=True)
     return row["effect"], row["lower"], row["upper"], 0.0
 
 
@@ -55,7 +55,7 @@ def adjusted(seed: int) -> Found:
         8000, n_queries=100, n_users=400, user_sd=1.0, n_arms=2, seed=seed
     ).draw()
     odd = pl.col("impression_id") % 2 == 1
-    row = clicks.compare(
+    row = clicks.compare_arms(
         log.filter(odd), "ctr", arm="arm", control="A", covariates=log.filter(~odd)
     ).row(0, named=True)
     return row["effect"], row["lower"], row["upper"], 0.0
@@ -75,7 +75,7 @@ def lifted(seed: int, *, before: bool) -> Found:
     same = (
         clicks.simulate(8000, **design).draw().filter(~odd)
     )  # the same users, no lift
-    row = clicks.compare(
+    row = clicks.compare_arms(
         log.filter(odd),
         "ctr",
         arm="arm",
@@ -91,7 +91,7 @@ def watched(seed: int, *, sequential: bool) -> Found:
         4000, n_queries=100, n_users=1000, user_sd=1.0, n_arms=2, seed=seed
     ).draw()
     looks = [
-        clicks.compare(
+        clicks.compare_arms(
             log.filter(pl.col("user_id") < 100 * i),
             "ctr",
             arm="arm",

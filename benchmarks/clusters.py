@@ -102,7 +102,7 @@ def arms(args: argparse.Namespace, kind: str, users: int) -> Shares:
     yield "usual", world.usual(now["clicked"].to_numpy(), sides)
     options = {"arm": "arm", "control": 0, "by": "run"}
     for name, covariates in (("ctr", None), ("ctr, CUPED", before)):
-        found = clicks.compare(now, "ctr", covariates=covariates, **options)
+        found = clicks.compare_arms(now, "ctr", covariates=covariates, **options)
         yield name, (found["p_value"] < 0.05).sum() / args.runs
 
 

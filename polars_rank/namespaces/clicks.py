@@ -32,14 +32,14 @@ class ClickLogRankEval:
         self._log = log
 
     behavior = _method(clicks.behavior)
-    check = _method(clicks.check)
     click_entropy = _method(clicks.click_entropy)
-    compare = _method(clicks.compare)
+    compare_arms = _method(clicks.compare_arms)
     counterfactual = _method(clicks.counterfactual)
     dedupe = _method(clicks.dedupe)
     interleaving = _method(clicks.interleaving)
     judgments = _method(clicks.judgments)
     per_impression = _method(clicks.per_impression)
     propensities = _method(clicks.propensities)
+    report = _method(clicks.report)
     sensitivity = _method(clicks.sensitivity)
     team_shares = _method(clicks.team_shares)

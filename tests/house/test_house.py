@@ -442,7 +442,7 @@ def test_loops_have_the_defaults_of_their_metric(name):
         assert own[parameter].default == default, place
 
 
-OF_LOGS = "behavior", "check", "compare", "counterfactual", "interleaving"
+OF_LOGS = "behavior", "report", "compare-arms", "counterfactual", "interleaving"
 NOT_IN_WORDS = {"frame", "measures", "descending", "progress"}  # of the command
 
 

@@ -35,9 +35,9 @@ def test_effects(sequential):
         if sequential
         else tests.TwoSidedTTest(a, b, tests.FrequentistConfig(**settings))
     )
-    row = clicks.compare(log, "ctr", arm="arm", control="A", sequential=sequential).row(
-        0, named=True
-    )
+    row = clicks.compare_arms(
+        log, "ctr", arm="arm", control="A", sequential=sequential
+    ).row(0, named=True)
     assert row["effect"] == pytest.approx(test.point_estimate, rel=1e-12)
     assert row["se"] ** 2 == pytest.approx(test.variance, rel=1e-10)
     if sequential:  # else theirs are of Student's t

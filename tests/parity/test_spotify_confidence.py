@@ -31,7 +31,7 @@ def test_proportions():
         interval_size=0.95,
     )
     wanted = test.difference(level_1="A", level_2="B", absolute=True).iloc[0]
-    row = clicks.compare(
+    row = clicks.compare_arms(
         log, "any_click", arm="arm", control="A", cluster="impression_id"
     ).row(0, named=True)
     n = data["n"].to_list()

@@ -50,7 +50,7 @@ def test_ratios(measure, denominator, cuped):
         data.with_columns(arm=pl.col("arm") == "B"), control=False
     )
     wanted = result["value"]
-    row = clicks.compare(
+    row = clicks.compare_arms(
         log, measure, arm="arm", control="A", covariates=before if cuped else None
     ).row(0, named=True)
     pairs = {
@@ -74,7 +74,7 @@ def test_detectable_effect():
     log = clicks.simulate(3000, **design).draw()
     arms = log.group_by("user_id").agg(pl.col("arm").first().cast(pl.String))
     data = users(log).join(arms, on="user_id")
-    row = clicks.compare(log, "ctr", arm="arm", control="A").row(0, named=True)
+    row = clicks.compare_arms(log, "ctr", arm="arm", control="A").row(0, named=True)
     a, b = (row[f"clusters_{arm}"] for arm in ("control", "treatment"))
     # They take one variance, that of all: ours of each arm is scaled to it.
     metric = tt.RatioOfMeans(

@@ -33,7 +33,7 @@ from polars_rank.core.source import lazy_source
 
 
 @function_of_log
-def compare(  # type: ignore[misc]  # two options are named here
+def compare_arms(  # type: ignore[misc]  # two options are named here
     log: AnyFrame,
     /,
     measures: Measures = DEFAULT,
@@ -116,7 +116,7 @@ def compare(  # type: ignore[misc]  # two options are named here
     >>> import polars as pl
     >>> from polars_rank import clicks, example
     >>> log = pl.scan_parquet(example.clicks_path())
-    >>> found = clicks.compare(log, "ctr", arm="arm", control="A").collect()
+    >>> found = clicks.compare_arms(log, "ctr", arm="arm", control="A").collect()
     >>> found.select("arm", pl.col("effect", "se").round(4)).row(0)
     ('B', 0.01, 0.0026)
     """

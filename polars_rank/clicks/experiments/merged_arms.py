@@ -24,7 +24,7 @@ from polars_rank.io.frames import FrameLike
 OWN = ("arm", "impressions")  # choices that the time before need not have
 
 
-def merge_compare(
+def merge_arms(
     parts: FrameLike | Iterable[FrameLike],
     /,
     *,
@@ -50,12 +50,12 @@ def merge_compare(
         States of the time before the experiment, whose clusters are kept, too, of the
         same measures, columns and options.
     control, level, power, sequential, adjust, expected_split
-        As in :func:`compare`.
+        As in :func:`compare_arms`.
 
     Returns
     -------
-    What :func:`compare` of all parts together returns: a cluster that comes back is
-    one, and in one arm.
+    What :func:`compare_arms` of all parts together returns: a cluster that comes back
+    is one, and in one arm.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def merge_compare(
         For wrong arguments.
     DataError
         If states do not keep their clusters; as :func:`merge_behavior`, also where
-        the covariates have other definitions; and as :func:`compare`.
+        the covariates have other definitions; and as :func:`compare_arms`.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def merge_compare(
     ...     clicks.behavior_state(day, "ctr", **options)
     ...     for day in (log.filter(pl.col("impression_id") % 3 == i) for i in range(3))
     ... ]
-    >>> found = clicks.merge_compare(states, arm="arm", control="A")
+    >>> found = clicks.merge_arms(states, arm="arm", control="A")
     >>> found.select("arm", pl.col("effect", "se").round(4)).row(0)
     ('B', 0.01, 0.0026)
     """

@@ -19,7 +19,7 @@ from polars_rank.core.expr import ratio
 
 @dataclass(frozen=True, eq=False)
 class LogReport:
-    """The result of :func:`check`; printing it shows all tables.
+    """The result of :func:`report`; printing it shows all tables.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class LogReport:
 
 
 @opening
-def check(log: AnyFrame, /, **options: Unpack[LogOptions]) -> LogReport:
+def report(log: AnyFrame, /, **options: Unpack[LogOptions]) -> LogReport:
     """Report what is in a log, what is wrong with it, what can be estimated from it.
 
     Bad rows are counted, not refused. The log is read once for each kind of group:
@@ -82,7 +82,7 @@ def check(log: AnyFrame, /, **options: Unpack[LogOptions]) -> LogReport:
     --------
     >>> import polars as pl
     >>> from polars_rank import clicks, example
-    >>> report = clicks.check(pl.scan_parquet(example.clicks_path()))
+    >>> report = clicks.report(pl.scan_parquet(example.clicks_path()))
     >>> report.facts.filter(pl.col("item").is_in(["rows", "impressions", "clicks"]))
     shape: (3, 2)
     ┌─────────────┬──────────┐

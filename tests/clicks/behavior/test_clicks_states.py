@@ -87,9 +87,9 @@ def test_arms_of_days_are_those_of_the_whole(cuped):
     options["expected_split"] = {"A": 9, "B": 11, "C": 10}
     parts = states(after.partition_by("day"), by=["device", "arm"])
     early = states(before.partition_by("day"), by="device") if cuped else None
-    found = clicks.merge_compare(parts, covariates=early, **options)
+    found = clicks.merge_arms(parts, covariates=early, **options)
     more = {"covariates": before} if cuped else {}
-    whole = clicks.compare(
+    whole = clicks.compare_arms(
         after, MEASURES, by="device", dwell="dwell", **more, **options
     )
     assert_frame_equal(found, whole, rel_tol=1e-9, abs_tol=1e-12)
@@ -99,7 +99,7 @@ def test_a_user_in_another_arm_on_another_day():
     days = [LOG.with_columns(arm=pl.lit(arm)).head(500) for arm in "AB"]
     parts = states(days, "ctr", by="arm")
     with pytest.raises(DataError, match="in more than one arm") as error:
-        clicks.merge_compare(parts, arm="arm", control="A")
+        clicks.merge_arms(parts, arm="arm", control="A")
     assert error.value.rule == "two_arms"
 
 
@@ -111,9 +111,9 @@ def test_states_without_their_clusters_are_refused():
     assert error.value.rule == "clusters_not_kept"
     arms = clicks.behavior_state(DAYS[1], "ctr", cluster="user_id", by="arm")
     with pytest.raises(DataError, match="the parts do not keep"):
-        clicks.merge_compare([arms], arm="arm", control="A")
+        clicks.merge_arms([arms], arm="arm", control="A")
     with pytest.raises(DataError, match="the covariates do not keep"):
-        clicks.merge_compare(
+        clicks.merge_arms(
             states(DAYS[:2], by="arm"), arm="arm", control="A", covariates=without
         )
     with pytest.warns(UserWarning, match="treat impressions as independent"):
@@ -132,8 +132,8 @@ def test_a_day_of_clusters_merged_twice_is_an_error(tmp_path):
     days = str(tmp_path / "day*.parquet")
     for merged in (
         lambda: clicks.merge_behavior(days),
-        lambda: clicks.merge_compare(days, arm="arm", control="A"),
-        lambda: clicks.merge_compare(kept, covariates=days, arm="arm", control="A"),
+        lambda: clicks.merge_arms(days, arm="arm", control="A"),
+        lambda: clicks.merge_arms(kept, covariates=days, arm="arm", control="A"),
     ):
         with pytest.raises(DataError, match=r"day1\.par.* and .*day3.*the same part"):
             merged()
@@ -161,8 +161,8 @@ def test_clusters_of_two_definitions_are_not_merged(options, message):
     armed = clicks.behavior_state(DAYS[1], "ctr", by="arm", **(STATE | options))
     for merged in (
         lambda: clicks.merge_behavior([first, armed]),
-        lambda: clicks.merge_compare([first, armed], arm="arm", control="A"),
-        lambda: clicks.merge_compare(
+        lambda: clicks.merge_arms([first, armed], arm="arm", control="A"),
+        lambda: clicks.merge_arms(
             [first, second], arm="arm", control="A", covariates=other
         ),
     ):
@@ -175,10 +175,10 @@ def test_covariates_have_every_measure():
     early = states(DAYS[:1], "rr")
     parts = states(DAYS[1:3], "ctr", by="arm")
     with pytest.raises(DataError, match=r"'ctr' of the covariates .*: they lack it"):
-        clicks.merge_compare(parts, arm="arm", control="A", covariates=early)
+        clicks.merge_arms(parts, arm="arm", control="A", covariates=early)
     empty = states([DAYS[0].clear()], "ctr")
-    found = clicks.merge_compare(parts, arm="arm", control="A", covariates=empty)
-    assert found.equals(clicks.merge_compare(parts, arm="arm", control="A"))
+    found = clicks.merge_arms(parts, arm="arm", control="A", covariates=empty)
+    assert found.equals(clicks.merge_arms(parts, arm="arm", control="A"))
 
 
 @pytest.mark.parametrize(
@@ -218,7 +218,7 @@ def test_damaged_clusters_are_told_with_the_file(damage, message, tmp_path):
 def test_wrong_arguments(options, message):
     parts = states(DAYS[:1], by="arm")
     with pytest.raises(ValueError, match=message):
-        clicks.merge_compare(parts, **({"arm": "arm", "control": "A"} | options))
+        clicks.merge_arms(parts, **({"arm": "arm", "control": "A"} | options))
 
 
 @pytest.mark.filterwarnings("error::polars_rank.DataWarning")

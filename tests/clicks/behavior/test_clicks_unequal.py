@@ -27,7 +27,7 @@ def unequal_log(seed, users=20, runs=400):
 
 def test_arms_that_are_the_same_are_seldom_told_apart():
     """Of 400 comparisons of ten users an arm, 5 % in the mean (0.033: 3 errors)."""
-    found = clicks.compare(unequal_log(1), "ctr", arm="arm", control=0, by="run")
+    found = clicks.compare_arms(unequal_log(1), "ctr", arm="arm", control=0, by="run")
     assert (found["p_value"] < 0.05).sum() / 400 < 0.083
 
 
@@ -91,7 +91,7 @@ def test_each_function_warns_of_few_users():
     before = log.drop("arm")
     few = r"rest on fewer than 20 effective clusters \(at least one on \d"
     with pytest.warns(DataWarning, match="2 of 2 results " + few):
-        clicks.compare(log, "ctr", arm="arm", control=0, covariates=before)
+        clicks.compare_arms(log, "ctr", arm="arm", control=0, covariates=before)
     both = pl.concat(
         [log, log.with_columns(position=pl.lit(2), clicked=~pl.col("clicked"))]
     ).with_columns(team="position")

@@ -112,7 +112,9 @@ def welch(*parts):
 @pytest.mark.parametrize("cuped", [False, True])
 def test_effects_are_those_of_the_plain_formulas(log, before, cuped):
     covariates = before if cuped else None
-    found = clicks.compare(log, [*PARTS], arm="arm", control="A", covariates=covariates)
+    found = clicks.compare_arms(
+        log, [*PARTS], arm="arm", control="A", covariates=covariates
+    )
     assert found.select("measure", "arm").rows() == [
         (m, a) for m in PARTS for a in "BC"
     ]
@@ -146,7 +148,7 @@ def test_effects_are_those_of_the_plain_formulas(log, before, cuped):
         for name, value in wanted.items():
             assert row[name] == pytest.approx(value, rel=near.get(name, 1e-9)), name
     if cuped:
-        plain_se = clicks.compare(log, "ctr", arm="arm", control="A")["se"]
+        plain_se = clicks.compare_arms(log, "ctr", arm="arm", control="A")["se"]
         explained = found.filter(pl.col("measure") == "ctr")["se"]
         assert (explained < 0.9 * plain_se).all()
 
@@ -154,18 +156,20 @@ def test_effects_are_those_of_the_plain_formulas(log, before, cuped):
 @pytest.mark.slow
 def test_the_same_bits_in_any_order(log, before):
     options = {"arm": "arm", "control": "A", "covariates": before}
-    wanted = clicks.compare(log, ["ctr", "rr"], **options)
+    wanted = clicks.compare_arms(log, ["ctr", "rr"], **options)
     shuffled = log.sample(fraction=1, shuffle=True, seed=3).lazy()
-    found = clicks.compare(shuffled, ["ctr", "rr"], **options)
+    found = clicks.compare_arms(shuffled, ["ctr", "rr"], **options)
     assert isinstance(found, pl.LazyFrame)
     assert found.collect().equals(wanted)
-    bounded = clicks.compare(shuffled, ["ctr", "rr"], memory_limit="1GB", **options)
+    bounded = clicks.compare_arms(
+        shuffled, ["ctr", "rr"], memory_limit="1GB", **options
+    )
     assert bounded.collect().equals(wanted)
 
 
 def test_intervals_at_any_time(log):
     """Waudby-Smith et al., 2023, as GrowthBook writes it."""
-    row = clicks.compare(log, "ctr", arm="arm", control="A", sequential=True).row(
+    row = clicks.compare_arms(log, "ctr", arm="arm", control="A", sequential=True).row(
         0, named=True
     )
     n, alpha = row["clusters_control"] + row["clusters_treatment"], 0.05
@@ -190,7 +194,7 @@ def test_intervals_at_any_time(log):
 
 
 def test_holm(log):
-    found = clicks.compare(log, [*PARTS], arm="arm", control="A", adjust="holm")
+    found = clicks.compare_arms(log, [*PARTS], arm="arm", control="A", adjust="holm")
     p = sorted(found["p_value"])
     adjusted, least = {}, 0.0
     for i, value in enumerate(p):
@@ -203,7 +207,7 @@ def test_holm(log):
 def test_few_users_have_student_t():
     pytest.importorskip("scipy")
     small = clicks.simulate(120, n_queries=5, n_users=20, n_arms=2, seed=1).draw()
-    row = clicks.compare(small, "ctr", arm="arm", control="A").row(0, named=True)
+    row = clicks.compare_arms(small, "ctr", arm="arm", control="A").row(0, named=True)
     (_, vc, nc, kc), (_, vt, nt, kt) = plain(small, "ctr", "B")
     df = welch((vc / nc, kc), (vt / nt, kt))
     assert row["p_value"] == pytest.approx(2 * t.sf(abs(row["effect"]) / row["se"], df))
@@ -213,7 +217,7 @@ def test_few_users_have_student_t():
 def test_a_broken_assignment_is_warned_of(log):
     thinned = log.filter((pl.col("arm") != "B") | (pl.col("user_id") % 3 == 0))
     with pytest.warns(UserWarning, match="not of the planned sizes"):
-        found = clicks.compare(thinned, "ctr", arm="arm", control="A")
+        found = clicks.compare_arms(thinned, "ctr", arm="arm", control="A")
     counts = thinned.group_by("arm").agg(pl.col("user_id").n_unique())["user_id"]
     expected = counts.sum() / 3
     x = sum((n - expected) ** 2 / expected for n in counts)
@@ -223,26 +227,26 @@ def test_a_broken_assignment_is_warned_of(log):
     split = {"A": 3, "B": 1, "C": 3}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = clicks.compare(
+        found = clicks.compare_arms(
             thinned, "ctr", arm="arm", control="A", expected_split=split
         )
     assert found["srm_p_value"][0] > 0.001
     with pytest.raises(ValueError, match="a positive share for each of the arms"):
-        clicks.compare(log, "ctr", arm="arm", control="A", expected_split={"A": 1})
+        clicks.compare_arms(log, "ctr", arm="arm", control="A", expected_split={"A": 1})
 
 
 def test_segments(log):
     log = log.with_columns(
         country=pl.when(pl.col("user_id") % 2 == 0).then(pl.lit("DE"))
     )
-    found = clicks.compare(log, "ctr", arm="arm", control="A", by="country")
+    found = clicks.compare_arms(log, "ctr", arm="arm", control="A", by="country")
     assert found.select("country", "arm").rows() == [
         ("DE", "B"),
         ("DE", "C"),
         (None, "B"),
         (None, "C"),
     ]
-    alone = clicks.compare(
+    alone = clicks.compare_arms(
         log.filter(pl.col("country") == "DE"), "ctr", arm="arm", control="A"
     )
     assert found.head(2).drop("country").equals(alone)
@@ -258,7 +262,7 @@ def test_users_in_two_arms(log):
     with pytest.raises(
         DataError, match=rf"in more than one arm.*1 found, e.g. {user}\)"
     ) as error:
-        clicks.compare(mixed, "ctr", arm="arm", control="A")
+        clicks.compare_arms(mixed, "ctr", arm="arm", control="A")
     assert error.value.rule == "two_arms"
 
 
@@ -266,10 +270,10 @@ def test_arms_that_are_missing(log):
     for control, kept in (("A", "A"), ("Z", None)):
         rows = log.filter(pl.col("arm") == kept) if kept else log
         with pytest.raises(DataError, match=f"needs the control '{control}'"):
-            clicks.compare(rows, "ctr", arm="arm", control=control)
+            clicks.compare_arms(rows, "ctr", arm="arm", control=control)
     null = log.with_columns(arm=pl.when(pl.col("impression_id") > 3).then("arm"))
     with pytest.raises(DataError, match="arms are null"):
-        clicks.compare(null, "ctr", arm="arm", control="A")
+        clicks.compare_arms(null, "ctr", arm="arm", control="A")
 
 
 @pytest.mark.parametrize("users", [1, 2])
@@ -286,7 +290,7 @@ def test_one_user_of_an_arm_tells_no_error(users):
         orient="row",
     )
     options = {"arm": "arm", "control": "a", "cluster": "user_id"}
-    row = clicks.compare(log, "first_click", **options).row(0, named=True)
+    row = clicks.compare_arms(log, "first_click", **options).row(0, named=True)
     values = row["control"], row["treatment"], row["effect"]
     assert values == pytest.approx((1.5, 2.5, 1.0), rel=1e-15)  # ratios of two means
     names = ["se", "lower", "upper", "relative_lower", "relative_upper", "p_value"]
@@ -295,7 +299,7 @@ def test_one_user_of_an_arm_tells_no_error(users):
 
 def test_what_has_no_value(log):
     none = log.with_columns(clicked=pl.lit(0))
-    row = clicks.compare(none, ["ctr", "first_click"], arm="arm", control="A")
+    row = clicks.compare_arms(none, ["ctr", "first_click"], arm="arm", control="A")
     assert row.filter(pl.col("measure") == "first_click")["effect"].null_count() == 2
     zero = row.row(0, named=True)
     assert (zero["effect"], zero["se"], zero["relative"]) == (0.0, 0.0, None)
@@ -316,7 +320,7 @@ WRONG = [
 @pytest.mark.parametrize(("options", "error", "message"), WRONG)
 def test_wrong_arguments(log, options, error, message):
     with pytest.raises(error, match=message):
-        clicks.compare(log, "ctr", **({"arm": "arm", "control": "A"} | options))
+        clicks.compare_arms(log, "ctr", **({"arm": "arm", "control": "A"} | options))
 
 
 @pytest.mark.parametrize(

@@ -352,7 +352,7 @@ def test_lists_of_one_team_each_are_not_interleaved(lazy):
         clicks.interleaving(given, team="country", cluster="user_id").lazy().collect()
     assert error.value.rule == "not_interleaved"
     for team, possible in (("country", False), ("team", True)):
-        methods = clicks.check(given, team=team).methods
+        methods = clicks.report(given, team=team).methods
         found = methods.filter(method="interleaving").row(0, named=True)
         assert found["possible"] == possible
         assert ("one team in every list" in found["why"]) != possible

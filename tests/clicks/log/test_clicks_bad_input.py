@@ -52,7 +52,7 @@ def timed(log):
 
 
 def of_arms(log):
-    return clicks.compare(log, "ctr", arm="arm", control="A", cluster="u")
+    return clicks.compare_arms(log, "ctr", arm="arm", control="A", cluster="u")
 
 
 def logged(log):
@@ -254,7 +254,7 @@ def test_interleaved_lists_without_a_click():
             "min_impressions must be a whole number, not 'ten'",
         ),
         (
-            lambda: clicks.compare(LOG, "ctr", arm="arm", control="A", power=80),
+            lambda: clicks.compare_arms(LOG, "ctr", arm="arm", control="A", power=80),
             "power must lie between 0 and 1",
         ),
     ],

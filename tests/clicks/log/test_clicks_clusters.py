@@ -41,7 +41,9 @@ CALLS = {
         log, new="score", propensities=1.0, **o
     ),
     "interleaving": lambda log, **o: clicks.interleaving(log, team="team", **o),
-    "compare": lambda log, **o: clicks.compare(log, "ctr", arm="arm", control="A", **o),
+    "compare_arms": lambda log, **o: clicks.compare_arms(
+        log, "ctr", arm="arm", control="A", **o
+    ),
     "harvest": lambda log, **o: clicks.propensities(log, **o),
     "ctr": lambda log, **o: clicks.propensities(log, "ctr", **o),
     "randomized": lambda log, **o: clicks.propensities(
@@ -105,5 +107,5 @@ def test_the_command_names_its_option(capsys, tmp_path):
     assert main(["clicks", "interleaving", file, "--cluster", "user_id"]) == 1
     err = capsys.readouterr().err
     assert "--cluster is null, and unknown users are not one user" in err
-    assert main(["clicks", "check", file, "--format", "table"]) == 0
+    assert main(["clicks", "report", file, "--format", "table"]) == 0
     assert "once rows without a user have an id" in capsys.readouterr().out

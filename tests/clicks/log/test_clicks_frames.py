@@ -30,7 +30,7 @@ CALLS = {
     "behavior": lambda log: clicks.behavior(log, "ctr", **OPTIONS),
     "behavior_state": lambda log: clicks.behavior_state(log, "ctr", **OPTIONS),
     "per_impression": lambda log: clicks.per_impression(log, "rr"),
-    "check": lambda log: clicks.check(log).facts,
+    "report": lambda log: clicks.report(log).facts,
     "click_entropy": lambda log: clicks.click_entropy(log),
     "dedupe": lambda log: clicks.dedupe(log, time="time"),
     "propensities": lambda log: clicks.propensities(log, **OPTIONS),
@@ -41,7 +41,7 @@ CALLS = {
     "sensitivity": lambda log: clicks.sensitivity(log, new=["new_score", "score"]),
     "interleaving": lambda log: clicks.interleaving(log, team="team", **OPTIONS),
     "team_shares": lambda log: clicks.team_shares(log, team="team"),
-    "compare": lambda log: clicks.compare(log, "ctr", arm="arm", control="A"),
+    "compare_arms": lambda log: clicks.compare_arms(log, "ctr", arm="arm", control="A"),
 }
 
 
@@ -97,8 +97,8 @@ def test_frames_in_arguments(tmp_path):
         same(found, wanted)
     LOG.write_parquet(file)
     arms = {"arm": "arm", "control": "A"}
-    found = clicks.compare(LOG, "ctr", covariates=file, **arms)
-    same(found, clicks.compare(LOG, "ctr", covariates=LOG, **arms))
+    found = clicks.compare_arms(LOG, "ctr", covariates=file, **arms)
+    same(found, clicks.compare_arms(LOG, "ctr", covariates=LOG, **arms))
 
 
 @pytest.mark.parametrize("wrong", [3, None, {"position": [1]}, [1, LOG]])

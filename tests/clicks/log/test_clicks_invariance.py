@@ -54,7 +54,7 @@ CALLS = {
     "click_entropy": lambda log, **o: clicks.click_entropy(log, **o),
     "judgments": lambda log, **o: clicks.judgments(log, propensities=1.0, **o),
     "interleaving": lambda log, **o: clicks.interleaving(log, team="team", **USER, **o),
-    "compare": lambda log, **o: clicks.compare(
+    "compare_arms": lambda log, **o: clicks.compare_arms(
         log, "ctr", arm="arm", control="A", **USER, **o
     ),
 }

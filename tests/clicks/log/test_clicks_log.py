@@ -100,7 +100,7 @@ def test_facts_are_those_of_a_plain_loop(seed, limit):
     if seed % 2:  # some users are not known
         known = pl.col("user_id") > 1
         log = log.with_columns(user_id=pl.when(known).then("user_id"))
-    found = facts(clicks.check(log.lazy(), memory_limit=limit))
+    found = facts(clicks.report(log.lazy(), memory_limit=limit))
     wanted = plain_facts(log)
     assert found.keys() == wanted.keys()
     for name, value in wanted.items():
@@ -110,17 +110,17 @@ def test_facts_are_those_of_a_plain_loop(seed, limit):
 @pytest.mark.slow
 def test_facts_do_not_depend_on_the_order_of_rows_or_on_buckets(tmp_path, monkeypatch):
     log = clicks.simulate(3000, n_queries=50, seed=4).draw()
-    wanted = clicks.check(log).facts
-    assert clicks.check(log.sample(fraction=1, shuffle=True, seed=1)).facts.equals(
+    wanted = clicks.report(log).facts
+    assert clicks.report(log.sample(fraction=1, shuffle=True, seed=1)).facts.equals(
         wanted
     )
     budget = "polars_rank._engine.spill.budget.Budget.of"
     from polars_rank._engine.spill.budget import Budget
 
     monkeypatch.setattr(budget, lambda *_: Budget(200_000, 1 << 20))
-    spilled = clicks.check(log, memory_limit="1GB", temp_dir=tmp_path)
+    spilled = clicks.report(log, memory_limit="1GB", temp_dir=tmp_path)
     assert spilled.facts.equals(wanted)
-    assert spilled.positions.equals(clicks.check(log).positions)
+    assert spilled.positions.equals(clicks.report(log).positions)
 
 
 def test_a_position_that_no_document_connects_is_seen():
@@ -133,7 +133,7 @@ def test_a_position_that_no_document_connects_is_seen():
             "clicked": [1, 0, 0, 0],
         }
     )
-    assert facts(clicks.check(log))["positions that pairs link to the first"] == 2
+    assert facts(clicks.report(log))["positions that pairs link to the first"] == 2
 
 
 def methods(report):
@@ -143,17 +143,17 @@ def methods(report):
 def test_what_can_be_estimated():
     log = pl.scan_parquet(example.clicks_path())
     named = {"dwell": "dwell", "team": "team", "arm": "arm"}
-    found = methods(clicks.check(log, **named))
+    found = methods(clicks.report(log, **named))
     assert all(possible for possible, _ in found.values())
     assert "2164 query-document pairs" in found["propensities: harvest"][1]
-    bare = methods(clicks.check(log.drop("user_id", "dwell")))
+    bare = methods(clicks.report(log.drop("user_id", "dwell")))
     for name in ("intervals by user", "satisfied clicks", "interleaving"):
         assert not bare[name][0]
     still = log.unique(["query_id", "doc_id"])  # each document at one position
-    found = methods(clicks.check(still))
+    found = methods(clicks.report(still))
     assert not found["propensities: harvest"][0]
     assert not found["propensities: em"][0]
-    none = methods(clicks.check(log.with_columns(clicked=pl.lit(0))))
+    none = methods(clicks.report(log.with_columns(clicked=pl.lit(0))))
     assert not any(
         possible for name, (possible, _) in none.items() if name != "intervals by user"
     )
@@ -162,7 +162,7 @@ def test_what_can_be_estimated():
 def test_a_query_for_every_impression_is_noticed():
     """The id of a search event is taken for that of a query."""
     log = pl.scan_parquet(example.clicks_path())
-    found = methods(clicks.check(log, query="impression_id"))
+    found = methods(clicks.report(log, query="impression_id"))
     assert not found["propensities"][0]
     assert "an id of the search event" in found["propensities"][1]
 
@@ -180,7 +180,7 @@ def test_columns_of_ubi():
     ubi = log.select(
         "clicked", *(pl.col(own[role]).alias(name) for name, role in names.items())
     )
-    assert facts(clicks.check(ubi, **clicks.UBI)) == facts(clicks.check(log))
+    assert facts(clicks.report(ubi, **clicks.UBI)) == facts(clicks.report(log))
 
 
 def test_totals_have_the_facts_of_the_rows():
@@ -188,8 +188,8 @@ def test_totals_have_the_facts_of_the_rows():
     totals = log.group_by("query_id", "doc_id", "position").agg(
         impressions=pl.len(), clicks=pl.col("clicked").sum()
     )
-    found = clicks.check(totals, count="impressions", clicked="clicks")
-    whole = clicks.check(log)
+    found = clicks.report(totals, count="impressions", clicked="clicks")
+    whole = clicks.report(log)
     assert found.positions.equals(whole.positions)
     assert (
         facts(found)["share of rows whose pair was shown 50 times or more"]
@@ -197,7 +197,7 @@ def test_totals_have_the_facts_of_the_rows():
     )
     assert not methods(found)["behavior"][0]
     wrong = totals.with_columns(clicks=pl.col("impressions") + 1)
-    faults = clicks.check(wrong, count="impressions", clicked="clicks").faults
+    faults = clicks.report(wrong, count="impressions", clicked="clicks").faults
     assert faults["rule"].to_list() == ["invalid_click"]
 
 
@@ -259,12 +259,12 @@ BROKEN = {
 
 
 def test_a_sound_log_has_no_faults():
-    assert clicks.check(one(), **NAMED).faults.is_empty()
+    assert clicks.report(one(), **NAMED).faults.is_empty()
 
 
 @pytest.mark.parametrize("rule", BROKEN)
 def test_broken_rules_are_counted(rule):
-    faults = clicks.check(one(**BROKEN[rule]), **NAMED).faults
+    faults = clicks.report(one(**BROKEN[rule]), **NAMED).faults
     assert faults["rule"].to_list() == [rule.strip()]
     assert faults["rows"].to_list() == [1]
     assert ";" in faults["message"][0], "it says the way out"
@@ -273,21 +273,21 @@ def test_broken_rules_are_counted(rule):
 def test_positions_from_zero_pages_and_null_clicks():
     log = one(position=[0, 1, 0], clicked=[1, None, 1], page=[1, 1, 3])
     options = {"first_position": 0, "clicked_null": "zero"}
-    report = clicks.check(log, **options)
+    report = clicks.report(log, **options)
     assert report.faults.is_empty()
     assert report.positions.rows() == [(1, 2, 2, 1.0), (2, 1, 0, 0.0)]
-    report = clicks.check(log, page="page", page_size=10, **options)
+    report = clicks.report(log, page="page", page_size=10, **options)
     assert report.positions["position"].to_list() == [1, 2, 21]
 
 
 def test_rows_that_were_not_seen_do_not_count():
-    report = clicks.check(one(seen=[True, False, True]), seen="seen")
+    report = clicks.report(one(seen=[True, False, True]), seen="seen")
     assert facts(report)["rows"] == 2
 
 
 def test_one_row_per_document():
     log = one(doc_id=["x", "x", "x"], clicked=[0, 1, 0])
-    report = clicks.check(log, on_duplicate="first")
+    report = clicks.report(log, on_duplicate="first")
     assert report.faults.is_empty()
     assert report.positions.rows() == [(1, 2, 1, 0.5)]
 
@@ -299,9 +299,9 @@ def test_durations_and_datetimes():
         time=start + pl.duration(seconds=pl.col("time")),
         clicked_at=start + pl.duration(seconds=pl.col("clicked_at")),
     )
-    assert clicks.check(log, **NAMED).faults.is_empty()
+    assert clicks.report(log, **NAMED).faults.is_empty()
     late = log.with_columns(time=pl.col("time") + timedelta(seconds=1.5))
-    faults = clicks.check(late, **NAMED).faults
+    faults = clicks.report(late, **NAMED).faults
     assert faults.select("rule", "rows").rows() == [("click_before_impression", 1)]
 
 
@@ -334,15 +334,15 @@ ARGUMENTS = [
 def test_wrong_arguments(options, error, message):
     log = one().drop("doc_id") if "doc" in options else one()
     with pytest.raises(error, match=message):
-        clicks.check(log, **options)
+        clicks.report(log, **options)
     with pytest.raises(TypeError, match="the log must be a frame"):
-        clicks.check(log.to_dicts())
+        clicks.report(log.to_dicts())
 
 
 def test_both_times_are_of_one_kind():
     log = one(time=[datetime(2026, 1, 1)] * 3)
     with pytest.raises(TypeError, match="both must be Datetime, or both seconds"):
-        clicks.check(log, time="time", clicked_at="clicked_at")
+        clicks.report(log, time="time", clicked_at="clicked_at")
 
 
 # -- dedupe
@@ -505,7 +505,7 @@ def test_first_position_0_is_watched_by_every_function(tmp_path):
         score = clicks.counterfactual(
             given, new="new_score", propensities=1.0, **options
         )
-        whole = clicks.check(given, first_position=first).facts
+        whole = clicks.report(given, first_position=first).facts
         limited = clicks.behavior(
             given, "rr", memory_limit="1GB", temp_dir=tmp_path, first_position=first
         )
@@ -523,9 +523,9 @@ def test_a_report_knows_all_impressions():
     more = pl.DataFrame({"impression_id": [90, 91], "user_id": [1, 2]})
     every = pl.concat([every, more.cast(dict(every.schema))])
     for frame in (log, log.drop("user_id")):
-        facts = clicks.check(frame, impressions=every, user="user_id").facts
+        facts = clicks.report(frame, impressions=every, user="user_id").facts
         found = dict(facts.iter_rows())
         assert found["impressions"] == 30
         assert found["impressions without results"] == 2
         assert found["users"] == log["user_id"].n_unique()
-    assert "impressions without results" not in clicks.check(log).facts["item"]
+    assert "impressions without results" not in clicks.report(log).facts["item"]

@@ -16,7 +16,7 @@ MISSPELT = {
     "weight": lambda: clicks.behavior(LOG, weight="heavy"),
     "user": lambda: clicks.behavior(LOG, user="usr"),
     "session": lambda: clicks.behavior(LOG, session="sessions"),
-    "arm": lambda: clicks.compare(LOG, arm="armm", control="A"),
+    "arm": lambda: clicks.compare_arms(LOG, arm="armm", control="A"),
     "within": lambda: clicks.propensities(LOG, within="day"),
     "team": lambda: clicks.interleaving(LOG, team="teams"),
 }
@@ -52,12 +52,12 @@ def said(capsys, *arguments):
     [
         (["behavior", "--by", "devise"], "Name yours with --by."),
         (["behavior", "--cluster", "user"], "Name yours with --cluster."),
-        (["compare", "--arm", "armm"], "Name yours with --arm."),
+        (["compare-arms", "--arm", "armm"], "Name yours with --arm."),
         (
             ["judgments", "--threshold", ".3", "--threshold", ".1"],
             "thresholds must rise: --threshold 0.1 --threshold 0.3.",
         ),
-        (["compare", "--control", "C"], "the arms of the log are: 'A', 'B'"),
+        (["compare-arms", "--control", "C"], "the arms of the log are: 'A', 'B'"),
     ],
 )
 def test_the_command_names_its_options(capsys, arguments, words):
@@ -73,8 +73,8 @@ def test_the_command_names_its_options(capsys, arguments, words):
         (["judgments"], "--propensities FILE"),
         (["judgments"], "--eta NUMBER or --propensity COLUMN"),
         (["counterfactual", "--new", "score"], "--propensities FILE"),
-        (["compare"], "compare with: --control A or --control B."),
-        (["compare", "--arm", "armm"], "compare with: --control ARM."),
+        (["compare-arms"], "compare with: --control A or --control B."),
+        (["compare-arms", "--arm", "armm"], "compare with: --control ARM."),
     ],
 )
 def test_what_is_lacking_is_told_in_options(capsys, arguments, words):
@@ -83,7 +83,7 @@ def test_what_is_lacking_is_told_in_options(capsys, arguments, words):
     assert words in err
 
 
-@pytest.mark.parametrize("command", ["behavior", "compare"])
+@pytest.mark.parametrize("command", ["behavior", "compare-arms"])
 def test_measures_may_be_separated_by_commas(capsys, command):
     _, one, _ = said(capsys, command, "--example", "-m", "ctr", "-m", "rr@3")
     status, found, _ = said(capsys, command, "--example", "-m", "ctr,rr@3")
@@ -118,7 +118,7 @@ def test_simulated_impressions_are_a_whole_number(wrong):
         clicks.simulate(**{"n_impressions": 10, **wrong})
 
 
-@pytest.mark.parametrize("command", ["check", "behavior", "judgments", "compare"])
+@pytest.mark.parametrize("command", ["report", "behavior", "judgments", "compare-arms"])
 def test_help_names_the_usual_columns(capsys, command):
     status, out, _ = said(capsys, command, "--help")
     assert status == 0

@@ -105,7 +105,7 @@ def compared(**more):
     def found(log, **weight):
         before = {"covariates": log.drop("arm")} if "before" in more else {}
         options = {k: v for k, v in more.items() if k != "before"} | before | weight
-        return clicks.compare(
+        return clicks.compare_arms(
             log, ["ctr", "rr"], arm="arm", control="A", **USERS, **options
         )
 
@@ -134,9 +134,9 @@ CALLS = {
     "behavior, bootstrap": behavior(clicks.behavior, interval="bootstrap"),
     "behavior_state": merged,
     "behavior_state, by user": merged_by_user,
-    "compare": compared(),
-    "compare, CUPED": compared(before=True, adjust="holm"),
-    "compare, always valid": compared(sequential=True, by="part"),
+    "compare_arms": compared(),
+    "compare_arms, CUPED": compared(before=True, adjust="holm"),
+    "compare_arms, always valid": compared(sequential=True, by="part"),
     "sensitivity": lambda log, **weight: clicks.sensitivity(
         log, "dcg@3", new=SYSTEMS["both"], **USERS, **weight
     ),
@@ -174,7 +174,7 @@ REFUSED = {
     ),
     "team_shares": lambda log: clicks.team_shares(log, team="arm", weight="w"),
 }
-ROWS_OF_THE_LOG = {"check", "dedupe", "per_impression"}  # copies would be further rows
+ROWS_OF_THE_LOG = {"report", "dedupe", "per_impression"}  # copies would be further rows
 
 
 ERRORS = [
