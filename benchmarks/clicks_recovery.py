@@ -32,7 +32,7 @@ def aa(seed: int, cluster: str, kind: str, measure: str) -> Found:
         4000, n_queries=100, n_users=400, user_sd=1.0, n_arms=2, seed=seed
     ).draw()
     found = clicks.behavior(
-        log, measure, by="arm", cluster=cluster, interval=kind, replicates=400
+        log, measure, by="arm", cluster=cluster, interval=kind, n_resamples=400
     )
     (a, b), (sa, sb) = found["estimate"], found["se"]
     half = 1.959964 * math.hypot(sa, sb)
@@ -242,7 +242,7 @@ def clipped(seed: int) -> list[Found]:
 
 def resampled(seed: int) -> list[Found]:
     design = clicks.simulate(5000, n_queries=100, n_users=2500, seed=seed)
-    row = of(design, design.draw(), interval="bootstrap", replicates=400)
+    row = of(design, design.draw(), interval="bootstrap", n_resamples=400)
     return [(*row, design.value("new_score"))]
 
 

@@ -118,7 +118,7 @@ def teams(args: argparse.Namespace, kind: str, users: int) -> Shares:
         )
         for place, (team, won) in enumerate((("A", True), ("B", False)), start=1)
     ]
-    options = {"team": "team", "cluster": "user_id", "by": "run", "permutations": 400}
+    options = {"team": "team", "cluster": "user_id", "by": "run", "n_resamples": 400}
     for test in ("sign", "permutation"):
         found = clicks.interleaving(pl.concat(rows), test=test, **options)
         yield f"p_value, {test}", (found["p_value"] < 0.05).sum() / args.runs

@@ -39,8 +39,8 @@ from polars_rank.clicks.behavior.ratios import (
     warn_of_users,
 )
 from polars_rank.clicks.behavior.traced import (
-    Per,
     Traced,
+    Unit,
     cluster_sums,
     impressions_in,
     parts_of,
@@ -120,10 +120,10 @@ def behavior(
     /,
     measures: Measures = DEFAULT,
     *,
-    per: Per | None = None,
+    unit: Unit | None = None,
     interval: IntervalChoice = "none",
     level: float = 0.95,
-    replicates: int = 1000,
+    n_resamples: int = 1000,
     seed: int = 0,
     count_queries: bool = True,
     **options: Unpack[LogOptions],
@@ -143,7 +143,7 @@ def behavior(
         One or more of: text such as ``"ctr@3"`` or ``"satisfied_clicks(dwell=45)@10"``
         (:data:`polars_rank.clicks.BEHAVIOR` lists all), or a mapping of names to
         functions of an :class:`Impression` that return a numerator and a denominator.
-    per
+    unit
         ``"impression"``: the mean of the ratios per impression (where defined) instead
         of the ratio of the sums.
     interval
@@ -153,8 +153,8 @@ def behavior(
         ``"bootstrap"``: percentiles over resampled clusters.
     level
         Confidence level.
-    replicates, seed
-        Number of replicates and seed of the bootstrap.
+    n_resamples, seed
+        Number of resamples and seed of the bootstrap.
     count_queries
         Whether to count distinct queries.
     **options
@@ -201,12 +201,12 @@ def behavior(
     [(2, 1, 0.25, 0.0, 0.5, 0.25)]
     """
     parsed = parse_behavior(measures)
-    choice = Interval.of(interval, level, replicates, seed)
-    if per not in (None, "impression"):
-        msg = f"per must be None or 'impression', not {per!r}"
+    choice = Interval.of(interval, level, n_resamples, seed)
+    if unit not in (None, "impression"):
+        msg = f"unit must be None or 'impression', not {unit!r}"
         raise ValueError(msg)
     bound: ClickLog = ClickLog.of(log, options)
-    trace(bound, parsed, per=per)  # whether columns are missing is told at once
+    trace(bound, parsed, unit=unit)  # whether columns are missing is told at once
     if interval == "none":
         _require_distinct((*bound.by, *COUNTS), [m.name for m in parsed])
     else:
@@ -215,7 +215,7 @@ def behavior(
     counted = count_queries and "query" in bound.roles
 
     def plan(log: ClickLog, vocabulary: type[Impression]) -> pl.LazyFrame:
-        traced = trace(log, parsed, per=per, vocabulary=vocabulary)
+        traced = trace(log, parsed, unit=unit, vocabulary=vocabulary)
         frame = (
             _values(log, traced, count_queries=counted)
             if interval == "none"
@@ -235,7 +235,7 @@ def behavior_state(
     /,
     measures: Measures = DEFAULT,
     *,
-    per: Per | None = None,
+    unit: Unit | None = None,
     part: str | None = None,
     keep_clusters: bool = False,
     **options: Unpack[LogOptions],
@@ -244,7 +244,7 @@ def behavior_state(
 
     Parameters
     ----------
-    log, measures, per, **options
+    log, measures, unit, **options
         As in :func:`behavior`. An impression must lie in one part.
     part
         Name of the part, such as its day. Two parts of the same content are one part,
@@ -275,14 +275,14 @@ def behavior_state(
         msg = "keep_clusters=True needs cluster=, such as the column of the user"
         raise ValueError(msg)
     warn_of_users(bound)
-    trace(bound, parsed, per=per)
+    trace(bound, parsed, unit=unit)
     _require_distinct((*bound.by, *{*LONG, *COLUMNS}), [])
     definitions = definitions_of(
-        parsed, bound, per, options, keep_clusters=keep_clusters
+        parsed, bound, unit, options, keep_clusters=keep_clusters
     )
 
     def plan(log: ClickLog, vocabulary: type[Impression]) -> pl.LazyFrame:
-        traced = trace(log, parsed, per=per, vocabulary=vocabulary)
+        traced = trace(log, parsed, unit=unit, vocabulary=vocabulary)
         by: dict[str, pl.Expr] = segments_of(log)
         clusters, keys = cluster_sums(log, traced, by)
         if keep_clusters:

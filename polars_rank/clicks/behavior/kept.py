@@ -10,7 +10,7 @@ import polars as pl
 from polars_rank._engine.checks.enforce import warn
 from polars_rank.clicks.behavior.impression import Impression
 from polars_rank.clicks.behavior.measures import BEHAVIOR, BehaviorMeasure
-from polars_rank.clicks.behavior.traced import Per
+from polars_rank.clicks.behavior.traced import Unit
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.log_columns import CHOICES, DEFAULTS, LogColumns, LogOptions
 from polars_rank.core.aggregate import RatioMoments
@@ -62,7 +62,7 @@ class Kept(NamedTuple):
 def definitions_of(
     measures: Sequence[BehaviorMeasure],
     log: ClickLog,
-    per: Per | None,
+    unit: Unit | None,
     options: LogOptions,
     *,
     keep_clusters: bool = False,
@@ -71,7 +71,7 @@ def definitions_of(
     names = {**LogColumns.__annotations__, **LogOptions.__annotations__}
     usual: dict[str, Any] = {**DEFAULTS, **{n: v[0] for n, v in CHOICES.items()}}
     usual["first_position"] = 1
-    how: dict[str, object] = {"per": per}
+    how: dict[str, object] = {"unit": unit}
     how |= {n: options.get(n, usual.get(n)) for n in names if n not in UNSEEN}
     how["impressions"] = options.get("impressions") is not None
     how["keep_clusters"] = keep_clusters

@@ -55,21 +55,23 @@ class Interval(NamedTuple):
 
     kind: IntervalChoice
     level: float
-    replicates: int
+    n_resamples: int
     seed: int
 
     @classmethod
-    def of(cls, kind: str, level: float, replicates: int, seed: int) -> Interval:
+    def of(cls, kind: str, level: float, n_resamples: int, seed: int) -> Interval:
         """Check the arguments."""
         if kind not in get_args(IntervalChoice):
             allowed = ", ".join(get_args(IntervalChoice))
             msg = f"interval must be one of {allowed}, not {kind!r}"
             raise ValueError(msg)
         require_level(level)
-        if type(replicates) is not int or replicates < 2:
-            msg = f"replicates must be a whole number of at least 2, not {replicates!r}"
+        if type(n_resamples) is not int or n_resamples < 2:
+            msg = (
+                f"n_resamples must be a whole number of at least 2, not {n_resamples!r}"
+            )
             raise ValueError(msg)
-        return cls(kind, level, replicates, seed)  # type: ignore[arg-type]
+        return cls(kind, level, n_resamples, seed)  # type: ignore[arg-type]
 
 
 def warn_of_users(log: ClickLog) -> None:
@@ -332,9 +334,9 @@ def _resampled(
         values = np.array([np.bincount(bucket, v, BUCKETS) for v in values])
     drawn = np.concatenate(
         [
-            _poisson(rng, min(REPLICATES, interval.replicates - done), values.shape[1])
+            _poisson(rng, min(REPLICATES, interval.n_resamples - done), values.shape[1])
             @ values.T
-            for done in range(0, interval.replicates, REPLICATES)
+            for done in range(0, interval.n_resamples, REPLICATES)
         ]
     )
     tails = (1 - interval.level) / 2

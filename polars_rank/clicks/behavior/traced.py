@@ -15,7 +15,7 @@ from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.impressions import bounded_by, enforced, impressions_of
 from polars_rank.core.expr import ratio
 
-Per: TypeAlias = Literal["impression"]
+Unit: TypeAlias = Literal["impression"]
 
 
 class Traced(NamedTuple):
@@ -56,7 +56,7 @@ def trace(
     log: ClickLog,
     measures: Sequence[BehaviorMeasure],
     *,
-    per: Per | None = None,
+    unit: Unit | None = None,
     vocabulary: type[Impression] = Impression,
 ) -> Traced:
     """Trace the measures: which words and parts they need. No data are touched."""
@@ -65,7 +65,7 @@ def trace(
     table, ratios = ExprTable("part"), []
     for measure in measures:
         num, den = measure.pair(impression)
-        if per == "impression":
+        if unit == "impression":
             value = ratio(num, den)
             num, den = value.fill_null(0.0), value.is_not_null()
         else:

@@ -50,11 +50,11 @@ def interleaving(  # type: ignore[misc]  # team= is an option, named here
     ranks: Mapping[str, str] | None = None,
     method: Method = "team_draft",
     credit: Credit | str = "clicks",
-    dwell_at_least: float = 30,
+    min_dwell: float = 30,
     depth: int | None = None,
     no_click: Literal["ignore", "tie"] = "ignore",
     test: Test = "sign",
-    permutations: int = 10_000,
+    n_resamples: int = 10_000,
     level: float = 0.95,
     seed: int = 0,
     **options: Unpack[LogOptions],
@@ -87,8 +87,8 @@ def interleaving(  # type: ignore[misc]  # team= is an option, named here
     credit
         Credit of a team draft: ``"clicks"``; ``"any"`` (1 for any number of clicks);
         ``"first"`` (only the highest click); ``"satisfied"`` (clicks of at least
-        ``dwell_at_least`` seconds); ``"inverse_rank"``; or a column.
-    dwell_at_least, depth
+        ``min_dwell`` seconds); ``"inverse_rank"``; or a column.
+    min_dwell, depth
         Seconds for ``credit="satisfied"``; and the number of documents that each ranker
         ranked, for ``"probabilistic"`` (None: many).
     no_click
@@ -96,9 +96,9 @@ def interleaving(  # type: ignore[misc]  # team= is an option, named here
     test
         Test of ``p_value``. ``"sign"``: whether ``team_a`` wins as many clusters as it
         loses (binomial, two-sided); null for ``"probabilistic"``, whose wins are not
-        whole. ``"permutation"``: ``permutations`` draws of the winners' signs, cluster
+        whole. ``"permutation"``: ``n_resamples`` draws of the winners' signs, cluster
         by cluster.
-    permutations, seed, level
+    n_resamples, seed, level
         Number of draws and seed of the permutation test; confidence level of the
         interval.
     **options
@@ -141,7 +141,7 @@ def interleaving(  # type: ignore[misc]  # team= is an option, named here
     """
     _require(method, credit, no_click, test, team, credits, ranks)
     refuse_options(options, ["weight"], NO_WEIGHT)
-    for name, number in (("permutations", permutations), ("depth", depth)):
+    for name, number in (("n_resamples", n_resamples), ("depth", depth)):
         if number is not None and (type(number) is not int or number < 1):
             msg = f"{name} must be a whole number of at least 1, not {number!r}"
             raise ValueError(msg)
@@ -170,7 +170,7 @@ def interleaving(  # type: ignore[misc]  # team= is an option, named here
             shown = ", ".join(map(repr, teams)) or "none"
             raise DataError(ONE_TEAM.message.format(teams=shown), rule=ONE_TEAM.name)
         words = words_of(
-            teams, method, credit, dwell_at_least, depth, credited=bool(credits)
+            teams, method, credit, min_dwell, depth, credited=bool(credits)
         )
 
         def plan(log: ClickLog) -> pl.LazyFrame:
@@ -190,7 +190,7 @@ def interleaving(  # type: ignore[misc]  # team= is an option, named here
             raise DataError(message, rule=NOT_INTERLEAVED.name)
         if outcomes.is_empty():
             warn("no interleaved list has a click: there is no preference")
-        yield _result(outcomes, bound, teams, schema, level, test, permutations, seed)
+        yield _result(outcomes, bound, teams, schema, level, test, n_resamples, seed)
 
     return like_input(log, lazy_source(read, schema, name="interleaving"))
 
@@ -260,7 +260,7 @@ def _result(
     schema: dict[str, pl.DataType],
     level: float,
     test: Test,
-    permutations: int,
+    n_resamples: int,
     seed: int,
 ) -> pl.DataFrame:
     by = [c for c in outcomes.columns if c.startswith("by:")]
@@ -308,7 +308,7 @@ def _result(
     reach = margin(pl.col("effective_clusters"), level)
     half = table.select(pl.col("se") * reach)["se"]
     if test == "permutation":
-        found = [_permutation_test(s, permutations, seed) for s in table["signed"]]
+        found = [_permutation_test(s, n_resamples, seed) for s in table["signed"]]
     elif schema["wins"].is_integer():
         found = [_sign_test(s) for s in table["signed"]]
     else:
@@ -336,7 +336,7 @@ def _sign_test(signed: pl.Series) -> float | None:
     return min(1.0, float(2 * cases / 2**n))
 
 
-def _permutation_test(signed: pl.Series, permutations: int, seed: int) -> float | None:
+def _permutation_test(signed: pl.Series, n_resamples: int, seed: int) -> float | None:
     """How often random signs of clusters make as large a difference."""
     import numpy as np
 
@@ -347,8 +347,8 @@ def _permutation_test(signed: pl.Series, permutations: int, seed: int) -> float 
     if len(values) > GROUPS:  # whose signs change together: no less fair
         values = np.bincount(rng.integers(GROUPS, size=len(values)), values, GROUPS)
     found, extreme = abs(float(values.sum())), 0
-    for done in range(0, permutations, 1000):
-        signs = rng.integers(2, size=(min(1000, permutations - done), len(values)))
+    for done in range(0, n_resamples, 1000):
+        signs = rng.integers(2, size=(min(1000, n_resamples - done), len(values)))
         drawn = np.abs((2.0 * signs - 1.0) @ values)
         extreme += int((drawn >= found - 1e-9).sum())
-    return (extreme + 1) / (permutations + 1)
+    return (extreme + 1) / (n_resamples + 1)

@@ -41,7 +41,7 @@ def counterfactual(
     baseline: str | None = None,
     interval: CounterfactualInterval | None = None,
     level: float = 0.95,
-    replicates: int = 1000,
+    n_resamples: int = 1000,
     seed: int = 0,
     **options: Unpack[LogOptions],
 ) -> AnyFrame:
@@ -102,7 +102,7 @@ def counterfactual(
     baseline
         The system that all others are compared with: further rows ``"a - b"``, with the
         error of the paired difference. One of them, or another column of scores.
-    interval, level, replicates, seed
+    interval, level, n_resamples, seed
         As in :func:`behavior`, ``"normal"`` by default. With
         ``propensities="harvest"``, ``"jackknife"``, which takes the extra ``stats``:
         clusters are put into 20 groups by their hash, each is left out in turn, and
@@ -169,7 +169,7 @@ def counterfactual(
         msg = f"interval must be one of {allowed}, not {kind!r}"
         raise ValueError(msg)
     naive = "none" if kind == "jackknife" else kind
-    choice = Interval.of(naive, level, replicates, seed)
+    choice = Interval.of(naive, level, n_resamples, seed)
     new = with_baseline(new, baseline, log)
     known: Propensities = None
     if refitted:

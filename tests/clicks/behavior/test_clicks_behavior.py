@@ -256,7 +256,7 @@ def test_values_of_impressions(seed):
 def test_values_of_segments(seed, per, weight):
     log = random_log(seed)
     options = NAMED | ({"weight": weight} if weight else {})
-    found = clicks.behavior(log, [*MEASURES], by="country", per=per, **options)
+    found = clicks.behavior(log, [*MEASURES], by="country", unit=per, **options)
     lists = by_impression(log)
     for row in found.iter_rows(named=True):
         inside = [
@@ -427,7 +427,7 @@ def test_the_bootstrap_agrees_with_the_delta_method():
     options = {"cluster": "user_id"}
     normal = clicks.behavior(log, names, interval="normal", **options)
     drawn = clicks.behavior(
-        log, names, interval="bootstrap", replicates=2000, **options
+        log, names, interval="bootstrap", n_resamples=2000, **options
     )
     assert drawn["estimate"].to_list() == pytest.approx(
         normal["estimate"].to_list(), rel=1e-12
@@ -439,7 +439,7 @@ def test_the_bootstrap_agrees_with_the_delta_method():
         assert off.max() < 0.3
     shuffled = log.sample(fraction=1, shuffle=True, seed=1)
     again = clicks.behavior(
-        shuffled, names, interval="bootstrap", replicates=2000, **options
+        shuffled, names, interval="bootstrap", n_resamples=2000, **options
     )
     assert again.equals(drawn)
     other = clicks.behavior(log, names, interval="bootstrap", seed=1, **options)
@@ -448,7 +448,7 @@ def test_the_bootstrap_agrees_with_the_delta_method():
 
 def test_many_clusters_are_drawn_in_groups(monkeypatch):
     log = clicks.simulate(4000, n_queries=50, n_users=3000, user_sd=1.0, seed=3).draw()
-    options = {"interval": "bootstrap", "cluster": "user_id", "replicates": 2000}
+    options = {"interval": "bootstrap", "cluster": "user_id", "n_resamples": 2000}
     whole = clicks.behavior(log, "ctr", **options)
     monkeypatch.setattr(ratios, "BUCKETS", 500)
     grouped = clicks.behavior(log, "ctr", **options)
@@ -814,10 +814,10 @@ def test_wrong_measures(measures, error, message):
 
 
 ARGUMENTS = [
-    ({"per": "query"}, "per must be None or 'impression'"),
+    ({"unit": "query"}, "unit must be None or 'impression'"),
     ({"interval": "exact"}, "interval must be one of none, normal, bootstrap"),
     ({"level": 95}, "level must lie between 0 and 1"),
-    ({"replicates": 1}, "replicates must be a whole number of at least 2"),
+    ({"n_resamples": 1}, "n_resamples must be a whole number of at least 2"),
     ({"count": "position"}, "but this looks at each impression"),
 ]
 

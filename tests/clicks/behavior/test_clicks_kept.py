@@ -84,7 +84,7 @@ def test_whatever_can_change_a_value_is_in_the_definition(name):
 def test_sums_of_two_kinds_do_not_add_up(tmp_path):
     for options, message in (
         ({"dwell": "half"}, "dwell is 'half' there and 'dwell' here"),
-        ({"per": "impression"}, "per is 'impression' there and None here"),
+        ({"unit": "impression"}, "unit is 'impression' there and None here"),
         ({"weight": "impression_id"}, "weight is 'impression_id' there and None here"),
         ({"check": "off"}, "check is 'off' there and 'strict' here"),
     ):

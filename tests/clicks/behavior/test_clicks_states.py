@@ -51,7 +51,7 @@ def test_users_who_come_back_every_day_are_counted_once():
     "options",
     [
         {"by": "device"},
-        {"by": ["arm", "device"], "per": "impression"},
+        {"by": ["arm", "device"], "unit": "impression"},
         {"weight": "weight"},
         {"cluster": ["user_id", "device"]},
     ],
@@ -151,7 +151,7 @@ def test_a_day_of_clusters_merged_twice_is_an_error(tmp_path):
     ("options", "message"),
     [
         ({"weight": "weight"}, "weight is 'weight' there and None here"),
-        ({"per": "impression"}, "per is 'impression' there and None here"),
+        ({"unit": "impression"}, "unit is 'impression' there and None here"),
         ({"cluster": "day"}, "cluster is 'day' there and 'user_id' here"),
     ],
 )

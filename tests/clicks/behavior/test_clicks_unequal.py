@@ -99,7 +99,7 @@ def test_each_function_warns_of_few_users():
         lambda: clicks.interleaving(both, team="team", cluster="user_id"),
         lambda: clicks.propensities(both, "ctr", cluster="user_id"),
         lambda: clicks.behavior(
-            both, "ctr", cluster="user_id", interval="bootstrap", replicates=20
+            both, "ctr", cluster="user_id", interval="bootstrap", n_resamples=20
         ),
     ):
         with pytest.warns(DataWarning, match="1 of 1 results " + few):

@@ -239,9 +239,9 @@ def test_interleaved_lists_without_a_click():
     [
         (
             lambda: clicks.interleaving(
-                LOG, team="arm", test="permutation", permutations=0
+                LOG, team="arm", test="permutation", n_resamples=0
             ),
-            "permutations must be a whole number of at least 1, not 0",
+            "n_resamples must be a whole number of at least 1, not 0",
         ),
         (
             lambda: clicks.interleaving(

@@ -35,7 +35,7 @@ CALLS = {
     "behavior": lambda log, **o: clicks.behavior(log, "ctr", interval="normal", **o),
     "behavior_state": lambda log, **o: clicks.behavior_state(log, "ctr", **o),
     "bootstrap": lambda log, **o: clicks.behavior(
-        log, "ctr", interval="bootstrap", replicates=20, **o
+        log, "ctr", interval="bootstrap", n_resamples=20, **o
     ),
     "counterfactual": lambda log, **o: clicks.counterfactual(
         log, new="score", propensities=1.0, **o

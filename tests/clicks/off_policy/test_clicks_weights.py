@@ -129,7 +129,7 @@ SYSTEMS = {"columns": ["a", "b"], "both": {"a": "a", "f": RANKING}}
 CALLS = {
     "behavior": behavior(clicks.behavior),
     "behavior by": behavior(clicks.behavior, by="part"),
-    "behavior per impression": behavior(clicks.behavior, per="impression"),
+    "behavior per impression": behavior(clicks.behavior, unit="impression"),
     "behavior, errors": behavior(clicks.behavior, interval="normal"),
     "behavior, bootstrap": behavior(clicks.behavior, interval="bootstrap"),
     "behavior_state": merged,
