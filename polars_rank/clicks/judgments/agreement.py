@@ -1,4 +1,4 @@
-"""How well judgments agree with given ones."""
+"""Agreement of judgments with a reference, such as those of assessors."""
 
 from __future__ import annotations
 
@@ -16,42 +16,42 @@ from polars_rank.metrics.correlation import kendall_tau
 from polars_rank.metrics.pairwise import auc
 
 Disagreement: TypeAlias = Literal["linear", "quadratic", "none"]
-COUNTS = ("pairs", "only_judgments", "only_given", "queries")
+COUNTS = ("pairs", "only_qrels", "only_reference", "queries")
 
 
 def agreement(
-    judgments: FrameLike,
+    qrels: FrameLike,
     /,
-    given: FrameLike,
+    reference: FrameLike,
     *,
     weights: Disagreement = "linear",
     rel: float = 1,
     query: str = "query_id",
     doc: str = "doc_id",
     label: str = "label",
-    given_label: str | None = None,
+    reference_label: str | None = None,
 ) -> pl.DataFrame:
-    """Compare judgments with given ones, on the documents that both have.
+    """Compare judgments with a reference, on the documents that both have.
 
     Parameters
     ----------
-    judgments, given
+    qrels, reference
         Frames of any library, or paths, with query, document and label; null: not
         judged.
     weights
         Weights of disagreement in Cohen's kappa: the difference of the grades
         (``"linear"``), its square, or (``"none"``) the same for all.
     rel
-        Lowest relevant grade of ``given``, for ``auc``.
-    query, doc, label, given_label
-        Columns; ``given_label`` is that of ``given`` if it differs.
+        Lowest relevant grade of ``reference``, for ``auc``.
+    query, doc, label, reference_label
+        Columns; ``reference_label`` is that of ``reference`` if it differs.
 
     Returns
     -------
-    One row: ``pairs`` in both, ``only_judgments`` and ``only_given``; ``equal``, share
+    One row: ``pairs`` in both, ``only_qrels`` and ``only_reference``; ``equal``, share
     of equal labels, and ``kappa``, corrected for chance: both null unless all labels
-    are whole numbers; ``kendall_tau`` (tau-b) and ``auc`` of the judgments' labels
-    against the given ones: means over the ``queries`` that have one.
+    are whole numbers; ``kendall_tau`` (tau-b) and ``auc`` of the labels of ``qrels``
+    against those of ``reference``: means over the ``queries`` that have one.
 
     Source: Cohen, 1960 and 1968 (weighted kappa).
 
@@ -61,13 +61,13 @@ def agreement(
     >>> from polars_rank import clicks
     >>> a = pl.DataFrame({"query_id": 1, "doc_id": [1, 2, 3], "label": [2, 1, 0]})
     >>> b = pl.DataFrame({"query_id": 1, "doc_id": [1, 2, 4], "label": [2, 0, 1]})
-    >>> clicks.agreement(a, b).select("pairs", "only_given", "equal").row(0)
+    >>> clicks.agreement(a, b).select("pairs", "only_reference", "equal").row(0)
     (2, 1, 0.5)
     """
     if weights not in get_args(Disagreement):
         msg = f"weights must be one of {', '.join(get_args(Disagreement))}"
         raise ValueError(msg)
-    both = _joined(judgments, given, query, doc, label, given_label or label)
+    both = _joined(qrels, reference, query, doc, label, reference_label or label)
     pairs = both.drop_nulls(["a", "b"])
     a, b = pl.col("a"), pl.col("b")
     whole = pairs.select(((a.floor() == a) & (b.floor() == b)).all()).item()
@@ -104,8 +104,8 @@ def agreement(
     return pl.DataFrame(
         {
             "pairs": [total],
-            "only_judgments": [both.filter(b.is_null() & a.is_not_null()).height],
-            "only_given": [both.filter(a.is_null() & b.is_not_null()).height],
+            "only_qrels": [both.filter(b.is_null() & a.is_not_null()).height],
+            "only_reference": [both.filter(a.is_null() & b.is_not_null()).height],
             "equal": [equal],
             "kappa": [kappa],
             "kendall_tau": means["tau"],
@@ -120,14 +120,14 @@ def agreement(
 
 
 def confusion(
-    judgments: FrameLike,
+    qrels: FrameLike,
     /,
-    given: FrameLike,
+    reference: FrameLike,
     *,
     query: str = "query_id",
     doc: str = "doc_id",
     label: str = "label",
-    given_label: str | None = None,
+    reference_label: str | None = None,
 ) -> pl.DataFrame:
     """Count documents by their labels in both frames.
 
@@ -135,7 +135,7 @@ def confusion(
 
     Returns
     -------
-    ``label``, ``given_label`` and ``pairs``, sorted; null: not judged there.
+    ``label``, ``reference_label`` and ``pairs``, sorted; null: not judged there.
 
     Examples
     --------
@@ -146,10 +146,10 @@ def confusion(
     >>> clicks.confusion(a, b).rows()
     [(1.0, 0.0, 1), (2.0, 2.0, 1)]
     """
-    both = _joined(judgments, given, query, doc, label, given_label or label)
+    both = _joined(qrels, reference, query, doc, label, reference_label or label)
     some = both.filter(pl.col("a").is_not_null() | pl.col("b").is_not_null())
     cells = some.group_by("a", "b").agg(pairs=pl.len())
-    return cells.sort("a", "b").rename({"a": "label", "b": "given_label"})
+    return cells.sort("a", "b").rename({"a": "label", "b": "reference_label"})
 
 
 def _joined(
@@ -158,13 +158,13 @@ def _joined(
     query: str,
     doc: str,
     label: str,
-    given_label: str,
+    reference_label: str,
 ) -> pl.DataFrame:
     """Labels ``a`` and ``b`` of all queries and documents."""
     frames = []
     for where, source, name in (
-        ("judgments", left, label),
-        ("given", right, given_label),
+        ("qrels", left, label),
+        ("reference", right, reference_label),
     ):
         frame = opened(source, where).lazy()
         schema = frame.collect_schema()
@@ -174,8 +174,8 @@ def _joined(
         bound = bind_columns(frame, Columns((), roles), where=where, roles=[*roles])
         frames.append(bound.frame)
     ids = {"query": query, "doc": doc}
-    first, second = align_ids(frames[0], frames[1], ids, where=("judgments", "given"))
-    for where, frame in (("judgments", first), ("given", second)):
+    first, second = align_ids(frames[0], frames[1], ids, where=("qrels", "reference"))
+    for where, frame in (("qrels", first), ("reference", second)):
         twice = frame.group_by("query", "doc").len().filter(pl.col("len") > 1)
         if copies := twice.select(pl.len()).collect().item():
             msg = f"{copies} documents come twice in a query of {where}; keep one each"

@@ -362,8 +362,8 @@ def test_agreement_is_that_of_a_plain_loop(weights):
     chance = sum(cost(a[p], b[q]) for p in common for q in common) / n / n
     found = clicks.agreement(left, right, weights=weights, rel=2).row(0, named=True)
     assert found["pairs"] == n
-    assert found["only_judgments"] == len(a.keys() - b.keys())
-    assert found["only_given"] == len(b.keys() - a.keys())
+    assert found["only_qrels"] == len(a.keys() - b.keys())
+    assert found["only_reference"] == len(b.keys() - a.keys())
     close(found["equal"], sum(a[p] == b[p] for p in common) / n)
     close(found["kappa"], 1 - observed / chance)
     taus, areas = [], []
@@ -395,7 +395,9 @@ def test_agreement_is_that_of_a_plain_loop(weights):
 def test_agreement_of_estimates_and_of_nothing():
     left, right = two_sets(2)
     estimates = left.with_columns(pl.col("label") / 7)
-    found = clicks.agreement(estimates, right.rename({"label": "g"}), given_label="g")
+    found = clicks.agreement(
+        estimates, right.rename({"label": "g"}), reference_label="g"
+    )
     assert found.select("equal", "kappa").row(0) == (None, None)
     assert found["kendall_tau"][0] is not None
     other = right.with_columns(pl.col("query_id") + 100)
@@ -403,7 +405,7 @@ def test_agreement_of_estimates_and_of_nothing():
     assert nothing["pairs"] == 0
     assert nothing["kappa"] is None
     assert nothing["kendall_tau"] is None
-    with pytest.raises(ValueError, match="come twice in a query of given"):
+    with pytest.raises(ValueError, match="come twice in a query of reference"):
         clicks.agreement(left, pl.concat([right, right]))
     with pytest.raises(ValueError, match="weights must be one of"):
         clicks.agreement(left, right, weights="cubic")
