@@ -225,7 +225,7 @@ def compare(
     ...     }
     ... )
     >>> found = pr.compare(values, baseline="bm25")
-    >>> found.pairs.select("difference", "p", "win", "tie", "loss").row(0)
+    >>> found.pairs.select("difference", "p_value", "wins", "ties", "losses").row(0)
     (0.09999..., 0.09172..., 3, 1, 0)
     """
     for name, value, choices in (
@@ -318,7 +318,8 @@ def compare(
     if segments:
         known = pl.col("queries") >= least
         frame = frame.with_columns(
-            pl.when(known).then(pl.col(c)).alias(c) for c in ("statistic", "df", "p")
+            pl.when(known).then(pl.col(c)).alias(c)
+            for c in ("statistic", "df", "p_value")
         )
     frame = with_detectable(frame, chosen, locals())
     frame = corrected(frame, chosen, family, level)
@@ -405,7 +406,7 @@ def _effective_size(frame: pl.DataFrame) -> list[str]:
 def _columns(
     frame: pl.DataFrame, plan: Plan, test: str, interval: str
 ) -> list[str | pl.Expr]:
-    equivalence = ["p_low", "p_high"] if test == "tost" else []
+    equivalence = ["p_value_lower", "p_value_upper"] if test == "tost" else []
     posterior = ["probability"] if interval == "bayesian" else []
     return [
         *plan.segments,
@@ -417,21 +418,22 @@ def _columns(
         pl.col("system_mean").alias("mean"),
         pl.col("mean").alias("difference"),
         "relative",
-        "low",
-        "high",
+        "se",
+        "lower",
+        "upper",
         *posterior,
         "statistic",
         "df",
         *equivalence,
-        "p",
-        "adjusted",
+        "p_value",
+        "p_adjusted",
         "significant",
         "effect",
-        "effect_low",
-        "effect_high",
-        "win",
-        "tie",
-        "loss",
+        "effect_lower",
+        "effect_upper",
+        "wins",
+        "ties",
+        "losses",
         "detectable",
         "note",
     ]

@@ -10,7 +10,7 @@ from polars_rank.comparison.input.values import Columns
 from polars_rank.comparison.tests.estimates import Plan
 
 EXPONENTIAL = "logarithms: means are geometric, relative is their ratio less 1"
-CHANGED = pl.col("win") + pl.col("loss")
+CHANGED = pl.col("wins") + pl.col("losses")
 # In samples that miss the rare queries that change, mean and error are too small at
 # once, which no interval and no test of these values can mend.
 FEW_CHANGED = CHANGED.is_between(1, 9) & (pl.col("queries") > 2 * CHANGED)
@@ -89,7 +89,7 @@ def _notes(
         said.append(pl.when((queries < least) & (queries > 1)).then(untested))
     few_units = (n < 10) & (n > 1)
     if not cluster:  # moments may be of clusters, and independent samples have no n
-        few_units &= (n < queries) & pl.col("win").is_not_null()
+        few_units &= (n < queries) & pl.col("wins").is_not_null()
     said.append(pl.when(few_units).then(pl.lit("fewer than 10 clusters")))
     if weight:
         size = pl.col("size").round(1)

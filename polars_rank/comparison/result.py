@@ -30,18 +30,19 @@ class Comparison:
     Attributes
     ----------
     means
-        Per segment, measure and system: ``queries``, ``mean``, and ``low``, ``high`` of
-        its interval.
+        Per segment, measure and system: ``queries``, ``mean`` with its standard error
+        ``se``, and ``lower`` and ``upper`` of its interval.
     pairs
         Per segment, measure and pair: ``queries``; ``baseline_mean``, ``mean`` (of the
-        system), their ``difference`` (system - baseline) with ``low`` and ``high``, and
-        ``relative`` to the baseline's mean; ``statistic``, ``df``, ``p``, ``adjusted``
-        and ``significant`` (of the adjusted p-value); the ``effect`` size, with an
-        interval for d_z and Hedges' g; ``win``, ``tie`` and ``loss``, the queries that
-        the system wins, ties and loses; the ``detectable`` difference, which the test
-        finds with a power of 80 %, at the level of its correction (of those in steps,
-        such as Holm's, at Bonferroni's), if differences are normal; a ``note`` where an
-        assumption fails.
+        system), their ``difference`` (system - baseline), ``relative`` to the
+        baseline's mean, with standard error ``se`` (pooled with tests ``"tukey"`` and
+        ``"lsd"``), ``lower`` and ``upper``; ``statistic``, ``df``, ``p_value``,
+        ``p_adjusted`` and ``significant`` (of the adjusted p-value); the ``effect``
+        size, with an interval for d_z and Hedges' g; ``wins``, ``ties`` and ``losses``,
+        the queries that the system wins, ties and loses; the ``detectable`` difference,
+        which the test finds with a power of 80 %, at the level of its correction (of
+        those in steps, such as Holm's, at Bonferroni's), if differences are normal; a
+        ``note`` where an assumption fails.
     settings
         The arguments of the comparison.
     anova
@@ -50,8 +51,8 @@ class Comparison:
         With ``by``: whether the difference of a pair differs between segments, by
         Welch's F test. Columns ``measure``, ``baseline``, ``system``, ``segments`` (the
         number that have enough queries, and differences that vary), ``statistic`` with
-        ``df`` and ``df_error``, and ``p``, which is not adjusted; null for fewer than
-        two segments. A cluster in several segments counts as one in each.
+        ``df`` and ``df_error``, and ``p_value``, which is not adjusted; null for fewer
+        than two segments. A cluster in several segments counts as one in each.
 
     Source: Welch, Biometrika 1951 (differences between segments); equal to
     ``statsmodels.stats.oneway.anova_oneway``.
@@ -153,8 +154,8 @@ class Comparison:
     def friedman(self) -> pl.DataFrame:
         """Whether the ranks of systems differ: Friedman's test by segment and measure.
 
-        Columns ``queries``, ``statistic`` (chi-square with ``df``), ``p``, and ``w``,
-        Kendall's coefficient of concordance. Needs three systems or more and the
+        Columns ``queries``, ``statistic`` (chi-square with ``df``), ``p_value``, and
+        ``w``, Kendall's coefficient of concordance. Needs three systems or more and the
         values of the queries; null for fewer than two queries.
 
         Source: Friedman, 1937. Equal to ``scipy.stats.friedmanchisquare`` (extra

@@ -135,7 +135,7 @@ def means_table(
             cells.append(
                 Cell(
                     _with_interval(
-                        known["mean"], known["low"], known["high"], in_percent
+                        known["mean"], known["lower"], known["upper"], in_percent
                     ),
                     known["mean"] is not None
                     and known["mean"] == _best(means, segments, at, measure, lower),
@@ -162,7 +162,7 @@ def means_table(
     )
 
 
-MEANS = ("measure", "system", "queries", "mean", "low", "high")
+MEANS = ("measure", "system", "queries", "mean", "se", "lower", "upper")
 
 
 def _signs(n: int) -> list[str]:
@@ -176,7 +176,7 @@ def _beaten(
     pairs: pl.DataFrame, segments: Sequence[str], lower: Sequence[str]
 ) -> dict[tuple[Any, ...], list[str]]:
     """Systems that are significantly worse, by segment, measure and system."""
-    if "p_low" in pairs.columns:  # of equivalence
+    if "p_value_lower" in pairs.columns:  # of equivalence
         return {}
     found: dict[tuple[Any, ...], list[str]] = {}
     for row in pairs.filter(pl.col("significant")).iter_rows(named=True):
@@ -231,18 +231,18 @@ def pairs_table(
         cells.append(
             Cell(
                 _with_interval(
-                    row["difference"], row["low"], row["high"], in_percent, sign=True
+                    row["difference"], row["lower"], row["upper"], in_percent, sign=True
                 ),
                 sure,
             )
         )
-        cells.append(Cell(_p(row["p"])))
+        cells.append(Cell(_p(row["p_value"])))
         if corrected:
-            cells.append(Cell(_p(row["adjusted"])))
-        counts = (row["win"], row["tie"], row["loss"])
+            cells.append(Cell(_p(row["p_adjusted"])))
+        counts = (row["wins"], row["ties"], row["losses"])
         cells += [
             Cell(number(row["effect"], 2)),
-            Cell("-" if row["win"] is None else "/".join(map(str, counts))),
+            Cell("-" if row["wins"] is None else "/".join(map(str, counts))),
             Cell(_shown(row["detectable"], in_percent)),
         ]
         if sure:
@@ -274,9 +274,9 @@ def pyterrier_table(
         raise ValueError(msg)
     names = means["measure"].unique(maintain_order=True).to_list()
     wide = means.pivot(on="measure", index="system", values="mean")
-    tested = {"+": "win", "-": "loss", "p-value": "p"}
+    tested = {"+": "wins", "-": "losses", "p-value": "p_value"}
     if correction != "none":
-        tested |= {"reject": "significant", "p-value corrected": "adjusted"}
+        tested |= {"reject": "significant", "p-value corrected": "p_adjusted"}
     for measure in names:
         own = pairs.filter(pl.col("measure") == measure)
         found = own.select("system", **{f"{measure} {n}": c for n, c in tested.items()})
@@ -318,7 +318,7 @@ def _method(pairs: pl.DataFrame, settings: Mapping[str, Any]) -> str:
 
 def family_size(pairs: pl.DataFrame, settings: Mapping[str, Any]) -> int:
     """Number of tests in the largest family."""
-    tested = pairs.filter(pl.col("p").is_not_null())
+    tested = pairs.filter(pl.col("p_value").is_not_null())
     if settings["family"] == "none" or not len(tested):
         return min(1, len(tested))
     if settings["family"] == "all":

@@ -78,10 +78,12 @@ def trend(periods: pl.DataFrame, marks: Mapping[Any, str] | None = None) -> Any:
     panels = []
     for (measure,), part in data.group_by("measure", maintain_order=True):
         own = part.filter(pl.col("baseline").is_null())
-        y = alt.Y("mean:Q", title=str(measure), scale=alt.Scale(zero=False))
-        means = _lines(alt, own.select("time", "system", "mean"), x, y, "system", names)
+        y = alt.Y("estimate:Q", title=str(measure), scale=alt.Scale(zero=False))
+        means = _lines(
+            alt, own.select("time", "system", "estimate"), x, y, "system", names
+        )
         panels.append(means.properties(width=420, height=220))
-        pairs = part.drop_nulls("baseline").rename({"mean": "difference"})
+        pairs = part.drop_nulls("baseline").rename({"estimate": "difference"})
         for (base,), differences in pairs.group_by("baseline", maintain_order=True):
             panels.append(_differences(alt, differences, x, names, str(base)))
     if marks:
@@ -122,15 +124,15 @@ def _differences(
 ) -> Any:
     """Differences to the baseline, with their intervals, and a line at 0."""
     place = "k" if "k" in pairs.columns else "time"
-    data = pairs.select(place, "system", "difference", "low", "high")
+    data = pairs.select(place, "system", "difference", "lower", "upper")
     title = f"difference to {baseline}"
     band = (
         alt.Chart(data)
         .mark_area(opacity=0.15)
         .encode(
             x=x,
-            y=alt.Y("low:Q", title=title),
-            y2="high:Q",
+            y=alt.Y("lower:Q", title=title),
+            y2="upper:Q",
             color=_color(alt, names, "system"),
         )
     )
@@ -181,7 +183,7 @@ def significance(pairs: pl.DataFrame, level: float) -> Any:
     Source: Sakai, SIGIR 2006.
     """
     alt = altair()
-    p = pl.col("adjusted").drop_nulls().clip(lower_bound=SMALLEST)
+    p = pl.col("p_adjusted").drop_nulls().clip(lower_bound=SMALLEST)
     data = (
         pairs.group_by("measure", maintain_order=True)
         .agg(p=p.sort(descending=True), pair=pl.int_range(1, p.len() + 1))

@@ -70,15 +70,15 @@ def _notes(gate: _Gate) -> list[str]:
 
 
 def _table(gate: _Gate, checks: pl.DataFrame) -> Table:
-    headers = ["measure", "segment", "verdict", "queries", "base", "new"]
+    headers = ["measure", "segment", "verdict", "queries", "baseline", "mean"]
     headers.append(f"difference ({percent(gate.settings['level'])})")
     rows = []
     for row in checks.iter_rows(named=True):
         said = row["verdict"] + (f": {row['note']}" if row["note"] else "")
         interval = (
             ""
-            if row["low"] is None
-            else f" [{number(row['low'])}, {number(row['high'])}]"
+            if row["lower"] is None
+            else f" [{number(row['lower'])}, {number(row['upper'])}]"
         )
         rows.append(
             [
@@ -86,8 +86,8 @@ def _table(gate: _Gate, checks: pl.DataFrame) -> Table:
                 Cell(row["segment"]),
                 Cell(said, bold=row["verdict"] == "fail"),
                 Cell(str(row["queries"])),
-                Cell(number(row["base"])),
-                Cell(number(row["new"])),
+                Cell(number(row["baseline_mean"])),
+                Cell(number(row["mean"])),
                 Cell(number(row["difference"]) + interval),
             ]
         )
@@ -98,13 +98,13 @@ def _foot(gate: _Gate) -> list[str]:
     checks, settings = gate.checks, gate.settings
     lines = []
     for row in checks.filter(pl.col("segment") == "all").iter_rows(named=True):
-        same = row["queries"] - row["changed"]
+        same, changed_queries = row["ties"], row["wins"] + row["losses"]
         changed = f"0 of {same} queries changed"
-        if row["changed"]:
+        if changed_queries:
             size = number(row["detectable"])
             power = POWER[settings["rule"]].format(size)
             changed = (
-                f"{row['better']} queries better, {same} the same, {row['worse']} "
+                f"{row['wins']} queries better, {same} the same, {row['losses']} "
                 f"worse{power}"
             )
         lines.append(f"{row['measure']}: {changed}.")
@@ -114,7 +114,7 @@ def _foot(gate: _Gate) -> list[str]:
     margin = settings["margin"]
     margins = margin if isinstance(margin, Mapping) else {"": margin}
     told = ", ".join(f"{m} {v:g}".strip() for m, v in margins.items())
-    tested = len(checks.filter(pl.col("p").is_not_null()))
+    tested = len(checks.filter(pl.col("p_value").is_not_null()))
     correction = CORRECTIONS.get(settings["correction"])
     method = "paired t, one-sided" + (
         f", {correction} over {tested}" if correction else ""
@@ -161,7 +161,7 @@ def gate_markdown(gate: _Gate) -> str:
     for (name,), part in parts.items():
         own = part.drop("measure")
         rows = [[Cell(_cell(value)) for value in row] for row in own.rows()]
-        table = Table("", own.columns, rows, own.columns.index("base"))
+        table = Table("", own.columns, rows, own.columns.index("baseline_value"))
         those = "query" if len(own) == 1 else f"{len(own)} queries"
         inner = as_markdown(table).partition("\n\n")[2]
         title = f"The {those} that lost most in {name}"

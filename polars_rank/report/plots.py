@@ -207,7 +207,7 @@ class Plots:
         """The range of the differences and their intervals, with 0 and the margin."""
         margin = self.margin or 0.0
         known = pl.concat(
-            [frame[c] for c in ("difference", "low", "high")]
+            [frame[c] for c in ("difference", "lower", "upper")]
         ).drop_nulls()
         shown = [-margin, margin, *known]
         return min(shown), max(shown)
@@ -223,7 +223,7 @@ class Plots:
         good = (pl.col("difference") > 0) != lower
         sure = pl.col("significant").fill_null(value=False)
         inf = float("inf")
-        ends = pl.col("low", "high")
+        ends = pl.col("lower", "upper")
         return frame.with_columns(
             pl.when(ends.abs() < inf).then(ends),
             pair=pl.format("{} − {}", "system", "baseline"),
@@ -261,7 +261,7 @@ def _forest(
     ends: tuple[float, float],
     margin: float | None,
 ) -> Any:
-    data = frame.select(row, "difference", "low", "high", "side")
+    data = frame.select(row, "difference", "lower", "upper", "side")
     order = data[row].to_list()
     y = alt.Y(f"{row}:N", sort=order, title=None, axis=alt.Axis(labelLimit=300))
     shown = VERDICTS if margin is None else ["equivalent", "not significant"]
@@ -272,12 +272,12 @@ def _forest(
     )
     base = alt.Chart(data).encode(y=y, color=color)
     x = alt.X(
-        "low:Q",
+        "lower:Q",
         title="difference",
         scale=alt.Scale(domain=ends, nice=True),
         axis=alt.Axis(tickCount=8),
     )
-    span = base.mark_rule(strokeWidth=2).encode(x=x, x2="high:Q")
+    span = base.mark_rule(strokeWidth=2).encode(x=x, x2="upper:Q")
     shape = alt.Shape(
         "side:N", scale=alt.Scale(domain=shown, range=shapes), legend=legend
     )

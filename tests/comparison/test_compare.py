@@ -66,10 +66,13 @@ def test_paired_t():
     assert found["queries"] == 12
     assert found["difference"] == close(0.0725)
     assert found["statistic"] == close(3.0249539157)
-    assert found["p"] == close(0.01155299999)
-    assert (found["low"], found["high"]) == (close(0.0197483124), close(0.1252516876))
+    assert found["p_value"] == close(0.01155299999)
+    assert (found["lower"], found["upper"]) == (
+        close(0.0197483124),
+        close(0.1252516876),
+    )
     assert found["relative"] == close(0.0725 / 0.465)
-    assert (found["win"], found["tie"], found["loss"]) == (8, 3, 1)
+    assert (found["wins"], found["ties"], found["losses"]) == (8, 3, 1)
     assert found["detectable"] == close(0.0737807, 1e-6)
     assert found["df"] == 11
     assert found["note"] is None
@@ -86,7 +89,7 @@ def test_paired_t():
     ],
 )
 def test_other_tests(test, p):
-    assert row(test=test)["p"] == pytest.approx(p, rel=1e-5)
+    assert row(test=test)["p_value"] == pytest.approx(p, rel=1e-5)
 
 
 def test_wilcoxon_of_many_queries():
@@ -130,7 +133,7 @@ def test_differences_of_zero_in_wilcoxons_test(
     ours = pr.compare(
         values, test="wilcoxon", zero_method=zero_method, alternative=alternative
     ).pairs.row(0, named=True)
-    assert ours["p"] == close(theirs.pvalue)
+    assert ours["p_value"] == close(theirs.pvalue)
     if alternative != "two-sided":  # there scipy returns the smaller sum
         assert ours["statistic"] == theirs.statistic
 
@@ -151,12 +154,12 @@ def test_differences_of_zero_in_wilcoxons_test(
 def test_effects(effect, value):
     found = row(effect=effect)
     assert found["effect"] == close(value)
-    assert (found["effect_low"] is None) == (effect not in ("d_z", "hedges"))
+    assert (found["effect_lower"] is None) == (effect not in ("d_z", "hedges"))
 
 
 def test_the_interval_of_d_z():
     found = row()
-    ends = found["effect_low"], found["effect_high"]
+    ends = found["effect_lower"], found["effect_upper"]
     assert ends == (close(0.1884645367, 1e-9), close(1.5301772368, 1e-9))
     assert np.isnan(d_z_interval(float("nan"), 1, 0.95)[0])
 
@@ -185,13 +188,13 @@ def test_all_pairs_and_corrections():
         for pair in found.iter_rows(named=True):
             expected = TABLE[pair["baseline"] + pair["system"]][place]
             rough = 1e-5 if expected > 1e-6 else 1e-2  # of an integral
-            assert pair["adjusted"] == pytest.approx(expected, rel=rough), pair
+            assert pair["p_adjusted"] == pytest.approx(expected, rel=rough), pair
             assert pair["significant"] == (expected < 0.05)
 
 
 def test_randomized_tukey():
     found = pr.compare(values(), test="randomized_tukey", resamples=2000).pairs
-    p = dict(zip(TABLE, found["p"], strict=True))
+    p = dict(zip(TABLE, found["p_value"], strict=True))
     expected = {"AB": 0.190, "AC": 0.830, "AD": 0.001, "BC": 0.0189, "BD": 0.393}
     for pair, value in expected.items():  # three errors of 2,000 draws
         assert abs(p[pair] - value) < 3 * math.sqrt(value * (1 - value) / 2000) + 1e-3
@@ -203,7 +206,7 @@ def test_analysis_of_variance():
     assert found["ss_query"] == close(3.6458416667)
     assert found["ss_error"] == close(0.0904416667)
     assert found["f"] == close(23.3652446328)
-    assert found["p"] == pytest.approx(2.690533e-08, rel=1e-6)
+    assert found["p_value"] == pytest.approx(2.690533e-08, rel=1e-6)
     assert found["omega_squared"] == close(0.0467769458)
     assert found["partial_eta_squared"] == close(0.6799091606)
 
@@ -212,7 +215,7 @@ def test_friedman():
     (found,) = pr.compare(values()).friedman().rows(named=True)
     assert (found["queries"], found["df"]) == (12, 3)
     assert found["statistic"] == close(22.9115044248)
-    assert found["p"] == close(4.2135e-05, 1e-4)
+    assert found["p_value"] == close(4.2135e-05, 1e-4)
     assert found["w"] == close(22.9115044248 / 36)
 
 
@@ -243,7 +246,7 @@ def test_friedman_is_a_loop():
         above = 12 / (n * k * (k + 1)) * sum(s * s for s in sums) - 3 * n * (k + 1)
         assert row["queries"] == n
         assert row["statistic"] == close(above / (1 - ties / (n * k * (k * k - 1))))
-        assert row["p"] == close(math.exp(-row["statistic"] / 2))  # two degrees
+        assert row["p_value"] == close(math.exp(-row["statistic"] / 2))  # two degrees
 
 
 def test_what_has_no_friedman_test():
@@ -255,16 +258,16 @@ def test_what_has_no_friedman_test():
         pr.compare(pr.moments(values())).friedman()
     same = pl.concat(values("A").with_columns(system=pl.lit(s)) for s in "xyz")
     found = pr.compare(same, measures="ndcg@10").friedman()
-    assert found.select("statistic", "p", "w").row(0) == (0, 1, 0)
+    assert found.select("statistic", "p_value", "w").row(0) == (0, 1, 0)
     single = values().filter(query_id="q01")
     one = pr.compare(single).friedman().row(0, named=True)
-    assert (one["queries"], one["statistic"], one["p"]) == (1, None, None)
+    assert (one["queries"], one["statistic"], one["p_value"]) == (1, None, None)
 
 
 def test_clusters_and_weights():
     found = row(cluster="user")
     assert found["df"] == 5
-    assert found["p"] == close(0.00428768, 2e-6)
+    assert found["p_value"] == close(0.00428768, 2e-6)
     assert found["statistic"] == close(0.0725 / 0.0146486632)
     assert "fewer than 10 clusters" in found["note"]
     found = row(weight="traffic")
@@ -281,12 +284,12 @@ def test_clusters_and_weights():
 
 def test_equivalence():
     found = row(test="tost", margin=0.1)
-    assert found["p_low"] == close(8.793126541e-06)
-    assert found["p_high"] == close(0.1377805725)
-    assert found["p"] == found["p_high"]
-    inside = row(test="tost", margin=found["high"] + 1e-9, correction="none")
+    assert found["p_value_lower"] == close(8.793126541e-06)
+    assert found["p_value_upper"] == close(0.1377805725)
+    assert found["p_value"] == found["p_value_upper"]
+    inside = row(test="tost", margin=found["upper"] + 1e-9, correction="none")
     assert inside["significant"]
-    outside = row(test="tost", margin=found["high"] - 1e-9, correction="none")
+    outside = row(test="tost", margin=found["upper"] - 1e-9, correction="none")
     assert not outside["significant"]
 
 
@@ -302,8 +305,8 @@ def test_equivalence():
 )
 def test_bootstrap_intervals(interval, low, high, rough):
     found = row(interval=interval, random_state=1)
-    assert found["low"] == pytest.approx(low, abs=rough)  # Monte Carlo
-    assert found["high"] == pytest.approx(high, abs=rough)
+    assert found["lower"] == pytest.approx(low, abs=rough)  # Monte Carlo
+    assert found["upper"] == pytest.approx(high, abs=rough)
     if interval == "bayesian":
         assert found["probability"] > 0.999
 
@@ -349,7 +352,7 @@ def test_drawn_flips_come_near_the_enumeration():
                 }
             )
         )
-        .pairs["p"]
+        .pairs["p_value"]
         .item()
     )
     assert drawn.p == pytest.approx(t, abs=0.02)
@@ -447,7 +450,9 @@ def test_families():
     k = {}
     for family in ("measure", "all", "none"):
         found = pr.compare(two, family=family, correction="bonferroni").pairs
-        k[family] = (found["adjusted"] / found["p"]).filter(found["adjusted"] < 1)
+        k[family] = (found["p_adjusted"] / found["p_value"]).filter(
+            found["p_adjusted"] < 1
+        )
     assert k["measure"].to_list() == pytest.approx([6.0] * len(k["measure"]))
     assert k["all"].to_list() == pytest.approx([12.0] * len(k["all"]))
     assert k["none"].to_list() == pytest.approx([1.0] * len(k["none"]))
@@ -461,9 +466,9 @@ def test_intervals_that_hold_at_once(correction, level):
     found = row(simultaneous=True, correction=correction)
     d = np.subtract(B, A)
     ends = stats.ttest_1samp(d, 0).confidence_interval(level)
-    assert (found["low"], found["high"]) == (close(ends.low), close(ends.high))
+    assert (found["lower"], found["upper"]) == (close(ends.low), close(ends.high))
     alone = row(correction=correction)
-    for same in ("p", "adjusted", "detectable", "effect_low"):
+    for same in ("p_value", "p_adjusted", "detectable", "effect_lower"):
         assert found[same] == alone[same]
 
 
@@ -483,9 +488,9 @@ def test_intervals_at_once_leave_out_0_where_the_difference_is_significant(
     frame = values().with_columns(part=pl.Series(by))
     told = {"correction": correction, "simultaneous": True, "by": "part", "least": 2}
     found = pr.compare(frame, measures="ndcg@10", level=0.8, **told, **options).pairs
-    tested = found.drop_nulls("p")
+    tested = found.drop_nulls("p_value")
     assert 0 < tested["significant"].sum() < len(tested)
-    without = (tested["low"] > 0) | (tested["high"] < 0)
+    without = (tested["lower"] > 0) | (tested["upper"] < 0)
     assert without.to_list() == tested["significant"].to_list()
 
 
@@ -493,10 +498,10 @@ def test_intervals_at_once_leave_out_0_where_the_difference_is_significant(
 def test_other_intervals_that_hold_at_once():
     both = {"interval": "percentile", "resamples": 999}
     alone, wide = row(**both), row(**both, simultaneous=True)
-    assert wide["low"] < alone["low"] < alone["high"] < wide["high"]
+    assert wide["lower"] < alone["lower"] < alone["upper"] < wide["upper"]
     equal = {"test": "tost", "margin": 0.1, "correction": "bonferroni"}
     found = pr.compare(values(), **equal, simultaneous=True).pairs
-    inside = (found["low"] > -0.1) & (found["high"] < 0.1)
+    inside = (found["lower"] > -0.1) & (found["upper"] < 0.1)
     assert inside.to_list() == found["significant"].to_list()
     of_moments = pr.compare(pr.moments(values()), simultaneous=True)
     whole = pr.compare(values(), simultaneous=True)
@@ -568,7 +573,7 @@ def test_crossed_seeds_are_a_loop():
     both = pr.compare(frame, seed="run", seeds="random").pairs.row(0, named=True)
     assert both["statistic"] == close(mean / math.sqrt(total / (q * r)))
     assert both["df"] == close(df)
-    assert both["high"] - both["low"] > fixed["high"] - fixed["low"]
+    assert both["upper"] - both["lower"] > fixed["upper"] - fixed["lower"]
 
 
 @SHORT
@@ -590,19 +595,19 @@ def test_resampled_seeds_are_the_enumeration():
     told = {"baseline": "a", "seed": "run", "interval": "percentile", "level": 0.8}
     found = pr.compare(frame, seeds="random", **told).pairs.row(0, named=True)
     ends = np.quantile(means, [0.1, 0.9])
-    assert (found["low"], found["high"]) == (
+    assert (found["lower"], found["upper"]) == (
         pytest.approx(ends[0], abs=0.02),
         pytest.approx(ends[1], abs=0.02),
     )
     fixed = pr.compare(frame, **told).pairs.row(0, named=True)
-    assert fixed["high"] - fixed["low"] < 0.7 * (found["high"] - found["low"])
+    assert fixed["upper"] - fixed["lower"] < 0.7 * (found["upper"] - found["lower"])
     told["interval"] = "bayesian"
     found = pr.compare(frame, seeds="random", **told).pairs.row(0, named=True)
     draw = np.random.default_rng(1)
     shares = (draw.dirichlet([1.0] * n, 20_000) for n in d.shape)
     drawn = np.einsum("bq,br,qr->b", *shares, d)
-    assert found["low"] == pytest.approx(np.quantile(drawn, 0.1), abs=0.01)
-    assert found["high"] == pytest.approx(np.quantile(drawn, 0.9), abs=0.01)
+    assert found["lower"] == pytest.approx(np.quantile(drawn, 0.1), abs=0.01)
+    assert found["upper"] == pytest.approx(np.quantile(drawn, 0.9), abs=0.01)
     assert found["probability"] == pytest.approx((drawn > 0).mean(), abs=0.01)
 
 
@@ -622,13 +627,13 @@ def test_seeds_that_tell_nothing():
         return both.pairs.row(0, named=True)
 
     nothing = found(lambda i, j: 0.0)
-    assert (nothing["p"], nothing["low"], nothing["high"]) == (1, 0, 0)
+    assert (nothing["p_value"], nothing["lower"], nothing["upper"]) == (1, 0, 0)
     assert nothing["note"] == "no query changed"
     constant = found(lambda i, j: 0.3)
-    assert (constant["p"], constant["statistic"]) == (0, math.inf)
+    assert (constant["p_value"], constant["statistic"]) == (0, math.inf)
     assert constant["note"] == "constant difference"
     canceled = found(lambda i, j: 0.1 if i % 2 == j else -0.1)
-    assert (canceled["p"], canceled["low"]) == (None, None)
+    assert (canceled["p_value"], canceled["lower"]) == (None, None)
     assert "vary less than the rest" in canceled["note"]
     one = runs(lambda i, j: 0.01 * i).filter(run=0)
     with pytest.raises(pr.DataError, match=r"two seeds or more.*'run' has 1"):
@@ -669,7 +674,7 @@ def share(k: int, n: int, **columns: pl.Series) -> pl.DataFrame:
 
 @pytest.mark.parametrize("k", [0, 3, 30])
 def test_wilsons_interval_of_successes(k):
-    found = pr.compare(share(k, 30)).means.select("low", "high")
+    found = pr.compare(share(k, 30)).means.select("lower", "upper")
     for ends, successes in zip(found.rows(), (k, 30), strict=True):
         wanted = stats.binomtest(successes, 30).proportion_ci(method="wilson")
         assert ends == pytest.approx((wanted.low, wanted.high), abs=1e-12)
@@ -689,14 +694,14 @@ def test_wilsons_interval_of_fewer_queries():
     weighted = pr.compare(rows, measures="success@5", weight="weight").means
     n = sum(w) ** 2 / sum(x * x for x in w)
     for row, p in zip(weighted.to_dicts(), (sum(w[:12]) / sum(w), 1.0), strict=True):
-        assert (row["low"], row["high"]) == pytest.approx(wilson(p, n), abs=1e-12)
+        assert (row["lower"], row["upper"]) == pytest.approx(wilson(p, n), abs=1e-12)
     clusters = pr.compare(rows, measures="success@5", cluster="user").means
     first, last = clusters.to_dicts()
     # four users of ten always succeed: sums of residuals 1.8 and -1.2
     variance = 10 / 9 * (4 * 1.8**2 + 6 * 1.2**2) / 30**2
     wanted = wilson(0.4, 0.24 / variance)
-    assert (first["low"], first["high"]) == pytest.approx(wanted, abs=1e-12)
-    assert (last["low"], last["high"]) == pytest.approx(wilson(1.0, 10), abs=1e-12)
+    assert (first["lower"], first["upper"]) == pytest.approx(wanted, abs=1e-12)
+    assert (last["lower"], last["upper"]) == pytest.approx(wilson(1.0, 10), abs=1e-12)
 
 
 def test_other_values_keep_students_interval():
@@ -705,7 +710,7 @@ def test_other_values_keep_students_interval():
     d = [0.5] * 12 + [0.0] * 18
     error = statistics.stdev(d) / math.sqrt(30)
     spread = stats.t.ppf(0.975, 29) * error
-    assert (row["low"], row["high"]) == pytest.approx((0.2 - spread, 0.2 + spread))
+    assert (row["lower"], row["upper"]) == pytest.approx((0.2 - spread, 0.2 + spread))
 
 
 def test_baselines():
@@ -720,14 +725,14 @@ def test_baselines():
     straight = row("A", "C")
     for name in ("difference", "statistic", "effect"):
         assert turned[name] == close(-straight[name])
-    assert turned["low"] == close(-straight["high"])
-    assert (turned["win"], turned["loss"]) == (straight["loss"], straight["win"])
+    assert turned["lower"] == close(-straight["upper"])
+    assert (turned["wins"], turned["losses"]) == (straight["losses"], straight["wins"])
 
 
 def test_lower_is_better_for_some():
     found = pr.compare(values(measure="arp"), baseline="A").pairs
-    assert found.row(0, named=True)["win"] == 1
-    assert found.row(0, named=True)["loss"] == 8
+    assert found.row(0, named=True)["wins"] == 1
+    assert found.row(0, named=True)["losses"] == 8
 
 
 def test_geometric_means_are_ratios():
@@ -753,11 +758,11 @@ def test_segments_are_compared_one_by_one():
         statistics.fmean(B[5:]) - statistics.fmean(A[5:])
     )
     alone = pr.compare(split.filter(~pl.col("part"))).pairs.row(0, named=True)
-    assert late["p"] == close(alone["p"])
-    assert early["p"] is None
-    assert early["low"] is not None
+    assert late["p_value"] == close(alone["p_value"])
+    assert early["p_value"] is None
+    assert early["lower"] is not None
     assert early["note"] == "fewer than 6 queries: not tested"
-    assert late["adjusted"] == late["p"]  # what is not tested does not count
+    assert late["p_adjusted"] == late["p_value"]  # what is not tested does not count
 
 
 def segmented(sizes: list[int], shifts: list[float], seed: int) -> pl.DataFrame:
@@ -782,8 +787,8 @@ def test_differences_between_two_segments_are_welchs_t():
     assert (row["system"], row["baseline"], row["segments"]) == ("B", "A", 2)
     assert row["statistic"] == close(theirs.statistic**2)
     assert (row["df"], row["df_error"]) == (1.0, close(theirs.df))
-    assert row["p"] == close(theirs.pvalue)
-    assert found.to_dict()["between_segments"][0]["p"] == row["p"]
+    assert row["p_value"] == close(theirs.pvalue)
+    assert found.to_dict()["between_segments"][0]["p_value"] == row["p_value"]
 
 
 def test_differences_between_segments_are_a_loop():
@@ -803,8 +808,8 @@ def test_differences_between_segments_are_a_loop():
     assert row["segments"] == 3
     assert row["statistic"] == close(above / (1 + 2 * (k - 2) / (k * k - 1) * rest))
     assert row["df_error"] == close((k * k - 1) / (3 * rest))
-    assert row["p"] < 1e-4
-    told = f"Segments differ in rr, B - A: Welch's F test, p = {row['p']:.2g}"
+    assert row["p_value"] < 1e-4
+    told = f"Segments differ in rr, B - A: Welch's F test, p = {row['p_value']:.2g}"
     assert told in str(found)
     moments = pr.compare(pr.moments(frame, by="part"))
     assert_frame_equal(moments.between_segments, found.between_segments)
@@ -813,10 +818,10 @@ def test_differences_between_segments_are_a_loop():
 def test_segments_that_cannot_be_told_apart():
     frame = segmented([30, 5], [0.0, 0.1], 5)
     (row,) = pr.compare(frame, by="part").between_segments.rows(named=True)
-    assert (row["segments"], row["statistic"], row["p"]) == (1, None, None)
+    assert (row["segments"], row["statistic"], row["p_value"]) == (1, None, None)
     same = frame.with_columns(rr=pl.lit(0.5))  # no difference varies
     (row,) = pr.compare(same, by="part", least=2).between_segments.rows(named=True)
-    assert (row["segments"], row["p"]) == (0, None)
+    assert (row["segments"], row["p_value"]) == (0, None)
     assert pr.compare(frame).between_segments is None
 
 
@@ -869,7 +874,9 @@ def test_runs_and_judgments_in_one_call():
     for frame in (runs, runs.lazy()):
         found = frame.rank_eval.compare(measures, qrels=qrels, baseline="b")
         assert found.settings["baseline"] == "b"
-        turned = one.pairs.select(-pl.col("difference"), "p", win="loss", loss="win")
+        turned = one.pairs.select(
+            -pl.col("difference"), "p_value", wins="losses", losses="wins"
+        )
         assert found.pairs.select(turned.columns).equals(turned)
     with pytest.raises(ValueError, match="name the measures to compute"):
         pr.compare(apart, qrels=qrels)
@@ -984,21 +991,21 @@ def test_one_system():
 )
 def test_no_query_changed(test):
     found = only(two(A, A), test=test)
-    assert (found["p"], found["difference"]) == (1.0, 0.0)
-    assert (found["low"], found["high"]) == (0.0, 0.0)
+    assert (found["p_value"], found["difference"]) == (1.0, 0.0)
+    assert (found["lower"], found["upper"]) == (0.0, 0.0)
     assert found["note"] == "no query changed"
     assert not found["significant"]
     for alternative in ("greater", "less"):
-        assert only(two(A, A), test=test, alternative=alternative)["p"] == 1.0
+        assert only(two(A, A), test=test, alternative=alternative)["p_value"] == 1.0
 
 
 def test_constant_differences():
     found = only(two(A, [a + 0.1 for a in A]))
-    assert (found["p"], found["statistic"]) == (0.0, math.inf)
-    assert found["high"] - found["low"] == pytest.approx(0.0, abs=1e-12)
+    assert (found["p_value"], found["statistic"]) == (0.0, math.inf)
+    assert found["upper"] - found["lower"] == pytest.approx(0.0, abs=1e-12)
     assert found["note"] == "constant difference"
     found = only(two([a + 0.1 for a in A], A))
-    assert (found["p"], found["statistic"]) == (0.0, -math.inf)
+    assert (found["p_value"], found["statistic"]) == (0.0, -math.inf)
 
 
 @pytest.mark.covering(1)
@@ -1015,7 +1022,7 @@ def test_resamples_of_equal_differences_are_equal(interval, options, step):
         resamples=99,
         **options,
     ).pairs.row(0, named=True)
-    assert (found["low"], found["high"]) == pytest.approx((step, step), abs=1e-14)
+    assert (found["lower"], found["upper"]) == pytest.approx((step, step), abs=1e-14)
 
 
 def test_studentized_resamples_without_an_error_do_not_count():
@@ -1028,10 +1035,13 @@ def test_studentized_resamples_without_an_error_do_not_count():
     found = pr.compare(
         two([0.1, 0.2, 0.1], [0.4, 0.3, 0.8]), interval="studentized"
     ).pairs.row(0, named=True)
-    assert found["low"] == pytest.approx(low)
-    assert found["high"] == pytest.approx(high)
+    assert found["lower"] == pytest.approx(low)
+    assert found["upper"] == pytest.approx(high)
     pair = pr.compare(two([0.1, 0.2], [0.4, 0.3]), interval="studentized").pairs
-    assert pair.select("low", "high").row(0) == (None, None)  # all are 0, or undefined
+    assert pair.select("lower", "upper").row(0) == (
+        None,
+        None,
+    )  # all are 0, or undefined
 
 
 @pytest.mark.parametrize(
@@ -1040,17 +1050,17 @@ def test_studentized_resamples_without_an_error_do_not_count():
 def test_one_and_two_queries(test):
     found = only(two([0.1], [0.4]), test=test)
     assert found["difference"] == close(0.3)
-    assert (found["p"], found["low"], found["high"]) == (None, None, None)
+    assert (found["p_value"], found["lower"], found["upper"]) == (None, None, None)
     assert found["note"] == "one query"
     found = only(two([0.1, 0.2], [0.4, 0.7]), test=test, resamples=99)
-    assert 0 < found["p"] <= 1
+    assert 0 < found["p_value"] <= 1
 
 
 def test_a_segment_of_one_query():
     frame = two(A, B).with_columns(part=pl.col("query_id").clip(0, 1))
     first, rest = pr.compare(frame, by="part", least=5).pairs.rows(named=True)
-    assert (first["queries"], first["p"], first["note"]) == (1, None, "one query")
-    assert rest["p"] is not None
+    assert (first["queries"], first["p_value"], first["note"]) == (1, None, "one query")
+    assert rest["p_value"] is not None
 
 
 def test_few_queries_that_differ():
@@ -1182,10 +1192,12 @@ def test_columns_that_are_not_there():
 
 def test_one_sided():
     found = row(alternative="greater", correction="none")
-    assert found["p"] == close(0.01155299999 / 2)
-    assert found["high"] == math.inf
-    assert found["low"] > row()["low"]
-    assert row(alternative="less", correction="none")["p"] == close(1 - found["p"])
+    assert found["p_value"] == close(0.01155299999 / 2)
+    assert found["upper"] == math.inf
+    assert found["lower"] > row()["lower"]
+    assert row(alternative="less", correction="none")["p_value"] == close(
+        1 - found["p_value"]
+    )
 
 
 @pytest.fixture(scope="module")

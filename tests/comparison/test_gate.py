@@ -71,11 +71,11 @@ def test_a_check_by_hand():
         )
     ).pairs.row(0, named=True)
     assert row["difference"] == pytest.approx(-0.05)
-    assert row["p"] == pytest.approx(both["p"] / 2)
-    assert (row["low"], row["high"]) == pytest.approx((both["low"], both["high"]))
+    assert row["p_value"] == pytest.approx(both["p_value"] / 2)
+    assert (row["lower"], row["upper"]) == pytest.approx((both["lower"], both["upper"]))
     assert both["statistic"] == pytest.approx(-0.05 / error)
-    assert row["changed"] == row["queries"] == row["better"] + row["worse"] == 60
-    assert row["worse"] == sum(x < 0 for x in d)
+    assert row["queries"] == row["wins"] + row["losses"] == 60
+    assert row["losses"] == sum(x < 0 for x in d)
     assert power(row["detectable"], error, alpha=0.01) == pytest.approx(0.8, abs=1e-4)
 
 
@@ -166,11 +166,11 @@ def test_a_loss_in_one_segment_is_seen():
 
 def test_the_correction_counts_all_checks():
     new = changed(-0.02, 0.065, seed=3)
-    p = pr.gate(base(), new).checks["p"].item()
+    p = pr.gate(base(), new).checks["p_value"].item()
     assert 0.01 < p < 0.05 / 2
     found = pr.gate(base(), new, by="country", correction="bonferroni")
-    assert found.checks["adjusted"].to_list() == pytest.approx(
-        [min(1.0, 3 * p) for p in found.checks["p"]]
+    assert found.checks["p_adjusted"].to_list() == pytest.approx(
+        [min(1.0, 3 * p) for p in found.checks["p_value"]]
     )
 
 
@@ -228,8 +228,12 @@ def test_a_mean_that_is_exactly_the_same():
     new = old.with_columns(pl.col("rr").head(2).reverse().append(old["rr"].tail(398)))
     (row,) = pr.gate(old, new, margin=0.02, rule="non_inferior").checks.to_dicts()
     error = statistics.stdev([0.5, -0.5] + [0.0] * 398) / 20
-    assert (row["difference"], row["changed"], row["verdict"]) == (0.0, 2, "pass")
-    assert row["p"] == pytest.approx(stats.t.sf(0.02 / error, 399), rel=1e-6)
+    assert (row["difference"], row["wins"] + row["losses"], row["verdict"]) == (
+        0.0,
+        2,
+        "pass",
+    )
+    assert row["p_value"] == pytest.approx(stats.t.sf(0.02 / error, 399), rel=1e-6)
     assert row["detectable"] == pytest.approx((1.6487 + 0.8427) * error, rel=2e-3)
 
 
@@ -423,7 +427,7 @@ def test_better_and_worse_go_by_the_sense_of_the_measure(measure):
     step = pl.Series([0.1] * 20 + [-0.1] * 7 + [0.0] * 3)
     found = pr.gate(old, old.with_columns(pl.col(measure) + step)).checks
     better, worse = (20, 7) if measure == "rr" else (7, 20)
-    assert found.select("changed", "better", "worse").row(0) == (27, better, worse)
+    assert found.select("wins", "losses").row(0) == (better, worse)
 
 
 def test_a_column_in_two_roles():
@@ -436,8 +440,8 @@ def test_a_column_in_two_roles():
         [old.with_columns(system=pl.lit("a")), new.with_columns(system=pl.lit("b"))]
     )
     keys = {"query": ["day", "query_id"], "cluster": "query_id", "measures": "rr"}
-    whole = pr.compare(values, **keys, alternative="less").pairs["p"].item()
-    assert found.checks.filter(segment="all")["p"].item() == pytest.approx(whole)
+    whole = pr.compare(values, **keys, alternative="less").pairs["p_value"].item()
+    assert found.checks.filter(segment="all")["p_value"].item() == pytest.approx(whole)
     again = pr.gate(old, new, query=["day", "query_id"], by="day", cluster="day")
     assert again.checks["queries"].to_list() == [60, 30, 30]
 

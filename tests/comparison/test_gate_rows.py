@@ -43,7 +43,7 @@ def check(rows: list[Row], measure: str, options: Row, shift: float) -> Row:
     """Mean gain, its error (HC1 or CR1) and p-value of a drop beyond the shift."""
     sign = -1 if measure == LOWER else 1
     known = [row for row in rows if row[measure][0] is not None]
-    found: Row = {"queries": len(known), "changed": 0, "p": None}
+    found: Row = {"queries": len(known), "wins": 0, "losses": 0, "p_value": None}
     weight, cluster = options["weight"], options["cluster"] or "query_id"
     w = [Fraction(row[weight]) if weight else Fraction(1) for row in known]
     if not known:
@@ -52,8 +52,9 @@ def check(rows: list[Row], measure: str, options: Row, shift: float) -> Row:
     d = [sign * (new - old) for old, new in pairs]
     mean = sum(map(Fraction.__mul__, w, d)) / sum(w)
     old, new = (sum(a * p[i] for a, p in zip(w, pairs, strict=True)) for i in (0, 1))
-    found |= {"base": float(old / sum(w)), "new": float(new / sum(w))}
-    found |= {"gain": float(mean), "changed": sum(abs(v) > 1e-9 for v in d)}
+    found |= {"baseline_mean": float(old / sum(w)), "mean": float(new / sum(w))}
+    found |= {"wins": sum(v > 1e-9 for v in d), "losses": sum(v < -1e-9 for v in d)}
+    found |= {"gain": float(mean)}
     units: dict[int, Fraction] = {}
     for row, a, v in zip(known, w, d, strict=True):
         unit = row[cluster]
@@ -66,7 +67,7 @@ def check(rows: list[Row], measure: str, options: Row, shift: float) -> Row:
         constant = math.copysign(math.inf, above) if above else 0.0
         t = above / error if error > 1e-13 else constant
         tail = stats.t.sf if options["rule"] == "non_inferior" else stats.t.cdf
-        found["p"] = float(tail(t, g - 1))
+        found["p_value"] = float(tail(t, g - 1))
     return found
 
 
@@ -82,18 +83,18 @@ def holm(given: list[float]) -> list[float]:
 def verdict(row: Row, measure: str, options: Row) -> str:
     floor = options["floors"].get(measure) if row["segment"] == "all" else None
     if floor is not None:
-        low, high = sorted([row["new"], floor])
-        if low < high and (row["new"] == (high if measure == LOWER else low)):
+        low, high = sorted([row["mean"], floor])
+        if low < high and (row["mean"] == (high if measure == LOWER else low)):
             return "fail"
     if not row["gated"]:
         return "untested"
-    alpha, p = 1 - options["level"], row["adjusted"]
+    alpha, p = 1 - options["level"], row["p_adjusted"]
     sure = p is not None and p < alpha
     large = row["gain"] < -row["margin"] - 1e-12
     if options["rule"] == "threshold":
         return "fail" if large else "pass"
     if options["rule"] == "non_inferior":
-        return "pass" if sure or not row["changed"] else "fail"
+        return "pass" if sure or not row["wins"] + row["losses"] else "fail"
     if sure and p < alpha / 5 and large:
         return "fail"
     return "warn" if sure else "pass"
@@ -115,13 +116,13 @@ def expected(rows: list[Row], measures: list[str], options: Row) -> list[Row]:
             row = check(part, measure, options, shift)
             row |= {"measure": measure, "segment": segment, "margin": margin}
             row["gated"] = segment == "all" or row["queries"] >= options["least"]
-            row["p"] = row["p"] if row["gated"] else None
+            row["p_value"] = row["p_value"] if row["gated"] else None
             found.append(row)
-    tested = [row for row in found if row["p"] is not None]
-    for row, p in zip(tested, holm([row["p"] for row in tested]), strict=True):
-        row["adjusted"] = p
+    tested = [row for row in found if row["p_value"] is not None]
+    for row, p in zip(tested, holm([row["p_value"] for row in tested]), strict=True):
+        row["p_adjusted"] = p
     for row in found:
-        row.setdefault("adjusted", None)
+        row.setdefault("p_adjusted", None)
         if row["queries"]:
             row["verdict"] = verdict(row, row["measure"], options)
     return found
@@ -162,9 +163,16 @@ def test_every_row_is_a_loop(seed):
         if not own["queries"]:
             continue
         row["gain"] = row["difference"] * (-1 if row["measure"] == LOWER else 1)
-        for name in ("queries", "changed", "verdict"):
+        for name in ("queries", "wins", "losses", "verdict"):
             assert row[name] == own[name], (name, row, own)
-        for name in ("gain", "base", "new", "margin", "p", "adjusted"):
+        for name in (
+            "gain",
+            "baseline_mean",
+            "mean",
+            "margin",
+            "p_value",
+            "p_adjusted",
+        ):
             near = (
                 own[name] if own[name] is None else pytest.approx(own[name], abs=1e-9)
             )

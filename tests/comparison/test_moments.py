@@ -94,7 +94,9 @@ def test_systems_may_come_in_another_order_every_day(tmp_path, options):
         daily.write_parquet(tmp_path / f"{i:02}.parquet")
     whole = pr.merge(tmp_path / "*.parquet")
     alone = whole.filter(pl.col("other").is_null())
-    assert alone.select("win", "tie", "loss").null_count().row(0) == (len(alone),) * 3
+    assert (
+        alone.select("wins", "ties", "losses").null_count().row(0) == (len(alone),) * 3
+    )
     for found in (whole, str(tmp_path / "*.parquet")):  # merged by compare itself
         got = pr.compare(found, least=5)
         assert_same(got.pairs, expected.pairs)
@@ -170,9 +172,9 @@ def test_sums_of_rows_are_a_loop(monkeypatch, block):
             assert found["x"] == pytest.approx(math.fsum(d), rel=1e-12, abs=1e-14)
             assert found["ee"] == pytest.approx(spread, rel=1e-12)
             assert found["squares"] == found["ee"]
-            assert found["win"] == sum(v * sense > 1e-9 for v in d)
-            assert found["loss"] == sum(v * sense < -1e-9 for v in d)
-            assert found["tie"] == sum(abs(v) <= 1e-9 for v in d)
+            assert found["wins"] == sum(v * sense > 1e-9 for v in d)
+            assert found["losses"] == sum(v * sense < -1e-9 for v in d)
+            assert found["ties"] == sum(abs(v) <= 1e-9 for v in d)
     keys = ["measure", "baseline", "system"]
     whole = pr.compare(expected).pairs.drop("note").sort(keys)
     for name, frame in unlike(rows, names).items():
@@ -199,8 +201,8 @@ def test_moments_with_weights_or_clusters_refuse_what_rows_refuse(test, options)
     with pytest.raises(ValueError, match=r"weights or clusters|unweighted"):
         pr.compare(state, test=test)
     plain = pr.moments(values, measures=["ap"])
-    assert pr.compare(plain, test=test).pairs["p"].item() is not None
-    assert pr.compare(state).pairs["p"].item() is not None
+    assert pr.compare(plain, test=test).pairs["p_value"].item() is not None
+    assert pr.compare(state).pairs["p_value"].item() is not None
 
 
 @pytest.mark.slow
@@ -248,8 +250,8 @@ def test_a_small_spread_keeps_its_digits(n, size, spread, close):
         for row, numbers in zip(rows, exact, strict=True):
             mean = sum(numbers) / n
             error = math.sqrt(sum((v - mean) ** 2 for v in numbers) / (n - 1) / n)
-            own = (row["low"] + row["high"]) / 2
-            half = (row["high"] - row["low"]) / 2
+            own = (row["lower"] + row["upper"]) / 2
+            half = (row["upper"] - row["lower"]) / 2
             rounding = 1e-15 * size  # of the ends themselves
             assert half == pytest.approx(t * error, rel=near, abs=rounding)
             assert own == pytest.approx(float(mean), rel=0, abs=near * error + rounding)
@@ -277,8 +279,8 @@ def test_wins_are_a_loop(kind, tie):
         counts.add([np.array(column) for column in block])
         rows += zip(*block, strict=True)
     for place, (i, j) in enumerate(pairs):
-        assert counts.win[place] == sum(row[j] - row[i] > tie for row in rows)
-        assert counts.loss[place] == sum(row[i] - row[j] > tie for row in rows)
+        assert counts.wins[place] == sum(row[j] - row[i] > tie for row in rows)
+        assert counts.losses[place] == sum(row[i] - row[j] > tie for row in rows)
 
 
 @pytest.mark.slow
@@ -302,7 +304,7 @@ def test_days_as_units():
     by_day = parts(frame, measures=["ndcg@10"])
     found = pr.compare(pr.merge(by_day, unit="part"), baseline="a")
     expected = pr.compare(frame, measures="ndcg@10", cluster="day", baseline="a")
-    columns = ["difference", "low", "high", "p", "queries", "df"]
+    columns = ["difference", "lower", "upper", "p_value", "queries", "df"]
     assert_same(found.pairs.select(columns), expected.pairs.select(columns))
 
 
@@ -384,7 +386,7 @@ def test_users_who_come_back_are_units(weight):
     for wrong in (lambda: pr.merge(without), lambda: pl.concat(without)):
         with pytest.warns(pr.DataWarning, match="clusters.*counted anew in every part"):
             pairs = pr.compare(wrong()).pairs
-        width, right = ((t["high"] - t["low"]).item() for t in (pairs, whole.pairs))
+        width, right = ((t["upper"] - t["lower"]).item() for t in (pairs, whole.pairs))
         assert width < 0.8 * right
     pr.merge(without[:1])  # one part
     with pytest.raises(pr.DataError, match="not the same in all parts"):
@@ -557,7 +559,7 @@ def test_sums_of_units_are_a_loop(monkeypatch, block, small, weighted, clustered
             "squares": squares - mean * x,
         }
         if found["other"] is not None:
-            expected |= {"tie": won[0], "win": won[1], "loss": won[-1]}
+            expected |= {"ties": won[0], "wins": won[1], "losses": won[-1]}
         size = {"ed": float(sum(abs(e * d) for e, d in rest))}
         for name, number in expected.items():
             near = 1e-12 * size.get(name, 0.0) + 1e-18

@@ -201,9 +201,9 @@ def test_discriminative_power():
     pairs = pr.compare(values()).pairs
     sure = pairs.filter("significant")
     assert row["pairs"] == 6
-    assert row["significant"] == len(sure) / 6
+    assert row["significant_share"] == len(sure) / 6
     assert row["sufficient"] == sure["difference"].abs().min()
-    assert row["p"] == sorted(pairs["adjusted"], reverse=True)
+    assert row["p_adjusted"] == sorted(pairs["p_adjusted"], reverse=True)
 
 
 @pytest.mark.parametrize("how", ["z", "phi", "ab", "cdf"])

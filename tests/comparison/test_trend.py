@@ -45,7 +45,8 @@ def test_each_period_is_a_comparison(window, weight):
         frame, time="day", window=window, measures=["ap", "rr"], weight=weight
     )
     assert found.columns == [
-        "day", "measure", "baseline", "system", "queries", "mean", "low", "high",
+        "day", "measure", "baseline", "system", "queries", "estimate", "se", "lower",
+        "upper",
     ]  # fmt: skip
     assert len(found) == DAYS * 2 * 3
     for i in range(DAYS):
@@ -53,18 +54,19 @@ def test_each_period_is_a_comparison(window, weight):
         first = START if window is None else day - datetime.timedelta(days=window - 1)
         here = part(frame.filter(pl.col("day").is_between(first, day)))
         expected = pr.compare(here, measures=["ap", "rr"], weight=weight)
-        pairs = expected.pairs.drop("mean").rename({"difference": "mean"})
+        means = expected.means.rename({"mean": "estimate"})
+        pairs = expected.pairs.rename({"difference": "estimate"})
         for name in ("ap", "rr"):
             rows = found.filter(day=day, measure=name).rows(named=True)
             told = [
-                *expected.means.filter(measure=name).rows(named=True),
+                *means.filter(measure=name).rows(named=True),
                 *pairs.filter(measure=name).rows(named=True),
             ]
             for row, other in zip(rows, told, strict=True):
                 assert row["baseline"] == other.get("baseline")
                 assert row["system"] == other["system"]
                 assert row["queries"] == other["queries"]
-                for column in ("mean", "low", "high"):
+                for column in ("estimate", "se", "lower", "upper"):
                     assert row[column] == pytest.approx(other[column], rel=1e-9)
 
 
@@ -114,7 +116,7 @@ def test_confidence_sequences():
     found = pr.trend(
         frame, time="day", window=None, measures="ap", sequential=True, tuned_for=100
     )
-    assert found["mean"].to_list() == pytest.approx(plain["mean"].to_list())
+    assert found["estimate"].to_list() == pytest.approx(plain["estimate"].to_list())
     rho = math.sqrt((-2 * math.log(0.05) + math.log(-2 * math.log(0.05) + 1)) / 100)
     for row in found.iter_rows(named=True):
         if row["baseline"] is not None:
@@ -125,8 +127,8 @@ def test_confidence_sequences():
         half = s * math.sqrt(
             2 * grown / (t**2 * rho**2) * math.log(math.sqrt(grown) / 0.05)
         )
-        assert row["high"] - row["mean"] == pytest.approx(half, rel=1e-9)
-        assert row["mean"] - row["low"] == pytest.approx(half, rel=1e-9)
+        assert row["upper"] - row["estimate"] == pytest.approx(half, rel=1e-9)
+        assert row["estimate"] - row["lower"] == pytest.approx(half, rel=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -182,12 +184,12 @@ def test_reproduction_is_a_loop():
                 for s, f in (("1", first), ("2", second))
             ]
         )
-        p = pr.compare(both, measures=name).pairs["p"].item()
-        assert row["p"] == pytest.approx(p, rel=1e-9)
+        p = pr.compare(both, measures=name).pairs["p_value"].item()
+        assert row["p_value"] == pytest.approx(p, rel=1e-9)
         a, b, a2, b2 = (
             statistics.fmean(v.values()) for v in (x, old["b"], y, new["b"])
         )
-        assert (row["mean"], row["repeated_mean"]) == pytest.approx((a, a2))
+        assert (row["baseline_mean"], row["mean"]) == pytest.approx((a, a2))
         if row["system"] == "b":
             assert row["effect_ratio"] is row["delta_ri"] is None
             continue
@@ -207,7 +209,7 @@ def test_replications_have_other_queries():
     t = (statistics.fmean(y) - statistics.fmean(x)) / math.sqrt(
         pooled * (1 / 25 + 1 / 18)
     )
-    assert found["p"] == pytest.approx(pr_t(t, 41), rel=1e-6)
+    assert found["p_value"] == pytest.approx(pr_t(t, 41), rel=1e-6)
 
 
 def pr_t(t: float, df: int) -> float:
@@ -226,7 +228,7 @@ def pr_t(t: float, df: int) -> float:
 def test_reproductions_that_say_little():
     first, _ = experiments()
     found = pr.reproduction(first, first, baseline="a")
-    assert found["p"].to_list() == [1.0] * 6
+    assert found["p_value"].to_list() == [1.0] * 6
     assert found["rmse"].to_list() == [0.0] * 6
     zero = first.with_columns(
         ap=pl.when(pl.col("system") == "a").then(0.0).otherwise("ap")

@@ -68,8 +68,8 @@ def test_scipy_paired_t(seed, alternative):
     ours = only(x, alternative=alternative)
     ends = theirs.confidence_interval(0.95)
     assert ours["statistic"] == close(theirs.statistic)
-    assert ours["p"] == close(theirs.pvalue)
-    assert (ours["low"], ours["high"]) == (close(ends.low), close(ends.high))
+    assert ours["p_value"] == close(theirs.pvalue)
+    assert (ours["lower"], ours["upper"]) == (close(ends.low), close(ends.high))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -78,7 +78,7 @@ def test_scipy_sign_wilcoxon_welch(seed):
     d = np.round(x[:, 1] - x[:, 0], 12)
     ours = only(x, test="sign")
     theirs = stats.binomtest(int((d > 0).sum()), int((d != 0).sum()), 0.5)
-    assert ours["p"] == close(theirs.pvalue)
+    assert ours["p_value"] == close(theirs.pvalue)
     ours = only(x, test="wilcoxon")
     n = int((d != 0).sum())
     if n > 40:
@@ -90,10 +90,10 @@ def test_scipy_sign_wilcoxon_welch(seed):
     else:  # scipy has no exact test of that many with ties: the next test has
         theirs = None
     if theirs is not None:
-        assert ours["p"] == close(theirs.pvalue)
+        assert ours["p_value"] == close(theirs.pvalue)
     ours = only(x, pairs="independent")
     theirs = stats.ttest_ind(x[:, 1], x[:, 0], equal_var=False)
-    assert (ours["statistic"], ours["p"]) == (
+    assert (ours["statistic"], ours["p_value"]) == (
         close(theirs.statistic),
         close(theirs.pvalue),
     )
@@ -113,10 +113,10 @@ def test_scipy_exact_randomization(seed, alternative):
         alternative=alternative,
     )  # fmt: skip
     if alternative == "two-sided":  # scipy doubles the smaller tail: of |sum| the same
-        assert only(x, test="randomization")["p"] == close(theirs.pvalue)
+        assert only(x, test="randomization")["p_value"] == close(theirs.pvalue)
     else:
         ours = only(x, test="randomization", alternative=alternative)
-        assert ours["p"] == close(theirs.pvalue)
+        assert ours["p_value"] == close(theirs.pvalue)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -124,7 +124,7 @@ def test_scipy_interval_of_d_z(seed):
     ours = only(matrix(seed))
     n = ours["queries"]
     t = ours["effect"] * math.sqrt(n)
-    for end, p in (("effect_low", 0.975), ("effect_high", 0.025)):
+    for end, p in (("effect_lower", 0.975), ("effect_upper", 0.025)):
         below = stats.nct.cdf(t, n - 1, ours[end] * math.sqrt(n))
         assert below == pytest.approx(p, abs=NEAR)
 
@@ -142,8 +142,8 @@ def test_scipy_bootstrap(seed):
             ).confidence_interval
         row = only(x, interval=ours)
         error = 0.12 * d.std(ddof=1) / math.sqrt(len(d))
-        assert row["low"] == pytest.approx(found.low, abs=error)
-        assert row["high"] == pytest.approx(found.high, abs=error)
+        assert row["lower"] == pytest.approx(found.low, abs=error)
+        assert row["upper"] == pytest.approx(found.high, abs=error)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -176,7 +176,7 @@ def test_scipy_tukey_of_residuals(seed):
         q = abs(row["difference"]) / math.sqrt(variance / queries)
         assert row["statistic"] == close(q)
         expected = stats.studentized_range.sf(q, systems, df)
-        assert row["p"] == pytest.approx(expected, abs=1e-8)  # its own precision
+        assert row["p_value"] == pytest.approx(expected, abs=1e-8)  # its own precision
 
 
 def test_statsmodels_corrections(monkeypatch):
@@ -211,14 +211,17 @@ def test_statsmodels_weights_clusters_equivalence(seed):
     options = {"cov_type": "cluster", "cov_kwds": {"groups": user}, "use_t": True}
     theirs = api.OLS(d, one).fit(**options)
     ours = only(x, {"u": user}, cluster="u")
-    assert (ours["statistic"], ours["p"]) == (
+    assert (ours["statistic"], ours["p_value"]) == (
         close(theirs.tvalues[0]),
         close(theirs.pvalues[0]),
     )
     p, low, high = weightstats.ttost_paired(x[:, 1], x[:, 0], -0.1, 0.1)
     ours = only(x, test="tost", margin=0.1)
-    assert ours["p"] == close(p)
-    assert (ours["p_low"], ours["p_high"]) == (close(low[1]), close(high[1]))
+    assert ours["p_value"] == close(p)
+    assert (ours["p_value_lower"], ours["p_value_upper"]) == (
+        close(low[1]),
+        close(high[1]),
+    )
 
 
 def test_statsmodels_power():
@@ -260,7 +263,7 @@ def test_statsmodels_analysis_of_variance(seed):
     theirs = anova.AnovaRM(long, "v", "q", within=["s"]).fit().anova_table
     (ours,) = pr.compare(frame(x)).anova.rows(named=True)
     assert ours["f"] == close(theirs["F Value"].iloc[0])
-    assert ours["p"] == close(theirs["Pr > F"].iloc[0])
+    assert ours["p_value"] == close(theirs["Pr > F"].iloc[0])
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -274,7 +277,7 @@ def test_statsmodels_differences_between_segments(seed):
     ours = found.between_segments.row(0, named=True)
     assert ours["statistic"] == close(theirs.statistic)
     assert (ours["df"], ours["df_error"]) == tuple(map(close, theirs.df))
-    assert ours["p"] == close(theirs.pvalue)
+    assert ours["p_value"] == close(theirs.pvalue)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -312,8 +315,8 @@ def test_arch_studentized_bootstrap():
         )
         ours = only(x, interval="studentized")
         error = 0.2 * d.std(ddof=1) / math.sqrt(len(d))
-        assert ours["low"] == pytest.approx(theirs[0, 0], abs=error)
-        assert ours["high"] == pytest.approx(theirs[1, 0], abs=error)
+        assert ours["lower"] == pytest.approx(theirs[0, 0], abs=error)
+        assert ours["upper"] == pytest.approx(theirs[1, 0], abs=error)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -322,7 +325,7 @@ def test_scipy_friedman(seed):
     theirs = stats.friedmanchisquare(*np.round(x, 12).T)
     (ours,) = pr.compare(frame(x)).friedman().rows(named=True)
     assert ours["statistic"] == close(theirs.statistic)
-    assert ours["p"] == close(theirs.pvalue)
+    assert ours["p_value"] == close(theirs.pvalue)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -339,15 +342,15 @@ def test_autorank(seed):
 
     found = theirs(2, "parametric")
     assert found.omnibus == "ttest"
-    assert only(x)["p"] == close(found.pvalue)
+    assert only(x)["p_value"] == close(found.pvalue)
     (row,) = pr.compare(frame(x)).anova.rows(named=True)
     found = theirs(4, "parametric")
     assert found.omnibus == "anova"
-    assert row["p"] == close(found.pvalue)
+    assert row["p_value"] == close(found.pvalue)
     found = theirs(4, "nonparametric")
     assert found.omnibus == "friedman"
     (row,) = pr.compare(frame(x)).friedman().rows(named=True)
-    assert row["p"] == close(found.pvalue)
+    assert row["p_value"] == close(found.pvalue)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -373,9 +376,10 @@ def test_baycomp_signs(seed):
     row = only(x, test="sign", alternative="greater")
     # of Beta(wins, losses), twice, without and with the draw that the p-value adds
     low, high = (
-        stats.beta.sf(0.5, row["win"] + a, row["loss"] + b) for a, b in ((0, 1), (1, 0))
+        stats.beta.sf(0.5, row["wins"] + a, row["losses"] + b)
+        for a, b in ((0, 1), (1, 0))
     )
-    assert 1 - row["p"] == close(low)
+    assert 1 - row["p_value"] == close(low)
     assert low - 0.01 <= above <= high + 0.01
 
 
@@ -400,7 +404,7 @@ def test_repro_eval(seed):
     old, new = told(x, 1), told(y, 1)
     assert found["rmse"] == close(scores.RMSE(old, new)["v"])
     assert found["nrmse"] == close(scores.nRMSE(old, new)["v"])
-    assert found["p"] == close(tests.ttest(old, new)["v"])
+    assert found["p_value"] == close(tests.ttest(old, new)["v"])
     runs = {
         "orig_score_a": old, "orig_score_b": told(x, 0),
         "rep_score_a": new, "rep_score_b": told(y, 0),
@@ -410,4 +414,4 @@ def test_repro_eval(seed):
     apart = frame(other).with_columns(pl.col("query_id") + 1000)
     found = pr.reproduction(frame(x), apart).row(1, named=True)
     theirs = tests.ttest(old, told(other, 1, 1000), rpd=False)
-    assert found["p"] == close(theirs["v"])
+    assert found["p_value"] == close(theirs["v"])

@@ -116,7 +116,7 @@ def test_ranx_student_and_its_tukey():
         return float(found[row["baseline"]]["comparisons"][row["system"]]["ndcg@5"])
 
     for row in ours.iter_rows(named=True):
-        assert row["p"] == pytest.approx(theirs("student", row), rel=1e-9)
+        assert row["p_value"] == pytest.approx(theirs("student", row), rel=1e-9)
     values = pr.per_query(
         systems, ["ndcg@5"], qrels=judged, query=["system", "query_id"]
     )

@@ -192,7 +192,7 @@ def test_percent_on_request():
     assert "**Means in percent with 95 % intervals**" in shown
     assert "**Differences in percent with 95 % intervals**" in shown
     row = found.pairs.row(0, named=True)
-    own, low, high = (100 * row[name] for name in ("difference", "low", "high"))
+    own, low, high = (100 * row[name] for name in ("difference", "lower", "upper"))
     assert f"{own:+.2f} \\[{low:.2f}, {high:.2f}\\]" in shown
     detectable, effect = row["detectable"], row["effect"]
     assert f"| {100 * detectable:.2f} |" in shown
@@ -209,7 +209,7 @@ def test_dict_is_json():
     again = json.loads(json.dumps(told, allow_nan=False))
     assert len(again["pairs"]) == 12
     assert again["settings"]["test"] == "t"
-    assert again["pairs"][0]["high"] == "Infinity"
+    assert again["pairs"][0]["upper"] == "Infinity"
 
 
 @pytest.mark.slow
@@ -245,7 +245,7 @@ def test_pictures_hold_the_numbers():
     (rows,) = drawn(found.plot.forest())
     assert [r["pair"] for r in rows] == ["B − A", "C − A", "D − A"]
     assert [r["side"] for r in rows] == ["better", "not significant", "better"]
-    for name in ("difference", "low", "high"):
+    for name in ("difference", "lower", "upper"):
         assert [r[name] for r in rows] == pytest.approx(found.pairs[name].to_list())
     deltas = drawn(found.plot.deltas())
     assert [len(d) for d in deltas] == [12, 12, 12]
@@ -275,7 +275,7 @@ def test_panels_share_a_scale_and_show_the_margin():
         rr=pl.col("ndcg@10") * 0.5, arp=pl.col("ndcg@10") * 100
     )
     two = pr.compare(frame, measures=["ndcg@10", "rr"])
-    ends = [two.pairs["low"].min(), two.pairs["high"].max()]
+    ends = [two.pairs["lower"].min(), two.pairs["upper"].max()]
     assert domains(two.plot.forest()) == [pytest.approx(ends)] * 2
     apart = domains(pr.compare(frame, measures=["ndcg@10", "arp"]).plot.forest())
     assert apart == [pytest.approx(ends), pytest.approx([100 * e for e in ends])]
@@ -283,7 +283,7 @@ def test_panels_share_a_scale_and_show_the_margin():
     by = pr.compare(split, measures="ndcg@10", by="part", baseline="A")
     first, *others = domains(by.plot.segments())
     assert others == [first, first]
-    assert first == pytest.approx([by.pairs["low"].min(), by.pairs["high"].max()])
+    assert first == pytest.approx([by.pairs["lower"].min(), by.pairs["upper"].max()])
     same = pr.compare(
         frame, measures="ndcg@10", baseline="A", test="tost", margin=0.15
     ).plot.forest()
@@ -309,12 +309,12 @@ def test_pictures_of_segments_and_depths():
     (rows,) = drawn(found.plot.depth())
     assert sorted({r["k"] for r in rows}) == [5, 10, 20]
     assert len(rows) == len(found.means)
-    assert not any("low" in row for row in rows)  # intervals of means would mislead
+    assert not any("lower" in row for row in rows)  # intervals of means would mislead
     found = pr.compare(deep, baseline="A")
     means, zero, differences = drawn(found.plot.depth())
     assert len(means) == len(found.means)
     assert zero == [{"y": 0.0}]
-    ends = ("difference", "low", "high")
+    ends = ("difference", "lower", "upper")
     for k in (5, 10, 20):
         wanted = found.pairs.filter(measure=f"ndcg@{k}").select("system", *ends).rows()
         shown = [
@@ -343,7 +343,7 @@ def test_pictures_of_time():
         own = own.filter(pl.col("baseline").is_not_null() == apart)
         name = "difference" if apart else "mean"
         assert [r[name] for r in shown] == pytest.approx(own["mean"].to_list())
-        assert all(("low" in r) == apart for r in shown)
+        assert all(("lower" in r) == apart for r in shown)
     for time, kind in (
         (pl.col("day").dt.day(), "quantitative"),
         (pl.format("run {}", "day"), "ordinal"),
@@ -406,7 +406,7 @@ def test_curves_of_precision_and_of_significance():
         pr.compare(values()).plot.precision_recall()
     found = pr.compare(values(), correction="none")
     (rows,) = [d for d in drawn(found.plot.significance()) if "p" in d[0]]
-    p = sorted((max(p, 1e-6) for p in found.pairs["p"]), reverse=True)
+    p = sorted((max(p, 1e-6) for p in found.pairs["p_value"]), reverse=True)
     assert [(r["pair"], r["p"]) for r in rows] == [
         (i, pytest.approx(x)) for i, x in enumerate(p, start=1)
     ]

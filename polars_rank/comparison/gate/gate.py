@@ -50,14 +50,16 @@ class Gate:
         ``level`` only; ``"fail"``; ``"invalid"``: the inputs do not fit, see
         ``reason``.
     checks
-        Per measure and segment: ``queries``; ``changed``, how many differ, of which
-        ``better`` and ``worse``; means ``base`` and ``new``, ``difference`` with the
-        two-sided interval ``low``, ``high``; ``margin``; one-sided ``p`` and
-        ``adjusted``; ``detectable``, the drop that fails with 80 % power, corrected
-        as by Bonferroni (of ``"non_inferior"``: the margin that no change passes with);
-        ``floor``; ``verdict`` (``"untested"``: too few queries) and ``note``.
+        Per measure and segment: ``queries``, and in how many of them the new ranking
+        ``wins``, ``ties`` and ``losses``; ``baseline_mean`` and ``mean``, their
+        ``difference`` with the standard error ``se`` and the two-sided interval
+        ``lower``, ``upper``; ``margin``; one-sided ``p_value`` and ``p_adjusted``;
+        ``detectable``, the drop that fails with 80 % power, corrected as by Bonferroni
+        (of ``"non_inferior"``: the margin that no change passes with); ``floor``;
+        ``verdict`` (``"untested"``: too few queries) and ``note``.
     worst
-        Per measure, the ten queries that lost the most; with ``documents=``,
+        Per measure, the ten queries that lost the most: ``baseline_value``, ``value``
+        and ``difference``; with ``documents=``,
         ``left``: the first document that is no longer in the list.
     documents
         With ``documents=``: the ``count`` of documents in the lists of the baseline,

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import polars as pl
 
-from polars_rank._statistics.distributions import normal_quantile, t_quantile, tail
+from polars_rank._statistics.distributions import normal_quantile, tail
 from polars_rank.comparison.input.procedures import Correction
 from polars_rank.comparison.input.values import lower_is_better
 from polars_rank.comparison.tests.corrections import adjusted
@@ -96,11 +96,7 @@ def checked(
     rows = rows.with_columns(
         gain=pl.col("sense") * pl.col("difference"),
         floor=pl.when(overall).then(pl.col("floor")),
-        changed=pl.col("win") + pl.col("loss"),
-        better=pl.col("win"),
-        worse=pl.col("loss"),
         gated=overall | (pl.col("queries") >= standard.least),
-        error=_error(pairs, standard.level),
     )
     rows = _judged(_tested(rows, standard), standard)
     order = {name: i for i, name in enumerate(names)}
@@ -109,32 +105,23 @@ def checked(
         "measure",
         "segment",
         "queries",
-        "changed",
-        "better",
-        "worse",
-        pl.col("baseline_mean").alias("base"),
-        pl.col("mean").alias("new"),
+        "wins",
+        "ties",
+        "losses",
+        "baseline_mean",
+        "mean",
         "difference",
-        "low",
-        "high",
+        "se",
+        "lower",
+        "upper",
         "margin",
-        "p",
-        "adjusted",
+        "p_value",
+        "p_adjusted",
         "detectable",
         "floor",
         "verdict",
         "note",
     )
-
-
-def _error(pairs: pl.DataFrame, level: float) -> pl.Series:
-    """Standard error of the difference: of one of 0, from its interval."""
-    known = pairs.select("difference", "statistic", "low", "high", "df")
-    d, t, low, high, df = (c.cast(pl.Float64).to_numpy() for c in known)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        half = (high - low) / 2
-        error = np.where(t == 0, half / t_quantile(0.5 + level / 2, df), np.abs(d / t))
-    return pl.Series(np.where(half == 0, 0.0, error)).fill_nan(None)
 
 
 def _tested(rows: pl.DataFrame, standard: Standard) -> pl.DataFrame:
@@ -144,10 +131,10 @@ def _tested(rows: pl.DataFrame, standard: Standard) -> pl.DataFrame:
     above = pl.col("gain") + shift
     above = pl.when(above.abs() > ROUNDING).then(above).otherwise(0.0)
     constant = pl.when(above == 0.0).then(0.0).otherwise(above.sign() * float("inf"))
-    t = pl.when(pl.col("error") == 0.0).then(constant)
-    found = rows.select(
-        "df", "gated", "error", t=t.otherwise(above / pl.col("error"))
-    ).cast({"df": pl.Float64})
+    t = pl.when(pl.col("se") == 0.0).then(constant)
+    found = rows.select("df", "gated", t=t.otherwise(above / pl.col("se"))).cast(
+        {"df": pl.Float64}
+    )
     df = found["df"].to_numpy()
     p = np.asarray(tail(found["t"].to_numpy(), df, "greater" if cautious else "less"))
     p = np.where(found["gated"].to_numpy(), p, np.nan)
@@ -155,15 +142,15 @@ def _tested(rows: pl.DataFrame, standard: Standard) -> pl.DataFrame:
     tests = np.count_nonzero(~np.isnan(p)) if standard.correction != "none" else 1
     alpha = min(0.999, 2 * (1 - standard.fail_level) / max(1, tests))
     effect = detectable_effect(n, alpha=alpha)
-    detectable = pl.Series(effect * np.sqrt(n)).fill_nan(None) * pl.col("error")
+    detectable = pl.Series(effect * np.sqrt(n)).fill_nan(None) * pl.col("se")
     if standard.rule == "significant":  # the drop that is seen must exceed the margin
-        seen = pl.col("margin") + normal_quantile(0.8) * pl.col("error")
+        seen = pl.col("margin") + normal_quantile(0.8) * pl.col("se")
         seen = pl.when(pl.col("margin") > 0).then(seen)
         detectable = pl.max_horizontal(detectable, seen)
     return rows.with_columns(
-        p=pl.Series(p).fill_nan(None),
-        adjusted=pl.Series(adjusted(p, standard.correction)).fill_nan(None),
-        detectable=pl.when(pl.col("error") == 0).then(0.0).otherwise(detectable),
+        p_value=pl.Series(p).fill_nan(None),
+        p_adjusted=pl.Series(adjusted(p, standard.correction)).fill_nan(None),
+        detectable=pl.when(pl.col("se") == 0).then(0.0).otherwise(detectable),
     )
 
 
@@ -174,11 +161,11 @@ def _judged(rows: pl.DataFrame, standard: Standard) -> pl.DataFrame:
     broken = pl.when(turned).then(new > floor).otherwise(new < floor)
     broken = broken.fill_null(value=False)
     sure, likely = (
-        (pl.col("adjusted") < 1 - level).fill_null(value=False)
+        (pl.col("p_adjusted") < 1 - level).fill_null(value=False)
         for level in (standard.fail_level, standard.level)
     )
     large = gain < -pl.col("margin") - ROUNDING
-    same = pl.col("changed") == 0
+    same = pl.col("wins") + pl.col("losses") == 0
     fails = {
         "significant": sure & large,
         "non_inferior": ~sure & ~same,
@@ -228,9 +215,7 @@ def worst_queries(
     deltas: pl.DataFrame, measures: Sequence[str], tie: float
 ) -> pl.DataFrame:
     """The queries that lost the most, measure by measure."""
-    named = deltas.drop("baseline", "system").rename(
-        {"baseline_value": "base", "value": "new"}
-    )
+    named = deltas.drop("baseline", "system")
     parts = []
     for measure in measures:
         lower = lower_is_better(measure)

@@ -101,7 +101,7 @@ def merge(
     ...         )
     ...     )
     >>> week = pr.merge([day(0.5, 1.0), day(0.25, 0.5), day(1.0, 1.0)])
-    >>> week.filter(system="a", other="b").select("queries", "win", "tie").row(0)
+    >>> week.filter(system="a", other="b").select("queries", "wins", "ties").row(0)
     (3, 2, 1)
     """
     given: list[Any] = [parts] if is_single(parts) else list(parts)  # type: ignore[arg-type]
@@ -238,7 +238,7 @@ def summed(
         *(turned.then(-pl.col(n)).otherwise(n).alias(n) for n in ("x", "ed")),
         *(
             turned.then(b).otherwise(a).alias(a)
-            for one, other in (("system", "other"), ("win", "loss"))
+            for one, other in (("system", "other"), ("wins", "losses"))
             for a, b in ((one, other), (other, one))
         ),
     )
@@ -266,7 +266,7 @@ def _of_parts() -> dict[str, pl.Expr]:
     x, d = pl.col("x"), pl.col("d")
     rest = x - ratio(x.sum(), d.sum()) * d
     return {
-        "n": (d > 0).sum().cast(pl.Int64),
+        "n": (d > 0).sum(),
         "dd": (d * d).sum(),
         "ee": (rest * rest).sum(),
         "ed": (rest * d).sum(),

@@ -30,9 +30,9 @@ from polars_rank.core.state import DEFINITION, digest, hashed
 
 KEYS = ["measure", "system", "other"]
 STATE = ["n", "x", "d", "ee", "ed", "dd"]
-WON = ["win", "tie", "loss"]
+WON = ["wins", "ties", "losses"]
 ORDER = ["queries", *STATE, "squares", *WON]
-COUNTS = ["queries", *WON]
+COUNTS = ["queries", "n", *WON]
 CONTENT = "polars_rank.content"  # a number of the values that were summed
 
 
@@ -82,7 +82,7 @@ def moments(
 
     - ``queries``, their number, and ``squares``, the weighted sum of the squares of
       their deviations from the mean;
-    - ``win``, ``tie`` and ``loss``, in how many queries the ``other`` is better, as
+    - ``wins``, ``ties`` and ``losses``, in how many queries the ``other`` is better, as
       good or worse; null for one system;
     - ``n``, the number of units: clusters, or else queries; ``x`` and ``d``, the sums
       of their numerators and denominators, so that x / d is the mean; ``ee``, ``ed``
@@ -186,11 +186,19 @@ def added() -> dict[str, pl.Expr]:
     move = ratio(pl.col("x"), pl.col("d")) - ratio(pl.col("x").sum(), pl.col("d").sum())
     move = move.fill_null(0.0)  # a part without a query
     ed, dd = pl.col("ed"), pl.col("dd")
-    return {name: pl.col(name).sum() for name in ("n", "x", "d", "dd", *COUNTS)} | {
-        "ee": (pl.col("ee") + 2.0 * move * ed + move * move * dd).sum(),
-        "ed": (ed + move * dd).sum(),
-        "squares": (pl.col("squares") + move * move * pl.col("d")).sum(),
-    }
+    # Polars adds UInt32 up in UInt32, and wraps: the strict cast refuses what is too
+    # large instead.
+    counts = {n: pl.col(n).cast(pl.Int64).sum().cast(pl.UInt32) for n in COUNTS}
+    sums = {name: pl.col(name).sum() for name in ("x", "d", "dd")}
+    return (
+        counts
+        | sums
+        | {
+            "ee": (pl.col("ee") + 2.0 * move * ed + move * move * dd).sum(),
+            "ed": (ed + move * dd).sum(),
+            "squares": (pl.col("squares") + move * move * pl.col("d")).sum(),
+        }
+    )
 
 
 def sums_of_parts(
@@ -323,11 +331,12 @@ def _of_measure(
     )
     sums = pl.DataFrame({n: v.ravel() for n, v in found._asdict().items()})
     if lower_is_better(measure):
-        sums = sums.rename({"win": "loss", "loss": "win"})
+        sums = sums.rename({"wins": "losses", "losses": "wins"})
     if values.by:
         labels = labels.with_columns(pl.concat([order.segments] * len(names)))
-    tie_count = pl.col("queries") - pl.col("win") - pl.col("loss")
-    table = pl.concat([labels, sums], how="horizontal").with_columns(tie=tie_count)
+    ties = pl.col("queries") - pl.col("wins") - pl.col("losses")
+    table = pl.concat([labels, sums], how="horizontal").with_columns(ties=ties)
+    table = table.cast(dict.fromkeys(COUNTS, pl.UInt32))
     return table.with_columns(
         pl.when(pl.col("other").is_not_null()).then(pl.col(WON)),
         measure=pl.lit(measure),

@@ -98,8 +98,8 @@ class RowSums(NamedTuple):
     ed: Sums
     dd: Sums
     squares: Sums
-    win: Sums
-    loss: Sums
+    wins: Sums
+    losses: Sums
 
 
 def row_sums(
@@ -166,8 +166,10 @@ def _small(
         else:
             i, j = pairs[place - m]
             value = values[j] - values[i]
-            into.win[place, own] = np.add.reduceat(value > tie, starts, dtype=np.intp)
-            into.loss[place, own] = np.add.reduceat(value < -tie, starts, dtype=np.intp)
+            into.wins[place, own] = np.add.reduceat(value > tie, starts, dtype=np.intp)
+            into.losses[place, own] = np.add.reduceat(
+                value < -tie, starts, dtype=np.intp
+            )
         above = _by_unit(value if weight is None else value * weight, block.units)
         into.x[place, own] = numerators = total(above)
         mean = numerators / denominators
@@ -220,7 +222,7 @@ def _large(
     i, j = np.array(pairs).T
     into.x[m:, own] = sums.difference(i, j)
     into.ed[m:, own] = sums.ed[j] - sums.ed[i]
-    into.win[m:, own], into.loss[m:, own] = wins.win, wins.loss
+    into.wins[m:, own], into.losses[m:, own] = wins.wins, wins.losses
     close = np.zeros(len(pairs), bool)
     for products, place in ((sums.ee, into.ee), (sums.squares, into.squares)):
         both = products[i, i] + products[j, j]

@@ -26,8 +26,8 @@ class Run(NamedTuple):
 class WinCounts:
     """Queries of which one value is larger than another by more than ``tie``.
 
-    Of the pairs (i, j), in order, ``win`` counts those of j over i, ``loss`` those of i
-    over j.
+    Of the pairs (i, j), in order, ``wins`` counts those of j over i, ``losses`` those
+    of i over j.
 
     Rounding to single precision keeps order, so that values are compared there first,
     in half the time. Pairs that are equal there for some query are compared as they
@@ -44,12 +44,12 @@ class WinCounts:
         self._space = np.empty((2, 0, 0), np.float32)
 
     @property
-    def win(self) -> Counts:
+    def wins(self) -> Counts:
         """Wins of the second of each pair."""
         return self._in_order(0)
 
     @property
-    def loss(self) -> Counts:
+    def losses(self) -> Counts:
         """Wins of the first of each pair."""
         return self._in_order(1)
 

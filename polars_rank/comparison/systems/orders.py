@@ -31,8 +31,8 @@ def orders(values: Source, *, level: float = 0.95, **options: Any) -> pl.DataFra
     -------
     One row per pair of measures: ``measure``, ``other``; ``tau``, Kendall's tau-b of
     the mean values; ``tau_ap``, AP correlation, with ``other`` as the truth;
-    ``swapped``, the pairs of systems in another order, and ``significant``, how many
-    of them differ significantly in either measure.
+    ``swapped``, the pairs of systems in another order, and ``significant_swaps``, how
+    many of them differ significantly in either measure.
 
     Source: Yilmaz, Aslam and Robertson, SIGIR 2008 (tau_ap).
 
@@ -79,7 +79,8 @@ def orders(values: Source, *, level: float = 0.95, **options: Any) -> pl.DataFra
         rows.append((one, other, tau, tau_ap, [", ".join(p) for p in swapped], either))
     schema: dict[str, Any] = {
         "measure": pl.String, "other": pl.String, "tau": pl.Float64,
-        "tau_ap": pl.Float64, "swapped": pl.List(pl.String), "significant": pl.Int64,
+        "tau_ap": pl.Float64, "swapped": pl.List(pl.String),
+        "significant_swaps": pl.UInt32,
     }  # fmt: skip
     return pl.DataFrame(rows, schema=schema, orient="row")
 
@@ -184,11 +185,10 @@ def discriminative(
     test, level
         The test of all pairs, and 1 - the significance level.
 
-    Returns
-    -------
-    One row per measure: ``pairs``, how many there are; ``significant``, the share that
-    differs significantly; ``sufficient``, the smallest such difference; ``p``, all
-    adjusted p-values, from the largest (the curve of achieved significance levels).
+    Returns ------- One row per measure: ``pairs``, how many there are;
+    ``significant_share``, the share that differs significantly; ``sufficient``, the
+    smallest such difference; ``p_adjusted``, all p-values, from the largest (the curve
+    of achieved significance levels).
 
     Source: Sakai, SIGIR 2006.
 
@@ -199,7 +199,7 @@ def discriminative(
     ...     {"system": ["a"] * 3 + ["b"] * 3, "query_id": [1, 2, 3] * 2,
     ...      "ap": [0.2, 0.3, 0.1, 0.4, 0.51, 0.3]}
     ... )
-    >>> pr.discriminative(values, test="t").select("pairs", "significant").row(0)
+    >>> pr.discriminative(values, test="t").select("pairs", "significant_share").row(0)
     (1, 1.0)
     """
     _require_difference(test)
@@ -208,7 +208,7 @@ def discriminative(
     size = pl.col("difference").abs()
     return pairs.group_by("measure", maintain_order=True).agg(
         pairs=pl.len(),
-        significant=pl.col("significant").mean(),
+        significant_share=pl.col("significant").mean(),
         sufficient=size.filter("significant").min(),
-        p=pl.col("adjusted").sort(descending=True),
+        p_adjusted=pl.col("p_adjusted").sort(descending=True),
     )

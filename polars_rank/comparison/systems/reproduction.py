@@ -38,16 +38,15 @@ def reproduction(
     system, query, measures
         As in :func:`compare`.
 
-    Returns
-    -------
-    One row per measure and system: ``queries`` of the original; ``mean`` and
-    ``repeated_mean``; ``p`` of the t test between the two (paired in a reproduction,
-    else Student's, with equal variances); ``rmse``, the root mean square error of the
-    values per query, and ``nrmse``, the same divided by the largest that values in
-    [0, 1] allow (both null in a replication). With a baseline: ``effect_ratio``, the
-    mean improvement on it in the repetition divided by that in the original (1 is
-    best), and ``delta_ri``, the relative improvement in the original minus that in the
-    repetition (0 is best); null for the baseline, and where the divisor is 0.
+    Returns ------- One row per measure and system: ``queries`` and ``baseline_mean`` of
+    the original, ``mean`` of the repetition; ``p_value`` of the t test between the two
+    (paired in a reproduction, else Student's, with equal variances); ``rmse``, the root
+    mean square error of the values per query, and ``nrmse``, the same divided by the
+    largest that values in [0, 1] allow (both null in a replication). With a baseline:
+    ``effect_ratio``, the mean improvement on it in the repetition divided by that in
+    the original (1 is best), and ``delta_ri``, the relative improvement in the original
+    minus that in the repetition (0 is best); null for the baseline, and where the
+    divisor is 0.
 
     Source: Breuer et al., SIGIR 2020. Equal to repro_eval's ``ttest``, ``RMSE``,
     ``nRMSE``, ``ER`` and ``DRI``.
@@ -92,9 +91,9 @@ def reproduction(
                 "measure": measure,
                 "system": name,
                 "queries": int(np.isfinite(x).sum()),
-                "mean": _mean(x),
-                "repeated_mean": _mean(y),
-                "p": _p(x, y, paired=same),
+                "baseline_mean": _mean(x),
+                "mean": _mean(y),
+                "p_value": _p(x, y, paired=same),
                 "rmse": None,
                 "nrmse": None,
             }
@@ -107,7 +106,7 @@ def reproduction(
             rows.append(row)
     text: dict[str, pl.DataType] = dict.fromkeys(("measure", "system"), pl.String())
     schema = {c: text.get(c, pl.Float64()) for c in rows[0]}
-    schema |= {"queries": pl.Int64()}
+    schema |= {"queries": pl.UInt32()}
     return pl.DataFrame(rows, schema=schema).with_columns(
         pl.col(pl.Float64).fill_nan(None)
     )

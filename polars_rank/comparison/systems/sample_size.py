@@ -178,7 +178,7 @@ def _pilot(
         values, system=system, query=query, measures=measures, baseline=baseline
     ).pairs
     deviation = pl.col("difference") / pl.col("effect")  # d_z
-    margin = pl.col("high") - pl.col("low")
+    margin = pl.col("upper") - pl.col("lower")
     return pairs.select(
         "measure",
         "baseline",

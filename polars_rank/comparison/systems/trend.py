@@ -63,10 +63,10 @@ def trend(
     Returns
     -------
     One row per period, measure and system (``baseline`` is null): ``queries`` and
-    ``mean`` with ``low`` and ``high``; and per pair, with the mean difference
-    ``system - baseline`` instead. Whether systems differ is read off the interval of
-    the difference, not off those of the means. ``low`` and ``high`` are null for fewer
-    than two queries.
+    the mean as ``estimate``, with ``se``, ``lower`` and ``upper``; and per pair, whose
+    ``estimate`` is the mean difference ``system - baseline``. Whether systems differ is
+    read off the interval of the difference, not off those of the means. ``se``,
+    ``lower`` and ``upper`` are null for fewer than two queries.
 
     Warns
     -----
@@ -85,7 +85,7 @@ def trend(
     ...      "rr": [0.5, 0.5, 0.2, 0.4, 0.1, 0.1, 1.0, 0.5, 0.3, 0.9, 0.1, 0.5]}
     ... )
     >>> daily = pr.trend(values, time="day", baseline="a")
-    >>> daily.filter(baseline="a")["mean"].round(3).to_list()
+    >>> daily.filter(baseline="a")["estimate"].round(3).to_list()
     [0.1, -0.25, 0.5]
     """
     require_level(level)
@@ -115,16 +115,14 @@ def trend(
     systems = own["system"].unique(maintain_order=True).to_list()
     plan = Plan(systems, [], [time], level, "two-sided", level)
     null = pl.lit(None, dtype=pl.String)
-    ends = ["queries", "mean", "low", "high"]
-    table = means_of(estimated(own, [time]), plan).select(
-        time, "measure", "system", *ends, baseline=null
-    )
+    ends = ["queries", "estimate", "se", "lower", "upper"]
+    means = means_of(estimated(own, [time]), plan).rename({"mean": "estimate"})
+    table = means.select(time, "measure", "system", *ends, baseline=null)
     if whole["other"].count() or baseline is not None:
         found = compare(
             whole, by=time, baseline=baseline, level=level, correction="none", least=2
         )
-        difference = pl.col("difference").alias("mean")
-        pairs = found.pairs.with_columns(difference).select(table.columns)
+        pairs = found.pairs.rename({"difference": "estimate"}).select(table.columns)
         table = pl.concat([table, pairs])
     if sequential:
         units = own.select(time, "measure", "system", "n")
@@ -176,5 +174,6 @@ def _sequential(
     grown = n * rho2 + 1.0
     reach = (2.0 * grown / (n * rho2) * (grown.sqrt() / alpha).log()).sqrt()
     t = pl.Series(t_quantile(0.5 + level / 2, table["n"].to_numpy() - 1.0))
-    half = (pl.col("high") - pl.col("low")) / 2.0 * reach / t
-    return table.with_columns(low=pl.col("mean") - half, high=pl.col("mean") + half)
+    half = (pl.col("upper") - pl.col("lower")) / 2.0 * reach / t
+    middle = pl.col("estimate")
+    return table.with_columns(lower=middle - half, upper=middle + half)

@@ -57,7 +57,7 @@ def with_detectable(
         return frame.with_columns(detectable=pl.lit(None, dtype=pl.Float64))
     test: TestName = given["test"]
     sides = 2 if given["alternative"] == "two-sided" else 1
-    sizes = _array(frame, pl.col("p").count().over(family_of(given["family"])))
+    sizes = _array(frame, pl.col("p_value").count().over(family_of(given["family"])))
     tail = _level(1.0 - given["level"], sizes, correction) / sides
     if test in ("sign", "wilcoxon"):
         found = _of_signs(frame, test, tail)
@@ -75,7 +75,7 @@ def with_detectable(
         center = _distinct(partial(_center, test, sides), tail, df)
         found = _array(frame, "error") * center
     known = pl.Series(found).fill_nan(None)
-    tested = pl.col("p").is_not_null()
+    tested = pl.col("p_value").is_not_null()
     frame = frame.with_columns(detectable=pl.when(tested).then(known))
     said = pl.when(
         tested & pl.col("detectable").is_null() & (pl.col("error") > 0)

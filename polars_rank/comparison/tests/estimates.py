@@ -90,7 +90,7 @@ def oriented(table: pl.DataFrame, plan: Plan) -> pl.DataFrame:
     )
     turned = ahead.rename({"system": "baseline", "baseline": "system"}).with_columns(
         -pl.col("x"), -pl.col("ed"), -pl.col("mean"),
-        win=pl.col("loss"), loss=pl.col("win"),
+        wins=pl.col("losses"), losses=pl.col("wins"),
     )  # fmt: skip
     both = pl.concat([ahead, turned.select(ahead.columns)])
     order = table.select("measure").unique(maintain_order=True).with_row_index("rank")
@@ -126,15 +126,23 @@ def means_of(own: pl.DataFrame, plan: Plan) -> pl.DataFrame:
         for share, end in zip(for_shares, (low, high), strict=True)
     )
     natural = pl.col("measure").is_in(_geometric(own))
-    return own.with_columns(low=low, high=high).select(
-        *plan.segments,
-        "measure",
-        "system",
-        "queries",
-        *(
-            pl.when(natural).then(pl.col(c).exp()).otherwise(pl.col(c)).alias(c)
-            for c in ("mean", "low", "high")
-        ),
+    scale = (
+        pl.when(natural).then(mean.exp()).otherwise(1.0)
+    )  # of logarithms: the delta method
+    return (
+        own.with_columns(lower=low, upper=high)
+        .select(
+            *plan.segments,
+            "measure",
+            "system",
+            "queries",
+            *(
+                pl.when(natural).then(pl.col(c).exp()).otherwise(pl.col(c)).alias(c)
+                for c in ("mean", "lower", "upper")
+            ),
+            se=error * scale,
+        )
+        .select(pl.exclude("lower", "upper"), "lower", "upper")
     )
 
 
@@ -190,7 +198,7 @@ def compared(
             df=(a + b) ** 2 / (a**2 / pl.col("df_base") + b**2 / pl.col("df_own")),
             sd=((pl.col("sd_base") ** 2 + pl.col("sd_own") ** 2) / 2).sqrt(),
             queries=pl.min_horizontal("queries_base", "queries_own"),
-            **{c: pl.lit(None, dtype=pl.Int64) for c in ("win", "tie", "loss")},
+            **{c: pl.lit(None, dtype=pl.UInt32) for c in ("wins", "ties", "losses")},
         )
     frame = t_tested(frame, plan)
     natural = pl.col("measure").is_in(_geometric(own))
@@ -212,10 +220,12 @@ def t_tested(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
     low, high = interval(
         mean, error, df, level=plan.interval_level, alternative=plan.alternative
     )
-    frame = frame.with_columns(statistic=_statistic(mean, error), low=low, high=high)
+    frame = frame.with_columns(
+        statistic=_statistic(mean, error), se=error, lower=low, upper=high
+    )
     p = p_value(pl.col("statistic"), df, plan.alternative)
     nothing = (error == 0) & (pl.col("statistic") == 0)
-    return frame.with_columns(p=pl.when(nothing).then(1.0).otherwise(p))
+    return frame.with_columns(p_value=pl.when(nothing).then(1.0).otherwise(p))
 
 
 def _statistic(mean: pl.Expr, error: pl.Expr) -> pl.Expr:
@@ -229,22 +239,22 @@ def _statistic(mean: pl.Expr, error: pl.Expr) -> pl.Expr:
 def equivalence(frame: pl.DataFrame, margin: float, level: float) -> pl.DataFrame:
     """Two one-sided tests: the difference lies within the margin (TOST).
 
-    ``p`` is the larger of both; it is below 1 - level if and only if the interval of
-    level 1 - 2 (1 - level) lies within the margin.
+    ``p_value`` is the larger of both; it is below 1 - level if and only if the interval
+    of level 1 - 2 (1 - level) lies within the margin.
     """
     mean, error, df = pl.col("mean"), pl.col("error"), pl.col("df")
     low, high = interval(mean, error, df, level=2 * level - 1)
     above = _statistic(mean + margin, error)
     below = _statistic(mean - margin, error)
     return (
-        frame.with_columns(above=above, below=below, low=low, high=high)
+        frame.with_columns(above=above, below=below, lower=low, upper=high)
         .with_columns(
-            p_low=p_value(pl.col("above"), df, "greater"),
-            p_high=p_value(pl.col("below"), df, "less"),
+            p_value_lower=p_value(pl.col("above"), df, "greater"),
+            p_value_upper=p_value(pl.col("below"), df, "less"),
         )
         .with_columns(
-            p=pl.max_horizontal("p_low", "p_high"),
-            statistic=pl.when(pl.col("p_low") > pl.col("p_high"))
+            p_value=pl.max_horizontal("p_value_lower", "p_value_upper"),
+            statistic=pl.when(pl.col("p_value_lower") > pl.col("p_value_upper"))
             .then(pl.col("above"))
             .otherwise(pl.col("below")),
         )
@@ -264,7 +274,7 @@ def with_effect(frame: pl.DataFrame, effect: str, level: float) -> pl.DataFrame:
         "hedges": d_z * factor,
         "d_av": ratio(d, both),
         "glass": ratio(d, pl.col("sd_base")),
-        "dominance": (pl.col("win") - pl.col("loss")) / n,
+        "dominance": (pl.col("wins").cast(pl.Float64) - pl.col("losses")) / n,
     }.get(effect)
     frame = frame.with_columns(d_z=d_z)
     if value is not None:
@@ -276,11 +286,11 @@ def with_effect(frame: pl.DataFrame, effect: str, level: float) -> pl.DataFrame:
         scale = factor if effect == "hedges" else pl.lit(1.0)
         known = pl.col("d_z").is_not_null()
         return frame.with_columns(
-            effect_low=pl.when(known).then(pl.Series(low).fill_nan(None) * scale),
-            effect_high=pl.when(known).then(pl.Series(high).fill_nan(None) * scale),
+            effect_lower=pl.when(known).then(pl.Series(low).fill_nan(None) * scale),
+            effect_upper=pl.when(known).then(pl.Series(high).fill_nan(None) * scale),
         )
     null = pl.lit(None, dtype=pl.Float64)
-    return frame.with_columns(effect_low=null, effect_high=null)
+    return frame.with_columns(effect_lower=null, effect_upper=null)
 
 
 # -- many systems
@@ -336,7 +346,7 @@ def analysis_of_variance(
         f=pl.col("f"),
         df_system=pl.col("df_system"),
         df_error=pl.col("df_error"),
-        p=pl.Series(np.asarray(p, dtype=np.float64)).fill_nan(None),
+        p_value=pl.Series(np.asarray(p, dtype=np.float64)).fill_nan(None),
         omega_squared=ratio(system - (m - 1) * v, pl.col("ss_total") + v),
         partial_eta_squared=ratio(system, system + error),
     )
@@ -365,14 +375,15 @@ def tukey(frame: pl.DataFrame, anova: pl.DataFrame, plan: Plan) -> pl.DataFrame:
     frame = frame.with_columns(
         statistic=_statistic(pl.col("mean").abs(), scale),
         df=pl.col("df_error"),
-        low=pl.col("mean") - pl.col("critical") * scale,
-        high=pl.col("mean") + pl.col("critical") * scale,
+        se=scale * 2.0**0.5,
+        lower=pl.col("mean") - pl.col("critical") * scale,
+        upper=pl.col("mean") + pl.col("critical") * scale,
     )
     p = [
         None if q is None or not df > 0 else float(distribution.sf(q, m, df))
         for q, df in frame.select("statistic", "df").rows()
     ]
-    return frame.with_columns(p=pl.Series(p, dtype=pl.Float64))
+    return frame.with_columns(p_value=pl.Series(p, dtype=pl.Float64))
 
 
 def fisher_lsd(frame: pl.DataFrame, anova: pl.DataFrame, plan: Plan) -> pl.DataFrame:
@@ -389,6 +400,7 @@ def fisher_lsd(frame: pl.DataFrame, anova: pl.DataFrame, plan: Plan) -> pl.DataF
     return frame.with_columns(
         statistic=_statistic(pl.col("mean"), error),
         df=pl.col("df_error"),
-        low=low,
-        high=high,
-    ).with_columns(p=p_value(pl.col("statistic"), pl.col("df")))
+        se=error,
+        lower=low,
+        upper=high,
+    ).with_columns(p_value=p_value(pl.col("statistic"), pl.col("df")))

@@ -20,22 +20,22 @@ def family_of(family: Family) -> pl.Expr:
 def corrected(
     frame: pl.DataFrame, correction: Correction, family: Family, level: float
 ) -> pl.DataFrame:
-    """The rows with ``adjusted`` p-values, and which of them are ``significant``."""
-    ids = frame.select(family_of(family).alias("id"), "p")
-    p = ids["p"].fill_null(float("nan")).to_numpy()
+    """The rows with ``p_adjusted`` p-values, and which of them are ``significant``."""
+    ids = frame.select(family_of(family).alias("id"), "p_value")
+    p = ids["p_value"].fill_null(float("nan")).to_numpy()
     result = np.full(len(p), np.nan)
     for group in ids["id"].unique():
         rows = (ids["id"] == group).to_numpy()
         result[rows] = adjusted(p[rows], correction)
-    frame = frame.with_columns(adjusted=pl.Series(result).fill_nan(None))
-    return frame.with_columns(significant=pl.col("adjusted") < 1.0 - level)
+    frame = frame.with_columns(p_adjusted=pl.Series(result).fill_nan(None))
+    return frame.with_columns(significant=pl.col("p_adjusted") < 1.0 - level)
 
 
 def level_at_once(
     frame: pl.DataFrame, plan: Plan, correction: str, family: Family, least: int
 ) -> float:
     """Level of every interval, such that those of the largest family hold at once."""
-    tested = frame.drop_nulls("p")
+    tested = frame.drop_nulls("p_value")
     if plan.segments:
         tested = tested.filter(pl.col("queries") >= least)
     k = len(tested)

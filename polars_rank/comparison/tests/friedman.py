@@ -42,8 +42,8 @@ def friedman(values: Values) -> pl.DataFrame:
     schema = {
         **dict(zip(columns.segments, kinds, strict=True)),
         "measure": pl.String(),
-        "queries": pl.Int64(),
-        **dict.fromkeys(("statistic", "df", "p", "w"), pl.Float64()),
+        "queries": pl.UInt32(),
+        **dict.fromkeys(("statistic", "df", "p_value", "w"), pl.Float64()),
     }
     found = pl.DataFrame(rows, schema=schema, orient="row")
     order = pl.col("measure").rle_id()

@@ -40,13 +40,13 @@ def tested(
     if test == "tost":
         return estimates.equivalence(frame, float(margin or 0.0), plan.interval_level)
     if test == "sign":
-        rows = frame.select("win", "loss").rows()
+        rows = frame.select("wins", "losses").rows()
         sense = _sense(frame)
         found = [
             paired_tests.sign(*((win, loss) if up else (loss, win)), plan.alternative)
             for (win, loss), up in zip(rows, sense, strict=True)
         ]
-        changed = frame.select(changed=pl.col("win") + pl.col("loss"))
+        changed = frame.select(changed=pl.col("wins") + pl.col("losses"))
         return _replaced(frame, found, frame["queries"].to_list(), changed.to_series())
     if test == "t":
         if given["seeds"] == "random" and held is not None:
@@ -108,7 +108,7 @@ def _replaced(
         for t, known in zip(found, some, strict=True)
     ]
     new = pl.DataFrame(
-        rows, schema={"statistic": pl.Float64, "p": pl.Float64}, orient="row"
+        rows, schema={"statistic": pl.Float64, "p_value": pl.Float64}, orient="row"
     )
     return frame.with_columns(*new, changed, df=pl.lit(None, dtype=pl.Float64))
 
@@ -182,7 +182,7 @@ def with_bootstrap(
         high += ends.high.tolist()
         above += (drawn.estimate > 0).mean(axis=0).tolist()
     frame = frame.with_columns(
-        low=pl.Series(low).fill_nan(None), high=pl.Series(high).fill_nan(None)
+        lower=pl.Series(low).fill_nan(None), upper=pl.Series(high).fill_nan(None)
     )
     if bayesian:
         frame = frame.with_columns(probability=pl.Series(above).fill_nan(None))

@@ -82,7 +82,7 @@ def with_pigeonhole(
         drawn = np.concatenate(means)
         low, high = np.quantile(drawn, tails)
         rows.append((float(low), float(high), float((drawn > 0).mean())))
-    names = ["low", "high", "probability"]
+    names = ["lower", "upper", "probability"]
     found = pl.DataFrame(rows, dict.fromkeys(names, pl.Float64), orient="row")
     return frame.with_columns(*(found if bayesian else found.drop("probability")))
 

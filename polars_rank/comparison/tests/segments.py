@@ -25,7 +25,7 @@ def between_segments(frame: pl.DataFrame, *, least: int) -> pl.DataFrame:
         frame.filter(known)
         .group_by(PAIR, maintain_order=True)
         .agg(
-            segments=pl.len().cast(pl.Int64),
+            segments=pl.len(),
             statistic=between / (1 + 2 * (k - 2) * spread),
             df=k - 1,
             df_error=1 / (3 * spread),
@@ -39,7 +39,7 @@ def between_segments(frame: pl.DataFrame, *, least: int) -> pl.DataFrame:
     p = pl.Series(special().fdtrc(*numbers), dtype=pl.Float64).fill_nan(None)
     pairs = frame.select(PAIR).unique(maintain_order=True)
     return pairs.join(
-        tested.with_columns(p=p), on=PAIR, how="left", maintain_order="left"
+        tested.with_columns(p_value=p), on=PAIR, how="left", maintain_order="left"
     ).with_columns(pl.col("segments").fill_null(0))
 
 
@@ -48,6 +48,6 @@ def unlike(found: pl.DataFrame, alpha: float) -> list[str]:
     return [
         f"Segments differ in {measure}, {system} - {baseline}: Welch's F test, "
         f"p = {p:.2g}, not adjusted."
-        for measure, baseline, system, p in found.select(*PAIR, "p").rows()
+        for measure, baseline, system, p in found.select(*PAIR, "p_value").rows()
         if p is not None and p < alpha
     ]
