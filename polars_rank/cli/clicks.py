@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 import warnings
+from pathlib import Path
 from typing import Annotated, Any
 
 import polars as pl
 from cyclopts import CycloptsError, Parameter
+from cyclopts.validators import Path as PathRule
 
 from polars_rank import clicks
 from polars_rank.cli.bar import Bar
@@ -23,16 +26,18 @@ from polars_rank.cli.clicks_log import (
     opened,
     say_taken,
 )
-from polars_rank.cli.clicks_simulate import simulate
-from polars_rank.cli.derive import GROUPS, options_of
+from polars_rank.cli.derive import GROUPS, options_of, told
 from polars_rank.cli.options import Formats
 from polars_rank.cli.runs import open_file
 from polars_rank.cli.show import show, show_pairs, show_rows, show_values, terminal
 from polars_rank.cli.words import sentence
 from polars_rank.clicks.behavior.measures import DEFAULT
+from polars_rank.clicks.simulation.users import UserModel
+from polars_rank.example import clicks_path
 from polars_rank.exceptions import DataWarning
+from polars_rank.io import write
 
-__all__ = ["app", "simulate"]
+__all__ = ["app"]
 
 EXAMPLE_SYSTEMS = ("new_score", "score")
 UNBIASED = (
@@ -59,9 +64,9 @@ Eta = Annotated[
 ]
 
 
-@app.command(usage="Usage: polars-rank clicks check LOG... [OPTIONS]")
-@options_of(clicks.check, without=("check", "layout"), impression=IMPRESSION)
-def check(
+@app.command(usage="Usage: polars-rank clicks report LOG... [OPTIONS]")
+@options_of(clicks.report, without=("check", "layout"), impression=IMPRESSION)
+def report(
     *files: Paths, example: Example = False, format: Formats = None, **options: Any
 ) -> None:
     """Say what is in a log, what is wrong, and what can be estimated from it.
@@ -71,17 +76,17 @@ def check(
     """
     bar = Bar()
     with bar:
-        report = clicks.check(
+        found = clicks.report(
             open_files(files, example=example), **opened(options, bar)
         )
-    _warn_of_faults(report)
+    _warn_of_faults(found)
     chosen = format or ("table" if terminal() else "csv")
     if chosen != "table":
-        show_rows(report.facts, chosen, keys=1)
+        show_rows(found.facts, chosen, keys=1)
         return
-    facts = report.facts.rows()
+    facts = found.facts.rows()
     show_pairs("", "", {n: int(v) if v == int(v) else v for n, v in facts})
-    for named, keys in ((report.positions, 1), (report.faults, 1), (report.methods, 3)):
+    for named, keys in ((found.positions, 1), (found.faults, 1), (found.methods, 3)):
         if not named.is_empty():
             show("")
             if keys == 1 and "message" in named.columns:
@@ -110,7 +115,7 @@ def _in_options(messages: pl.Series) -> pl.Series:
     """Messages of the library, with the options of the commands for its arguments."""
     from polars_rank.cli.app import options  # which imports this
 
-    known = options(["clicks", "check"]) | options(["clicks", "behavior"])
+    known = options(["clicks", "report"]) | options(["clicks", "behavior"])
     said = [sentence(message, known) for message in messages]
     return pl.Series(messages.name, said, dtype=pl.String)
 
@@ -256,15 +261,17 @@ def interleaving(
     shown.print(clicks.interleaving, files, options, keys=2)
 
 
-@app.command(usage="Usage: polars-rank clicks compare LOG... --control ARM [OPTIONS]")
+@app.command(
+    usage="Usage: polars-rank clicks compare-arms LOG... --control ARM [OPTIONS]"
+)
 @options_of(
-    clicks.compare,
+    clicks.compare_arms,
     impression=IMPRESSION,
     measures=DEFAULT,
     arm="arm",
     cluster=("user_id",),
 )
-def compare(
+def compare_arms(
     *files: Paths,
     shown: Shown = SHOWN,
     control: Annotated[
@@ -293,7 +300,7 @@ def compare(
         value = int(control) if control.lstrip("-").isdigit() else control
     elif dtype == pl.Boolean:
         value = {"true": True, "false": False}.get(control.lower(), control)
-    shown.print(clicks.compare, files, options | {"control": value}, keys=2)
+    shown.print(clicks.compare_arms, files, options | {"control": value}, keys=2)
 
 
 def _choices(frame: pl.LazyFrame, arm: str) -> str:
@@ -342,3 +349,48 @@ def _as_eta(bias: dict[str, Any], given: float | None) -> dict[str, object]:
     """The strength that the example takes where none was given."""
     taken = given is None and bias.get("propensities") == 1.0
     return {"eta": 1.0} if taken else {}
+
+
+@app.command(usage="Usage: polars-rank clicks simulate --out FILE [OPTIONS]")
+@options_of(clicks.simulate, without=("user_model", "gamma", "continuation"))
+def simulate(
+    *,
+    out: Annotated[
+        Path,
+        told("output", "Parquet file for the log.", metavar="FILE"),
+        Parameter(validator=PathRule(ext=("parquet",))),
+    ],
+    n_impressions: Annotated[
+        float, told("choice", "Number of impressions, such as 10000 or 1e6.")
+    ] = 10_000,
+    user_model: Annotated[UserModel, told("user_model")] = "pbm",
+    truth: Annotated[
+        Path | None,
+        told(
+            "output",
+            "Also write the relevance of every document to this Parquet file.",
+            metavar="FILE",
+        ),
+        Parameter(validator=PathRule(ext=("parquet",))),
+    ] = None,
+    example: Annotated[
+        bool,
+        told(
+            "file",
+            "Write the log that ships with the package; all other options are ignored.",
+            metavar=None,
+            show_default=False,
+        ),
+    ] = False,
+    **options: Any,
+) -> None:
+    """Write a click log whose truth is known."""
+    if example:
+        shutil.copyfile(clicks_path(), out)
+        return
+    if n_impressions != int(n_impressions):
+        raise CycloptsError(msg="--n-impressions must be a whole number.")
+    design = clicks.simulate(int(n_impressions), user_model=user_model, **options)
+    write(design.scan(), out)
+    if truth is not None:
+        write(design.truth, truth)

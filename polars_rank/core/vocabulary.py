@@ -147,8 +147,8 @@ PARAMETERS: dict[str, Word] = kinds(
         "margin": "Largest difference that does not matter.",
         "max_grade": "Highest grade of an unjudged document; default: of the "
         "judgments.",
-        "max_orders": "Labelings and orders of a query to try, for measures without "
-        "a shortcut.",
+        "max_orders": "Labelings and orders of a query to try, for measures without a "
+        "shortcut.",
         "max_rank": "Count documents below this rank as not retrieved.",
         "max_steps": "Largest number of steps of a fit.",
         "max_unseen": "Documents per query, neither retrieved nor judged, that could "
@@ -186,11 +186,11 @@ PARAMETERS: dict[str, Word] = kinds(
         "paired": "Whether all systems have the same queries; if not, sd is that of "
         "the values of one system, and the analysis is one-way.",
         "pairs": "What to do about queries that some systems lack.",
+        "part": "Name of the part, such as its day. Two parts of the same values are "
+        "one part, which merge refuses to count twice, unless they have two names.",
         "per": "impression: take the ratio of each impression, and report their mean. "
         "Default: the sum of the numerators divided by that of the denominators.",
         "permutations": "Number of draws of the permutation test.",
-        "part": "Name of the part, such as its day. Two parts of the same values are "
-        "one part, which merge refuses to count twice, unless they have two names.",
         "policy_aware": "Divide by the mean propensity of a document over all "
         "impressions of the query.",
         "power": "Probability of detecting the difference.",
@@ -258,17 +258,54 @@ PARAMETERS: dict[str, Word] = kinds(
         "per_query": "Print the bounds of every query instead of the mean.",
     },
     python={
+        "a": "Parameter a of the scale, for how='linear'.",
+        "b": "Parameter b of the scale, for how='linear'.",
+        "buckets": "Number of buckets.",
+        "columns": "Names of the columns of a file without a header.",
+        "continuation": "Probability of going on after a click.",
         "credits": "Columns with the credit that a click gives each ranker.",
         "definition": "Definition of the values, unless they are a file that holds it.",
         "depth": "Length of the rankings that probabilistic interleaving drew from.",
+        "eps_minus": "Probability of a click on an examined document that is not "
+        "relevant, by position.",
+        "eps_plus": "Probability of a click on an examined relevant document, by "
+        "position.",
+        "examination": "Probability of examining each position.",
         "expected_split": "Planned share of each arm.",
         "floors": "Lowest mean that is allowed, by measure.",
+        "folder": "Folder that all workers share.",
+        "format": "Format of the file, whatever its name says.",
+        "gamma": "Probability of going on unsatisfied.",
+        "how": "Formula of the scale.",
+        "keep_clusters": "Whether to keep the sums of each cluster, so that a user "
+        "who comes back is still one user.",
+        "keys": "Columns that identify the same search.",
+        "kind": "Whether TREC text is a run or judgments.",
+        "labels": "Column with the list of labels.",
+        "logging": "Policy that served the lists.",
+        "map": "What applies a function to each part: the builtin, a pool's, an "
+        "engine's.",
+        "metadata": "Text that is kept in the file.",
+        "name": "Name of the column of the measure.",
         "options": "Further keywords of per_query.",
+        "parts": "Number of parts, or the parts.",
         "path": "File that the result is written to.",
         "progress": "Called with a Progress as buckets are filled and evaluated.",
         "ranks": "Columns with the ranks that each ranker gave the document.",
+        "reference": "Judgments or values that others are compared with.",
+        "relevant": "Column with the list of relevant document ids.",
+        "repeated": "Values of the repeated experiment.",
+        "resume": "Folder that holds results of parts, to go on after an interruption.",
+        "retrieved": "Column with the list of retrieved document ids.",
+        "scores": "Column with the list of scores.",
+        "temperature": "Spread of the stochastic policy.",
         "tuned_for": "Number of periods at which the sequential interval is narrowest.",
+        "unretrieved": "Whether documents that were not retrieved are ranked below "
+        "all that were.",
         "values": "Values per query of the systems, or moments.",
+        "weights": "Weights of disagreement of Cohen's kappa.",
+        "whole": "What the part is a part of.",
+        "whole_clusters": "Whether each cluster lies in one part.",
     },
 )
 

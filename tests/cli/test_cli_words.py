@@ -151,7 +151,7 @@ CASES = {
     "compare run half qrels -m rr --missing skip": "leave them out, as --pairs "
     "common of compare does",
     "compare bare.csv qrels -m rr": r"--run-format msmarco\.",
-    "clicks check bare.csv": r"--run-format msmarco \(of evaluate\)",
+    "clicks report bare.csv": r"--run-format msmarco \(of evaluate\)",
     "audit docno": "or --doc none to go",
     "bounds log -m rr --against x": "--against names a system: name the column of "
     "systems with --system",

@@ -28,12 +28,12 @@ LOG = pl.scan_parquet(clicks_path())
 
 
 def test_check(capsys):
-    status, out, _ = run(capsys, "check", "--example")
+    status, out, _ = run(capsys, "report", "--example")
     assert status == 0
     facts = {row["fact"]: float(row["value"]) for row in table(out)}
     assert facts == dict(clicks.check(LOG).facts.iter_rows())
     status, out, _ = run(
-        capsys, "check", "--example", "--format", "table", "--arm", "arm"
+        capsys, "report", "--example", "--format", "table", "--arm", "arm"
     )
     assert status == 0
     for words in ("impressions", "position", "comparison of arms", "by 'arm'"):
@@ -43,7 +43,7 @@ def test_check(capsys):
 @pytest.fixture
 def from_zero(tmp_path):
     """A file with 10 impressions of 10 documents, whose positions count from 0."""
-    log = clicks.simulate(10).log.with_columns(
+    log = clicks.simulate(10).draw().with_columns(
         position=pl.col("position").cast(int) - 1
     )
     file = tmp_path / "log.parquet"
@@ -52,7 +52,7 @@ def from_zero(tmp_path):
 
 
 def test_check_shows_faults(capsys, from_zero):
-    status, out, _ = run(capsys, "check", from_zero, "--format", "table")
+    status, out, _ = run(capsys, "report", from_zero, "--format", "table")
     assert status == 0
     assert "invalid_position" in out
     status, _, err = run(capsys, "behavior", from_zero)
@@ -65,7 +65,7 @@ def test_check_shows_faults(capsys, from_zero):
 @pytest.mark.parametrize("form", ["table", "csv", "tsv", "json", "markdown"])
 def test_check_tells_faults_on_standard_error(capsys, from_zero, form):
     """In every format, and that clicks are counted of the rows that remain."""
-    status, out, err = run(capsys, "check", from_zero, "--format", form)
+    status, out, err = run(capsys, "report", from_zero, "--format", form)
     assert status == 0
     assert "they count from 1: give --first-position 0 if yours" in err
     assert "(10 found)" in err
@@ -77,16 +77,16 @@ def test_check_tells_faults_on_standard_error(capsys, from_zero, form):
         assert facts["clicks"] == log["clicked"].sum()
         shared = facts["clicks per row that breaks no rule"]
         assert shared == pytest.approx(log["clicked"].mean(), rel=1e-12)
-    _, _, err = run(capsys, "check", "--example", "--format", form)
+    _, _, err = run(capsys, "report", "--example", "--format", form)
     assert err == ""
 
 
 def test_check_refuses_nothing(capsys):
     """So it has no option that says what to refuse; and it speaks of options."""
-    status, _, err = run(capsys, "check", "--example", "--check", "strict")
+    status, _, err = run(capsys, "report", "--example", "--check", "strict")
     assert status == 2
     assert "--check" in err
-    _, out, _ = run(capsys, "check", "--example", "--format", "table")
+    _, out, _ = run(capsys, "report", "--example", "--format", "table")
     for words in ("(--dwell)", "(--team)", "(--arm)", "with --cluster user_id"):
         assert words in out
     assert "=" not in out
@@ -158,7 +158,7 @@ def test_interleaving(capsys):
 
 @pytest.mark.slow
 def test_compare(capsys, tmp_path):
-    status, out, _ = run(capsys, "compare", "--example", "--control", "A", "-m", "ctr")
+    status, out, _ = run(capsys, "compare-arms", "--example", "--control", "A", "-m", "ctr")
     assert status == 0
     (row,) = table(out)
     wanted = (
@@ -168,39 +168,39 @@ def test_compare(capsys, tmp_path):
     numbered = LOG.with_columns(arm=(pl.col("arm") == "B").cast(pl.Int64))
     numbered.sink_parquet(tmp_path / "n.parquet")
     status, out, _ = run(
-        capsys, "compare", str(tmp_path / "n.parquet"), "--control", "0", "-m", "ctr"
+        capsys, "compare-arms", str(tmp_path / "n.parquet"), "--control", "0", "-m", "ctr"
     )
     assert status == 0
     assert float(table(out)[0]["effect"]) == wanted["effect"]
-    status, _, err = run(capsys, "compare", "--example", "--control", "Z")
+    status, _, err = run(capsys, "compare-arms", "--example", "--control", "Z")
     assert status == 1
     assert "the arms of the log are: 'A', 'B'" in err
 
 
 def test_simulate(capsys, tmp_path):
     log, truth = tmp_path / "log.parquet", tmp_path / "truth.parquet"
-    arguments = ["--impressions", "1e3", "--seed", "3", "--arms", "2"]
+    arguments = ["--n-impressions", "1e3", "--seed", "3", "--n-arms", "2"]
     status, out, err = run(
         capsys, "simulate", "--out", str(log), "--truth", str(truth), *arguments
     )
     assert (status, out, err) == (0, "", "")
-    wanted = clicks.simulate(1000, seed=3, arms=2)
-    assert pl.read_parquet(log).equals(wanted.log)
+    wanted = clicks.simulate(1000, seed=3, n_arms=2)
+    assert pl.read_parquet(log).equals(wanted.draw())
     assert pl.read_parquet(truth).equals(wanted.truth)
     status, _, _ = run(capsys, "simulate", "--out", str(log), "--example")
     assert pl.read_parquet(log).equals(LOG.collect())
 
 
 WRONG = [
-    (["check"], "name a LOG, or try --example"),
-    (["check", "--example", "x.parquet"], "--example brings its own data"),
+    (["report"], "name a LOG, or try --example"),
+    (["report", "--example", "x.parquet"], "--example brings its own data"),
     (
         ["behavior", "--example", "-m", "clicsk"],
         "unknown measure of behavior 'clicsk'",
     ),
     (["behavior", "--example", "--page", "arm"], "--page-size belong together"),
     (
-        ["simulate", "--out", "x.parquet", "--impressions", "1.5"],
+        ["simulate", "--out", "x.parquet", "--n-impressions", "1.5"],
         "must be a whole number",
     ),
     (["simulate", "--out", "x.parquet", "--k", "99"], "k must be at most docs"),
@@ -218,13 +218,13 @@ def test_usage(capsys, arguments, message, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("command", "taken", "first"),
     [
-        ("check", "", "rows,100000.0"),
+        ("report", "", "rows,100000.0"),
         ("behavior", "", "10000,12065,"),
         ("propensities", "", "1,1.0,"),
         ("counterfactual", "--new score --baseline score --eta 1.0", "new_score,"),
         ("sensitivity", "--new new_score --new score", "0.0,new_score,"),
         ("interleaving", "", "A,B,"),
-        ("compare", "--control A", "any_click,B,"),
+        ("compare-arms", "--control A", "any_click,B,"),
         ("judgments", "--eta 1.0", "0,"),
     ],
 )
@@ -238,7 +238,7 @@ def test_the_example_is_enough(capsys, command, taken, first):
 
 
 COMMANDS = (
-    *("check", "behavior", "propensities", "counterfactual", "sensitivity"),
+    *("report", "behavior", "propensities", "counterfactual", "sensitivity"),
     *("interleaving", "compare", "judgments"),
 )
 
@@ -257,7 +257,7 @@ def test_every_command_in_every_format(capsys, command, form):
         assert [*map(list, found if isinstance(found, list) else [found])] == [
             list(row) for row in rows
         ]
-    elif command == "check" and form == "table":
+    elif command == "report" and form == "table":
         assert "interleaving" in out
     elif command == "behavior" and form == "table":
         assert len(out.splitlines()) == 1 + len(rows[0])
