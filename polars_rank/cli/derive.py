@@ -45,7 +45,6 @@ NAMED: dict[
     str, dict[str, Any]
 ] = {  # what differs from --name-of-the-parameter, or says more than the type
     "baseline": {"metavar": "SYSTEM"},
-    "against": {"metavar": "SYSTEM"},
     "choices": {"name": "--choice", "metavar": "NAME"},
     "control": {"metavar": "ARM"},
     "convention": {"metavar": "NAME"},

@@ -71,7 +71,7 @@ def discriminative(
     found = polars_rank.discriminative(values, **options)
     chosen = format or ("table" if terminal() else "csv")
     if chosen in ("table", "markdown"):
-        found = found.drop("p")
+        found = found.drop("p_adjusted")
     level = options.get("level", 0.95)
     title = f"Pairs of systems that differ at significance level {1 - level:g}"
     show_frame(found, title, keys=1, format=chosen)

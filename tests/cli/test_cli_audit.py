@@ -55,7 +55,7 @@ def test_bounds(files, capsys):
     assert main(command) == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     wanted = pr.bounds(runs["a"], ["ndcg@3", "ap"], qrels=qrels)
-    assert [float(row["high"]) for row in rows] == pytest.approx(wanted["high"])
+    assert [float(row["upper"]) for row in rows] == pytest.approx(wanted["upper"])
     for more, grade in (([], 2), (["--max-grade", "1"], 1)):
         assert main([*command, "--format", "table", *more]) == 0
         out = capsys.readouterr().out
@@ -130,10 +130,10 @@ def test_bounds_of_distances(files, capsys):
 
 def test_bounds_of_a_difference(files, capsys):
     runs, qrels = files
-    command = ["bounds", "a.run", "b.run", "qrels", "-m", "ndcg@3", "--against", "a"]
+    command = ["bounds", "a.run", "b.run", "qrels", "-m", "ndcg@3", "--baseline", "a"]
     assert main([*command, "--format", "json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)
-    wanted = pr.bounds(runs, "ndcg@3", qrels=qrels, against="a").row(0, named=True)
+    wanted = pr.bounds(runs, "ndcg@3", qrels=qrels, baseline="a").row(0, named=True)
     assert found == pytest.approx(wanted)
 
 
@@ -141,7 +141,7 @@ def test_bounds_of_a_difference(files, capsys):
     ("arguments", "words"),
     [
         (["bounds", "a.run", "qrels", "-m", "judged@3"], "who was judged"),
-        (["bounds", "a.run", "b.run", "qrels", "--against", "c"], "no system 'c'"),
+        (["bounds", "a.run", "b.run", "qrels", "--baseline", "c"], "no system 'c'"),
         (["audit", "a.run", "qrels", "--choice", "tie"], "did you mean 'ties'"),
         (["audit"], "name a FILE"),
     ],

@@ -84,8 +84,8 @@ def test_compare_prints_the_differences(files, capsys):
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     expected = pr.compare(values("a", "b")).pairs
     assert [r["measure"] for r in rows] == ["ndcg@3", "ap"]
-    for row, p in zip(rows, expected["p"], strict=True):
-        assert float(row["p"]) == p
+    for row, p in zip(rows, expected["p_value"], strict=True):
+        assert float(row["p_value"]) == p
 
 
 @pytest.mark.slow
@@ -131,7 +131,7 @@ def test_compare_takes_options_and_files_of_values(files, capsys):
         values("a", "b", "worse"), baseline="b", test="randomization", correction="bh"
     ).pairs
     rows = list(csv.DictReader(io.StringIO(first)))
-    assert [float(r["adjusted"]) for r in rows] == expected["adjusted"].to_list()
+    assert [float(r["p_adjusted"]) for r in rows] == expected["p_adjusted"].to_list()
     told = json.loads(pl.read_parquet_metadata("v.parquet")["polars_rank"])
     assert told["measures"] == {"ndcg@3": "ndcg@3", "ap": "ap"}
     judged = len(Path("qrels").read_text().splitlines())
@@ -173,21 +173,21 @@ def test_choices_of_a_comparison_are_options(files, capsys):
     own = pr.compare(
         values("a", "b"), measures=["ap", "ndcg@3"], simultaneous=True, family="all"
     )
-    assert row["low"] == own.pairs["low"][0]
+    assert row["lower"] == own.pairs["lower"][0]
     zeros = ["--test", "wilcoxon", "--zero-method", "pratt"]
     assert main([*command, *zeros]) == 0
     [row] = json.loads(capsys.readouterr().out)["pairs"]
     own = pr.compare(
         values("a", "b"), measures="ap", test="wilcoxon", zero_method="pratt"
     )
-    assert row["p"] == own.pairs["p"].item()
+    assert row["p_value"] == own.pairs["p_value"].item()
     queries = pl.read_csv("queries.csv").cast({"query_id": pl.String})
     values("a", "b").cast({"query_id": pl.String}).join(
         queries, on="query_id"
     ).write_parquet("v.parquet")
     few = [*command, "--by", "country", "--least-queries", "30"]
     assert main(few) == 0
-    found = {r["country"]: r["p"] for r in json.loads(capsys.readouterr().out)["pairs"]}
+    found = {r["country"]: r["p_value"] for r in json.loads(capsys.readouterr().out)["pairs"]}
     assert (found["JP"], found["DE"] is None) == (None, False)
 
 

@@ -81,7 +81,7 @@ def test_days_are_a_month(folder, values, capsys):
         assert len(found) == len(expected)
         for row in expected.iter_rows(named=True):
             own = found[row["measure"], row["system"]]
-            for name in ("queries", "difference", "low", "high", "p", "win", "loss"):
+            for name in ("queries", "difference", "lower", "upper", "p_value", "wins", "losses"):
                 assert float(own[name]) == pytest.approx(row[name], rel=1e-9), name
 
 
@@ -92,7 +92,7 @@ def test_moments_through_a_pipe(folder, values, capsys, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(sums)))
     assert main(["compare", "-", "--baseline", "bm25", "-m", "rr"]) == 0
     expected = pr.compare(values, measures=["rr"], baseline="bm25").pairs
-    found = {r["system"]: float(r["p"]) for r in rows(capsys)}
+    found = {r["system"]: float(r["p_value"]) for r in rows(capsys)}
     assert found == {
         s: pytest.approx(p, rel=1e-9) for s, p in expected.select("system", "p").rows()
     }
@@ -166,20 +166,20 @@ def test_segments_and_days_as_units(folder, values, capsys):
         assert_frame_equal(found.sort(keys), wanted.sort(keys), rel_tol=1e-9)
     assert main([*compare, "--by", "none", "--table", "pairs"]) == 0
     whole = pr.compare(values, measures="rr", baseline="bm25").pairs
-    found = {r["system"]: r["p"] for r in json.loads(capsys.readouterr().out)}
+    found = {r["system"]: r["p_value"] for r in json.loads(capsys.readouterr().out)}
     assert found == pytest.approx(dict(whole.select("system", "p").rows()), rel=1e-9)
     merge = ["merge", *files(), "--unit", "part", "-o", "days.parquet"]
     assert main(merge) == 0
     capsys.readouterr()
     assert main(["compare", "days.parquet", "-m", "rr", "--baseline", "bm25"]) == 0
     days = pr.compare(values, measures="rr", baseline="bm25", cluster="day").pairs
-    found = {r["system"]: float(r["p"]) for r in rows(capsys)}
+    found = {r["system"]: float(r["p_value"]) for r in rows(capsys)}
     assert found == pytest.approx(dict(days.select("system", "p").rows()), rel=1e-9)
     assert main(["merge", *by, "--unit", "country", "-o", "units.parquet"]) == 0
     capsys.readouterr()
     assert main(["compare", "units.parquet", "-m", "rr", "--baseline", "bm25"]) == 0
     units = pr.compare(values, measures="rr", baseline="bm25", cluster="country").pairs
-    found = {r["system"]: float(r["p"]) for r in rows(capsys)}
+    found = {r["system"]: float(r["p_value"]) for r in rows(capsys)}
     assert found == pytest.approx(dict(units.select("system", "p").rows()), rel=1e-9)
     assert main(["merge", *by, "--unit", "user"]) == 2
     assert "--unit must be one of row, part, country" in capsys.readouterr().err
@@ -230,9 +230,9 @@ def test_trend_goes_by_the_dates_in_names(folder, values, capsys, window):
                 mean, reach = mean_and_reach(numbers)
                 row = found[str(day), baseline, name]
                 assert int(row["queries"]) == len(numbers)
-                assert float(row["mean"]) == pytest.approx(mean, abs=1e-12)
-                assert float(row["low"]) == pytest.approx(mean - reach, abs=1e-9)
-                assert float(row["high"]) == pytest.approx(mean + reach, abs=1e-9)
+                assert float(row["estimate"]) == pytest.approx(mean, abs=1e-12)
+                assert float(row["lower"]) == pytest.approx(mean - reach, abs=1e-9)
+                assert float(row["upper"]) == pytest.approx(mean + reach, abs=1e-9)
 
 
 @pytest.mark.slow
@@ -276,7 +276,7 @@ def test_other_periods_of_a_trend(folder, values, capsys):
         for system in SYSTEMS:
             means = expected.filter(pl.col("baseline").is_null(), system=system)
             own = [r for r in found if not r["baseline"] and r["system"] == system]
-            for column in ("mean", "low", "high"):
+            for column in ("mean", "lower", "upper"):
                 got = [float(row[column]) for row in own]
                 assert got == pytest.approx(means[column].to_list(), rel=1e-9)
 
@@ -289,7 +289,7 @@ def test_one_system_is_followed(folder, values, capsys):
     said = capsys.readouterr().out.splitlines()[-1]
     assert said == "2026-11-23.parquet: 30 queries; hybrid; rr, ndcg@10"
     assert main(["trend", *files(), "-m", "rr"]) == 0
-    found = {r["period"]: float(r["mean"]) for r in rows(capsys)}
+    found = {r["period"]: float(r["estimate"]) for r in rows(capsys)}
     for day in DAYS:
         own = values.filter(system="hybrid", day=day)["rr"].to_list()
         assert found[str(day)] == pytest.approx(statistics.fmean(own), rel=1e-12)
@@ -325,8 +325,8 @@ def test_orders_and_discriminative(folder, values, capsys):
     pairs = pr.compare(values, measures="rr", test="tukey").pairs
     for row in json.loads(capsys.readouterr().out):
         own = pairs.filter(measure=row["measure"])
-        p = sorted(own["p"], reverse=True)
-        assert row["p"] == pytest.approx(p, abs=1e-9)
+        p = sorted(own["p_value"], reverse=True)
+        assert row["p_value"] == pytest.approx(p, abs=1e-9)
         assert row["significant"] == pytest.approx(sum(x < 0.1 for x in p) / len(p))
     options = ["--test", "t", "--format", "table"]
     assert main(["discriminative", *files(), *options]) == 0

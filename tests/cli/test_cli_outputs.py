@@ -180,7 +180,7 @@ def test_the_example_is_not_overwritten(tmp_path, monkeypatch, capsys):
     shutil.copy(path(), log)
     shutil.copy(clicks_path(), clicks)
     monkeypatch.setattr("polars_rank.example.path", lambda: log)
-    monkeypatch.setattr("polars_rank.cli.clicks_simulate.clicks_path", lambda: clicks)
+    monkeypatch.setattr("polars_rank.cli.clicks.clicks_path", lambda: clicks)
     monkeypatch.setattr("polars_rank.cli.outputs.EXAMPLES", str(tmp_path))
     for argv, file in (
         (["evaluate", "--example", "--per-query"], log),

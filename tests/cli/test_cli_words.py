@@ -153,7 +153,7 @@ CASES = {
     "compare bare.csv qrels -m rr": r"--run-format msmarco\.",
     "clicks report bare.csv": r"--run-format msmarco \(of evaluate\)",
     "audit docno": "or --doc none to go",
-    "bounds log -m rr --against x": "--against names a system: name the column of "
+    "bounds log -m rr --baseline x": "--baseline names a system: name the column of "
     "systems with --system",
     "bounds log -m rr --universe pool": "--universe pool is for a run and its",
     "bounds log -m rr --max-grade 0": "--max-grade must be",

@@ -30,7 +30,7 @@ LOG = pl.scan_parquet(clicks_path())
 def test_check(capsys):
     status, out, _ = run(capsys, "report", "--example")
     assert status == 0
-    facts = {row["fact"]: float(row["value"]) for row in table(out)}
+    facts = {row["item"]: float(row["value"]) for row in table(out)}
     assert facts == dict(clicks.check(LOG).facts.iter_rows())
     status, out, _ = run(
         capsys, "report", "--example", "--format", "table", "--arm", "arm"
@@ -71,7 +71,7 @@ def test_check_tells_faults_on_standard_error(capsys, from_zero, form):
     assert "(10 found)" in err
     assert "10 of 100 rows break a rule; clicks, positions and pairs" in err
     if form == "csv":
-        facts = {row["fact"]: float(row["value"]) for row in table(out)}
+        facts = {row["item"]: float(row["value"]) for row in table(out)}
         assert (facts["rows"], facts["rows that break no rule"]) == (100, 90)
         log = pl.read_parquet(from_zero).filter(pl.col("position") > 0)
         assert facts["clicks"] == log["clicked"].sum()
@@ -203,7 +203,7 @@ WRONG = [
         ["simulate", "--out", "x.parquet", "--n-impressions", "1.5"],
         "must be a whole number",
     ),
-    (["simulate", "--out", "x.parquet", "--k", "99"], "k must be at most docs"),
+    (["simulate", "--out", "x.parquet", "--k", "99"], "--k must be at most --n-docs"),
 ]
 
 
