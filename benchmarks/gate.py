@@ -118,7 +118,7 @@ def builds(
     old = new.with_columns(pl.lit("old").alias("system"), pl.col(MEASURES) * 0.0)
     values = pl.concat([old, new])
     segmented, whole = (
-        pr.compare(values, measures=MEASURES, by=by, least=2, level=LEVEL).pairs
+        pr.compare(values, measures=MEASURES, by=by, min_queries=2, level=LEVEL).pairs
         for by in (["build", "segment"], ["build"])
     )
     whole = whole.with_columns(segment=pl.lit(ALL)).select(segmented.columns)

@@ -119,7 +119,7 @@ def compared(d: Array, about: About | None = None, **options: Any) -> pr.Compari
             measures="success@1",
             baseline="base",
             correction="none",
-            resamples=RESAMPLES,
+            n_resamples=RESAMPLES,
             **options,
         )
 
@@ -155,7 +155,7 @@ def coverage(
     parts = []
     for start, d, truth in batches(population, n, runs, seed):
         found = {
-            name: share(differences(d, interval=name, random_state=seed + start), truth)
+            name: share(differences(d, interval=name, seed=seed + start), truth)
             for name in intervals
         }
         wide = differences(d, level=0.9)
@@ -194,7 +194,7 @@ def rejections(
     for start, d, truth in batches(population, n, runs, seed):
         found = {"size": float(len(truth))}
         for name in tests:
-            p = differences(d - truth, test=name, random_state=seed + start)["p"]
+            p = differences(d - truth, test=name, seed=seed + start)["p"]
             found[name] = float((p < 0.05).mean())
         parts.append(found)
     return mean_of(parts)

@@ -977,11 +977,11 @@ MUTANTS = (
         "gate",
     ),
     Mutant(
-        "an error of no difference is 0",
+        "a pooled error is that of one mean",
         "comparison",
-        "np.where(t == 0, half / t_quantile(0.5 + level / 2, df), np.abs(d / t))",
-        "np.where(t == 0, 0.0, np.abs(d / t))",
-        "gate",
+        "se=scale * 2.0**0.5,",
+        "se=scale,",
+        "result_columns",
     ),
     Mutant(
         "products of close systems are enough",
@@ -1106,8 +1106,8 @@ MUTANTS = (
     Mutant(
         "kept: ties of moments are forgotten",
         "comparison/sums/moments.py",
-        'how |= {"weight": weight, "cluster": cluster, "seed": seed, "tie": tie}',
-        'how |= {"weight": weight, "cluster": cluster, "seed": seed}',
+        'how |= {"weight": weight, "cluster": cluster, "repeat": repeat, "tie": tie}',
+        'how |= {"weight": weight, "cluster": cluster, "repeat": repeat}',
         "kept_moments:definition",
     ),
     Mutant(

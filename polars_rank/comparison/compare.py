@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from itertools import combinations
-from typing import Any, Literal, TypeAlias
+from typing import NamedTuple, Unpack
 
-import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from polars_rank._statistics.distributions import Alternative
-from polars_rank._statistics.intervals import require_level
+from polars_rank.comparison.arguments import RunOptions
 from polars_rank.comparison.input.procedures import (
-    FAMILYWISE,
     Correction,
     EffectName,
     Family,
     IntervalName,
     Order,
     Pairing,
+    Procedure,
+    Repeats,
     TestName,
     ZeroMethod,
     names_of,
-    needs_rows,
-    require_choice,
     require_no_rows,
     require_together,
 )
@@ -54,23 +51,22 @@ from polars_rank.comparison.tests.seeds import with_pigeonhole
 from polars_rank.comparison.tests.segments import between_segments, unlike
 from polars_rank.io.frames import FrameLike
 
-Array: TypeAlias = npt.NDArray[np.float64]
 MANY = 10_000
 SLOW = f"Of more than {MANY:,} queries, the paired t test says the same, and at once."
 
 
 def compare(
     values: Source | Mapping[str, FrameLike],
+    measures: str | Sequence[str] | None = None,
     *,
     system: str = "system",
     query: str | Sequence[str] = "query_id",
-    measures: str | Sequence[str] | None = None,
     baseline: str | Sequence[str] | None = None,
     by: str | Sequence[str] | None = None,
     weight: str | None = None,
     cluster: str | None = None,
-    seed: str | None = None,
-    seeds: Literal["fixed", "random"] = "fixed",
+    repeat: str | None = None,
+    repeats: Repeats = "fixed",
     test: TestName = "t",
     alternative: Alternative = "two-sided",
     correction: Correction | None = None,
@@ -81,14 +77,14 @@ def compare(
     effect: EffectName = "d_z",
     margin: float | None = None,
     zero_method: ZeroMethod = "wilcox",
-    resamples: int = 9999,
-    random_state: int = 0,
+    n_resamples: int = 9999,
+    seed: int = 0,
     pairs: Pairing = "same",
     tie: float = 1e-9,
-    least: int = 20,
+    min_queries: int = 20,
     order: Order = "mean",
     qrels: FrameLike | None = None,
-    options: Mapping[str, Any] | None = None,
+    **options: Unpack[RunOptions],
 ) -> Comparison:
     """Compare systems query by query: differences, intervals, tests, effect sizes.
 
@@ -103,11 +99,11 @@ def compare(
         are added up, as :func:`merge` does. Or, with ``qrels``, runs: one frame with a
         column ``system``, or a mapping of names to runs (frames, files,
         dictionaries).
+    measures
+        Columns to compare; default: all Float columns. Of runs, the measures to
+        compute.
     system, query
         Columns that name the system and the query (several columns, too).
-    measures
-        Columns to compare; default: all Float columns. With ``qrels``, the measures to
-        compute.
     baseline
         One or several systems that all others are compared with; default: all pairs.
     by
@@ -119,12 +115,12 @@ def compare(
     cluster
         Column with the group of queries that depend on each other, such as the user:
         the standard error is CR1, with t of clusters - 1 degrees of freedom.
-    seed
-        Column that tells several runs of a system apart. The value of a query is the
-        mean over them.
-    seeds
-        ``"fixed"``: conclusions hold for these runs. ``"random"``: for other seeds,
-        too (crossed random effects, test ``"t"``; resamples are of queries and seeds).
+    repeat
+        Column that tells several runs of a system apart, such as those of random seeds.
+        The value of a query is the mean over them.
+    repeats
+        ``"fixed"``: conclusions hold for these runs. ``"random"``: for other runs, too
+        (crossed random effects, test ``"t"``; resamples are of queries and runs).
     test
         ``"t"``: paired t test. ``"randomization"``: Fisher's, exact up to 40 queries
         that differ. ``"bootstrap"``: shift method, liberal for few queries.
@@ -173,7 +169,7 @@ def compare(
         What ``"wilcoxon"`` does with differences of 0: ``"wilcox"`` leaves them out,
         ``"pratt"`` ranks them before it leaves them out, and ``"zsplit"`` ranks them
         and counts half of each as positive.
-    resamples, random_state
+    n_resamples, seed
         Number of draws of randomization and bootstrap, and their seed. The order of
         rows does not matter, and all pairs and measures share the draws.
     pairs
@@ -182,15 +178,18 @@ def compare(
         (Welch's t).
     tie
         Differences up to this size are ties.
-    least
+    min_queries
         Segments with fewer queries are shown, not tested.
     order
         Order of the systems in tables and pictures: ``"mean"``, the best mean of the
         first measure first; ``"name"``; or ``"given"``, as they come in ``values``. The
         frames, and which of a pair is the baseline, do not depend on it.
-    qrels, options
-        Judgments, and further arguments of :func:`per_query`, for ``values`` that are
-        runs. Their columns ``by``, ``weight`` and ``cluster`` are kept.
+    qrels
+        Judgments of ``values`` that are runs. Columns ``by``, ``weight`` and
+        ``cluster`` of either are kept.
+    **options
+        Further arguments of :func:`per_query` for ``values`` that are runs, such as
+        ``ties``, ``convention`` and ``check``.
 
     Returns
     -------
@@ -200,6 +199,8 @@ def compare(
     ------
     ValueError
         At once, for wrong arguments, and for fewer than two systems.
+    TypeError
+        For ``options`` of values that are no runs.
     DataWarning
         For bootstrap intervals that are known to be short.
     DataError
@@ -228,165 +229,216 @@ def compare(
     >>> found.pairs.select("difference", "p_value", "wins", "ties", "losses").row(0)
     (0.09999..., 0.09172..., 3, 1, 0)
     """
-    for name, value, choices in (
-        ("test", test, TestName),
-        ("alternative", alternative, Alternative),
-        ("family", family, Family),
-        ("interval", interval, IntervalName),
-        ("effect", effect, EffectName),
-        ("pairs", pairs, Pairing),
-        ("zero_method", zero_method, ZeroMethod),
-        ("order", order, Order),
-        ("seeds", seeds, Literal["fixed", "random"]),
-        ("correction", correction or "holm", Correction),
-    ):
-        require_choice(name, value, choices)
-    require_level(level)
-    require_together(locals())
+    how = Procedure(
+        test=test,
+        alternative=alternative,
+        correction=correction,
+        family=family,
+        level=level,
+        interval=interval,
+        simultaneous=simultaneous,
+        effect=effect,
+        margin=margin,
+        zero_method=zero_method,
+        repeats=repeats,
+        n_resamples=n_resamples,
+        seed=seed,
+        pairs=pairs,
+        tie=tie,
+        min_queries=min_queries,
+        order=order,
+    )
+    require_together(how, weight=weight, cluster=cluster, repeat=repeat)
+    columns = Columns(system, query, measures, by, weight, cluster, repeat)
     if isinstance(values, Mapping) or qrels is not None:
-        values = values_of_runs(
-            values,
-            measures,
-            qrels=qrels,
-            system=system,
-            query=query,
-            seed=seed,
-            by=by,
-            weight=weight,
-            cluster=cluster,
-            options=options,
+        values = values_of_runs(values, measures, columns, qrels=qrels, **options)
+        columns = replace(columns, measures=None)
+    elif options:
+        msg = (
+            f"{next(iter(options))}= is for runs, which are evaluated: a mapping of "
+            "names to runs, or a frame with qrels="
         )
-        measures = None
-    values = read_once(values)
-    columns = Columns(system, query, measures, by, weight, cluster, seed)
-    every = test in ("tukey", "lsd") or effect == "sakai"
+        raise TypeError(msg)
+    sums = _summed(read_once(values), columns, how, baseline)
+    plan = _planned(sums, how, baseline)
+    own, anova, frame, plan = _estimated(sums, plan, columns, how)
+    between = None
+    if plan.segments:
+        between = between_segments(frame, min_queries=min_queries)
+    frame = tested(frame, how, anova, plan, sums.held)
+    frame = with_effect(frame, how.effect, anova, plan, sums.held)
+    frame = _resampled(frame, how, plan, sums.held)
+    frame = noted(frame, columns, how, plan)
+    frame = _untested(frame, how, plan)
+    frame = with_detectable(frame, how)
+    frame = corrected(frame, how)
+    named = {"baseline": baseline, "weight": weight, "cluster": cluster}
+    settings = asdict(how) | {
+        "correction": how.chosen_correction,
+        **named,
+        "repeat": repeat,
+        "notes": _notes(frame, sums, plan, how, between, weight),
+    }
+    means = estimates.means_of(own, plan)
+    shown = frame.select(_columns(plan, how))
+    return Comparison(means, shown, settings, anova, sums.held, between)
+
+
+# -- sums
+
+
+class _Sums(NamedTuple):
+    """Sums of systems and pairs by segment, and the values, if they are held."""
+
+    table: pl.DataFrame
+    segments: list[str]
+    held: Values | None
+
+
+def _summed(
+    values: Source,
+    columns: Columns,
+    how: Procedure,
+    baseline: str | Sequence[str] | None,
+) -> _Sums:
+    """Add up values of queries, or parts of moments."""
+    schema = lazy(values).collect_schema()
+    require_columns_of_moments(schema)
+    if is_moments(schema.names()):
+        return _of_moments(values, schema.names(), columns, how)
 
     def places(systems: list[str]) -> list[tuple[int, int]]:
-        if every or baseline is None:
+        if how.needs_all_pairs or baseline is None:
             return list(combinations(range(len(systems)), 2))
         wanted = estimates.pairs_of(systems, baseline)
         return [(systems.index(a), systems.index(b)) for a, b in wanted]
 
-    held: Values | None = None
-    require_columns_of_moments(schema := lazy(values).collect_schema())
-    if is_moments(names := schema.names()):
-        require_no_rows(locals())
-        segments = segments_of(names) if by is None else columns.segments
-        table = selected(read_moments(values), segments, names_of(measures))
-        require_rows_of_moments(table, segments)
-        if test == "sign" and not estimates.counts_once(table):
-            msg = (
-                "these moments have weights or clusters, which test='sign' cannot "
-                "use; use test='t'"
-            )
-            raise ValueError(msg)
-    else:
-        parts: Iterable[Values] = (
-            [read(values, columns, pairs, summed=True)]
-            if pairs != "same" or needs_rows(locals())
-            else read_parts(values, columns)
+    parts = (
+        iter([read(values, columns, how.pairs, summed=True)])
+        if how.pairs != "same" or how.needs_rows
+        else read_parts(values, columns)
+    )
+    table, last, alone = sums_of_parts(parts, places, how.tie)
+    return _Sums(table, columns.segments, last if alone else None)
+
+
+def _of_moments(
+    values: Source, names: Sequence[str], columns: Columns, how: Procedure
+) -> _Sums:
+    require_no_rows(
+        how, weight=columns.weight, cluster=columns.cluster, repeat=columns.repeat
+    )
+    segments = segments_of(names) if columns.by is None else columns.segments
+    table = selected(read_moments(values), segments, names_of(columns.measures))
+    require_rows_of_moments(table, segments)
+    if how.test == "sign" and not estimates.counts_once(table):
+        msg = (
+            "these moments have weights or clusters, which test='sign' cannot "
+            "use; use test='t'"
         )
-        table, last, alone = sums_of_parts(parts, places, tie)
-        held = last if alone else None
-        segments = columns.segments
-    first = table.filter(pl.col("other").is_null())["system"]
+        raise ValueError(msg)
+    return _Sums(table, segments, None)
+
+
+# -- estimates
+
+
+def _planned(sums: _Sums, how: Procedure, baseline: str | Sequence[str] | None) -> Plan:
+    """The comparisons to make; there is at least one."""
+    first = sums.table.filter(pl.col("other").is_null())["system"]
     systems = first.unique(maintain_order=True).to_list()
     if len(systems) < 2:
         only = ", ".join(map(repr, systems)) or "no system"
         msg = f"nothing to compare: these are moments of {only}; see its trend"
         raise ValueError(msg)
-    wanted_pairs = estimates.pairs_of(systems, baseline)
-    plan = Plan(systems, wanted_pairs, segments, level, alternative, level)
-    chosen: Correction = "none" if test in FAMILYWISE else correction or "holm"
-    table = estimates.estimated(table, segments)
+    wanted = estimates.pairs_of(systems, baseline)
+    return Plan(systems, wanted, sums.segments, how.level, how.alternative, how.level)
+
+
+def _estimated(
+    sums: _Sums, plan: Plan, columns: Columns, how: Procedure
+) -> tuple[pl.DataFrame, pl.DataFrame | None, pl.DataFrame, Plan]:
+    """Systems, their analysis of variance, and pairs with intervals and t tests."""
+    table = estimates.estimated(sums.table, plan.segments)
     own = table.filter(pl.col("other").is_null())
     wide = estimates.oriented(table, plan)
-    apart = pairs == "independent"
+    apart = how.pairs == "independent"
     frame = estimates.compared(wide, own, plan, independent=apart)
-    if simultaneous:
-        at_once = level_at_once(frame, plan, chosen, family, least)
-        plan = replace(plan, interval_level=at_once)
+    if how.simultaneous:
+        plan = replace(plan, interval_level=level_at_once(frame, plan, how))
         frame = estimates.compared(wide, own, plan, independent=apart)
-    between = between_segments(frame, least=least) if segments else None
-    anova = _anova(table, own, plan, weight, cluster, pairs)
-    frame = tested(frame, test, margin, anova, plan, held, locals())
-    frame = with_effect(frame, effect, anova, plan, held)
-    if interval != "t" and held is not None:
-        resample = with_pigeonhole if seeds == "random" else with_bootstrap
-        frame = resample(frame, held, plan, interval, resamples, random_state)
-    frame = noted(frame, columns, plan, interval, seeds, least)
-    if segments:
-        known = pl.col("queries") >= least
-        frame = frame.with_columns(
-            pl.when(known).then(pl.col(c)).alias(c)
-            for c in ("statistic", "df", "p_value")
-        )
-    frame = with_detectable(frame, chosen, locals())
-    frame = corrected(frame, chosen, family, level)
-    why = left_out(locals())
-    settings = {
-        "test": test,
-        "alternative": alternative,
-        "correction": chosen,
-        "family": family,
-        "level": level,
-        "interval": interval,
-        "simultaneous": simultaneous,
-        "effect": effect,
-        "margin": margin,
-        "zero_method": zero_method,
-        "baseline": baseline,
-        "weight": weight,
-        "cluster": cluster,
-        "seed": seed,
-        "pairs": pairs,
-        "order": order,
-        "resamples": resamples,
-        "random_state": random_state,
-        "notes": [
-            *([] if held is None else held.notes),
-            *never_together(frame, wanted_pairs),
-            *([] if between is None else unlike(between, 1.0 - level)),
-            *([] if weight is None else _effective_size(frame)),
-            *([] if why is None else [f"Detectable is left out: {why}."]),
-            *([SLOW] if test == "randomization" and _is_large(frame) else []),
-        ],
-    }
-    return Comparison(
-        estimates.means_of(own, plan),
-        frame.select(_columns(frame, plan, test, interval)),
-        settings,
-        anova,
-        held,
-        between,
-    )
-
-
-# -- tests
+    return own, _anova(table, own, plan, columns, how), frame, plan
 
 
 def _anova(
     table: pl.DataFrame,
     own: pl.DataFrame,
     plan: Plan,
-    weight: str | None,
-    cluster: str | None,
-    pairs: Pairing,
+    columns: Columns,
+    how: Procedure,
 ) -> pl.DataFrame | None:
-    """Of systems and queries, where all pairs are known and every query counts once."""
+    """Analyze the variance of systems and queries.
+
+    None if pairs are missing, or if queries are weighted, clustered or not paired.
+    """
     m = len(plan.systems)
     segments = len(own) // m
     complete = len(table) - len(own) == segments * m * (m - 1) // 2
-    if weight or cluster or pairs == "independent" or not complete:
+    if columns.weight or columns.cluster or how.pairs == "independent":
         return None
-    if not estimates.counts_once(table):
+    if not complete or not estimates.counts_once(table):
         return None
     return estimates.analysis_of_variance(
         table.filter(pl.col("other").is_not_null()), own, plan
     )
 
 
-# -- what follows
+# -- intervals and segments
+
+
+def _resampled(
+    frame: pl.DataFrame, how: Procedure, plan: Plan, held: Values | None
+) -> pl.DataFrame:
+    """Replace the intervals by resampled ones, if these are asked for."""
+    if how.interval == "t" or held is None:
+        return frame
+    resample = with_pigeonhole if how.repeats == "random" else with_bootstrap
+    return resample(frame, held, plan, how.interval, how.n_resamples, how.seed)
+
+
+def _untested(frame: pl.DataFrame, how: Procedure, plan: Plan) -> pl.DataFrame:
+    """Take the tests from segments with too few queries."""
+    if not plan.segments:
+        return frame
+    known = pl.col("queries") >= how.min_queries
+    return frame.with_columns(
+        pl.when(known).then(pl.col(name)).alias(name)
+        for name in ("statistic", "df", "p_value")
+    )
+
+
+# -- what is told
+
+
+def _notes(
+    frame: pl.DataFrame,
+    sums: _Sums,
+    plan: Plan,
+    how: Procedure,
+    between: pl.DataFrame | None,
+    weight: str | None,
+) -> list[str]:
+    """Remarks on the comparison as a whole."""
+    why = left_out(how)
+    slow = how.test == "randomization" and _is_large(frame)
+    return [
+        *([] if sums.held is None else sums.held.notes),
+        *never_together(frame, plan.pairs),
+        *([] if between is None else unlike(between, 1.0 - how.level)),
+        *([] if weight is None else _effective_size(frame)),
+        *([] if why is None else [f"Detectable is left out: {why}."]),
+        *([SLOW] if slow else []),
+    ]
 
 
 def _is_large(frame: pl.DataFrame) -> bool:
@@ -403,11 +455,10 @@ def _effective_size(frame: pl.DataFrame) -> list[str]:
     return [f"Effective number of queries, by their weights: {ends}."]
 
 
-def _columns(
-    frame: pl.DataFrame, plan: Plan, test: str, interval: str
-) -> list[str | pl.Expr]:
-    equivalence = ["p_value_lower", "p_value_upper"] if test == "tost" else []
-    posterior = ["probability"] if interval == "bayesian" else []
+def _columns(plan: Plan, how: Procedure) -> list[str | pl.Expr]:
+    """The columns of ``Comparison.pairs``."""
+    equivalence = ["p_value_lower", "p_value_upper"] if how.test == "tost" else []
+    posterior = ["probability"] if how.interval == "bayesian" else []
     return [
         *plan.segments,
         "measure",

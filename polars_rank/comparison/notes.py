@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from polars_rank._engine.checks.enforce import warn
-from polars_rank.comparison.input.procedures import IntervalName
+from polars_rank.comparison.input.procedures import IntervalName, Procedure
 from polars_rank.comparison.input.values import Columns
 from polars_rank.comparison.tests.estimates import Plan
 
@@ -25,27 +25,25 @@ SHORT = (
 def noted(
     frame: pl.DataFrame,
     columns: Columns,
+    how: Procedure,
     plan: Plan,
-    interval: IntervalName,
-    seeds: str,
-    least: int,
 ) -> pl.DataFrame:
     """Rows with a ``note``; null where there is nothing to say."""
     said = _notes(
         cluster=columns.cluster is not None,
         weight=columns.weight is not None,
         segmented=bool(plan.segments),
-        least=least,
+        min_queries=how.min_queries,
         unit="query" if columns.cluster is None else "cluster",
     )
-    if seeds == "random":
+    if how.repeats == "random":
         canceled = pl.col("error").is_null() & (pl.col("n") > 1)
-        why = pl.lit("no error: queries and seeds vary less than the rest does")
+        why = pl.lit("no error: queries and repeats vary less than the rest does")
         said.append(pl.when(canceled).then(why))
-    if (short := _too_short(interval)) is not None:
+    if (short := _too_short(how.interval)) is not None:
         said.append(pl.when(short).then(pl.lit("short interval: see interval='t'")))
         if frame.select(short.any()).item():
-            warn(SHORT.format(interval=interval))
+            warn(SHORT.format(interval=how.interval))
     note = pl.concat_list(said).list.drop_nulls()
     note = pl.when(note.list.len() > 0).then(note.list.join("; "))
     return frame.with_columns(note=note)
@@ -68,7 +66,7 @@ def _too_short(interval: IntervalName) -> pl.Expr | None:
 
 
 def _notes(
-    *, cluster: bool, weight: bool, segmented: bool, least: int, unit: str
+    *, cluster: bool, weight: bool, segmented: bool, min_queries: int, unit: str
 ) -> list[pl.Expr]:
     """Remarks on a row; null without any."""
     n, queries = pl.col("n"), pl.col("queries")
@@ -85,8 +83,8 @@ def _notes(
         pl.when(pl.col("logarithmic")).then(pl.lit(EXPONENTIAL)),
     ]
     if segmented:
-        untested = pl.lit(f"fewer than {least} queries: not tested")
-        said.append(pl.when((queries < least) & (queries > 1)).then(untested))
+        untested = pl.lit(f"fewer than {min_queries} queries: not tested")
+        said.append(pl.when((queries < min_queries) & (queries > 1)).then(untested))
     few_units = (n < 10) & (n > 1)
     if not cluster:  # moments may be of clusters, and independent samples have no n
         few_units &= (n < queries) & pl.col("wins").is_not_null()

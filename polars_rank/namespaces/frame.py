@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, Unpack
 
 import polars as pl
 
-from polars_rank._engine.request import AnyFrame
 from polars_rank.evaluation.evaluate import evaluate, per_query
 from polars_rank.evaluation.match_report import match_report
 from polars_rank.evaluation.preferences import preferences
@@ -19,6 +18,7 @@ from polars_rank.namespaces.methods import show_signature
 from polars_rank.uncertainty.bounds.bounds import bounds
 
 if TYPE_CHECKING:
+    from polars_rank.comparison.arguments import ComparisonOptions
     from polars_rank.comparison.result import Comparison
     from polars_rank.namespaces.clicks import ClickLogRankEval
 
@@ -83,15 +83,12 @@ class _Shared(Generic[Frame]):
     def compare(
         self,
         measures: Measures,
-        *,
-        qrels: AnyFrame | None = None,
-        options: Mapping[str, Any] | None = None,
-        **arguments: Any,
+        **options: Unpack[ComparisonOptions],
     ) -> Comparison:
         """Evaluate the systems in this frame, and compare them query by query.
 
-        ``options`` are further arguments of :func:`per_query`, ``arguments`` those of
-        :func:`compare`, such as ``system``, ``query``, ``baseline`` and ``test``.
+        ``options`` are those of :func:`compare`, such as ``system``, ``baseline``,
+        ``test``, ``qrels`` and ``ties``. Labels may be in the frame as well.
 
         Examples
         --------
@@ -101,15 +98,18 @@ class _Shared(Generic[Frame]):
         >>> log.rank_eval.compare("ndcg@10", baseline="bm25").pairs.height
         3
         """
+        from polars_rank.comparison.arguments import RunOptions
         from polars_rank.comparison.compare import compare
         from polars_rank.comparison.input.run_values import values_of_runs
+        from polars_rank.comparison.input.values import Columns
 
-        columns = ("system", "query", "seed", "by", "weight", "cluster")
-        told = {name: arguments[name] for name in columns if name in arguments}
-        values = values_of_runs(
-            self._frame, measures, qrels=qrels, options=options, **told
-        )
-        return compare(values, **arguments)
+        rest: dict[str, Any] = {**options}
+        of_runs = {n: rest.pop(n) for n in options if n in RunOptions.__annotations__}
+        roles = ("system", "query", "by", "weight", "cluster", "repeat")
+        columns = Columns(**{name: rest[name] for name in roles if name in rest})
+        judged = rest.pop("qrels", None)
+        values = values_of_runs(self._frame, measures, columns, qrels=judged, **of_runs)
+        return compare(values, **rest)
 
     bounds = _collected(bounds)
 

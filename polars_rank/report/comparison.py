@@ -302,7 +302,7 @@ def _method(pairs: pl.DataFrame, settings: Mapping[str, Any]) -> str:
     if settings["interval"] != "t":
         parts.append(f"{settings['interval']} intervals")
     parts += [
-        f"{n} by {settings[n]}" for n in ("weight", "cluster", "seed") if settings[n]
+        f"{n} by {settings[n]}" for n in ("weight", "cluster", "repeat") if settings[n]
     ]
     alpha = 1 - settings["level"]
     adjusted = "adjusted p" if settings["correction"] != "none" else "p"

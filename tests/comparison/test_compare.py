@@ -193,7 +193,7 @@ def test_all_pairs_and_corrections():
 
 
 def test_randomized_tukey():
-    found = pr.compare(values(), test="randomized_tukey", resamples=2000).pairs
+    found = pr.compare(values(), test="randomized_tukey", n_resamples=2000).pairs
     p = dict(zip(TABLE, found["p_value"], strict=True))
     expected = {"AB": 0.190, "AC": 0.830, "AD": 0.001, "BC": 0.0189, "BD": 0.393}
     for pair, value in expected.items():  # three errors of 2,000 draws
@@ -304,7 +304,7 @@ def test_equivalence():
     ],
 )
 def test_bootstrap_intervals(interval, low, high, rough):
-    found = row(interval=interval, random_state=1)
+    found = row(interval=interval, seed=1)
     assert found["lower"] == pytest.approx(low, abs=rough)  # Monte Carlo
     assert found["upper"] == pytest.approx(high, abs=rough)
     if interval == "bayesian":
@@ -330,8 +330,8 @@ def test_randomization_is_the_enumeration():
         ):
             (found,) = paired_tests.randomization(
                 paired_tests.rounded(np.array(d)[:, None]),
-                resamples=99,
-                random_state=0,
+                n_resamples=99,
+                seed=0,
                 alternative=alternative,
             )
             assert found.p == pytest.approx(share / len(flips), rel=1e-12)
@@ -340,8 +340,8 @@ def test_randomization_is_the_enumeration():
 @pytest.mark.slow
 def test_drawn_flips_come_near_the_enumeration():
     d = paired_tests.rounded(np.random.default_rng(2).normal(0.25, 1, (41, 1)))
-    (drawn,) = paired_tests.randomization(d, resamples=9999, random_state=0)
-    (exact,) = paired_tests.randomization(d[:40], resamples=99, random_state=0)
+    (drawn,) = paired_tests.randomization(d, n_resamples=9999, seed=0)
+    (exact,) = paired_tests.randomization(d[:40], n_resamples=99, seed=0)
     t = (
         pr.compare(
             pl.DataFrame(
@@ -369,9 +369,7 @@ def test_randomized_tukey_is_the_enumeration():
     for rows in itertools.product(itertools.permutations(range(3)), repeat=4):
         means = np.mean([matrix[i][list(p)] for i, p in enumerate(rows)], axis=0)
         spans.append(means.max() - means.min())
-    found = paired_tests.randomized_tukey(
-        matrix, pairs, resamples=20_000, random_state=0
-    )
+    found = paired_tests.randomized_tukey(matrix, pairs, n_resamples=20_000, seed=0)
     means = matrix.mean(axis=0)
     for (i, j), test in zip(pairs, found, strict=True):
         exact = np.mean(np.array(spans) >= abs(means[j] - means[i]) - 1e-12)
@@ -388,7 +386,7 @@ def test_randomization_of_many_queries_says_that_t_is_enough():
                 "v": draw.random(2 * queries),
             }
         )
-        found = pr.compare(frame, test="randomization", resamples=99)
+        found = pr.compare(frame, test="randomization", n_resamples=99)
         assert ("the paired t test says the same" in str(found)) == told
         assert "t test says" not in str(pr.compare(frame))
 
@@ -486,7 +484,12 @@ def test_intervals_at_once_leave_out_0_where_the_difference_is_significant(
 ):
     by = [["one", "few", "many"][min(q // 2, 2)] for q in range(12)] * 4
     frame = values().with_columns(part=pl.Series(by))
-    told = {"correction": correction, "simultaneous": True, "by": "part", "least": 2}
+    told = {
+        "correction": correction,
+        "simultaneous": True,
+        "by": "part",
+        "min_queries": 2,
+    }
     found = pr.compare(frame, measures="ndcg@10", level=0.8, **told, **options).pairs
     tested = found.drop_nulls("p_value")
     assert 0 < tested["significant"].sum() < len(tested)
@@ -496,7 +499,7 @@ def test_intervals_at_once_leave_out_0_where_the_difference_is_significant(
 
 @SHORT
 def test_other_intervals_that_hold_at_once():
-    both = {"interval": "percentile", "resamples": 999}
+    both = {"interval": "percentile", "n_resamples": 999}
     alone, wide = row(**both), row(**both, simultaneous=True)
     assert wide["lower"] < alone["lower"] < alone["upper"] < wide["upper"]
     equal = {"test": "tost", "margin": 0.1, "correction": "bonferroni"}
@@ -513,7 +516,7 @@ def test_other_intervals_that_hold_at_once():
 def test_the_studentized_bootstrap_is_a_loop():
     x = np.array([0.1, 0.4, -0.2, 0.3, 0.05])[:, None]
     w = np.array([1.0, 2.0, 0.5, 1.0, 1.5])
-    drawn = bootstrap.resampled(x, w, resamples=200, random_state=7)
+    drawn = bootstrap.resampled(x, w, n_resamples=200, seed=7)
     generator = np.random.default_rng(7)
     picks = generator.integers(0, 5, (200, 5))
     for estimate, error, pick in zip(
@@ -567,10 +570,10 @@ def test_crossed_seeds_are_a_loop():
     df = total**2 / (
         ms_q**2 / (q - 1) + ms_r**2 / (r - 1) + ms_e**2 / ((q - 1) * (r - 1))
     )
-    fixed = pr.compare(frame, seed="run").pairs.row(0, named=True)
+    fixed = pr.compare(frame, repeat="run").pairs.row(0, named=True)
     assert fixed["queries"] == q
     assert fixed["statistic"] == close(mean / (statistics.stdev(by_q) / math.sqrt(q)))
-    both = pr.compare(frame, seed="run", seeds="random").pairs.row(0, named=True)
+    both = pr.compare(frame, repeat="run", repeats="random").pairs.row(0, named=True)
     assert both["statistic"] == close(mean / math.sqrt(total / (q * r)))
     assert both["df"] == close(df)
     assert both["upper"] - both["lower"] > fixed["upper"] - fixed["lower"]
@@ -592,8 +595,8 @@ def test_resampled_seeds_are_the_enumeration():
         for queries in itertools.product(range(3), repeat=3)
         for seeds in itertools.product(range(2), repeat=2)
     ]
-    told = {"baseline": "a", "seed": "run", "interval": "percentile", "level": 0.8}
-    found = pr.compare(frame, seeds="random", **told).pairs.row(0, named=True)
+    told = {"baseline": "a", "repeat": "run", "interval": "percentile", "level": 0.8}
+    found = pr.compare(frame, repeats="random", **told).pairs.row(0, named=True)
     ends = np.quantile(means, [0.1, 0.9])
     assert (found["lower"], found["upper"]) == (
         pytest.approx(ends[0], abs=0.02),
@@ -602,7 +605,7 @@ def test_resampled_seeds_are_the_enumeration():
     fixed = pr.compare(frame, **told).pairs.row(0, named=True)
     assert fixed["upper"] - fixed["lower"] < 0.7 * (found["upper"] - found["lower"])
     told["interval"] = "bayesian"
-    found = pr.compare(frame, seeds="random", **told).pairs.row(0, named=True)
+    found = pr.compare(frame, repeats="random", **told).pairs.row(0, named=True)
     draw = np.random.default_rng(1)
     shares = (draw.dirichlet([1.0] * n, 20_000) for n in d.shape)
     drawn = np.einsum("bq,br,qr->b", *shares, d)
@@ -623,7 +626,7 @@ def test_seeds_that_tell_nothing():
         return pl.DataFrame(rows, schema=names, orient="row")
 
     def found(change):
-        both = pr.compare(runs(change), seed="run", seeds="random")
+        both = pr.compare(runs(change), repeat="run", repeats="random")
         return both.pairs.row(0, named=True)
 
     nothing = found(lambda i, j: 0.0)
@@ -636,11 +639,11 @@ def test_seeds_that_tell_nothing():
     assert (canceled["p_value"], canceled["lower"]) == (None, None)
     assert "vary less than the rest" in canceled["note"]
     one = runs(lambda i, j: 0.01 * i).filter(run=0)
-    with pytest.raises(pr.DataError, match=r"two seeds or more.*'run' has 1"):
-        pr.compare(one, seed="run", seeds="random")
+    with pytest.raises(pr.DataError, match=r"two repeats or more.*'run' has 1"):
+        pr.compare(one, repeat="run", repeats="random")
     # What the test can detect goes by its own error and degrees of freedom.
     noisy = runs(lambda i, j: 0.01 * i + 0.05 * j)
-    both = pr.compare(noisy, seed="run", seeds="random").pairs.row(0, named=True)
+    both = pr.compare(noisy, repeat="run", repeats="random").pairs.row(0, named=True)
     critical = stats.t.isf(0.025, both["df"])
     center = both["detectable"] * both["statistic"] / both["difference"]
     far = np.nan_to_num(stats.nct.cdf(-critical, both["df"], center))
@@ -751,7 +754,7 @@ def test_geometric_means_are_ratios():
 
 def test_segments_are_compared_one_by_one():
     split = values("AB").with_columns(part=pl.col("query_id") < "q05")
-    found = pr.compare(split, by="part", least=6).pairs
+    found = pr.compare(split, by="part", min_queries=6).pairs
     late, early = found.rows(named=True)
     assert (late["part"], late["queries"]) == (False, 7)
     assert late["difference"] == close(
@@ -820,7 +823,9 @@ def test_segments_that_cannot_be_told_apart():
     (row,) = pr.compare(frame, by="part").between_segments.rows(named=True)
     assert (row["segments"], row["statistic"], row["p_value"]) == (1, None, None)
     same = frame.with_columns(rr=pl.lit(0.5))  # no difference varies
-    (row,) = pr.compare(same, by="part", least=2).between_segments.rows(named=True)
+    (row,) = pr.compare(same, by="part", min_queries=2).between_segments.rows(
+        named=True
+    )
     assert (row["segments"], row["p_value"]) == (0, None)
     assert pr.compare(frame).between_segments is None
 
@@ -830,7 +835,7 @@ def test_segments_that_cannot_be_told_apart():
     "test", ["t", "randomization", "bootstrap", "randomized_tukey"]
 )
 def test_the_order_of_rows_does_not_matter(test):
-    options = {"test": test, "resamples": 299, "interval": "percentile"}
+    options = {"test": test, "n_resamples": 299, "interval": "percentile"}
     expected = pr.compare(values(), **options)
     shuffled = values().sample(fraction=1, shuffle=True, seed=5)
     found = pr.compare(shuffled, **options, baseline=["A", "B", "C"]).pairs
@@ -909,10 +914,8 @@ def test_labeled_frames_are_compared_with_their_columns():
     )
     columns = {"system": "name", "query": "id", "by": "land", "weight": "visits"}
     for given in (frame, frame.lazy()):
-        found = given.rank_eval.compare(
-            "rr", options={"doc": None}, seed="run", **columns
-        )
-        expected = pr.compare(values, seed="run", **columns)
+        found = given.rank_eval.compare("rr", doc=None, repeat="run", **columns)
+        expected = pr.compare(values, repeat="run", **columns)
         assert_frame_equal(found.pairs, expected.pairs, rel_tol=1e-12)
         assert found.pairs["land"].to_list() == ["DE", "JP"]
 
@@ -973,7 +976,7 @@ def test_what_is_no_number(wrong):
 
 def test_duplicates():
     frame = pl.concat([two([0.1, 0.2], [0.2, 0.1])] * 2)
-    with pytest.raises(pr.DataError, match=r"several rows for a query.*need seed="):
+    with pytest.raises(pr.DataError, match=r"several rows for a query.*need repeat="):
         pr.compare(frame)
 
 
@@ -1019,7 +1022,7 @@ def test_resamples_of_equal_differences_are_equal(interval, options, step):
         pl.concat([frame, other]),
         measures="ndcg@10",
         interval=interval,
-        resamples=99,
+        n_resamples=99,
         **options,
     ).pairs.row(0, named=True)
     assert (found["lower"], found["upper"]) == pytest.approx((step, step), abs=1e-14)
@@ -1052,13 +1055,13 @@ def test_one_and_two_queries(test):
     assert found["difference"] == close(0.3)
     assert (found["p_value"], found["lower"], found["upper"]) == (None, None, None)
     assert found["note"] == "one query"
-    found = only(two([0.1, 0.2], [0.4, 0.7]), test=test, resamples=99)
+    found = only(two([0.1, 0.2], [0.4, 0.7]), test=test, n_resamples=99)
     assert 0 < found["p_value"] <= 1
 
 
 def test_a_segment_of_one_query():
     frame = two(A, B).with_columns(part=pl.col("query_id").clip(0, 1))
-    first, rest = pr.compare(frame, by="part", least=5).pairs.rows(named=True)
+    first, rest = pr.compare(frame, by="part", min_queries=5).pairs.rows(named=True)
     assert (first["queries"], first["p_value"], first["note"]) == (1, None, "one query")
     assert rest["p_value"] is not None
 
@@ -1096,7 +1099,7 @@ def test_intervals_that_are_short_are_told(interval, n, differ, short):
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         found = pr.compare(
-            pl.concat([frame, third]), baseline="a", interval=interval, resamples=99
+            pl.concat([frame, third]), baseline="a", interval=interval, n_resamples=99
         )
     expected = short == "all" or (short == "most" and interval != "studentized")
     assert [w.category for w in told] == [pr.DataWarning] * expected
@@ -1132,8 +1135,8 @@ def test_seeds_that_are_missing():
     frame = pl.concat(
         [two(A, B).with_columns(run=0), two(A, B).with_columns(run=1)[1:]]
     )
-    with pytest.raises(pr.DataError, match="every query needs every seed"):
-        pr.compare(frame, seed="run")
+    with pytest.raises(pr.DataError, match="every query needs every repeat"):
+        pr.compare(frame, repeat="run")
 
 
 @pytest.mark.parametrize(
@@ -1151,14 +1154,20 @@ def test_seeds_that_are_missing():
         ({"test": "tukey", "alternative": "less"}, "no one-sided form"),
         ({"test": "tukey", "interval": "bca"}, "intervals of its own"),
         ({"level": 95}, "level must lie between 0 and 1"),
-        ({"test": "randomization", "resamples": 50}, "resamples must be at least 99"),
+        (
+            {"test": "randomization", "n_resamples": 50},
+            "n_resamples must be at least 99",
+        ),
         ({"test": "tost"}, "margin= belongs to test='tost'"),
         ({"margin": 0.1}, "margin= belongs to test='tost'"),
         ({"test": "tost", "margin": -1.0}, "margin must be above 0"),
         ({"interval": "bca", "alternative": "less"}, "no one-sided form"),
         ({"pairs": "independent", "test": "sign"}, "pairs='independent' is for"),
-        ({"seeds": "random"}, "seeds='random' needs seed="),
-        ({"seeds": "random", "seed": "traffic", "interval": "bca"}, "for fixed seeds"),
+        ({"repeats": "random"}, "repeats='random' needs repeat="),
+        (
+            {"repeats": "random", "repeat": "traffic", "interval": "bca"},
+            "for fixed repeats",
+        ),
         ({"effect": "sakai", "cluster": "user"}, "cannot be used with effect='sakai'"),
         ({"effect": "huge"}, "effect must be one of"),
         ({"tie": math.nan}, "tie must be a number of 0 or more"),
@@ -1236,7 +1245,7 @@ def test_rows_of_documents_are_no_values():
     for call in (
         lambda: pr.compare(log),
         lambda: pr.compare(log.lazy().drop("system")),
-        lambda: pr.gate(log, log),
+        lambda: pr.gate(log, baseline=log),
     ):
         with pytest.raises(ValueError, match=r"row per query.*rank_eval\.compare"):
             call()
@@ -1292,7 +1301,7 @@ def test_baselines_keep_their_order():
 
 def test_the_order_of_several_measures_and_segments_is_that_of_the_first_measure():
     frame = ordered_values().with_columns(half=pl.col("user") > 2)
-    means, pairs = pr.compare(frame, by="half", least=2, baseline="A").in_order()
+    means, pairs = pr.compare(frame, by="half", min_queries=2, baseline="A").in_order()
     for _, part in means.group_by("measure", "half"):
         assert "".join(part["system"]) == "DBAC"
     for _, part in pairs.group_by("measure", "half"):

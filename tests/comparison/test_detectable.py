@@ -123,7 +123,7 @@ def test_a_detectable_difference_is_found_with_the_power(
     test, correction, k, n, alternative
 ):
     options = {"test": test, "correction": correction, "alternative": alternative}
-    difference = detectable(n, k, **options, resamples=DRAWS)
+    difference = detectable(n, k, **options, n_resamples=DRAWS)
     draw = np.random.default_rng(7)
     runs, hits = 10_000, 0
     for _ in range(10):
@@ -249,7 +249,7 @@ def test_clusters_and_a_one_sided_test():
     ("options", "why"),
     [
         ({"test": "tost", "margin": 0.1}, "looks for no difference"),
-        ({"test": "randomized_tukey", "resamples": 99}, "the means of all systems"),
+        ({"test": "randomized_tukey", "n_resamples": 99}, "the means of all systems"),
         ({"test": "wilcoxon", "zero_method": "pratt"}, "zero_method='pratt'"),
         ({"test": "sign", "tie": 0.1}, "are ties, by tie=0.1"),
     ],
@@ -265,7 +265,7 @@ def test_what_is_not_known_is_left_out_with_the_reason(options, why):
 def test_too_few_queries_or_draws_tell_no_detectable_difference(test):
     n, draws = (30, 99) if test == "bootstrap" else (5, 9999)
     found = pr.compare(
-        frame_of(unit_differences(n, 1)), test=test, resamples=draws, level=0.95
+        frame_of(unit_differences(n, 1)), test=test, n_resamples=draws, level=0.95
     ).pairs
     assert found["detectable"].item() is None
     assert "too few queries or resamples" in found["note"].item()

@@ -53,13 +53,16 @@ def changed(by: float, noise: float, n: int = 60, seed: int = 2) -> pl.DataFrame
 def test_rules(by, noise, margin, verdicts):
     new = changed(by, noise)
     rules = ("significant", "non_inferior", "threshold")
-    found = [pr.gate(base(), new, margin=margin, rule=rule).verdict for rule in rules]
+    found = [
+        pr.gate(new, baseline=base(), margin=margin, rule=rule).verdict
+        for rule in rules
+    ]
     assert tuple(found) == verdicts
 
 
 def test_a_check_by_hand():
     new = changed(-0.05, 0.1)
-    (row,) = pr.gate(base(), new, margin=0.01).checks.rows(named=True)
+    (row,) = pr.gate(new, baseline=base(), margin=0.01).checks.rows(named=True)
     d = (new["ndcg@10"] - base()["ndcg@10"]).to_list()
     error = statistics.stdev(d) / math.sqrt(60)
     both = pr.compare(
@@ -91,10 +94,12 @@ def test_drops_that_are_detected_are_those_that_fail():
     d = (new["ndcg@10"] - base()["ndcg@10"]).to_list()
     error = statistics.stdev(d) / math.sqrt(60)
     for correction, alpha in (("holm", 0.01 / 3), ("none", 0.01)):
-        found = pr.gate(base(), new, by="country", correction=correction).checks
+        found = pr.gate(
+            new, baseline=base(), by="country", correction=correction
+        ).checks
         drop = found.filter(segment="all")["detectable"].item()
         assert power(drop, error, alpha=alpha) == pytest.approx(0.8, abs=1e-4)
-    wide = pr.gate(base(), new, margin=0.5).checks["detectable"].item()
+    wide = pr.gate(new, baseline=base(), margin=0.5).checks["detectable"].item()
     assert stats.norm.cdf(-0.5, -wide, error) == pytest.approx(0.8, abs=1e-4)
 
 
@@ -105,7 +110,7 @@ def test_why_a_check_passes_or_warns():
         (-0.005, 0.005, 0.01, "significant, but within the margin"),
         (-0.05, 0.50, 0.0, None),  # of a drop beyond 0 there is nothing to say
     ):
-        found = pr.gate(base(), changed(by, noise), margin=margin)
+        found = pr.gate(changed(by, noise), baseline=base(), margin=margin)
         assert found.checks["note"].item() == why
 
 
@@ -150,25 +155,25 @@ def test_a_loss_in_one_segment_is_seen():
         )
         .otherwise(pl.col("ndcg@10") + 0.09)
     )
-    assert pr.gate(base(), new, margin=0.01).verdict in ("pass", "warn")
-    found = pr.gate(base(), new, margin=0.01, by="country")
+    assert pr.gate(new, baseline=base(), margin=0.01).verdict in ("pass", "warn")
+    found = pr.gate(new, baseline=base(), margin=0.01, by="country")
     assert found.verdict == "fail"
     verdicts = dict(found.checks.select("segment", "verdict").rows())
     assert verdicts["country = JP"] == "fail"
     assert verdicts["country = DE"] == "pass"
-    few = pr.gate(base(), new, margin=0.01, by="country", least=30)
+    few = pr.gate(new, baseline=base(), margin=0.01, by="country", min_queries=30)
     assert few.checks.filter(segment="country = JP")["verdict"].item() == "untested"
     assert few.verdict in ("pass", "warn")
     assert len(found.checks) == 3
-    from_new = pr.gate(base().drop("country"), new, margin=0.01, by="country")
+    from_new = pr.gate(new, baseline=base().drop("country"), margin=0.01, by="country")
     assert from_new.checks.equals(found.checks)
 
 
 def test_the_correction_counts_all_checks():
     new = changed(-0.02, 0.065, seed=3)
-    p = pr.gate(base(), new).checks["p_value"].item()
+    p = pr.gate(new, baseline=base()).checks["p_value"].item()
     assert 0.01 < p < 0.05 / 2
-    found = pr.gate(base(), new, by="country", correction="bonferroni")
+    found = pr.gate(new, baseline=base(), by="country", correction="bonferroni")
     assert found.checks["p_adjusted"].to_list() == pytest.approx(
         [min(1.0, 3 * p) for p in found.checks["p_value"]]
     )
@@ -177,56 +182,62 @@ def test_the_correction_counts_all_checks():
 def test_lower_is_better_for_some():
     worse = changed(0.05, 0.02).rename({"ndcg@10": "arp"})
     assert (
-        pr.gate(base().rename({"ndcg@10": "arp"}), worse, margin=0.01).verdict == "fail"
+        pr.gate(worse, baseline=base().rename({"ndcg@10": "arp"}), margin=0.01).verdict
+        == "fail"
     )
     better = changed(-0.05, 0.02).rename({"ndcg@10": "arp"})
     assert (
-        pr.gate(base().rename({"ndcg@10": "arp"}), better, margin=0.01).verdict
+        pr.gate(better, baseline=base().rename({"ndcg@10": "arp"}), margin=0.01).verdict
         == "pass"
     )
     held = base().rename({"ndcg@10": "arp"})
     for most, verdict in ((held["arp"].mean() - 0.01, "fail"), (0.99, "pass")):
-        found = pr.gate(held, held, floors={"arp": most})
+        found = pr.gate(held, baseline=held, floors={"arp": most})
         assert found.verdict == verdict
         assert ("above the limit" in str(found)) == (verdict == "fail")
 
 
 def test_floors_and_margins_by_measure():
     low = base()["ndcg@10"].mean() + 0.01
-    found = pr.gate(base(), base(), floors={"ndcg@10": low})
+    found = pr.gate(base(), baseline=base(), floors={"ndcg@10": low})
     assert found.verdict == "fail"
     assert "below the floor" in found.checks["note"].item()
-    assert pr.gate(base(), base(), floors={"ndcg@10": low - 0.02}).verdict == "pass"
+    assert (
+        pr.gate(base(), baseline=base(), floors={"ndcg@10": low - 0.02}).verdict
+        == "pass"
+    )
     new = changed(-0.05, 0.02)
-    assert pr.gate(base(), new, margin={"ndcg@10": 0.06}).verdict == "warn"
+    assert pr.gate(new, baseline=base(), margin={"ndcg@10": 0.06}).verdict == "warn"
     with pytest.raises(ValueError, match="a floor is set for 'ap', which is not gated"):
-        pr.gate(base(), base(), floors={"ap": 0.1})
+        pr.gate(base(), baseline=base(), floors={"ap": 0.1})
     with pytest.raises(ValueError, match="margin must be 0 or more"):
-        pr.gate(base(), base(), margin=-0.1)
+        pr.gate(base(), baseline=base(), margin=-0.1)
     with pytest.raises(ValueError, match="rule must be one of"):
-        pr.gate(base(), base(), rule="any")
+        pr.gate(base(), baseline=base(), rule="any")
     with pytest.raises(ValueError, match="no column 'language'"):
-        pr.gate(base(), base(), by="language")
+        pr.gate(base(), baseline=base(), by="language")
 
 
 def test_margins_of_several_measures():
     """Whole numbers among them, and names that are gated."""
     both = base().with_columns(ap=pl.col("ndcg@10"))
     new = both.with_columns(pl.col("ndcg@10", "ap") - 0.05)
-    found = pr.gate(both, new, margin={"ndcg@10": 1, "ap": 0.01})
+    found = pr.gate(new, baseline=both, margin={"ndcg@10": 1, "ap": 0.01})
     assert found.checks["margin"].to_list() == [1.0, 0.01]
     assert found.checks["verdict"].to_list() == ["warn", "fail"]
     with pytest.raises(ValueError, match="a margin is set for 'app', which is not gat"):
-        pr.gate(both, new, margin={"app": 0.01})
+        pr.gate(new, baseline=both, margin={"app": 0.01})
     with pytest.raises(ValueError, match="margin must be 0 or more"):
-        pr.gate(both, new, margin={"ap": -0.01})
+        pr.gate(new, baseline=both, margin={"ap": -0.01})
 
 
 def test_a_mean_that_is_exactly_the_same():
     """One query wins what another loses: no drop beyond the margin, and no doubt."""
     old = pl.DataFrame({"query_id": range(400), "rr": [0.5, 1.0] * 200})
     new = old.with_columns(pl.col("rr").head(2).reverse().append(old["rr"].tail(398)))
-    (row,) = pr.gate(old, new, margin=0.02, rule="non_inferior").checks.to_dicts()
+    (row,) = pr.gate(
+        new, baseline=old, margin=0.02, rule="non_inferior"
+    ).checks.to_dicts()
     error = statistics.stdev([0.5, -0.5] + [0.0] * 398) / 20
     assert (row["difference"], row["wins"] + row["losses"], row["verdict"]) == (
         0.0,
@@ -241,15 +252,15 @@ def test_a_loss_that_vanishes_is_no_fault():
     """For a measure where 0 is the worst, it says that ids no longer match."""
     old = pl.DataFrame({"query_id": range(40), "ranking_loss": [0.5] * 40})
     new = old.with_columns(ranking_loss=pl.lit(0.0))
-    assert pr.gate(old, new).verdict == "pass"
+    assert pr.gate(new, baseline=old).verdict == "pass"
     names = {"ranking_loss": "ndcg@10"}
-    found = pr.gate(old.rename(names), new.rename(names))
+    found = pr.gate(new.rename(names), baseline=old.rename(names))
     assert "were documents or ids replaced" in found.reason
 
 
 def test_nothing_changed():
     for rule in ("significant", "non_inferior", "threshold"):
-        found = pr.gate(base(), base(), rule=rule)
+        found = pr.gate(base(), baseline=base(), rule=rule)
         assert found.verdict == "pass"
         assert "0 of 60 queries changed" in str(found)
         assert found.checks["p"].to_list() == [0.5]  # as likely below as above
@@ -257,9 +268,14 @@ def test_nothing_changed():
 
 def test_a_constant_drop_is_sure():
     new = base().with_columns(pl.col("ndcg@10") - 0.1)
-    assert pr.gate(base(), new, margin=0.01).verdict == "fail"
-    assert pr.gate(base(), new, margin=0.2, rule="non_inferior").verdict == "pass"
-    assert pr.gate(base(), new, margin=0.01, rule="non_inferior").verdict == "fail"
+    assert pr.gate(new, baseline=base(), margin=0.01).verdict == "fail"
+    assert (
+        pr.gate(new, baseline=base(), margin=0.2, rule="non_inferior").verdict == "pass"
+    )
+    assert (
+        pr.gate(new, baseline=base(), margin=0.01, rule="non_inferior").verdict
+        == "fail"
+    )
 
 
 def broken() -> list[tuple[pl.DataFrame, str]]:
@@ -282,7 +298,7 @@ def broken() -> list[tuple[pl.DataFrame, str]]:
 
 @pytest.mark.parametrize(("new", "reason"), broken())
 def test_what_does_not_fit_is_invalid(new, reason):
-    found = pr.gate(base(), new)
+    found = pr.gate(new, baseline=base())
     assert found.verdict == "invalid"
     assert reason in found.reason
     assert found.exit_code() == 1
@@ -297,21 +313,24 @@ def test_other_definitions_are_invalid(tmp_path):
         return tmp_path / name
 
     first = file("a.parquet", "trec_eval", "9f3c")
-    assert pr.gate(first, file("b.parquet", "trec_eval", "9f3c")).verdict == "pass"
-    other = pr.gate(first, file("c.parquet", "lightgbm", "9f3c"))
+    assert (
+        pr.gate(file("b.parquet", "trec_eval", "9f3c"), baseline=first).verdict
+        == "pass"
+    )
+    other = pr.gate(file("c.parquet", "lightgbm", "9f3c"), baseline=first)
     assert "'ndcg@10' is another measure in the baseline" in other.reason
-    judged = pr.gate(first, file("d.parquet", "trec_eval", "0000"))
+    judged = pr.gate(file("d.parquet", "trec_eval", "0000"), baseline=first)
     assert "computed with other judgments (9f3c, now 0000)" in judged.reason
-    told = pr.gate(first, first)
+    told = pr.gate(first, baseline=first)
     assert "convention trec_eval; judgments 9f3c" in told.to_markdown()
-    assert pr.gate(first, base()).verdict == "pass"  # nothing known to differ
+    assert pr.gate(base(), baseline=first).verdict == "pass"  # nothing known to differ
 
 
 def test_exit_codes():
     codes = {
-        "pass": pr.gate(base(), base()),
-        "warn": pr.gate(base(), changed(-0.005, 0.005), margin=0.01),
-        "fail": pr.gate(base(), changed(-0.05, 0.02), margin=0.01),
+        "pass": pr.gate(base(), baseline=base()),
+        "warn": pr.gate(changed(-0.005, 0.005), baseline=base(), margin=0.01),
+        "fail": pr.gate(changed(-0.05, 0.02), baseline=base(), margin=0.01),
     }
     assert {v: g.exit_code() for v, g in codes.items()} == {
         "pass": 0,
@@ -332,20 +351,22 @@ def lists(n: int = 60, name: str = "d") -> pl.Series:
 def test_documents_that_left():
     old = base().with_columns(documents=lists())
     new = changed(-0.05, 0.02).with_columns(documents=lists().list.slice(1))
-    found = pr.gate(old, new, documents="documents")
+    found = pr.gate(new, baseline=old, documents="documents")
     assert found.documents == {"count": 180, "gone": 60}
     for row in found.worst.iter_rows(named=True):
         assert row["left"] == f"d{int(row['query_id'][1:])}-0"
     text = found.to_markdown()
     assert "60 of 180 documents of the baseline are in no list now." in text
     assert found.notes == ()
-    same = pr.gate(old, new.with_columns(old["documents"]), documents="documents")
+    same = pr.gate(
+        new.with_columns(old["documents"]), baseline=old, documents="documents"
+    )
     assert same.worst["left"].null_count() == len(same.worst) == 10
     assert "0 of 180 documents of the baseline are in no list now." in str(same)
     with pytest.raises(ValueError, match="the new values have no column 'documents'"):
-        pr.gate(old, new.drop("documents"), documents="documents")
+        pr.gate(new.drop("documents"), baseline=old, documents="documents")
     with pytest.raises(ValueError, match="the baseline have no lists, but String, in"):
-        pr.gate(old, new, documents="country")
+        pr.gate(new, baseline=old, documents="country")
 
 
 @pytest.mark.parametrize("empty", [None, []])
@@ -360,14 +381,14 @@ def test_queries_without_documents_are_told(empty):
         .otherwise(pl.lit(empty, pl.List(pl.String)))
         .alias("documents"),
     )
-    found = pr.gate(old, new, documents="documents")
+    found = pr.gate(new, baseline=old, documents="documents")
     told = "3 of 60 queries have no document now; in the baseline 0 had none"
     assert found.notes == (told,)
     for text in (str(found), found.to_markdown()):
         assert f"\n\nNote: {told}.\n" in text
     assert json.loads(json.dumps(found.to_dict()))["notes"] == [told]
     bad = new.with_columns(pl.lit(math.nan).alias("ndcg@10"))
-    invalid = pr.gate(old, bad, documents="documents")
+    invalid = pr.gate(bad, baseline=old, documents="documents")
     assert invalid.verdict == "invalid"
     for text in (str(invalid), invalid.to_markdown()):
         assert text.endswith(f"\n\nNote: {told}.")
@@ -378,24 +399,26 @@ def test_replaced_documents_are_no_regression():
     old = base().with_columns(documents=lists())
     none = base().with_columns(pl.col("ndcg@10") * 0)
     new = none.with_columns(documents=lists(name="e"))
-    other = pr.gate(old, new, documents="documents")
+    other = pr.gate(new, baseline=old, documents="documents")
     assert other.verdict == "invalid"
     assert "180 of 180 documents of the baseline are in no list" in other.reason
-    same = pr.gate(old, none.with_columns(documents=lists()), documents="documents")
+    same = pr.gate(
+        none.with_columns(documents=lists()), baseline=old, documents="documents"
+    )
     assert same.verdict == "fail"
     better = old.with_columns(documents=lists(name="e"))  # judged under the new ids
-    assert pr.gate(old, better, documents="documents").verdict == "pass"
+    assert pr.gate(better, baseline=old, documents="documents").verdict == "pass"
 
 
 @pytest.mark.slow
 def test_markdown_fits_a_pull_request():
     new = changed(-0.05, 0.02)
-    text = pr.gate(base(), new, margin=0.01).to_markdown()
+    text = pr.gate(new, baseline=base(), margin=0.01).to_markdown()
     assert text.startswith("### Ranking gate: **failed** (1 of 1 check)")
     assert "<details><summary>The 10 queries that lost most in ndcg@10" in text
     many = pl.concat([base(400)] * 1).with_columns(part=pl.int_range(pl.len()) // 2)
     worse = many.with_columns(pl.col("ndcg@10") - 0.1 * pl.int_range(pl.len()) % 0.3)
-    found = pr.gate(many, worse, by="part", least=2)
+    found = pr.gate(worse, baseline=many, by="part", min_queries=2)
     assert len(found.checks) == 201
     text = found.to_markdown()
     assert len(text) < 65_536
@@ -406,16 +429,16 @@ def test_worst_queries():
     new = changed(-0.05, 0.02)
     d = dict(zip(base()["query_id"], new["ndcg@10"] - base()["ndcg@10"], strict=True))
     expected = sorted(d, key=d.__getitem__)[:10]
-    assert pr.gate(base(), new).worst["query_id"].to_list() == expected
+    assert pr.gate(new, baseline=base()).worst["query_id"].to_list() == expected
     both = base().with_columns(ap=pl.col("ndcg@10"))
     lost = both.with_columns(ap=pl.col("ap") - pl.int_range(60) / 1000)
-    (ap,) = pr.gate(both, lost).worst.partition_by("measure")
+    (ap,) = pr.gate(lost, baseline=both).worst.partition_by("measure")
     assert ap["measure"].unique().item() == "ap"
     assert ap["query_id"].to_list() == [f"q{i:03}" for i in range(59, 49, -1)]
 
 
 def test_dict_is_json():
-    found = pr.gate(base(), changed(-0.05, 0.02), margin={"ndcg@10": 0.01})
+    found = pr.gate(changed(-0.05, 0.02), baseline=base(), margin={"ndcg@10": 0.01})
     told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert told["verdict"] == "fail"
     assert told["checks"][0]["measure"] == "ndcg@10"
@@ -425,7 +448,7 @@ def test_dict_is_json():
 def test_better_and_worse_go_by_the_sense_of_the_measure(measure):
     old = pl.DataFrame({"query_id": range(30), measure: [0.5] * 30})
     step = pl.Series([0.1] * 20 + [-0.1] * 7 + [0.0] * 3)
-    found = pr.gate(old, old.with_columns(pl.col(measure) + step)).checks
+    found = pr.gate(old.with_columns(pl.col(measure) + step), baseline=old).checks
     better, worse = (20, 7) if measure == "rr" else (7, 20)
     assert found.select("wins", "losses").row(0) == (better, worse)
 
@@ -435,17 +458,29 @@ def test_a_column_in_two_roles():
     both = pl.DataFrame({"day": [1, 2] * 30, "query_id": [q // 2 for q in range(60)]})
     old = both.with_columns(rr=pl.col("query_id").cast(pl.Float64) / 30)
     new = old.with_columns(rr=pl.col("rr") * (1 - 0.1 * (pl.col("query_id") % 3)))
-    found = pr.gate(old, new, query=["day", "query_id"], by="day", cluster="query_id")
+    found = pr.gate(
+        new, baseline=old, query=["day", "query_id"], by="day", cluster="query_id"
+    )
     values = pl.concat(
         [old.with_columns(system=pl.lit("a")), new.with_columns(system=pl.lit("b"))]
     )
     keys = {"query": ["day", "query_id"], "cluster": "query_id", "measures": "rr"}
     whole = pr.compare(values, **keys, alternative="less").pairs["p_value"].item()
     assert found.checks.filter(segment="all")["p_value"].item() == pytest.approx(whole)
-    again = pr.gate(old, new, query=["day", "query_id"], by="day", cluster="day")
+    again = pr.gate(
+        new, baseline=old, query=["day", "query_id"], by="day", cluster="day"
+    )
     assert again.checks["queries"].to_list() == [60, 30, 30]
 
 
 def test_floors_are_numbers():
     with pytest.raises(ValueError, match="a floor must be a finite number, not nan"):
-        pr.gate(base(), base(), floors={"ndcg@10": float("nan")})
+        pr.gate(base(), baseline=base(), floors={"ndcg@10": float("nan")})
+
+
+@pytest.mark.parametrize("missing", ["baseline", "values"])
+def test_a_file_that_does_not_exist_is_no_verdict(missing, tmp_path):
+    given = {"values": base(), "baseline": base()}
+    given[missing] = tmp_path / "no such.parquet"
+    with pytest.raises(FileNotFoundError, match=r"no such\.parquet: no such file"):
+        pr.gate(**given)

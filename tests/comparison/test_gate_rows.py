@@ -115,7 +115,7 @@ def expected(rows: list[Row], measures: list[str], options: Row) -> list[Row]:
         for segment, part in groups:
             row = check(part, measure, options, shift)
             row |= {"measure": measure, "segment": segment, "margin": margin}
-            row["gated"] = segment == "all" or row["queries"] >= options["least"]
+            row["gated"] = segment == "all" or row["queries"] >= options["min_queries"]
             row["p_value"] = row["p_value"] if row["gated"] else None
             found.append(row)
     tested = [row for row in found if row["p_value"] is not None]
@@ -142,7 +142,7 @@ def test_every_row_is_a_loop(seed):
         "margin": draw.choice([0.0, 0.01, 0.05, dict.fromkeys(measures[:1], 0.02)]),
         "rule": draw.choice(["significant", "non_inferior", "threshold"]),
         "floors": draw.choice([{}, {}, {measures[0]: 0.5}]),
-        "least": draw.choice([2, 5, 20]),
+        "min_queries": draw.choice([2, 5, 20]),
         "level": draw.choice([0.95, 0.8]),
     }
     types = dict.fromkeys(measures, pl.Float64) | {"land": pl.String}
@@ -154,7 +154,7 @@ def test_every_row_is_a_loop(seed):
         for i in (0, 1)
     )
     new = new.sample(fraction=1.0, shuffle=True, seed=seed)
-    found = pr.gate(old, new, measures=measures, **options)
+    found = pr.gate(new, baseline=old, measures=measures, **options)
     wanted = {
         (r["measure"], r["segment"]): r for r in expected(rows, measures, options)
     }

@@ -39,7 +39,7 @@ FUNCTIONS: dict[str, Callable[..., pl.DataFrame]] = {
     "compare": lambda values: pr.compare(values).pairs,
     "power": pr.power,
     "orders": pr.orders,
-    "stability": lambda values: pr.stability(values, resamples=99),
+    "stability": lambda values: pr.stability(values, n_resamples=99),
     "discriminative": lambda values: pr.discriminative(values, test="t"),
     "standardize": pr.standardize,
     "moments": pr.moments,
@@ -153,7 +153,7 @@ def test_time_zones_of_a_reference_and_a_baseline_that_differ_are_named():
     with pytest.raises(pr.DataError, match=r"Berlin.* in reference, .* in the values"):
         pr.standardize(UTC, reference=BERLIN, query=["query_id", "at"])
     base, new = UTC.filter(system="a"), BERLIN.filter(system="b")
-    found = pr.gate(base.drop("system"), new.drop("system"), by="at")
+    found = pr.gate(new.drop("system"), baseline=base.drop("system"), by="at")
     assert found.verdict == "invalid"
     assert re.search("Berlin.* in the new values, .* in the baseline", str(found))
 

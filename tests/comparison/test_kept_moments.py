@@ -23,7 +23,7 @@ OTHER = {
     "by": "country",
     "weight": "weight",
     "cluster": "user",
-    "seed": "repeat",
+    "repeat": "repeat",
     "tie": 0.01,
     "convention": "lenskit",
     "definition": Definition.of(

@@ -71,11 +71,11 @@ def assert_same(found: pl.DataFrame, expected: pl.DataFrame) -> None:
 )
 def test_the_sum_of_the_days_is_the_whole(options):
     frame = log()
-    expected = pr.compare(frame, measures=["ndcg@10", "arp"], least=5, **options)
+    expected = pr.compare(frame, measures=["ndcg@10", "arp"], min_queries=5, **options)
     daily = parts(frame, measures=["ndcg@10", "arp"], **options)
     random.Random(2).shuffle(daily)
     unit = "cluster" if "cluster" in options else "row"
-    found = pr.compare(pr.merge(daily, unit=unit), least=5)
+    found = pr.compare(pr.merge(daily, unit=unit), min_queries=5)
     assert_same(found.pairs, expected.pairs)
     keys = [c for c in ("country", "measure", "system") if c in found.means.columns]
     assert_same(found.means.sort(keys), expected.means.sort(keys))
@@ -84,7 +84,7 @@ def test_the_sum_of_the_days_is_the_whole(options):
 @pytest.mark.parametrize("options", [{}, {"by": "country"}])
 def test_systems_may_come_in_another_order_every_day(tmp_path, options):
     frame = log()
-    expected = pr.compare(frame, measures=["ndcg@10", "arp"], least=5, **options)
+    expected = pr.compare(frame, measures=["ndcg@10", "arp"], min_queries=5, **options)
     draw = random.Random(7)
     days = frame.partition_by("day")
     for i, day in enumerate(days):
@@ -98,7 +98,7 @@ def test_systems_may_come_in_another_order_every_day(tmp_path, options):
         alone.select("wins", "ties", "losses").null_count().row(0) == (len(alone),) * 3
     )
     for found in (whole, str(tmp_path / "*.parquet")):  # merged by compare itself
-        got = pr.compare(found, least=5)
+        got = pr.compare(found, min_queries=5)
         assert_same(got.pairs, expected.pairs)
         assert_same(got.means, expected.means)
 
@@ -106,7 +106,7 @@ def test_systems_may_come_in_another_order_every_day(tmp_path, options):
 def test_segments_that_are_not_asked_for_are_added_up():
     frame = log().with_columns(half=pl.col("day") // 6)
     made = pr.moments(frame, measures=["ndcg@10", "arp"], by=["half", "country"])
-    options = {"measures": "arp", "by": "half", "least": 5}
+    options = {"measures": "arp", "by": "half", "min_queries": 5}
     found, expected = pr.compare(made, **options), pr.compare(frame, **options)
     assert_same(found.pairs, expected.pairs)
     assert_same(found.means, expected.means)
@@ -319,14 +319,14 @@ def test_queries_that_come_back_as_units(segments, weight):
     told = {"measures": ["ndcg@10", "arp"], "weight": weight}
     daily = parts(frame, by=["query_id", *segments], **told)
     weeks = [pr.merge(daily[5:]), pr.merge(daily[:5])]
-    found = pr.compare(pr.merge(weeks, unit="query_id"), baseline="a", least=2)
+    found = pr.compare(pr.merge(weeks, unit="query_id"), baseline="a", min_queries=2)
     expected = pr.compare(
         frame,
         query=["day", "query_id"],
         cluster="query_id",
         by=segments,
         baseline="a",
-        least=2,
+        min_queries=2,
         **told,
     )
     assert_same(found.pairs, expected.pairs)
@@ -352,9 +352,13 @@ def test_rows_of_a_few_parts_are_held_at_once(tmp_path, monkeypatch, given):
     queries = frame["query_id"].n_unique()
     assert max(heights) <= 3 * queries * 6  # 2 days and a state, of 3 systems, 3 pairs
     expected = pr.compare(
-        frame, query=["day", "query_id"], cluster="query_id", measures=["arp"], least=2
+        frame,
+        query=["day", "query_id"],
+        cluster="query_id",
+        measures=["arp"],
+        min_queries=2,
     )
-    found = pr.compare(merged, least=2)
+    found = pr.compare(merged, min_queries=2)
     assert_same(found.pairs.drop("note"), expected.pairs.drop("note"))
 
 
@@ -602,7 +606,7 @@ def test_lazy_rows_that_are_many_are_summed_in_parts(
     monkeypatch, tmp_path, buckets, given, options
 ):
     frame = crowded()
-    options = {"measures": "ndcg@10", "least": 5, **options}
+    options = {"measures": "ndcg@10", "min_queries": 5, **options}
     expected = pr.compare(frame, **options)
     rows: object = frame.lazy()
     if given == "path":

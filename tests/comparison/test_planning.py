@@ -64,7 +64,7 @@ def test_detectable_differences():
     assert found["sd"] == pytest.approx(statistics.stdev(d))
     assert found["difference"] == pytest.approx(0.8886543 * statistics.stdev(d))
     assert (found["queries"], found["power"]) == (12, 0.8)
-    again = pr.power(sd=0.2, difference=0.05, queries=100)["power"].item()
+    again = pr.power(sd=0.2, difference=0.05, n_queries=100)["power"].item()
     assert again == pytest.approx(float(power_of_t(0.25, 100)))
 
 
@@ -73,11 +73,11 @@ def test_width_and_many_systems():
     sd = math.sqrt(0.006893)
     assert pr.power(sd=sd, width=0.1)["queries"].item() == 13
     assert pr.power(sd=sd, width=0.05)["queries"].item() == 45
-    many = pr.power(sd=math.sqrt(0.05), difference=0.1, systems=10)
+    many = pr.power(sd=math.sqrt(0.05), difference=0.1, n_systems=10)
     assert many["queries"].item() == 158
     for systems, queries in ((2, 80), (10, 158)):
         apart = pr.power(
-            sd=math.sqrt(0.05), difference=0.1, systems=systems, paired=False
+            sd=math.sqrt(0.05), difference=0.1, n_systems=systems, paired=False
         )
         assert apart["queries"].item() == queries
 
@@ -96,7 +96,7 @@ def test_many_systems_are_an_analysis_of_variance(systems, paired):
         return stats.ncf.sf(stats.f.ppf(0.95, *dfs), *dfs, shift)
 
     n = next(n for n in range(2, 99) if reached(n) >= 0.8)
-    found = pr.power(sd=sd, difference=difference, systems=systems, paired=paired)
+    found = pr.power(sd=sd, difference=difference, n_systems=systems, paired=paired)
     assert found["queries"].item() == n
     assert found["power"].item() == pytest.approx(reached(n))
 
@@ -112,18 +112,27 @@ def test_two_systems_are_a_paired_t_test():
     ("options", "message"),
     [
         ({}, "name either the values of a pilot or sd=, not both or"),
-        ({"sd": 1}, "name difference=, queries= or width="),
-        ({"sd": -1, "queries": 3}, "sd must be a number of 0 or more"),
-        ({"sd": 1, "queries": 1}, "queries must be at least 2"),
-        ({"sd": 1, "queries": 9, "power": 80}, "power must lie between 0 and 1"),
-        ({"sd": 1, "width": 0.1, "queries": 9}, "leave out the others"),
-        ({"sd": 1, "systems": 3, "queries": 9}, "systems= needs sd= and difference="),
-        ({"sd": 1, "systems": 3, "width": 0.1}, "systems= needs sd= and difference="),
+        ({"sd": 1}, "name difference=, n_queries= or width="),
+        ({"sd": -1, "n_queries": 3}, "sd must be a number of 0 or more"),
+        ({"sd": 1, "n_queries": 1}, "n_queries must be at least 2"),
+        ({"sd": 1, "n_queries": 9, "power": 80}, "power must lie between 0 and 1"),
+        ({"sd": 1, "width": 0.1, "n_queries": 9}, "leave out the others"),
         (
-            {"sd": 1, "systems": 3, "difference": 0.1, "queries": 9},
-            "systems= needs sd= and difference=, and finds the queries",
+            {"sd": 1, "n_systems": 3, "n_queries": 9},
+            "n_systems= needs sd= and difference=",
         ),
-        ({"sd": 1, "paired": False, "queries": 9}, "a plan of other queries needs sd="),
+        (
+            {"sd": 1, "n_systems": 3, "width": 0.1},
+            "n_systems= needs sd= and difference=",
+        ),
+        (
+            {"sd": 1, "n_systems": 3, "difference": 0.1, "n_queries": 9},
+            "n_systems= needs sd= and difference=, and finds the queries",
+        ),
+        (
+            {"sd": 1, "paired": False, "n_queries": 9},
+            "a plan of other queries needs sd=",
+        ),
     ],
 )
 def test_wrong_plans(options, message):
@@ -187,7 +196,7 @@ def test_orders():
 
 @pytest.mark.slow
 def test_stability():
-    found = pr.stability(values(), resamples=2000)
+    found = pr.stability(values(), n_resamples=2000)
     d = np.subtract(A, C)
     draw = np.random.default_rng(9)
     share = (d[draw.integers(0, 12, (20_000, 12))].mean(axis=1) > 0).mean()

@@ -164,7 +164,7 @@ def experiments(seed: int = 1) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 def test_reproduction_is_a_loop():
     first, second = experiments()
-    found = pr.reproduction(first, second, baseline="b")
+    found = pr.reproduction(second, original=first, baseline="b")
     assert len(found) == 6
     for row in found.iter_rows(named=True):
         name = row["measure"]
@@ -202,7 +202,7 @@ def test_replications_have_other_queries():
     other = second.with_columns(pl.col("query_id") + 100).filter(
         pl.col("query_id") < 118
     )
-    found = pr.reproduction(first, other, measures="ap").row(0, named=True)
+    found = pr.reproduction(other, original=first, measures="ap").row(0, named=True)
     x, y = (f.filter(system="a")["ap"].to_list() for f in (first, other))
     assert found["rmse"] is found["nrmse"] is None
     pooled = sum(statistics.variance(v) * (len(v) - 1) for v in (x, y)) / 41
@@ -227,18 +227,20 @@ def pr_t(t: float, df: int) -> float:
 
 def test_reproductions_that_say_little():
     first, _ = experiments()
-    found = pr.reproduction(first, first, baseline="a")
+    found = pr.reproduction(first, original=first, baseline="a")
     assert found["p_value"].to_list() == [1.0] * 6
     assert found["rmse"].to_list() == [0.0] * 6
     zero = first.with_columns(
         ap=pl.when(pl.col("system") == "a").then(0.0).otherwise("ap")
     )
-    row = pr.reproduction(zero, first, baseline="a", measures="ap").row(1, named=True)
+    row = pr.reproduction(first, original=zero, baseline="a", measures="ap").row(
+        1, named=True
+    )
     assert row["delta_ri"] is None
     with pytest.raises(ValueError, match="different systems: c is in one only"):
-        pr.reproduction(first, first.filter(pl.col("system") != "c"))
+        pr.reproduction(first.filter(pl.col("system") != "c"), original=first)
     with pytest.raises(ValueError, match="no system 'd'"):
-        pr.reproduction(first, first, baseline="d")
+        pr.reproduction(first, original=first, baseline="d")
 
 
 def test_users_of_several_periods_are_counted_anew():

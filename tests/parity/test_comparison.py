@@ -151,7 +151,7 @@ def test_scipy_bca_of_the_same_resamples(seed):
     x = matrix(seed)
     d = x[:, 1] - x[:, 0]
     one, level = np.ones(len(d)), 0.9
-    drawn = bootstrap.resampled(d[:, None], one, resamples=999, random_state=seed)
+    drawn = bootstrap.resampled(d[:, None], one, n_resamples=999, seed=seed)
     ours = bootstrap.bounds(d[:, None], one, drawn, "bca", level)
     means = drawn.estimate[:, 0]  # scipy tells ties only if they are to the last bit
     means = np.where(np.abs(means - d.mean()) < 1e-12, d.mean(), means)
@@ -238,7 +238,7 @@ def test_statsmodels_power():
         assert found == max(2, math.ceil(float(needed)))
     for n in (12, 60, 500):
         expected = power.solve_power(nobs=n, power=0.8, alpha=0.05)
-        found = pr.power(sd=1.0, queries=n)["difference"].item()
+        found = pr.power(sd=1.0, n_queries=n)["difference"].item()
         assert found == pytest.approx(float(expected), rel=1e-7)  # its root's precision
 
 
@@ -249,7 +249,7 @@ def test_statsmodels_power_of_independent_systems(systems, difference):
     sd = math.sqrt(0.05)
     f = difference / sd / math.sqrt(2 * systems)  # Cohen's, of means halfway between
     needed = power.solve_power(f, power=0.8, alpha=0.05, k_groups=systems)
-    found = pr.power(sd=sd, difference=difference, systems=systems, paired=False)
+    found = pr.power(sd=sd, difference=difference, n_systems=systems, paired=False)
     assert found["queries"].item() == math.ceil(float(needed) / systems)
 
 
@@ -273,7 +273,7 @@ def test_statsmodels_differences_between_segments(seed):
     part = np.arange(len(x)) % 3
     d = x[:, 1] - x[:, 0]
     theirs = oneway.anova_oneway([d[part == i] for i in range(3)], use_var="unequal")
-    found = pr.compare(frame(x, part=part), by="part", least=2)
+    found = pr.compare(frame(x, part=part), by="part", min_queries=2)
     ours = found.between_segments.row(0, named=True)
     assert ours["statistic"] == close(theirs.statistic)
     assert (ours["df"], ours["df_error"]) == tuple(map(close, theirs.df))
@@ -400,7 +400,7 @@ def test_repro_eval(seed):
         }
 
     again = frame(y)
-    found = pr.reproduction(frame(x), again, baseline="a").row(1, named=True)
+    found = pr.reproduction(again, original=frame(x), baseline="a").row(1, named=True)
     old, new = told(x, 1), told(y, 1)
     assert found["rmse"] == close(scores.RMSE(old, new)["v"])
     assert found["nrmse"] == close(scores.nRMSE(old, new)["v"])
@@ -412,6 +412,6 @@ def test_repro_eval(seed):
     assert found["effect_ratio"] == close(effects.ER(**runs)["v"])
     assert found["delta_ri"] == close(effects.DRI(**runs)["v"])
     apart = frame(other).with_columns(pl.col("query_id") + 1000)
-    found = pr.reproduction(frame(x), apart).row(1, named=True)
+    found = pr.reproduction(apart, original=frame(x)).row(1, named=True)
     theirs = tests.ttest(old, told(other, 1, 1000), rpd=False)
     assert found["p_value"] == close(theirs["v"])

@@ -28,7 +28,9 @@ def odd() -> pr.Comparison:
 
 @SHORT
 def test_text():
-    text = str(pr.compare(values(), baseline="A", interval="percentile", resamples=99))
+    text = str(
+        pr.compare(values(), baseline="A", interval="percentile", n_resamples=99)
+    )
     assert text.startswith("Means with 95 % intervals\n\nsystem")
     assert "+0.1308 [" in text
     assert "Paired t, Holm over 3, percentile intervals; *: adjusted p < 0.05." in text
@@ -77,7 +79,7 @@ def test_letters_tell_what_differs():
 
 def test_segments_have_rows_of_their_own():
     split = values().with_columns(part=pl.when(pl.col("query_id") < "q05").then(1))
-    text = pr.compare(split, by="part", baseline="A", least=2).to_markdown()
+    text = pr.compare(split, by="part", baseline="A", min_queries=2).to_markdown()
     assert "| 1 | D" in text
     assert "| - | D" in text
 

@@ -30,7 +30,7 @@ from polars_rank.comparison.gate.verdicts import (
     worst_queries,
 )
 from polars_rank.comparison.input.procedures import Correction, names_of, require_choice
-from polars_rank.comparison.input.values import Source
+from polars_rank.comparison.input.values import Source, lazy
 from polars_rank.comparison.sums.definition import Definition, definition_of
 from polars_rank.exceptions import DataError
 from polars_rank.report.gate import gate_markdown, gate_text
@@ -107,11 +107,11 @@ class Gate:
 
 
 def gate(
-    baseline: Source,
     values: Source,
-    *,
-    query: str | Sequence[str] = "query_id",
     measures: str | Sequence[str] | None = None,
+    *,
+    baseline: Source,
+    query: str | Sequence[str] = "query_id",
     by: str | Sequence[str] | None = None,
     weight: str | None = None,
     cluster: str | None = None,
@@ -121,7 +121,7 @@ def gate(
     floors: Mapping[str, float] | None = None,
     correction: Correction = "holm",
     level: float = 0.95,
-    least: int = 20,
+    min_queries: int = 20,
     tie: float = 1e-9,
     definition: Definition | None = None,
 ) -> Gate:
@@ -129,12 +129,13 @@ def gate(
 
     Parameters
     ----------
-    baseline, values
-        Values per query of the ranking that is live, and of the new one, as
+    values, baseline
+        Values per query of the new ranking, and of the one that is live, as
         :func:`per_query` returns them: frames or files.
-    query, measures
-        Columns that name the query, and the measures to gate; default: all Float
-        columns of the baseline.
+    measures
+        Columns to gate; default: all Float columns of the baseline.
+    query
+        Columns that name the query.
     by
         Columns with segments; each segment is a check of its own.
     weight, cluster
@@ -156,7 +157,7 @@ def gate(
     correction, level
         Correction of the p-values for the number of checks; adjusted p-values below 1 -
         level are significant, and those below (1 - level) / 5 so that a drop fails.
-    least
+    min_queries
         Segments with fewer queries are shown, not gated.
     tie
         Differences up to this size are ties.
@@ -175,29 +176,33 @@ def gate(
     ------
     ValueError
         For wrong arguments.
+    FileNotFoundError
+        If the file of the baseline or of the values does not exist.
 
     Examples
     --------
     >>> import polars as pl, polars_rank as pr
     >>> base = pl.DataFrame({"query_id": range(40), "rr": [0.5, 1.0] * 20})
     >>> new = base.with_columns(rr=pl.col("rr") - 0.1 * (pl.col("query_id") % 3 > 0))
-    >>> pr.gate(base, new, margin=0.01).verdict
+    >>> pr.gate(new, baseline=base, margin=0.01).verdict
     'fail'
     """
     require_choice("rule", rule, Rule)
     require_choice("correction", correction, Correction)
     require_level(level)
-    standard = Standard(rule, margin, floors or {}, correction, level, least)
+    standard = Standard(rule, margin, floors or {}, correction, level, min_queries)
     settings = {
         "rule": rule,
         "margin": margin,
         "correction": correction,
         "level": level,
         "fail_level": standard.fail_level,
-        "least": least,
+        "min_queries": min_queries,
         "weight": weight,
         "cluster": cluster,
     }
+    for given in (values, baseline):
+        _require_there(given)
     known = definition or definition_of(values)
     lists = documents and Lists(baseline, values, names_of(query), documents)
     counts = lists.counts() if lists else None
@@ -229,6 +234,15 @@ def gate(
     return Gate(verdict, checks, worst, settings, None, known, counts, notes)
 
 
+def _require_there(given: Source) -> None:
+    """Refuse a file that does not exist: a wrong path says nothing of a ranking."""
+    try:
+        lazy(given)
+    except DataError as error:
+        if isinstance(error.__cause__, OSError):
+            raise FileNotFoundError(str(error)) from error
+
+
 def _compared(
     frame: pl.DataFrame,
     names: list[str],
@@ -255,7 +269,7 @@ def _compared(
                 weight=weight,
                 cluster=cluster,
                 level=level,
-                least=2,
+                min_queries=2,
                 tie=tie,
             )
         except ValueError as error:

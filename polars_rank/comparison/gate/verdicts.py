@@ -34,7 +34,7 @@ class Standard:
     floors: Mapping[str, float]
     correction: Correction
     level: float
-    least: int
+    min_queries: int
 
     @property
     def fail_level(self) -> float:
@@ -96,7 +96,7 @@ def checked(
     rows = rows.with_columns(
         gain=pl.col("sense") * pl.col("difference"),
         floor=pl.when(overall).then(pl.col("floor")),
-        gated=overall | (pl.col("queries") >= standard.least),
+        gated=overall | (pl.col("queries") >= standard.min_queries),
     )
     rows = _judged(_tested(rows, standard), standard)
     order = {name: i for i, name in enumerate(names)}
@@ -185,7 +185,7 @@ def _judged(rows: pl.DataFrame, standard: Standard) -> pl.DataFrame:
         pl.when(broken)
         .then(limit)
         .when(~pl.col("gated"))
-        .then(pl.lit(f"fewer than {standard.least} queries"))
+        .then(pl.lit(f"fewer than {standard.min_queries} queries"))
         .when(same)
         .then(pl.lit("no query changed"))
         .when(~fails & warns & large)

@@ -49,14 +49,14 @@ def aligned(
         )
         raise ValueError(msg)
     keys = [f"key{i}" for i in range(len(columns.keys))]
-    seeds = None
-    if columns.seed is not None:
-        seeds = held
-        parts = _by_system(_mean_over_seeds(held, keys, columns))
+    repeats = None
+    if columns.repeat is not None:
+        repeats = held
+        parts = _by_system(_mean_over_repeats(held, keys, columns))
     wide, notes = _side_by_side(parts, keys, len(measures), columns, pairs)
     apart = None
-    if seeds is not None:
-        keyed, runs = [*keys, "seed"], _by_system(seeds)
+    if repeats is not None:
+        keyed, runs = [*keys, "repeat"], _by_system(repeats)
         apart, _ = _side_by_side(runs, keyed, len(measures), columns, "common")
     paired = pairs != "independent"
     return Values(wide, systems, measures, columns, notes, apart, paired)
@@ -102,12 +102,12 @@ def _require_keys(held: pl.DataFrame, columns: Columns) -> None:
         _fail("null_cluster", msg, nulls)
 
 
-def _mean_over_seeds(
+def _mean_over_repeats(
     held: pl.DataFrame, keys: list[str], columns: Columns
 ) -> pl.DataFrame:
-    _require_unique(held, [*keys, "seed"], columns)
+    _require_unique(held, [*keys, "repeat"], columns)
     values = [c for c in held.columns if c[0] == "v"]
-    others = [c for c in held.columns if c not in {"system", "seed", *keys, *values}]
+    others = [c for c in held.columns if c not in {"system", "repeat", *keys, *values}]
     means = held.group_by("system", *keys, maintain_order=True).agg(
         pl.col(others).first(),
         pl.when(pl.col(values).null_count() == 0).then(pl.col(values).mean()),
@@ -116,10 +116,10 @@ def _mean_over_seeds(
     uneven = means.filter(pl.col("runs") != pl.col("runs").max().over("system"))
     if len(uneven):
         msg = (
-            f"{len(uneven)} times a system has fewer seeds for a query than for "
-            f"others, e.g. {_listed(uneven, columns)}; every query needs every seed"
+            f"{len(uneven)} times a system has fewer repeats of a query than of "
+            f"others, e.g. {_listed(uneven, columns)}; every query needs every repeat"
         )
-        _fail("missing_seed", msg, len(uneven))
+        _fail("missing_repeat", msg, len(uneven))
     return means.drop("runs")
 
 
@@ -155,7 +155,7 @@ def _side_by_side(
     systems = list(parts)
     first = parts[systems[0]]
     values = [f"v{k}" for k in range(measures)]
-    others = [c for c in first.columns if c not in {"seed", *keys, *values}]
+    others = [c for c in first.columns if c not in {"repeat", *keys, *values}]
     notes: list[str] = []
     same = _same_queries(parts, keys)
     if not same:
@@ -312,7 +312,7 @@ def _require_unique(held: pl.DataFrame, keys: list[str], columns: Columns) -> No
     copies = held.select("system", *keys).is_duplicated()
     if copies.any():
         wrong = held.filter(copies).unique(["system", *keys], maintain_order=True)
-        among = "" if "seed" in keys else "; several runs of a system need seed="
+        among = "" if "repeat" in keys else "; several runs of a system need repeat="
         msg = (
             f"{len(wrong)} times a system has several rows for a query, e.g. "
             f"{_listed(wrong, columns)}{among}"

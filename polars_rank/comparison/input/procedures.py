@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
+from polars_rank._statistics.distributions import Alternative
+from polars_rank._statistics.intervals import require_level
 from polars_rank.core.registry import closest
 
 TestName: TypeAlias = Literal[
@@ -29,8 +32,73 @@ EffectName: TypeAlias = Literal[
 Pairing: TypeAlias = Literal["same", "common", "independent"]
 Order: TypeAlias = Literal["mean", "name", "given"]
 ZeroMethod: TypeAlias = Literal["wilcox", "pratt", "zsplit"]
+Repeats: TypeAlias = Literal["fixed", "random"]
 FROM_ROWS = ("randomization", "wilcoxon", "bootstrap", "randomized_tukey")
 FAMILYWISE = ("tukey", "randomized_tukey")  # control the family themselves
+POOLED = (*FAMILYWISE, "lsd")  # look at all systems at once
+RESAMPLING = ("randomization", "bootstrap", "randomized_tukey")
+EFFECTS_FROM_ROWS = ("rank_biserial", "cliff")
+CHOICES = {
+    "test": TestName,
+    "alternative": Alternative,
+    "family": Family,
+    "interval": IntervalName,
+    "effect": EffectName,
+    "pairs": Pairing,
+    "zero_method": ZeroMethod,
+    "order": Order,
+    "repeats": Repeats,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Procedure:
+    """How systems are compared: the arguments of the same names of ``compare``."""
+
+    test: TestName
+    alternative: Alternative
+    correction: Correction | None
+    family: Family
+    level: float
+    interval: IntervalName
+    simultaneous: bool
+    effect: EffectName
+    margin: float | None
+    zero_method: ZeroMethod
+    repeats: Repeats
+    n_resamples: int
+    seed: int
+    pairs: Pairing
+    tie: float
+    min_queries: int
+    order: Order
+
+    def __post_init__(self) -> None:
+        """Refuse what no comparison takes."""
+        for name, choices in CHOICES.items():
+            require_choice(name, getattr(self, name), choices)
+        require_level(self.level)
+        if self.correction is not None:
+            require_choice("correction", self.correction, Correction)
+        if not 0 <= self.tie < float("inf"):
+            msg = f"tie must be a number of 0 or more, not {self.tie!r}"
+            raise ValueError(msg)
+
+    @property
+    def chosen_correction(self) -> Correction:
+        """The correction that is made: none of tests that need none."""
+        return "none" if self.test in FAMILYWISE else self.correction or "holm"
+
+    @property
+    def needs_rows(self) -> bool:
+        """Whether it looks at the values of single queries, not only at sums."""
+        by_rows = self.test in FROM_ROWS or self.interval != "t"
+        return by_rows or self.effect in EFFECTS_FROM_ROWS
+
+    @property
+    def needs_all_pairs(self) -> bool:
+        """Whether it rests on the analysis of variance of all systems."""
+        return self.test in ("tukey", "lsd") or self.effect == "sakai"
 
 
 def require_choice(name: str, value: Any, choices: Any) -> None:
@@ -59,106 +127,126 @@ def require_names(given: Sequence[str], known: Sequence[str], what: str) -> None
             raise ValueError(msg.replace("' There", "'; there"))
 
 
-def require_together(given: Mapping[str, Any]) -> None:
+def require_together(
+    how: Procedure,
+    *,
+    weight: str | None = None,
+    cluster: str | None = None,
+    repeat: str | None = None,
+) -> None:
     """Refuse combinations of arguments that exclude each other."""
-    if not 0 <= given["tie"] < float("inf"):
-        msg = f"tie must be a number of 0 or more, not {given['tie']!r}"
+    named = {"weight": weight, "cluster": cluster}
+    dependent = [name for name, column in named.items() if column is not None]
+    _require_plain_queries(how, dependent)
+    _require_one_correction(how)
+    _require_two_sided(how)
+    _require_margin(how)
+    if how.zero_method != "wilcox" and how.test != "wilcoxon":
+        msg = "zero_method= belongs to test='wilcoxon': name both or none"
         raise ValueError(msg)
-    test, interval = given["test"], given["interval"]
-    told = {n: given[n] for n in ("weight", "cluster") if given[n] is not None}
-    for name in told:
-        if test in ("wilcoxon", "sign", "tukey", "randomized_tukey", "lsd"):
-            msg = (
-                f"{name}= cannot be used with test={test!r}; use 't' or 'randomization'"
-            )
-            raise ValueError(msg)
-        if given["effect"] == "sakai":
-            msg = f"{name}= cannot be used with effect='sakai'"
-            raise ValueError(msg)
-    if test in FAMILYWISE and given["correction"] not in (None, "none"):
+    resampling = how.test in RESAMPLING or how.interval != "t"
+    if resampling and how.n_resamples < 99:
+        msg = f"n_resamples must be at least 99, not {how.n_resamples}"
+        raise ValueError(msg)
+    plain = how.test == "t" and not dependent
+    if how.pairs == "independent" and (
+        not plain or how.interval != "t" or repeat is not None
+    ):
+        msg = "pairs='independent' is for test='t' and interval='t', without weights"
+        raise ValueError(msg)
+    if how.repeats == "random" and (repeat is None or not plain):
+        msg = "repeats='random' needs repeat= and test='t', without weight= or cluster="
+        raise ValueError(msg)
+    if how.repeats == "random" and how.interval in ("bca", "studentized"):
         msg = (
-            f"test={test!r} corrects for all pairs by itself: leave out "
-            f"correction={given['correction']!r}"
+            f"interval={how.interval!r} is for fixed repeats; with repeats='random' "
+            "choose 't', 'percentile' or 'bayesian'"
         )
         raise ValueError(msg)
-    if (
-        test in ("tukey", "randomized_tukey", "lsd", "tost")
-        and given["alternative"] != "two-sided"
-    ):
-        msg = f"test={test!r} has no one-sided form; leave out alternative="
+
+
+def _require_plain_queries(how: Procedure, dependent: Sequence[str]) -> None:
+    """Ranks, signs and the analysis of variance count every query once."""
+    for name in dependent:
+        if how.test in ("wilcoxon", "sign", *POOLED):
+            msg = (
+                f"{name}= cannot be used with test={how.test!r}; use 't' or "
+                "'randomization'"
+            )
+            raise ValueError(msg)
+        if how.effect == "sakai":
+            msg = f"{name}= cannot be used with effect='sakai'"
+            raise ValueError(msg)
+
+
+def _require_one_correction(how: Procedure) -> None:
+    """Tukey's tests and intervals hold for a whole family by themselves."""
+    if how.test in FAMILYWISE and how.correction not in (None, "none"):
+        msg = (
+            f"test={how.test!r} corrects for all pairs by itself: leave out "
+            f"correction={how.correction!r}"
+        )
         raise ValueError(msg)
-    if test in ("tukey", "lsd") and interval != "t":
-        msg = f"test={test!r} has intervals of its own: leave out interval={interval!r}"
+    if how.test in ("tukey", "lsd") and how.interval != "t":
+        msg = (
+            f"test={how.test!r} has intervals of its own: leave out "
+            f"interval={how.interval!r}"
+        )
         raise ValueError(msg)
-    if given["simultaneous"] and (test == "tukey" or given["family"] == "none"):
+    if how.simultaneous and (how.test == "tukey" or how.family == "none"):
         why = (
             "the intervals of test='tukey' hold at once by themselves"
-            if test == "tukey"
+            if how.test == "tukey"
             else "family='none' corrects for no other test"
         )
         msg = f"{why}: leave out simultaneous=True"
         raise ValueError(msg)
-    if given["zero_method"] != "wilcox" and test != "wilcoxon":
-        msg = "zero_method= belongs to test='wilcoxon': name both or none"
+
+
+def _require_two_sided(how: Procedure) -> None:
+    """Some tests, and resampled intervals, have no one-sided form."""
+    if how.alternative == "two-sided":
+        return
+    if how.test in (*POOLED, "tost"):
+        msg = f"test={how.test!r} has no one-sided form; leave out alternative="
         raise ValueError(msg)
-    margin = given["margin"]
-    if (test == "tost") != (margin is not None):
+    if how.interval != "t":
+        msg = f"interval={how.interval!r} has no one-sided form; leave out alternative="
+        raise ValueError(msg)
+
+
+def _require_margin(how: Procedure) -> None:
+    """Equivalence has a margin, and an interval of level 1 - 2 (1 - level)."""
+    if (how.test == "tost") != (how.margin is not None):
         msg = "margin= belongs to test='tost': name both or none"
         raise ValueError(msg)
-    if margin is not None and not margin > 0:
-        msg = f"margin must be above 0, not {margin!r}"
+    if how.margin is not None and not how.margin > 0:
+        msg = f"margin must be above 0, not {how.margin!r}"
         raise ValueError(msg)
-    if test == "tost" and given["level"] <= 0.5:
+    if how.test == "tost" and how.level <= 0.5:
         msg = "level must be above 0.5 for test='tost'"
         raise ValueError(msg)
-    resampling = (
-        test in ("randomization", "bootstrap", "randomized_tukey") or interval != "t"
-    )
-    if resampling and given["resamples"] < 99:
-        msg = f"resamples must be at least 99, not {given['resamples']}"
-        raise ValueError(msg)
-    if interval != "t" and given["alternative"] != "two-sided":
-        msg = f"interval={interval!r} has no one-sided form; leave out alternative="
-        raise ValueError(msg)
-    if given["pairs"] == "independent" and (
-        test != "t" or interval != "t" or told or given["seed"]
-    ):
-        msg = "pairs='independent' is for test='t' and interval='t', without weights"
-        raise ValueError(msg)
-    if given["seeds"] == "random" and (given["seed"] is None or test != "t" or told):
-        msg = "seeds='random' needs seed= and test='t', without weight= or cluster="
-        raise ValueError(msg)
-    if given["seeds"] == "random" and interval in ("bca", "studentized"):
-        msg = (
-            f"interval={interval!r} is for fixed seeds; with seeds='random' choose "
-            "'t', 'percentile' or 'bayesian'"
-        )
-        raise ValueError(msg)
 
 
-def needs_rows(given: Mapping[str, Any]) -> bool:
-    """Whether a comparison looks at the values of single queries, not only at sums."""
-    by_rows = given["test"] in FROM_ROWS or given["interval"] != "t"
-    return by_rows or given["effect"] in ("rank_biserial", "cliff")
-
-
-def require_no_rows(given: Mapping[str, Any]) -> None:
+def require_no_rows(
+    how: Procedure,
+    *,
+    weight: str | None = None,
+    cluster: str | None = None,
+    repeat: str | None = None,
+) -> None:
     """Moments hold no values of single queries."""
-    if given["test"] in FROM_ROWS or given["interval"] != "t":
-        what = (
-            f"test={given['test']!r}"
-            if given["test"] in FROM_ROWS
-            else f"interval={given['interval']!r}"
-        )
+    from_rows = how.test in FROM_ROWS
+    if from_rows or how.interval != "t":
+        what = f"test={how.test!r}" if from_rows else f"interval={how.interval!r}"
         msg = f"{what} needs the values of the queries, and these are moments"
-        msg += "; use test='t' or test='tukey'" if given["test"] in FROM_ROWS else ""
+        msg += "; use test='t' or test='tukey'" if from_rows else ""
         raise ValueError(msg)
-    for name in ("weight", "cluster", "seed"):
-        if given[name] is not None:
+    named = {"weight": weight, "cluster": cluster, "repeat": repeat}
+    for name, column in named.items():
+        if column is not None:
             msg = f"{name}= is chosen when moments are made"
             raise ValueError(msg)
-    if given["effect"] in ("rank_biserial", "cliff"):
-        msg = (
-            f"effect={given['effect']!r} needs values of the queries; these are moments"
-        )
+    if how.effect in EFFECTS_FROM_ROWS:
+        msg = f"effect={how.effect!r} needs values of the queries; these are moments"
         raise ValueError(msg)

@@ -41,7 +41,7 @@ def read(
     frame, measures = _selected(values, columns)
     with damage_named([frame]):
         held = frame.collect(engine="streaming")
-    if not summed or pairs != "same" or columns.seed is not None:
+    if not summed or pairs != "same" or columns.repeat is not None:
         require_finite_rows(held, columns, measures)
     return aligned(held, measures, columns, pairs, fewest=fewest)
 
@@ -54,7 +54,7 @@ def read_parts(
     Rows of up to ``WHOLE`` bytes are one part; more of them go through temporary files.
     Whether all values are finite is left to the sums: see :func:`require_finite`.
     """
-    if isinstance(values, pl.DataFrame) or columns.seed is not None:
+    if isinstance(values, pl.DataFrame) or columns.repeat is not None:
         yield read(values, columns, summed=True, fewest=fewest)
         return
     frame, measures = _selected(values, columns)
@@ -137,7 +137,7 @@ def _selected(values: Source, columns: Columns) -> tuple[pl.LazyFrame, list[str]
         "by": columns.segments,
         "weight": names_of(columns.weight),
         "cluster": names_of(columns.cluster),
-        "seed": names_of(columns.seed),
+        "repeat": names_of(columns.repeat),
     }
     for argument, names in roles.items():
         require_columns(names, schema, where="the values", argument=argument)
@@ -150,7 +150,7 @@ def _selected(values: Source, columns: Columns) -> tuple[pl.LazyFrame, list[str]
         *(pl.col(name).alias(f"by{i}") for i, name in enumerate(columns.segments)),
         *(
             pl.col(name).alias(role)
-            for role in ("weight", "cluster", "seed")
+            for role in ("weight", "cluster", "repeat")
             for name in roles[role]
         ),
         *(pl.col(n).cast(pl.Float64).alias(f"v{k}") for k, n in enumerate(measures)),

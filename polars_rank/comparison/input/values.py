@@ -32,7 +32,7 @@ class Columns:
     by: str | Sequence[str] | None = None
     weight: str | None = None
     cluster: str | None = None
-    seed: str | None = None
+    repeat: str | None = None
 
     @property
     def keys(self) -> list[str]:
@@ -50,8 +50,8 @@ class Values:
     """One row per query, in any order, with a column per measure and system.
 
     ``frame`` has the columns ``key0`` ..., ``by0`` ..., ``weight`` and ``cluster``
-    where they were named, and ``cell(k, i)`` for measure k and system i. With seeds,
-    the values are means over them, and ``seeds`` has a row per query and seed.
+    where they were named, and ``cell(k, i)`` for measure k and system i. With repeats,
+    the values are means over them, and ``repeats`` has a row per query and repeat.
     """
 
     frame: pl.DataFrame
@@ -59,7 +59,7 @@ class Values:
     measures: list[str]
     columns: Columns
     notes: list[str] = field(default_factory=list)
-    seeds: pl.DataFrame | None = None
+    repeats: pl.DataFrame | None = None
     paired: bool = True  # a query has values of all systems, or of none
 
     @property

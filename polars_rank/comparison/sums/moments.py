@@ -38,14 +38,14 @@ CONTENT = "polars_rank.content"  # a number of the values that were summed
 
 def moments(
     values: Source,
+    measures: str | Sequence[str] | None = None,
     *,
     system: str = "system",
     query: str | Sequence[str] = "query_id",
-    measures: Sequence[str] | None = None,
     by: str | Sequence[str] | None = None,
     weight: str | None = None,
     cluster: str | None = None,
-    seed: str | None = None,
+    repeat: str | None = None,
     tie: float = 1e-9,
     convention: ConventionLike | None = None,
     path: str | Path | None = None,
@@ -56,7 +56,7 @@ def moments(
 
     Parameters
     ----------
-    values, system, query, measures, by, weight, cluster, seed, tie
+    values, measures, system, query, by, weight, cluster, repeat, tie
         As in :func:`compare`. Sums over clusters do not say which these were: where a
         cluster, such as a user, comes back in other parts, make moments ``by`` it
         instead, and merge them with it as ``unit``.
@@ -118,7 +118,7 @@ def moments(
     >>> pr.compare(pr.merge([monday, tuesday])).pairs["queries"].item()
     4
     """
-    columns = Columns(system, query, measures, by, weight, cluster, seed)
+    columns = Columns(system, query, measures, by, weight, cluster, repeat)
     seen = _Content()
     table, held, _ = sums_of_parts(
         seen.of(read_parts(values, columns, fewest=1)),
@@ -134,7 +134,7 @@ def moments(
         definition = Definition.of(held.measures, convention or DEFAULT, columns.keys)
     definition = definition.about(held.measures, columns.keys)
     how: dict[str, object] = {"system": system, "query": columns.keys}
-    how |= {"weight": weight, "cluster": cluster, "seed": seed, "tie": tie}
+    how |= {"weight": weight, "cluster": cluster, "repeat": repeat, "tie": tie}
     table = table.with_columns(
         pl.col("measure").replace_strict(definition.of_sums(how)).alias(DEFINITION),
         pl.lit(seen.number, pl.UInt64).alias(CONTENT),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import polars as pl
 
+from polars_rank.comparison.arguments import PairOptions
 from polars_rank.comparison.compare import compare
 from polars_rank.comparison.input.procedures import TestName
 from polars_rank.comparison.input.reading import read
@@ -16,14 +17,21 @@ from polars_rank.comparison.input.values import Columns, Source, cell, lower_is_
 from polars_rank.comparison.tests.bootstrap import resampled
 
 
-def orders(values: Source, *, level: float = 0.95, **options: Any) -> pl.DataFrame:
+def orders(
+    values: Source,
+    measures: str | Sequence[str] | None = None,
+    *,
+    test: TestName = "t",
+    level: float = 0.95,
+    **options: Unpack[PairOptions],
+) -> pl.DataFrame:
     """Compare the orders in which measures put the systems.
 
     Parameters
     ----------
-    values
+    values, measures
         As for :func:`compare`, with at least two measures.
-    level, options
+    test, level, options
         As in :func:`compare`, without ``by``; the test says which swaps are
         significant.
 
@@ -49,11 +57,12 @@ def orders(values: Source, *, level: float = 0.95, **options: Any) -> pl.DataFra
     if options.get("by") is not None:
         msg = "orders are those of all queries: leave out by="
         raise ValueError(msg)
-    _require_difference(options.get("test"))
-    found = compare(values, level=level, **options | {"by": []})
-    means, measures = _means(found.means)
-    if len(measures) < 2:
-        msg = f"orders of at least two measures are compared, not of {len(measures)}"
+    _require_difference(test)
+    options["by"] = []
+    found = compare(values, measures, test=test, level=level, **options)
+    means, names = _means(found.means)
+    if len(names) < 2:
+        msg = f"orders of at least two measures are compared, not of {len(names)}"
         raise ValueError(msg)
     sure = {
         (m, *sorted(pair))
@@ -63,7 +72,7 @@ def orders(values: Source, *, level: float = 0.95, **options: Any) -> pl.DataFra
     }
     systems = means["system"].to_list()
     rows = []
-    for one, other in combinations(measures, 2):
+    for one, other in combinations(names, 2):
         x, y = means[one].to_numpy(), means[other].to_numpy()
         swapped = [
             (systems[i], systems[j])
@@ -85,7 +94,7 @@ def orders(values: Source, *, level: float = 0.95, **options: Any) -> pl.DataFra
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def _require_difference(test: str | None) -> None:
+def _require_difference(test: str) -> None:
     """Refuse the test of which significant pairs are the same."""
     if test == "tost":
         msg = "test='tost' is for equivalence; choose a test of differences, like 't'"
@@ -110,20 +119,20 @@ def _correlations(
 
 def stability(
     values: Source,
+    measures: str | Sequence[str] | None = None,
     *,
     system: str = "system",
     query: str | Sequence[str] = "query_id",
-    measures: str | Sequence[str] | None = None,
-    resamples: int = 999,
-    random_state: int = 0,
+    n_resamples: int = 999,
+    seed: int = 0,
 ) -> pl.DataFrame:
     """Measure how often the order of the systems holds when queries are resampled.
 
     Parameters
     ----------
-    values, system, query, measures
+    values, measures, system, query
         As in :func:`compare`. Queries with a null for any system are left out.
-    resamples, random_state
+    n_resamples, seed
         Number of bootstrap resamples of the queries, and their seed.
 
     Returns
@@ -152,7 +161,7 @@ def stability(
         if not len(x):
             continue
         drawn = resampled(
-            x, np.ones(len(x)), resamples=resamples, random_state=random_state
+            x, np.ones(len(x)), n_resamples=n_resamples, seed=seed
         ).estimate
         means = x.mean(axis=0)
         best = (drawn >= drawn.max(axis=1, keepdims=True) - 1e-12).mean(axis=0)
@@ -171,16 +180,17 @@ def stability(
 
 def discriminative(
     values: Source,
+    measures: str | Sequence[str] | None = None,
     *,
     test: TestName = "randomized_tukey",
     level: float = 0.95,
-    **options: Any,
+    **options: Unpack[PairOptions],
 ) -> pl.DataFrame:
     """Measure discriminative power: how many pairs of systems a measure tells apart.
 
     Parameters
     ----------
-    values, options
+    values, measures, options
         As for :func:`compare`.
     test, level
         The test of all pairs, and 1 - the significance level.
@@ -203,8 +213,8 @@ def discriminative(
     (1, 1.0)
     """
     _require_difference(test)
-    options = {"by": []} | options
-    pairs = compare(values, test=test, level=level, **options).pairs
+    options.setdefault("by", [])
+    pairs = compare(values, measures, test=test, level=level, **options).pairs
     size = pl.col("difference").abs()
     return pairs.group_by("measure", maintain_order=True).agg(
         pairs=pl.len(),

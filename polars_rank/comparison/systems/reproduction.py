@@ -18,24 +18,25 @@ Array: TypeAlias = npt.NDArray[np.float64]
 
 
 def reproduction(
-    original: Source,
-    repeated: Source,
+    values: Source,
+    measures: str | Sequence[str] | None = None,
     *,
+    original: Source,
     baseline: str | None = None,
     system: str = "system",
     query: str | Sequence[str] = "query_id",
-    measures: str | Sequence[str] | None = None,
 ) -> pl.DataFrame:
     """Compare the values of an experiment with those of its reproduction.
 
     Parameters
     ----------
-    original, repeated
-        Values per query of the same systems, as for :func:`compare`. With the same
-        queries it is a reproduction; with others, a replication.
+    values, original
+        Values per query of the repetition and of the original, of the same systems, as
+        for :func:`compare`. With the same queries it is a reproduction; with others, a
+        replication.
     baseline
         System that the others are to improve on.
-    system, query, measures
+    measures, system, query
         As in :func:`compare`.
 
     Returns ------- One row per measure and system: ``queries`` and ``baseline_mean`` of
@@ -59,13 +60,13 @@ def reproduction(
     ...      "ap": [0.2, 0.4, 0.4, 0.6]}
     ... )
     >>> again = values.with_columns(ap=pl.Series([0.2, 0.4, 0.3, 0.5]))
-    >>> found = pr.reproduction(values, again, baseline="a").row(1, named=True)
+    >>> found = pr.reproduction(again, original=values, baseline="a").row(1, named=True)
     >>> round(found["rmse"], 4), round(found["effect_ratio"], 4)
     (0.1, 0.5)
     """
     names = [measures] if isinstance(measures, str) else measures
     first = read(original, Columns(system, query, names))
-    second = read(repeated, Columns(system, query, first.measures))
+    second = read(values, Columns(system, query, first.measures))
     if {*first.systems} != {*second.systems}:
         odd = ", ".join(sorted({*first.systems} ^ {*second.systems}))
         msg = (

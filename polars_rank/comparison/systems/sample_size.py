@@ -22,18 +22,18 @@ from polars_rank.comparison.tests.power import (
 
 def power(
     values: Source | None = None,
+    measures: str | Sequence[str] | None = None,
     *,
     sd: float | None = None,
     difference: float | None = None,
-    queries: int | None = None,
+    n_queries: int | None = None,
     width: float | None = None,
-    systems: int = 2,
+    n_systems: int = 2,
     paired: bool = True,
     level: float = 0.95,
     power: float = 0.8,
     system: str = "system",
     query: str | Sequence[str] = "query_id",
-    measures: str | Sequence[str] | None = None,
     baseline: str | Sequence[str] | None = None,
 ) -> pl.DataFrame:
     """Plan a paired t test: compute queries, detectable difference or power.
@@ -45,18 +45,18 @@ def power(
         differences are used, one row per measure and pair.
     sd
         The standard deviation of the differences, instead of ``values``. With
-        ``systems`` above 2: that of the residuals, the root of ``variance`` in
+        ``n_systems`` above 2: that of the residuals, the root of ``variance`` in
         ``.anova`` of a comparison: the deviation of differences divided by sqrt(2).
     difference
-        Mean difference to detect; the number of ``queries`` follows.
-    queries
+        Mean difference to detect; the number of queries follows.
+    n_queries
         Number of queries; the difference that they detect follows or, with
         ``difference``, the power. Default, with ``values`` and without ``difference``:
         as many as there are.
     width
         Instead of a difference: expected width of the interval of the mean difference;
         the number of queries follows.
-    systems
+    n_systems
         Number of systems. With more than two, ``queries`` are those that a two-way
         analysis of variance (systems and queries) needs to detect a ``difference``
         between the best and the worst system, if the others lie halfway.
@@ -67,7 +67,7 @@ def power(
     level, power
         Confidence level (1 - level is the significance level of the two-sided test),
         and power.
-    system, query, measures, baseline
+    measures, system, query, baseline
         As in :func:`compare`.
 
     Returns
@@ -86,96 +86,118 @@ def power(
     >>> import polars_rank as pr
     >>> pr.power(sd=0.2, difference=0.02)["queries"].item()
     787
-    >>> round(pr.power(sd=0.2, queries=200)["difference"].item(), 4)
+    >>> round(pr.power(sd=0.2, n_queries=200)["difference"].item(), 4)
     0.0398
     """
+    many = n_systems > 2 or not paired
+    _require_numbers(power, level, n_queries, sd=sd, difference=difference, width=width)
+    _require_one_goal(values, sd, difference, n_queries, width)
+    if many and (difference is None or n_queries is not None or sd is None):
+        what = "n_systems= needs" if paired else "a plan of other queries needs"
+        msg = f"{what} sd= and difference=, and finds the queries"
+        raise ValueError(msg)
+    pilot = _pilot(values, measures, sd, system, query, baseline)
+    alpha = 1 - level
+    spread, counts = pilot["sd"].to_list(), pilot["pilot"].to_list()
+    needed: list[int | None]
+    reached: list[float | None]
+    if width is not None:
+        needed = [_for_width(s, width, level) for s in spread]
+        return pilot.drop("pilot").with_columns(
+            width=pl.lit(float(width)), queries=pl.Series(needed, dtype=pl.Int64)
+        )
+    if difference is None:
+        counts = counts if n_queries is None else [n_queries] * len(spread)
+        needed, reached = counts, [power] * len(spread)
+        effects = detectable_effect(np.array(counts), alpha=alpha, power=power)
+        differences = [e * s for e, s in zip(effects.tolist(), spread, strict=True)]
+    else:
+        differences = [float(difference)] * len(spread)
+        if many:
+            found = [
+                _for_many(s, difference, n_systems, paired, alpha, power)
+                for s in spread
+            ]
+            needed, reached = [n for n, _ in found], [p for _, p in found]
+        else:
+            needed = [
+                _for_two(s, difference, alpha, power)
+                if n_queries is None
+                else n_queries
+                for s in spread
+            ]
+            reached = [
+                None
+                if n is None or not s
+                else float(power_of_t(difference / s, n, alpha=alpha))
+                for s, n in zip(spread, needed, strict=True)
+            ]
+    return pilot.drop("pilot").with_columns(
+        difference=pl.Series(differences, dtype=pl.Float64),
+        queries=pl.Series(
+            needed, dtype=pl.Int64
+        ),  # more may be needed than UInt32 holds
+        power=pl.Series(reached, dtype=pl.Float64),
+    )
+
+
+def _require_numbers(
+    power: float, level: float, n_queries: int | None, **sizes: float | None
+) -> None:
+    """Refuse numbers that no plan has."""
     require_level(level)
     if not 0 < power < 1:
         msg = f"power must lie between 0 and 1, not {power!r}"
         raise ValueError(msg)
-    if (values is None) == (sd is None):
-        msg = "name either the values of a pilot or sd=, not both or neither"
-        raise ValueError(msg)
-    for name, given in (("sd", sd), ("difference", difference), ("width", width)):
+    for name, given in sizes.items():
         if given is not None and not (math.isfinite(given) and given >= 0):
             msg = f"{name} must be a number of 0 or more, not {given!r}"
             raise ValueError(msg)
-    if queries is not None and queries < 2:
-        msg = f"queries must be at least 2, not {queries}"
+    if n_queries is not None and n_queries < 2:
+        msg = f"n_queries must be at least 2, not {n_queries}"
         raise ValueError(msg)
-    if width is not None and (difference is not None or queries is not None):
+
+
+def _require_one_goal(
+    values: Source | None,
+    sd: float | None,
+    difference: float | None,
+    n_queries: int | None,
+    width: float | None,
+) -> None:
+    """One spread is given, and enough for the others to follow."""
+    if (values is None) == (sd is None):
+        msg = "name either the values of a pilot or sd=, not both or neither"
+        raise ValueError(msg)
+    goals = difference, n_queries
+    if width is not None and goals != (None, None):
         msg = "width= says how many queries are needed: leave out the others"
         raise ValueError(msg)
-    many = systems > 2 or not paired
-    if many and (difference is None or queries is not None or values is not None):
-        what = "systems= needs" if paired else "a plan of other queries needs"
-        msg = f"{what} sd= and difference=, and finds the queries"
+    if values is None and width is None and goals == (None, None):
+        msg = "name difference=, n_queries= or width=: the others follow"
         raise ValueError(msg)
-    if values is None and difference is None and queries is None and width is None:
-        msg = "name difference=, queries= or width=: the others follow"
-        raise ValueError(msg)
-    pilot = _pilot(values, sd, system, query, measures, baseline)
-    alpha = 1 - level
-    spread = pilot["sd"].to_list()
-    if width is not None:
-        found = [_for_width(s, width, level) for s in spread]
-        return pilot.drop("pilot").with_columns(
-            width=pl.lit(float(width)), queries=pl.Series(found, dtype=pl.Int64)
-        )
-    if many:
-        assert difference is not None
-        assert sd is not None
-        n, reached = _for_many(sd, difference, systems, paired, alpha, power)
-        return pilot.drop("pilot").with_columns(
-            difference=pl.lit(difference), queries=pl.lit(n), power=pl.lit(reached)
-        )
-    if difference is not None and queries is None:
-        needed = [
-            None if not s else queries_for(difference / s, alpha=alpha, power=power)
-            for s in spread
-        ]
-        reached_each = [
-            None
-            if n is None or not s
-            else float(power_of_t(difference / s, n, alpha=alpha))
-            for s, n in zip(spread, needed, strict=True)
-        ]
-        return pilot.drop("pilot").with_columns(
-            difference=pl.lit(float(difference)),
-            queries=pl.Series(needed, dtype=pl.Int64),
-            power=pl.Series(reached_each, dtype=pl.Float64),
-        )
-    counts = [queries if queries is not None else n for n in pilot["pilot"]]
-    if difference is not None:
-        found_power = [
-            None if not s else float(power_of_t(difference / s, n, alpha=alpha))
-            for s, n in zip(spread, counts, strict=True)
-        ]
-        differences = [float(difference)] * len(spread)
-    else:
-        effects = detectable_effect(np.array(counts), alpha=alpha, power=power)
-        differences = [e * s for e, s in zip(effects.tolist(), spread, strict=True)]
-        found_power = [power] * len(spread)
-    return pilot.drop("pilot").with_columns(
-        difference=pl.Series(differences, dtype=pl.Float64),
-        queries=pl.Series(counts, dtype=pl.Int64),
-        power=pl.Series(found_power, dtype=pl.Float64),
-    )
+
+
+def _for_two(
+    sd: float | None, difference: float, alpha: float, power: float
+) -> int | None:
+    """Smallest number of queries of a paired t test."""
+    return queries_for(difference / sd, alpha=alpha, power=power) if sd else None
 
 
 def _pilot(
     values: Source | None,
+    measures: str | Sequence[str] | None,
     sd: float | None,
     system: str,
     query: str | Sequence[str],
-    measures: str | Sequence[str] | None,
     baseline: str | Sequence[str] | None,
 ) -> pl.DataFrame:
     """Standard deviations, and the number of queries that they come from."""
     if values is None:
         return pl.DataFrame({"sd": [float(sd or 0.0)], "pilot": [0]})
     pairs = compare(
-        values, system=system, query=query, measures=measures, baseline=baseline
+        values, measures, system=system, query=query, baseline=baseline
     ).pairs
     deviation = pl.col("difference") / pl.col("effect")  # d_z
     margin = pl.col("upper") - pl.col("lower")
@@ -210,7 +232,7 @@ def _for_width(sd: float | None, width: float, level: float) -> int | None:
 
 
 def _for_many(
-    sd: float,
+    sd: float | None,
     difference: float,
     systems: int,
     paired: bool,

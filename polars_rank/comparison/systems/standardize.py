@@ -21,6 +21,7 @@ Standard: TypeAlias = Literal["z", "phi", "ab", "cdf"]
 @frame_function
 def standardize(
     values: FrameLike,
+    measures: str | Sequence[str] | None = None,
     *,
     reference: FrameLike | Sequence[str] | None = None,
     how: Standard = "phi",
@@ -28,7 +29,6 @@ def standardize(
     b: float = 0.5,
     system: str = "system",
     query: str | Sequence[str] = "query_id",
-    measures: str | Sequence[str] | None = None,
 ) -> AnyFrame:
     """Standardize values per query: hard and easy queries count alike.
 
@@ -48,7 +48,7 @@ def standardize(
         that are not larger (Urbano 2019).
     a, b
         Scale and shift of ``"ab"``.
-    system, query, measures
+    measures, system, query
         As in :func:`compare`.
 
     Returns

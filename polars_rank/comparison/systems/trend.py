@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Unpack
 
 import polars as pl
 
 from polars_rank._statistics.distributions import t_quantile
 from polars_rank._statistics.intervals import require_level
+from polars_rank.comparison.arguments import SumOptions
 from polars_rank.comparison.compare import compare
 from polars_rank.comparison.input.procedures import names_of
 from polars_rank.comparison.input.values import Source, lazy
@@ -25,6 +26,7 @@ from polars_rank.comparison.tests.estimates import Plan, estimated, means_of
 
 def trend(
     values: Source,
+    measures: str | Sequence[str] | None = None,
     *,
     time: str,
     every: str | None = None,
@@ -33,7 +35,7 @@ def trend(
     level: float = 0.95,
     sequential: bool = False,
     tuned_for: int = 5000,
-    **columns: Any,
+    **columns: Unpack[SumOptions],
 ) -> pl.DataFrame:
     """Follow systems and their differences over time.
 
@@ -43,6 +45,8 @@ def trend(
         Values per query, or :func:`moments` of them, with a column of time. The same
         query in another period is a new observation; other segments of moments are
         added up. One system will do.
+    measures
+        As in :func:`compare`.
     time, every
         The column of time: any type that can be sorted. Dates and times are truncated
         to periods, such as ``"1d"`` or ``"1w"``, if ``every`` says so.
@@ -57,8 +61,7 @@ def trend(
     tuned_for
         Number of queries for which these are shortest.
     columns
-        ``system``, ``query``, ``measures``, ``weight`` and so on, as in
-        :func:`moments`.
+        ``system``, ``query``, ``weight`` and so on, as in :func:`moments`.
 
     Returns
     -------
@@ -95,7 +98,7 @@ def trend(
     if sequential and window is not None:
         msg = "sequential=True sums up all periods so far: name window=None as well"
         raise ValueError(msg)
-    parts = _parts(values, time, every, columns)
+    parts = _parts(values, measures, time, every, columns)
     periods = parts.select(pl.col(time).unique().sort()).with_row_index("first")
     last = pl.lit(len(periods)) if window is None else pl.col("first") + window
     ahead = periods.with_columns(
@@ -120,7 +123,12 @@ def trend(
     table = means.select(time, "measure", "system", *ends, baseline=null)
     if whole["other"].count() or baseline is not None:
         found = compare(
-            whole, by=time, baseline=baseline, level=level, correction="none", least=2
+            whole,
+            by=time,
+            baseline=baseline,
+            level=level,
+            correction="none",
+            min_queries=2,
         )
         pairs = found.pairs.rename({"difference": "estimate"}).select(table.columns)
         table = pl.concat([table, pairs])
@@ -136,7 +144,11 @@ def trend(
 
 
 def _parts(
-    values: Source, time: str, every: str | None, columns: dict[str, Any]
+    values: Source,
+    measures: str | Sequence[str] | None,
+    time: str,
+    every: str | None,
+    columns: SumOptions,
 ) -> pl.DataFrame:
     """Moments by period."""
     frame = lazy(values)
@@ -149,18 +161,19 @@ def _parts(
         raise TypeError(msg)
     period = pl.col(time) if every is None else pl.col(time).dt.truncate(every)
     if not is_moments(schema.names()):
-        keys = names_of(columns.pop("query", "query_id"))
-        keys += [time] if time not in keys else []
+        keys = names_of(columns.get("query", "query_id"))
+        columns["query"] = keys if time in keys else [*keys, time]
         own = f"period of {time}"
         found = moments(
-            frame.with_columns(period.alias(own)), by=own, query=keys, **columns
+            frame.with_columns(period.alias(own)), measures, by=own, **columns
         )
         return found.rename({own: time})
-    measures = names_of(columns.pop("measures", None))
     if columns:
         msg = f"{next(iter(columns))}= is chosen when moments are made"
         raise ValueError(msg)
-    return selected(read_moments(frame).with_columns(period), [time], measures)
+    return selected(
+        read_moments(frame).with_columns(period), [time], names_of(measures)
+    )
 
 
 def _sequential(

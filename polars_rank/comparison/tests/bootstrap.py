@@ -35,7 +35,7 @@ class Resampled(NamedTuple):
 
 
 def resampled(
-    x: Array, w: Array, *, resamples: int, random_state: int, bayesian: bool = False
+    x: Array, w: Array, *, n_resamples: int, seed: int, bayesian: bool = False
 ) -> Resampled:
     """Estimates, and standard errors, of resamples of the units.
 
@@ -46,7 +46,7 @@ def resampled(
     center = x.sum(axis=0) / w.sum()
     x = x - center * w[:, None]  # deviations, of which a small spread keeps its digits
     squares, products = x * x, x * w[:, None]
-    for counts in drawn_counts(n, resamples, random_state, bayesian=bayesian):
+    for counts in drawn_counts(n, n_resamples, seed, bayesian=bayesian):
         weight = (counts @ w)[:, None]
         moved = (counts @ x) / weight
         whole = counts @ squares
@@ -59,18 +59,18 @@ def resampled(
         estimates.append(center + moved)
         scale = n / (n - 1.0) if n > 1 else np.nan
         errors.append(np.sqrt(rest * scale) / weight)
-    shape = (resamples, columns)
+    shape = (n_resamples, columns)
     return Resampled(
         np.concatenate(estimates).reshape(shape), np.concatenate(errors).reshape(shape)
     )
 
 
 def drawn_counts(
-    n: int, resamples: int, random_state: int, *, bayesian: bool
+    n: int, n_resamples: int, seed: int, *, bayesian: bool
 ) -> Iterator[Array]:
     """How often each unit is drawn, some resamples at a time."""
-    generator = np.random.default_rng(random_state)
-    for size in chunks(resamples, n):
+    generator = np.random.default_rng(seed)
+    for size in chunks(n_resamples, n):
         if bayesian:
             yield generator.standard_exponential((size, n))
             continue

@@ -5,9 +5,9 @@ Differences are taken to be normal, with the spread that was seen.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ import polars as pl
 
 from polars_rank._statistics.distributions import normal_quantile, special, t_quantile
 from polars_rank._statistics.noncentral import crossing
-from polars_rank.comparison.input.procedures import Correction, TestName
+from polars_rank.comparison.input.procedures import Correction, Procedure, TestName
 from polars_rank.comparison.tests.families import family_of
 from polars_rank.comparison.tests.paired_tests import EXACT
 from polars_rank.comparison.tests.power import detectable_center
@@ -31,34 +31,32 @@ BELOW = 1 - 1e-12  # p-values are significant below a level, not at it
 SMALL = 1e-6  # ties up to here are rounding
 
 
-def left_out(given: Mapping[str, Any]) -> str | None:
+def left_out(how: Procedure) -> str | None:
     """Why a comparison tells no detectable differences, if it does not."""
-    test = given["test"]
+    test = how.test
     if test == "tost":
         return "test='tost' looks for no difference"
     if test == "randomized_tukey":
         return "the power of this test depends on the means of all systems"
-    if given["zero_method"] != "wilcox":
-        return f"the power with zero_method={given['zero_method']!r} is not known"
-    if test == "sign" and given["tie"] > SMALL:
-        return f"how many queries are ties, by tie={given['tie']:g}, depends on it"
+    if how.zero_method != "wilcox":
+        return f"the power with zero_method={how.zero_method!r} is not known"
+    if test == "sign" and how.tie > SMALL:
+        return f"how many queries are ties, by tie={how.tie:g}, depends on it"
     return None
 
 
-def with_detectable(
-    frame: pl.DataFrame, correction: Correction, given: Mapping[str, Any]
-) -> pl.DataFrame:
+def with_detectable(frame: pl.DataFrame, how: Procedure) -> pl.DataFrame:
     """The rows with the ``detectable`` difference, null where there is no test.
 
     The frame has the estimates of the test: ``error`` and ``df``, or those of the
     analysis of variance; of tests by rows, how many units have ``changed``.
     """
-    if left_out(given):
+    if left_out(how):
         return frame.with_columns(detectable=pl.lit(None, dtype=pl.Float64))
-    test: TestName = given["test"]
-    sides = 2 if given["alternative"] == "two-sided" else 1
-    sizes = _array(frame, pl.col("p_value").count().over(family_of(given["family"])))
-    tail = _level(1.0 - given["level"], sizes, correction) / sides
+    test = how.test
+    sides = 2 if how.alternative == "two-sided" else 1
+    sizes = _array(frame, pl.col("p_value").count().over(family_of(how.family)))
+    tail = _level(1.0 - how.level, sizes, how.chosen_correction) / sides
     if test in ("sign", "wilcoxon"):
         found = _of_signs(frame, test, tail)
     elif test in ("tukey", "lsd"):
@@ -71,7 +69,7 @@ def with_detectable(
     else:
         df = _array(frame, "df" if test == "t" else pl.col("n") - 1.0)
         if test != "t":
-            tail = _attained(frame, tail, test, sides, given["resamples"])
+            tail = _attained(frame, tail, test, sides, how.n_resamples)
         center = _distinct(partial(_center, test, sides), tail, df)
         found = _array(frame, "error") * center
     known = pl.Series(found).fill_nan(None)
@@ -107,7 +105,7 @@ def _level(alpha: float, sizes: Array, correction: Correction) -> Array:
 
 
 def _attained(
-    frame: pl.DataFrame, tail: Array, test: TestName, sides: int, resamples: int
+    frame: pl.DataFrame, tail: Array, test: TestName, sides: int, n_resamples: int
 ) -> Array:
     """The largest level below the one that is asked for which p-values can have.
 
@@ -115,7 +113,7 @@ def _attained(
     """
     m = _array(frame, "changed")
     exact = (m <= EXACT) & (test == "randomization")
-    every = np.where(exact, 2.0 ** np.minimum(m, EXACT), (resamples + 1.0) * sides)
+    every = np.where(exact, 2.0 ** np.minimum(m, EXACT), (n_resamples + 1.0) * sides)
     count = np.ceil(tail * every * BELOW) - 1.0
     fewest = np.where(exact, 1, FEWEST)
     return np.asarray(np.where(count >= fewest, count / every, np.nan))

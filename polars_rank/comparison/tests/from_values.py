@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from polars_rank.comparison.input.procedures import EffectName, IntervalName, TestName
+from polars_rank.comparison.input.procedures import (
+    EffectName,
+    IntervalName,
+    Procedure,
+)
 from polars_rank.comparison.input.values import Values, cell, lower_is_better
 from polars_rank.comparison.tests import estimates, paired_tests
 from polars_rank.comparison.tests.bootstrap import bounds, resampled, shift_test
 from polars_rank.comparison.tests.effects import cliff
 from polars_rank.comparison.tests.estimates import Plan
-from polars_rank.comparison.tests.seeds import across_seeds
+from polars_rank.comparison.tests.seeds import across_repeats
 from polars_rank.core.expr import ratio
 
 Array: TypeAlias = npt.NDArray[np.float64]
@@ -23,14 +27,13 @@ Array: TypeAlias = npt.NDArray[np.float64]
 
 def tested(
     frame: pl.DataFrame,
-    test: TestName,
-    margin: float | None,
+    how: Procedure,
     anova: pl.DataFrame | None,
     plan: Plan,
     held: Values | None,
-    given: Mapping[str, Any],
 ) -> pl.DataFrame:
     """Replace the t test by the one that is asked for."""
+    test = how.test
     if test in ("tukey", "lsd"):
         if anova is None:
             msg = f"test={test!r} needs all pairs, unweighted, of the same queries"
@@ -38,7 +41,9 @@ def tested(
         make = estimates.tukey if test == "tukey" else estimates.fisher_lsd
         return make(frame, anova, plan)
     if test == "tost":
-        return estimates.equivalence(frame, float(margin or 0.0), plan.interval_level)
+        return estimates.equivalence(
+            frame, float(how.margin or 0.0), plan.interval_level
+        )
     if test == "sign":
         rows = frame.select("wins", "losses").rows()
         sense = _sense(frame)
@@ -49,11 +54,10 @@ def tested(
         changed = frame.select(changed=pl.col("wins") + pl.col("losses"))
         return _replaced(frame, found, frame["queries"].to_list(), changed.to_series())
     if test == "t":
-        if given["seeds"] == "random" and held is not None:
-            return across_seeds(frame, held, plan)
+        if how.repeats == "random" and held is not None:
+            return across_repeats(frame, held, plan)
         return frame
     assert held is not None
-    resamples, random_state = given["resamples"], given["random_state"]
     found = []
     differ: list[int] = []
     for x, w, matrix, places in _blocks(held, plan):
@@ -61,23 +65,24 @@ def tested(
         if not len(x):
             found += [paired_tests.Tested(0.0, 1.0)] * len(plan.pairs)
         elif test == "wilcoxon":
-            how = plan.alternative, given["zero_method"]
-            found += [paired_tests.wilcoxon(d, *how) for d in x.T]
+            found += [
+                paired_tests.wilcoxon(d, plan.alternative, how.zero_method) for d in x.T
+            ]
         elif test == "randomization":
             found += paired_tests.randomization(
                 paired_tests.rounded(x),
-                resamples=resamples,
-                random_state=random_state,
+                n_resamples=how.n_resamples,
+                seed=how.seed,
                 alternative=plan.alternative,
             )
         elif test == "bootstrap":
-            drawn = resampled(x, w, resamples=resamples, random_state=random_state)
+            drawn = resampled(x, w, n_resamples=how.n_resamples, seed=how.seed)
             found += shift_test(x, w, drawn, plan.alternative)
         else:
             found += paired_tests.randomized_tukey(
                 *_by_name(held, matrix, places),
-                resamples=resamples,
-                random_state=random_state,
+                n_resamples=how.n_resamples,
+                seed=how.seed,
             )
     return _replaced(frame, found, frame["n"].to_list(), pl.Series("changed", differ))
 
@@ -161,8 +166,8 @@ def with_bootstrap(
     held: Values,
     plan: Plan,
     interval: IntervalName,
-    resamples: int,
-    random_state: int,
+    n_resamples: int,
+    seed: int,
 ) -> pl.DataFrame:
     """Replace the intervals by those of resamples."""
     low: list[float] = []
@@ -174,9 +179,7 @@ def with_bootstrap(
             nothing = [float("nan")] * len(places)
             low, high, above = low + nothing, high + nothing, above + nothing
             continue
-        drawn = resampled(
-            x, w, resamples=resamples, random_state=random_state, bayesian=bayesian
-        )
+        drawn = resampled(x, w, n_resamples=n_resamples, seed=seed, bayesian=bayesian)
         ends = bounds(x, w, drawn, interval, plan.interval_level)
         low += ends.low.tolist()
         high += ends.high.tolist()

@@ -112,13 +112,13 @@ def _signed_ranks(d: Array, *, every: bool = False) -> Array:
 def randomization(
     units: Array,
     *,
-    resamples: int,
-    random_state: int,
+    n_resamples: int,
+    seed: int,
     alternative: Alternative = "two-sided",
 ) -> list[Tested]:
     """Fisher's randomization test: under the null, each difference may change sign.
 
-    Exact up to 40 differences that are not 0, else by ``resamples`` draws, with
+    Exact up to 40 differences that are not 0, else by ``n_resamples`` draws, with
     p = (1 + extreme draws) / (1 + draws). The statistic is the sum of differences. For
     more than some 10,000 queries it is the t test to three digits, and slow.
 
@@ -131,7 +131,7 @@ def randomization(
     }
     many = np.flatnonzero(~few)
     if len(many):
-        drawn = _drawn(units[:, many], resamples, random_state, alternative)
+        drawn = _drawn(units[:, many], n_resamples, seed, alternative)
         found |= dict(zip(map(int, many), drawn, strict=True))
     return [found[c] for c in range(units.shape[1])]
 
@@ -162,14 +162,14 @@ def _sums(d: Array) -> Array:
 
 
 def _drawn(
-    units: Array, resamples: int, random_state: int, alternative: Alternative
+    units: Array, n_resamples: int, seed: int, alternative: Alternative
 ) -> list[Tested]:
     total = units.sum(axis=0)
     tolerance = 1e-12 * np.abs(units).sum(axis=0)
-    generator = np.random.default_rng(random_state)
+    generator = np.random.default_rng(seed)
     extreme = np.zeros(units.shape[1])
     n = len(units)
-    for size in chunks(resamples, n):
+    for size in chunks(n_resamples, n):
         bits = np.unpackbits(
             generator.integers(0, 256, (size, -(-n // 8)), np.uint8), axis=1
         )
@@ -181,12 +181,12 @@ def _drawn(
             "less": sums <= total + tolerance,
         }[alternative]
         extreme += beyond.sum(axis=0)
-    p = (1.0 + extreme) / (1.0 + resamples)
+    p = (1.0 + extreme) / (1.0 + n_resamples)
     return [Tested(float(t), float(v)) for t, v in zip(total, p, strict=True)]
 
 
 def randomized_tukey(
-    values: Array, pairs: list[tuple[int, int]], *, resamples: int, random_state: int
+    values: Array, pairs: list[tuple[int, int]], *, n_resamples: int, seed: int
 ) -> list[Tested]:
     """Randomized Tukey HSD: the largest difference when all systems are equal.
 
@@ -202,20 +202,20 @@ def randomized_tukey(
     means = values.mean(axis=0)
     tolerance = 1e-12
     differences = np.array([means[j] - means[i] for i, j in pairs])
-    generator = np.random.default_rng(random_state)
+    generator = np.random.default_rng(seed)
     extreme = np.zeros(len(pairs))
-    for size in chunks(resamples, queries * systems):
+    for size in chunks(n_resamples, queries * systems):
         shuffled = generator.permuted(
             np.broadcast_to(values, (size, queries, systems)), axis=2
         ).mean(axis=1)
         span = shuffled.max(axis=1) - shuffled.min(axis=1)
         extreme += (span[:, None] >= np.abs(differences) - tolerance).sum(axis=0)
-    p = (1.0 + extreme) / (1.0 + resamples)
+    p = (1.0 + extreme) / (1.0 + n_resamples)
     return [Tested(float(d), float(v)) for d, v in zip(differences, p, strict=True)]
 
 
-def chunks(resamples: int, numbers: int) -> list[int]:
+def chunks(n_resamples: int, numbers: int) -> list[int]:
     """Sizes of the chunks in which resamples of so many numbers are drawn."""
-    size = max(1, min(resamples, CELLS // max(1, numbers)))
-    whole, rest = divmod(resamples, size)
+    size = max(1, min(n_resamples, CELLS // max(1, numbers)))
+    whole, rest = divmod(n_resamples, size)
     return [size] * whole + ([rest] if rest else [])

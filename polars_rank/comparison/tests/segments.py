@@ -9,13 +9,13 @@ from polars_rank._statistics.distributions import special
 PAIR = ("measure", "baseline", "system")
 
 
-def between_segments(frame: pl.DataFrame, *, least: int) -> pl.DataFrame:
+def between_segments(frame: pl.DataFrame, *, min_queries: int) -> pl.DataFrame:
     """Welch's F test of the ``mean`` differences of segments, for each pair.
 
     Each has its own ``error`` with ``df`` degrees of freedom. Segments of fewer than
-    ``least`` queries, and those whose differences are all the same, are left out.
+    ``min_queries`` queries, and those whose differences are all the same, are left out.
     """
-    known = (pl.col("queries") >= least) & (pl.col("error") > 0)
+    known = (pl.col("queries") >= min_queries) & (pl.col("error") > 0)
     mean, weight = pl.col("mean"), pl.col("error") ** -2
     k, whole = pl.len().cast(pl.Float64), weight.sum()
     center = (weight * mean).sum() / whole

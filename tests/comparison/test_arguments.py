@@ -1,0 +1,67 @@
+"""Keywords that functions of comparisons pass on are those of what they call."""
+
+import inspect
+from typing import get_type_hints
+
+import polars as pl
+import pytest
+
+import polars_rank as pr
+from polars_rank.comparison import arguments
+
+RUN = pl.DataFrame(
+    {
+        "query_id": [1, 1, 2, 2] * 2,
+        "doc_id": ["a", "b"] * 4,
+        "score": [2.0, 1.0, 1.0, 1.0] * 2,
+        "system": ["x"] * 4 + ["y"] * 4,
+    }
+)
+QRELS = pl.DataFrame({"query_id": [1, 2], "doc_id": ["b", "a"], "label": [1, 1]})
+
+
+def keywords(function):
+    parameters = inspect.signature(function).parameters.values()
+    return {p.name for p in parameters if p.kind is p.KEYWORD_ONLY}
+
+
+def test_options_are_the_keywords_they_stand_for():
+    own = keywords(pr.compare)
+    runs = set(get_type_hints(arguments.RunOptions))
+    assert set(get_type_hints(arguments.ComparisonOptions)) == own | runs
+    assert not own & runs
+    assert runs == keywords(pr.per_query) - {"query", "qrels", "keep"}
+    sums = keywords(pr.moments) - {"by", "path", "part"}
+    assert set(get_type_hints(arguments.SumOptions)) == sums
+
+
+def test_measures_come_second():
+    for function in (
+        pr.compare, pr.gate, pr.moments, pr.power, pr.orders, pr.discriminative,
+        pr.stability, pr.standardize, pr.trend, pr.reproduction,
+    ):  # fmt: skip
+        first, second, *rest = inspect.signature(function).parameters.values()
+        assert (first.name, second.name) == ("values", "measures")
+        assert all(p.kind in (p.KEYWORD_ONLY, p.VAR_KEYWORD) for p in rest)
+
+
+def test_options_of_runs_are_passed_on():
+    """The tie of the second query is averaged, or broken by the id."""
+    means = [
+        pr.compare(RUN, ["rr"], qrels=QRELS, ties=ties).means["mean"].to_list()
+        for ties in ("expected", "doc_desc")
+    ]
+    assert means == [[0.625, 0.625], [0.5, 0.5]]
+    judged = RUN.join(QRELS, on=["query_id", "doc_id"], how="left")
+    for frame, told in ((RUN, {"qrels": QRELS}), (judged, {})):
+        found = frame.rank_eval.compare("rr", ties="expected", test="sign", **told)
+        assert found.means["mean"].to_list() == [0.625, 0.625]
+        assert found.settings["test"] == "sign"
+
+
+def test_options_of_values_are_refused():
+    values = pl.DataFrame({"system": ["a", "b"], "query_id": [1, 1], "rr": [0.5, 1.0]})
+    with pytest.raises(TypeError, match="ties= is for runs, which are evaluated"):
+        pr.compare(values, ties="expected")
+    with pytest.raises(TypeError, match="resample"):
+        pr.compare({"a": RUN, "b": RUN}, ["rr"], qrels=QRELS, resample=99)
