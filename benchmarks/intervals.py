@@ -131,7 +131,7 @@ def differences(d: Array, about: About | None = None, **options: Any) -> pl.Data
 
 def share(ends: pl.DataFrame, truth: Array | float) -> float:
     """How many intervals hold the truth; those that are not defined do not."""
-    low, high = ends["low"], ends["high"]
+    low, high = ends["lower"], ends["upper"]
     inside = (low <= truth + ROUNDING) & (high >= truth - ROUNDING)
     return float(inside.fill_null(value=False).mean())
 
@@ -159,8 +159,8 @@ def coverage(
             for name in intervals
         }
         wide = differences(d, level=0.9)
-        found["greater"] = float((wide["low"] > truth + ROUNDING).mean())
-        found["less"] = float((wide["high"] < truth - ROUNDING).mean())
+        found["greater"] = float((wide["lower"] > truth + ROUNDING).mean())
+        found["less"] = float((wide["upper"] < truth - ROUNDING).mean())
         parts.append(found | {"size": float(len(truth))})
     return mean_of(parts)
 
@@ -178,7 +178,9 @@ def by_skewness(
         off = d - d.mean(axis=0)
         spread = np.maximum((off**2).mean(axis=0), ROUNDING)
         far.append(n < 25 * (off**3).mean(axis=0) ** 2 / spread**3)
-        inside.append(((found["low"] <= truth) & (found["high"] >= truth)).to_numpy())
+        inside.append(
+            ((found["lower"] <= truth) & (found["upper"] >= truth)).to_numpy()
+        )
     skewed, held = np.concatenate(far), np.concatenate(inside)
     of = (
         float(held[some].mean()) if some.any() else np.nan for some in (skewed, ~skewed)
@@ -194,7 +196,7 @@ def rejections(
     for start, d, truth in batches(population, n, runs, seed):
         found = {"size": float(len(truth))}
         for name in tests:
-            p = differences(d - truth, test=name, seed=seed + start)["p"]
+            p = differences(d - truth, test=name, seed=seed + start)["p_value"]
             found[name] = float((p < 0.05).mean())
         parts.append(found)
     return mean_of(parts)
@@ -231,7 +233,7 @@ def of_shares(p: float, n: int, runs: int, seed: int) -> tuple[float, float]:
     means = compared(won).means.filter(pl.col("system") != "base")
     half = t_quantile(0.975, n - 1) * won.std(axis=0, ddof=1) / np.sqrt(n)
     ends = pl.DataFrame(
-        {"low": won.mean(axis=0) - half, "high": won.mean(axis=0) + half}
+        {"lower": won.mean(axis=0) - half, "upper": won.mean(axis=0) + half}
     )
     return share(means, p), share(ends, p)
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TypedDict
 
-from polars_rank._engine.options import EvaluationOptions
-from polars_rank._engine.spill.progress import Progress
 from polars_rank._statistics.distributions import Alternative
 from polars_rank.comparison.input.procedures import (
     Correction,
@@ -19,21 +17,13 @@ from polars_rank.comparison.input.procedures import (
     TestName,
     ZeroMethod,
 )
+from polars_rank.comparison.input.run_values import RunOptions
 from polars_rank.comparison.sums.definition import Definition
 from polars_rank.conventions.tools import ConventionLike
 from polars_rank.io.frames import FrameLike
 
 # The bundles are steps, since a type checker refuses a function that has a parameter
 # with the name of an option: it takes the largest one without its own parameters.
-
-
-class RunOptions(EvaluationOptions, total=False):
-    """How runs are evaluated: arguments of ``per_query`` apart from the judgments."""
-
-    convention: ConventionLike
-    queries: FrameLike | None
-    segments: FrameLike | None
-    progress: Callable[[Progress], object] | None
 
 
 class ColumnOptions(TypedDict, total=False):

@@ -10,7 +10,6 @@ from typing import NamedTuple, Unpack
 import polars as pl
 
 from polars_rank._statistics.distributions import Alternative
-from polars_rank.comparison.arguments import RunOptions
 from polars_rank.comparison.input.procedures import (
     Correction,
     EffectName,
@@ -27,7 +26,7 @@ from polars_rank.comparison.input.procedures import (
     require_together,
 )
 from polars_rank.comparison.input.reading import read, read_parts
-from polars_rank.comparison.input.run_values import values_of_runs
+from polars_rank.comparison.input.run_values import RunOptions, values_of_runs
 from polars_rank.comparison.input.values import Columns, Source, Values, lazy, read_once
 from polars_rank.comparison.notes import noted
 from polars_rank.comparison.result import Comparison

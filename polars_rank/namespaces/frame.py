@@ -98,9 +98,8 @@ class _Shared(Generic[Frame]):
         >>> log.rank_eval.compare("ndcg@10", baseline="bm25").pairs.height
         3
         """
-        from polars_rank.comparison.arguments import RunOptions
         from polars_rank.comparison.compare import compare
-        from polars_rank.comparison.input.run_values import values_of_runs
+        from polars_rank.comparison.input.run_values import RunOptions, values_of_runs
         from polars_rank.comparison.input.values import Columns
 
         rest: dict[str, Any] = {**options}

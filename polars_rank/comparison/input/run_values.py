@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from os import PathLike
 from typing import Any, Unpack
 
 import polars as pl
 
-from polars_rank.comparison.arguments import RunOptions
+from polars_rank._engine.options import EvaluationOptions
+from polars_rank._engine.spill.progress import Progress
 from polars_rank.comparison.input.procedures import names_of
 from polars_rank.comparison.input.values import Columns
+from polars_rank.conventions.tools import ConventionLike
 from polars_rank.evaluation.evaluate import per_query
 from polars_rank.io.columns import concatenated
 from polars_rank.io.frames import FrameLike, as_polars
 from polars_rank.measures.measure import Measures
+
+
+class RunOptions(EvaluationOptions, total=False):
+    """How runs are evaluated: arguments of ``per_query`` apart from the judgments."""
+
+    convention: ConventionLike
+    queries: FrameLike | None
+    segments: FrameLike | None
+    progress: Callable[[Progress], object] | None
 
 
 def values_of_runs(
