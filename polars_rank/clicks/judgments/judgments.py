@@ -26,7 +26,7 @@ JudgmentMethod: TypeAlias = Literal["ratio", "ips", "ctr", "coec", "affine"]
 def judgments(
     log: AnyFrame,
     /,
-    method: JudgmentMethod = "ratio",
+    method: JudgmentMethod | None = None,
     *,
     propensities: Propensities = None,
     grades: int | Sequence[float] | None = None,
@@ -44,6 +44,9 @@ def judgments(
     log
         One row per document that an impression showed, or totals (``count=``).
     method
+        None: ``"ratio"`` where propensities are given, or logged in a column that
+        ``propensity=`` names; else ``"coec"``, which needs none.
+
         ``"ratio"``: clicks divided by the expected number of examinations,
         ``sum clicks / sum propensity``: the maximum of the Poisson likelihood, with a
         smaller error than ``"ips"`` and the same mean.
@@ -105,6 +108,9 @@ def judgments(
     >>> qrels.head(2).select("query_id", "doc_id", "label", "clicks").rows()
     [(0, 0, 2, 506), (0, 1, 0, 79)]
     """
+    if method is None:
+        logged = options.get("propensity") is not None
+        method = "ratio" if logged or propensities is not None else "coec"
     if method not in get_args(JudgmentMethod):
         allowed = ", ".join(get_args(JudgmentMethod))
         msg = f"method must be one of {allowed}, not {method!r}"

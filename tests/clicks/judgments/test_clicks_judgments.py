@@ -419,3 +419,14 @@ def test_the_last_bit_of_agreement_does_not_depend_on_the_order_of_rows():
     for seed in range(20):
         shuffled = left.sample(fraction=1.0, shuffle=True, seed=seed)
         assert clicks.agreement(shuffled, right, weights="quadratic").equals(wanted)
+
+
+def test_the_default_method_is_one_that_can_be_computed():
+    """Without propensities, clicks over those expected at their positions."""
+    log = random_log(9)
+    assert clicks.judgments(log).equals(clicks.judgments(log, "coec"))
+    by_ratio = clicks.judgments(log, "ratio", propensities=PROPENSITIES)
+    assert clicks.judgments(log, propensities=PROPENSITIES).equals(by_ratio)
+    known = log.with_columns(seen=1 / pl.col("position"))
+    found = clicks.judgments(known, propensity="seen")
+    assert found.equals(clicks.judgments(known, "ratio", propensity="seen"))

@@ -70,8 +70,8 @@ def test_the_command_names_its_options(capsys, arguments, words):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["judgments"], "--propensities FILE"),
-        (["judgments"], "--eta NUMBER or --propensity COLUMN"),
+        (["judgments", "--method", "ratio"], "--propensities FILE"),
+        (["judgments", "--method", "ratio"], "--eta NUMBER or --propensity COLUMN"),
         (["counterfactual", "--new", "score"], "--propensities FILE"),
         (["compare-arms"], "compare with: --control A or --control B."),
         (["compare-arms", "--arm", "armm"], "compare with: --control ARM."),
