@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import product
 from typing import Any
 
 import polars as pl
@@ -29,36 +30,7 @@ from polars_rank.exceptions import DataError
 
 def rows_of_swaps(task: Task, log: ClickLog) -> Iterator[Row]:
     """Clicks at the other position by clicks at the first, of swap participants."""
-    other = pl.col("swap").cast(pl.Int32)
-    half = pl.col("swapped").cast(pl.Int32) if task.halves else pl.lit(0)
-    place = pl.col("position")
-    part = other.is_not_null() & ((place == 1) | (place == other))
-    keys = {f"cluster{i}": pl.col(c) for i, c in enumerate(cluster_keys(log))}
-    clicks = pl.col("clicked").cast(pl.Int64)
-    own = place == other
-    values = {
-        f"{kind}{side}{h}": pl.when((own == (side == 0)) & (half == h))
-        .then(value)
-        .otherwise(0)
-        .sum()
-        for h in (range(2) if task.halves else range(1))
-        for side in range(2)
-        for kind, value in (("n", pl.lit(1, pl.Int64)), ("c", clicks))
-    }
-    names = [*values]
-    products = {f"{a}:{b}": (pl.col(a) * pl.col(b)).sum() for a in names for b in names}
-    rows = log.rows.filter(part).with_columns(**keys, other=other)
-
-    def summed(rows: pl.LazyFrame) -> pl.LazyFrame:
-        cells = rows.group_by(*task.by, "other", *keys).agg(**values)
-        return cells.group_by(*task.by, "other").agg(
-            **{f"sum {n}": pl.col(n).sum() for n in names},
-            **products,
-            clusters=pl.len(),
-        )
-
-    parts = bounded_by(log, rows, [*keys], summed, f"swaps {names}")
-    sums = parts.group_by(*task.by, "other").agg(pl.all().sum())
+    sums = _sums_of_swaps(task, log)
     totals, found, _ = pl.collect_all(
         [position_totals(log, task.by), sums, checked(log, documents=False)],
         engine="streaming",
@@ -80,25 +52,52 @@ def rows_of_swaps(task: Task, log: ClickLog) -> Iterator[Row]:
             continue
         row = by_place.get((*key, total["position"]))
         value, weights, note = _ratio(task, row)
-        if row is None or value is None:
+        if value is None:
             missing.setdefault(key, []).append(total["position"])
-            support = sum(row[f"sum n0{h}"] for h in _halves(task)) if row else 0
-            groups = row["clusters"] if row else 0
-            yield task.row(total, None, None, support, groups, note)
-            continue
-        groups = row["clusters"]
-        variance = sum(
-            weights[a] * weights[b] * row[f"{a}:{b}"] for a in names for b in names
-        )
-        error = (
-            value * math.sqrt(max(variance, 0.0) * groups / (groups - 1))
-            if groups > 1
-            else None
-        )
-        support = sum(row[f"sum n0{h}"] for h in _halves(task))
-        yield task.row(total, value, error, support, groups, None)
+        error = None if row is None else _error(value, weights, row)
+        support = sum(row[f"sum n0{h}"] for h in _halves(task)) if row else 0
+        groups = row["clusters"] if row else 0
+        yield task.row(total, value, error, support, groups, note)
     for key, positions in missing.items():
         warn_of(positions, key, "they are null; see the column note")
+
+
+def _sums_of_swaps(task: Task, log: ClickLog) -> pl.LazyFrame:
+    """One row per segment and other position: sums and products over clusters.
+
+    ``n01`` is the number of rows at the other position (0; the first is 1) whose coin
+    fell to the second half (1), and ``c01`` that of clicks on them.
+    """
+    other = pl.col("swap").cast(pl.Int32)
+    half = pl.col("swapped").cast(pl.Int32) if task.halves else pl.lit(0)
+    place = pl.col("position")
+    part = other.is_not_null() & ((place == 1) | (place == other))
+    keys = {f"cluster{i}": pl.col(c) for i, c in enumerate(cluster_keys(log))}
+    clicks = pl.col("clicked").cast(pl.Int64)
+    own = place == other
+    values = {
+        f"{kind}{side}{h}": pl.when((own == (side == 0)) & (half == h))
+        .then(value)
+        .otherwise(0)
+        .sum()
+        for h in _halves(task)
+        for side in range(2)
+        for kind, value in (("n", pl.lit(1, pl.Int64)), ("c", clicks))
+    }
+    names = [*values]
+    products = {f"{a}:{b}": (pl.col(a) * pl.col(b)).sum() for a in names for b in names}
+    rows = log.rows.filter(part).with_columns(**keys, other=other)
+
+    def summed(rows: pl.LazyFrame) -> pl.LazyFrame:
+        cells = rows.group_by(*task.by, "other", *keys).agg(**values)
+        return cells.group_by(*task.by, "other").agg(
+            **{f"sum {n}": pl.col(n).sum() for n in names},
+            **products,
+            clusters=pl.len(),
+        )
+
+    parts = bounded_by(log, rows, [*keys], summed, f"swaps {names}")
+    return parts.group_by(*task.by, "other").agg(pl.all().sum())
 
 
 def _halves(task: Task) -> range:
@@ -123,10 +122,24 @@ def _ratio(
     if not all(rates):
         return None, {}, NO_REFERENCE if not rates[1] else NO_CLICKS
     weights = {}
-    for (side, h), mean in means.items():
+    for h, side in product(_halves(task), range(2)):
         one = (1 if side == 0 else -1) / row[f"sum n{side}{h}"] / rates[side]
-        weights[f"c{side}{h}"], weights[f"n{side}{h}"] = one, -mean * one
+        weights[f"n{side}{h}"] = -means[side, h] * one
+        weights[f"c{side}{h}"] = one
     return rates[0] / rates[1], weights, None
+
+
+def _error(
+    value: float | None, weights: Mapping[str, float], row: Mapping[str, Any]
+) -> float | None:
+    """Standard error of a ratio by the delta method, over clusters."""
+    groups = row["clusters"]
+    if value is None or groups < 2:
+        return None
+    variance = sum(
+        x * y * row[f"{a}:{b}"] for a, x in weights.items() for b, y in weights.items()
+    )
+    return value * math.sqrt(max(variance, 0.0) * groups / (groups - 1))
 
 
 # -- pairs of neighbors
@@ -229,7 +242,21 @@ class _Chain:
             return
         self.links.append(link)
         self.value *= link["low"] / link["high"]
-        variance = sum(
+        groups = self.clusters
+        self.error = None
+        if min(a["clusters"] for a in self.links) > 1:
+            factor = groups / (groups - 1)
+            self.error = self.value * math.sqrt(self._variance(cells, key) * factor)
+
+    def _variance(
+        self, cells: dict[tuple[Any, ...], dict[str, Any]], key: tuple[Any, ...]
+    ) -> float:
+        """Of the logarithm of the product: the sum of squares of what clusters add.
+
+        The square of a sum over links is a sum over pairs of links. A pair with no
+        cluster in common has no cell.
+        """
+        variance: float = sum(
             (1 if side == other else -1) * row[f"{side}:{other}"] / a[side] / b[other]
             for a in self.links
             for b in self.links
@@ -237,8 +264,4 @@ class _Chain:
             for side in ("high", "low")
             for other in ("high", "low")
         )
-        groups = self.clusters
-        self.error = None
-        if min(a["clusters"] for a in self.links) > 1:
-            factor = groups / (groups - 1)
-            self.error = self.value * math.sqrt(max(variance, 0.0) * factor)
+        return max(variance, 0.0)

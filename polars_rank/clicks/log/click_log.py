@@ -114,60 +114,38 @@ class ClickLog:
         require_options(given, totals=totals)
         log = frame.lazy()
         schema = log.collect_schema()
-        summed = "count" in given
         roles = roles_of(given, schema, {*needs, "position", "clicked"})
-        keys = () if summed else several(given.get("impression", "impression_id"))
-        by, cluster = several(given.get("by")), several(given.get("cluster"))
-        named = [*by, *cluster, *([given["weight"]] if "weight" in given else [])]
-        named += [roles.pop(role) for role in CARRIED if role in roles]
-        named = [name for name in dict.fromkeys(named) if name not in keys]
-        known = given.get("impressions")
-        outside = set() if known is None else set(known.lazy().collect_schema())
-        inside = [n for n in named if n in schema or n not in outside]
-        for argument in ("by", "cluster", "weight", *CARRIED):
-            missing = [n for n in several(given.get(argument)) if n not in outside]
-            require_columns(missing, schema, where="the log", argument=argument)
-        for name in credits:
-            bind_column("credit", name, schema, where="the log")
-        for own, name in columns.items():
-            argument = own.rstrip("0123456789")
-            require_columns([name], schema, where="the log", argument=argument)
-            bind_column(argument, name, schema, where="the log")
+        keys: tuple[str, ...] = ()
+        if "count" not in given:
+            keys = several(given.get("impression", "impression_id"))
+        inside, outside = _constant_within(given, schema, roles, keys)
+        carry = {f"by{i}": name for i, name in enumerate(inside)}
+        carry |= {f"credit{i}": name for i, name in enumerate(credits)}
+        _require_columns(given, schema, credits, columns)
+        own_roles = {r: n for r, n in roles.items() if r not in CARRIED}
         bound = bind_columns(
             log,
-            Columns(keys, roles),
+            Columns(keys, own_roles),
             where="the log",
             roles=ROWS,
-            carry={f"by{i}": name for i, name in enumerate(inside)}
-            | {f"credit{i}": name for i, name in enumerate(credits)}
-            | {**columns},
+            carry=carry | {**columns},
             key="impression",
         )
-        carried = {name: f"by{i}" for i, name in enumerate(inside)}
-        carried |= {
-            n: f"by{len(inside) + i}"
-            for i, n in enumerate(n for n in named if n not in inside)
-        }
+        carried = {n: f"by{i}" for i, n in enumerate([*inside, *outside])}
         carried |= {name: f"key{i}" for i, name in enumerate(keys)}
-        for role in CARRIED:
-            if role in given and given[role] in schema:
-                bind_column(role, given[role], schema, where="the log")
-        if "weight" in given and given["weight"] in schema:
-            bind_column("weight", given["weight"], schema, where="the log")
         arm = carried[given["arm"]] if "arm" in given else None
-        if given.get("first_position") == 0 and given.get("check") != "off":
-            whole = is_rereadable(bound.frame) and "temp_dir" not in given
-            bound = bound._replace(frame=watched(bound.frame) if whole else bound.frame)
-        rows, broken = clean(bound.frame, given, bound.keys, arm)
-        faulty, as_read = pl.any_horizontal(broken.values()), known is None
+        rows, broken = clean(
+            _watched_if_from_0(bound.frame, given), given, bound.keys, arm
+        )
+        faulty, as_read = pl.any_horizontal(broken.values()), True
         impressions = None
-        if known is not None:
+        if "impressions" in given:
+            known, as_read = given["impressions"].lazy(), False
             impressions, rows = _bind_impressions(
-                known.lazy(), keys, carried, rows, bound.keys
+                known, keys, carried, rows, bound.keys
             )
         if given.get("on_duplicate") == "first":
             rows, as_read = united(rows, bound.keys), False
-        users = [name for name in USERS if name in schema and name not in keys]
         check = given.get("check", "strict")
         return cls(
             rows=rows,
@@ -175,10 +153,10 @@ class ClickLog:
             keys=bound.keys,
             key_names=keys,
             carried=carried,
-            by=by,
-            cluster=cluster,
+            by=several(given.get("by")),
+            cluster=several(given.get("cluster")),
             weight=given.get("weight"),
-            roles=roles | {r: given[r] for r in CARRIED if r in given},
+            roles=own_roles | {r: given[r] for r in CARRIED if r in given},
             rules=tuple(broken),
             faulty=faulty if as_read else pl.col("fault") > 0,
             check="strict" if check == "full" else check,
@@ -188,7 +166,7 @@ class ClickLog:
                 given.get("memory_limit"), given.get("temp_dir"), given.get("progress")
             ),
             small=isinstance(frame, pl.DataFrame) and len(frame) <= IN_MEMORY_ROWS,
-            user_column=given.get("user", users[0] if users else None),
+            user_column=_user_column(given, schema, keys),
         )
 
     def breaking(self, conditions: Mapping[Rule, pl.Expr]) -> ClickLog:
@@ -212,6 +190,66 @@ class ClickLog:
     def own(self, names: Sequence[str]) -> list[str]:
         """Our names of columns that are constant within an impression."""
         return [self.carried[name] for name in names]
+
+
+def _watched_if_from_0(rows: pl.LazyFrame, given: Mapping[str, Any]) -> pl.LazyFrame:
+    """Rows whose positions are watched, where they are said to begin with 0."""
+    zero = given.get("first_position") == 0 and given.get("check") != "off"
+    whole = is_rereadable(rows) and "temp_dir" not in given
+    return watched(rows) if zero and whole else rows
+
+
+def _user_column(
+    given: Mapping[str, Any], schema: pl.Schema, keys: Sequence[str]
+) -> str | None:
+    """The column that is named, or the first that looks like one of users."""
+    users = (name for name in USERS if name in schema and name not in keys)
+    return cast("str | None", given.get("user", next(users, None)))
+
+
+def _constant_within(
+    given: Mapping[str, Any],
+    schema: pl.Schema,
+    roles: Mapping[str, str],
+    keys: Sequence[str],
+) -> tuple[list[str], list[str]]:
+    """Columns that are constant within an impression: of the log, and others.
+
+    The others are those that only ``impressions=`` has.
+    """
+    named = [*several(given.get("by")), *several(given.get("cluster"))]
+    named += several(given.get("weight"))
+    named += [roles[role] for role in CARRIED if role in roles]
+    named = [name for name in dict.fromkeys(named) if name not in keys]
+    known = _columns_of(given.get("impressions"))
+    inside = [name for name in named if name in schema or name not in known]
+    return inside, [name for name in named if name not in inside]
+
+
+def _columns_of(impressions: Any) -> set[str]:
+    return set() if impressions is None else {*impressions.lazy().collect_schema()}
+
+
+def _require_columns(
+    given: Mapping[str, Any],
+    schema: pl.Schema,
+    credits: Sequence[str],
+    columns: Mapping[str, str],
+) -> None:
+    """Raise an error that names the argument of a column that is missing, or unfit."""
+    known = _columns_of(given.get("impressions"))
+    for argument in ("by", "cluster", "weight", *CARRIED):
+        missing = [n for n in several(given.get(argument)) if n not in known]
+        require_columns(missing, schema, where="the log", argument=argument)
+    for name in credits:
+        bind_column("credit", name, schema, where="the log")
+    for own, name in columns.items():
+        argument = own.rstrip("0123456789")
+        require_columns([name], schema, where="the log", argument=argument)
+        bind_column(argument, name, schema, where="the log")
+    for role in (*CARRIED, "weight"):
+        if role in given and given[role] in schema:
+            bind_column(role, given[role], schema, where="the log")
 
 
 def _bind_impressions(

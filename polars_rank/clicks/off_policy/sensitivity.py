@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from numbers import Real
 from typing import Any, Unpack
@@ -149,34 +150,48 @@ def _curves(
         key = [row[name] for name in by]
         here = [pl.col(n).eq_missing(pl.lit(v)) for n, v in zip(by, key, strict=True)]
         part = found.filter(*here)
-        place = part["position"].cast(pl.Float64).to_numpy()
-        worths = part.select(weights).fill_null(0.0).to_numpy()
-        total = row["n"]
-        for name in framed:
-            if row[f"ranked:{name}"]:
-                logged, ranked = (row[f"{kind}:{name}"] for kind in SUPPORT)
-                tell_support(name, logged / ranked)
-        if part.is_empty() or not total:
+        _tell_supports(row, framed)
+        if part.is_empty() or not row["n"]:
             warn(NO_CLICKS)
             yield from (
                 (*key, eta, n, None, None, False) for eta in grid for n in names
             )
             continue
+        place = part["position"].cast(pl.Float64).to_numpy()
+        worths = part.select(weights).fill_null(0.0).to_numpy()
+        value = partial(_value, place=place, worths=worths, total=row["n"])
+        for point in _points(value, names, grid, base):
+            yield (*key, *point)
 
-        def value(
-            eta: float, place: Any = place, worths: Any = worths, total: float = total
-        ) -> Any:
-            return (place[:, None] ** eta * worths).sum(0) / total
 
-        for eta in grid:
-            values = value(eta)
-            for name, estimate in zip(names, values, strict=True):
-                yield (*key, eta, name, estimate, estimate - values[base], False)
-        for system, name in enumerate(names):
-            for eta in _crossings(value, grid, system, base):
-                estimate = value(eta)[base]
-                for both in (name, names[base]):
-                    yield (*key, eta, both, estimate, 0.0, True)
+def _tell_supports(row: Mapping[str, Any], framed: Sequence[str]) -> None:
+    for name in framed:
+        if row[f"ranked:{name}"]:
+            logged, ranked = (row[f"{kind}:{name}"] for kind in SUPPORT)
+            tell_support(name, logged / ranked)
+
+
+def _value(eta: float, *, place: Any, worths: Any, total: float) -> Any:
+    """The estimate of each system where examination is ``position ** -eta``."""
+    return (place[:, None] ** eta * worths).sum(0) / total
+
+
+def _points(
+    value: Callable[[float], Any],
+    names: Sequence[str],
+    grid: Sequence[float],
+    base: int,
+) -> Iterator[tuple[Any, ...]]:
+    """Eta, system, estimate, difference from ``base``, and whether they cross there."""
+    for eta in grid:
+        values = value(eta)
+        for name, estimate in zip(names, values, strict=True):
+            yield eta, name, estimate, estimate - values[base], False
+    for system, name in enumerate(names):
+        for eta in _crossings(value, grid, system, base):
+            estimate = value(eta)[base]
+            for both in (name, names[base]):
+                yield eta, both, estimate, 0.0, True
 
 
 def _grid(eta: float | Sequence[float]) -> list[float]:
@@ -191,7 +206,7 @@ def _grid(eta: float | Sequence[float]) -> list[float]:
 
 
 def _crossings(
-    value: Any, grid: Sequence[float], system: int, base: int
+    value: Callable[[float], Any], grid: Sequence[float], system: int, base: int
 ) -> Iterator[float]:
     """Where two systems are equal, between neighbors of the grid: by bisection."""
 

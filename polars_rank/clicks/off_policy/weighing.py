@@ -72,20 +72,7 @@ class Estimation:
     ) -> Estimation:
         """Bind the log and the rankings; only schemas are read."""
         additive = Additive.of(measure)
-        if method not in get_args(CounterfactualMethod):
-            allowed = ", ".join(get_args(CounterfactualMethod))
-            msg = f"method must be one of {allowed}, not {method!r}"
-            raise ValueError(msg)
-        if (reward is not None) != (method in ("dr", "dm")):
-            msg = (
-                f'method "{method}" needs a model: name its column with reward='
-                if reward is None
-                else f'reward= is for methods "dr" and "dm", not "{method}"'
-            )
-            raise ValueError(msg)
-        if clip is not None and (method in ("dm",) or not clip > 0):
-            msg = f'clip must be above 0, and is not for method "dm": {clip!r}'
-            raise ValueError(msg)
+        _require_method(method, clip, reward)
         systems = named(new)
         scores = {
             f"new{i}": system
@@ -123,18 +110,8 @@ class Estimation:
                 continue
             ranked = ranking(name, system, bound, additive, reward, i)
             found.append(System(name, i, ranked))
-        for _ in range(2):  # a later one can widen the ids of an earlier one
-            for own in found:
-                if own.frame is not None:
-                    own.frame, rows = align_ids(
-                        own.frame,
-                        bound.rows,
-                        {role: bound.roles[role] for role in ("query", "doc")},
-                        where=(f"the ranking {own.name!r}", "the log"),
-                    )
-                    bound = replace(bound, rows=rows)
         return cls(
-            log=bound,
+            log=_with_ids_of(bound, found),
             sound=sound,
             runs=runs,
             measure=additive,
@@ -333,6 +310,35 @@ class Estimation:
             otherwise="grouping them by impression",
             reads=[self.log.rows],
         )
+
+
+def _require_method(method: str, clip: float | None, reward: str | None) -> None:
+    if method not in get_args(CounterfactualMethod):
+        allowed = ", ".join(get_args(CounterfactualMethod))
+        msg = f"method must be one of {allowed}, not {method!r}"
+        raise ValueError(msg)
+    if (reward is not None) != (method in ("dr", "dm")):
+        msg = (
+            f'method "{method}" needs a model: name its column with reward='
+            if reward is None
+            else f'reward= is for methods "dr" and "dm", not "{method}"'
+        )
+        raise ValueError(msg)
+    if clip is not None and (method == "dm" or not clip > 0):
+        msg = f'clip must be above 0, and is not for method "dm": {clip!r}'
+        raise ValueError(msg)
+
+
+def _with_ids_of(log: ClickLog, systems: Sequence[System]) -> ClickLog:
+    """The log, with ids of a type that those of the rankings have, too."""
+    ids = {role: name for role, name in log.roles.items() if role in ("query", "doc")}
+    for _ in range(2):  # a later one can widen the ids of an earlier one
+        for own in systems:
+            if own.frame is not None:
+                where = f"the ranking {own.name!r}", "the log"
+                own.frame, rows = align_ids(own.frame, log.rows, ids, where=where)
+                log = replace(log, rows=rows)
+    return log
 
 
 def _fitted(propensities: pl.LazyFrame, by: Sequence[str]) -> pl.LazyFrame | None:
