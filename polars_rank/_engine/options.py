@@ -54,11 +54,16 @@ class EvaluationOptions(ChoiceOptions, total=False):
     max_rank: int | None
 
 
-class MeanOptions(EvaluationOptions, total=False):
-    """Options of ``evaluate`` apart from its frames and ``progress``."""
+class QueryOptions(EvaluationOptions, total=False):
+    """Options of ``per_query`` apart from its frames, ``keep`` and ``progress``."""
 
     query: Column | Sequence[Column]
     convention: ConventionLike
+
+
+class MeanOptions(QueryOptions, total=False):
+    """Options of ``evaluate`` apart from its frames and ``progress``."""
+
     by: Column | Sequence[Column] | None
     weight: Column | None
     stats: Stat | Sequence[Stat]

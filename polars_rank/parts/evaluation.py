@@ -5,12 +5,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import polars as pl
 
 from polars_rank._engine.checks.totals import plausible
 from polars_rank._engine.inputs import places_of
+from polars_rank._engine.options import MeanOptions
 from polars_rank._engine.plan import plan_result
 from polars_rank._engine.request import AnyFrame, Request, stats_of
 from polars_rank._engine.result import Aggregation
@@ -104,7 +105,7 @@ class Evaluation:
     True
     """
 
-    def __init__(self, measures: Measures, **options: Any) -> None:
+    def __init__(self, measures: Measures, **options: Unpack[MeanOptions]) -> None:
         for name, value in options.items():
             if name not in OPTIONS:
                 msg = not_taken("an Evaluation", name, [*OPTIONS, *FRAMES])
@@ -117,7 +118,7 @@ class Evaluation:
         self._given = [
             {m.name: m.function} if isinstance(m, Custom) else m for m in self._measures
         ]
-        self._options = OPTIONS | options
+        self._options: dict[str, Any] = {**OPTIONS, **options}
         self._aggregation = Aggregation.of(
             self._measures,
             by=names_of(columns_of(self._options["by"])),

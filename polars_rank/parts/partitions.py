@@ -10,10 +10,11 @@ from io import BytesIO
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Unpack, cast
 
 import polars as pl
 
+from polars_rank._engine.options import MeanOptions
 from polars_rank._engine.schema import Column, renamed
 from polars_rank._engine.spill.digest import digest_of
 from polars_rank._engine.spill.progress import Listener, Progress
@@ -107,7 +108,7 @@ def evaluate_parts(
     map: Map = map,
     resume: str | PathLike[str] | None = None,
     progress: Listener | None = None,
-    **options: Any,
+    **options: Unpack[MeanOptions],
 ) -> pl.DataFrame:
     """Means over all parts, as :func:`evaluate` gives them for the whole.
 

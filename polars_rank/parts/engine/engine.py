@@ -9,10 +9,11 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, Unpack
 
 import polars as pl
 
+from polars_rank._engine.options import MeanOptions, QueryOptions
 from polars_rank.core.parameters import is_whole, plain
 from polars_rank.core.registry import not_taken
 from polars_rank.evaluation.evaluate import per_query
@@ -38,7 +39,7 @@ class Engine(ABC, Generic[Frame]):
         segments: Any = None,
         partitions: int | None = None,
         partitioned: bool = False,
-        **options: Any,
+        **options: Unpack[MeanOptions],
     ) -> pl.DataFrame:
         """Mean of each measure over the queries, as :func:`polars_rank.evaluate`.
 
@@ -72,8 +73,9 @@ class Engine(ABC, Generic[Frame]):
         """
         _require_known(self.evaluate, options)
         frames = (frame, qrels, queries, segments)
-        options |= {"partitions": partitions, "partitioned": partitioned}
-        job, rows = self._job(frames, measures, **options)
+        job, rows = self._job(
+            frames, measures, partitions=partitions, partitioned=partitioned, **options
+        )
         return job.merge(self.states(job, rows))
 
     def per_query(
@@ -86,7 +88,7 @@ class Engine(ABC, Generic[Frame]):
         segments: Any = None,
         keep: str | Sequence[str] | None = None,
         partitions: int | None = None,
-        **options: Any,
+        **options: Unpack[QueryOptions],
     ) -> Frame:
         """Value of each measure for each query, as a frame of the engine, in any order.
 
@@ -108,8 +110,9 @@ class Engine(ABC, Generic[Frame]):
         _require_known(self.per_query, options)
         _require_of_queries(options)
         frames = (frame, qrels, queries, segments)
-        options |= {"partitions": partitions, "keep": keep}
-        job, rows = self._job(frames, measures, **options)
+        job, rows = self._job(
+            frames, measures, partitions=partitions, keep=keep, **options
+        )
         return self.values(job, rows)
 
     def _job(
@@ -120,7 +123,7 @@ class Engine(ABC, Generic[Frame]):
         partitions: int | None,
         partitioned: bool = False,
         keep: str | Sequence[str] | None = None,
-        **options: Any,
+        **options: Unpack[MeanOptions],
     ) -> tuple[Job, Any]:
         """The job, and all rows in partitions.
 
@@ -130,14 +133,9 @@ class Engine(ABC, Generic[Frame]):
         if options.get("progress") is not None:
             msg = "progress is shown by the engine: leave progress= out"
             raise TypeError(msg)
-        if partitions is not None and not (is_whole(partitions) and partitions >= 1):
-            msg = f"partitions must be a whole number of at least 1, not {partitions!r}"
-            raise ValueError(msg)
-        if partitions is not None and partitioned:
-            msg = "partitioned=True moves no row: leave partitions= out"
-            raise TypeError(msg)
+        _require_partitions(partitions, partitioned=partitioned)
         if not partitioned:
-            options |= {"layout": "any"}
+            options["layout"] = "any"
         evaluation = Evaluation(measures, **options)
         _require_named_queries(evaluation)
         given = zip(SIDES, frames, strict=True)
@@ -214,6 +212,18 @@ class Engine(ABC, Generic[Frame]):
     @abstractmethod
     def values(self, job: Job, rows: Any) -> Frame:
         """The values of the queries, of each partition of ``rows``."""
+
+
+def _require_partitions(partitions: int | None, *, partitioned: bool) -> None:
+    """Require a possible number of partitions, if rows are to be moved to them."""
+    if partitions is None:
+        return
+    if not is_whole(partitions) or partitions < 1:
+        msg = f"partitions must be a whole number of at least 1, not {partitions!r}"
+        raise ValueError(msg)
+    if partitioned:
+        msg = "partitioned=True moves no row: leave partitions= out"
+        raise TypeError(msg)
 
 
 def _require_known(function: Callable[..., Any], options: Mapping[str, Any]) -> None:

@@ -134,12 +134,7 @@ def audit(
     frame, column = stacked(run, system)
     if isinstance(qrels, Mapping):  # a frame's queries are those of every system
         qrels = as_polars(qrels, name="qrels", kind="qrels")
-    found = list(alternatives(asked, start, choices, on_duplicate, depth))
-    if depth is not None:  # it has no mean over tied orders
-        found = [a for a in found if (a.policy, a.value) != ("ties", "expected")]
-    if not found:
-        msg = f"nothing to audit: no other value of {choices!r} concerns the measures"
-        raise ValueError(msg)
+    found = _tried(asked, start, choices, on_duplicate, depth)
     base = [renamed(m, f"{BASE}{i}") for i, m in enumerate(asked)]
     passes = list(_passes(base, found, start, on_duplicate))
     known = facts(found, subtopics=options.get("subtopic") is not None)
@@ -186,6 +181,23 @@ def audit(
 
 
 # -- the passes
+
+
+def _tried(
+    asked: Sequence[Measure | Custom],
+    convention: Convention,
+    choices: Sequence[str] | Mapping[str, Sequence[Any]] | None,
+    on_duplicate: str,
+    depth: int | None,
+) -> list[Alternative]:
+    """The alternatives that a log of this depth can have; an error if there is none."""
+    found = list(alternatives(asked, convention, choices, on_duplicate, depth))
+    if depth is not None:  # a list that is cut has no mean over tied orders
+        found = [a for a in found if (a.policy, a.value) != ("ties", "expected")]
+    if not found:
+        msg = f"nothing to audit: no other value of {choices!r} concerns the measures"
+        raise ValueError(msg)
+    return found
 
 
 def _passes(

@@ -221,14 +221,7 @@ def over_labels(
         if way not in (None, "grades"):
             scheme = "every"  # nothing smaller is known for both
         size = size_of(scheme, unjudged, len(grades))
-        if scheme in ("sorted", "every") and size > max_orders:
-            msg = (
-                f"{a.name}: {size} labelings of a query with {unjudged} unjudged "
-                f"documents would have to be tried, more than "
-                f"max_orders={max_orders}; raise it, judge more, cut the run (a "
-                "smaller depth), or lower max_grade"
-            )
-            raise ValueError(msg)
+        _require_few_labelings(a.name, scheme, size, unjudged, max_orders)
         if way == "every":
             run = held.filter(pl.col("score").is_not_null()).lazy()
             keys = documents.keys
@@ -251,6 +244,19 @@ def over_labels(
         ]
     columns = [*documents.keys, "measure", "lower", "upper", "exact"]
     return pl.concat([table.select(columns) for table in found])
+
+
+def _require_few_labelings(
+    name: str, scheme: Scheme, size: int, unjudged: int, max_orders: int
+) -> None:
+    """Refuse to try more labelings than asked for; the short schemes are always few."""
+    if scheme in ("sorted", "every") and size > max_orders:
+        msg = (
+            f"{name}: {size} labelings of a query with {unjudged} unjudged documents "
+            f"would have to be tried, more than max_orders={max_orders}; raise it, "
+            "judge more, cut the run (a smaller depth), or lower max_grade"
+        )
+        raise ValueError(msg)
 
 
 def _ndcg(
