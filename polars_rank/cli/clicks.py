@@ -347,7 +347,7 @@ def _bias(
 
 def _as_eta(bias: dict[str, Any], given: float | None) -> dict[str, object]:
     """The strength that the example takes where none was given."""
-    taken = given is None and bias.get("propensities") == 1.0
+    taken = given is None and isinstance(bias.get("propensities"), float)
     return {"eta": 1.0} if taken else {}
 
 

@@ -34,7 +34,7 @@ WELCH = "Welch's F test: is the difference the same in all segments? p is not ad
 TableName: TypeAlias = Literal["means", "pairs", "between_segments"]
 
 
-@options_of(polars_rank.compare, without=("qrels", "query"))
+@options_of(polars_rank.compare, without=("qrels", "query"), shared=False)
 @options_of(polars_rank.per_query, only=EVALUATING)
 def compare(
     *files: Paths,

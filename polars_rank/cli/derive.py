@@ -61,17 +61,19 @@ def options_of(
     *functions: Callable[..., Any],
     only: Iterable[str] = (),
     without: Iterable[str] = (),
+    shared: bool = True,
     **changed: Any,
 ) -> Callable[[F], F]:
     """Give a command the keywords of these functions as options.
 
     They reach the command in its ``**options``: those whose value is not the default of
-    the function. ``changed`` are other defaults.
+    the function. ``shared`` are those of a ``TypedDict``, too; ``changed`` are other
+    defaults.
     """
     offered = {
         p.name: p
         for function in functions
-        for p in parameters_of(function)
+        for p in parameters_of(function, shared=shared)
         if (not only or p.name in only)
         and p.name not in without
         and PARAMETERS[p.name].kind != "python"
@@ -105,7 +107,9 @@ def options_of(
     return decorate
 
 
-def parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter]:
+def parameters_of(
+    function: Callable[..., Any], *, shared: bool = True
+) -> list[inspect.Parameter]:
     """All parameters but the first, with types; a shared ``TypedDict`` included."""
     hints = get_type_hints(function, include_extras=True)
     _, *others = inspect.signature(function).parameters.values()
@@ -114,12 +118,12 @@ def parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter]:
         hint = hints.get(p.name, Any)
         if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD):
             found.append(p.replace(annotation=hint, kind=p.KEYWORD_ONLY))
-        elif p.kind is p.VAR_KEYWORD and get_origin(hint) is Unpack:
-            shared = get_type_hints(get_args(hint)[0], include_extras=True)
+        elif shared and p.kind is p.VAR_KEYWORD and get_origin(hint) is Unpack:
+            bundle = get_type_hints(get_args(hint)[0], include_extras=True)
             known = {parameter.name for parameter in found}
             found += [
                 inspect.Parameter(name, p.KEYWORD_ONLY, default=None, annotation=type_)
-                for name, type_ in shared.items()
+                for name, type_ in bundle.items()
                 if name not in known
             ]
     return found

@@ -33,7 +33,11 @@ if TYPE_CHECKING:
     from polars_rank.comparison.sums.definition import Definition
 
 
-@options_of(polars_rank.gate, without=("query",))
+@options_of(
+    polars_rank.gate,
+    without=("qrels", "query", "baseline", "documents"),
+    shared=False,
+)
 @options_of(polars_rank.per_query, only=EVALUATING)
 def gate(
     base: Annotated[
@@ -133,10 +137,10 @@ def gate(
         emit(f"{base}: {len(values)} queries, {', '.join(definition.measures)}\n")
         return 0
     own = polars_rank.gate(
-        old,
         values,
+        wanted or None,
+        baseline=old,
         query=data.query,
-        measures=wanted or None,
         documents=_lists_of(old, values),
         margin=_margins(margin),
         floors=dict(_assigned("--floor", f) for f in floor),

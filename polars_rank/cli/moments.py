@@ -49,7 +49,7 @@ Out: TypeAlias = Annotated[
 ]
 
 
-@options_of(polars_rank.moments, without=("query",))
+@options_of(polars_rank.moments, without=("qrels", "query"), shared=False)
 @options_of(polars_rank.per_query, only=EVALUATING)
 def moments(
     *files: Paths,

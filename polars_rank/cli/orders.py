@@ -19,12 +19,12 @@ from polars_rank.cli.show import show_frame, terminal
 from polars_rank.cli.values import values_of_systems
 
 COMPARING = (
-    *("system", "measures", "weight", "cluster", "seed", "test", "correction"),
-    *("level", "resamples", "random_state"),
+    *("system", "measures", "weight", "cluster", "repeat", "test", "correction"),
+    *("level", "n_resamples", "seed"),
 )
 
 
-@options_of(polars_rank.compare, only=COMPARING)
+@options_of(polars_rank.compare, only=COMPARING, shared=False)
 @options_of(polars_rank.per_query, only=EVALUATING)
 def orders(
     *files: Paths,
@@ -48,7 +48,7 @@ def orders(
     show_frame(found, "Orders of the systems", keys=2, format=format)
 
 
-@options_of(polars_rank.compare, only=COMPARING, test="randomized_tukey")
+@options_of(polars_rank.compare, only=COMPARING, shared=False, test="randomized_tukey")
 @options_of(polars_rank.per_query, only=EVALUATING)
 def discriminative(
     *files: Paths,

@@ -8,7 +8,7 @@ import polars as pl
 from cyclopts import Parameter
 
 import polars_rank
-from polars_rank.cli.derive import GROUPS, options_of, told
+from polars_rank.cli.derive import GROUPS, options_of
 from polars_rank.cli.options import Formats, several
 from polars_rank.cli.runs import open_file
 from polars_rank.cli.show import show_frame
@@ -25,23 +25,16 @@ def power(
     ] = None,
     /,
     *,
-    queries: Annotated[
-        int | None,
-        told(
-            "choice",
-            "Number of queries; the difference that they can detect follows.",
-        ),
-    ] = None,
     format: Formats = None,
     **options: Any,
 ) -> None:
     """Plan a comparison: queries needed, or the difference that can be detected."""
     options["measures"] = several(options.get("measures", ())) or None
     values = None if file is None else open_file(file, "run")
-    found = polars_rank.power(values, queries=queries, **options)
+    found = polars_rank.power(values, **options)
     labels = [c for c in found.columns if found[c].dtype == pl.String]
     test, paired = "Paired t test", options.get("paired", True)
-    if options.get("systems", 2) > 2 or not paired:
+    if options.get("n_systems", 2) > 2 or not paired:
         test = f"{'Two' if paired else 'One'}-way analysis of variance"
     title = f"{test} at significance level {1 - options.get('level', 0.95):g}"
     show_frame(found, title, keys=len(labels), format=format)

@@ -110,7 +110,6 @@ PARAMETERS: dict[str, Word] = kinds(
     },
     choice={
         "adjust": "Add p-values adjusted for the number of comparisons.",
-        "against": "System that the others are compared with, under the same labels.",
         "alternative": "Direction of the differences that the test looks for.",
         "baseline": "What all others are compared with; default: all pairs of systems.",
         "check": "What to do about bad rows: strict raises an error, warn warns, off "
@@ -126,22 +125,18 @@ PARAMETERS: dict[str, Word] = kinds(
         "credit": "What a click is worth: clicks, any, first, satisfied, inverse_rank "
         "or a column.",
         "difference": "Difference to detect; the number of queries follows.",
-        "dwell_at_least": "Seconds of a satisfied click.",
         "effect": "Effect size.",
         "estimator": "How harvest compares positions.",
         "eta": "Strength of the position bias: the propensity is position ** -eta.",
         "every": "Group dates into periods, such as 1w or 1mo.",
         "family": "Tests that are corrected together.",
         "first_position": "0 if positions count from 0.",
-        "free": "Documents per query, neither retrieved nor judged, that could have "
-        "labels, too.",
         "grades": "Number of grades, with about as many documents in each.",
         "grades_within": "Spread the documents of the log, or those of each query, "
         "evenly over the grades.",
         "interleaved_share": "Share of lists that are team drafts.",
         "interval": "How intervals are computed.",
         "k": "Length of the list, or cutoff: ranks from 1 to k.",
-        "least": "Segments with fewer queries are shown, not tested.",
         "level": "Confidence level; 1 - level is the significance level.",
         "lift": "Relative change of relevance in all arms but the first.",
         "margin": "Largest difference that does not matter.",
@@ -163,8 +158,6 @@ PARAMETERS: dict[str, Word] = kinds(
         "min_impressions": "Documents (of a query) with fewer are left out.",
         "min_queries": "Segments with fewer queries are shown, not tested.",
         "missing": "Value of a judged query that is missing from the run.",
-        "most": "Labelings and orders of a query to try, for measures without a "
-        "shortcut.",
         "n_arms": "Number of arms.",
         "n_docs": "Documents that each query can show.",
         "n_impressions": "Number of impressions.",
@@ -188,21 +181,15 @@ PARAMETERS: dict[str, Word] = kinds(
         "pairs": "What to do about queries that some systems lack.",
         "part": "Name of the part, such as its day. Two parts of the same values are "
         "one part, which merge refuses to count twice, unless they have two names.",
-        "per": "impression: take the ratio of each impression, and report their mean. "
-        "Default: the sum of the numerators divided by that of the denominators.",
-        "permutations": "Number of draws of the permutation test.",
         "policy_aware": "Divide by the mean propensity of a document over all "
         "impressions of the query.",
         "power": "Probability of detecting the difference.",
         "prior": "Shrink uncertain estimates towards the mean of the log, or of the "
         "query.",
-        "random_state": "Seed of the draws.",
         "randomized_share": "Share of lists that are shuffled.",
         "rel": "Lowest grade that counts as relevant.",
         "repeats": "Whether conclusions hold for these runs, or for runs of other "
         "seeds, too.",
-        "replicates": "Number of bootstrap replicates.",
-        "resamples": "Number of draws of randomization and bootstrap.",
         "rule": "When to fail: the drop is significant and larger than the margin; it "
         "is not shown to be smaller than the margin; it is larger than the margin.",
         "sampled": "What was drawn at random for people to judge: queries with all "
@@ -210,8 +197,6 @@ PARAMETERS: dict[str, Word] = kinds(
         "documents.",
         "sd": "Standard deviation of the differences.",
         "seed": "Seed of all draws.",
-        "seeds": "Whether conclusions hold for these runs, or for runs of other "
-        "seeds, too.",
         "sequential": "Use intervals and p-values that hold whenever one looks "
         "(always-valid).",
         "share": "Probability with which a document was drawn; default: the share of "
@@ -223,8 +208,6 @@ PARAMETERS: dict[str, Word] = kinds(
         "have a value (n), their standard deviation (std), the standard error of the "
         "mean (se).",
         "swap_share": "Share of lists that take part in a swap.",
-        "systems": "Number of systems; more than two are planned for a two-way "
-        "analysis of variance.",
         "test": "Test of the differences.",
         "tie": "Differences up to this size are ties.",
         "ties": "Order of documents with equal scores.",
@@ -285,16 +268,13 @@ PARAMETERS: dict[str, Word] = kinds(
         "logging": "Policy that served the lists.",
         "map": "What applies a function to each part: the builtin, a pool's, an "
         "engine's.",
-        "metadata": "Text that is kept in the file.",
         "name": "Name of the column of the measure.",
-        "options": "Further keywords of per_query.",
         "parts": "Number of parts, or the parts.",
         "path": "File that the result is written to.",
         "progress": "Called with a Progress as buckets are filled and evaluated.",
         "ranks": "Columns with the ranks that each ranker gave the document.",
         "reference": "Judgments or values that others are compared with.",
         "relevant": "Column with the list of relevant document ids.",
-        "repeated": "Values of the repeated experiment.",
         "resume": "Folder that holds results of parts, to go on after an interruption.",
         "retrieved": "Column with the list of retrieved document ids.",
         "scores": "Column with the list of scores.",

@@ -75,7 +75,7 @@ def test_choices_of_audit_and_bounds_are_options(files, capsys):
     assert main(["bounds", *given]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found == pr.bounds(runs["a"], measures, **told).to_dicts()
-    assert main(["bounds", *given, "--most", "9"]) == 2
+    assert main(["bounds", *given, "--max-orders", "9"]) == 2
     assert "27 labelings" in capsys.readouterr().err
     assert main(["audit", *given, "--max-rank", "3", "--unjudged", "drop"]) == 0
     found = json.loads(capsys.readouterr().out)["choices"]

@@ -167,7 +167,7 @@ def test_choices_of_a_comparison_are_options(files, capsys):
     [row] = json.loads(capsys.readouterr().out)["pairs"]
     own = pr.compare(values("a", "b"), measures="ap", effect="glass", tie=0.2)
     expected = own.pairs.row(0, named=True)
-    assert (row["effect"], row["tie"]) == (expected["effect"], expected["tie"])
+    assert (row["effect"], row["ties"]) == (expected["effect"], expected["ties"])
     assert main([*command, "--simultaneous", "--family", "all", "-m", "ndcg@3"]) == 0
     [row, _] = json.loads(capsys.readouterr().out)["pairs"]
     own = pr.compare(
@@ -185,9 +185,10 @@ def test_choices_of_a_comparison_are_options(files, capsys):
     values("a", "b").cast({"query_id": pl.String}).join(
         queries, on="query_id"
     ).write_parquet("v.parquet")
-    few = [*command, "--by", "country", "--least-queries", "30"]
+    few = [*command, "--by", "country", "--min-queries", "30"]
     assert main(few) == 0
-    found = {r["country"]: r["p_value"] for r in json.loads(capsys.readouterr().out)["pairs"]}
+    told = json.loads(capsys.readouterr().out)["pairs"]
+    found = {r["country"]: r["p_value"] for r in told}
     assert (found["JP"], found["DE"] is None) == (None, False)
 
 

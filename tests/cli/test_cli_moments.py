@@ -81,7 +81,10 @@ def test_days_are_a_month(folder, values, capsys):
         assert len(found) == len(expected)
         for row in expected.iter_rows(named=True):
             own = found[row["measure"], row["system"]]
-            for name in ("queries", "difference", "lower", "upper", "p_value", "wins", "losses"):
+            for name in (
+                *("queries", "difference", "lower", "upper", "p_value"),
+                *("wins", "losses"),
+            ):
                 assert float(own[name]) == pytest.approx(row[name], rel=1e-9), name
 
 
@@ -94,7 +97,8 @@ def test_moments_through_a_pipe(folder, values, capsys, monkeypatch):
     expected = pr.compare(values, measures=["rr"], baseline="bm25").pairs
     found = {r["system"]: float(r["p_value"]) for r in rows(capsys)}
     assert found == {
-        s: pytest.approx(p, rel=1e-9) for s, p in expected.select("system", "p").rows()
+        s: pytest.approx(p, rel=1e-9)
+        for s, p in expected.select("system", "p_value").rows()
     }
 
 
@@ -167,20 +171,26 @@ def test_segments_and_days_as_units(folder, values, capsys):
     assert main([*compare, "--by", "none", "--table", "pairs"]) == 0
     whole = pr.compare(values, measures="rr", baseline="bm25").pairs
     found = {r["system"]: r["p_value"] for r in json.loads(capsys.readouterr().out)}
-    assert found == pytest.approx(dict(whole.select("system", "p").rows()), rel=1e-9)
+    assert found == pytest.approx(
+        dict(whole.select("system", "p_value").rows()), rel=1e-9
+    )
     merge = ["merge", *files(), "--unit", "part", "-o", "days.parquet"]
     assert main(merge) == 0
     capsys.readouterr()
     assert main(["compare", "days.parquet", "-m", "rr", "--baseline", "bm25"]) == 0
     days = pr.compare(values, measures="rr", baseline="bm25", cluster="day").pairs
     found = {r["system"]: float(r["p_value"]) for r in rows(capsys)}
-    assert found == pytest.approx(dict(days.select("system", "p").rows()), rel=1e-9)
+    assert found == pytest.approx(
+        dict(days.select("system", "p_value").rows()), rel=1e-9
+    )
     assert main(["merge", *by, "--unit", "country", "-o", "units.parquet"]) == 0
     capsys.readouterr()
     assert main(["compare", "units.parquet", "-m", "rr", "--baseline", "bm25"]) == 0
     units = pr.compare(values, measures="rr", baseline="bm25", cluster="country").pairs
     found = {r["system"]: float(r["p_value"]) for r in rows(capsys)}
-    assert found == pytest.approx(dict(units.select("system", "p").rows()), rel=1e-9)
+    assert found == pytest.approx(
+        dict(units.select("system", "p_value").rows()), rel=1e-9
+    )
     assert main(["merge", *by, "--unit", "user"]) == 2
     assert "--unit must be one of row, part, country" in capsys.readouterr().err
 
@@ -195,7 +205,7 @@ def test_differences_between_segments_in_every_format(folder, capsys, format):
     command += ["--format", format]
     assert main([*command, "--table", "between_segments"]) == 0
     out = capsys.readouterr().out
-    title = {"csv": "measure,baseline,system,segments,statistic,df,df_error,p\n"}
+    title = {"csv": "measure,baseline,system,segments,statistic,df,df_error,p_value\n"}
     assert title.get(format, "Differences between segments") in out
     assert "statistic" in out
     assert main([*command, "--table", "means"]) == 0
@@ -276,7 +286,7 @@ def test_other_periods_of_a_trend(folder, values, capsys):
         for system in SYSTEMS:
             means = expected.filter(pl.col("baseline").is_null(), system=system)
             own = [r for r in found if not r["baseline"] and r["system"] == system]
-            for column in ("mean", "lower", "upper"):
+            for column in ("estimate", "lower", "upper"):
                 got = [float(row[column]) for row in own]
                 assert got == pytest.approx(means[column].to_list(), rel=1e-9)
 
@@ -326,8 +336,10 @@ def test_orders_and_discriminative(folder, values, capsys):
     for row in json.loads(capsys.readouterr().out):
         own = pairs.filter(measure=row["measure"])
         p = sorted(own["p_value"], reverse=True)
-        assert row["p_value"] == pytest.approx(p, abs=1e-9)
-        assert row["significant"] == pytest.approx(sum(x < 0.1 for x in p) / len(p))
+        assert row["p_adjusted"] == pytest.approx(p, abs=1e-9)
+        assert row["significant_share"] == pytest.approx(
+            sum(x < 0.1 for x in p) / len(p)
+        )
     options = ["--test", "t", "--format", "table"]
     assert main(["discriminative", *files(), *options]) == 0
     lines = capsys.readouterr().out.splitlines()

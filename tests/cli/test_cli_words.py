@@ -167,7 +167,7 @@ CASES = {
     "estimate run qrels --model-qrels qrels -m ap --sampled documents": r"have whole "
     r"queries judged \(--sampled queries\), or take dcg",
     "estimate run qrels --model-qrels other_queries -m ap": "no label by the model",
-    "power --sd 1": "name --difference, --queries or --width",
+    "power --sd 1": "name --difference, --n-queries or --width",
 }
 
 

@@ -31,7 +31,7 @@ def test_check(capsys):
     status, out, _ = run(capsys, "report", "--example")
     assert status == 0
     facts = {row["item"]: float(row["value"]) for row in table(out)}
-    assert facts == dict(clicks.check(LOG).facts.iter_rows())
+    assert facts == dict(clicks.report(LOG).facts.iter_rows())
     status, out, _ = run(
         capsys, "report", "--example", "--format", "table", "--arm", "arm"
     )
@@ -43,8 +43,10 @@ def test_check(capsys):
 @pytest.fixture
 def from_zero(tmp_path):
     """A file with 10 impressions of 10 documents, whose positions count from 0."""
-    log = clicks.simulate(10).draw().with_columns(
-        position=pl.col("position").cast(int) - 1
+    log = (
+        clicks.simulate(10)
+        .draw()
+        .with_columns(position=pl.col("position").cast(int) - 1)
     )
     file = tmp_path / "log.parquet"
     log.write_parquet(file)
@@ -158,17 +160,21 @@ def test_interleaving(capsys):
 
 @pytest.mark.slow
 def test_compare(capsys, tmp_path):
-    status, out, _ = run(capsys, "compare-arms", "--example", "--control", "A", "-m", "ctr")
+    given = ["compare-arms", "--control", "A", "-m", "ctr"]
+    status, out, _ = run(capsys, *given, "--example")
     assert status == 0
     (row,) = table(out)
     wanted = (
-        clicks.compare(LOG, "ctr", arm="arm", control="A").collect().row(0, named=True)
+        clicks.compare_arms(LOG, "ctr", arm="arm", control="A")
+        .collect()
+        .row(0, named=True)
     )
     assert float(row["effect"]) == wanted["effect"]
     numbered = LOG.with_columns(arm=(pl.col("arm") == "B").cast(pl.Int64))
     numbered.sink_parquet(tmp_path / "n.parquet")
     status, out, _ = run(
-        capsys, "compare-arms", str(tmp_path / "n.parquet"), "--control", "0", "-m", "ctr"
+        *(capsys, "compare-arms", str(tmp_path / "n.parquet")),
+        *("--control", "0", "-m", "ctr"),
     )
     assert status == 0
     assert float(table(out)[0]["effect"]) == wanted["effect"]
@@ -239,7 +245,7 @@ def test_the_example_is_enough(capsys, command, taken, first):
 
 COMMANDS = (
     *("report", "behavior", "propensities", "counterfactual", "sensitivity"),
-    *("interleaving", "compare", "judgments"),
+    *("interleaving", "compare-arms", "judgments"),
 )
 
 

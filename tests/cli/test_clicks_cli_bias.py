@@ -30,6 +30,7 @@ def table(capsys, *arguments):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:the propensities seem to come from this log")
 def test_propensities_and_what_is_made_of_them(capsys, tmp_path):
     target = str(tmp_path / "p.parquet")
     rows = table(capsys, "propensities", "--example", "--out", target)

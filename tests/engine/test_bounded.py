@@ -352,7 +352,7 @@ def test_one_thread_is_enough(engine):
 import os
 os.environ["POLARS_MAX_THREADS"] = "1"
 import polars as pl
-from test_bounded import LOG, lazy, rows_of
+from engine.test_bounded import LOG, lazy, rows_of
 assert pl.thread_pool_size() == 1
 plans = [lazy([LOG], rows_of).select(pl.len() + i) for i in range(3)]
 print([x.item() for x in pl.collect_all(plans, engine=sys.argv[1])])

@@ -243,7 +243,7 @@ def drawn(chart) -> list[list[dict]]:
 
 @pytest.mark.slow
 def test_pictures_hold_the_numbers():
-    found = pr.compare(values(), baseline="A")
+    found = pr.compare(values(), baseline="A", order="given")
     (rows,) = drawn(found.plot.forest())
     assert [r["pair"] for r in rows] == ["B − A", "C − A", "D − A"]
     assert [r["side"] for r in rows] == ["better", "not significant", "better"]
@@ -256,7 +256,7 @@ def test_pictures_hold_the_numbers():
     first = [r["difference"] for r in deltas[0]]
     assert first == sorted(first, reverse=True)
     assert [r["side"] for r in deltas[0]].count("same") == 3
-    lower = pr.compare(values(measure="arp"), baseline="A")
+    lower = pr.compare(values(measure="arp"), baseline="A", order="given")
     assert drawn(lower.plot.forest())[0][0]["side"] == "worse"
     with pytest.raises(ValueError, match="no measure 'ap' was compared"):
         found.plot.forest("ap")
@@ -287,7 +287,7 @@ def test_panels_share_a_scale_and_show_the_margin():
     assert others == [first, first]
     assert first == pytest.approx([by.pairs["lower"].min(), by.pairs["upper"].max()])
     same = pr.compare(
-        frame, measures="ndcg@10", baseline="A", test="tost", margin=0.15
+        frame, "ndcg@10", baseline="A", test="tost", margin=0.15, order="given"
     ).plot.forest()
     lines, rows = sorted(drawn(same), key=len)
     assert lines == [{"x": -0.15}, {"x": 0.15}]
@@ -312,7 +312,7 @@ def test_pictures_of_segments_and_depths():
     assert sorted({r["k"] for r in rows}) == [5, 10, 20]
     assert len(rows) == len(found.means)
     assert not any("lower" in row for row in rows)  # intervals of means would mislead
-    found = pr.compare(deep, baseline="A")
+    found = pr.compare(deep, baseline="A", order="given")
     means, zero, differences = drawn(found.plot.depth())
     assert len(means) == len(found.means)
     assert zero == [{"y": 0.0}]
@@ -344,7 +344,7 @@ def test_pictures_of_time():
         own = found.filter(pl.col("measure") == measure)
         own = own.filter(pl.col("baseline").is_not_null() == apart)
         name = "difference" if apart else "mean"
-        assert [r[name] for r in shown] == pytest.approx(own["mean"].to_list())
+        assert [r[name] for r in shown] == pytest.approx(own["estimate"].to_list())
         assert all(("lower" in r) == apart for r in shown)
     for time, kind in (
         (pl.col("day").dt.day(), "quantitative"),
