@@ -984,6 +984,27 @@ MUTANTS = (
         "result_columns",
     ),
     Mutant(
+        "counts of queries wrap",
+        "comparison/sums/moments.py",
+        "pl.col(n).cast(pl.Int64).sum().cast(pl.UInt32)",
+        "pl.col(n).sum()",
+        "result_columns:large",
+    ),
+    Mutant(
+        "a baseline that does not exist is a verdict",
+        "comparison/gate/gate.py",
+        "raise FileNotFoundError(str(error)) from error",
+        "pass",
+        "gate:exist",
+    ),
+    Mutant(
+        "options of values are forgotten",
+        "comparison/compare.py",
+        "    elif options:",
+        "    elif False:",
+        "arguments:refused",
+    ),
+    Mutant(
         "products of close systems are enough",
         "comparison",
         "close |= rest < CLOSE * both",

@@ -46,7 +46,7 @@ from polars_rank.comparison.tests.from_values import (
     with_bootstrap,
     with_effect,
 )
-from polars_rank.comparison.tests.seeds import with_pigeonhole
+from polars_rank.comparison.tests.repeats import with_pigeonhole
 from polars_rank.comparison.tests.segments import between_segments, unlike
 from polars_rank.io.frames import FrameLike
 
@@ -271,10 +271,11 @@ def compare(
     frame = _untested(frame, how, plan)
     frame = with_detectable(frame, how)
     frame = corrected(frame, how)
-    named = {"baseline": baseline, "weight": weight, "cluster": cluster}
     settings = asdict(how) | {
         "correction": how.chosen_correction,
-        **named,
+        "baseline": baseline,
+        "weight": weight,
+        "cluster": cluster,
         "repeat": repeat,
         "notes": _notes(frame, sums, plan, how, between, weight),
     }

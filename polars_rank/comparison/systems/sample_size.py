@@ -89,9 +89,9 @@ def power(
     >>> round(pr.power(sd=0.2, n_queries=200)["difference"].item(), 4)
     0.0398
     """
-    many = n_systems > 2 or not paired
     _require_numbers(power, level, n_queries, sd=sd, difference=difference, width=width)
     _require_one_goal(values, sd, difference, n_queries, width)
+    many = n_systems > 2 or not paired
     if many and (difference is None or n_queries is not None or sd is None):
         what = "n_systems= needs" if paired else "a plan of other queries needs"
         msg = f"{what} sd= and difference=, and finds the queries"
@@ -121,10 +121,7 @@ def power(
             needed, reached = [n for n, _ in found], [p for _, p in found]
         else:
             needed = [
-                _for_two(s, difference, alpha, power)
-                if n_queries is None
-                else n_queries
-                for s in spread
+                n_queries or _for_two(s, difference, alpha, power) for s in spread
             ]
             reached = [
                 None
@@ -134,9 +131,8 @@ def power(
             ]
     return pilot.drop("pilot").with_columns(
         difference=pl.Series(differences, dtype=pl.Float64),
-        queries=pl.Series(
-            needed, dtype=pl.Int64
-        ),  # more may be needed than UInt32 holds
+        # A small difference may need more queries than UInt32 holds.
+        queries=pl.Series(needed, dtype=pl.Int64),
         power=pl.Series(reached, dtype=pl.Float64),
     )
 

@@ -19,7 +19,7 @@ from polars_rank.comparison.tests import estimates, paired_tests
 from polars_rank.comparison.tests.bootstrap import bounds, resampled, shift_test
 from polars_rank.comparison.tests.effects import cliff
 from polars_rank.comparison.tests.estimates import Plan
-from polars_rank.comparison.tests.seeds import across_repeats
+from polars_rank.comparison.tests.repeats import across_repeats
 from polars_rank.core.expr import ratio
 
 Array: TypeAlias = npt.NDArray[np.float64]
