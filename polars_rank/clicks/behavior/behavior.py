@@ -70,7 +70,7 @@ def per_impression(
     measures: Measures = DEFAULT,
     **options: Unpack[LogOptions],
 ) -> AnyFrame:
-    """Value of each measure for every impression.
+    """Compute each measure for every impression.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ def behavior_state(
     keep_clusters: bool = False,
     **options: Unpack[LogOptions],
 ) -> AnyFrame:
-    """What a part of a log adds to :func:`behavior`: a day, a file, a partition.
+    """Sum up what a day, a file or a partition of a log adds to :func:`behavior`.
 
     Parameters
     ----------
@@ -308,7 +308,7 @@ def merge_behavior(
     level: float = 0.95,
     whole_clusters: bool = False,
 ) -> pl.DataFrame:
-    """Behavior with intervals out of the states of parts: that of the whole.
+    """Merge the states of parts into the behavior of the whole, with intervals.
 
     Counts and their errors are the same to the last bit; of numbers that are not whole,
     such as seconds, those of clusters that are in several parts are rounded once more.

@@ -16,7 +16,7 @@ from polars_rank.clicks.log.position_counts import checked, pair_table, rows_wit
 
 @function_of_log
 def click_entropy(log: AnyFrame, /, **options: Unpack[LogOptions]) -> AnyFrame:
-    """Click entropy of each query, in bits: 0 if all click on the same document.
+    """Compute the click entropy of each query, in bits: 0 if one document has all.
 
     ``-sum over documents of p log2 p``, where p is the document's share of the clicks
     of the query. Low for queries with one answer, high for those that mean several

@@ -132,12 +132,14 @@ def _reach(
         return 0.0, 1.0 if effect == 0 else 0.0
     alpha, total = 1 - design.level, sum(arm.n for arm in arms)
     if design.sequential:
+        # Waudby-Smith et al., 2023, eq. 9, with the rho that makes it short at TUNED.
         rho2 = (-2 * math.log(alpha) + math.log(1 - 2 * math.log(alpha))) / TUNED
         grown = total * rho2 + 1
         scale = 2 * grown / (total * rho2)
         reach = math.sqrt(scale * (math.log(grown) / 2 - math.log(alpha)))
         p = math.sqrt(grown) * math.exp(-((effect / se) ** 2) / scale)
         return reach, min(p, 1.0)
+    # Degrees of freedom of Welch and Satterthwaite, of effective numbers of clusters.
     both = zip(parts, arms, strict=True)
     df = sum(parts) ** 2 / sum(v * v / (arm.effective - 1) for v, arm in both)
     if min(arm.effective for arm in arms) >= FEW:

@@ -98,6 +98,7 @@ def _whole_runs(rows: pl.LazyFrame, key: str) -> Iterator[tuple[pl.DataFrame, Ar
         known = pl.concat([rest, batch]) if len(rest) else batch
         if known.is_empty():
             continue
+        # The last impression may go on in the next batch, so it waits for that one.
         start = np.flatnonzero(changes(known[key]))
         last = int(start[-1])
         if last:
@@ -239,6 +240,8 @@ class _Order:
         if not len(rest):
             return found
         own = score[rest]
+        # ~x is -x - 1, which reverses the order of all integers; -x does not, of the
+        # least one and of those without a sign.
         down = -own if own.dtype.kind == "f" else ~own
         order = np.lexsort((position[rest], down, self.run))
         place = np.empty(len(rest), np.int64)
@@ -271,6 +274,8 @@ def _compared(
     """
     import numpy as np
 
+    # To start with, row i has rank i + 1. Each pair in the wrong order moves one row
+    # down and the other up: the ranks of a sort by counting, without a sort.
     ranks = [np.full(len(score), 1 + i, np.uint8) for i, score in enumerate(scores)]
     for i, j in combinations(range(len(scores)), 2):
         above = scores[j] > scores[i]

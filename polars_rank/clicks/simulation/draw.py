@@ -165,7 +165,7 @@ class Simulation:
         score: str | Array = "new_score",
         weight: Callable[[Array], Array] | None = None,
     ) -> float:
-        """True mean over impressions of ``sum(weight(rank) * relevance)``.
+        """Compute the true mean over impressions of ``sum(weight(rank) * relevance)``.
 
         The documents that an impression showed are ranked anew by ``score``, a column
         of ``truth`` or an array of its length. ``weight`` of a 1-based rank defaults

@@ -90,6 +90,8 @@ class ShallowImpression(Impression):
     @property
     def skipped(self) -> pl.Expr:
         """Documents shown above the lowest click and not clicked."""
+        # A bit less one is the set of all positions above it. Those of the shown that
+        # are in it, and the lowest click itself, less all clicks, were skipped.
         lowest = pl.lit(2, pl.UInt64).pow(self.last - 1)
         above = self._shown & (lowest - 1)
         return (_size(above | lowest) - self.clicks()).fill_null(0)
@@ -97,6 +99,8 @@ class ShallowImpression(Impression):
     @property
     def positions(self) -> pl.Expr:
         """Sum of the positions that were clicked: by the binary digits of these."""
+        # A sum of numbers is the sum over binary digits of 2^digit times how many of
+        # the numbers have the digit: seven counts of bits in place of 64.
         whole = pl.lit(0, pl.Int64)
         for digit in range(BITS.bit_length()):
             having = sum(1 << k - 1 for k in range(1, BITS + 1) if k >> digit & 1)
@@ -170,6 +174,7 @@ def _reciprocals(positions: pl.Series) -> pl.Series:
     """Sums of 1 / position in whole units, eight positions at a time."""
     import numpy as np
 
+    # A table of all sets of 64 positions has 2^64 entries, one of eight has 256.
     sets = positions.fill_null(0).to_numpy().astype("<u8")
     eights = sets.view(np.uint8).reshape(len(sets), BITS // 8)
     total = np.zeros(len(sets), np.int64)
@@ -184,6 +189,7 @@ def _reciprocal_tables() -> list[Any]:
     """For each eight positions: the sums of the 256 sets of them."""
     import numpy as np
 
+    # Whole units add up to the same sum in any order; floats do not.
     units = np.round(1.0 / np.arange(1, BITS + 1) * UNIT).astype(np.int64)
     member = np.arange(256)[:, None] >> np.arange(8) & 1
     return [(member * units[i : i + 8]).sum(1) for i in range(0, BITS, 8)]
