@@ -15,12 +15,12 @@ from polars_rank.evaluation.preferences import preferences
 from polars_rank.io.frames import FrameLike
 from polars_rank.measures.measure import Measures
 from polars_rank.namespaces.methods import show_signature
-from polars_rank.uncertainty.bounds.bounds import bounds
 
 if TYPE_CHECKING:
     from polars_rank.comparison.arguments import ComparisonOptions
     from polars_rank.comparison.result import Comparison
     from polars_rank.namespaces.clicks import ClickLogRankEval
+    from polars_rank.uncertainty.bounds.bounds import bounds
 
 
 P = ParamSpec("P")
@@ -110,7 +110,15 @@ class _Shared(Generic[Frame]):
         values = values_of_runs(self._frame, measures, columns, qrels=judged, **of_runs)
         return compare(values, **rest)
 
-    bounds = _collected(bounds)
+    if TYPE_CHECKING:
+        bounds = _collected(bounds)
+    else:  # what it needs is slow to import
+
+        def bounds(self, measures: Measures, **options: Any) -> pl.DataFrame:
+            """Bound values over ties and unknown labels: see :func:`bounds`."""
+            from polars_rank.uncertainty.bounds.bounds import bounds
+
+            return bounds(self._frame, measures, **options)
 
 
 @pl.api.register_dataframe_namespace("rank_eval")

@@ -130,7 +130,8 @@ def test_judgments_of_any_library(function, tmp_path):
     right.write_parquet(tmp_path / "right.parquet")
     wanted = function(left, right)
     assert function(Arrow(left), tmp_path / "right.parquet").equals(wanted)
-    with pytest.raises(TypeError, match="reference must be a frame or a path"):
+    told = "reference must be a frame or a path, not dict"
+    with pytest.raises(TypeError, match=told):
         function(left, {"1": {"2": 1}})
 
 
