@@ -215,7 +215,7 @@ COLUMNS: dict[str, Any] = {
 
 
 def _asked(measures: Measures, convention: Any, sampled: str) -> list[Any]:
-    """The measures, refused where the estimate would not be one of them."""
+    """Return the measures; refuse one that the estimate would not be one of."""
     asked = parse_measures(measures)
     for m in asked:
         if isinstance(m, Custom):
@@ -271,7 +271,7 @@ def _share(human: pl.LazyFrame, model: pl.LazyFrame, on: list[str]) -> float:
 
 
 def _of_documents(held: pl.DataFrame, share: float) -> pl.DataFrame:
-    """Unbiased values of all queries, as if people judged them, and what corrects them.
+    """Compute unbiased values of all queries as if judged, and what corrects them.
 
     A query without a judged document has the value 0 under people's labels.
     """
@@ -281,7 +281,7 @@ def _of_documents(held: pl.DataFrame, share: float) -> pl.DataFrame:
 
 
 def _estimated(part: pl.DataFrame, sampled: str, level: float) -> tuple[Any, ...]:
-    """The columns of one system and measure."""
+    """Compute the columns of one system and measure."""
     model = part["model"].to_numpy()
     judged = part.filter(pl.col("human").is_not_null())
     y = judged["human"].to_numpy()
@@ -332,7 +332,7 @@ def _estimated(part: pl.DataFrame, sampled: str, level: float) -> tuple[Any, ...
 def _interval(
     value: float | None, variance: float, df: int, level: float
 ) -> tuple[float, float, float]:
-    """The standard error, and the ends of Student's interval."""
+    """Return the standard error, and the ends of Student's interval."""
     assert value is not None
     se = float(np.sqrt(variance))
     margin = float(t_quantile(0.5 + level / 2, df)) * se

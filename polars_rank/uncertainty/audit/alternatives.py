@@ -47,7 +47,7 @@ def alternatives(
     on_duplicate: str,
     max_rank: int | None = None,
 ) -> Iterator[Alternative]:
-    """Every other value of every choice, with columns named in order."""
+    """Yield every other value of every choice, with columns named in order."""
     if choices is not None:
         _require_known([choices] if isinstance(choices, str) else choices)
     wanted = [choices] if isinstance(choices, str) else choices
@@ -102,7 +102,7 @@ def _choices(
 def _arguments(
     convention: Convention, on_duplicate: str, max_rank: int | None
 ) -> Iterator[tuple[str, Any, str | None, Parameter | None]]:
-    """Choices that are arguments of ``evaluate``."""
+    """Yield the choices that are arguments of ``evaluate``."""
     if on_duplicate == "best":
         yield DUPLICATES, on_duplicate, DUPLICATES, None
     if convention.ties != "expected":  # whose means have no depth
@@ -114,7 +114,7 @@ def _cutoff(measure: Measure | Custom) -> int | None:
 
 
 def _policies() -> list[str]:
-    """Choices that are not parameters of any metric."""
+    """Return the choices that are not parameters of any metric."""
     meanings = {name for metric in METRICS.values() for name in metric.meanings}
     return [name for name in CHOICES if name not in meanings]
 
@@ -122,7 +122,7 @@ def _policies() -> list[str]:
 def _others(
     name: str, now: Any, parameter: Parameter | None, k: int | None
 ) -> list[Any]:
-    """Values worth trying beside the present one; ``k`` is the measure's cutoff."""
+    """Return values worth trying beside the present one; ``k`` is the cutoff."""
     if name == "k":
         return [] if now is None else _half_and_double(now)
     if name == DEPTH:
@@ -146,7 +146,7 @@ def _half_and_double(depth: int) -> list[int]:
 
 
 def _named(hint: Any) -> list[Any]:
-    """Values of a type that have names."""
+    """Return the values of a type that have names."""
     if hint is bool:
         return [True, False]
     if get_origin(hint) is Literal:
@@ -155,7 +155,7 @@ def _named(hint: Any) -> list[Any]:
 
 
 def _computable(measure: Measure | Custom, name: str, value: Any) -> bool:
-    """Whether there is a number under the value."""
+    """Tell whether there is a number under the value."""
     if name in _policies() and value in NO_NUMBER:
         return False
     if name == "ties" and value == "expected":
@@ -175,14 +175,14 @@ def _require_known(names: Sequence[str] | Mapping[str, Sequence[Any]]) -> None:
 
 
 def renamed(measure: Measure | Custom, name: str) -> Measure | Custom:
-    """The same measure under another name."""
+    """Return the same measure under another name."""
     if isinstance(measure, Custom):
         return measure._replace(name=name)
     return replace(measure, name=name)
 
 
 def as_given(measure: Measure | Custom) -> Any:
-    """A measure as ``evaluate`` and ``bounds`` take it."""
+    """Spell a measure as ``evaluate`` and ``bounds`` take it."""
     if isinstance(measure, Custom):
         return {measure.name: measure.function}
     return measure

@@ -190,7 +190,7 @@ def _tried(
     on_duplicate: str,
     depth: int | None,
 ) -> list[Alternative]:
-    """The alternatives that a log of this depth can have; an error if there is none."""
+    """Return the alternatives that a log of this depth has; refuse to have none."""
     found = list(alternatives(asked, convention, choices, on_duplicate, depth))
     if depth is not None:  # a list that is cut has no mean over tied orders
         found = [a for a in found if (a.policy, a.value) != ("ties", "expected")]
@@ -206,7 +206,7 @@ def _passes(
     convention: Convention,
     on_duplicate: str,
 ) -> Iterator[Pass]:
-    """Measures that one plan can compute, its convention, and its other arguments.
+    """Yield measures that one plan can compute, its convention, its other arguments.
 
     The first is checked as the user asks; what it lets pass needs no second check.
     """
@@ -242,7 +242,7 @@ def _values(
     tables: Sequence[pl.DataFrame],
     column: str | None,
 ) -> pl.DataFrame:
-    """Before and after each alternative, of each system."""
+    """Return the means before and after each alternative, of each system."""
     lone = pl.lit(None, dtype=pl.String)
     system = lone if column is None else pl.col(column).cast(pl.String)
     computed = pl.selectors.matches(r"^(base|other)\d+$")
@@ -276,12 +276,12 @@ def _values(
 
 
 def _base(asked: Sequence[Measure | Custom], alternative: Alternative) -> str:
-    """The column of the measure as it was asked for."""
+    """Name the column of the measure as it was asked for."""
     return f"{BASE}{[m.name for m in asked].index(alternative.measure)}"
 
 
 def _order(part: pl.DataFrame) -> Order:
-    """Kendall's tau-b of the orders of the systems before and after, and the swaps."""
+    """Compute Kendall's tau-b of the two orders of the systems, and the swaps."""
     known = part.drop_nulls(["baseline_mean", "mean"])
     if len(known) < 2:
         return Order(None, [])
@@ -305,7 +305,7 @@ def _significant(
     query: str | Sequence[str],
     options: Mapping[str, Any],
 ) -> list[list[tuple[str, str]]]:
-    """Of the pairs that an alternative swaps, those that differ before or after.
+    """Return the pairs that an alternative swaps and that differ before or after.
 
     ``swaps`` has the column before, the one after, and the pairs.
     """
@@ -336,7 +336,7 @@ def _summed(
     told: Mapping[str, str],
     convention: Convention,
 ) -> Audit:
-    """A row for each alternative, those that change most first."""
+    """Return a row for each alternative, with those that change most first."""
     summed = values.group_by("order", maintain_order=True).agg(
         pl.col("measure", "choice", "value").first(),
         min_difference=pl.col("difference").min(),

@@ -66,7 +66,7 @@ class Audit:
 
     @property
     def verdict(self) -> str:
-        """The order of the systems, in a sentence."""
+        """Tell the order of the systems in a sentence."""
         systems = self.values["system"].n_unique()
         if systems < 2:
             moved = self.choices.filter(pl.col("size") > SAME)
@@ -89,7 +89,7 @@ class Audit:
         )
 
     def table(self) -> Table:
-        """The one table, cell by cell: what changes a value."""
+        """Return the table of what changes a value, cell by cell."""
         several = self.values["system"].n_unique() > 1
         headers = ["measure", "choice", "value", "difference"]
         rows = []
@@ -113,7 +113,7 @@ class Audit:
 
     @property
     def _idle(self) -> list[str]:
-        """Choices of which no value changes any measure, and why."""
+        """Name the choices of which no value changes any measure, and say why."""
         most = self.choices.group_by("choice", maintain_order=True).agg(
             moves=(pl.col("size").is_null() | (pl.col("size") > SAME)).any(),
             note=pl.col("note").first(),
@@ -122,7 +122,7 @@ class Audit:
         return [name if why is None else f"{name} ({why})" for name, why in idle.rows()]
 
     def tables(self) -> list[Table]:
-        """The table, and those of the bounds if they were asked for."""
+        """Return the table, and those of the bounds if they were asked for."""
         found = [self.table()]
         if self.bounds is not None:
             found.append(unknowns_table(self.bounds))
@@ -131,7 +131,7 @@ class Audit:
         return found
 
     def __str__(self) -> str:
-        """The tables as aligned text."""
+        """Return the tables as aligned text."""
         return "\n\n".join(map(as_text, self.tables()))
 
     __repr__ = __str__
@@ -145,7 +145,7 @@ class Audit:
             return f"<pre>{html.escape(str(self))}</pre>"
 
     def to_html(self) -> str:
-        """The tables as HTML (extra ``report``)."""
+        """Return the tables as HTML (extra ``report``)."""
         return "\n".join(map(as_html, self.tables()))
 
     def to_latex(self) -> str:
@@ -153,11 +153,11 @@ class Audit:
         return "\n\n".join(map(as_latex, self.tables()))
 
     def to_markdown(self) -> str:
-        """The tables for a pull request or a page."""
+        """Return the tables for a pull request or a page."""
         return "\n\n".join(map(as_markdown, self.tables()))
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain lists and numbers; ``json.dumps`` takes it."""
+        """Return everything as plain lists and numbers; ``json.dumps`` takes it."""
         told = {
             "convention": self.convention.name,
             "verdict": self.verdict,

@@ -43,7 +43,7 @@ PRESENT = Fact(lambda _: pl.lit(1.0), "no judged query is missing")
 
 
 def facts(found: Sequence[Alternative], *, subtopics: bool) -> dict[str, Fact]:
-    """Of the choices that are tried, those for which a fact of the log can tell."""
+    """Return the facts that can tell why a choice that is tried changes nothing."""
     tried: dict[str, list[Any]] = {}
     for a in found:
         tried.setdefault(a.choice, []).append(a.value)
@@ -66,7 +66,7 @@ def _no_longer_than(depth: int) -> Fact:
 
 
 def neutral(convention: Convention) -> Convention:
-    """The convention under which a log shows what it holds, of queries in the run."""
+    """Return the convention under which a log shows what its queries hold."""
     return convention.with_choices(
         ties="doc_desc",
         missing="skip",
@@ -80,7 +80,7 @@ def neutral(convention: Convention) -> Convention:
 def reasons(
     known: dict[str, Fact], shares: pl.DataFrame, tables: Sequence[pl.DataFrame]
 ) -> dict[str, str]:
-    """Why choices are idle: facts that hold for all queries of all systems.
+    """Tell why choices are idle: by facts that hold for all queries of all systems.
 
     ``shares`` of the queries for which each fact holds are about those of the run;
     ``tables`` under the alternatives may count those that are missing, too.

@@ -26,7 +26,7 @@ def significant_pairs(
     query: str | Sequence[str],
     options: Mapping[str, Any],
 ) -> set[tuple[str, frozenset[str]]]:
-    """Measures and pairs that differ by the paired t test, at 5 %, uncorrected.
+    """Find measures and pairs that differ by the paired t test, at 5 %, uncorrected.
 
     Queries without a value of one of the two are left out.
     """
@@ -58,5 +58,5 @@ def significant_pairs(
 
 
 def name_of(measure: Any) -> str:
-    """Of a measure as ``evaluate`` takes it."""
+    """Name a measure as ``evaluate`` takes it."""
     return str(next(iter(measure)) if isinstance(measure, Mapping) else measure.name)

@@ -39,7 +39,7 @@ def unknowns(
     convention: Convention,
     options: dict[str, Any],
 ) -> pl.DataFrame:
-    """``measure``, ``system``, ``mean``, bounds, and a ``note`` where none is known.
+    """Return the mean of each measure and system, and its bounds or a ``note``.
 
     A measure whose bounds are not known, or would take too long, has null ones.
     """
@@ -80,7 +80,7 @@ def sure_differences(
     convention: Convention,
     options: dict[str, Any],
 ) -> pl.DataFrame:
-    """Of each measure and pair of systems, what is sure under every order and label.
+    """Tell what is sure of each pair of systems under every order and label.
 
     ``measure``, ``baseline``, ``system``; ``difference``, ``lower``, ``upper``;
     ``better``, the system that is better under all of them, or null; a ``note`` where
@@ -124,7 +124,7 @@ def _systems(frame: pl.LazyFrame, system: str) -> list[Any]:
 
 
 def _better(measure: str, lower: float | None, upper: float | None) -> str | None:
-    """Which of the two is better at both ends."""
+    """Tell which of the two is better at both ends."""
     if lower is None or upper is None or (lower <= SAME and upper >= -SAME):
         return None
     higher = "system" if lower > SAME else "baseline"
@@ -134,7 +134,7 @@ def _better(measure: str, lower: float | None, upper: float | None) -> str | Non
 
 
 def unknowns_table(found: pl.DataFrame) -> Table:
-    """The same, cell by cell."""
+    """Show bounds cell by cell."""
     several = found["system"].null_count() < len(found)
     names = ["measure", *(["system"] if several else [])]
     rows = [
@@ -155,7 +155,7 @@ def unknowns_table(found: pl.DataFrame) -> Table:
 
 
 def differences_table(found: pl.DataFrame) -> Table:
-    """The differences, cell by cell."""
+    """Show differences cell by cell."""
     rows = [
         [
             Cell(row["measure"]),

@@ -302,7 +302,7 @@ class Inputs(NamedTuple):
         return cls(run, judged, keys, shared, system)
 
     def renamed(self, names: Mapping[str, str]) -> Inputs:
-        """The same with other names of the keys."""
+        """Return the same with other names of the keys."""
         judged = self.judged
         if judged is not None:
             judged = judged.rename({k: names[k] for k in self.shared})
@@ -325,7 +325,7 @@ def _columns(
 
 
 def _scored(run: Table, keys: Sequence[str], descending: bool) -> Table:
-    """Scores of which high ones come first, also out of ranks, which are checked."""
+    """Turn distances and ranks into scores, of which high ones come first."""
     schema, rank = run.collect_schema(), pl.col("rank")
     if "rank" in schema:
         run = run.with_columns(rank.cast(pl.Int64))
@@ -346,7 +346,7 @@ def _scored(run: Table, keys: Sequence[str], descending: bool) -> Table:
 
 
 def _has_ties(run: Table, keys: Sequence[str]) -> bool:
-    """Whether any documents of a query have equal scores."""
+    """Tell whether any documents of a query have equal scores."""
     tied = run.select(pl.struct(*keys, "score").is_duplicated().any())
     return bool(tied.collect().item())
 
@@ -354,7 +354,7 @@ def _has_ties(run: Table, keys: Sequence[str]) -> bool:
 def _same_integers(
     run: Table, judged: Table, keys: Sequence[str]
 ) -> tuple[Table, Table]:
-    """Ids that are integers of other sizes on both sides as 64 bits."""
+    """Widen ids to 64 bits if they are integers of other sizes on the two sides."""
     own, other = run.collect_schema(), judged.collect_schema()
     wide = [
         pl.col(k).cast(pl.Int64)
@@ -380,7 +380,7 @@ def _under_labels(
     baseline: str | None,
     max_orders: int,
 ) -> tuple[Table, Table]:
-    """Values, or differences to the baseline, and their limits over labels."""
+    """Return values, or differences to the baseline, and their limits over labels."""
     run, judged, keys, shared, system = given
     grades = grades_of(max_grade, run if judged is None else judged)
     documents = Documents.of(
@@ -404,7 +404,7 @@ def _under_labels(
 def _with_limits(
     values: Table, limits: Table, names: Sequence[str], keys: Sequence[str]
 ) -> Table:
-    """A row per query and measure: ``value``, ``lower``, ``upper``, ``exact``."""
+    """Return ``value``, ``lower``, ``upper``, ``exact`` per query and measure."""
     long = values.unpivot(
         names, index=list(keys), variable_name="measure", value_name="value"
     )
@@ -443,7 +443,7 @@ def _of_queries(
 def _of_systems(
     rows: Table, asked: Sequence[Asked], system: str | None
 ) -> pl.DataFrame:
-    """What each measure takes over queries (mean, sum ...), of all three values."""
+    """Aggregate all three values over queries, as each measure does (mean, sum ...)."""
     by, whose = pl.col("measure"), [] if system is None else [system]
     how = {a.name: a.measure.definition.aggregate for a in asked}
     sums = [n for n, aggregate in how.items() if aggregate == "sum"]
@@ -483,5 +483,5 @@ def _of_systems(
 
 
 def _order(asked: Sequence[Asked]) -> pl.Enum:
-    """Measures in the order in which they were asked for."""
+    """Order measures as they were asked for."""
     return pl.Enum([a.name for a in asked])

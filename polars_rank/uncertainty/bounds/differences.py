@@ -34,7 +34,7 @@ def differences(
     system: str,
     baseline: str,
 ) -> tuple[Table, Table]:
-    """Differences to a system, as they are, and their lowest and highest values."""
+    """Return differences to a system, and their lowest and highest values."""
     systems = held[system].unique(maintain_order=True).to_list()
     if baseline not in systems:
         near = closest(str(baseline), [str(s) for s in systems])
@@ -92,7 +92,7 @@ def differences(
 
 
 def _shared_kind(asked: Asked) -> str | None:
-    """How labels move the difference of two systems; None where that is not known."""
+    """Tell how labels move the difference of two systems; None if nobody knows."""
     name, arguments = asked.measure.metric, asked.arguments
     if name == "ndcg" and has_levels(arguments, asked.policy):
         return "ndcg"

@@ -18,11 +18,13 @@ import polars as pl
 from polars_rank.core.weights import DISCOUNTS, GAINS
 from polars_rank.uncertainty.bounds.labelings import Documents
 
-STEPS = 8  # Dinkelbach's are superlinear: four at most on 4,000 random lists
+# A lazy plan has no loop that ends by itself, so the number of steps is fixed. They
+# converge superlinearly: four at most were needed on 4,000 random lists.
+STEPS = 8
 
 
 def has_levels(arguments: Mapping[str, Any], no_relevant: str) -> bool:
-    """Whether the closed form knows nDCG with these arguments."""
+    """Tell whether the closed form knows nDCG with these arguments."""
     return (
         isinstance(arguments["gain"], str)
         and arguments["ideal"] == "judged"
@@ -39,7 +41,7 @@ def _gain(label: pl.Expr, arguments: Mapping[str, Any]) -> pl.Expr:
 
 
 def _weight(arguments: Mapping[str, Any]) -> pl.Expr:
-    """Weight of the place; 0 below the cutoff, and where nothing was retrieved."""
+    """Weigh the place: 0 below the cutoff, and where nothing was retrieved."""
     discount, k = arguments["discount"], arguments["k"]
     f = DISCOUNTS[discount] if isinstance(discount, str) else discount
     seen = pl.col("score").is_not_null()
@@ -51,7 +53,7 @@ def _weight(arguments: Mapping[str, Any]) -> pl.Expr:
 def parts_of(
     documents: Documents, arguments: Mapping[str, Any], grades: Sequence[int]
 ) -> tuple[pl.LazyFrame, list[float]]:
-    """The parts that nDCG of a query is computed from.
+    """Return the parts that nDCG of a query is computed from.
 
     Returns
     -------
@@ -78,7 +80,7 @@ def highest_ratio(
     arguments: Mapping[str, Any],
     places: int,
 ) -> pl.LazyFrame:
-    """Keys and ``upper``: the largest sum of gain x weight as a share of the ideal DCG.
+    """Find ``upper``: the largest sum of gain x weight as a share of the ideal DCG.
 
     ``weight`` can be a difference of two systems, or turned for the lowest value.
     ``places`` is how many documents one query has at most.
@@ -94,6 +96,10 @@ def highest_ratio(
     total = ideal.cum_sum()
     judged, own = pl.col("gain").is_not_null(), pl.col("weight")
     heights = [b - a for a, b in pairwise(gains)]
+    # A gain g is the sum over levels a of clip(g - gains[a], 0, heights[a]); so is an
+    # ideal order, level by level, since sorting by g sorts every level, too. Then m
+    # documents that get the whole height of a level come first in it, and the judged
+    # ones move down by m places.
     bands = {
         f"b{a}": (pl.col("gain").clip(low, high) - low)
         for a, (low, high) in enumerate(zip(gains, [*gains[1:], None], strict=True))
@@ -113,12 +119,14 @@ def highest_ratio(
         .explode("m")
     )
     m = pl.col("m")
+    # Of all ways to label m documents at a level, the ideal is the same: the best takes
+    # the m largest weights.
     taken = pl.col("v").list.head(m).list.sum()
     weights = pl.lit(ideal.implode(), dtype=pl.List(pl.Float64))
     sums = pl.lit(pl.concat([pl.Series([0.0]), total]).implode())
 
     def shifted(name: str, by: pl.Expr) -> pl.Expr:
-        """Gains of a band from place ``by`` + 1 on."""
+        """Sum the gains of a band that is moved down to place ``by`` + 1."""
         band = pl.col(name)
         return (band * weights.list.slice(by, band.list.len())).list.sum()
 
@@ -141,17 +149,24 @@ def highest_ratio(
     rows = rows.with_columns(
         x=pl.when(ideal_now > 0).then(pl.col("fixed") / ideal_now).otherwise(0.0)
     )
+    # Let F(x) = max over labelings of N - x D, with N the DCG and D the ideal. F is
+    # convex and falls, and max N / D is the x with F(x) = 0 (Dinkelbach, 1967). If the
+    # maximum of F(x) is at (N, D), Newton's next x is x - F(x) / -D = N / D: it never
+    # falls, since N - x D >= 0 at the labeling that x is the ratio of.
     for _ in range(STEPS):
         rows = _step(rows, keys, len(heights))
     return rows.group_by(keys, maintain_order=True).agg(upper=pl.col("x").last())
 
 
 def _step(rows: pl.LazyFrame, keys: Sequence[str], levels: int) -> pl.LazyFrame:
-    """The ratio of the labeling that is best at the present one.
+    """Replace the ratio by that of the labeling that is best at it.
 
     A level is labeled no deeper than the one below: from the top, the best number of
     labels at a level is looked for among those up to the number below it.
     """
+    # N - x D adds up over levels, which share only m[a + 1] <= m[a]. So with m in
+    # ascending rows, best[a](m) = n[a](m) - x d[a](m) + max over m' <= m of
+    # best[a + 1](m'), and that maximum is a running one; num and den go along with it.
     zero = pl.lit(0.0)
     rows = rows.with_columns(best=zero, num=zero, den=zero)
     for a in reversed(range(levels)):

@@ -16,7 +16,7 @@ ABOUT_JUDGING = frozenset(("judged", "unjudged", "rbp_residual"))
 def with_known_bounds(
     measures: Measures, convention: Convention, ways: Sequence[str], *, scored: bool
 ) -> list[Asked]:
-    """The measures and their arguments; an error for one whose bounds are not known.
+    """Return measures and arguments; refuse one whose bounds are not known.
 
     ``ways`` are what varies, ``"ties"`` and ``"labels"``. A log with ranks is not
     ``scored``.

@@ -20,6 +20,11 @@ from polars_rank.measures.measure import Measure
 
 Scheme: TypeAlias = Literal["ends", "scan", "sorted", "every"]
 
+# Why so few suffice, for a fixed number of labeled documents: exchanging the labels of
+# two documents so that the better one is higher up never lowers the value (or never
+# raises it: arp, fall-out), so grades fall along the ranks; for sums of gain x weight
+# that is the rearrangement inequality (Hardy, Littlewood and Polya, 1934, theorem 368).
+# Only how many are labeled is open where R or the ideal order grows with them.
 # "ends": the value never falls with a label: none of the documents, or all of them,
 # have the highest grade. "scan": the first m, or the last m, have it, for some m.
 # "sorted": grades fall along the ranks, or rise. Others try every labeling.
@@ -64,7 +69,7 @@ ADDITIVE = frozenset(("cg", "dcg", "hits", "sdcg", "insq", "precision", "rbp"))
 
 
 def is_additive(metric: str, arguments: Mapping[str, Any]) -> bool:
-    """Whether a query's value is a sum over documents, whatever the other labels."""
+    """Tell whether a value is a sum over documents, whatever the other labels are."""
     fixed = {
         "precision": arguments.get("divisor") == "k" and arguments.get("k") is not None,
         "rbp": arguments.get("scale") != "max",
@@ -161,7 +166,7 @@ class Documents(NamedTuple):
 
 
 def grades_of(max_grade: int | None, judged: pl.LazyFrame) -> list[int]:
-    """Grades above 0 of an unjudged document; None: up to the largest of ``judged``."""
+    """Return the grades above 0; ``None`` means up to the largest of ``judged``."""
     if max_grade is None:
         largest = judged.select(pl.col("label").max()).collect().item()
         max_grade = 1 if largest is None else max(1, int(largest))
@@ -180,7 +185,7 @@ def scheme_of(
     above: bool = False,
     best_alone: bool = False,
 ) -> Scheme:
-    """The smallest set of labelings that is known to suffice for the measure.
+    """Return the smallest set of labelings that is known to suffice for the measure.
 
     ``moved``: whether labels decide the order of tied documents. ``above``: whether
     judged documents have higher grades. ``best_alone``: whether a query counts as 1
@@ -214,18 +219,19 @@ def _gains_rise(arguments: Mapping[str, Any], grades: Sequence[float]) -> bool:
 
 
 def size_of(scheme: Scheme, unjudged: int, grades: int) -> int:
-    """How many labelings of one query the scheme tries."""
+    """Count the labelings of one query that the scheme tries."""
     if scheme == "ends":
         return 2
     if scheme == "every":
         return int((grades + 1) ** unjudged)
+    # Grades that never rise along u ranks: multisets of u grades out of grades + 1.
     return 2 * comb(unjudged + (1 if scheme == "scan" else grades), unjudged)
 
 
 def labelings(
     documents: Documents, scheme: Scheme, grades: Sequence[int]
 ) -> tuple[pl.LazyFrame, list[str], pl.Expr]:
-    """All labelings of the scheme.
+    """Return all labelings of the scheme.
 
     Returns
     -------
@@ -237,7 +243,7 @@ def labelings(
     )
     u, j = pl.col("u"), pl.col("j")
     if scheme == "every":
-        base = len(grades) + 1
+        base = len(grades) + 1  # digit j of the number m0 is the label of document j
         count = pl.lit(base, pl.Int64).pow(u)
         rows = queries.with_columns(m0=pl.int_ranges(0, count)).explode("m0")
         digit = (pl.col("m0") // pl.lit(base, pl.Int64).pow((j - 1).clip(0))) % base
@@ -257,6 +263,8 @@ def labelings(
         rows = rows.with_columns(counts.alias(name)).explode(name)
         names.append(name)
         most = pl.col(name)
+    # m0 documents have the lowest grade or more, m1 <= m0 the next or more ...,
+    # counted from the first unjudged document; turned: from the last, for the lowest.
     turns = [False] if scheme == "ends" else [False, True]
     rows = rows.with_columns(turned=pl.lit(pl.Series([turns]))).explode("turned")
     rows = rows.filter(~pl.col("turned") | (u > 1))
@@ -272,7 +280,7 @@ def labelings(
 def labeled(
     documents: Documents, scheme: Scheme, grades: Sequence[int]
 ) -> tuple[pl.LazyFrame, pl.LazyFrame, list[str]]:
-    """A run and judgments with a query per labeling, and the columns of queries."""
+    """Return a run and judgments with a query per labeling, and their query columns."""
     rows, names, label = labelings(documents, scheme, grades)
     every = documents.frame.join(
         rows, on=documents.keys, maintain_order="left_right"

@@ -56,7 +56,7 @@ def values_under(
     ties: Any = None,
     check: Any = "strict",
 ) -> Table:
-    """Keys, and a column per measure."""
+    """Return the keys, and a column per measure."""
     values: Table = evaluation.per_query(
         run,
         [a.measure for a in asked],
@@ -78,7 +78,7 @@ def over_ties(
     convention: Convention,
     max_orders: int,
 ) -> Table:
-    """Lowest and highest value of every query over the orders of its tied documents."""
+    """Find the lowest and highest value of every query over orders of its ties."""
     ways: dict[Way, list[Asked]] = {}
     for a in asked:
         way = way_of(a.measure, a.arguments, judged=False)
@@ -123,7 +123,7 @@ def _ordered(
     *,
     check: Any,
 ) -> Iterator[list[Table]]:
-    """Values in all orders that suffice; the tables of a list are of the same ones."""
+    """Yield values in all orders that suffice; a list is of the same measures."""
     if way == "grades":
         yield [
             values_under(run, judged, asked, keys, convention, ties=rule, check=check)
@@ -142,7 +142,7 @@ def _ordered(
 
 
 def extremes(tables: Sequence[Table], keys: Sequence[str]) -> Table:
-    """Keys, ``measure``, ``lower``, ``upper``, ``exact``, of several values per key."""
+    """Return ``lower``, ``upper`` and ``exact`` of several values of each query."""
     long = pl.concat(tables).unpivot(
         index=list(keys), variable_name="measure", value_name="value"
     )
@@ -155,7 +155,7 @@ def extremes(tables: Sequence[Table], keys: Sequence[str]) -> Table:
 
 
 def widest(tables: Sequence[Table], keys: Sequence[str]) -> Table:
-    """The limits of several sets of values as those of all of them."""
+    """Widen the limits of several sets of values to those of all of them."""
     columns = [*keys, "measure", "lower", "upper", "exact"]
     every = pl.concat([table.select(columns) for table in tables])
     return every.group_by(*keys, "measure").agg(
@@ -166,7 +166,7 @@ def widest(tables: Sequence[Table], keys: Sequence[str]) -> Table:
 def labels_move(
     documents: Documents, held: pl.DataFrame, convention: Convention
 ) -> bool:
-    """Whether there are tied documents whose order goes by their labels."""
+    """Tell whether there are tied documents whose order goes by their labels."""
     if convention.ties not in EXTREMES:
         return False
     score = pl.col("score")
@@ -177,7 +177,7 @@ def labels_move(
 
 
 def settled(table: Table) -> Table:
-    """The rows of a measure, collected by themselves.
+    """Collect the rows of a measure by themselves.
 
     A hundred plans within one plan can take all the threads that Polars has for
     waiting, and then wait for each other.
@@ -194,7 +194,7 @@ def over_labels(
     ways: Sequence[str],
     max_orders: int,
 ) -> Table:
-    """Lowest and highest value of every query over the labels of its documents."""
+    """Find the lowest and highest value of every query over labels of its documents."""
     groups: dict[tuple[Scheme, Way | None], list[Asked]] = {}
     found = []
     unjudged: int = held.select(pl.col("u").max().fill_null(0)).item()
@@ -269,7 +269,7 @@ def _ndcg(
 
 
 def places(held: pl.DataFrame, keys: Sequence[str]) -> int:
-    """Documents of the largest query."""
+    """Count the documents of the largest query."""
     most = held.group_by(keys).len().select(pl.col("len").max().fill_null(0))
     return int(most.item())
 
@@ -281,7 +281,7 @@ def ratio_limits(
     asked: Asked,
     places: int,
 ) -> Table:
-    """Keys, ``lower``, ``upper``; the lowest is the highest of the negative."""
+    """Return ``lower`` and ``upper``: min x is -max -x, so one search serves both."""
     upper, negative = (
         highest_ratio(
             parts.with_columns(weight=sign * pl.col("weight")),

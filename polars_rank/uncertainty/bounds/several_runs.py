@@ -15,7 +15,7 @@ Runs: TypeAlias = FrameLike | Mapping[str, FrameLike]
 
 
 def stacked(runs: Runs, system: str | None) -> tuple[pl.LazyFrame, str | None]:
-    """One lazy frame, and its column of systems.
+    """Return one lazy frame, and its column of systems.
 
     A mapping of names to frames, paths or dictionaries is concatenated; its column is
     ``"system"``, unless ``system`` names it; names replace what such a column holds.
@@ -38,7 +38,7 @@ def stacked(runs: Runs, system: str | None) -> tuple[pl.LazyFrame, str | None]:
 
 
 def _hold_runs(runs: Mapping[str, object]) -> bool:
-    """Whether these are runs by name, rather than ``{query: {document: score}}``."""
+    """Tell whether these are runs by name, not ``{query: {document: score}}``."""
     return bool(runs) and not any(
         isinstance(run, Mapping)
         and not all(isinstance(documents, Mapping) for documents in run.values())
@@ -47,6 +47,6 @@ def _hold_runs(runs: Mapping[str, object]) -> bool:
 
 
 def keys_of(query: str | Sequence[str], system: str | None) -> list[str]:
-    """The columns that name a query of a system."""
+    """Return the columns that name a query of a system."""
     keys = [query] if isinstance(query, str) else list(query)
     return keys if system is None else [system, *(k for k in keys if k != system)]

@@ -46,7 +46,10 @@ BLOCK, ORDER, TURNED = "tie block", "tie order", "tie turned"  # columns; no use
 
 
 def way_of(measure: Measure, arguments: Mapping[str, Any], *, judged: bool) -> Way:
-    """The smallest set of orders that is known to suffice; ``judged``: all are."""
+    """Return the smallest set of orders that is known to suffice.
+
+    ``judged`` tells whether every document has a label.
+    """
     name, k, rel = measure.metric, arguments.get("k"), arguments.get("rel")
     if not measure.definition.tie_sensitive:
         return "grades"
@@ -77,7 +80,7 @@ class Blocks(NamedTuple):
         *,
         single: bool,
     ) -> Blocks:
-        """Those of a run and its judgments; ``single``: scores count as float32."""
+        """Find the blocks of a run; with ``single``, scores count as float32."""
         if judged is not None:
             on = [name for name in judged.collect_schema() if name != "label"]
             run = run.join(judged, on=on, how="left", nulls_equal=True)
@@ -87,11 +90,11 @@ class Blocks(NamedTuple):
 
     @property
     def within(self) -> list[str]:
-        """The columns of a block."""
+        """Return the columns that tell blocks apart."""
         return [*self.keys, BLOCK]
 
     def sizes(self) -> pl.LazyFrame:
-        """A row for each block of several documents, with its ``size``."""
+        """Return a row for each block of several documents, with its ``size``."""
         sizes = self.rows.group_by(self.within).agg(size=pl.len().cast(pl.Int64))
         return sizes.filter(pl.col("size") > 1).sort(self.within)
 
@@ -103,7 +106,7 @@ def size_of_orders(
     *,
     single: bool,
 ) -> float:
-    """How many orders a query has at most."""
+    """Count the orders of the query that has most."""
     sizes = Blocks.of(run, judged, keys, single=single).sizes().collect()
     sizes = sizes.with_columns(
         orders=pl.col("size").replace_strict(
@@ -124,7 +127,7 @@ def in_orders(
     *,
     single: bool,
 ) -> tuple[pl.LazyFrame, pl.LazyFrame | None, list[str]]:
-    """A run with a query per order, its judgments, and the columns of orders.
+    """Return a run with a query per order, its judgments, and the columns of orders.
 
     The rows of the run come in that order. Queries without rows are left out.
     """
@@ -178,6 +181,9 @@ def _inside(
     k, within, label = arguments["k"], blocks.within, pl.col("label")
     least = max(arguments["rel"], 0) if "rel" in arguments else 0
     size = pl.len().over(within).cast(pl.Int64)
+    # A block from place BLOCK on has k - BLOCK + 1 places down to the cutoff k. If c of
+    # its n documents count, i of them are inside, from slots - (n - c) to c or slots:
+    # the value is no monotone function of i (it is divided by i), so all are tried.
     slots = (k - pl.col(BLOCK) + 1).clip(0)
     rows = blocks.rows.with_columns(
         counts=(label >= least).fill_null(value=False),
@@ -208,8 +214,11 @@ def _inside(
 
 
 def _every(blocks: Blocks) -> tuple[pl.LazyFrame, list[str], list[pl.Expr]]:
-    """All orders; one is a number whose digits are those of the blocks."""
+    """Return all orders; one is a number whose digits are the orders of the blocks."""
     found = blocks.sizes().collect()
+    # Orders of blocks are independent, so those of a query are the product of theirs:
+    # number // unit % base is the digit of a block in a mixed radix, and the digit
+    # names one of the permutations of its size, which are listed once per size.
     ranks = pl.DataFrame(
         [
             (size, i, place, rank)
