@@ -1203,6 +1203,20 @@ MUTANTS = (
         "estimate",
     ),
     Mutant(
+        "the error of an estimate is its variance",
+        "uncertainty",
+        "return se, value - margin, value + margin",
+        "return variance, value - margin, value + margin",
+        "estimate:formulas",
+    ),
+    Mutant(
+        "an audit forgets the weights of queries",
+        "uncertainty",
+        'frames = {"queries": queries, "weight": weight}',
+        'frames = {"queries": queries}',
+        "audit:weights",
+    ),
+    Mutant(
         "sampled documents count as all",
         "uncertainty",
         'human = pl.col("human").fill_null(0.0) / share',
