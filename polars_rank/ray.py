@@ -91,7 +91,7 @@ class _Ray(Engine["Dataset"]):
 
 
 def _plain(ray: Any, result: Any) -> Any:
-    """The result of a task; an error as it was, not as one of Ray with its cause."""
+    """Return the result of a task; raise an error as it was, not as one of Ray."""
     try:
         return ray.get(result)
     except ray.exceptions.RayTaskError as error:
@@ -99,7 +99,7 @@ def _plain(ray: Any, result: Any) -> Any:
 
 
 def _require_all_blocks(frame: Dataset, where: str) -> None:
-    """Ray may be told to leave out blocks that fail, and their queries with them."""
+    """Require all blocks: Ray may be told to leave out those that fail."""
     allowed = frame.context.max_errored_blocks
     if allowed:
         told = "all" if allowed < 0 else f"up to {allowed}"

@@ -80,7 +80,7 @@ class _Spark(Engine["DataFrame"]):
 
 
 def _no_rows(beside: DataFrame, schema: Any) -> pa.Table:
-    """A table of this schema: Spark's own Arrow types, in the session's time zone."""
+    """Return a table with Spark's own Arrow types, in the session's time zone."""
     return beside.sparkSession.createDataFrame([], schema).toArrow()
 
 

@@ -62,7 +62,7 @@ def require_rows(
 
 
 def _faults(parts: pl.DataFrame, aggregation: Aggregation) -> list[tuple[int, str]]:
-    """Counts that are null or below 0, and states that are null; and where."""
+    """Find counts that are null or below 0, and states that are null."""
     by = [f"by{i}" for i in range(len(aggregation.by))]
     head = pl.col("measure").is_null()
     queries = pl.col("queries").filter(head).max().over(PLACE, DIGESTS, *by)

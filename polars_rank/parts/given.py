@@ -29,7 +29,7 @@ ROLES = (
 def open_side(
     given: FrameLike | None, side: str, options: Mapping[str, Any]
 ) -> pl.DataFrame | pl.LazyFrame | None:
-    """Judgments, queries or segments, as a Polars frame."""
+    """Open judgments, queries or segments as a Polars frame."""
     if given is None:
         return None
     query = options["query"]
@@ -47,7 +47,7 @@ def open_side(
 def open_both(
     frame: FrameLike, qrels: FrameLike | None, options: Mapping[str, Any]
 ) -> tuple[pl.LazyFrame, pl.LazyFrame | None]:
-    """A log, or a run and its judgments, which may be read more than once."""
+    """Open a log, or a run and its judgments, to be read more than once."""
     if qrels is None:
         return held(as_polars(frame, name=SIDES["frame"])).lazy(), None
     columns = columns_by_role(**{name: options[name] for name in ROLES})
@@ -56,7 +56,7 @@ def open_both(
 
 
 def held(frame: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame | pl.LazyFrame:
-    """The frame; in memory, if it can perhaps be read only once."""
+    """Hold the frame in memory if perhaps it can be read only once."""
     if isinstance(frame, pl.DataFrame) or is_rereadable(frame):
         return frame
     return frame.collect(engine="streaming")

@@ -57,7 +57,7 @@ def matching(
     *,
     where: str = "queries",
 ) -> pl.LazyFrame | None:
-    """Rows of judgments or queries whose query is among the keys, or is not."""
+    """Select rows of judgments or queries whose query is among the keys, or is not."""
     if frame is None:
         return None
     schema = frame.lazy().collect_schema()

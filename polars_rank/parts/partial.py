@@ -66,7 +66,7 @@ def as_partial(
 def add_partials(
     aggregation: Aggregation, parts: pl.DataFrame, stamp: Mapping[str, object]
 ) -> pl.DataFrame:
-    """The partial of all the rows together, without columns that somebody added."""
+    """Add up all the rows, without columns that somebody added."""
     by = [f"by{i}" for i in range(len(aggregation.by))]
     heads = parts.filter(pl.col("measure").is_null())
     counts = [pl.col(name).sum() for name in COUNTS if name in parts.columns]
@@ -90,7 +90,7 @@ def states_of(aggregation: Aggregation) -> tuple[tuple[str, ...], ...]:
 
 
 def _stamped(partial: pl.DataFrame, stamp: Mapping[str, object]) -> pl.DataFrame:
-    """The partial, with what tells it from those of other evaluations."""
+    """Sign the partial with what tells it from those of other evaluations."""
     return partial.with_columns(pl.lit(v).alias(name) for name, v in stamp.items())
 
 
@@ -99,7 +99,7 @@ def _grouped(rows: pl.DataFrame, by: list[str], merged: list[pl.Expr]) -> pl.Dat
 
 
 def finish_partial(aggregation: Aggregation, partial: pl.DataFrame) -> pl.DataFrame:
-    """The means, as ``evaluate`` gives them."""
+    """Return the means, as ``evaluate`` does."""
     by = [f"by{i}" for i in range(len(aggregation.by))]
     wide = partial.filter(pl.col("measure").is_null()).select(*by, "queries")
     for i, name in enumerate(aggregation.names):

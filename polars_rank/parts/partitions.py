@@ -201,7 +201,7 @@ def _disjoint(parts: Iterable[Part]) -> Iterator[Part]:
 
 
 def _is_proved(part: Part, evaluation: Evaluation) -> bool:
-    """Whether the hash of all its rows says that no other part has its queries.
+    """Tell whether the hash of all its rows says that no other part has its queries.
 
     That takes the place of a list of all queries.
     """
@@ -212,7 +212,7 @@ def _is_proved(part: Part, evaluation: Evaluation) -> bool:
 
 
 def _opened(given: FrameLike, side: str, evaluation: Evaluation) -> FrameLike:
-    """A frame of the whole, which every part reads."""
+    """Open a frame of the whole, which every part reads."""
     frame = open_side(given, side, evaluation.options)
     assert frame is not None
     return held(frame)
@@ -243,7 +243,7 @@ def _visit(
 
 
 def _kept(part: Part, *, visit: partial[Visited], store: Store) -> Visited:
-    """The result of a part, from the store if it is there."""
+    """Return the result of a part, from the store if it is there."""
     digest = _digest(part, **visit.keywords)
     if digest is None:
         return visit(part)
@@ -256,7 +256,7 @@ def _kept(part: Part, *, visit: partial[Visited], store: Store) -> Visited:
 
 
 def _packed(result: Visited) -> bytes:
-    """Arrow, which no reader runs: a row with a list of rows for each frame."""
+    """Pack as Arrow, which no reader runs: a row with a list of rows per frame."""
     frames = result._asdict().items()
     lists = [f.to_struct(n).implode() for n, f in frames if f is not None]
     packed = BytesIO()
@@ -272,7 +272,7 @@ def _unpacked(packed: bytes) -> Visited:
 def _digest(
     part: Part, *, evaluation: Evaluation, **others: FrameLike | None
 ) -> str | None:
-    """Of all that decides the result; None if that cannot be known."""
+    """Digest all that decides the result; return None if that cannot be known."""
     about = f"{evaluation!r} {evaluation.definition} {part.cut}"
     if evaluation.has_functions or "<" in about:  # they look alike and differ
         return None
@@ -295,7 +295,7 @@ def _digest(
 def _without_edges(
     frame: pl.LazyFrame, query: Sequence[Column]
 ) -> tuple[pl.LazyFrame, pl.DataFrame]:
-    """The rows of inner queries, and those of the first and the last query."""
+    """Split off the rows of the first and the last query from those of the others."""
     names = {f"key{i}": renamed(c, f"key{i}") for i, c in enumerate(query)}
     key = pl.struct(names.values())
     first, last = frame.select(

@@ -94,7 +94,7 @@ def enforce_total(
 
 
 def _judge(total: pl.DataFrame, about: Asked, options: Mapping[str, Any]) -> None:
-    """Tell what is doubtful of the whole, as of one machine."""
+    """Tell what is doubtful of the whole, as one machine would."""
     heads = total.filter(pl.col("measure").is_null())
     facts = [name for name in heads.columns if heads[name].dtype.is_numeric()]
     largest = pl.col("highest").max() if "highest" in facts else pl.lit(None)

@@ -13,7 +13,7 @@ from polars_rank.measures.measure import Custom, Measure
 
 
 def spelled_measure(measure: Measure | Custom) -> str:
-    """A measure with the version of its definition; a function with its formula."""
+    """Spell a measure with its version, a function with its formula."""
     if isinstance(measure, Custom):
         ranking = Recorder(
             rows="all", integer_grades=False, scored=True, expected=False
@@ -25,7 +25,7 @@ def spelled_measure(measure: Measure | Custom) -> str:
 
 
 def spelled(value: object) -> object:
-    """A choice as text that is the same in every process, or as a plain value."""
+    """Spell a choice as text that is the same in every process, or as a plain value."""
     if isinstance(value, pl.Expr):
         own = spelled_option("", value)
         assert isinstance(own, bytes)
@@ -38,7 +38,7 @@ def spelled(value: object) -> object:
 
 
 def _of_function(function: Callable[..., object], argument: object) -> str:
-    """A function by its name and by what it makes: lambdas are all called alike."""
+    """Spell a function by its name and by what it makes: lambdas share a name."""
     name = getattr(function, "__qualname__", type(function).__qualname__)
     made: object = ""
     with suppress(Exception):  # whatever it is: the plan will tell
@@ -47,7 +47,7 @@ def _of_function(function: Callable[..., object], argument: object) -> str:
 
 
 def spelled_option(name: str, value: object) -> object:
-    """An option with bytes for expressions, the same in every process."""
+    """Spell an option with bytes for expressions, the same in every process."""
     if isinstance(value, list | tuple) and has_expression(value):
         return [spelled_option(name, v) for v in value]
     if not isinstance(value, pl.Expr):
@@ -64,7 +64,7 @@ def spelled_option(name: str, value: object) -> object:
 
 
 def shown(value: object) -> str:
-    """An option as text; expressions without their address in memory."""
+    """Spell an option as text, expressions without their address in memory."""
     if not has_expression(value):
         return repr(value)
     if isinstance(value, list | tuple):

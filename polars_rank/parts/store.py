@@ -132,7 +132,7 @@ class Store(NamedTuple):
 
 
 def sealed(content: bytes) -> bytes:
-    """Content after its digest."""
+    """Put the digest of the content before it."""
     return sha256(content).digest() + content
 
 

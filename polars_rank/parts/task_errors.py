@@ -17,7 +17,7 @@ LASTING = (TypeError, ValueError, pl.exceptions.PolarsError)
 
 
 def caught(function: Callable[[Any], Any], item: Any) -> Any:
-    """The result, or the error instead of it."""
+    """Return the result, or the error instead of it."""
     try:
         return function(item)
     except LASTING as error:
@@ -25,7 +25,7 @@ def caught(function: Callable[[Any], Any], item: Any) -> Any:
 
 
 def raised(result: Any) -> Any:
-    """The result; an error is raised."""
+    """Return the result, or raise the error."""
     if isinstance(result, Exception):
         raise result
     return result

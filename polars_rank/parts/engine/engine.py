@@ -203,15 +203,15 @@ class Engine(ABC, Generic[Frame]):
     def partition(
         self, job: Job, frames: Mapping[str, Frame], partitions: int | None
     ) -> Any:
-        """All rows, partitioned by query unless ``job.partitioned``."""
+        """Partition all rows by query, unless ``job.partitioned``."""
 
     @abstractmethod
     def states(self, job: Job, rows: Any) -> Iterable[bytes]:
-        """The state of each partition of ``rows``, for ``job.merge``."""
+        """Compute the state of each partition of ``rows``, for ``job.merge``."""
 
     @abstractmethod
     def values(self, job: Job, rows: Any) -> Frame:
-        """The values of the queries, of each partition of ``rows``."""
+        """Compute the values of the queries of each partition of ``rows``."""
 
 
 def _require_partitions(partitions: int | None, *, partitioned: bool) -> None:
@@ -227,7 +227,7 @@ def _require_partitions(partitions: int | None, *, partitioned: bool) -> None:
 
 
 def _require_known(function: Callable[..., Any], options: Mapping[str, Any]) -> None:
-    """Options are those of the engine, or of an Evaluation."""
+    """Require options of the engine, or of an Evaluation."""
     *own, _ = inspect.signature(function).parameters
     for name in options:
         if name not in OPTIONS:
@@ -241,7 +241,7 @@ def _require_known(function: Callable[..., Any], options: Mapping[str, Any]) -> 
 
 
 def _require_of_queries(options: Mapping[str, Any]) -> None:
-    """Values of queries have the options of ``per_query``, not those of a mean."""
+    """Require options of ``per_query``, not those of a mean."""
     known = inspect.signature(per_query).parameters
     for name in options:
         if name in OPTIONS and name not in known:
@@ -253,7 +253,7 @@ def _require_of_queries(options: Mapping[str, Any]) -> None:
 
 
 def _require_named_queries(evaluation: Evaluation) -> None:
-    """The engine partitions by the query columns, which all frames have."""
+    """Require query columns by name: the engine partitions all frames by them."""
     computed = not all(isinstance(column, str) for column in evaluation.query)
     for name, wrong in (
         ("query", computed),
@@ -269,7 +269,7 @@ def _require_named_queries(evaluation: Evaluation) -> None:
 
 
 def _require_own(frames: Mapping[str, Any], own: type, *, partitioned: bool) -> None:
-    """The rows are a frame of the engine; what is broadcast is none."""
+    """Require rows in a frame of the engine, and none where they are broadcast."""
     whose, found = _told(own), _told(type(frames["frame"]))
     if not isinstance(frames["frame"], own):
         msg = (
@@ -290,13 +290,13 @@ def _require_own(frames: Mapping[str, Any], own: type, *, partitioned: bool) -> 
 
 
 def _told(kind: type) -> str:
-    """Frames of several libraries have one name."""
+    """Name a kind of frame by its library: frames of several have one name."""
     library = kind.__module__.partition(".")[0]
     return kind.__name__ + ("" if library == "builtins" else f" of {library}")
 
 
 def _read(frame: Any, side: str, evaluation: Evaluation) -> pl.DataFrame:
-    """A frame of this process: small judgments, a file, a dictionary."""
+    """Read a frame of this process: small judgments, a file, a dictionary."""
     rows = open_side(frame, side, evaluation.options)
     assert rows is not None
     return rows.lazy().collect(engine="streaming")

@@ -235,7 +235,7 @@ def columns_read(
 
 
 def as_declared(rows: pl.DataFrame, types: pl.Schema) -> pl.DataFrame:
-    """Rows of a partition with the types that the engine said they have."""
+    """Cast rows of a partition to the types that the engine said they have."""
     columns = []
     for name, declared in types.items():
         try:
@@ -250,7 +250,7 @@ def as_declared(rows: pl.DataFrame, types: pl.Schema) -> pl.DataFrame:
 
 
 def _require_room(frames: Mapping[str, pl.DataFrame], limit: int | str | None) -> None:
-    """What goes to every partition must fit into the memory of a worker.
+    """Require that what goes to every partition fits into the memory of a worker.
 
     A worker would say so, after all rows have been moved.
     """
@@ -269,7 +269,7 @@ def _require_room(frames: Mapping[str, pl.DataFrame], limit: int | str | None) -
 
 
 def _shared(evaluation: Evaluation, schemas: Mapping[str, pl.Schema]) -> pl.Schema:
-    """The query columns that all frames have, each with a type that holds all ids."""
+    """Find the query columns of all frames, each with a type that holds all ids."""
     query = names_of(evaluation.query)
     names = [n for n in query if all(n in s for s in schemas.values())]
     if not names:
