@@ -343,7 +343,7 @@ def test_orders_and_discriminative(folder, values, capsys):
     options = ["--test", "t", "--format", "table"]
     assert main(["discriminative", *files(), *options]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[2].split() == ["measure", "pairs", "significant", "sufficient"]
+    assert lines[2].split() == ["measure", "pairs", "significant_share", "sufficient"]
 
 
 @pytest.mark.parametrize(

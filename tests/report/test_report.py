@@ -343,7 +343,7 @@ def test_pictures_of_time():
     ):
         own = found.filter(pl.col("measure") == measure)
         own = own.filter(pl.col("baseline").is_not_null() == apart)
-        name = "difference" if apart else "mean"
+        name = "difference" if apart else "estimate"
         assert [r[name] for r in shown] == pytest.approx(own["estimate"].to_list())
         assert all(("lower" in r) == apart for r in shown)
     for time, kind in (
