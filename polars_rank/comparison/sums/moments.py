@@ -329,14 +329,16 @@ def _of_measure(
         schema={"system": pl.String, "other": pl.String},
         orient="row",
     )
-    sums = pl.DataFrame({n: v.ravel() for n, v in found._asdict().items()})
+    numbers = {n: v.ravel() for n, v in found._asdict().items()}
+    won, lost = numbers["wins"], numbers["losses"]
+    numbers["ties"] = numbers["queries"] - won - lost
+    numbers |= {n: numbers[n].astype(np.uint32) for n in COUNTS}
+    sums = pl.DataFrame(numbers)
     if lower_is_better(measure):
         sums = sums.rename({"wins": "losses", "losses": "wins"})
     if values.by:
         labels = labels.with_columns(pl.concat([order.segments] * len(names)))
-    ties = pl.col("queries") - pl.col("wins") - pl.col("losses")
-    table = pl.concat([labels, sums], how="horizontal").with_columns(ties=ties)
-    table = table.cast(dict.fromkeys(COUNTS, pl.UInt32))
+    table = pl.concat([labels, sums], how="horizontal")
     return table.with_columns(
         pl.when(pl.col("other").is_not_null()).then(pl.col(WON)),
         measure=pl.lit(measure),

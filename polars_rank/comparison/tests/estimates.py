@@ -126,23 +126,20 @@ def means_of(own: pl.DataFrame, plan: Plan) -> pl.DataFrame:
         for share, end in zip(for_shares, (low, high), strict=True)
     )
     natural = pl.col("measure").is_in(_geometric(own))
-    scale = (
-        pl.when(natural).then(mean.exp()).otherwise(1.0)
-    )  # of logarithms: the delta method
-    return (
-        own.with_columns(lower=low, upper=high)
-        .select(
-            *plan.segments,
-            "measure",
-            "system",
-            "queries",
-            *(
-                pl.when(natural).then(pl.col(c).exp()).otherwise(pl.col(c)).alias(c)
-                for c in ("mean", "lower", "upper")
-            ),
-            se=error * scale,
-        )
-        .select(pl.exclude("lower", "upper"), "lower", "upper")
+    raised = {
+        name: pl.when(natural).then(value.exp()).otherwise(value)
+        for name, value in (("mean", mean), ("lower", low), ("upper", high))
+    }
+    scale = pl.when(natural).then(mean.exp()).otherwise(1.0)  # by the delta method
+    return own.select(
+        *plan.segments,
+        "measure",
+        "system",
+        "queries",
+        mean=raised["mean"],
+        se=error * scale,
+        lower=raised["lower"],
+        upper=raised["upper"],
     )
 
 
