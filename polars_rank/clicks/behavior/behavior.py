@@ -395,8 +395,8 @@ def _values(log: ClickLog, traced: Traced, *, count_queries: bool) -> pl.LazyFra
         ratio(pl.col(r.num), pl.col(r.den)).cast(pl.Float64).alias(r.name)
         for r in traced.ratios
     ]
-    shown = COUNTS if count_queries else COUNTS[:2]
-    return found.select(*by, *shown, *values)
+    counts = [pl.col("impressions").cast(pl.Int64), "total_clicks"]
+    return found.select(*by, *counts, *(["queries"] if count_queries else []), *values)
 
 
 def _with_queries(

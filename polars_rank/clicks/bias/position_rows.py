@@ -41,7 +41,7 @@ COLUMNS = {
     "impressions": pl.Int64(),
     "clicks": pl.Int64(),
     "support": pl.Int64(),
-    "clusters": pl.Int64(),
+    "clusters": pl.UInt32(),
     "effective_clusters": pl.Float64(),
 }
 ITERATIVE = {"steps": pl.Int64(), "converged": pl.Boolean()}

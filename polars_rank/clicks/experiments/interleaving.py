@@ -237,7 +237,7 @@ def _schema(log: ClickLog, method: Method) -> dict[str, pl.DataType]:
     return {
         **{name: dtypes[log.carried[name]] for name in log.by},
         **dict.fromkeys(("team_a", "team_b"), team),
-        **dict.fromkeys(("impressions", "clicked"), pl.UInt32()),
+        **dict.fromkeys(("impressions", "clicked"), pl.Int64()),
         **dict.fromkeys(("wins", "losses", "ties"), count),
         **dict.fromkeys(numbers, pl.Float64()),
         "clusters": pl.UInt32(),

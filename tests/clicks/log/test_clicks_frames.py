@@ -162,3 +162,27 @@ def test_methods_and_measures_may_be_named():
     ):
         with pytest.raises(TypeError, match=told):
             clicks.propensities(log, **wrong)
+
+
+def test_a_count_has_one_type_in_all_results():
+    """Impressions and clicks can be totals beyond 32 bits; the others are rows."""
+    arms = {"arm": "arm", "control": "A", "cluster": "user_id"}
+    normal = {"interval": "normal", "cluster": "user_id"}
+    wide = {"impressions", "clicks", "total_clicks", "clicked"}
+    counts = wide | {"queries", "clusters", "clusters_control", "clusters_treatment"}
+    counts |= {"wins", "ties", "losses", "documents", "pairs"}
+    qrels = clicks.judgments(LOG, "ctr")
+    for found in (
+        *(clicks.behavior(LOG, "ctr", **options) for options in ({}, normal)),
+        clicks.compare_arms(LOG, "ctr", **arms),
+        clicks.interleaving(LOG, team="team", cluster="user_id"),
+        clicks.team_shares(LOG, team="team"),
+        clicks.click_entropy(LOG),
+        clicks.propensities(LOG, cluster="user_id"),
+        clicks.counterfactual(LOG, new="new_score", propensities=1.0, **OPTIONS),
+        clicks.agreement(qrels, qrels),
+        clicks.confusion(qrels, qrels),
+        qrels,
+    ):
+        for name in counts & {*found.columns}:
+            assert found.schema[name] == (pl.Int64 if name in wide else pl.UInt32), name
