@@ -102,7 +102,9 @@ def populations(folder: Path | None = None) -> dict[str, Population]:
     return {name: pairs_of(some) for name, some in known.items()} | MADE_UP
 
 
-def compared(d: Array, about: About | None = None, **options: Any) -> pr.Comparison:
+def compared(
+    d: Array, about: About | None = None, **options: Any
+) -> pr.comparison.Comparison:
     """Every run is a system, compared with one that is 0 everywhere."""
     names = [f"{run:04}" for run in range(d.shape[1])]
     wide = pl.DataFrame(d, schema=names).with_columns(

@@ -9,8 +9,8 @@ from __future__ import annotations
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from polars_rank import metrics, namespaces
-from polars_rank._engine.spill.progress import Progress
+from polars_rank import metrics as _metrics  # noqa: F401  # registers them
+from polars_rank import namespaces as _namespaces  # noqa: F401  # on Polars
 from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.explain import explain
 from polars_rank.conventions.tools import CONVENTIONS
@@ -24,46 +24,32 @@ from polars_rank.evaluation.preferences import preferences
 from polars_rank.exceptions import DataError, DataWarning
 from polars_rank.io.lists import from_groups, from_lists
 from polars_rank.io.scan import scan
-from polars_rank.io.trec import scan_trec_qrels, scan_trec_run
 from polars_rank.measures.measure import Measure, measure
 from polars_rank.namespaces.expr import expr
 
 if _TYPE_CHECKING:
-    from polars_rank import clicks, example, io, parts
+    from polars_rank import clicks, comparison, example, io, parts
     from polars_rank.comparison.compare import compare
-    from polars_rank.comparison.gate.gate import Gate, gate
-    from polars_rank.comparison.result import Comparison
-    from polars_rank.comparison.sums.merging import merge
-    from polars_rank.comparison.sums.moments import moments
-    from polars_rank.comparison.systems.orders import discriminative, orders, stability
-    from polars_rank.comparison.systems.reproduction import reproduction
-    from polars_rank.comparison.systems.sample_size import power
-    from polars_rank.comparison.systems.standardize import standardize
-    from polars_rank.comparison.systems.trend import trend
+    from polars_rank.comparison.gate.gate import gate
     from polars_rank.parts.evaluation import Evaluation
     from polars_rank.uncertainty.audit.audit import audit
-    from polars_rank.uncertainty.audit.audit_result import Audit
     from polars_rank.uncertainty.bounds.bounds import bounds
     from polars_rank.uncertainty.estimate import estimate
 
 __all__ = [
     "CONVENTIONS",
-    "Audit",
-    "Comparison",
     "Convention",
     "DataError",
     "DataWarning",
     "Evaluation",
-    "Gate",
     "Measure",
-    "Progress",
     "Ranking",
     "Subtopics",
     "audit",
     "bounds",
     "clicks",
     "compare",
-    "discriminative",
+    "comparison",
     "estimate",
     "evaluate",
     "example",
@@ -75,51 +61,28 @@ __all__ = [
     "io",
     "match_report",
     "measure",
-    "merge",
     "metric_expr",
-    "metrics",
-    "moments",
-    "namespaces",
-    "orders",
     "parts",
     "per_query",
-    "power",
     "preferences",
     "ratio",
-    "reproduction",
     "scan",
-    "scan_trec_qrels",
-    "scan_trec_run",
-    "stability",
-    "standardize",
-    "trend",
 ]
 __version__ = "0.1.0"
 
 # What needs numpy or an extra, or is slow to import, is imported when it is first used.
 _LATER = {
-    "Audit": "uncertainty.audit.audit_result",
-    "Comparison": "comparison.result",
     "Evaluation": "parts.evaluation",
-    "Gate": "comparison.gate.gate",
     "audit": "uncertainty.audit.audit",
     "bounds": "uncertainty.bounds.bounds",
     "clicks": "clicks",
     "compare": "comparison.compare",
-    "discriminative": "comparison.systems.orders",
+    "comparison": "comparison",
     "estimate": "uncertainty.estimate",
     "example": "example",
     "gate": "comparison.gate.gate",
     "io": "io",
-    "merge": "comparison.sums.merging",
-    "moments": "comparison.sums.moments",
-    "orders": "comparison.systems.orders",
-    "power": "comparison.systems.sample_size",
-    "reproduction": "comparison.systems.reproduction",
     "parts": "parts",
-    "stability": "comparison.systems.orders",
-    "standardize": "comparison.systems.standardize",
-    "trend": "comparison.systems.trend",
 }
 
 

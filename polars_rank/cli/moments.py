@@ -49,7 +49,7 @@ Out: TypeAlias = Annotated[
 ]
 
 
-@options_of(polars_rank.moments, without=("qrels", "query"), shared=False)
+@options_of(polars_rank.comparison.moments, without=("qrels", "query"), shared=False)
 @options_of(polars_rank.per_query, only=EVALUATING)
 def moments(
     *files: Paths,
@@ -74,11 +74,13 @@ def moments(
         raise CycloptsError(
             msg=f"{files[0]}: holds moments; add them up with polars-rank merge."
         )
-    found = polars_rank.moments(values, definition=definition, path=out, **options)
+    found = polars_rank.comparison.moments(
+        values, definition=definition, path=out, **options
+    )
     _show(found, definition, out, format)
 
 
-@options_of(polars_rank.merge)
+@options_of(polars_rank.comparison.merge)
 def merge(
     *files: Paths, format: Formats = None, out: Out = None, **options: Any
 ) -> None:
@@ -92,13 +94,13 @@ def merge(
     if not files:
         raise CycloptsError(msg="name a FILE with moments.")
     parts = open_moments(files).values()
-    found = polars_rank.merge(parts, path=out, **options)
+    found = polars_rank.comparison.merge(parts, path=out, **options)
     _show(found, definition_of_parts(parts), out, format)
 
 
 @options_of(
-    polars_rank.trend,
-    polars_rank.moments,
+    polars_rank.comparison.trend,
+    polars_rank.comparison.moments,
     only=(
         *("time", "every", "sequential", "measures", "baseline", "level", "query"),
         *("system", "weight", "cluster"),
@@ -132,7 +134,7 @@ def trend(
     names = several(options.pop("measures", ()))
     values, summed = _over_time(files, time, options.get("every"), names)
     columns = {"query": query, "system": options.pop("system", "system")}
-    found = polars_rank.trend(
+    found = polars_rank.comparison.trend(
         values,
         time=time or PERIOD,
         window=None if window == "none" else window,

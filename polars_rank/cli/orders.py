@@ -44,7 +44,7 @@ def orders(
     values, _ = values_of_systems(
         files, data, options, example=example, queries=queries
     )
-    found = polars_rank.orders(values, **options)
+    found = polars_rank.comparison.orders(values, **options)
     show_frame(found, "Orders of the systems", keys=2, format=format)
 
 
@@ -68,7 +68,7 @@ def discriminative(
     values, _ = values_of_systems(
         files, data, options, example=example, queries=queries
     )
-    found = polars_rank.discriminative(values, **options)
+    found = polars_rank.comparison.discriminative(values, **options)
     chosen = format or ("table" if terminal() else "csv")
     if chosen in ("table", "markdown"):
         found = found.drop("p_adjusted")

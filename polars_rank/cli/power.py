@@ -14,7 +14,7 @@ from polars_rank.cli.runs import open_file
 from polars_rank.cli.show import show_frame
 
 
-@options_of(polars_rank.power)
+@options_of(polars_rank.comparison.power)
 def power(
     file: Annotated[
         str | None,
@@ -31,7 +31,7 @@ def power(
     """Plan a comparison: queries needed, or the difference that can be detected."""
     options["measures"] = several(options.get("measures", ())) or None
     values = None if file is None else open_file(file, "run")
-    found = polars_rank.power(values, **options)
+    found = polars_rank.comparison.power(values, **options)
     labels = [c for c in found.columns if found[c].dtype == pl.String]
     test, paired = "Paired t test", options.get("paired", True)
     if options.get("n_systems", 2) > 2 or not paired:

@@ -95,7 +95,7 @@ def values_of(
     names = first.collect_schema().names()
     if is_moments(names):
         days = open_moments(files, {files[0]: first}).values()
-        table, known = polars_rank.merge(days), definition_of_parts(days)
+        table, known = polars_rank.comparison.merge(days), definition_of_parts(days)
         return table, known or Definition.of([], convention, data.query)
     if len(files) == 1 and data.qrels is None and place not in names:
         values = first.collect(engine="streaming")

@@ -3,3 +3,59 @@
 ``compare`` imports the rooms ``input``, ``sums`` and ``tests``; ``gate`` and
 ``systems`` import ``compare``.
 """
+
+from __future__ import annotations
+
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+if _TYPE_CHECKING:
+    from polars_rank.comparison.gate.gate import Gate
+    from polars_rank.comparison.result import Comparison
+    from polars_rank.comparison.sums.merging import merge
+    from polars_rank.comparison.sums.moments import moments
+    from polars_rank.comparison.systems.orders import discriminative, orders, stability
+    from polars_rank.comparison.systems.reproduction import reproduction
+    from polars_rank.comparison.systems.sample_size import power
+    from polars_rank.comparison.systems.standardize import standardize
+    from polars_rank.comparison.systems.trend import trend
+
+__all__ = [
+    "Comparison",
+    "Gate",
+    "discriminative",
+    "merge",
+    "moments",
+    "orders",
+    "power",
+    "reproduction",
+    "stability",
+    "standardize",
+    "trend",
+]
+
+# Rooms below import this package: what is above them is imported when it is asked for.
+_LATER = {
+    "Comparison": "result",
+    "Gate": "gate.gate",
+    "discriminative": "systems.orders",
+    "merge": "sums.merging",
+    "moments": "sums.moments",
+    "orders": "systems.orders",
+    "power": "systems.sample_size",
+    "reproduction": "systems.reproduction",
+    "stability": "systems.orders",
+    "standardize": "systems.standardize",
+    "trend": "systems.trend",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LATER:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    return getattr(_import_module(f"{__name__}.{_LATER[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})

@@ -36,7 +36,7 @@ Kind: TypeAlias = Literal["partial", "moments", "behavior"]
 Type: TypeAlias = Literal["number", "text", "hash", "any"]  # any number, UInt64
 MADE: Mapping[Kind, str] = {
     "partial": "partial; partials are made by partial and add of an Evaluation",
-    "moments": "moments; make them with pr.moments(values)",
+    "moments": "moments; make them with pr.comparison.moments(values)",
     "behavior": "state of behavior; make one with behavior_state(log)",
 }
 

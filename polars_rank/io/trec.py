@@ -77,7 +77,7 @@ def scan_trec_run(path: str | Path) -> pl.LazyFrame:
     >>> folder = tempfile.TemporaryDirectory()
     >>> file = pathlib.Path(folder.name, "run.txt")
     >>> _ = file.write_text("q1 Q0 d7 1 12.5 bm25\\n")
-    >>> pr.scan_trec_run(file).collect().rows()
+    >>> pr.io.scan_trec_run(file).collect().rows()
     [('q1', 'd7', 12.5, 'bm25')]
     >>> folder.cleanup()
     """
@@ -96,7 +96,7 @@ def scan_trec_qrels(path: str | Path) -> pl.LazyFrame:
     >>> folder = tempfile.TemporaryDirectory()
     >>> file = pathlib.Path(folder.name, "qrels.txt")
     >>> _ = file.write_text("q1 0 d7 2\\n")
-    >>> pr.scan_trec_qrels(file).collect().rows()
+    >>> pr.io.scan_trec_qrels(file).collect().rows()
     [('q1', '0', 'd7', 2.0)]
     >>> folder.cleanup()
     """

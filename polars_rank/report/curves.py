@@ -49,9 +49,10 @@ def depth(means: pl.DataFrame, pairs: pl.DataFrame) -> Any:
 def trend(periods: pl.DataFrame, marks: Mapping[Any, str] | None = None) -> Any:
     """Means over time and, below, the differences to each baseline.
 
-    ``periods`` is what :func:`polars_rank.trend` returns: its intervals of differences
-    are drawn, those of means are not, as they say nothing about differences. ``marks``
-    names events by their time, such as releases, which are drawn as lines.
+    ``periods`` is what :func:`polars_rank.comparison.trend` returns: its intervals of
+    differences are drawn, those of means are not, as they say nothing about
+    differences. ``marks`` names events by their time, such as releases, which are drawn
+    as lines.
 
     Examples
     --------
@@ -61,7 +62,8 @@ def trend(periods: pl.DataFrame, marks: Mapping[Any, str] | None = None) -> Any:
     ...     {"system": ["a", "b"] * 6, "query_id": [i // 2 for i in range(12)],
     ...      "day": [i // 4 for i in range(12)], "rr": [0.5, 0.4, 0.2] * 4}
     ... )
-    >>> chart = trend(pr.trend(values, time="day", baseline="a"), marks={1: "v2"})
+    >>> periods = pr.comparison.trend(values, time="day", baseline="a")
+    >>> chart = trend(periods, marks={1: "v2"})
     """
     alt = altair()
     time = periods.columns[0]

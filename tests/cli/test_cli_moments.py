@@ -265,7 +265,7 @@ def test_other_periods_of_a_trend(folder, values, capsys):
     assert main(["trend", *files(), "--every", "1w", "--format", "json"]) == 0
     weeks = [row["period"] for row in json.loads(capsys.readouterr().out)]
     assert [*dict.fromkeys(weeks)] == ["2026-11-16", "2026-11-23"]  # Mondays
-    expected = pr.trend(
+    expected = pr.comparison.trend(
         values, time="day", measures=["rr"], window=None, sequential=True
     )
     more = ["-m", "rr", "--window", "none", "--sequential"]

@@ -31,15 +31,16 @@ def test_options_are_the_keywords_they_stand_for():
     assert set(get_type_hints(arguments.ComparisonOptions)) == own | runs
     assert not own & runs
     assert runs == keywords(pr.per_query) - {"query", "qrels", "keep"}
-    sums = keywords(pr.moments) - {"by", "path", "part"}
+    sums = keywords(pr.comparison.moments) - {"by", "path", "part"}
     assert set(get_type_hints(arguments.SumOptions)) == sums
 
 
 def test_measures_come_second():
     for function in (
-        pr.compare, pr.gate, pr.moments, pr.power, pr.orders, pr.discriminative,
-        pr.stability, pr.standardize, pr.trend, pr.reproduction,
-    ):  # fmt: skip
+        *(pr.compare, pr.gate, pr.comparison.moments, pr.comparison.power),
+        *(pr.comparison.orders, pr.comparison.discriminative, pr.comparison.stability),
+        *(pr.comparison.standardize, pr.comparison.trend, pr.comparison.reproduction),
+    ):
         first, second, *rest = inspect.signature(function).parameters.values()
         assert (first.name, second.name) == ("values", "measures")
         assert all(p.kind in (p.KEYWORD_ONLY, p.VAR_KEYWORD) for p in rest)

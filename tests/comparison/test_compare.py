@@ -255,7 +255,7 @@ def test_what_has_no_friedman_test():
     with pytest.raises(ValueError, match="without weights or clusters"):
         pr.compare(values(), weight="traffic").friedman()
     with pytest.raises(ValueError, match="these are moments"):
-        pr.compare(pr.moments(values())).friedman()
+        pr.compare(pr.comparison.moments(values())).friedman()
     same = pl.concat(values("A").with_columns(system=pl.lit(s)) for s in "xyz")
     found = pr.compare(same, measures="ndcg@10").friedman()
     assert found.select("statistic", "p_value", "w").row(0) == (0, 1, 0)
@@ -506,7 +506,7 @@ def test_other_intervals_that_hold_at_once():
     found = pr.compare(values(), **equal, simultaneous=True).pairs
     inside = (found["lower"] > -0.1) & (found["upper"] < 0.1)
     assert inside.to_list() == found["significant"].to_list()
-    of_moments = pr.compare(pr.moments(values()), simultaneous=True)
+    of_moments = pr.compare(pr.comparison.moments(values()), simultaneous=True)
     whole = pr.compare(values(), simultaneous=True)
     assert_frame_equal(of_moments.pairs.drop("note"), whole.pairs.drop("note"))
     assert "simultaneous 95 % intervals" in str(whole)
@@ -814,7 +814,7 @@ def test_differences_between_segments_are_a_loop():
     assert row["p_value"] < 1e-4
     told = f"Segments differ in rr, B - A: Welch's F test, p = {row['p_value']:.2g}"
     assert told in str(found)
-    moments = pr.compare(pr.moments(frame, by="part"))
+    moments = pr.compare(pr.comparison.moments(frame, by="part"))
     assert_frame_equal(moments.between_segments, found.between_segments)
 
 
@@ -1266,7 +1266,7 @@ def systems_in(text: str) -> str:
 @pytest.mark.parametrize("parts", [False, True])
 def test_systems_are_shown_best_first_by_name_or_as_given(measure, parts):
     frame = ordered_values()
-    source = pr.moments(frame) if parts else frame
+    source = pr.comparison.moments(frame) if parts else frame
     assert sorted("ABCD", key=lambda s: -sum(SYSTEMS[s])) == [*"DBAC"]
     best = "DBAC" if measure == "ndcg@10" else "CABD"  # of arp low ranks are best
     for order, names in {"mean": best, "name": "ABCD", "given": "CADB"}.items():

@@ -37,13 +37,13 @@ def reader() -> pa.RecordBatchReader:
 GIVEN = {"generator": generator, "reader": reader, "table": VALUES.to_arrow}
 FUNCTIONS: dict[str, Callable[..., pl.DataFrame]] = {
     "compare": lambda values: pr.compare(values).pairs,
-    "power": pr.power,
-    "orders": pr.orders,
-    "stability": lambda values: pr.stability(values, n_resamples=99),
-    "discriminative": lambda values: pr.discriminative(values, test="t"),
-    "standardize": pr.standardize,
-    "moments": pr.moments,
-    "moments compared": lambda values: pr.compare(pr.moments(values)).pairs,
+    "power": pr.comparison.power,
+    "orders": pr.comparison.orders,
+    "stability": lambda values: pr.comparison.stability(values, n_resamples=99),
+    "discriminative": lambda values: pr.comparison.discriminative(values, test="t"),
+    "standardize": pr.comparison.standardize,
+    "moments": pr.comparison.moments,
+    "moments compared": lambda values: pr.compare(pr.comparison.moments(values)).pairs,
 }
 
 
@@ -54,16 +54,16 @@ def test_a_stream_has_the_result_of_a_frame(function, given):
 
 
 def test_reference_values_may_be_a_stream_or_names():
-    whole = pr.standardize(VALUES, reference=VALUES.filter(system="a"))
+    whole = pr.comparison.standardize(VALUES, reference=VALUES.filter(system="a"))
     own = VALUES.filter(system="a").to_arrow()
-    assert_frame_equal(pr.standardize(VALUES, reference=own), whole)
-    assert_frame_equal(pr.standardize(VALUES, reference=iter([own])), whole)
+    assert_frame_equal(pr.comparison.standardize(VALUES, reference=own), whole)
+    assert_frame_equal(pr.comparison.standardize(VALUES, reference=iter([own])), whole)
     for names in ("a", ["a"], ("a",)):
-        assert_frame_equal(pr.standardize(VALUES, reference=names), whole)
+        assert_frame_equal(pr.comparison.standardize(VALUES, reference=names), whole)
 
 
 def test_moments_as_a_stream_are_read_once():
-    state = pr.moments(VALUES)
+    state = pr.comparison.moments(VALUES)
     found = pr.compare(iter([state.to_arrow()])).pairs
     assert_frame_equal(found, pr.compare(state).pairs)
 
@@ -73,24 +73,28 @@ def test_moments_as_a_stream_are_read_once():
 
 @pytest.mark.parametrize(
     "name",
-    [n for n in pr.moments(VALUES).columns if n not in ("definition", "digests")],
+    [
+        n
+        for n in pr.comparison.moments(VALUES).columns
+        if n not in ("definition", "digests")
+    ],
 )
 def test_moments_without_a_column_are_named_as_such(name):
-    state = pr.moments(VALUES).drop(name)
+    state = pr.comparison.moments(VALUES).drop(name)
     with pytest.raises(pr.DataError, match=rf"without '{name}'.*anew") as raised:
         pr.compare(state)
     assert raised.value.rule == "missing_column"
 
 
 def test_moments_that_went_through_csv_as_text_are_refused(tmp_path):
-    pr.moments(VALUES).write_csv(tmp_path / "m.csv")
+    pr.comparison.moments(VALUES).write_csv(tmp_path / "m.csv")
     text = pl.read_csv(tmp_path / "m.csv", infer_schema=False)
     with pytest.raises(pr.DataError, match="column 'queries' is String, no number"):
         pr.compare(text)
 
 
 def test_moments_without_rows_that_a_comparison_needs_are_refused():
-    state = pr.moments(VALUES)
+    state = pr.comparison.moments(VALUES)
     alone = pl.col("other").is_null()
     with pytest.raises(pr.DataError, match="no sums of 'b' alone"):
         pr.compare(state.filter(~(alone & (pl.col("system") == "b"))))
@@ -104,9 +108,11 @@ def test_moments_without_rows_that_a_comparison_needs_are_refused():
 def test_a_pair_that_no_part_holds_is_told():
     def of(first: str, second: str) -> pl.DataFrame:
         names = {"a": first, "b": second}
-        return pr.moments(VALUES.with_columns(pl.col("system").replace(names)))
+        return pr.comparison.moments(
+            VALUES.with_columns(pl.col("system").replace(names))
+        )
 
-    days = pr.merge([of("a", "b"), of("b", "c")])
+    days = pr.comparison.merge([of("a", "b"), of("b", "c")])
     text = str(pr.compare(days))
     assert "Not compared, since no part holds both: a and c." in text
     assert "Not compared" not in str(pr.compare(days, baseline="b"))
@@ -146,12 +152,12 @@ def test_time_zones_of_files_that_differ_are_named_with_the_file(tmp_path):
         with pytest.raises(pr.DataError, match=said):
             pr.compare(tmp_path / "*.parquet", measures="ap", **options)
     with pytest.raises(pr.DataError, match=said):
-        pr.trend(tmp_path / "*.parquet", time="at", measures=["ap"])
+        pr.comparison.trend(tmp_path / "*.parquet", time="at", measures=["ap"])
 
 
 def test_time_zones_of_a_reference_and_a_baseline_that_differ_are_named():
     with pytest.raises(pr.DataError, match=r"Berlin.* in reference, .* in the values"):
-        pr.standardize(UTC, reference=BERLIN, query=["query_id", "at"])
+        pr.comparison.standardize(UTC, reference=BERLIN, query=["query_id", "at"])
     base, new = UTC.filter(system="a"), BERLIN.filter(system="b")
     found = pr.gate(new.drop("system"), baseline=base.drop("system"), by="at")
     assert found.verdict == "invalid"

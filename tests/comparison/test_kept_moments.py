@@ -36,12 +36,12 @@ UNSEEN = {"values", "path", "part"}  # decide no value
 def made(frame=None, **options) -> pl.DataFrame:
     frame = log() if frame is None else frame
     frame = frame.with_columns(repeat=1, engine="system")
-    return pr.moments(frame, **{"measures": MEASURES, **options})
+    return pr.comparison.moments(frame, **{"measures": MEASURES, **options})
 
 
 def test_whatever_can_change_a_value_is_in_the_definition():
     """Those of segments are columns."""
-    known = inspect.signature(pr.moments).parameters
+    known = inspect.signature(pr.comparison.moments).parameters
     assert {*known} == {*OTHER} | UNSEEN
     plain = made()
     for name, value in OTHER.items():
@@ -69,28 +69,30 @@ def test_sums_of_two_kinds_do_not_add_up(option, message, tmp_path):
     for state, path in zip((plain, other), paths, strict=True):
         state.write_parquet(path)
     for call in (
-        lambda: pr.merge(paths),
+        lambda: pr.comparison.merge(paths),
         lambda: pr.compare(str(tmp_path / "*.parquet")),
         lambda: pr.compare(pl.concat([plain, other])),
-        lambda: pr.trend(pr.merge([plain]).vstack(other), time="system"),
+        lambda: pr.comparison.trend(
+            pr.comparison.merge([plain]).vstack(other), time="system"
+        ),
     ):
         with pytest.raises(pr.DataError, match=message) as told:
             call()
         assert told.value.rule == "different_definition"
     with pytest.raises(pr.DataError, match=r"\(.*tuesday\.parquet and .*monday\.parq"):
-        pr.merge(paths)
+        pr.comparison.merge(paths)
 
 
 def test_a_measure_that_changed_is_another(monkeypatch):
     kept, rest = parts(log(), measures=MEASURES)[:2]
     monkeypatch.setattr(pr, "__version__", "99.0")
-    pr.merge([kept, parts(log(), measures=MEASURES)[1]])
+    pr.comparison.merge([kept, parts(log(), measures=MEASURES)[1]])
     monkeypatch.setitem(METRICS["ndcg"].__dict__, "version", 2)
     rest = parts(log(), measures=MEASURES)[1]
     with pytest.raises(
         pr.DataError, match=r"version 2' there and 'ndcg@10, version 1'"
     ):
-        pr.merge([kept, rest])
+        pr.comparison.merge([kept, rest])
 
 
 # -- each part once
@@ -101,17 +103,17 @@ def test_a_day_merged_twice_is_an_error(tmp_path):
     kept = [made(day) for day in days]
     again = made(days[1].sample(fraction=1, shuffle=True, seed=3))
     systems = made(pl.concat([days[1].filter(system=name) for name in "cab"]))
-    month = pr.merge(kept)
+    month = pr.comparison.merge(kept)
     assert len(month["digests"][0].split(" ")) == len(days)
     for given in (
         [*kept, again],
         [*kept, systems],
         [month, kept[2]],
-        [pr.merge([month]), month],
+        [pr.comparison.merge([month]), month],
         pl.concat([*kept, kept[0]]),
     ):
         with pytest.raises(pr.DataError, match="the same part twice") as told:
-            pr.merge(given)
+            pr.comparison.merge(given)
         assert told.value.rule == "part_twice"
     with pytest.raises(pr.DataError, match="the same part twice"):
         pr.compare(pl.concat([kept[0], kept[0]]))
@@ -122,40 +124,40 @@ def test_a_day_merged_twice_is_an_error(tmp_path):
     ):
         pr.compare(str(tmp_path / "day*.parquet"))
     measures = [kept[0].filter(measure=name) for name in MEASURES]
-    assert_same(pr.merge(measures), pr.merge(kept[:1]))
+    assert_same(pr.comparison.merge(measures), pr.comparison.merge(kept[:1]))
 
 
 def test_days_without_a_change_are_told_apart_by_name():
     day = log().filter(day=1).drop("day")
     two = [made(day, part=name) for name in ("monday", "tuesday")]
-    assert pr.merge(two)["queries"][0] == 2 * day["query_id"].n_unique()
-    assert pr.merge(two, unit="part")["n"][0] == 2
+    assert pr.comparison.merge(two)["queries"][0] == 2 * day["query_id"].n_unique()
+    assert pr.comparison.merge(two, unit="part")["n"][0] == 2
     with pytest.raises(pr.DataError, match="name each with part= where it is made"):
-        pr.merge([made(day), made(day)], unit="part")
+        pr.comparison.merge([made(day), made(day)], unit="part")
 
 
 def test_a_digest_knows_no_parts(monkeypatch):
     """Of rows that are read in parts of whole queries."""
     frame = crowded()
     options = {"measures": ["ndcg@10"], "weight": "weight", "cluster": "user"}
-    whole = pr.moments(frame, **options)["digests"][0]
+    whole = pr.comparison.moments(frame, **options)["digests"][0]
     monkeypatch.setattr(reading, "WHOLE", 5_000)
-    assert pr.moments(frame.lazy(), **options)["digests"][0] == whole
+    assert pr.comparison.moments(frame.lazy(), **options)["digests"][0] == whole
     for column in ("ndcg@10", "weight"):
         other = frame.with_columns(pl.col(column) * 2)
-        assert pr.moments(other, **options)["digests"][0] != whole
+        assert pr.comparison.moments(other, **options)["digests"][0] != whole
 
 
 def test_days_of_one_segment_may_be_rolled():
     """Windows of a trend overlap: their days are the same parts."""
     frame = log()
     options = {"time": "day", "window": 3, "measures": ["arp"]}
-    expected = pr.trend(frame, **options)
+    expected = pr.comparison.trend(frame, **options)
     days = [
         made(day.drop("day"), measures=["arp"]).with_columns(day=pl.lit(i))
         for (i,), day in frame.partition_by("day", as_dict=True).items()
     ]
-    found = pr.trend(pr.merge(days), **options)
+    found = pr.comparison.trend(pr.comparison.merge(days), **options)
     assert_same(found.cast({"day": pl.Int64}), expected)
 
 
@@ -210,8 +212,8 @@ def test_damage_is_told_with_the_file(name, tmp_path):
     day = log().filter(day=0).drop("day")
     sound = made(day.with_columns(query_id="new " + pl.col("query_id")))
     for call in (
-        lambda: pr.merge(path),
-        lambda: pr.merge([sound, path]),
+        lambda: pr.comparison.merge(path),
+        lambda: pr.comparison.merge([sound, path]),
         lambda: pr.compare(path),
         lambda: pr.compare(path, measures=["arp"]),
     ):
@@ -227,7 +229,7 @@ def test_damage_is_told_with_the_file(name, tmp_path):
 @pytest.mark.parametrize("name", KEPT.columns)
 def test_a_lost_column_is_told(name):
     with pytest.raises(pr.DataError, match=f"no moments, but|has no column '{name}'"):
-        pr.merge([KEPT.drop(name)])
+        pr.comparison.merge([KEPT.drop(name)])
 
 
 def test_segments_are_of_one_type():
@@ -236,7 +238,7 @@ def test_segments_are_of_one_type():
     numbered[1] = numbered[1].cast({"country": pl.String})
     states = [made(day, by="country") for day in numbered]
     with pytest.raises(pr.DataError, match="'country' is text in part 2 and a number"):
-        pr.merge(states)
+        pr.comparison.merge(states)
 
 
 def test_sound_moments_pass():
@@ -250,9 +252,15 @@ def test_sound_moments_pass():
                 shift.alias("ndcg@10") if i % 3 else pl.lit(1 / 3).alias("ndcg@10")
             )
             if len(day):
-                one = pr.moments(day, measures=["ndcg@10"], part=f"{i}", **options)
+                one = pr.comparison.moments(
+                    day, measures=["ndcg@10"], part=f"{i}", **options
+                )
                 unit = "cluster" if "cluster" in options else "row"
-                state = one if state is None else pr.merge([state, one], unit=unit)
+                state = (
+                    one
+                    if state is None
+                    else pr.comparison.merge([state, one], unit=unit)
+                )
         pr.compare(state)
         assert json.loads(state["definition"][0])["tie"] == 1e-9
     assert {*ENVELOPE} <= {*state.columns}

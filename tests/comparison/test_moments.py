@@ -44,7 +44,7 @@ def log(seed: int = 1) -> pl.DataFrame:
 
 def parts(frame: pl.DataFrame, **options) -> list[pl.DataFrame]:
     days = frame.partition_by("day", maintain_order=True)
-    return [pr.moments(day.drop("day"), **options) for day in days]
+    return [pr.comparison.moments(day.drop("day"), **options) for day in days]
 
 
 def assert_same(found: pl.DataFrame, expected: pl.DataFrame) -> None:
@@ -75,7 +75,7 @@ def test_the_sum_of_the_days_is_the_whole(options):
     daily = parts(frame, measures=["ndcg@10", "arp"], **options)
     random.Random(2).shuffle(daily)
     unit = "cluster" if "cluster" in options else "row"
-    found = pr.compare(pr.merge(daily, unit=unit), min_queries=5)
+    found = pr.compare(pr.comparison.merge(daily, unit=unit), min_queries=5)
     assert_same(found.pairs, expected.pairs)
     keys = [c for c in ("country", "measure", "system") if c in found.means.columns]
     assert_same(found.means.sort(keys), expected.means.sort(keys))
@@ -90,9 +90,9 @@ def test_systems_may_come_in_another_order_every_day(tmp_path, options):
     for i, day in enumerate(days):
         order = "abc" if i == 0 else draw.sample("abc", 3)
         rows = pl.concat([day.filter(system=name) for name in order])
-        daily = pr.moments(rows, measures=["ndcg@10", "arp"], **options)
+        daily = pr.comparison.moments(rows, measures=["ndcg@10", "arp"], **options)
         daily.write_parquet(tmp_path / f"{i:02}.parquet")
-    whole = pr.merge(tmp_path / "*.parquet")
+    whole = pr.comparison.merge(tmp_path / "*.parquet")
     alone = whole.filter(pl.col("other").is_null())
     assert (
         alone.select("wins", "ties", "losses").null_count().row(0) == (len(alone),) * 3
@@ -105,7 +105,9 @@ def test_systems_may_come_in_another_order_every_day(tmp_path, options):
 
 def test_segments_that_are_not_asked_for_are_added_up():
     frame = log().with_columns(half=pl.col("day") // 6)
-    made = pr.moments(frame, measures=["ndcg@10", "arp"], by=["half", "country"])
+    made = pr.comparison.moments(
+        frame, measures=["ndcg@10", "arp"], by=["half", "country"]
+    )
     options = {"measures": "arp", "by": "half", "min_queries": 5}
     found, expected = pr.compare(made, **options), pr.compare(frame, **options)
     assert_same(found.pairs, expected.pairs)
@@ -113,7 +115,10 @@ def test_segments_that_are_not_asked_for_are_added_up():
     measures = ["ndcg@10", "arp"]
     all_of_them = pr.compare(frame, measures=measures).pairs
     assert_same(pr.compare(made, by=[]).pairs, all_of_them)
-    for function, more in ((pr.orders, {}), (pr.discriminative, {"test": "t"})):
+    for function, more in (
+        (pr.comparison.orders, {}),
+        (pr.comparison.discriminative, {"test": "t"}),
+    ):
         whole = function(frame, measures=measures, **more)
         for name, column in function(made, **more).to_dict().items():
             near = [pytest.approx(v) for v in whole[name].to_list()]
@@ -123,7 +128,7 @@ def test_segments_that_are_not_asked_for_are_added_up():
     with pytest.raises(ValueError, match="no measure 'ap'; did you mean 'arp'"):
         pr.compare(made, measures="ap")
     with pytest.raises(ValueError, match="leave out by="):
-        pr.orders(frame, by="country")
+        pr.comparison.orders(frame, by="country")
 
 
 def unlike(rows: list[tuple], names: list[str]) -> dict[str, pl.DataFrame]:
@@ -157,7 +162,9 @@ def test_sums_of_rows_are_a_loop(monkeypatch, block):
             near = draw.choice([0.0, 5e-10, 2e-9, 0.25])
             rows.append((system, query, 0.5 + near if known else None, draw.random()))
     names = ["system", "query_id", "arp", "ndcg@10"]
-    expected = pr.moments(pl.DataFrame(sorted(rows), schema=names, orient="row"))
+    expected = pr.comparison.moments(
+        pl.DataFrame(sorted(rows), schema=names, orient="row")
+    )
     for k, (measure, sense) in enumerate((("arp", -1), ("ndcg@10", 1)), 2):
         value = {(r[0], r[1]): r[k] for r in rows if r[k] is not None}
         queries = sorted({q for _, q in value})
@@ -197,10 +204,10 @@ def test_moments_with_weights_or_clusters_refuse_what_rows_refuse(test, options)
     )
     with pytest.raises(ValueError, match="cannot be used"):
         pr.compare(values, test=test, **options)
-    state = pr.moments(values, measures=["ap"], **options)
+    state = pr.comparison.moments(values, measures=["ap"], **options)
     with pytest.raises(ValueError, match=r"weights or clusters|unweighted"):
         pr.compare(state, test=test)
-    plain = pr.moments(values, measures=["ap"])
+    plain = pr.comparison.moments(values, measures=["ap"])
     assert pr.compare(plain, test=test).pairs["p_value"].item() is not None
     assert pr.compare(state).pairs["p_value"].item() is not None
 
@@ -211,7 +218,7 @@ def test_other_tests_of_moments(test):
     frame = log()
     options = {"test": test} | ({"margin": 0.2} if test == "tost" else {})
     expected = pr.compare(frame, measures="ndcg@10", **options)
-    merged = pr.merge(parts(frame, measures=["ndcg@10", "arp"]))
+    merged = pr.comparison.merge(parts(frame, measures=["ndcg@10", "arp"]))
     found = pr.compare(merged, measures="ndcg@10", **options)
     assert_same(found.pairs, expected.pairs)
     assert_same(found.anova, expected.anova)
@@ -242,7 +249,9 @@ def test_a_small_spread_keeps_its_digits(n, size, spread, close):
     if max(map(abs, d)) < 1e-13 * size:
         pytest.skip("within the rounding of the values")
     whole = pr.compare(pl.concat(frames))
-    merged = pr.compare(pr.merge([pr.moments(frame) for frame in frames]))
+    merged = pr.compare(
+        pr.comparison.merge([pr.comparison.moments(frame) for frame in frames])
+    )
     t = float(special.stdtrit(n - 1, 0.975))
     for found, near in ((whole, 1e-11), (merged, 1e-6)):
         rows = [*found.means.to_dicts(), *found.pairs.to_dicts()]
@@ -286,15 +295,17 @@ def test_wins_are_a_loop(kind, tie):
 @pytest.mark.slow
 def test_merging_is_associative_and_takes_files(tmp_path):
     daily = parts(log(), measures=["ndcg@10"])
-    whole = pr.merge(daily)
-    two = pr.merge([pr.merge(daily[:5]), pr.merge(daily[5:])])
+    whole = pr.comparison.merge(daily)
+    two = pr.comparison.merge(
+        [pr.comparison.merge(daily[:5]), pr.comparison.merge(daily[5:])]
+    )
     assert_same(two, whole)
     for i, part in enumerate(daily):
         part.write_parquet(tmp_path / f"{i:02}.parquet")
     keys = ["measure", "system", "other"]
-    again = pr.merge(str(tmp_path / "*.parquet"))
+    again = pr.comparison.merge(str(tmp_path / "*.parquet"))
     assert_same(again.sort(keys), whole.sort(keys))
-    lazy = pr.merge(pl.scan_parquet(tmp_path / "*.parquet"))
+    lazy = pr.comparison.merge(pl.scan_parquet(tmp_path / "*.parquet"))
     assert_same(lazy.sort(keys), whole.sort(keys))
 
 
@@ -302,7 +313,7 @@ def test_days_as_units():
     """The variance of the daily sums: queries of a day are not independent."""
     frame = log()
     by_day = parts(frame, measures=["ndcg@10"])
-    found = pr.compare(pr.merge(by_day, unit="part"), baseline="a")
+    found = pr.compare(pr.comparison.merge(by_day, unit="part"), baseline="a")
     expected = pr.compare(frame, measures="ndcg@10", cluster="day", baseline="a")
     columns = ["difference", "lower", "upper", "p_value", "queries", "df"]
     assert_same(found.pairs.select(columns), expected.pairs.select(columns))
@@ -318,8 +329,10 @@ def test_queries_that_come_back_as_units(segments, weight):
     frame = log().with_columns(query_id=own, country=country)
     told = {"measures": ["ndcg@10", "arp"], "weight": weight}
     daily = parts(frame, by=["query_id", *segments], **told)
-    weeks = [pr.merge(daily[5:]), pr.merge(daily[:5])]
-    found = pr.compare(pr.merge(weeks, unit="query_id"), baseline="a", min_queries=2)
+    weeks = [pr.comparison.merge(daily[5:]), pr.comparison.merge(daily[:5])]
+    found = pr.compare(
+        pr.comparison.merge(weeks, unit="query_id"), baseline="a", min_queries=2
+    )
     expected = pr.compare(
         frame,
         query=["day", "query_id"],
@@ -348,7 +361,7 @@ def test_rows_of_a_few_parts_are_held_at_once(tmp_path, monkeypatch, given):
         merging, "summed", lambda f, *a: (heights.append(len(f)), summed(f, *a))[1]
     )
     source = daily if given == "frames" else str(tmp_path / "*.parquet")
-    merged = pr.merge(source, unit="query_id")
+    merged = pr.comparison.merge(source, unit="query_id")
     queries = frame["query_id"].n_unique()
     assert max(heights) <= 3 * queries * 6  # 2 days and a state, of 3 systems, 3 pairs
     expected = pr.compare(
@@ -383,23 +396,23 @@ def test_users_who_come_back_are_units(weight):
     told = {"measures": "rr", "weight": weight}
     whole = pr.compare(values, cluster="user", **told)
     daily = parts(values, by="user", **told)
-    found = pr.compare(pr.merge(daily, unit="user"))
+    found = pr.compare(pr.comparison.merge(daily, unit="user"))
     assert_same(found.pairs, whole.pairs)
     assert found.pairs["df"].item() == values["user"].n_unique() - 1
     without = parts(values, cluster="user", **told)
-    for wrong in (lambda: pr.merge(without), lambda: pl.concat(without)):
+    for wrong in (lambda: pr.comparison.merge(without), lambda: pl.concat(without)):
         with pytest.warns(pr.DataWarning, match="clusters.*counted anew in every part"):
             pairs = pr.compare(wrong()).pairs
         width, right = ((t["upper"] - t["lower"]).item() for t in (pairs, whole.pairs))
         assert width < 0.8 * right
-    pr.merge(without[:1])  # one part
+    pr.comparison.merge(without[:1])  # one part
     with pytest.raises(pr.DataError, match="not the same in all parts"):
-        pr.merge([without[0], parts(values, **told)[1]])
+        pr.comparison.merge([without[0], parts(values, **told)[1]])
 
 
 def test_what_a_file_says_about_itself(tmp_path):
     path = tmp_path / "monday.parquet"
-    made = pr.moments(log(), measures=["ndcg@10", "arp"], path=path)
+    made = pr.comparison.moments(log(), measures=["ndcg@10", "arp"], path=path)
     assert pl.read_parquet(path).equals(made)
     told = json.loads(pl.read_parquet_metadata(path)["polars_rank"])
     assert told["version"] == pr.__version__
@@ -407,7 +420,7 @@ def test_what_a_file_says_about_itself(tmp_path):
     assert told["convention"]["ties"] == "doc_desc"
     assert told["query"] == ["query_id"]
     with pytest.raises(ValueError, match=r"must end in \.parquet"):
-        pr.moments(log(), measures=["arp"], path=tmp_path / "monday.csv")
+        pr.comparison.moments(log(), measures=["arp"], path=tmp_path / "monday.csv")
 
 
 def told(path) -> dict:
@@ -422,7 +435,7 @@ def test_what_values_and_parts_say_about_themselves_is_kept(tmp_path):
         definition = dataclasses.replace(lower, judgments=judged)
         values = tmp_path / f"values{day}.parquet"
         definition.write(whole.filter(day=day).drop("day"), values)
-        made = pr.moments(values, path=tmp_path / f"day{day}.parquet")
+        made = pr.comparison.moments(values, path=tmp_path / f"day{day}.parquet")
         for name, text in made.select("measure", "definition").unique().rows():
             meant = json.loads(text)
             assert meant["measure"] == f"{name}, version 1"
@@ -430,46 +443,56 @@ def test_what_values_and_parts_say_about_themselves_is_kept(tmp_path):
             assert meant["gain"] == chosen.gain != pr.CONVENTIONS["trec_eval"].gain
             assert (meant["ties"], meant["max_rank"]) == (chosen.ties, 7)
         frame = pl.read_parquet(values)
-        assert pr.moments(frame, definition=definition).equals(made)
+        assert pr.comparison.moments(frame, definition=definition).equals(made)
         assert told(tmp_path / f"day{day}.parquet")["judgments"] == judged
     days = tmp_path / "day*.parquet"
     both = tmp_path / "both.parquet"
-    assert pr.merge(days, path=both).equals(pl.read_parquet(both))
+    assert pr.comparison.merge(days, path=both).equals(pl.read_parquet(both))
     assert told(both)["judgments"] == "ab of 9 rows; cd of 8 rows"
     assert told(both)["measures"] == {"ndcg@10": "ndcg@10", "arp": "arp"}
     again = [both, str(tmp_path / "more.parquet")]
     more = whole.filter(day=4).drop("day")
-    pr.moments(more, definition=definition, path=again[1])
-    pr.merge(again, path=tmp_path / "again.parquet")
+    pr.comparison.moments(more, definition=definition, path=again[1])
+    pr.comparison.merge(again, path=tmp_path / "again.parquet")
     assert told(tmp_path / "again.parquet") == told(both)
-    other = pr.moments(whole.filter(day=3).drop("day"), definition=definition)
-    pr.merge([both, other], path=tmp_path / "frame.parquet")  # of a frame, who knows?
+    other = pr.comparison.moments(
+        whole.filter(day=3).drop("day"), definition=definition
+    )
+    pr.comparison.merge(
+        [both, other], path=tmp_path / "frame.parquet"
+    )  # of a frame, who knows?
     assert "polars_rank" not in pl.read_parquet_metadata(tmp_path / "frame.parquet")
-    own = pr.moments(values, convention="trec_eval")
+    own = pr.comparison.moments(values, convention="trec_eval")
     assert json.loads(own["definition"][0])["gain"] == "linear"
     with pytest.raises(ValueError, match="leave out convention="):
-        pr.moments(frame, convention="trec_eval", definition=definition)
+        pr.comparison.moments(frame, convention="trec_eval", definition=definition)
     with pytest.raises(ValueError, match=r"must end in \.parquet"):
-        pr.merge(days, path=tmp_path / "month.csv")
+        pr.comparison.merge(days, path=tmp_path / "month.csv")
 
 
 def test_other_definitions_are_not_merged():
     frame = log()
-    here = pr.moments(frame, measures=["ndcg@10"])
+    here = pr.comparison.moments(frame, measures=["ndcg@10"])
     changed = pr.CONVENTIONS["trec_eval"].replace(ties="expected")
     for convention in ("lightgbm", changed):
-        there = pr.moments(frame, measures=["ndcg@10"], convention=convention)
+        there = pr.comparison.moments(
+            frame, measures=["ndcg@10"], convention=convention
+        )
         with pytest.raises(
             pr.DataError, match=r"'ndcg@10' is not the same in all .*ties is"
         ):
-            pr.merge([here, there])
-    named = pr.moments(frame.rename({"ndcg@10": "nDCG@10"}), measures=["nDCG@10"])
+            pr.comparison.merge([here, there])
+    named = pr.comparison.moments(
+        frame.rename({"ndcg@10": "nDCG@10"}), measures=["nDCG@10"]
+    )
     assert named["definition"][0] == here["definition"][0]
     both = [part.with_columns(day=i) for i, part in enumerate((here, there))]
     with pytest.raises(pr.DataError, match="'ndcg@10' is not the same in all"):
-        pr.trend(pl.concat(both), time="day")
+        pr.comparison.trend(pl.concat(both), time="day")
     with pytest.raises(pr.DataError, match="part 2 has other columns: country"):
-        pr.merge([here, pr.moments(frame, measures=["ndcg@10"], by="country")])
+        pr.comparison.merge(
+            [here, pr.comparison.moments(frame, measures=["ndcg@10"], by="country")]
+        )
 
 
 @pytest.mark.parametrize(
@@ -483,15 +506,21 @@ def test_other_definitions_are_not_merged():
 )
 def test_what_moments_cannot_tell(options, message):
     with pytest.raises(ValueError, match=message):
-        pr.compare(pr.moments(log(), measures=["arp"]), **options)
+        pr.compare(pr.comparison.moments(log(), measures=["arp"]), **options)
 
 
 def test_wrong_parts():
-    made = pr.moments(log(), measures=["arp"])
+    made = pr.comparison.moments(log(), measures=["arp"])
     for wrong, message in (
-        (lambda: pr.merge([]), "nothing to merge"),
-        (lambda: pr.merge([log()]), "no moments, but a frame of day, query_id"),
-        (lambda: pr.merge(made, unit="day"), "unit must be one of row, part"),
+        (lambda: pr.comparison.merge([]), "nothing to merge"),
+        (
+            lambda: pr.comparison.merge([log()]),
+            "no moments, but a frame of day, query_id",
+        ),
+        (
+            lambda: pr.comparison.merge(made, unit="day"),
+            "unit must be one of row, part",
+        ),
         (lambda: pr.compare(made).plot.deltas(), "no values of single queries"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -527,7 +556,9 @@ def test_sums_of_units_are_a_loop(monkeypatch, block, small, weighted, clustered
     options |= {"weight": "weight"} if weighted else {}
     options |= {"cluster": "user"} if clustered else {}
     rows = frame.rows(named=True)
-    for found in pr.moments(frame, measures=["ndcg@10"], **options).to_dicts():
+    for found in pr.comparison.moments(
+        frame, measures=["ndcg@10"], **options
+    ).to_dicts():
         value = {
             (r["system"], r["query_id"]): r["ndcg@10"]
             for r in rows
@@ -576,16 +607,16 @@ def test_all_ways_are_one(monkeypatch, small):
     monkeypatch.setattr(row_sums, "BLOCK", 16)
     monkeypatch.setattr(row_sums, "SMALL", small)
     frame = crowded().sort("system", maintain_order=True).with_columns(one=1.0)
-    plain = pr.moments(frame, measures=["ndcg@10"])
+    plain = pr.comparison.moments(frame, measures=["ndcg@10"])
     for options in ({"weight": "one"}, {"cluster": "query_id"}):
-        found = pr.moments(frame, measures=["ndcg@10"], **options)
+        found = pr.comparison.moments(frame, measures=["ndcg@10"], **options)
         assert_same(found.drop(ENVELOPE), plain.drop(ENVELOPE))
     for options in ({}, {"weight": "weight"}, {"cluster": "user"}):
         options = {"measures": ["ndcg@10"], **options}
-        whole = pr.moments(frame, by="country", **options)
+        whole = pr.comparison.moments(frame, by="country", **options)
         for land in ("DE", "FR", None):
             here = pl.col("country").eq_missing(land)
-            alone = pr.moments(frame.filter(here), **options)
+            alone = pr.comparison.moments(frame.filter(here), **options)
             found = whole.filter(here).drop("country", *ENVELOPE)
             assert found.equals(alone.drop(ENVELOPE))
 

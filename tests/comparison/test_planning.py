@@ -24,7 +24,10 @@ from polars_rank.comparison.tests.power import (
 def test_queries_needed():
     """As Sakai's sheets and statsmodels (198.15, 33.37, 9.94 and 12.35)."""
     assert [queries_for(d) for d in (0.2, 0.5, 1.0)] == [199, 34, 10]
-    assert pr.power(values(), baseline="A", difference=0.0725)["queries"][0] == 13
+    assert (
+        pr.comparison.power(values(), baseline="A", difference=0.0725)["queries"][0]
+        == 13
+    )
     for effect in (0.07, 0.3, 2.0, 9.0):
         n = queries_for(effect)
         assert power_of_t(effect, n) >= 0.8
@@ -59,24 +62,26 @@ def test_detectable_effects_are_detected_with_the_power(alpha):
 
 
 def test_detectable_differences():
-    found = pr.power(values(), baseline="A", measures="ndcg@10").row(0, named=True)
+    found = pr.comparison.power(values(), baseline="A", measures="ndcg@10").row(
+        0, named=True
+    )
     d = [b - a for a, b in zip(A, B, strict=True)]
     assert found["sd"] == pytest.approx(statistics.stdev(d))
     assert found["difference"] == pytest.approx(0.8886543 * statistics.stdev(d))
     assert (found["queries"], found["power"]) == (12, 0.8)
-    again = pr.power(sd=0.2, difference=0.05, n_queries=100)["power"].item()
+    again = pr.comparison.power(sd=0.2, difference=0.05, n_queries=100)["power"].item()
     assert again == pytest.approx(float(power_of_t(0.25, 100)))
 
 
 def test_width_and_many_systems():
     """The examples of Sakai 2016."""
     sd = math.sqrt(0.006893)
-    assert pr.power(sd=sd, width=0.1)["queries"].item() == 13
-    assert pr.power(sd=sd, width=0.05)["queries"].item() == 45
-    many = pr.power(sd=math.sqrt(0.05), difference=0.1, n_systems=10)
+    assert pr.comparison.power(sd=sd, width=0.1)["queries"].item() == 13
+    assert pr.comparison.power(sd=sd, width=0.05)["queries"].item() == 45
+    many = pr.comparison.power(sd=math.sqrt(0.05), difference=0.1, n_systems=10)
     assert many["queries"].item() == 158
     for systems, queries in ((2, 80), (10, 158)):
-        apart = pr.power(
+        apart = pr.comparison.power(
             sd=math.sqrt(0.05), difference=0.1, n_systems=systems, paired=False
         )
         assert apart["queries"].item() == queries
@@ -96,7 +101,9 @@ def test_many_systems_are_an_analysis_of_variance(systems, paired):
         return stats.ncf.sf(stats.f.ppf(0.95, *dfs), *dfs, shift)
 
     n = next(n for n in range(2, 99) if reached(n) >= 0.8)
-    found = pr.power(sd=sd, difference=difference, n_systems=systems, paired=paired)
+    found = pr.comparison.power(
+        sd=sd, difference=difference, n_systems=systems, paired=paired
+    )
     assert found["queries"].item() == n
     assert found["power"].item() == pytest.approx(reached(n))
 
@@ -104,7 +111,7 @@ def test_many_systems_are_an_analysis_of_variance(systems, paired):
 def test_two_systems_are_a_paired_t_test():
     for effect in (0.3, 0.5, 1.0, 2.0):
         n, reached = _for_many(1 / math.sqrt(2), effect, 2, True, 0.05, 0.8)
-        pair = pr.power(sd=1.0, difference=effect).row(0, named=True)
+        pair = pr.comparison.power(sd=1.0, difference=effect).row(0, named=True)
         assert (n, reached) == (pair["queries"], pytest.approx(pair["power"]))
 
 
@@ -137,12 +144,12 @@ def test_two_systems_are_a_paired_t_test():
 )
 def test_wrong_plans(options, message):
     with pytest.raises(ValueError, match=message):
-        pr.power(**options)
+        pr.comparison.power(**options)
 
 
 def test_plans_of_nothing():
-    assert pr.power(sd=0.0, difference=0.1)["queries"].item() is None
-    assert pr.power(sd=0.1, difference=0.0)["queries"].item() is None
+    assert pr.comparison.power(sd=0.0, difference=0.1)["queries"].item() is None
+    assert pr.comparison.power(sd=0.1, difference=0.0)["queries"].item() is None
 
 
 def two_measures() -> pl.DataFrame:
@@ -163,12 +170,12 @@ def test_means_that_differ_by_rounding_alone_are_not_swapped(ap, swapped):
             "ap": [ap] * 3 + [0.3] * 3,
         }
     )
-    assert pr.orders(frame)["swapped"].to_list() == [swapped]
+    assert pr.comparison.orders(frame)["swapped"].to_list() == [swapped]
 
 
 @pytest.mark.slow
 def test_orders():
-    (row,) = pr.orders(two_measures()).rows(named=True)
+    (row,) = pr.comparison.orders(two_measures()).rows(named=True)
     x = [statistics.fmean(s) for s in (A, B, C, D)]
     y = [o + 0.1 * m for o, m in zip((0.1, 0.5, 0.4, 0.2), x, strict=True)]
     pairs = list(itertools.combinations(range(4), 2))
@@ -185,8 +192,8 @@ def test_orders():
     assert row["tau_ap"] == pytest.approx(2 * statistics.fmean(shares) - 1)
     assert row["significant"] == len(swapped)
     with pytest.raises(ValueError, match="at least two measures"):
-        pr.orders(values())
-    for call in (pr.orders, pr.discriminative):
+        pr.comparison.orders(values())
+    for call in (pr.comparison.orders, pr.comparison.discriminative):
         with pytest.raises(ValueError, match="choose a test of differences"):
             call(two_measures(), test="tost", margin=0.1)
     alike = pr.compare(values(), measures="ndcg@10", test="tost", margin=0.1)
@@ -196,7 +203,7 @@ def test_orders():
 
 @pytest.mark.slow
 def test_stability():
-    found = pr.stability(values(), n_resamples=2000)
+    found = pr.comparison.stability(values(), n_resamples=2000)
     d = np.subtract(A, C)
     draw = np.random.default_rng(9)
     share = (d[draw.integers(0, 12, (20_000, 12))].mean(axis=1) > 0).mean()
@@ -206,7 +213,7 @@ def test_stability():
 
 
 def test_discriminative_power():
-    (row,) = pr.discriminative(values(), test="t").rows(named=True)
+    (row,) = pr.comparison.discriminative(values(), test="t").rows(named=True)
     pairs = pr.compare(values()).pairs
     sure = pairs.filter("significant")
     assert row["pairs"] == 6
@@ -221,7 +228,9 @@ def test_standardized_scores(how, reference):
     names = ["A", "B", "C"] if reference else ["A", "B", "C", "D"]
     given = values("BCA") if reference == "frame" else reference
     table = dict(zip("ABCD", (A, B, C, D), strict=True))
-    found = pr.standardize(values(), measures="ndcg@10", reference=given, how=how)
+    found = pr.comparison.standardize(
+        values(), measures="ndcg@10", reference=given, how=how
+    )
     assert found.select("system", "query_id").equals(
         values().select("system", "query_id")
     )
@@ -244,11 +253,11 @@ def test_standardizing_stays_lazy_and_keeps_nulls():
         pl.when(pl.col("query_id") != "q03").then(pl.col("ndcg@10"))
     )
     for how in ("z", "cdf"):
-        plan = pr.standardize(frame.lazy(), measures="ndcg@10", how=how)
+        plan = pr.comparison.standardize(frame.lazy(), measures="ndcg@10", how=how)
         assert isinstance(plan, pl.LazyFrame)
         assert plan.collect()["ndcg@10"].null_count() == 4
     elsewhere = values("AB").filter(pl.col("query_id") > "q05")
-    found = pr.standardize(values(), measures="ndcg@10", reference=elsewhere)
+    found = pr.comparison.standardize(values(), measures="ndcg@10", reference=elsewhere)
     assert found["ndcg@10"].null_count() == 24
     with pytest.raises(ValueError, match="how must be one of"):
-        pr.standardize(values(), how="rank")
+        pr.comparison.standardize(values(), how="rank")

@@ -83,7 +83,7 @@ def test_errors_of_gate_and_trend_are_those_of_compare():
     check = pr.gate(new, baseline=old).checks.row(0, named=True)
     for name in ("se", "lower", "upper", "baseline_mean", "mean", *COUNTS):
         assert check[name] == pair[name], name
-    periods = pr.trend(frame, time="day", baseline="a")
+    periods = pr.comparison.trend(frame, time="day", baseline="a")
     for day in (0, 1):
         part = frame.filter(day=day)
         found = pr.compare(part)
@@ -103,7 +103,7 @@ def test_one_query_has_no_error():
 def test_counts_are_uint32_everywhere():
     frame = values()
     found = pr.compare(frame, by="day", effect="dominance")
-    moments = pr.moments(frame)
+    moments = pr.comparison.moments(frame)
     old = frame.filter(system="a").drop("system")
     results = [
         found.means,
@@ -113,10 +113,12 @@ def test_counts_are_uint32_everywhere():
         pr.compare(frame, pairs="independent").pairs,
         pr.gate(old, baseline=old).checks,
         moments,
-        pr.merge([moments, pr.moments(frame, part="again")]),
-        pr.merge([moments, pr.moments(frame, part="again")], unit="part"),
-        pr.trend(frame, time="day"),
-        pr.reproduction(frame, original=frame),
+        pr.comparison.merge([moments, pr.comparison.moments(frame, part="again")]),
+        pr.comparison.merge(
+            [moments, pr.comparison.moments(frame, part="again")], unit="part"
+        ),
+        pr.comparison.trend(frame, time="day"),
+        pr.comparison.reproduction(frame, original=frame),
     ]
     for result in results:
         kinds = {result.schema[n] for n in (*COUNTS, "n") if n in result.schema}
@@ -127,7 +129,7 @@ def test_counts_are_uint32_everywhere():
 
 
 def test_counts_that_are_too_large_are_refused():
-    half = pr.moments(values("ab"))
+    half = pr.comparison.moments(values("ab"))
     many = half.with_columns(
         queries=pl.lit(2**31, pl.UInt32),
         n=pl.lit(2**31, pl.UInt32),
@@ -136,6 +138,8 @@ def test_counts_that_are_too_large_are_refused():
             for name, count in (("wins", 2**31), ("ties", 0), ("losses", 0))
         },
     )
-    other = many.with_columns(digests=pr.moments(values("ab"), part="b")["digests"])
+    other = many.with_columns(
+        digests=pr.comparison.moments(values("ab"), part="b")["digests"]
+    )
     with pytest.raises(InvalidOperationError):
-        pr.merge([many, other])
+        pr.comparison.merge([many, other])

@@ -41,7 +41,7 @@ def part(frame: pl.DataFrame) -> pl.DataFrame:
 )
 def test_each_period_is_a_comparison(window, weight):
     frame = log()
-    found = pr.trend(
+    found = pr.comparison.trend(
         frame, time="day", window=window, measures=["ap", "rr"], weight=weight
     )
     assert found.columns == [
@@ -72,24 +72,31 @@ def test_each_period_is_a_comparison(window, weight):
 
 def test_periods_of_dates_and_moments_of_days():
     frame = log()  # Monday to Saturday, so one week; Sunday to Saturday are two
-    weekly = pr.trend(frame, time="day", every="1w", measures="ap", baseline="a")
+    weekly = pr.comparison.trend(
+        frame, time="day", every="1w", measures="ap", baseline="a"
+    )
     assert weekly["day"].unique().to_list() == [START]
     daily = [
-        pr.moments(part.drop("day"), measures=["ap"]).with_columns(day=day)
+        pr.comparison.moments(part.drop("day"), measures=["ap"]).with_columns(day=day)
         for (day,), part in frame.partition_by("day", as_dict=True).items()
     ]
-    again = pr.trend(pr.merge(daily), time="day", every="1w", baseline="a")
+    again = pr.comparison.trend(
+        pr.comparison.merge(daily), time="day", every="1w", baseline="a"
+    )
     assert_frame_equal(again, weekly, rel_tol=1e-12)
-    assert pr.trend(pr.merge(daily), time="day")["day"].n_unique() == DAYS
+    assert (
+        pr.comparison.trend(pr.comparison.merge(daily), time="day")["day"].n_unique()
+        == DAYS
+    )
 
 
 def test_segments_of_moments_are_added_up():
     frame = part(log()).with_columns(even=pl.col("visits") % 2)
-    made = pr.moments(frame, measures=["ap", "rr"], by=["day", "even"])
+    made = pr.comparison.moments(frame, measures=["ap", "rr"], by=["day", "even"])
     for window in (1, 3):
         options = {"time": "day", "window": window, "measures": ["rr"]}
-        expected = pr.trend(frame, **options)
-        assert_frame_equal(pr.trend(made, **options), expected)
+        expected = pr.comparison.trend(frame, **options)
+        assert_frame_equal(pr.comparison.trend(made, **options), expected)
 
 
 @pytest.mark.parametrize("window", [1, 3, None])
@@ -97,14 +104,16 @@ def test_one_system_has_means_only(window):
     frame = log()
     options = {"time": "day", "window": window, "measures": ["ap", "rr"]}
     options |= {"sequential": True} if window is None else {}
-    both = pr.trend(frame, **options).filter(pl.col("baseline").is_null(), system="b")
+    both = pr.comparison.trend(frame, **options).filter(
+        pl.col("baseline").is_null(), system="b"
+    )
     alone = frame.filter(system="b")
-    assert_frame_equal(pr.trend(alone, **options), both)
-    days = pr.moments(part(alone), measures=["ap", "rr"], by="day")
-    assert_frame_equal(pr.trend(days, **options), both)
+    assert_frame_equal(pr.comparison.trend(alone, **options), both)
+    days = pr.comparison.moments(part(alone), measures=["ap", "rr"], by="day")
+    assert_frame_equal(pr.comparison.trend(days, **options), both)
     for wrong in (
         lambda: pr.compare(days),
-        lambda: pr.trend(alone, time="day", measures=["ap"], baseline="b"),
+        lambda: pr.comparison.trend(alone, time="day", measures=["ap"], baseline="b"),
     ):
         with pytest.raises(ValueError, match="nothing to compare: these are moments"):
             wrong()
@@ -112,8 +121,8 @@ def test_one_system_has_means_only(window):
 
 def test_confidence_sequences():
     frame = log()
-    plain = pr.trend(frame, time="day", window=None, measures="ap")
-    found = pr.trend(
+    plain = pr.comparison.trend(frame, time="day", window=None, measures="ap")
+    found = pr.comparison.trend(
         frame, time="day", window=None, measures="ap", sequential=True, tuned_for=100
     )
     assert found["estimate"].to_list() == pytest.approx(plain["estimate"].to_list())
@@ -143,10 +152,10 @@ def test_confidence_sequences():
 )
 def test_wrong_trends(options, error, message):
     with pytest.raises(error, match=message):
-        pr.trend(log(), **options)
+        pr.comparison.trend(log(), **options)
     with pytest.raises(ValueError, match="weight= is chosen when moments are made"):
-        pr.trend(pr.moments(log(), by="day", query=["query_id", "day"]), time="day",
-                 weight="visits")  # fmt: skip
+        daily = pr.comparison.moments(log(), by="day", query=["query_id", "day"])
+        pr.comparison.trend(daily, time="day", weight="visits")
 
 
 # -- reproductions
@@ -164,7 +173,7 @@ def experiments(seed: int = 1) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 def test_reproduction_is_a_loop():
     first, second = experiments()
-    found = pr.reproduction(second, original=first, baseline="b")
+    found = pr.comparison.reproduction(second, original=first, baseline="b")
     assert len(found) == 6
     for row in found.iter_rows(named=True):
         name = row["measure"]
@@ -202,7 +211,9 @@ def test_replications_have_other_queries():
     other = second.with_columns(pl.col("query_id") + 100).filter(
         pl.col("query_id") < 118
     )
-    found = pr.reproduction(other, original=first, measures="ap").row(0, named=True)
+    found = pr.comparison.reproduction(other, original=first, measures="ap").row(
+        0, named=True
+    )
     x, y = (f.filter(system="a")["ap"].to_list() for f in (first, other))
     assert found["rmse"] is found["nrmse"] is None
     pooled = sum(statistics.variance(v) * (len(v) - 1) for v in (x, y)) / 41
@@ -227,20 +238,22 @@ def pr_t(t: float, df: int) -> float:
 
 def test_reproductions_that_say_little():
     first, _ = experiments()
-    found = pr.reproduction(first, original=first, baseline="a")
+    found = pr.comparison.reproduction(first, original=first, baseline="a")
     assert found["p_value"].to_list() == [1.0] * 6
     assert found["rmse"].to_list() == [0.0] * 6
     zero = first.with_columns(
         ap=pl.when(pl.col("system") == "a").then(0.0).otherwise("ap")
     )
-    row = pr.reproduction(first, original=zero, baseline="a", measures="ap").row(
-        1, named=True
-    )
+    row = pr.comparison.reproduction(
+        first, original=zero, baseline="a", measures="ap"
+    ).row(1, named=True)
     assert row["delta_ri"] is None
     with pytest.raises(ValueError, match="different systems: c is in one only"):
-        pr.reproduction(first.filter(pl.col("system") != "c"), original=first)
+        pr.comparison.reproduction(
+            first.filter(pl.col("system") != "c"), original=first
+        )
     with pytest.raises(ValueError, match="no system 'd'"):
-        pr.reproduction(first, original=first, baseline="d")
+        pr.comparison.reproduction(first, original=first, baseline="d")
 
 
 def test_users_of_several_periods_are_counted_anew():
@@ -250,8 +263,8 @@ def test_users_of_several_periods_are_counted_anew():
     ).with_columns(
         day=pl.col("query_id") % 3, user=pl.col("query_id") % 10, system=pl.lit("a")
     )
-    daily = pr.moments(values, by="day", cluster="user")
+    daily = pr.comparison.moments(values, by="day", cluster="user")
     for given, columns in ((daily, {}), (values, {"cluster": "user"})):
-        pr.trend(given, time="day", **columns)
+        pr.comparison.trend(given, time="day", **columns)
         with pytest.warns(pr.DataWarning, match="clusters.*counted anew in every part"):
-            pr.trend(given, time="day", window=2, **columns)
+            pr.comparison.trend(given, time="day", window=2, **columns)

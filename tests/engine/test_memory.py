@@ -48,7 +48,7 @@ def options(tmp_path):
 def test_per_query_values_are_the_same_to_the_last_bit(options, layout, asked, engine):
     frame = (RUN if "qrels" in asked else LOG).lazy()
     whole = pr.per_query(frame, SOME, layout="any", **asked).collect()
-    told: list[pr.Progress] = []
+    told: list[pr.parts.Progress] = []
     parts = pr.per_query(
         frame, SOME, layout=layout, **asked, **options, progress=told.append
     )
@@ -78,7 +78,7 @@ def test_values_wait_for_their_proof_on_disk(options, monkeypatch):
 def test_values_pass_on_while_buckets_are_evaluated(options, asked, monkeypatch):
     """No stage waits for all of them, which would hold them in memory."""
     monkeypatch.setattr(layouts, "BATCH", 10)
-    told: list[pr.Progress] = []
+    told: list[pr.parts.Progress] = []
     done: list[int] = []
 
     def in_order(batches, *rest):

@@ -200,7 +200,7 @@ def test_the_order_is_kept_in_buckets(no_relevant, monkeypatch, recwarn):
     monkeypatch.setattr(budget.Budget, "of", lambda limit, factor: small)
     chosen = {"missing": "zero", "no_relevant": no_relevant, "unjudged": "nonrelevant"}
     given = lazily(frames(apart=True, asked=True))
-    heard: list[pr.Progress] = []
+    heard: list[pr.parts.Progress] = []
     options = {"convention": TREC.replace(**chosen), **PER_QUERY["bounded"]}
     options["progress"] = heard.append
     found = pr.per_query(measures="rr", **given, **options).collect()

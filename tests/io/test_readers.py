@@ -27,9 +27,9 @@ def rows(run: pl.LazyFrame, qrels: pl.LazyFrame, **options: object) -> list[tupl
 
 
 def test_scans_at_the_top(here):
-    assert pr.scan("run").collect().equals(pr.scan_trec_run("run").collect())
+    assert pr.scan("run").collect().equals(pr.io.scan_trec_run("run").collect())
     qrels = pr.scan("qrels", kind="qrels")
-    assert qrels.collect().equals(pr.scan_trec_qrels("qrels").collect())
+    assert qrels.collect().equals(pr.io.scan_trec_qrels("qrels").collect())
     assert rows(pr.scan("run"), qrels) == ROWS
 
 

@@ -174,7 +174,7 @@ def test_buckets_on_disk(monkeypatch, tmp_path):
     small = budget.Budget(bucket=1 << 15, buffers=1 << 20)
     monkeypatch.setattr(budget.Budget, "of", lambda limit, factor: small)
     ranked, judged = frames(*made_up(3))
-    told: list[pr.Progress] = []
+    told: list[pr.parts.Progress] = []
     options = {"qrels": judged, "subtopic": "subtopic"}
     names = ["alpha_ndcg@5", "ap_ia", "nrbp"]
     whole = pr.per_query(ranked, names, **options).collect()

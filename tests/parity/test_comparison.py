@@ -234,11 +234,11 @@ def test_statsmodels_power():
                 continue
             assert power_of_t(effect, n) == pytest.approx(expected, rel=1e-9)
         needed = power.solve_power(effect, power=0.8, alpha=0.05)
-        found = pr.power(sd=1.0, difference=effect)["queries"].item()
+        found = pr.comparison.power(sd=1.0, difference=effect)["queries"].item()
         assert found == max(2, math.ceil(float(needed)))
     for n in (12, 60, 500):
         expected = power.solve_power(nobs=n, power=0.8, alpha=0.05)
-        found = pr.power(sd=1.0, n_queries=n)["difference"].item()
+        found = pr.comparison.power(sd=1.0, n_queries=n)["difference"].item()
         assert found == pytest.approx(float(expected), rel=1e-7)  # its root's precision
 
 
@@ -249,7 +249,9 @@ def test_statsmodels_power_of_independent_systems(systems, difference):
     sd = math.sqrt(0.05)
     f = difference / sd / math.sqrt(2 * systems)  # Cohen's, of means halfway between
     needed = power.solve_power(f, power=0.8, alpha=0.05, k_groups=systems)
-    found = pr.power(sd=sd, difference=difference, n_systems=systems, paired=False)
+    found = pr.comparison.power(
+        sd=sd, difference=difference, n_systems=systems, paired=False
+    )
     assert found["queries"].item() == math.ceil(float(needed) / systems)
 
 
@@ -400,7 +402,9 @@ def test_repro_eval(seed):
         }
 
     again = frame(y)
-    found = pr.reproduction(again, original=frame(x), baseline="a").row(1, named=True)
+    found = pr.comparison.reproduction(again, original=frame(x), baseline="a").row(
+        1, named=True
+    )
     old, new = told(x, 1), told(y, 1)
     assert found["rmse"] == close(scores.RMSE(old, new)["v"])
     assert found["nrmse"] == close(scores.nRMSE(old, new)["v"])
@@ -412,6 +416,6 @@ def test_repro_eval(seed):
     assert found["effect_ratio"] == close(effects.ER(**runs)["v"])
     assert found["delta_ri"] == close(effects.DRI(**runs)["v"])
     apart = frame(other).with_columns(pl.col("query_id") + 1000)
-    found = pr.reproduction(apart, original=frame(x)).row(1, named=True)
+    found = pr.comparison.reproduction(apart, original=frame(x)).row(1, named=True)
     theirs = tests.ttest(old, told(other, 1, 1000), rpd=False)
     assert found["p_value"] == close(theirs["v"])

@@ -15,7 +15,7 @@ pytest.importorskip("ipykernel")
 
 PAGE = Path(__file__).parents[2] / "docs" / "guide" / "nightly-report.md"
 SESSION = re.compile(r"```pycon\n(.*?)```", re.DOTALL)
-SHOWN = ("night", "night.plot.forest()", "night.means", "pr.moments(values)")
+SHOWN = ("night", "night.plot.forest()", "night.means", "pr.comparison.moments(values)")
 
 
 def cells() -> list[str]:

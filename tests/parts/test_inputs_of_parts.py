@@ -189,7 +189,7 @@ def test_partials_of_many_days_may_be_one_table(options):
 def test_progress_tells_of_parts(folder):
     heard = []
     evaluate_parts(files(folder), "ap", progress=heard.append)
-    assert heard == [pr.Progress("evaluate", i, 3, "parts") for i in (1, 2, 3)]
+    assert heard == [pr.parts.Progress("evaluate", i, 3, "parts") for i in (1, 2, 3)]
     evaluate_parts(files(folder), "ap", progress=heard.append, memory_limit="1GB")
     assert len(heard) == 6
 

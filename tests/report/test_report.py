@@ -21,7 +21,7 @@ from polars_rank.report import curves
 ODD = {"A": "a_b & <script>$x^2$</script>", "B": "50 % {done} #1 \\~", "C": "|p|*q*`"}
 
 
-def odd() -> pr.Comparison:
+def odd() -> pr.comparison.Comparison:
     named = pl.col("system").replace(ODD)
     return pr.compare(values().with_columns(named), baseline="D")
 
@@ -335,7 +335,7 @@ def test_pictures_of_time():
         values().with_columns(day=pl.date(2026, 11, d), rr=pl.col("ndcg@10") / d)
         for d in (20, 21, 22)
     )
-    found = pr.trend(days, time="day", baseline="A")
+    found = pr.comparison.trend(days, time="day", baseline="A")
     sets = [d for d in drawn(curves.trend(found)) if "time" in d[0]]
     assert len(sets) == 4  # means and differences of two measures
     for shown, (measure, apart) in zip(
@@ -352,7 +352,7 @@ def test_pictures_of_time():
         (pl.col("day").cast(pl.Datetime), "temporal"),
     ):
         one = days.select("system", "query_id", "ndcg@10", day=time)
-        found = pr.trend(one, time="day")
+        found = pr.comparison.trend(one, time="day")
         plain = curves.trend(found).to_dict()
         assert f"'type': '{kind}'" in str(plain)
         first = found.to_series(0).first()

@@ -21,9 +21,9 @@ class Progress(NamedTuple):
     Examples
     --------
     >>> import polars_rank as pr
-    >>> def show(progress: pr.Progress) -> None:
+    >>> def show(progress: pr.parts.Progress) -> None:
     ...     print(f"{progress.stage}: {progress.done} of {progress.total}")
-    >>> show(pr.Progress("evaluate", 3, 8, "buckets"))
+    >>> show(pr.parts.Progress("evaluate", 3, 8, "buckets"))
     evaluate: 3 of 8
     """
 

@@ -95,12 +95,12 @@ def merge(
     --------
     >>> import polars as pl, polars_rank as pr
     >>> def day(*values):
-    ...     return pr.moments(
+    ...     return pr.comparison.moments(
     ...         pl.DataFrame(
     ...             {"system": ["a", "b"], "query_id": [1, 1], "rr": values}
     ...         )
     ...     )
-    >>> week = pr.merge([day(0.5, 1.0), day(0.25, 0.5), day(1.0, 1.0)])
+    >>> week = pr.comparison.merge([day(0.5, 1.0), day(0.25, 0.5), day(1.0, 1.0)])
     >>> week.filter(system="a", other="b").select("queries", "wins", "ties").row(0)
     (3, 2, 1)
     """

@@ -113,9 +113,9 @@ def moments(
     ...     {"system": ["a", "a", "b", "b"], "query_id": [1, 2] * 2,
     ...      "rr": [0.5, 1.0, 1.0, 1.0]}
     ... )
-    >>> monday = pr.moments(day, part="monday")
-    >>> tuesday = pr.moments(day, part="tuesday")  # the same values on two days
-    >>> pr.compare(pr.merge([monday, tuesday])).pairs["queries"].item()
+    >>> monday = pr.comparison.moments(day, part="monday")
+    >>> tuesday = pr.comparison.moments(day, part="tuesday")  # the same values again
+    >>> pr.compare(pr.comparison.merge([monday, tuesday])).pairs["queries"].item()
     4
     """
     columns = Columns(system, query, measures, by, weight, cluster, repeat)

@@ -51,7 +51,7 @@ def orders(
     ...     {"system": ["a", "a", "b", "b"], "query_id": [1, 2] * 2,
     ...      "rr": [1.0, 0.5, 0.5, 0.5], "ap": [0.2, 0.3, 0.4, 0.3]}
     ... )
-    >>> pr.orders(values).row(0, named=True)["swapped"]
+    >>> pr.comparison.orders(values).row(0, named=True)["swapped"]
     ['a, b']
     """
     if options.get("by") is not None:
@@ -148,7 +148,7 @@ def stability(
     ...     {"system": ["a"] * 3 + ["b"] * 3, "query_id": [1, 2, 3] * 2,
     ...      "ap": [0.2, 0.3, 0.1, 0.4, 0.5, 0.3]}
     ... )
-    >>> pr.stability(values).row(0)
+    >>> pr.comparison.stability(values).row(0)
     ('ap', 'b', 'a', 1.0, 1.0)
     """
     names = [measures] if isinstance(measures, str) else measures
@@ -209,7 +209,8 @@ def discriminative(
     ...     {"system": ["a"] * 3 + ["b"] * 3, "query_id": [1, 2, 3] * 2,
     ...      "ap": [0.2, 0.3, 0.1, 0.4, 0.51, 0.3]}
     ... )
-    >>> pr.discriminative(values, test="t").select("pairs", "significant_share").row(0)
+    >>> found = pr.comparison.discriminative(values, test="t")
+    >>> found.select("pairs", "significant_share").row(0)
     (1, 1.0)
     """
     _require_difference(test)

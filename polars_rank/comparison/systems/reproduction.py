@@ -60,7 +60,8 @@ def reproduction(
     ...      "ap": [0.2, 0.4, 0.4, 0.6]}
     ... )
     >>> again = values.with_columns(ap=pl.Series([0.2, 0.4, 0.3, 0.5]))
-    >>> found = pr.reproduction(again, original=values, baseline="a").row(1, named=True)
+    >>> rows = pr.comparison.reproduction(again, original=values, baseline="a")
+    >>> found = rows.row(1, named=True)
     >>> round(found["rmse"], 4), round(found["effect_ratio"], 4)
     (0.1, 0.5)
     """

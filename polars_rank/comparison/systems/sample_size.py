@@ -84,9 +84,9 @@ def power(
     Examples
     --------
     >>> import polars_rank as pr
-    >>> pr.power(sd=0.2, difference=0.02)["queries"].item()
+    >>> pr.comparison.power(sd=0.2, difference=0.02)["queries"].item()
     787
-    >>> round(pr.power(sd=0.2, n_queries=200)["difference"].item(), 4)
+    >>> round(pr.comparison.power(sd=0.2, n_queries=200)["difference"].item(), 4)
     0.0398
     """
     _require_numbers(power, level, n_queries, sd=sd, difference=difference, width=width)

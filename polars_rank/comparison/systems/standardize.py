@@ -65,7 +65,7 @@ def standardize(
     >>> values = pl.DataFrame(
     ...     {"system": ["a", "b", "c"], "query_id": [1, 1, 1], "ap": [0.1, 0.2, 0.6]}
     ... )
-    >>> pr.standardize(values, how="cdf")["ap"].round(2).to_list()
+    >>> pr.comparison.standardize(values, how="cdf")["ap"].round(2).to_list()
     [0.33, 0.67, 1.0]
     """
     require_choice("how", how, Standard)

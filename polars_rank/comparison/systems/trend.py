@@ -87,7 +87,7 @@ def trend(
     ...      "day": [i // 4 for i in range(12)],
     ...      "rr": [0.5, 0.5, 0.2, 0.4, 0.1, 0.1, 1.0, 0.5, 0.3, 0.9, 0.1, 0.5]}
     ... )
-    >>> daily = pr.trend(values, time="day", baseline="a")
+    >>> daily = pr.comparison.trend(values, time="day", baseline="a")
     >>> daily.filter(baseline="a")["estimate"].round(3).to_list()
     [0.1, -0.25, 0.5]
     """
