@@ -153,8 +153,8 @@ def test_confidence_sequences():
 def test_wrong_trends(options, error, message):
     with pytest.raises(error, match=message):
         pr.comparison.trend(log(), **options)
+    daily = pr.comparison.moments(log(), by="day", query=["query_id", "day"])
     with pytest.raises(ValueError, match="weight= is chosen when moments are made"):
-        daily = pr.comparison.moments(log(), by="day", query=["query_id", "day"])
         pr.comparison.trend(daily, time="day", weight="visits")
 
 

@@ -395,9 +395,9 @@ def _values(log: ClickLog, traced: Traced, *, count_queries: bool) -> pl.LazyFra
         ratio(pl.col(r.num), pl.col(r.den)).cast(pl.Float64).alias(r.name)
         for r in traced.ratios
     ]
-    impressions = pl.col("impressions").cast(pl.Int64)
+    number = pl.col("impressions").cast(pl.Int64)
     shown = ["total_clicks", *(["queries"] if count_queries else [])]
-    return found.select(*by, impressions, *shown, *values)
+    return found.select(*by, number, *shown, *values)
 
 
 def _with_queries(
