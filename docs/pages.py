@@ -17,11 +17,13 @@ from polars_rank.conventions.choices import CHOICES, sentence
 from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.tools import TOOLS, complete_arguments
 from polars_rank.core.documentation import argument
+from polars_rank.core.vocabulary import COLUMNS, PARAMETERS
 from polars_rank.metrics import METRICS, Metric
 
 DOCS = Path(__file__).resolve().parent
 README = DOCS.parent / "README.md"
 CONVENTIONS = DOCS / "conventions.md"
+WORDS = DOCS / "words.md"
 MEASURES = DOCS / "measures"
 INDEX = MEASURES / "index.md"
 
@@ -78,13 +80,45 @@ def main() -> None:
 def written() -> dict[Path, str]:
     """Every file that is generated, or has a generated part, and its text."""
     pages = {MEASURES / f"{name}.md": text for name, text in family_pages()}
-    return {README: readme(), CONVENTIONS: conventions(), INDEX: index()} | pages
+    known = {README: readme(), CONVENTIONS: conventions(), INDEX: index()}
+    return known | {WORDS: words()} | pages
 
 
 def readme() -> str:
     """The README with its table of ten measures."""
     ten = (f"| `{name}` | {summary(METRICS[name])} |" for name in TEN)
     return filled(README, measures=table("measure", "what it measures", ten))
+
+
+def words() -> str:
+    """Every public parameter and result column, each once."""
+    titles = {
+        "file": "Frames and files",
+        "column": "Columns",
+        "choice": "Choices",
+        "resource": "Resources",
+        "output": "Output",
+        "python": "In Python alone",
+    }
+    text = (
+        "# Words\n\nOne word has one meaning everywhere: in functions, results and the "
+        "command.\nA test compares these tables with all signatures and results.\n"
+    )
+    for kind, title in titles.items():
+        rows = [
+            f"| `{name}` | {word.about} |"
+            for name, word in PARAMETERS.items()
+            if word.kind == kind
+        ]
+        text += f"\n## Parameters: {title.lower()}\n\n"
+        text += table("parameter", "meaning", rows) + "\n"
+    rows = [
+        f"| `{name}` | {column.dtype} | {column.about} |"
+        for name, column in COLUMNS.items()
+    ]
+    return (
+        f"{text}\n## Columns of results\n\n{table('column', 'type', 'meaning', rows)}\n"
+    )
 
 
 def families() -> dict[str, list[Metric]]:

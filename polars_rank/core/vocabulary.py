@@ -53,6 +53,7 @@ PARAMETERS: dict[str, Word] = kinds(
         "user.",
         "impressions": "One row per impression, with or without results.",
         "model_qrels": "Labels by the model, of all queries.",
+        "original": "Values of the experiment that was repeated.",
         "propensities": "Position and propensity (or alpha and beta).",
         "qrels": "The judgments.",
         "queries": "The queries to evaluate, one row per query; it may have the "
@@ -241,6 +242,7 @@ PARAMETERS: dict[str, Word] = kinds(
         "per_query": "Print the bounds of every query instead of the mean.",
     },
     python={
+        "metadata": "Text that is kept in the file.",
         "a": "Parameter a of the scale, for how='linear'.",
         "b": "Parameter b of the scale, for how='linear'.",
         "buckets": "Number of buckets.",
@@ -282,9 +284,7 @@ PARAMETERS: dict[str, Word] = kinds(
         "tuned_for": "Number of periods at which the sequential interval is narrowest.",
         "unretrieved": "Whether documents that were not retrieved are ranked below "
         "all that were.",
-        "values": "Values per query of the systems, or moments.",
         "weights": "Weights of disagreement of Cohen's kappa.",
-        "whole": "What the part is a part of.",
         "whole_clusters": "Whether each cluster lies in one part.",
     },
 )
@@ -316,6 +316,8 @@ COLUMNS: dict[str, Result] = {
         "Whether the winner changes between this strength and the one before.",
     ),
     "cut": Result("Float64", "Share of the clicks that the cutoff leaves out."),
+    "d": Result("Float64", "Sum of the weights."),
+    "dd": Result("Float64", "Sum of squares of the weights of units."),
     "definition": Result(
         "String", "What was summed up: measures, convention, judgments, version."
     ),
@@ -327,7 +329,10 @@ COLUMNS: dict[str, Result] = {
     "df_error": Result("Float64", "Degrees of freedom of the residual."),
     "df_system": Result("Float64", "Degrees of freedom of the systems."),
     "difference": Result("Float64", "System minus baseline."),
+    "digests": Result("String", "Digests of the parts that are summed up."),
     "documents": Result("UInt32", "Number of documents."),
+    "ed": Result("Float64", "Sum of products with the weights."),
+    "ee": Result("Float64", "Sum of squares of what units add beyond the mean."),
     "effect": Result("Float64", "Effect size."),
     "effect_lower": Result("Float64", "Lower end of its interval."),
     "effect_ratio": Result(
@@ -337,6 +342,10 @@ COLUMNS: dict[str, Result] = {
     "effective_clusters": Result(
         "Float64", "Number of equal clusters that would tell as much."
     ),
+    "effective_clusters_control": Result(
+        "Float64", "Number of equal units that would tell as much, in the control."
+    ),
+    "effective_clusters_treatment": Result("Float64", "The same in the other arm."),
     "effective_size": Result(
         "Float64", "Number of equally weighted impressions that would tell as much."
     ),
@@ -351,11 +360,15 @@ COLUMNS: dict[str, Result] = {
     "floor": Result("Float64", "Lowest mean that is allowed."),
     "human": Result("Float64", "Mean under the judgments by people alone."),
     "human_lower": Result("Float64", "Lower end of its interval."),
+    "human_se": Result(
+        "Float64", "Standard error of the mean under the judgments by people."
+    ),
     "human_upper": Result("Float64", "Upper end of its interval."),
     "impressions": Result("Int64", "Number of impressions."),
     "item": Result("String", "What the value is of."),
     "judged": Result("UInt32", "Queries that people judged."),
     "kept": Result("Float64", "Share of the resamples in which the order is kept."),
+    "label": Result("Float64", "Grade of the document."),
     "labels_lower": Result(
         "Float64", "Least mean over the labels of unjudged documents."
     ),
@@ -379,6 +392,10 @@ COLUMNS: dict[str, Result] = {
     "method": Result("String", "Estimator."),
     "min_difference": Result("Float64", "Least difference of a system."),
     "model": Result("Float64", "Mean under the model's labels."),
+    "n": Result("UInt32", "Independent units: queries or clusters."),
+    "n_significant": Result(
+        "UInt32", "Number of swapped pairs that differ significantly in either measure."
+    ),
     "note": Result(
         "String", "Remark, where an assumption fails or a value is missing."
     ),
@@ -387,13 +404,15 @@ COLUMNS: dict[str, Result] = {
         "Float64", "Share of the variance that systems explain, corrected for bias."
     ),
     "other": Result("String", "The other system or measure of a pair."),
-    "p_adjusted": Result("Float64", "P-value adjusted for the number of tests."),
+    "p_adjusted": Result(
+        "Float64 or List(Float64)", "P-values adjusted for the number of tests."
+    ),
     "p_value": Result("Float64", "P-value."),
     "pairs": Result("UInt32", "Number of pairs of systems."),
     "partial_eta_squared": Result(
         "Float64", "Share of the variance of systems and residual that systems explain."
     ),
-    "position": Result("Int64", "Position in the list, from 1."),
+    "position": Result("Int64 or Int32", "Position in the list, from 1."),
     "possible": Result("Boolean", "Whether the estimate is possible from this log."),
     "power": Result("Float64", "Probability of detecting the difference."),
     "preference": Result(
@@ -402,7 +421,10 @@ COLUMNS: dict[str, Result] = {
     "propensity": Result(
         "Float64", "How likely the position is examined, relative to the first one."
     ),
-    "queries": Result("UInt32", "Number of queries."),
+    "queries": Result(
+        "UInt32 or Int64",
+        "Number of queries; of a plan, of which there may be more than 2^32, Int64.",
+    ),
     "relative": Result(
         "Float64", "Difference by the value of the baseline or control."
     ),
@@ -427,9 +449,10 @@ COLUMNS: dict[str, Result] = {
         "Float64", "Share of the pairs that differ significantly."
     ),
     "significant_swaps": Result(
-        "UInt32", "Swapped pairs that differ significantly in either measure."
+        "List(String)", "Swapped pairs that differ significantly."
     ),
     "size": Result("Float64", "Largest absolute difference."),
+    "squares": Result("Float64", "Weighted sum of squares about the mean."),
     "srm_p_value": Result(
         "Float64", "P-value of the sizes of the arms (sample ratio mismatch)."
     ),
@@ -439,7 +462,12 @@ COLUMNS: dict[str, Result] = {
     "statistic": Result("Float64", "Statistic of the test."),
     "steps": Result("Int64", "Steps of the fit."),
     "sufficient": Result("Float64", "Smallest difference that is significant."),
-    "support": Result("Float64", "Share of what is estimated that the log supports."),
+    "support": Result(
+        "Int64", "Impressions that tell the position from the reference."
+    ),
+    "support_share": Result(
+        "Float64", "Share of what is estimated that the log supports."
+    ),
     "swapped": Result("List(String)", "Pairs of systems in another order."),
     "system": Result("String", "System."),
     "tau": Result("Float64", "Kendall's tau of two orders."),
@@ -452,7 +480,9 @@ COLUMNS: dict[str, Result] = {
     "ties_upper": Result("Float64", "Largest mean over orders of tied documents."),
     "treatment": Result("Float64", "Value in the other arm."),
     "upper": Result("Float64", "Upper end of the interval or of the bounds."),
-    "value": Result("Float64", "Value of a query, or of an item."),
+    "value": Result(
+        "Float64 or String", "Value of a query or of an item; of a choice, as text."
+    ),
     "variance": Result("Float64", "Variance of the residual."),
     "verdict": Result("String", "pass, warn or fail."),
     "w": Result("Float64", "Kendall's coefficient of concordance."),
@@ -463,4 +493,5 @@ COLUMNS: dict[str, Result] = {
     "worth": Result(
         "Float64", "How many times as many judgments people alone would need."
     ),
+    "x": Result("Float64", "Sum of weighted values or differences."),
 }

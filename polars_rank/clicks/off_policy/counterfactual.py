@@ -117,8 +117,9 @@ def counterfactual(
     system: the ``by`` columns, ``system``, ``estimate``, ``se``, ``lower``, ``upper``;
     ``effective_size`` (Kish's effective number of clicks), ``largest_weight_share``
     (that of one click), ``clipped`` (share of clicks), ``cut`` (share of the weight
-    that clipping took), ``support`` (share of the new ranking's weight on documents
-    that were logged for the query in the segment), ``relevant_per_impression``,
+    that clipping took), ``support_share`` (share of the new ranking's weight on
+    documents that were logged for the query in the segment),
+    ``relevant_per_impression``,
     ``impressions``, ``clicks``, ``clusters``, ``effective_clusters`` (how many of one
     size would tell as much) and ``scale``: ``"absolute"`` for logged
     probabilities and ``"affine"``, else ``"relative"``: in units of the examination of

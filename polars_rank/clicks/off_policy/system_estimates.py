@@ -29,7 +29,7 @@ NO_CLICKS = "there are no clicks: nothing can be estimated"
 RESULT = (
     *("system", "estimate", "se", "lower", "upper"),
     *("effective_size", "largest_weight_share"),
-    *("clipped", "cut", "support", "relevant_per_impression"),
+    *("clipped", "cut", "support_share", "relevant_per_impression"),
     *("impressions", "clicks", "clusters", "effective_clusters", "scale"),
 )
 
@@ -85,12 +85,18 @@ def estimate_systems(
         pl.when(~empty).then(pl.col(c)).alias(c)
         for c in ("estimate", "se", "lower", "upper")
     )
-    long = long.with_columns(support=support, scale=pl.lit(task.scale))
+    long = long.with_columns(support_share=support, scale=pl.lit(task.scale))
     order = pl.col("system").replace_strict(
         [*labels.values()], range(len(labels)), return_dtype=pl.Int64
     )
     long = long.sort(*by, order, nulls_last=True, maintain_order=True)
-    told = ["system", "support", "clicks", "largest_weight_share", "effective_size"]
+    told = [
+        "system",
+        "support_share",
+        "clicks",
+        "largest_weight_share",
+        "effective_size",
+    ]
     if task.fitted is not None and interval.kind != "none":
         told += ["impressions", *task.fitted.collect_schema()]
         long = long.join(task.fitted, how="cross", maintain_order="left")

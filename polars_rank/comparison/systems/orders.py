@@ -39,7 +39,7 @@ def orders(
     -------
     One row per pair of measures: ``measure``, ``other``; ``tau``, Kendall's tau-b of
     the mean values; ``tau_ap``, AP correlation, with ``other`` as the truth;
-    ``swapped``, the pairs of systems in another order, and ``significant_swaps``, how
+    ``swapped``, the pairs of systems in another order, and ``n_significant``, how
     many of them differ significantly in either measure.
 
     Source: Yilmaz, Aslam and Robertson, SIGIR 2008 (tau_ap).
@@ -89,7 +89,7 @@ def orders(
     schema: dict[str, Any] = {
         "measure": pl.String, "other": pl.String, "tau": pl.Float64,
         "tau_ap": pl.Float64, "swapped": pl.List(pl.String),
-        "significant_swaps": pl.UInt32,
+        "n_significant": pl.UInt32,
     }  # fmt: skip
     return pl.DataFrame(rows, schema=schema, orient="row")
 

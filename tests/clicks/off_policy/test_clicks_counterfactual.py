@@ -189,7 +189,7 @@ def test_diagnostics_are_those_of_a_plain_loop():
         close(row["clipped"], low / len(clicked))
         close(row["cut"], 1 - sum(w) / sum(raw))
         close(row["relevant_per_impression"], sum(w) / row["impressions"])
-        assert row["support"] == 1.0
+        assert row["support_share"] == 1.0
         assert row["scale"] == "relative"
 
 
@@ -265,7 +265,7 @@ def test_a_ranking_in_a_frame_is_that_of_a_plain_loop(method, aware):
         supports.append(seen / sum(lam.values()))
     value, error = ratio(values)
     close([found["estimate"], found["se"]], [value, error])
-    close(found["support"], sum(supports) / len(supports))
+    close(found["support_share"], sum(supports) / len(supports))
     # The order by a score is the same ranking.
     scored = ranking.select("query_id", "doc_id", "r", score=-pl.col("rank"))
     again = clicks.counterfactual(
