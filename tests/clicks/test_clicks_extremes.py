@@ -105,7 +105,7 @@ def test_swaps_by_two_users_have_an_error_and_by_one_have_none(users):
 
 
 def possible(log: pl.DataFrame) -> dict[str, bool]:
-    return {name: able for name, able, _ in clicks.check(log).methods.iter_rows()}
+    return {name: able for name, able, _ in clicks.report(log).methods.iter_rows()}
 
 
 def test_one_impression_has_no_query_that_could_come_again():
@@ -136,11 +136,11 @@ def test_arms_without_any_spread_are_equal_or_surely_not(lift, p):
             "clicked": [(i % 2) * lift for i in users],
         }
     )
-    (row,) = clicks.compare(log, "ctr", arm="arm", control="old").to_dicts()
+    (row,) = clicks.compare_arms(log, "ctr", arm="arm", control="old").to_dicts()
     assert (row["effect"], row["se"], row["p_value"]) == (lift, 0.0, p)
 
 
 def test_a_simulated_log_has_arms_where_they_are_asked_for():
-    design = {"impressions": 20, "queries": 4, "docs": 12, "users": 10}
-    assert "arm" not in clicks.simulate(**design).log.columns
-    assert "arm" in clicks.simulate(**design, arms=2).log.columns
+    design = {"n_impressions": 20, "n_queries": 4, "n_docs": 12, "users": 10}
+    assert "arm" not in clicks.simulate(**design).draw().columns
+    assert "arm" in clicks.simulate(**design, n_arms=2).draw().columns

@@ -474,7 +474,7 @@ def test_intervals_that_hold_at_once(correction, level):
 def test_one_interval_holds_by_itself(correction):
     found = pr.compare(values("AB"), correction=correction, simultaneous=True).pairs
     ends = stats.ttest_1samp(np.subtract(B, A), 0).confidence_interval(0.95)
-    assert found.select("low", "high").row(0) == (close(ends.low), close(ends.high))
+    assert found.select("lower", "upper").row(0) == (close(ends.low), close(ends.high))
 
 
 @pytest.mark.parametrize("options", [{}, {"test": "lsd"}, {"cluster": "user"}])

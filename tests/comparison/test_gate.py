@@ -263,7 +263,7 @@ def test_nothing_changed():
         found = pr.gate(base(), baseline=base(), rule=rule)
         assert found.verdict == "pass"
         assert "0 of 60 queries changed" in str(found)
-        assert found.checks["p"].to_list() == [0.5]  # as likely below as above
+        assert found.checks["p_value"].to_list() == [0.5]  # as likely below as above
 
 
 def test_a_constant_drop_is_sure():
