@@ -141,6 +141,6 @@ def test_arms_without_any_spread_are_equal_or_surely_not(lift, p):
 
 
 def test_a_simulated_log_has_arms_where_they_are_asked_for():
-    design = {"n_impressions": 20, "n_queries": 4, "n_docs": 12, "users": 10}
+    design = {"n_impressions": 20, "n_queries": 4, "n_docs": 12, "n_users": 10}
     assert "arm" not in clicks.simulate(**design).draw().columns
     assert "arm" in clicks.simulate(**design, n_arms=2).draw().columns
