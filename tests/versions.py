@@ -9,19 +9,24 @@ added. If a value changes, the version has to: ``@metric(version=2)``.
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import polars as pl
-from test_clicks_behavior import MEASURES, NAMED, random_log
-from test_evaluation_in_parts import rows
 
 import polars_rank as pr
 from polars_rank import clicks
 from polars_rank.clicks.behavior.measures import BEHAVIOR
 from polars_rank.core.registry import METRICS
 
-RECORD = Path(__file__).parent / "golden" / "versions.json"
+HERE = Path(__file__).parent
+RECORD = HERE / "golden" / "versions.json"
+# As pytest finds them, by pyproject.toml.
+sys.path += [str(path) for path in HERE.rglob("*") if path.is_dir()]
+
+from test_clicks_behavior import MEASURES, NAMED, random_log  # noqa: E402
+from test_evaluation_in_parts import rows  # noqa: E402
 
 
 def found() -> dict[str, dict[str, Any]]:

@@ -12,6 +12,7 @@ import runpy
 import statistics
 import warnings
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import polars as pl
@@ -20,6 +21,7 @@ from polars.testing import assert_frame_equal
 from scipy import stats
 
 import polars_rank as pr
+from polars_rank.comparison.input.procedures import TestName
 from polars_rank.comparison.tests import bootstrap, paired_tests
 from polars_rank.comparison.tests.corrections import adjusted
 from polars_rank.comparison.tests.effects import d_z_interval
@@ -1316,3 +1318,17 @@ def test_the_order_of_several_measures_and_segments_is_that_of_the_first_measure
 def test_an_order_that_does_not_exist_is_refused():
     with pytest.raises(ValueError, match="order must be one of mean, name, given"):
         pr.compare(values(), order="best")
+
+
+@pytest.mark.parametrize("test", get_args(TestName))
+def test_a_test_uses_weights_or_refuses_them(test):
+    """None takes them and counts every query once."""
+    frame = values("AB").with_columns(w=1.0 + pl.col("query_id").rank("dense"))
+    options = {"test": test, "margin": 0.05 if test == "tost" else None}
+    plain = pr.compare(frame, **options).pairs["p_value"].to_list()
+    if test in ("t", "tost", "randomization", "bootstrap"):
+        weighted = pr.compare(frame, weight="w", **options).pairs
+        assert weighted["p_value"].to_list() != plain
+        return
+    with pytest.raises(ValueError, match="weight"):
+        pr.compare(frame, weight="w", **options)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from html.parser import HTMLParser
 from itertools import combinations
+from typing import get_args
 
 import polars as pl
 import pytest
@@ -16,7 +17,9 @@ from scipy import stats
 from test_compare import SHORT, values
 
 import polars_rank as pr
+from polars_rank.comparison.input.procedures import TestName
 from polars_rank.report import curves
+from polars_rank.report.comparison import TESTS
 
 ODD = {"A": "a_b & <script>$x^2$</script>", "B": "50 % {done} #1 \\~", "C": "|p|*q*`"}
 
@@ -233,6 +236,10 @@ def test_without_an_extra_its_name_is_told():
         "this needs great_tables: pip install 'polars-rank[report]'",
         "this needs altair: pip install 'polars-rank[plot]'",
     ], done.stderr
+
+
+def test_every_test_has_a_title():
+    assert {*TESTS} == {*get_args(TestName)}
 
 
 def drawn(chart) -> list[list[dict]]:
