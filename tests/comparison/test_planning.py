@@ -190,7 +190,7 @@ def test_orders():
     order = sorted(range(4), key=lambda i: -x[i])
     shares = [sum(y[order[j]] > y[order[i]] for j in range(i)) / i for i in range(1, 4)]
     assert row["tau_ap"] == pytest.approx(2 * statistics.fmean(shares) - 1)
-    assert row["significant"] == len(swapped)
+    assert row["n_significant"] == len(swapped)
     with pytest.raises(ValueError, match="at least two measures"):
         pr.comparison.orders(values())
     for call in (pr.comparison.orders, pr.comparison.discriminative):
