@@ -18,6 +18,11 @@ nox.options.error_on_missing_interpreters = False
 
 VERSIONS = ["3.11", "3.12", "3.13", "3.14"]
 LOWEST = ("polars==2.1.0", "numpy==1.26.0", "pyarrow==15.0.0")  # as in pyproject.toml
+# Peaks of memory are measured alone: beside others rows are read while none are used.
+PEAKS = (
+    "tests/engine/test_bounded.py::test_memory_stays_within_the_limit",
+    "tests/house/test_reliability.py::test_nothing_is_lost[memory]",
+)
 # Most of what is installed is never imported: compiling it all takes longer.
 QUICK_INSTALL = {"PIP_NO_COMPILE": "no"}  # which pip reads as: do not compile
 
@@ -71,7 +76,10 @@ def slow(session: nox.Session) -> None:
     # A server of object storage, too: its tests are skipped without it.
     install(session, "test,dask", "moto[s3,server]>=5")
     processes = str((os.cpu_count() or 1) + 1)
-    pytest(session, "-m", "slow", "-n", processes, POLARS_MAX_THREADS="1")
+    one_thread = {"POLARS_MAX_THREADS": "1"}
+    later = [word for test in PEAKS for word in ("--deselect", test)]
+    pytest(session, "-m", "slow", "-n", processes, *later, **one_thread)
+    pytest(session, "-m", "slow", "-n", "0", *PEAKS, **one_thread)
 
 
 @nox.session
