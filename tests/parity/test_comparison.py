@@ -129,6 +129,7 @@ def test_scipy_interval_of_d_z(seed):
         assert below == pytest.approx(p, abs=NEAR)
 
 
+@pytest.mark.filterwarnings("ignore:interval='.*' is known to be too short")
 @pytest.mark.parametrize("seed", SEEDS)
 def test_scipy_bootstrap(seed):
     """Other draws: up to their error."""
