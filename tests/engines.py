@@ -437,7 +437,7 @@ def check_tasks(engine: Started, folder: Path) -> None:
     assert bits(evaluate_parts(buckets, MEASURES, map=engine.adapter.map)) == single
     twice = [*files(paths), Part(pl.scan_parquet(paths[0]))]
     false = outcome(lambda: evaluate_parts(twice, "ap", map=engine.adapter.map))
-    assert false[:2] == (pr.DataError, "query_in_two_parts")
+    assert false[:2] == (pr.DataError, "part_twice")
     with pytest.raises(
         pl.exceptions.ColumnNotFoundError, match="score column 'x' is not"
     ):
