@@ -9,14 +9,15 @@ import pytest
 
 from polars_rank._engine.spill.budget import Budget, RowGroups, Size
 from polars_rank._engine.spill.morsels import (
-    SCANS,
-    SETTING,
+    NAMES,
     Ahead,
     morsels_in_flight,
     reading,
 )
 
 MB = 10**6
+SETTING, *SCANS = NAMES  # of rows; of row groups, and of the two formats of text
+GROUPS, CHUNKS = SCANS[:3], SCANS[3:]
 
 
 def morsels_of(rows: int):
@@ -77,11 +78,37 @@ def test_row_groups_read_at_once_take_a_third_of_what_is_free(limit, width):
 
 def test_fewer_row_groups_are_read_while_it_is_asked_for(monkeypatch):
     """The least number that anyone asked for, or the user; then what was before."""
-    monkeypatch.setenv(SCANS[1], "3")
+    monkeypatch.setenv(GROUPS[1], "3")
     with reading(Ahead(groups=8)):
-        assert [os.environ.get(name) for name in SCANS] == ["8", "3", "8"]
+        assert [os.environ.get(name) for name in GROUPS] == ["8", "3", "8"]
         with reading(Ahead(groups=2)):
-            assert [os.environ.get(name) for name in SCANS] == ["2", "2", "2"]
+            assert [os.environ.get(name) for name in GROUPS] == ["2", "2", "2"]
         with reading(Ahead()):
-            assert [os.environ.get(name) for name in SCANS] == ["8", "3", "8"]
-    assert [os.environ.get(name) for name in SCANS] == [None, "3", None]
+            assert [os.environ.get(name) for name in GROUPS] == ["8", "3", "8"]
+    assert [os.environ.get(name) for name in GROUPS] == [None, "3", None]
+
+
+def test_text_is_read_in_small_chunks_while_it_is_asked_for(monkeypatch):
+    monkeypatch.setenv(CHUNKS[0], "5000")
+    with reading(Ahead(chunk=9000)):
+        assert [os.environ.get(name) for name in CHUNKS] == ["5000", "9000"]
+    assert [os.environ.get(name) for name in CHUNKS] == ["5000", None]
+
+
+@pytest.mark.parametrize("limit", [400, 1000, 16_000])
+def test_chunks_of_text_take_a_small_part_of_what_is_free(limit):
+    chunk = Budget.of(limit * MB, 4).ahead(Size(1, 8, 0), RowGroups()).chunk
+    assert 1 << 18 <= chunk <= min(limit * MB / 128, 1 << 24)
+
+
+@pytest.mark.parametrize("format", ["csv", "ndjson"])
+def test_lines_longer_than_a_chunk_are_read_whole(tmp_path, format):
+    """Of text in quotes, with line ends in it, too."""
+    path = tmp_path / "long"
+    text = [f"{i}\n" * (i % 7) + "x" * (i % 11) * 400 for i in range(2000)]
+    frame = pl.DataFrame({"i": range(2000), "text": text})
+    getattr(frame, f"write_{format}")(path)
+    with reading(Ahead(chunk=1000)):
+        read = getattr(pl, f"scan_{format}")(path).collect(engine="streaming")
+    # An empty field of CSV is null.
+    assert read.with_columns(pl.col("text").fill_null("")).equals(frame)

@@ -196,8 +196,7 @@ MANY_MEASURES = [
     f"{m}@{k}" for m in ("ndcg", "precision", "rr") for k in (1, 5, 10, 20)
 ]
 SHAPES = [  # the first is that of the tests
-    # Of 4 M rows, 92 MB of text, peaks were 396 to 445 MB: they grow with the file.
-    Shape("CSV", csv(log(2 * M, 20_000))),
+    Shape("CSV", csv(log(5 * M, 50_000))),
     Shape("TREC text", trec(log(3 * M, 30_000, doc_id=text("d", 12)))),
     Shape("NDJSON", ndjson(log(2 * M, 20_000))),
     Shape("Arrow IPC", arrow(log(5 * M, 50_000))),

@@ -12,6 +12,7 @@ from pathlib import Path
 import polars as pl
 
 from polars_rank._engine.spill.morsels import (
+    CHUNK,
     GROUPS_AT_ONCE,
     ROWS_PER_MORSEL,
     Ahead,
@@ -30,11 +31,13 @@ LARGEST = 2.0**62  # bytes, or whatever the unit is
 FEWEST, MOST = 32, 192
 # What reading rows and putting them into buckets takes besides: measured, rounded up.
 SPLITTING = 80 * MB
-# A query is evaluated as a whole, which takes that much at all and for each row.
-EVALUATING, QUERY = 60 * MB, 250
+# A query is evaluated as a whole, which takes that much at all and for each row. Some
+# 100 MB of the former are freed, but not returned yet.
+EVALUATING, QUERY = 160 * MB, 250
 FOOTERS = 100  # files that are looked at
 SAMPLE = 10_000  # rows
 LEAST_ROWS_PER_MORSEL, LEAST_ROWS_PER_GROUP, ROWS_PER_GROUP = 1000, 1024, 122_880
+LEAST_CHUNK = 1 << 18  # bytes
 
 
 def parse_memory_limit(limit: int | str) -> int:
@@ -117,17 +120,21 @@ class Budget:
         Bytes that writing the buckets may hold back, all of them together.
     limit
         Memory limit of the process.
+    factor
+        Bytes that evaluating takes per byte of the rows.
     """
 
     bucket: int
     buffers: int
     limit: int = 0
+    factor: float = 1
 
     @classmethod
     def of(cls, limit: int, factor: float) -> Budget:
         """Share the limit out; evaluating takes ``factor`` times the bytes of rows."""
         free = max(limit - overhead(), 0)
-        return cls(max(int(free / factor), 1 << 12), max(free // 12, 1 << 20), limit)
+        bucket, buffers = max(int(free / factor), 1 << 12), max(free // 12, 1 << 20)
+        return cls(bucket, buffers, limit, factor)
 
     def require_room(self, size: Size, groups: RowGroups) -> None:
         """Raise ``MemoryError`` if rows cannot be read within the limit.
@@ -166,6 +173,7 @@ class Budget:
         return Ahead(
             min(max(rows, LEAST_ROWS_PER_MORSEL), ROWS_PER_MORSEL),
             min(max(at_once, 1), GROUPS_AT_ONCE),
+            min(max(self.buffers // 16, LEAST_CHUNK), CHUNK),
         )
 
     def buckets(self, size: Size) -> int:

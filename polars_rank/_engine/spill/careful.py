@@ -9,6 +9,7 @@ from functools import partial
 import polars as pl
 
 from polars_rank._engine.spill.budget import Budget, RowGroups, Size, sample_of
+from polars_rank._engine.spill.freed import MORSEL, Freed
 from polars_rank._engine.spill.morsels import Ahead, reading
 from polars_rank.io.unreadable import files_of
 
@@ -46,12 +47,13 @@ def watched(frame: pl.LazyFrame, keys: Sequence[str], budget: Budget) -> pl.Lazy
     A large query fills whole morsels, which begin and end with it.
     """
     rows: dict[tuple[object, ...], int] = {}
-    width = sample_of(frame).width
+    width, freed = sample_of(frame).width, Freed(budget)
 
     def watch(columns: Sequence[pl.Series]) -> pl.Series:
         key = columns[0]
         if not len(key):
             return key
+        freed.wait_for(MORSEL)
         first, last = (tuple(column[i] for column in columns) for i in (0, -1))
         if first == last:
             rows[first] = rows.get(first, 0) + len(key)

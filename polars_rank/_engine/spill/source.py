@@ -10,6 +10,7 @@ import polars as pl
 
 from polars_rank._engine.spill.buckets import require_same_types
 from polars_rank._engine.spill.budget import MB, Budget
+from polars_rank._engine.spill.freed import Freed
 from polars_rank._engine.spill.progress import Listener
 from polars_rank._engine.spill.work import Evaluate, Spill, results
 from polars_rank.core.source import lazy_source
@@ -69,16 +70,18 @@ def bounded(
         raise ValueError(msg)
     require_same_types(parts, keys)
     plan = evaluate(parts)
+    budget = Budget.of(limit, factor)
     spill = Spill(
         parts=parts,
         keys=keys,
         evaluate=evaluate,
         plan=plan,
-        budget=Budget.of(limit, factor),
+        budget=budget,
         folder=Path(temp_dir or tempfile.gettempdir()).absolute(),
         resume=temp_dir is not None,
         progress=progress,
         fingerprint=fingerprint,
+        freed=Freed(budget),
     )
 
     return lazy_source(

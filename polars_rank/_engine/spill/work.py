@@ -25,6 +25,7 @@ from polars_rank._engine.spill.budget import Budget, Size, size_of
 from polars_rank._engine.spill.careful import careful, careful_by_sample
 from polars_rank._engine.spill.digest import digest_of
 from polars_rank._engine.spill.disk import full_disk_named, require_space
+from polars_rank._engine.spill.freed import MORSEL, Freed
 from polars_rank._engine.spill.progress import (
     Listener,
     Progress,
@@ -65,6 +66,7 @@ class Spill:
     resume: bool
     progress: Listener | None
     fingerprint: str
+    freed: Freed
 
     def tell(self, done: int, buckets: int) -> None:
         """Report on the buckets."""
@@ -197,6 +199,7 @@ def _evaluated(
     if fits or level > DEEPEST or is_one_query(parts, spill.keys, level):
         _require_room_for_queries(spill, parts, size)
         parts = parts if heard is None else heard(parts)
+        spill.freed.wait_for(MORSEL + int(size.memory * spill.budget.factor))
         yield spill.evaluate(parts).collect(engine="streaming")
         return
     shutil.rmtree(folder, ignore_errors=True)
@@ -218,8 +221,14 @@ def _split(
     durable: bool = False,
 ) -> list[Bucket]:
     require_space(size, spill.folder)
+    spill.freed.wait_for(spill.budget.limit)
     buckets = spill.budget.buckets(size)
     rows_per_group = spill.budget.rows_per_group(size, buckets)
+
+    def heard(rows: int) -> None:
+        spill.freed.wait_for(MORSEL)
+        if passed is not None:
+            passed(rows)
 
     def write(task: Task) -> Filled:
         files = fill(
@@ -230,7 +239,7 @@ def _split(
             level=level,
             rows_per_group=rows_per_group,
             durable=durable,
-            passed=passed,
+            passed=heard,
         )
         return Filled(files, task.number)
 
