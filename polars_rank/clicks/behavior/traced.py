@@ -43,14 +43,6 @@ class Traced(NamedTuple):
     clicks: pl.Expr
     vocabulary: type[Impression]
 
-    @property
-    def are_of_totals(self) -> bool:
-        """Whether the parts follow from the totals alone."""
-        read = {
-            r for e in (*self.parts.values(), self.clicks) for r in e.meta.root_names()
-        }
-        return not self.words and not self.steps and read <= self.totals.keys()
-
 
 def trace(
     log: ClickLog,
@@ -84,30 +76,21 @@ def trace(
     )
 
 
-def impressions_in(log: ClickLog, traced: Traced) -> pl.LazyFrame:
-    """One row per impression: keys, ``by0`` ..., words and totals."""
+def parts_of(log: ClickLog, traced: Traced) -> pl.LazyFrame:
+    """Plan one row per impression: keys, ``by0`` ..., the parts, and ``clicks``."""
     log = traced.vocabulary.prepare(log)
     found = impressions_of(log, traced.words, totals=traced.totals)
     frame = enforced(log, found)
-    return frame.with_columns(**traced.steps) if traced.steps else frame
-
-
-def parts_of(log: ClickLog, traced: Traced) -> pl.LazyFrame:
-    """One row per impression: keys, ``by0`` ..., the parts, and ``clicks``."""
-    parts = parts_in(impressions_in(log, traced), traced)
-    if log.weight is None:
-        return parts
-    return parts.with_columns(pl.col(name) * log.times for name in traced.parts)
-
-
-def parts_in(frame: pl.LazyFrame, traced: Traced) -> pl.LazyFrame:
-    """Words and totals replaced by the parts, and ``clicks``."""
-    schema = frame.collect_schema()
+    if traced.steps:
+        frame = frame.with_columns(**traced.steps)
     parts = {}
     for name, dtype in frame.select(**traced.parts).collect_schema().items():
         whole = dtype == pl.Boolean or dtype.is_integer()
         parts[name] = traced.parts[name].cast(pl.Int64 if whole else pl.Float64)
-    kept = [n for n in schema if n not in traced.words and n not in traced.totals]
+        if log.weight is not None:
+            parts[name] = parts[name] * log.times
+    words = {*traced.words, *traced.totals}
+    kept = [name for name in frame.collect_schema() if name not in words]
     return frame.select(*kept, **parts, clicks=traced.clicks)
 
 

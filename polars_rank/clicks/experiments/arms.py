@@ -10,10 +10,10 @@ import polars as pl
 from polars_rank._engine.frame_function import like_input
 from polars_rank._engine.request import AnyFrame
 from polars_rank._statistics.intervals import require_level
-from polars_rank.clicks.behavior.fast.shallow import shallow_first
 from polars_rank.clicks.behavior.impression import Impression
 from polars_rank.clicks.behavior.measures import DEFAULT, Measures, parse_behavior
 from polars_rank.clicks.behavior.ratios import Ratio, warn_if_few
+from polars_rank.clicks.behavior.shallow import shallow_first
 from polars_rank.clicks.behavior.traced import Traced, cluster_sums, trace
 from polars_rank.clicks.experiments.arm_comparisons import (
     EFFECTIVE,

@@ -98,7 +98,7 @@ def impressions_of(
             rows = rows.with_columns(faulty=log.faulty)
         frame = proved(pack(rows, log.keys, KEY), KEY, _constants(log))
         checks: list[Rule | None] = []
-    elif log.shallow and not words and not every_row:
+    elif log.shallow and log.layout == "contiguous" and not words and not every_row:
         frame, checks = _by_runs(log, totals)
     else:
         sums = {name: value.sum() for name, value in totals.items()}
@@ -127,27 +127,14 @@ def _by_runs(
     log: ClickLog, totals: Mapping[str, pl.Expr]
 ) -> tuple[pl.LazyFrame, list[Rule | None]]:
     """Impressions out of the sums of their runs, and the rules that were checked."""
-    schema, constants = log.rows.collect_schema(), _constants(log)
-    contiguous = log.layout == "contiguous"
-    rows = pack(log.rows, log.keys, KEY)
-    if log.unclaimed:
-        rows = reject_if_shuffled(rows, KEY)
-    bit = pl.col("bit")
+    constants, bit = _constants(log), pl.col("bit")
     shown = next((name for name, value in totals.items() if value.meta.eq(bit)), "bit")
-    sums = {**totals, shown: bit}
-    frame = run_sums(rows, KEY, sums, constants, unique=contiguous)
-    varies = pl.col(VARIES)
-    if not contiguous:
-        frame, other = _varies(frame, constants, schema)
-        frame = frame.group_by(KEY).agg(
-            *(pl.col(name).sum() for name in (*sums, ROWS)),
-            *(_constant(name, schema) for name in constants),
-            (varies.any() | other).alias(VARIES),
-        )
+    rows = pack(log.rows, log.keys, KEY)
+    frame = run_sums(rows, KEY, {**totals, shown: bit}, constants)
     twice = pl.col(shown).bitwise_count_ones() < pl.col(ROWS)
     checks: dict[Rule | None, pl.Expr] = {DUPLICATE_POSITION: twice}
     if log.check != "off" and constants:
-        checks[TWO_VALUES] = varies
+        checks[TWO_VALUES] = pl.col(VARIES)
     named = {f"check{i}": broken for i, broken in enumerate(checks.values())}
     return frame.select(KEY, *totals, *constants, **named), [*checks]
 

@@ -9,9 +9,9 @@ import polars as pl
 
 from polars_rank._engine.frame_function import like_input
 from polars_rank._engine.request import AnyFrame
-from polars_rank.clicks.behavior.fast.shallow import shallow_first
 from polars_rank.clicks.behavior.impression import Impression
 from polars_rank.clicks.behavior.ratios import Interval, warn_of_users
+from polars_rank.clicks.behavior.shallow import shallow_first
 from polars_rank.clicks.bias.apply import Propensities, faults_first
 from polars_rank.clicks.bias.propensities import propensities as propensities_of
 from polars_rank.clicks.log.click_log import ClickLog

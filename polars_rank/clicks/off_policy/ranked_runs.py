@@ -7,19 +7,20 @@ torn apart, or a row that breaks a rule) is an error, and leads to the other pla
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import polars as pl
 
-from polars_rank._engine.checks.unique import UniquenessCheck
-from polars_rank._engine.layout import reject_if_shuffled
-from polars_rank.clicks.log.contiguous import at, changes
-from polars_rank.core.rules import NOT_CONTIGUOUS
-from polars_rank.core.source import lazy_source, without_pushdown
-from polars_rank.exceptions import DataError
-from polars_rank.io.unreadable import damage_named
+from polars_rank.clicks.log.contiguous import (
+    DEEPEST,
+    evaluate_runs,
+    first_values,
+    reduced,
+    refuse_run,
+    varying,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 
 SHORT, MANY = 16, 64  # rows of an impression, and impressions, to compare in pairs
-DEEPEST = 1000  # rows of an impression
 
 
 class RankedSums(NamedTuple):
@@ -69,45 +69,12 @@ def ranked_sums(
     floats = dict.fromkeys([*wanted.highest, *wanted.scores], pl.Float64())
     result = {name: types[name] for name in (key, *constants, *wanted.sums)} | floats
 
-    def read(_: Sequence[str]) -> Iterator[pl.DataFrame]:
-        proof, by_rank = UniquenessCheck(rows, key), _weights(wanted.weight)
-        with damage_named([rows]):
-            # Anew each time: it remembers what it has seen.
-            for batch, start in _whole_runs(reject_if_shuffled(asked, key), key):
-                kept = [key, *constants]
-                found = _summed(batch, start, kept, unique, wanted, by_rank)
-                proof.add(found[key])
-                yield found.cast(pl.Schema(result))
-        if not proof.unique():
-            raise DataError(NOT_CONTIGUOUS.message, rule=NOT_CONTIGUOUS.name)
+    by_rank = _weights(wanted.weight)
 
-    source = lazy_source(read, result, name="sums of ranked impressions", drain=True)
-    return without_pushdown(source)
+    def summed(batch: pl.DataFrame, start: Array) -> pl.DataFrame:
+        return _summed(batch, start, [key, *constants], unique, wanted, by_rank)
 
-
-def _refuse(why: str) -> None:
-    raise DataError(why, rule="ranked_runs")
-
-
-def _whole_runs(rows: pl.LazyFrame, key: str) -> Iterator[tuple[pl.DataFrame, Array]]:
-    """Rows, cut between impressions, and where each of these begins."""
-    import numpy as np
-
-    rest = rows.collect_schema().to_frame()
-    for batch in rows.collect_batches(engine="streaming", lazy=True):
-        known = pl.concat([rest, batch]) if len(rest) else batch
-        if known.is_empty():
-            continue
-        # The last impression may go on in the next batch, so it waits for that one.
-        start = np.flatnonzero(changes(known[key]))
-        last = int(start[-1])
-        if last:
-            yield known.head(last), start[:-1]
-        rest = known.slice(last)
-        if len(rest) > DEEPEST:
-            _refuse(f"an impression has more than {DEEPEST} rows")
-    if len(rest):
-        yield rest, np.zeros(1, np.int64)
+    return evaluate_runs(asked, rows, key, summed, result)
 
 
 def _summed(
@@ -122,24 +89,20 @@ def _summed(
 
     if wanted.checked:
         if batch["faulty"].any():
-            _refuse("a row breaks a rule")
-        begins = np.zeros(len(batch), bool)
-        begins[start] = True
-        if any((changes(batch[name]) & ~begins).any() for name in constants):
-            _refuse("a column is not constant within an impression")
+            refuse_run("a row breaks a rule")
+        if varying(batch, start, constants).any():
+            refuse_run("a column is not constant within an impression")
     if any(batch[name].null_count() for name in wanted.terms):
-        _refuse("a value is null")
-    terms = {name: batch[name].rechunk().to_numpy() for name in wanted.terms}
-    found = [at(batch[name], start) for name in constants]
-    for name in wanted.sums:
-        found.append(pl.Series(name, np.add.reduceat(terms[name], start)))
+        refuse_run("a value is null")
+    found = first_values(batch, start, constants)
+    found += [reduced(np.add, batch[name], start) for name in wanted.sums]
     for name, term in wanted.highest.items():
-        found.append(pl.Series(name, np.maximum.reduceat(terms[term], start)))
+        found.append(reduced(np.maximum, batch[term], start).alias(name))
     order = _Order(batch, start, unique)
+    values = batch[wanted.term].rechunk().to_numpy()
     for name, score in wanted.scores.items():
         weights = by_rank[order.ranks(batch[score])]
-        value = np.add.reduceat(weights * terms[wanted.term], start)
-        found.append(pl.Series(name, value))
+        found.append(reduced(np.add, pl.Series(name, weights * values), start))
     return pl.DataFrame(found)
 
 
@@ -156,7 +119,7 @@ def _numbers(column: pl.Series) -> Array:
     """As they lie in memory; numbers in the order of the values, if they are none."""
     nan = column.dtype.is_float() and column.is_nan().any()
     if column.null_count() or nan:
-        _refuse("a value is null or NaN")
+        refuse_run("a value is null or NaN")
     plain = column.dtype.is_integer() or column.dtype in (pl.Float32, pl.Float64)
     if not plain or column.dtype in (pl.Int128, pl.UInt128):
         column = column.rank("dense")
@@ -190,8 +153,6 @@ class _Order:
         after[start] = True
         self.ascending = bool(after.all())
         size = np.diff(start, append=len(batch))
-        if int(size.max()) > DEEPEST:
-            _refuse(f"an impression has more than {DEEPEST} rows")
         lengths, counts = np.unique(size, return_counts=True)
         short = lengths[(lengths <= SHORT) & (counts >= MANY)]
         self.rows: list[list[Any]]  # slices or arrays
@@ -217,13 +178,13 @@ class _Order:
         for columns in self.rows:
             parts = _parts(values, columns)
             if any((one == other).any() for one, other in combinations(parts, 2)):
-                _refuse("a value comes twice in an impression")
+                refuse_run("a value comes twice in an impression")
         if not len(self.rest):
             return
         order = np.lexsort((values[self.rest], self.run))
         own, run = values[self.rest][order], self.run[order]
         if ((own[1:] == own[:-1]) & (run[1:] == run[:-1])).any():
-            _refuse("a value comes twice in an impression")
+            refuse_run("a value comes twice in an impression")
 
     def ranks(self, scores: pl.Series) -> Array:
         """From 1, the highest score first; equal ones by position."""
