@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias, cast
 
 import polars as pl
 
@@ -24,7 +24,9 @@ from polars_rank._statistics.distributions import (
 from polars_rank._statistics.intervals import require_level
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.impressions import held
+from polars_rank.clicks.log.log_columns import require_arguments
 from polars_rank.core.aggregate import RatioMoments, State, exact_sum, exact_total
+from polars_rank.core.parameters import Range
 from polars_rank.core.source import lazy_source
 
 if TYPE_CHECKING:
@@ -61,16 +63,9 @@ class Interval(NamedTuple):
     @classmethod
     def of(cls, kind: str, level: float, n_resamples: int, seed: int) -> Interval:
         """Check the arguments."""
-        if kind not in get_args(IntervalChoice):
-            allowed = ", ".join(get_args(IntervalChoice))
-            msg = f"interval must be one of {allowed}, not {kind!r}"
-            raise ValueError(msg)
+        require_arguments(interval=(IntervalChoice, kind))
         require_level(level)
-        if type(n_resamples) is not int or n_resamples < 2:
-            msg = (
-                f"n_resamples must be a whole number of at least 2, not {n_resamples!r}"
-            )
-            raise ValueError(msg)
+        require_arguments(n_resamples=(Annotated[int, Range(least=2)], n_resamples))
         return cls(kind, level, n_resamples, seed)  # type: ignore[arg-type]
 
 

@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
 import polars as pl
 
-from polars_rank._engine.checks.enforce import enforce
 from polars_rank._engine.request import AnyFrame
 from polars_rank.clicks.log.click_log import ClickLog
-from polars_rank.clicks.log.impressions import order_of
+from polars_rank.clicks.log.impressions import order_of, refuse_rows
 from polars_rank.clicks.log.position_counts import checked, rows_with_known
 from polars_rank.core.rules import (
     DUPLICATE_PROPENSITY,
     EARLY_PROPENSITY,
     NO_PROPENSITY,
     UNUSABLE_PROPENSITY,
+    Rule,
 )
 from polars_rank.core.source import is_rereadable, lazy_source
 from polars_rank.exceptions import DataError
 
 Propensities: TypeAlias = AnyFrame | float | None
-
-
-def flag(broken: pl.Expr) -> pl.Expr:
-    """How often a rule is broken: 0 or 1."""
-    return broken.fill_null(value=False).cast(pl.UInt32)
 
 
 def faults_first(result: pl.LazyFrame, log: ClickLog) -> pl.LazyFrame:
@@ -91,47 +86,31 @@ def with_propensities(
     log = rows_with_known(log)
     by = [name for name in log.by if name in schema]
     own = {log.carried[name]: name for name in by}
-    alpha, beta = (
-        (pl.col("alpha"), pl.col("beta"))
-        if trust
-        else (pl.col("propensity"), pl.lit(0.0))
-    )
+    alpha = pl.col("alpha" if trust else "propensity")
+    beta = pl.col("beta") if trust else pl.lit(0.0)
     table = known.select(
         pl.col("position").cast(pl.Int32),
         *(pl.col(name).alias(c) for c, name in own.items()),
         alpha=alpha.cast(pl.Float64),
         beta=beta.cast(pl.Float64),
     )
-    sound = (pl.col("alpha") > 0) & pl.col("alpha").is_finite()
-    sound = (sound & pl.col("beta").is_finite()) | pl.col("alpha").is_null()
+    alpha, beta = pl.col("alpha"), pl.col("beta")
+    sound = (alpha > 0) & alpha.is_finite() & beta.is_finite() | alpha.is_null()
     on = ["position", *own]
-    table = enforce(
-        table.with_columns(
-            wrong=flag(~sound),
-            early=flag(pl.col("position") < 1),
-            twice=flag(pl.len().over(on) > 1),
-        ),
-        {
-            "early": EARLY_PROPENSITY,
-            "wrong": UNUSABLE_PROPENSITY,
-            "twice": DUPLICATE_PROPENSITY,
-        },
-        example="position",
-        check="strict",
-        exact_counts=False,
-        unit="position",
-    ).drop("wrong", "early", "twice")
+    broken = {
+        EARLY_PROPENSITY: position < 1,
+        UNUSABLE_PROPENSITY: ~sound,
+        DUPLICATE_PROPENSITY: pl.len().over(on) > 1,
+    }
+    table = _refused(table, broken)
     rows = log.rows.join(
         table, on=on, how="left", nulls_equal=True, maintain_order=order_of(log)
     )
-    rows = enforce(
-        rows.with_columns(
-            without=flag(pl.col("alpha").is_null() & ~log.faulty.fill_null(value=False))
-        ),
-        {"without": NO_PROPENSITY},
-        example="position",
-        check="strict",
-        exact_counts=False,
-        unit="position",
-    ).drop("without")
-    return replace(log, rows=rows)
+    without = alpha.is_null() & ~log.faulty.fill_null(value=False)
+    return replace(log, rows=_refused(rows, {NO_PROPENSITY: without}))
+
+
+def _refused(rows: pl.LazyFrame, broken: Mapping[Rule, pl.Expr]) -> pl.LazyFrame:
+    return refuse_rows(
+        rows, broken, example="position", check="strict", unit="position"
+    )

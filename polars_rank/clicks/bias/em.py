@@ -77,7 +77,7 @@ def rows_of_regression_em(task: Task, log: ClickLog) -> Iterator[Row]:
         warn_unconverged(fit.steps)
         parts = parts.with_columns(rate=pl.lit(None, pl.Float64))
     more = [fit.steps, fit.converged, fit.log_likelihood]
-    yield from compared(task, totals, parts, reference, sums, more)
+    return compared(task, totals, parts, reference, sums, more)
 
 
 @dataclass(frozen=True)

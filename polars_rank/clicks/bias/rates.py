@@ -19,7 +19,6 @@ from polars_rank.clicks.bias.position_rows import (
     UNKNOWN,
     Row,
     Task,
-    warn_of,
 )
 from polars_rank.clicks.bias.units import in_units, units_of
 from polars_rank.clicks.log.click_log import ClickLog
@@ -78,7 +77,7 @@ def rows_of_rates(task: Task, log: ClickLog) -> Iterator[Row]:
         used, values = _influences(used, task.by, parts)
     found = moments(used, task.by, values, reference, wide=trust)
     sums = found.collect(engine="streaming")
-    yield from compared(task, totals, parts, reference, sums)
+    return compared(task, totals, parts, reference, sums)
 
 
 def compared(
@@ -94,29 +93,18 @@ def compared(
     ``parts`` have the ``rate`` of a position, ``sums`` the products of the influences
     of clusters, in its ``unit``; ``more`` are values of further columns of fits.
     """
-    found = {
-        (*(row[n] for n in task.by), row["position"]): row
-        for row in parts.iter_rows(named=True)
-    }
-    products = {
-        (*(row[n] for n in task.by), row["position"]): row
-        for row in sums.iter_rows(named=True)
-    }
+    found, products = (task.by_place(frame, "position") for frame in (parts, sums))
     first = {row[:-1]: row[-1] for row in reference.iter_rows()}
-    missing: dict[tuple[Any, ...], list[int]] = {}
-    for total in totals.iter_rows(named=True):
-        key = tuple(total[n] for n in task.by)
-        at, base = (*key, total["position"]), (*key, first.get(key))
+
+    def estimate(key: tuple[Any, ...], position: int) -> Sequence[Any]:
+        at, base = (*key, position), (*key, first.get(key))
         part, other = found.get(at), found.get(base)
         groups = products[*key, None]["clusters"] if (*key, None) in products else 0
+        lines = [*_more(task, part, products.get(at), groups), *more]
         note = _why_not(task, part, other)
         if note is not None or part is None or other is None:
-            if note != UNCONVERGED:  # of which another warning tells
-                missing.setdefault(key, []).append(total["position"])
-            lines = _more(task, part, products.get(at), groups)
             support = part["impressions"] if part else 0
-            yield task.row(total, None, None, support, groups, note, *lines, *more)
-            continue
+            return None, None, support, groups, note, *lines
         value = part["rate"] / other["rate"]
         own, its = (_weights(p, products[at]) for p in (part, other))
         variance = _variance(products[at], products[base], own, its)
@@ -125,11 +113,9 @@ def compared(
             error = 0.0
         elif value > 0 and min(products[p]["clusters"] for p in (at, base)) > 1:
             error = value * math.sqrt(variance * groups / (groups - 1))
-        lines = [*_more(task, part, products.get(at), groups), *more]
-        support = part["impressions"]
-        yield task.row(total, value, error, support, groups, None, *lines)
-    for key, positions in missing.items():
-        warn_of(positions, key, "they are null; see the column note")
+        return value, error, part["impressions"], groups, None, *lines
+
+    return task.rows(totals, estimate)
 
 
 def _why_not(

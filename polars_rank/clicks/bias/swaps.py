@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -13,9 +13,9 @@ from polars_rank.clicks.bias.position_rows import (
     NO_CLICKS,
     NO_REFERENCE,
     NOT_SHUFFLED,
+    Cells,
     Row,
     Task,
-    warn_of,
 )
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.impressions import bounded_by
@@ -37,29 +37,21 @@ def rows_of_swaps(task: Task, log: ClickLog) -> Iterator[Row]:
     )
     if found.is_empty():
         raise DataError(NOTHING_SHUFFLED.message, rule=NOTHING_SHUFFLED.name)
-    by_place = {
-        (*(row[n] for n in task.by), row["other"]): row
-        for row in found.iter_rows(named=True)
-    }
-    missing: dict[tuple[Any, ...], list[int]] = {}
-    for total in totals.iter_rows(named=True):
-        key = tuple(total[n] for n in task.by)
-        if total["position"] == 1:
+    by_place = task.by_place(found, "other")
+
+    def estimate(key: tuple[Any, ...], position: int) -> Sequence[Any]:
+        if position == 1:
             mine = [r for k, r in by_place.items() if k[:-1] == key]
             support = sum(r[f"sum n1{h}"] for r in mine for h in _halves(task))
-            groups = sum(r["clusters"] for r in mine)
-            yield task.row(total, 1.0, 0.0, support, groups, None)
-            continue
-        row = by_place.get((*key, total["position"]))
+            return 1.0, 0.0, support, sum(r["clusters"] for r in mine), None
+        row = by_place.get((*key, position))
+        if row is None:
+            return None, None, 0, 0, NOT_SHUFFLED
         value, weights, note = _ratio(task, row)
-        if value is None:
-            missing.setdefault(key, []).append(total["position"])
-        error = None if row is None else _error(value, weights, row)
-        support = sum(row[f"sum n0{h}"] for h in _halves(task)) if row else 0
-        groups = row["clusters"] if row else 0
-        yield task.row(total, value, error, support, groups, note)
-    for key, positions in missing.items():
-        warn_of(positions, key, "they are null; see the column note")
+        support = sum(row[f"sum n0{h}"] for h in _halves(task))
+        return value, _error(value, weights, row), support, row["clusters"], note
+
+    return task.rows(totals, estimate)
 
 
 def _sums_of_swaps(task: Task, log: ClickLog) -> pl.LazyFrame:
@@ -105,11 +97,9 @@ def _halves(task: Task) -> range:
 
 
 def _ratio(
-    task: Task, row: dict[str, Any] | None
+    task: Task, row: dict[str, Any]
 ) -> tuple[float | None, dict[str, float], str | None]:
     """The ratio, and the weights of the sums of a cluster in its logarithm."""
-    if row is None:
-        return None, {}, NOT_SHUFFLED
     shown = [row[f"sum n{side}{h}"] for side in range(2) for h in _halves(task)]
     if not all(shown):
         raise DataError(ONE_HALF.message, rule=ONE_HALF.name)
@@ -188,24 +178,16 @@ def rows_of_fair_pairs(task: Task, log: ClickLog) -> Iterator[Row]:
         raise DataError(NOTHING_SHUFFLED.message, rule=NOTHING_SHUFFLED.name)
     if found.select(pl.col("far", "sides").sum()).sum_horizontal().item():
         raise DataError(NOT_NEIGHBORS.message, rule=NOT_NEIGHBORS.name)
-    cells = {
-        (*(row[n] for n in task.by), row["upper"], row["upper too"]): row
-        for row in found.iter_rows(named=True)
-    }
-    missing: dict[tuple[Any, ...], list[int]] = {}
+    cells = task.by_place(found, "upper", "upper too")
     chains: dict[tuple[Any, ...], _Chain] = {}
-    for total in totals.sort(*task.by, "position").iter_rows(named=True):
-        key = tuple(total[n] for n in task.by)
+
+    def estimate(key: tuple[Any, ...], position: int) -> Sequence[Any]:
         chain = chains.setdefault(key, _Chain())
-        if total["position"] > 1:
-            chain.go_on(cells, key, total["position"] - 1)
-        if chain.note is not None:
-            missing.setdefault(key, []).append(total["position"])
-        yield task.row(
-            total, chain.value, chain.error, chain.support, chain.clusters, chain.note
-        )
-    for key, positions in missing.items():
-        warn_of(positions, key, "they are null; see the column note")
+        if position > 1:
+            chain.go_on(cells, key, position - 1)
+        return chain.value, chain.error, chain.support, chain.clusters, chain.note
+
+    return task.rows(totals.sort(*task.by, "position"), estimate)
 
 
 class _Chain:
@@ -222,12 +204,7 @@ class _Chain:
         self.note: str | None = None
         self.links: list[dict[str, Any]] = []
 
-    def go_on(
-        self,
-        cells: dict[tuple[Any, ...], dict[str, Any]],
-        key: tuple[Any, ...],
-        upper: int,
-    ) -> None:
+    def go_on(self, cells: Cells, key: tuple[Any, ...], upper: int) -> None:
         """Add the pair of ``upper`` and the position below."""
         link = cells.get((*key, upper, None))
         expected = self.links[-1]["upper"] + 1 if self.links else 1
@@ -248,9 +225,7 @@ class _Chain:
             factor = groups / (groups - 1)
             self.error = self.value * math.sqrt(self._variance(cells, key) * factor)
 
-    def _variance(
-        self, cells: dict[tuple[Any, ...], dict[str, Any]], key: tuple[Any, ...]
-    ) -> float:
+    def _variance(self, cells: Cells, key: tuple[Any, ...]) -> float:
         """Of the logarithm of the product: the sum of squares of what clusters add.
 
         The square of a sum over links is a sum over pairs of links. A pair with no

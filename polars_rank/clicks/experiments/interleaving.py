@@ -25,7 +25,13 @@ from polars_rank.clicks.experiments.crediting import (
 )
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.impressions import held, in_layout
-from polars_rank.clicks.log.log_columns import LogOptions, column_of, refuse_options
+from polars_rank.clicks.log.log_columns import (
+    Count,
+    LogOptions,
+    column_of,
+    refuse_options,
+    require_arguments,
+)
 from polars_rank.clicks.log.open_log import function_of_log
 from polars_rank.core.aggregate import RatioMoments
 from polars_rank.core.expr import ratio
@@ -34,6 +40,7 @@ from polars_rank.core.source import lazy_source
 from polars_rank.exceptions import DataError
 
 Test: TypeAlias = Literal["sign", "permutation"]
+NoClick: TypeAlias = Literal["ignore", "tie"]
 GROUPS = 1000  # of clusters whose signs are drawn together
 RESULT = 4  # bytes for each byte of the outcomes of clusters
 EXACT = 1000  # wins and losses for which the binomial is summed
@@ -52,7 +59,7 @@ def interleaving(  # type: ignore[misc]  # team= is an option, named here
     credit: Credit | str = "clicks",
     min_dwell: float = 30,
     depth: int | None = None,
-    no_click: Literal["ignore", "tie"] = "ignore",
+    no_click: NoClick = "ignore",
     test: Test = "sign",
     n_resamples: int = 10_000,
     level: float = 0.95,
@@ -141,10 +148,9 @@ def interleaving(  # type: ignore[misc]  # team= is an option, named here
     """
     _require(method, credit, no_click, test, team, credits, ranks)
     refuse_options(options, ["weight"], NO_WEIGHT)
-    for name, number in (("n_resamples", n_resamples), ("depth", depth)):
-        if number is not None and (type(number) is not int or number < 1):
-            msg = f"{name} must be a whole number of at least 1, not {number!r}"
-            raise ValueError(msg)
+    require_arguments(n_resamples=(Count, n_resamples))
+    if depth is not None:
+        require_arguments(depth=(Count, depth))
     require_level(level)
     given = cast("LogOptions", {**options, "team": team})
     columns = [*(credits or ranks or {}).values()]
@@ -204,14 +210,9 @@ def _require(
     credits: Mapping[str, str] | None,
     ranks: Mapping[str, str] | None,
 ) -> None:
-    for name, value, allowed in (
-        ("method", method, get_args(Method)),
-        ("no_click", no_click, ("ignore", "tie")),
-        ("test", test, get_args(Test)),
-    ):
-        if value not in allowed:
-            msg = f"{name} must be one of {', '.join(allowed)}, not {value!r}"
-            raise ValueError(msg)
+    require_arguments(
+        method=(Method, method), no_click=(NoClick, no_click), test=(Test, test)
+    )
     if method == "team_draft":
         if (team is None) == (credits is None) or ranks is not None:
             msg = "a team draft needs team= or credits=, and one of them only"

@@ -9,7 +9,7 @@ from typing import Literal
 
 import polars as pl
 
-from polars_rank._engine.checks.enforce import enforce
+from polars_rank._engine.checks.enforce import Check, enforce
 from polars_rank._engine.layout import (
     in_batches,
     reject_if_shuffled,
@@ -306,33 +306,46 @@ def _without_cluster(log: ClickLog) -> pl.Expr:
     return pl.any_horizontal(pl.col(name).is_null() for name in log.own(log.cluster))
 
 
-def enforced(log: ClickLog, plan: Plan) -> pl.LazyFrame:
-    """The impressions, if they break no rule; examples are named by the first key."""
-    return enforce(
-        plan.frame,
-        plan.rules,
-        example=log.keys[0],
-        check="strict" if log.shallow else log.check,
-        exact_counts=False,
-        unit="impression",
-    ).drop(plan.rules)
+def refuse_rows(
+    rows: pl.LazyFrame,
+    broken: Mapping[Rule, pl.Expr],
+    *,
+    example: str,
+    check: Check,
+    unit: str = "query",
+) -> pl.LazyFrame:
+    """Return the rows, if none of them breaks a rule: if no condition holds."""
+    plan = Plan(rows, {})
+    for rule, condition in broken.items():
+        plan = plan.with_rule(rule, condition)
+    return _enforced(plan, example, check, unit)
 
 
-def require_sound_rows(log: ClickLog) -> pl.LazyFrame:
-    """The rows, if none of them breaks a rule; rules of impressions are not seen."""
-    if log.check == "off":
-        return log.rows
-    plan = Plan(log.rows, {})
-    for number, rule in enumerate(log.rules, start=1):
-        plan = plan.with_rule(rule, pl.col("fault") == number)
-    if log.cluster and not log.keys:
-        plan = plan.with_rule(NULL_CLUSTER, _without_cluster(log))
-    example = log.keys[0] if log.keys else "query"
+def _enforced(plan: Plan, example: str, check: Check, unit: str) -> pl.LazyFrame:
     return enforce(
         plan.frame,
         plan.rules,
         example=example,
-        check=log.check,
+        check=check,
         exact_counts=False,
-        unit="impression" if log.keys else "query",
+        unit=unit,
     ).drop(plan.rules)
+
+
+def enforced(log: ClickLog, plan: Plan) -> pl.LazyFrame:
+    """Return the impressions, if they break no rule; the first key names examples."""
+    check: Check = "strict" if log.shallow else log.check
+    return _enforced(plan, log.keys[0], check, "impression")
+
+
+def require_sound_rows(log: ClickLog) -> pl.LazyFrame:
+    """Return the rows, if none breaks a rule; rules of impressions are not seen."""
+    if log.check == "off":
+        return log.rows
+    fault = pl.col("fault")
+    broken = {rule: fault == i for i, rule in enumerate(log.rules, start=1)}
+    if log.cluster and not log.keys:
+        broken[NULL_CLUSTER] = _without_cluster(log)
+    unit = "impression" if log.keys else "query"
+    example = (*log.keys, "query")[0]
+    return refuse_rows(log.rows, broken, example=example, check=log.check, unit=unit)

@@ -50,6 +50,15 @@ def checked(log: ClickLog, *, documents: bool) -> pl.LazyFrame:
     )
 
 
+def unless_faulty(found: pl.LazyFrame, log: ClickLog) -> pl.LazyFrame:
+    """Return what was found in a log, or an error if the log breaks a rule."""
+    if log.check == "off":
+        return found
+    sound = checked(log, documents=True).select(sound=pl.col("impressions") >= 0)
+    both = found.join(sound, how="cross", maintain_order="left")
+    return both.filter("sound").drop("sound")
+
+
 def shown(log: ClickLog) -> pl.Expr:
     """Impressions that a row stands for."""
     if "count" in log.roles:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal, TypeAlias, Unpack, cast, get_args
+from typing import Literal, TypeAlias, Unpack, cast
 
 import polars as pl
 
@@ -15,7 +15,11 @@ from polars_rank.clicks.behavior.shallow import shallow_first
 from polars_rank.clicks.bias.apply import Propensities, faults_first
 from polars_rank.clicks.bias.propensities import propensities as propensities_of
 from polars_rank.clicks.log.click_log import ClickLog
-from polars_rank.clicks.log.log_columns import LogOptions, refuse_options
+from polars_rank.clicks.log.log_columns import (
+    LogOptions,
+    refuse_options,
+    require_arguments,
+)
 from polars_rank.clicks.log.open_log import function_of_log
 from polars_rank.clicks.off_policy.additive import AdditiveMeasure
 from polars_rank.clicks.off_policy.jackknife import Jackknife
@@ -165,10 +169,7 @@ def counterfactual(
     """
     refitted = isinstance(propensities, str)
     kind = interval or ("jackknife" if refitted else "normal")
-    if kind not in get_args(CounterfactualInterval):
-        allowed = ", ".join(get_args(CounterfactualInterval))
-        msg = f"interval must be one of {allowed}, not {kind!r}"
-        raise ValueError(msg)
+    require_arguments(interval=(CounterfactualInterval, kind))
     naive = "none" if kind == "jackknife" else kind
     choice = Interval.of(naive, level, n_resamples, seed)
     new = with_baseline(new, baseline, log)

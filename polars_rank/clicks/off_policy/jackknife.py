@@ -37,7 +37,7 @@ from polars_rank.core.source import is_rereadable, lazy_source
 
 GROUPS = 20  # of clusters, each left out in turn
 PART = "part"
-HARVEST = Task.of("harvest", "poisson", "harmonic", "first", None, 500, 1e-6, 0.95)
+HARVEST = Task()
 NOT_TIED = (
     "intervals{where} are null: without some group of clusters, nothing ties a "
     "position with clicks to the first one"

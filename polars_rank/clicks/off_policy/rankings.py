@@ -9,11 +9,10 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
-from polars_rank._engine.checks.enforce import enforce
 from polars_rank._engine.request import AnyFrame
 from polars_rank._engine.schema import Columns, bind_columns
-from polars_rank.clicks.bias.apply import flag
 from polars_rank.clicks.log.click_log import ClickLog
+from polars_rank.clicks.log.impressions import refuse_rows
 from polars_rank.clicks.log.open_log import opened
 from polars_rank.clicks.off_policy.additive import Additive
 from polars_rank.core.rules import (
@@ -139,14 +138,10 @@ def ranking(
         wrong = INVALID_NEW_SCORE
     else:
         bad, wrong = pl.col("rank").is_null() | (pl.col("rank") < 1), INVALID_RANK
-    rows = rows.with_columns(
-        bad=flag(bad), copies=flag(pl.len().over("query", "doc") > 1)
-    )
-    rules = {"bad": wrong, "copies": DUPLICATE_DOC}
+    broken = {wrong: bad, DUPLICATE_DOC: pl.len().over("query", "doc") > 1}
     if reward is not None:
         rows = rows.with_columns(pl.col("reward").cast(pl.Float64).fill_null(0.0))
-        rows = rows.with_columns(improbable=flag(_improbable(pl.col("reward"))))
-        rules["improbable"] = INVALID_RELEVANCE
-    sound = enforce(rows, rules, example="query", check=log.check, exact_counts=False)
+        broken[INVALID_RELEVANCE] = _improbable(pl.col("reward"))
+    sound = refuse_rows(rows, broken, example="query", check=log.check)
     weight = measure.weight(pl.col("rank").cast(pl.Float64)).alias(f"weight{place}")
     return sound.select("query", "doc", weight, *carry)

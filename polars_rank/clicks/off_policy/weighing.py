@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias, cast, get_args
+from typing import Literal, TypeAlias, cast
 
 import polars as pl
 
@@ -20,7 +20,7 @@ from polars_rank.clicks.log.impressions import (
     may_be_tried,
     order_of,
 )
-from polars_rank.clicks.log.log_columns import LogOptions
+from polars_rank.clicks.log.log_columns import LogOptions, require_arguments
 from polars_rank.clicks.log.position_counts import rows_with_known
 from polars_rank.clicks.off_policy.additive import Additive, AdditiveMeasure
 from polars_rank.clicks.off_policy.ranked_runs import RankedSums, ranked_sums
@@ -313,10 +313,7 @@ class Estimation:
 
 
 def _require_method(method: str, clip: float | None, reward: str | None) -> None:
-    if method not in get_args(CounterfactualMethod):
-        allowed = ", ".join(get_args(CounterfactualMethod))
-        msg = f"method must be one of {allowed}, not {method!r}"
-        raise ValueError(msg)
+    require_arguments(method=(CounterfactualMethod, method))
     if (reward is not None) != (method in ("dr", "dm")):
         msg = (
             f'method "{method}" needs a model: name its column with reward='

@@ -15,7 +15,6 @@ from polars_rank.clicks.bias.position_rows import (
     Task,
     is_by_query,
     segments_of,
-    warn_of,
     warn_unconverged,
 )
 from polars_rank.clicks.bias.several_positions import fits
@@ -55,6 +54,7 @@ def rows_of_pairs(task: Task, log: ClickLog) -> Iterator[Row]:
     table = table.sort(order, nulls_last=True)
     totals = totals.sort(*task.by, "position", nulls_last=True)
     tables = segments_of(table, task.by)
+    found: dict[tuple[Any, ...], Sequence[Any]] = {}
     for key, segment in segments_of(totals, task.by).items():
         positions = segment["position"]
         if positions.is_empty():  # nothing was logged
@@ -72,20 +72,17 @@ def rows_of_pairs(task: Task, log: ClickLog) -> Iterator[Row]:
             fit = fit.relative_to(int(np.nanargmax(fit.theta)))
         used = counts.informative(least=task.least, unclicked=task.unclicked)
         support = used.of_position(used.n)
-        _tell(fit, positions, key)
+        if fit.converged is False:
+            warn_unconverged(fit.steps)
         more: list[Any] = [fit.steps, fit.converged][: len(task.columns)]
         if task.method == "em":
             more.append(fit.log_likelihood)
-        for i, total in enumerate(segment.iter_rows(named=True)):
-            yield task.row(
-                total,
-                fit.theta[i],
-                fit.se[i],
-                int(support[i]),
-                fit.groups,
-                fit.notes[i],
-                *more,
-            )
+        numbers = zip(fit.theta, fit.se, map(int, support), fit.notes, strict=True)
+        for position, (value, error, size, note) in zip(
+            positions, numbers, strict=True
+        ):
+            found[*key, position] = (value, error, size, fit.groups, note, *more)
+    return task.rows(totals, lambda key, position: found[*key, position])
 
 
 def informative_table(task: Task, log: ClickLog, *parts: str) -> pl.LazyFrame:
@@ -180,15 +177,6 @@ def _clustered(
             meat[i, j] = meat[j, i] = found[f"{i}:{j}"] * units[i] * units[j]
     several = np.array([found[name] for name in here_too])
     return fit.clustered(meat, several, found["groups"])
-
-
-def _tell(fit: Fit, positions: pl.Series, key: Sequence[object]) -> None:
-    """Warn of positions without an estimate."""
-    if fit.converged is False:
-        warn_unconverged(fit.steps)
-    notes = zip(positions, fit.notes, strict=True)
-    missing = [p for p, note in notes if note not in (None, UNCONVERGED)]
-    warn_of(missing, key, "they are null; see the column note")
 
 
 def arrays(table: pl.DataFrame, positions: pl.Series, names: Sequence[str]) -> Counts:
