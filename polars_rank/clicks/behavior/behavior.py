@@ -42,7 +42,6 @@ from polars_rank.clicks.behavior.traced import (
     Unit,
     cluster_sums,
     parts_of,
-    segments_of,
     trace,
 )
 from polars_rank.clicks.log.click_log import ClickLog
@@ -219,9 +218,8 @@ def behavior(
             if interval == "none"
             else _intervals(log, traced, choice)
         )
-        by = [f"by:{i}" for i in range(len(log.by))]
-        names = dict(zip(by, log.by, strict=True))
-        return frame.sort(by, nulls_last=True, maintain_order=True).rename(names)
+        ordered = frame.sort([*log.segments], nulls_last=True, maintain_order=True)
+        return log.titled(ordered)
 
     found = in_layout(bound, lambda log: shallow_first(log, plan))
     return like_input(log, found, in_memory=bound.small)
@@ -281,8 +279,8 @@ def behavior_state(
 
     def plan(log: ClickLog, vocabulary: type[Impression]) -> pl.LazyFrame:
         traced = trace(log, parsed, unit=unit, vocabulary=vocabulary)
-        by: dict[str, pl.Expr] = segments_of(log)
-        clusters, keys = cluster_sums(log, traced, by)
+        by: dict[str, pl.Expr] = log.segments
+        clusters, keys = cluster_sums(log, traced, by), [*log.clusters]
         if keep_clusters:
             found = cluster_states(clusters, [*by], traced.ratios, keys)
             content = hashed(["measure", *CLUSTER_SUMS])
@@ -292,8 +290,8 @@ def behavior_state(
             found = states(clusters, [*by], traced.ratios, more={CONTENT: own})
             found = found.sort([*by], nulls_last=True, maintain_order=True)
         found = sealed(found, [*by], definitions, part)
-        named = found.rename(dict(zip(by, log.by, strict=True)))
-        return named.select(*log.by, "measure", pl.exclude(*log.by, "measure"))
+        first = [*log.by, "measure"]
+        return log.titled(found).select(*first, pl.exclude(first))
 
     found = in_layout(bound, lambda log: shallow_first(log, plan))
     return like_input(log, found, in_memory=bound.small)
@@ -377,7 +375,7 @@ def _require_distinct(columns: Sequence[str], names: Sequence[str]) -> None:
 
 def _values(log: ClickLog, traced: Traced, *, count_queries: bool) -> pl.LazyFrame:
     """One row per segment: counts, and the measures."""
-    by = segments_of(log)
+    by = log.segments
     frame = parts_of(log, traced).with_columns(**by)
     counts = {"impressions": pl.len(), "total_clicks": pl.col("clicks").sum()}
     if count_queries and log.resources is None:
@@ -416,8 +414,8 @@ def _with_queries(
 
 def _intervals(log: ClickLog, traced: Traced, interval: Interval) -> pl.LazyFrame:
     """One row per segment and measure: the estimate and its error."""
-    by = segments_of(log)
-    clusters, keys = cluster_sums(log, traced, by)
+    by = log.segments
+    clusters = cluster_sums(log, traced, by)
+    keys = [*log.clusters]
     found = estimates(clusters, [*by], traced.ratios, interval, keys, log.resources)
-    renamed = found.rename({"n": "impressions"})
-    return renamed.select(*by, *LONG)
+    return found.rename({"n": "impressions"}).select(*by, *LONG)

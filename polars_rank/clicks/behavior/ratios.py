@@ -23,7 +23,7 @@ from polars_rank._statistics.distributions import (
 )
 from polars_rank._statistics.intervals import require_level
 from polars_rank.clicks.log.click_log import ClickLog
-from polars_rank.clicks.log.impressions import held
+from polars_rank.clicks.log.impressions import bounded_by, held
 from polars_rank.clicks.log.log_columns import require_arguments
 from polars_rank.core.aggregate import RatioMoments, State, exact_sum, exact_total
 from polars_rank.core.parameters import Range
@@ -109,6 +109,29 @@ def sums(
         if not schema[name].is_integer()
     ]
     return frame.with_columns(totals).select(*by, *counts, *columns)
+
+
+def sums_of_clusters(
+    log: ClickLog,
+    impressions: pl.LazyFrame,
+    groups: Sequence[str],
+    values: Sequence[str],
+    told: object,
+) -> pl.LazyFrame:
+    """Sum the values of each group and cluster, with the number ``n`` of impressions.
+
+    Columns of ``log.clusters`` identify a cluster. ``told`` is what the values depend
+    on, beside the rows.
+    """
+    keys = log.clusters
+    parts = impressions.select(*groups, *values, **keys)
+    if log.is_each_alone:
+        return parts.with_columns(n=pl.lit(1, pl.Int64))
+
+    def summed(parts: pl.LazyFrame) -> pl.LazyFrame:
+        return sums(parts, [*groups, *keys], values, {"n": pl.len().cast(pl.Int64)})
+
+    return bounded_by(log, parts, [*keys], summed, repr(told))
 
 
 class _State(dict[str, pl.Expr]):

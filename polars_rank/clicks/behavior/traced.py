@@ -10,9 +10,9 @@ import polars as pl
 from polars_rank._engine.recorder import ExprTable
 from polars_rank.clicks.behavior.impression import Impression
 from polars_rank.clicks.behavior.measures import BehaviorMeasure
-from polars_rank.clicks.behavior.ratios import Ratio, sums
+from polars_rank.clicks.behavior.ratios import Ratio, sums_of_clusters
 from polars_rank.clicks.log.click_log import ClickLog
-from polars_rank.clicks.log.impressions import bounded_by, enforced, impressions_of
+from polars_rank.clicks.log.impressions import enforced, impressions_of
 from polars_rank.core.expr import ratio
 
 Unit: TypeAlias = Literal["impression"]
@@ -96,28 +96,8 @@ def parts_of(log: ClickLog, traced: Traced) -> pl.LazyFrame:
 
 def cluster_sums(
     log: ClickLog, traced: Traced, groups: dict[str, pl.Expr]
-) -> tuple[pl.LazyFrame, list[str]]:
-    """One row per group and cluster: sums of the parts, and ``n`` impressions.
-
-    Returned with the names of the columns that identify a cluster.
-    """
+) -> pl.LazyFrame:
+    """Sum the parts of each group and cluster, with the number ``n`` of impressions."""
     frame = parts_of(log, traced).with_columns(**groups)
-    clusters = log.own(log.cluster) or [*log.keys]
-    parts = [*traced.parts]
-    if {*clusters} == {*log.keys}:
-        frame = frame.select(*groups, *log.keys, *parts, n=pl.lit(1, pl.Int64))
-        return frame, [*log.keys]
-    keys = [f"cluster{i}" for i in range(len(clusters))]
-    named = {key: pl.col(own) for key, own in zip(keys, clusters, strict=True)}
-    frame = frame.select(*groups, *parts, **named)
-
-    def summed(impressions: pl.LazyFrame) -> pl.LazyFrame:
-        n = {"n": pl.len().cast(pl.Int64)}
-        return sums(impressions, [*groups, *keys], parts, n)
-
-    return bounded_by(log, frame, keys, summed, repr([*traced.parts.values()])), keys
-
-
-def segments_of(log: ClickLog) -> dict[str, pl.Expr]:
-    """The columns of ``by``, under names of the result."""
-    return {f"by:{i}": pl.col(own) for i, own in enumerate(log.own(log.by))}
+    told = [*traced.parts.values()]
+    return sums_of_clusters(log, frame, [*groups], [*traced.parts], told)

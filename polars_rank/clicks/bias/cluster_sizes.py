@@ -12,7 +12,7 @@ from polars_rank.clicks.behavior.ratios import margin, warn_if_few
 from polars_rank.clicks.bias.position_rows import Task, is_by_query
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.impressions import bounded_by
-from polars_rank.clicks.log.position_counts import cluster_keys, shown
+from polars_rank.clicks.log.position_counts import shown
 
 LARGEST = math.log(sys.float_info.max)  # of what exp takes
 ERRORS = ("se", "alpha_se", "beta_se")
@@ -61,7 +61,7 @@ def _sizes(task: Task, log: ClickLog) -> pl.LazyFrame:
         "swap": pl.col("swap").is_not_null(),
         "fair_pairs": pl.col("swap").is_not_null(),
     }
-    keys = {f"cluster{i}": pl.col(c) for i, c in enumerate(cluster_keys(log))}
+    keys = log.clusters
     rows = log.rows.filter(used.get(task.method, pl.lit(value=True)))
     rows = rows.select(*task.by, **keys, size=shown(log))
     size = pl.col("size")

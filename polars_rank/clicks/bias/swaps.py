@@ -21,7 +21,6 @@ from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.impressions import bounded_by
 from polars_rank.clicks.log.position_counts import (
     checked,
-    cluster_keys,
     position_totals,
 )
 from polars_rank.core.rules import NOT_NEIGHBORS, NOTHING_SHUFFLED, ONE_HALF
@@ -64,7 +63,7 @@ def _sums_of_swaps(task: Task, log: ClickLog) -> pl.LazyFrame:
     half = pl.col("swapped").cast(pl.Int32) if task.halves else pl.lit(0)
     place = pl.col("position")
     part = other.is_not_null() & ((place == 1) | (place == other))
-    keys = {f"cluster{i}": pl.col(c) for i, c in enumerate(cluster_keys(log))}
+    keys = log.clusters
     clicks = pl.col("clicked").cast(pl.Int64)
     own = place == other
     values = {
@@ -138,7 +137,7 @@ def _error(
 def rows_of_fair_pairs(task: Task, log: ClickLog) -> Iterator[Row]:
     """Products of the ratios of clicks at neighboring positions, of pairs tossed."""
     place, other = pl.col("position"), pl.col("swap").cast(pl.Int32)
-    keys = {f"cluster{i}": pl.col(c) for i, c in enumerate(cluster_keys(log))}
+    keys = log.clusters
     clicks = pl.col("clicked").cast(pl.Int64)
     rows = log.rows.filter(other.is_not_null()).select(
         *task.by,

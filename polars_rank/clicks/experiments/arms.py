@@ -12,7 +12,7 @@ from polars_rank._engine.request import AnyFrame
 from polars_rank._statistics.intervals import require_level
 from polars_rank.clicks.behavior.impression import Impression
 from polars_rank.clicks.behavior.measures import DEFAULT, Measures, parse_behavior
-from polars_rank.clicks.behavior.ratios import Ratio, warn_if_few
+from polars_rank.clicks.behavior.ratios import Ratio, sums, warn_if_few
 from polars_rank.clicks.behavior.shallow import shallow_first
 from polars_rank.clicks.behavior.traced import Traced, cluster_sums, trace
 from polars_rank.clicks.experiments.arm_comparisons import (
@@ -28,7 +28,6 @@ from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.impressions import in_layout
 from polars_rank.clicks.log.log_columns import LogOptions
 from polars_rank.clicks.log.open_log import function_of_log
-from polars_rank.core.aggregate import exact_sum, exact_total
 from polars_rank.core.source import lazy_source
 
 
@@ -192,14 +191,10 @@ def schema_of(
 
 def _moments(log: ClickLog, traced: Traced, before: ClickLog | None) -> pl.LazyFrame:
     """Those of the arms of a log."""
-    groups = {f"by:{i}": pl.col(own) for i, own in enumerate(log.own(log.by))}
-    groups["arm"] = pl.col(log.carried[log.roles["arm"]])
-    clusters, keys = cluster_sums(log, traced, groups)
-    early = None
-    if before is not None:
-        early, own = cluster_sums(before, traced, {})
-        early = early.rename(dict(zip(own, keys, strict=True)))
-    return moments_of(clusters, [*groups], keys, traced.ratios, early)
+    groups = log.segments | {"arm": pl.col(log.carried[log.roles["arm"]])}
+    early = None if before is None else cluster_sums(before, traced, {})
+    clusters = cluster_sums(log, traced, groups)
+    return moments_of(clusters, [*groups], [*log.clusters], traced.ratios, early)
 
 
 def moments_of(
@@ -224,20 +219,19 @@ def moments_of(
         ).with_columns(pl.col([f"{name}:before" for name in columns]).fill_null(0))
     # A covariance is (sum ab - sum a sum b / n) / (n - 1), a small difference of large
     # numbers: sums are exact, so that it does not depend on the order of the rows.
-    state: dict[str, pl.Expr] = {"clusters": pl.len()}
+    values: dict[str, pl.Expr] = {}
     for i, r in enumerate(ratios):
-        variables = [r.num, r.den]
+        names = [r.num, r.den]
         if before is not None:
-            variables += [f"{r.num}:before", f"{r.den}:before"]
-        values = [pl.col(v).cast(pl.Float64) for v in variables]
-        for a, x in enumerate(values):
-            state |= exact_sum(f"{i}:{a}", x)
-            for b, y in enumerate(values[: a + 1]):
-                state |= exact_sum(f"{i}:{a}{b}", x * y)
-        state[f"{i}:largest"] = values[1].abs().max()
-    found = clusters.group_by(groups).agg(**state)
-    sums = [n.removesuffix("_plain") for n in state if n.endswith("_plain")]
-    totals = [exact_total(name, _Columns()).alias(name) for name in sums]
+            names += [f"{r.num}:before", f"{r.den}:before"]
+        variables = [pl.col(name).cast(pl.Float64) for name in names]
+        for a, x in enumerate(variables):
+            values[f"{i}:{a}"] = x
+            values |= {f"{i}:{a}{b}": x * y for b, y in enumerate(variables[: a + 1])}
+    counts = {"clusters": pl.len()}
+    for i in range(len(ratios)):
+        counts[f"{i}:largest"] = pl.col(f"{i}:1").abs().max()
+    found = sums(clusters.select(*groups, **values), groups, [*values], counts)
     twice = (
         clusters.drop_nulls(keys)  # of which a rule has warned
         .group_by(keys)
@@ -245,14 +239,4 @@ def moments_of(
         .filter(pl.col("arms") > 1)
         .select(twice=pl.len(), examples=pl.struct(keys).head(5).implode())
     )
-    largest = pl.col([f"{i}:largest" for i in range(len(ratios))])
-    shown = found.select(*groups, "clusters", *totals, largest)
-    both = shown.join(twice, how="cross")
-    return both.sort(groups, nulls_last=True)
-
-
-class _Columns(dict[str, pl.Expr]):
-    """The parts of a state: columns of their names."""
-
-    def __missing__(self, name: str) -> pl.Expr:
-        return pl.col(name)
+    return found.join(twice, how="cross").sort(groups, nulls_last=True)

@@ -9,9 +9,9 @@ from typing import Any, Literal, TypeAlias
 
 import polars as pl
 
-from polars_rank.clicks.behavior.ratios import sums
+from polars_rank.clicks.behavior.ratios import sums_of_clusters
 from polars_rank.clicks.log.click_log import ClickLog
-from polars_rank.clicks.log.impressions import bounded_by, enforced, impressions_of
+from polars_rank.clicks.log.impressions import enforced, impressions_of
 
 NO_WEIGHT = "interleaving takes no {name}=: a list is won, lost or tied"
 
@@ -100,13 +100,7 @@ def outcomes_of(
     shown = enforced(log, plan).filter("part")
     if no_click == "ignore":
         shown = shown.filter(pl.col("clicks") > 0)
-    groups = {f"by:{i}": pl.col(own) for i, own in enumerate(log.own(log.by))}
-    clusters = log.own(log.cluster) or [*log.keys]
-    keys = {f"cluster{i}": pl.col(own) for i, own in enumerate(clusters)}
-    counts = {
-        "n": pl.lit(1, pl.Int64),
-        "clicked": (pl.col("clicks") > 0).cast(pl.Int64),
-    }
+    counts = {"clicked": (pl.col("clicks") > 0).cast(pl.Int64)}
     outcomes: dict[str, pl.Expr] = {}
     if method == "probabilistic":
         shown = shown.with_columns(odds=_marginalized(pl.col("rows"), depth))
@@ -120,14 +114,9 @@ def outcomes_of(
             outcomes[f"tie{i}"] = (more.abs() <= slack).cast(pl.Int64)
     if "mixed" in words:
         counts["mixed"] = pl.col("mixed").cast(pl.Int64)
-    frame = shown.select(**groups, **keys, **counts, **outcomes)
-    if not log.cluster:
-        return frame
-
-    def summed(frame: pl.LazyFrame) -> pl.LazyFrame:
-        return sums(frame, [*groups, *keys], [*counts, *outcomes], {})
-
-    return bounded_by(log, frame, [*keys], summed, repr(teams))
+    values = counts | outcomes
+    frame = shown.with_columns(**log.segments, **values)
+    return sums_of_clusters(log, frame, [*log.segments], [*values], teams)
 
 
 # -- probabilistic interleaving

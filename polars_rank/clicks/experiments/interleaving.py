@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, Literal, TypeAlias, Unpack, cast, get_args
 
@@ -15,7 +15,12 @@ from polars_rank._engine.request import AnyFrame
 from polars_rank._statistics.distributions import tail
 from polars_rank._statistics.intervals import require_level
 from polars_rank.clicks.behavior.impression import Impression
-from polars_rank.clicks.behavior.ratios import margin, standard_error, warn_of_users
+from polars_rank.clicks.behavior.ratios import (
+    Ratio,
+    finished,
+    states,
+    warn_of_users,
+)
 from polars_rank.clicks.experiments.crediting import (
     NO_WEIGHT,
     Credit,
@@ -33,8 +38,6 @@ from polars_rank.clicks.log.log_columns import (
     require_arguments,
 )
 from polars_rank.clicks.log.open_log import function_of_log
-from polars_rank.core.aggregate import RatioMoments
-from polars_rank.core.expr import ratio
 from polars_rank.core.rules import INVALID_CREDIT, NOT_INTERLEAVED, ONE_TEAM
 from polars_rank.core.source import lazy_source
 from polars_rank.exceptions import DataError
@@ -170,6 +173,11 @@ def interleaving(  # type: ignore[misc]  # team= is an option, named here
     fractions = bool(columns) or credit == "inverse_rank"
     slack = SLACK if fractions and method == "team_draft" else 0
 
+    def p_value(signed: pl.Series) -> float | None:
+        if test == "permutation":
+            return _permutation_test(signed, n_resamples, seed)
+        return _sign_test(signed) if method != "probabilistic" else None
+
     def read(_: Sequence[str]) -> Iterator[pl.DataFrame]:
         teams = [*(credits or ranks or {})] or _teams(bound)
         if len(teams) < 2:
@@ -196,7 +204,7 @@ def interleaving(  # type: ignore[misc]  # team= is an option, named here
             raise DataError(message, rule=NOT_INTERLEAVED.name)
         if outcomes.is_empty():
             warn("no interleaved list has a click: there is no preference")
-        yield _result(outcomes, bound, teams, schema, level, test, n_resamples, seed)
+        yield _result(outcomes, bound, teams, schema, level, p_value)
 
     return like_input(log, lazy_source(read, schema, name="interleaving"))
 
@@ -260,68 +268,47 @@ def _result(
     teams: Sequence[Any],
     schema: dict[str, pl.DataType],
     level: float,
-    test: Test,
-    n_resamples: int,
-    seed: int,
+    p_value: Callable[[pl.Series], float | None],
 ) -> pl.DataFrame:
-    by = [c for c in outcomes.columns if c.startswith("by:")]
-    keys = [c for c in outcomes.columns if c.startswith("cluster")]
-    outcomes = outcomes.sort(*by, *keys, nulls_last=True)
+    by, pairs = [*log.segments], [*combinations(teams, 2)]
+    # Per impression 1, 0 or -1; its mean over impressions is twice the preference.
+    signed = {
+        f"x{i}": pl.col(f"win{i}") - pl.col(f"loss{i}") for i in range(len(pairs))
+    }
+    ordered = outcomes.sort(*by, *log.clusters, nulls_last=True)
+    frame = ordered.lazy().with_columns(**signed)
+    ratios = [Ratio(str(i), name, "n") for i, name in enumerate(signed)]
+    sums = states(frame, by, ratios).collect()  # in one batch: a warning counts it
+    found = finished(sums.rechunk().lazy(), by, level).collect()
     rows = []
-    for i, (a, b) in enumerate(combinations(teams, 2)):
-        win, loss, tie = (pl.col(f"{what}{i}") for what in ("win", "loss", "tie"))
-        # Per impression 1, 0 or -1; its mean over impressions is twice the preference.
-        moments = RatioMoments(pl.col("n"))
-        state = moments.state(win - loss)
-        counted = [
-            pl.col("n").sum().alias("impressions"),
-            pl.col("clicked").sum(),
-            *(
-                e.sum().alias(name)
-                for e, name in ((win, "wins"), (loss, "losses"), (tie, "ties"))
-            ),
-            pl.len().alias("clusters"),
-            *(value.alias(name) for name, value in state.items()),
-            (win - loss).implode().alias("signed"),
-        ]
-        pair = outcomes.lazy()
-        pair = (
-            pair.group_by(by, maintain_order=True).agg(counted)
-            if by
-            else pair.select(counted)
-        )
-        added = moments.sums({name: pl.col(name) for name in state})
-        pair = pair.with_columns(**{f"sum:{n}": e for n, e in added.items()})
-        held = {name: pl.col(f"sum:{name}") for name in added}
-        preference = ratio(held["x"], held["d"]) / 2
-        error, effective = standard_error(held, pl.col("d_high"))
-        se = error / 2
-        rows.append(
-            pair.with_columns(
-                team_a=pl.lit(a, schema["team_a"]),
-                team_b=pl.lit(b, schema["team_b"]),
-                preference=preference,
-                se=se,
-                effective_clusters=effective,
-            ).collect()
-        )
-    table = pl.concat(rows)
-    reach = margin(pl.col("effective_clusters"), level)
-    half = table.select(pl.col("se") * reach)["se"]
-    if test == "permutation":
-        found = [_permutation_test(s, n_resamples, seed) for s in table["signed"]]
-    elif schema["wins"].is_integer():
-        found = [_sign_test(s) for s in table["signed"]]
-    else:
-        found = [None] * len(table)
-    table = table.with_columns(
-        lower=pl.col("preference") - half,
-        upper=pl.col("preference") + half,
-        p_value=pl.Series(found, dtype=pl.Float64),
+    for i, (a, b) in enumerate(pairs):
+        counted = {
+            "clicked": pl.col("clicked").sum(),
+            "wins": pl.col(f"win{i}").sum(),
+            "losses": pl.col(f"loss{i}").sum(),
+            "ties": pl.col(f"tie{i}").sum(),
+            "signed": pl.col(f"x{i}").implode(),
+        }
+        pair = frame.group_by(by).agg(**counted) if by else frame.select(**counted)
+        names = {"team_a": pl.lit(a, schema["team_a"]), "measure": pl.lit(str(i))}
+        rows.append(pair.with_columns(**names, team_b=pl.lit(b, schema["team_b"])))
+    table = found.join(
+        pl.concat(rows).collect(),
+        on=[*by, "measure"],
+        how="left",
+        nulls_equal=True,
+        maintain_order="left",
     )
-    names = dict(zip(by, log.by, strict=True))
-    table = table.sort(by, maintain_order=True, nulls_last=True).rename(names)
-    return table.select(pl.col(name).cast(dtype) for name, dtype in schema.items())
+    tests = [p_value(values) for values in table["signed"]]
+    table = table.with_columns(
+        pl.col("se", "lower", "upper") / 2,
+        preference=pl.col("estimate") / 2,
+        impressions="n",
+        p_value=pl.Series(tests, dtype=pl.Float64),
+    ).sort(by, maintain_order=True, nulls_last=True)
+    return log.titled(table).select(
+        pl.col(name).cast(dtype) for name, dtype in schema.items()
+    )
 
 
 def _sign_test(signed: pl.Series) -> float | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import polars as pl
 
@@ -36,6 +36,8 @@ from polars_rank.clicks.log.log_columns import (
 from polars_rank.clicks.log.log_rows import clean, united, watched
 from polars_rank.core.rules import Rule
 from polars_rank.core.source import is_rereadable
+
+F = TypeVar("F", pl.LazyFrame, pl.DataFrame)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -186,6 +188,29 @@ class ClickLog:
         if self.weight is None:
             return pl.lit(1, pl.Int64)
         return pl.col(self.carried[self.weight]).cast(pl.Float64)
+
+    @property
+    def segments(self) -> dict[str, pl.Expr]:
+        """Return the columns of ``by``, under names that no column of a user has."""
+        return {f"by:{i}": pl.col(own) for i, own in enumerate(self.own(self.by))}
+
+    @property
+    def _units(self) -> list[str]:
+        return self.own(self.cluster) or [*self.keys] or ["query"]
+
+    @property
+    def clusters(self) -> dict[str, pl.Expr]:
+        """Return what identifies the independent units; default: the impression."""
+        return {f"cluster{i}": pl.col(name) for i, name in enumerate(self._units)}
+
+    @property
+    def is_each_alone(self) -> bool:
+        """Return whether each impression is a unit of its own."""
+        return {*self._units} == {*self.keys}
+
+    def titled(self, frame: F) -> F:
+        """Return a result under the user's names of the segments."""
+        return frame.rename(dict(zip(self.segments, self.by, strict=True)))
 
     def own(self, names: Sequence[str]) -> list[str]:
         """Our names of columns that are constant within an impression."""

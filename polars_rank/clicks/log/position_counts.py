@@ -66,11 +66,6 @@ def shown(log: ClickLog) -> pl.Expr:
     return pl.lit(1, pl.Int64)
 
 
-def cluster_keys(log: ClickLog) -> list[str]:
-    """Columns that identify the independent units; default: the impression."""
-    return log.own(log.cluster) or [*log.keys] or ["query"]
-
-
 def pair_table(
     log: ClickLog,
     keys: Sequence[str],
@@ -120,15 +115,13 @@ def moments(
     128 bits where they are ``wide``. ``reference`` has ``by`` and ``position``. A
     row of no position has the number of all clusters.
     """
-    clusters = cluster_keys(log)
-    keys = {f"cluster{i}": pl.col(name) for i, name in enumerate(clusters)}
+    keys = log.clusters
     rows = log.rows.select(*by, "position", **keys, **values)
-    several = {*clusters} != {*log.keys}
     names = [*values]
 
     def summed(rows: pl.LazyFrame) -> pl.LazyFrame:
         cells = rows
-        if several:
+        if not log.is_each_alone:
             sums = [pl.col(name).sum() for name in names]
             cells = rows.group_by(*by, *keys, "position").agg(sums)
         if wide:

@@ -28,7 +28,6 @@ from polars_rank.clicks.bias.several_positions.pair_counts import Array
 from polars_rank.clicks.log.impressions import held
 from polars_rank.clicks.log.position_counts import (
     checked,
-    cluster_keys,
     rows_with_known,
 )
 from polars_rank.clicks.off_policy.cell_sums import sums_in_cells
@@ -84,7 +83,7 @@ class Jackknife:
     def _rows(self) -> Iterator[tuple[Any, ...]]:
         """For each segment and system: keys, name, error, and half of the interval."""
         names = [s.name for s in self.task.systems]
-        by = [f"by:{i}" for i in range(len(self.task.log.by))]
+        by = [*self.task.log.segments]
         pairs, cells, numbers = self._tables(by)
         of_pairs, of_cells = segments_of(pairs, by), segments_of(cells, by)
         for key, number in segments_of(numbers, by).items():
@@ -117,9 +116,9 @@ class Jackknife:
         """Clicks of documents, sums of rows and of impressions: all by group."""
         task = self.task
         log = rows_with_known(task.log)
-        keys, clicked = cluster_keys(log), pl.col("clicked").cast(pl.Float64)
-        unit = pl.col(keys[0]) if len(keys) == 1 else pl.struct(keys)
-        own = {name: pl.col(c) for name, c in zip(by, log.own(log.by), strict=True)}
+        keys, clicked = [*log.clusters.values()], pl.col("clicked").cast(pl.Float64)
+        unit = keys[0] if len(keys) == 1 else pl.struct(keys)
+        own = log.segments
         own[PART] = (unit.hash(self.seed) % GROUPS).cast(pl.Int64)
         rows = replace(log, rows=log.rows.with_columns(**own))
         harvest = replace(HARVEST, by=[*by])

@@ -98,7 +98,7 @@ def sensitivity(
     base: str = names[-1] if baseline is None else baseline
     grid: list[float] = _grid(eta)
     bound = task.log
-    by: list[str] = [f"by:{i}" for i in range(len(bound.by))]
+    by: list[str] = [*bound.segments]
     types = task.per_impression().collect_schema()
     schema: dict[str, Any] = {
         name: types[own] for name, own in zip(by, bound.own(bound.by), strict=True)
@@ -119,7 +119,7 @@ def sensitivity(
     result = lazy_source(
         read, schema, name="sensitivity", rereadable=is_rereadable(bound.rows)
     )
-    return like_input(log, result.rename(dict(zip(by, bound.by, strict=True))))
+    return like_input(log, bound.titled(result))
 
 
 def _curves(
@@ -127,10 +127,9 @@ def _curves(
 ) -> Iterator[tuple[Any, ...]]:
     """One row per segment, eta and system."""
     log, times = task.log, task.log.times
-    own = dict(zip(by, log.own(log.by), strict=True))
     weights = [s.weight for s in task.systems]
     names = [s.name for s in task.systems]
-    columns = {name: pl.col(c) for name, c in own.items()}
+    columns = log.segments
     values = {w: times * pl.col(w).cast(pl.Float64) for w in weights}
     totals = sums_in_cells(
         task, columns | {"position": pl.col("position")}, values, clicked=True

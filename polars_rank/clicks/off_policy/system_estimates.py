@@ -10,8 +10,13 @@ import polars as pl
 
 from polars_rank._engine.checks.enforce import warn
 from polars_rank._engine.request import Resources
-from polars_rank.clicks.behavior.ratios import Interval, Ratio, estimates, sums
-from polars_rank.clicks.log.impressions import bounded_by
+from polars_rank.clicks.behavior.ratios import (
+    Interval,
+    Ratio,
+    estimates,
+    sums,
+    sums_of_clusters,
+)
 from polars_rank.clicks.off_policy.weighing import Estimation
 from polars_rank.core.expr import ratio
 from polars_rank.core.rules import NO_SUPPORT
@@ -39,7 +44,7 @@ def estimate_systems(
 ) -> pl.LazyFrame:
     """One row per segment and system; ``bounded`` says that it gets an interval."""
     log, names = task.log, [s.name for s in task.systems]
-    by = {f"by:{i}": pl.col(own) for i, own in enumerate(log.own(log.by))}
+    by = log.segments
     # Polars does not see that both sums below are of the same plan.
     rows = task.per_impression().with_columns(**by).cache()
     weight = log.times
@@ -51,23 +56,13 @@ def estimate_systems(
             values[f"d{i}"] = values[f"v{i}"] - values[f"v{other}"]
             labels[f"d{i}"] = f"{name} - {baseline}"
     den = pl.col("w") if task.method == "snips" else pl.lit(1, pl.Int64)
-    keys = {f"k{i}": pl.col(c) for i, c in enumerate(log.own(log.cluster))}
-    keys = keys or {f"k{i}": pl.col(c) for i, c in enumerate(log.keys)}
-    parts = rows.select(*by, **keys, **values, den=den * weight)
-    number = {"n": pl.len().cast(pl.Int64)}
-
-    def summed(parts: pl.LazyFrame) -> pl.LazyFrame:
-        return sums(parts, [*by, *keys], [*values, "den"], number)
-
-    alone = {*log.own(log.cluster)} in (set(), {*log.keys})  # each impression
-    if alone:
-        clusters = parts.with_columns(n=pl.lit(1, pl.Int64))
-    else:
-        clusters = bounded_by(log, parts, [*keys], summed, repr([*values.values()]))
+    summed = rows.with_columns(**values, den=den * weight)
+    formulas = [*values.values()]
+    clusters = sums_of_clusters(log, summed, [*by], [*values, "den"], formulas)
     ratios = [Ratio(label, v, "den") for v, label in labels.items()]
-    means = alone and not log.weight and task.method != "snips"
+    means = log.is_each_alone and not log.weight and task.method != "snips"
     found = _estimated(
-        clusters, [*by], ratios, interval, [*keys], log.resources, means=means
+        clusters, [*by], ratios, interval, [*log.clusters], log.resources, means=means
     )
     long = found.rename({"measure": "system", "n": "impressions"})
     about = _diagnosed(rows, by, names, weight, clipped=task.clip > 0)
@@ -106,7 +101,7 @@ def estimate_systems(
         return_dtype=pl.Boolean,
     )
     long = long.filter(checked).select(*by, *RESULT)
-    return long.rename(dict(zip(by, log.by, strict=True)))
+    return log.titled(long)
 
 
 def _doubts(columns: Sequence[pl.Series], *, modeled: bool, bounded: bool) -> pl.Series:

@@ -229,15 +229,8 @@ class Estimation:
     def per_impression(self) -> pl.LazyFrame:
         """One row per impression: keys, columns, a value for each system ..."""
         log = self.weighed()
-        words = {
-            "clicks": pl.col("clicked").cast(pl.Int64).sum(),
-            "w": pl.col("w").sum(),
-            "ww": (pl.col("w") * pl.col("w")).sum(),
-            "largest": pl.col("w").max(),
-        }
-        if self.clip:
-            words["low"] = pl.col("low").cast(pl.Int64).sum()
-            words["raw"] = pl.col("raw").sum()
+        words = {name: value.sum() for name, value in self._summed().items()}
+        words["largest"] = pl.col("w").max()
         for s in self.systems:
             value = pl.col("x")
             if self.rewarded and s.frame is None:
@@ -268,20 +261,20 @@ class Estimation:
             ).drop(s.support, s.modeled)
         return frame
 
+    def _summed(self) -> dict[str, pl.Expr]:
+        """Return the values of a row whose sums are words of the impression."""
+        w = pl.col("w")
+        terms = {"clicks": pl.col("clicked").cast(pl.Int64), "w": w, "ww": w * w}
+        if self.clip:
+            terms |= {"low": pl.col("low").cast(pl.Int64), "raw": pl.col("raw")}
+        return terms
+
     def _summed_in_runs(
         self, rows: pl.LazyFrame, key: str, constants: list[str]
     ) -> pl.LazyFrame:
         """The words of impressions, by way of the runs of their rows."""
-        value = pl.col("x")
-        if self.rewarded:
-            value = value + pl.col("reward")
-        terms = {
-            "clicks": pl.col("clicked").cast(pl.Int64),
-            "w": pl.col("w"),
-            "ww": pl.col("w") * pl.col("w"),
-        }
-        if self.clip:
-            terms |= {"low": pl.col("low").cast(pl.Int64), "raw": pl.col("raw")}
+        value = pl.col("x") + pl.col("reward") if self.rewarded else pl.col("x")
+        terms = self._summed()
         wanted = RankedSums(
             terms={**terms, "value": value},
             sums=[*terms],
