@@ -10,9 +10,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from polars_rank.clicks.bias.position_rows import Row, Task, warn_unconverged
-from polars_rank.clicks.bias.rates import compared, require_probabilities
-from polars_rank.clicks.bias.units import in_units, units_of
+from polars_rank.clicks.bias.position_rows import (
+    Row,
+    Task,
+    in_units,
+    units_of,
+    warn_unconverged,
+)
+from polars_rank.clicks.bias.rates import compared, reference_of, require_probabilities
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.impressions import held
 from polars_rank.clicks.log.position_counts import (
@@ -56,14 +61,7 @@ def rows_of_regression_em(task: Task, log: ClickLog) -> Iterator[Row]:
         information=pl.Series(fit.information),
         unit=units_of(fit.largest),
     )
-    best = pl.col("position")
-    if task.normalize == "max":
-        best = best.sort_by("rate", descending=True, maintain_order=True)
-    reference = (
-        parts.group_by(task.by, maintain_order=True).agg(best.first())
-        if task.by
-        else parts.select(best.first())
-    )
+    reference = reference_of(task, parts)
     known = parts.lazy().select(*keys, "rate", "information", "unit")
     rows = used.rows.join(known, on=keys, nulls_equal=True)
     a, e, c = pl.col("relevance"), pl.col("rate"), pl.col("clicked")

@@ -19,8 +19,9 @@ from polars_rank.clicks.bias.position_rows import (
     UNKNOWN,
     Row,
     Task,
+    in_units,
+    units_of,
 )
-from polars_rank.clicks.bias.units import in_units, units_of
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.position_counts import (
     checked,
@@ -62,22 +63,24 @@ def rows_of_rates(task: Task, log: ClickLog) -> Iterator[Row]:
     parts = parts.with_columns(rate=rate).sort(*task.by, "position")
     if trust:
         parts = parts.with_columns(unit=units_of(parts["largest"].to_numpy()))
-    best = (
-        pl.col("position").sort_by("rate", descending=True, maintain_order=True)
-        if task.normalize == "max"
-        else pl.col("position")
-    )
-    reference = (
-        parts.drop_nulls("rate").group_by(task.by).agg(best.first())
-        if task.by
-        else parts.drop_nulls("rate").select(best.first())
-    )
+    reference = reference_of(task, parts)
     values = {"n": shown(used), "c": pl.col("clicked").cast(pl.Int64)}
     if trust:
         used, values = _influences(used, task.by, parts)
     found = moments(used, task.by, values, reference, wide=trust)
     sums = found.collect(engine="streaming")
     return compared(task, totals, parts, reference, sums)
+
+
+def reference_of(task: Task, parts: pl.DataFrame) -> pl.DataFrame:
+    """Return the position of each segment whose propensity is 1."""
+    best = pl.col("position")
+    if task.normalize == "max":
+        best = best.sort_by("rate", descending=True, maintain_order=True)
+    known = parts.drop_nulls("rate")
+    if not task.by:
+        return known.select(best.first())
+    return known.group_by(task.by, maintain_order=True).agg(best.first())
 
 
 def compared(

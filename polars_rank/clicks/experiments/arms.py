@@ -132,7 +132,9 @@ def compare_arms(  # type: ignore[misc]  # two options are named here
         earlier = cast("LogOptions", same)
         before = ClickLog.of(covariates, earlier)
     design: Design = Design(level, power, sequential, expected_split, control)
-    schema = _schema(bound, adjust)
+    types = bound.types
+    by = {name: types[bound.carried[name]] for name in bound.by}
+    schema = schema_of(by, types[bound.carried[arm]], adjust)
 
     def read(_: Sequence[str]) -> Iterator[pl.DataFrame]:
         def plan(log: ClickLog, vocabulary: type[Impression]) -> pl.LazyFrame:
@@ -160,14 +162,6 @@ def compared(
     table = pl.DataFrame(adjusted(rows, adjust), schema=schema)
     warn_if_few(pl.concat(table[name].drop_nulls() for name in EFFECTIVE))
     return table
-
-
-def _schema(log: ClickLog, adjust: Adjust | None) -> dict[str, pl.DataType]:
-    rows = log.rows.collect_schema()
-    known = {} if log.impressions is None else log.impressions.collect_schema()
-    dtypes = {**rows, **known}
-    by = {name: dtypes[log.carried[name]] for name in log.by}
-    return schema_of(by, dtypes[log.carried[log.roles["arm"]]], adjust)
 
 
 def schema_of(

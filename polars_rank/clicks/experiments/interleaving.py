@@ -237,14 +237,12 @@ def _require(
 
 
 def _schema(log: ClickLog, method: Method) -> dict[str, pl.DataType]:
-    rows = log.rows.collect_schema()
-    known = {} if log.impressions is None else log.impressions.collect_schema()
-    dtypes = {**rows, **known}
+    types = log.types
     count = pl.Float64() if method == "probabilistic" else pl.UInt32()
     numbers = ("preference", "se", "lower", "upper", "p_value")
-    team = rows.get("team", pl.String())
+    team = types.get("team", pl.String())
     return {
-        **{name: dtypes[log.carried[name]] for name in log.by},
+        **{name: types[log.carried[name]] for name in log.by},
         **dict.fromkeys(("team_a", "team_b"), team),
         **dict.fromkeys(("impressions", "clicked"), pl.Int64()),
         **dict.fromkeys(("wins", "losses", "ties"), count),

@@ -208,6 +208,12 @@ class ClickLog:
         """Return whether each impression is a unit of its own."""
         return {*self._units} == {*self.keys}
 
+    @property
+    def types(self) -> dict[str, pl.DataType]:
+        """Return the types of all columns, those that impressions alone have, too."""
+        known = None if self.impressions is None else self.impressions.collect_schema()
+        return {**self.rows.collect_schema(), **(known or {})}
+
     def titled(self, frame: F) -> F:
         """Return a result under the user's names of the segments."""
         return frame.rename(dict(zip(self.segments, self.by, strict=True)))

@@ -30,7 +30,6 @@ from polars_rank.clicks.log.position_counts import (
     checked,
     rows_with_known,
 )
-from polars_rank.clicks.off_policy.cell_sums import sums_in_cells
 from polars_rank.clicks.off_policy.weighing import Estimation
 from polars_rank.core.source import is_rereadable, lazy_source
 
@@ -136,7 +135,7 @@ class Jackknife:
         plans = [
             checked(log, documents=True),
             informative_table(harvest, rows, PART),
-            sums_in_cells(replace(task, policy_aware=False), cell, values),
+            replace(task, policy_aware=False).sums_in_cells(cell, values),
             sums(impressions, [*own, *query], [*each], {"n": pl.len()}),
         ]
         if log.resources is None:  # then all of them read the log once

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 from numbers import Real
@@ -18,7 +18,6 @@ from polars_rank.clicks.behavior.ratios import sums
 from polars_rank.clicks.log.log_columns import LogOptions
 from polars_rank.clicks.log.open_log import function_of_log
 from polars_rank.clicks.off_policy.additive import AdditiveMeasure
-from polars_rank.clicks.off_policy.cell_sums import sums_in_cells
 from polars_rank.clicks.off_policy.rankings import Systems, with_baseline
 from polars_rank.clicks.off_policy.system_estimates import NO_CLICKS, tell_support
 from polars_rank.clicks.off_policy.weighing import Estimation
@@ -131,9 +130,8 @@ def _curves(
     names = [s.name for s in task.systems]
     columns = log.segments
     values = {w: times * pl.col(w).cast(pl.Float64) for w in weights}
-    totals = sums_in_cells(
-        task, columns | {"position": pl.col("position")}, values, clicked=True
-    )
+    cell = columns | {"position": pl.col("position")}
+    totals = task.sums_in_cells(cell, values, clicked=True)
     framed = [s.name for s in task.systems if s.frame is not None]
     for name in framed:
         support = pl.col(f"support:{name}")
@@ -149,7 +147,10 @@ def _curves(
         key = [row[name] for name in by]
         here = [pl.col(n).eq_missing(pl.lit(v)) for n, v in zip(by, key, strict=True)]
         part = found.filter(*here)
-        _tell_supports(row, framed)
+        for name in framed:
+            if row[f"ranked:{name}"]:
+                logged, ranked = (row[f"{kind}:{name}"] for kind in SUPPORT)
+                tell_support(name, logged / ranked)
         if part.is_empty() or not row["n"]:
             warn(NO_CLICKS)
             yield from (
@@ -163,15 +164,8 @@ def _curves(
             yield (*key, *point)
 
 
-def _tell_supports(row: Mapping[str, Any], framed: Sequence[str]) -> None:
-    for name in framed:
-        if row[f"ranked:{name}"]:
-            logged, ranked = (row[f"{kind}:{name}"] for kind in SUPPORT)
-            tell_support(name, logged / ranked)
-
-
 def _value(eta: float, *, place: Any, worths: Any, total: float) -> Any:
-    """The estimate of each system where examination is ``position ** -eta``."""
+    """Estimate each system where examination is ``position ** -eta``."""
     return (place[:, None] ** eta * worths).sum(0) / total
 
 

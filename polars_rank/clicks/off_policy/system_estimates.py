@@ -9,7 +9,6 @@ from typing import cast
 import polars as pl
 
 from polars_rank._engine.checks.enforce import warn
-from polars_rank._engine.request import Resources
 from polars_rank.clicks.behavior.ratios import (
     Interval,
     Ratio,
@@ -31,6 +30,7 @@ SAME_LOG = (
     "those of a jackknife, or interval='none'"
 )
 NO_CLICKS = "there are no clicks: nothing can be estimated"
+TOLD = ("system", "support_share", "clicks", "largest_weight_share", "effective_size")
 RESULT = (
     *("system", "estimate", "se", "lower", "upper"),
     *("effective_size", "largest_weight_share"),
@@ -61,9 +61,19 @@ def estimate_systems(
     clusters = sums_of_clusters(log, summed, [*by], [*values, "den"], formulas)
     ratios = [Ratio(label, v, "den") for v, label in labels.items()]
     means = log.is_each_alone and not log.weight and task.method != "snips"
-    found = _estimated(
-        clusters, [*by], ratios, interval, [*log.clusters], log.resources, means=means
+    given = interval.kind != "none"
+    found = estimates(
+        clusters,
+        [*by],
+        ratios,
+        interval if given else interval._replace(kind="normal"),
+        [*log.clusters],
+        log.resources,
+        means=means,
     )
+    if not given:  # errors are null
+        nothing = dict.fromkeys(("se", "lower", "upper"), pl.lit(None, pl.Float64))
+        found = found.with_columns(**nothing)
     long = found.rename({"measure": "system", "n": "impressions"})
     about = _diagnosed(rows, by, names, weight, clipped=task.clip > 0)
     if by:
@@ -85,14 +95,8 @@ def estimate_systems(
         [*labels.values()], range(len(labels)), return_dtype=pl.Int64
     )
     long = long.sort(*by, order, nulls_last=True, maintain_order=True)
-    told = [
-        "system",
-        "support_share",
-        "clicks",
-        "largest_weight_share",
-        "effective_size",
-    ]
-    if task.fitted is not None and interval.kind != "none":
+    told = [*TOLD]
+    if task.fitted is not None and given:
         told += ["impressions", *task.fitted.collect_schema()]
         long = long.join(task.fitted, how="cross", maintain_order="left")
     checked = pl.map_batches(
@@ -192,23 +196,3 @@ def _diagnosed(
         cut=1.0 - ratio(w, pl.col(raw)),
         relevant_per_impression=ratio(w, pl.col("all")),
     )
-
-
-def _estimated(
-    clusters: pl.LazyFrame,
-    by: Sequence[str],
-    ratios: Sequence[Ratio],
-    interval: Interval,
-    keys: Sequence[str],
-    resources: Resources | None,
-    *,
-    means: bool,
-) -> pl.LazyFrame:
-    """Ratios of sums over clusters; without an interval, their errors are null."""
-    given = interval.kind != "none"
-    taken = interval if given else interval._replace(kind="normal")
-    found = estimates(clusters, by, ratios, taken, keys, resources, means=means)
-    if given:
-        return found
-    empty = [pl.lit(None, pl.Float64).alias(c) for c in ("se", "lower", "upper")]
-    return found.with_columns(empty)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, cast
 
@@ -11,10 +11,13 @@ import polars as pl
 from polars_rank._engine.layout import try_else
 from polars_rank._engine.request import AnyFrame
 from polars_rank._engine.schema import align_ids
+from polars_rank._engine.stages.rank import pack
 from polars_rank.clicks.bias.apply import Propensities, with_propensities
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.impressions import (
+    KEY,
     all_bounded_by,
+    bounded_by,
     enforced,
     impressions_of,
     may_be_tried,
@@ -31,6 +34,7 @@ from polars_rank.clicks.off_policy.rankings import (
     ranking,
     with_scores,
 )
+from polars_rank.core.aggregate import State, Sum, exact_sum, exact_total
 from polars_rank.core.expr import ratio
 
 CounterfactualMethod: TypeAlias = Literal["ips", "snips", "affine", "dr", "dm"]
@@ -225,6 +229,36 @@ class Estimation:
             for s in self.systems
             if s.frame is None
         )
+
+    def sums_in_cells(
+        self,
+        cell: Mapping[str, pl.Expr],
+        values: Mapping[str, pl.Expr],
+        *,
+        clicked: bool = False,
+    ) -> pl.LazyFrame:
+        """Sum values of rows, which know the weight of their place, exactly.
+
+        ``clicked`` says that clicked rows are enough.
+        """
+        log = rows_with_known(self.log)
+        state: State = {}
+        for name, value in values.items():
+            state |= exact_sum(name, value.cast(pl.Float64))
+
+        def summed(rows: pl.LazyFrame) -> pl.LazyFrame:
+            ranked = self.ranked(rows, KEY)
+            if clicked:
+                ranked = ranked.filter(pl.col("clicked") > 0)
+            return ranked.group_by([*cell]).agg(**state)
+
+        rows = replace(self, log=log).weighed().rows.with_columns(**cell)
+        told = repr((self.measure.name, log.weight, [*cell.values(), *values.values()]))
+        parts = bounded_by(log, pack(rows, log.keys, KEY), [KEY], summed, told)
+        merged = (Sum().merge(part, pl.col(part)).alias(part) for part in state)
+        found = parts.group_by([*cell]).agg(merged)
+        held = {part: pl.col(part) for part in state}
+        return found.select(*cell, *(exact_total(n, held).alias(n) for n in values))
 
     def per_impression(self) -> pl.LazyFrame:
         """One row per impression: keys, columns, a value for each system ..."""

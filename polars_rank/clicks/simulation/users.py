@@ -60,18 +60,6 @@ def _browsing(
     return clicked
 
 
-def _cascade(
-    _: Simulation, rng: np.random.Generator, chance: Array, __: Array
-) -> Array:
-    return _browsing(rng, chance, lambda place: 0.0, 1.0)
-
-
-def _dcm(
-    design: Simulation, rng: np.random.Generator, chance: Array, _: Array
-) -> Array:
-    return _browsing(rng, chance, lambda place: design.continuation, 1.0)
-
-
 def _dbn(
     design: Simulation, rng: np.random.Generator, chance: Array, satisfied: Array
 ) -> Array:
@@ -102,8 +90,10 @@ def _ubm(
 USER_MODELS: Mapping[UserModel, Callable[..., Array]] = {
     "pbm": _independent,
     "trust": _trusting,
-    "cascade": _cascade,
-    "dcm": _dcm,
+    "cascade": lambda _, rng, chance, __: _browsing(rng, chance, lambda _: 0.0, 1.0),
+    "dcm": lambda design, rng, chance, _: _browsing(
+        rng, chance, lambda _: design.continuation, 1.0
+    ),
     "dbn": _dbn,
     "ubm": _ubm,
 }

@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from polars_rank.clicks.bias.several_positions.linked_positions import reached
 from polars_rank.clicks.bias.several_positions.pair_counts import (
     CELLS,
     Array,
     Codes,
     Counts,
     groups_of,
+    reached,
 )
 
 ALONE = 1e-9  # share of the others in a curvature that is rounding

@@ -17,8 +17,11 @@ from polars_rank.clicks.bias.several_positions.fit_errors import (
     Scores,
     information,
 )
-from polars_rank.clicks.bias.several_positions.linked_positions import identified
-from polars_rank.clicks.bias.several_positions.pair_counts import Array, Counts
+from polars_rank.clicks.bias.several_positions.pair_counts import (
+    Array,
+    Counts,
+    identified,
+)
 
 Known: TypeAlias = npt.NDArray[np.bool_]
 

@@ -13,15 +13,16 @@ from polars_rank.clicks.bias.position_rows import (
     UNCONVERGED,
     Row,
     Task,
+    in_units,
     is_by_query,
     segments_of,
+    units_of,
     warn_unconverged,
 )
 from polars_rank.clicks.bias.several_positions import fits
 from polars_rank.clicks.bias.several_positions.fit_errors import Fit
 from polars_rank.clicks.bias.several_positions.pair_counts import Counts
 from polars_rank.clicks.bias.several_positions.pair_ratios import jackknifed
-from polars_rank.clicks.bias.units import in_units, units_of
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.impressions import bounded_by, held
 from polars_rank.clicks.log.position_counts import (

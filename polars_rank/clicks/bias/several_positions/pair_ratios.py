@@ -13,16 +13,14 @@ import numpy.typing as npt
 from polars_rank.clicks.bias.position_based import position_based
 from polars_rank.clicks.bias.position_rows import Estimator, Weighting
 from polars_rank.clicks.bias.several_positions.fit_errors import ALONE, Fit
-from polars_rank.clicks.bias.several_positions.linked_positions import (
+from polars_rank.clicks.bias.several_positions.pair_counts import (
     UNCLICKED,
     UNLINKED,
-    known_of,
-    reached,
-)
-from polars_rank.clicks.bias.several_positions.pair_counts import (
     Array,
     Counts,
     groups_of,
+    known_of,
+    reached,
 )
 
 GROUPS = 100  # of queries that are left out in turn
