@@ -1,4 +1,4 @@
-"""How people use search: measures of impressions, as ratios of sums."""
+"""Measure how people use search, as ratios of sums over impressions."""
 
 from __future__ import annotations
 
@@ -374,7 +374,7 @@ def _require_distinct(columns: Sequence[str], names: Sequence[str]) -> None:
 
 
 def _values(log: ClickLog, traced: Traced, *, count_queries: bool) -> pl.LazyFrame:
-    """One row per segment: counts, and the measures."""
+    """Compute the counts and the measures, one row per segment."""
     by = log.segments
     frame = parts_of(log, traced).with_columns(**by)
     counts = {"impressions": pl.len(), "total_clicks": pl.col("clicks").sum()}
@@ -413,7 +413,7 @@ def _with_queries(
 
 
 def _intervals(log: ClickLog, traced: Traced, interval: Interval) -> pl.LazyFrame:
-    """One row per segment and measure: the estimate and its error."""
+    """Estimate each measure with its error, one row per segment and measure."""
     by = log.segments
     clusters = cluster_sums(log, traced, by)
     keys = [*log.clusters]

@@ -1,4 +1,4 @@
-"""How much the clicks of a query are spread over documents."""
+"""Measure how much the clicks of a query are spread over documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ratios of sums with errors: over clusters, by the delta method or the bootstrap.
+"""Estimate ratios of sums with errors, over clusters of impressions.
 
 Clusters, such as users, are the independent units. The numbers of their impressions are
 added up first; errors are those of a ratio of sums over clusters.
@@ -88,7 +88,7 @@ def sums(
     columns: Sequence[str],
     counts: State,
 ) -> pl.LazyFrame:
-    """Sums of columns for each of ``by``, the same in any order of the rows.
+    """Sum columns for each of ``by``, with the same bits in any order of the rows.
 
     ``counts`` are other aggregations, kept as they are. Integers add up exactly as they
     are; of other numbers the exact sum is taken.
@@ -154,7 +154,7 @@ def estimates(
     *,
     means: bool = False,
 ) -> pl.LazyFrame:
-    """One row per segment and measure: estimate, se, lower, upper, n, clusters.
+    """Estimate ratios: a row per segment and measure with ``n`` and errors.
 
     ``clusters`` has one row per segment and cluster: the sums of its impressions, their
     number ``n`` and the ``keys`` of the cluster. ``means`` says that all denominators
@@ -173,7 +173,7 @@ def states(
     means: bool = False,
     more: Mapping[str, pl.Expr] = MappingProxyType({}),
 ) -> pl.LazyFrame:
-    """One row per segment and measure: the state of a ratio, which adds up exactly.
+    """Sum up the state of each ratio, which adds up exactly.
 
     Columns are ``measure``, ``impressions`` and the parts of ``RatioMoments``, of which
     ``means``, whose denominators are all 1, need two fifths; and sums of ``more``.
@@ -192,9 +192,7 @@ def states(
 
 
 def finished(states: pl.LazyFrame, by: Sequence[str], level: float) -> pl.LazyFrame:
-    """One row per segment and measure: n, clusters (their effective number, too),
-    estimate, se, lower and upper.
-    """
+    """Finish states: estimates with errors, ``n`` and numbers of clusters."""
     parts = [
         c for c in states.collect_schema() if c not in (*by, "impressions", "measure")
     ]
@@ -223,7 +221,7 @@ def finished(states: pl.LazyFrame, by: Sequence[str], level: float) -> pl.LazyFr
 def standard_error(
     sums: Mapping[str, pl.Expr], largest: pl.Expr
 ) -> tuple[pl.Expr, pl.Expr]:
-    """Error of a ratio over clusters, and how many of one size tell as much.
+    """Return the error of a ratio over clusters, and their effective number.
 
     ``largest`` is the largest denominator of a cluster.
     """
@@ -233,7 +231,7 @@ def standard_error(
 
 
 def added(states: pl.LazyFrame, by: Sequence[str]) -> pl.LazyFrame:
-    """The states of the whole out of those of parts."""
+    """Add up the states of parts."""
     keys = [*by, "measure"]
     parts = [c for c in states.collect_schema() if c not in (*keys, "impressions")]
     moments = RatioMoments(pl.lit(1))
@@ -244,7 +242,7 @@ def added(states: pl.LazyFrame, by: Sequence[str]) -> pl.LazyFrame:
 
 
 def margin(effective: pl.Expr, level: float, *, warns: bool = True) -> pl.Expr:
-    """Standard errors on each side: Student's t of so many clusters."""
+    """Return how many standard errors Student's t reaches to each side."""
     p = 0.5 + level / 2
 
     def quantile(n: pl.Series) -> pl.Series:
@@ -285,7 +283,7 @@ def _bootstrap(
     keys: Sequence[str],
     resources: Resources | None,
 ) -> pl.LazyFrame:
-    """The same by resampling clusters, with Poisson weights.
+    """Estimate the same by resampling clusters, with Poisson weights.
 
     The sums of all clusters are held in memory, in the order of their ids: the result
     does not depend on the order of the rows.
@@ -329,7 +327,7 @@ def _bootstrap(
 def _resampled(
     segment: pl.DataFrame, ratios: Sequence[Ratio], interval: Interval
 ) -> Iterator[tuple[float | None, ...]]:
-    """Estimate, standard error and interval of each ratio.
+    """Yield estimate, standard error and interval of each ratio.
 
     Source: Hanley and MacGibbon, 2006; Chamandy et al., 2012. Where there are many
     clusters, random groups of them have one weight: errors stay what they are.
@@ -375,7 +373,7 @@ def _resampled(
 
 
 def _poisson(rng: np.random.Generator, rows: int, columns: int) -> Array:
-    """Poisson(1) numbers from 16 random bits each: mean 1, variance 0.99997."""
+    """Draw Poisson(1) numbers from 16 random bits: mean 1, variance 0.99997."""
     import numpy as np
 
     bits = rng.integers(2**16, size=(rows, columns), dtype=np.uint16)
@@ -383,7 +381,7 @@ def _poisson(rng: np.random.Generator, rows: int, columns: int) -> Array:
 
 
 def _table() -> Array:
-    """The quantiles of Poisson(1) at (i + 1/2) / 2^16."""
+    """Compute the quantiles of Poisson(1) at (i + 1/2) / 2^16."""
     import numpy as np
 
     mass = np.exp(-1.0) / np.cumprod([1.0, *range(1, 12)])

@@ -1,4 +1,4 @@
-"""The words of impressions of at most 64 positions: a set of positions is a number.
+"""Implement the impression words for up to 64 positions as bit sets.
 
 Position k is the bit 2^(k - 1), so that the sum of a column is a set, if no position
 comes twice: the number of bits says whether one does. What is said of a set (how many
@@ -137,7 +137,7 @@ class ShallowImpression(Impression):
 def shallow_first(
     log: ClickLog, plan: Callable[[ClickLog, type[Impression]], pl.LazyFrame]
 ) -> pl.LazyFrame:
-    """The plan with the words of shallow impressions, or of all if some are deeper."""
+    """Try the words of shallow impressions first; plan for any depth otherwise."""
     whole = plan(log, Impression)
     if not may_be_tried(log):
         return whole
@@ -152,7 +152,7 @@ def shallow_first(
 
 
 def _bits(columns: Sequence[pl.Series]) -> pl.Series:
-    """The bit of each position; an error, of whatever words, leads to the other plan.
+    """Compute the bit of each position; an error leads to the other plan.
 
     That one describes the fault in full.
     """
@@ -171,7 +171,7 @@ def _bits(columns: Sequence[pl.Series]) -> pl.Series:
 
 
 def _reciprocals(positions: pl.Series) -> pl.Series:
-    """Sums of 1 / position in whole units, eight positions at a time."""
+    """Sum 1 / position in whole units, eight positions at a time."""
     import numpy as np
 
     # A table of all sets of 64 positions has 2^64 entries, one of eight has 256.
@@ -186,7 +186,7 @@ def _reciprocals(positions: pl.Series) -> pl.Series:
 
 @cache
 def _reciprocal_tables() -> list[Any]:
-    """For each eight positions: the sums of the 256 sets of them."""
+    """Compute the sums of the 256 sets of each eight positions."""
     import numpy as np
 
     # Whole units add up to the same sum in any order; floats do not.

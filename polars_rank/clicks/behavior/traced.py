@@ -1,4 +1,4 @@
-"""Measures traced to numbers of impressions, and the sums of these over clusters."""
+"""Trace measures to numbers of impressions, and sum these over clusters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Propensities of the rows of a log: of their position, or of a logged column."""
+"""Give each row of a log the propensity of its position, or a logged one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Propensities: TypeAlias = AnyFrame | float | None
 
 
 def faults_first(result: pl.LazyFrame, log: ClickLog) -> pl.LazyFrame:
-    """The result, and of two errors always the same one.
+    """Return the result, and of two errors always the same one.
 
     Whether a row without a propensity or a row that breaks a rule of logs comes first
     depends on the threads. The second is told: the position may be what is wrong.
@@ -52,7 +52,7 @@ def faults_first(result: pl.LazyFrame, log: ClickLog) -> pl.LazyFrame:
 def with_propensities(
     log: ClickLog, propensities: Propensities, *, trust: bool
 ) -> ClickLog:
-    """Rows with ``alpha`` and ``beta`` of their position."""
+    """Add ``alpha`` and ``beta`` of their position to the rows."""
     position = pl.col("position")
     if propensities is None:
         if "propensity" not in log.roles:

@@ -1,4 +1,4 @@
-"""Position bias where a model says how attractive each document is."""
+"""Estimate position bias where a model says how attractive documents are."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TINY = 1e-300
 
 
 def rows_of_regression_em(task: Task, log: ClickLog) -> Iterator[Row]:
-    """One row per segment and position, by EM with a fixed attractiveness."""
+    """Estimate by EM with a fixed attractiveness."""
     a = pl.col("relevance").cast(pl.Float64)
     used = replace(log, rows=log.rows.with_columns(relevance=a).filter(a.is_not_null()))
     totals, _ = pl.collect_all(
@@ -94,7 +94,7 @@ class _Fit:
 
     @classmethod
     def of(cls, table: pl.DataFrame, keys: list[str], task: Task) -> _Fit:
-        """Maximum of ``sum c ln(a e) + (n - c) ln(1 - a e)`` over e.
+        """Maximize ``sum c ln(a e) + (n - c) ln(1 - a e)`` over e.
 
         EM would get there in hundreds of steps; the likelihood is concave, so Newton's
         method does in few.
@@ -111,6 +111,8 @@ class _Fit:
         steps, converged = 0, not clicked.any()
 
         def slopes() -> tuple[Array, Array, Array]:
+            # Score of e: sum c / e - (n - c) a / (1 - a e). Its negative slope, the
+            # information, is sum c / e^2 + (n - c) (a / (1 - a e))^2.
             at = np.maximum(e[place], TINY)
             free = np.maximum(1 - a * at, TINY)
             odds = np.where(n > c, a / free, 0.0)

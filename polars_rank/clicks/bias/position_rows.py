@@ -1,4 +1,4 @@
-"""Estimates of position bias: their arguments, and the rows of their results."""
+"""Check the arguments of estimates of position bias, and build their rows."""
 
 from __future__ import annotations
 
@@ -98,17 +98,17 @@ class Task:
 
     @property
     def least(self) -> int:
-        """Impressions that a pair needs."""
+        """Return impressions that a pair needs."""
         return self.min_impressions or (OFTEN if self.method == "em" else 1)
 
     @property
     def unclicked(self) -> bool:
-        """Whether documents that nobody clicked say something, too."""
+        """Return whether documents that nobody clicked say something, too."""
         return self.estimator == "all_pairs"
 
     @property
     def columns(self) -> dict[str, Any]:
-        """Columns that only some methods have."""
+        """Return columns that only some methods have."""
         if self.method in ("em", "regression_em"):
             return ITERATIVE | {"log_likelihood": pl.Float64()}
         if self.method == "harvest" and self.estimator in ("poisson", "all_pairs"):
@@ -156,14 +156,14 @@ def _finite(number: float | None) -> float | None:
 
 
 def is_by_query(log: ClickLog) -> bool:
-    """Whether queries are the independent units: they are by default."""
+    """Return whether queries are the independent units: they are by default."""
     return log.cluster in ((), (log.roles["query"],))
 
 
 def segments_of(
     frame: pl.DataFrame, by: Sequence[str]
 ) -> dict[tuple[object, ...], pl.DataFrame]:
-    """The rows of each segment, by its key."""
+    """Return the rows of each segment, by its key."""
     if not by:
         return {(): frame}
     return frame.partition_by(by, as_dict=True, maintain_order=True)
@@ -198,11 +198,11 @@ BITS = 61
 
 
 def units_of(largest: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """Units of sums whose terms have absolute values that add up to ``largest``."""
+    """Choose units of sums whose absolute terms add up to ``largest``."""
     _, exponent = np.frexp(np.asarray(largest, dtype=np.float64))
     return np.asarray(np.ldexp(1.0, exponent - BITS), dtype=np.float64)
 
 
 def in_units(value: pl.Expr, unit: float | pl.Expr) -> pl.Expr:
-    """The number of units; NaN is null. Products of sums take 128 bits."""
+    """Count the units; NaN is null. Products of sums take 128 bits."""
     return (value / unit).round().cast(pl.Int64, strict=False)

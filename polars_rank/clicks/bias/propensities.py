@@ -1,4 +1,4 @@
-"""Position bias: how likely a position is examined, estimated from a log."""
+"""Estimate from a log how likely each position is examined."""
 
 from __future__ import annotations
 
@@ -282,7 +282,7 @@ def _require_columns_of(
 
 
 def _rows(task: Task, log: ClickLog) -> Iterator[Row]:
-    """One row per segment and position."""
+    """Estimate one row per segment and position."""
     if task.method in ("harvest", "em"):
         from polars_rank.clicks.bias.several_positions.harvest import rows_of_pairs
 

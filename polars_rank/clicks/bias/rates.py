@@ -1,4 +1,4 @@
-"""Position bias from click rates: of all lists, of shuffled ones, under trust bias."""
+"""Estimate position bias from click rates: of all, shuffled, or trusted lists."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from polars_rank.exceptions import DataError
 
 
 def rows_of_rates(task: Task, log: ClickLog) -> Iterator[Row]:
-    """Clicks per impression at a position by those at the reference."""
+    """Divide clicks per impression at a position by those at the reference."""
     trust = task.method == "trust"
     rows = log.rows
     if task.method == "randomized":
@@ -91,7 +91,7 @@ def compared(
     sums: pl.DataFrame,
     more: Sequence[Any] = (),
 ) -> Iterator[Row]:
-    """Rows of rates by that at the reference, with errors from influences.
+    """Divide rates by that at the reference, with errors from influences.
 
     ``parts`` have the ``rate`` of a position, ``sums`` the products of the influences
     of clusters, in its ``unit``; ``more`` are values of further columns of fits.
@@ -138,7 +138,7 @@ def _why_not(
 def _more(
     task: Task, part: dict[str, Any] | None, sums: dict[str, Any] | None, groups: int
 ) -> list[float | None]:
-    """``alpha`` and ``beta`` with their errors."""
+    """Return ``alpha`` and ``beta`` with their errors."""
     if task.method != "trust":
         return []
     if part is None or part["alpha"] is None:
@@ -151,7 +151,7 @@ def _more(
 
 
 def _regressions(log: ClickLog, by: Sequence[str]) -> pl.LazyFrame:
-    """Least squares line of clicks on relevance, per position."""
+    """Fit a least squares line of clicks on relevance, per position."""
     rows = log.rows.select(*by, "position", "relevance", "clicked", n=shown(log))
     x, n, c = pl.col("relevance"), pl.col("n"), pl.col("clicked").cast(pl.Int64)
     terms = {
@@ -179,7 +179,7 @@ def _regressions(log: ClickLog, by: Sequence[str]) -> pl.LazyFrame:
 def _influences(
     log: ClickLog, by: Sequence[str], lines: pl.DataFrame
 ) -> tuple[ClickLog, dict[str, pl.Expr]]:
-    """Rows, and the influence of each on alpha (a), beta (b) and their sum (f)."""
+    """Return rows, and their influence on alpha (a), beta (b) and the sum (f)."""
     fit = lines.lazy().select(
         *(*by, "position", "alpha", "beta", "mean", "spread", "unit"),
         number="impressions",
@@ -203,7 +203,7 @@ def require_probabilities(wrong: int) -> None:
 
 
 def _weights(part: dict[str, Any], products: dict[str, Any]) -> dict[str, float]:
-    """Weight of the sums of a cluster in the logarithm of the rate."""
+    """Weigh the sums of a cluster in the logarithm of the rate."""
     if "f:f" in products:  # influences on the rate itself
         return {"f": part["unit"] / part["rate"]}
     return {"c": 1 / part["clicks"], "n": -1 / part["impressions"]}

@@ -1,4 +1,4 @@
-"""Position bias from swaps: a coin decided whether two documents change places."""
+"""Estimate position bias where a coin decided whether documents change places."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from polars_rank.exceptions import DataError
 
 
 def rows_of_swaps(task: Task, log: ClickLog) -> Iterator[Row]:
-    """Clicks at the other position by clicks at the first, of swap participants."""
+    """Divide clicks at the other position by clicks at the first."""
     sums = _sums_of_swaps(task, log)
     totals, found, _ = pl.collect_all(
         [position_totals(log, task.by), sums, checked(log, documents=False)],
@@ -54,7 +54,7 @@ def rows_of_swaps(task: Task, log: ClickLog) -> Iterator[Row]:
 
 
 def _sums_of_swaps(task: Task, log: ClickLog) -> pl.LazyFrame:
-    """One row per segment and other position: sums and products over clusters.
+    """Sum over clusters, one row per segment and other position.
 
     ``n01`` is the number of rows at the other position (0; the first is 1) whose coin
     fell to the second half (1), and ``c01`` that of clicks on them.
@@ -98,7 +98,7 @@ def _halves(task: Task) -> range:
 def _ratio(
     task: Task, row: dict[str, Any]
 ) -> tuple[float | None, dict[str, float], str | None]:
-    """The ratio, and the weights of the sums of a cluster in its logarithm."""
+    """Return the ratio, and the weights of a cluster's sums in its logarithm."""
     shown = [row[f"sum n{side}{h}"] for side in range(2) for h in _halves(task)]
     if not all(shown):
         raise DataError(ONE_HALF.message, rule=ONE_HALF.name)
@@ -121,7 +121,7 @@ def _ratio(
 def _error(
     value: float | None, weights: Mapping[str, float], row: Mapping[str, Any]
 ) -> float | None:
-    """Standard error of a ratio by the delta method, over clusters."""
+    """Compute the standard error of a ratio, by the delta method over clusters."""
     groups = row["clusters"]
     if value is None or groups < 2:
         return None
@@ -135,7 +135,7 @@ def _error(
 
 
 def rows_of_fair_pairs(task: Task, log: ClickLog) -> Iterator[Row]:
-    """Products of the ratios of clicks at neighboring positions, of pairs tossed."""
+    """Multiply the ratios of clicks at neighboring positions, of pairs tossed."""
     place, other = pl.col("position"), pl.col("swap").cast(pl.Int32)
     keys = log.clusters
     clicks = pl.col("clicked").cast(pl.Int64)
@@ -225,7 +225,7 @@ class _Chain:
             self.error = self.value * math.sqrt(self._variance(cells, key) * factor)
 
     def _variance(self, cells: Cells, key: tuple[Any, ...]) -> float:
-        """Of the logarithm of the product: the sum of squares of what clusters add.
+        """Compute the variance of the logarithm: the sum of squares over clusters.
 
         The square of a sum over links is a sum over pairs of links. A pair with no
         cluster in common has no cell.

@@ -1,4 +1,4 @@
-"""Experiments: whether the difference of a measure between arms is more than chance."""
+"""Test whether the difference of a measure between arms is more than chance."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def compared(
     adjust: Adjust | None,
     schema: Mapping[str, pl.DataType],
 ) -> pl.DataFrame:
-    """The comparisons of arms, out of their moments."""
+    """Compare arms, out of their moments."""
     rows = [*comparisons(moments, by, ratios, design)]
     table = pl.DataFrame(adjusted(rows, adjust), schema=schema)
     warn_if_few(pl.concat(table[name].drop_nulls() for name in EFFECTIVE))
@@ -167,7 +167,7 @@ def compared(
 def schema_of(
     by: Mapping[str, pl.DataType], arm: pl.DataType, adjust: Adjust | None
 ) -> dict[str, pl.DataType]:
-    """The columns of comparisons."""
+    """Return the columns of comparisons."""
     counts = dict.fromkeys(("clusters_control", "clusters_treatment"), pl.UInt32())
     return {
         **by,
@@ -184,7 +184,7 @@ def schema_of(
 
 
 def _moments(log: ClickLog, traced: Traced, before: ClickLog | None) -> pl.LazyFrame:
-    """Those of the arms of a log."""
+    """Sum up the moments of the arms of a log."""
     groups = log.segments | {"arm": pl.col(log.carried[log.roles["arm"]])}
     early = None if before is None else cluster_sums(before, traced, {})
     clusters = cluster_sums(log, traced, groups)
@@ -198,7 +198,7 @@ def moments_of(
     ratios: Sequence[Ratio],
     before: pl.LazyFrame | None,
 ) -> pl.LazyFrame:
-    """One row per segment and arm: clusters, sums and products of each measure.
+    """Sum up clusters, values and products per segment and arm.
 
     ``clusters`` and ``before`` have the ``keys`` of a cluster and the columns of the
     ratios; a cluster that is not in ``before`` counts as 0 there.

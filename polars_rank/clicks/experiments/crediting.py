@@ -1,4 +1,4 @@
-"""What an impression of interleaved lists says: the credit of each ranker, who won."""
+"""Credit the rankers of interleaved lists, and say who won."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def words_of(
     *,
     credited: bool,
 ) -> dict[str, pl.Expr]:
-    """Aggregations of the rows of an impression: credits, and who took part."""
+    """Aggregate the rows of an impression: credits, and who took part."""
     clicked = at.is_not_null()
     words = {"clicks": at.count()}
     if method == "team_draft" and not credited:
@@ -64,7 +64,7 @@ def words_of(
 
 
 def _credit(here: pl.Expr, credit: str, dwell: float) -> pl.Expr:
-    """Of a team, from the rows where one of its documents was clicked."""
+    """Credit a team, from the rows where one of its documents was clicked."""
     if credit == "clicks":
         return here.sum().cast(pl.Int64)
     if credit == "any":
@@ -78,7 +78,7 @@ def _credit(here: pl.Expr, credit: str, dwell: float) -> pl.Expr:
 
 
 def _units(value: pl.Expr) -> pl.Expr:
-    """A sum in steps of ``UNIT``, which is the same in any order."""
+    """Sum in steps of ``UNIT``, with the same bits in any order."""
     return (value / UNIT).round().cast(pl.Int64, strict=False).sum()
 
 
@@ -92,7 +92,7 @@ def outcomes_of(
     depth: int | None,
     slack: int,
 ) -> pl.LazyFrame:
-    """One row per segment and cluster: wins, losses, ties of each pair, ``n``.
+    """Sum wins, losses and ties of each pair, and ``n``, by segment and cluster.
 
     Of team drafts also ``mixed``: lists with documents of two teams.
     """
@@ -123,7 +123,7 @@ def outcomes_of(
 
 
 def _marginalized(rows: pl.Expr, depth: int | None) -> pl.Expr:
-    """Probability that either team has more clicks, over all assignments."""
+    """Compute how likely either team has more clicks, over all assignments."""
     odds = pl.Struct({"a": pl.Float64(), "b": pl.Float64()})
     return rows.map_batches(
         lambda lists: _odds(lists, depth), return_dtype=odds, is_elementwise=True
@@ -131,7 +131,7 @@ def _marginalized(rows: pl.Expr, depth: int | None) -> pl.Expr:
 
 
 def _odds(lists: pl.Series, depth: int | None) -> pl.Series:
-    """Place by place, for all lists at once; in rank order."""
+    """Go place by place, for all lists at once; in rank order."""
     import numpy as np
 
     n = len(lists)

@@ -1,4 +1,4 @@
-"""Interleaving: documents of two rankers in one list; clicks decide which is better."""
+"""Interleave two rankers in one list, and let clicks decide which is better."""
 
 from __future__ import annotations
 
@@ -310,7 +310,7 @@ def _result(
 
 
 def _sign_test(signed: pl.Series) -> float | None:
-    """Two-sided: exact, or normal with a correction for continuity."""
+    """Test on both sides: exactly, or normally with a continuity correction."""
     wins, losses = int((signed > 0).sum()), int((signed < 0).sum())
     n, least = wins + losses, min(wins, losses)
     if n == 0:
@@ -323,7 +323,7 @@ def _sign_test(signed: pl.Series) -> float | None:
 
 
 def _permutation_test(signed: pl.Series, n_resamples: int, seed: int) -> float | None:
-    """How often random signs of clusters make as large a difference."""
+    """Count how often random signs of clusters make as large a difference."""
     import numpy as np
 
     rng = np.random.default_rng(seed)

@@ -1,4 +1,4 @@
-"""Arms compared out of the states of parts, such as days."""
+"""Compare arms out of the states of parts, such as days."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def _require_same_measures(early: Kept, kept: Kept) -> None:
 def _wide(
     rows: pl.LazyFrame, groups: Sequence[str], ratios: Sequence[Ratio]
 ) -> pl.LazyFrame:
-    """One row per group and cluster, with the sums of every measure."""
+    """Sum every measure, one row per group and cluster."""
     sums = {}
     for ratio in ratios:
         here = pl.col("measure") == ratio.name

@@ -1,4 +1,4 @@
-"""The health of a draft: each team's share of the documents at a position."""
+"""Check a draft: compute each team's share of the documents at a position."""
 
 from __future__ import annotations
 

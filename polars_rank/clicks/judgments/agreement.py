@@ -1,4 +1,4 @@
-"""Agreement of judgments with a reference, such as those of assessors."""
+"""Compare judgments with a reference, such as those of assessors."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def _joined(
     label: str,
     reference_label: str,
 ) -> pl.DataFrame:
-    """Labels ``a`` and ``b`` of all queries and documents."""
+    """Join the labels ``a`` and ``b`` of all queries and documents."""
     frames = []
     for where, source, name in (
         ("qrels", left, label),

@@ -1,4 +1,4 @@
-"""Judgments from clicks."""
+"""Make judgments of clicks."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def _require_choices(
 
 
 def _table(log: ClickLog, propensities: Propensities, method: str) -> pl.LazyFrame:
-    """One row per query and document: how often shown, clicked, examined."""
+    """Sum up how often each document of a query was shown, clicked, examined."""
     weighed = _weighed(log, propensities, method)
     pair = ["query", "doc"]
     # A logged propensity can vary between the rows of a position.
@@ -211,7 +211,7 @@ def _table(log: ClickLog, propensities: Propensities, method: str) -> pl.LazyFra
 
 
 def _weighed(log: ClickLog, propensities: Propensities, method: str) -> pl.LazyFrame:
-    """The rows with ``alpha`` and ``beta``: what is divided by, and subtracted."""
+    """Add ``alpha`` and ``beta``: what is divided by, and subtracted."""
     if method == "ctr":
         return log.rows.with_columns(alpha=1.0, beta=0.0)
     if method == "coec":
@@ -225,7 +225,7 @@ def _weighed(log: ClickLog, propensities: Propensities, method: str) -> pl.LazyF
 def _graded(
     estimate: pl.Expr, grades: int | Sequence[float] | None, within: str
 ) -> pl.Expr:
-    """The label: the estimate, how many thresholds it reaches, or its part."""
+    """Grade: the estimate, how many thresholds it reaches, or its part."""
     if grades is None:
         return estimate
     if isinstance(grades, int):

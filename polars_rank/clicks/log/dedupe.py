@@ -1,4 +1,4 @@
-"""The same search, logged several times: one impression, clicks merged."""
+"""Merge the same search, logged several times, into one impression."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def _first_of_series(
     shown: list[str],
     seconds: float,
 ) -> pl.LazyFrame:
-    """For each impression the first one of its series, as ``first0`` ..."""
+    """Find for each impression the first one of its series, ``first0`` ..."""
     doc, position = shown
     by_position = pl.struct(pl.col(position), pl.col(doc)).sort()
     lists = rows.group_by(impression).agg(

@@ -1,4 +1,4 @@
-"""What the counts of a log say: facts, faults, and what can be estimated from it.
+"""Say what the counts of a log mean: facts, faults, possible estimates.
 
 ``found`` are the counts by what was counted: rows by their ``faults``, ``positions``,
 and if the log has them ``impressions``, ``empty`` ones, ``users`` and ``pairs``.
@@ -21,7 +21,7 @@ LINKED = "positions that pairs link to the first"
 def facts_of(
     log: ClickLog, found: dict[str, pl.DataFrame]
 ) -> Iterator[tuple[str, float]]:
-    """Counts and shares, by name."""
+    """Yield counts and shares, by name."""
     totals = {
         name: {
             c: float(total or 0) for c, total in frame.sum().row(0, named=True).items()
@@ -71,7 +71,7 @@ def _share(part: float, whole: float) -> float:
 
 
 def _connected(pairs: pl.DataFrame) -> set[int]:
-    """Positions tied to the first one by documents that were at several."""
+    """Find positions tied to the first one by documents that were at several."""
     steps = pairs.drop_nulls("first").select("first", "position").rows()
     groups = [{a, b} for a, b in steps]
     if not groups:
@@ -84,7 +84,7 @@ def _connected(pairs: pl.DataFrame) -> set[int]:
 
 
 def faults_of(log: ClickLog, found: dict[str, pl.DataFrame]) -> pl.DataFrame:
-    """Rules that are broken."""
+    """List the rules that are broken."""
     rows = dict(found["faults"].iter_rows())
     broken = [(rule, rows.get(i, 0)) for i, rule in enumerate(log.rules, start=1)]
     if "impressions" in found:
@@ -103,7 +103,7 @@ def faults_of(log: ClickLog, found: dict[str, pl.DataFrame]) -> pl.DataFrame:
 def methods_of(
     log: ClickLog, found: dict[str, pl.DataFrame], facts: dict[str, float]
 ) -> Iterator[tuple[str, bool, str]]:
-    """What can be estimated: a method, whether it is possible, and why."""
+    """Yield what can be estimated: a method, whether it is possible, and why."""
     clicks = facts["clicks"] > 0
     none = "there are no clicks"
     whole = bool(log.keys)

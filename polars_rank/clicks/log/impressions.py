@@ -1,4 +1,4 @@
-"""From rows to one row per impression: in any layout, checked, in bounded memory."""
+"""Make one row per impression of rows in any layout, in bounded memory."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ FACTOR = 4  # bytes that grouping takes for each byte of the rows
 
 
 def in_layout(log: ClickLog, plan: Callable[[ClickLog], pl.LazyFrame]) -> pl.LazyFrame:
-    """The plan of the log in the requested layout.
+    """Plan in the requested layout.
 
     ``"auto"`` tries contiguous rows first, and plans for any order if they are not.
     """
@@ -60,7 +60,7 @@ def in_layout(log: ClickLog, plan: Callable[[ClickLog], pl.LazyFrame]) -> pl.Laz
 
 
 def may_be_tried(log: ClickLog) -> bool:
-    """Whether a plan that may fail is worth it: rows can be read again, as they are.
+    """Return whether a plan that may fail is worth it, as rows can be reread.
 
     Small frames are not worth it, and rows that first have to go into buckets.
     """
@@ -69,7 +69,7 @@ def may_be_tried(log: ClickLog) -> bool:
 
 
 def order_of(log: ClickLog) -> Literal["left", "none"]:
-    """Whether joins must keep the rows of an impression contiguous."""
+    """Say whether joins must keep the rows of an impression contiguous."""
     return "left" if log.layout == "contiguous" else "none"
 
 
@@ -82,7 +82,7 @@ def impressions_of(
     prepare: Callable[[pl.LazyFrame, str], pl.LazyFrame] | None = None,
     proved: Callable[[pl.LazyFrame, str, list[str]], pl.LazyFrame] | None = None,
 ) -> Plan:
-    """One row per impression: ``key0`` ..., the words, ``by0`` ..., and rules.
+    """Plan one row per impression: ``key0`` ..., words, ``by0`` ..., and rules.
 
     ``words`` are aggregations of the rows of an impression, ``totals`` values of a row
     whose sums are words, too; ``documents`` says whether a document that comes twice
@@ -126,7 +126,7 @@ def impressions_of(
 def _by_runs(
     log: ClickLog, totals: Mapping[str, pl.Expr]
 ) -> tuple[pl.LazyFrame, list[Rule | None]]:
-    """Impressions out of the sums of their runs, and the rules that were checked."""
+    """Sum impressions over their runs; return the rules that were checked, too."""
     constants, bit = _constants(log), pl.col("bit")
     shown = next((name for name, value in totals.items() if value.meta.eq(bit)), "bit")
     rows = pack(log.rows, log.keys, KEY)
@@ -146,7 +146,7 @@ def _by_rows(
     documents: bool,
     prepare: Callable[[pl.LazyFrame, str], pl.LazyFrame] | None,
 ) -> tuple[pl.LazyFrame, list[Rule | None]]:
-    """Impressions out of all of their rows, and the rules that were checked."""
+    """Group all rows of impressions; return the rules that were checked, too."""
     schema, constants = log.rows.collect_schema(), _constants(log)
     rows, checks = log.rows, dict[Rule | None, pl.Expr]()
     if log.shallow:
@@ -186,7 +186,7 @@ def _by_rows(
 
 
 def _constants(log: ClickLog) -> list[str]:
-    """Columns that are constant within an impression, beside its keys."""
+    """List columns that are constant within an impression, beside its keys."""
     schema = log.rows.collect_schema()
     carried = dict.fromkeys(log.carried.values())
     query = ["query"] if "query" in schema else []
@@ -196,7 +196,7 @@ def _constants(log: ClickLog) -> list[str]:
 def _varies(
     rows: pl.LazyFrame, constants: Sequence[str], schema: pl.Schema
 ) -> tuple[pl.LazyFrame, pl.Expr]:
-    """Rows, and the aggregation that says whether one of the ``constants`` is none."""
+    """Return rows, and the aggregation whether one of the ``constants`` varies."""
     varies, same = pl.lit(value=False), pl.lit(0, pl.UInt64)
     for i, name in enumerate(constants):
         if schema[name].is_integer():
@@ -213,12 +213,12 @@ def _varies(
 
 
 def _constant(name: str, schema: pl.Schema) -> pl.Expr:
-    """Value of a column that is constant: the least is found faster than the first."""
+    """Take the value of a constant column: the least is found faster."""
     return pl.col(name).min() if schema[name].is_integer() else pl.col(name).first()
 
 
 def _with_all_impressions(log: ClickLog, plan: Plan) -> Plan:
-    """Also those without results: their words are null, but for what is known."""
+    """Add those without results: their words are null, but for what is known."""
     assert log.impressions is not None
     shown = plan.frame.with_columns(shown=pl.lit(value=True))
     frame = log.impressions.join(
@@ -238,7 +238,7 @@ def bounded_by(
     evaluate: Callable[[pl.LazyFrame], pl.LazyFrame],
     fingerprint: str,
 ) -> pl.LazyFrame:
-    """``evaluate`` of all rows; with a memory limit, of buckets of whole ``keys``."""
+    """Evaluate all rows; with a memory limit, buckets of whole ``keys``."""
     return all_bounded_by(
         log, [rows], keys, lambda parts: evaluate(parts[0]), fingerprint
     )
@@ -251,7 +251,7 @@ def all_bounded_by(
     evaluate: Callable[[Sequence[pl.LazyFrame]], pl.LazyFrame],
     fingerprint: str,
 ) -> pl.LazyFrame:
-    """The same of several frames: of each, the part that is in the bucket."""
+    """Evaluate several frames: of each, the part that is in the bucket."""
     if log.resources is None:
         return evaluate(parts)
     from polars_rank._engine.spill.source import bounded  # slow to import

@@ -1,4 +1,4 @@
-"""Columns and options that all functions of click logs share."""
+"""Define the columns and options that all functions of click logs share."""
 
 from __future__ import annotations
 
@@ -205,19 +205,19 @@ def refuse_options(
 
 
 def column_of(role: str) -> str:
-    """What a column holds, and the argument that names it, for messages."""
+    """Say what a column holds, and the argument that names it, for messages."""
     return f"a column with {CONTENTS.get(role, role)}: name it with {role}="
 
 
 def several(names: str | Sequence[str] | None) -> tuple[str, ...]:
-    """The names of one or several columns."""
+    """List the names of one or several columns."""
     return (names,) if isinstance(names, str) else tuple(names or ())
 
 
 def roles_of(
     given: dict[str, Any], schema: pl.Schema, needs: Collection[str]
 ) -> dict[str, str]:
-    """The column of each role: as given, or by its usual name if there is one."""
+    """Return the column of each role: as given, or by its usual name."""
     roles = {name: given[name] for name in (*ROWS, *CARRIED) if name in given}
     for role, column in DEFAULTS.items():
         if (

@@ -1,4 +1,4 @@
-"""The rows of a click log: clean values, and which of them break a rule."""
+"""Clean the rows of a click log, and find those that break a rule."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NARROW = (pl.Boolean, pl.Int8, pl.Int16, pl.Int32, pl.UInt8, pl.UInt16)
 def clean(
     rows: pl.LazyFrame, given: dict[str, Any], keys: Sequence[str], arm: str | None
 ) -> tuple[pl.LazyFrame, dict[Rule, pl.Expr]]:
-    """Positions from 1, clicks as 0 and 1, seconds; and when a row breaks a rule."""
+    """Clean positions, clicks and seconds; return when a row breaks a rule, too."""
     schema = rows.collect_schema()
     if "seen" in schema:
         rows = rows.filter("seen").drop("seen")
@@ -79,7 +79,7 @@ def clean(
 
 
 def _clicks(schema: pl.Schema, given: dict[str, Any]) -> pl.Expr:
-    """Clicks as integers; what is not a whole number becomes -1."""
+    """Cast clicks to integers; what is not a whole number becomes -1."""
     clicked, dtype = pl.col("clicked"), schema["clicked"]
     if dtype.is_float() or dtype.is_decimal():
         whole = clicked.cast(pl.Int64, strict=False)
@@ -93,7 +93,7 @@ def _clicks(schema: pl.Schema, given: dict[str, Any]) -> pl.Expr:
 
 
 def _seconds(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
-    """Of a length of time; of a moment, since 1970."""
+    """Convert a length of time to seconds; a moment, to those since 1970."""
     if dtype == pl.Duration:
         return column.dt.total_nanoseconds() / 1e9
     if dtype.is_temporal():
@@ -102,7 +102,7 @@ def _seconds(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
 
 
 def _wait(schema: pl.Schema) -> pl.Expr:
-    """Seconds from the impression to the click."""
+    """Compute the seconds from the impression to the click."""
     start, end = schema["time"], schema["clicked_at"]
     if pl.Null in (start, end):
         return pl.lit(None, pl.Float64)
@@ -117,7 +117,7 @@ def _wait(schema: pl.Schema) -> pl.Expr:
 
 
 def watched(rows: pl.LazyFrame) -> pl.LazyFrame:
-    """The rows, with a warning if positions count from 1: for ``first_position=0``.
+    """Warn if positions of the rows count from 1: for ``first_position=0``.
 
     Positions are looked up before the rows are first read, up to one below 1: only a
     log that has none is read twice.

@@ -1,4 +1,4 @@
-"""Counts of a log: of pairs at positions, and of clusters at positions."""
+"""Count pairs at positions, and clusters at positions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from polars_rank.clicks.log.impressions import (
 
 
 def rows_with_known(log: ClickLog) -> ClickLog:
-    """Also with the columns that only ``impressions=`` has."""
+    """Add the columns that only ``impressions=`` has."""
     if log.impressions is None:
         return log
     schema = log.rows.collect_schema()
@@ -39,7 +39,7 @@ def rows_with_known(log: ClickLog) -> ClickLog:
 
 
 def checked(log: ClickLog, *, documents: bool) -> pl.LazyFrame:
-    """One row with ``impressions``, or an error if the log breaks a rule."""
+    """Count ``impressions``, or raise an error if the log breaks a rule."""
     if not log.keys:
         return require_sound_rows(log).select(impressions=shown(log).sum())
     return in_layout(
@@ -60,7 +60,7 @@ def unless_faulty(found: pl.LazyFrame, log: ClickLog) -> pl.LazyFrame:
 
 
 def shown(log: ClickLog) -> pl.Expr:
-    """Impressions that a row stands for."""
+    """Return the number of impressions that a row stands for."""
     if "count" in log.roles:
         return pl.col("count").cast(pl.Int64)
     return pl.lit(1, pl.Int64)
@@ -71,7 +71,7 @@ def pair_table(
     keys: Sequence[str],
     then: Callable[[pl.LazyFrame], pl.LazyFrame] = lambda table: table,
 ) -> pl.LazyFrame:
-    """Impressions ``n`` and clicks ``c`` by ``keys``, query, document and position.
+    """Count impressions ``n`` and clicks ``c`` by ``keys``, pair and position.
 
     ``then`` is done with the table, or with parts of it that have whole queries.
     """
@@ -90,7 +90,7 @@ def pair_table(
 
 
 def position_totals(log: ClickLog, keys: Sequence[str]) -> pl.LazyFrame:
-    """Impressions and clicks by ``keys`` and position."""
+    """Count impressions and clicks by ``keys`` and position."""
     rows = log.rows.select(
         *keys, "position", impressions=shown(log), clicks=pl.col("clicked")
     )
@@ -107,7 +107,7 @@ def moments(
     *,
     wide: bool = False,
 ) -> pl.LazyFrame:
-    """Sums over clusters of products of values at a position, and at the reference.
+    """Sum products of values at a position, and at the reference, over clusters.
 
     Per ``by`` and position: columns ``x:y`` for two values of a cluster at this
     position, ``x|y`` for one of this position and one of the reference's, and

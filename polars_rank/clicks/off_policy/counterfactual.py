@@ -1,4 +1,4 @@
-"""Counterfactual estimates: what another ranking would have scored on a log."""
+"""Estimate what another ranking would have scored on a log."""
 
 from __future__ import annotations
 
@@ -228,6 +228,6 @@ def _require_harvest(method: str, kind: str, options: LogOptions) -> None:
 
 
 def _harvested(log: AnyFrame, options: LogOptions) -> pl.LazyFrame:
-    """The propensities of the log, of each segment."""
+    """Estimate the propensities of the log, of each segment."""
     own = {n: v for n, v in options.items() if n not in ("cluster", "propensity")}
     return propensities_of(log.lazy(), **cast("LogOptions", own))

@@ -1,4 +1,4 @@
-"""Errors of estimates whose propensities come from the same log: the jackknife.
+"""Compute errors of estimates whose propensities come from the same log.
 
 Groups of clusters are left out in turn, and everything is estimated anew. That takes no
 further look at rows: an estimate is made of sums by group and position, and so is the
@@ -52,7 +52,7 @@ class Jackknife:
     seed: int
 
     def added_to(self, found: pl.LazyFrame) -> pl.LazyFrame:
-        """The estimates, with errors and intervals."""
+        """Add errors and intervals to the estimates."""
         columns, by = found.collect_schema().names(), [*self.task.log.by]
         types = found.collect_schema()
         schema = {name: types[name] for name in [*by, "system"]}
@@ -80,7 +80,7 @@ class Jackknife:
         return known.with_columns(**ends).select(columns)
 
     def _rows(self) -> Iterator[tuple[Any, ...]]:
-        """For each segment and system: keys, name, error, and half of the interval."""
+        """Yield keys, name, error, and half of the interval."""
         names = [s.name for s in self.task.systems]
         by = [*self.task.log.segments]
         pairs, cells, numbers = self._tables(by)
@@ -112,7 +112,7 @@ class Jackknife:
                 yield *key, label, known, None if known is None else known * reach
 
     def _tables(self, by: Sequence[str]) -> list[pl.DataFrame]:
-        """Clicks of documents, sums of rows and of impressions: all by group."""
+        """Sum clicks of documents, rows and impressions: all by group."""
         task = self.task
         log = rows_with_known(task.log)
         keys, clicked = [*log.clusters.values()], pl.col("clicked").cast(pl.Float64)
@@ -160,7 +160,7 @@ class Jackknife:
 
 
 def _documents(task: Estimation) -> tuple[str, ...]:
-    """What a click is divided by depends on, beside the position."""
+    """Name what a divisor of clicks depends on, beside the position."""
     return ("query", "doc") if task.policy_aware else ()
 
 
@@ -210,7 +210,7 @@ class _Segment:
         )
 
     def values(self) -> Array:
-        """Estimates of the systems, a row without each of the groups."""
+        """Estimate the systems, a row without each of the groups."""
         every = zip(self.groups, self.theta, strict=True)
         return np.array([self._without(*each) for each in every])
 
@@ -224,7 +224,7 @@ class _Segment:
         clipped = np.maximum(divisor, self.task.clip)
 
         def total(values: Array) -> float:
-            """Of rows without value the propensity may be unknown."""
+            """Sum over rows with a value: of others the propensity may be unknown."""
             counts = keep & (values != 0)
             return float((values[counts] / clipped[counts]).sum())
 
@@ -242,7 +242,7 @@ class _Segment:
         return found
 
     def _mean(self, keep: Array, others: Array, examined: Array) -> Array:
-        """The mean propensity of the document of a row, over lists of its query."""
+        """Compute the mean propensity of each row's document, over its query."""
         cells, numbers = self.cells, self.numbers
         document, shown = cells["document"], np.where(keep, cells["n"] * examined, 0.0)
         lists = np.bincount(numbers["of"], np.where(others, numbers["n"], 0.0))
@@ -257,7 +257,7 @@ def _coded(keys: pl.DataFrame, name: str) -> pl.DataFrame:
 def _propensities(
     pairs: pl.DataFrame, positions: pl.Series, groups: Sequence[int]
 ) -> list[Array]:
-    """Examination of the positions, without each of the groups."""
+    """Fit the examination of the positions, without each of the groups."""
     cell = ["query", "doc", "position"]
     whole = pairs.group_by(cell, maintain_order=True).agg(pl.col("n", "c").sum())
     counts = arrays(whole, positions, ["doc"])

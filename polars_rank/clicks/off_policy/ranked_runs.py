@@ -1,4 +1,4 @@
-"""Impressions whose rows are contiguous, ranked anew and summed in NumPy.
+"""Rank impressions whose rows are contiguous anew, and sum them in NumPy.
 
 Of many impressions of one length, two rows of each are compared at once: a window
 function and a group-by take six times as long. What does not fit (impressions that are
@@ -59,7 +59,7 @@ class RankedSums(NamedTuple):
 def ranked_sums(
     rows: pl.LazyFrame, key: str, constants: Sequence[str], wanted: RankedSums
 ) -> pl.LazyFrame:
-    """One row per impression: ``key``, ``constants``, and what is ``wanted``."""
+    """Sum impressions: ``key``, ``constants``, and what is ``wanted``."""
     schema = rows.collect_schema()
     given = [key, *constants, "position", *wanted.scores.values()]
     unique = [n for n in ("position", "doc") if n in schema] if wanted.checked else []
@@ -107,7 +107,7 @@ def _summed(
 
 
 def _weights(weight: Callable[[pl.Expr], pl.Expr]) -> Array:
-    """By rank; there is no rank 0."""
+    """Tabulate weights by rank; there is no rank 0."""
     import numpy as np
 
     ranks = pl.int_range(1, DEEPEST + 1).cast(pl.Float64)
@@ -116,7 +116,7 @@ def _weights(weight: Callable[[pl.Expr], pl.Expr]) -> Array:
 
 
 def _numbers(column: pl.Series) -> Array:
-    """As they lie in memory; numbers in the order of the values, if they are none."""
+    """Return numbers as they lie in memory; of other values, their order."""
     nan = column.dtype.is_float() and column.is_nan().any()
     if column.null_count() or nan:
         refuse_run("a value is null or NaN")
@@ -187,7 +187,7 @@ class _Order:
             refuse_run("a value comes twice in an impression")
 
     def ranks(self, scores: pl.Series) -> Array:
-        """From 1, the highest score first; equal ones by position."""
+        """Rank from 1, the highest score first; equal ones by position."""
         import numpy as np
 
         score, position = _numbers(scores), self.position
@@ -214,7 +214,7 @@ class _Order:
 
 
 def _ids(documents: pl.Series) -> Array:
-    """Numbers that are equal where documents are, and hardly ever elsewhere."""
+    """Number documents: equal ones equally, and hardly ever others."""
     if documents.dtype.is_integer() and not documents.null_count():
         return _numbers(documents)
     return _numbers(documents.hash())
@@ -229,7 +229,7 @@ def _parts(values: Array, columns: Sequence[Any]) -> list[Array]:
 def _compared(
     scores: Sequence[Array], positions: Sequence[Array] | None
 ) -> list[Array]:
-    """Ranks of rows that are compared in pairs; without positions, ties are in order.
+    """Rank rows by comparing pairs; without positions, ties are in order.
 
     A row is below all rows before it, but for those that it turns out to be above.
     """

@@ -1,4 +1,4 @@
-"""New rankings to be estimated: columns of scores, or frames."""
+"""Bind new rankings to be estimated: columns of scores, or frames."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class System:
 
 
 def named(new: Systems) -> dict[str, str | AnyFrame]:
-    """The systems by name."""
+    """Name the systems."""
     if isinstance(new, Mapping):
         new = {name: _opened(system, name) for name, system in new.items()}
     new = _opened(new, "new")
@@ -66,7 +66,7 @@ def named(new: Systems) -> dict[str, str | AnyFrame]:
 
 
 def _opened(given: Any, name: str) -> Any:
-    """A frame of another library, or a file, as a Polars frame."""
+    """Open a frame of another library, or a file, as a Polars frame."""
     foreign = hasattr(given, "__arrow_c_stream__") or isinstance(given, Path)
     return opened(given, f"the ranking {name!r}") if foreign else given
 
@@ -74,7 +74,7 @@ def _opened(given: Any, name: str) -> Any:
 def with_baseline(
     new: Systems, baseline: str | None, log: AnyFrame
 ) -> dict[str, str | AnyFrame]:
-    """The systems by name. A baseline that is another column of the log is the last."""
+    """Name the systems. A baseline that is another column of the log is last."""
     systems = named(new)
     if baseline is None or baseline in systems:
         return systems
@@ -88,7 +88,7 @@ def with_baseline(
 
 
 def with_scores(log: ClickLog, scores: Sequence[str], *, rewarded: bool) -> ClickLog:
-    """Further faults of rows: scores that rank nothing, rewards that cannot be."""
+    """Add faults of rows: scores that rank nothing, rewards that cannot be."""
     broken = {}
     if scores:
         bad = [
@@ -114,7 +114,7 @@ def ranking(
     reward: str | None,
     place: int,
 ) -> pl.LazyFrame:
-    """A ranking in a frame: query, doc, weight of the place, reward."""
+    """Plan a ranking in a frame: query, doc, weight of the place, reward."""
     where = f"the ranking {name!r}"
     schema = frame.lazy().collect_schema()
     order = [column for column in ("rank", "score") if column in schema]

@@ -1,4 +1,4 @@
-"""How an estimate depends on the position bias that is assumed."""
+"""Show how an estimate depends on the position bias that is assumed."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def sensitivity(
 def _curves(
     task: Estimation, by: Sequence[str], grid: Sequence[float], base: int
 ) -> Iterator[tuple[Any, ...]]:
-    """One row per segment, eta and system."""
+    """Yield one row per segment, eta and system."""
     log, times = task.log, task.log.times
     weights = [s.weight for s in task.systems]
     names = [s.name for s in task.systems]
@@ -175,7 +175,7 @@ def _points(
     grid: Sequence[float],
     base: int,
 ) -> Iterator[tuple[Any, ...]]:
-    """Eta, system, estimate, difference from ``base``, and whether they cross there."""
+    """Yield eta, system, estimate, difference, and whether they cross there."""
     for eta in grid:
         values = value(eta)
         for name, estimate in zip(names, values, strict=True):
@@ -188,7 +188,7 @@ def _points(
 
 
 def _grid(eta: float | Sequence[float]) -> list[float]:
-    """The strengths in rising order."""
+    """Sort the strengths."""
     given: object = [eta] if isinstance(eta, Real) else eta
     several = [*given] if isinstance(given, Iterable) else []
     grid = sorted({float(e) if isinstance(e, Real) else math.nan for e in several})
@@ -201,7 +201,7 @@ def _grid(eta: float | Sequence[float]) -> list[float]:
 def _crossings(
     value: Callable[[float], Any], grid: Sequence[float], system: int, base: int
 ) -> Iterator[float]:
-    """Where two systems are equal, between neighbors of the grid: by bisection."""
+    """Find where two systems are equal, between grid points, by bisection."""
 
     def gap(eta: float) -> float:
         values = value(eta)

@@ -1,4 +1,4 @@
-"""Counterfactual estimates out of weighed impressions, and how far to trust them."""
+"""Estimate systems out of weighed impressions, and warn of doubtful results."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ RESULT = (
 def estimate_systems(
     task: Estimation, baseline: str | None, interval: Interval, *, bounded: bool
 ) -> pl.LazyFrame:
-    """One row per segment and system; ``bounded`` says that it gets an interval."""
+    """Estimate a row per segment and system; ``bounded``: with an interval."""
     log, names = task.log, [s.name for s in task.systems]
     by = log.segments
     # Polars does not see that both sums below are of the same plan.
@@ -140,7 +140,7 @@ def _are_of_this_log(
     of_clicks: pl.Series,
     of_impressions: pl.Series,
 ) -> bool:
-    """Whether propensities come from as many clicks and impressions as the estimate."""
+    """Return whether propensities come from as many clicks and impressions."""
     one = system == system.first()  # each segment once
     found = clicks.filter(one).sum(), impressions.filter(one).sum()
     return found[0] > 0 and found == (of_clicks.first(), of_impressions.first())
@@ -167,7 +167,7 @@ def _diagnosed(
     *,
     clipped: bool,
 ) -> pl.LazyFrame:
-    """Diagnostics of the weights of clicks, those of impressions included."""
+    """Diagnose the weights of clicks, those of impressions included."""
     supports = [f"support:{name}" for name in names]
     raw = "raw" if clipped else "w"
     terms = {name: weight * pl.col(name) for name in ("w", raw, *supports)}

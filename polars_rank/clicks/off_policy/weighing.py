@@ -1,4 +1,4 @@
-"""Clicks weighed by propensities: rows, and impressions with the value of a ranking."""
+"""Weigh clicks by propensities: rows, and impressions with their value."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ class Estimation:
     # -- of rows
 
     def weighed(self) -> ClickLog:
-        """Rows with the weight of a click, and the terms to be summed."""
+        """Add the weight of a click, and the terms to be summed, to the rows."""
         framed = [s for s in self.systems if s.frame is not None]
         if not framed and not self.policy_aware:
             return replace(self.log, rows=self._terms(self.log.rows))
@@ -168,7 +168,7 @@ class Estimation:
         )
 
     def _with_policy(self, log: ClickLog, rows: pl.LazyFrame) -> pl.LazyFrame:
-        """For each document, the mean of alpha over the impressions of its query."""
+        """Add the mean of alpha of each document over impressions of its query."""
         if not self.policy_aware:
             return rows
         query, times = [*log.own(log.by), "query"], log.times
@@ -192,7 +192,7 @@ class Estimation:
     def _with_ranking(
         self, log: ClickLog, rows: pl.LazyFrame, s: System, frame: pl.LazyFrame
     ) -> pl.LazyFrame:
-        """Rows with the weight of their document, and what the query has of all.
+        """Add the weight of the document, and what the query has of all.
 
         That is the share of the ranking that was logged, and its modeled value.
         """
@@ -218,7 +218,7 @@ class Estimation:
         )
 
     def ranked(self, rows: pl.LazyFrame, key: str) -> pl.LazyFrame:
-        """Rows with the weight of their place in each new ranking."""
+        """Add the weight of their place in each new ranking to the rows."""
         return rows.with_columns(
             self.measure.weight(
                 pl.col(s.score)
@@ -261,7 +261,7 @@ class Estimation:
         return found.select(*cell, *(exact_total(n, held).alias(n) for n in values))
 
     def per_impression(self) -> pl.LazyFrame:
-        """One row per impression: keys, columns, a value for each system ..."""
+        """Plan one row per impression: keys, columns, a value for each system ..."""
         log = self.weighed()
         words = {name: value.sum() for name, value in self._summed().items()}
         words["largest"] = pl.col("w").max()
@@ -306,7 +306,7 @@ class Estimation:
     def _summed_in_runs(
         self, rows: pl.LazyFrame, key: str, constants: list[str]
     ) -> pl.LazyFrame:
-        """The words of impressions, by way of the runs of their rows."""
+        """Sum the words of impressions, by way of the runs of their rows."""
         value = pl.col("x") + pl.col("reward") if self.rewarded else pl.col("x")
         terms = self._summed()
         wanted = RankedSums(
@@ -323,7 +323,7 @@ class Estimation:
     def in_runs_first(
         self, plan: Callable[[Estimation], pl.LazyFrame], otherwise: pl.LazyFrame
     ) -> pl.LazyFrame:
-        """The plan by runs of rows, or ``otherwise`` if impressions are torn apart."""
+        """Try the plan by runs of rows; ``otherwise`` where they are torn apart."""
         framed = any(s.frame is not None for s in self.systems)
         if framed or self.policy_aware or not may_be_tried(self.log):
             return otherwise
@@ -354,7 +354,7 @@ def _require_method(method: str, clip: float | None, reward: str | None) -> None
 
 
 def _with_ids_of(log: ClickLog, systems: Sequence[System]) -> ClickLog:
-    """The log, with ids of a type that those of the rankings have, too."""
+    """Give the log ids of a type that those of the rankings have, too."""
     ids = {role: name for role, name in log.roles.items() if role in ("query", "doc")}
     for _ in range(2):  # a later one can widen the ids of an earlier one
         for own in systems:
@@ -366,7 +366,7 @@ def _with_ids_of(log: ClickLog, systems: Sequence[System]) -> ClickLog:
 
 
 def _fitted(propensities: pl.LazyFrame, by: Sequence[str]) -> pl.LazyFrame | None:
-    """Clicks and impressions of the log that propensities were estimated from."""
+    """Count clicks and impressions that propensities were estimated from."""
     schema = propensities.collect_schema()
     if not {"clicks", "impressions"} <= {*schema}:
         return None
@@ -378,7 +378,7 @@ def _fitted(propensities: pl.LazyFrame, by: Sequence[str]) -> pl.LazyFrame | Non
 
 
 def _biased(log: ClickLog, propensities: Propensities, method: str) -> ClickLog:
-    """Rows with ``alpha`` and ``beta`` of their position."""
+    """Add ``alpha`` and ``beta`` of their position to the rows."""
     if method == "dm":
         return replace(log, rows=log.rows.with_columns(alpha=1.0, beta=0.0))
     trust = method == "affine"

@@ -1,4 +1,4 @@
-"""A design of a simulation: its parameters, and which of them are possible."""
+"""Check a design of a simulation: which parameters are possible."""
 
 from __future__ import annotations
 

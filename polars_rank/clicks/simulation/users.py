@@ -1,4 +1,4 @@
-"""Models of users: who examines which document, and clicks it.
+"""Model users: who examines which document, and clicks it.
 
 Draws are vectorized over impressions; where a user's next step depends on the last one,
 a loop goes over the places of the list.
@@ -48,7 +48,7 @@ def _browsing(
     after_click: Callable[[int], Array | float],
     after_skip: float,
 ) -> Array:
-    """Down the list until the user stops: after a click or a skip, by chance."""
+    """Go down the list until the user stops: after a click or a skip."""
     import numpy as np
 
     n, k = chance.shape
@@ -75,7 +75,7 @@ def _dbn(
 def _ubm(
     design: Simulation, rng: np.random.Generator, chance: Array, _: Array
 ) -> Array:
-    """Examination by the distance to the click above."""
+    """Examine by the distance to the click above."""
     import numpy as np
 
     n, k = chance.shape

@@ -1,4 +1,4 @@
-"""Position bias from documents that were shown at several positions of a query."""
+"""Harvest position bias from documents that were shown at several positions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ FITTING = 12  # bytes for each byte of the table: sorted, as numbers, and their 
 
 
 def rows_of_pairs(task: Task, log: ClickLog) -> Iterator[Row]:
-    """One row per segment and position, by harvesting or EM."""
+    """Estimate one row per segment and position, by harvesting or EM."""
     plans = [position_totals(log, task.by), checked(log, documents=True)]
     if log.resources is None:  # then all three read the log once
         totals, _, table = pl.collect_all(
@@ -87,7 +87,7 @@ def rows_of_pairs(task: Task, log: ClickLog) -> Iterator[Row]:
 
 
 def informative_table(task: Task, log: ClickLog, *parts: str) -> pl.LazyFrame:
-    """The rows of documents at several positions that were clicked, or of all.
+    """Plan the rows of documents at several positions, clicked or all.
 
     ``parts`` are columns that split the impressions of a document.
     """
@@ -123,7 +123,7 @@ def _fit(task: Task, counts: Counts, reference: int) -> Fit:
 def _clustered(
     task: Task, log: ClickLog, fit: Fit, table: pl.DataFrame, segment: dict[str, Any]
 ) -> Fit:
-    """Errors of clusters that are not queries: scores row by row."""
+    """Compute errors of clusters that are not queries: scores row by row."""
     scores = fit.scores
     assert scores is not None
     k = scores.rows.positions
@@ -181,7 +181,7 @@ def _clustered(
 
 
 def arrays(table: pl.DataFrame, positions: pl.Series, names: Sequence[str]) -> Counts:
-    """Arrays of a sorted table."""
+    """Convert a sorted table to arrays."""
     codes = table.select(
         pair=pl.struct("query", *names).rle_id(),
         group=pl.col("query").rle_id(),
