@@ -12,13 +12,7 @@ from polars_rank._engine.request import AnyFrame
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.impressions import order_of, refuse_rows
 from polars_rank.clicks.log.position_counts import checked, rows_with_known
-from polars_rank.core.rules import (
-    DUPLICATE_PROPENSITY,
-    EARLY_PROPENSITY,
-    NO_PROPENSITY,
-    UNUSABLE_PROPENSITY,
-    Rule,
-)
+from polars_rank.core import rules
 from polars_rank.core.source import is_rereadable, lazy_source
 from polars_rank.exceptions import DataError
 
@@ -36,7 +30,7 @@ def faults_first(result: pl.LazyFrame, log: ClickLog) -> pl.LazyFrame:
         try:
             found = result.select(columns).collect(engine="streaming")
         except DataError as error:
-            if error.rule == NO_PROPENSITY.name and is_rereadable(log.rows):
+            if error.rule == rules.NO_PROPENSITY.name and is_rereadable(log.rows):
                 checked(log, documents=True).collect(engine="streaming")
             raise
         yield found
@@ -98,19 +92,19 @@ def with_propensities(
     sound = (alpha > 0) & alpha.is_finite() & beta.is_finite() | alpha.is_null()
     on = ["position", *own]
     broken = {
-        EARLY_PROPENSITY: position < 1,
-        UNUSABLE_PROPENSITY: ~sound,
-        DUPLICATE_PROPENSITY: pl.len().over(on) > 1,
+        rules.EARLY_PROPENSITY: position < 1,
+        rules.UNUSABLE_PROPENSITY: ~sound,
+        rules.DUPLICATE_PROPENSITY: pl.len().over(on) > 1,
     }
     table = _refused(table, broken)
     rows = log.rows.join(
         table, on=on, how="left", nulls_equal=True, maintain_order=order_of(log)
     )
     without = alpha.is_null() & ~log.faulty.fill_null(value=False)
-    return replace(log, rows=_refused(rows, {NO_PROPENSITY: without}))
+    return replace(log, rows=_refused(rows, {rules.NO_PROPENSITY: without}))
 
 
-def _refused(rows: pl.LazyFrame, broken: Mapping[Rule, pl.Expr]) -> pl.LazyFrame:
+def _refused(rows: pl.LazyFrame, broken: Mapping[rules.Rule, pl.Expr]) -> pl.LazyFrame:
     return refuse_rows(
         rows, broken, example="position", check="strict", unit="position"
     )

@@ -20,12 +20,7 @@ from polars_rank.clicks.bias.position_rows import (
 from polars_rank.clicks.bias.rates import compared, reference_of, require_probabilities
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.impressions import held
-from polars_rank.clicks.log.position_counts import (
-    checked,
-    moments,
-    position_totals,
-    shown,
-)
+from polars_rank.clicks.log.position_counts import counted, moments, shown
 
 Array: TypeAlias = npt.NDArray[np.float64]
 FITTING = 10  # bytes for each byte of the table
@@ -36,10 +31,7 @@ def rows_of_regression_em(task: Task, log: ClickLog) -> Iterator[Row]:
     """Estimate by EM with a fixed attractiveness."""
     a = pl.col("relevance").cast(pl.Float64)
     used = replace(log, rows=log.rows.with_columns(relevance=a).filter(a.is_not_null()))
-    totals, _ = pl.collect_all(
-        [position_totals(log, task.by), checked(log, documents=False)],
-        engine="streaming",
-    )
+    (totals,) = counted(log, task.by)
     keys = [*task.by, "position"]
     table = held(
         used.rows.select(*keys, "relevance", n=shown(used), c=pl.col("clicked"))

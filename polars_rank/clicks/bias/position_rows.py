@@ -31,12 +31,19 @@ Estimator: TypeAlias = Literal["poisson", "all_pairs", "pivot_one", "chain"]
 Weighting: TypeAlias = Literal["harmonic", "equal"]
 Normalize: TypeAlias = Literal["first", "max"]
 OFTEN = 50  # impressions of a pair, for EM
-NO_CLICKS = "no clicks here"
-NO_REFERENCE = "no clicks at the reference position"
-NOT_SHUFFLED = "the position was not shuffled or swapped"
-CONSTANT = "relevance does not vary here"
-UNKNOWN = "relevance is not known here"
-UNCONVERGED = "the fit did not converge"
+
+
+class Note:
+    """Why a position has no propensity."""
+
+    NO_CLICKS = "no clicks here"
+    NO_REFERENCE = "no clicks at the reference position"
+    NOT_SHUFFLED = "the position was not shuffled or swapped"
+    CONSTANT = "relevance does not vary here"
+    UNKNOWN = "relevance is not known here"
+    UNCONVERGED = "the fit did not converge"
+
+
 COLUMNS = {
     "propensity": pl.Float64(),
     "se": pl.Float64(),
@@ -130,7 +137,7 @@ class Task:
         for total in totals.iter_rows(named=True):
             key, position = tuple(total[n] for n in self.by), total["position"]
             value, error, support, clusters, note, *more = estimate(key, position)
-            if note not in (None, UNCONVERGED):  # of which another warning tells
+            if note not in (None, Note.UNCONVERGED):  # of which another warning tells
                 missing.setdefault(key, []).append(position)
             value = _finite(value)
             yield (

@@ -11,12 +11,7 @@ import polars as pl
 
 from polars_rank.clicks.behavior.ratios import sums
 from polars_rank.clicks.bias.position_rows import (
-    CONSTANT,
-    NO_CLICKS,
-    NO_REFERENCE,
-    NOT_SHUFFLED,
-    UNCONVERGED,
-    UNKNOWN,
+    Note,
     Row,
     Task,
     in_units,
@@ -24,12 +19,12 @@ from polars_rank.clicks.bias.position_rows import (
 )
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.position_counts import (
-    checked,
+    counted,
     moments,
     position_totals,
     shown,
 )
-from polars_rank.core.rules import INVALID_RELEVANCE, NOTHING_SHUFFLED
+from polars_rank.core import rules
 from polars_rank.exceptions import DataError
 
 
@@ -45,16 +40,12 @@ def rows_of_rates(task: Task, log: ClickLog) -> Iterator[Row]:
     if trust:
         rows = rows.with_columns(relevance=known).filter(known.is_not_null())
     used = replace(log, rows=rows)
-    totals, parts, _ = pl.collect_all(
-        [
-            position_totals(log, task.by),
-            _regressions(used, task.by) if trust else position_totals(used, task.by),
-            checked(log, documents=False),
-        ],
-        engine="streaming",
-    )
+    plan = _regressions(used, task.by) if trust else position_totals(used, task.by)
+    totals, parts = counted(log, task.by, plan)
     if task.method == "randomized" and parts.is_empty():
-        raise DataError(NOTHING_SHUFFLED.message, rule=NOTHING_SHUFFLED.name)
+        raise DataError(
+            rules.NOTHING_SHUFFLED.message, rule=rules.NOTHING_SHUFFLED.name
+        )
     if trust:
         require_probabilities(int(parts["outside"].sum()))
     rate = pl.col("alpha") + pl.col("beta")
@@ -125,14 +116,14 @@ def _why_not(
     task: Task, part: dict[str, Any] | None, other: dict[str, Any] | None
 ) -> str | None:
     if part is None:
-        return {"randomized": NOT_SHUFFLED, "regression_em": UNKNOWN}.get(
-            task.method, CONSTANT
+        return {"randomized": Note.NOT_SHUFFLED, "regression_em": Note.UNKNOWN}.get(
+            task.method, Note.CONSTANT
         )
     if part["rate"] is None:
-        return UNCONVERGED if task.method == "regression_em" else CONSTANT
+        return Note.UNCONVERGED if task.method == "regression_em" else Note.CONSTANT
     if other is None or not other["rate"] > 0:
-        return NO_REFERENCE
-    return None if part["rate"] > 0 else NO_CLICKS
+        return Note.NO_REFERENCE
+    return None if part["rate"] > 0 else Note.NO_CLICKS
 
 
 def _more(
@@ -198,8 +189,8 @@ def _influences(
 def require_probabilities(wrong: int) -> None:
     """Raise an error if some are wrong."""
     if wrong:
-        message = f"{INVALID_RELEVANCE.message} ({wrong} found)"
-        raise DataError(message, rule=INVALID_RELEVANCE.name, count=wrong)
+        message = f"{rules.INVALID_RELEVANCE.message} ({wrong} found)"
+        raise DataError(message, rule=rules.INVALID_RELEVANCE.name, count=wrong)
 
 
 def _weights(part: dict[str, Any], products: dict[str, Any]) -> dict[str, float]:

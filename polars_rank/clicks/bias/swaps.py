@@ -10,32 +10,25 @@ from typing import Any
 import polars as pl
 
 from polars_rank.clicks.bias.position_rows import (
-    NO_CLICKS,
-    NO_REFERENCE,
-    NOT_SHUFFLED,
     Cells,
+    Note,
     Row,
     Task,
 )
 from polars_rank.clicks.log.click_log import ClickLog
-from polars_rank.clicks.log.impressions import bounded_by
-from polars_rank.clicks.log.position_counts import (
-    checked,
-    position_totals,
-)
-from polars_rank.core.rules import NOT_NEIGHBORS, NOTHING_SHUFFLED, ONE_HALF
+from polars_rank.clicks.log.impressions import bounded_by, error_of
+from polars_rank.clicks.log.position_counts import counted
+from polars_rank.core import rules
 from polars_rank.exceptions import DataError
 
 
 def rows_of_swaps(task: Task, log: ClickLog) -> Iterator[Row]:
     """Divide clicks at the other position by clicks at the first."""
-    sums = _sums_of_swaps(task, log)
-    totals, found, _ = pl.collect_all(
-        [position_totals(log, task.by), sums, checked(log, documents=False)],
-        engine="streaming",
-    )
+    totals, found = counted(log, task.by, _sums_of_swaps(task, log))
     if found.is_empty():
-        raise DataError(NOTHING_SHUFFLED.message, rule=NOTHING_SHUFFLED.name)
+        raise DataError(
+            rules.NOTHING_SHUFFLED.message, rule=rules.NOTHING_SHUFFLED.name
+        )
     by_place = task.by_place(found, "other")
 
     def estimate(key: tuple[Any, ...], position: int) -> Sequence[Any]:
@@ -45,7 +38,7 @@ def rows_of_swaps(task: Task, log: ClickLog) -> Iterator[Row]:
             return 1.0, 0.0, support, sum(r["clusters"] for r in mine), None
         row = by_place.get((*key, position))
         if row is None:
-            return None, None, 0, 0, NOT_SHUFFLED
+            return None, None, 0, 0, Note.NOT_SHUFFLED
         value, weights, note = _ratio(task, row)
         support = sum(row[f"sum n0{h}"] for h in _halves(task))
         return value, _error(value, weights, row), support, row["clusters"], note
@@ -101,7 +94,7 @@ def _ratio(
     """Return the ratio, and the weights of a cluster's sums in its logarithm."""
     shown = [row[f"sum n{side}{h}"] for side in range(2) for h in _halves(task)]
     if not all(shown):
-        raise DataError(ONE_HALF.message, rule=ONE_HALF.name)
+        raise error_of(rules.ONE_HALF)
     means = {
         (side, h): row[f"sum c{side}{h}"] / row[f"sum n{side}{h}"]
         for side in range(2)
@@ -109,7 +102,7 @@ def _ratio(
     }
     rates = [sum(means[side, h] for h in _halves(task)) for side in range(2)]
     if not all(rates):
-        return None, {}, NO_REFERENCE if not rates[1] else NO_CLICKS
+        return None, {}, Note.NO_REFERENCE if not rates[1] else Note.NO_CLICKS
     weights = {}
     for h, side in product(_halves(task), range(2)):
         one = (1 if side == 0 else -1) / row[f"sum n{side}{h}"] / rates[side]
@@ -169,14 +162,13 @@ def rows_of_fair_pairs(task: Task, log: ClickLog) -> Iterator[Row]:
 
     parts = bounded_by(log, rows, [*keys], summed, "fair pairs")
     sums = parts.group_by(*task.by, "upper", "upper too").agg(pl.all().sum())
-    totals, found, _ = pl.collect_all(
-        [position_totals(log, task.by), sums, checked(log, documents=False)],
-        engine="streaming",
-    )
+    totals, found = counted(log, task.by, sums)
     if found.is_empty():
-        raise DataError(NOTHING_SHUFFLED.message, rule=NOTHING_SHUFFLED.name)
+        raise DataError(
+            rules.NOTHING_SHUFFLED.message, rule=rules.NOTHING_SHUFFLED.name
+        )
     if found.select(pl.col("far", "sides").sum()).sum_horizontal().item():
-        raise DataError(NOT_NEIGHBORS.message, rule=NOT_NEIGHBORS.name)
+        raise error_of(rules.NOT_NEIGHBORS)
     cells = task.by_place(found, "upper", "upper too")
     chains: dict[tuple[Any, ...], _Chain] = {}
 
@@ -210,9 +202,9 @@ class _Chain:
         self.support = link["n"] // 2 if link else 0
         self.clusters = link["clusters"] if link else 0
         if self.note is None and (link is None or upper != expected):
-            self.note = NOT_SHUFFLED
+            self.note = Note.NOT_SHUFFLED
         elif self.note is None and link is not None and not link["high"] * link["low"]:
-            self.note = NO_CLICKS
+            self.note = Note.NO_CLICKS
         if self.note is not None or link is None or self.value is None:
             self.value = self.error = None
             return

@@ -23,7 +23,10 @@ from polars_rank._statistics.distributions import (
     t_quantile,
     tail,
 )
+from polars_rank._statistics.intervals import require_level
 from polars_rank.clicks.behavior.ratios import FEW, Ratio
+from polars_rank.clicks.log.impressions import error_of
+from polars_rank.core.parameters import refuse
 from polars_rank.core.rules import ARMS_MISSING, TWO_ARMS
 from polars_rank.exceptions import DataError
 
@@ -47,6 +50,15 @@ class Design(NamedTuple):
     sequential: bool
     split: Mapping[Any, float] | None
     control: object
+    adjust: Adjust | None
+
+    def require_possible(self) -> Design:
+        """Return the design, or raise an error for an argument that cannot be."""
+        require_level(self.level)
+        require_level(self.power, "power")
+        if self.adjust not in (None, "holm"):
+            refuse("adjust", "None or 'holm'", self.adjust)
+        return self
 
 
 def comparisons(
@@ -62,10 +74,7 @@ def comparisons(
     arms = moments["arm"].unique(maintain_order=True).sort().to_list()
     if design.control not in arms or len(arms) < 2:
         shown = ", ".join(map(repr, arms)) or "none"
-        raise DataError(
-            ARMS_MISSING.message.format(control=design.control, arms=shown),
-            rule=ARMS_MISSING.name,
-        )
+        raise error_of(ARMS_MISSING, control=design.control, arms=shown)
     for key, rows in segments.items():
         split = _split(rows, arms, design)
         known = {row["arm"]: row for row in rows}
@@ -185,13 +194,6 @@ def _refuse_two_arms(moments: pl.DataFrame) -> None:
         count=cast("int", count),
         examples=examples,
     )
-
-
-def require_adjust(adjust: str | None) -> None:
-    """Check the argument."""
-    if adjust not in (None, "holm"):
-        msg = f"adjust must be None or 'holm', not {adjust!r}"
-        raise ValueError(msg)
 
 
 def adjusted(rows: list[dict[str, Any]], adjust: Adjust | None) -> list[dict[str, Any]]:

@@ -9,7 +9,6 @@ import polars as pl
 
 from polars_rank._engine.frame_function import like_input
 from polars_rank._engine.request import AnyFrame
-from polars_rank._statistics.intervals import require_level
 from polars_rank.clicks.behavior.impression import Impression
 from polars_rank.clicks.behavior.measures import DEFAULT, Measures, parse_behavior
 from polars_rank.clicks.behavior.ratios import Ratio, sums, warn_if_few
@@ -22,7 +21,6 @@ from polars_rank.clicks.experiments.arm_comparisons import (
     Design,
     adjusted,
     comparisons,
-    require_adjust,
 )
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.impressions import in_layout
@@ -119,9 +117,9 @@ def compare_arms(  # type: ignore[misc]  # two options are named here
     >>> found.select("arm", pl.col("effect", "se").round(4)).row(0)
     ('B', 0.01, 0.0026)
     """
-    require_level(level)
-    require_level(power, "power")
-    require_adjust(adjust)
+    design: Design = Design(
+        level, power, sequential, expected_split, control, adjust
+    ).require_possible()
     parsed = parse_behavior(measures)
     given = cast("LogOptions", {**options, "arm": arm, "cluster": cluster})
     bound: ClickLog = ClickLog.of(log, given)
@@ -131,7 +129,6 @@ def compare_arms(  # type: ignore[misc]  # two options are named here
         same = {n: v for n, v in given.items() if n not in ("arm", "impressions", "by")}
         earlier = cast("LogOptions", same)
         before = ClickLog.of(covariates, earlier)
-    design: Design = Design(level, power, sequential, expected_split, control)
     types = bound.types
     by = {name: types[bound.carried[name]] for name in bound.by}
     schema = schema_of(by, types[bound.carried[arm]], adjust)
@@ -143,7 +140,7 @@ def compare_arms(  # type: ignore[misc]  # two options are named here
 
         found = in_layout(bound, lambda log: shallow_first(log, plan))
         moments: pl.DataFrame = found.collect(engine="streaming")
-        yield compared(moments, bound.by, traced.ratios, design, adjust, schema)
+        yield compared(moments, bound.by, traced.ratios, design, schema)
 
     result = lazy_source(read, schema, name="comparison of arms")
     return like_input(log, result)
@@ -154,12 +151,11 @@ def compared(
     by: Sequence[str],
     ratios: Sequence[Ratio],
     design: Design,
-    adjust: Adjust | None,
     schema: Mapping[str, pl.DataType],
 ) -> pl.DataFrame:
     """Compare arms, out of their moments."""
     rows = [*comparisons(moments, by, ratios, design)]
-    table = pl.DataFrame(adjusted(rows, adjust), schema=schema)
+    table = pl.DataFrame(adjusted(rows, design.adjust), schema=schema)
     warn_if_few(pl.concat(table[name].drop_nulls() for name in EFFECTIVE))
     return table
 

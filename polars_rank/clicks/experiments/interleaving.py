@@ -29,7 +29,7 @@ from polars_rank.clicks.experiments.crediting import (
     words_of,
 )
 from polars_rank.clicks.log.click_log import ClickLog
-from polars_rank.clicks.log.impressions import held, in_layout
+from polars_rank.clicks.log.impressions import error_of, held, in_layout
 from polars_rank.clicks.log.log_columns import (
     Count,
     LogOptions,
@@ -38,9 +38,8 @@ from polars_rank.clicks.log.log_columns import (
     require_arguments,
 )
 from polars_rank.clicks.log.open_log import function_of_log
-from polars_rank.core.rules import INVALID_CREDIT, NOT_INTERLEAVED, ONE_TEAM
+from polars_rank.core import rules
 from polars_rank.core.source import lazy_source
-from polars_rank.exceptions import DataError
 
 Test: TypeAlias = Literal["sign", "permutation"]
 NoClick: TypeAlias = Literal["ignore", "tie"]
@@ -163,7 +162,7 @@ def interleaving(  # type: ignore[misc]  # team= is an option, named here
     if columns:
         values = [pl.col(f"credit{i}").cast(pl.Float64) for i in range(len(columns))]
         wrong = [~v.is_finite() | (v < 1 if ranks else False) for v in values]
-        bound = bound.breaking({INVALID_CREDIT: pl.any_horizontal(wrong)})
+        bound = bound.breaking({rules.INVALID_CREDIT: pl.any_horizontal(wrong)})
     if credit == "satisfied" and "dwell" not in bound.roles:
         msg = f'credit="satisfied" needs {column_of("dwell")}'
         raise ValueError(msg)
@@ -182,7 +181,7 @@ def interleaving(  # type: ignore[misc]  # team= is an option, named here
         teams = [*(credits or ranks or {})] or _teams(bound)
         if len(teams) < 2:
             shown = ", ".join(map(repr, teams)) or "none"
-            raise DataError(ONE_TEAM.message.format(teams=shown), rule=ONE_TEAM.name)
+            raise error_of(rules.ONE_TEAM, teams=shown)
         words = words_of(
             teams, method, credit, min_dwell, depth, credited=bool(credits)
         )
@@ -200,8 +199,7 @@ def interleaving(  # type: ignore[misc]  # team= is an option, named here
             otherwise="name larger clusters, such as the user, or split the log",
         )
         if "mixed" in outcomes and len(outcomes) and not outcomes["mixed"].sum():
-            message = NOT_INTERLEAVED.message.format(column=bound.roles["team"])
-            raise DataError(message, rule=NOT_INTERLEAVED.name)
+            raise error_of(rules.NOT_INTERLEAVED, column=bound.roles["team"])
         if outcomes.is_empty():
             warn("no interleaved list has a click: there is no preference")
         yield _result(outcomes, bound, teams, schema, level, p_value)

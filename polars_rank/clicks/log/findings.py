@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from polars_rank.clicks.log.click_log import ClickLog
-from polars_rank.core.rules import DUPLICATE_POSITION, DUPLICATE_SHOWN, TWO_VALUES
+from polars_rank.core import rules
 
 ENOUGH = 50  # impressions of a pair
 NO_USER = "share of rows without a user"
@@ -90,9 +90,9 @@ def faults_of(log: ClickLog, found: dict[str, pl.DataFrame]) -> pl.DataFrame:
     if "impressions" in found:
         seen = found["impressions"].row(0, named=True)
         two = sum(n for fact, n in seen.items() if fact.startswith("two: "))
-        broken.append((DUPLICATE_POSITION, seen["two_positions"]))
-        broken.append((DUPLICATE_SHOWN, seen.get("two_docs", 0)))
-        broken.append((TWO_VALUES, seen.get("two_queries", 0) + two))
+        broken.append((rules.DUPLICATE_POSITION, seen["two_positions"]))
+        broken.append((rules.DUPLICATE_SHOWN, seen.get("two_docs", 0)))
+        broken.append((rules.TWO_VALUES, seen.get("two_queries", 0) + two))
     return pl.DataFrame(
         [(rule.name, count, rule.message) for rule, count in broken if count],
         schema={"rule": pl.String, "rows": pl.Int64, "message": pl.String},

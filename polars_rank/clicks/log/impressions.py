@@ -21,17 +21,9 @@ from polars_rank._engine.stages.rank import pack, unpack
 from polars_rank._engine.stages.sum import Plan
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.contiguous import ROWS, VARIES, run_sums
-from polars_rank.core.rules import (
-    DUPLICATE_IMPRESSION,
-    DUPLICATE_POSITION,
-    DUPLICATE_SHOWN,
-    INVALID_WEIGHT,
-    NULL_CLUSTER,
-    TWO_VALUES,
-    UNKNOWN_IMPRESSION,
-    Rule,
-)
+from polars_rank.core import rules
 from polars_rank.core.source import is_rereadable, without_pushdown
+from polars_rank.exceptions import DataError
 
 KEY = "impression"
 FACTOR = 4  # bytes that grouping takes for each byte of the rows
@@ -97,7 +89,7 @@ def impressions_of(
         if log.check != "off":
             rows = rows.with_columns(faulty=log.faulty)
         frame = proved(pack(rows, log.keys, KEY), KEY, _constants(log))
-        checks: list[Rule | None] = []
+        checks: list[rules.Rule | None] = []
     elif log.shallow and log.layout == "contiguous" and not words and not every_row:
         frame, checks = _by_runs(log, totals)
     else:
@@ -117,24 +109,24 @@ def impressions_of(
     if log.weight is not None and log.check != "off":
         weight = pl.col(log.carried[log.weight]).cast(pl.Float64)
         sound = ((weight >= 0) & weight.is_finite()).fill_null(value=False)
-        plan = plan.with_rule(INVALID_WEIGHT, ~sound)
+        plan = plan.with_rule(rules.INVALID_WEIGHT, ~sound)
     if log.cluster and log.check != "off":
-        plan = plan.with_rule(NULL_CLUSTER, _without_cluster(log))
+        plan = plan.with_rule(rules.NULL_CLUSTER, _without_cluster(log))
     return plan
 
 
 def _by_runs(
     log: ClickLog, totals: Mapping[str, pl.Expr]
-) -> tuple[pl.LazyFrame, list[Rule | None]]:
+) -> tuple[pl.LazyFrame, list[rules.Rule | None]]:
     """Sum impressions over their runs; return the rules that were checked, too."""
     constants, bit = _constants(log), pl.col("bit")
     shown = next((name for name, value in totals.items() if value.meta.eq(bit)), "bit")
     rows = pack(log.rows, log.keys, KEY)
     frame = run_sums(rows, KEY, {**totals, shown: bit}, constants)
     twice = pl.col(shown).bitwise_count_ones() < pl.col(ROWS)
-    checks: dict[Rule | None, pl.Expr] = {DUPLICATE_POSITION: twice}
+    checks: dict[rules.Rule | None, pl.Expr] = {rules.DUPLICATE_POSITION: twice}
     if log.check != "off" and constants:
-        checks[TWO_VALUES] = pl.col(VARIES)
+        checks[rules.TWO_VALUES] = pl.col(VARIES)
     named = {f"check{i}": broken for i, broken in enumerate(checks.values())}
     return frame.select(KEY, *totals, *constants, **named), [*checks]
 
@@ -145,20 +137,20 @@ def _by_rows(
     *,
     documents: bool,
     prepare: Callable[[pl.LazyFrame, str], pl.LazyFrame] | None,
-) -> tuple[pl.LazyFrame, list[Rule | None]]:
+) -> tuple[pl.LazyFrame, list[rules.Rule | None]]:
     """Group all rows of impressions; return the rules that were checked, too."""
     schema, constants = log.rows.collect_schema(), _constants(log)
-    rows, checks = log.rows, dict[Rule | None, pl.Expr]()
+    rows, checks = log.rows, dict[rules.Rule | None, pl.Expr]()
     if log.shallow:
         size = pl.col("bit").sum().bitwise_count_ones()
-        checks[DUPLICATE_POSITION] = size < pl.len()
+        checks[rules.DUPLICATE_POSITION] = size < pl.len()
     elif log.check != "off":
         checks[None] = pl.col("fault").max()
-        checks[DUPLICATE_POSITION] = pl.len() > pl.col("position").n_unique()
+        checks[rules.DUPLICATE_POSITION] = pl.len() > pl.col("position").n_unique()
     if "doc" in schema and log.check != "off" and (documents or log.every_document):
-        checks[DUPLICATE_SHOWN] = pl.len() > pl.col("doc").n_unique()
+        checks[rules.DUPLICATE_SHOWN] = pl.len() > pl.col("doc").n_unique()
     if constants and log.check != "off":
-        rows, checks[TWO_VALUES] = _varies(rows, constants, schema)
+        rows, checks[rules.TWO_VALUES] = _varies(rows, constants, schema)
     taken = {name: _constant(name, schema) for name in constants} | {**words}
     taken |= {f"check{i}": broken for i, broken in enumerate(checks.values())}
 
@@ -226,8 +218,8 @@ def _with_all_impressions(log: ClickLog, plan: Plan) -> Plan:
     )
     plan = plan._replace(frame=frame)
     if log.check != "off":
-        plan = plan.with_rule(UNKNOWN_IMPRESSION, pl.col("copies").is_null())
-        plan = plan.with_rule(DUPLICATE_IMPRESSION, pl.col("copies") > 1)
+        plan = plan.with_rule(rules.UNKNOWN_IMPRESSION, pl.col("copies").is_null())
+        plan = plan.with_rule(rules.DUPLICATE_IMPRESSION, pl.col("copies") > 1)
     return plan
 
 
@@ -269,6 +261,23 @@ def all_bounded_by(
     return without_pushdown(source)
 
 
+def all_held(
+    log: ClickLog,
+    plans: Sequence[pl.LazyFrame],
+    *,
+    factor: float,
+    what: str,
+    otherwise: str,
+) -> list[pl.DataFrame]:
+    """Collect what has to be held of several plans, which then read the log once."""
+    if log.resources is None:
+        return pl.collect_all(plans, engine="streaming")
+    return [
+        held(plan, log.resources, factor=factor, what=what, otherwise=otherwise)
+        for plan in plans
+    ]
+
+
 def held(
     frame: pl.LazyFrame,
     resources: Resources | None,
@@ -306,9 +315,15 @@ def _without_cluster(log: ClickLog) -> pl.Expr:
     return pl.any_horizontal(pl.col(name).is_null() for name in log.own(log.cluster))
 
 
+def error_of(rule: rules.Rule, **words: object) -> DataError:
+    """Return the error of a rule that is broken; ``words`` fill in its message."""
+    message = rule.message.format(**words) if words else rule.message
+    return DataError(message, rule=rule.name)
+
+
 def refuse_rows(
     rows: pl.LazyFrame,
-    broken: Mapping[Rule, pl.Expr],
+    broken: Mapping[rules.Rule, pl.Expr],
     *,
     example: str,
     check: Check,
@@ -345,7 +360,7 @@ def require_sound_rows(log: ClickLog) -> pl.LazyFrame:
     fault = pl.col("fault")
     broken = {rule: fault == i for i, rule in enumerate(log.rules, start=1)}
     if log.cluster and not log.keys:
-        broken[NULL_CLUSTER] = _without_cluster(log)
+        broken[rules.NULL_CLUSTER] = _without_cluster(log)
     unit = "impression" if log.keys else "query"
     example = (*log.keys, "query")[0]
     return refuse_rows(log.rows, broken, example=example, check=log.check, unit=unit)

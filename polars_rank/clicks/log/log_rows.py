@@ -9,18 +9,7 @@ from typing import Any, cast
 import polars as pl
 
 from polars_rank._engine.checks.enforce import warn
-from polars_rank.core.rules import (
-    CLICK_BEFORE_IMPRESSION,
-    INVALID_CLICK,
-    INVALID_DWELL,
-    INVALID_POSITION,
-    INVALID_PROPENSITY,
-    NULL_ARM,
-    NULL_DOC,
-    NULL_IMPRESSION,
-    NULL_QUERY,
-    Rule,
-)
+from polars_rank.core import rules
 from polars_rank.core.source import lazy_source, without_pushdown
 
 FROM_ONE = (
@@ -32,7 +21,7 @@ NARROW = (pl.Boolean, pl.Int8, pl.Int16, pl.Int32, pl.UInt8, pl.UInt16)
 
 def clean(
     rows: pl.LazyFrame, given: dict[str, Any], keys: Sequence[str], arm: str | None
-) -> tuple[pl.LazyFrame, dict[Rule, pl.Expr]]:
+) -> tuple[pl.LazyFrame, dict[rules.Rule, pl.Expr]]:
     """Clean positions, clicks and seconds; return when a row breaks a rule, too."""
     schema = rows.collect_schema()
     if "seen" in schema:
@@ -54,24 +43,24 @@ def clean(
     rows = rows.with_columns(**columns).drop("page", strict=False)
     at, click = pl.col("position"), pl.col("clicked")
     most = pl.col("count") if "count" in schema else 1
-    broken: dict[Rule, pl.Expr] = {}
+    broken: dict[rules.Rule, pl.Expr] = {}
     if keys:
-        broken[NULL_IMPRESSION] = pl.any_horizontal(pl.col(keys).is_null())
-    broken[INVALID_POSITION] = at.is_null() | (at < 1)
-    broken[INVALID_CLICK] = click.is_null() | (click < 0) | (click > most)
-    for name, rule in (("query", NULL_QUERY), ("doc", NULL_DOC)):
+        broken[rules.NULL_IMPRESSION] = pl.any_horizontal(pl.col(keys).is_null())
+    broken[rules.INVALID_POSITION] = at.is_null() | (at < 1)
+    broken[rules.INVALID_CLICK] = click.is_null() | (click < 0) | (click > most)
+    for name, rule in (("query", rules.NULL_QUERY), ("doc", rules.NULL_DOC)):
         if name in schema:
             broken[rule] = pl.col(name).is_null()
     if "dwell" in schema:
         dwell = pl.col("dwell")
-        broken[INVALID_DWELL] = (dwell < 0) | (dwell >= math.inf)  # NaN is above
+        broken[rules.INVALID_DWELL] = (dwell < 0) | (dwell >= math.inf)  # NaN is above
     if "wait" in columns:
-        broken[CLICK_BEFORE_IMPRESSION] = pl.col("wait") < 0
+        broken[rules.CLICK_BEFORE_IMPRESSION] = pl.col("wait") < 0
     if "propensity" in schema:
         p = pl.col("propensity").cast(pl.Float64)
-        broken[INVALID_PROPENSITY] = ~((p > 0) & (p <= 1)).fill_null(value=False)
+        broken[rules.INVALID_PROPENSITY] = ~((p > 0) & (p <= 1)).fill_null(value=False)
     if arm in schema:
-        broken[NULL_ARM] = pl.col(cast("str", arm)).is_null()
+        broken[rules.NULL_ARM] = pl.col(cast("str", arm)).is_null()
     fault = pl.lit(0, pl.UInt8)
     for i, condition in reversed([*enumerate(broken.values(), start=1)]):
         fault = pl.when(condition).then(pl.lit(i, pl.UInt8)).otherwise(fault)

@@ -99,6 +99,15 @@ def position_totals(log: ClickLog, keys: Sequence[str]) -> pl.LazyFrame:
     )
 
 
+def counted(
+    log: ClickLog, keys: Sequence[str], *plans: pl.LazyFrame
+) -> list[pl.DataFrame]:
+    """Collect the totals of positions, and plans, if the log breaks no rule."""
+    sound = checked(log, documents=False)
+    every = [position_totals(log, keys), *plans, sound]
+    return pl.collect_all(every, engine="streaming")[:-1]
+
+
 def moments(
     log: ClickLog,
     by: Sequence[str],

@@ -25,7 +25,7 @@ from polars_rank.clicks.bias.several_positions.harvest import (
     informative_table,
 )
 from polars_rank.clicks.bias.several_positions.pair_counts import Array
-from polars_rank.clicks.log.impressions import held
+from polars_rank.clicks.log.impressions import all_held
 from polars_rank.clicks.log.position_counts import (
     checked,
     rows_with_known,
@@ -138,19 +138,13 @@ class Jackknife:
             replace(task, policy_aware=False).sums_in_cells(cell, values),
             sums(impressions, [*own, *query], [*each], {"n": pl.len()}),
         ]
-        if log.resources is None:  # then all of them read the log once
-            _, *found = pl.collect_all(plans, engine="streaming")
-        else:
-            _, *found = (
-                held(
-                    plan,
-                    log.resources,
-                    factor=FITTING,
-                    what="clicks on documents and at positions, by group",
-                    otherwise="give the propensities in a frame",
-                )
-                for plan in plans
-            )
+        _, *found = all_held(
+            log,
+            plans,
+            factor=FITTING,
+            what="clicks on documents and at positions, by group",
+            otherwise="give the propensities in a frame",
+        )
         order = ["query", "doc", "position"]
         sorts = ([*by, *order, PART], [*cell], [*own, *query])
         return [

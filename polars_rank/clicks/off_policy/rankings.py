@@ -15,12 +15,7 @@ from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.impressions import refuse_rows
 from polars_rank.clicks.log.open_log import opened
 from polars_rank.clicks.off_policy.additive import Additive
-from polars_rank.core.rules import (
-    DUPLICATE_DOC,
-    INVALID_NEW_SCORE,
-    INVALID_RANK,
-    INVALID_RELEVANCE,
-)
+from polars_rank.core import rules
 
 Systems: TypeAlias = str | Sequence[str] | AnyFrame | Mapping[str, str | AnyFrame]
 
@@ -94,11 +89,11 @@ def with_scores(log: ClickLog, scores: Sequence[str], *, rewarded: bool) -> Clic
         bad = [
             pl.col(s).is_null() | pl.col(s).cast(pl.Float64).is_nan() for s in scores
         ]
-        broken[INVALID_NEW_SCORE] = pl.any_horizontal(bad)
+        broken[rules.INVALID_NEW_SCORE] = pl.any_horizontal(bad)
     if rewarded:
         reward = pl.col("reward").cast(pl.Float64).fill_null(0.0)
         log = replace(log, rows=log.rows.with_columns(reward))
-        broken[INVALID_RELEVANCE] = _improbable(pl.col("reward"))
+        broken[rules.INVALID_RELEVANCE] = _improbable(pl.col("reward"))
     return log.breaking(broken)
 
 
@@ -135,13 +130,13 @@ def ranking(
         rank = pl.col("score").rank("ordinal", descending=True)
         rows = rows.with_columns(rank=rank.over("query", order_by="doc"))
         bad = pl.col("score").is_null() | pl.col("score").cast(pl.Float64).is_nan()
-        wrong = INVALID_NEW_SCORE
+        wrong = rules.INVALID_NEW_SCORE
     else:
-        bad, wrong = pl.col("rank").is_null() | (pl.col("rank") < 1), INVALID_RANK
-    broken = {wrong: bad, DUPLICATE_DOC: pl.len().over("query", "doc") > 1}
+        bad, wrong = pl.col("rank").is_null() | (pl.col("rank") < 1), rules.INVALID_RANK
+    broken = {wrong: bad, rules.DUPLICATE_DOC: pl.len().over("query", "doc") > 1}
     if reward is not None:
         rows = rows.with_columns(pl.col("reward").cast(pl.Float64).fill_null(0.0))
-        broken[INVALID_RELEVANCE] = _improbable(pl.col("reward"))
+        broken[rules.INVALID_RELEVANCE] = _improbable(pl.col("reward"))
     sound = refuse_rows(rows, broken, example="query", check=log.check)
     weight = measure.weight(pl.col("rank").cast(pl.Float64)).alias(f"weight{place}")
     return sound.select("query", "doc", weight, *carry)

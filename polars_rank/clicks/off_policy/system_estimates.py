@@ -16,10 +16,10 @@ from polars_rank.clicks.behavior.ratios import (
     sums,
     sums_of_clusters,
 )
+from polars_rank.clicks.log.impressions import error_of
 from polars_rank.clicks.off_policy.weighing import Estimation
 from polars_rank.core.expr import ratio
 from polars_rank.core.rules import NO_SUPPORT
-from polars_rank.exceptions import DataError
 
 ENOUGH = 0.95  # of the new ranking's weight on documents that were logged
 HEAVY = 100  # effective number of clicks
@@ -149,8 +149,7 @@ def _are_of_this_log(
 def tell_support(name: str, support: float) -> None:
     """Warn if much of a ranking was not logged; raise an error if nothing was."""
     if support == 0:
-        message = NO_SUPPORT.message.format(name=name)
-        raise DataError(message, rule=NO_SUPPORT.name)
+        raise error_of(NO_SUPPORT, name=name)
     if support < ENOUGH:
         warn(
             f"{1 - support:.0%} of the ranking {name!r} are documents that were not "

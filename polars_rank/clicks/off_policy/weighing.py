@@ -92,12 +92,6 @@ class Estimation:
             needs=["query", "doc"] if framed else (),
             columns=columns,
         )
-        if logged and "propensity" not in bound.roles:
-            msg = (
-                "propensities: give the frame of clicks.propensities(log), a number "
-                "eta (position ** -eta), or name the logged column with propensity="
-            )
-            raise ValueError(msg)
         fitted = None
         if isinstance(propensities, pl.DataFrame | pl.LazyFrame):
             propensities = propensities.lazy().cache()

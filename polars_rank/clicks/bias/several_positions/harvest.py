@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from polars_rank.clicks.bias.position_rows import (
-    UNCONVERGED,
+    Note,
     Row,
     Task,
     in_units,
@@ -24,7 +24,7 @@ from polars_rank.clicks.bias.several_positions.fit_errors import Fit
 from polars_rank.clicks.bias.several_positions.pair_counts import Counts
 from polars_rank.clicks.bias.several_positions.pair_ratios import jackknifed
 from polars_rank.clicks.log.click_log import ClickLog
-from polars_rank.clicks.log.impressions import bounded_by, held
+from polars_rank.clicks.log.impressions import all_held, bounded_by
 from polars_rank.clicks.log.position_counts import (
     checked,
     pair_table,
@@ -38,19 +38,13 @@ FITTING = 12  # bytes for each byte of the table: sorted, as numbers, and their 
 def rows_of_pairs(task: Task, log: ClickLog) -> Iterator[Row]:
     """Estimate one row per segment and position, by harvesting or EM."""
     plans = [position_totals(log, task.by), checked(log, documents=True)]
-    if log.resources is None:  # then all three read the log once
-        totals, _, table = pl.collect_all(
-            [*plans, informative_table(task, log)], engine="streaming"
-        )
-    else:
-        totals, _ = pl.collect_all(plans, engine="streaming")
-        table = held(
-            informative_table(task, log),
-            log.resources,
-            factor=FITTING,
-            what="the documents that were shown at several positions",
-            otherwise="split the log with by=, or leave out rare documents or queries",
-        )
+    totals, _, table = all_held(
+        log,
+        [*plans, informative_table(task, log)],
+        factor=FITTING,
+        what="the documents that were shown at several positions",
+        otherwise="split the log with by=, or leave out rare documents or queries",
+    )
     order = [*task.by, "query", *task.within, "doc", "position"]
     table = table.sort(order, nulls_last=True)
     totals = totals.sort(*task.by, "position", nulls_last=True)
@@ -65,7 +59,7 @@ def rows_of_pairs(task: Task, log: ClickLog) -> Iterator[Row]:
         fit = _fit(task, counts, 0)
         if fit.converged is False:
             nothing = np.full_like(fit.theta, np.nan)
-            why: list[str | None] = [note or UNCONVERGED for note in fit.notes]
+            why: list[str | None] = [note or Note.UNCONVERGED for note in fit.notes]
             fit = replace(fit, theta=nothing, notes=why)
         if fit.scores is not None and not is_by_query(log):
             fit = _clustered(task, log, fit, part, dict(zip(task.by, key, strict=True)))
