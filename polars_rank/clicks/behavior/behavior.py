@@ -11,7 +11,6 @@ from polars_rank._engine.frame_function import like_input
 from polars_rank._engine.request import AnyFrame
 from polars_rank._statistics.intervals import require_level
 from polars_rank.clicks.behavior.cluster_states import cluster_states, whole
-from polars_rank.clicks.behavior.impression import Impression
 from polars_rank.clicks.behavior.kept import (
     CLUSTER_SUMS,
     COLUMNS,
@@ -36,7 +35,7 @@ from polars_rank.clicks.behavior.ratios import (
     sums,
     warn_of_users,
 )
-from polars_rank.clicks.behavior.shallow import shallow_first
+from polars_rank.clicks.behavior.shallow import plan_behavior
 from polars_rank.clicks.behavior.traced import (
     Traced,
     Unit,
@@ -211,8 +210,7 @@ def behavior(
         warn_of_users(bound)
     counted = count_queries and "query" in bound.roles
 
-    def plan(log: ClickLog, vocabulary: type[Impression]) -> pl.LazyFrame:
-        traced = trace(log, parsed, unit=unit, vocabulary=vocabulary)
+    def plan(log: ClickLog, traced: Traced) -> pl.LazyFrame:
         frame = (
             _values(log, traced, count_queries=counted)
             if interval == "none"
@@ -221,7 +219,7 @@ def behavior(
         ordered = frame.sort([*log.segments], nulls_last=True, maintain_order=True)
         return log.titled(ordered)
 
-    found = in_layout(bound, lambda log: shallow_first(log, plan))
+    found = plan_behavior(bound, parsed, unit, plan)
     return like_input(log, found, in_memory=bound.small)
 
 
@@ -277,8 +275,7 @@ def behavior_state(
         parsed, bound, unit, options, keep_clusters=keep_clusters
     )
 
-    def plan(log: ClickLog, vocabulary: type[Impression]) -> pl.LazyFrame:
-        traced = trace(log, parsed, unit=unit, vocabulary=vocabulary)
+    def plan(log: ClickLog, traced: Traced) -> pl.LazyFrame:
         by: dict[str, pl.Expr] = log.segments
         clusters, keys = cluster_sums(log, traced, by), [*log.clusters]
         if keep_clusters:
@@ -293,7 +290,7 @@ def behavior_state(
         first = [*log.by, "measure"]
         return log.titled(found).select(*first, pl.exclude(first))
 
-    found = in_layout(bound, lambda log: shallow_first(log, plan))
+    found = plan_behavior(bound, parsed, unit, plan)
     return like_input(log, found, in_memory=bound.small)
 
 

@@ -21,8 +21,10 @@ from polars_rank.clicks.behavior.impression import (
     UnknownDwell,
     position,
 )
+from polars_rank.clicks.behavior.measures import BehaviorMeasure
+from polars_rank.clicks.behavior.traced import Traced, Unit, trace
 from polars_rank.clicks.log.click_log import ClickLog
-from polars_rank.clicks.log.impressions import may_be_tried
+from polars_rank.clicks.log.impressions import in_layout, may_be_tried
 from polars_rank.exceptions import DataError
 
 BITS = 64
@@ -149,6 +151,20 @@ def shallow_first(
         otherwise="positions of any depth are summed",
         reads=[log.rows],
     )
+
+
+def plan_behavior(
+    log: ClickLog,
+    measures: Sequence[BehaviorMeasure],
+    unit: Unit | None,
+    plan: Callable[[ClickLog, Traced], pl.LazyFrame],
+) -> pl.LazyFrame:
+    """Plan in the requested layout, and with the words of shallow impressions first."""
+
+    def of_words(log: ClickLog, vocabulary: type[Impression]) -> pl.LazyFrame:
+        return plan(log, trace(log, measures, unit=unit, vocabulary=vocabulary))
+
+    return in_layout(log, lambda log: shallow_first(log, of_words))
 
 
 def _bits(columns: Sequence[pl.Series]) -> pl.Series:

@@ -23,25 +23,20 @@ class Traced(NamedTuple):
 
     Attributes
     ----------
-    words, totals, steps
-        Of the :class:`Impression`.
+    impression
+        Whose words they are.
     parts
         Numerators and denominators, each once.
     ratios
         Which parts a measure is made of.
     clicks
         Number of clicks of the impression.
-    vocabulary
-        Whose words they are.
     """
 
-    words: dict[str, pl.Expr]
-    totals: dict[str, pl.Expr]
-    steps: dict[str, pl.Expr]
+    impression: Impression
     parts: dict[str, pl.Expr]
     ratios: list[Ratio]
     clicks: pl.Expr
-    vocabulary: type[Impression]
 
 
 def trace(
@@ -65,31 +60,24 @@ def trace(
             num = pl.when(den.is_not_null()).then(num).fill_null(0)
             den = den.fill_null(0)
         ratios.append(Ratio(measure.name, table.add(num), table.add(den)))
-    return Traced(
-        impression.words,
-        impression.totals,
-        impression.steps,
-        table.named,
-        ratios,
-        clicks,
-        vocabulary,
-    )
+    return Traced(impression, table.named, ratios, clicks)
 
 
 def parts_of(log: ClickLog, traced: Traced) -> pl.LazyFrame:
     """Plan one row per impression: keys, ``by0`` ..., the parts, and ``clicks``."""
-    log = traced.vocabulary.prepare(log)
-    found = impressions_of(log, traced.words, totals=traced.totals)
+    impression = traced.impression
+    log = impression.prepare(log)
+    found = impressions_of(log, impression.words, totals=impression.totals)
     frame = enforced(log, found)
-    if traced.steps:
-        frame = frame.with_columns(**traced.steps)
+    if impression.steps:
+        frame = frame.with_columns(**impression.steps)
     parts = {}
     for name, dtype in frame.select(**traced.parts).collect_schema().items():
         whole = dtype == pl.Boolean or dtype.is_integer()
         parts[name] = traced.parts[name].cast(pl.Int64 if whole else pl.Float64)
         if log.weight is not None:
             parts[name] = parts[name] * log.times
-    words = {*traced.words, *traced.totals}
+    words = {*impression.words, *impression.totals}
     kept = [name for name in frame.collect_schema() if name not in words]
     return frame.select(*kept, **parts, clicks=traced.clicks)
 

@@ -9,10 +9,9 @@ import polars as pl
 
 from polars_rank._engine.frame_function import like_input
 from polars_rank._engine.request import AnyFrame
-from polars_rank.clicks.behavior.impression import Impression
 from polars_rank.clicks.behavior.measures import DEFAULT, Measures, parse_behavior
 from polars_rank.clicks.behavior.ratios import Ratio, sums, warn_if_few
-from polars_rank.clicks.behavior.shallow import shallow_first
+from polars_rank.clicks.behavior.shallow import plan_behavior
 from polars_rank.clicks.behavior.traced import Traced, cluster_sums, trace
 from polars_rank.clicks.experiments.arm_comparisons import (
     EFFECTIVE,
@@ -23,7 +22,6 @@ from polars_rank.clicks.experiments.arm_comparisons import (
     comparisons,
 )
 from polars_rank.clicks.log.click_log import ClickLog
-from polars_rank.clicks.log.impressions import in_layout
 from polars_rank.clicks.log.log_columns import LogOptions
 from polars_rank.clicks.log.open_log import function_of_log
 from polars_rank.core.source import lazy_source
@@ -134,11 +132,10 @@ def compare_arms(  # type: ignore[misc]  # two options are named here
     schema = schema_of(by, types[bound.carried[arm]], adjust)
 
     def read(_: Sequence[str]) -> Iterator[pl.DataFrame]:
-        def plan(log: ClickLog, vocabulary: type[Impression]) -> pl.LazyFrame:
-            words = trace(log, parsed, vocabulary=vocabulary)
-            return _moments(log, words, before)
+        def plan(log: ClickLog, traced: Traced) -> pl.LazyFrame:
+            return _moments(log, traced, before)
 
-        found = in_layout(bound, lambda log: shallow_first(log, plan))
+        found = plan_behavior(bound, parsed, None, plan)
         moments: pl.DataFrame = found.collect(engine="streaming")
         yield compared(moments, bound.by, traced.ratios, design, schema)
 

@@ -23,43 +23,30 @@ at = pl.col("at")
 
 
 def words_of(
-    teams: Sequence[Any],
-    method: Method,
-    credit: str,
-    dwell: float,
-    depth: int | None,
-    *,
-    credited: bool,
+    teams: Sequence[Any], method: Method, credit: str, dwell: float, *, credited: bool
 ) -> dict[str, pl.Expr]:
     """Aggregate the rows of an impression: credits, and who took part."""
+    words = {"clicks": at.count(), "part": pl.len() > 0}
+    if method == "probabilistic":
+        row = pl.struct("position", "clicked", "credit0", "credit1")
+        return words | {"rows": row.sort_by("position")}
     clicked = at.is_not_null()
-    words = {"clicks": at.count()}
     if method == "team_draft" and not credited:
         words["part"] = pl.col("team").count() > 0
         team = pl.when(pl.col("team").is_not_null()).then(pl.col("team").hash())
         words["mixed"] = team.min() != team.max()
-    else:
-        words["part"] = pl.len() > 0
     for i, team in enumerate(teams):
-        name = f"h{i}"
-        if credited or method != "team_draft":
-            value = pl.col(f"credit{i}").cast(pl.Float64)
-        if method == "probabilistic":
-            continue
         if method == "balanced":
             reach = pl.min_horizontal("credit0", "credit1")
             place = pl.when(at == at.max()).then(reach).max()
-            words[name] = (
-                (clicked & (pl.col(f"credit{i}") <= place)).sum().cast(pl.Int64)
-            )
+            held = clicked & (pl.col(f"credit{i}") <= place)
+            words[f"h{i}"] = held.sum().cast(pl.Int64)
         elif credited:
-            words[name] = _units(pl.when(clicked).then(value))
+            value = pl.col(f"credit{i}").cast(pl.Float64)
+            words[f"h{i}"] = _units(pl.when(clicked).then(value))
         else:
             here = clicked & (pl.col("team") == team)
-            words[name] = _credit(here, credit, dwell)
-    if method == "probabilistic":
-        row = pl.struct("position", "clicked", "credit0", "credit1")
-        words["rows"] = row.sort_by("position")
+            words[f"h{i}"] = _credit(here, credit, dwell)
     return words
 
 

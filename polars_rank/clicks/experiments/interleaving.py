@@ -182,9 +182,7 @@ def interleaving(  # type: ignore[misc]  # team= is an option, named here
         if len(teams) < 2:
             shown = ", ".join(map(repr, teams)) or "none"
             raise error_of(rules.ONE_TEAM, teams=shown)
-        words = words_of(
-            teams, method, credit, min_dwell, depth, credited=bool(credits)
-        )
+        words = words_of(teams, method, credit, min_dwell, credited=bool(credits))
 
         def plan(log: ClickLog) -> pl.LazyFrame:
             return outcomes_of(

@@ -22,7 +22,7 @@ from polars_rank.clicks.log.log_columns import (
 )
 from polars_rank.clicks.log.open_log import function_of_log
 from polars_rank.clicks.off_policy.additive import AdditiveMeasure
-from polars_rank.clicks.off_policy.jackknife import Jackknife
+from polars_rank.clicks.off_policy.jackknife import with_jackknife
 from polars_rank.clicks.off_policy.rankings import Systems, with_baseline
 from polars_rank.clicks.off_policy.system_estimates import estimate_systems
 from polars_rank.clicks.off_policy.weighing import CounterfactualMethod, Estimation
@@ -200,8 +200,7 @@ def counterfactual(
     if kind == "jackknife":
         bare = Estimation.of(log, measure, new, 0.0, method, clip, reward, options)
         bare = replace(bare, policy_aware=policy_aware)
-        jackknife = Jackknife(task=bare, baseline=baseline, level=level, seed=seed)
-        found = jackknife.added_to(found)
+        found = with_jackknife(found, bare, baseline, level, seed)
     found = faults_first(found, task.sound)
     return like_input(log, found, in_memory=task.log.small)
 

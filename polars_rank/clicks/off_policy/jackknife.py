@@ -42,115 +42,113 @@ NOT_TIED = (
 )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Jackknife:
-    """What is estimated anew; ``task`` knows no propensities."""
+def with_jackknife(
+    found: pl.LazyFrame,
+    task: Estimation,
+    baseline: str | None,
+    level: float,
+    seed: int,
+) -> pl.LazyFrame:
+    """Add errors and intervals to the estimates; ``task`` knows no propensities."""
+    columns, by = found.collect_schema().names(), [*task.log.by]
+    types = found.collect_schema()
+    schema = {name: types[name] for name in [*by, "system"]}
+    schema |= {"se": pl.Float64(), "reach": pl.Float64()}
 
-    task: Estimation
-    baseline: str | None
-    level: float
-    seed: int
-
-    def added_to(self, found: pl.LazyFrame) -> pl.LazyFrame:
-        """Add errors and intervals to the estimates."""
-        columns, by = found.collect_schema().names(), [*self.task.log.by]
-        types = found.collect_schema()
-        schema = {name: types[name] for name in [*by, "system"]}
-        schema |= {"se": pl.Float64(), "reach": pl.Float64()}
-
-        def read(_: Sequence[str]) -> Iterator[pl.DataFrame]:
-            yield pl.DataFrame([*self._rows()], schema=schema, orient="row")
-
-        log = self.task.log
-        errors = lazy_source(
-            read, schema, name="jackknife", rereadable=is_rereadable(log.rows)
+    def read(_: Sequence[str]) -> Iterator[pl.DataFrame]:
+        yield pl.DataFrame(
+            [*_rows(task, baseline, level, seed)], schema=schema, orient="row"
         )
-        both = found.drop("se").join(
-            errors,
-            on=[*by, "system"],
-            how="left",
-            nulls_equal=True,
-            maintain_order="left",
-        )
-        value = pl.col("estimate")
-        known = both.with_columns(
-            pl.when(value.is_not_null()).then(pl.col("se", "reach"))
-        )
-        ends = {"lower": value - pl.col("reach"), "upper": value + pl.col("reach")}
-        return known.with_columns(**ends).select(columns)
 
-    def _rows(self) -> Iterator[tuple[Any, ...]]:
-        """Yield keys, name, error, and half of the interval."""
-        names = [s.name for s in self.task.systems]
-        by = [*self.task.log.segments]
-        pairs, cells, numbers = self._tables(by)
-        of_pairs, of_cells = segments_of(pairs, by), segments_of(cells, by)
-        for key, number in segments_of(numbers, by).items():
-            part = of_cells.get(key, cells.clear())
-            segment = _Segment.of(
-                self.task, of_pairs.get(key, pairs.clear()), part, number
-            )
-            values = segment.values()
-            labels = [*names]
-            for i, name in enumerate(names):
-                if self.baseline not in (None, name):
-                    base = names.index(str(self.baseline))
-                    labels.append(f"{name} - {self.baseline}")
-                    values = np.column_stack([values, values[:, i] - values[:, base]])
-            groups = len(values)
-            if groups < 2:
-                yield from ((*key, label, None, None) for label in labels)
-                continue
-            off = values - values.mean(0)
-            errors = np.sqrt((off**2).sum(0) * (groups - 1) / groups)
-            if np.isnan(errors).any() and not part.is_empty():
-                where = f" of {', '.join(map(str, key))}" if key else ""
-                warn(NOT_TIED.format(where=where))
-            reach = float(t_quantile(0.5 + self.level / 2, groups - 1))
-            for label, error in zip(labels, errors.tolist(), strict=True):
-                known = None if np.isnan(error) else error
-                yield *key, label, known, None if known is None else known * reach
+    log = task.log
+    errors = lazy_source(
+        read, schema, name="jackknife", rereadable=is_rereadable(log.rows)
+    )
+    both = found.drop("se").join(
+        errors,
+        on=[*by, "system"],
+        how="left",
+        nulls_equal=True,
+        maintain_order="left",
+    )
+    value = pl.col("estimate")
+    known = both.with_columns(pl.when(value.is_not_null()).then(pl.col("se", "reach")))
+    ends = {"lower": value - pl.col("reach"), "upper": value + pl.col("reach")}
+    return known.with_columns(**ends).select(columns)
 
-    def _tables(self, by: Sequence[str]) -> list[pl.DataFrame]:
-        """Sum clicks of documents, rows and impressions: all by group."""
-        task = self.task
-        log = rows_with_known(task.log)
-        keys, clicked = [*log.clusters.values()], pl.col("clicked").cast(pl.Float64)
-        unit = keys[0] if len(keys) == 1 else pl.struct(keys)
-        own = log.segments
-        own[PART] = (unit.hash(self.seed) % GROUPS).cast(pl.Int64)
-        rows = replace(log, rows=log.rows.with_columns(**own))
-        harvest = replace(HARVEST, by=[*by])
-        cell = own | {n: pl.col(n) for n in (*_documents(task), "position")}
-        # A literal is one value for a group, not one for each row.
-        values = {"n": pl.col("position").is_not_null(), "c": clicked}
-        for i, s in enumerate(task.systems):
-            values[f"a{i}"] = pl.col(s.weight) * clicked
-            if task.rewarded:
-                values[f"b{i}"] = pl.col(s.weight) * pl.col("reward")
-        modeled = replace(task, method="dm", policy_aware=False).per_impression()
-        each = {f"m{i}": pl.col(f"value:{s.name}") for i, s in enumerate(task.systems)}
-        query = {n: pl.col(n) for n in _documents(task)[:1]}
-        impressions = modeled.select(**own, **query, **each)
-        plans = [
-            checked(log, documents=True),
-            informative_table(harvest, rows, PART),
-            replace(task, policy_aware=False).sums_in_cells(cell, values),
-            sums(impressions, [*own, *query], [*each], {"n": pl.len()}),
-        ]
-        _, *found = all_held(
-            log,
-            plans,
-            factor=FITTING,
-            what="clicks on documents and at positions, by group",
-            otherwise="give the propensities in a frame",
-        )
-        order = ["query", "doc", "position"]
-        sorts = ([*by, *order, PART], [*cell], [*own, *query])
-        return [
-            frame.sort(names, nulls_last=True)
-            for frame, names in zip(found, sorts, strict=True)
-        ]
+
+def _rows(
+    task: Estimation, baseline: str | None, level: float, seed: int
+) -> Iterator[tuple[Any, ...]]:
+    """Yield keys, name, error, and half of the interval."""
+    names = [s.name for s in task.systems]
+    by = [*task.log.segments]
+    pairs, cells, numbers = _tables(task, by, seed)
+    of_pairs, of_cells = segments_of(pairs, by), segments_of(cells, by)
+    for key, number in segments_of(numbers, by).items():
+        part = of_cells.get(key, cells.clear())
+        segment = _Segment.of(task, of_pairs.get(key, pairs.clear()), part, number)
+        values = segment.values()
+        labels = [*names]
+        for i, name in enumerate(names):
+            if baseline not in (None, name):
+                base = names.index(str(baseline))
+                labels.append(f"{name} - {baseline}")
+                values = np.column_stack([values, values[:, i] - values[:, base]])
+        groups = len(values)
+        if groups < 2:
+            yield from ((*key, label, None, None) for label in labels)
+            continue
+        off = values - values.mean(0)
+        errors = np.sqrt((off**2).sum(0) * (groups - 1) / groups)
+        if np.isnan(errors).any() and not part.is_empty():
+            where = f" of {', '.join(map(str, key))}" if key else ""
+            warn(NOT_TIED.format(where=where))
+        reach = float(t_quantile(0.5 + level / 2, groups - 1))
+        for label, error in zip(labels, errors.tolist(), strict=True):
+            known = None if np.isnan(error) else error
+            yield *key, label, known, None if known is None else known * reach
+
+
+def _tables(task: Estimation, by: Sequence[str], seed: int) -> list[pl.DataFrame]:
+    """Sum clicks of documents, rows and impressions: all by group."""
+    log = rows_with_known(task.log)
+    keys, clicked = [*log.clusters.values()], pl.col("clicked").cast(pl.Float64)
+    unit = keys[0] if len(keys) == 1 else pl.struct(keys)
+    own = log.segments
+    own[PART] = (unit.hash(seed) % GROUPS).cast(pl.Int64)
+    rows = replace(log, rows=log.rows.with_columns(**own))
+    harvest = replace(HARVEST, by=[*by])
+    cell = own | {n: pl.col(n) for n in (*_documents(task), "position")}
+    # A literal is one value for a group, not one for each row.
+    values = {"n": pl.col("position").is_not_null(), "c": clicked}
+    for i, s in enumerate(task.systems):
+        values[f"a{i}"] = pl.col(s.weight) * clicked
+        if task.rewarded:
+            values[f"b{i}"] = pl.col(s.weight) * pl.col("reward")
+    modeled = replace(task, method="dm", policy_aware=False).per_impression()
+    each = {f"m{i}": pl.col(f"value:{s.name}") for i, s in enumerate(task.systems)}
+    query = {n: pl.col(n) for n in _documents(task)[:1]}
+    impressions = modeled.select(**own, **query, **each)
+    plans = [
+        checked(log, documents=True),
+        informative_table(harvest, rows, PART),
+        replace(task, policy_aware=False).sums_in_cells(cell, values),
+        sums(impressions, [*own, *query], [*each], {"n": pl.len()}),
+    ]
+    _, *found = all_held(
+        log,
+        plans,
+        factor=FITTING,
+        what="clicks on documents and at positions, by group",
+        otherwise="give the propensities in a frame",
+    )
+    order = ["query", "doc", "position"]
+    sorts = ([*by, *order, PART], [*cell], [*own, *query])
+    return [
+        frame.sort(names, nulls_last=True)
+        for frame, names in zip(found, sorts, strict=True)
+    ]
 
 
 def _documents(task: Estimation) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
 
@@ -31,79 +31,54 @@ if TYPE_CHECKING:
 SHORT, MANY = 16, 64  # rows of an impression, and impressions, to compare in pairs
 
 
-class RankedSums(NamedTuple):
-    """What is wanted of an impression.
-
-    Attributes
-    ----------
-    terms
-        Values of a row, by name; ``sums`` are those to be summed.
-    highest
-        The term whose maximum is wanted, by the name of the result.
-    scores
-        Column of a new score, by the name of the result: the sum of the term ``term``,
-        each times the ``weight`` of its rank.
-    checked
-        Whether rows have a column ``faulty``, and are checked.
-    """
-
-    terms: Mapping[str, pl.Expr]
-    sums: Sequence[str]
-    highest: Mapping[str, str]
-    scores: Mapping[str, str]
-    term: str
-    weight: Callable[[pl.Expr], pl.Expr]
-    checked: bool
-
-
 def ranked_sums(
-    rows: pl.LazyFrame, key: str, constants: Sequence[str], wanted: RankedSums
+    rows: pl.LazyFrame,
+    key: str,
+    constants: Sequence[str],
+    terms: Mapping[str, pl.Expr],
+    scores: Mapping[str, str],
+    value: pl.Expr,
+    weight: Callable[[pl.Expr], pl.Expr],
+    *,
+    checked: bool,
 ) -> pl.LazyFrame:
-    """Sum impressions: ``key``, ``constants``, and what is ``wanted``."""
-    schema = rows.collect_schema()
-    given = [key, *constants, "position", *wanted.scores.values()]
-    unique = [n for n in ("position", "doc") if n in schema] if wanted.checked else []
-    given += [*unique, "faulty"] if wanted.checked else []
-    asked = rows.select(*dict.fromkeys(given), **wanted.terms)
-    types = asked.collect_schema()
-    floats = dict.fromkeys([*wanted.highest, *wanted.scores], pl.Float64())
-    result = {name: types[name] for name in (key, *constants, *wanted.sums)} | floats
+    """Sum ``terms`` of impressions, and the value of each row by its new rank.
 
-    by_rank = _weights(wanted.weight)
+    ``scores`` are columns of new scores, by the name of the result: the sum of
+    ``value``, each times the ``weight`` of its rank. ``largest`` is the largest term
+    ``w``. With ``checked``, rows have a column ``faulty``, and are checked.
+    """
+    schema = rows.collect_schema()
+    unique = [n for n in ("position", "doc") if n in schema] if checked else []
+    given = [key, *constants, "position", *scores.values(), *unique]
+    given += ["faulty"] if checked else []
+    asked = rows.select(*dict.fromkeys(given), **terms, value=value)
+    types, kept = asked.collect_schema(), [key, *constants]
+    result = {name: types[name] for name in (*kept, *terms)}
+    result |= dict.fromkeys(["largest", *scores], pl.Float64())
+    by_rank = _weights(weight)
 
     def summed(batch: pl.DataFrame, start: Array) -> pl.DataFrame:
-        return _summed(batch, start, [key, *constants], unique, wanted, by_rank)
+        import numpy as np
+
+        if checked:
+            if batch["faulty"].any():
+                refuse_run("a row breaks a rule")
+            if varying(batch, start, kept).any():
+                refuse_run("a column is not constant within an impression")
+        if any(batch[name].null_count() for name in (*terms, "value")):
+            refuse_run("a value is null")
+        found = first_values(batch, start, kept)
+        found += [reduced(np.add, batch[name], start) for name in terms]
+        found.append(reduced(np.maximum, batch["w"], start).alias("largest"))
+        order = _Order(batch, start, unique)
+        values = batch["value"].rechunk().to_numpy()
+        for name, score in scores.items():
+            weights = by_rank[order.ranks(batch[score])]
+            found.append(reduced(np.add, pl.Series(name, weights * values), start))
+        return pl.DataFrame(found)
 
     return evaluate_runs(asked, rows, key, summed, result)
-
-
-def _summed(
-    batch: pl.DataFrame,
-    start: Array,
-    constants: Sequence[str],
-    unique: Sequence[str],
-    wanted: RankedSums,
-    by_rank: Array,
-) -> pl.DataFrame:
-    import numpy as np
-
-    if wanted.checked:
-        if batch["faulty"].any():
-            refuse_run("a row breaks a rule")
-        if varying(batch, start, constants).any():
-            refuse_run("a column is not constant within an impression")
-    if any(batch[name].null_count() for name in wanted.terms):
-        refuse_run("a value is null")
-    found = first_values(batch, start, constants)
-    found += [reduced(np.add, batch[name], start) for name in wanted.sums]
-    for name, term in wanted.highest.items():
-        found.append(reduced(np.maximum, batch[term], start).alias(name))
-    order = _Order(batch, start, unique)
-    values = batch[wanted.term].rechunk().to_numpy()
-    for name, score in wanted.scores.items():
-        weights = by_rank[order.ranks(batch[score])]
-        found.append(reduced(np.add, pl.Series(name, weights * values), start))
-    return pl.DataFrame(found)
 
 
 def _weights(weight: Callable[[pl.Expr], pl.Expr]) -> Array:

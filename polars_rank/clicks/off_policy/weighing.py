@@ -26,7 +26,7 @@ from polars_rank.clicks.log.impressions import (
 from polars_rank.clicks.log.log_columns import LogOptions, require_arguments
 from polars_rank.clicks.log.position_counts import rows_with_known
 from polars_rank.clicks.off_policy.additive import Additive, AdditiveMeasure
-from polars_rank.clicks.off_policy.ranked_runs import RankedSums, ranked_sums
+from polars_rank.clicks.off_policy.ranked_runs import ranked_sums
 from polars_rank.clicks.off_policy.rankings import (
     System,
     Systems,
@@ -302,17 +302,16 @@ class Estimation:
     ) -> pl.LazyFrame:
         """Sum the words of impressions, by way of the runs of their rows."""
         value = pl.col("x") + pl.col("reward") if self.rewarded else pl.col("x")
-        terms = self._summed()
-        wanted = RankedSums(
-            terms={**terms, "value": value},
-            sums=[*terms],
-            highest={"largest": "w"},
-            scores={f"value:{s.name}": s.score for s in self.systems},
-            term="value",
-            weight=self.measure.weight,
+        return ranked_sums(
+            rows,
+            key,
+            constants,
+            self._summed(),
+            {f"value:{s.name}": s.score for s in self.systems},
+            value,
+            self.measure.weight,
             checked=self.log.check != "off",
         )
-        return ranked_sums(rows, key, constants, wanted)
 
     def in_runs_first(
         self, plan: Callable[[Estimation], pl.LazyFrame], otherwise: pl.LazyFrame
