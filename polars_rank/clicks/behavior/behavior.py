@@ -413,6 +413,5 @@ def _intervals(log: ClickLog, traced: Traced, interval: Interval) -> pl.LazyFram
     """Estimate each measure with its error, one row per segment and measure."""
     by = log.segments
     clusters = cluster_sums(log, traced, by)
-    keys = [*log.clusters]
-    found = estimates(clusters, [*by], traced.ratios, interval, keys, log.resources)
+    found = estimates(log, clusters, traced.ratios, interval)
     return found.rename({"n": "impressions"}).select(*by, *LONG)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
 import polars as pl
 
 from polars_rank._engine.checks.enforce import warn
-from polars_rank._engine.request import Resources
 from polars_rank._statistics.clusters import effective_number, inflation
 from polars_rank._statistics.distributions import (
     normal_quantile,
@@ -103,8 +102,9 @@ def sums(
             state[name] = column.sum()
     # Not select: a segment of nothing is no row, the whole of nothing is one.
     frame = frame.group_by(by).agg(**state) if by else frame.select(**state)
+    held = {part: pl.col(part) for part in state}
     totals = [
-        exact_total(f"{name}_", _State(f"{name}_")).alias(name)
+        exact_total(f"{name}_", held).alias(name)
         for name in columns
         if not schema[name].is_integer()
     ]
@@ -134,35 +134,28 @@ def sums_of_clusters(
     return bounded_by(log, parts, [*keys], summed, repr(told))
 
 
-class _State(dict[str, pl.Expr]):
-    """The parts of a state: the columns of their names."""
-
-    def __init__(self, prefix: str) -> None:
-        self.prefix = prefix
-
-    def __missing__(self, part: str) -> pl.Expr:
-        return pl.col(part)
-
-
 def estimates(
+    log: ClickLog,
     clusters: pl.LazyFrame,
-    by: Sequence[str],
     ratios: Sequence[Ratio],
     interval: Interval,
-    keys: Sequence[str],
-    resources: Resources | None = None,
     *,
     means: bool = False,
 ) -> pl.LazyFrame:
     """Estimate ratios: a row per segment and measure with ``n`` and errors.
 
     ``clusters`` has one row per segment and cluster: the sums of its impressions, their
-    number ``n`` and the ``keys`` of the cluster. ``means`` says that all denominators
-    are 1.
+    number ``n`` and the columns of the log that identify it. ``means`` says that all
+    denominators are 1. Without an interval, errors are null.
     """
+    by = [*log.segments]
     if interval.kind == "bootstrap":
-        return _bootstrap(clusters, by, ratios, interval, keys, resources)
-    return finished(states(clusters, by, ratios, means=means), by, interval.level)
+        return _bootstrap(log, clusters, by, ratios, interval)
+    found = finished(states(clusters, by, ratios, means=means), by, interval.level)
+    if interval.kind == "normal":
+        return found
+    nothing = dict.fromkeys(("se", "lower", "upper"), pl.lit(None, pl.Float64))
+    return found.with_columns(**nothing)
 
 
 def states(
@@ -276,12 +269,11 @@ def warn_if_few(effective: pl.Series) -> None:
 
 
 def _bootstrap(
+    log: ClickLog,
     clusters: pl.LazyFrame,
     by: Sequence[str],
     ratios: Sequence[Ratio],
     interval: Interval,
-    keys: Sequence[str],
-    resources: Resources | None,
 ) -> pl.LazyFrame:
     """Estimate the same by resampling clusters, with Poisson weights.
 
@@ -300,11 +292,11 @@ def _bootstrap(
     def read(_: Sequence[str]) -> Iterator[pl.DataFrame]:
         frame = held(
             clusters,
-            resources,
+            log.resources,
             factor=RESAMPLING,
             what='of interval="bootstrap" the sums of all clusters',
             otherwise='take interval="normal", which holds nothing',
-        ).sort(*by, *keys, nulls_last=True)
+        ).sort(*by, *log.clusters, nulls_last=True)
         segments = (
             frame.partition_by(by, as_dict=True, maintain_order=True)
             if by

@@ -133,7 +133,11 @@ def compare_arms(  # type: ignore[misc]  # two options are named here
 
     def read(_: Sequence[str]) -> Iterator[pl.DataFrame]:
         def plan(log: ClickLog, traced: Traced) -> pl.LazyFrame:
-            return _moments(log, traced, before)
+            groups = log.segments | {"arm": pl.col(log.carried[arm])}
+            early = None if before is None else cluster_sums(before, traced, {})
+            clusters = cluster_sums(log, traced, groups)
+            keys = [*log.clusters]
+            return moments_of(clusters, [*groups], keys, traced.ratios, early)
 
         found = plan_behavior(bound, parsed, None, plan)
         moments: pl.DataFrame = found.collect(engine="streaming")
@@ -174,14 +178,6 @@ def schema_of(
 
 
 # -- moments: of numerator, denominator and their like before the experiment
-
-
-def _moments(log: ClickLog, traced: Traced, before: ClickLog | None) -> pl.LazyFrame:
-    """Sum up the moments of the arms of a log."""
-    groups = log.segments | {"arm": pl.col(log.carried[log.roles["arm"]])}
-    early = None if before is None else cluster_sums(before, traced, {})
-    clusters = cluster_sums(log, traced, groups)
-    return moments_of(clusters, [*groups], [*log.clusters], traced.ratios, early)
 
 
 def moments_of(

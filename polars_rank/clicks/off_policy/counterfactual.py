@@ -176,7 +176,8 @@ def counterfactual(
     known: Propensities = None
     if refitted:
         _require_harvest(method, kind, options)
-        known = _harvested(log, options)
+        own = {n: v for n, v in options.items() if n not in ("cluster", "propensity")}
+        known = propensities_of(log.lazy(), **cast("LogOptions", own))
     elif kind == "jackknife":
         msg = 'interval="jackknife" estimates propensities="harvest" anew; give these'
         raise ValueError(msg)
@@ -224,9 +225,3 @@ def _require_harvest(method: str, kind: str, options: LogOptions) -> None:
         ["weight"],
         'propensities="harvest" takes no {name}=; filter the log, or give a frame',
     )
-
-
-def _harvested(log: AnyFrame, options: LogOptions) -> pl.LazyFrame:
-    """Estimate the propensities of the log, of each segment."""
-    own = {n: v for n, v in options.items() if n not in ("cluster", "propensity")}
-    return propensities_of(log.lazy(), **cast("LogOptions", own))

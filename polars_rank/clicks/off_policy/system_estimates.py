@@ -61,19 +61,7 @@ def estimate_systems(
     clusters = sums_of_clusters(log, summed, [*by], [*values, "den"], formulas)
     ratios = [Ratio(label, v, "den") for v, label in labels.items()]
     means = log.is_each_alone and not log.weight and task.method != "snips"
-    given = interval.kind != "none"
-    found = estimates(
-        clusters,
-        [*by],
-        ratios,
-        interval if given else interval._replace(kind="normal"),
-        [*log.clusters],
-        log.resources,
-        means=means,
-    )
-    if not given:  # errors are null
-        nothing = dict.fromkeys(("se", "lower", "upper"), pl.lit(None, pl.Float64))
-        found = found.with_columns(**nothing)
+    found = estimates(log, clusters, ratios, interval, means=means)
     long = found.rename({"measure": "system", "n": "impressions"})
     about = _diagnosed(rows, by, names, weight, clipped=task.clip > 0)
     if by:
@@ -96,7 +84,7 @@ def estimate_systems(
     )
     long = long.sort(*by, order, nulls_last=True, maintain_order=True)
     told = [*TOLD]
-    if task.fitted is not None and given:
+    if task.fitted is not None and interval.kind != "none":
         told += ["impressions", *task.fitted.collect_schema()]
         long = long.join(task.fitted, how="cross", maintain_order="left")
     checked = pl.map_batches(

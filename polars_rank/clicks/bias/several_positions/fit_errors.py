@@ -58,12 +58,6 @@ class Fit:
         moved = covariance - own[None, :] - own[:, None] + own[reference]
         return replace(self, theta=self.theta / self.theta[reference], covariance=moved)
 
-    def clustered(self, meat: Array, several: Codes, groups: int) -> Fit:
-        """Return the same, with errors from scores summed by other clusters."""
-        assert self.scores is not None
-        covariance = self.scores.covariance(meat, several, groups)
-        return replace(self, covariance=covariance, groups=groups)
-
     @property
     def se(self) -> Array:
         """Return standard errors of ``theta``."""

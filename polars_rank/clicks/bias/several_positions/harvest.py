@@ -171,7 +171,9 @@ def _clustered(
         for j in range(i + 1):
             meat[i, j] = meat[j, i] = found[f"{i}:{j}"] * units[i] * units[j]
     several = np.array([found[name] for name in here_too])
-    return fit.clustered(meat, several, found["groups"])
+    groups = found["groups"]
+    covariance = scores.covariance(meat, several, groups)
+    return replace(fit, covariance=covariance, groups=groups)
 
 
 def arrays(table: pl.DataFrame, positions: pl.Series, names: Sequence[str]) -> Counts:
