@@ -184,7 +184,9 @@ def states(
     return frame.explode("row", empty_as_null=True).unnest("row")
 
 
-def finished(states: pl.LazyFrame, by: Sequence[str], level: float) -> pl.LazyFrame:
+def finished(
+    states: pl.LazyFrame, by: Sequence[str], level: float, *, warns: bool = True
+) -> pl.LazyFrame:
     """Finish states: estimates with errors, ``n`` and numbers of clusters."""
     parts = [
         c for c in states.collect_schema() if c not in (*by, "impressions", "measure")
@@ -198,7 +200,7 @@ def finished(states: pl.LazyFrame, by: Sequence[str], level: float) -> pl.LazyFr
     estimate = pl.when(held["d"] != 0).then(held["x"] / held["d"])
     # A column of its own: margin warns, and does so once.
     half = pl.col("half")
-    return frame.with_columns(half=se * margin(effective, level)).select(
+    return frame.with_columns(half=se * margin(effective, level, warns=warns)).select(
         *by,
         "measure",
         n=pl.col("impressions"),

@@ -19,6 +19,7 @@ from polars_rank.clicks.behavior.ratios import (
     Ratio,
     finished,
     states,
+    warn_if_few,
     warn_of_users,
 )
 from polars_rank.clicks.experiments.crediting import (
@@ -272,8 +273,8 @@ def _result(
     ordered = outcomes.sort(*by, *log.clusters, nulls_last=True)
     frame = ordered.lazy().with_columns(**signed)
     ratios = [Ratio(str(i), name, "n") for i, name in enumerate(signed)]
-    sums = states(frame, by, ratios).collect()  # in one batch: a warning counts it
-    found = finished(sums.rechunk().lazy(), by, level).collect()
+    found = finished(states(frame, by, ratios), by, level, warns=False).collect()
+    warn_if_few(found["effective_clusters"])  # of all together
     rows = []
     for i, (a, b) in enumerate(pairs):
         counted = {
