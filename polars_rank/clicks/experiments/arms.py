@@ -200,6 +200,8 @@ def moments_of(
         clusters = clusters.join(
             early, on=keys, how="left", nulls_equal=True
         ).with_columns(pl.col([f"{name}:before" for name in columns]).fill_null(0))
+    # Polars does not see that moments and arms of clusters are those of one plan.
+    clusters = clusters.cache()
     # A covariance is (sum ab - sum a sum b / n) / (n - 1), a small difference of large
     # numbers: sums are exact, so that it does not depend on the order of the rows.
     values: dict[str, pl.Expr] = {}

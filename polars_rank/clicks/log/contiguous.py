@@ -63,7 +63,7 @@ def _whole_runs(rows: pl.LazyFrame, key: str) -> Iterator[tuple[pl.DataFrame, Ar
 
     rest = rows.collect_schema().to_frame()
     for batch in rows.collect_batches(engine="streaming", lazy=True):
-        known = pl.concat([rest, batch]) if len(rest) else batch
+        known = pl.concat([rest, batch], rechunk=True) if len(rest) else batch
         if known.is_empty():
             continue
         # The last run may go on in the next batch, so it waits for that one.
