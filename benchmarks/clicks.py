@@ -126,7 +126,7 @@ def pairs(path: Path) -> None:
 
 @cache
 def counts(path: Path) -> Counts:
-    task = Task.of("harvest", "poisson", "equal", "first", None, 500, 1e-6, 0.95)
+    task = Task(weighting="equal")
     table = informative_table(task, ClickLog.of(scan(path), {}))
     frame = table.collect(engine="streaming").sort("query", "doc", "position")
     positions = frame["position"].unique().sort()

@@ -128,9 +128,9 @@ MUTANTS = (
     ),
     Mutant(
         "the deepest impression that is allowed is not ranked in NumPy",
-        "clicks/off_policy/ranked_runs.py",
-        "if len(rest) > DEEPEST:",
-        "if len(rest) >= DEEPEST:",
+        "clicks/log/contiguous.py",
+        "append=len(known)).max() > DEEPEST:",
+        "append=len(known)).max() >= DEEPEST:",
         "clicks_ranked_runs:deepest",
     ),
     Mutant(

@@ -1,4 +1,4 @@
-"""How people use search: measures of impressions, as ratios of sums."""
+"""Measure how people use search, as ratios of sums over impressions."""
 
 from __future__ import annotations
 
@@ -11,9 +11,6 @@ from polars_rank._engine.frame_function import like_input
 from polars_rank._engine.request import AnyFrame
 from polars_rank._statistics.intervals import require_level
 from polars_rank.clicks.behavior.cluster_states import cluster_states, whole
-from polars_rank.clicks.behavior.fast.alike import sums_of_alike
-from polars_rank.clicks.behavior.fast.shallow import shallow_first
-from polars_rank.clicks.behavior.impression import Impression
 from polars_rank.clicks.behavior.kept import (
     CLUSTER_SUMS,
     COLUMNS,
@@ -38,13 +35,12 @@ from polars_rank.clicks.behavior.ratios import (
     sums,
     warn_of_users,
 )
+from polars_rank.clicks.behavior.shallow import plan_behavior
 from polars_rank.clicks.behavior.traced import (
     Traced,
     Unit,
     cluster_sums,
-    impressions_in,
     parts_of,
-    segments_of,
     trace,
 )
 from polars_rank.clicks.log.click_log import ClickLog
@@ -214,18 +210,16 @@ def behavior(
         warn_of_users(bound)
     counted = count_queries and "query" in bound.roles
 
-    def plan(log: ClickLog, vocabulary: type[Impression]) -> pl.LazyFrame:
-        traced = trace(log, parsed, unit=unit, vocabulary=vocabulary)
+    def plan(log: ClickLog, traced: Traced) -> pl.LazyFrame:
         frame = (
             _values(log, traced, count_queries=counted)
             if interval == "none"
             else _intervals(log, traced, choice)
         )
-        by = [f"by:{i}" for i in range(len(log.by))]
-        names = dict(zip(by, log.by, strict=True))
-        return frame.sort(by, nulls_last=True, maintain_order=True).rename(names)
+        ordered = frame.sort([*log.segments], nulls_last=True, maintain_order=True)
+        return log.titled(ordered)
 
-    found = in_layout(bound, lambda log: shallow_first(log, plan))
+    found = plan_behavior(bound, parsed, unit, plan)
     return like_input(log, found, in_memory=bound.small)
 
 
@@ -281,10 +275,9 @@ def behavior_state(
         parsed, bound, unit, options, keep_clusters=keep_clusters
     )
 
-    def plan(log: ClickLog, vocabulary: type[Impression]) -> pl.LazyFrame:
-        traced = trace(log, parsed, unit=unit, vocabulary=vocabulary)
-        by: dict[str, pl.Expr] = segments_of(log)
-        clusters, keys = cluster_sums(log, traced, by)
+    def plan(log: ClickLog, traced: Traced) -> pl.LazyFrame:
+        by: dict[str, pl.Expr] = log.segments
+        clusters, keys = cluster_sums(log, traced, by), [*log.clusters]
         if keep_clusters:
             found = cluster_states(clusters, [*by], traced.ratios, keys)
             content = hashed(["measure", *CLUSTER_SUMS])
@@ -294,10 +287,10 @@ def behavior_state(
             found = states(clusters, [*by], traced.ratios, more={CONTENT: own})
             found = found.sort([*by], nulls_last=True, maintain_order=True)
         found = sealed(found, [*by], definitions, part)
-        named = found.rename(dict(zip(by, log.by, strict=True)))
-        return named.select(*log.by, "measure", pl.exclude(*log.by, "measure"))
+        first = [*log.by, "measure"]
+        return log.titled(found).select(*first, pl.exclude(first))
 
-    found = in_layout(bound, lambda log: shallow_first(log, plan))
+    found = plan_behavior(bound, parsed, unit, plan)
     return like_input(log, found, in_memory=bound.small)
 
 
@@ -378,19 +371,15 @@ def _require_distinct(columns: Sequence[str], names: Sequence[str]) -> None:
 
 
 def _values(log: ClickLog, traced: Traced, *, count_queries: bool) -> pl.LazyFrame:
-    """One row per segment: counts, and the measures."""
-    by = segments_of(log)
-    if traced.are_of_totals and log.weight is None and log.resources is None:
-        impressions = impressions_in(log, traced).with_columns(**by)
-        found = sums_of_alike(impressions, [*by], traced, count_queries=count_queries)
-    else:
-        frame = parts_of(log, traced).with_columns(**by)
-        counts = {"impressions": pl.len(), "total_clicks": pl.col("clicks").sum()}
-        if count_queries and log.resources is None:
-            counts["queries"] = _QUERIES
-        found = sums(frame, [*by], [*traced.parts], counts)
-        if count_queries and log.resources is not None:
-            found = _with_queries(log, found, by)
+    """Compute the counts and the measures, one row per segment."""
+    by = log.segments
+    frame = parts_of(log, traced).with_columns(**by)
+    counts = {"impressions": pl.len(), "total_clicks": pl.col("clicks").sum()}
+    if count_queries and log.resources is None:
+        counts["queries"] = _QUERIES
+    found = sums(frame, [*by], [*traced.parts], counts)
+    if count_queries and log.resources is not None:
+        found = _with_queries(log, found, by)
     values = [
         ratio(pl.col(r.num), pl.col(r.den)).cast(pl.Float64).alias(r.name)
         for r in traced.ratios
@@ -421,9 +410,8 @@ def _with_queries(
 
 
 def _intervals(log: ClickLog, traced: Traced, interval: Interval) -> pl.LazyFrame:
-    """One row per segment and measure: the estimate and its error."""
-    by = segments_of(log)
-    clusters, keys = cluster_sums(log, traced, by)
-    found = estimates(clusters, [*by], traced.ratios, interval, keys, log.resources)
-    renamed = found.rename({"n": "impressions"})
-    return renamed.select(*by, *LONG)
+    """Estimate each measure with its error, one row per segment and measure."""
+    by = log.segments
+    clusters = cluster_sums(log, traced, by)
+    found = estimates(log, clusters, traced.ratios, interval)
+    return found.rename({"n": "impressions"}).select(*by, *LONG)

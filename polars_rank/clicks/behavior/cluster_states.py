@@ -1,4 +1,4 @@
-"""States that keep the sums of each cluster, so that users may come back.
+"""Keep the sums of each cluster in states, so that users may come back.
 
 A row is that of a segment, a measure and a cluster: ``impressions``, ``cluster`` (the
 hash of its id), and the sums ``x`` and ``d`` of its numerators and denominators. The
@@ -29,7 +29,7 @@ def cluster_states(
     ratios: Sequence[Ratio],
     keys: Sequence[str],
 ) -> pl.LazyFrame:
-    """One row per segment, cluster and measure, in the order of the hashes."""
+    """Make a row per segment, cluster and measure, in the order of the hashes."""
     rows = [
         pl.struct(
             pl.lit(ratio.name).alias("measure"),
@@ -48,13 +48,13 @@ def cluster_states(
 
 
 def by_cluster(rows: pl.LazyFrame, by: Sequence[str]) -> pl.LazyFrame:
-    """The sums of each cluster over all parts, exact in any order of them."""
+    """Sum each cluster over all parts, exactly in any order of them."""
     n = {"impressions": pl.col("impressions").sum()}
     return sums(rows, [*by, "measure", "cluster"], SUMS, n)
 
 
 def whole(rows: pl.LazyFrame, by: Sequence[str]) -> pl.LazyFrame:
-    """The state of all parts: a row per segment and measure, as without clusters."""
+    """Make the state of all parts: a row per segment and measure."""
     keys = [*by, "measure"]
     order = rows.group_by(keys, maintain_order=True).agg()
     clusters = by_cluster(rows, by).rename({"impressions": "n", "measure": "of"})
@@ -69,13 +69,13 @@ def whole(rows: pl.LazyFrame, by: Sequence[str]) -> pl.LazyFrame:
 
 
 def key_text(name: str, dtype: pl.DataType) -> pl.Expr:
-    """The values of a key as text."""
+    """Write the values of a key as text."""
     key = pl.col(name)
     return key.bin.encode("hex") if dtype == pl.Binary else key.cast(pl.String)
 
 
 def hashed(texts: Sequence[pl.Expr]) -> pl.Expr:
-    """A number of 64 bits for what all texts are together.
+    """Hash what all texts are together to a number of 64 bits.
 
     Polars' own hashes may change with its version, and states are kept for years. Of a
     hundred million clusters two have the same number with probability 0.0003.
@@ -86,7 +86,7 @@ def hashed(texts: Sequence[pl.Expr]) -> pl.Expr:
 
 
 def _hashes(text: pl.Series) -> pl.Series:
-    """Sums of mixed bytes, each with its place in the text, mixed once more."""
+    """Sum mixed bytes, each with its place in the text, and mix once more."""
     import numpy as np
 
     joined = np.frombuffer(text.str.join("").item().encode(), np.uint8)
@@ -100,7 +100,7 @@ def _hashes(text: pl.Series) -> pl.Series:
 
 
 def _mixed(numbers: Hashes) -> Hashes:
-    """The finalizer of SplitMix64 (Steele, Lea and Flood, 2014)."""
+    """Mix bits by the finalizer of SplitMix64 (Steele, Lea and Flood, 2014)."""
     import numpy as np
 
     steps = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))

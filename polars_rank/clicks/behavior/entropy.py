@@ -1,4 +1,4 @@
-"""How much the clicks of a query are spread over documents."""
+"""Measure how much the clicks of a query are spread over documents."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ from polars_rank._engine.request import AnyFrame
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.log_columns import LogOptions, refuse_options
 from polars_rank.clicks.log.open_log import function_of_log
-from polars_rank.clicks.log.position_counts import checked, pair_table, rows_with_known
+from polars_rank.clicks.log.position_counts import (
+    pair_table,
+    rows_with_known,
+    unless_faulty,
+)
 
 
 @function_of_log
@@ -81,9 +85,6 @@ def click_entropy(log: AnyFrame, /, **options: Unpack[LogOptions]) -> AnyFrame:
         )
 
     found = pair_table(bound, by, entropies).sort(*by, "query", nulls_last=True)
-    if bound.check != "off":
-        sound = checked(bound, documents=True).select(sound=pl.col("impressions") >= 0)
-        found = found.join(sound, how="cross", maintain_order="left").filter("sound")
-        found = found.drop("sound")
+    found = unless_faulty(found, bound)
     names = dict(zip([*by, "query"], [*bound.by, bound.roles["query"]], strict=True))
     return like_input(log, found.rename(names), in_memory=bound.small)

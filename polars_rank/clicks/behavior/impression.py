@@ -1,4 +1,4 @@
-"""The vocabulary: the words of a measure about one impression.
+"""Define the vocabulary: the words of a measure about one impression.
 
 A measure of behavior is a pair of numbers of an impression, a numerator and a
 denominator; its value is the ratio of their sums. Each word below is a number of the
@@ -72,7 +72,7 @@ class Impression:
         return self._word(aggregation.cast(pl.Int64)).fill_null(0)
 
     def _exact(self, value: pl.Expr, dtype: type[pl.Int64 | pl.Int128]) -> pl.Expr:
-        """A sum whose last bit does not depend on the order of the rows."""
+        """Sum with a last bit that does not depend on the order of the rows."""
         units = (value * UNIT).round().cast(dtype, strict=False)
         return self._word(units.sum()).cast(pl.Float64).fill_null(0.0) / UNIT
 
@@ -145,13 +145,13 @@ class Impression:
     # -- dwell times
 
     def _is_long(self, seconds: float, unknown: UnknownDwell) -> pl.Expr:
-        """Whether a click would be a satisfied one."""
+        """Return whether a click would be a satisfied one."""
         self._needs("a satisfied click", "dwell")
         long = pl.col("dwell") >= seconds
         return long.fill_null(value=unknown == "satisfied")
 
     def _satisfied(self, seconds: float, unknown: UnknownDwell) -> pl.Expr:
-        """Position of a satisfied click."""
+        """Return the position of a satisfied click."""
         return pl.when(self._is_long(seconds, unknown)).then(at)
 
     def satisfied_clicks(
@@ -202,7 +202,7 @@ class Impression:
     # -- sessions
 
     def _in_session(self, value: pl.Expr) -> pl.Expr:
-        """Of the impressions of the session, in order of time."""
+        """Evaluate over the impressions of the session, in order of time."""
         session = pl.col(self._carried[self._roles["session"]])
         return value.over(session, order_by=[self._time, "key0"])
 

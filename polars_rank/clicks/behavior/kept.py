@@ -1,4 +1,4 @@
-"""States of behavior that are kept: what they are, and whether they are whole."""
+"""Describe states of behavior that are kept, and check that they are whole."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def definitions_of(
     *,
     keep_clusters: bool = False,
 ) -> dict[str, str]:
-    """All that can change a value, by measure: segments are columns of the state."""
+    """Describe all that can change a value, by measure: ``by`` is in the state."""
     names = {**LogColumns.__annotations__, **LogOptions.__annotations__}
     usual: dict[str, Any] = {**DEFAULTS, **{n: v[0] for n, v in CHOICES.items()}}
     usual["first_position"] = 1
@@ -82,7 +82,7 @@ def definitions_of(
 
 
 def _spelled(measure: BehaviorMeasure, log: ClickLog) -> str:
-    """A measure with the version of its definition; a function with its formula."""
+    """Spell a measure with the version of its definition, a function as formula."""
     known = BEHAVIOR.get(measure.formula.__name__)
     if known is None or known.formula is not measure.formula:
         impression = Impression(log.roles, log.carried)
@@ -99,7 +99,7 @@ def sealed(
     definitions: Mapping[str, str],
     part: str | None,
 ) -> pl.LazyFrame:
-    """States with their definitions and their digest, of the sums of ``CONTENT``."""
+    """Add definitions and the digest, of the sums of ``CONTENT``, to states."""
     return states.with_columns(
         pl.col("measure").replace_strict(definitions).alias(DEFINITION),
         digest(by, CONTENT, part),
@@ -107,7 +107,7 @@ def sealed(
 
 
 def read_behavior(parts: FrameLike | Iterable[FrameLike], one: str = "state") -> Kept:
-    """The rows of states of one definition, each there once. ``one`` is their name."""
+    """Read states of one definition, each there once. ``one`` is their name."""
     states = read_states(parts, one)
     sound = [s for s in states if DEFINITION in s.frame.columns]
     without = [s.name for s in sound if not _keeps(s.frame)]

@@ -1,4 +1,4 @@
-"""Measures of behavior: pairs of numbers per impression, one or two lines each.
+"""Define measures of behavior: pairs of numbers per impression.
 
 The value of a measure is the sum of the first divided by the sum of the second. With
 ``i.one`` as the second it is a mean over impressions; if the second sum is 0, it is
@@ -270,7 +270,7 @@ class BehaviorMeasure:
     arguments: Mapping[str, Any]
 
     def pair(self, impression: Impression) -> Pair:
-        """Numerator and denominator; a function may leave out the denominator."""
+        """Return numerator and denominator; a function may leave out the latter."""
         found = self.formula(impression, **self.arguments)
         pair = found if isinstance(found, tuple) else (found, impression.one)
         if len(pair) != 2 or not all(isinstance(part, pl.Expr) for part in pair):

@@ -1,4 +1,4 @@
-"""Ratios of sums with errors: over clusters, by the delta method or the bootstrap.
+"""Estimate ratios of sums with errors, over clusters of impressions.
 
 Clusters, such as users, are the independent units. The numbers of their impressions are
 added up first; errors are those of a ratio of sums over clusters.
@@ -9,12 +9,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias, cast
 
 import polars as pl
 
 from polars_rank._engine.checks.enforce import warn
-from polars_rank._engine.request import Resources
 from polars_rank._statistics.clusters import effective_number, inflation
 from polars_rank._statistics.distributions import (
     normal_quantile,
@@ -23,8 +22,10 @@ from polars_rank._statistics.distributions import (
 )
 from polars_rank._statistics.intervals import require_level
 from polars_rank.clicks.log.click_log import ClickLog
-from polars_rank.clicks.log.impressions import held
+from polars_rank.clicks.log.impressions import bounded_by, held
+from polars_rank.clicks.log.log_columns import require_arguments
 from polars_rank.core.aggregate import RatioMoments, State, exact_sum, exact_total
+from polars_rank.core.parameters import Range
 from polars_rank.core.source import lazy_source
 
 if TYPE_CHECKING:
@@ -61,16 +62,9 @@ class Interval(NamedTuple):
     @classmethod
     def of(cls, kind: str, level: float, n_resamples: int, seed: int) -> Interval:
         """Check the arguments."""
-        if kind not in get_args(IntervalChoice):
-            allowed = ", ".join(get_args(IntervalChoice))
-            msg = f"interval must be one of {allowed}, not {kind!r}"
-            raise ValueError(msg)
+        require_arguments(interval=(IntervalChoice, kind))
         require_level(level)
-        if type(n_resamples) is not int or n_resamples < 2:
-            msg = (
-                f"n_resamples must be a whole number of at least 2, not {n_resamples!r}"
-            )
-            raise ValueError(msg)
+        require_arguments(n_resamples=(Annotated[int, Range(least=2)], n_resamples))
         return cls(kind, level, n_resamples, seed)  # type: ignore[arg-type]
 
 
@@ -92,61 +86,76 @@ def sums(
     by: Sequence[str],
     columns: Sequence[str],
     counts: State,
-    times: pl.Expr | None = None,
 ) -> pl.LazyFrame:
-    """Sums of columns for each of ``by``, the same in any order of the rows.
+    """Sum columns for each of ``by``, with the same bits in any order of the rows.
 
     ``counts`` are other aggregations, kept as they are. Integers add up exactly as they
-    are; of other numbers the exact sum is taken. A row counts as often as ``times``,
-    an integer, says.
+    are; of other numbers the exact sum is taken.
     """
     schema = frame.collect_schema()
     state: State = dict(counts)
     for name in columns:
         column = pl.col(name)
         if not schema[name].is_integer():
-            state |= exact_sum(f"{name}_", column, times)
+            state |= exact_sum(f"{name}_", column)
         else:
-            state[name] = (column if times is None else column * times).sum()
+            state[name] = column.sum()
     # Not select: a segment of nothing is no row, the whole of nothing is one.
     frame = frame.group_by(by).agg(**state) if by else frame.select(**state)
+    held = {part: pl.col(part) for part in state}
     totals = [
-        exact_total(f"{name}_", _State(f"{name}_")).alias(name)
+        exact_total(f"{name}_", held).alias(name)
         for name in columns
         if not schema[name].is_integer()
     ]
     return frame.with_columns(totals).select(*by, *counts, *columns)
 
 
-class _State(dict[str, pl.Expr]):
-    """The parts of a state: the columns of their names."""
+def sums_of_clusters(
+    log: ClickLog,
+    impressions: pl.LazyFrame,
+    groups: Sequence[str],
+    values: Sequence[str],
+    told: object,
+) -> pl.LazyFrame:
+    """Sum the values of each group and cluster, with the number ``n`` of impressions.
 
-    def __init__(self, prefix: str) -> None:
-        self.prefix = prefix
+    Columns of ``log.clusters`` identify a cluster. ``told`` is what the values depend
+    on, beside the rows.
+    """
+    keys = log.clusters
+    parts = impressions.select(*groups, *values, **keys)
+    if log.is_each_alone:
+        return parts.with_columns(n=pl.lit(1, pl.Int64))
 
-    def __missing__(self, part: str) -> pl.Expr:
-        return pl.col(part)
+    def summed(parts: pl.LazyFrame) -> pl.LazyFrame:
+        return sums(parts, [*groups, *keys], values, {"n": pl.len().cast(pl.Int64)})
+
+    return bounded_by(log, parts, [*keys], summed, repr(told))
 
 
 def estimates(
+    log: ClickLog,
     clusters: pl.LazyFrame,
-    by: Sequence[str],
     ratios: Sequence[Ratio],
     interval: Interval,
-    keys: Sequence[str],
-    resources: Resources | None = None,
     *,
     means: bool = False,
 ) -> pl.LazyFrame:
-    """One row per segment and measure: estimate, se, lower, upper, n, clusters.
+    """Estimate ratios: a row per segment and measure with ``n`` and errors.
 
     ``clusters`` has one row per segment and cluster: the sums of its impressions, their
-    number ``n`` and the ``keys`` of the cluster. ``means`` says that all denominators
-    are 1.
+    number ``n`` and the columns of the log that identify it. ``means`` says that all
+    denominators are 1. Without an interval, errors are null.
     """
+    by = [*log.segments]
     if interval.kind == "bootstrap":
-        return _bootstrap(clusters, by, ratios, interval, keys, resources)
-    return finished(states(clusters, by, ratios, means=means), by, interval.level)
+        return _bootstrap(log, clusters, by, ratios, interval)
+    found = finished(states(clusters, by, ratios, means=means), by, interval.level)
+    if interval.kind == "normal":
+        return found
+    nothing = dict.fromkeys(("se", "lower", "upper"), pl.lit(None, pl.Float64))
+    return found.with_columns(**nothing)
 
 
 def states(
@@ -157,7 +166,7 @@ def states(
     means: bool = False,
     more: Mapping[str, pl.Expr] = MappingProxyType({}),
 ) -> pl.LazyFrame:
-    """One row per segment and measure: the state of a ratio, which adds up exactly.
+    """Sum up the state of each ratio, which adds up exactly.
 
     Columns are ``measure``, ``impressions`` and the parts of ``RatioMoments``, of which
     ``means``, whose denominators are all 1, need two fifths; and sums of ``more``.
@@ -175,10 +184,10 @@ def states(
     return frame.explode("row", empty_as_null=True).unnest("row")
 
 
-def finished(states: pl.LazyFrame, by: Sequence[str], level: float) -> pl.LazyFrame:
-    """One row per segment and measure: n, clusters (their effective number, too),
-    estimate, se, lower and upper.
-    """
+def finished(
+    states: pl.LazyFrame, by: Sequence[str], level: float, *, warns: bool = True
+) -> pl.LazyFrame:
+    """Finish states: estimates with errors, ``n`` and numbers of clusters."""
     parts = [
         c for c in states.collect_schema() if c not in (*by, "impressions", "measure")
     ]
@@ -191,7 +200,7 @@ def finished(states: pl.LazyFrame, by: Sequence[str], level: float) -> pl.LazyFr
     estimate = pl.when(held["d"] != 0).then(held["x"] / held["d"])
     # A column of its own: margin warns, and does so once.
     half = pl.col("half")
-    return frame.with_columns(half=se * margin(effective, level)).select(
+    return frame.with_columns(half=se * margin(effective, level, warns=warns)).select(
         *by,
         "measure",
         n=pl.col("impressions"),
@@ -207,7 +216,7 @@ def finished(states: pl.LazyFrame, by: Sequence[str], level: float) -> pl.LazyFr
 def standard_error(
     sums: Mapping[str, pl.Expr], largest: pl.Expr
 ) -> tuple[pl.Expr, pl.Expr]:
-    """Error of a ratio over clusters, and how many of one size tell as much.
+    """Return the error of a ratio over clusters, and their effective number.
 
     ``largest`` is the largest denominator of a cluster.
     """
@@ -217,7 +226,7 @@ def standard_error(
 
 
 def added(states: pl.LazyFrame, by: Sequence[str]) -> pl.LazyFrame:
-    """The states of the whole out of those of parts."""
+    """Add up the states of parts."""
     keys = [*by, "measure"]
     parts = [c for c in states.collect_schema() if c not in (*keys, "impressions")]
     moments = RatioMoments(pl.lit(1))
@@ -228,7 +237,7 @@ def added(states: pl.LazyFrame, by: Sequence[str]) -> pl.LazyFrame:
 
 
 def margin(effective: pl.Expr, level: float, *, warns: bool = True) -> pl.Expr:
-    """Standard errors on each side: Student's t of so many clusters."""
+    """Return how many standard errors Student's t reaches to each side."""
     p = 0.5 + level / 2
 
     def quantile(n: pl.Series) -> pl.Series:
@@ -262,14 +271,13 @@ def warn_if_few(effective: pl.Series) -> None:
 
 
 def _bootstrap(
+    log: ClickLog,
     clusters: pl.LazyFrame,
     by: Sequence[str],
     ratios: Sequence[Ratio],
     interval: Interval,
-    keys: Sequence[str],
-    resources: Resources | None,
 ) -> pl.LazyFrame:
-    """The same by resampling clusters, with Poisson weights.
+    """Estimate the same by resampling clusters, with Poisson weights.
 
     The sums of all clusters are held in memory, in the order of their ids: the result
     does not depend on the order of the rows.
@@ -286,11 +294,11 @@ def _bootstrap(
     def read(_: Sequence[str]) -> Iterator[pl.DataFrame]:
         frame = held(
             clusters,
-            resources,
+            log.resources,
             factor=RESAMPLING,
             what='of interval="bootstrap" the sums of all clusters',
             otherwise='take interval="normal", which holds nothing',
-        ).sort(*by, *keys, nulls_last=True)
+        ).sort(*by, *log.clusters, nulls_last=True)
         segments = (
             frame.partition_by(by, as_dict=True, maintain_order=True)
             if by
@@ -313,7 +321,7 @@ def _bootstrap(
 def _resampled(
     segment: pl.DataFrame, ratios: Sequence[Ratio], interval: Interval
 ) -> Iterator[tuple[float | None, ...]]:
-    """Estimate, standard error and interval of each ratio.
+    """Yield estimate, standard error and interval of each ratio.
 
     Source: Hanley and MacGibbon, 2006; Chamandy et al., 2012. Where there are many
     clusters, random groups of them have one weight: errors stay what they are.
@@ -359,7 +367,7 @@ def _resampled(
 
 
 def _poisson(rng: np.random.Generator, rows: int, columns: int) -> Array:
-    """Poisson(1) numbers from 16 random bits each: mean 1, variance 0.99997."""
+    """Draw Poisson(1) numbers from 16 random bits: mean 1, variance 0.99997."""
     import numpy as np
 
     bits = rng.integers(2**16, size=(rows, columns), dtype=np.uint16)
@@ -367,7 +375,7 @@ def _poisson(rng: np.random.Generator, rows: int, columns: int) -> Array:
 
 
 def _table() -> Array:
-    """The quantiles of Poisson(1) at (i + 1/2) / 2^16."""
+    """Compute the quantiles of Poisson(1) at (i + 1/2) / 2^16."""
     import numpy as np
 
     mass = np.exp(-1.0) / np.cumprod([1.0, *range(1, 12)])

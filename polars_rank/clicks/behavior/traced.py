@@ -1,4 +1,4 @@
-"""Measures traced to numbers of impressions, and the sums of these over clusters."""
+"""Trace measures to numbers of impressions, and sum these over clusters."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import polars as pl
 from polars_rank._engine.recorder import ExprTable
 from polars_rank.clicks.behavior.impression import Impression
 from polars_rank.clicks.behavior.measures import BehaviorMeasure
-from polars_rank.clicks.behavior.ratios import Ratio, sums
+from polars_rank.clicks.behavior.ratios import Ratio, sums_of_clusters
 from polars_rank.clicks.log.click_log import ClickLog
-from polars_rank.clicks.log.impressions import bounded_by, enforced, impressions_of
+from polars_rank.clicks.log.impressions import enforced, impressions_of
 from polars_rank.core.expr import ratio
 
 Unit: TypeAlias = Literal["impression"]
@@ -23,33 +23,20 @@ class Traced(NamedTuple):
 
     Attributes
     ----------
-    words, totals, steps
-        Of the :class:`Impression`.
+    impression
+        Whose words they are.
     parts
         Numerators and denominators, each once.
     ratios
         Which parts a measure is made of.
     clicks
         Number of clicks of the impression.
-    vocabulary
-        Whose words they are.
     """
 
-    words: dict[str, pl.Expr]
-    totals: dict[str, pl.Expr]
-    steps: dict[str, pl.Expr]
+    impression: Impression
     parts: dict[str, pl.Expr]
     ratios: list[Ratio]
     clicks: pl.Expr
-    vocabulary: type[Impression]
-
-    @property
-    def are_of_totals(self) -> bool:
-        """Whether the parts follow from the totals alone."""
-        read = {
-            r for e in (*self.parts.values(), self.clicks) for r in e.meta.root_names()
-        }
-        return not self.words and not self.steps and read <= self.totals.keys()
 
 
 def trace(
@@ -73,68 +60,32 @@ def trace(
             num = pl.when(den.is_not_null()).then(num).fill_null(0)
             den = den.fill_null(0)
         ratios.append(Ratio(measure.name, table.add(num), table.add(den)))
-    return Traced(
-        impression.words,
-        impression.totals,
-        impression.steps,
-        table.named,
-        ratios,
-        clicks,
-        vocabulary,
-    )
-
-
-def impressions_in(log: ClickLog, traced: Traced) -> pl.LazyFrame:
-    """One row per impression: keys, ``by0`` ..., words and totals."""
-    log = traced.vocabulary.prepare(log)
-    found = impressions_of(log, traced.words, totals=traced.totals)
-    frame = enforced(log, found)
-    return frame.with_columns(**traced.steps) if traced.steps else frame
+    return Traced(impression, table.named, ratios, clicks)
 
 
 def parts_of(log: ClickLog, traced: Traced) -> pl.LazyFrame:
-    """One row per impression: keys, ``by0`` ..., the parts, and ``clicks``."""
-    parts = parts_in(impressions_in(log, traced), traced)
-    if log.weight is None:
-        return parts
-    return parts.with_columns(pl.col(name) * log.times for name in traced.parts)
-
-
-def parts_in(frame: pl.LazyFrame, traced: Traced) -> pl.LazyFrame:
-    """Words and totals replaced by the parts, and ``clicks``."""
-    schema = frame.collect_schema()
+    """Plan one row per impression: keys, ``by0`` ..., the parts, and ``clicks``."""
+    impression = traced.impression
+    log = impression.prepare(log)
+    found = impressions_of(log, impression.words, totals=impression.totals)
+    frame = enforced(log, found)
+    if impression.steps:
+        frame = frame.with_columns(**impression.steps)
     parts = {}
     for name, dtype in frame.select(**traced.parts).collect_schema().items():
         whole = dtype == pl.Boolean or dtype.is_integer()
         parts[name] = traced.parts[name].cast(pl.Int64 if whole else pl.Float64)
-    kept = [n for n in schema if n not in traced.words and n not in traced.totals]
+        if log.weight is not None:
+            parts[name] = parts[name] * log.times
+    words = {*impression.words, *impression.totals}
+    kept = [name for name in frame.collect_schema() if name not in words]
     return frame.select(*kept, **parts, clicks=traced.clicks)
 
 
 def cluster_sums(
     log: ClickLog, traced: Traced, groups: dict[str, pl.Expr]
-) -> tuple[pl.LazyFrame, list[str]]:
-    """One row per group and cluster: sums of the parts, and ``n`` impressions.
-
-    Returned with the names of the columns that identify a cluster.
-    """
+) -> pl.LazyFrame:
+    """Sum the parts of each group and cluster, with the number ``n`` of impressions."""
     frame = parts_of(log, traced).with_columns(**groups)
-    clusters = log.own(log.cluster) or [*log.keys]
-    parts = [*traced.parts]
-    if {*clusters} == {*log.keys}:
-        frame = frame.select(*groups, *log.keys, *parts, n=pl.lit(1, pl.Int64))
-        return frame, [*log.keys]
-    keys = [f"cluster{i}" for i in range(len(clusters))]
-    named = {key: pl.col(own) for key, own in zip(keys, clusters, strict=True)}
-    frame = frame.select(*groups, *parts, **named)
-
-    def summed(impressions: pl.LazyFrame) -> pl.LazyFrame:
-        n = {"n": pl.len().cast(pl.Int64)}
-        return sums(impressions, [*groups, *keys], parts, n)
-
-    return bounded_by(log, frame, keys, summed, repr([*traced.parts.values()])), keys
-
-
-def segments_of(log: ClickLog) -> dict[str, pl.Expr]:
-    """The columns of ``by``, under names of the result."""
-    return {f"by:{i}": pl.col(own) for i, own in enumerate(log.own(log.by))}
+    told = [*traced.parts.values()]
+    return sums_of_clusters(log, frame, [*groups], [*traced.parts], told)

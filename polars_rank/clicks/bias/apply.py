@@ -1,37 +1,26 @@
-"""Propensities of the rows of a log: of their position, or of a logged column."""
+"""Give each row of a log the propensity of its position, or a logged one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
 import polars as pl
 
-from polars_rank._engine.checks.enforce import enforce
 from polars_rank._engine.request import AnyFrame
 from polars_rank.clicks.log.click_log import ClickLog
-from polars_rank.clicks.log.impressions import order_of
+from polars_rank.clicks.log.impressions import order_of, refuse_rows
 from polars_rank.clicks.log.position_counts import checked, rows_with_known
-from polars_rank.core.rules import (
-    DUPLICATE_PROPENSITY,
-    EARLY_PROPENSITY,
-    NO_PROPENSITY,
-    UNUSABLE_PROPENSITY,
-)
+from polars_rank.core import rules
 from polars_rank.core.source import is_rereadable, lazy_source
 from polars_rank.exceptions import DataError
 
 Propensities: TypeAlias = AnyFrame | float | None
 
 
-def flag(broken: pl.Expr) -> pl.Expr:
-    """How often a rule is broken: 0 or 1."""
-    return broken.fill_null(value=False).cast(pl.UInt32)
-
-
 def faults_first(result: pl.LazyFrame, log: ClickLog) -> pl.LazyFrame:
-    """The result, and of two errors always the same one.
+    """Return the result, and of two errors always the same one.
 
     Whether a row without a propensity or a row that breaks a rule of logs comes first
     depends on the threads. The second is told: the position may be what is wrong.
@@ -41,7 +30,7 @@ def faults_first(result: pl.LazyFrame, log: ClickLog) -> pl.LazyFrame:
         try:
             found = result.select(columns).collect(engine="streaming")
         except DataError as error:
-            if error.rule == NO_PROPENSITY.name and is_rereadable(log.rows):
+            if error.rule == rules.NO_PROPENSITY.name and is_rereadable(log.rows):
                 checked(log, documents=True).collect(engine="streaming")
             raise
         yield found
@@ -57,7 +46,7 @@ def faults_first(result: pl.LazyFrame, log: ClickLog) -> pl.LazyFrame:
 def with_propensities(
     log: ClickLog, propensities: Propensities, *, trust: bool
 ) -> ClickLog:
-    """Rows with ``alpha`` and ``beta`` of their position."""
+    """Add ``alpha`` and ``beta`` of their position to the rows."""
     position = pl.col("position")
     if propensities is None:
         if "propensity" not in log.roles:
@@ -91,47 +80,31 @@ def with_propensities(
     log = rows_with_known(log)
     by = [name for name in log.by if name in schema]
     own = {log.carried[name]: name for name in by}
-    alpha, beta = (
-        (pl.col("alpha"), pl.col("beta"))
-        if trust
-        else (pl.col("propensity"), pl.lit(0.0))
-    )
+    alpha = pl.col("alpha" if trust else "propensity")
+    beta = pl.col("beta") if trust else pl.lit(0.0)
     table = known.select(
         pl.col("position").cast(pl.Int32),
         *(pl.col(name).alias(c) for c, name in own.items()),
         alpha=alpha.cast(pl.Float64),
         beta=beta.cast(pl.Float64),
     )
-    sound = (pl.col("alpha") > 0) & pl.col("alpha").is_finite()
-    sound = (sound & pl.col("beta").is_finite()) | pl.col("alpha").is_null()
+    alpha, beta = pl.col("alpha"), pl.col("beta")
+    sound = (alpha > 0) & alpha.is_finite() & beta.is_finite() | alpha.is_null()
     on = ["position", *own]
-    table = enforce(
-        table.with_columns(
-            wrong=flag(~sound),
-            early=flag(pl.col("position") < 1),
-            twice=flag(pl.len().over(on) > 1),
-        ),
-        {
-            "early": EARLY_PROPENSITY,
-            "wrong": UNUSABLE_PROPENSITY,
-            "twice": DUPLICATE_PROPENSITY,
-        },
-        example="position",
-        check="strict",
-        exact_counts=False,
-        unit="position",
-    ).drop("wrong", "early", "twice")
+    broken = {
+        rules.EARLY_PROPENSITY: position < 1,
+        rules.UNUSABLE_PROPENSITY: ~sound,
+        rules.DUPLICATE_PROPENSITY: pl.len().over(on) > 1,
+    }
+    table = _refused(table, broken)
     rows = log.rows.join(
         table, on=on, how="left", nulls_equal=True, maintain_order=order_of(log)
     )
-    rows = enforce(
-        rows.with_columns(
-            without=flag(pl.col("alpha").is_null() & ~log.faulty.fill_null(value=False))
-        ),
-        {"without": NO_PROPENSITY},
-        example="position",
-        check="strict",
-        exact_counts=False,
-        unit="position",
-    ).drop("without")
-    return replace(log, rows=rows)
+    without = alpha.is_null() & ~log.faulty.fill_null(value=False)
+    return replace(log, rows=_refused(rows, {rules.NO_PROPENSITY: without}))
+
+
+def _refused(rows: pl.LazyFrame, broken: Mapping[rules.Rule, pl.Expr]) -> pl.LazyFrame:
+    return refuse_rows(
+        rows, broken, example="position", check="strict", unit="position"
+    )

@@ -1,4 +1,4 @@
-"""Intervals of propensities, which allow for clusters of unequal sizes."""
+"""Compute intervals of propensities that allow for clusters of unequal sizes."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from polars_rank.clicks.behavior.ratios import margin, warn_if_few
 from polars_rank.clicks.bias.position_rows import Task, is_by_query
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.impressions import bounded_by
-from polars_rank.clicks.log.position_counts import cluster_keys, shown
+from polars_rank.clicks.log.position_counts import shown
 
 LARGEST = math.log(sys.float_info.max)  # of what exp takes
 ERRORS = ("se", "alpha_se", "beta_se")
 
 
 def with_intervals(found: pl.DataFrame, task: Task, log: ClickLog) -> pl.DataFrame:
-    """Rows of positions with the ends of intervals, computed for the logarithm.
+    """Add the ends of intervals, computed for the logarithm.
 
     Errors over clusters that were named are those of clusters of unequal sizes. Those
     over queries are jackknifed already.
@@ -40,6 +40,8 @@ def with_intervals(found: pl.DataFrame, task: Task, log: ClickLog) -> pl.DataFra
         warn_if_few(known.unique(on)["effective_clusters"])
     units = pl.col("effective_clusters" if named else "clusters")
     value, error = pl.col("propensity"), pl.col("se")
+    # Few clusters, or a few that are much larger: Student's t of the effective number,
+    # (sum size)^2 / sum size^2 (Kish, Survey Sampling, 1965).
     reach = margin(units.cast(pl.Float64), task.level, warns=False) * error / value
     factor = pl.when(reach < LARGEST).then(reach.exp()).otherwise(math.inf)
     # An error of 0 is that of the reference, or of no click at all.
@@ -51,7 +53,7 @@ def with_intervals(found: pl.DataFrame, task: Task, log: ClickLog) -> pl.DataFra
 
 
 def _sizes(task: Task, log: ClickLog) -> pl.LazyFrame:
-    """By segment the effective number of clusters, and the factor on errors.
+    """Compute the effective number of clusters, and the factor on errors.
 
     The size of a cluster is the number of documents that it was shown, of the rows that
     the method uses.
@@ -61,7 +63,7 @@ def _sizes(task: Task, log: ClickLog) -> pl.LazyFrame:
         "swap": pl.col("swap").is_not_null(),
         "fair_pairs": pl.col("swap").is_not_null(),
     }
-    keys = {f"cluster{i}": pl.col(c) for i, c in enumerate(cluster_keys(log))}
+    keys = log.clusters
     rows = log.rows.filter(used.get(task.method, pl.lit(value=True)))
     rows = rows.select(*task.by, **keys, size=shown(log))
     size = pl.col("size")

@@ -1,4 +1,4 @@
-"""Position bias where a model says how attractive each document is."""
+"""Estimate position bias where a model says how attractive documents are."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from polars_rank.clicks.bias.position_rows import Row, Task, warn_unconverged
-from polars_rank.clicks.bias.rates import compared, require_probabilities
-from polars_rank.clicks.bias.units import in_units, units_of
+from polars_rank.clicks.bias.position_rows import (
+    Row,
+    Task,
+    in_units,
+    units_of,
+    warn_unconverged,
+)
+from polars_rank.clicks.bias.rates import compared, reference_of, require_probabilities
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.impressions import held
-from polars_rank.clicks.log.position_counts import (
-    checked,
-    moments,
-    position_totals,
-    shown,
-)
+from polars_rank.clicks.log.position_counts import counted, moments, shown
 
 Array: TypeAlias = npt.NDArray[np.float64]
 FITTING = 10  # bytes for each byte of the table
@@ -28,13 +28,10 @@ TINY = 1e-300
 
 
 def rows_of_regression_em(task: Task, log: ClickLog) -> Iterator[Row]:
-    """One row per segment and position, by EM with a fixed attractiveness."""
+    """Estimate by EM with a fixed attractiveness."""
     a = pl.col("relevance").cast(pl.Float64)
     used = replace(log, rows=log.rows.with_columns(relevance=a).filter(a.is_not_null()))
-    totals, _ = pl.collect_all(
-        [position_totals(log, task.by), checked(log, documents=False)],
-        engine="streaming",
-    )
+    (totals,) = counted(log, task.by)
     keys = [*task.by, "position"]
     table = held(
         used.rows.select(*keys, "relevance", n=shown(used), c=pl.col("clicked"))
@@ -56,14 +53,7 @@ def rows_of_regression_em(task: Task, log: ClickLog) -> Iterator[Row]:
         information=pl.Series(fit.information),
         unit=units_of(fit.largest),
     )
-    best = pl.col("position")
-    if task.normalize == "max":
-        best = best.sort_by("rate", descending=True, maintain_order=True)
-    reference = (
-        parts.group_by(task.by, maintain_order=True).agg(best.first())
-        if task.by
-        else parts.select(best.first())
-    )
+    reference = reference_of(task, parts)
     known = parts.lazy().select(*keys, "rate", "information", "unit")
     rows = used.rows.join(known, on=keys, nulls_equal=True)
     a, e, c = pl.col("relevance"), pl.col("rate"), pl.col("clicked")
@@ -77,7 +67,7 @@ def rows_of_regression_em(task: Task, log: ClickLog) -> Iterator[Row]:
         warn_unconverged(fit.steps)
         parts = parts.with_columns(rate=pl.lit(None, pl.Float64))
     more = [fit.steps, fit.converged, fit.log_likelihood]
-    yield from compared(task, totals, parts, reference, sums, more)
+    return compared(task, totals, parts, reference, sums, more)
 
 
 @dataclass(frozen=True)
@@ -96,7 +86,7 @@ class _Fit:
 
     @classmethod
     def of(cls, table: pl.DataFrame, keys: list[str], task: Task) -> _Fit:
-        """Maximum of ``sum c ln(a e) + (n - c) ln(1 - a e)`` over e.
+        """Maximize ``sum c ln(a e) + (n - c) ln(1 - a e)`` over e.
 
         EM would get there in hundreds of steps; the likelihood is concave, so Newton's
         method does in few.
@@ -113,6 +103,8 @@ class _Fit:
         steps, converged = 0, not clicked.any()
 
         def slopes() -> tuple[Array, Array, Array]:
+            # Score of e: sum c / e - (n - c) a / (1 - a e). Its negative slope, the
+            # information, is sum c / e^2 + (n - c) (a / (1 - a e))^2.
             at = np.maximum(e[place], TINY)
             free = np.maximum(1 - a * at, TINY)
             odds = np.where(n > c, a / free, 0.0)

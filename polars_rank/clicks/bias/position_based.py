@@ -1,4 +1,4 @@
-"""The position-based model, P(click) = theta_k a_pair, by Newton's method.
+"""Fit the position-based model, P(click) = theta_k a_pair, by Newton's method.
 
 EM takes thousands of steps where examined and attractive are hard to tell apart, and
 small steps do not say that the end is near. The likelihood is concave in the logarithms
@@ -23,7 +23,7 @@ TIED = 1e-12  # a theta so close to the largest is equal to it
 def position_based(
     counts: Counts, *, max_steps: int, tol: float, start: Array | None = None
 ) -> tuple[Array, Array, int, bool]:
-    """Theta of the positions, P(click) of the rows, steps, and whether it converged.
+    """Fit theta; return it, P(click) of the rows, steps, whether it converged.
 
     Maximum of ``sum c ln(theta a) + (n - c) ln(1 - theta a)``, where no probability is
     above 1. Only products count, so the largest theta is set to 1: Newton's method with
@@ -53,14 +53,14 @@ def position_based(
 
 
 def _fitted(counts: Counts, x: Array) -> tuple[Array, float]:
-    """P(click) of the rows for the likeliest a of their pairs, and the likelihood."""
+    """Compute P(click) of the rows, for the likeliest a, and the likelihood."""
     mean = np.minimum(_attractive(counts, x) * np.exp(x)[counts.position], ALMOST)
     missed = (counts.n - counts.c) * np.log1p(-mean)
     return mean, float((counts.c * np.log(mean) + missed).sum())
 
 
 def _attractive(counts: Counts, x: Array) -> Array:
-    """The likeliest a: ``sum c = sum (n - c) theta a / (1 - theta a)``, or 1.
+    """Solve for the likeliest a: ``sum c = sum (n - c) theta a / (1 - theta a)``.
 
     The right side is concave and rises in the odds of a click at the largest theta of
     the rows with n > c. So Newton's method, from below, never goes too far.
@@ -89,7 +89,7 @@ def _attractive(counts: Counts, x: Array) -> Array:
 def _newton(
     counts: Counts, x: Array, mean: Array, here: npt.NDArray[np.bool_]
 ) -> tuple[Array, bool]:
-    """The next change of x that leaves none above 0, and whether none is cut short."""
+    """Return the next change of x, and whether it is a whole step."""
     odds = mean / (1 - mean)
     missed = counts.n - counts.c
     clicks = counts.of_position(counts.c)

@@ -1,17 +1,21 @@
-"""Estimates of position bias: their arguments, and the rows of their results."""
+"""Check the arguments of estimates of position bias, and build their rows."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, cast, get_args
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from polars_rank._engine.checks.enforce import warn
 from polars_rank._statistics.intervals import require_level
 from polars_rank.clicks.log.click_log import ClickLog
+from polars_rank.clicks.log.log_columns import Count, require_arguments
+from polars_rank.core.parameters import refuse
 
 PropensityMethod: TypeAlias = Literal[
     "harvest",
@@ -27,12 +31,19 @@ Estimator: TypeAlias = Literal["poisson", "all_pairs", "pivot_one", "chain"]
 Weighting: TypeAlias = Literal["harmonic", "equal"]
 Normalize: TypeAlias = Literal["first", "max"]
 OFTEN = 50  # impressions of a pair, for EM
-NO_CLICKS = "no clicks here"
-NO_REFERENCE = "no clicks at the reference position"
-NOT_SHUFFLED = "the position was not shuffled or swapped"
-CONSTANT = "relevance does not vary here"
-UNKNOWN = "relevance is not known here"
-UNCONVERGED = "the fit did not converge"
+
+
+class Note:
+    """Why a position has no propensity."""
+
+    NO_CLICKS = "no clicks here"
+    NO_REFERENCE = "no clicks at the reference position"
+    NOT_SHUFFLED = "the position was not shuffled or swapped"
+    CONSTANT = "relevance does not vary here"
+    UNKNOWN = "relevance is not known here"
+    UNCONVERGED = "the fit did not converge"
+
+
 COLUMNS = {
     "propensity": pl.Float64(),
     "se": pl.Float64(),
@@ -48,140 +59,132 @@ ITERATIVE = {"steps": pl.Int64(), "converged": pl.Boolean()}
 TRUST = dict.fromkeys(("alpha", "alpha_se", "beta", "beta_se"), pl.Float64())
 
 Row: TypeAlias = tuple[Any, ...]
+Cells: TypeAlias = dict[tuple[Any, ...], dict[str, Any]]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Task:
-    """The checked arguments; ``by`` and ``within`` are internal column names."""
+    """The arguments, checked; ``by`` and ``within`` are internal column names."""
 
-    method: PropensityMethod
-    estimator: Estimator
-    weighting: Weighting
-    normalize: Normalize
-    least: int
-    max_steps: int
-    tol: float
-    level: float
-    by: list[str]
-    within: list[str]
+    method: PropensityMethod = "harvest"
+    estimator: Estimator = "poisson"
+    weighting: Weighting = "harmonic"
+    normalize: Normalize = "first"
+    min_impressions: int | None = None
+    max_steps: int = 500
+    tol: float = 1e-6
+    level: float = 0.95
+    by: list[str] = field(default_factory=list)
+    within: list[str] = field(default_factory=list)
     shuffled: int | None = None
     halves: bool = False
 
-    @classmethod
-    def of(
-        cls,
-        method: str,
-        estimator: str,
-        weighting: str,
-        normalize: str,
-        least: int | None,
-        max_steps: int,
-        tol: float,
-        level: float,
-    ) -> Task:
+    def __post_init__(self) -> None:
         """Check the arguments."""
-        for name, value, kind in (
-            ("method", method, PropensityMethod),
-            ("estimator", estimator, Estimator),
-            ("weighting", weighting, Weighting),
-            ("normalize", normalize, Normalize),
-        ):
-            if value not in get_args(kind):
-                allowed = ", ".join(get_args(kind))
-                msg = f"{name} must be one of {allowed}, not {value!r}"
-                raise ValueError(msg)
-        if estimator != "poisson" and method != "harvest":
-            msg = f'estimator= is for method "harvest", not "{method}"'
+        require_arguments(
+            method=(PropensityMethod, self.method),
+            estimator=(Estimator, self.estimator),
+            weighting=(Weighting, self.weighting),
+            normalize=(Normalize, self.normalize),
+        )
+        if self.estimator != "poisson" and self.method != "harvest":
+            msg = f'estimator= is for method "harvest", not "{self.method}"'
             raise ValueError(msg)
-        if method in ("swap", "fair_pairs") and normalize == "max":
+        if self.method in ("swap", "fair_pairs") and self.normalize == "max":
             msg = (
-                f'method "{method}" compares with the first position: normalize="first"'
+                f'method "{self.method}" compares with the first position: '
+                'normalize="first"'
             )
             raise ValueError(msg)
-        for name, number in (("min_impressions", least), ("max_steps", max_steps)):
-            if number is not None and (type(number) is not int or number < 1):
-                msg = f"{name} must be a whole number of at least 1, not {number!r}"
-                raise ValueError(msg)
-        if not tol > 0:
-            msg = f"tol must be above 0, not {tol!r}"
-            raise ValueError(msg)
-        require_level(level)
-        return cls(
-            method=cast("PropensityMethod", method),
-            estimator=cast("Estimator", estimator),
-            weighting=cast("Weighting", weighting),
-            normalize=cast("Normalize", normalize),
-            least=least or (OFTEN if method == "em" else 1),
-            max_steps=max_steps,
-            tol=tol,
-            level=level,
-            by=[],
-            within=[],
-        )
+        if self.min_impressions is not None:
+            require_arguments(min_impressions=(Count, self.min_impressions))
+        require_arguments(max_steps=(Count, self.max_steps))
+        if not self.tol > 0:
+            refuse("tol", "above 0", self.tol)
+        require_level(self.level)
+
+    @property
+    def least(self) -> int:
+        """Return impressions that a pair needs."""
+        return self.min_impressions or (OFTEN if self.method == "em" else 1)
 
     @property
     def unclicked(self) -> bool:
-        """Whether documents that nobody clicked say something, too."""
+        """Return whether documents that nobody clicked say something, too."""
         return self.estimator == "all_pairs"
 
     @property
     def columns(self) -> dict[str, Any]:
-        """Columns that only some methods have."""
+        """Return columns that only some methods have."""
         if self.method in ("em", "regression_em"):
             return ITERATIVE | {"log_likelihood": pl.Float64()}
         if self.method == "harvest" and self.estimator in ("poisson", "all_pairs"):
             return dict(ITERATIVE)
         return dict(TRUST) if self.method == "trust" else {}
 
-    def row(
+    def rows(
         self,
-        total: dict[str, Any],
-        value: float | None,
-        error: float | None,
-        support: int,
-        clusters: int,
-        note: str | None,
-        *more: Any,
-    ) -> Row:
-        """A row of the result; NaN is null."""
-        known = value is not None and math.isfinite(value)
-        sure = known and error is not None and math.isfinite(error)
-        segment = [total[name] for name in self.by]
-        counts = total["impressions"], total["clicks"], support, clusters
-        return (
-            *segment,
-            total["position"],
-            value if known else None,
-            error if sure else None,
-            *(None, None),  # the ends of the interval: see with_intervals
-            *counts,
-            None,  # so is the effective number of clusters
-            *more,
-            note,
-        )
+        totals: pl.DataFrame,
+        estimate: Callable[[tuple[Any, ...], int], Sequence[Any]],
+    ) -> Iterator[Row]:
+        """Yield a row of the result for each of the totals of a position.
+
+        ``estimate`` of a segment and a position has the propensity, its error, the
+        support, the clusters and a note, then what only some methods have; NaN is null.
+        A warning tells of positions that have no propensity.
+        """
+        missing: dict[tuple[Any, ...], list[int]] = {}
+        for total in totals.iter_rows(named=True):
+            key, position = tuple(total[n] for n in self.by), total["position"]
+            value, error, support, clusters, note, *more = estimate(key, position)
+            if note not in (None, Note.UNCONVERGED):  # of which another warning tells
+                missing.setdefault(key, []).append(position)
+            value = _finite(value)
+            yield (
+                *(*key, position, value, None if value is None else _finite(error)),
+                *(None, None),  # the ends of the interval: see with_intervals
+                *(total["impressions"], total["clicks"], support, clusters),
+                None,  # so is the effective number of clusters
+                *more,
+                note,
+            )
+        for key, positions in missing.items():
+            _warn_of(positions, key)
+
+    def by_place(self, frame: pl.DataFrame, *names: str) -> Cells:
+        """Return the rows of a frame by segment and columns of ``names``."""
+        keys = [*self.by, *names]
+        rows = frame.iter_rows(named=True)
+        return {tuple(row[name] for name in keys): row for row in rows}
+
+
+def _finite(number: float | None) -> float | None:
+    return number if number is not None and math.isfinite(number) else None
 
 
 def is_by_query(log: ClickLog) -> bool:
-    """Whether queries are the independent units: they are by default."""
+    """Return whether queries are the independent units: they are by default."""
     return log.cluster in ((), (log.roles["query"],))
 
 
 def segments_of(
     frame: pl.DataFrame, by: Sequence[str]
 ) -> dict[tuple[object, ...], pl.DataFrame]:
-    """The rows of each segment, by its key."""
+    """Return the rows of each segment, by its key."""
     if not by:
         return {(): frame}
     return frame.partition_by(by, as_dict=True, maintain_order=True)
 
 
-def warn_of(positions: Sequence[int], key: Sequence[object], what: str) -> None:
+def _warn_of(positions: Sequence[int], key: Sequence[object]) -> None:
     """Warn of the positions of a segment that have no propensity."""
-    if positions:
-        where = f" of {', '.join(map(str, key))}" if key else ""
-        shown = ", ".join(map(str, sorted(positions)[:10]))
-        more = ", ..." if len(positions) > 10 else ""
-        warn(f"positions{where} without a propensity: {shown}{more}; {what}")
+    where = f" of {', '.join(map(str, key))}" if key else ""
+    shown = ", ".join(map(str, sorted(positions)[:10]))
+    more = ", ..." if len(positions) > 10 else ""
+    warn(
+        f"positions{where} without a propensity: {shown}{more}; they are null; see the "
+        "column note"
+    )
 
 
 def warn_unconverged(steps: int | None) -> None:
@@ -190,3 +193,23 @@ def warn_unconverged(steps: int | None) -> None:
         f"the fit did not converge in {steps} steps, so its propensities are null; "
         "raise max_steps or tol"
     )
+
+
+# -- numbers as multiples of a unit
+
+# The last bit of a sum of floats depends on the order of its terms, so that scores are
+# whole multiples of a unit, and sums and products of sums exact. Units are powers of
+# two, and so small that the largest sum takes 61 bits: the rounding is far below that
+# of a float, relative to all terms together.
+BITS = 61
+
+
+def units_of(largest: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Choose units of sums whose absolute terms add up to ``largest``."""
+    _, exponent = np.frexp(np.asarray(largest, dtype=np.float64))
+    return np.asarray(np.ldexp(1.0, exponent - BITS), dtype=np.float64)
+
+
+def in_units(value: pl.Expr, unit: float | pl.Expr) -> pl.Expr:
+    """Count the units; NaN is null. Products of sums take 128 bits."""
+    return (value / unit).round().cast(pl.Int64, strict=False)

@@ -1,4 +1,4 @@
-"""Position bias: how likely a position is examined, estimated from a log."""
+"""Estimate from a log how likely each position is examined."""
 
 from __future__ import annotations
 
@@ -26,7 +26,12 @@ from polars_rank.clicks.bias.position_rows import (
 from polars_rank.clicks.bias.rates import rows_of_rates
 from polars_rank.clicks.bias.swaps import rows_of_fair_pairs, rows_of_swaps
 from polars_rank.clicks.log.click_log import ClickLog
-from polars_rank.clicks.log.log_columns import LogOptions, column_of, refuse_options
+from polars_rank.clicks.log.log_columns import (
+    LogOptions,
+    column_of,
+    refuse_options,
+    several,
+)
 from polars_rank.clicks.log.open_log import function_of_log
 from polars_rank.clicks.log.position_counts import rows_with_known
 from polars_rank.core.source import is_rereadable, lazy_source
@@ -178,12 +183,23 @@ def propensities(
         "swapped": swapped,
         "relevance": relevance,
     }
-    task: Task = Task.of(
-        method, estimator, weighting, normalize, min_impressions, max_steps, tol, level
+    by: list[str] = [*several(options.get("by"))]
+    inside: list[str] = [*several(within)]
+    task: Task = Task(
+        method=method,
+        estimator=estimator,
+        weighting=weighting,
+        normalize=normalize,
+        min_impressions=min_impressions,
+        max_steps=max_steps,
+        tol=tol,
+        level=level,
+        by=[f"by:{i}" for i in range(len(by))],
+        within=[f"within:{i}" for i in range(len(inside))],
+        shuffled=shuffled,
+        halves=swapped is not None,
     )
     _require_columns_of(method, given, shuffled)
-    by: list[str] = _several(options.get("by"))
-    inside: list[str] = _several(within)
     refuse_options(
         options,
         ["weight"],
@@ -208,13 +224,6 @@ def propensities(
             'estimator="poisson"'
         )
         raise ValueError(msg)
-    task = replace(
-        task,
-        by=[f"by:{i}" for i in range(len(by))],
-        within=[f"within:{i}" for i in range(len(inside))],
-        shuffled=shuffled,
-        halves=swapped is not None,
-    )
     own = dict(zip(task.by, bound.own(by), strict=True))
     own |= dict(zip(task.within, bound.own(inside), strict=True))
     rows = bound.rows.with_columns(pl.col(c).alias(n) for n, c in own.items())
@@ -235,10 +244,6 @@ def propensities(
     )
     titles = dict(zip(task.by, by, strict=True))
     return like_input(log, result.rename(titles))
-
-
-def _several(names: str | Sequence[str] | None) -> list[str]:
-    return [names] if isinstance(names, str) else [*(names or ())]
 
 
 def _require_within(
@@ -277,7 +282,7 @@ def _require_columns_of(
 
 
 def _rows(task: Task, log: ClickLog) -> Iterator[Row]:
-    """One row per segment and position."""
+    """Estimate one row per segment and position."""
     if task.method in ("harvest", "em"):
         from polars_rank.clicks.bias.several_positions.harvest import rows_of_pairs
 

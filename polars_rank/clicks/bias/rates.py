@@ -1,4 +1,4 @@
-"""Position bias from click rates: of all lists, of shuffled ones, under trust bias."""
+"""Estimate position bias from click rates: of all, shuffled, or trusted lists."""
 
 from __future__ import annotations
 
@@ -11,30 +11,25 @@ import polars as pl
 
 from polars_rank.clicks.behavior.ratios import sums
 from polars_rank.clicks.bias.position_rows import (
-    CONSTANT,
-    NO_CLICKS,
-    NO_REFERENCE,
-    NOT_SHUFFLED,
-    UNCONVERGED,
-    UNKNOWN,
+    Note,
     Row,
     Task,
-    warn_of,
+    in_units,
+    units_of,
 )
-from polars_rank.clicks.bias.units import in_units, units_of
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.position_counts import (
-    checked,
+    counted,
     moments,
     position_totals,
     shown,
 )
-from polars_rank.core.rules import INVALID_RELEVANCE, NOTHING_SHUFFLED
+from polars_rank.core import rules
 from polars_rank.exceptions import DataError
 
 
 def rows_of_rates(task: Task, log: ClickLog) -> Iterator[Row]:
-    """Clicks per impression at a position by those at the reference."""
+    """Divide clicks per impression at a position by those at the reference."""
     trust = task.method == "trust"
     rows = log.rows
     if task.method == "randomized":
@@ -45,16 +40,12 @@ def rows_of_rates(task: Task, log: ClickLog) -> Iterator[Row]:
     if trust:
         rows = rows.with_columns(relevance=known).filter(known.is_not_null())
     used = replace(log, rows=rows)
-    totals, parts, _ = pl.collect_all(
-        [
-            position_totals(log, task.by),
-            _regressions(used, task.by) if trust else position_totals(used, task.by),
-            checked(log, documents=False),
-        ],
-        engine="streaming",
-    )
+    plan = _regressions(used, task.by) if trust else position_totals(used, task.by)
+    totals, parts = counted(log, task.by, plan)
     if task.method == "randomized" and parts.is_empty():
-        raise DataError(NOTHING_SHUFFLED.message, rule=NOTHING_SHUFFLED.name)
+        raise DataError(
+            rules.NOTHING_SHUFFLED.message, rule=rules.NOTHING_SHUFFLED.name
+        )
     if trust:
         require_probabilities(int(parts["outside"].sum()))
     rate = pl.col("alpha") + pl.col("beta")
@@ -63,22 +54,24 @@ def rows_of_rates(task: Task, log: ClickLog) -> Iterator[Row]:
     parts = parts.with_columns(rate=rate).sort(*task.by, "position")
     if trust:
         parts = parts.with_columns(unit=units_of(parts["largest"].to_numpy()))
-    best = (
-        pl.col("position").sort_by("rate", descending=True, maintain_order=True)
-        if task.normalize == "max"
-        else pl.col("position")
-    )
-    reference = (
-        parts.drop_nulls("rate").group_by(task.by).agg(best.first())
-        if task.by
-        else parts.drop_nulls("rate").select(best.first())
-    )
+    reference = reference_of(task, parts)
     values = {"n": shown(used), "c": pl.col("clicked").cast(pl.Int64)}
     if trust:
         used, values = _influences(used, task.by, parts)
     found = moments(used, task.by, values, reference, wide=trust)
     sums = found.collect(engine="streaming")
-    yield from compared(task, totals, parts, reference, sums)
+    return compared(task, totals, parts, reference, sums)
+
+
+def reference_of(task: Task, parts: pl.DataFrame) -> pl.DataFrame:
+    """Return the position of each segment whose propensity is 1."""
+    best = pl.col("position")
+    if task.normalize == "max":
+        best = best.sort_by("rate", descending=True, maintain_order=True)
+    known = parts.drop_nulls("rate")
+    if not task.by:
+        return known.select(best.first())
+    return known.group_by(task.by, maintain_order=True).agg(best.first())
 
 
 def compared(
@@ -89,34 +82,23 @@ def compared(
     sums: pl.DataFrame,
     more: Sequence[Any] = (),
 ) -> Iterator[Row]:
-    """Rows of rates by that at the reference, with errors from influences.
+    """Divide rates by that at the reference, with errors from influences.
 
     ``parts`` have the ``rate`` of a position, ``sums`` the products of the influences
     of clusters, in its ``unit``; ``more`` are values of further columns of fits.
     """
-    found = {
-        (*(row[n] for n in task.by), row["position"]): row
-        for row in parts.iter_rows(named=True)
-    }
-    products = {
-        (*(row[n] for n in task.by), row["position"]): row
-        for row in sums.iter_rows(named=True)
-    }
+    found, products = (task.by_place(frame, "position") for frame in (parts, sums))
     first = {row[:-1]: row[-1] for row in reference.iter_rows()}
-    missing: dict[tuple[Any, ...], list[int]] = {}
-    for total in totals.iter_rows(named=True):
-        key = tuple(total[n] for n in task.by)
-        at, base = (*key, total["position"]), (*key, first.get(key))
+
+    def estimate(key: tuple[Any, ...], position: int) -> Sequence[Any]:
+        at, base = (*key, position), (*key, first.get(key))
         part, other = found.get(at), found.get(base)
         groups = products[*key, None]["clusters"] if (*key, None) in products else 0
+        lines = [*_more(task, part, products.get(at), groups), *more]
         note = _why_not(task, part, other)
         if note is not None or part is None or other is None:
-            if note != UNCONVERGED:  # of which another warning tells
-                missing.setdefault(key, []).append(total["position"])
-            lines = _more(task, part, products.get(at), groups)
             support = part["impressions"] if part else 0
-            yield task.row(total, None, None, support, groups, note, *lines, *more)
-            continue
+            return None, None, support, groups, note, *lines
         value = part["rate"] / other["rate"]
         own, its = (_weights(p, products[at]) for p in (part, other))
         variance = _variance(products[at], products[base], own, its)
@@ -125,31 +107,29 @@ def compared(
             error = 0.0
         elif value > 0 and min(products[p]["clusters"] for p in (at, base)) > 1:
             error = value * math.sqrt(variance * groups / (groups - 1))
-        lines = [*_more(task, part, products.get(at), groups), *more]
-        support = part["impressions"]
-        yield task.row(total, value, error, support, groups, None, *lines)
-    for key, positions in missing.items():
-        warn_of(positions, key, "they are null; see the column note")
+        return value, error, part["impressions"], groups, None, *lines
+
+    return task.rows(totals, estimate)
 
 
 def _why_not(
     task: Task, part: dict[str, Any] | None, other: dict[str, Any] | None
 ) -> str | None:
     if part is None:
-        return {"randomized": NOT_SHUFFLED, "regression_em": UNKNOWN}.get(
-            task.method, CONSTANT
+        return {"randomized": Note.NOT_SHUFFLED, "regression_em": Note.UNKNOWN}.get(
+            task.method, Note.CONSTANT
         )
     if part["rate"] is None:
-        return UNCONVERGED if task.method == "regression_em" else CONSTANT
+        return Note.UNCONVERGED if task.method == "regression_em" else Note.CONSTANT
     if other is None or not other["rate"] > 0:
-        return NO_REFERENCE
-    return None if part["rate"] > 0 else NO_CLICKS
+        return Note.NO_REFERENCE
+    return None if part["rate"] > 0 else Note.NO_CLICKS
 
 
 def _more(
     task: Task, part: dict[str, Any] | None, sums: dict[str, Any] | None, groups: int
 ) -> list[float | None]:
-    """``alpha`` and ``beta`` with their errors."""
+    """Return ``alpha`` and ``beta`` with their errors."""
     if task.method != "trust":
         return []
     if part is None or part["alpha"] is None:
@@ -162,7 +142,7 @@ def _more(
 
 
 def _regressions(log: ClickLog, by: Sequence[str]) -> pl.LazyFrame:
-    """Least squares line of clicks on relevance, per position."""
+    """Fit a least squares line of clicks on relevance, per position."""
     rows = log.rows.select(*by, "position", "relevance", "clicked", n=shown(log))
     x, n, c = pl.col("relevance"), pl.col("n"), pl.col("clicked").cast(pl.Int64)
     terms = {
@@ -190,7 +170,7 @@ def _regressions(log: ClickLog, by: Sequence[str]) -> pl.LazyFrame:
 def _influences(
     log: ClickLog, by: Sequence[str], lines: pl.DataFrame
 ) -> tuple[ClickLog, dict[str, pl.Expr]]:
-    """Rows, and the influence of each on alpha (a), beta (b) and their sum (f)."""
+    """Return rows, and their influence on alpha (a), beta (b) and the sum (f)."""
     fit = lines.lazy().select(
         *(*by, "position", "alpha", "beta", "mean", "spread", "unit"),
         number="impressions",
@@ -209,12 +189,12 @@ def _influences(
 def require_probabilities(wrong: int) -> None:
     """Raise an error if some are wrong."""
     if wrong:
-        message = f"{INVALID_RELEVANCE.message} ({wrong} found)"
-        raise DataError(message, rule=INVALID_RELEVANCE.name, count=wrong)
+        message = f"{rules.INVALID_RELEVANCE.message} ({wrong} found)"
+        raise DataError(message, rule=rules.INVALID_RELEVANCE.name, count=wrong)
 
 
 def _weights(part: dict[str, Any], products: dict[str, Any]) -> dict[str, float]:
-    """Weight of the sums of a cluster in the logarithm of the rate."""
+    """Weigh the sums of a cluster in the logarithm of the rate."""
     if "f:f" in products:  # influences on the rate itself
         return {"f": part["unit"] / part["rate"]}
     return {"c": 1 / part["clicks"], "n": -1 / part["impressions"]}

@@ -1,69 +1,53 @@
-"""Position bias from swaps: a coin decided whether two documents change places."""
+"""Estimate position bias where a coin decided whether documents change places."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
 import polars as pl
 
 from polars_rank.clicks.bias.position_rows import (
-    NO_CLICKS,
-    NO_REFERENCE,
-    NOT_SHUFFLED,
+    Cells,
+    Note,
     Row,
     Task,
-    warn_of,
 )
 from polars_rank.clicks.log.click_log import ClickLog
-from polars_rank.clicks.log.impressions import bounded_by
-from polars_rank.clicks.log.position_counts import (
-    checked,
-    cluster_keys,
-    position_totals,
-)
-from polars_rank.core.rules import NOT_NEIGHBORS, NOTHING_SHUFFLED, ONE_HALF
+from polars_rank.clicks.log.impressions import bounded_by, error_of
+from polars_rank.clicks.log.position_counts import counted
+from polars_rank.core import rules
 from polars_rank.exceptions import DataError
 
 
 def rows_of_swaps(task: Task, log: ClickLog) -> Iterator[Row]:
-    """Clicks at the other position by clicks at the first, of swap participants."""
-    sums = _sums_of_swaps(task, log)
-    totals, found, _ = pl.collect_all(
-        [position_totals(log, task.by), sums, checked(log, documents=False)],
-        engine="streaming",
-    )
+    """Divide clicks at the other position by clicks at the first."""
+    totals, found = counted(log, task.by, _sums_of_swaps(task, log))
     if found.is_empty():
-        raise DataError(NOTHING_SHUFFLED.message, rule=NOTHING_SHUFFLED.name)
-    by_place = {
-        (*(row[n] for n in task.by), row["other"]): row
-        for row in found.iter_rows(named=True)
-    }
-    missing: dict[tuple[Any, ...], list[int]] = {}
-    for total in totals.iter_rows(named=True):
-        key = tuple(total[n] for n in task.by)
-        if total["position"] == 1:
+        raise DataError(
+            rules.NOTHING_SHUFFLED.message, rule=rules.NOTHING_SHUFFLED.name
+        )
+    by_place = task.by_place(found, "other")
+
+    def estimate(key: tuple[Any, ...], position: int) -> Sequence[Any]:
+        if position == 1:
             mine = [r for k, r in by_place.items() if k[:-1] == key]
             support = sum(r[f"sum n1{h}"] for r in mine for h in _halves(task))
-            groups = sum(r["clusters"] for r in mine)
-            yield task.row(total, 1.0, 0.0, support, groups, None)
-            continue
-        row = by_place.get((*key, total["position"]))
+            return 1.0, 0.0, support, sum(r["clusters"] for r in mine), None
+        row = by_place.get((*key, position))
+        if row is None:
+            return None, None, 0, 0, Note.NOT_SHUFFLED
         value, weights, note = _ratio(task, row)
-        if value is None:
-            missing.setdefault(key, []).append(total["position"])
-        error = None if row is None else _error(value, weights, row)
-        support = sum(row[f"sum n0{h}"] for h in _halves(task)) if row else 0
-        groups = row["clusters"] if row else 0
-        yield task.row(total, value, error, support, groups, note)
-    for key, positions in missing.items():
-        warn_of(positions, key, "they are null; see the column note")
+        support = sum(row[f"sum n0{h}"] for h in _halves(task))
+        return value, _error(value, weights, row), support, row["clusters"], note
+
+    return task.rows(totals, estimate)
 
 
 def _sums_of_swaps(task: Task, log: ClickLog) -> pl.LazyFrame:
-    """One row per segment and other position: sums and products over clusters.
+    """Sum over clusters, one row per segment and other position.
 
     ``n01`` is the number of rows at the other position (0; the first is 1) whose coin
     fell to the second half (1), and ``c01`` that of clicks on them.
@@ -72,7 +56,7 @@ def _sums_of_swaps(task: Task, log: ClickLog) -> pl.LazyFrame:
     half = pl.col("swapped").cast(pl.Int32) if task.halves else pl.lit(0)
     place = pl.col("position")
     part = other.is_not_null() & ((place == 1) | (place == other))
-    keys = {f"cluster{i}": pl.col(c) for i, c in enumerate(cluster_keys(log))}
+    keys = log.clusters
     clicks = pl.col("clicked").cast(pl.Int64)
     own = place == other
     values = {
@@ -105,14 +89,12 @@ def _halves(task: Task) -> range:
 
 
 def _ratio(
-    task: Task, row: dict[str, Any] | None
+    task: Task, row: dict[str, Any]
 ) -> tuple[float | None, dict[str, float], str | None]:
-    """The ratio, and the weights of the sums of a cluster in its logarithm."""
-    if row is None:
-        return None, {}, NOT_SHUFFLED
+    """Return the ratio, and the weights of a cluster's sums in its logarithm."""
     shown = [row[f"sum n{side}{h}"] for side in range(2) for h in _halves(task)]
     if not all(shown):
-        raise DataError(ONE_HALF.message, rule=ONE_HALF.name)
+        raise error_of(rules.ONE_HALF)
     means = {
         (side, h): row[f"sum c{side}{h}"] / row[f"sum n{side}{h}"]
         for side in range(2)
@@ -120,7 +102,7 @@ def _ratio(
     }
     rates = [sum(means[side, h] for h in _halves(task)) for side in range(2)]
     if not all(rates):
-        return None, {}, NO_REFERENCE if not rates[1] else NO_CLICKS
+        return None, {}, Note.NO_REFERENCE if not rates[1] else Note.NO_CLICKS
     weights = {}
     for h, side in product(_halves(task), range(2)):
         one = (1 if side == 0 else -1) / row[f"sum n{side}{h}"] / rates[side]
@@ -132,7 +114,7 @@ def _ratio(
 def _error(
     value: float | None, weights: Mapping[str, float], row: Mapping[str, Any]
 ) -> float | None:
-    """Standard error of a ratio by the delta method, over clusters."""
+    """Compute the standard error of a ratio, by the delta method over clusters."""
     groups = row["clusters"]
     if value is None or groups < 2:
         return None
@@ -146,9 +128,9 @@ def _error(
 
 
 def rows_of_fair_pairs(task: Task, log: ClickLog) -> Iterator[Row]:
-    """Products of the ratios of clicks at neighboring positions, of pairs tossed."""
+    """Multiply the ratios of clicks at neighboring positions, of pairs tossed."""
     place, other = pl.col("position"), pl.col("swap").cast(pl.Int32)
-    keys = {f"cluster{i}": pl.col(c) for i, c in enumerate(cluster_keys(log))}
+    keys = log.clusters
     clicks = pl.col("clicked").cast(pl.Int64)
     rows = log.rows.filter(other.is_not_null()).select(
         *task.by,
@@ -180,32 +162,23 @@ def rows_of_fair_pairs(task: Task, log: ClickLog) -> Iterator[Row]:
 
     parts = bounded_by(log, rows, [*keys], summed, "fair pairs")
     sums = parts.group_by(*task.by, "upper", "upper too").agg(pl.all().sum())
-    totals, found, _ = pl.collect_all(
-        [position_totals(log, task.by), sums, checked(log, documents=False)],
-        engine="streaming",
-    )
+    totals, found = counted(log, task.by, sums)
     if found.is_empty():
-        raise DataError(NOTHING_SHUFFLED.message, rule=NOTHING_SHUFFLED.name)
-    if found.select(pl.col("far", "sides").sum()).sum_horizontal().item():
-        raise DataError(NOT_NEIGHBORS.message, rule=NOT_NEIGHBORS.name)
-    cells = {
-        (*(row[n] for n in task.by), row["upper"], row["upper too"]): row
-        for row in found.iter_rows(named=True)
-    }
-    missing: dict[tuple[Any, ...], list[int]] = {}
-    chains: dict[tuple[Any, ...], _Chain] = {}
-    for total in totals.sort(*task.by, "position").iter_rows(named=True):
-        key = tuple(total[n] for n in task.by)
-        chain = chains.setdefault(key, _Chain())
-        if total["position"] > 1:
-            chain.go_on(cells, key, total["position"] - 1)
-        if chain.note is not None:
-            missing.setdefault(key, []).append(total["position"])
-        yield task.row(
-            total, chain.value, chain.error, chain.support, chain.clusters, chain.note
+        raise DataError(
+            rules.NOTHING_SHUFFLED.message, rule=rules.NOTHING_SHUFFLED.name
         )
-    for key, positions in missing.items():
-        warn_of(positions, key, "they are null; see the column note")
+    if found.select(pl.col("far", "sides").sum()).sum_horizontal().item():
+        raise error_of(rules.NOT_NEIGHBORS)
+    cells = task.by_place(found, "upper", "upper too")
+    chains: dict[tuple[Any, ...], _Chain] = {}
+
+    def estimate(key: tuple[Any, ...], position: int) -> Sequence[Any]:
+        chain = chains.setdefault(key, _Chain())
+        if position > 1:
+            chain.go_on(cells, key, position - 1)
+        return chain.value, chain.error, chain.support, chain.clusters, chain.note
+
+    return task.rows(totals.sort(*task.by, "position"), estimate)
 
 
 class _Chain:
@@ -222,21 +195,16 @@ class _Chain:
         self.note: str | None = None
         self.links: list[dict[str, Any]] = []
 
-    def go_on(
-        self,
-        cells: dict[tuple[Any, ...], dict[str, Any]],
-        key: tuple[Any, ...],
-        upper: int,
-    ) -> None:
+    def go_on(self, cells: Cells, key: tuple[Any, ...], upper: int) -> None:
         """Add the pair of ``upper`` and the position below."""
         link = cells.get((*key, upper, None))
         expected = self.links[-1]["upper"] + 1 if self.links else 1
         self.support = link["n"] // 2 if link else 0
         self.clusters = link["clusters"] if link else 0
         if self.note is None and (link is None or upper != expected):
-            self.note = NOT_SHUFFLED
+            self.note = Note.NOT_SHUFFLED
         elif self.note is None and link is not None and not link["high"] * link["low"]:
-            self.note = NO_CLICKS
+            self.note = Note.NO_CLICKS
         if self.note is not None or link is None or self.value is None:
             self.value = self.error = None
             return
@@ -248,10 +216,8 @@ class _Chain:
             factor = groups / (groups - 1)
             self.error = self.value * math.sqrt(self._variance(cells, key) * factor)
 
-    def _variance(
-        self, cells: dict[tuple[Any, ...], dict[str, Any]], key: tuple[Any, ...]
-    ) -> float:
-        """Of the logarithm of the product: the sum of squares of what clusters add.
+    def _variance(self, cells: Cells, key: tuple[Any, ...]) -> float:
+        """Compute the variance of the logarithm: the sum of squares over clusters.
 
         The square of a sum over links is a sum over pairs of links. A pair with no
         cluster in common has no cell.

@@ -1,4 +1,4 @@
-"""Arms against their control: effects, intervals and p-values, out of sums of clusters.
+"""Compare arms with their control, out of sums of clusters.
 
 A row of sums is that of a segment and an arm: ``clusters``, and for measure i the sums
 ``i:a``, those of products ``i:ab`` and the largest denominator ``i:largest``. 0 is its
@@ -23,7 +23,10 @@ from polars_rank._statistics.distributions import (
     t_quantile,
     tail,
 )
+from polars_rank._statistics.intervals import require_level
 from polars_rank.clicks.behavior.ratios import FEW, Ratio
+from polars_rank.clicks.log.impressions import error_of
+from polars_rank.core.parameters import refuse
 from polars_rank.core.rules import ARMS_MISSING, TWO_ARMS
 from polars_rank.exceptions import DataError
 
@@ -47,12 +50,21 @@ class Design(NamedTuple):
     sequential: bool
     split: Mapping[Any, float] | None
     control: object
+    adjust: Adjust | None
+
+    def require_possible(self) -> Design:
+        """Return the design, or raise an error for an argument that cannot be."""
+        require_level(self.level)
+        require_level(self.power, "power")
+        if self.adjust not in (None, "holm"):
+            refuse("adjust", "None or 'holm'", self.adjust)
+        return self
 
 
 def comparisons(
     moments: pl.DataFrame, by: Sequence[str], ratios: Sequence[Ratio], design: Design
 ) -> Iterator[dict[str, Any]]:
-    """One row per segment, measure and arm but the control."""
+    """Yield one row per segment, measure and arm but the control."""
     if moments["twice"].max():
         _refuse_two_arms(moments)
     keys = [c for c in moments.columns if c.startswith("by:")]
@@ -62,10 +74,7 @@ def comparisons(
     arms = moments["arm"].unique(maintain_order=True).sort().to_list()
     if design.control not in arms or len(arms) < 2:
         shown = ", ".join(map(repr, arms)) or "none"
-        raise DataError(
-            ARMS_MISSING.message.format(control=design.control, arms=shown),
-            rule=ARMS_MISSING.name,
-        )
+        raise error_of(ARMS_MISSING, control=design.control, arms=shown)
     for key, rows in segments.items():
         split = _split(rows, arms, design)
         known = {row["arm"]: row for row in rows}
@@ -93,7 +102,7 @@ def _compared(
     measure: int,
     design: Design,
 ) -> list[float | None]:
-    """The numbers of a row, in the order of ``NUMBERS``."""
+    """Compute the numbers of a row, in the order of ``NUMBERS``."""
     if control is None or treatment is None:
         return [None] * len(NUMBERS)
     whole = _Arm.of([control, treatment], measure)
@@ -125,7 +134,7 @@ def _reach(
     arms: tuple[_Arm, _Arm],
     design: Design,
 ) -> tuple[float, float]:
-    """How many standard errors the interval reaches to each side, and the p-value."""
+    """Return how many standard errors the interval reaches, and the p-value."""
     if math.isnan(se) or math.isnan(effect):
         return math.nan, math.nan
     if se == 0:
@@ -151,7 +160,7 @@ def _reach(
 def _split(
     rows: Sequence[Mapping[str, Any]], arms: Sequence[Any], design: Design
 ) -> float:
-    """Probability of arms at least as uneven as these; a warning if it is tiny."""
+    """Test the sizes of the arms, and warn if they are very unlikely."""
     shares = design.split or dict.fromkeys(arms, 1.0)
     if {*shares} != {*arms} or not all(share > 0 for share in shares.values()):
         msg = (
@@ -187,15 +196,8 @@ def _refuse_two_arms(moments: pl.DataFrame) -> None:
     )
 
 
-def require_adjust(adjust: str | None) -> None:
-    """Check the argument."""
-    if adjust not in (None, "holm"):
-        msg = f"adjust must be None or 'holm', not {adjust!r}"
-        raise ValueError(msg)
-
-
 def adjusted(rows: list[dict[str, Any]], adjust: Adjust | None) -> list[dict[str, Any]]:
-    """Holm's p-values: each times the number of those not smaller, never falling."""
+    """Add Holm's p-values: each times the number of those not smaller."""
     if adjust is None:
         return rows
     known = sorted(
@@ -227,7 +229,7 @@ class _Arm(NamedTuple):
 
     @classmethod
     def of(cls, rows: Sequence[Mapping[str, Any]], measure: int) -> _Arm:
-        """Of one row of sums, or of several arms together."""
+        """Compute the moments of one row of sums, or of several arms together."""
         n = sum(row["clusters"] for row in rows)
         size = 4 if f"{measure}:3" in rows[0] else 2
         total = [math.fsum(r[f"{measure}:{a}"] for r in rows) for a in range(size)]
@@ -247,11 +249,11 @@ class _Arm(NamedTuple):
         return cls(n, [t / n for t in total], cov, effective, factor)
 
     def ratio(self, a: int = 0) -> float:
-        """Of the measure, or with 2 of the time before."""
+        """Divide the means of the measure, or with 2 those of the time before."""
         return self.mean[a] / self.mean[a + 1] if self.mean[a + 1] else math.nan
 
     def covariance(self, a: int = 0, b: int = 0) -> float:
-        """Of the linearized ratios: (Y - R X) / mean X, by the delta method."""
+        """Compute that of linearized ratios, (Y - R X) / mean X (delta method)."""
         r, s = self.ratio(a), self.ratio(b)
         c = self.cov
         inner = c[a][b] - r * c[a + 1][b] - s * c[a][b + 1] + r * s * c[a + 1][b + 1]
@@ -259,7 +261,7 @@ class _Arm(NamedTuple):
 
 
 def _value(arm: _Arm, whole: _Arm) -> tuple[float, float]:
-    """The measure and the variance of a cluster; adjusted for the time before."""
+    """Return the measure and its variance, adjusted for the time before."""
     estimate = arm.ratio()
     if math.isnan(estimate):
         return math.nan, math.nan

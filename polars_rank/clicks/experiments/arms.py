@@ -1,4 +1,4 @@
-"""Experiments: whether the difference of a measure between arms is more than chance."""
+"""Test whether the difference of a measure between arms is more than chance."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ import polars as pl
 
 from polars_rank._engine.frame_function import like_input
 from polars_rank._engine.request import AnyFrame
-from polars_rank._statistics.intervals import require_level
-from polars_rank.clicks.behavior.fast.shallow import shallow_first
-from polars_rank.clicks.behavior.impression import Impression
 from polars_rank.clicks.behavior.measures import DEFAULT, Measures, parse_behavior
-from polars_rank.clicks.behavior.ratios import Ratio, warn_if_few
+from polars_rank.clicks.behavior.ratios import Ratio, sums, warn_if_few
+from polars_rank.clicks.behavior.shallow import plan_behavior
 from polars_rank.clicks.behavior.traced import Traced, cluster_sums, trace
 from polars_rank.clicks.experiments.arm_comparisons import (
     EFFECTIVE,
@@ -22,13 +20,10 @@ from polars_rank.clicks.experiments.arm_comparisons import (
     Design,
     adjusted,
     comparisons,
-    require_adjust,
 )
 from polars_rank.clicks.log.click_log import ClickLog
-from polars_rank.clicks.log.impressions import in_layout
 from polars_rank.clicks.log.log_columns import LogOptions
 from polars_rank.clicks.log.open_log import function_of_log
-from polars_rank.core.aggregate import exact_sum, exact_total
 from polars_rank.core.source import lazy_source
 
 
@@ -120,9 +115,9 @@ def compare_arms(  # type: ignore[misc]  # two options are named here
     >>> found.select("arm", pl.col("effect", "se").round(4)).row(0)
     ('B', 0.01, 0.0026)
     """
-    require_level(level)
-    require_level(power, "power")
-    require_adjust(adjust)
+    design: Design = Design(
+        level, power, sequential, expected_split, control, adjust
+    ).require_possible()
     parsed = parse_behavior(measures)
     given = cast("LogOptions", {**options, "arm": arm, "cluster": cluster})
     bound: ClickLog = ClickLog.of(log, given)
@@ -132,17 +127,21 @@ def compare_arms(  # type: ignore[misc]  # two options are named here
         same = {n: v for n, v in given.items() if n not in ("arm", "impressions", "by")}
         earlier = cast("LogOptions", same)
         before = ClickLog.of(covariates, earlier)
-    design: Design = Design(level, power, sequential, expected_split, control)
-    schema = _schema(bound, adjust)
+    types = bound.types
+    by = {name: types[bound.carried[name]] for name in bound.by}
+    schema = schema_of(by, types[bound.carried[arm]], adjust)
 
     def read(_: Sequence[str]) -> Iterator[pl.DataFrame]:
-        def plan(log: ClickLog, vocabulary: type[Impression]) -> pl.LazyFrame:
-            words = trace(log, parsed, vocabulary=vocabulary)
-            return _moments(log, words, before)
+        def plan(log: ClickLog, traced: Traced) -> pl.LazyFrame:
+            groups = log.segments | {"arm": pl.col(log.carried[arm])}
+            early = None if before is None else cluster_sums(before, traced, {})
+            clusters = cluster_sums(log, traced, groups)
+            keys = [*log.clusters]
+            return moments_of(clusters, [*groups], keys, traced.ratios, early)
 
-        found = in_layout(bound, lambda log: shallow_first(log, plan))
+        found = plan_behavior(bound, parsed, None, plan)
         moments: pl.DataFrame = found.collect(engine="streaming")
-        yield compared(moments, bound.by, traced.ratios, design, adjust, schema)
+        yield compared(moments, bound.by, traced.ratios, design, schema)
 
     result = lazy_source(read, schema, name="comparison of arms")
     return like_input(log, result)
@@ -153,28 +152,19 @@ def compared(
     by: Sequence[str],
     ratios: Sequence[Ratio],
     design: Design,
-    adjust: Adjust | None,
     schema: Mapping[str, pl.DataType],
 ) -> pl.DataFrame:
-    """The comparisons of arms, out of their moments."""
+    """Compare arms, out of their moments."""
     rows = [*comparisons(moments, by, ratios, design)]
-    table = pl.DataFrame(adjusted(rows, adjust), schema=schema)
+    table = pl.DataFrame(adjusted(rows, design.adjust), schema=schema)
     warn_if_few(pl.concat(table[name].drop_nulls() for name in EFFECTIVE))
     return table
-
-
-def _schema(log: ClickLog, adjust: Adjust | None) -> dict[str, pl.DataType]:
-    rows = log.rows.collect_schema()
-    known = {} if log.impressions is None else log.impressions.collect_schema()
-    dtypes = {**rows, **known}
-    by = {name: dtypes[log.carried[name]] for name in log.by}
-    return schema_of(by, dtypes[log.carried[log.roles["arm"]]], adjust)
 
 
 def schema_of(
     by: Mapping[str, pl.DataType], arm: pl.DataType, adjust: Adjust | None
 ) -> dict[str, pl.DataType]:
-    """The columns of comparisons."""
+    """Return the columns of comparisons."""
     counts = dict.fromkeys(("clusters_control", "clusters_treatment"), pl.UInt32())
     return {
         **by,
@@ -190,18 +180,6 @@ def schema_of(
 # -- moments: of numerator, denominator and their like before the experiment
 
 
-def _moments(log: ClickLog, traced: Traced, before: ClickLog | None) -> pl.LazyFrame:
-    """Those of the arms of a log."""
-    groups = {f"by:{i}": pl.col(own) for i, own in enumerate(log.own(log.by))}
-    groups["arm"] = pl.col(log.carried[log.roles["arm"]])
-    clusters, keys = cluster_sums(log, traced, groups)
-    early = None
-    if before is not None:
-        early, own = cluster_sums(before, traced, {})
-        early = early.rename(dict(zip(own, keys, strict=True)))
-    return moments_of(clusters, [*groups], keys, traced.ratios, early)
-
-
 def moments_of(
     clusters: pl.LazyFrame,
     groups: Sequence[str],
@@ -209,7 +187,7 @@ def moments_of(
     ratios: Sequence[Ratio],
     before: pl.LazyFrame | None,
 ) -> pl.LazyFrame:
-    """One row per segment and arm: clusters, sums and products of each measure.
+    """Sum up clusters, values and products per segment and arm.
 
     ``clusters`` and ``before`` have the ``keys`` of a cluster and the columns of the
     ratios; a cluster that is not in ``before`` counts as 0 there.
@@ -222,22 +200,23 @@ def moments_of(
         clusters = clusters.join(
             early, on=keys, how="left", nulls_equal=True
         ).with_columns(pl.col([f"{name}:before" for name in columns]).fill_null(0))
+    # Polars does not see that moments and arms of clusters are those of one plan.
+    clusters = clusters.cache()
     # A covariance is (sum ab - sum a sum b / n) / (n - 1), a small difference of large
     # numbers: sums are exact, so that it does not depend on the order of the rows.
-    state: dict[str, pl.Expr] = {"clusters": pl.len()}
+    values: dict[str, pl.Expr] = {}
     for i, r in enumerate(ratios):
-        variables = [r.num, r.den]
+        names = [r.num, r.den]
         if before is not None:
-            variables += [f"{r.num}:before", f"{r.den}:before"]
-        values = [pl.col(v).cast(pl.Float64) for v in variables]
-        for a, x in enumerate(values):
-            state |= exact_sum(f"{i}:{a}", x)
-            for b, y in enumerate(values[: a + 1]):
-                state |= exact_sum(f"{i}:{a}{b}", x * y)
-        state[f"{i}:largest"] = values[1].abs().max()
-    found = clusters.group_by(groups).agg(**state)
-    sums = [n.removesuffix("_plain") for n in state if n.endswith("_plain")]
-    totals = [exact_total(name, _Columns()).alias(name) for name in sums]
+            names += [f"{r.num}:before", f"{r.den}:before"]
+        variables = [pl.col(name).cast(pl.Float64) for name in names]
+        for a, x in enumerate(variables):
+            values[f"{i}:{a}"] = x
+            values |= {f"{i}:{a}{b}": x * y for b, y in enumerate(variables[: a + 1])}
+    counts = {"clusters": pl.len()}
+    for i in range(len(ratios)):
+        counts[f"{i}:largest"] = pl.col(f"{i}:1").abs().max()
+    found = sums(clusters.select(*groups, **values), groups, [*values], counts)
     twice = (
         clusters.drop_nulls(keys)  # of which a rule has warned
         .group_by(keys)
@@ -245,14 +224,4 @@ def moments_of(
         .filter(pl.col("arms") > 1)
         .select(twice=pl.len(), examples=pl.struct(keys).head(5).implode())
     )
-    largest = pl.col([f"{i}:largest" for i in range(len(ratios))])
-    shown = found.select(*groups, "clusters", *totals, largest)
-    both = shown.join(twice, how="cross")
-    return both.sort(groups, nulls_last=True)
-
-
-class _Columns(dict[str, pl.Expr]):
-    """The parts of a state: columns of their names."""
-
-    def __missing__(self, name: str) -> pl.Expr:
-        return pl.col(name)
+    return found.join(twice, how="cross").sort(groups, nulls_last=True)

@@ -1,4 +1,4 @@
-"""What an impression of interleaved lists says: the credit of each ranker, who won."""
+"""Credit the rankers of interleaved lists, and say who won."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any, Literal, TypeAlias
 
 import polars as pl
 
-from polars_rank.clicks.behavior.ratios import sums
+from polars_rank.clicks.behavior.ratios import sums_of_clusters
 from polars_rank.clicks.log.click_log import ClickLog
-from polars_rank.clicks.log.impressions import bounded_by, enforced, impressions_of
+from polars_rank.clicks.log.impressions import enforced, impressions_of
 
 NO_WEIGHT = "interleaving takes no {name}=: a list is won, lost or tied"
 
@@ -23,48 +23,35 @@ at = pl.col("at")
 
 
 def words_of(
-    teams: Sequence[Any],
-    method: Method,
-    credit: str,
-    dwell: float,
-    depth: int | None,
-    *,
-    credited: bool,
+    teams: Sequence[Any], method: Method, credit: str, dwell: float, *, credited: bool
 ) -> dict[str, pl.Expr]:
-    """Aggregations of the rows of an impression: credits, and who took part."""
+    """Aggregate the rows of an impression: credits, and who took part."""
+    words = {"clicks": at.count(), "part": pl.len() > 0}
+    if method == "probabilistic":
+        row = pl.struct("position", "clicked", "credit0", "credit1")
+        return words | {"rows": row.sort_by("position")}
     clicked = at.is_not_null()
-    words = {"clicks": at.count()}
     if method == "team_draft" and not credited:
         words["part"] = pl.col("team").count() > 0
         team = pl.when(pl.col("team").is_not_null()).then(pl.col("team").hash())
         words["mixed"] = team.min() != team.max()
-    else:
-        words["part"] = pl.len() > 0
     for i, team in enumerate(teams):
-        name = f"h{i}"
-        if credited or method != "team_draft":
-            value = pl.col(f"credit{i}").cast(pl.Float64)
-        if method == "probabilistic":
-            continue
         if method == "balanced":
             reach = pl.min_horizontal("credit0", "credit1")
             place = pl.when(at == at.max()).then(reach).max()
-            words[name] = (
-                (clicked & (pl.col(f"credit{i}") <= place)).sum().cast(pl.Int64)
-            )
+            held = clicked & (pl.col(f"credit{i}") <= place)
+            words[f"h{i}"] = held.sum().cast(pl.Int64)
         elif credited:
-            words[name] = _units(pl.when(clicked).then(value))
+            value = pl.col(f"credit{i}").cast(pl.Float64)
+            words[f"h{i}"] = _units(pl.when(clicked).then(value))
         else:
             here = clicked & (pl.col("team") == team)
-            words[name] = _credit(here, credit, dwell)
-    if method == "probabilistic":
-        row = pl.struct("position", "clicked", "credit0", "credit1")
-        words["rows"] = row.sort_by("position")
+            words[f"h{i}"] = _credit(here, credit, dwell)
     return words
 
 
 def _credit(here: pl.Expr, credit: str, dwell: float) -> pl.Expr:
-    """Of a team, from the rows where one of its documents was clicked."""
+    """Credit a team, from the rows where one of its documents was clicked."""
     if credit == "clicks":
         return here.sum().cast(pl.Int64)
     if credit == "any":
@@ -78,7 +65,7 @@ def _credit(here: pl.Expr, credit: str, dwell: float) -> pl.Expr:
 
 
 def _units(value: pl.Expr) -> pl.Expr:
-    """A sum in steps of ``UNIT``, which is the same in any order."""
+    """Sum in steps of ``UNIT``, with the same bits in any order."""
     return (value / UNIT).round().cast(pl.Int64, strict=False).sum()
 
 
@@ -92,7 +79,7 @@ def outcomes_of(
     depth: int | None,
     slack: int,
 ) -> pl.LazyFrame:
-    """One row per segment and cluster: wins, losses, ties of each pair, ``n``.
+    """Sum wins, losses and ties of each pair, and ``n``, by segment and cluster.
 
     Of team drafts also ``mixed``: lists with documents of two teams.
     """
@@ -100,13 +87,7 @@ def outcomes_of(
     shown = enforced(log, plan).filter("part")
     if no_click == "ignore":
         shown = shown.filter(pl.col("clicks") > 0)
-    groups = {f"by:{i}": pl.col(own) for i, own in enumerate(log.own(log.by))}
-    clusters = log.own(log.cluster) or [*log.keys]
-    keys = {f"cluster{i}": pl.col(own) for i, own in enumerate(clusters)}
-    counts = {
-        "n": pl.lit(1, pl.Int64),
-        "clicked": (pl.col("clicks") > 0).cast(pl.Int64),
-    }
+    counts = {"clicked": (pl.col("clicks") > 0).cast(pl.Int64)}
     outcomes: dict[str, pl.Expr] = {}
     if method == "probabilistic":
         shown = shown.with_columns(odds=_marginalized(pl.col("rows"), depth))
@@ -120,21 +101,16 @@ def outcomes_of(
             outcomes[f"tie{i}"] = (more.abs() <= slack).cast(pl.Int64)
     if "mixed" in words:
         counts["mixed"] = pl.col("mixed").cast(pl.Int64)
-    frame = shown.select(**groups, **keys, **counts, **outcomes)
-    if not log.cluster:
-        return frame
-
-    def summed(frame: pl.LazyFrame) -> pl.LazyFrame:
-        return sums(frame, [*groups, *keys], [*counts, *outcomes], {})
-
-    return bounded_by(log, frame, [*keys], summed, repr(teams))
+    values = counts | outcomes
+    frame = shown.with_columns(**log.segments, **values)
+    return sums_of_clusters(log, frame, [*log.segments], [*values], teams)
 
 
 # -- probabilistic interleaving
 
 
 def _marginalized(rows: pl.Expr, depth: int | None) -> pl.Expr:
-    """Probability that either team has more clicks, over all assignments."""
+    """Compute how likely either team has more clicks, over all assignments."""
     odds = pl.Struct({"a": pl.Float64(), "b": pl.Float64()})
     return rows.map_batches(
         lambda lists: _odds(lists, depth), return_dtype=odds, is_elementwise=True
@@ -142,7 +118,7 @@ def _marginalized(rows: pl.Expr, depth: int | None) -> pl.Expr:
 
 
 def _odds(lists: pl.Series, depth: int | None) -> pl.Series:
-    """Place by place, for all lists at once; in rank order."""
+    """Go place by place, for all lists at once; in rank order."""
     import numpy as np
 
     n = len(lists)

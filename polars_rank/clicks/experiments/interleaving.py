@@ -1,9 +1,9 @@
-"""Interleaving: documents of two rankers in one list; clicks decide which is better."""
+"""Interleave two rankers in one list, and let clicks decide which is better."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, Literal, TypeAlias, Unpack, cast, get_args
 
@@ -15,7 +15,13 @@ from polars_rank._engine.request import AnyFrame
 from polars_rank._statistics.distributions import tail
 from polars_rank._statistics.intervals import require_level
 from polars_rank.clicks.behavior.impression import Impression
-from polars_rank.clicks.behavior.ratios import margin, standard_error, warn_of_users
+from polars_rank.clicks.behavior.ratios import (
+    Ratio,
+    finished,
+    states,
+    warn_if_few,
+    warn_of_users,
+)
 from polars_rank.clicks.experiments.crediting import (
     NO_WEIGHT,
     Credit,
@@ -24,16 +30,20 @@ from polars_rank.clicks.experiments.crediting import (
     words_of,
 )
 from polars_rank.clicks.log.click_log import ClickLog
-from polars_rank.clicks.log.impressions import held, in_layout
-from polars_rank.clicks.log.log_columns import LogOptions, column_of, refuse_options
+from polars_rank.clicks.log.impressions import error_of, held, in_layout
+from polars_rank.clicks.log.log_columns import (
+    Count,
+    LogOptions,
+    column_of,
+    refuse_options,
+    require_arguments,
+)
 from polars_rank.clicks.log.open_log import function_of_log
-from polars_rank.core.aggregate import RatioMoments
-from polars_rank.core.expr import ratio
-from polars_rank.core.rules import INVALID_CREDIT, NOT_INTERLEAVED, ONE_TEAM
+from polars_rank.core import rules
 from polars_rank.core.source import lazy_source
-from polars_rank.exceptions import DataError
 
 Test: TypeAlias = Literal["sign", "permutation"]
+NoClick: TypeAlias = Literal["ignore", "tie"]
 GROUPS = 1000  # of clusters whose signs are drawn together
 RESULT = 4  # bytes for each byte of the outcomes of clusters
 EXACT = 1000  # wins and losses for which the binomial is summed
@@ -52,7 +62,7 @@ def interleaving(  # type: ignore[misc]  # team= is an option, named here
     credit: Credit | str = "clicks",
     min_dwell: float = 30,
     depth: int | None = None,
-    no_click: Literal["ignore", "tie"] = "ignore",
+    no_click: NoClick = "ignore",
     test: Test = "sign",
     n_resamples: int = 10_000,
     level: float = 0.95,
@@ -141,10 +151,9 @@ def interleaving(  # type: ignore[misc]  # team= is an option, named here
     """
     _require(method, credit, no_click, test, team, credits, ranks)
     refuse_options(options, ["weight"], NO_WEIGHT)
-    for name, number in (("n_resamples", n_resamples), ("depth", depth)):
-        if number is not None and (type(number) is not int or number < 1):
-            msg = f"{name} must be a whole number of at least 1, not {number!r}"
-            raise ValueError(msg)
+    require_arguments(n_resamples=(Count, n_resamples))
+    if depth is not None:
+        require_arguments(depth=(Count, depth))
     require_level(level)
     given = cast("LogOptions", {**options, "team": team})
     columns = [*(credits or ranks or {}).values()]
@@ -154,7 +163,7 @@ def interleaving(  # type: ignore[misc]  # team= is an option, named here
     if columns:
         values = [pl.col(f"credit{i}").cast(pl.Float64) for i in range(len(columns))]
         wrong = [~v.is_finite() | (v < 1 if ranks else False) for v in values]
-        bound = bound.breaking({INVALID_CREDIT: pl.any_horizontal(wrong)})
+        bound = bound.breaking({rules.INVALID_CREDIT: pl.any_horizontal(wrong)})
     if credit == "satisfied" and "dwell" not in bound.roles:
         msg = f'credit="satisfied" needs {column_of("dwell")}'
         raise ValueError(msg)
@@ -164,14 +173,17 @@ def interleaving(  # type: ignore[misc]  # team= is an option, named here
     fractions = bool(columns) or credit == "inverse_rank"
     slack = SLACK if fractions and method == "team_draft" else 0
 
+    def p_value(signed: pl.Series) -> float | None:
+        if test == "permutation":
+            return _permutation_test(signed, n_resamples, seed)
+        return _sign_test(signed) if method != "probabilistic" else None
+
     def read(_: Sequence[str]) -> Iterator[pl.DataFrame]:
         teams = [*(credits or ranks or {})] or _teams(bound)
         if len(teams) < 2:
             shown = ", ".join(map(repr, teams)) or "none"
-            raise DataError(ONE_TEAM.message.format(teams=shown), rule=ONE_TEAM.name)
-        words = words_of(
-            teams, method, credit, min_dwell, depth, credited=bool(credits)
-        )
+            raise error_of(rules.ONE_TEAM, teams=shown)
+        words = words_of(teams, method, credit, min_dwell, credited=bool(credits))
 
         def plan(log: ClickLog) -> pl.LazyFrame:
             return outcomes_of(
@@ -186,11 +198,10 @@ def interleaving(  # type: ignore[misc]  # team= is an option, named here
             otherwise="name larger clusters, such as the user, or split the log",
         )
         if "mixed" in outcomes and len(outcomes) and not outcomes["mixed"].sum():
-            message = NOT_INTERLEAVED.message.format(column=bound.roles["team"])
-            raise DataError(message, rule=NOT_INTERLEAVED.name)
+            raise error_of(rules.NOT_INTERLEAVED, column=bound.roles["team"])
         if outcomes.is_empty():
             warn("no interleaved list has a click: there is no preference")
-        yield _result(outcomes, bound, teams, schema, level, test, n_resamples, seed)
+        yield _result(outcomes, bound, teams, schema, level, p_value)
 
     return like_input(log, lazy_source(read, schema, name="interleaving"))
 
@@ -204,14 +215,9 @@ def _require(
     credits: Mapping[str, str] | None,
     ranks: Mapping[str, str] | None,
 ) -> None:
-    for name, value, allowed in (
-        ("method", method, get_args(Method)),
-        ("no_click", no_click, ("ignore", "tie")),
-        ("test", test, get_args(Test)),
-    ):
-        if value not in allowed:
-            msg = f"{name} must be one of {', '.join(allowed)}, not {value!r}"
-            raise ValueError(msg)
+    require_arguments(
+        method=(Method, method), no_click=(NoClick, no_click), test=(Test, test)
+    )
     if method == "team_draft":
         if (team is None) == (credits is None) or ranks is not None:
             msg = "a team draft needs team= or credits=, and one of them only"
@@ -228,14 +234,12 @@ def _require(
 
 
 def _schema(log: ClickLog, method: Method) -> dict[str, pl.DataType]:
-    rows = log.rows.collect_schema()
-    known = {} if log.impressions is None else log.impressions.collect_schema()
-    dtypes = {**rows, **known}
+    types = log.types
     count = pl.Float64() if method == "probabilistic" else pl.UInt32()
     numbers = ("preference", "se", "lower", "upper", "p_value")
-    team = rows.get("team", pl.String())
+    team = types.get("team", pl.String())
     return {
-        **{name: dtypes[log.carried[name]] for name in log.by},
+        **{name: types[log.carried[name]] for name in log.by},
         **dict.fromkeys(("team_a", "team_b"), team),
         **dict.fromkeys(("impressions", "clicked"), pl.Int64()),
         **dict.fromkeys(("wins", "losses", "ties"), count),
@@ -259,72 +263,51 @@ def _result(
     teams: Sequence[Any],
     schema: dict[str, pl.DataType],
     level: float,
-    test: Test,
-    n_resamples: int,
-    seed: int,
+    p_value: Callable[[pl.Series], float | None],
 ) -> pl.DataFrame:
-    by = [c for c in outcomes.columns if c.startswith("by:")]
-    keys = [c for c in outcomes.columns if c.startswith("cluster")]
-    outcomes = outcomes.sort(*by, *keys, nulls_last=True)
+    by, pairs = [*log.segments], [*combinations(teams, 2)]
+    # Per impression 1, 0 or -1; its mean over impressions is twice the preference.
+    signed = {
+        f"x{i}": pl.col(f"win{i}") - pl.col(f"loss{i}") for i in range(len(pairs))
+    }
+    ordered = outcomes.sort(*by, *log.clusters, nulls_last=True)
+    frame = ordered.lazy().with_columns(**signed)
+    ratios = [Ratio(str(i), name, "n") for i, name in enumerate(signed)]
+    found = finished(states(frame, by, ratios), by, level, warns=False).collect()
+    warn_if_few(found["effective_clusters"])  # of all together
     rows = []
-    for i, (a, b) in enumerate(combinations(teams, 2)):
-        win, loss, tie = (pl.col(f"{what}{i}") for what in ("win", "loss", "tie"))
-        # Per impression 1, 0 or -1; its mean over impressions is twice the preference.
-        moments = RatioMoments(pl.col("n"))
-        state = moments.state(win - loss)
-        counted = [
-            pl.col("n").sum().alias("impressions"),
-            pl.col("clicked").sum(),
-            *(
-                e.sum().alias(name)
-                for e, name in ((win, "wins"), (loss, "losses"), (tie, "ties"))
-            ),
-            pl.len().alias("clusters"),
-            *(value.alias(name) for name, value in state.items()),
-            (win - loss).implode().alias("signed"),
-        ]
-        pair = outcomes.lazy()
-        pair = (
-            pair.group_by(by, maintain_order=True).agg(counted)
-            if by
-            else pair.select(counted)
-        )
-        added = moments.sums({name: pl.col(name) for name in state})
-        pair = pair.with_columns(**{f"sum:{n}": e for n, e in added.items()})
-        held = {name: pl.col(f"sum:{name}") for name in added}
-        preference = ratio(held["x"], held["d"]) / 2
-        error, effective = standard_error(held, pl.col("d_high"))
-        se = error / 2
-        rows.append(
-            pair.with_columns(
-                team_a=pl.lit(a, schema["team_a"]),
-                team_b=pl.lit(b, schema["team_b"]),
-                preference=preference,
-                se=se,
-                effective_clusters=effective,
-            ).collect()
-        )
-    table = pl.concat(rows)
-    reach = margin(pl.col("effective_clusters"), level)
-    half = table.select(pl.col("se") * reach)["se"]
-    if test == "permutation":
-        found = [_permutation_test(s, n_resamples, seed) for s in table["signed"]]
-    elif schema["wins"].is_integer():
-        found = [_sign_test(s) for s in table["signed"]]
-    else:
-        found = [None] * len(table)
-    table = table.with_columns(
-        lower=pl.col("preference") - half,
-        upper=pl.col("preference") + half,
-        p_value=pl.Series(found, dtype=pl.Float64),
+    for i, (a, b) in enumerate(pairs):
+        counted = {
+            "clicked": pl.col("clicked").sum(),
+            "wins": pl.col(f"win{i}").sum(),
+            "losses": pl.col(f"loss{i}").sum(),
+            "ties": pl.col(f"tie{i}").sum(),
+            "signed": pl.col(f"x{i}").implode(),
+        }
+        pair = frame.group_by(by).agg(**counted) if by else frame.select(**counted)
+        names = {"team_a": pl.lit(a, schema["team_a"]), "measure": pl.lit(str(i))}
+        rows.append(pair.with_columns(**names, team_b=pl.lit(b, schema["team_b"])))
+    table = found.join(
+        pl.concat(rows).collect(),
+        on=[*by, "measure"],
+        how="left",
+        nulls_equal=True,
+        maintain_order="left",
     )
-    names = dict(zip(by, log.by, strict=True))
-    table = table.sort(by, maintain_order=True, nulls_last=True).rename(names)
-    return table.select(pl.col(name).cast(dtype) for name, dtype in schema.items())
+    tests = [p_value(values) for values in table["signed"]]
+    table = table.with_columns(
+        pl.col("se", "lower", "upper") / 2,
+        preference=pl.col("estimate") / 2,
+        impressions="n",
+        p_value=pl.Series(tests, dtype=pl.Float64),
+    ).sort(by, maintain_order=True, nulls_last=True)
+    return log.titled(table).select(
+        pl.col(name).cast(dtype) for name, dtype in schema.items()
+    )
 
 
 def _sign_test(signed: pl.Series) -> float | None:
-    """Two-sided: exact, or normal with a correction for continuity."""
+    """Test on both sides: exactly, or normally with a continuity correction."""
     wins, losses = int((signed > 0).sum()), int((signed < 0).sum())
     n, least = wins + losses, min(wins, losses)
     if n == 0:
@@ -337,7 +320,7 @@ def _sign_test(signed: pl.Series) -> float | None:
 
 
 def _permutation_test(signed: pl.Series, n_resamples: int, seed: int) -> float | None:
-    """How often random signs of clusters make as large a difference."""
+    """Count how often random signs of clusters make as large a difference."""
     import numpy as np
 
     rng = np.random.default_rng(seed)

@@ -1,4 +1,4 @@
-"""Arms compared out of the states of parts, such as days."""
+"""Compare arms out of the states of parts, such as days."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from typing import Any
 
 import polars as pl
 
-from polars_rank._statistics.intervals import require_level
 from polars_rank.clicks.behavior.cluster_states import by_cluster
 from polars_rank.clicks.behavior.kept import Kept, read_behavior, require_clusters
 from polars_rank.clicks.behavior.ratios import Ratio
 from polars_rank.clicks.experiments.arm_comparisons import (
     Adjust,
     Design,
-    require_adjust,
 )
 from polars_rank.clicks.experiments.arms import compared, moments_of, schema_of
 from polars_rank.core.state import differences
@@ -79,9 +77,9 @@ def merge_arms(
     >>> found.select("arm", pl.col("effect", "se").round(4)).row(0)
     ('B', 0.01, 0.0026)
     """
-    require_level(level)
-    require_level(power, "power")
-    require_adjust(adjust)
+    design = Design(
+        level, power, sequential, expected_split, control, adjust
+    ).require_possible()
     kept = read_behavior(parts)
     require_clusters(kept, "the parts")
     rows, by = kept.rows.lazy(), kept.by
@@ -106,8 +104,7 @@ def merge_arms(
         moments.collect(engine="streaming"),
         segments,
         ratios,
-        Design(level, power, sequential, expected_split, control),
-        adjust,
+        design,
         schema_of(own, types["arm"], adjust),
     )
 
@@ -131,7 +128,7 @@ def _require_same_measures(early: Kept, kept: Kept) -> None:
 def _wide(
     rows: pl.LazyFrame, groups: Sequence[str], ratios: Sequence[Ratio]
 ) -> pl.LazyFrame:
-    """One row per group and cluster, with the sums of every measure."""
+    """Sum every measure, one row per group and cluster."""
     sums = {}
     for ratio in ratios:
         here = pl.col("measure") == ratio.name

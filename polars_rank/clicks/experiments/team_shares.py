@@ -1,4 +1,4 @@
-"""The health of a draft: each team's share of the documents at a position."""
+"""Check a draft: compute each team's share of the documents at a position."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def team_shares(  # type: ignore[misc]  # team= is an option, named here
     refuse_options(options, ["weight"], NO_WEIGHT)
     bound: ClickLog = ClickLog.of(log, cast("LogOptions", {**options, "team": team}))
     bound = rows_with_known(bound)
-    by = {f"by:{i}": pl.col(own) for i, own in enumerate(bound.own(bound.by))}
+    by = bound.segments
     rows = require_sound_rows(bound).drop_nulls("team").with_columns(**by)
     place = [*by, "position"]
     found = rows.group_by(*place, "team").agg(documents=pl.len())
@@ -64,8 +64,8 @@ def team_shares(  # type: ignore[misc]  # team= is an option, named here
         ),
     )
     shown = found.select(*place, "team", "documents", "share", "p_value")
-    named = dict(zip(by, bound.by, strict=True))
-    return like_input(log, shown.sort(*place, "team", nulls_last=True).rename(named))
+    ordered = shown.sort(*place, "team", nulls_last=True)
+    return like_input(log, bound.titled(ordered))
 
 
 def _chi_square(rows: pl.Series) -> pl.Series:

@@ -1,4 +1,4 @@
-"""Agreement of judgments with a reference, such as those of assessors."""
+"""Compare judgments with a reference, such as those of assessors."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def _joined(
     label: str,
     reference_label: str,
 ) -> pl.DataFrame:
-    """Labels ``a`` and ``b`` of all queries and documents."""
+    """Join the labels ``a`` and ``b`` of all queries and documents."""
     frames = []
     for where, source, name in (
         ("qrels", left, label),
@@ -172,7 +172,8 @@ def _joined(
         require_columns([doc], schema, where=where, argument="doc")
         roles = {"query": query, "doc": doc, "label": name}
         bound = bind_columns(frame, Columns((), roles), where=where, roles=[*roles])
-        frames.append(bound.frame)
+        value = pl.col("label").cast(pl.Float64)
+        frames.append(bound.frame.select("query", "doc", value))
     ids = {"query": query, "doc": doc}
     first, second = align_ids(frames[0], frames[1], ids, where=("qrels", "reference"))
     for where, frame in (("qrels", first), ("reference", second)):
@@ -180,14 +181,7 @@ def _joined(
         if copies := twice.select(pl.len()).collect().item():
             msg = f"{copies} documents come twice in a query of {where}; keep one each"
             raise ValueError(msg)
-    return (
-        first.select("query", "doc", a=pl.col("label").cast(pl.Float64))
-        .join(
-            second.select("query", "doc", b=pl.col("label").cast(pl.Float64)),
-            on=["query", "doc"],
-            how="full",
-            coalesce=True,
-        )
-        .sort("query", "doc")
-        .collect()
-    )
+    on = ["query", "doc"]
+    labels = first.rename({"label": "a"}), second.rename({"label": "b"})
+    both = labels[0].join(labels[1], on=on, how="full", coalesce=True)
+    return both.sort(on).collect()

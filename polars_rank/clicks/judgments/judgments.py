@@ -1,9 +1,9 @@
-"""Judgments from clicks."""
+"""Make judgments of clicks."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, TypeAlias, Unpack, cast, get_args
+from typing import Literal, TypeAlias, Unpack, cast
 
 import polars as pl
 
@@ -15,9 +15,18 @@ from polars_rank.clicks.bias.apply import Propensities, faults_first, with_prope
 from polars_rank.clicks.judgments.relevance import Prior, estimated
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.impressions import bounded_by
-from polars_rank.clicks.log.log_columns import LogOptions, refuse_options
+from polars_rank.clicks.log.log_columns import (
+    LogOptions,
+    refuse_options,
+    require_arguments,
+)
 from polars_rank.clicks.log.open_log import function_of_log
-from polars_rank.clicks.log.position_counts import checked, position_totals, shown
+from polars_rank.clicks.log.position_counts import (
+    position_totals,
+    shown,
+    unless_faulty,
+)
+from polars_rank.core.parameters import refuse
 
 JudgmentMethod: TypeAlias = Literal["ratio", "ips", "ctr", "coec", "affine"]
 
@@ -111,17 +120,11 @@ def judgments(
     if method is None:
         logged = options.get("propensity") is not None
         method = "ratio" if logged or propensities is not None else "coec"
-    if method not in get_args(JudgmentMethod):
-        allowed = ", ".join(get_args(JudgmentMethod))
-        msg = f"method must be one of {allowed}, not {method!r}"
-        raise ValueError(msg)
-    for name, number in (
-        ("min_impressions", min_impressions),
-        ("min_clicks", min_clicks),
-    ):
+    require_arguments(method=(JudgmentMethod, method))
+    least = {"min_impressions": min_impressions, "min_clicks": min_clicks}
+    for name, number in least.items():
         if type(number) is not int or number < 0:
-            msg = f"{name} must be a whole number, not {number!r}"
-            raise ValueError(msg)
+            refuse(name, "a whole number", number)
     _require_choices(method, grades, grades_within, prior, level, options)
     plain = method in ("ctr", "coec")
     if plain and propensities is not None:
@@ -137,10 +140,7 @@ def judgments(
     names = {role: bound.roles[role] for role in ("query", "doc")}
     columns = ["label", "estimate", "lower", "upper", "impressions", "clicks"]
     found = found.select(*names, *columns).sort(*names)
-    if bound.check != "off":
-        sound = checked(bound, documents=True).select(sound=pl.col("impressions") >= 0)
-        found = found.join(sound, how="cross", maintain_order="left").filter("sound")
-        found = found.drop("sound")
+    found = unless_faulty(found, bound)
     return like_input(log, faults_first(found, bound).rename(names))
 
 
@@ -158,16 +158,13 @@ def _require_choices(
         "judgments take no {name}=: there is one row per query and document",
     )
     if within not in ("log", "query"):
-        msg = f"grades_within must be 'log' or 'query', not {within!r}"
-        raise ValueError(msg)
+        refuse("grades_within", "'log' or 'query'", within)
     if isinstance(grades, int):
         if isinstance(grades, bool) or grades < 2:
-            msg = f"grades must be at least 2, not {grades!r}"
-            raise ValueError(msg)
+            refuse("grades", "at least 2", grades)
     elif grades is not None:
         if not len(grades) or list(grades) != sorted(set(grades)):
-            msg = f"grades must be thresholds in rising order, not {grades!r}"
-            raise ValueError(msg)
+            refuse("grades", "thresholds in rising order", grades)
         if within == "query":
             msg = "grades_within='query' is for a number of grades, not for thresholds"
             raise ValueError(msg)
@@ -177,14 +174,11 @@ def _require_choices(
             raise ValueError(msg)
         pair = isinstance(prior, Sequence) and not isinstance(prior, str)
         if not (prior in ("log", "query") if not pair else len(prior) == 2):
-            msg = (
-                "prior must be a pair of clicks and examinations, 'log' or 'query', "
-                f"not {prior!r}"
+            refuse(
+                "prior", "a pair of clicks and examinations, 'log' or 'query'", prior
             )
-            raise ValueError(msg)
         if pair and not all(float(x) > 0 for x in cast("tuple[float, float]", prior)):
-            msg = f"prior must be above 0, not {prior!r}"
-            raise ValueError(msg)
+            refuse("prior", "above 0", prior)
     if level is not None:
         require_level(level)
         if method != "ctr" or prior is not None:  # all but those of Wilson
@@ -192,7 +186,7 @@ def _require_choices(
 
 
 def _table(log: ClickLog, propensities: Propensities, method: str) -> pl.LazyFrame:
-    """One row per query and document: how often shown, clicked, examined."""
+    """Sum up how often each document of a query was shown, clicked, examined."""
     weighed = _weighed(log, propensities, method)
     pair = ["query", "doc"]
     # A logged propensity can vary between the rows of a position.
@@ -217,7 +211,7 @@ def _table(log: ClickLog, propensities: Propensities, method: str) -> pl.LazyFra
 
 
 def _weighed(log: ClickLog, propensities: Propensities, method: str) -> pl.LazyFrame:
-    """The rows with ``alpha`` and ``beta``: what is divided by, and subtracted."""
+    """Add ``alpha`` and ``beta``: what is divided by, and subtracted."""
     if method == "ctr":
         return log.rows.with_columns(alpha=1.0, beta=0.0)
     if method == "coec":
@@ -231,7 +225,7 @@ def _weighed(log: ClickLog, propensities: Propensities, method: str) -> pl.LazyF
 def _graded(
     estimate: pl.Expr, grades: int | Sequence[float] | None, within: str
 ) -> pl.Expr:
-    """The label: the estimate, how many thresholds it reaches, or its part."""
+    """Grade: the estimate, how many thresholds it reaches, or its part."""
     if grades is None:
         return estimate
     if isinstance(grades, int):

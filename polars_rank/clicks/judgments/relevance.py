@@ -1,4 +1,4 @@
-"""The relevance of documents from their clicks: estimates and intervals."""
+"""Estimate the relevance of documents from their clicks, with intervals."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def estimated(
 
 
 def _gamma(low: pl.Expr, high: pl.Expr, level: float | None) -> tuple[pl.Expr, pl.Expr]:
-    """Ends of the interval of a Poisson mean: quantiles of two gamma distributions."""
+    """Return the interval of a Poisson mean: quantiles of two gammas."""
     if level is None:
         empty = pl.lit(None, pl.Float64)
         return empty, empty
@@ -80,7 +80,7 @@ def _gamma(low: pl.Expr, high: pl.Expr, level: float | None) -> tuple[pl.Expr, p
 def _with_prior(
     table: pl.LazyFrame, prior: Prior
 ) -> tuple[pl.LazyFrame, pl.Expr, pl.Expr]:
-    """The table with ``mean``; clicks and examinations that are added.
+    """Return the table with ``mean``; clicks and examinations to be added.
 
     Moments: ``E (c - m e)^2 = m e + tau (m e)^2`` of clicks c, examinations e, mean m;
     the relative variance tau is one for the log.

@@ -1,4 +1,4 @@
-"""A click log: the roles of its columns, and the rules that its rows must keep.
+"""Bind a click log: the roles of its columns, the rules of its rows.
 
 One row per document that an impression showed. Every function of this package takes
 the same columns and options, and binds them here.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import polars as pl
 
@@ -36,6 +36,8 @@ from polars_rank.clicks.log.log_columns import (
 from polars_rank.clicks.log.log_rows import clean, united, watched
 from polars_rank.core.rules import Rule
 from polars_rank.core.source import is_rereadable
+
+F = TypeVar("F", pl.LazyFrame, pl.DataFrame)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -170,7 +172,7 @@ class ClickLog:
         )
 
     def breaking(self, conditions: Mapping[Rule, pl.Expr]) -> ClickLog:
-        """The log with further rules, broken by rows where their condition holds."""
+        """Add further rules, broken by rows where their condition holds."""
         rules, faulty, fault = list(self.rules), self.faulty, pl.col("fault")
         for rule, condition in conditions.items():
             faulty = faulty | condition
@@ -182,18 +184,47 @@ class ClickLog:
 
     @property
     def times(self) -> pl.Expr:
-        """How often an impression counts: its weight, or once."""
+        """Return how often an impression counts: its weight, or once."""
         if self.weight is None:
             return pl.lit(1, pl.Int64)
         return pl.col(self.carried[self.weight]).cast(pl.Float64)
 
+    @property
+    def segments(self) -> dict[str, pl.Expr]:
+        """Return the columns of ``by``, under names that no column of a user has."""
+        return {f"by:{i}": pl.col(own) for i, own in enumerate(self.own(self.by))}
+
+    @property
+    def _units(self) -> list[str]:
+        return self.own(self.cluster) or [*self.keys] or ["query"]
+
+    @property
+    def clusters(self) -> dict[str, pl.Expr]:
+        """Return what identifies the independent units; default: the impression."""
+        return {f"cluster{i}": pl.col(name) for i, name in enumerate(self._units)}
+
+    @property
+    def is_each_alone(self) -> bool:
+        """Return whether each impression is a unit of its own."""
+        return {*self._units} == {*self.keys}
+
+    @property
+    def types(self) -> dict[str, pl.DataType]:
+        """Return the types of all columns, those that impressions alone have, too."""
+        known = None if self.impressions is None else self.impressions.collect_schema()
+        return {**self.rows.collect_schema(), **(known or {})}
+
+    def titled(self, frame: F) -> F:
+        """Return a result under the user's names of the segments."""
+        return frame.rename(dict(zip(self.segments, self.by, strict=True)))
+
     def own(self, names: Sequence[str]) -> list[str]:
-        """Our names of columns that are constant within an impression."""
+        """Return our names of columns that are constant within an impression."""
         return [self.carried[name] for name in names]
 
 
 def _watched_if_from_0(rows: pl.LazyFrame, given: Mapping[str, Any]) -> pl.LazyFrame:
-    """Rows whose positions are watched, where they are said to begin with 0."""
+    """Watch positions, where they are said to begin with 0."""
     zero = given.get("first_position") == 0 and given.get("check") != "off"
     whole = is_rereadable(rows) and "temp_dir" not in given
     return watched(rows) if zero and whole else rows
@@ -202,7 +233,7 @@ def _watched_if_from_0(rows: pl.LazyFrame, given: Mapping[str, Any]) -> pl.LazyF
 def _user_column(
     given: Mapping[str, Any], schema: pl.Schema, keys: Sequence[str]
 ) -> str | None:
-    """The column that is named, or the first that looks like one of users."""
+    """Return the column that is named, or the first that looks like users."""
     users = (name for name in USERS if name in schema and name not in keys)
     return cast("str | None", given.get("user", next(users, None)))
 
@@ -213,7 +244,7 @@ def _constant_within(
     roles: Mapping[str, str],
     keys: Sequence[str],
 ) -> tuple[list[str], list[str]]:
-    """Columns that are constant within an impression: of the log, and others.
+    """List columns that are constant within an impression: here, elsewhere.
 
     The others are those that only ``impressions=`` has.
     """
@@ -259,7 +290,7 @@ def _bind_impressions(
     rows: pl.LazyFrame,
     keys: Sequence[str],
 ) -> tuple[pl.LazyFrame, pl.LazyFrame]:
-    """All impressions, one row each, with ids of the same type as those of the log."""
+    """Bind all impressions, one row each, with ids of the types of the log."""
     where = "impressions"
     schema = frame.collect_schema()
     known = [n for n in carried if n in schema and n not in names]

@@ -1,18 +1,18 @@
-"""Sums over runs of rows with the same key: contiguous rows without a group-by.
+"""Read impressions whose rows are contiguous: their sums need no group-by.
 
-An impression whose rows are contiguous is one run, so its sums need no hash table, and
-memory is that of some rows. A group-by of the runs finds impressions in any order: it
-has a tenth of the rows where an impression shows ten documents.
+An impression is one run of rows, so that its sums need no hash table, and memory is
+that of some rows. What does not fit is an error, and leads to another plan.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
 
 from polars_rank._engine.checks.unique import UniquenessCheck
+from polars_rank._engine.layout import reject_if_shuffled
 from polars_rank.core.rules import NOT_CONTIGUOUS
 from polars_rank.core.source import lazy_source, without_pushdown
 from polars_rank.exceptions import DataError
@@ -25,6 +25,62 @@ if TYPE_CHECKING:
 
 
 ROWS, VARIES = "rows", "varies"
+DEEPEST = 1000  # rows of an impression
+
+
+def evaluate_runs(
+    asked: pl.LazyFrame,
+    rows: pl.LazyFrame,
+    key: str,
+    evaluate: Callable[[pl.DataFrame, Array], pl.DataFrame],
+    schema: dict[str, pl.DataType],
+) -> pl.LazyFrame:
+    """Evaluate whole runs of ``asked`` rows, batch by batch; no key has two of them.
+
+    ``evaluate`` takes the rows of some runs, and where each of them begins. ``rows``
+    have the same keys, and are read again if memory does not hold the keys.
+    """
+
+    def read(_: Sequence[str]) -> Iterator[pl.DataFrame]:
+        proof = UniquenessCheck(rows, key)
+        with damage_named([rows]):
+            # Anew each time: it remembers what it has seen.
+            for batch, start in _whole_runs(reject_if_shuffled(asked, key), key):
+                found = evaluate(batch, start)
+                proof.add(found[key])
+                yield found.cast(pl.Schema(schema))
+        if not proof.unique():
+            raise DataError(NOT_CONTIGUOUS.message, rule=NOT_CONTIGUOUS.name)
+
+    return without_pushdown(
+        lazy_source(read, schema, name="sums over runs of rows", drain=True)
+    )
+
+
+def _whole_runs(rows: pl.LazyFrame, key: str) -> Iterator[tuple[pl.DataFrame, Array]]:
+    """Yield rows, cut between runs, and where each run begins."""
+    import numpy as np
+
+    rest = rows.collect_schema().to_frame()
+    for batch in rows.collect_batches(engine="streaming", lazy=True):
+        known = pl.concat([rest, batch], rechunk=True) if len(rest) else batch
+        if known.is_empty():
+            continue
+        # The last run may go on in the next batch, so it waits for that one.
+        start = np.flatnonzero(changes(known[key]))
+        if np.diff(start, append=len(known)).max() > DEEPEST:
+            refuse_run(f"an impression has more than {DEEPEST} rows")
+        last = int(start[-1])
+        if last:
+            yield known.head(last), start[:-1]
+        rest = known.slice(last)
+    if len(rest):
+        yield rest, np.zeros(1, np.int64)
+
+
+def refuse_run(why: str) -> None:
+    """Give up on runs: the error, of whatever words, leads to the other plan."""
+    raise DataError(why, rule="runs")
 
 
 def run_sums(
@@ -32,98 +88,70 @@ def run_sums(
     key: str,
     totals: Mapping[str, pl.Expr],
     constants: Sequence[str],
-    *,
-    unique: bool,
 ) -> pl.LazyFrame:
-    """One row per run: ``key``, sums, ``constants``, ``ROWS`` and ``VARIES``.
+    """Sum each run: ``key``, ``constants``, sums, ``ROWS`` and ``VARIES``.
 
     ``totals`` are values of a row, UInt64 without nulls, whose sums are below 2^64. Of
     columns that should be ``constants`` the first value is taken, and ``VARIES`` says
-    whether there is another one. With ``unique``, no key may have a second run, or it
-    is a ``DataError``.
+    whether there is another one.
     """
-    read_rows = rows.select(key, *constants, **totals)
-    schema = read_rows.collect_schema()
-    result = {name: schema[name] for name in (key, *constants, *totals)}
+    asked = rows.select(key, *constants, **totals)
 
-    def read(_: Sequence[str]) -> Iterator[pl.DataFrame]:
-        proof = UniquenessCheck(rows, key) if unique else None
-        with damage_named([rows]):
-            for runs in _joined(read_rows, key, [*constants], [*totals]):
-                if proof is not None:
-                    proof.add(runs[key])
-                yield runs
-        if proof is not None and not proof.unique():
-            raise DataError(NOT_CONTIGUOUS.message, rule=NOT_CONTIGUOUS.name)
+    def summed(batch: pl.DataFrame, start: Array) -> pl.DataFrame:
+        import numpy as np
 
-    source = lazy_source(
-        read,
-        {**result, ROWS: pl.UInt32(), VARIES: pl.Boolean()},
-        name="sums over runs of rows",
-        drain=unique,
-    )
-    return without_pushdown(source)
+        other = varying(batch, start, constants)
+        return pl.DataFrame(
+            [
+                *first_values(batch, start, [key, *constants]),
+                *(reduced(np.add, batch[name], start) for name in totals),
+                pl.Series(ROWS, np.diff(start, append=len(batch))),
+                pl.Series(VARIES, np.logical_or.reduceat(other, start)),
+            ]
+        )
+
+    schema = {**asked.collect_schema(), ROWS: pl.UInt32(), VARIES: pl.Boolean()}
+    return evaluate_runs(asked, rows, key, summed, schema)
 
 
-def _joined(
-    rows: pl.LazyFrame, key: str, constants: list[str], totals: list[str]
-) -> Iterator[pl.DataFrame]:
-    """The runs, in order; the last one of a batch may go on in the next."""
-    last: pl.DataFrame | None = None
-    for batch in rows.collect_batches(engine="streaming", lazy=True):
-        if batch.is_empty():
-            continue
-        runs = _runs(batch, key, constants, totals)
-        if last is not None:
-            if bool(last[key].eq_missing(runs[key].head(1)).item()):
-                runs = _merged(last, runs, constants, totals)
-            else:
-                runs = pl.concat([last, runs])
-        last = runs.tail(1)
-        yield runs.head(len(runs) - 1)
-    if last is not None:
-        yield last
+# -- columns of batches
 
 
-def _runs(
-    batch: pl.DataFrame, key: str, constants: list[str], totals: list[str]
-) -> pl.DataFrame:
+def reduced(ufunc: np.ufunc, column: pl.Series, start: Array) -> pl.Series:
+    """Reduce the values of each run, in their order."""
+    return pl.Series(column.name, ufunc.reduceat(column.rechunk().to_numpy(), start))
+
+
+def first_values(
+    batch: pl.DataFrame, start: Array, names: Sequence[str]
+) -> list[pl.Series]:
+    """Take the values of the first row of each run."""
+    rows = pl.Series(start)
+    found = []
+    for name in names:
+        column = batch[name]
+        numbers = _array(column)
+        found.append(
+            column.gather(rows)
+            if numbers is None
+            else pl.Series(name, numbers[start], dtype=column.dtype)
+        )
+    return found
+
+
+def varying(batch: pl.DataFrame, start: Array, constants: Sequence[str]) -> Array:
+    """Mark the rows where a constant has another value than in the row before."""
     import numpy as np
 
-    begins = changes(batch[key])
-    start = np.flatnonzero(begins)
     other = np.zeros(len(batch), bool)
     for name in constants:
         other |= changes(batch[name])
-    other &= ~begins
-    found = [at(batch[name], start) for name in (key, *constants)]
-    found += [
-        pl.Series(name, np.add.reduceat(batch[name].rechunk().to_numpy(), start))
-        for name in totals
-    ]
-    size = np.diff(start, append=len(batch)).astype(np.uint32)
-    varies = np.logical_or.reduceat(other, start) if other.any() else other[start]
-    return pl.DataFrame([*found, pl.Series(ROWS, size), pl.Series(VARIES, varies)])
-
-
-def _array(column: pl.Series) -> Array | None:
-    """The numbers of an integer column as they lie in memory; None of others."""
-    if not column.dtype.is_integer() or column.null_count():
-        return None
-    numbers: Array = column.rechunk().to_numpy()
-    return numbers
-
-
-def at(column: pl.Series, start: Array) -> pl.Series:
-    """The values of some rows."""
-    numbers = _array(column)
-    if numbers is None:
-        return column.gather(pl.Series(start))
-    return pl.Series(column.name, numbers[start], dtype=column.dtype)
+    other[start] = False
+    return other
 
 
 def changes(column: pl.Series) -> Array:
-    """Of each row, whether the value is another than that of the row before."""
+    """Mark the rows whose value is another than that of the row before."""
     import numpy as np
 
     numbers = _array(column)
@@ -136,13 +164,9 @@ def changes(column: pl.Series) -> Array:
     return found
 
 
-def _merged(
-    last: pl.DataFrame, runs: pl.DataFrame, constants: list[str], totals: list[str]
-) -> pl.DataFrame:
-    """The runs, of which the first continues the last one of the batch before."""
-    first = runs.head(1)
-    one = last.with_columns(last[name] + first[name] for name in (*totals, ROWS))
-    varies = last[VARIES] | first[VARIES]
-    for name in constants:
-        varies = varies | last[name].ne_missing(first[name])
-    return pl.concat([one.with_columns(varies.alias(VARIES)), runs.slice(1)])
+def _array(column: pl.Series) -> Array | None:
+    """Return the numbers of an integer column as they lie in memory; None of others."""
+    if not column.dtype.is_integer() or column.null_count():
+        return None
+    numbers: Array = column.rechunk().to_numpy()
+    return numbers

@@ -1,4 +1,4 @@
-"""The same search, logged several times: one impression, clicks merged."""
+"""Merge the same search, logged several times, into one impression."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.log_columns import LogOptions
 from polars_rank.clicks.log.open_log import function_of_log
 
+MERGED = {"clicked": "max", "dwell": "max", "clicked_at": "min"}  # of a series
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
@@ -85,42 +86,33 @@ def dedupe(
     names = [*bound.key_names, roles["doc"], roles["position"]]
     ids = [f"id{i}" for i in range(len(names))]
     impression = ids[: len(bound.key_names)]
+    united = {roles[role]: how for role, how in MERGED.items() if role in roles}
+    best = {f"best{i}": name for i, name in enumerate(united)}
+    for role in ("dwell", "clicked_at"):
+        if role in roles:
+            bind_column(role, roles[role], schema, where="the log")
+    shown = [renamed(name, key) for name, key in zip(names, ids, strict=True)]
     rows = log.lazy().select(
-        *(renamed(name, f"id{i}") for i, name in enumerate(names)),
-        *(renamed(name, f"same{i}") for i, name in enumerate(same)),
+        *shown,
+        *(renamed(name, key) for name, key in zip(same, own, strict=True)),
         renamed(roles["time"], "time"),
     )
     first = _first_of_series(rows, impression, own, ids[-2:], seconds)
-    united = {
-        roles["clicked"]: "max",
-        **({roles["dwell"]: "max"} if "dwell" in roles else {}),
-        **({roles["clicked_at"]: "min"} if "clicked_at" in roles else {}),
-    }
-    for name, role in ((roles[r], r) for r in ("dwell", "clicked_at") if r in roles):
-        bind_column(role, name, schema, where="the log")
-    best = log.lazy().select(
-        *(renamed(name, f"id{i}") for i, name in enumerate(names)),
-        *(pl.col(name).alias(f"best{i}") for i, name in enumerate(united)),
-    )
-    best = (
-        best.join(first, on=impression, nulls_equal=True)
+    merged = (
+        log.lazy()
+        .select(*shown, **{value: pl.col(name) for value, name in best.items()})
+        .join(first, on=impression, nulls_equal=True)
         .group_by(*(f"first{i}" for i in range(len(impression))), *ids[-2:])
-        .agg(
-            getattr(pl.col(f"best{i}"), how)() for i, how in enumerate(united.values())
-        )
+        .agg(getattr(pl.col(value), united[name])() for value, name in best.items())
+        .rename({f"first{i}": name for i, name in enumerate(impression)})
     )
-    on = [pl.col(name).alias(f"id{i}") for i, name in enumerate(names)]
     keep = (
         log.lazy()
-        .with_columns(on)
-        .join(
-            best.rename({f"first{i}": name for i, name in enumerate(impression)}),
-            on=ids,
-            how="inner",
-            nulls_equal=True,
-            maintain_order="left",
+        .with_columns(
+            pl.col(name).alias(own) for name, own in zip(names, ids, strict=True)
         )
-        .with_columns(pl.col(f"best{i}").alias(name) for i, name in enumerate(united))
+        .join(merged, on=ids, how="inner", nulls_equal=True, maintain_order="left")
+        .with_columns(pl.col(value).alias(name) for value, name in best.items())
         .select(list(schema))
     )
     return like_input(log, keep)
@@ -133,7 +125,7 @@ def _first_of_series(
     shown: list[str],
     seconds: float,
 ) -> pl.LazyFrame:
-    """For each impression the first one of its series, as ``first0`` ..."""
+    """Find for each impression the first one of its series, ``first0`` ..."""
     doc, position = shown
     by_position = pl.struct(pl.col(position), pl.col(doc)).sort()
     lists = rows.group_by(impression).agg(

@@ -1,4 +1,4 @@
-"""What the counts of a log say: facts, faults, and what can be estimated from it.
+"""Say what the counts of a log mean: facts, faults, possible estimates.
 
 ``found`` are the counts by what was counted: rows by their ``faults``, ``positions``,
 and if the log has them ``impressions``, ``empty`` ones, ``users`` and ``pairs``.
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from polars_rank.clicks.log.click_log import ClickLog
-from polars_rank.core.rules import DUPLICATE_POSITION, DUPLICATE_SHOWN, TWO_VALUES
+from polars_rank.core import rules
 
 ENOUGH = 50  # impressions of a pair
 NO_USER = "share of rows without a user"
@@ -21,7 +21,7 @@ LINKED = "positions that pairs link to the first"
 def facts_of(
     log: ClickLog, found: dict[str, pl.DataFrame]
 ) -> Iterator[tuple[str, float]]:
-    """Counts and shares, by name."""
+    """Yield counts and shares, by name."""
     totals = {
         name: {
             c: float(total or 0) for c, total in frame.sum().row(0, named=True).items()
@@ -71,7 +71,7 @@ def _share(part: float, whole: float) -> float:
 
 
 def _connected(pairs: pl.DataFrame) -> set[int]:
-    """Positions tied to the first one by documents that were at several."""
+    """Find positions tied to the first one by documents that were at several."""
     steps = pairs.drop_nulls("first").select("first", "position").rows()
     groups = [{a, b} for a, b in steps]
     if not groups:
@@ -84,15 +84,15 @@ def _connected(pairs: pl.DataFrame) -> set[int]:
 
 
 def faults_of(log: ClickLog, found: dict[str, pl.DataFrame]) -> pl.DataFrame:
-    """Rules that are broken."""
+    """List the rules that are broken."""
     rows = dict(found["faults"].iter_rows())
     broken = [(rule, rows.get(i, 0)) for i, rule in enumerate(log.rules, start=1)]
     if "impressions" in found:
         seen = found["impressions"].row(0, named=True)
         two = sum(n for fact, n in seen.items() if fact.startswith("two: "))
-        broken.append((DUPLICATE_POSITION, seen["two_positions"]))
-        broken.append((DUPLICATE_SHOWN, seen.get("two_docs", 0)))
-        broken.append((TWO_VALUES, seen.get("two_queries", 0) + two))
+        broken.append((rules.DUPLICATE_POSITION, seen["two_positions"]))
+        broken.append((rules.DUPLICATE_SHOWN, seen.get("two_docs", 0)))
+        broken.append((rules.TWO_VALUES, seen.get("two_queries", 0) + two))
     return pl.DataFrame(
         [(rule.name, count, rule.message) for rule, count in broken if count],
         schema={"rule": pl.String, "rows": pl.Int64, "message": pl.String},
@@ -103,7 +103,7 @@ def faults_of(log: ClickLog, found: dict[str, pl.DataFrame]) -> pl.DataFrame:
 def methods_of(
     log: ClickLog, found: dict[str, pl.DataFrame], facts: dict[str, float]
 ) -> Iterator[tuple[str, bool, str]]:
-    """What can be estimated: a method, whether it is possible, and why."""
+    """Yield what can be estimated: a method, whether it is possible, and why."""
     clicks = facts["clicks"] > 0
     none = "there are no clicks"
     whole = bool(log.keys)

@@ -1,4 +1,4 @@
-"""From rows to one row per impression: in any layout, checked, in bounded memory."""
+"""Make one row per impression of rows in any layout, in bounded memory."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Literal
 
 import polars as pl
 
-from polars_rank._engine.checks.enforce import enforce
+from polars_rank._engine.checks.enforce import Check, enforce
 from polars_rank._engine.layout import (
     in_batches,
     reject_if_shuffled,
@@ -21,24 +21,16 @@ from polars_rank._engine.stages.rank import pack, unpack
 from polars_rank._engine.stages.sum import Plan
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.contiguous import ROWS, VARIES, run_sums
-from polars_rank.core.rules import (
-    DUPLICATE_IMPRESSION,
-    DUPLICATE_POSITION,
-    DUPLICATE_SHOWN,
-    INVALID_WEIGHT,
-    NULL_CLUSTER,
-    TWO_VALUES,
-    UNKNOWN_IMPRESSION,
-    Rule,
-)
+from polars_rank.core import rules
 from polars_rank.core.source import is_rereadable, without_pushdown
+from polars_rank.exceptions import DataError
 
 KEY = "impression"
 FACTOR = 4  # bytes that grouping takes for each byte of the rows
 
 
 def in_layout(log: ClickLog, plan: Callable[[ClickLog], pl.LazyFrame]) -> pl.LazyFrame:
-    """The plan of the log in the requested layout.
+    """Plan in the requested layout.
 
     ``"auto"`` tries contiguous rows first, and plans for any order if they are not.
     """
@@ -60,7 +52,7 @@ def in_layout(log: ClickLog, plan: Callable[[ClickLog], pl.LazyFrame]) -> pl.Laz
 
 
 def may_be_tried(log: ClickLog) -> bool:
-    """Whether a plan that may fail is worth it: rows can be read again, as they are.
+    """Return whether a plan that may fail is worth it, as rows can be reread.
 
     Small frames are not worth it, and rows that first have to go into buckets.
     """
@@ -69,7 +61,7 @@ def may_be_tried(log: ClickLog) -> bool:
 
 
 def order_of(log: ClickLog) -> Literal["left", "none"]:
-    """Whether joins must keep the rows of an impression contiguous."""
+    """Say whether joins must keep the rows of an impression contiguous."""
     return "left" if log.layout == "contiguous" else "none"
 
 
@@ -82,7 +74,7 @@ def impressions_of(
     prepare: Callable[[pl.LazyFrame, str], pl.LazyFrame] | None = None,
     proved: Callable[[pl.LazyFrame, str, list[str]], pl.LazyFrame] | None = None,
 ) -> Plan:
-    """One row per impression: ``key0`` ..., the words, ``by0`` ..., and rules.
+    """Plan one row per impression: ``key0`` ..., words, ``by0`` ..., and rules.
 
     ``words`` are aggregations of the rows of an impression, ``totals`` values of a row
     whose sums are words, too; ``documents`` says whether a document that comes twice
@@ -97,8 +89,8 @@ def impressions_of(
         if log.check != "off":
             rows = rows.with_columns(faulty=log.faulty)
         frame = proved(pack(rows, log.keys, KEY), KEY, _constants(log))
-        checks: list[Rule | None] = []
-    elif log.shallow and not words and not every_row:
+        checks: list[rules.Rule | None] = []
+    elif log.shallow and log.layout == "contiguous" and not words and not every_row:
         frame, checks = _by_runs(log, totals)
     else:
         sums = {name: value.sum() for name, value in totals.items()}
@@ -117,37 +109,24 @@ def impressions_of(
     if log.weight is not None and log.check != "off":
         weight = pl.col(log.carried[log.weight]).cast(pl.Float64)
         sound = ((weight >= 0) & weight.is_finite()).fill_null(value=False)
-        plan = plan.with_rule(INVALID_WEIGHT, ~sound)
+        plan = plan.with_rule(rules.INVALID_WEIGHT, ~sound)
     if log.cluster and log.check != "off":
-        plan = plan.with_rule(NULL_CLUSTER, _without_cluster(log))
+        plan = plan.with_rule(rules.NULL_CLUSTER, _without_cluster(log))
     return plan
 
 
 def _by_runs(
     log: ClickLog, totals: Mapping[str, pl.Expr]
-) -> tuple[pl.LazyFrame, list[Rule | None]]:
-    """Impressions out of the sums of their runs, and the rules that were checked."""
-    schema, constants = log.rows.collect_schema(), _constants(log)
-    contiguous = log.layout == "contiguous"
-    rows = pack(log.rows, log.keys, KEY)
-    if log.unclaimed:
-        rows = reject_if_shuffled(rows, KEY)
-    bit = pl.col("bit")
+) -> tuple[pl.LazyFrame, list[rules.Rule | None]]:
+    """Sum impressions over their runs; return the rules that were checked, too."""
+    constants, bit = _constants(log), pl.col("bit")
     shown = next((name for name, value in totals.items() if value.meta.eq(bit)), "bit")
-    sums = {**totals, shown: bit}
-    frame = run_sums(rows, KEY, sums, constants, unique=contiguous)
-    varies = pl.col(VARIES)
-    if not contiguous:
-        frame, other = _varies(frame, constants, schema)
-        frame = frame.group_by(KEY).agg(
-            *(pl.col(name).sum() for name in (*sums, ROWS)),
-            *(_constant(name, schema) for name in constants),
-            (varies.any() | other).alias(VARIES),
-        )
+    rows = pack(log.rows, log.keys, KEY)
+    frame = run_sums(rows, KEY, {**totals, shown: bit}, constants)
     twice = pl.col(shown).bitwise_count_ones() < pl.col(ROWS)
-    checks: dict[Rule | None, pl.Expr] = {DUPLICATE_POSITION: twice}
+    checks: dict[rules.Rule | None, pl.Expr] = {rules.DUPLICATE_POSITION: twice}
     if log.check != "off" and constants:
-        checks[TWO_VALUES] = varies
+        checks[rules.TWO_VALUES] = pl.col(VARIES)
     named = {f"check{i}": broken for i, broken in enumerate(checks.values())}
     return frame.select(KEY, *totals, *constants, **named), [*checks]
 
@@ -158,20 +137,20 @@ def _by_rows(
     *,
     documents: bool,
     prepare: Callable[[pl.LazyFrame, str], pl.LazyFrame] | None,
-) -> tuple[pl.LazyFrame, list[Rule | None]]:
-    """Impressions out of all of their rows, and the rules that were checked."""
+) -> tuple[pl.LazyFrame, list[rules.Rule | None]]:
+    """Group all rows of impressions; return the rules that were checked, too."""
     schema, constants = log.rows.collect_schema(), _constants(log)
-    rows, checks = log.rows, dict[Rule | None, pl.Expr]()
+    rows, checks = log.rows, dict[rules.Rule | None, pl.Expr]()
     if log.shallow:
         size = pl.col("bit").sum().bitwise_count_ones()
-        checks[DUPLICATE_POSITION] = size < pl.len()
+        checks[rules.DUPLICATE_POSITION] = size < pl.len()
     elif log.check != "off":
         checks[None] = pl.col("fault").max()
-        checks[DUPLICATE_POSITION] = pl.len() > pl.col("position").n_unique()
+        checks[rules.DUPLICATE_POSITION] = pl.len() > pl.col("position").n_unique()
     if "doc" in schema and log.check != "off" and (documents or log.every_document):
-        checks[DUPLICATE_SHOWN] = pl.len() > pl.col("doc").n_unique()
+        checks[rules.DUPLICATE_SHOWN] = pl.len() > pl.col("doc").n_unique()
     if constants and log.check != "off":
-        rows, checks[TWO_VALUES] = _varies(rows, constants, schema)
+        rows, checks[rules.TWO_VALUES] = _varies(rows, constants, schema)
     taken = {name: _constant(name, schema) for name in constants} | {**words}
     taken |= {f"check{i}": broken for i, broken in enumerate(checks.values())}
 
@@ -199,7 +178,7 @@ def _by_rows(
 
 
 def _constants(log: ClickLog) -> list[str]:
-    """Columns that are constant within an impression, beside its keys."""
+    """List columns that are constant within an impression, beside its keys."""
     schema = log.rows.collect_schema()
     carried = dict.fromkeys(log.carried.values())
     query = ["query"] if "query" in schema else []
@@ -209,7 +188,7 @@ def _constants(log: ClickLog) -> list[str]:
 def _varies(
     rows: pl.LazyFrame, constants: Sequence[str], schema: pl.Schema
 ) -> tuple[pl.LazyFrame, pl.Expr]:
-    """Rows, and the aggregation that says whether one of the ``constants`` is none."""
+    """Return rows, and the aggregation whether one of the ``constants`` varies."""
     varies, same = pl.lit(value=False), pl.lit(0, pl.UInt64)
     for i, name in enumerate(constants):
         if schema[name].is_integer():
@@ -226,12 +205,12 @@ def _varies(
 
 
 def _constant(name: str, schema: pl.Schema) -> pl.Expr:
-    """Value of a column that is constant: the least is found faster than the first."""
+    """Take the value of a constant column: the least is found faster."""
     return pl.col(name).min() if schema[name].is_integer() else pl.col(name).first()
 
 
 def _with_all_impressions(log: ClickLog, plan: Plan) -> Plan:
-    """Also those without results: their words are null, but for what is known."""
+    """Add those without results: their words are null, but for what is known."""
     assert log.impressions is not None
     shown = plan.frame.with_columns(shown=pl.lit(value=True))
     frame = log.impressions.join(
@@ -239,8 +218,8 @@ def _with_all_impressions(log: ClickLog, plan: Plan) -> Plan:
     )
     plan = plan._replace(frame=frame)
     if log.check != "off":
-        plan = plan.with_rule(UNKNOWN_IMPRESSION, pl.col("copies").is_null())
-        plan = plan.with_rule(DUPLICATE_IMPRESSION, pl.col("copies") > 1)
+        plan = plan.with_rule(rules.UNKNOWN_IMPRESSION, pl.col("copies").is_null())
+        plan = plan.with_rule(rules.DUPLICATE_IMPRESSION, pl.col("copies") > 1)
     return plan
 
 
@@ -251,7 +230,7 @@ def bounded_by(
     evaluate: Callable[[pl.LazyFrame], pl.LazyFrame],
     fingerprint: str,
 ) -> pl.LazyFrame:
-    """``evaluate`` of all rows; with a memory limit, of buckets of whole ``keys``."""
+    """Evaluate all rows; with a memory limit, buckets of whole ``keys``."""
     return all_bounded_by(
         log, [rows], keys, lambda parts: evaluate(parts[0]), fingerprint
     )
@@ -264,7 +243,7 @@ def all_bounded_by(
     evaluate: Callable[[Sequence[pl.LazyFrame]], pl.LazyFrame],
     fingerprint: str,
 ) -> pl.LazyFrame:
-    """The same of several frames: of each, the part that is in the bucket."""
+    """Evaluate several frames: of each, the part that is in the bucket."""
     if log.resources is None:
         return evaluate(parts)
     from polars_rank._engine.spill.source import bounded  # slow to import
@@ -280,6 +259,23 @@ def all_bounded_by(
         factor=FACTOR,
     )
     return without_pushdown(source)
+
+
+def all_held(
+    log: ClickLog,
+    plans: Sequence[pl.LazyFrame],
+    *,
+    factor: float,
+    what: str,
+    otherwise: str,
+) -> list[pl.DataFrame]:
+    """Collect what has to be held of several plans, which then read the log once."""
+    if log.resources is None:
+        return pl.collect_all(plans, engine="streaming")
+    return [
+        held(plan, log.resources, factor=factor, what=what, otherwise=otherwise)
+        for plan in plans
+    ]
 
 
 def held(
@@ -319,33 +315,52 @@ def _without_cluster(log: ClickLog) -> pl.Expr:
     return pl.any_horizontal(pl.col(name).is_null() for name in log.own(log.cluster))
 
 
-def enforced(log: ClickLog, plan: Plan) -> pl.LazyFrame:
-    """The impressions, if they break no rule; examples are named by the first key."""
-    return enforce(
-        plan.frame,
-        plan.rules,
-        example=log.keys[0],
-        check="strict" if log.shallow else log.check,
-        exact_counts=False,
-        unit="impression",
-    ).drop(plan.rules)
+def error_of(rule: rules.Rule, **words: object) -> DataError:
+    """Return the error of a rule that is broken; ``words`` fill in its message."""
+    message = rule.message.format(**words) if words else rule.message
+    return DataError(message, rule=rule.name)
 
 
-def require_sound_rows(log: ClickLog) -> pl.LazyFrame:
-    """The rows, if none of them breaks a rule; rules of impressions are not seen."""
-    if log.check == "off":
-        return log.rows
-    plan = Plan(log.rows, {})
-    for number, rule in enumerate(log.rules, start=1):
-        plan = plan.with_rule(rule, pl.col("fault") == number)
-    if log.cluster and not log.keys:
-        plan = plan.with_rule(NULL_CLUSTER, _without_cluster(log))
-    example = log.keys[0] if log.keys else "query"
+def refuse_rows(
+    rows: pl.LazyFrame,
+    broken: Mapping[rules.Rule, pl.Expr],
+    *,
+    example: str,
+    check: Check,
+    unit: str = "query",
+) -> pl.LazyFrame:
+    """Return the rows, if none of them breaks a rule: if no condition holds."""
+    plan = Plan(rows, {})
+    for rule, condition in broken.items():
+        plan = plan.with_rule(rule, condition)
+    return _enforced(plan, example, check, unit)
+
+
+def _enforced(plan: Plan, example: str, check: Check, unit: str) -> pl.LazyFrame:
     return enforce(
         plan.frame,
         plan.rules,
         example=example,
-        check=log.check,
+        check=check,
         exact_counts=False,
-        unit="impression" if log.keys else "query",
+        unit=unit,
     ).drop(plan.rules)
+
+
+def enforced(log: ClickLog, plan: Plan) -> pl.LazyFrame:
+    """Return the impressions, if they break no rule; the first key names examples."""
+    check: Check = "strict" if log.shallow else log.check
+    return _enforced(plan, log.keys[0], check, "impression")
+
+
+def require_sound_rows(log: ClickLog) -> pl.LazyFrame:
+    """Return the rows, if none breaks a rule; rules of impressions are not seen."""
+    if log.check == "off":
+        return log.rows
+    fault = pl.col("fault")
+    broken = {rule: fault == i for i, rule in enumerate(log.rules, start=1)}
+    if log.cluster and not log.keys:
+        broken[rules.NULL_CLUSTER] = _without_cluster(log)
+    unit = "impression" if log.keys else "query"
+    example = (*log.keys, "query")[0]
+    return refuse_rows(log.rows, broken, example=example, check=log.check, unit=unit)

@@ -1,4 +1,4 @@
-"""Columns and options that all functions of click logs share."""
+"""Define the columns and options that all functions of click logs share."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ import polars as pl
 from polars_rank._engine.options import Layout
 from polars_rank._engine.request import AnyFrame
 from polars_rank._engine.spill.progress import Progress
-from polars_rank.core.parameters import Range, read_hint
+from polars_rank.core.parameters import Range, read_hint, refuse
 from polars_rank.core.registry import closest
 
+Count: TypeAlias = Annotated[int, Range(least=1)]
 LogCheck: TypeAlias = Literal["strict", "warn", "off", "full"]
 
 
@@ -171,15 +172,12 @@ def require_options(given: dict[str, Any], *, totals: bool) -> None:
             raise TypeError(msg)
     for name, choices in CHOICES.items():
         if given.get(name, choices[0]) not in choices:
-            allowed = ", ".join(map(str, choices))
-            msg = f"{name} must be one of {allowed}, not {given[name]!r}"
-            raise ValueError(msg)
+            refuse(name, f"one of {', '.join(map(str, choices))}", given[name])
     if ("page" in given) != ("page_size" in given):
         msg = "page= and page_size= belong together: give both"
         raise ValueError(msg)
     if "page_size" in given:
-        size = read_hint("page_size", Annotated[int, Range(least=1)])
-        size.check(given["page_size"])
+        require_arguments(page_size=(Count, given["page_size"]))
     if "impression" in given and not several(given["impression"]):
         msg = "impression must name at least one column"
         raise ValueError(msg)
@@ -189,6 +187,12 @@ def require_options(given: dict[str, Any], *, totals: bool) -> None:
             "give one row per shown document"
         )
         raise ValueError(msg)
+
+
+def require_arguments(**given: tuple[Any, object]) -> None:
+    """Raise an error for the first argument that its type hint does not allow."""
+    for name, (hint, value) in given.items():
+        read_hint(name, hint).check(value)
 
 
 def refuse_options(
@@ -201,19 +205,19 @@ def refuse_options(
 
 
 def column_of(role: str) -> str:
-    """What a column holds, and the argument that names it, for messages."""
+    """Say what a column holds, and the argument that names it, for messages."""
     return f"a column with {CONTENTS.get(role, role)}: name it with {role}="
 
 
 def several(names: str | Sequence[str] | None) -> tuple[str, ...]:
-    """The names of one or several columns."""
+    """List the names of one or several columns."""
     return (names,) if isinstance(names, str) else tuple(names or ())
 
 
 def roles_of(
     given: dict[str, Any], schema: pl.Schema, needs: Collection[str]
 ) -> dict[str, str]:
-    """The column of each role: as given, or by its usual name if there is one."""
+    """Return the column of each role: as given, or by its usual name."""
     roles = {name: given[name] for name in (*ROWS, *CARRIED) if name in given}
     for role, column in DEFAULTS.items():
         if (

@@ -1,4 +1,4 @@
-"""The rows of a click log: clean values, and which of them break a rule."""
+"""Clean the rows of a click log, and find those that break a rule."""
 
 from __future__ import annotations
 
@@ -9,18 +9,7 @@ from typing import Any, cast
 import polars as pl
 
 from polars_rank._engine.checks.enforce import warn
-from polars_rank.core.rules import (
-    CLICK_BEFORE_IMPRESSION,
-    INVALID_CLICK,
-    INVALID_DWELL,
-    INVALID_POSITION,
-    INVALID_PROPENSITY,
-    NULL_ARM,
-    NULL_DOC,
-    NULL_IMPRESSION,
-    NULL_QUERY,
-    Rule,
-)
+from polars_rank.core import rules
 from polars_rank.core.source import lazy_source, without_pushdown
 
 FROM_ONE = (
@@ -32,8 +21,8 @@ NARROW = (pl.Boolean, pl.Int8, pl.Int16, pl.Int32, pl.UInt8, pl.UInt16)
 
 def clean(
     rows: pl.LazyFrame, given: dict[str, Any], keys: Sequence[str], arm: str | None
-) -> tuple[pl.LazyFrame, dict[Rule, pl.Expr]]:
-    """Positions from 1, clicks as 0 and 1, seconds; and when a row breaks a rule."""
+) -> tuple[pl.LazyFrame, dict[rules.Rule, pl.Expr]]:
+    """Clean positions, clicks and seconds; return when a row breaks a rule, too."""
     schema = rows.collect_schema()
     if "seen" in schema:
         rows = rows.filter("seen").drop("seen")
@@ -54,24 +43,24 @@ def clean(
     rows = rows.with_columns(**columns).drop("page", strict=False)
     at, click = pl.col("position"), pl.col("clicked")
     most = pl.col("count") if "count" in schema else 1
-    broken: dict[Rule, pl.Expr] = {}
+    broken: dict[rules.Rule, pl.Expr] = {}
     if keys:
-        broken[NULL_IMPRESSION] = pl.any_horizontal(pl.col(keys).is_null())
-    broken[INVALID_POSITION] = at.is_null() | (at < 1)
-    broken[INVALID_CLICK] = click.is_null() | (click < 0) | (click > most)
-    for name, rule in (("query", NULL_QUERY), ("doc", NULL_DOC)):
+        broken[rules.NULL_IMPRESSION] = pl.any_horizontal(pl.col(keys).is_null())
+    broken[rules.INVALID_POSITION] = at.is_null() | (at < 1)
+    broken[rules.INVALID_CLICK] = click.is_null() | (click < 0) | (click > most)
+    for name, rule in (("query", rules.NULL_QUERY), ("doc", rules.NULL_DOC)):
         if name in schema:
             broken[rule] = pl.col(name).is_null()
     if "dwell" in schema:
         dwell = pl.col("dwell")
-        broken[INVALID_DWELL] = (dwell < 0) | (dwell >= math.inf)  # NaN is above
+        broken[rules.INVALID_DWELL] = (dwell < 0) | (dwell >= math.inf)  # NaN is above
     if "wait" in columns:
-        broken[CLICK_BEFORE_IMPRESSION] = pl.col("wait") < 0
+        broken[rules.CLICK_BEFORE_IMPRESSION] = pl.col("wait") < 0
     if "propensity" in schema:
         p = pl.col("propensity").cast(pl.Float64)
-        broken[INVALID_PROPENSITY] = ~((p > 0) & (p <= 1)).fill_null(value=False)
+        broken[rules.INVALID_PROPENSITY] = ~((p > 0) & (p <= 1)).fill_null(value=False)
     if arm in schema:
-        broken[NULL_ARM] = pl.col(cast("str", arm)).is_null()
+        broken[rules.NULL_ARM] = pl.col(cast("str", arm)).is_null()
     fault = pl.lit(0, pl.UInt8)
     for i, condition in reversed([*enumerate(broken.values(), start=1)]):
         fault = pl.when(condition).then(pl.lit(i, pl.UInt8)).otherwise(fault)
@@ -79,7 +68,7 @@ def clean(
 
 
 def _clicks(schema: pl.Schema, given: dict[str, Any]) -> pl.Expr:
-    """Clicks as integers; what is not a whole number becomes -1."""
+    """Cast clicks to integers; what is not a whole number becomes -1."""
     clicked, dtype = pl.col("clicked"), schema["clicked"]
     if dtype.is_float() or dtype.is_decimal():
         whole = clicked.cast(pl.Int64, strict=False)
@@ -93,7 +82,7 @@ def _clicks(schema: pl.Schema, given: dict[str, Any]) -> pl.Expr:
 
 
 def _seconds(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
-    """Of a length of time; of a moment, since 1970."""
+    """Convert a length of time to seconds; a moment, to those since 1970."""
     if dtype == pl.Duration:
         return column.dt.total_nanoseconds() / 1e9
     if dtype.is_temporal():
@@ -102,7 +91,7 @@ def _seconds(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
 
 
 def _wait(schema: pl.Schema) -> pl.Expr:
-    """Seconds from the impression to the click."""
+    """Compute the seconds from the impression to the click."""
     start, end = schema["time"], schema["clicked_at"]
     if pl.Null in (start, end):
         return pl.lit(None, pl.Float64)
@@ -117,7 +106,7 @@ def _wait(schema: pl.Schema) -> pl.Expr:
 
 
 def watched(rows: pl.LazyFrame) -> pl.LazyFrame:
-    """The rows, with a warning if positions count from 1: for ``first_position=0``.
+    """Warn if positions of the rows count from 1: for ``first_position=0``.
 
     Positions are looked up before the rows are first read, up to one below 1: only a
     log that has none is read twice.

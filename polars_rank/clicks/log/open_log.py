@@ -1,4 +1,4 @@
-"""Logs of any library, and files, as Polars frames: what every function takes."""
+"""Open logs of any library, and files, as Polars frames."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WORDS = ("harvest",)  # where a path would do, too
 
 
 def opened(source: object, name: str) -> AnyFrame:
-    """The rows of ``source``, called ``name`` in messages, as a Polars frame."""
+    """Open ``source``, called ``name`` in messages, as a Polars frame."""
     if isinstance(source, Mapping):
         msg = f"{name} must be a frame or a path, not dict; wrap it with pl.DataFrame()"
         raise TypeError(msg)
@@ -55,7 +55,7 @@ def opening(
 
 
 def _keywords(function: Callable[..., Any]) -> list[str]:
-    """The names of its arguments, and of options that it hands on."""
+    """List the names of its arguments, and of options that it hands on."""
     parameters = signature(function).parameters.values()
     own = [
         p.name
@@ -70,5 +70,5 @@ def _keywords(function: Callable[..., Any]) -> list[str]:
 def function_of_log(
     function: Callable[Concatenate[AnyFrame, P], AnyFrame],
 ) -> FrameFunction[P]:
-    """The same of one that gives a LazyFrame for a LazyFrame, else a DataFrame."""
+    """Open the log for a function that gives a frame like its input."""
     return cast("FrameFunction[P]", opening(function))

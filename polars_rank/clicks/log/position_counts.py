@@ -1,4 +1,4 @@
-"""Counts of a log: of pairs at positions, and of clusters at positions."""
+"""Count pairs at positions, and clusters at positions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from polars_rank.clicks.log.impressions import (
 
 
 def rows_with_known(log: ClickLog) -> ClickLog:
-    """Also with the columns that only ``impressions=`` has."""
+    """Add the columns that only ``impressions=`` has."""
     if log.impressions is None:
         return log
     schema = log.rows.collect_schema()
@@ -39,7 +39,7 @@ def rows_with_known(log: ClickLog) -> ClickLog:
 
 
 def checked(log: ClickLog, *, documents: bool) -> pl.LazyFrame:
-    """One row with ``impressions``, or an error if the log breaks a rule."""
+    """Count ``impressions``, or raise an error if the log breaks a rule."""
     if not log.keys:
         return require_sound_rows(log).select(impressions=shown(log).sum())
     return in_layout(
@@ -50,16 +50,20 @@ def checked(log: ClickLog, *, documents: bool) -> pl.LazyFrame:
     )
 
 
+def unless_faulty(found: pl.LazyFrame, log: ClickLog) -> pl.LazyFrame:
+    """Return what was found in a log, or an error if the log breaks a rule."""
+    if log.check == "off":
+        return found
+    sound = checked(log, documents=True).select(sound=pl.col("impressions") >= 0)
+    both = found.join(sound, how="cross", maintain_order="left")
+    return both.filter("sound").drop("sound")
+
+
 def shown(log: ClickLog) -> pl.Expr:
-    """Impressions that a row stands for."""
+    """Return the number of impressions that a row stands for."""
     if "count" in log.roles:
         return pl.col("count").cast(pl.Int64)
     return pl.lit(1, pl.Int64)
-
-
-def cluster_keys(log: ClickLog) -> list[str]:
-    """Columns that identify the independent units; default: the impression."""
-    return log.own(log.cluster) or [*log.keys] or ["query"]
 
 
 def pair_table(
@@ -67,7 +71,7 @@ def pair_table(
     keys: Sequence[str],
     then: Callable[[pl.LazyFrame], pl.LazyFrame] = lambda table: table,
 ) -> pl.LazyFrame:
-    """Impressions ``n`` and clicks ``c`` by ``keys``, query, document and position.
+    """Count impressions ``n`` and clicks ``c`` by ``keys``, pair and position.
 
     ``then`` is done with the table, or with parts of it that have whole queries.
     """
@@ -86,13 +90,22 @@ def pair_table(
 
 
 def position_totals(log: ClickLog, keys: Sequence[str]) -> pl.LazyFrame:
-    """Impressions and clicks by ``keys`` and position."""
+    """Count impressions and clicks by ``keys`` and position."""
     rows = log.rows.select(
         *keys, "position", impressions=shown(log), clicks=pl.col("clicked")
     )
     return rows.group_by(*keys, "position").agg(
         pl.col("impressions").sum(), pl.col("clicks").cast(pl.Int64).sum()
     )
+
+
+def counted(
+    log: ClickLog, keys: Sequence[str], *plans: pl.LazyFrame
+) -> list[pl.DataFrame]:
+    """Collect the totals of positions, and plans, if the log breaks no rule."""
+    sound = checked(log, documents=False)
+    every = [position_totals(log, keys), *plans, sound]
+    return pl.collect_all(every, engine="streaming")[:-1]
 
 
 def moments(
@@ -103,7 +116,7 @@ def moments(
     *,
     wide: bool = False,
 ) -> pl.LazyFrame:
-    """Sums over clusters of products of values at a position, and at the reference.
+    """Sum products of values at a position, and at the reference, over clusters.
 
     Per ``by`` and position: columns ``x:y`` for two values of a cluster at this
     position, ``x|y`` for one of this position and one of the reference's, and
@@ -111,15 +124,13 @@ def moments(
     128 bits where they are ``wide``. ``reference`` has ``by`` and ``position``. A
     row of no position has the number of all clusters.
     """
-    clusters = cluster_keys(log)
-    keys = {f"cluster{i}": pl.col(name) for i, name in enumerate(clusters)}
+    keys = log.clusters
     rows = log.rows.select(*by, "position", **keys, **values)
-    several = {*clusters} != {*log.keys}
     names = [*values]
 
     def summed(rows: pl.LazyFrame) -> pl.LazyFrame:
         cells = rows
-        if several:
+        if not log.is_each_alone:
             sums = [pl.col(name).sum() for name in names]
             cells = rows.group_by(*by, *keys, "position").agg(sums)
         if wide:

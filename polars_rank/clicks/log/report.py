@@ -1,4 +1,4 @@
-"""A report on a log: its contents, its faults, and what can be estimated from it."""
+"""Report the contents of a log, its faults, and what can be estimated from it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class LogReport:
     methods: pl.DataFrame
 
     def __str__(self) -> str:
-        """All tables."""
+        """Show all tables."""
         with pl.Config(
             tbl_rows=-1,
             fmt_str_lengths=200,
@@ -140,7 +140,7 @@ def report(log: AnyFrame, /, **options: Unpack[LogOptions]) -> LogReport:
 
 
 def _positions(log: ClickLog, sound: pl.LazyFrame) -> pl.LazyFrame:
-    """Impressions and clicks by position."""
+    """Count impressions and clicks by position."""
     clicks = pl.col("clicked").cast(pl.Int64).sum()
     shown = pl.col("count").sum() if "count" in log.roles else pl.len()
     by_position = sound.group_by("position").agg(
@@ -151,7 +151,7 @@ def _positions(log: ClickLog, sound: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _impressions(log: ClickLog) -> pl.LazyFrame:
-    """One row: the number of impressions in which each condition holds."""
+    """Count the impressions in which each condition holds."""
     position, clicked = pl.col("position"), pl.col("clicked") > 0
     shown, several = pl.len(), position.n_unique()
     schema = log.rows.collect_schema()
@@ -182,7 +182,7 @@ def _impressions(log: ClickLog) -> pl.LazyFrame:
 
 
 def _users(log: ClickLog, user: str) -> pl.LazyFrame:
-    """How many users there are, and how many rows the busiest has."""
+    """Count the users, and the rows of the busiest."""
 
     def grouped(rows: pl.LazyFrame) -> pl.LazyFrame:
         known = pl.col(user).is_not_null()
@@ -204,7 +204,7 @@ def _users(log: ClickLog, user: str) -> pl.LazyFrame:
 
 
 def _pairs(log: ClickLog, sound: pl.LazyFrame) -> pl.LazyFrame:
-    """Documents of queries, by the first of their positions and by each other.
+    """Count documents of queries, by first position and by each other one.
 
     Each pair counts once, at its first position; ``queries`` are counted separately.
     """

@@ -1,4 +1,4 @@
-"""Measures that add up over documents: the weight of a click at a new rank."""
+"""Define measures that add up over documents: the weight of a click at a rank."""
 
 from __future__ import annotations
 

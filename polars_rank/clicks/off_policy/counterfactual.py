@@ -1,24 +1,28 @@
-"""Counterfactual estimates: what another ranking would have scored on a log."""
+"""Estimate what another ranking would have scored on a log."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal, TypeAlias, Unpack, cast, get_args
+from typing import Literal, TypeAlias, Unpack, cast
 
 import polars as pl
 
 from polars_rank._engine.frame_function import like_input
 from polars_rank._engine.request import AnyFrame
-from polars_rank.clicks.behavior.fast.shallow import shallow_first
 from polars_rank.clicks.behavior.impression import Impression
 from polars_rank.clicks.behavior.ratios import Interval, warn_of_users
+from polars_rank.clicks.behavior.shallow import shallow_first
 from polars_rank.clicks.bias.apply import Propensities, faults_first
 from polars_rank.clicks.bias.propensities import propensities as propensities_of
 from polars_rank.clicks.log.click_log import ClickLog
-from polars_rank.clicks.log.log_columns import LogOptions, refuse_options
+from polars_rank.clicks.log.log_columns import (
+    LogOptions,
+    refuse_options,
+    require_arguments,
+)
 from polars_rank.clicks.log.open_log import function_of_log
 from polars_rank.clicks.off_policy.additive import AdditiveMeasure
-from polars_rank.clicks.off_policy.jackknife import Jackknife
+from polars_rank.clicks.off_policy.jackknife import with_jackknife
 from polars_rank.clicks.off_policy.rankings import Systems, with_baseline
 from polars_rank.clicks.off_policy.system_estimates import estimate_systems
 from polars_rank.clicks.off_policy.weighing import CounterfactualMethod, Estimation
@@ -165,17 +169,15 @@ def counterfactual(
     """
     refitted = isinstance(propensities, str)
     kind = interval or ("jackknife" if refitted else "normal")
-    if kind not in get_args(CounterfactualInterval):
-        allowed = ", ".join(get_args(CounterfactualInterval))
-        msg = f"interval must be one of {allowed}, not {kind!r}"
-        raise ValueError(msg)
+    require_arguments(interval=(CounterfactualInterval, kind))
     naive = "none" if kind == "jackknife" else kind
     choice = Interval.of(naive, level, n_resamples, seed)
     new = with_baseline(new, baseline, log)
     known: Propensities = None
     if refitted:
         _require_harvest(method, kind, options)
-        known = _harvested(log, options)
+        own = {n: v for n, v in options.items() if n not in ("cluster", "propensity")}
+        known = propensities_of(log.lazy(), **cast("LogOptions", own))
     elif kind == "jackknife":
         msg = 'interval="jackknife" estimates propensities="harvest" anew; give these'
         raise ValueError(msg)
@@ -199,8 +201,7 @@ def counterfactual(
     if kind == "jackknife":
         bare = Estimation.of(log, measure, new, 0.0, method, clip, reward, options)
         bare = replace(bare, policy_aware=policy_aware)
-        jackknife = Jackknife(task=bare, baseline=baseline, level=level, seed=seed)
-        found = jackknife.added_to(found)
+        found = with_jackknife(found, bare, baseline, level, seed)
     found = faults_first(found, task.sound)
     return like_input(log, found, in_memory=task.log.small)
 
@@ -224,9 +225,3 @@ def _require_harvest(method: str, kind: str, options: LogOptions) -> None:
         ["weight"],
         'propensities="harvest" takes no {name}=; filter the log, or give a frame',
     )
-
-
-def _harvested(log: AnyFrame, options: LogOptions) -> pl.LazyFrame:
-    """The propensities of the log, of each segment."""
-    own = {n: v for n, v in options.items() if n not in ("cluster", "propensity")}
-    return propensities_of(log.lazy(), **cast("LogOptions", own))

@@ -1,4 +1,4 @@
-"""Errors of estimates whose propensities come from the same log: the jackknife.
+"""Compute errors of estimates whose propensities come from the same log.
 
 Groups of clusters are left out in turn, and everything is estimated anew. That takes no
 further look at rows: an estimate is made of sums by group and position, and so is the
@@ -25,144 +25,134 @@ from polars_rank.clicks.bias.several_positions.harvest import (
     informative_table,
 )
 from polars_rank.clicks.bias.several_positions.pair_counts import Array
-from polars_rank.clicks.log.impressions import held
+from polars_rank.clicks.log.impressions import all_held
 from polars_rank.clicks.log.position_counts import (
     checked,
-    cluster_keys,
     rows_with_known,
 )
-from polars_rank.clicks.off_policy.cell_sums import sums_in_cells
 from polars_rank.clicks.off_policy.weighing import Estimation
 from polars_rank.core.source import is_rereadable, lazy_source
 
 GROUPS = 20  # of clusters, each left out in turn
 PART = "part"
-HARVEST = Task.of("harvest", "poisson", "harmonic", "first", None, 500, 1e-6, 0.95)
+HARVEST = Task()
 NOT_TIED = (
     "intervals{where} are null: without some group of clusters, nothing ties a "
     "position with clicks to the first one"
 )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Jackknife:
-    """What is estimated anew; ``task`` knows no propensities."""
+def with_jackknife(
+    found: pl.LazyFrame,
+    task: Estimation,
+    baseline: str | None,
+    level: float,
+    seed: int,
+) -> pl.LazyFrame:
+    """Add errors and intervals to the estimates; ``task`` knows no propensities."""
+    columns, by = found.collect_schema().names(), [*task.log.by]
+    types = found.collect_schema()
+    schema = {name: types[name] for name in [*by, "system"]}
+    schema |= {"se": pl.Float64(), "reach": pl.Float64()}
 
-    task: Estimation
-    baseline: str | None
-    level: float
-    seed: int
-
-    def added_to(self, found: pl.LazyFrame) -> pl.LazyFrame:
-        """The estimates, with errors and intervals."""
-        columns, by = found.collect_schema().names(), [*self.task.log.by]
-        types = found.collect_schema()
-        schema = {name: types[name] for name in [*by, "system"]}
-        schema |= {"se": pl.Float64(), "reach": pl.Float64()}
-
-        def read(_: Sequence[str]) -> Iterator[pl.DataFrame]:
-            yield pl.DataFrame([*self._rows()], schema=schema, orient="row")
-
-        log = self.task.log
-        errors = lazy_source(
-            read, schema, name="jackknife", rereadable=is_rereadable(log.rows)
+    def read(_: Sequence[str]) -> Iterator[pl.DataFrame]:
+        yield pl.DataFrame(
+            [*_rows(task, baseline, level, seed)], schema=schema, orient="row"
         )
-        both = found.drop("se").join(
-            errors,
-            on=[*by, "system"],
-            how="left",
-            nulls_equal=True,
-            maintain_order="left",
-        )
-        value = pl.col("estimate")
-        known = both.with_columns(
-            pl.when(value.is_not_null()).then(pl.col("se", "reach"))
-        )
-        ends = {"lower": value - pl.col("reach"), "upper": value + pl.col("reach")}
-        return known.with_columns(**ends).select(columns)
 
-    def _rows(self) -> Iterator[tuple[Any, ...]]:
-        """For each segment and system: keys, name, error, and half of the interval."""
-        names = [s.name for s in self.task.systems]
-        by = [f"by:{i}" for i in range(len(self.task.log.by))]
-        pairs, cells, numbers = self._tables(by)
-        of_pairs, of_cells = segments_of(pairs, by), segments_of(cells, by)
-        for key, number in segments_of(numbers, by).items():
-            part = of_cells.get(key, cells.clear())
-            segment = _Segment.of(
-                self.task, of_pairs.get(key, pairs.clear()), part, number
-            )
-            values = segment.values()
-            labels = [*names]
-            for i, name in enumerate(names):
-                if self.baseline not in (None, name):
-                    base = names.index(str(self.baseline))
-                    labels.append(f"{name} - {self.baseline}")
-                    values = np.column_stack([values, values[:, i] - values[:, base]])
-            groups = len(values)
-            if groups < 2:
-                yield from ((*key, label, None, None) for label in labels)
-                continue
-            off = values - values.mean(0)
-            errors = np.sqrt((off**2).sum(0) * (groups - 1) / groups)
-            if np.isnan(errors).any() and not part.is_empty():
-                where = f" of {', '.join(map(str, key))}" if key else ""
-                warn(NOT_TIED.format(where=where))
-            reach = float(t_quantile(0.5 + self.level / 2, groups - 1))
-            for label, error in zip(labels, errors.tolist(), strict=True):
-                known = None if np.isnan(error) else error
-                yield *key, label, known, None if known is None else known * reach
+    log = task.log
+    errors = lazy_source(
+        read, schema, name="jackknife", rereadable=is_rereadable(log.rows)
+    )
+    both = found.drop("se").join(
+        errors,
+        on=[*by, "system"],
+        how="left",
+        nulls_equal=True,
+        maintain_order="left",
+    )
+    value = pl.col("estimate")
+    known = both.with_columns(pl.when(value.is_not_null()).then(pl.col("se", "reach")))
+    ends = {"lower": value - pl.col("reach"), "upper": value + pl.col("reach")}
+    return known.with_columns(**ends).select(columns)
 
-    def _tables(self, by: Sequence[str]) -> list[pl.DataFrame]:
-        """Clicks of documents, sums of rows and of impressions: all by group."""
-        task = self.task
-        log = rows_with_known(task.log)
-        keys, clicked = cluster_keys(log), pl.col("clicked").cast(pl.Float64)
-        unit = pl.col(keys[0]) if len(keys) == 1 else pl.struct(keys)
-        own = {name: pl.col(c) for name, c in zip(by, log.own(log.by), strict=True)}
-        own[PART] = (unit.hash(self.seed) % GROUPS).cast(pl.Int64)
-        rows = replace(log, rows=log.rows.with_columns(**own))
-        harvest = replace(HARVEST, by=[*by])
-        cell = own | {n: pl.col(n) for n in (*_documents(task), "position")}
-        # A literal is one value for a group, not one for each row.
-        values = {"n": pl.col("position").is_not_null(), "c": clicked}
-        for i, s in enumerate(task.systems):
-            values[f"a{i}"] = pl.col(s.weight) * clicked
-            if task.rewarded:
-                values[f"b{i}"] = pl.col(s.weight) * pl.col("reward")
-        modeled = replace(task, method="dm", policy_aware=False).per_impression()
-        each = {f"m{i}": pl.col(f"value:{s.name}") for i, s in enumerate(task.systems)}
-        query = {n: pl.col(n) for n in _documents(task)[:1]}
-        impressions = modeled.select(**own, **query, **each)
-        plans = [
-            checked(log, documents=True),
-            informative_table(harvest, rows, PART),
-            sums_in_cells(replace(task, policy_aware=False), cell, values),
-            sums(impressions, [*own, *query], [*each], {"n": pl.len()}),
-        ]
-        if log.resources is None:  # then all of them read the log once
-            _, *found = pl.collect_all(plans, engine="streaming")
-        else:
-            _, *found = (
-                held(
-                    plan,
-                    log.resources,
-                    factor=FITTING,
-                    what="clicks on documents and at positions, by group",
-                    otherwise="give the propensities in a frame",
-                )
-                for plan in plans
-            )
-        order = ["query", "doc", "position"]
-        sorts = ([*by, *order, PART], [*cell], [*own, *query])
-        return [
-            frame.sort(names, nulls_last=True)
-            for frame, names in zip(found, sorts, strict=True)
-        ]
+
+def _rows(
+    task: Estimation, baseline: str | None, level: float, seed: int
+) -> Iterator[tuple[Any, ...]]:
+    """Yield keys, name, error, and half of the interval."""
+    names = [s.name for s in task.systems]
+    by = [*task.log.segments]
+    pairs, cells, numbers = _tables(task, by, seed)
+    of_pairs, of_cells = segments_of(pairs, by), segments_of(cells, by)
+    for key, number in segments_of(numbers, by).items():
+        part = of_cells.get(key, cells.clear())
+        segment = _Segment.of(task, of_pairs.get(key, pairs.clear()), part, number)
+        values = segment.values()
+        labels = [*names]
+        for i, name in enumerate(names):
+            if baseline not in (None, name):
+                base = names.index(str(baseline))
+                labels.append(f"{name} - {baseline}")
+                values = np.column_stack([values, values[:, i] - values[:, base]])
+        groups = len(values)
+        if groups < 2:
+            yield from ((*key, label, None, None) for label in labels)
+            continue
+        off = values - values.mean(0)
+        errors = np.sqrt((off**2).sum(0) * (groups - 1) / groups)
+        if np.isnan(errors).any() and not part.is_empty():
+            where = f" of {', '.join(map(str, key))}" if key else ""
+            warn(NOT_TIED.format(where=where))
+        reach = float(t_quantile(0.5 + level / 2, groups - 1))
+        for label, error in zip(labels, errors.tolist(), strict=True):
+            known = None if np.isnan(error) else error
+            yield *key, label, known, None if known is None else known * reach
+
+
+def _tables(task: Estimation, by: Sequence[str], seed: int) -> list[pl.DataFrame]:
+    """Sum clicks of documents, rows and impressions: all by group."""
+    log = rows_with_known(task.log)
+    keys, clicked = [*log.clusters.values()], pl.col("clicked").cast(pl.Float64)
+    unit = keys[0] if len(keys) == 1 else pl.struct(keys)
+    own = log.segments
+    own[PART] = (unit.hash(seed) % GROUPS).cast(pl.Int64)
+    rows = replace(log, rows=log.rows.with_columns(**own))
+    harvest = replace(HARVEST, by=[*by])
+    cell = own | {n: pl.col(n) for n in (*_documents(task), "position")}
+    # A literal is one value for a group, not one for each row.
+    values = {"n": pl.col("position").is_not_null(), "c": clicked}
+    for i, s in enumerate(task.systems):
+        values[f"a{i}"] = pl.col(s.weight) * clicked
+        if task.rewarded:
+            values[f"b{i}"] = pl.col(s.weight) * pl.col("reward")
+    modeled = replace(task, method="dm", policy_aware=False).per_impression()
+    each = {f"m{i}": pl.col(f"value:{s.name}") for i, s in enumerate(task.systems)}
+    query = {n: pl.col(n) for n in _documents(task)[:1]}
+    impressions = modeled.select(**own, **query, **each)
+    plans = [
+        checked(log, documents=True),
+        informative_table(harvest, rows, PART),
+        replace(task, policy_aware=False).sums_in_cells(cell, values),
+        sums(impressions, [*own, *query], [*each], {"n": pl.len()}),
+    ]
+    _, *found = all_held(
+        log,
+        plans,
+        factor=FITTING,
+        what="clicks on documents and at positions, by group",
+        otherwise="give the propensities in a frame",
+    )
+    order = ["query", "doc", "position"]
+    sorts = ([*by, *order, PART], [*cell], [*own, *query])
+    return [
+        frame.sort(names, nulls_last=True)
+        for frame, names in zip(found, sorts, strict=True)
+    ]
 
 
 def _documents(task: Estimation) -> tuple[str, ...]:
-    """What a click is divided by depends on, beside the position."""
+    """Name what a divisor of clicks depends on, beside the position."""
     return ("query", "doc") if task.policy_aware else ()
 
 
@@ -212,7 +202,7 @@ class _Segment:
         )
 
     def values(self) -> Array:
-        """Estimates of the systems, a row without each of the groups."""
+        """Estimate the systems, a row without each of the groups."""
         every = zip(self.groups, self.theta, strict=True)
         return np.array([self._without(*each) for each in every])
 
@@ -226,7 +216,7 @@ class _Segment:
         clipped = np.maximum(divisor, self.task.clip)
 
         def total(values: Array) -> float:
-            """Of rows without value the propensity may be unknown."""
+            """Sum over rows with a value: of others the propensity may be unknown."""
             counts = keep & (values != 0)
             return float((values[counts] / clipped[counts]).sum())
 
@@ -244,7 +234,7 @@ class _Segment:
         return found
 
     def _mean(self, keep: Array, others: Array, examined: Array) -> Array:
-        """The mean propensity of the document of a row, over lists of its query."""
+        """Compute the mean propensity of each row's document, over its query."""
         cells, numbers = self.cells, self.numbers
         document, shown = cells["document"], np.where(keep, cells["n"] * examined, 0.0)
         lists = np.bincount(numbers["of"], np.where(others, numbers["n"], 0.0))
@@ -259,7 +249,7 @@ def _coded(keys: pl.DataFrame, name: str) -> pl.DataFrame:
 def _propensities(
     pairs: pl.DataFrame, positions: pl.Series, groups: Sequence[int]
 ) -> list[Array]:
-    """Examination of the positions, without each of the groups."""
+    """Fit the examination of the positions, without each of the groups."""
     cell = ["query", "doc", "position"]
     whole = pairs.group_by(cell, maintain_order=True).agg(pl.col("n", "c").sum())
     counts = arrays(whole, positions, ["doc"])

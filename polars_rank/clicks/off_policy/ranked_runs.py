@@ -1,4 +1,4 @@
-"""Impressions whose rows are contiguous, ranked anew and summed in NumPy.
+"""Rank impressions whose rows are contiguous anew, and sum them in NumPy.
 
 Of many impressions of one length, two rows of each are compared at once: a window
 function and a group-by take six times as long. What does not fit (impressions that are
@@ -7,19 +7,20 @@ torn apart, or a row that breaks a rule) is an error, and leads to the other pla
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
 
-from polars_rank._engine.checks.unique import UniquenessCheck
-from polars_rank._engine.layout import reject_if_shuffled
-from polars_rank.clicks.log.contiguous import at, changes
-from polars_rank.core.rules import NOT_CONTIGUOUS
-from polars_rank.core.source import lazy_source, without_pushdown
-from polars_rank.exceptions import DataError
-from polars_rank.io.unreadable import damage_named
+from polars_rank.clicks.log.contiguous import (
+    DEEPEST,
+    evaluate_runs,
+    first_values,
+    reduced,
+    refuse_run,
+    varying,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,123 +29,60 @@ if TYPE_CHECKING:
 
 
 SHORT, MANY = 16, 64  # rows of an impression, and impressions, to compare in pairs
-DEEPEST = 1000  # rows of an impression
-
-
-class RankedSums(NamedTuple):
-    """What is wanted of an impression.
-
-    Attributes
-    ----------
-    terms
-        Values of a row, by name; ``sums`` are those to be summed.
-    highest
-        The term whose maximum is wanted, by the name of the result.
-    scores
-        Column of a new score, by the name of the result: the sum of the term ``term``,
-        each times the ``weight`` of its rank.
-    checked
-        Whether rows have a column ``faulty``, and are checked.
-    """
-
-    terms: Mapping[str, pl.Expr]
-    sums: Sequence[str]
-    highest: Mapping[str, str]
-    scores: Mapping[str, str]
-    term: str
-    weight: Callable[[pl.Expr], pl.Expr]
-    checked: bool
 
 
 def ranked_sums(
-    rows: pl.LazyFrame, key: str, constants: Sequence[str], wanted: RankedSums
-) -> pl.LazyFrame:
-    """One row per impression: ``key``, ``constants``, and what is ``wanted``."""
-    schema = rows.collect_schema()
-    given = [key, *constants, "position", *wanted.scores.values()]
-    unique = [n for n in ("position", "doc") if n in schema] if wanted.checked else []
-    given += [*unique, "faulty"] if wanted.checked else []
-    asked = rows.select(*dict.fromkeys(given), **wanted.terms)
-    types = asked.collect_schema()
-    floats = dict.fromkeys([*wanted.highest, *wanted.scores], pl.Float64())
-    result = {name: types[name] for name in (key, *constants, *wanted.sums)} | floats
-
-    def read(_: Sequence[str]) -> Iterator[pl.DataFrame]:
-        proof, by_rank = UniquenessCheck(rows, key), _weights(wanted.weight)
-        with damage_named([rows]):
-            # Anew each time: it remembers what it has seen.
-            for batch, start in _whole_runs(reject_if_shuffled(asked, key), key):
-                kept = [key, *constants]
-                found = _summed(batch, start, kept, unique, wanted, by_rank)
-                proof.add(found[key])
-                yield found.cast(pl.Schema(result))
-        if not proof.unique():
-            raise DataError(NOT_CONTIGUOUS.message, rule=NOT_CONTIGUOUS.name)
-
-    source = lazy_source(read, result, name="sums of ranked impressions", drain=True)
-    return without_pushdown(source)
-
-
-def _refuse(why: str) -> None:
-    raise DataError(why, rule="ranked_runs")
-
-
-def _whole_runs(rows: pl.LazyFrame, key: str) -> Iterator[tuple[pl.DataFrame, Array]]:
-    """Rows, cut between impressions, and where each of these begins."""
-    import numpy as np
-
-    rest = rows.collect_schema().to_frame()
-    for batch in rows.collect_batches(engine="streaming", lazy=True):
-        known = pl.concat([rest, batch]) if len(rest) else batch
-        if known.is_empty():
-            continue
-        # The last impression may go on in the next batch, so it waits for that one.
-        start = np.flatnonzero(changes(known[key]))
-        last = int(start[-1])
-        if last:
-            yield known.head(last), start[:-1]
-        rest = known.slice(last)
-        if len(rest) > DEEPEST:
-            _refuse(f"an impression has more than {DEEPEST} rows")
-    if len(rest):
-        yield rest, np.zeros(1, np.int64)
-
-
-def _summed(
-    batch: pl.DataFrame,
-    start: Array,
+    rows: pl.LazyFrame,
+    key: str,
     constants: Sequence[str],
-    unique: Sequence[str],
-    wanted: RankedSums,
-    by_rank: Array,
-) -> pl.DataFrame:
-    import numpy as np
+    terms: Mapping[str, pl.Expr],
+    scores: Mapping[str, str],
+    value: pl.Expr,
+    weight: Callable[[pl.Expr], pl.Expr],
+    *,
+    checked: bool,
+) -> pl.LazyFrame:
+    """Sum ``terms`` of impressions, and the value of each row by its new rank.
 
-    if wanted.checked:
-        if batch["faulty"].any():
-            _refuse("a row breaks a rule")
-        begins = np.zeros(len(batch), bool)
-        begins[start] = True
-        if any((changes(batch[name]) & ~begins).any() for name in constants):
-            _refuse("a column is not constant within an impression")
-    if any(batch[name].null_count() for name in wanted.terms):
-        _refuse("a value is null")
-    terms = {name: batch[name].rechunk().to_numpy() for name in wanted.terms}
-    found = [at(batch[name], start) for name in constants]
-    for name in wanted.sums:
-        found.append(pl.Series(name, np.add.reduceat(terms[name], start)))
-    for name, term in wanted.highest.items():
-        found.append(pl.Series(name, np.maximum.reduceat(terms[term], start)))
-    order = _Order(batch, start, unique)
-    for name, score in wanted.scores.items():
-        weights = by_rank[order.ranks(batch[score])]
-        value = np.add.reduceat(weights * terms[wanted.term], start)
-        found.append(pl.Series(name, value))
-    return pl.DataFrame(found)
+    ``scores`` are columns of new scores, by the name of the result: the sum of
+    ``value``, each times the ``weight`` of its rank. ``largest`` is the largest term
+    ``w``. With ``checked``, rows have a column ``faulty``, and are checked.
+    """
+    schema = rows.collect_schema()
+    unique = [n for n in ("position", "doc") if n in schema] if checked else []
+    given = [key, *constants, "position", *scores.values(), *unique]
+    given += ["faulty"] if checked else []
+    asked = rows.select(*dict.fromkeys(given), **terms, value=value)
+    types, kept = asked.collect_schema(), [key, *constants]
+    result = {name: types[name] for name in (*kept, *terms)}
+    result |= dict.fromkeys(["largest", *scores], pl.Float64())
+    by_rank = _weights(weight)
+
+    def summed(batch: pl.DataFrame, start: Array) -> pl.DataFrame:
+        import numpy as np
+
+        if checked:
+            if batch["faulty"].any():
+                refuse_run("a row breaks a rule")
+            if varying(batch, start, kept).any():
+                refuse_run("a column is not constant within an impression")
+        if any(batch[name].null_count() for name in (*terms, "value")):
+            refuse_run("a value is null")
+        found = first_values(batch, start, kept)
+        found += [reduced(np.add, batch[name], start) for name in terms]
+        found.append(reduced(np.maximum, batch["w"], start).alias("largest"))
+        order = _Order(batch, start, unique)
+        values = batch["value"].rechunk().to_numpy()
+        for name, score in scores.items():
+            weights = by_rank[order.ranks(batch[score])]
+            found.append(reduced(np.add, pl.Series(name, weights * values), start))
+        return pl.DataFrame(found)
+
+    return evaluate_runs(asked, rows, key, summed, result)
 
 
 def _weights(weight: Callable[[pl.Expr], pl.Expr]) -> Array:
-    """By rank; there is no rank 0."""
+    """Tabulate weights by rank; there is no rank 0."""
     import numpy as np
 
     ranks = pl.int_range(1, DEEPEST + 1).cast(pl.Float64)
@@ -153,10 +91,10 @@ def _weights(weight: Callable[[pl.Expr], pl.Expr]) -> Array:
 
 
 def _numbers(column: pl.Series) -> Array:
-    """As they lie in memory; numbers in the order of the values, if they are none."""
+    """Return numbers as they lie in memory; of other values, their order."""
     nan = column.dtype.is_float() and column.is_nan().any()
     if column.null_count() or nan:
-        _refuse("a value is null or NaN")
+        refuse_run("a value is null or NaN")
     plain = column.dtype.is_integer() or column.dtype in (pl.Float32, pl.Float64)
     if not plain or column.dtype in (pl.Int128, pl.UInt128):
         column = column.rank("dense")
@@ -190,8 +128,6 @@ class _Order:
         after[start] = True
         self.ascending = bool(after.all())
         size = np.diff(start, append=len(batch))
-        if int(size.max()) > DEEPEST:
-            _refuse(f"an impression has more than {DEEPEST} rows")
         lengths, counts = np.unique(size, return_counts=True)
         short = lengths[(lengths <= SHORT) & (counts >= MANY)]
         self.rows: list[list[Any]]  # slices or arrays
@@ -217,16 +153,16 @@ class _Order:
         for columns in self.rows:
             parts = _parts(values, columns)
             if any((one == other).any() for one, other in combinations(parts, 2)):
-                _refuse("a value comes twice in an impression")
+                refuse_run("a value comes twice in an impression")
         if not len(self.rest):
             return
         order = np.lexsort((values[self.rest], self.run))
         own, run = values[self.rest][order], self.run[order]
         if ((own[1:] == own[:-1]) & (run[1:] == run[:-1])).any():
-            _refuse("a value comes twice in an impression")
+            refuse_run("a value comes twice in an impression")
 
     def ranks(self, scores: pl.Series) -> Array:
-        """From 1, the highest score first; equal ones by position."""
+        """Rank from 1, the highest score first; equal ones by position."""
         import numpy as np
 
         score, position = _numbers(scores), self.position
@@ -253,7 +189,7 @@ class _Order:
 
 
 def _ids(documents: pl.Series) -> Array:
-    """Numbers that are equal where documents are, and hardly ever elsewhere."""
+    """Number documents: equal ones equally, and hardly ever others."""
     if documents.dtype.is_integer() and not documents.null_count():
         return _numbers(documents)
     return _numbers(documents.hash())
@@ -268,7 +204,7 @@ def _parts(values: Array, columns: Sequence[Any]) -> list[Array]:
 def _compared(
     scores: Sequence[Array], positions: Sequence[Array] | None
 ) -> list[Array]:
-    """Ranks of rows that are compared in pairs; without positions, ties are in order.
+    """Rank rows by comparing pairs; without positions, ties are in order.
 
     A row is below all rows before it, but for those that it turns out to be above.
     """

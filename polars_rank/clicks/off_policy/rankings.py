@@ -1,4 +1,4 @@
-"""New rankings to be estimated: columns of scores, or frames."""
+"""Bind new rankings to be estimated: columns of scores, or frames."""
 
 from __future__ import annotations
 
@@ -9,19 +9,13 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
-from polars_rank._engine.checks.enforce import enforce
 from polars_rank._engine.request import AnyFrame
 from polars_rank._engine.schema import Columns, bind_columns
-from polars_rank.clicks.bias.apply import flag
 from polars_rank.clicks.log.click_log import ClickLog
+from polars_rank.clicks.log.impressions import refuse_rows
 from polars_rank.clicks.log.open_log import opened
 from polars_rank.clicks.off_policy.additive import Additive
-from polars_rank.core.rules import (
-    DUPLICATE_DOC,
-    INVALID_NEW_SCORE,
-    INVALID_RANK,
-    INVALID_RELEVANCE,
-)
+from polars_rank.core import rules
 
 Systems: TypeAlias = str | Sequence[str] | AnyFrame | Mapping[str, str | AnyFrame]
 
@@ -38,7 +32,7 @@ class System:
 
 
 def named(new: Systems) -> dict[str, str | AnyFrame]:
-    """The systems by name."""
+    """Name the systems."""
     if isinstance(new, Mapping):
         new = {name: _opened(system, name) for name, system in new.items()}
     new = _opened(new, "new")
@@ -67,7 +61,7 @@ def named(new: Systems) -> dict[str, str | AnyFrame]:
 
 
 def _opened(given: Any, name: str) -> Any:
-    """A frame of another library, or a file, as a Polars frame."""
+    """Open a frame of another library, or a file, as a Polars frame."""
     foreign = hasattr(given, "__arrow_c_stream__") or isinstance(given, Path)
     return opened(given, f"the ranking {name!r}") if foreign else given
 
@@ -75,7 +69,7 @@ def _opened(given: Any, name: str) -> Any:
 def with_baseline(
     new: Systems, baseline: str | None, log: AnyFrame
 ) -> dict[str, str | AnyFrame]:
-    """The systems by name. A baseline that is another column of the log is the last."""
+    """Name the systems. A baseline that is another column of the log is last."""
     systems = named(new)
     if baseline is None or baseline in systems:
         return systems
@@ -89,17 +83,17 @@ def with_baseline(
 
 
 def with_scores(log: ClickLog, scores: Sequence[str], *, rewarded: bool) -> ClickLog:
-    """Further faults of rows: scores that rank nothing, rewards that cannot be."""
+    """Add faults of rows: scores that rank nothing, rewards that cannot be."""
     broken = {}
     if scores:
         bad = [
             pl.col(s).is_null() | pl.col(s).cast(pl.Float64).is_nan() for s in scores
         ]
-        broken[INVALID_NEW_SCORE] = pl.any_horizontal(bad)
+        broken[rules.INVALID_NEW_SCORE] = pl.any_horizontal(bad)
     if rewarded:
         reward = pl.col("reward").cast(pl.Float64).fill_null(0.0)
         log = replace(log, rows=log.rows.with_columns(reward))
-        broken[INVALID_RELEVANCE] = _improbable(pl.col("reward"))
+        broken[rules.INVALID_RELEVANCE] = _improbable(pl.col("reward"))
     return log.breaking(broken)
 
 
@@ -115,7 +109,7 @@ def ranking(
     reward: str | None,
     place: int,
 ) -> pl.LazyFrame:
-    """A ranking in a frame: query, doc, weight of the place, reward."""
+    """Plan a ranking in a frame: query, doc, weight of the place, reward."""
     where = f"the ranking {name!r}"
     schema = frame.lazy().collect_schema()
     order = [column for column in ("rank", "score") if column in schema]
@@ -136,17 +130,13 @@ def ranking(
         rank = pl.col("score").rank("ordinal", descending=True)
         rows = rows.with_columns(rank=rank.over("query", order_by="doc"))
         bad = pl.col("score").is_null() | pl.col("score").cast(pl.Float64).is_nan()
-        wrong = INVALID_NEW_SCORE
+        wrong = rules.INVALID_NEW_SCORE
     else:
-        bad, wrong = pl.col("rank").is_null() | (pl.col("rank") < 1), INVALID_RANK
-    rows = rows.with_columns(
-        bad=flag(bad), copies=flag(pl.len().over("query", "doc") > 1)
-    )
-    rules = {"bad": wrong, "copies": DUPLICATE_DOC}
+        bad, wrong = pl.col("rank").is_null() | (pl.col("rank") < 1), rules.INVALID_RANK
+    broken = {wrong: bad, rules.DUPLICATE_DOC: pl.len().over("query", "doc") > 1}
     if reward is not None:
         rows = rows.with_columns(pl.col("reward").cast(pl.Float64).fill_null(0.0))
-        rows = rows.with_columns(improbable=flag(_improbable(pl.col("reward"))))
-        rules["improbable"] = INVALID_RELEVANCE
-    sound = enforce(rows, rules, example="query", check=log.check, exact_counts=False)
+        broken[rules.INVALID_RELEVANCE] = _improbable(pl.col("reward"))
+    sound = refuse_rows(rows, broken, example="query", check=log.check)
     weight = measure.weight(pl.col("rank").cast(pl.Float64)).alias(f"weight{place}")
     return sound.select("query", "doc", weight, *carry)

@@ -1,9 +1,9 @@
-"""How an estimate depends on the position bias that is assumed."""
+"""Show how an estimate depends on the position bias that is assumed."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 from numbers import Real
@@ -18,7 +18,6 @@ from polars_rank.clicks.behavior.ratios import sums
 from polars_rank.clicks.log.log_columns import LogOptions
 from polars_rank.clicks.log.open_log import function_of_log
 from polars_rank.clicks.off_policy.additive import AdditiveMeasure
-from polars_rank.clicks.off_policy.cell_sums import sums_in_cells
 from polars_rank.clicks.off_policy.rankings import Systems, with_baseline
 from polars_rank.clicks.off_policy.system_estimates import NO_CLICKS, tell_support
 from polars_rank.clicks.off_policy.weighing import Estimation
@@ -98,7 +97,7 @@ def sensitivity(
     base: str = names[-1] if baseline is None else baseline
     grid: list[float] = _grid(eta)
     bound = task.log
-    by: list[str] = [f"by:{i}" for i in range(len(bound.by))]
+    by: list[str] = [*bound.segments]
     types = task.per_impression().collect_schema()
     schema: dict[str, Any] = {
         name: types[own] for name, own in zip(by, bound.own(bound.by), strict=True)
@@ -119,22 +118,20 @@ def sensitivity(
     result = lazy_source(
         read, schema, name="sensitivity", rereadable=is_rereadable(bound.rows)
     )
-    return like_input(log, result.rename(dict(zip(by, bound.by, strict=True))))
+    return like_input(log, bound.titled(result))
 
 
 def _curves(
     task: Estimation, by: Sequence[str], grid: Sequence[float], base: int
 ) -> Iterator[tuple[Any, ...]]:
-    """One row per segment, eta and system."""
+    """Yield one row per segment, eta and system."""
     log, times = task.log, task.log.times
-    own = dict(zip(by, log.own(log.by), strict=True))
     weights = [s.weight for s in task.systems]
     names = [s.name for s in task.systems]
-    columns = {name: pl.col(c) for name, c in own.items()}
+    columns = log.segments
     values = {w: times * pl.col(w).cast(pl.Float64) for w in weights}
-    totals = sums_in_cells(
-        task, columns | {"position": pl.col("position")}, values, clicked=True
-    )
+    cell = columns | {"position": pl.col("position")}
+    totals = task.sums_in_cells(cell, values, clicked=True)
     framed = [s.name for s in task.systems if s.frame is not None]
     for name in framed:
         support = pl.col(f"support:{name}")
@@ -150,7 +147,10 @@ def _curves(
         key = [row[name] for name in by]
         here = [pl.col(n).eq_missing(pl.lit(v)) for n, v in zip(by, key, strict=True)]
         part = found.filter(*here)
-        _tell_supports(row, framed)
+        for name in framed:
+            if row[f"ranked:{name}"]:
+                logged, ranked = (row[f"{kind}:{name}"] for kind in SUPPORT)
+                tell_support(name, logged / ranked)
         if part.is_empty() or not row["n"]:
             warn(NO_CLICKS)
             yield from (
@@ -164,15 +164,8 @@ def _curves(
             yield (*key, *point)
 
 
-def _tell_supports(row: Mapping[str, Any], framed: Sequence[str]) -> None:
-    for name in framed:
-        if row[f"ranked:{name}"]:
-            logged, ranked = (row[f"{kind}:{name}"] for kind in SUPPORT)
-            tell_support(name, logged / ranked)
-
-
 def _value(eta: float, *, place: Any, worths: Any, total: float) -> Any:
-    """The estimate of each system where examination is ``position ** -eta``."""
+    """Estimate each system where examination is ``position ** -eta``."""
     return (place[:, None] ** eta * worths).sum(0) / total
 
 
@@ -182,7 +175,7 @@ def _points(
     grid: Sequence[float],
     base: int,
 ) -> Iterator[tuple[Any, ...]]:
-    """Eta, system, estimate, difference from ``base``, and whether they cross there."""
+    """Yield eta, system, estimate, difference, and whether they cross there."""
     for eta in grid:
         values = value(eta)
         for name, estimate in zip(names, values, strict=True):
@@ -195,7 +188,7 @@ def _points(
 
 
 def _grid(eta: float | Sequence[float]) -> list[float]:
-    """The strengths in rising order."""
+    """Sort the strengths."""
     given: object = [eta] if isinstance(eta, Real) else eta
     several = [*given] if isinstance(given, Iterable) else []
     grid = sorted({float(e) if isinstance(e, Real) else math.nan for e in several})
@@ -208,7 +201,7 @@ def _grid(eta: float | Sequence[float]) -> list[float]:
 def _crossings(
     value: Callable[[float], Any], grid: Sequence[float], system: int, base: int
 ) -> Iterator[float]:
-    """Where two systems are equal, between neighbors of the grid: by bisection."""
+    """Find where two systems are equal, between grid points, by bisection."""
 
     def gap(eta: float) -> float:
         values = value(eta)

@@ -1,4 +1,4 @@
-"""Counterfactual estimates out of weighed impressions, and how far to trust them."""
+"""Estimate systems out of weighed impressions, and warn of doubtful results."""
 
 from __future__ import annotations
 
@@ -9,13 +9,17 @@ from typing import cast
 import polars as pl
 
 from polars_rank._engine.checks.enforce import warn
-from polars_rank._engine.request import Resources
-from polars_rank.clicks.behavior.ratios import Interval, Ratio, estimates, sums
-from polars_rank.clicks.log.impressions import bounded_by
+from polars_rank.clicks.behavior.ratios import (
+    Interval,
+    Ratio,
+    estimates,
+    sums,
+    sums_of_clusters,
+)
+from polars_rank.clicks.log.impressions import error_of
 from polars_rank.clicks.off_policy.weighing import Estimation
 from polars_rank.core.expr import ratio
 from polars_rank.core.rules import NO_SUPPORT
-from polars_rank.exceptions import DataError
 
 ENOUGH = 0.95  # of the new ranking's weight on documents that were logged
 HEAVY = 100  # effective number of clicks
@@ -26,6 +30,7 @@ SAME_LOG = (
     "those of a jackknife, or interval='none'"
 )
 NO_CLICKS = "there are no clicks: nothing can be estimated"
+TOLD = ("system", "support_share", "clicks", "largest_weight_share", "effective_size")
 RESULT = (
     *("system", "estimate", "se", "lower", "upper"),
     *("effective_size", "largest_weight_share"),
@@ -37,9 +42,9 @@ RESULT = (
 def estimate_systems(
     task: Estimation, baseline: str | None, interval: Interval, *, bounded: bool
 ) -> pl.LazyFrame:
-    """One row per segment and system; ``bounded`` says that it gets an interval."""
+    """Estimate a row per segment and system; ``bounded``: with an interval."""
     log, names = task.log, [s.name for s in task.systems]
-    by = {f"by:{i}": pl.col(own) for i, own in enumerate(log.own(log.by))}
+    by = log.segments
     # Polars does not see that both sums below are of the same plan.
     rows = task.per_impression().with_columns(**by).cache()
     weight = log.times
@@ -51,24 +56,12 @@ def estimate_systems(
             values[f"d{i}"] = values[f"v{i}"] - values[f"v{other}"]
             labels[f"d{i}"] = f"{name} - {baseline}"
     den = pl.col("w") if task.method == "snips" else pl.lit(1, pl.Int64)
-    keys = {f"k{i}": pl.col(c) for i, c in enumerate(log.own(log.cluster))}
-    keys = keys or {f"k{i}": pl.col(c) for i, c in enumerate(log.keys)}
-    parts = rows.select(*by, **keys, **values, den=den * weight)
-    number = {"n": pl.len().cast(pl.Int64)}
-
-    def summed(parts: pl.LazyFrame) -> pl.LazyFrame:
-        return sums(parts, [*by, *keys], [*values, "den"], number)
-
-    alone = {*log.own(log.cluster)} in (set(), {*log.keys})  # each impression
-    if alone:
-        clusters = parts.with_columns(n=pl.lit(1, pl.Int64))
-    else:
-        clusters = bounded_by(log, parts, [*keys], summed, repr([*values.values()]))
+    summed = rows.with_columns(**values, den=den * weight)
+    formulas = [*values.values()]
+    clusters = sums_of_clusters(log, summed, [*by], [*values, "den"], formulas)
     ratios = [Ratio(label, v, "den") for v, label in labels.items()]
-    means = alone and not log.weight and task.method != "snips"
-    found = _estimated(
-        clusters, [*by], ratios, interval, [*keys], log.resources, means=means
-    )
+    means = log.is_each_alone and not log.weight and task.method != "snips"
+    found = estimates(log, clusters, ratios, interval, means=means)
     long = found.rename({"measure": "system", "n": "impressions"})
     about = _diagnosed(rows, by, names, weight, clipped=task.clip > 0)
     if by:
@@ -90,13 +83,7 @@ def estimate_systems(
         [*labels.values()], range(len(labels)), return_dtype=pl.Int64
     )
     long = long.sort(*by, order, nulls_last=True, maintain_order=True)
-    told = [
-        "system",
-        "support_share",
-        "clicks",
-        "largest_weight_share",
-        "effective_size",
-    ]
+    told = [*TOLD]
     if task.fitted is not None and interval.kind != "none":
         told += ["impressions", *task.fitted.collect_schema()]
         long = long.join(task.fitted, how="cross", maintain_order="left")
@@ -106,7 +93,7 @@ def estimate_systems(
         return_dtype=pl.Boolean,
     )
     long = long.filter(checked).select(*by, *RESULT)
-    return long.rename(dict(zip(by, log.by, strict=True)))
+    return log.titled(long)
 
 
 def _doubts(columns: Sequence[pl.Series], *, modeled: bool, bounded: bool) -> pl.Series:
@@ -141,7 +128,7 @@ def _are_of_this_log(
     of_clicks: pl.Series,
     of_impressions: pl.Series,
 ) -> bool:
-    """Whether propensities come from as many clicks and impressions as the estimate."""
+    """Return whether propensities come from as many clicks and impressions."""
     one = system == system.first()  # each segment once
     found = clicks.filter(one).sum(), impressions.filter(one).sum()
     return found[0] > 0 and found == (of_clicks.first(), of_impressions.first())
@@ -150,8 +137,7 @@ def _are_of_this_log(
 def tell_support(name: str, support: float) -> None:
     """Warn if much of a ranking was not logged; raise an error if nothing was."""
     if support == 0:
-        message = NO_SUPPORT.message.format(name=name)
-        raise DataError(message, rule=NO_SUPPORT.name)
+        raise error_of(NO_SUPPORT, name=name)
     if support < ENOUGH:
         warn(
             f"{1 - support:.0%} of the ranking {name!r} are documents that were not "
@@ -168,7 +154,7 @@ def _diagnosed(
     *,
     clipped: bool,
 ) -> pl.LazyFrame:
-    """Diagnostics of the weights of clicks, those of impressions included."""
+    """Diagnose the weights of clicks, those of impressions included."""
     supports = [f"support:{name}" for name in names]
     raw = "raw" if clipped else "w"
     terms = {name: weight * pl.col(name) for name in ("w", raw, *supports)}
@@ -197,23 +183,3 @@ def _diagnosed(
         cut=1.0 - ratio(w, pl.col(raw)),
         relevant_per_impression=ratio(w, pl.col("all")),
     )
-
-
-def _estimated(
-    clusters: pl.LazyFrame,
-    by: Sequence[str],
-    ratios: Sequence[Ratio],
-    interval: Interval,
-    keys: Sequence[str],
-    resources: Resources | None,
-    *,
-    means: bool,
-) -> pl.LazyFrame:
-    """Ratios of sums over clusters; without an interval, their errors are null."""
-    given = interval.kind != "none"
-    taken = interval if given else interval._replace(kind="normal")
-    found = estimates(clusters, by, ratios, taken, keys, resources, means=means)
-    if given:
-        return found
-    empty = [pl.lit(None, pl.Float64).alias(c) for c in ("se", "lower", "upper")]
-    return found.with_columns(empty)

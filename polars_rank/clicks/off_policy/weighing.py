@@ -1,29 +1,32 @@
-"""Clicks weighed by propensities: rows, and impressions with the value of a ranking."""
+"""Weigh clicks by propensities: rows, and impressions with their value."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias, cast, get_args
+from typing import Literal, TypeAlias, cast
 
 import polars as pl
 
 from polars_rank._engine.layout import try_else
 from polars_rank._engine.request import AnyFrame
 from polars_rank._engine.schema import align_ids
+from polars_rank._engine.stages.rank import pack
 from polars_rank.clicks.bias.apply import Propensities, with_propensities
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.impressions import (
+    KEY,
     all_bounded_by,
+    bounded_by,
     enforced,
     impressions_of,
     may_be_tried,
     order_of,
 )
-from polars_rank.clicks.log.log_columns import LogOptions
+from polars_rank.clicks.log.log_columns import LogOptions, require_arguments
 from polars_rank.clicks.log.position_counts import rows_with_known
 from polars_rank.clicks.off_policy.additive import Additive, AdditiveMeasure
-from polars_rank.clicks.off_policy.ranked_runs import RankedSums, ranked_sums
+from polars_rank.clicks.off_policy.ranked_runs import ranked_sums
 from polars_rank.clicks.off_policy.rankings import (
     System,
     Systems,
@@ -31,6 +34,7 @@ from polars_rank.clicks.off_policy.rankings import (
     ranking,
     with_scores,
 )
+from polars_rank.core.aggregate import State, Sum, exact_sum, exact_total
 from polars_rank.core.expr import ratio
 
 CounterfactualMethod: TypeAlias = Literal["ips", "snips", "affine", "dr", "dm"]
@@ -88,12 +92,6 @@ class Estimation:
             needs=["query", "doc"] if framed else (),
             columns=columns,
         )
-        if logged and "propensity" not in bound.roles:
-            msg = (
-                "propensities: give the frame of clicks.propensities(log), a number "
-                "eta (position ** -eta), or name the logged column with propensity="
-            )
-            raise ValueError(msg)
         fitted = None
         if isinstance(propensities, pl.DataFrame | pl.LazyFrame):
             propensities = propensities.lazy().cache()
@@ -126,7 +124,7 @@ class Estimation:
     # -- of rows
 
     def weighed(self) -> ClickLog:
-        """Rows with the weight of a click, and the terms to be summed."""
+        """Add the weight of a click, and the terms to be summed, to the rows."""
         framed = [s for s in self.systems if s.frame is not None]
         if not framed and not self.policy_aware:
             return replace(self.log, rows=self._terms(self.log.rows))
@@ -164,7 +162,7 @@ class Estimation:
         )
 
     def _with_policy(self, log: ClickLog, rows: pl.LazyFrame) -> pl.LazyFrame:
-        """For each document, the mean of alpha over the impressions of its query."""
+        """Add the mean of alpha of each document over impressions of its query."""
         if not self.policy_aware:
             return rows
         query, times = [*log.own(log.by), "query"], log.times
@@ -188,7 +186,7 @@ class Estimation:
     def _with_ranking(
         self, log: ClickLog, rows: pl.LazyFrame, s: System, frame: pl.LazyFrame
     ) -> pl.LazyFrame:
-        """Rows with the weight of their document, and what the query has of all.
+        """Add the weight of the document, and what the query has of all.
 
         That is the share of the ranking that was logged, and its modeled value.
         """
@@ -214,7 +212,7 @@ class Estimation:
         )
 
     def ranked(self, rows: pl.LazyFrame, key: str) -> pl.LazyFrame:
-        """Rows with the weight of their place in each new ranking."""
+        """Add the weight of their place in each new ranking to the rows."""
         return rows.with_columns(
             self.measure.weight(
                 pl.col(s.score)
@@ -226,18 +224,41 @@ class Estimation:
             if s.frame is None
         )
 
+    def sums_in_cells(
+        self,
+        cell: Mapping[str, pl.Expr],
+        values: Mapping[str, pl.Expr],
+        *,
+        clicked: bool = False,
+    ) -> pl.LazyFrame:
+        """Sum values of rows, which know the weight of their place, exactly.
+
+        ``clicked`` says that clicked rows are enough.
+        """
+        log = rows_with_known(self.log)
+        state: State = {}
+        for name, value in values.items():
+            state |= exact_sum(name, value.cast(pl.Float64))
+
+        def summed(rows: pl.LazyFrame) -> pl.LazyFrame:
+            ranked = self.ranked(rows, KEY)
+            if clicked:
+                ranked = ranked.filter(pl.col("clicked") > 0)
+            return ranked.group_by([*cell]).agg(**state)
+
+        rows = replace(self, log=log).weighed().rows.with_columns(**cell)
+        told = repr((self.measure.name, log.weight, [*cell.values(), *values.values()]))
+        parts = bounded_by(log, pack(rows, log.keys, KEY), [KEY], summed, told)
+        merged = (Sum().merge(part, pl.col(part)).alias(part) for part in state)
+        found = parts.group_by([*cell]).agg(merged)
+        held = {part: pl.col(part) for part in state}
+        return found.select(*cell, *(exact_total(n, held).alias(n) for n in values))
+
     def per_impression(self) -> pl.LazyFrame:
-        """One row per impression: keys, columns, a value for each system ..."""
+        """Plan one row per impression: keys, columns, a value for each system ..."""
         log = self.weighed()
-        words = {
-            "clicks": pl.col("clicked").cast(pl.Int64).sum(),
-            "w": pl.col("w").sum(),
-            "ww": (pl.col("w") * pl.col("w")).sum(),
-            "largest": pl.col("w").max(),
-        }
-        if self.clip:
-            words["low"] = pl.col("low").cast(pl.Int64).sum()
-            words["raw"] = pl.col("raw").sum()
+        words = {name: value.sum() for name, value in self._summed().items()}
+        words["largest"] = pl.col("w").max()
         for s in self.systems:
             value = pl.col("x")
             if self.rewarded and s.frame is None:
@@ -268,35 +289,34 @@ class Estimation:
             ).drop(s.support, s.modeled)
         return frame
 
+    def _summed(self) -> dict[str, pl.Expr]:
+        """Return the values of a row whose sums are words of the impression."""
+        w = pl.col("w")
+        terms = {"clicks": pl.col("clicked").cast(pl.Int64), "w": w, "ww": w * w}
+        if self.clip:
+            terms |= {"low": pl.col("low").cast(pl.Int64), "raw": pl.col("raw")}
+        return terms
+
     def _summed_in_runs(
         self, rows: pl.LazyFrame, key: str, constants: list[str]
     ) -> pl.LazyFrame:
-        """The words of impressions, by way of the runs of their rows."""
-        value = pl.col("x")
-        if self.rewarded:
-            value = value + pl.col("reward")
-        terms = {
-            "clicks": pl.col("clicked").cast(pl.Int64),
-            "w": pl.col("w"),
-            "ww": pl.col("w") * pl.col("w"),
-        }
-        if self.clip:
-            terms |= {"low": pl.col("low").cast(pl.Int64), "raw": pl.col("raw")}
-        wanted = RankedSums(
-            terms={**terms, "value": value},
-            sums=[*terms],
-            highest={"largest": "w"},
-            scores={f"value:{s.name}": s.score for s in self.systems},
-            term="value",
-            weight=self.measure.weight,
+        """Sum the words of impressions, by way of the runs of their rows."""
+        value = pl.col("x") + pl.col("reward") if self.rewarded else pl.col("x")
+        return ranked_sums(
+            rows,
+            key,
+            constants,
+            self._summed(),
+            {f"value:{s.name}": s.score for s in self.systems},
+            value,
+            self.measure.weight,
             checked=self.log.check != "off",
         )
-        return ranked_sums(rows, key, constants, wanted)
 
     def in_runs_first(
         self, plan: Callable[[Estimation], pl.LazyFrame], otherwise: pl.LazyFrame
     ) -> pl.LazyFrame:
-        """The plan by runs of rows, or ``otherwise`` if impressions are torn apart."""
+        """Try the plan by runs of rows; ``otherwise`` where they are torn apart."""
         framed = any(s.frame is not None for s in self.systems)
         if framed or self.policy_aware or not may_be_tried(self.log):
             return otherwise
@@ -313,10 +333,7 @@ class Estimation:
 
 
 def _require_method(method: str, clip: float | None, reward: str | None) -> None:
-    if method not in get_args(CounterfactualMethod):
-        allowed = ", ".join(get_args(CounterfactualMethod))
-        msg = f"method must be one of {allowed}, not {method!r}"
-        raise ValueError(msg)
+    require_arguments(method=(CounterfactualMethod, method))
     if (reward is not None) != (method in ("dr", "dm")):
         msg = (
             f'method "{method}" needs a model: name its column with reward='
@@ -330,7 +347,7 @@ def _require_method(method: str, clip: float | None, reward: str | None) -> None
 
 
 def _with_ids_of(log: ClickLog, systems: Sequence[System]) -> ClickLog:
-    """The log, with ids of a type that those of the rankings have, too."""
+    """Give the log ids of a type that those of the rankings have, too."""
     ids = {role: name for role, name in log.roles.items() if role in ("query", "doc")}
     for _ in range(2):  # a later one can widen the ids of an earlier one
         for own in systems:
@@ -342,7 +359,7 @@ def _with_ids_of(log: ClickLog, systems: Sequence[System]) -> ClickLog:
 
 
 def _fitted(propensities: pl.LazyFrame, by: Sequence[str]) -> pl.LazyFrame | None:
-    """Clicks and impressions of the log that propensities were estimated from."""
+    """Count clicks and impressions that propensities were estimated from."""
     schema = propensities.collect_schema()
     if not {"clicks", "impressions"} <= {*schema}:
         return None
@@ -354,7 +371,7 @@ def _fitted(propensities: pl.LazyFrame, by: Sequence[str]) -> pl.LazyFrame | Non
 
 
 def _biased(log: ClickLog, propensities: Propensities, method: str) -> ClickLog:
-    """Rows with ``alpha`` and ``beta`` of their position."""
+    """Add ``alpha`` and ``beta`` of their position to the rows."""
     if method == "dm":
         return replace(log, rows=log.rows.with_columns(alpha=1.0, beta=0.0))
     trust = method == "affine"

@@ -1,4 +1,4 @@
-"""A design of a simulation: its parameters, and which of them are possible."""
+"""Check a design of a simulation: which parameters are possible."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import get_args
 
 from polars_rank.clicks.simulation.draw import Logging, Simulation
 from polars_rank.clicks.simulation.users import UserModel
+from polars_rank.core.parameters import refuse
 
 
 def simulate(
@@ -115,7 +116,7 @@ def simulate(
     """
     for name, value in (("n_impressions", n_impressions), ("k", k)):
         if type(value) is not int or value < 1:
-            _refuse(name, "a whole number of at least 1", value)
+            refuse(name, "a whole number of at least 1", value)
     places = range(k)
     shares = {user_model: 1.0} if isinstance(user_model, str) else dict(user_model)
     design = Simulation(
@@ -169,7 +170,7 @@ def _require_possible(design: Simulation) -> None:
     """Raise ``ValueError`` that names the first impossible argument."""
     for name, rule, possible, value in _rules(design):
         if not possible:
-            _refuse(name, rule, value)
+            refuse(name, rule, value)
 
 
 def _rules(d: Simulation) -> Iterator[tuple[str, str, bool, object]]:
@@ -205,8 +206,3 @@ def _rules(d: Simulation) -> Iterator[tuple[str, str, bool, object]]:
         yield name, f"k = {d.k} probabilities", possible, values
     yield "temperature", "above 0", d.temperature > 0, d.temperature
     yield "user_sd", "at least 0", d.user_sd >= 0, d.user_sd
-
-
-def _refuse(name: str, rule: str, value: object) -> None:
-    msg = f"{name} must be {rule}, not {value!r}"
-    raise ValueError(msg)

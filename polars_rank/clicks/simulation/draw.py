@@ -1,4 +1,4 @@
-"""Click logs with known truth: who saw what, who clicked, and why.
+"""Draw click logs with known truth: who saw what, who clicked, and why.
 
 Users of a known model look at lists that known rankers made, so every estimate can be
 compared with the truth. All draws are vectorized over impressions.
@@ -100,7 +100,7 @@ class Simulation:
 
     @cached_property
     def truth(self) -> pl.DataFrame:
-        """One row per query and document that can be shown.
+        """Return one row per query and document that can be shown.
 
         ``traffic`` is the query's share of the impressions; ``relevance`` the
         probability that an examined document is clicked, a mean over the users;
@@ -124,7 +124,7 @@ class Simulation:
 
     @property
     def propensities(self) -> pl.DataFrame:
-        """One row per position: ``position``, ``propensity``, ``alpha``, ``beta``.
+        """Return ``propensity``, ``alpha`` and ``beta``, one row per ``position``.
 
         The probability of a click is ``alpha * relevance + beta``; ``propensity`` is
         ``alpha + beta`` of the position divided by that of the first: the relative
@@ -197,7 +197,7 @@ class Simulation:
 
     @cached_property
     def _relevance(self) -> Array:
-        """Of each document, the mean over users of the chance of a click, if seen."""
+        """Compute the mean over users of the chance of a click, if seen."""
         import numpy as np
 
         world = self._world
@@ -262,7 +262,7 @@ class Simulation:
     def _lists(
         self, rng: np.random.Generator, query: Array
     ) -> tuple[Array, dict[str, Array]]:
-        """The documents that each impression shows, and how they came there."""
+        """Draw the documents that each impression shows, and how they came there."""
         import numpy as np
 
         world, n, k = self._world, len(query), self.k
@@ -300,13 +300,13 @@ class Simulation:
 
     @property
     def swap_end(self) -> float:
-        """Share of the impressions that are shuffled, or take part in a swap."""
+        """Return share of the impressions that are shuffled, or take part in a swap."""
         return self.randomized_share + self.swap_share
 
     def _clicks(
         self, rng: np.random.Generator, chance: Array, satisfied: Array
     ) -> Array:
-        """Who clicks what, by the model of each user."""
+        """Draw who clicks what, by the model of each user."""
         import numpy as np
 
         shares = np.array(list(self.user_model.values()), dtype=float)
@@ -324,7 +324,7 @@ class Simulation:
 def _behind(
     rng: np.random.Generator, clicked: Array, satisfied: Array, time: Array
 ) -> dict[str, pl.Series]:
-    """When and how long: of clicks only."""
+    """Draw when and how long: of clicks only."""
     import numpy as np
 
     n, k = clicked.shape
@@ -347,7 +347,7 @@ def _behind(
 
 
 def _letters(number: Array | pl.Series, several: int = 2) -> pl.Series:
-    """A for 0, B for 1 ...; null below 0."""
+    """Write A for 0, B for 1 ...; null below 0."""
     names = [chr(ord("A") + i) for i in range(several)]
     place = pl.Series(number)
     place = place.set(place < 0, None)
@@ -357,7 +357,7 @@ def _letters(number: Array | pl.Series, several: int = 2) -> pl.Series:
 def _team_draft(
     rng: np.random.Generator, world: World, query: Array, k: int
 ) -> tuple[Array, Array]:
-    """Team-draft interleaving of both scores: team 0 is the production ranker."""
+    """Interleave both scores by team draft: team 0 is the production ranker."""
     import numpy as np
 
     by_team = [

@@ -15,7 +15,7 @@ DEVICES = pl.Enum(["desktop", "phone"])
 
 
 def simulation() -> Simulation:
-    """The design of the example, and its truth."""
+    """Design the example, with its truth."""
     return simulate(
         10_000,
         n_queries=200,
@@ -32,7 +32,7 @@ def simulation() -> Simulation:
 
 
 def log() -> pl.DataFrame:
-    """The simulated log; users have a device, which changes nothing."""
+    """Draw the log; users have a device, which changes nothing."""
     phone = (pl.col("user_id") % 5 < 3).cast(pl.UInt8)
     device = pl.lit(pl.Series(["desktop", "phone"], dtype=DEVICES)).gather(phone)
     return (

@@ -1,4 +1,4 @@
-"""Models of users: who examines which document, and clicks it.
+"""Model users: who examines which document, and clicks it.
 
 Draws are vectorized over impressions; where a user's next step depends on the last one,
 a loop goes over the places of the list.
@@ -48,7 +48,7 @@ def _browsing(
     after_click: Callable[[int], Array | float],
     after_skip: float,
 ) -> Array:
-    """Down the list until the user stops: after a click or a skip, by chance."""
+    """Go down the list until the user stops: after a click or a skip."""
     import numpy as np
 
     n, k = chance.shape
@@ -58,18 +58,6 @@ def _browsing(
         on = np.where(clicked[:, place], after_click(place), after_skip)
         here &= rng.random(n) < on
     return clicked
-
-
-def _cascade(
-    _: Simulation, rng: np.random.Generator, chance: Array, __: Array
-) -> Array:
-    return _browsing(rng, chance, lambda place: 0.0, 1.0)
-
-
-def _dcm(
-    design: Simulation, rng: np.random.Generator, chance: Array, _: Array
-) -> Array:
-    return _browsing(rng, chance, lambda place: design.continuation, 1.0)
 
 
 def _dbn(
@@ -87,7 +75,7 @@ def _dbn(
 def _ubm(
     design: Simulation, rng: np.random.Generator, chance: Array, _: Array
 ) -> Array:
-    """Examination by the distance to the click above."""
+    """Examine by the distance to the click above."""
     import numpy as np
 
     n, k = chance.shape
@@ -102,8 +90,10 @@ def _ubm(
 USER_MODELS: Mapping[UserModel, Callable[..., Array]] = {
     "pbm": _independent,
     "trust": _trusting,
-    "cascade": _cascade,
-    "dcm": _dcm,
+    "cascade": lambda _, rng, chance, __: _browsing(rng, chance, lambda _: 0.0, 1.0),
+    "dcm": lambda design, rng, chance, _: _browsing(
+        rng, chance, lambda _: design.continuation, 1.0
+    ),
     "dbn": _dbn,
     "ubm": _ubm,
 }

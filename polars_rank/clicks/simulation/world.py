@@ -1,4 +1,4 @@
-"""The draws made once per simulation: documents, rankers and users."""
+"""Draw what is drawn once per simulation: documents, rankers and users."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class World:
 
 
 def sigmoid(x: Array) -> Array:
-    """The probability of a logit."""
+    """Return the probability of a logit."""
     import numpy as np
 
     chance: Array = 1 / (1 + np.exp(-x))

@@ -406,3 +406,17 @@ def test_wrong_arguments(options, message):
         clicks.interleaving(
             random_log(1), team="team", credit="nothing", cluster="user_id"
         )
+
+
+def test_few_clusters_of_several_segments_are_told_once():
+    log = clicks.simulate(60, n_queries=5, interleaved_share=0.9, seed=1).draw()
+    part = {"part": pl.col("impression_id") % 3}
+    ranks = {"A": "position", "B": "last"}
+    log = log.with_columns(**part, last=11 - pl.col("position").cast(pl.Int64))
+    with pytest.warns(UserWarning, match="rest on") as told:
+        clicks.interleaving(
+            log, ranks=ranks, method="balanced", by="part", cluster="impression_id"
+        )
+    assert [str(w.message)[:14] for w in told if "rest on" in str(w.message)] == [
+        "3 of 3 results"
+    ]

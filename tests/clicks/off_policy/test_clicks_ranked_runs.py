@@ -12,7 +12,7 @@ from polars.testing import assert_frame_equal
 from slow import slow
 
 from polars_rank import DataError, clicks
-from polars_rank.clicks.off_policy import ranked_runs
+from polars_rank.clicks.log import contiguous
 from polars_rank.core.source import lazy_source
 
 # Of logs as short as these, which only their own test asks for.
@@ -145,7 +145,7 @@ def test_torn_impressions_have_the_same_estimates(options, caplog):
 
 def test_an_impression_that_comes_back_much_later(caplog, monkeypatch):
     """Nobody sees it at a glance."""
-    monkeypatch.setattr(ranked_runs, "reject_if_shuffled", lambda rows, key: rows)
+    monkeypatch.setattr(contiguous, "reject_if_shuffled", lambda rows, key: rows)
     log = log_of(90, 5)
     log = log.filter(pl.len().over("session", "page_view") > 1)
     first = (pl.col("session") == 0) & (pl.col("page_view") == log["page_view"][0])
@@ -196,7 +196,7 @@ def test_faults_are_told_as_in_any_order(fault, deepest):
 
 
 def test_very_deep_impressions_are_ranked_otherwise(caplog, monkeypatch):
-    monkeypatch.setattr(ranked_runs, "DEEPEST", 20)
+    monkeypatch.setattr(contiguous, "DEEPEST", 20)
     log = log_of(50, DEPTH)
     found = estimated(log.lazy(), caplog, proved=False)
     assert_frame_equal(found, clicks.counterfactual(log, "dcg", new="s", **OPTIONS))
@@ -212,6 +212,6 @@ def test_the_deepest_impressions_that_are_allowed_are_ranked_in_numpy(
     last = sizes.filter(pl.col("len") == deepest).head(1).select(impressions)
     others = log.join(last, on=impressions, how="anti", maintain_order="left")
     log = pl.concat([others, log.join(last, on=impressions, maintain_order="left")])
-    monkeypatch.setattr(ranked_runs, "DEEPEST", deepest)
+    monkeypatch.setattr(contiguous, "DEEPEST", deepest)
     found = estimated(log.lazy(), caplog, proved=True)
     assert_frame_equal(found, clicks.counterfactual(log, "dcg", new="s", **OPTIONS))

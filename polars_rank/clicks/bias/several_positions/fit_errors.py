@@ -1,4 +1,4 @@
-"""Fits of position bias, with the errors of their estimates.
+"""Compute the errors of fits of position bias.
 
 Errors are those of scores over independent groups, such as queries or users.
 """
@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from polars_rank.clicks.bias.several_positions.linked_positions import reached
 from polars_rank.clicks.bias.several_positions.pair_counts import (
     CELLS,
     Array,
     Codes,
     Counts,
     groups_of,
+    reached,
 )
 
 ALONE = 1e-9  # share of the others in a curvature that is rounding
@@ -52,21 +52,15 @@ class Fit:
     scores: Scores | None = None
 
     def relative_to(self, reference: int) -> Fit:
-        """The same, with another reference."""
+        """Return the same, with another reference."""
         covariance = self.covariance
         own = covariance[reference]
         moved = covariance - own[None, :] - own[:, None] + own[reference]
         return replace(self, theta=self.theta / self.theta[reference], covariance=moved)
 
-    def clustered(self, meat: Array, several: Codes, groups: int) -> Fit:
-        """The same, with errors from scores that were summed by other clusters."""
-        assert self.scores is not None
-        covariance = self.scores.covariance(meat, several, groups)
-        return replace(self, covariance=covariance, groups=groups)
-
     @property
     def se(self) -> Array:
-        """Standard errors of ``theta``."""
+        """Return standard errors of ``theta``."""
         return np.asarray(self.theta * np.sqrt(np.diag(self.covariance).clip(0.0)))
 
 
@@ -105,7 +99,7 @@ class Scores:
     def of(
         cls, rows: Counts, weight: Array, mean: Array, scale: Array, reference: int
     ) -> Scores:
-        """``weight`` is the curvature of a row.
+        """Invert the curvature; ``weight`` is that of a row.
 
         Where all that was shown was clicked the likelihood of EM is flat: there is no
         error of a position that only such documents tie to the reference.
@@ -121,14 +115,14 @@ class Scores:
 
     @property
     def largest(self) -> Array:
-        """At each position, what the absolute scores of all impressions add up to."""
+        """Sum the absolute scores of all impressions at each position."""
         rows = self.rows
         clicked, skipped = rows.c * (1 - self.mean), (rows.n - rows.c) * self.mean
         size = (clicked + skipped) * self.scale
         return rows.of_position(size + self.share * rows.of_pair(size))
 
     def covariance(self, meat: Array, several: Codes, groups: int) -> Array:
-        """Covariance, from the products of the scores of groups (CR1).
+        """Compute the covariance from the products of the scores of groups (CR1).
 
         ``several`` is how many groups there are at each position: a single one has no
         error.
@@ -138,7 +132,7 @@ class Scores:
         return self._of_sure(sandwich, self.free & (several > 1))
 
     def left_out(self) -> tuple[Array, int]:
-        """Covariance from leaving out each group in turn, and the number of groups.
+        """Leave out each group in turn; return covariance and number of groups.
 
         Where a few groups have most of the clicks, the sandwich is too small: they pull
         the estimate towards themselves. A step of Newton's method without the group
@@ -169,7 +163,7 @@ class Scores:
         return self._of_sure(found, sure), groups
 
     def _tied_without(self, own: Array) -> npt.NDArray[np.bool_]:
-        """Which positions the rest ties to the reference, if a group is left out."""
+        """Return which positions stay tied to the reference without a group."""
         tied = np.ones(own.shape[:2], bool)
         ties = self.whole < 0
         # Shares of the group in the curvature between two positions.
@@ -181,7 +175,7 @@ class Scores:
     def _of_groups(
         self, score: Array, bounds: npt.NDArray[np.int64]
     ) -> tuple[Array, Array]:
-        """Scores and curvatures of groups whose rows begin at ``bounds``."""
+        """Sum scores and curvatures of groups whose rows begin at ``bounds``."""
         rows, k = self.rows, self.rows.positions
         part = slice(bounds[0], bounds[-1])
         number, at = len(bounds) - 1, rows.position[part]
@@ -201,7 +195,7 @@ class Scores:
         return scores, own
 
     def _of_sure(self, covariance: Array, sure: npt.NDArray[np.bool_]) -> Array:
-        """NaN where it is not known; 0 at the reference."""
+        """Put NaN where the covariance is not known, 0 at the reference."""
         found = np.full_like(self.bread, np.nan)
         known = sure.copy()
         known[self.reference] = True
@@ -210,7 +204,7 @@ class Scores:
 
 
 def _shares(weight: Array, counts: Counts) -> Array:
-    """Share of each row in the curvature of its pair."""
+    """Compute the share of each row in the curvature of its pair."""
     total = counts.of_pair(weight)
     return np.divide(weight, total, out=np.zeros_like(weight), where=total > 0)
 
@@ -218,7 +212,7 @@ def _shares(weight: Array, counts: Counts) -> Array:
 def information(
     counts: Counts, weight: Array, where: npt.NDArray[np.bool_] | bool = True
 ) -> Array:
-    """Curvature in the logarithms of theta, attractiveness profiled out ``where``."""
+    """Compute the curvature in ln theta, attractiveness profiled out ``where``."""
     found = np.diag(counts.of_position(weight))
     share = _shares(weight, counts) * where
     for _, (whole, part) in counts.dense(weight, share):

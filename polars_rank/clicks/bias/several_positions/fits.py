@@ -1,4 +1,4 @@
-"""Position bias from clicks on documents that were shown at several positions.
+"""Fit position bias to documents that were shown at several positions.
 
 Both likelihoods are those of a table of counts: of a pair (a document of a query) at a
 position, the impressions n and the clicks c.
@@ -17,8 +17,11 @@ from polars_rank.clicks.bias.several_positions.fit_errors import (
     Scores,
     information,
 )
-from polars_rank.clicks.bias.several_positions.linked_positions import identified
-from polars_rank.clicks.bias.several_positions.pair_counts import Array, Counts
+from polars_rank.clicks.bias.several_positions.pair_counts import (
+    Array,
+    Counts,
+    identified,
+)
 
 Known: TypeAlias = npt.NDArray[np.bool_]
 
@@ -46,7 +49,7 @@ def poisson(counts: Counts, reference: int, *, max_steps: int, tol: float) -> Fi
 def relative_examination(
     counts: Counts, reference: int, *, max_steps: int, tol: float, start: Array
 ) -> Array:
-    """Theta alone, by the same fit from ``start``; NaN where it is not known."""
+    """Fit theta alone, from ``start``; NaN where it is not known."""
     counts, _, known = identified(counts, reference)
     x = np.log(np.where(known & (start > 0), start, 1.0))
     x, _, _, converged, _ = _fixed_effects(
@@ -63,7 +66,7 @@ def _fixed_effects(
     tol: float,
     start: Array | None = None,
 ) -> tuple[Array, Array, int, bool, float]:
-    """The logarithms of theta, shares of rows in the clicks of pairs, how it ended.
+    """Fit ln theta; return it, shares of rows in clicks of pairs, how it ended.
 
     ``P(position of a click of the pair) = n_k theta_k / sum_j n_j theta_j``. The
     attractiveness of the pair cancels. Newton's method on the logarithms, whose
@@ -83,6 +86,8 @@ def _fixed_effects(
     share, likelihood = shares(x)
     while not converged and steps < max_steps:
         steps += 1
+        # Multinomial scores, as in Hausman, Hall and Griliches, 1984: of a pair with C
+        # clicks, c_k - C p_k, with the information C (diag p - p p').
         gradient = counts.of_position(counts.c - total * share)[free]
         curvature = information(counts, total * share)[np.ix_(free, free)]
         change = np.zeros_like(x)

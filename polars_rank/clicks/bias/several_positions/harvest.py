@@ -1,4 +1,4 @@
-"""Position bias from documents that were shown at several positions of a query."""
+"""Harvest position bias from documents that were shown at several positions."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ import numpy as np
 import polars as pl
 
 from polars_rank.clicks.bias.position_rows import (
-    UNCONVERGED,
+    Note,
     Row,
     Task,
+    in_units,
     is_by_query,
     segments_of,
-    warn_of,
+    units_of,
     warn_unconverged,
 )
 from polars_rank.clicks.bias.several_positions import fits
 from polars_rank.clicks.bias.several_positions.fit_errors import Fit
 from polars_rank.clicks.bias.several_positions.pair_counts import Counts
 from polars_rank.clicks.bias.several_positions.pair_ratios import jackknifed
-from polars_rank.clicks.bias.units import in_units, units_of
 from polars_rank.clicks.log.click_log import ClickLog
-from polars_rank.clicks.log.impressions import bounded_by, held
+from polars_rank.clicks.log.impressions import all_held, bounded_by
 from polars_rank.clicks.log.position_counts import (
     checked,
     pair_table,
@@ -36,25 +36,20 @@ FITTING = 12  # bytes for each byte of the table: sorted, as numbers, and their 
 
 
 def rows_of_pairs(task: Task, log: ClickLog) -> Iterator[Row]:
-    """One row per segment and position, by harvesting or EM."""
+    """Estimate one row per segment and position, by harvesting or EM."""
     plans = [position_totals(log, task.by), checked(log, documents=True)]
-    if log.resources is None:  # then all three read the log once
-        totals, _, table = pl.collect_all(
-            [*plans, informative_table(task, log)], engine="streaming"
-        )
-    else:
-        totals, _ = pl.collect_all(plans, engine="streaming")
-        table = held(
-            informative_table(task, log),
-            log.resources,
-            factor=FITTING,
-            what="the documents that were shown at several positions",
-            otherwise="split the log with by=, or leave out rare documents or queries",
-        )
+    totals, _, table = all_held(
+        log,
+        [*plans, informative_table(task, log)],
+        factor=FITTING,
+        what="the documents that were shown at several positions",
+        otherwise="split the log with by=, or leave out rare documents or queries",
+    )
     order = [*task.by, "query", *task.within, "doc", "position"]
     table = table.sort(order, nulls_last=True)
     totals = totals.sort(*task.by, "position", nulls_last=True)
     tables = segments_of(table, task.by)
+    found: dict[tuple[Any, ...], Sequence[Any]] = {}
     for key, segment in segments_of(totals, task.by).items():
         positions = segment["position"]
         if positions.is_empty():  # nothing was logged
@@ -64,7 +59,7 @@ def rows_of_pairs(task: Task, log: ClickLog) -> Iterator[Row]:
         fit = _fit(task, counts, 0)
         if fit.converged is False:
             nothing = np.full_like(fit.theta, np.nan)
-            why: list[str | None] = [note or UNCONVERGED for note in fit.notes]
+            why: list[str | None] = [note or Note.UNCONVERGED for note in fit.notes]
             fit = replace(fit, theta=nothing, notes=why)
         if fit.scores is not None and not is_by_query(log):
             fit = _clustered(task, log, fit, part, dict(zip(task.by, key, strict=True)))
@@ -72,24 +67,21 @@ def rows_of_pairs(task: Task, log: ClickLog) -> Iterator[Row]:
             fit = fit.relative_to(int(np.nanargmax(fit.theta)))
         used = counts.informative(least=task.least, unclicked=task.unclicked)
         support = used.of_position(used.n)
-        _tell(fit, positions, key)
+        if fit.converged is False:
+            warn_unconverged(fit.steps)
         more: list[Any] = [fit.steps, fit.converged][: len(task.columns)]
         if task.method == "em":
             more.append(fit.log_likelihood)
-        for i, total in enumerate(segment.iter_rows(named=True)):
-            yield task.row(
-                total,
-                fit.theta[i],
-                fit.se[i],
-                int(support[i]),
-                fit.groups,
-                fit.notes[i],
-                *more,
-            )
+        numbers = zip(fit.theta, fit.se, map(int, support), fit.notes, strict=True)
+        for position, (value, error, size, note) in zip(
+            positions, numbers, strict=True
+        ):
+            found[*key, position] = (value, error, size, fit.groups, note, *more)
+    return task.rows(totals, lambda key, position: found[*key, position])
 
 
 def informative_table(task: Task, log: ClickLog, *parts: str) -> pl.LazyFrame:
-    """The rows of documents at several positions that were clicked, or of all.
+    """Plan the rows of documents at several positions, clicked or all.
 
     ``parts`` are columns that split the impressions of a document.
     """
@@ -125,7 +117,7 @@ def _fit(task: Task, counts: Counts, reference: int) -> Fit:
 def _clustered(
     task: Task, log: ClickLog, fit: Fit, table: pl.DataFrame, segment: dict[str, Any]
 ) -> Fit:
-    """Errors of clusters that are not queries: scores row by row."""
+    """Compute errors of clusters that are not queries: scores row by row."""
     scores = fit.scores
     assert scores is not None
     k = scores.rows.positions
@@ -179,20 +171,13 @@ def _clustered(
         for j in range(i + 1):
             meat[i, j] = meat[j, i] = found[f"{i}:{j}"] * units[i] * units[j]
     several = np.array([found[name] for name in here_too])
-    return fit.clustered(meat, several, found["groups"])
-
-
-def _tell(fit: Fit, positions: pl.Series, key: Sequence[object]) -> None:
-    """Warn of positions without an estimate."""
-    if fit.converged is False:
-        warn_unconverged(fit.steps)
-    notes = zip(positions, fit.notes, strict=True)
-    missing = [p for p, note in notes if note not in (None, UNCONVERGED)]
-    warn_of(missing, key, "they are null; see the column note")
+    groups = found["groups"]
+    covariance = scores.covariance(meat, several, groups)
+    return replace(fit, covariance=covariance, groups=groups)
 
 
 def arrays(table: pl.DataFrame, positions: pl.Series, names: Sequence[str]) -> Counts:
-    """Arrays of a sorted table."""
+    """Convert a sorted table to arrays."""
     codes = table.select(
         pair=pl.struct("query", *names).rle_id(),
         group=pl.col("query").rle_id(),

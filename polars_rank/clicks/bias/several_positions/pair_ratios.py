@@ -1,4 +1,4 @@
-"""Position bias from ratios over pairs of positions (Agarwal et al., WSDM 2019).
+"""Estimate position bias from ratios over pairs of positions (WSDM 2019).
 
 As the fits, they take arrays and know no frame.
 """
@@ -13,16 +13,14 @@ import numpy.typing as npt
 from polars_rank.clicks.bias.position_based import position_based
 from polars_rank.clicks.bias.position_rows import Estimator, Weighting
 from polars_rank.clicks.bias.several_positions.fit_errors import ALONE, Fit
-from polars_rank.clicks.bias.several_positions.linked_positions import (
+from polars_rank.clicks.bias.several_positions.pair_counts import (
     UNCLICKED,
     UNLINKED,
-    known_of,
-    reached,
-)
-from polars_rank.clicks.bias.several_positions.pair_counts import (
     Array,
     Counts,
     groups_of,
+    known_of,
+    reached,
 )
 
 GROUPS = 100  # of queries that are left out in turn
@@ -37,7 +35,7 @@ def jackknifed(
     max_steps: int,
     tol: float,
 ) -> Fit:
-    """Estimates of Agarwal et al., with errors from leaving out groups in turn.
+    """Estimate as Agarwal et al., with errors from leaving out groups in turn.
 
     Source: Agarwal et al., WSDM 2019, section 4; ``"harmonic"`` weighs a pair by
     ``n_k n_j / (n_k + n_j)``, the inverse of its variance.
@@ -77,7 +75,7 @@ def jackknifed(
 
 
 def _tables(counts: Counts, weighting: Weighting, parts: int) -> tuple[Array, Array]:
-    """Of each part of the groups: clicks and views at k of pairs shown at k and j."""
+    """Sum clicks and views at k of pairs shown at k and j, part by part."""
     k = counts.positions
     clicks, shown = (np.zeros((parts, k, k)) for _ in range(2))
     for group, (n, c) in counts.dense(counts.n, counts.c):
@@ -98,7 +96,7 @@ def _tables(counts: Counts, weighting: Weighting, parts: int) -> tuple[Array, Ar
 def _notes(
     clicks: Array, shown: Array, reference: int, estimator: Estimator
 ) -> list[str | None]:
-    """Why a position has no estimate."""
+    """Say why a position has no estimate."""
     k = len(clicks)
     if estimator == "all_pairs":
         near = reached(shown > 0, reference)
@@ -118,7 +116,7 @@ def _notes(
 
 
 def pivot_one(clicks: Array, reference: int) -> Array:
-    """Clicks at k by clicks at the reference, of pairs that were shown at both."""
+    """Divide clicks at k by clicks at the reference, of pairs shown at both."""
     with np.errstate(divide="ignore", invalid="ignore"):
         theta = clicks[:, :, reference] / clicks[:, reference, :]
     theta[:, reference] = 1.0
@@ -126,7 +124,7 @@ def pivot_one(clicks: Array, reference: int) -> Array:
 
 
 def chain(clicks: Array, reference: int) -> Array:
-    """Products of the ratios of neighboring positions."""
+    """Multiply the ratios of neighboring positions."""
     steps = np.arange(1, clicks.shape[1])
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = clicks[:, steps, steps - 1] / clicks[:, steps - 1, steps]
@@ -142,7 +140,7 @@ def all_pairs(
     max_steps: int,
     tol: float,
 ) -> tuple[Array, int, bool]:
-    """Maximum of ``sum A ln(p_k r_kj) + (M - A) ln(1 - p_k r_kj)``, r symmetric.
+    """Maximize ``sum A ln(p_k r_kj) + (M - A) ln(1 - p_k r_kj)``, r symmetric.
 
     That is the position-based model, whose documents are pairs of positions. Where
     nobody clicked at either of two, ``r = 0``: they say nothing of p.

@@ -1,4 +1,4 @@
-"""The words of impressions of at most 64 positions: a set of positions is a number.
+"""Implement the impression words for up to 64 positions as bit sets.
 
 Position k is the bit 2^(k - 1), so that the sum of a column is a set, if no position
 comes twice: the number of bits says whether one does. What is said of a set (how many
@@ -21,8 +21,10 @@ from polars_rank.clicks.behavior.impression import (
     UnknownDwell,
     position,
 )
+from polars_rank.clicks.behavior.measures import BehaviorMeasure
+from polars_rank.clicks.behavior.traced import Traced, Unit, trace
 from polars_rank.clicks.log.click_log import ClickLog
-from polars_rank.clicks.log.impressions import may_be_tried
+from polars_rank.clicks.log.impressions import in_layout, may_be_tried
 from polars_rank.exceptions import DataError
 
 BITS = 64
@@ -137,7 +139,7 @@ class ShallowImpression(Impression):
 def shallow_first(
     log: ClickLog, plan: Callable[[ClickLog, type[Impression]], pl.LazyFrame]
 ) -> pl.LazyFrame:
-    """The plan with the words of shallow impressions, or of all if some are deeper."""
+    """Try the words of shallow impressions first; plan for any depth otherwise."""
     whole = plan(log, Impression)
     if not may_be_tried(log):
         return whole
@@ -151,8 +153,22 @@ def shallow_first(
     )
 
 
+def plan_behavior(
+    log: ClickLog,
+    measures: Sequence[BehaviorMeasure],
+    unit: Unit | None,
+    plan: Callable[[ClickLog, Traced], pl.LazyFrame],
+) -> pl.LazyFrame:
+    """Plan in the requested layout, and with the words of shallow impressions first."""
+
+    def of_words(log: ClickLog, vocabulary: type[Impression]) -> pl.LazyFrame:
+        return plan(log, trace(log, measures, unit=unit, vocabulary=vocabulary))
+
+    return in_layout(log, lambda log: shallow_first(log, of_words))
+
+
 def _bits(columns: Sequence[pl.Series]) -> pl.Series:
-    """The bit of each position; an error, of whatever words, leads to the other plan.
+    """Compute the bit of each position; an error leads to the other plan.
 
     That one describes the fault in full.
     """
@@ -171,7 +187,7 @@ def _bits(columns: Sequence[pl.Series]) -> pl.Series:
 
 
 def _reciprocals(positions: pl.Series) -> pl.Series:
-    """Sums of 1 / position in whole units, eight positions at a time."""
+    """Sum 1 / position in whole units, eight positions at a time."""
     import numpy as np
 
     # A table of all sets of 64 positions has 2^64 entries, one of eight has 256.
@@ -186,7 +202,7 @@ def _reciprocals(positions: pl.Series) -> pl.Series:
 
 @cache
 def _reciprocal_tables() -> list[Any]:
-    """For each eight positions: the sums of the 256 sets of them."""
+    """Compute the sums of the 256 sets of each eight positions."""
     import numpy as np
 
     # Whole units add up to the same sum in any order; floats do not.
