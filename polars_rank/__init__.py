@@ -9,28 +9,27 @@ from __future__ import annotations
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from polars_rank import metrics as _metrics  # noqa: F401  # registers them
-from polars_rank import namespaces as _namespaces  # noqa: F401  # on Polars
-from polars_rank.conventions.convention import Convention
-from polars_rank.conventions.explain import explain
-from polars_rank.conventions.tools import CONVENTIONS
-from polars_rank.core.binding import metric_expr
-from polars_rank.core.expr import ratio
-from polars_rank.core.ranking import Ranking
-from polars_rank.core.subtopics import Subtopics
-from polars_rank.evaluation.evaluate import evaluate, per_query
-from polars_rank.evaluation.match_report import match_report
-from polars_rank.evaluation.preferences import preferences
-from polars_rank.exceptions import DataError, DataWarning
-from polars_rank.io.lists import from_groups, from_lists
-from polars_rank.io.scan import scan
-from polars_rank.measures.measure import Measure, measure
-from polars_rank.namespaces.expr import expr
+from polars_rank import namespaces as _namespaces  # noqa: F401  # registers them
 
 if _TYPE_CHECKING:
     from polars_rank import clicks, comparison, example, io, parts
     from polars_rank.comparison.compare import compare
     from polars_rank.comparison.gate.gate import gate
+    from polars_rank.conventions.convention import Convention
+    from polars_rank.conventions.explain import explain
+    from polars_rank.conventions.tools import CONVENTIONS
+    from polars_rank.core.binding import metric_expr
+    from polars_rank.core.expr import ratio
+    from polars_rank.core.ranking import Ranking
+    from polars_rank.core.subtopics import Subtopics
+    from polars_rank.evaluation.evaluate import evaluate, per_query
+    from polars_rank.evaluation.match_report import match_report
+    from polars_rank.evaluation.preferences import preferences
+    from polars_rank.exceptions import DataError, DataWarning
+    from polars_rank.io.lists import from_groups, from_lists
+    from polars_rank.io.scan import scan
+    from polars_rank.measures.measure import Measure, measure
+    from polars_rank.namespaces.expr import expr
     from polars_rank.parts.evaluation import Evaluation
     from polars_rank.uncertainty.audit.audit import audit
     from polars_rank.uncertainty.bounds.bounds import bounds
@@ -70,29 +69,49 @@ __all__ = [
 ]
 __version__ = "0.1.0"
 
-# What needs numpy or an extra, or is slow to import, is imported when it is first used.
+# All is imported when it is first used: the command shows its help without any of it.
 _LATER = {
+    "CONVENTIONS": "conventions.tools",
+    "Convention": "conventions.convention",
+    "DataError": "exceptions",
+    "DataWarning": "exceptions",
     "Evaluation": "parts.evaluation",
+    "Measure": "measures.measure",
+    "Ranking": "core.ranking",
+    "Subtopics": "core.subtopics",
     "audit": "uncertainty.audit.audit",
     "bounds": "uncertainty.bounds.bounds",
-    "clicks": "clicks",
     "compare": "comparison.compare",
-    "comparison": "comparison",
     "estimate": "uncertainty.estimate",
-    "example": "example",
+    "evaluate": "evaluation.evaluate",
+    "explain": "conventions.explain",
+    "expr": "namespaces.expr",
+    "from_groups": "io.lists",
+    "from_lists": "io.lists",
     "gate": "comparison.gate.gate",
-    "io": "io",
-    "parts": "parts",
+    "match_report": "evaluation.match_report",
+    "measure": "measures.measure",
+    "metric_expr": "core.binding",
+    "per_query": "evaluation.evaluate",
+    "preferences": "evaluation.preferences",
+    "ratio": "core.expr",
+    "scan": "io.scan",
 }
+_ROOMS = (
+    *("clicks", "comparison", "conventions", "core", "evaluation", "example"),
+    *("exceptions", "io", "measures", "metrics", "parts", "typing"),
+)
 
 
 def __getattr__(name: str) -> object:
+    if name in _ROOMS:
+        return _import_module(f"polars_rank.{name}")
     if name not in _LATER:
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)
-    module = _import_module(f"polars_rank.{_LATER[name]}")
-    return module if _LATER[name] == name else getattr(module, name)
+    found = getattr(_import_module(f"polars_rank.{_LATER[name]}"), name)
+    return globals().setdefault(name, found)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER})
+    return sorted({*globals(), *__all__})

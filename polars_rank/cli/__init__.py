@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from polars_rank._files.signals import clean_on_signals
-from polars_rank.cli.words import remark, sentence
+from polars_rank.cli.words import remark, sentence, standard_output
 from polars_rank.exceptions import DataError
 
 __all__ = ["main"]
@@ -42,7 +42,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         from cyclopts import CycloptsError
 
         from polars_rank.cli.app import options, run
-        from polars_rank.cli.show import standard_output
     except ModuleNotFoundError as error:
         part = str(error.name).partition(".")[0]
         if part not in PARTS:

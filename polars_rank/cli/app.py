@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from functools import cache
 from itertools import chain
@@ -11,29 +10,70 @@ from typing import Literal
 from cyclopts import App, Parameter
 
 import polars_rank
-from polars_rank.cli.audit import audit, bounds
-from polars_rank.cli.compare import compare
-from polars_rank.cli.describe import conventions, explain, measures
-from polars_rank.cli.estimate import estimate
-from polars_rank.cli.evaluate import evaluate
-from polars_rank.cli.gate import gate
-from polars_rank.cli.help import WrappedHelp
-from polars_rank.cli.match import match_report
-from polars_rank.cli.moments import merge, moments, trend
-from polars_rank.cli.orders import discriminative, orders
-from polars_rank.cli.outputs import require_outputs_apart
-from polars_rank.cli.power import power
-from polars_rank.cli.runs import STDIN
+from polars_rank.cli.help import WrappedHelp, shown_default
+from polars_rank.cli.words import STDIN, terminal
+
+COMMANDS = {  # as their docstrings begin, so that the help imports none of them
+    "evaluate": "Print the mean of every measure over the queries.",
+    "compare": "Compare systems query by query: differences, intervals, tests, effect "
+    "sizes.",
+    "gate": "Fail if a change made the ranking worse than a baseline.",
+    "audit": "Measure the effect of every disputed choice: on values, on the order of "
+    "systems.",
+    "bounds": "Bound the values over unknown labels, and over orders of ties.",
+    "estimate": "Estimate means from few judgments by people and many by a model.",
+    "power": "Plan a comparison: queries needed, or the difference that can be "
+    "detected.",
+    "moments": "Sum up a day: all that compare and trend need, in a file of a few "
+    "kilobytes.",
+    "merge": "Add up moments: days to a month, months to a year.",
+    "trend": "Follow systems and their differences over time, from moments of days.",
+    "orders": "Compare the orders in which measures put the systems: rank correlation, "
+    "swaps.",
+    "discriminative": "Measure discriminative power: how many pairs of systems a "
+    "measure tells apart.",
+    "match-report": "Report how the ids of a run match those of its judgments: counts "
+    "and shares.",
+    "coverage": "Another name for match-report.",
+    "measures": "List the measures by family: names, what is measured, parameters and "
+    "defaults.",
+    "conventions": "List the conventions: name, tool, and its choices in a few words.",
+    "explain": "Explain a measure: definition, choices, undefined case, source, tools.",
+    "clicks": "Click logs: what users saw, and what they clicked.",
+}
+PLACES = {  # where the command is not a file of its name
+    "bounds": "audit:bounds",
+    "clicks": "clicks:app",
+    "conventions": "describe:conventions",
+    "coverage": "match:match_report",
+    "discriminative": "orders:discriminative",
+    "explain": "describe:explain",
+    "match-report": "match:match_report",
+    "measures": "describe:measures",
+    "merge": "moments:merge",
+    "trend": "moments:trend",
+}
+USAGE = {  # where it is not FILE...
+    "gate": "BASE FILE...",
+    "power": "[FILE]",
+    "match-report": "RUN QRELS",
+    "coverage": "RUN QRELS",
+    "explain": "MEASURE",
+}
+PLAIN = ("measures", "conventions", "clicks")  # these are used without any
 
 
 def run(argv: Sequence[str]) -> int:
     """Parse the arguments, run the command they name, return its exit status."""
-    app = _grammar("default" if sys.stdout.isatty() else "plain")
+    asked = next((word for word in argv if word in COMMANDS), None)
+    app = _grammar("default" if terminal() else "plain", asked)
     tokens = [STDIN if token == "-" else token for token in argv]
     command, given, _ = app.parse_args(
         tokens, exit_on_error=False, print_error=False, verbose=False
     )
     if command.__module__.startswith(polars_rank.__name__):  # and not --help
+        from polars_rank.cli.outputs import require_outputs_apart
+
         require_outputs_apart(command, given)
     status = command(*given.args, **given.kwargs)
     return status if isinstance(status, int) else 0
@@ -55,50 +95,28 @@ def _options(path: tuple[str, ...]) -> frozenset[str]:
 
 
 @cache
-def _grammar(help_formatter: Literal["default", "plain"]) -> App:
-    """The commands; registering them takes a third of the time of a short call."""
+def _grammar(
+    help_formatter: Literal["default", "plain"], asked: str | None = None
+) -> App:
+    """The commands; the help of the one that is ``asked`` for is its docstring."""
     app = App(
         name="polars-rank",
         help="Evaluate rankings: nDCG, average precision and more, from files.",
+        help_format="plaintext",  # rich is slow to import for Markdown
         version=f"polars-rank {polars_rank.__version__}",
         help_formatter=WrappedHelp() if help_formatter == "plain" else help_formatter,
         suppress_keyboard_interrupt=False,
         result_action="return_value",
-        default_parameter=Parameter(negative=()),
+        default_parameter=Parameter(negative=(), show_default=shown_default),
     )
-    app.command(evaluate, usage="Usage: polars-rank evaluate FILE... [OPTIONS]")
-    app.command(compare, usage="Usage: polars-rank compare FILE... [OPTIONS]")
-    app.command(gate, usage="Usage: polars-rank gate BASE FILE... [OPTIONS]")
-    app.command(audit, usage="Usage: polars-rank audit FILE... [OPTIONS]")
-    app.command(bounds, usage="Usage: polars-rank bounds FILE... [OPTIONS]")
-    app.command(estimate, usage="Usage: polars-rank estimate FILE... [OPTIONS]")
-    app.command(power, usage="Usage: polars-rank power [FILE] [OPTIONS]")
-    app.command(moments, usage="Usage: polars-rank moments FILE... [OPTIONS]")
-    app.command(merge, usage="Usage: polars-rank merge FILE... [OPTIONS]")
-    app.command(trend, usage="Usage: polars-rank trend FILE... [OPTIONS]")
-    app.command(orders, usage="Usage: polars-rank orders FILE... [OPTIONS]")
-    app.command(
-        discriminative, usage="Usage: polars-rank discriminative FILE... [OPTIONS]"
-    )
-    app.command(
-        match_report,
-        name="match-report",
-        usage="Usage: polars-rank match-report RUN QRELS [OPTIONS]",
-    )
-    app.command(
-        match_report,
-        name="coverage",
-        help="Another name for match-report.",
-        usage="Usage: polars-rank coverage RUN QRELS [OPTIONS]",
-    )
-    app.command(measures)
-    app.command(conventions)
-    app.command(explain, usage="Usage: polars-rank explain MEASURE [OPTIONS]")
-    app.command(
-        "polars_rank.cli.clicks:app",
-        name="clicks",
-        help="Click logs: what users saw, and what they clicked.",
-    )
+    for name, about in COMMANDS.items():
+        usage = f"Usage: polars-rank {name} {USAGE.get(name, 'FILE...')} [OPTIONS]"
+        app.command(
+            f"polars_rank.cli.{PLACES.get(name, f'{name}:{name}')}",
+            name=name,
+            help=None if name == asked != "coverage" else about,
+            **({} if name in PLAIN else {"usage": usage}),
+        )
     app.register_install_completion_command(
         help="Set up Tab completion of commands and options in bash, zsh or fish."
     )

@@ -21,7 +21,8 @@ from polars_rank.cli.options import (
     several,
     with_judgments,
 )
-from polars_rank.cli.show import Format, emit, show_frame, show_rows, terminal
+from polars_rank.cli.show import Format, show_frame, show_rows
+from polars_rank.cli.words import emit, terminal
 from polars_rank.uncertainty.bounds.labelings import grades_of
 
 OF_DATA = ("qrels", "query", "doc", "score", "label")  # which Input tells

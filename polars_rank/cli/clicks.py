@@ -29,8 +29,8 @@ from polars_rank.cli.clicks_log import (
 from polars_rank.cli.derive import GROUPS, options_of, told
 from polars_rank.cli.options import Formats
 from polars_rank.cli.runs import open_file
-from polars_rank.cli.show import show, show_pairs, show_rows, show_values, terminal
-from polars_rank.cli.words import sentence
+from polars_rank.cli.show import show, show_pairs, show_rows, show_values
+from polars_rank.cli.words import sentence, terminal
 from polars_rank.clicks.behavior.measures import DEFAULT
 from polars_rank.clicks.simulation.users import UserModel
 from polars_rank.example import clicks_path
@@ -213,7 +213,6 @@ def judgments(
             group=GROUPS["choice"],
             help="The label is the number of thresholds that the estimate reaches; may "
             "be repeated.",
-            show_default=False,
         ),
     ] = (),
     grades: Annotated[
@@ -379,7 +378,6 @@ def simulate(
             "file",
             "Write the log that ships with the package; all other options are ignored.",
             metavar=None,
-            show_default=False,
         ),
     ] = False,
     **options: Any,

@@ -15,8 +15,8 @@ from polars_rank.cli.bar import Bar
 from polars_rank.cli.derive import GROUPS
 from polars_rank.cli.options import Formats, several
 from polars_rank.cli.runs import open_file
-from polars_rank.cli.show import show_pairs, show_values, terminal
-from polars_rank.cli.words import remark
+from polars_rank.cli.show import show_pairs, show_values
+from polars_rank.cli.words import remark, terminal
 from polars_rank.core.vocabulary import PARAMETERS
 from polars_rank.example import clicks_path
 from polars_rank.io import write
@@ -35,7 +35,6 @@ Example: TypeAlias = Annotated[
     bool,
     Parameter(
         group=GROUPS["file"],
-        show_default=False,
         help="Use the log that ships with the package.",
     ),
 ]

@@ -21,8 +21,9 @@ from polars_rank.cli.options import (
     Queries,
     QuoteFormulas,
 )
-from polars_rank.cli.show import Format, emit, inert, show_rows, table_of, terminal
+from polars_rank.cli.show import Format, inert, show_rows, table_of
 from polars_rank.cli.values import values_of_systems
+from polars_rank.cli.words import emit, terminal
 
 if TYPE_CHECKING:
     import polars as pl

@@ -87,7 +87,6 @@ def options_of(
         known = {p.name for p in own}
         more = [option(p, changed) for n, p in offered.items() if n not in known]
         parameters = [*own, *more]
-
         usual = {p.name: _comparable(offered[p.name].default) for p in more}
 
         @wraps(command)
@@ -100,6 +99,8 @@ def options_of(
             return command(*args, **kept)
 
         del called.__wrapped__  # cyclopts would follow it
+        paragraphs = inspect.cleandoc(command.__doc__ or "").split("\n\n")
+        called.__doc__ = "\n\n".join(" ".join(text.split()) for text in paragraphs)
         called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         called.__annotations__ = {p.name: p.annotation for p in parameters}
         return called  # type: ignore[return-value]
@@ -144,16 +145,12 @@ def option(
         default = tuple_of(default)
     elif default is parameter.empty:  # the command says what is missing
         hint, default = hint | None, None
-    about = (
-        word.about.removesuffix(".") + "; may be repeated." if several else word.about
-    )
+    about = word.about
+    if several:
+        about = about.removesuffix(".") + "; may be repeated."
     changes: dict[str, Any] = {"help": about}
-    if hint is bool:
-        changes["show_default"] = False
-        if default:
-            changes["negative"] = f"--no-{name.replace('_', '-')}"
-    elif several:
-        changes["show_default"] = _joined if default else False
+    if hint is bool and default:
+        changes["negative"] = f"--no-{name.replace('_', '-')}"
     shown = told(name, **changes)
     return parameter.replace(annotation=Annotated[hint, shown], default=default)
 
@@ -169,10 +166,6 @@ def told(name: str, about: str | None = None, /, **changes: Any) -> Parameter:
         kind = cast("Kind", name)
     settings = {"metavar": METAVARS.get(kind), "help": about, **NAMED.get(name, {})}
     return Parameter(group=GROUPS[kind], **{**settings, **changes})
-
-
-def _joined(values: Sequence[object]) -> str:
-    return " ".join(map(str, values))
 
 
 def cli_type(hint: Any, *, file: bool = False) -> Any:

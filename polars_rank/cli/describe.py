@@ -9,10 +9,10 @@ import polars as pl
 from rich.table import Table
 from rich.text import Text
 
-from polars_rank.cli.derive import told
+from polars_rank.cli.derive import options_of, told
 from polars_rank.cli.options import Formats
-from polars_rank.cli.show import show, show_rows, terminal
-from polars_rank.cli.words import visible
+from polars_rank.cli.show import show, show_rows
+from polars_rank.cli.words import terminal, visible
 from polars_rank.conventions.explain import Choice, explanation
 from polars_rank.conventions.tools import DEFAULT, TOOLS, complete_arguments
 from polars_rank.core.registry import METRICS, Metric
@@ -67,6 +67,7 @@ def _families() -> Iterator[Table | Text]:
         yield table
 
 
+@options_of()
 def explain(
     measure: str, /, *, convention: Annotated[str, told("convention")] = DEFAULT
 ) -> None:

@@ -30,9 +30,9 @@ from polars_rank.cli.options import (
     several,
     with_judgments,
 )
-from polars_rank.cli.runs import STDIN, Files, Run, open_file
+from polars_rank.cli.runs import Files, Run, open_file
 from polars_rank.cli.show import inert, show_means, show_values
-from polars_rank.cli.words import remark
+from polars_rank.cli.words import STDIN, remark
 from polars_rank.conventions.choices import SHORTCUTS
 from polars_rank.conventions.tools import DEFAULT, convention_of
 from polars_rank.evaluation.options import FRAMES, OPTIONS
@@ -76,7 +76,6 @@ def evaluate(
             "output",
             "Print the values of every query instead of the means.",
             name="-q",
-            show_default=False,
         ),
     ] = False,
     quote_formulas: QuoteFormulas = False,

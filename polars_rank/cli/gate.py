@@ -24,8 +24,8 @@ from polars_rank.cli.options import (
 )
 from polars_rank.cli.outputs import require_apart
 from polars_rank.cli.runs import open_file, recorded
-from polars_rank.cli.show import emit
 from polars_rank.cli.values import values_of
+from polars_rank.cli.words import emit
 from polars_rank.conventions.tools import DEFAULT
 from polars_rank.exceptions import DataError
 
@@ -57,7 +57,6 @@ def gate(
             "choice",
             "Largest drop that does not matter: 0.01, or ndcg@10=0.01 for one measure.",
             metavar="[MEASURE=]NUMBER",
-            show_default=False,
         ),
     ] = (),
     floor: Annotated[
@@ -66,18 +65,14 @@ def gate(
             "choice",
             "Lowest mean that is allowed, such as ndcg@10=0.42.",
             metavar="MEASURE=NUMBER",
-            show_default=False,
         ),
     ] = (),
-    strict: Annotated[
-        bool, told("choice", "Fail on warnings, too.", show_default=False)
-    ] = False,
+    strict: Annotated[bool, told("choice", "Fail on warnings, too.")] = False,
     update_baseline: Annotated[
         bool,
         told(
             "output",
             "Write the new values to BASE, and check nothing.",
-            show_default=False,
         ),
     ] = False,
     format: Annotated[

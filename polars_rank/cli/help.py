@@ -12,6 +12,13 @@ from rich.console import Console, ConsoleOptions
 UNWRAPPED = 1 << 12  # columns: no description is longer
 
 
+def shown_default(value: Any) -> str | None:
+    """Show the default of an option; none is shown of flags and where nothing is."""
+    if isinstance(value, tuple):
+        value = " ".join(map(str, value)) or None
+    return None if value is None or isinstance(value, bool) else str(value)
+
+
 class WrappedHelp(PlainFormatter):
     """Plain help whose options are wrapped with a hanging indent."""
 

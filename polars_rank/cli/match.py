@@ -12,7 +12,8 @@ from polars_rank.cli.options import (
     Paths,
     with_judgments,
 )
-from polars_rank.cli.show import show_pairs, show_rows, terminal
+from polars_rank.cli.show import show_pairs, show_rows
+from polars_rank.cli.words import terminal
 
 
 def match_report(

@@ -25,8 +25,9 @@ from polars_rank.cli.options import (
     several,
 )
 from polars_rank.cli.runs import open_file, short_names
-from polars_rank.cli.show import Format, emit, show_frame, terminal
+from polars_rank.cli.show import Format, show_frame
 from polars_rank.cli.values import open_moments, values_of_systems
+from polars_rank.cli.words import emit, terminal
 from polars_rank.core.state import DEFINITION, DIGESTS
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def merge(
 def trend(
     *files: Paths,
     time: Annotated[str | None, told("time")] = None,
-    query: Annotated[tuple[str, ...], told("query", show_default=" ".join)] = QUERY,
+    query: Annotated[tuple[str, ...], told("query")] = QUERY,
     window: Annotated[int | Literal["none"], told("window")] = 1,
     format: Formats = None,
     plot: Picture = None,
@@ -120,7 +121,6 @@ def trend(
             "Event to mark in the picture, such as 2026-11-22=release 7; may be "
             "repeated.",
             metavar="PERIOD=NAME",
-            show_default=False,
         ),
     ] = (),
     **options: Any,

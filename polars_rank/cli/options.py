@@ -49,7 +49,6 @@ Example: TypeAlias = Annotated[
     told(
         "file",
         "Use the example that ships with the package.",
-        show_default=False,
         metavar=None,
     ),
 ]
@@ -71,7 +70,6 @@ QuoteFormulas: TypeAlias = Annotated[
         "output",
         "In CSV and TSV, put ' before text that begins with =, +, - or @, which a "
         "spreadsheet would run as a formula.",
-        show_default=False,
     ),
 ]
 Picture: TypeAlias = Annotated[
@@ -108,13 +106,11 @@ class Input:
     qrels_format: Formatted = None
     run_columns: Listed = None
     qrels_columns: Listed = None
-    query: Annotated[tuple[str, ...], told("query", show_default=" ".join)] = QUERY
+    query: Annotated[tuple[str, ...], told("query")] = QUERY
     doc: Annotated[str, told("doc")] = "doc_id"
     score: Annotated[str, told("score")] = "score"
     label: Annotated[str, told("label")] = "label"
-    qrels_query: Annotated[
-        tuple[str, ...], told("qrels_query", show_default=False)
-    ] = ()
+    qrels_query: Annotated[tuple[str, ...], told("qrels_query")] = ()
     qrels_doc: Annotated[str | None, told("qrels_doc")] = None
 
     @property

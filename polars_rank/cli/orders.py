@@ -15,8 +15,9 @@ from polars_rank.cli.options import (
     Paths,
     Queries,
 )
-from polars_rank.cli.show import show_frame, terminal
+from polars_rank.cli.show import show_frame
 from polars_rank.cli.values import values_of_systems
+from polars_rank.cli.words import terminal
 
 COMPARING = (
     *("system", "measures", "weight", "cluster", "repeat", "test", "correction"),

@@ -22,7 +22,7 @@ from cyclopts import CycloptsError, Parameter
 
 import polars_rank.example
 from polars_rank.cli.derive import GROUPS
-from polars_rank.cli.runs import STDIN
+from polars_rank.cli.words import STDIN
 from polars_rank.exceptions import DataError
 
 EXAMPLES = str(Path(polars_rank.example.path()).parent)

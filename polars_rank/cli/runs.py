@@ -13,13 +13,13 @@ from typing import Any, Literal, NamedTuple
 import polars as pl
 from cyclopts import CycloptsError
 
+from polars_rank.cli.words import STDIN
 from polars_rank.core.registry import closest
 from polars_rank.exceptions import DataError
 from polars_rank.io.scan import FileFormat, scan
 from polars_rank.io.trec import looks_like
 from polars_rank.io.unreadable import damage_named, files_of
 
-STDIN = "standard input"
 FAILED = pl.exceptions.PolarsError, pl.exceptions.PanicException
 BEIR = ["query-id", "corpus-id", "score"]
 TREC = ["query_id", "doc_id", "score", "system"]

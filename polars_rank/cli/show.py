@@ -7,9 +7,7 @@ import io
 import json
 import math
 import re
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import polars as pl
@@ -20,7 +18,7 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from polars_rank.cli.words import visible
+from polars_rank.cli.words import emit, terminal, visible
 
 if TYPE_CHECKING:
     from polars_rank.report.table import Table as ReportTable
@@ -34,11 +32,6 @@ MARKDOWN = re.compile(r"[\\`*\[\]<>|&~$]|(?<![^\W_])_|_(?![^\W_])")
 # Spreadsheets in East Asia take the full-width signs for the others.
 FORMULA = r"^[=+\-@＝＋－＠\t\r\n]"
 BETWEEN = 3
-
-
-def terminal() -> bool:
-    """Whether the output goes to a terminal."""
-    return sys.stdout.isatty()
 
 
 def show_means(
@@ -163,24 +156,6 @@ def inert(rows: Frame) -> Frame:
     text = (cs.string() | cs.categorical() | cs.enum()).cast(pl.String)
     safe = rows.with_columns(text.str.replace(FORMULA, "'$0"))
     return safe.rename(lambda name: re.sub(FORMULA, r"'\g<0>", name))
-
-
-def emit(text: str) -> None:
-    """Write to standard output what its encoding can hold."""
-    encoding = sys.stdout.encoding or "utf-8"
-    with standard_output():
-        sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
-
-
-@contextmanager
-def standard_output() -> Iterator[None]:
-    """Name standard output if it cannot be written to, as on a full disk."""
-    try:
-        yield
-    except BrokenPipeError:  # its reader has seen enough
-        raise
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, "standard output") from error
 
 
 # -- tables

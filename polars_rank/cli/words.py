@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import shlex
 import sys
-from collections.abc import Set
+from collections.abc import Iterator, Set
+from contextlib import contextmanager
 
+STDIN = "standard input"  # - on the command line
 NOTHING: frozenset[str] = frozenset()
 TEXT = """(?:'[^'\n]*'|"[^"\n]*")"""
 # An argument with its value, or a word: with an underscore, or at the start of a
@@ -31,6 +33,29 @@ PYTHON = re.compile(
 def remark(text: str) -> None:
     """Say something on standard error."""
     print(f"polars-rank: {text}", file=sys.stderr)
+
+
+def terminal() -> bool:
+    """Whether the output goes to a terminal."""
+    return sys.stdout.isatty()
+
+
+def emit(text: str) -> None:
+    """Write to standard output what its encoding can hold."""
+    encoding = sys.stdout.encoding or "utf-8"
+    with standard_output():
+        sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+
+
+@contextmanager
+def standard_output() -> Iterator[None]:
+    """Name standard output if it cannot be written to, as on a full disk."""
+    try:
+        yield
+    except BrokenPipeError:  # its reader has seen enough
+        raise
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, "standard output") from error
 
 
 def visible(text: object) -> str:

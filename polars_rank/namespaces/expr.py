@@ -20,7 +20,6 @@ from polars_rank.typing import Column
 OF_FRAMES = ("evaluate", "per_query", "compare", "match_report", "preferences")
 
 
-@pl.api.register_expr_namespace("rank_eval")
 class ExprRankEval:
     """Metrics of one ranked list; the expression holds the labels.
 

@@ -121,7 +121,6 @@ class _Shared(Generic[Frame]):
             return bounds(self._frame, measures, **options)
 
 
-@pl.api.register_dataframe_namespace("rank_eval")
 class DataFrameRankEval(_Shared[pl.DataFrame]):
     """Evaluate the rankings in a DataFrame."""
 
@@ -142,7 +141,6 @@ class DataFrameRankEval(_Shared[pl.DataFrame]):
     preferences = _eager(preferences)
 
 
-@pl.api.register_lazyframe_namespace("rank_eval")
 class LazyFrameRankEval(_Shared[pl.LazyFrame]):
     """Evaluate the rankings in a LazyFrame, lazily."""
 

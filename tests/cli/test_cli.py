@@ -24,6 +24,7 @@ import polars_rank as pr
 from polars_rank._engine.spill import budget, work
 from polars_rank._engine.spill.progress import Progress
 from polars_rank.cli import main
+from polars_rank.cli.app import COMMANDS
 from polars_rank.cli.bar import Bar
 from polars_rank.conventions.tools import TOOLS
 from polars_rank.example import make, path
@@ -708,6 +709,26 @@ def test_explain_what_is_unknown(call):
     status, out, err = call("explain", "ndgc@10")
     assert (status, out) == (2, "")
     assert "unknown measure 'ndgc'; did you mean 'ndcg'" in err
+
+
+@pytest.mark.parametrize("command", [name for name in COMMANDS if name != "coverage"])
+def test_the_list_of_commands_says_what_their_own_help_begins_with(call, command):
+    """The list is written apart, so that it imports no command."""
+    paragraphs = call(command, "--help")[1].split("\n\n")
+    assert " ".join(paragraphs[1].split()) == COMMANDS[command]
+
+
+@pytest.mark.parametrize("flag", ["--help", "--version"])
+def test_help_and_version_import_no_command(flag):
+    code = (
+        "import sys; from polars_rank.cli import main; main(sys.argv[1:]); "
+        "print([n for n in sys.modules if n.startswith(('numpy', 'scipy', 'pyarrow'))"
+        " or n.startswith('polars_rank._engine') or n == 'polars_rank.cli.evaluate'])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, flag], check=True, capture_output=True, text=True
+    )
+    assert done.stdout.endswith("\n[]\n")
 
 
 def test_version_and_help(call):
