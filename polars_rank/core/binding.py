@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Literal, cast
 
 import polars as pl
 
-from polars_rank.core.expr import as_expr, descending, is_scalar, let
-from polars_rank.core.ranking import Ranking, Ties, order_by
+from polars_rank.core.expr import as_expr, is_scalar, let
+from polars_rank.core.ranking import Depth, Ranking, Ties, order_by
 from polars_rank.core.rules import (
     DUPLICATE_RANK,
     INFINITE_GRADE,
@@ -18,6 +19,11 @@ from polars_rank.core.rules import (
     Violation,
 )
 from polars_rank.exceptions import DataError
+
+# The documents of a query are a list; at each place of it are the document of that
+# rank and the grade that the ideal order has there.
+ROW, IDEAL = (pl.element().struct.field(name) for name in ("row", "ideal"))
+LABEL, KNOWN = (ROW.struct.field(name) for name in ("label", "known"))
 
 
 def metric_expr(
@@ -67,6 +73,21 @@ def metric_expr(
     >>> log.select(hits).item()
     1.0
     """
+    return bind(
+        lambda r: r.whole(formula), label, score=score, rank=rank, doc=doc, ties=ties
+    )
+
+
+def bind(
+    formula: Callable[[NotingRanking], pl.Expr],
+    label: str | pl.Expr,
+    *,
+    score: str | pl.Expr | None,
+    rank: str | pl.Expr | None,
+    doc: str | pl.Expr | None,
+    ties: Ties | None,
+) -> pl.Expr:
+    """Bind a metric of the registry, which reads documents through hooks only."""
     if (score is None) == (rank is None):
         msg = "give either a score (the first argument) or rank=, not both or neither"
         raise ValueError(msg)
@@ -82,64 +103,191 @@ def metric_expr(
     else:
         keys, downwards = [as_expr(cast("str | pl.Expr", rank))], [False]
     # Adding 0 refuses text, which a cast would read as numbers.
-    known = (score if score is not None else keys[0]) + 0
-    expected = ties == "expected" and score is not None
-    label_column = (label + 0).cast(pl.Float64).alias("label")
-    # One struct is sorted once; its fields apart would be sorted each on its own, as
-    # often as the formula names them: Polars 2.1 shares nothing inside an aggregation.
-    rows = pl.struct(label_column, known.alias("known")).sort_by(
-        keys, descending=downwards, nulls_last=True, maintain_order=True
+    rows = pl.struct(
+        (label + 0).alias("label"),
+        ((score if score is not None else keys[0]) + 0).alias("known"),
     )
-    violations: list[Violation] = []
+    ranking = _ranking(scored=score is not None, expected=ties == "expected")
+    value = formula(ranking)
+    # A sum beside documents is not there yet, and Polars 2.1 takes no lists of fields.
+    if ranking.noted.beside or ".list.eval(" in str(value):
+        ranking = _ranking(scored=score is not None, expected=ties == "expected")
+        value = ranking.whole(formula)
+    violations = ranking.violations
+    sums = ranking.noted.computed(rows, keys, downwards).struct.with_fields(
+        value.cast(pl.Float64).alias("value"),
+        *(v.count.alias(f"rule{i}") for i, v in enumerate(violations)),
+    )
+    result = _checked(sums, violations)
+    name = label.meta.output_name(raise_if_undetermined=False)
+    return result if name is None else result.alias(name)
 
-    def value(row: pl.Expr) -> pl.Expr:
-        ranking = _bound(row, scored=score is not None, expected=expected)
-        one = formula(ranking)
-        if not is_scalar(one):
+
+@dataclass
+class Noted:
+    """What a formula sums up, each sum once, and what is known about its terms.
+
+    Attributes
+    ----------
+    sums, counts
+        Values of the documents in rank order, and in any order.
+    zero_below
+        Weights that are 0 below a cutoff, as text, with the cutoff.
+    depths
+        How many of the first documents can change each of the ``sums``; None: all.
+    beside
+        Whether a sum is used in an expression over the documents.
+    """
+
+    sums: dict[str, pl.Expr] = field(default_factory=dict)
+    counts: dict[str, pl.Expr] = field(default_factory=dict)
+    zero_below: dict[str, int] = field(default_factory=dict)
+    depths: set[int | None] = field(default_factory=set)
+    beside: bool = False
+
+    def add(self, kind: Literal["sums", "counts"], value: pl.Expr) -> pl.Expr:
+        """Return the field that will hold the value."""
+        named = getattr(self, kind)
+        same = (name for name, other in named.items() if other.meta.eq(value))
+        name = next(same, f"{kind}{len(named)}")
+        named[name] = value
+        return pl.field(kind).struct.field(name)
+
+    def depth(self, term: pl.Expr) -> int | None:
+        """Return the rank below which the term is 0: it has such a weight as factor."""
+        text, inputs = str(term), term.meta.pop()
+        if text not in self.zero_below and len(inputs) == 2:
+            b, a = inputs
+            if text in (f"[({a}) * ({b})]", f"[({a}) & ({b})]"):
+                return self.depth(b) or self.depth(a)
+        return self.zero_below.get(text)
+
+    def computed(
+        self, rows: pl.Expr, keys: list[pl.Expr], descending: list[bool]
+    ) -> pl.Expr:
+        """Compute sums and counts: a struct of two structs."""
+        label = rows.struct.field("label")
+        # For a count, the documents may be in the order of the rows, the ideal, too.
+        counts = let(
+            pl.struct(row=rows, ideal=label), lambda _: pl.struct(**self.counts)
+        )
+        if not self.sums:
+            return pl.struct(counts=counts)
+        depth = None if None in self.depths else max(cast("set[int]", self.depths))
+        text = " ".join(map(str, self.sums.values()))
+
+        def top(column: pl.Expr) -> pl.Expr:
+            return column if depth is None else column.head(depth)
+
+        # One struct is sorted once; its fields apart would each be sorted: Polars 2.1
+        # shares nothing inside an aggregation.
+        row = rows if str(KNOWN) in text else pl.struct(label=label)
+        row = row.sort_by(
+            keys, descending=descending, nulls_last=True, maintain_order=True
+        )
+        lists = {"row": top(row)}
+        if str(IDEAL) in text:
+            lists["ideal"] = top(label.sort(descending=True, nulls_last=True))
+        sums = let(pl.struct(**lists), lambda _: pl.struct(**self.sums))
+        return pl.struct(sums=sums, counts=counts)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class NotingRanking(Ranking):
+    """A ranking whose sums are computed once, over the documents that can change them.
+
+    A formula names a sum several times, and a sum with a cutoff needs a few of the
+    documents. What it reads otherwise than by sums may depend on all.
+    """
+
+    noted: Noted
+
+    def whole(self, formula: Callable[[Ranking], pl.Expr]) -> pl.Expr:
+        """Compute any formula in one piece."""
+        words = {f.name: getattr(self, f.name) for f in fields(Ranking)}
+        plain = Ranking(**words | {"violations": []})
+        value = formula(plain)
+        if not is_scalar(value):
             msg = (
                 "a formula must return one number for each group, not one for each "
                 "document; reduce it, e.g. r.sum(...)"
             )
             raise TypeError(msg)
-        result = one.cast(pl.Float64).alias("value")
-        violations.extend(ranking.violations)
-        counts = (v.count.alias(f"rule{i}") for i, v in enumerate(ranking.violations))
-        return pl.struct(result, *counts)
+        self.violations.extend(
+            Violation(v.rule, self.reduce(v.count)) for v in plain.violations
+        )
+        return self.reduce(value)
 
-    result = _checked(let(rows, value), violations)
-    name = label.meta.output_name(raise_if_undetermined=False)
-    return result if name is None else result.alias(name)
+    def cached(self, word: pl.Expr) -> pl.Expr:
+        """Let the word depend on all documents."""
+        self.noted.depths.add(None)
+        return word
+
+    def running(self, word: pl.Expr) -> pl.Expr:
+        """Return the word: those of the first documents need no others."""
+        return word
+
+    def broadcast(self, value: pl.Expr) -> pl.Expr:
+        """Let the value depend on all documents."""
+        return self.cached(value)
+
+    def sum(self, term: pl.Expr) -> pl.Expr:
+        """Sum the term once."""
+        self.noted.beside |= "pl.field(" in str(term)
+        self.noted.depths.add(self.noted.depth(term))
+        return self.noted.add("sums", super().sum(term))
+
+    def count_all(self, condition: pl.Expr) -> pl.Expr:
+        """Count once; the documents need not be in order."""
+        return self.noted.add("counts", super().sum(condition))
+
+    def reduce(self, value: pl.Expr) -> pl.Expr:
+        """Compute the value once."""
+        return self.noted.add("sums", self.cached(value))
+
+    def rank_weight(self, f: Callable[[pl.Expr], pl.Expr], k: Depth = None) -> pl.Expr:
+        """Note the cutoff of the weight."""
+        return self._zero_below(k, super().rank_weight(f, k))
+
+    def in_top(self, k: Depth = None) -> pl.Expr:
+        """Note the cutoff of the condition."""
+        return self._zero_below(k, super().in_top(k))
+
+    def _zero_below(self, k: Depth, weight: pl.Expr) -> pl.Expr:
+        if isinstance(k, int):
+            self.noted.zero_below[str(weight)] = k
+        return weight
 
 
-def _bound(row: pl.Expr, *, scored: bool, expected: bool) -> Ranking:
+def _ranking(*, scored: bool, expected: bool) -> NotingRanking:
     """Make a ranking of the rows of one query: label and score or rank, in order."""
-    label, raw = row.struct.field("label"), row.struct.field("known")
-    known = raw.cast(pl.Float64)
-    place = pl.int_range(1, row.len() + 1).cast(pl.Float64)
-    infinite = Violation(INFINITE_GRADE, (~label.is_finite()).sum())
-    if scored:
-        nan = Violation(NAN_SCORE, known.is_nan().sum())
-        violations = [nan, Violation(NULL_SCORE, known.null_count()), infinite]
-    else:
-        whole = (known >= 1) & (known.floor() == known) & known.is_finite()
-        copies = known.count() - known.drop_nulls().n_unique()
-        invalid = Violation(INVALID_RANK, (~whole).sum())
-        violations = [invalid, Violation(DUPLICATE_RANK, copies), infinite]
+    label, known = LABEL.cast(pl.Float64), KNOWN.cast(pl.Float64)
+    place = pl.int_range(1, pl.element().len() + 1).cast(pl.Float64)
 
     def tie(end: Literal["min", "max"]) -> pl.Expr:
-        return raw.rank(end, descending=True).cast(pl.Float64)
+        return KNOWN.rank(end, descending=True).cast(pl.Float64)
 
-    return Ranking(
+    tied = scored and expected
+    ranking = NotingRanking(
         label=label,
         rank=place if scored else known,
         place=place,
-        ideal_label=descending(label),
+        ideal_label=IDEAL.cast(pl.Float64),
         score=known if scored else -known,
-        raw_score=raw if scored else -known,
-        tie_first=tie("min") if expected else None,
-        tie_last=tie("max") if expected else None,
-        violations=violations,
+        raw_score=KNOWN if scored else -known,
+        tie_first=tie("min") if tied else None,
+        tie_last=tie("max") if tied else None,
+        noted=Noted(),
     )
+    if scored:
+        found = {NAN_SCORE: known.is_nan(), NULL_SCORE: known.is_null()}
+    else:
+        whole = (known >= 1) & (known.floor() == known) & known.is_finite()
+        copies = known.count() - known.drop_nulls().n_unique()
+        found = {INVALID_RANK: ~whole, DUPLICATE_RANK: copies}
+    for rule, condition in (found | {INFINITE_GRADE: ~label.is_finite()}).items():
+        ranking.forbid(condition, rule)
+    return ranking
 
 
 def _checked(result: pl.Expr, violations: Sequence[Violation]) -> pl.Expr:
