@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import Literal, cast
 
 import polars as pl
@@ -73,21 +73,20 @@ def metric_expr(
     >>> log.select(hits).item()
     1.0
     """
-    return bind(
-        lambda r: r.whole(formula), label, score=score, rank=rank, doc=doc, ties=ties
-    )
+    return bind(formula, label, score=score, rank=rank, doc=doc, ties=ties, whole=True)
 
 
 def bind(
-    formula: Callable[[NotingRanking], pl.Expr],
+    formula: Callable[[Ranking], pl.Expr],
     label: str | pl.Expr,
     *,
     score: str | pl.Expr | None,
     rank: str | pl.Expr | None,
     doc: str | pl.Expr | None,
     ties: Ties | None,
+    whole: bool = False,
 ) -> pl.Expr:
-    """Bind a metric of the registry, which reads documents through hooks only."""
+    """Bind a formula; in one piece if it may read documents other than by hooks."""
     if (score is None) == (rank is None):
         msg = "give either a score (the first argument) or rank=, not both or neither"
         raise ValueError(msg)
@@ -108,17 +107,16 @@ def bind(
         ((score if score is not None else keys[0]) + 0).alias("known"),
     )
     ranking = _ranking(scored=score is not None, expected=ties == "expected")
-    value = formula(ranking)
+    value = ranking.whole(formula) if whole else formula(ranking)
     # A sum beside documents is not there yet, and Polars 2.1 takes no lists of fields.
-    if ranking.noted.beside or ".list.eval(" in str(value):
-        ranking = _ranking(scored=score is not None, expected=ties == "expected")
-        value = ranking.whole(formula)
-    violations = ranking.violations
-    sums = ranking.noted.computed(rows, keys, downwards).struct.with_fields(
-        value.cast(pl.Float64).alias("value"),
-        *(v.count.alias(f"rule{i}") for i, v in enumerate(violations)),
-    )
-    result = _checked(sums, violations)
+    if ranking.noted.beside or (not whole and ".list.eval(" in str(value)):
+        return bind(
+            formula, label, score=score, rank=rank, doc=doc, ties=ties, whole=True
+        )
+    parts = ranking.noted.computed(rows, keys, downwards)
+    counts = (v.count.alias(f"rule{i}") for i, v in enumerate(ranking.violations))
+    result = parts.struct.with_fields(value.cast(pl.Float64).alias("value"), *counts)
+    result = _checked(result, ranking.violations)
     name = label.meta.output_name(raise_if_undetermined=False)
     return result if name is None else result.alias(name)
 
@@ -168,11 +166,9 @@ class Noted:
         """Compute sums and counts: a struct of two structs."""
         label = rows.struct.field("label")
         # For a count, the documents may be in the order of the rows, the ideal, too.
-        counts = let(
-            pl.struct(row=rows, ideal=label), lambda _: pl.struct(**self.counts)
-        )
+        counts = _each(self.counts, row=rows, ideal=label).alias("counts")
         if not self.sums:
-            return pl.struct(counts=counts)
+            return pl.struct(counts)
         depth = None if None in self.depths else max(cast("set[int]", self.depths))
         text = " ".join(map(str, self.sums.values()))
 
@@ -188,8 +184,14 @@ class Noted:
         lists = {"row": top(row)}
         if str(IDEAL) in text:
             lists["ideal"] = top(label.sort(descending=True, nulls_last=True))
-        sums = let(pl.struct(**lists), lambda _: pl.struct(**self.sums))
-        return pl.struct(sums=sums, counts=counts)
+        return pl.struct(_each(self.sums, **lists).alias("sums"), counts)
+
+
+def _each(values: dict[str, pl.Expr], **lists: pl.Expr) -> pl.Expr:
+    """Compute the values of lists of equal length: a struct."""
+    rows = pl.struct(*(column.alias(name) for name, column in lists.items()))
+    named = [value.alias(name) for name, value in values.items()]
+    return let(rows, lambda _: pl.struct(*named))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
