@@ -14,6 +14,7 @@ import argparse
 import math
 import time
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -39,7 +40,9 @@ R = RELEVANT.sum()
 
 
 def ordered(column: pl.Expr) -> pl.Expr:
-    return column.sort_by("score", descending=True, nulls_last=True, maintain_order=True)
+    return column.sort_by(
+        "score", descending=True, nulls_last=True, maintain_order=True
+    )
 
 
 def along(rows: pl.Expr, f: Callable[[pl.Expr], pl.Expr]) -> pl.Expr:
@@ -80,12 +83,14 @@ BY_HAND = {
     "ndcg@10": ndcg(10),
     "ndcg": ndcg(None),
     "dcg@10": along(ordered(GRADE).head(10), dcg),
-    "ap": pl.when(R > 0).then(
-        along(ordered(RELEVANT).arg_true(), precisions) / R
-    ).otherwise(0.0),
-    "rr": pl.when(R > 0).then(1.0 / (ordered(RELEVANT).arg_max() + 1.0)).otherwise(0.0),
+    "ap": pl.when(R > 0)
+    .then(along(ordered(RELEVANT).arg_true(), precisions) / R)
+    .otherwise(0.0),
+    "rr": (1.0 / (ordered(RELEVANT).index_of(element=True) + 1.0)).fill_null(0.0),
     "precision@10": ordered(RELEVANT).head(10).sum() * 1.0 / 10,
-    "recall@100": pl.when(R > 0).then(ordered(RELEVANT).head(100).sum() / R).otherwise(0),
+    "recall@100": pl.when(R > 0)
+    .then(ordered(RELEVANT).head(100).sum() / R)
+    .otherwise(0),
     "err@10": along(ordered(GRADE).head(10), err),
     "rbp": pl.when(R > 0).then(along(ordered(GRADE), rbp) / GRADE.max()).otherwise(0.0),
 }
@@ -110,7 +115,10 @@ def with_checks(value: pl.Expr, name: str) -> pl.Expr:
         (~LABEL.cast(pl.Float64).is_finite()).sum().alias("infinite"),
     ]
     if name.startswith("err"):
-        counts += [(LABEL > 1023).sum().alias("overflow"), (LABEL > 4).sum().alias("top")]
+        counts += [
+            (LABEL > 1023).sum().alias("overflow"),
+            (LABEL > 4).sum().alias("top"),
+        ]
     return pl.struct(value.cast(pl.Float64).alias("value"), *counts)
 
 
@@ -161,7 +169,9 @@ def require_equal(values: dict[str, pl.Series], name: str) -> None:
     assert not hand.drop("value").sum_horizontal().sum()
     apart = (ours - hand["value"]).abs().max()
     assert apart is not None and apart < 1e-12, (name, apart)
-    if "polars_ds" in values:  # it orders equal scores, of which there are few, otherwise
+    if (
+        "polars_ds" in values
+    ):  # it orders equal scores, of which there are few, otherwise
         other = values["polars_ds"].fill_nan(0.0).fill_null(0.0)
         assert math.isclose(ours.mean(), other.mean(), rel_tol=1e-3)
 
@@ -176,7 +186,7 @@ def compare(name: str, rows: pl.LazyFrame, context: str, rounds: int) -> list[st
         require_equal(values, name)
         seconds = least(
             rounds,
-            {w: lambda p=p: p.collect(engine=engine) for w, p in plans.items()},
+            {w: partial(p.collect, engine=engine) for w, p in plans.items()},
         )
         cell = f"{seconds['ours'] / seconds['by hand']:.2f}"
         if "polars_ds" in seconds:
@@ -197,8 +207,12 @@ def main() -> None:
     """Print a table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--only", nargs="+", choices=list(BY_HAND), default=list(BY_HAND))
-    parser.add_argument("--contexts", nargs="+", choices=list(CONTEXTS), default=CONTEXTS)
+    parser.add_argument(
+        "--only", nargs="+", choices=list(BY_HAND), default=list(BY_HAND)
+    )
+    parser.add_argument(
+        "--contexts", nargs="+", choices=list(CONTEXTS), default=CONTEXTS
+    )
     parser.add_argument("--five", action="store_true")
     given = parser.parse_args()
     if given.five:

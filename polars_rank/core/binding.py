@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
-from typing import Literal, cast
+from dataclasses import dataclass, field, fields, replace
+from typing import Literal, NamedTuple, TypeAlias, cast, get_args
 
 import polars as pl
 
@@ -20,10 +20,24 @@ from polars_rank.core.rules import (
 )
 from polars_rank.exceptions import DataError
 
-# The documents of a query are a list; at each place of it are the document of that
-# rank and the grade that the ideal order has there.
+
+class Columns(NamedTuple):
+    """Columns of a query's documents.
+
+    ``ideal`` has the grades in the ideal order, and ``number`` is how many there are.
+    """
+
+    label: pl.Expr
+    known: pl.Expr
+    ideal: pl.Expr
+    number: pl.Expr
+
+
 ROW, IDEAL = (pl.element().struct.field(name) for name in ("row", "ideal"))
 LABEL, KNOWN = (ROW.struct.field(name) for name in ("label", "known"))
+Kind: TypeAlias = Literal["sums", "counts"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+LISTED = Columns(LABEL, KNOWN, IDEAL, pl.element().len())
 
 
 def metric_expr(
@@ -106,16 +120,58 @@ def bind(
         (label + 0).alias("label"),
         ((score if score is not None else keys[0]) + 0).alias("known"),
     )
-    ranking = _ranking(scored=score is not None, expected=ties == "expected")
-    value = ranking.whole(formula) if whole else formula(ranking)
+    scored = score is not None
+
+    def read(
+        columns: Columns, depth: int | None = None
+    ) -> tuple[pl.Expr, NotingRanking]:
+        ranking = _ranking(columns, depth, scored=scored, expected=ties == "expected")
+        return ranking.whole(formula) if whole else formula(ranking), ranking
+
+    value, ranking = read(LISTED)
     # A sum beside documents is not there yet, and Polars 2.1 takes no lists of fields.
-    if ranking.noted.beside or (not whole and ".list.eval(" in str(value)):
+    if not whole and (ranking.noted.beside or ".list.eval(" in str(value)):
         return bind(
             formula, label, score=score, rank=rank, doc=doc, ties=ties, whole=True
         )
-    parts = ranking.noted.computed(rows, keys, downwards)
-    counts = (v.count.alias(f"rule{i}") for i, v in enumerate(ranking.violations))
-    result = parts.struct.with_fields(value.cast(pl.Float64).alias("value"), *counts)
+    depth = ranking.noted.depth
+    if depth is not None:
+        value, ranking = read(LISTED, depth)
+    noted = ranking.noted
+
+    def in_order(row: pl.Expr) -> pl.Expr:
+        row = row.sort_by(
+            keys, descending=downwards, nulls_last=True, maintain_order=True
+        )
+        return row if depth is None else row.head(depth)
+
+    grades, number = rows.struct.field("label"), pl.len()
+    best = grades.sort(descending=True, nulls_last=True)
+    if noted.reads_once:
+        unsorted = Columns(grades, rows.struct.field("known"), grades, number)
+        parts = [read(unsorted)[1].noted.struct("counts")]
+        if noted.sums:
+            ordered = Columns(in_order(grades), pl.lit(0), grades, number)
+            parts.append(read(ordered, depth)[1].noted.struct("sums"))
+        result = pl.struct(parts)
+    elif depth is None:
+        lists = [in_order(rows).alias("row"), best.alias("ideal")]
+        lists = lists if noted.mentions(IDEAL) else lists[:1]
+        parts = [noted.struct("sums"), noted.struct("counts")]
+        result = let(pl.struct(lists), lambda _: pl.struct(parts))
+    else:
+        # Counts depend on all documents, but on no order.
+        row = rows if noted.mentions(KNOWN, "sums") else pl.struct(label=grades)
+        lists = [in_order(row).alias("row"), best.head(depth).alias("ideal")]
+        lists = lists if noted.mentions(IDEAL, "sums") else lists[:1]
+        whole_lists = pl.struct(rows.alias("row"), grades.alias("ideal"))
+        result = pl.struct(
+            let(pl.struct(lists), lambda _: noted.struct("sums")).alias("sums"),
+            let(whole_lists, lambda _: noted.struct("counts")).alias("counts"),
+        )
+    broken = (v.count.alias(f"rule{i}") for i, v in enumerate(ranking.violations))
+    value = value.cast(pl.Float64).alias("value")
+    result = result.struct.with_fields(value, *broken)
     result = _checked(result, ranking.violations)
     name = label.meta.output_name(raise_if_undetermined=False)
     return result if name is None else result.alias(name)
@@ -143,7 +199,7 @@ class Noted:
     depths: set[int | None] = field(default_factory=set)
     beside: bool = False
 
-    def add(self, kind: Literal["sums", "counts"], value: pl.Expr) -> pl.Expr:
+    def add(self, kind: Kind, value: pl.Expr) -> pl.Expr:
         """Return the field that will hold the value."""
         named = getattr(self, kind)
         same = (name for name, other in named.items() if other.meta.eq(value))
@@ -151,47 +207,39 @@ class Noted:
         named[name] = value
         return pl.field(kind).struct.field(name)
 
-    def depth(self, term: pl.Expr) -> int | None:
+    def struct(self, kind: Kind) -> pl.Expr:
+        """Return the values under the names of their fields."""
+        named = getattr(self, kind).items()
+        return pl.struct(value.alias(name) for name, value in named).alias(kind)
+
+    def cutoff(self, term: pl.Expr) -> int | None:
         """Return the rank below which the term is 0: it has such a weight as factor."""
         text, inputs = str(term), term.meta.pop()
         if text not in self.zero_below and len(inputs) == 2:
             b, a = inputs
             if text in (f"[({a}) * ({b})]", f"[({a}) & ({b})]"):
-                return self.depth(b) or self.depth(a)
+                return self.cutoff(b) or self.cutoff(a)
         return self.zero_below.get(text)
 
-    def computed(
-        self, rows: pl.Expr, keys: list[pl.Expr], descending: list[bool]
-    ) -> pl.Expr:
-        """Compute sums and counts: a struct of two structs."""
-        label = rows.struct.field("label")
-        # For a count, the documents may be in the order of the rows, the ideal, too.
-        counts = _each(self.counts, row=rows, ideal=label).alias("counts")
-        if not self.sums:
-            return pl.struct(counts)
-        depth = None if None in self.depths else max(cast("set[int]", self.depths))
-        text = " ".join(map(str, self.sums.values()))
+    @property
+    def depth(self) -> int | None:
+        """How many of the first documents can change the sums; None: all."""
+        known = [depth for depth in self.depths if depth is not None]
+        return None if None in self.depths else max(known, default=None)
 
-        def top(column: pl.Expr) -> pl.Expr:
-            return column if depth is None else column.head(depth)
+    def mentions(self, column: pl.Expr, *kinds: Kind) -> bool:
+        """Return whether a value of these kinds, or of any, reads the column."""
+        values = [v for kind in kinds or KINDS for v in getattr(self, kind).values()]
+        return any(str(column) in str(value) for value in values)
 
-        # One struct is sorted once; its fields apart would each be sorted: Polars 2.1
-        # shares nothing inside an aggregation.
-        row = rows if str(KNOWN) in text else pl.struct(label=label)
-        row = row.sort_by(
-            keys, descending=descending, nulls_last=True, maintain_order=True
+    @property
+    def reads_once(self) -> bool:
+        """Whether each sum reads the labels, once, and nothing else."""
+        listed = str(pl.element())
+        return all(
+            str(LABEL) in (text := str(value)) and text.count(listed) == 1
+            for value in self.sums.values()
         )
-        lists = {"row": top(row)}
-        if str(IDEAL) in text:
-            lists["ideal"] = top(label.sort(descending=True, nulls_last=True))
-        return pl.struct(_each(self.sums, **lists).alias("sums"), counts)
-
-
-def _each(values: dict[str, pl.Expr], **lists: pl.Expr) -> pl.Expr:
-    """Compute the values of lists of equal length: a struct."""
-    rows = pl.struct(*(column.alias(name) for name, column in lists.items()))
-    named = [value.alias(name) for name, value in values.items()]
-    return let(rows, lambda _: pl.struct(*named))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -199,10 +247,13 @@ class NotingRanking(Ranking):
     """A ranking whose sums are computed once, over the documents that can change them.
 
     A formula names a sum several times, and a sum with a cutoff needs a few of the
-    documents. What it reads otherwise than by sums may depend on all.
+    documents. What it reads otherwise than by sums may depend on all. ``depth`` is how
+    many documents there are at most, where that is known.
     """
 
     noted: Noted
+    scored: bool
+    depth: int | None
 
     def whole(self, formula: Callable[[Ranking], pl.Expr]) -> pl.Expr:
         """Compute any formula in one piece."""
@@ -236,7 +287,7 @@ class NotingRanking(Ranking):
     def sum(self, term: pl.Expr) -> pl.Expr:
         """Sum the term once."""
         self.noted.beside |= "pl.field(" in str(term)
-        self.noted.depths.add(self.noted.depth(term))
+        self.noted.depths.add(self.noted.cutoff(term))
         return self.noted.add("sums", super().sum(term))
 
     def count_all(self, condition: pl.Expr) -> pl.Expr:
@@ -248,12 +299,34 @@ class NotingRanking(Ranking):
         return self.noted.add("sums", self.cached(value))
 
     def rank_weight(self, f: Callable[[pl.Expr], pl.Expr], k: Depth = None) -> pl.Expr:
-        """Note the cutoff of the weight."""
+        """Note the cutoff of the weight; there are no documents below ``depth``."""
+        if self._has_no_more_than(k):
+            return f(self.rank)
         return self._zero_below(k, super().rank_weight(f, k))
 
     def in_top(self, k: Depth = None) -> pl.Expr:
         """Note the cutoff of the condition."""
         return self._zero_below(k, super().in_top(k))
+
+    def count(self, which: pl.Expr, k: Depth = None) -> pl.Expr:
+        """Count without a condition on the rank, where all documents meet it."""
+        if self._has_no_more_than(k) and not self.expected:
+            return self.sum(which)
+        return super().count(which, k)
+
+    def weight_of_first(
+        self, f: Callable[[pl.Expr], pl.Expr], k: Depth = None, rel: float = 1
+    ) -> pl.Expr:
+        """Look the rank up instead of adding zeros."""
+        if self.expected or not self.scored:
+            return super().weight_of_first(f, k, rel)
+        # Not arg_max: in a streaming select, Polars 2.1 finds the last one.
+        first = self.reduce(self.relevant(rel).index_of(element=True))
+        known = first.cast(pl.Float64) + 1.0
+        return replace(self, rank=known, depth=None).weight(f, k).fill_null(0.0)
+
+    def _has_no_more_than(self, k: Depth) -> bool:
+        return self.scored and (k is None or (isinstance(k, int) and k == self.depth))
 
     def _zero_below(self, k: Depth, weight: pl.Expr) -> pl.Expr:
         if isinstance(k, int):
@@ -261,25 +334,30 @@ class NotingRanking(Ranking):
         return weight
 
 
-def _ranking(*, scored: bool, expected: bool) -> NotingRanking:
-    """Make a ranking of the rows of one query: label and score or rank, in order."""
-    label, known = LABEL.cast(pl.Float64), KNOWN.cast(pl.Float64)
-    place = pl.int_range(1, pl.element().len() + 1).cast(pl.Float64)
+def _ranking(
+    columns: Columns, depth: int | None, *, scored: bool, expected: bool
+) -> NotingRanking:
+    """Make a ranking of the documents of one query, in order: by score, or ranked."""
+    label, raw = columns.label.cast(pl.Float64), columns.known
+    known = raw.cast(pl.Float64)
+    place = pl.int_range(1, columns.number + 1).cast(pl.Float64)
 
     def tie(end: Literal["min", "max"]) -> pl.Expr:
-        return KNOWN.rank(end, descending=True).cast(pl.Float64)
+        return raw.rank(end, descending=True).cast(pl.Float64)
 
     tied = scored and expected
     ranking = NotingRanking(
         label=label,
         rank=place if scored else known,
         place=place,
-        ideal_label=IDEAL.cast(pl.Float64),
+        ideal_label=columns.ideal.cast(pl.Float64),
         score=known if scored else -known,
-        raw_score=KNOWN if scored else -known,
+        raw_score=raw if scored else -known,
         tie_first=tie("min") if tied else None,
         tie_last=tie("max") if tied else None,
         noted=Noted(),
+        scored=scored,
+        depth=depth,
     )
     if scored:
         found = {NAN_SCORE: known.is_nan(), NULL_SCORE: known.is_null()}

@@ -207,6 +207,12 @@ class Ranking:
         """Number of relevant documents among the first ``k``."""
         return self.count(self.relevant(rel), k)
 
+    def weight_of_first(
+        self, f: Callable[[pl.Expr], pl.Expr], k: Depth = None, rel: float = 1
+    ) -> pl.Expr:
+        """Weight ``f(rank)`` of the first relevant document; 0 if below the cutoff."""
+        return self.sum(self.is_first_relevant(rel) * self.rank_weight(f, k))
+
     # -- running words
 
     def cumulative_hits(self, rel: float = 1) -> pl.Expr:
