@@ -86,6 +86,10 @@ class Ranking:
         """Mark a word (one value per document) as worth computing once."""
         return word
 
+    def running(self, word: pl.Expr) -> pl.Expr:
+        """Mark a word that depends on this document and those above it alone."""
+        return self.cached(word)
+
     def broadcast(self, value: pl.Expr) -> pl.Expr:
         """Mark a value of the query for use in an expression over its documents."""
         return value
@@ -93,6 +97,10 @@ class Ranking:
     def sum(self, term: pl.Expr) -> pl.Expr:
         """Sum over the documents of the query."""
         return term.sum().cast(pl.Float64)
+
+    def count_all(self, condition: pl.Expr) -> pl.Expr:
+        """Count the documents that meet the condition, which no rank may change."""
+        return self.sum(condition)
 
     def reduce(self, value: pl.Expr) -> pl.Expr:
         """Mark any other value of the query as a whole, e.g. a correlation."""
@@ -102,7 +110,7 @@ class Ranking:
         """Raise a :class:`DataError` if a document meets the condition."""
         if isinstance(rule, str):
             rule = Rule("forbidden", rule)
-        self.violations.append(Violation(rule, self.sum(condition)))
+        self.violations.append(Violation(rule, self.count_all(condition)))
 
     # -- grades
 
@@ -183,11 +191,11 @@ class Ranking:
 
     def relevant_count(self, rel: float = 1) -> pl.Expr:
         """``R``: number of relevant documents, retrieved or not."""
-        return self.sum(self.relevant(rel))
+        return self.count_all(self.relevant(rel))
 
     def retrieved_count(self) -> pl.Expr:
         """``n``: number of retrieved documents."""
-        return self.sum(self.rank.is_not_null())
+        return self.count_all(self.rank.is_not_null())
 
     def count(self, which: pl.Expr, k: Depth = None) -> pl.Expr:
         """Number of documents among the first ``k`` for which ``which`` holds."""
@@ -199,12 +207,18 @@ class Ranking:
         """Number of relevant documents among the first ``k``."""
         return self.count(self.relevant(rel), k)
 
+    def weight_of_first(
+        self, f: Callable[[pl.Expr], pl.Expr], k: Depth = None, rel: float = 1
+    ) -> pl.Expr:
+        """Weight ``f(rank)`` of the first relevant document; 0 if below the cutoff."""
+        return self.sum(self.is_first_relevant(rel) * self.rank_weight(f, k))
+
     # -- running words
 
     def cumulative_hits(self, rel: float = 1) -> pl.Expr:
         """Number of relevant documents at or above this one."""
         self._require_one_order("cumulative_hits")
-        return self.cached(self.relevant(rel).cum_sum().cast(pl.Float64))
+        return self.running(self.relevant(rel).cum_sum().cast(pl.Float64))
 
     def relevant_hits(self, rel: float = 1) -> pl.Expr:
         """``cumulative_hits`` where the document is relevant, else 0.
@@ -240,16 +254,16 @@ class Ranking:
     def reach_probability(self, stop: pl.Expr) -> pl.Expr:
         """Probability that the user gets here: product of ``1 - stop`` above."""
         self._require_one_order("reach_probability")
-        return self.cached((1.0 - stop).cum_prod().shift(1, fill_value=1.0))
+        return self.running((1.0 - stop).cum_prod().shift(1, fill_value=1.0))
 
     def cumulative_gain(self, worth: pl.Expr) -> pl.Expr:
         """Sum of ``worth``, e.g. ``r.gain()``, over the documents down to this one."""
         self._require_one_order("cumulative_gain")
-        return self.cached(worth.cum_sum())
+        return self.running(worth.cum_sum())
 
     def cumulative_gain_above(self, worth: pl.Expr) -> pl.Expr:
         """Sum of ``worth``, e.g. ``r.gain()``, over the documents above this one."""
-        return self.cached(self.cumulative_gain(worth).shift(1, fill_value=0.0))
+        return self.running(self.cumulative_gain(worth).shift(1, fill_value=0.0))
 
     def ideal_cumulative_gain(
         self, gain: Gain = "linear", rel: float | None = None

@@ -302,9 +302,9 @@ def _value(
     if isinstance(r, Subtopics):
         relevant = r.count(1 if rel is None else rel)
     elif gain is not None:
-        relevant = r.sum(r.gain(gain, least if rel is None else rel) > 0)
+        relevant = r.count_all(r.gain(gain, least if rel is None else rel) > 0)
     else:
-        relevant = r.sum(r.grade > 0) if rel is None else r.relevant_count(rel)
+        relevant = r.count_all(r.grade > 0) if rel is None else r.relevant_count(rel)
     defined = pl.when(relevant > 0).then(formula)
     if no_relevant == "error":
         missing = defined.is_null().cast(pl.UInt32)

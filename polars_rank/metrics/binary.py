@@ -72,7 +72,7 @@ def accuracy(r: Ranking, *, k: Cutoff = None, rel: Rel) -> pl.Expr:
     Equal to: trec_eval ``success``, ir_measures ``Success@k``, ranx ``hit_rate@k``.
     Example: grades 0, 0, 1 in rank order: accuracy@2 = 0, accuracy@3 = 1.
     """
-    return r.sum(r.is_first_relevant(rel) * r.rank_weight(one, k))
+    return r.weight_of_first(one, k, rel)
 
 
 @metric(
@@ -243,7 +243,7 @@ def rr(r: Ranking, *, k: Cutoff = None, rel: Rel) -> pl.Expr:
     Equal to: trec_eval ``recip_rank``, ir_measures ``RR``, ranx ``mrr``.
     Example: grades 0, 0, 1 in rank order: rr = 1/3, rr@2 = 0.
     """
-    return r.sum(r.is_first_relevant(rel) * r.rank_weight(reciprocal, k))
+    return r.weight_of_first(reciprocal, k, rel)
 
 
 @metric(depends_on="relevant", aggregate="geometric", aliases={"gm_map": {}})

@@ -28,7 +28,7 @@ from polars_rank.conventions.tools import (
     convention_of,
 )
 from polars_rank.core import documentation
-from polars_rank.core.binding import metric_expr
+from polars_rank.core.binding import bind
 from polars_rank.core.expr import as_expr
 from polars_rank.core.parameters import Doc
 from polars_rank.core.parameters import Parameter as Argument
@@ -142,7 +142,7 @@ def _expr(
             r = r.ideal_over(convention.judgments)
         return value(metric, r, params, no_relevant)
 
-    return metric_expr(
+    return bind(
         formula,
         label,
         score=score,
