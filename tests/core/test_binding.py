@@ -1,0 +1,91 @@
+"""Plans of expressions: what they read, and which nodes of the streaming engine run."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+import polars_rank as pr
+
+LOG = pl.LazyFrame({"query_id": [1, 1], "score": [0.1, 0.2], "label": [0, 1]})
+OURS = pl.col("label").rank_eval
+FALLBACK = 'fillcolor="0.0 0.3 1.0"'
+CONTEXTS = {
+    "agg": lambda x: LOG.group_by("query_id").agg(x=x),
+    "over": lambda x: LOG.with_columns(x=x.over("query_id")),
+    "agg of sorted rows": lambda x: (
+        LOG.sort("query_id").group_by("query_id", maintain_order=True).agg(x=x)
+    ),
+    "select": lambda x: LOG.select(x=x),
+}
+
+
+def streams(plan: pl.LazyFrame) -> bool:
+    graph = plan.show_graph(
+        engine="streaming", plan_stage="physical", raw_output=True, show=False
+    )
+    return FALLBACK not in graph
+
+
+@pytest.mark.parametrize(
+    ("context", "flat", "graded"),
+    [
+        ("agg", False, False),
+        ("over", False, False),
+        ("agg of sorted rows", True, True),
+        ("select", True, False),
+    ],
+)
+def test_which_plans_stream(context, flat, graded):
+    plan = CONTEXTS[context]
+    for expr in (OURS.precision("score", k=10), OURS.rr("score")):
+        assert streams(plan(expr)) == flat
+    for expr in (OURS.ndcg("score", k=10), OURS.ap("score")):
+        assert streams(plan(expr)) == graded
+
+
+@pytest.mark.parametrize(
+    "expr",
+    [
+        OURS.ndcg("score", k=7),
+        OURS.precision("score", k=7),
+        OURS.err("score", k=7),
+        OURS.ap("score", k=7),
+        OURS.ndcg("score", k=7, gain="exp2"),
+    ],
+)
+def test_a_cutoff_takes_the_first_documents(expr):
+    assert "slice(offset=0, length=7)" in LOG.select(expr).explain()
+
+
+@pytest.mark.parametrize(
+    "expr",
+    [
+        OURS.ndcg("score", k=7, ties="expected"),
+        OURS.err("score", k=7, max_grade="query"),
+        OURS.ndcg("score", k=7, gain={1: 3}),
+        pr.metric_expr(lambda r: r.sum(r.gain() * r.in_top(7)), "label", score="score"),
+    ],
+)
+def test_all_documents_are_read_where_they_can_matter(expr):
+    assert "slice(" not in LOG.select(expr).explain()
+
+
+def test_values_with_a_cutoff_have_the_bits_of_frames():
+    lengths = [127, 128, 130, 256, 260]
+    rows = pl.concat(
+        pl.select(
+            query_id=pl.lit(n),
+            score=pl.int_range(n) * 7919 % 10007 / 10007,
+            label=pl.int_range(n) * 31 % 101 / 25,
+        )
+        for n in lengths
+    )
+    measures = ["ndcg@10", "dcg@10", "err@10"]
+    frame = pr.per_query(rows, measures, check="off")
+    exprs = [
+        getattr(OURS, name.partition("@")[0])("score", k=10).alias(name)
+        for name in measures
+    ]
+    found = rows.group_by("query_id").agg(exprs).sort("query_id")
+    assert found.rows() == frame.select("query_id", *measures).sort("query_id").rows()
