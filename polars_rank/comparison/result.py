@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,11 +18,11 @@ from polars_rank.report.comparison import (
     pyterrier_table,
 )
 from polars_rank.report.plots import Plots
-from polars_rank.report.table import Table, as_html, as_latex, as_markdown, as_text
+from polars_rank.report.table import Shown, Table, as_html, as_latex, as_markdown, plain
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Shown):
     """Systems compared: two frames, and ways to show them.
 
     Attributes
@@ -88,20 +86,6 @@ class Comparison:
         """
         return in_order(self.means, self.pairs, self.settings, self._lower)
 
-    def __str__(self) -> str:
-        """Means and differences as aligned text."""
-        return "\n\n".join(map(as_text, self.tables()))
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        try:
-            return self.to_html()
-        except ModuleNotFoundError:  # without great_tables
-            import html
-
-            return f"<pre>{html.escape(str(self))}</pre>"
-
     def to_html(self, path: str | Path | None = None, *, percent: bool = False) -> str:
         """Both tables as HTML (extra ``report``), to a file as well if one is named."""
         text = "\n".join(map(as_html, self.tables(percent=percent)))
@@ -140,16 +124,13 @@ class Comparison:
         """Everything as plain lists and numbers; ``json.dumps`` takes it."""
         told = {
             "settings": self.settings,
-            "means": self.means.to_dicts(),
-            "pairs": self.pairs.to_dicts(),
-            "anova": None if self.anova is None else self.anova.to_dicts(),
-            "between_segments": (
-                None
-                if self.between_segments is None
-                else self.between_segments.to_dicts()
-            ),
+            "means": self.means,
+            "pairs": self.pairs,
+            "anova": self.anova,
+            "between_segments": self.between_segments,
         }
-        return dict(json.loads(json.dumps(told, default=str), parse_constant=_constant))
+        # Infinite statistics become text, NaN becomes null.
+        return plain(told, lambda name: None if name == "NaN" else name)
 
     def friedman(self) -> pl.DataFrame:
         """Whether the ranks of systems differ: Friedman's test by segment and measure.
@@ -206,13 +187,5 @@ class Comparison:
             )
             raise ValueError(msg)
         _, pairs = self.in_order()
-        return self.values.differences(_pairs(pairs), measure)
-
-
-def _pairs(pairs: pl.DataFrame) -> Sequence[tuple[str, str]]:
-    return pairs.select("baseline", "system").unique(maintain_order=True).rows()
-
-
-def _constant(name: str) -> str | None:
-    """Infinite statistics become text, NaN becomes null."""
-    return None if name == "NaN" else name
+        chosen = pairs.select("baseline", "system").unique(maintain_order=True)
+        return self.values.differences(chosen.rows(), measure)

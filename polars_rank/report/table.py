@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import html
+import json
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+import polars as pl
 
 from polars_rank.core.extras import require
 
@@ -36,6 +40,48 @@ class Table:
     rows: list[list[Cell]]
     labels: int
     notes: list[str] = field(default_factory=list)
+
+
+class Shown:
+    """A result that is shown as tables: in a terminal, a notebook, a page, a paper."""
+
+    def tables(self) -> list[Table]:
+        """Return the tables, cell by cell."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        """Return the tables as aligned text."""
+        return "\n\n".join(map(as_text, self.tables()))
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        try:
+            return self.to_html()
+        except ModuleNotFoundError:  # without great_tables
+            return f"<pre>{html.escape(str(self))}</pre>"
+
+    def to_html(self) -> str:
+        """Return the tables as HTML (extra ``report``)."""
+        return "\n".join(map(as_html, self.tables()))
+
+    def to_latex(self) -> str:
+        r"""Return the tables for a paper; needs ``\usepackage{booktabs}``."""
+        return "\n\n".join(map(as_latex, self.tables()))
+
+    def to_markdown(self) -> str:
+        """Return the tables for a pull request or a page."""
+        return "\n\n".join(map(as_markdown, self.tables()))
+
+
+def plain(
+    told: Mapping[str, Any], constant: Callable[[str], object] | None = None
+) -> dict[str, Any]:
+    """Return plain lists and numbers; ``constant`` reads what is not finite."""
+    text = json.dumps(
+        told, default=lambda v: v.to_dicts() if isinstance(v, pl.DataFrame) else str(v)
+    )
+    return dict(json.loads(text, parse_constant=constant))
 
 
 def number(value: float | None, digits: int = 4) -> str:
@@ -141,8 +187,6 @@ def _set(cell: Cell) -> str:
 
 def as_html(table: Table) -> str:
     """A table of great_tables, as a piece of HTML."""
-    import polars as pl
-
     great_tables: Any = require("great_tables", "report")
     columns = [f"c{i}" for i in range(len(table.headers))]
     frame = pl.DataFrame(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
@@ -34,6 +33,7 @@ from polars_rank.comparison.input.values import Source, lazy
 from polars_rank.comparison.sums.definition import Definition, definition_of
 from polars_rank.exceptions import DataError
 from polars_rank.report.gate import gate_markdown, gate_text
+from polars_rank.report.table import plain
 
 Verdict: TypeAlias = Literal["pass", "warn", "fail", "invalid"]
 EXIT = {"pass": 0, "warn": 0, "fail": 3, "invalid": 1}
@@ -93,17 +93,18 @@ class Gate:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain lists and numbers, for a machine."""
-        told = {
-            "verdict": self.verdict,
-            "reason": self.reason,
-            "settings": self.settings,
-            "definition": self.definition and dataclasses.asdict(self.definition),
-            "checks": self.checks.to_dicts(),
-            "worst": self.worst.to_dicts(),
-            "documents": self.documents,
-            "notes": self.notes,
-        }
-        return dict(json.loads(json.dumps(told, default=str)))
+        return plain(
+            {
+                "verdict": self.verdict,
+                "reason": self.reason,
+                "settings": self.settings,
+                "definition": self.definition and dataclasses.asdict(self.definition),
+                "checks": self.checks,
+                "worst": self.worst,
+                "documents": self.documents,
+                "notes": self.notes,
+            }
+        )
 
 
 def gate(
