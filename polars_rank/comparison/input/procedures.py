@@ -51,6 +51,39 @@ CHOICES = {
 }
 
 
+@dataclass(frozen=True)
+class Columns:
+    """Which column is what."""
+
+    system: str = "system"
+    query: str | Sequence[str] = "query_id"
+    measures: Sequence[str] | None = None
+    by: str | Sequence[str] | None = None
+    weight: str | None = None
+    cluster: str | None = None
+    repeat: str | None = None
+
+    @property
+    def keys(self) -> list[str]:
+        """The columns that name a query."""
+        return names_of(self.query)
+
+    @property
+    def own_keys(self) -> list[str]:
+        """Own names of these columns, which no column of the user's can have."""
+        return [f"key{i}" for i in range(len(self.keys))]
+
+    @property
+    def segments(self) -> list[str]:
+        """The columns that split queries into segments."""
+        return names_of(self.by)
+
+    @property
+    def roles(self) -> dict[str, str | None]:
+        """Columns that may be given for a query, or a run of it, by argument."""
+        return {"weight": self.weight, "cluster": self.cluster, "repeat": self.repeat}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Procedure:
     """How systems are compared: the arguments of the same names of ``compare``."""
@@ -127,16 +160,10 @@ def require_names(given: Sequence[str], known: Sequence[str], what: str) -> None
             raise ValueError(msg.replace("' There", "'; there"))
 
 
-def require_together(
-    how: Procedure,
-    *,
-    weight: str | None = None,
-    cluster: str | None = None,
-    repeat: str | None = None,
-) -> None:
+def require_together(how: Procedure, columns: Columns) -> None:
     """Refuse combinations of arguments that exclude each other."""
-    named = {"weight": weight, "cluster": cluster}
-    dependent = [name for name, column in named.items() if column is not None]
+    dependent = [n for n in ("weight", "cluster") if columns.roles[n] is not None]
+    repeat = columns.repeat
     _require_plain_queries(how, dependent)
     _require_one_correction(how)
     _require_two_sided(how)
@@ -228,13 +255,7 @@ def _require_margin(how: Procedure) -> None:
         raise ValueError(msg)
 
 
-def require_no_rows(
-    how: Procedure,
-    *,
-    weight: str | None = None,
-    cluster: str | None = None,
-    repeat: str | None = None,
-) -> None:
+def require_no_rows(how: Procedure, columns: Columns) -> None:
     """Moments hold no values of single queries."""
     from_rows = how.test in FROM_ROWS
     if from_rows or how.interval != "t":
@@ -242,8 +263,7 @@ def require_no_rows(
         msg = f"{what} needs the values of the queries, and these are moments"
         msg += "; use test='t' or test='tukey'" if from_rows else ""
         raise ValueError(msg)
-    named = {"weight": weight, "cluster": cluster, "repeat": repeat}
-    for name, column in named.items():
+    for name, column in columns.roles.items():
         if column is not None:
             msg = f"{name}= is chosen when moments are made"
             raise ValueError(msg)

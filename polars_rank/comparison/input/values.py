@@ -13,36 +13,13 @@ import numpy.typing as npt
 import polars as pl
 
 from polars_rank._engine.request import AnyFrame
-from polars_rank.comparison.input.procedures import names_of
+from polars_rank.comparison.input.procedures import Columns as Columns
 from polars_rank.core.registry import Metric
 from polars_rank.io import scan
 from polars_rank.io.frames import ArrowStream, as_polars
 from polars_rank.measures.measure import Measure
 
 Source: TypeAlias = AnyFrame | ArrowStream | str | Path
-
-
-@dataclass(frozen=True)
-class Columns:
-    """Which column is what."""
-
-    system: str = "system"
-    query: str | Sequence[str] = "query_id"
-    measures: Sequence[str] | None = None
-    by: str | Sequence[str] | None = None
-    weight: str | None = None
-    cluster: str | None = None
-    repeat: str | None = None
-
-    @property
-    def keys(self) -> list[str]:
-        """The columns that name a query."""
-        return names_of(self.query)
-
-    @property
-    def segments(self) -> list[str]:
-        """The columns that split queries into segments."""
-        return names_of(self.by)
 
 
 @dataclass(frozen=True)
@@ -70,7 +47,7 @@ class Values:
     @cached_property
     def order(self) -> npt.NDArray[np.intp] | None:
         """Rows in the order of the queries; None if that is how they are."""
-        keys = [f"key{i}" for i in range(len(self.columns.keys))]
+        keys = self.columns.own_keys
         if len(keys) == 1 and self.frame[keys[0]].is_sorted():
             return None
         order = self.frame.select(pl.arg_sort_by(keys)).to_series()
@@ -85,25 +62,24 @@ class Values:
         self, pairs: Sequence[tuple[str, str]], measure: str | None = None
     ) -> pl.DataFrame:
         """Per measure, pair and query: the values of both, and their difference."""
-        wanted = self.measures if measure is None else [measure]
-        keys = {f"key{i}": name for i, name in enumerate(self.columns.keys)}
+        columns = self.columns
+        named = zip(columns.own_keys, columns.keys, strict=True)
+        keys = [pl.col(key).alias(name) for key, name in named]
         parts = []
-        for name in wanted:
+        for name in self.measures if measure is None else [measure]:
             k = self.measures.index(name)
-            for a, b in pairs:
-                base, own = (cell(k, self.systems.index(s)) for s in (a, b))
+            for pair in pairs:
+                base, own = (pl.col(cell(k, self.systems.index(s))) for s in pair)
+                labels = zip(
+                    ("measure", "baseline", "system"), (name, *pair), strict=True
+                )
                 parts.append(
                     self.ordered.select(
-                        pl.lit(name).alias("measure"),
-                        pl.lit(a).alias("baseline"),
-                        pl.lit(b).alias("system"),
-                        *(
-                            pl.col(key).alias(own_name)
-                            for key, own_name in keys.items()
-                        ),
-                        pl.col(base).alias("baseline_value"),
-                        pl.col(own).alias("value"),
-                        (pl.col(own) - pl.col(base)).alias("difference"),
+                        *(pl.lit(text).alias(label) for label, text in labels),
+                        *keys,
+                        baseline_value=base,
+                        value=own,
+                        difference=own - base,
                     )
                 )
         return pl.concat(parts)

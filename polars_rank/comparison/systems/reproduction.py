@@ -76,7 +76,7 @@ def reproduction(
         raise ValueError(msg)
     if baseline is not None:
         require_names([baseline], first.systems, "system")
-    keys = [f"key{i}" for i in range(len(first.columns.keys))]
+    keys = first.columns.own_keys
     same = first.ordered.select(keys).equals(second.ordered.select(keys))
     rows = []
     for k, measure in enumerate(first.measures):

@@ -16,7 +16,7 @@ import polars as pl
 from polars_rank._statistics.distributions import normal_quantile, special, t_quantile
 from polars_rank._statistics.noncentral import crossing
 from polars_rank.comparison.input.procedures import Correction, Procedure, TestName
-from polars_rank.comparison.tests.families import family_of
+from polars_rank.comparison.tests.corrections import family_of
 from polars_rank.comparison.tests.paired_tests import EXACT
 from polars_rank.comparison.tests.power import detectable_center
 
