@@ -1,4 +1,4 @@
-"""The checks of a gate: one per measure and segment, and the verdict on each."""
+"""Check each measure and segment of a gate, and give a verdict on each."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Standard:
                 raise ValueError(msg)
 
     def columns(self, names: Sequence[str]) -> pl.DataFrame:
-        """Per measure: ``margin``, ``floor``, ``sense`` (-1: lower is better)."""
+        """Return ``margin``, ``floor`` and ``sense`` (-1: lower is better)."""
         margins = (
             [float(self.margin.get(name, 0.0)) for name in names]
             if isinstance(self.margin, Mapping)
@@ -87,7 +87,7 @@ class Standard:
 def checked(
     pairs: pl.DataFrame, names: Sequence[str], standard: Standard
 ) -> pl.DataFrame:
-    """The checks: a row per measure and segment, from the rows of comparisons.
+    """Make the checks: a row per measure and segment, from the rows of comparisons.
 
     ``pairs`` tell ``segment``, and begin with that of all queries.
     """
@@ -102,30 +102,14 @@ def checked(
     order = {name: i for i, name in enumerate(names)}
     place = pl.col("measure").replace_strict(order, return_dtype=pl.Int64)
     return rows.sort(place, maintain_order=True).select(
-        "measure",
-        "segment",
-        "queries",
-        "wins",
-        "ties",
-        "losses",
-        "baseline_mean",
-        "mean",
-        "difference",
-        "se",
-        "lower",
-        "upper",
-        "margin",
-        "p_value",
-        "p_adjusted",
-        "detectable",
-        "floor",
-        "verdict",
-        "note",
-    )
+        "measure", "segment", "queries", "wins", "ties", "losses",
+        "baseline_mean", "mean", "difference", "se", "lower", "upper", "margin",
+        "p_value", "p_adjusted", "detectable", "floor", "verdict", "note",
+    )  # fmt: skip
 
 
 def _tested(rows: pl.DataFrame, standard: Standard) -> pl.DataFrame:
-    """p-values of a drop, or of none beyond the margin; adjusted over the checks."""
+    """Test for a drop, or for none beyond the margin; adjust over the checks."""
     cautious = standard.rule == "non_inferior"
     shift = pl.col("margin") if cautious else 0.0
     above = pl.col("gain") + shift
@@ -155,7 +139,7 @@ def _tested(rows: pl.DataFrame, standard: Standard) -> pl.DataFrame:
 
 
 def _judged(rows: pl.DataFrame, standard: Standard) -> pl.DataFrame:
-    """The verdict on each check, and a note that says why."""
+    """Give the verdict on each check, and a note that says why."""
     gain, floor, new = pl.col("gain"), pl.col("floor"), pl.col("mean")
     turned = pl.col("sense") < 0
     broken = pl.when(turned).then(new > floor).otherwise(new < floor)
@@ -214,7 +198,7 @@ def _judged(rows: pl.DataFrame, standard: Standard) -> pl.DataFrame:
 def worst_queries(
     deltas: pl.DataFrame, measures: Sequence[str], tie: float
 ) -> pl.DataFrame:
-    """The queries that lost the most, measure by measure."""
+    """Find the queries that lost the most, measure by measure."""
     named = deltas.drop("baseline", "system")
     parts = []
     for measure in measures:

@@ -198,13 +198,13 @@ def _by_system(held: pl.DataFrame) -> dict[str, pl.DataFrame]:
 
 
 def _same_queries(parts: Mapping[str, pl.DataFrame], keys: list[str]) -> bool:
-    """Whether all systems have the same queries in the same order."""
+    """Tell whether all systems have the same queries in the same order."""
     tables = [part.select(keys) for part in parts.values()]
     return all(table.equals(tables[0]) for table in tables)
 
 
 def _repeated(queries: pl.DataFrame) -> bool:
-    """Whether a query comes twice."""
+    """Tell whether a query comes twice."""
     first = queries.to_series()
     if queries.width == 1 and first.is_sorted():
         return bool((first.slice(1) == first.slice(0, max(len(first) - 1, 0))).any())

@@ -79,6 +79,12 @@ class Columns:
         return names_of(self.by)
 
     @property
+    def about(self) -> list[str]:
+        """Columns that say something of a query: segments, weight and cluster."""
+        named = [*self.segments, self.weight, self.cluster]
+        return [name for name in dict.fromkeys(named) if name is not None]
+
+    @property
     def roles(self) -> dict[str, str | None]:
         """Columns that may be given for a query, or a run of it, by argument."""
         return {"weight": self.weight, "cluster": self.cluster, "repeat": self.repeat}
@@ -144,7 +150,7 @@ def require_choice(name: str, value: Any, choices: Any) -> None:
 
 
 def names_of(value: str | Sequence[str] | None) -> list[str]:
-    """One name, several or none, as a list."""
+    """Return one name, several or none as a list."""
     if value is None:
         return []
     return [value] if isinstance(value, str) else list(value)
@@ -193,7 +199,7 @@ def require_together(how: Procedure, columns: Columns) -> None:
 
 
 def _require_plain_queries(how: Procedure, dependent: Sequence[str]) -> None:
-    """Ranks, signs and the analysis of variance count every query once."""
+    """Refuse weights where ranks, signs or the variance count every query once."""
     for name in dependent:
         if how.test in ("wilcoxon", "sign", *POOLED):
             msg = (
@@ -207,7 +213,7 @@ def _require_plain_queries(how: Procedure, dependent: Sequence[str]) -> None:
 
 
 def _require_one_correction(how: Procedure) -> None:
-    """Tukey's tests and intervals hold for a whole family by themselves."""
+    """Refuse a second correction of tests and intervals that have their own."""
     if how.test in FAMILYWISE and how.correction not in (None, "none"):
         msg = (
             f"test={how.test!r} corrects for all pairs by itself: leave out "
@@ -231,7 +237,7 @@ def _require_one_correction(how: Procedure) -> None:
 
 
 def _require_two_sided(how: Procedure) -> None:
-    """Some tests, and resampled intervals, have no one-sided form."""
+    """Refuse one-sided forms of tests and resampled intervals that have none."""
     if how.alternative == "two-sided":
         return
     if how.test in (*POOLED, "tost"):
@@ -243,7 +249,7 @@ def _require_two_sided(how: Procedure) -> None:
 
 
 def _require_margin(how: Procedure) -> None:
-    """Equivalence has a margin, and an interval of level 1 - 2 (1 - level)."""
+    """Require the margin of equivalence, whose interval has level 1 - 2 (1 - level)."""
     if (how.test == "tost") != (how.margin is not None):
         msg = "margin= belongs to test='tost': name both or none"
         raise ValueError(msg)
@@ -256,7 +262,7 @@ def _require_margin(how: Procedure) -> None:
 
 
 def require_no_rows(how: Procedure, columns: Columns) -> None:
-    """Moments hold no values of single queries."""
+    """Refuse what needs the values of single queries: moments hold none."""
     from_rows = how.test in FROM_ROWS
     if from_rows or how.interval != "t":
         what = f"test={how.test!r}" if from_rows else f"interval={how.interval!r}"

@@ -106,7 +106,7 @@ def _released(held: list[pl.DataFrame]) -> Iterator[pl.DataFrame]:
 def _buckets(
     rows: pl.LazyFrame, keys: Sequence[str], folder: Path, level: int = 0
 ) -> Iterator[Bucket]:
-    """Rows by the hash of their keys; what is still too large is split again."""
+    """Split rows by the hash of their keys, and again what is still too large."""
     for files in fill(
         rows,
         keys,
@@ -125,7 +125,7 @@ def _buckets(
 
 
 def _selected(values: Source, columns: Columns) -> tuple[pl.LazyFrame, list[str]]:
-    """The columns under names of their own, and the names of the measures."""
+    """Select columns under names of their own; name the measures, too."""
     frame = lazy(values)
     schema = frame.collect_schema()
     if columns.measures is None:

@@ -61,7 +61,7 @@ class Values:
     def differences(
         self, pairs: Sequence[tuple[str, str]], measure: str | None = None
     ) -> pl.DataFrame:
-        """Per measure, pair and query: the values of both, and their difference."""
+        """Return both values and their difference by measure, pair and query."""
         columns = self.columns
         named = zip(columns.own_keys, columns.keys, strict=True)
         keys = [pl.col(key).alias(name) for key, name in named]
@@ -86,13 +86,13 @@ class Values:
 
 
 def cell(measure: int, system: int) -> str:
-    """Column of a measure's values of a system."""
+    """Name the column of a measure's values of a system."""
     return f"v{measure}_{system}"
 
 
 @cache
 def metric_of(measure: str) -> Metric | None:
-    """The registered metric that a column is named after, if it is."""
+    """Find the registered metric that a column is named after, if it is."""
     try:
         return Measure.parse(measure).definition
     except (ValueError, TypeError):
@@ -100,19 +100,19 @@ def metric_of(measure: str) -> Metric | None:
 
 
 def lower_is_better(measure: str) -> bool:
-    """Whether a column is named after a loss or a distance."""
+    """Tell whether a column is named after a loss or a distance."""
     metric = metric_of(measure)
     return metric is not None and metric.better == "lower"
 
 
 def lazy(values: Source) -> pl.LazyFrame:
-    """A lazy frame of what was given: a frame, or a file."""
+    """Return a lazy frame of what was given: a frame, or a file."""
     given = read_once(values)
     return scan(given, kind="run") if isinstance(given, str | Path) else given.lazy()
 
 
 def read_once(values: Source) -> AnyFrame | str | Path:
-    """Files and frames of Polars as they are, anything else as a frame in memory.
+    """Return files and frames of Polars as they are, the rest as a frame in memory.
 
     A generator or reader has nothing left for a second look.
     """
