@@ -9,14 +9,14 @@ from typing import Any
 import polars as pl
 
 from polars_rank.measures.measure import Measure
-from polars_rank.report.style import PALETTE, SHAPES, altair, finished
+from polars_rank.report.style import PALETTE, SHAPES, altair, finished, rule
 
 SMALLEST = 1e-6  # p-value that a curve shows
 CUTOFF = re.compile(r"^(.*)@(\d+)$")
 
 
 def depth(means: pl.DataFrame, pairs: pl.DataFrame) -> Any:
-    """Means over the cutoffs of ndcg@5, ndcg@10 and the like; differences below.
+    """Draw means over the cutoffs of ndcg@5, ndcg@10 ...; differences below.
 
     Differences to a baseline have their intervals. Those of means would overlap where
     the difference, of the same queries, is significant.
@@ -47,7 +47,7 @@ def depth(means: pl.DataFrame, pairs: pl.DataFrame) -> Any:
 
 
 def trend(periods: pl.DataFrame, marks: Mapping[Any, str] | None = None) -> Any:
-    """Means over time and, below, the differences to each baseline.
+    """Draw means over time and, below, the differences to each baseline.
 
     ``periods`` is what :func:`polars_rank.comparison.trend` returns: its intervals of
     differences are drawn, those of means are not, as they say nothing about
@@ -99,7 +99,7 @@ def trend(periods: pl.DataFrame, marks: Mapping[Any, str] | None = None) -> Any:
 
 
 def _marks(alt: Any, time: pl.Series, labels: list[str], x: Any) -> Any:
-    """Lines at events, with their names."""
+    """Draw lines at events, with their names."""
     base = alt.Chart(pl.DataFrame({"time": time, "label": labels})).encode(x=x)
     text = base.mark_text(align="left", dx=4, dy=6, fontSize=11, color="#444444")
     line = base.mark_rule(color="#444444")
@@ -107,13 +107,13 @@ def _marks(alt: Any, time: pl.Series, labels: list[str], x: Any) -> Any:
 
 
 def _drawable(time: pl.Series) -> pl.Series:
-    """Periods as altair takes them: numbers, dates and times, else text."""
+    """Return periods as altair takes them: numbers, dates and times, else text."""
     known = time.dtype.is_numeric() or time.dtype in (pl.Date, pl.Datetime)
     return (time if known else time.cast(pl.String)).alias("time")
 
 
 def _over_cutoffs(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows of measures at several cutoffs, with their ``family`` and ``k``."""
+    """Select measures at several cutoffs, with their ``family`` and ``k``."""
     split = pl.col("measure").str.extract_groups(CUTOFF.pattern)
     return rows.with_columns(
         family=split.struct.field("1"),
@@ -124,7 +124,7 @@ def _over_cutoffs(rows: pl.DataFrame) -> pl.DataFrame:
 def _differences(
     alt: Any, pairs: pl.DataFrame, x: Any, names: list[str], baseline: str
 ) -> Any:
-    """Differences to the baseline, with their intervals, and a line at 0."""
+    """Draw differences to the baseline, with their intervals, and a line at 0."""
     place = "k" if "k" in pairs.columns else "time"
     data = pairs.select(place, "system", "difference", "lower", "upper")
     title = f"difference to {baseline}"
@@ -138,18 +138,14 @@ def _differences(
             color=_color(alt, names, "system"),
         )
     )
-    zero = (
-        alt.Chart(pl.DataFrame({"y": [0.0]}))
-        .mark_rule(color="#444444", strokeDash=[4, 3])
-        .encode(y="y:Q")
-    )
+    zero = rule("y", [0.0])
     y = alt.Y("difference:Q", title=title)
     lines = _lines(alt, data, x, y, "system", names)
     return (zero + band + lines).properties(width=420, height=180)
 
 
 def precision_recall(means: pl.DataFrame) -> Any:
-    """Interpolated precision at the levels of recall that were compared."""
+    """Draw interpolated precision at the levels of recall that were compared."""
     alt = altair()
     _require_one_segment(means)
     at = {name: _recall(name) for name in means["measure"].unique()}
@@ -178,7 +174,7 @@ def precision_recall(means: pl.DataFrame) -> Any:
 
 
 def significance(pairs: pl.DataFrame, level: float) -> Any:
-    """P-value of every pair, largest first, a curve per measure.
+    """Draw the p-value of every pair, largest first, a curve per measure.
 
     The sooner a curve falls below the line, the more pairs its measure tells apart.
 
@@ -233,7 +229,7 @@ def _recall(measure: str) -> float | None:
 def _lines(
     alt: Any, data: pl.DataFrame, x: Any, y: Any, of: str, names: list[str]
 ) -> Any:
-    """A line with points for each of ``of``, told apart by color and shape."""
+    """Draw a line with points for each of ``of``, told apart by color and shape."""
     shapes = SHAPES[: len(names)] if len(names) <= len(SHAPES) else alt.Undefined
     scale = alt.Scale(domain=names, range=shapes)
     base = alt.Chart(data).encode(x=x, y=y, color=_color(alt, names, of))

@@ -85,7 +85,7 @@ def plain(
 
 
 def number(value: float | None, digits: int = 4) -> str:
-    """A number of four decimals; a dash for what is undefined.
+    """Write a number with four decimals; a dash for what is undefined.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def number(value: float | None, digits: int = 4) -> str:
 
 
 def as_text(table: Table) -> str:
-    """Aligned columns for a terminal."""
+    """Align columns for a terminal."""
     rows = [table.headers] + [[_plain(c) for c in row] for row in table.rows]
     rows = [[_visible(text) for text in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -125,7 +125,7 @@ def _visible(text: str) -> str:
 
 
 def as_markdown(table: Table) -> str:
-    """A GitHub table."""
+    """Write a GitHub table."""
     align = ["---" if i < table.labels else "---:" for i in range(len(table.headers))]
     rows = [
         [escaped(text) for text in table.headers],
@@ -138,7 +138,7 @@ def as_markdown(table: Table) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text that Markdown shows as it is."""
+    """Escape text, so that Markdown shows it as it is."""
     return MARKDOWN.sub(r"\\\g<0>", _visible(text))
 
 
@@ -151,7 +151,7 @@ def _marked(cell: Cell) -> str:
 
 
 def as_latex(table: Table) -> str:
-    """A table of booktabs, with superscripts; needs ``\\usepackage{booktabs}``."""
+    """Write a booktabs table, with superscripts; needs ``\\usepackage{booktabs}``."""
     align = "l" * table.labels + "r" * (len(table.headers) - table.labels)
     rows = [[_set(cell) for cell in row] for row in table.rows]
     notes = [rf"\par\smallskip\footnotesize {_latex(note)}" for note in table.notes]
@@ -186,7 +186,7 @@ def _set(cell: Cell) -> str:
 
 
 def as_html(table: Table) -> str:
-    """A table of great_tables, as a piece of HTML."""
+    """Write a table of great_tables, as a piece of HTML."""
     great_tables: Any = require("great_tables", "report")
     columns = [f"c{i}" for i in range(len(table.headers))]
     frame = pl.DataFrame(
