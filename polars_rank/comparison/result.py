@@ -69,7 +69,7 @@ class Comparison(Shown):
         return [name for name in names if lower_is_better(name)]
 
     def tables(self, *, percent: bool = False) -> list[Table]:
-        """The two tables, cell by cell; ``percent``: means and differences times 100.
+        """Return two tables; ``percent``: means and differences times 100.
 
         Effect sizes and p-values remain as they are.
         """
@@ -80,14 +80,14 @@ class Comparison(Shown):
         ]
 
     def in_order(self) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """``means`` and ``pairs`` in the order of the systems that ``order=`` chose.
+        """Return ``means`` and ``pairs`` in the order of systems that ``order=`` chose.
 
         It is that of tables and pictures.
         """
         return in_order(self.means, self.pairs, self.settings, self._lower)
 
     def to_html(self, path: str | Path | None = None, *, percent: bool = False) -> str:
-        """Both tables as HTML (extra ``report``), to a file as well if one is named."""
+        """Return both tables as HTML (extra ``report``), and write them to a path."""
         text = "\n".join(map(as_html, self.tables(percent=percent)))
         if path is not None:
             head = '<!doctype html>\n<meta charset="utf-8">\n<title>Comparison</title>'
@@ -96,18 +96,18 @@ class Comparison(Shown):
         return text
 
     def to_latex(self, *, percent: bool = False) -> str:
-        r"""Both tables for a paper: booktabs; the best mean is bold, letters say more.
+        r"""Return booktabs for a paper; the best mean is bold, letters say more.
 
         Needs ``\usepackage{booktabs}``.
         """
         return "\n\n".join(map(as_latex, self.tables(percent=percent)))
 
     def to_markdown(self, *, percent: bool = False) -> str:
-        """Both tables for a pull request or a page."""
+        """Return both tables for a pull request or a page."""
         return "\n\n".join(map(as_markdown, self.tables(percent=percent)))
 
     def to_pyterrier(self) -> pl.DataFrame:
-        """The table of ``pyterrier.Experiment``: a row per system, the baseline's too.
+        """Return the table of ``pyterrier.Experiment``: a row for each system.
 
         Columns ``name``, a mean per measure, and for each measure the queries that are
         better (``"ap +"``) and worse (``"ap -"``) than the baseline's, ``"ap p-value"``
@@ -121,7 +121,7 @@ class Comparison(Shown):
         return pyterrier_table(self.means, self.pairs, self.settings["correction"])
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain lists and numbers; ``json.dumps`` takes it."""
+        """Return everything as plain lists and numbers; ``json.dumps`` takes it."""
         told = {
             "settings": self.settings,
             "means": self.means,
@@ -133,7 +133,7 @@ class Comparison(Shown):
         return plain(told, lambda name: None if name == "NaN" else name)
 
     def friedman(self) -> pl.DataFrame:
-        """Whether the ranks of systems differ: Friedman's test by segment and measure.
+        """Test whether the ranks of systems differ, by segment and measure (Friedman).
 
         Columns ``queries``, ``statistic`` (chi-square with ``df``), ``p_value``, and
         ``w``, Kendall's coefficient of concordance. Needs three systems or more and the
@@ -151,7 +151,7 @@ class Comparison(Shown):
         return friedman(self.values)
 
     def letters(self) -> pl.DataFrame:
-        """Letters per measure: systems that share one do not differ significantly.
+        """Give systems letters: those that share one do not differ significantly.
 
         They are meant for comparisons of all pairs; an untested pair counts as equal.
 
@@ -179,7 +179,7 @@ class Comparison(Shown):
         return Plots(*self.in_order(), self._lower, self._deltas, level, margin)
 
     def _deltas(self, measure: str | None) -> pl.DataFrame:
-        """Difference of every query, for each pair."""
+        """Return the difference of every query, for each pair."""
         if self.values is None:
             msg = (
                 "no values of single queries are held, but moments, or lazy rows that "

@@ -1,4 +1,4 @@
-"""Moments that lack columns or rows are refused."""
+"""Refuse moments that lack columns or rows."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def require_rows_of_moments(table: pl.DataFrame, segments: Sequence[str]) -> Non
 
 
 def never_together(pairs: pl.DataFrame, wanted: Sequence[tuple[str, str]]) -> list[str]:
-    """A note about wanted pairs that no part of the moments holds."""
+    """Note which of the wanted pairs no part of the moments holds."""
     held = {*pairs.select("baseline", "system").rows()}
     lost = [" and ".join(pair) for pair in wanted if pair not in held]
     if not lost:

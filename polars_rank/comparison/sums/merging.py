@@ -1,4 +1,4 @@
-"""Moments of parts, such as days, added up."""
+"""Add up moments of parts, such as days."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def merge(
 
 
 def read_moments(given: Source | Iterable[Source]) -> pl.DataFrame:
-    """The rows of all moments, which are whole, of one definition, and each there once.
+    """Read the rows of all moments: whole, of one definition, each there once.
 
     Errors name the file.
     """
@@ -137,7 +137,7 @@ def _checked(states: Sequence[State]) -> pl.DataFrame:
 def _added_up(
     opened: Sequence[Opened], segments: Sequence[str], unit: str
 ) -> pl.DataFrame:
-    """The rows of all parts; those of a unit are added up, some parts at a time.
+    """Collect the rows of all parts; add up those of a unit, some parts at a time.
 
     They are as many in every part, and would be held once for each day of a year.
     """
@@ -151,7 +151,7 @@ def _added_up(
 
 
 def definition_of_parts(frames: Iterable[pl.LazyFrame]) -> Definition | None:
-    """What the files that frames read say about themselves."""
+    """Read what the files that frames read say about themselves."""
     try:
         files = [file for frame in frames for file in files_of(frame)]
     except ValueError:  # a frame in memory
@@ -160,14 +160,14 @@ def definition_of_parts(frames: Iterable[pl.LazyFrame]) -> Definition | None:
 
 
 def segments_of(columns: Iterable[str]) -> list[str]:
-    """The columns of moments that tell segments apart."""
+    """Name the columns of moments that tell segments apart."""
     return [n for n in columns if n not in {*KEYS, *ORDER, DEFINITION, DIGESTS}]
 
 
 def selected(
     whole: pl.DataFrame, by: Sequence[str], measures: Sequence[str] = ()
 ) -> pl.DataFrame:
-    """Moments of these measures (default: all), added up over parts.
+    """Select moments of these measures (default: all), and add up their parts.
 
     Segments are added up, too, except those that ``by`` tells apart.
     """
@@ -228,7 +228,7 @@ def _require_possible(whole: pl.DataFrame, states: Sequence[State]) -> None:
 def summed(
     whole: pl.DataFrame, segments: Sequence[str], unit: str = "row"
 ) -> pl.DataFrame:
-    """Sums by segment in the order of moments: systems, then pairs in one direction."""
+    """Sum by segment in the order of moments: systems, then pairs in one direction."""
     alone = pl.col("other").is_null()
     systems = whole.filter(alone)["system"].unique(maintain_order=True)
     measures = whole["measure"].unique(maintain_order=True)
@@ -257,12 +257,12 @@ def summed(
 
 
 def _place(names: pl.Series, column: str) -> pl.Expr:
-    """The place of a name among all."""
+    """Find the place of a name among all."""
     return pl.col(column).replace_strict(names, range(len(names)), default=None)
 
 
 def _of_parts() -> dict[str, pl.Expr]:
-    """Sums over parts as units."""
+    """Sum over parts as units."""
     x, d = pl.col("x"), pl.col("d")
     rest = x - ratio(x.sum(), d.sum()) * d
     return {

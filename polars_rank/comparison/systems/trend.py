@@ -1,4 +1,4 @@
-"""Means and differences over time, from moments of periods."""
+"""Follow means and differences over time, from moments of periods."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def _parts(
     every: str | None,
     columns: SumOptions,
 ) -> pl.DataFrame:
-    """Moments by period."""
+    """Compute moments by period."""
     frame = lazy(values)
     schema = frame.collect_schema()
     if time not in schema:

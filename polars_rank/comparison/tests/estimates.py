@@ -1,4 +1,4 @@
-"""From sums to differences with errors, tests, effects and notes: Polars frames."""
+"""Turn sums into means and differences, with errors, intervals and t tests."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def with_known(
 def pairs_of(
     systems: Sequence[str], baseline: str | Sequence[str] | None
 ) -> list[tuple[str, str]]:
-    """Baseline and system of every comparison."""
+    """Name baseline and system of every comparison."""
     if baseline is None:
         return [(a, b) for i, a in enumerate(systems) for b in systems[i + 1 :]]
     baselines = names_of(baseline)
@@ -70,7 +70,7 @@ def pairs_of(
 
 
 def estimated(table: pl.DataFrame, segments: Sequence[str]) -> pl.DataFrame:
-    """Sums with ``mean``, ``error``, ``df`` and ``sd``, the deviation of one query.
+    """Add ``mean``, ``error``, ``df`` and ``sd``, the deviation of one query, to sums.
 
     The error is HC1 of a weighted mean, and CR1 over clusters. A spread within the
     rounding of the values is 0.
@@ -99,7 +99,7 @@ def estimated(table: pl.DataFrame, segments: Sequence[str]) -> pl.DataFrame:
 
 
 def oriented(table: pl.DataFrame, study: Study) -> pl.DataFrame:
-    """The sums and estimates of the wanted pairs, as ``system - baseline``."""
+    """Turn sums and estimates of the wanted pairs to ``system - baseline``."""
     schema = {"baseline": pl.String, "system": pl.String}
     wanted = pl.DataFrame(study.pairs, schema, orient="row").with_row_index("place")
     ahead = table.filter(pl.col("other").is_not_null()).rename(
@@ -120,7 +120,7 @@ def oriented(table: pl.DataFrame, study: Study) -> pl.DataFrame:
 
 
 def counts_once(table: pl.DataFrame) -> bool:
-    """Whether every query is a unit of its own, and has the weight 1.
+    """Tell whether every query is a unit of its own, and has the weight 1.
 
     Weights whose mean is 1 have the right sum ``d``, but not the sum of squares ``dd``.
     """
@@ -129,7 +129,7 @@ def counts_once(table: pl.DataFrame) -> bool:
 
 
 def means_of(own: pl.DataFrame, segments: Sequence[str], level: float) -> pl.DataFrame:
-    """Mean of every system, with its interval: Wilson's, if all values are 0 or 1."""
+    """Compute means of systems with intervals: Wilson's, if all values are 0 or 1."""
     mean, error = pl.col("mean"), pl.col("error")
     low, high = interval(mean, error, pl.col("df"), level=level)
     variance = pl.col("squares") / pl.col("d")
@@ -218,7 +218,7 @@ def t_tested(frame: pl.DataFrame, study: Study) -> pl.DataFrame:
 
 
 def _statistic(mean: pl.Expr, error: pl.Expr) -> pl.Expr:
-    """Mean by error; 0 for no difference at all, infinite for a constant one."""
+    """Divide mean by error; 0 for no difference at all, infinite for a constant one."""
     constant = (
         pl.when(mean.abs() < 1e-12).then(0.0).otherwise(mean.sign() * float("inf"))
     )

@@ -158,7 +158,7 @@ def _by_relevance(arguments: Mapping[str, Any]) -> pl.Expr:
 def _inside(
     blocks: Blocks, arguments: Mapping[str, Any]
 ) -> tuple[pl.LazyFrame, list[str], list[pl.Expr]]:
-    """Of the block that the cutoff divides, some of those that count are inside.
+    """Put some of those that count inside, of the block that the cutoff divides.
 
     Those with the best (or worst) labels are, before (or after) the others.
     """
