@@ -29,11 +29,13 @@ from polars_rank.comparison.input.run_values import RunOptions, values_of_runs
 from polars_rank.comparison.input.values import Columns, Source, Values, lazy, read_once
 from polars_rank.comparison.notes import noted, remarks
 from polars_rank.comparison.result import Comparison
-from polars_rank.comparison.sums.given_moments import (
+from polars_rank.comparison.sums.merging import (
+    read_moments,
     require_columns_of_moments,
     require_rows_of_moments,
+    segments_of,
+    selected,
 )
-from polars_rank.comparison.sums.merging import read_moments, segments_of, selected
 from polars_rank.comparison.sums.moments import is_moments, sums_of_parts
 from polars_rank.comparison.tests.corrections import corrected, level_at_once
 from polars_rank.comparison.tests.detectable import with_detectable

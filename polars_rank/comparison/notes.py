@@ -6,7 +6,7 @@ import polars as pl
 
 from polars_rank._engine.checks.enforce import warn
 from polars_rank.comparison.input.procedures import IntervalName
-from polars_rank.comparison.sums.given_moments import never_together
+from polars_rank.comparison.sums.merging import never_together
 from polars_rank.comparison.tests.detectable import left_out
 from polars_rank.comparison.tests.estimates import Study
 from polars_rank.comparison.tests.segments import unlike

@@ -38,11 +38,11 @@ def depth(means: pl.DataFrame, pairs: pl.DataFrame) -> Any:
             axis=alt.Axis(values=sorted(set(part["k"])), format="d"),
         )
         y = alt.Y("mean:Q", title=f"{family}@k", scale=alt.Scale(zero=False))
-        lines = _lines(alt, part.select("k", "system", "mean"), x, y, "system", names)
+        lines = _lines(part.select("k", "system", "mean"), x, y, "system", names)
         panels.append(lines.properties(width=420, height=220))
         if one:
             own = _over_cutoffs(pairs).filter(pl.col("family") == family)
-            panels.append(_differences(alt, own, x, names, pairs["baseline"][0]))
+            panels.append(_differences(own, x, names, pairs["baseline"][0]))
     return finished(alt.vconcat(*panels))
 
 
@@ -81,16 +81,14 @@ def trend(periods: pl.DataFrame, marks: Mapping[Any, str] | None = None) -> Any:
     for (measure,), part in data.group_by("measure", maintain_order=True):
         own = part.filter(pl.col("baseline").is_null())
         y = alt.Y("estimate:Q", title=str(measure), scale=alt.Scale(zero=False))
-        means = _lines(
-            alt, own.select("time", "system", "estimate"), x, y, "system", names
-        )
+        means = _lines(own.select("time", "system", "estimate"), x, y, "system", names)
         panels.append(means.properties(width=420, height=220))
         pairs = part.drop_nulls("baseline").rename({"estimate": "difference"})
         for (base,), differences in pairs.group_by("baseline", maintain_order=True):
-            panels.append(_differences(alt, differences, x, names, str(base)))
+            panels.append(_differences(differences, x, names, str(base)))
     if marks:
         events = pl.Series(list(marks)).cast(periods[time].dtype)
-        lines = _marks(alt, _drawable(events), list(marks.values()), x)
+        lines = _marks(_drawable(events), list(marks.values()), x)
         panels = [
             alt.layer(lines, panel).properties(width=420, height=200)
             for panel in panels
@@ -98,8 +96,9 @@ def trend(periods: pl.DataFrame, marks: Mapping[Any, str] | None = None) -> Any:
     return finished(alt.vconcat(*panels))
 
 
-def _marks(alt: Any, time: pl.Series, labels: list[str], x: Any) -> Any:
+def _marks(time: pl.Series, labels: list[str], x: Any) -> Any:
     """Draw lines at events, with their names."""
+    alt = altair()
     base = alt.Chart(pl.DataFrame({"time": time, "label": labels})).encode(x=x)
     text = base.mark_text(align="left", dx=4, dy=6, fontSize=11, color="#444444")
     line = base.mark_rule(color="#444444")
@@ -121,11 +120,10 @@ def _over_cutoffs(rows: pl.DataFrame) -> pl.DataFrame:
     ).filter(pl.col("k").n_unique().over("family") > 1, pl.col("k").is_not_null())
 
 
-def _differences(
-    alt: Any, pairs: pl.DataFrame, x: Any, names: list[str], baseline: str
-) -> Any:
+def _differences(pairs: pl.DataFrame, x: Any, names: list[str], baseline: str) -> Any:
     """Draw differences to the baseline, with their intervals, and a line at 0."""
     place = "k" if "k" in pairs.columns else "time"
+    alt = altair()
     data = pairs.select(place, "system", "difference", "lower", "upper")
     title = f"difference to {baseline}"
     band = (
@@ -135,12 +133,12 @@ def _differences(
             x=x,
             y=alt.Y("lower:Q", title=title),
             y2="upper:Q",
-            color=_color(alt, names, "system"),
+            color=_color(names, "system"),
         )
     )
     zero = rule("y", [0.0])
     y = alt.Y("difference:Q", title=title)
-    lines = _lines(alt, data, x, y, "system", names)
+    lines = _lines(data, x, y, "system", names)
     return (zero + band + lines).properties(width=420, height=180)
 
 
@@ -169,7 +167,7 @@ def precision_recall(means: pl.DataFrame) -> Any:
     x = alt.X("recall:Q", scale=whole)
     y = alt.Y("precision:Q", title="interpolated precision", scale=whole)
     names = data["system"].unique(maintain_order=True).to_list()
-    lines = _lines(alt, data, x, y, "system", names)
+    lines = _lines(data, x, y, "system", names)
     return finished(alt.vconcat(lines.properties(width=360, height=360)))
 
 
@@ -206,7 +204,7 @@ def significance(pairs: pl.DataFrame, level: float) -> Any:
         .encode(y="level:Q")
     )
     names = data["measure"].unique(maintain_order=True).to_list()
-    curves = _lines(alt, data, x, y, "measure", names)
+    curves = _lines(data, x, y, "measure", names)
     return finished(alt.vconcat((line + curves).properties(width=420, height=260)))
 
 
@@ -226,19 +224,19 @@ def _recall(measure: str) -> float | None:
     return float(parsed.arguments["recall"])
 
 
-def _lines(
-    alt: Any, data: pl.DataFrame, x: Any, y: Any, of: str, names: list[str]
-) -> Any:
+def _lines(data: pl.DataFrame, x: Any, y: Any, of: str, names: list[str]) -> Any:
     """Draw a line with points for each of ``of``, told apart by color and shape."""
+    alt = altair()
     shapes = SHAPES[: len(names)] if len(names) <= len(SHAPES) else alt.Undefined
     scale = alt.Scale(domain=names, range=shapes)
-    base = alt.Chart(data).encode(x=x, y=y, color=_color(alt, names, of))
+    base = alt.Chart(data).encode(x=x, y=y, color=_color(names, of))
     shape = alt.Shape(f"{of}:N", sort=names, scale=scale, title=None)
     points = base.mark_point(filled=True, size=60, opacity=1).encode(shape=shape)
     return base.mark_line(point=False) + points
 
 
-def _color(alt: Any, names: list[str], of: str) -> Any:
+def _color(names: list[str], of: str) -> Any:
+    alt = altair()
     colors = PALETTE[: len(names)] if len(names) <= len(PALETTE) else alt.Undefined
     return alt.Color(
         f"{of}:N",

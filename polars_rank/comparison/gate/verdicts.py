@@ -14,7 +14,7 @@ from polars_rank._statistics.distributions import normal_quantile, tail
 from polars_rank.comparison.input.procedures import Correction
 from polars_rank.comparison.input.values import lower_is_better
 from polars_rank.comparison.tests.corrections import adjusted
-from polars_rank.comparison.tests.power import detectable_effect
+from polars_rank.comparison.tests.power_of_t import detectable_effect
 from polars_rank.core.registry import closest
 from polars_rank.report.comparison import percent
 
@@ -160,39 +160,29 @@ def _judged(rows: pl.DataFrame, standard: Standard) -> pl.DataFrame:
         "non_inferior": large,
         "threshold": pl.lit(value=False),
     }[standard.rule]
-    limit = (
-        pl.when(turned)
-        .then(pl.format("above the limit of {}", "floor"))
-        .otherwise(pl.format("below the floor of {}", "floor"))
+    few = ~pl.col("gated")
+    seldom = pl.lit(f"fewer than {standard.min_queries} queries")
+    likely_only = f"large, but significant at {percent(standard.level)} only"
+    beyond = fails & (standard.rule == "non_inferior")
+    # The first that holds says why.
+    notes = [
+        (broken & turned, pl.format("above the limit of {}", "floor")),
+        (broken, pl.format("below the floor of {}", "floor")),
+        (few, seldom),
+        (same, pl.lit("no query changed")),
+        (~fails & warns & large, pl.lit(likely_only)),
+        (~fails & warns, pl.lit("significant, but within the margin")),
+        (~fails & large & (pl.col("margin") > 0), pl.lit("large, but not significant")),
+        (beyond, pl.lit("a drop beyond the margin is not excluded")),
+    ]
+    verdicts = (("fail", broken), ("untested", few), ("fail", fails), ("warn", warns))
+    return rows.with_columns(
+        verdict=pl.coalesce(
+            *(pl.when(holds).then(pl.lit(v)) for v, holds in verdicts),
+            pl.lit("pass"),
+        ),
+        note=pl.coalesce(pl.when(holds).then(note) for holds, note in notes),
     )
-    note = (
-        pl.when(broken)
-        .then(limit)
-        .when(~pl.col("gated"))
-        .then(pl.lit(f"fewer than {standard.min_queries} queries"))
-        .when(same)
-        .then(pl.lit("no query changed"))
-        .when(~fails & warns & large)
-        .then(pl.lit(f"large, but significant at {percent(standard.level)} only"))
-        .when(~fails & warns)
-        .then(pl.lit("significant, but within the margin"))
-        .when(~fails & large & (pl.col("margin") > 0))
-        .then(pl.lit("large, but not significant"))
-        .when(fails & (standard.rule == "non_inferior"))
-        .then(pl.lit("a drop beyond the margin is not excluded"))
-    )
-    verdict = (
-        pl.when(broken)
-        .then(pl.lit("fail"))
-        .when(~pl.col("gated"))
-        .then(pl.lit("untested"))
-        .when(fails)
-        .then(pl.lit("fail"))
-        .when(warns)
-        .then(pl.lit("warn"))
-        .otherwise(pl.lit("pass"))
-    )
-    return rows.with_columns(verdict=verdict, note=note)
 
 
 def worst_queries(

@@ -12,7 +12,7 @@ from polars_rank._statistics.distributions import special, t_quantile
 from polars_rank._statistics.intervals import require_level
 from polars_rank.comparison.compare import compare
 from polars_rank.comparison.input.values import Source
-from polars_rank.comparison.tests.power import (
+from polars_rank.comparison.tests.power_of_t import (
     MOST,
     detectable_effect,
     power_of_t,

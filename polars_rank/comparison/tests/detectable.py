@@ -18,7 +18,7 @@ from polars_rank._statistics.noncentral import crossing
 from polars_rank.comparison.input.procedures import Correction, Procedure, TestName
 from polars_rank.comparison.tests.corrections import family_of
 from polars_rank.comparison.tests.paired_tests import EXACT
-from polars_rank.comparison.tests.power import detectable_center
+from polars_rank.comparison.tests.power_of_t import detectable_center
 
 Array: TypeAlias = npt.NDArray[np.float64]
 POWER = 0.8
