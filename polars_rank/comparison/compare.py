@@ -262,6 +262,7 @@ def compare(
     sums, segments, held = _summed(read_once(values), columns, how, baseline)
     study = _planned(sums, segments, held, columns, how, baseline)
 
+    # Estimates, with t tests and intervals
     table = estimated(sums, segments)
     own = table.filter(pl.col("other").is_null())
     study = replace(study, anova=analysis_of_variance(table, own, study))
@@ -272,6 +273,7 @@ def compare(
         frame = compared(wide, own, study)
     between = between_segments(frame, min_queries=min_queries) if segments else None
 
+    # The test that is asked for, effects, other intervals, corrections
     frame = tested(frame, study)
     frame = with_effect(frame, study)
     frame = resampled_intervals(frame, study)

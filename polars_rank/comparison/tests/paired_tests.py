@@ -142,6 +142,9 @@ def _exact(d: Array, alternative: Alternative) -> Tested:
     if not len(d):
         return Tested(0.0, 1.0)
     tolerance = 1e-12 * float(np.abs(d).sum())
+    # A sum of all numbers is one of each half: of 2^n sums none is made, but each of
+    # the 2^(n/2) of one half is looked up among those of the other (Horowitz and Sahni,
+    # Journal of the ACM 1974).
     left, right = _sums(d[::2]), _sums(d[1::2])
     count = 0
     if alternative != "less":
@@ -181,6 +184,7 @@ def _drawn(
             "less": sums <= total + tolerance,
         }[alternative]
         extreme += beyond.sum(axis=0)
+    # What was seen is one of the draws: no p-value is 0 (Phipson and Smyth, 2010).
     p = (1.0 + extreme) / (1.0 + n_resamples)
     return [Tested(float(t), float(v)) for t, v in zip(total, p, strict=True)]
 
