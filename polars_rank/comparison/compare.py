@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from itertools import combinations
-from typing import NamedTuple, Unpack
+from typing import Unpack
 
 import polars as pl
 
@@ -28,30 +27,32 @@ from polars_rank.comparison.input.procedures import (
 from polars_rank.comparison.input.reading import read, read_parts
 from polars_rank.comparison.input.run_values import RunOptions, values_of_runs
 from polars_rank.comparison.input.values import Columns, Source, Values, lazy, read_once
-from polars_rank.comparison.notes import noted
+from polars_rank.comparison.notes import noted, remarks
 from polars_rank.comparison.result import Comparison
-from polars_rank.comparison.sums.given_moments import (
-    never_together,
+from polars_rank.comparison.sums.merging import (
+    read_moments,
     require_columns_of_moments,
     require_rows_of_moments,
+    segments_of,
+    selected,
 )
-from polars_rank.comparison.sums.merging import read_moments, segments_of, selected
 from polars_rank.comparison.sums.moments import is_moments, sums_of_parts
-from polars_rank.comparison.tests import estimates
-from polars_rank.comparison.tests.detectable import left_out, with_detectable
-from polars_rank.comparison.tests.estimates import Plan
-from polars_rank.comparison.tests.families import corrected, level_at_once
-from polars_rank.comparison.tests.from_values import (
-    tested,
-    with_bootstrap,
-    with_effect,
+from polars_rank.comparison.tests.corrections import corrected, level_at_once
+from polars_rank.comparison.tests.detectable import with_detectable
+from polars_rank.comparison.tests.effects import with_effect
+from polars_rank.comparison.tests.estimates import (
+    Study,
+    analysis_of_variance,
+    compared,
+    counts_once,
+    estimated,
+    means_of,
+    oriented,
+    pairs_of,
 )
-from polars_rank.comparison.tests.repeats import with_pigeonhole
-from polars_rank.comparison.tests.segments import between_segments, unlike
+from polars_rank.comparison.tests.from_values import resampled_intervals, tested
+from polars_rank.comparison.tests.segments import between_segments
 from polars_rank.io.frames import FrameLike
-
-MANY = 10_000
-SLOW = f"Of more than {MANY:,} queries, the paired t test says the same, and at once."
 
 
 def compare(
@@ -247,8 +248,8 @@ def compare(
         min_queries=min_queries,
         order=order,
     )
-    require_together(how, weight=weight, cluster=cluster, repeat=repeat)
     columns = Columns(system, query, measures, by, weight, cluster, repeat)
+    require_together(how, columns)
     if isinstance(values, Mapping) or qrels is not None:
         values = values_of_runs(values, measures, columns, qrels=qrels, **options)
         columns = replace(columns, measures=None)
@@ -258,41 +259,40 @@ def compare(
             "names to runs, or a frame with qrels="
         )
         raise TypeError(msg)
-    sums = _summed(read_once(values), columns, how, baseline)
-    plan = _planned(sums, how, baseline)
-    own, anova, frame, plan = _estimated(sums, plan, columns, how)
-    between = None
-    if plan.segments:
-        between = between_segments(frame, min_queries=min_queries)
-    frame = tested(frame, how, anova, plan, sums.held)
-    frame = with_effect(frame, how.effect, anova, plan, sums.held)
-    frame = _resampled(frame, how, plan, sums.held)
-    frame = noted(frame, columns, how, plan)
-    frame = _untested(frame, how, plan)
+    sums, segments, held = _summed(read_once(values), columns, how, baseline)
+    study = _planned(sums, segments, held, columns, how, baseline)
+
+    # Estimates, with t tests and intervals
+    table = estimated(sums, segments)
+    own = table.filter(pl.col("other").is_null())
+    study = replace(study, anova=analysis_of_variance(table, own, study))
+    wide = oriented(table, study)
+    frame = compared(wide, own, study)
+    if simultaneous:
+        study = replace(study, interval_level=level_at_once(frame, study))
+        frame = compared(wide, own, study)
+    between = between_segments(frame, min_queries=min_queries) if segments else None
+
+    # The test that is asked for, effects, other intervals, corrections
+    frame = tested(frame, study)
+    frame = with_effect(frame, study)
+    frame = resampled_intervals(frame, study)
+    frame = noted(frame, study)
+    frame = _untested(frame, study)
     frame = with_detectable(frame, how)
     frame = corrected(frame, how)
+
     settings = asdict(how) | {
         "correction": how.chosen_correction,
         "baseline": baseline,
         "weight": weight,
         "cluster": cluster,
         "repeat": repeat,
-        "notes": _notes(frame, sums, plan, how, between, weight),
+        "notes": remarks(frame, study, between),
     }
-    means = estimates.means_of(own, plan)
-    shown = frame.select(_columns(plan, how))
-    return Comparison(means, shown, settings, anova, sums.held, between)
-
-
-# -- sums
-
-
-class _Sums(NamedTuple):
-    """Sums of systems and pairs by segment, and the values, if they are held."""
-
-    table: pl.DataFrame
-    segments: list[str]
-    held: Values | None
+    means = means_of(own, segments, level)
+    pairs_found = frame.select(_columns(study))
+    return Comparison(means, pairs_found, settings, study.anova, held, between)
 
 
 def _summed(
@@ -300,17 +300,29 @@ def _summed(
     columns: Columns,
     how: Procedure,
     baseline: str | Sequence[str] | None,
-) -> _Sums:
-    """Add up values of queries, or parts of moments."""
+) -> tuple[pl.DataFrame, list[str], Values | None]:
+    """Add up values of queries, or parts of moments.
+
+    Return sums of systems and pairs by segment, the columns of segments, and the
+    values, if they are held.
+    """
     schema = lazy(values).collect_schema()
     require_columns_of_moments(schema)
     if is_moments(schema.names()):
-        return _of_moments(values, schema.names(), columns, how)
+        require_no_rows(how, columns)
+        segments = segments_of(schema) if columns.by is None else columns.segments
+        table = selected(read_moments(values), segments, names_of(columns.measures))
+        require_rows_of_moments(table, segments)
+        if how.test == "sign" and not counts_once(table):
+            msg = (
+                "these moments have weights or clusters, which test='sign' cannot "
+                "use; use test='t'"
+            )
+            raise ValueError(msg)
+        return table, segments, None
 
     def places(systems: list[str]) -> list[tuple[int, int]]:
-        if how.needs_all_pairs or baseline is None:
-            return list(combinations(range(len(systems)), 2))
-        wanted = estimates.pairs_of(systems, baseline)
+        wanted = pairs_of(systems, None if how.needs_all_pairs else baseline)
         return [(systems.index(a), systems.index(b)) for a, b in wanted]
 
     parts = (
@@ -319,172 +331,55 @@ def _summed(
         else read_parts(values, columns)
     )
     table, last, alone = sums_of_parts(parts, places, how.tie)
-    return _Sums(table, columns.segments, last if alone else None)
+    return table, columns.segments, last if alone else None
 
 
-def _of_moments(
-    values: Source, names: Sequence[str], columns: Columns, how: Procedure
-) -> _Sums:
-    require_no_rows(
-        how, weight=columns.weight, cluster=columns.cluster, repeat=columns.repeat
-    )
-    segments = segments_of(names) if columns.by is None else columns.segments
-    table = selected(read_moments(values), segments, names_of(columns.measures))
-    require_rows_of_moments(table, segments)
-    if how.test == "sign" and not estimates.counts_once(table):
-        msg = (
-            "these moments have weights or clusters, which test='sign' cannot "
-            "use; use test='t'"
-        )
-        raise ValueError(msg)
-    return _Sums(table, segments, None)
-
-
-# -- estimates
-
-
-def _planned(sums: _Sums, how: Procedure, baseline: str | Sequence[str] | None) -> Plan:
-    """The comparisons to make; there is at least one."""
-    first = sums.table.filter(pl.col("other").is_null())["system"]
+def _planned(
+    sums: pl.DataFrame,
+    segments: list[str],
+    held: Values | None,
+    columns: Columns,
+    how: Procedure,
+    baseline: str | Sequence[str] | None,
+) -> Study:
+    """Plan the comparisons to make; there is at least one."""
+    first = sums.filter(pl.col("other").is_null())["system"]
     systems = first.unique(maintain_order=True).to_list()
     if len(systems) < 2:
         only = ", ".join(map(repr, systems)) or "no system"
         msg = f"nothing to compare: these are moments of {only}; see its trend"
         raise ValueError(msg)
-    wanted = estimates.pairs_of(systems, baseline)
-    return Plan(systems, wanted, sums.segments, how.level, how.alternative, how.level)
-
-
-def _estimated(
-    sums: _Sums, plan: Plan, columns: Columns, how: Procedure
-) -> tuple[pl.DataFrame, pl.DataFrame | None, pl.DataFrame, Plan]:
-    """Systems, their analysis of variance, and pairs with intervals and t tests."""
-    table = estimates.estimated(sums.table, plan.segments)
-    own = table.filter(pl.col("other").is_null())
-    wide = estimates.oriented(table, plan)
-    apart = how.pairs == "independent"
-    frame = estimates.compared(wide, own, plan, independent=apart)
-    if how.simultaneous:
-        plan = replace(plan, interval_level=level_at_once(frame, plan, how))
-        frame = estimates.compared(wide, own, plan, independent=apart)
-    return own, _anova(table, own, plan, columns, how), frame, plan
-
-
-def _anova(
-    table: pl.DataFrame,
-    own: pl.DataFrame,
-    plan: Plan,
-    columns: Columns,
-    how: Procedure,
-) -> pl.DataFrame | None:
-    """Analyze the variance of systems and queries.
-
-    None if pairs are missing, or if queries are weighted, clustered or not paired.
-    """
-    m = len(plan.systems)
-    segments = len(own) // m
-    complete = len(table) - len(own) == segments * m * (m - 1) // 2
-    if columns.weight or columns.cluster or how.pairs == "independent":
-        return None
-    if not complete or not estimates.counts_once(table):
-        return None
-    return estimates.analysis_of_variance(
-        table.filter(pl.col("other").is_not_null()), own, plan
+    return Study(
+        how=how,
+        columns=columns,
+        systems=systems,
+        pairs=pairs_of(systems, baseline),
+        segments=segments,
+        interval_level=how.level,
+        held=held,
     )
 
 
-# -- intervals and segments
-
-
-def _resampled(
-    frame: pl.DataFrame, how: Procedure, plan: Plan, held: Values | None
-) -> pl.DataFrame:
-    """Replace the intervals by resampled ones, if these are asked for."""
-    if how.interval == "t" or held is None:
-        return frame
-    resample = with_pigeonhole if how.repeats == "random" else with_bootstrap
-    return resample(frame, held, plan, how.interval, how.n_resamples, how.seed)
-
-
-def _untested(frame: pl.DataFrame, how: Procedure, plan: Plan) -> pl.DataFrame:
+def _untested(frame: pl.DataFrame, study: Study) -> pl.DataFrame:
     """Take the tests from segments with too few queries."""
-    if not plan.segments:
+    if not study.segments:
         return frame
-    known = pl.col("queries") >= how.min_queries
-    return frame.with_columns(
-        pl.when(known).then(pl.col(name)).alias(name)
-        for name in ("statistic", "df", "p_value")
-    )
+    known = pl.col("queries") >= study.how.min_queries
+    results = pl.col("statistic", "df", "p_value")
+    return frame.with_columns(pl.when(known).then(results))
 
 
-# -- what is told
-
-
-def _notes(
-    frame: pl.DataFrame,
-    sums: _Sums,
-    plan: Plan,
-    how: Procedure,
-    between: pl.DataFrame | None,
-    weight: str | None,
-) -> list[str]:
-    """Remarks on the comparison as a whole."""
-    why = left_out(how)
-    slow = how.test == "randomization" and _is_large(frame)
-    return [
-        *([] if sums.held is None else sums.held.notes),
-        *never_together(frame, plan.pairs),
-        *([] if between is None else unlike(between, 1.0 - how.level)),
-        *([] if weight is None else _effective_size(frame)),
-        *([] if why is None else [f"Detectable is left out: {why}."]),
-        *([SLOW] if slow else []),
-    ]
-
-
-def _is_large(frame: pl.DataFrame) -> bool:
-    """Whether some comparison has more units than randomization is of use for."""
-    return bool((frame["n"] > MANY).any())
-
-
-def _effective_size(frame: pl.DataFrame) -> list[str]:
-    """What unequal weights leave of the number of queries, in words."""
-    sizes = frame["size"].drop_nulls().round(1)
-    if not len(sizes):
-        return []
-    ends = " to ".join(dict.fromkeys(map(str, (sizes.min(), sizes.max()))))
-    return [f"Effective number of queries, by their weights: {ends}."]
-
-
-def _columns(plan: Plan, how: Procedure) -> list[str | pl.Expr]:
-    """The columns of ``Comparison.pairs``."""
+def _columns(study: Study) -> list[str | pl.Expr]:
+    """Name the columns of ``Comparison.pairs``."""
+    how = study.how
     equivalence = ["p_value_lower", "p_value_upper"] if how.test == "tost" else []
     posterior = ["probability"] if how.interval == "bayesian" else []
     return [
-        *plan.segments,
-        "measure",
-        "baseline",
-        "system",
-        "queries",
-        "baseline_mean",
-        pl.col("system_mean").alias("mean"),
-        pl.col("mean").alias("difference"),
-        "relative",
-        "se",
-        "lower",
-        "upper",
-        *posterior,
-        "statistic",
-        "df",
-        *equivalence,
-        "p_value",
-        "p_adjusted",
-        "significant",
-        "effect",
-        "effect_lower",
-        "effect_upper",
-        "wins",
-        "ties",
-        "losses",
-        "detectable",
-        "note",
-    ]
+        *study.segments, "measure", "baseline", "system", "queries",
+        "baseline_mean", pl.col("system_mean").alias("mean"),
+        pl.col("mean").alias("difference"), "relative", "se", "lower", "upper",
+        *posterior, "statistic", "df", *equivalence,
+        "p_value", "p_adjusted", "significant",
+        "effect", "effect_lower", "effect_upper",
+        "wins", "ties", "losses", "detectable", "note",
+    ]  # fmt: skip

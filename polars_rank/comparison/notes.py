@@ -5,15 +5,19 @@ from __future__ import annotations
 import polars as pl
 
 from polars_rank._engine.checks.enforce import warn
-from polars_rank.comparison.input.procedures import IntervalName, Procedure
-from polars_rank.comparison.input.values import Columns
-from polars_rank.comparison.tests.estimates import Plan
+from polars_rank.comparison.input.procedures import IntervalName
+from polars_rank.comparison.sums.merging import never_together
+from polars_rank.comparison.tests.detectable import left_out
+from polars_rank.comparison.tests.estimates import Study
+from polars_rank.comparison.tests.segments import unlike
 
 EXPONENTIAL = "logarithms: means are geometric, relative is their ratio less 1"
 CHANGED = pl.col("wins") + pl.col("losses")
 # In samples that miss the rare queries that change, mean and error are too small at
 # once, which no interval and no test of these values can mend.
 FEW_CHANGED = CHANGED.is_between(1, 9) & (pl.col("queries") > 2 * CHANGED)
+MANY = 10_000
+SLOW = f"Of more than {MANY:,} queries, the paired t test says the same, and at once."
 ANY = ": intervals may be short"
 FEW = 50  # units below which quantiles of resamples lie too close together
 SHORT = (
@@ -22,35 +26,25 @@ SHORT = (
 )
 
 
-def noted(
-    frame: pl.DataFrame,
-    columns: Columns,
-    how: Procedure,
-    plan: Plan,
-) -> pl.DataFrame:
-    """Rows with a ``note``; null where there is nothing to say."""
-    said = _notes(
-        cluster=columns.cluster is not None,
-        weight=columns.weight is not None,
-        segmented=bool(plan.segments),
-        min_queries=how.min_queries,
-        unit="query" if columns.cluster is None else "cluster",
-    )
-    if how.repeats == "random":
+def noted(frame: pl.DataFrame, study: Study) -> pl.DataFrame:
+    """Add a ``note`` to each row; null where there is nothing to say."""
+    said = _notes(study)
+    if study.how.repeats == "random":
         canceled = pl.col("error").is_null() & (pl.col("n") > 1)
         why = pl.lit("no error: queries and repeats vary less than the rest does")
         said.append(pl.when(canceled).then(why))
-    if (short := _too_short(how.interval)) is not None:
+    interval = study.how.interval
+    if (short := _too_short(interval)) is not None:
         said.append(pl.when(short).then(pl.lit("short interval: see interval='t'")))
         if frame.select(short.any()).item():
-            warn(SHORT.format(interval=how.interval))
+            warn(SHORT.format(interval=interval))
     note = pl.concat_list(said).list.drop_nulls()
     note = pl.when(note.list.len() > 0).then(note.list.join("; "))
     return frame.with_columns(note=note)
 
 
 def _too_short(interval: IntervalName) -> pl.Expr | None:
-    """Whether the interval of a row is known to hold the truth too seldom.
+    """Tell whether the interval of a row is known to hold the truth too seldom.
 
     Of 95 % intervals of differences between TREC runs, those of t held it in 93 to 96 %
     of the draws of 10 and of 25 topics; percentile, BCa and Bayesian ones in 84 to 91 %
@@ -65,10 +59,10 @@ def _too_short(interval: IntervalName) -> pl.Expr | None:
     return few & (pl.col("error") > 0)
 
 
-def _notes(
-    *, cluster: bool, weight: bool, segmented: bool, min_queries: int, unit: str
-) -> list[pl.Expr]:
-    """Remarks on a row; null without any."""
+def _notes(study: Study) -> list[pl.Expr]:
+    """Write the remarks on a row; null without any."""
+    clustered = study.columns.cluster is not None
+    unit = "cluster" if clustered else "query"
     n, queries = pl.col("n"), pl.col("queries")
     changed, few, same = CHANGED, FEW_CHANGED, pl.col("error") == 0
     said: list[pl.Expr] = [
@@ -82,16 +76,36 @@ def _notes(
         ),
         pl.when(pl.col("logarithmic")).then(pl.lit(EXPONENTIAL)),
     ]
-    if segmented:
+    if study.segments:
+        min_queries = study.how.min_queries
         untested = pl.lit(f"fewer than {min_queries} queries: not tested")
         said.append(pl.when((queries < min_queries) & (queries > 1)).then(untested))
     few_units = (n < 10) & (n > 1)
-    if not cluster:  # moments may be of clusters, and independent samples have no n
+    if not clustered:  # moments may be of clusters, and independent samples have no n
         few_units &= (n < queries) & pl.col("wins").is_not_null()
     said.append(pl.when(few_units).then(pl.lit("fewer than 10 clusters")))
-    if weight:
+    if study.columns.weight is not None:
         size = pl.col("size").round(1)
         said.append(
             pl.when(pl.col("size") < 30).then(pl.format("effective size {}", size))
         )
+    return said
+
+
+def remarks(
+    frame: pl.DataFrame, study: Study, between: pl.DataFrame | None
+) -> list[str]:
+    """Write the remarks on the comparison as a whole."""
+    how, said = study.how, [] if study.held is None else [*study.held.notes]
+    said += never_together(frame, study.pairs)
+    if between is not None:
+        said += unlike(between, 1.0 - how.level)
+    sizes = frame["size"].drop_nulls().round(1)
+    if study.columns.weight is not None and len(sizes):
+        ends = " to ".join(dict.fromkeys(map(str, (sizes.min(), sizes.max()))))
+        said.append(f"Effective number of queries, by their weights: {ends}.")
+    if (why := left_out(how)) is not None:
+        said.append(f"Detectable is left out: {why}.")
+    if how.test == "randomization" and (frame["n"] > MANY).any():
+        said.append(SLOW)
     return said

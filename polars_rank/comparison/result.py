@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,11 +18,11 @@ from polars_rank.report.comparison import (
     pyterrier_table,
 )
 from polars_rank.report.plots import Plots
-from polars_rank.report.table import Table, as_html, as_latex, as_markdown, as_text
+from polars_rank.report.table import Shown, Table, as_html, as_latex, as_markdown, plain
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Shown):
     """Systems compared: two frames, and ways to show them.
 
     Attributes
@@ -71,7 +69,7 @@ class Comparison:
         return [name for name in names if lower_is_better(name)]
 
     def tables(self, *, percent: bool = False) -> list[Table]:
-        """The two tables, cell by cell; ``percent``: means and differences times 100.
+        """Return two tables; ``percent``: means and differences times 100.
 
         Effect sizes and p-values remain as they are.
         """
@@ -82,28 +80,14 @@ class Comparison:
         ]
 
     def in_order(self) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """``means`` and ``pairs`` in the order of the systems that ``order=`` chose.
+        """Return ``means`` and ``pairs`` in the order of systems that ``order=`` chose.
 
         It is that of tables and pictures.
         """
         return in_order(self.means, self.pairs, self.settings, self._lower)
 
-    def __str__(self) -> str:
-        """Means and differences as aligned text."""
-        return "\n\n".join(map(as_text, self.tables()))
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        try:
-            return self.to_html()
-        except ModuleNotFoundError:  # without great_tables
-            import html
-
-            return f"<pre>{html.escape(str(self))}</pre>"
-
     def to_html(self, path: str | Path | None = None, *, percent: bool = False) -> str:
-        """Both tables as HTML (extra ``report``), to a file as well if one is named."""
+        """Return both tables as HTML (extra ``report``), and write them to a path."""
         text = "\n".join(map(as_html, self.tables(percent=percent)))
         if path is not None:
             head = '<!doctype html>\n<meta charset="utf-8">\n<title>Comparison</title>'
@@ -112,18 +96,18 @@ class Comparison:
         return text
 
     def to_latex(self, *, percent: bool = False) -> str:
-        r"""Both tables for a paper: booktabs; the best mean is bold, letters say more.
+        r"""Return booktabs for a paper; the best mean is bold, letters say more.
 
         Needs ``\usepackage{booktabs}``.
         """
         return "\n\n".join(map(as_latex, self.tables(percent=percent)))
 
     def to_markdown(self, *, percent: bool = False) -> str:
-        """Both tables for a pull request or a page."""
+        """Return both tables for a pull request or a page."""
         return "\n\n".join(map(as_markdown, self.tables(percent=percent)))
 
     def to_pyterrier(self) -> pl.DataFrame:
-        """The table of ``pyterrier.Experiment``: a row per system, the baseline's too.
+        """Return the table of ``pyterrier.Experiment``: a row for each system.
 
         Columns ``name``, a mean per measure, and for each measure the queries that are
         better (``"ap +"``) and worse (``"ap -"``) than the baseline's, ``"ap p-value"``
@@ -137,22 +121,19 @@ class Comparison:
         return pyterrier_table(self.means, self.pairs, self.settings["correction"])
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain lists and numbers; ``json.dumps`` takes it."""
+        """Return everything as plain lists and numbers; ``json.dumps`` takes it."""
         told = {
             "settings": self.settings,
-            "means": self.means.to_dicts(),
-            "pairs": self.pairs.to_dicts(),
-            "anova": None if self.anova is None else self.anova.to_dicts(),
-            "between_segments": (
-                None
-                if self.between_segments is None
-                else self.between_segments.to_dicts()
-            ),
+            "means": self.means,
+            "pairs": self.pairs,
+            "anova": self.anova,
+            "between_segments": self.between_segments,
         }
-        return dict(json.loads(json.dumps(told, default=str), parse_constant=_constant))
+        # Infinite statistics become text, NaN becomes null.
+        return plain(told, lambda name: None if name == "NaN" else name)
 
     def friedman(self) -> pl.DataFrame:
-        """Whether the ranks of systems differ: Friedman's test by segment and measure.
+        """Test whether the ranks of systems differ, by segment and measure (Friedman).
 
         Columns ``queries``, ``statistic`` (chi-square with ``df``), ``p_value``, and
         ``w``, Kendall's coefficient of concordance. Needs three systems or more and the
@@ -170,7 +151,7 @@ class Comparison:
         return friedman(self.values)
 
     def letters(self) -> pl.DataFrame:
-        """Letters per measure: systems that share one do not differ significantly.
+        """Give systems letters: those that share one do not differ significantly.
 
         They are meant for comparisons of all pairs; an untested pair counts as equal.
 
@@ -198,7 +179,7 @@ class Comparison:
         return Plots(*self.in_order(), self._lower, self._deltas, level, margin)
 
     def _deltas(self, measure: str | None) -> pl.DataFrame:
-        """Difference of every query, for each pair."""
+        """Return the difference of every query, for each pair."""
         if self.values is None:
             msg = (
                 "no values of single queries are held, but moments, or lazy rows that "
@@ -206,13 +187,5 @@ class Comparison:
             )
             raise ValueError(msg)
         _, pairs = self.in_order()
-        return self.values.differences(_pairs(pairs), measure)
-
-
-def _pairs(pairs: pl.DataFrame) -> Sequence[tuple[str, str]]:
-    return pairs.select("baseline", "system").unique(maintain_order=True).rows()
-
-
-def _constant(name: str) -> str | None:
-    """Infinite statistics become text, NaN becomes null."""
-    return None if name == "NaN" else name
+        chosen = pairs.select("baseline", "system").unique(maintain_order=True)
+        return self.values.differences(chosen.rows(), measure)

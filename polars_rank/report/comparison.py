@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isinf
 from string import ascii_lowercase
 from typing import Any
 
@@ -45,7 +46,7 @@ SMALLEST = 1e-4
 
 
 def percent(level: float) -> str:
-    """A level in words.
+    """Write a level in words.
 
     Examples
     --------
@@ -65,7 +66,7 @@ def in_order(
     settings: Mapping[str, Any],
     lower: Sequence[str],
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Both frames in the order of the systems that the settings name.
+    """Sort both frames in the order of the systems that the settings name.
 
     Baselines keep theirs. Pairs of all systems begin with those of the first.
     """
@@ -107,7 +108,7 @@ def means_table(
     *,
     in_percent: bool = False,
 ) -> Table:
-    """One row per system and segment, one column per measure; the best is bold.
+    """Show a row per system and segment, a column per measure; the best is bold.
 
     A superscript names the systems that are significantly worse.
     """
@@ -116,57 +117,46 @@ def means_table(
     systems = means["system"].unique(maintain_order=True).to_list()
     sign = dict(zip(systems, _signs(len(systems)), strict=True))
     beaten = _beaten(pairs, segments, lower)
-    marked = bool(beaten)
-    rows = []
+    mean = pl.col("mean")
+    ends = pl.when(pl.col("measure").is_in(list(lower))).then(mean.min())
+    best = ends.otherwise(mean.max()).over([*segments, "measure"])
+    means = means.with_columns(best=(mean == best).fill_null(value=False))
     if segments:  # those of a segment together, as in the table of differences
         means = means.sort(*segments, maintain_order=True, nulls_last=False)
+    rows = []
     for group in means.partition_by([*segments, "system"], maintain_order=True):
+        known = {row["measure"]: row for row in group.iter_rows(named=True)}
         first = group.row(0, named=True)
-        name = first["system"]
+        name, at = first["system"], tuple(first[s] for s in segments)
         cells = [
             *_segment(first, segments),
-            Cell(name, superscript=sign[name] if marked else ""),
+            Cell(name, superscript=sign[name] if beaten else ""),
+            Cell(str(first["queries"])),
         ]
-        cells.append(Cell(str(first["queries"])))
-        at = tuple(first[s] for s in segments)
-        for measure in measures:
-            known = group.filter(pl.col("measure") == measure).row(0, named=True)
-            worse = beaten.get((*at, measure, name), [])
-            cells.append(
-                Cell(
-                    _with_interval(
-                        known["mean"], known["lower"], known["upper"], in_percent
-                    ),
-                    known["mean"] is not None
-                    and known["mean"] == _best(means, segments, at, measure, lower),
-                    "".join(sorted(sign[w] for w in worse)),
-                )
-            )
+        for row in (known[measure] for measure in measures):
+            text = _with_interval(row, "mean", in_percent)
+            worse = sorted(sign[w] for w in beaten.get((*at, row["measure"], name), []))
+            cells.append(Cell(text, row["best"], "".join(worse)))
         rows.append(cells)
     if not segments:
         rows.sort(key=lambda cells: systems.index(cells[0].text))
     notes = []
-    if marked:
+    if beaten:
         family = f"adjusted p < {1 - settings['level']:.4g}"
         notes.append(
             f"Superscripts: significantly better than these systems ({family})."
         )
     unit = " in percent" if in_percent else ""
     title = f"Means{unit} with {percent(settings['level'])} intervals"
-    return Table(
-        title,
-        [*segments, "system", "queries", *measures],
-        rows,
-        len(segments) + 1,
-        notes,
-    )
+    headers = [*segments, "system", "queries", *measures]
+    return Table(title, headers, rows, len(segments) + 1, notes)
 
 
 MEANS = ("measure", "system", "queries", "mean", "se", "lower", "upper")
 
 
 def _signs(n: int) -> list[str]:
-    """a, b, ... z, a1, b1 ..."""
+    """Count in letters: a, b, ... z, a1, b1 ..."""
     return [
         ascii_lowercase[i % 26] + (str(i // 26) if i >= 26 else "") for i in range(n)
     ]
@@ -175,86 +165,53 @@ def _signs(n: int) -> list[str]:
 def _beaten(
     pairs: pl.DataFrame, segments: Sequence[str], lower: Sequence[str]
 ) -> dict[tuple[Any, ...], list[str]]:
-    """Systems that are significantly worse, by segment, measure and system."""
+    """List systems that are significantly worse, by segment, measure and system."""
     if "p_value_lower" in pairs.columns:  # of equivalence
         return {}
     found: dict[tuple[Any, ...], list[str]] = {}
     for row in pairs.filter(pl.col("significant")).iter_rows(named=True):
         up = (row["difference"] > 0) != (row["measure"] in lower)
-        better, worse = (
-            (row["system"], row["baseline"]) if up else (row["baseline"], row["system"])
-        )
-        at = tuple(row[s] for s in segments)
-        found.setdefault((*at, row["measure"], better), []).append(worse)
+        worse, better = sorted(("baseline", "system"), reverse=not up)
+        at = (*(row[s] for s in segments), row["measure"], row[better])
+        found.setdefault(at, []).append(row[worse])
     return found
-
-
-def _best(
-    means: pl.DataFrame,
-    segments: Sequence[str],
-    at: tuple[Any, ...],
-    measure: str,
-    lower: Sequence[str],
-) -> float | None:
-    same = pl.all_horizontal(
-        pl.col("measure") == measure,
-        *(pl.col(s).eq_missing(pl.lit(v)) for s, v in zip(segments, at, strict=True)),
-    )
-    values = means.filter(same)["mean"]
-    best = values.min() if measure in lower else values.max()
-    return None if best is None else float(best)  # type: ignore[arg-type]
 
 
 def pairs_table(
     pairs: pl.DataFrame, settings: Mapping[str, Any], *, in_percent: bool = False
 ) -> Table:
-    """One row per comparison."""
+    """Show a row per comparison."""
     segments = pairs.columns[: pairs.columns.index("measure")]
-    effect = EFFECTS[settings["effect"]]
-    corrected = settings["correction"] != "none"
-    headers = [*segments, "measure", "baseline", "system", "difference"]
-    headers += [
-        "p",
-        *(["adjusted"] if corrected else []),
-        effect,
-        "W/T/L",
-        "detectable",
-    ]
-    with_notes = pairs["note"].null_count() < len(pairs)
+    effect, labels = EFFECTS[settings["effect"]], ("measure", "baseline", "system")
+    p_columns = ["p"] if settings["correction"] == "none" else ["p", "adjusted"]
+    columns = ["difference", *p_columns, effect, "W/T/L", "detectable"]
+    if pairs["note"].null_count() < len(pairs):
+        columns.append("note")
     rows = []
     for row in pairs.iter_rows(named=True):
         sure = bool(row["significant"])
-        cells = [
-            *_segment(row, segments),
-            *(Cell(row[c]) for c in ("measure", "baseline", "system")),
-        ]
-        cells.append(
-            Cell(
-                _with_interval(
-                    row["difference"], row["lower"], row["upper"], in_percent, sign=True
-                ),
-                sure,
-            )
-        )
-        cells.append(Cell(_p(row["p_value"])))
-        if corrected:
-            cells.append(Cell(_p(row["p_adjusted"])))
-        counts = (row["wins"], row["ties"], row["losses"])
-        cells += [
-            Cell(number(row["effect"], 2)),
-            Cell("-" if row["wins"] is None else "/".join(map(str, counts))),
-            Cell(_shown(row["detectable"], in_percent)),
-        ]
+        won = [str(row[name]) for name in ("wins", "ties", "losses")]
+        difference = _with_interval(row, "difference", in_percent, sign=True)
+        shown = {
+            "difference": Cell(difference, sure),
+            "p": Cell(_p(row["p_value"])),
+            "adjusted": Cell(_p(row["p_adjusted"])),
+            effect: Cell(number(row["effect"], 2)),
+            "W/T/L": Cell("-" if row["wins"] is None else "/".join(won)),
+            "detectable": Cell(_shown(row["detectable"], in_percent)),
+            "note": Cell(row["note"] or ""),
+        }
         if sure:
-            cells[len(headers) - 4] = Cell(
-                cells[len(headers) - 4].text, superscript="*"
-            )
-        rows.append([*cells, *([Cell(row["note"] or "")] if with_notes else [])])
+            decisive = p_columns[-1]
+            shown[decisive] = Cell(shown[decisive].text, superscript="*")
+        names = [Cell(row[c]) for c in labels]
+        cells = [shown[name] for name in columns]
+        rows.append([*_segment(row, segments), *names, *cells])
     unit = " in percent" if in_percent else ""
     at_once = "simultaneous " if settings["simultaneous"] else ""
     return Table(
         f"Differences{unit} with {at_once}{percent(settings['level'])} intervals",
-        [*headers, *(["note"] if with_notes else [])],
+        [*segments, *labels, *columns],
         rows,
         len(segments) + 3,
         [_method(pairs, settings), *settings["notes"]],
@@ -264,7 +221,7 @@ def pairs_table(
 def pyterrier_table(
     means: pl.DataFrame, pairs: pl.DataFrame, correction: str
 ) -> pl.DataFrame:
-    """Means of the systems, and their tests against the one baseline, side by side."""
+    """Put means of systems and tests against the one baseline side by side."""
     baselines = pairs["baseline"].unique().to_list()
     if len(baselines) != 1 or pairs.columns[0] != "measure":
         msg = (
@@ -286,7 +243,7 @@ def pyterrier_table(
 
 
 def _method(pairs: pl.DataFrame, settings: Mapping[str, Any]) -> str:
-    """The method, in a sentence."""
+    """Describe the method in a sentence."""
     test = TESTS[settings["test"]]
     if settings["pairs"] == "independent":
         test = "Welch's t"
@@ -317,7 +274,7 @@ def _method(pairs: pl.DataFrame, settings: Mapping[str, Any]) -> str:
 
 
 def family_size(pairs: pl.DataFrame, settings: Mapping[str, Any]) -> int:
-    """Number of tests in the largest family."""
+    """Count the tests in the largest family."""
     tested = pairs.filter(pl.col("p_value").is_not_null())
     if settings["family"] == "none" or not len(tested):
         return min(1, len(tested))
@@ -327,25 +284,19 @@ def family_size(pairs: pl.DataFrame, settings: Mapping[str, Any]) -> int:
 
 
 def _with_interval(
-    value: float | None,
-    low: float | None,
-    high: float | None,
-    in_percent: bool,
-    *,
-    sign: bool = False,
+    row: Mapping[str, Any], name: str, in_percent: bool, *, sign: bool = False
 ) -> str:
+    """Show a value with its interval."""
+    value, ends = row[name], (row["lower"], row["upper"])
     if value is None:
         return "-"
     text = _shown(value, in_percent)
     if sign and value > 0 and float(text) != 0:
         text = f"+{text}"
-    if low is None or high is None:
+    if None in ends:
         return text
-    ends = (
-        f"{end:g}" if abs(end) == float("inf") else _shown(end, in_percent)
-        for end in (low, high)
-    )
-    return f"{text} [{', '.join(ends)}]"
+    shown = (f"{e:g}" if isinf(e) else _shown(e, in_percent) for e in ends)
+    return f"{text} [{', '.join(shown)}]"
 
 
 def _shown(value: float | None, in_percent: bool) -> str:
@@ -359,12 +310,11 @@ def _p(value: float | None) -> str:
 def letters(
     means: pl.DataFrame, pairs: pl.DataFrame, lower: Sequence[str]
 ) -> pl.DataFrame:
-    """Compact letters: systems that share one do not differ significantly.
+    """Give systems letters: those that share one do not differ significantly.
 
     Source: Piepho, 2004 (insert and absorb).
     """
-    segments = [c for c in means.columns if c not in MEANS]
-    keys = [*segments, "measure"]
+    keys = [*(c for c in means.columns if c not in MEANS), "measure"]
     parts = []
     for group in means.partition_by(keys, maintain_order=True):
         first = group.row(0, named=True)
@@ -376,27 +326,30 @@ def letters(
         )
         systems = ordered["system"].to_list()
         same = pl.all_horizontal(pl.col(k).eq_missing(pl.lit(first[k])) for k in keys)
-        sure = pairs.filter(same & pl.col("significant"))
-        columns: list[set[str]] = [set(systems)]
-        for a, b in sure.select("baseline", "system").rows():
-            split = [c - {x} for c in columns if {a, b} <= c for x in (a, b)]
-            columns = [c for c in columns if not {a, b} <= c] + split
-            columns = [
-                c
-                for i, c in enumerate(columns)
-                if not any(c < o or (c == o and j < i) for j, o in enumerate(columns))
-            ]
-        columns.sort(
-            key=lambda c: [systems.index(s) for s in sorted(c, key=systems.index)]
-        )
-        signs = _signs(len(columns))
+        sure = pairs.filter(same & pl.col("significant")).select("baseline", "system")
+        groups = _not_told_apart(systems, sure.rows())
+        signs = _signs(len(groups))
         shown = [
-            "".join(s for s, c in zip(signs, columns, strict=True) if name in c)
+            "".join(s for s, c in zip(signs, groups, strict=True) if name in c)
             for name in systems
         ]
-        parts.append(
-            ordered.select(
-                *keys, "system", "mean", letters=pl.Series(shown, dtype=pl.String)
-            )
-        )
+        column = pl.Series(shown, dtype=pl.String)
+        parts.append(ordered.select(*keys, "system", "mean", letters=column))
     return pl.concat(parts)
+
+
+def _not_told_apart(
+    systems: Sequence[str], different: Sequence[tuple[str, str]]
+) -> list[set[str]]:
+    """Find the largest sets of systems of which no two are different."""
+    found: list[set[str]] = [set(systems)]
+    for a, b in different:
+        # Insert the two sets that lack one of them each, absorb what is within another.
+        split = [c - {x} for c in found if {a, b} <= c for x in (a, b)]
+        found = [c for c in found if not {a, b} <= c] + split
+        found = [
+            c
+            for i, c in enumerate(found)
+            if not any(c < o or (c == o and j < i) for j, o in enumerate(found))
+        ]
+    return sorted(found, key=lambda c: sorted(map(systems.index, c)))

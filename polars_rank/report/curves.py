@@ -9,14 +9,14 @@ from typing import Any
 import polars as pl
 
 from polars_rank.measures.measure import Measure
-from polars_rank.report.style import PALETTE, SHAPES, altair, finished
+from polars_rank.report.style import PALETTE, SHAPES, altair, finished, rule
 
 SMALLEST = 1e-6  # p-value that a curve shows
 CUTOFF = re.compile(r"^(.*)@(\d+)$")
 
 
 def depth(means: pl.DataFrame, pairs: pl.DataFrame) -> Any:
-    """Means over the cutoffs of ndcg@5, ndcg@10 and the like; differences below.
+    """Draw means over the cutoffs of ndcg@5, ndcg@10 ...; differences below.
 
     Differences to a baseline have their intervals. Those of means would overlap where
     the difference, of the same queries, is significant.
@@ -38,16 +38,16 @@ def depth(means: pl.DataFrame, pairs: pl.DataFrame) -> Any:
             axis=alt.Axis(values=sorted(set(part["k"])), format="d"),
         )
         y = alt.Y("mean:Q", title=f"{family}@k", scale=alt.Scale(zero=False))
-        lines = _lines(alt, part.select("k", "system", "mean"), x, y, "system", names)
+        lines = _lines(part.select("k", "system", "mean"), x, y, "system", names)
         panels.append(lines.properties(width=420, height=220))
         if one:
             own = _over_cutoffs(pairs).filter(pl.col("family") == family)
-            panels.append(_differences(alt, own, x, names, pairs["baseline"][0]))
+            panels.append(_differences(own, x, names, pairs["baseline"][0]))
     return finished(alt.vconcat(*panels))
 
 
 def trend(periods: pl.DataFrame, marks: Mapping[Any, str] | None = None) -> Any:
-    """Means over time and, below, the differences to each baseline.
+    """Draw means over time and, below, the differences to each baseline.
 
     ``periods`` is what :func:`polars_rank.comparison.trend` returns: its intervals of
     differences are drawn, those of means are not, as they say nothing about
@@ -81,16 +81,14 @@ def trend(periods: pl.DataFrame, marks: Mapping[Any, str] | None = None) -> Any:
     for (measure,), part in data.group_by("measure", maintain_order=True):
         own = part.filter(pl.col("baseline").is_null())
         y = alt.Y("estimate:Q", title=str(measure), scale=alt.Scale(zero=False))
-        means = _lines(
-            alt, own.select("time", "system", "estimate"), x, y, "system", names
-        )
+        means = _lines(own.select("time", "system", "estimate"), x, y, "system", names)
         panels.append(means.properties(width=420, height=220))
         pairs = part.drop_nulls("baseline").rename({"estimate": "difference"})
         for (base,), differences in pairs.group_by("baseline", maintain_order=True):
-            panels.append(_differences(alt, differences, x, names, str(base)))
+            panels.append(_differences(differences, x, names, str(base)))
     if marks:
         events = pl.Series(list(marks)).cast(periods[time].dtype)
-        lines = _marks(alt, _drawable(events), list(marks.values()), x)
+        lines = _marks(_drawable(events), list(marks.values()), x)
         panels = [
             alt.layer(lines, panel).properties(width=420, height=200)
             for panel in panels
@@ -98,8 +96,9 @@ def trend(periods: pl.DataFrame, marks: Mapping[Any, str] | None = None) -> Any:
     return finished(alt.vconcat(*panels))
 
 
-def _marks(alt: Any, time: pl.Series, labels: list[str], x: Any) -> Any:
-    """Lines at events, with their names."""
+def _marks(time: pl.Series, labels: list[str], x: Any) -> Any:
+    """Draw lines at events, with their names."""
+    alt = altair()
     base = alt.Chart(pl.DataFrame({"time": time, "label": labels})).encode(x=x)
     text = base.mark_text(align="left", dx=4, dy=6, fontSize=11, color="#444444")
     line = base.mark_rule(color="#444444")
@@ -107,13 +106,13 @@ def _marks(alt: Any, time: pl.Series, labels: list[str], x: Any) -> Any:
 
 
 def _drawable(time: pl.Series) -> pl.Series:
-    """Periods as altair takes them: numbers, dates and times, else text."""
+    """Return periods as altair takes them: numbers, dates and times, else text."""
     known = time.dtype.is_numeric() or time.dtype in (pl.Date, pl.Datetime)
     return (time if known else time.cast(pl.String)).alias("time")
 
 
 def _over_cutoffs(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows of measures at several cutoffs, with their ``family`` and ``k``."""
+    """Select measures at several cutoffs, with their ``family`` and ``k``."""
     split = pl.col("measure").str.extract_groups(CUTOFF.pattern)
     return rows.with_columns(
         family=split.struct.field("1"),
@@ -121,11 +120,10 @@ def _over_cutoffs(rows: pl.DataFrame) -> pl.DataFrame:
     ).filter(pl.col("k").n_unique().over("family") > 1, pl.col("k").is_not_null())
 
 
-def _differences(
-    alt: Any, pairs: pl.DataFrame, x: Any, names: list[str], baseline: str
-) -> Any:
-    """Differences to the baseline, with their intervals, and a line at 0."""
+def _differences(pairs: pl.DataFrame, x: Any, names: list[str], baseline: str) -> Any:
+    """Draw differences to the baseline, with their intervals, and a line at 0."""
     place = "k" if "k" in pairs.columns else "time"
+    alt = altair()
     data = pairs.select(place, "system", "difference", "lower", "upper")
     title = f"difference to {baseline}"
     band = (
@@ -135,21 +133,17 @@ def _differences(
             x=x,
             y=alt.Y("lower:Q", title=title),
             y2="upper:Q",
-            color=_color(alt, names, "system"),
+            color=_color(names, "system"),
         )
     )
-    zero = (
-        alt.Chart(pl.DataFrame({"y": [0.0]}))
-        .mark_rule(color="#444444", strokeDash=[4, 3])
-        .encode(y="y:Q")
-    )
+    zero = rule("y", [0.0])
     y = alt.Y("difference:Q", title=title)
-    lines = _lines(alt, data, x, y, "system", names)
+    lines = _lines(data, x, y, "system", names)
     return (zero + band + lines).properties(width=420, height=180)
 
 
 def precision_recall(means: pl.DataFrame) -> Any:
-    """Interpolated precision at the levels of recall that were compared."""
+    """Draw interpolated precision at the levels of recall that were compared."""
     alt = altair()
     _require_one_segment(means)
     at = {name: _recall(name) for name in means["measure"].unique()}
@@ -173,12 +167,12 @@ def precision_recall(means: pl.DataFrame) -> Any:
     x = alt.X("recall:Q", scale=whole)
     y = alt.Y("precision:Q", title="interpolated precision", scale=whole)
     names = data["system"].unique(maintain_order=True).to_list()
-    lines = _lines(alt, data, x, y, "system", names)
+    lines = _lines(data, x, y, "system", names)
     return finished(alt.vconcat(lines.properties(width=360, height=360)))
 
 
 def significance(pairs: pl.DataFrame, level: float) -> Any:
-    """P-value of every pair, largest first, a curve per measure.
+    """Draw the p-value of every pair, largest first, a curve per measure.
 
     The sooner a curve falls below the line, the more pairs its measure tells apart.
 
@@ -210,7 +204,7 @@ def significance(pairs: pl.DataFrame, level: float) -> Any:
         .encode(y="level:Q")
     )
     names = data["measure"].unique(maintain_order=True).to_list()
-    curves = _lines(alt, data, x, y, "measure", names)
+    curves = _lines(data, x, y, "measure", names)
     return finished(alt.vconcat((line + curves).properties(width=420, height=260)))
 
 
@@ -230,19 +224,19 @@ def _recall(measure: str) -> float | None:
     return float(parsed.arguments["recall"])
 
 
-def _lines(
-    alt: Any, data: pl.DataFrame, x: Any, y: Any, of: str, names: list[str]
-) -> Any:
-    """A line with points for each of ``of``, told apart by color and shape."""
+def _lines(data: pl.DataFrame, x: Any, y: Any, of: str, names: list[str]) -> Any:
+    """Draw a line with points for each of ``of``, told apart by color and shape."""
+    alt = altair()
     shapes = SHAPES[: len(names)] if len(names) <= len(SHAPES) else alt.Undefined
     scale = alt.Scale(domain=names, range=shapes)
-    base = alt.Chart(data).encode(x=x, y=y, color=_color(alt, names, of))
+    base = alt.Chart(data).encode(x=x, y=y, color=_color(names, of))
     shape = alt.Shape(f"{of}:N", sort=names, scale=scale, title=None)
     points = base.mark_point(filled=True, size=60, opacity=1).encode(shape=shape)
     return base.mark_line(point=False) + points
 
 
-def _color(alt: Any, names: list[str], of: str) -> Any:
+def _color(names: list[str], of: str) -> Any:
+    alt = altair()
     colors = PALETTE[: len(names)] if len(names) <= len(PALETTE) else alt.Undefined
     return alt.Color(
         f"{of}:N",

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from polars_rank.report import curves
-from polars_rank.report.style import BLUE, GRAY, ORANGE, altair, finished, heading
+from polars_rank.report.style import BLUE, GRAY, ORANGE, altair, finished, heading, rule
 
 VERDICTS = ["better", "worse", "not significant"]
 LOOKS = {
@@ -38,7 +38,7 @@ class Plots:
     margin: float | None = None
 
     def forest(self, measure: str | None = None) -> Any:
-        """Difference and interval of every pair, a panel per measure.
+        """Draw difference and interval of every pair, a panel per measure.
 
         The panels have one scale, unless the measures have other ones. With a
         ``margin``, dotted lines show it.
@@ -59,7 +59,7 @@ class Plots:
         return finished(alt.vconcat(*panels))
 
     def segments(self, measure: str | None = None) -> Any:
-        """Difference and interval in every segment, a panel per measure and pair.
+        """Draw difference and interval in every segment, a panel per measure and pair.
 
         The panels of a measure have one scale.
         """
@@ -84,7 +84,7 @@ class Plots:
         return finished(alt.vconcat(*panels))
 
     def deltas(self, measure: str | None = None) -> Any:
-        """Difference of every query, sorted: few large ones, or many small ones."""
+        """Draw differences of queries, sorted: few large ones, or many small ones."""
         alt = altair()
         frame = self.deltas_of(measure).filter(pl.col("difference").is_not_null())
         panels = []
@@ -123,7 +123,7 @@ class Plots:
         return finished(alt.vconcat(*panels))
 
     def scatter(self, measure: str | None = None) -> Any:
-        """Values of every query, of the baseline and of the system; larger for more."""
+        """Draw values of queries, of baseline and system; more queries are larger."""
         alt = altair()
         known = pl.all_horizontal(pl.col("baseline_value", "value").is_not_null())
         frame = self.deltas_of(measure).filter(known)
@@ -173,25 +173,25 @@ class Plots:
         return finished(alt.vconcat(*panels))
 
     def depth(self) -> Any:
-        """Means over the cutoffs of ndcg@5, ndcg@10 and the like.
+        """Draw means over the cutoffs of ndcg@5, ndcg@10 and the like.
 
         With one baseline, the differences to it are below, with their intervals.
         """
         return curves.depth(self.means, self.pairs)
 
     def precision_recall(self) -> Any:
-        """Interpolated precision at the levels of recall that were compared."""
+        """Draw interpolated precision at the levels of recall that were compared."""
         return curves.precision_recall(self.means)
 
     def significance(self) -> Any:
-        """P-value of every pair, largest first, a curve per measure (Sakai, 2006).
+        """Draw p-values of all pairs, largest first, a curve per measure (Sakai, 2006).
 
         The sooner a curve falls below the line, the more pairs its measure tells apart.
         """
         return curves.significance(self.pairs, self.level)
 
     def _points(self, part: pl.DataFrame, measure: str) -> pl.DataFrame:
-        """Values of the baseline and of the system, and how many queries have them."""
+        """Count the queries that have the same two values."""
         values = pl.col("baseline_value", "value")
         if len(part) > FEW:  # in bins, or they would hide one another
             values = ((values * BINS).round() / BINS).name.keep()
@@ -204,7 +204,7 @@ class Plots:
         )
 
     def _ends(self, frame: pl.DataFrame) -> tuple[float, float]:
-        """The range of the differences and their intervals, with 0 and the margin."""
+        """Find the range of differences and their intervals, with 0 and the margin."""
         margin = self.margin or 0.0
         known = pl.concat(
             [frame[c] for c in ("difference", "lower", "upper")]
@@ -284,17 +284,9 @@ def _forest(
     point = base.mark_point(filled=True, size=90, opacity=1).encode(
         x="difference:Q", shape=shape
     )
-    lines = alt.layer(
-        *(
-            alt.Chart(pl.DataFrame({"x": places}))
-            .mark_rule(color="#444444", strokeDash=dash)
-            .encode(x="x:Q")
-            for places, dash in (
-                ([0.0], [4, 3]),
-                *([([-margin, margin], [1, 3])] if margin else []),
-            )
-        )
-    )
-    return (lines + span + point).properties(
+    lines = [rule("x", [0.0])]
+    if margin:
+        lines.append(rule("x", [-margin, margin], [1, 3]))
+    return (alt.layer(*lines) + span + point).properties(
         width=420, height=alt.Step(24), title=heading(title)
     )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
+
+import polars as pl
 
 from polars_rank.core.extras import require
 
@@ -27,12 +30,12 @@ def altair() -> Any:
 
 
 def heading(text: str) -> dict[str, Any]:
-    """The title of a panel."""
+    """Set the title of a panel."""
     return {"text": text, "anchor": "start", "fontSize": 13}
 
 
 def finished(chart: Any) -> Any:
-    """The chart with our axes."""
+    """Give a chart our axes."""
     return chart.configure_view(stroke=None).configure_axis(
         labelFontSize=11,
         titleFontSize=11,
@@ -40,3 +43,10 @@ def finished(chart: Any) -> Any:
         grid=True,
         gridColor="#eeeeee",
     )
+
+
+def rule(column: str, places: Sequence[float], dash: Sequence[int] = (4, 3)) -> Any:
+    """Draw dashed lines at places of an axis, ``x`` or ``y``."""
+    chart = altair().Chart(pl.DataFrame({column: places}))
+    look = chart.mark_rule(color="#444444", strokeDash=[*dash])
+    return look.encode(**{column: f"{column}:Q"})

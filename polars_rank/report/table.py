@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import html
+import json
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+import polars as pl
 
 from polars_rank.core.extras import require
 
@@ -38,8 +42,50 @@ class Table:
     notes: list[str] = field(default_factory=list)
 
 
+class Shown:
+    """A result that is shown as tables: in a terminal, a notebook, a page, a paper."""
+
+    def tables(self) -> list[Table]:
+        """Return the tables, cell by cell."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        """Return the tables as aligned text."""
+        return "\n\n".join(map(as_text, self.tables()))
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        try:
+            return self.to_html()
+        except ModuleNotFoundError:  # without great_tables
+            return f"<pre>{html.escape(str(self))}</pre>"
+
+    def to_html(self) -> str:
+        """Return the tables as HTML (extra ``report``)."""
+        return "\n".join(map(as_html, self.tables()))
+
+    def to_latex(self) -> str:
+        r"""Return the tables for a paper; needs ``\usepackage{booktabs}``."""
+        return "\n\n".join(map(as_latex, self.tables()))
+
+    def to_markdown(self) -> str:
+        """Return the tables for a pull request or a page."""
+        return "\n\n".join(map(as_markdown, self.tables()))
+
+
+def plain(
+    told: Mapping[str, Any], constant: Callable[[str], object] | None = None
+) -> dict[str, Any]:
+    """Return plain lists and numbers; ``constant`` reads what is not finite."""
+    text = json.dumps(
+        told, default=lambda v: v.to_dicts() if isinstance(v, pl.DataFrame) else str(v)
+    )
+    return dict(json.loads(text, parse_constant=constant))
+
+
 def number(value: float | None, digits: int = 4) -> str:
-    """A number of four decimals; a dash for what is undefined.
+    """Write a number with four decimals; a dash for what is undefined.
 
     Examples
     --------
@@ -53,7 +99,7 @@ def number(value: float | None, digits: int = 4) -> str:
 
 
 def as_text(table: Table) -> str:
-    """Aligned columns for a terminal."""
+    """Align columns for a terminal."""
     rows = [table.headers] + [[_plain(c) for c in row] for row in table.rows]
     rows = [[_visible(text) for text in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -79,7 +125,7 @@ def _visible(text: str) -> str:
 
 
 def as_markdown(table: Table) -> str:
-    """A GitHub table."""
+    """Write a GitHub table."""
     align = ["---" if i < table.labels else "---:" for i in range(len(table.headers))]
     rows = [
         [escaped(text) for text in table.headers],
@@ -92,7 +138,7 @@ def as_markdown(table: Table) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text that Markdown shows as it is."""
+    """Escape text, so that Markdown shows it as it is."""
     return MARKDOWN.sub(r"\\\g<0>", _visible(text))
 
 
@@ -105,7 +151,7 @@ def _marked(cell: Cell) -> str:
 
 
 def as_latex(table: Table) -> str:
-    """A table of booktabs, with superscripts; needs ``\\usepackage{booktabs}``."""
+    """Write a booktabs table, with superscripts; needs ``\\usepackage{booktabs}``."""
     align = "l" * table.labels + "r" * (len(table.headers) - table.labels)
     rows = [[_set(cell) for cell in row] for row in table.rows]
     notes = [rf"\par\smallskip\footnotesize {_latex(note)}" for note in table.notes]
@@ -140,9 +186,7 @@ def _set(cell: Cell) -> str:
 
 
 def as_html(table: Table) -> str:
-    """A table of great_tables, as a piece of HTML."""
-    import polars as pl
-
+    """Write a table of great_tables, as a piece of HTML."""
     great_tables: Any = require("great_tables", "report")
     columns = [f"c{i}" for i in range(len(table.headers))]
     frame = pl.DataFrame(

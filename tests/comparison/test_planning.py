@@ -14,7 +14,7 @@ from test_compare import A, B, C, D, values
 
 import polars_rank as pr
 from polars_rank.comparison.systems.sample_size import _for_many
-from polars_rank.comparison.tests.power import (
+from polars_rank.comparison.tests.power_of_t import (
     detectable_effect,
     power_of_t,
     queries_for,

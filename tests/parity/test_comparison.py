@@ -16,7 +16,7 @@ import pytest
 import polars_rank as pr
 from polars_rank.comparison.tests import bootstrap, paired_tests
 from polars_rank.comparison.tests.corrections import adjusted
-from polars_rank.comparison.tests.power import power_of_t
+from polars_rank.comparison.tests.power_of_t import power_of_t
 
 stats = pytest.importorskip("scipy.stats")
 pytestmark = pytest.mark.parity

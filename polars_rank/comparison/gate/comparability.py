@@ -1,4 +1,4 @@
-"""What a gate is given: whether baseline and new values fit together."""
+"""Check that baseline and new values are comparable."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from polars_rank.comparison.input.procedures import names_of
+from polars_rank.comparison.input.procedures import Columns, names_of
 from polars_rank.comparison.input.reading import require_values
 from polars_rank.comparison.input.values import Source, lazy, lower_is_better
 from polars_rank.comparison.sums.definition import Definition
@@ -14,6 +14,7 @@ from polars_rank.exceptions import DataError
 from polars_rank.io.columns import concatenated
 
 BASE, NEW = "base", "new"
+WHICH = {BASE: "baseline", NEW: "new values"}
 GONE = 0.9  # share of queries that lost everything, or of documents that are in no
 # list any more: no change of a ranking does that
 ENOUGH = 10  # queries or documents, to tell
@@ -42,55 +43,55 @@ def require_same_definition(
 
 
 def joined(
-    baseline: Source,
-    values: Source,
-    query: str | Sequence[str],
-    measures: str | Sequence[str] | None,
-    by: str | Sequence[str] | None,
-    weight: str | None,
-    cluster: str | None,
+    baseline: Source, values: Source, columns: Columns
 ) -> tuple[pl.DataFrame, list[str]]:
-    """Baseline and new values in one frame, told apart by ``_system``."""
+    """Join baseline and new values, told apart by the system, and name the measures."""
     frames = {BASE: lazy(baseline), NEW: lazy(values)}
     schemas = {name: frame.collect_schema() for name, frame in frames.items()}
-    roles = [*names_of(by), *names_of(weight), *names_of(cluster)]
-    keys = names_of(query)
-    about = [r for r in dict.fromkeys(roles) if r not in keys]
-    names = names_of(measures) or [
+    keys, roles = columns.keys, columns.about
+    names = names_of(columns.measures) or [
         n for n, t in schemas[BASE].items() if t.is_float() and n not in {*roles, *keys}
     ]
-    for column in roles:
-        if not any(column in schema for schema in schemas.values()):
-            msg = f"no column {column!r} in the values, nor in the baseline"
-            raise ValueError(msg)
-    for name, schema in schemas.items():
-        which = "values of the baseline" if name == BASE else "new values"
-        if measures is None:
-            require_values(schema, which)
-        if lacking := [m for m in [*names, *keys] if m not in schema]:
-            _refuse(f"the {which} have no column {', '.join(map(repr, lacking))}")
-    if not names:
-        _refuse("the baseline has no measure (a column of type Float)")
+    _require_columns(schemas, columns, names)
     parts = {
-        "the baseline" if name == BASE else "the new values": frame.select(
-            pl.lit(name).alias("_system"),
+        f"the {WHICH[name]}": frame.select(
+            pl.lit(name).alias(columns.system),
             *keys,
-            *(r for r in about if r in schemas[name]),
+            *(r for r in roles if r in schemas[name] and r not in keys),
             *(pl.col(m).cast(pl.Float64) for m in names),
         )
         for name, frame in frames.items()
     }
     frame = concatenated(parts, "diagonal_relaxed").collect(engine="streaming")
-    _require_one_system(frame, keys, schemas)
+    _require_one_system(frame, columns, schemas)
     return frame, names
 
 
-def _require_one_system(
-    frame: pl.DataFrame, keys: list[str], schemas: Mapping[str, pl.Schema]
+def _require_columns(
+    schemas: Mapping[str, pl.Schema], columns: Columns, names: Sequence[str]
 ) -> None:
-    """A row per query on each side."""
-    twice = frame.filter(pl.struct("_system", *keys).is_duplicated()).head(1)
-    for name, *query in twice.select("_system", *keys).iter_rows():
+    """Require the columns of both sides that the arguments name."""
+    for column in columns.about:
+        if not any(column in schema for schema in schemas.values()):
+            msg = f"no column {column!r} in the values, nor in the baseline"
+            raise ValueError(msg)
+    for name, schema in schemas.items():
+        which = "values of the baseline" if name == BASE else WHICH[name]
+        if columns.measures is None:
+            require_values(schema, which)
+        if lacking := [m for m in [*names, *columns.keys] if m not in schema]:
+            _refuse(f"the {which} have no column {', '.join(map(repr, lacking))}")
+    if not names:
+        _refuse("the baseline has no measure (a column of type Float)")
+
+
+def _require_one_system(
+    frame: pl.DataFrame, columns: Columns, schemas: Mapping[str, pl.Schema]
+) -> None:
+    """Require a row per query on each side."""
+    ids = [columns.system, *columns.keys]
+    twice = frame.filter(pl.struct(ids).is_duplicated()).head(1)
+    for name, *query in twice.select(ids).iter_rows():
         which = "baseline has" if name == BASE else "new values have"
         way = "keep the rows of one system"
         if "system" in schemas[name]:
@@ -99,14 +100,12 @@ def _require_one_system(
         _refuse(f"the {which} several rows for query {shown!r}: {way}")
 
 
-def attributed(
-    frame: pl.DataFrame, query: str | Sequence[str], roles: list[str]
-) -> pl.DataFrame:
-    """Segment, weight and cluster of a query, where only one of both files has them."""
-    keys = names_of(query)
+def attributed(frame: pl.DataFrame, columns: Columns) -> pl.DataFrame:
+    """Fill in segment, weight and cluster of a query that one of both files lacks."""
+    keys = columns.keys
     return frame.with_columns(
         pl.coalesce(r, pl.col(r).drop_nulls().first().over(keys)).alias(r)
-        for r in dict.fromkeys(roles)
+        for r in columns.about
         if r not in keys
     )
 

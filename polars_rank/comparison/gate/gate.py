@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal, TypeAlias, get_args
 
 import polars as pl
 
@@ -21,6 +19,7 @@ from polars_rank.comparison.gate.comparability import (
     require_known_documents,
     require_same_definition,
 )
+from polars_rank.comparison.gate.gate_text import gate_markdown, gate_text
 from polars_rank.comparison.gate.left_documents import Counts, Lists
 from polars_rank.comparison.gate.verdicts import (
     ALL,
@@ -29,11 +28,15 @@ from polars_rank.comparison.gate.verdicts import (
     checked,
     worst_queries,
 )
-from polars_rank.comparison.input.procedures import Correction, names_of, require_choice
+from polars_rank.comparison.input.procedures import (
+    Columns,
+    Correction,
+    require_choice,
+)
 from polars_rank.comparison.input.values import Source, lazy
 from polars_rank.comparison.sums.definition import Definition, definition_of
 from polars_rank.exceptions import DataError
-from polars_rank.report.gate import gate_markdown, gate_text
+from polars_rank.report.table import plain
 
 Verdict: TypeAlias = Literal["pass", "warn", "fail", "invalid"]
 EXIT = {"pass": 0, "warn": 0, "fail": 3, "invalid": 1}
@@ -78,32 +81,33 @@ class Gate:
     notes: tuple[str, ...] = ()
 
     def exit_code(self, *, strict: bool = False) -> int:
-        """0: pass or warn; 3: fail (or warn, if strict); 1: invalid."""
+        """Return 0 for pass or warn, 3 for fail (or warn, if strict), 1 for invalid."""
         return 3 if strict and self.verdict == "warn" else EXIT[self.verdict]
 
     def to_markdown(self) -> str:
-        """A comment for a pull request: the table, details folded."""
+        """Return a comment for a pull request: the table, details folded."""
         return gate_markdown(self)
 
     def __str__(self) -> str:
-        """The verdict and the checks as aligned text."""
+        """Return the verdict and the checks as aligned text."""
         return gate_text(self)
 
     __repr__ = __str__
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain lists and numbers, for a machine."""
-        told = {
-            "verdict": self.verdict,
-            "reason": self.reason,
-            "settings": self.settings,
-            "definition": self.definition and dataclasses.asdict(self.definition),
-            "checks": self.checks.to_dicts(),
-            "worst": self.worst.to_dicts(),
-            "documents": self.documents,
-            "notes": self.notes,
-        }
-        return dict(json.loads(json.dumps(told, default=str)))
+        """Return everything as plain lists and numbers, for a machine."""
+        return plain(
+            {
+                "verdict": self.verdict,
+                "reason": self.reason,
+                "settings": self.settings,
+                "definition": self.definition and asdict(self.definition),
+                "checks": self.checks,
+                "worst": self.worst,
+                "documents": self.documents,
+                "notes": self.notes,
+            }
+        )
 
 
 def gate(
@@ -192,27 +196,23 @@ def gate(
     require_level(level)
     standard = Standard(rule, margin, floors or {}, correction, level, min_queries)
     settings = {
-        "rule": rule,
-        "margin": margin,
-        "correction": correction,
-        "level": level,
-        "fail_level": standard.fail_level,
-        "min_queries": min_queries,
-        "weight": weight,
-        "cluster": cluster,
-    }
+        "rule": rule, "margin": margin, "correction": correction, "level": level,
+        "fail_level": standard.fail_level, "min_queries": min_queries,
+        "weight": weight, "cluster": cluster,
+    }  # fmt: skip
     for given in (values, baseline):
         _require_there(given)
+    columns = Columns("_system", query, measures, by, weight, cluster)
     known = definition or definition_of(values)
-    lists = documents and Lists(baseline, values, names_of(query), documents)
+    lists = documents and Lists(baseline, values, columns.keys, documents)
     counts = lists.counts() if lists else None
     notes = lists.notes() if lists else ()
     try:
         require_same_definition(definition_of(baseline), known, measures)
-        frame, names = joined(baseline, values, query, measures, by, weight, cluster)
+        frame, names = joined(baseline, values, columns)
         standard.require_measures(names)
         pairs, deltas = _compared(
-            frame, names, query, by, weight, cluster, level=level, tie=tie
+            frame, replace(columns, measures=names), level=level, tie=tie
         )
         if not lists:
             require_ids_that_match(deltas)
@@ -220,17 +220,13 @@ def gate(
         if counts is not None and (checks["verdict"] == "fail").any():
             require_known_documents(**counts)
     except DataError as error:
-        empty = pl.DataFrame()
         told = settings, str(error), known, None, notes
-        return Gate("invalid", empty, empty, *told)
+        return Gate("invalid", pl.DataFrame(), pl.DataFrame(), *told)
     worst = worst_queries(deltas, names, tie)
     if lists:
         worst = lists.first_that_left(worst)
-    verdict: Verdict = "pass"
-    worse: Verdict
-    for worse in ("warn", "fail"):
-        if (checks["verdict"] == worse).any():
-            verdict = worse
+    found, order = {*checks["verdict"]}, get_args(Verdict)[2::-1]  # the worst first
+    verdict = next(worst for worst in order if worst in found or worst == "pass")
     return Gate(verdict, checks, worst, settings, None, known, counts, notes)
 
 
@@ -244,33 +240,20 @@ def _require_there(given: Source) -> None:
 
 
 def _compared(
-    frame: pl.DataFrame,
-    names: list[str],
-    query: str | Sequence[str],
-    by: str | Sequence[str] | None,
-    weight: str | None,
-    cluster: str | None,
-    *,
-    level: float,
-    tie: float,
+    frame: pl.DataFrame, columns: Columns, *, level: float, tie: float
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Both systems compared, over all queries and by segment; and query by query."""
+    """Compare both systems, over all queries and by segment; and query by query."""
     parts = []
-    for column in [None, *names_of(by)]:
-        roles = [c for c in (column, weight, cluster) if c]
+    for column in [None, *columns.segments]:
+        own = replace(columns, by=column)
         try:
             found = compare(
-                attributed(frame, query, roles),
-                system="_system",
-                query=query,
-                measures=names,
+                attributed(frame, own),
                 baseline=BASE,
-                by=column,
-                weight=weight,
-                cluster=cluster,
                 level=level,
                 min_queries=2,
                 tie=tie,
+                **vars(own),
             )
         except ValueError as error:
             if isinstance(error, DataError) or "nothing to compare" not in str(error):

@@ -1,4 +1,4 @@
-"""The documents that a gate is told of: which ones left a list, which are gone."""
+"""Find the documents that left a list, and those that are in no list any more."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Counts = dict[str, int]
 def first_documents(
     run: pl.LazyFrame, query: Sequence[str], doc: str, place: str, *, descending: bool
 ) -> pl.LazyFrame:
-    """The first documents of every query, best first, in a column ``documents``."""
+    """List the first documents of every query, best first, as ``documents``."""
     ordered = pl.col(doc).sort_by(
         [place, pl.col(doc).cast(pl.String)], descending=[descending, True]
     )
@@ -44,7 +44,7 @@ class Lists:
         self._base, self._new = sides[BASE], sides[NEW]
 
     def counts(self) -> Counts:
-        """How many documents the baseline lists, and how many are in no list now."""
+        """Count the documents that the baseline lists, and those in no list now."""
         had, have = (
             frame.select(pl.col(frame.columns[-1]).alias("doc"))
             .explode("doc", empty_as_null=False)
@@ -55,7 +55,7 @@ class Lists:
         return {"count": len(had), "gone": len(had.join(have, on="doc", how="anti"))}
 
     def notes(self) -> tuple[str, ...]:
-        """Queries without a document, which a mean of zeros does not show."""
+        """Tell of queries without a document, which a mean of zeros does not show."""
         before, now = (
             frame.select(pl.last().list.len().fill_null(0).eq(0).sum()).item()
             for frame in (self._base, self._new)
@@ -66,7 +66,7 @@ class Lists:
         return (told,) if now else ()
 
     def first_that_left(self, queries: pl.DataFrame) -> pl.DataFrame:
-        """With ``left``: the first document of the baseline's list that is gone."""
+        """Add ``left``, the first document of the baseline's list that is gone."""
         both = queries.with_row_index("_row")
         for side in (self._base, self._new):
             known = side.unique(self._query)

@@ -1,4 +1,4 @@
-"""The checks of a gate: one per measure and segment, and the verdict on each."""
+"""Check each measure and segment of a gate, and give a verdict on each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from polars_rank._statistics.distributions import normal_quantile, tail
 from polars_rank.comparison.input.procedures import Correction
 from polars_rank.comparison.input.values import lower_is_better
 from polars_rank.comparison.tests.corrections import adjusted
-from polars_rank.comparison.tests.power import detectable_effect
+from polars_rank.comparison.tests.power_of_t import detectable_effect
 from polars_rank.core.registry import closest
 from polars_rank.report.comparison import percent
 
@@ -67,7 +67,7 @@ class Standard:
                 raise ValueError(msg)
 
     def columns(self, names: Sequence[str]) -> pl.DataFrame:
-        """Per measure: ``margin``, ``floor``, ``sense`` (-1: lower is better)."""
+        """Return ``margin``, ``floor`` and ``sense`` (-1: lower is better)."""
         margins = (
             [float(self.margin.get(name, 0.0)) for name in names]
             if isinstance(self.margin, Mapping)
@@ -87,7 +87,7 @@ class Standard:
 def checked(
     pairs: pl.DataFrame, names: Sequence[str], standard: Standard
 ) -> pl.DataFrame:
-    """The checks: a row per measure and segment, from the rows of comparisons.
+    """Make the checks: a row per measure and segment, from the rows of comparisons.
 
     ``pairs`` tell ``segment``, and begin with that of all queries.
     """
@@ -102,30 +102,14 @@ def checked(
     order = {name: i for i, name in enumerate(names)}
     place = pl.col("measure").replace_strict(order, return_dtype=pl.Int64)
     return rows.sort(place, maintain_order=True).select(
-        "measure",
-        "segment",
-        "queries",
-        "wins",
-        "ties",
-        "losses",
-        "baseline_mean",
-        "mean",
-        "difference",
-        "se",
-        "lower",
-        "upper",
-        "margin",
-        "p_value",
-        "p_adjusted",
-        "detectable",
-        "floor",
-        "verdict",
-        "note",
-    )
+        "measure", "segment", "queries", "wins", "ties", "losses",
+        "baseline_mean", "mean", "difference", "se", "lower", "upper", "margin",
+        "p_value", "p_adjusted", "detectable", "floor", "verdict", "note",
+    )  # fmt: skip
 
 
 def _tested(rows: pl.DataFrame, standard: Standard) -> pl.DataFrame:
-    """p-values of a drop, or of none beyond the margin; adjusted over the checks."""
+    """Test for a drop, or for none beyond the margin; adjust over the checks."""
     cautious = standard.rule == "non_inferior"
     shift = pl.col("margin") if cautious else 0.0
     above = pl.col("gain") + shift
@@ -155,7 +139,7 @@ def _tested(rows: pl.DataFrame, standard: Standard) -> pl.DataFrame:
 
 
 def _judged(rows: pl.DataFrame, standard: Standard) -> pl.DataFrame:
-    """The verdict on each check, and a note that says why."""
+    """Give the verdict on each check, and a note that says why."""
     gain, floor, new = pl.col("gain"), pl.col("floor"), pl.col("mean")
     turned = pl.col("sense") < 0
     broken = pl.when(turned).then(new > floor).otherwise(new < floor)
@@ -176,45 +160,35 @@ def _judged(rows: pl.DataFrame, standard: Standard) -> pl.DataFrame:
         "non_inferior": large,
         "threshold": pl.lit(value=False),
     }[standard.rule]
-    limit = (
-        pl.when(turned)
-        .then(pl.format("above the limit of {}", "floor"))
-        .otherwise(pl.format("below the floor of {}", "floor"))
+    few = ~pl.col("gated")
+    seldom = pl.lit(f"fewer than {standard.min_queries} queries")
+    likely_only = f"large, but significant at {percent(standard.level)} only"
+    beyond = fails & (standard.rule == "non_inferior")
+    # The first that holds says why.
+    notes = [
+        (broken & turned, pl.format("above the limit of {}", "floor")),
+        (broken, pl.format("below the floor of {}", "floor")),
+        (few, seldom),
+        (same, pl.lit("no query changed")),
+        (~fails & warns & large, pl.lit(likely_only)),
+        (~fails & warns, pl.lit("significant, but within the margin")),
+        (~fails & large & (pl.col("margin") > 0), pl.lit("large, but not significant")),
+        (beyond, pl.lit("a drop beyond the margin is not excluded")),
+    ]
+    verdicts = (("fail", broken), ("untested", few), ("fail", fails), ("warn", warns))
+    return rows.with_columns(
+        verdict=pl.coalesce(
+            *(pl.when(holds).then(pl.lit(v)) for v, holds in verdicts),
+            pl.lit("pass"),
+        ),
+        note=pl.coalesce(pl.when(holds).then(note) for holds, note in notes),
     )
-    note = (
-        pl.when(broken)
-        .then(limit)
-        .when(~pl.col("gated"))
-        .then(pl.lit(f"fewer than {standard.min_queries} queries"))
-        .when(same)
-        .then(pl.lit("no query changed"))
-        .when(~fails & warns & large)
-        .then(pl.lit(f"large, but significant at {percent(standard.level)} only"))
-        .when(~fails & warns)
-        .then(pl.lit("significant, but within the margin"))
-        .when(~fails & large & (pl.col("margin") > 0))
-        .then(pl.lit("large, but not significant"))
-        .when(fails & (standard.rule == "non_inferior"))
-        .then(pl.lit("a drop beyond the margin is not excluded"))
-    )
-    verdict = (
-        pl.when(broken)
-        .then(pl.lit("fail"))
-        .when(~pl.col("gated"))
-        .then(pl.lit("untested"))
-        .when(fails)
-        .then(pl.lit("fail"))
-        .when(warns)
-        .then(pl.lit("warn"))
-        .otherwise(pl.lit("pass"))
-    )
-    return rows.with_columns(verdict=verdict, note=note)
 
 
 def worst_queries(
     deltas: pl.DataFrame, measures: Sequence[str], tie: float
 ) -> pl.DataFrame:
-    """The queries that lost the most, measure by measure."""
+    """Find the queries that lost the most, measure by measure."""
     named = deltas.drop("baseline", "system")
     parts = []
     for measure in measures:

@@ -51,6 +51,45 @@ CHOICES = {
 }
 
 
+@dataclass(frozen=True)
+class Columns:
+    """Which column is what."""
+
+    system: str = "system"
+    query: str | Sequence[str] = "query_id"
+    measures: Sequence[str] | None = None
+    by: str | Sequence[str] | None = None
+    weight: str | None = None
+    cluster: str | None = None
+    repeat: str | None = None
+
+    @property
+    def keys(self) -> list[str]:
+        """The columns that name a query."""
+        return names_of(self.query)
+
+    @property
+    def own_keys(self) -> list[str]:
+        """Own names of these columns, which no column of the user's can have."""
+        return [f"key{i}" for i in range(len(self.keys))]
+
+    @property
+    def segments(self) -> list[str]:
+        """The columns that split queries into segments."""
+        return names_of(self.by)
+
+    @property
+    def about(self) -> list[str]:
+        """Columns that say something of a query: segments, weight and cluster."""
+        named = [*self.segments, self.weight, self.cluster]
+        return [name for name in dict.fromkeys(named) if name is not None]
+
+    @property
+    def roles(self) -> dict[str, str | None]:
+        """Columns that may be given for a query, or a run of it, by argument."""
+        return {"weight": self.weight, "cluster": self.cluster, "repeat": self.repeat}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Procedure:
     """How systems are compared: the arguments of the same names of ``compare``."""
@@ -111,7 +150,7 @@ def require_choice(name: str, value: Any, choices: Any) -> None:
 
 
 def names_of(value: str | Sequence[str] | None) -> list[str]:
-    """One name, several or none, as a list."""
+    """Return one name, several or none as a list."""
     if value is None:
         return []
     return [value] if isinstance(value, str) else list(value)
@@ -127,16 +166,10 @@ def require_names(given: Sequence[str], known: Sequence[str], what: str) -> None
             raise ValueError(msg.replace("' There", "'; there"))
 
 
-def require_together(
-    how: Procedure,
-    *,
-    weight: str | None = None,
-    cluster: str | None = None,
-    repeat: str | None = None,
-) -> None:
+def require_together(how: Procedure, columns: Columns) -> None:
     """Refuse combinations of arguments that exclude each other."""
-    named = {"weight": weight, "cluster": cluster}
-    dependent = [name for name, column in named.items() if column is not None]
+    dependent = [n for n in ("weight", "cluster") if columns.roles[n] is not None]
+    repeat = columns.repeat
     _require_plain_queries(how, dependent)
     _require_one_correction(how)
     _require_two_sided(how)
@@ -166,7 +199,7 @@ def require_together(
 
 
 def _require_plain_queries(how: Procedure, dependent: Sequence[str]) -> None:
-    """Ranks, signs and the analysis of variance count every query once."""
+    """Refuse weights where ranks, signs or the variance count every query once."""
     for name in dependent:
         if how.test in ("wilcoxon", "sign", *POOLED):
             msg = (
@@ -180,7 +213,7 @@ def _require_plain_queries(how: Procedure, dependent: Sequence[str]) -> None:
 
 
 def _require_one_correction(how: Procedure) -> None:
-    """Tukey's tests and intervals hold for a whole family by themselves."""
+    """Refuse a second correction of tests and intervals that have their own."""
     if how.test in FAMILYWISE and how.correction not in (None, "none"):
         msg = (
             f"test={how.test!r} corrects for all pairs by itself: leave out "
@@ -204,7 +237,7 @@ def _require_one_correction(how: Procedure) -> None:
 
 
 def _require_two_sided(how: Procedure) -> None:
-    """Some tests, and resampled intervals, have no one-sided form."""
+    """Refuse one-sided forms of tests and resampled intervals that have none."""
     if how.alternative == "two-sided":
         return
     if how.test in (*POOLED, "tost"):
@@ -216,7 +249,7 @@ def _require_two_sided(how: Procedure) -> None:
 
 
 def _require_margin(how: Procedure) -> None:
-    """Equivalence has a margin, and an interval of level 1 - 2 (1 - level)."""
+    """Require the margin of equivalence, whose interval has level 1 - 2 (1 - level)."""
     if (how.test == "tost") != (how.margin is not None):
         msg = "margin= belongs to test='tost': name both or none"
         raise ValueError(msg)
@@ -228,22 +261,15 @@ def _require_margin(how: Procedure) -> None:
         raise ValueError(msg)
 
 
-def require_no_rows(
-    how: Procedure,
-    *,
-    weight: str | None = None,
-    cluster: str | None = None,
-    repeat: str | None = None,
-) -> None:
-    """Moments hold no values of single queries."""
+def require_no_rows(how: Procedure, columns: Columns) -> None:
+    """Refuse what needs the values of single queries: moments hold none."""
     from_rows = how.test in FROM_ROWS
     if from_rows or how.interval != "t":
         what = f"test={how.test!r}" if from_rows else f"interval={how.interval!r}"
         msg = f"{what} needs the values of the queries, and these are moments"
         msg += "; use test='t' or test='tukey'" if from_rows else ""
         raise ValueError(msg)
-    named = {"weight": weight, "cluster": cluster, "repeat": repeat}
-    for name, column in named.items():
+    for name, column in columns.roles.items():
         if column is not None:
             msg = f"{name}= is chosen when moments are made"
             raise ValueError(msg)

@@ -13,7 +13,7 @@ from polars_rank._engine.layout import in_batches
 from polars_rank._engine.schema import require_columns
 from polars_rank._engine.spill.buckets import Bucket, fill
 from polars_rank._files.temporary import private_folder
-from polars_rank.comparison.input.alignment import aligned, require_finite_rows
+from polars_rank.comparison.input.alignment import Alignment, require_finite_rows
 from polars_rank.comparison.input.procedures import Pairing, names_of
 from polars_rank.comparison.input.values import Columns, Source, Values, lazy, metric_of
 from polars_rank.core.source import lazy_source
@@ -42,8 +42,8 @@ def read(
     with damage_named([frame]):
         held = frame.collect(engine="streaming")
     if not summed or pairs != "same" or columns.repeat is not None:
-        require_finite_rows(held, columns, measures)
-    return aligned(held, measures, columns, pairs, fewest=fewest)
+        require_finite_rows(held, measures)
+    return Alignment(columns, measures, pairs, fewest).of(held)
 
 
 def read_parts(
@@ -58,18 +58,17 @@ def read_parts(
         yield read(values, columns, summed=True, fewest=fewest)
         return
     frame, measures = _selected(values, columns)
-    batches = _batches(frame)
-    held, size = [pl.DataFrame(schema=frame.collect_schema())], 0
+    alignment = Alignment(columns, measures, fewest=fewest)
+    batches, schema = _batches(frame), frame.collect_schema()
+    held, size = [pl.DataFrame(schema=schema)], 0
     for batch in batches:
         held.append(batch)
         size += int(batch.estimated_size())
         if size > WHOLE:
             break
     else:
-        yield aligned(pl.concat(held), measures, columns, "same", fewest=fewest)
+        yield alignment.of(pl.concat(held))
         return
-    schema = frame.collect_schema()
-    keys = [f"key{i}" for i in range(len(columns.keys))]
     systems: dict[str, None] = {}  # in the order in which they come
 
     def seen(wanted: Sequence[str]) -> Iterator[pl.DataFrame]:
@@ -80,12 +79,12 @@ def read_parts(
 
     rows = lazy_source(seen, schema, name="values of systems")
     with private_folder(Path(tempfile.gettempdir()).absolute()) as folder:
-        whole = keys if columns.cluster is None else ["cluster"]
+        whole = columns.own_keys if columns.cluster is None else ["cluster"]
         for bucket in _buckets(rows, whole, folder):
             part = bucket.frames([schema])[0].collect(engine="streaming")
             bucket.remove()
             try:
-                made = aligned(part, measures, columns, "same", list(systems), fewest)
+                made = alignment.of(part, list(systems))
             except DataError as error:
                 msg = f"{error} (This counts a part of the queries: the rows are many.)"
                 raise DataError(
@@ -107,7 +106,7 @@ def _released(held: list[pl.DataFrame]) -> Iterator[pl.DataFrame]:
 def _buckets(
     rows: pl.LazyFrame, keys: Sequence[str], folder: Path, level: int = 0
 ) -> Iterator[Bucket]:
-    """Rows by the hash of their keys; what is still too large is split again."""
+    """Split rows by the hash of their keys, and again what is still too large."""
     for files in fill(
         rows,
         keys,
@@ -126,7 +125,7 @@ def _buckets(
 
 
 def _selected(values: Source, columns: Columns) -> tuple[pl.LazyFrame, list[str]]:
-    """The columns under names of their own, and the names of the measures."""
+    """Select columns under names of their own; name the measures, too."""
     frame = lazy(values)
     schema = frame.collect_schema()
     if columns.measures is None:
@@ -135,27 +134,22 @@ def _selected(values: Source, columns: Columns) -> tuple[pl.LazyFrame, list[str]
         "system": [columns.system],
         "query": columns.keys,
         "by": columns.segments,
-        "weight": names_of(columns.weight),
-        "cluster": names_of(columns.cluster),
-        "repeat": names_of(columns.repeat),
+        **{role: names_of(name) for role, name in columns.roles.items()},
     }
     for argument, names in roles.items():
         require_columns(names, schema, where="the values", argument=argument)
-    measures = _measures(
-        columns, schema, {n for names in roles.values() for n in names}
-    )
-    own = frame.select(
+    taken = {name for names in roles.values() for name in names}
+    measures = _measures(columns, schema, taken)
+    own = {
+        **dict(zip(columns.own_keys, columns.keys, strict=True)),
+        **{f"by{i}": name for i, name in enumerate(columns.segments)},
+        **{role: name for role, name in columns.roles.items() if name is not None},
+    }
+    return frame.select(
         pl.col(columns.system).cast(pl.String).alias("system"),
-        *(pl.col(name).alias(f"key{i}") for i, name in enumerate(columns.keys)),
-        *(pl.col(name).alias(f"by{i}") for i, name in enumerate(columns.segments)),
-        *(
-            pl.col(name).alias(role)
-            for role in ("weight", "cluster", "repeat")
-            for name in roles[role]
-        ),
+        *(pl.col(name).alias(new) for new, name in own.items()),
         *(pl.col(n).cast(pl.Float64).alias(f"v{k}") for k, n in enumerate(measures)),
-    )
-    return own, measures
+    ), measures
 
 
 def require_values(schema: pl.Schema, which: str) -> None:

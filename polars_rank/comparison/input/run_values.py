@@ -46,8 +46,7 @@ def values_of_runs(
     several = isinstance(runs, Mapping)
     systems = [] if several else [columns.system]
     asked = list(dict.fromkeys([*systems, *names_of(columns.repeat), *columns.keys]))
-    roles = [*columns.segments, *names_of(columns.weight), *names_of(columns.cluster)]
-    about = [name for name in dict.fromkeys(roles) if name not in asked]
+    about = [name for name in columns.about if name not in asked]
 
     known: set[str] = set()
     if qrels is not None:

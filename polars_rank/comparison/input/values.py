@@ -13,36 +13,13 @@ import numpy.typing as npt
 import polars as pl
 
 from polars_rank._engine.request import AnyFrame
-from polars_rank.comparison.input.procedures import names_of
+from polars_rank.comparison.input.procedures import Columns as Columns
 from polars_rank.core.registry import Metric
 from polars_rank.io import scan
 from polars_rank.io.frames import ArrowStream, as_polars
 from polars_rank.measures.measure import Measure
 
 Source: TypeAlias = AnyFrame | ArrowStream | str | Path
-
-
-@dataclass(frozen=True)
-class Columns:
-    """Which column is what."""
-
-    system: str = "system"
-    query: str | Sequence[str] = "query_id"
-    measures: Sequence[str] | None = None
-    by: str | Sequence[str] | None = None
-    weight: str | None = None
-    cluster: str | None = None
-    repeat: str | None = None
-
-    @property
-    def keys(self) -> list[str]:
-        """The columns that name a query."""
-        return names_of(self.query)
-
-    @property
-    def segments(self) -> list[str]:
-        """The columns that split queries into segments."""
-        return names_of(self.by)
 
 
 @dataclass(frozen=True)
@@ -70,7 +47,7 @@ class Values:
     @cached_property
     def order(self) -> npt.NDArray[np.intp] | None:
         """Rows in the order of the queries; None if that is how they are."""
-        keys = [f"key{i}" for i in range(len(self.columns.keys))]
+        keys = self.columns.own_keys
         if len(keys) == 1 and self.frame[keys[0]].is_sorted():
             return None
         order = self.frame.select(pl.arg_sort_by(keys)).to_series()
@@ -84,39 +61,38 @@ class Values:
     def differences(
         self, pairs: Sequence[tuple[str, str]], measure: str | None = None
     ) -> pl.DataFrame:
-        """Per measure, pair and query: the values of both, and their difference."""
-        wanted = self.measures if measure is None else [measure]
-        keys = {f"key{i}": name for i, name in enumerate(self.columns.keys)}
+        """Return both values and their difference by measure, pair and query."""
+        columns = self.columns
+        named = zip(columns.own_keys, columns.keys, strict=True)
+        keys = [pl.col(key).alias(name) for key, name in named]
         parts = []
-        for name in wanted:
+        for name in self.measures if measure is None else [measure]:
             k = self.measures.index(name)
-            for a, b in pairs:
-                base, own = (cell(k, self.systems.index(s)) for s in (a, b))
+            for pair in pairs:
+                base, own = (pl.col(cell(k, self.systems.index(s))) for s in pair)
+                labels = zip(
+                    ("measure", "baseline", "system"), (name, *pair), strict=True
+                )
                 parts.append(
                     self.ordered.select(
-                        pl.lit(name).alias("measure"),
-                        pl.lit(a).alias("baseline"),
-                        pl.lit(b).alias("system"),
-                        *(
-                            pl.col(key).alias(own_name)
-                            for key, own_name in keys.items()
-                        ),
-                        pl.col(base).alias("baseline_value"),
-                        pl.col(own).alias("value"),
-                        (pl.col(own) - pl.col(base)).alias("difference"),
+                        *(pl.lit(text).alias(label) for label, text in labels),
+                        *keys,
+                        baseline_value=base,
+                        value=own,
+                        difference=own - base,
                     )
                 )
         return pl.concat(parts)
 
 
 def cell(measure: int, system: int) -> str:
-    """Column of a measure's values of a system."""
+    """Name the column of a measure's values of a system."""
     return f"v{measure}_{system}"
 
 
 @cache
 def metric_of(measure: str) -> Metric | None:
-    """The registered metric that a column is named after, if it is."""
+    """Find the registered metric that a column is named after, if it is."""
     try:
         return Measure.parse(measure).definition
     except (ValueError, TypeError):
@@ -124,19 +100,19 @@ def metric_of(measure: str) -> Metric | None:
 
 
 def lower_is_better(measure: str) -> bool:
-    """Whether a column is named after a loss or a distance."""
+    """Tell whether a column is named after a loss or a distance."""
     metric = metric_of(measure)
     return metric is not None and metric.better == "lower"
 
 
 def lazy(values: Source) -> pl.LazyFrame:
-    """A lazy frame of what was given: a frame, or a file."""
+    """Return a lazy frame of what was given: a frame, or a file."""
     given = read_once(values)
     return scan(given, kind="run") if isinstance(given, str | Path) else given.lazy()
 
 
 def read_once(values: Source) -> AnyFrame | str | Path:
-    """Files and frames of Polars as they are, anything else as a frame in memory.
+    """Return files and frames of Polars as they are, the rest as a frame in memory.
 
     A generator or reader has nothing left for a second look.
     """

@@ -56,7 +56,7 @@ class Definition:
         judgments: str | None = None,
         options: Mapping[str, Any] = MappingProxyType({}),
     ) -> Definition:
-        """The definition of columns that are named after measures."""
+        """Define columns that are named after measures."""
         import polars_rank
 
         chosen = dataclasses.asdict(convention_of(convention))
@@ -75,7 +75,7 @@ class Definition:
 
     @classmethod
     def of_parts(cls, parts: Sequence[Definition | None]) -> Definition | None:
-        """That of parts which were added up, with the judgments of all of them.
+        """Define the sum of parts, with the judgments of all of them.
 
         None unless all parts have one.
         """
@@ -95,12 +95,12 @@ class Definition:
         return self.judgments.split(SEVERAL) if self.judgments else []
 
     def about(self, measures: Sequence[str], query: Sequence[str]) -> Definition:
-        """The definition of these columns among others."""
+        """Restrict the definition to these columns."""
         texts = {name: self.measures.get(name, _text(name)) for name in measures}
         return dataclasses.replace(self, measures=texts, query=list(query))
 
     def of_sums(self, how: Mapping[str, object]) -> dict[str, str]:
-        """Column to the definition of its sums; ``how`` the values were summed."""
+        """Map columns to definitions of sums; ``how`` tells how these were made."""
         chosen = {n: v for n, v in sorted(self.convention.items()) if n != "name"}
         choices = chosen | OPTIONS | self.options | dict(how)
         return {
@@ -109,7 +109,7 @@ class Definition:
         }
 
     def by_measure(self) -> dict[str, str]:
-        """Column to a text that equals that of another definition if both mean it."""
+        """Map columns to texts that are equal in two definitions of one meaning."""
         name = str(self.convention["name"])
         known = CONVENTIONS.get(name)
         own = {k: v for k, v in self.convention.items() if k != "name"}
@@ -124,12 +124,12 @@ class Definition:
         write_defined(frame, path, self)
 
     def metadata(self) -> dict[str, str]:
-        """The text that a Parquet file holds."""
+        """Return the text that a Parquet file holds."""
         return {KEY: json.dumps(dataclasses.asdict(self), sort_keys=True)}
 
     @classmethod
     def read(cls, path: str | Path) -> Definition | None:
-        """The definition in a file's metadata; None if there is none."""
+        """Read the definition in a file's metadata; None if there is none."""
         if Path(path).suffix != ".parquet" or not Path(path).is_file():
             return None
         text = pl.read_parquet_metadata(path).get(KEY)
@@ -147,12 +147,12 @@ def write_defined(
 
 
 def definition_of(values: object) -> Definition | None:
-    """The definition that a file holds, if it is one."""
+    """Read the definition that a file holds, if it is one."""
     return Definition.read(values) if isinstance(values, str | Path) else None
 
 
 def _text(name: str) -> str:
-    """The measure's own text form; of a user-defined one, its name."""
+    """Return a measure's own text form; of a user-defined one, its name."""
     try:
         return str(Measure.parse(name))
     except (ValueError, TypeError):
@@ -160,7 +160,7 @@ def _text(name: str) -> str:
 
 
 def _versioned(text: str) -> str:
-    """The text form of a measure, with the version of its definition."""
+    """Add the version of its definition to the text form of a measure."""
     try:
         return f"{text}, version {Measure.parse(text).definition.version}"
     except (ValueError, TypeError):
@@ -168,7 +168,7 @@ def _versioned(text: str) -> str:
 
 
 def fingerprint(qrels: AnyFrame, columns: Sequence[str]) -> str:
-    """Hash of judgments, in any order of rows (SHA-256), and how many there are."""
+    """Hash judgments, in any order of rows (SHA-256), and count them."""
     rows = qrels.lazy().select(pl.col(columns).cast(pl.String)).sort(columns)
     digest = hashlib.sha256()
     table = rows.collect(engine="streaming")

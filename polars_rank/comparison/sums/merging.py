@@ -1,4 +1,4 @@
-"""Moments of parts, such as days, added up."""
+"""Add up moments of parts, such as days."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from polars_rank.core.state import (
     chosen,
     damaged,
 )
+from polars_rank.exceptions import DataError
 from polars_rank.io.frames import is_single
 from polars_rank.io.states import Opened, collected, open_states, read_states
 from polars_rank.io.unreadable import files_of
@@ -36,6 +37,8 @@ TYPES: dict[str, Type] = {
 }
 COUNTED = ("queries", "n")
 NEAR = 1e-9  # of a sum: beyond any rounding
+MOST = 10  # of 14 names: no values of queries have as many by chance
+AGAIN = "make them anew with moments, and keep them in Parquet"
 
 
 def merge(
@@ -123,7 +126,7 @@ def merge(
 
 
 def read_moments(given: Source | Iterable[Source]) -> pl.DataFrame:
-    """The rows of all moments, which are whole, of one definition, and each there once.
+    """Read the rows of all moments: whole, of one definition, each there once.
 
     Errors name the file.
     """
@@ -137,7 +140,7 @@ def _checked(states: Sequence[State]) -> pl.DataFrame:
 def _added_up(
     opened: Sequence[Opened], segments: Sequence[str], unit: str
 ) -> pl.DataFrame:
-    """The rows of all parts; those of a unit are added up, some parts at a time.
+    """Collect the rows of all parts; add up those of a unit, some parts at a time.
 
     They are as many in every part, and would be held once for each day of a year.
     """
@@ -151,7 +154,7 @@ def _added_up(
 
 
 def definition_of_parts(frames: Iterable[pl.LazyFrame]) -> Definition | None:
-    """What the files that frames read say about themselves."""
+    """Read what the files that frames read say about themselves."""
     try:
         files = [file for frame in frames for file in files_of(frame)]
     except ValueError:  # a frame in memory
@@ -160,14 +163,14 @@ def definition_of_parts(frames: Iterable[pl.LazyFrame]) -> Definition | None:
 
 
 def segments_of(columns: Iterable[str]) -> list[str]:
-    """The columns of moments that tell segments apart."""
+    """Name the columns of moments that tell segments apart."""
     return [n for n in columns if n not in {*KEYS, *ORDER, DEFINITION, DIGESTS}]
 
 
 def selected(
     whole: pl.DataFrame, by: Sequence[str], measures: Sequence[str] = ()
 ) -> pl.DataFrame:
-    """Moments of these measures (default: all), added up over parts.
+    """Select moments of these measures (default: all), and add up their parts.
 
     Segments are added up, too, except those that ``by`` tells apart.
     """
@@ -228,7 +231,7 @@ def _require_possible(whole: pl.DataFrame, states: Sequence[State]) -> None:
 def summed(
     whole: pl.DataFrame, segments: Sequence[str], unit: str = "row"
 ) -> pl.DataFrame:
-    """Sums by segment in the order of moments: systems, then pairs in one direction."""
+    """Sum by segment in the order of moments: systems, then pairs in one direction."""
     alone = pl.col("other").is_null()
     systems = whole.filter(alone)["system"].unique(maintain_order=True)
     measures = whole["measure"].unique(maintain_order=True)
@@ -257,12 +260,12 @@ def summed(
 
 
 def _place(names: pl.Series, column: str) -> pl.Expr:
-    """The place of a name among all."""
+    """Find the place of a name among all."""
     return pl.col(column).replace_strict(names, range(len(names)), default=None)
 
 
 def _of_parts() -> dict[str, pl.Expr]:
-    """Sums over parts as units."""
+    """Sum over parts as units."""
     x, d = pl.col("x"), pl.col("d")
     rest = x - ratio(x.sum(), d.sum()) * d
     return {
@@ -271,3 +274,54 @@ def _of_parts() -> dict[str, pl.Expr]:
         "ee": (rest * rest).sum(),
         "ed": (rest * d).sum(),
     }
+
+
+# -- moments that lack something
+
+
+def require_columns_of_moments(schema: pl.Schema) -> None:
+    """Refuse moments of which columns are missing.
+
+    They would be read as values of queries that lack a column ``query_id``.
+    """
+    lacking = [name for name in TYPES if name not in schema]
+    if len(lacking) > len(TYPES) - MOST:
+        return
+    if lacking:
+        msg = f"these are moments without {', '.join(map(repr, lacking))}; {AGAIN}"
+        raise DataError(msg, rule="missing_column", count=len(lacking))
+
+
+def require_rows_of_moments(table: pl.DataFrame, segments: Sequence[str]) -> None:
+    """Refuse moments that lack the sums of a pair's system, or those of all pairs."""
+    keys = [*segments, "measure"]
+    own = table.filter(pl.col("other").is_null()).select(*keys, "system")
+    pairs = table.filter(pl.col("other").is_not_null()).select(*keys, *KEYS[1:])
+    for role in ("system", "other"):
+        known = own.rename({"system": role})
+        lost = pairs.join(known, on=[*keys, role], how="anti", nulls_equal=True)
+        if len(lost):
+            measure, system = lost.select("measure", role).row(0)
+            msg = (
+                f"these moments have differences of {system!r} in {measure!r}, but "
+                f"no sums of {system!r} alone (a row whose 'other' is null); {AGAIN}"
+            )
+            raise DataError(msg, rule="missing_row", count=len(lost))
+    systems = own["system"].unique(maintain_order=True).to_list()
+    if len(systems) > 1 and not len(pairs):
+        named = " and ".join(map(repr, systems[:2]))
+        msg = (
+            f"these moments have no differences between {named}: only moments of "
+            f"values that hold both systems do; {AGAIN}"
+        )
+        raise DataError(msg, rule="missing_row", count=1)
+
+
+def never_together(pairs: pl.DataFrame, wanted: Sequence[tuple[str, str]]) -> list[str]:
+    """Note which of the wanted pairs no part of the moments holds."""
+    held = {*pairs.select("baseline", "system").rows()}
+    lost = [" and ".join(pair) for pair in wanted if pair not in held]
+    if not lost:
+        return []
+    more = f" and {len(lost) - 3} more" if len(lost) > 3 else ""
+    return [f"Not compared, since no part holds both: {', '.join(lost[:3])}{more}."]

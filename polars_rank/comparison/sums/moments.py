@@ -176,13 +176,13 @@ class _Content:
 
     @property
     def number(self) -> int:
-        """Of all parts."""
+        """The number of all parts."""
         text = repr(sorted((name, n % 2**64) for name, n in self.sums.items()))
         return int(sha256(text.encode()).hexdigest()[:16], 16)
 
 
 def added() -> dict[str, pl.Expr]:
-    """Sums of the parts of a group: deviations are moved to the mean of all."""
+    """Add up the parts of a group: deviations are moved to the mean of all."""
     move = ratio(pl.col("x"), pl.col("d")) - ratio(pl.col("x").sum(), pl.col("d").sum())
     move = move.fill_null(0.0)  # a part without a query
     ed, dd = pl.col("ed"), pl.col("dd")
@@ -206,7 +206,7 @@ def sums_of_parts(
     pairs: Callable[[list[str]], Sequence[tuple[int, int]]],
     tie: float,
 ) -> tuple[pl.DataFrame, Values, bool]:
-    """Sums of all parts by segment, the last part, and whether it is the only one.
+    """Sum all parts by segment; return the last part, and whether it is the only one.
 
     ``pairs`` are those of the systems that it is given.
     """
@@ -234,7 +234,7 @@ def sums_of_parts(
 def sums_of(
     values: Values, pairs: Sequence[tuple[int, int]], tie: float
 ) -> pl.DataFrame:
-    """The sums of every system and of the pairs, by segment; a measure per thread."""
+    """Sum every system and every pair, by segment; a measure per thread."""
     order = _Order.of(values)
 
     def of_measure(k: int) -> pl.DataFrame:
@@ -276,7 +276,7 @@ class _Order:
         )
 
     def rows(self, known: pl.Series) -> Rows:
-        """The rows of which the values are known."""
+        """Return the rows of which the values are known."""
         places = self.places
         if not known.all():
             mask = known.to_numpy()
@@ -297,7 +297,7 @@ class _Order:
 
 
 def _codes(frame: pl.DataFrame, names: Sequence[str]) -> Places:
-    """The number of each row's values among all, sorted."""
+    """Number each row by the place of its values among all, sorted."""
     known = frame.select(names).unique().sort(names).with_row_index("code")
     codes = frame.select(names).join(
         known, on=names, how="left", nulls_equal=True, maintain_order="left"

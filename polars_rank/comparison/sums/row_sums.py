@@ -40,7 +40,7 @@ class Rows:
     weight: Array | None = None
 
     def blocks(self) -> Iterator[Block]:
-        """Blocks of whole units. How a segment is cut depends on its rows alone."""
+        """Yield blocks of whole units; a segment is cut by its rows alone."""
         sizes = np.diff(self.segments)
         filled = np.flatnonzero(sizes)
         large = sizes[filled] > SMALL
@@ -69,13 +69,13 @@ class Rows:
         return np.append(cuts, last)
 
     def of(self, column: Array, block: Block) -> Array:
-        """The values of the rows of a block."""
+        """Return the values of the rows of a block."""
         rows = block.rows
         chosen: Array = column[rows if self.places is None else self.places[rows]]
         return chosen
 
     def weights(self, block: Block) -> Array | None:
-        """The weights of the rows of a block; None: all are 1."""
+        """Return the weights of the rows of a block; None: all are 1."""
         return None if self.weight is None else self.weight[block.rows]
 
 
@@ -108,7 +108,7 @@ def row_sums(
     tie: float,
     rows: Rows,
 ) -> RowSums:
-    """Sums of all systems, then of the differences j - i of all pairs (i, j).
+    """Sum all systems, then the differences j - i of all pairs (i, j).
 
     ``systems`` hold values of the same queries. A difference above ``tie`` is a win of
     j, one below ``-tie`` a loss.
@@ -141,7 +141,7 @@ def _small(
     block: Block,
     into: RowSums,
 ) -> None:
-    """Sums of whole segments: deviations are taken from the mean itself."""
+    """Sum whole segments: deviations are taken from the mean itself."""
     own, starts, weight = block.segments, block.starts, rows.weights(block)
     assert starts is not None
     size = int(block.rows.stop - block.rows.start)
@@ -199,7 +199,7 @@ def _large(
     blocks: Sequence[Block],
     into: RowSums,
 ) -> None:
-    """Sums of one segment: those of differences follow from products of systems.
+    """Sum one segment: sums of differences follow from products of systems.
 
     Where systems are so close that little would be left of the products, the
     differences are summed themselves.
@@ -258,7 +258,7 @@ class _Products(NamedTuple):
         return self.shift * self.d + self.shifted
 
     def difference(self, i: Places, j: Places) -> Array:
-        """Sums of the numerators of j less those of i."""
+        """Sum the numerators of j less those of i."""
         rest: Array = self.shifted[j] - self.shifted[i]
         return (self.shift[j] - self.shift[i]) * self.d + rest
 
@@ -271,7 +271,7 @@ class _Products(NamedTuple):
         values: Callable[[Block], list[Array]],
         seen: Callable[[Sequence[Array]], None] | None = None,
     ) -> _Products:
-        """One pass: products of deviations from the shift, moved to the means."""
+        """Sum products of deviations from a shift in one pass, moved to the means."""
         plain = rows.weight is None and rows.units is None
         n, d, dd, total = 0, 0.0, 0.0, 0.0
         shifted, ed, apart = np.zeros((3, variables))
@@ -318,7 +318,7 @@ class _Products(NamedTuple):
 
 
 def _product(a: Array, b: Array) -> Array:
-    """``a @ b.T``, with the same bits for any number of threads."""
+    """Compute ``a @ b.T`` with the same bits for any number of threads."""
     variables, size = a.shape
     step = max(64, ONE_THREAD // (2 * variables * variables) // 64 * 64)
     whole = size - size % step

@@ -84,7 +84,7 @@ class WinCounts:
 
 
 def _runs(pairs: Sequence[tuple[int, int]]) -> list[Run]:
-    """Sorted pairs as systems and slices of those that they are compared with."""
+    """Group sorted pairs: systems, and slices of those that they are compared with."""
     runs, place = [], 0
     # What runs on by one has the same difference from its place.
     numbered = enumerate(pairs)
@@ -99,7 +99,7 @@ def _runs(pairs: Sequence[tuple[int, int]]) -> list[Run]:
 def _counts(
     runs: Sequence[Run], values: npt.NDArray[Any], raised: npt.NDArray[Any]
 ) -> Counts:
-    """Wins and losses of each pair."""
+    """Count wins and losses of each pair."""
     size, words = values.shape[1], -(-values.shape[1] // LANES)
     beyond = np.zeros((len(values), words * LANES), np.bool_)
     eights = beyond.view(np.uint64).reshape(len(values), words, -1)

@@ -102,7 +102,7 @@ def _require_difference(test: str) -> None:
 
 
 def _means(means: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
-    """Systems in rows, measures in columns, higher is better in all."""
+    """Put systems in rows, measures in columns, so that higher is better in all."""
     measures = means["measure"].unique(maintain_order=True).to_list()
     wide = means.pivot("measure", index="system", values="mean")
     lower = [m for m in measures if lower_is_better(m)]
@@ -195,10 +195,12 @@ def discriminative(
     test, level
         The test of all pairs, and 1 - the significance level.
 
-    Returns ------- One row per measure: ``pairs``, how many there are;
-    ``significant_share``, the share that differs significantly; ``sufficient``, the
-    smallest such difference; ``p_adjusted``, all p-values, from the largest (the curve
-    of achieved significance levels).
+    Returns
+    -------
+    One row per measure: ``pairs``, how many there are; ``significant_share``, the share
+    that differs significantly; ``sufficient``, the smallest such difference;
+    ``p_adjusted``, all p-values, from the largest (the curve of achieved significance
+    levels).
 
     Source: Sakai, SIGIR 2006.
 

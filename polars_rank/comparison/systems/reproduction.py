@@ -1,4 +1,4 @@
-"""How well an experiment was reproduced."""
+"""Measure how well an experiment was reproduced."""
 
 from __future__ import annotations
 
@@ -39,11 +39,13 @@ def reproduction(
     measures, system, query
         As in :func:`compare`.
 
-    Returns ------- One row per measure and system: ``queries`` and ``baseline_mean`` of
-    the original, ``mean`` of the repetition; ``p_value`` of the t test between the two
-    (paired in a reproduction, else Student's, with equal variances); ``rmse``, the root
-    mean square error of the values per query, and ``nrmse``, the same divided by the
-    largest that values in [0, 1] allow (both null in a replication). With a baseline:
+    Returns
+    -------
+    One row per measure and system: ``queries`` and ``baseline_mean`` of the original,
+    ``mean`` of the repetition; ``p_value`` of the t test between the two (paired in a
+    reproduction, else Student's, with equal variances); ``rmse``, the root mean square
+    error of the values per query, and ``nrmse``, the same divided by the largest that
+    values in [0, 1] allow (both null in a replication). With a baseline:
     ``effect_ratio``, the mean improvement on it in the repetition divided by that in
     the original (1 is best), and ``delta_ri``, the relative improvement in the original
     minus that in the repetition (0 is best); null for the baseline, and where the
@@ -76,7 +78,7 @@ def reproduction(
         raise ValueError(msg)
     if baseline is not None:
         require_names([baseline], first.systems, "system")
-    keys = [f"key{i}" for i in range(len(first.columns.keys))]
+    keys = first.columns.own_keys
     same = first.ordered.select(keys).equals(second.ordered.select(keys))
     rows = []
     for k, measure in enumerate(first.measures):
@@ -120,7 +122,7 @@ def _mean(values: Array) -> float:
 
 
 def _p(x: Array, y: Array, *, paired: bool) -> float:
-    """p-value of the t test of equal means; of equal values, 1."""
+    """Compute the p-value of the t test of equal means; of equal values, 1."""
     if paired:
         d = (y - x)[np.isfinite(x) & np.isfinite(y)]
         difference, df = _mean(d), len(d) - 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import polars as pl
@@ -12,7 +12,7 @@ from polars_rank._statistics.distributions import special, t_quantile
 from polars_rank._statistics.intervals import require_level
 from polars_rank.comparison.compare import compare
 from polars_rank.comparison.input.values import Source
-from polars_rank.comparison.tests.power import (
+from polars_rank.comparison.tests.power_of_t import (
     MOST,
     detectable_effect,
     power_of_t,
@@ -99,41 +99,40 @@ def power(
     pilot = _pilot(values, measures, sd, system, query, baseline)
     alpha = 1 - level
     spread, counts = pilot["sd"].to_list(), pilot["pilot"].to_list()
-    needed: list[int | None]
-    reached: list[float | None]
+    pilot = pilot.drop("pilot")
+    found: dict[str, Sequence[float | None]]
     if width is not None:
-        needed = [_for_width(s, width, level) for s in spread]
-        return pilot.drop("pilot").with_columns(
-            width=pl.lit(float(width)), queries=pl.Series(needed, dtype=pl.Int64)
-        )
-    if difference is None:
+        found = {
+            "width": [float(width)] * len(spread),
+            "queries": [_for_width(s, width, level) for s in spread],
+        }
+    elif difference is None:
         counts = counts if n_queries is None else [n_queries] * len(spread)
-        needed, reached = counts, [power] * len(spread)
         effects = detectable_effect(np.array(counts), alpha=alpha, power=power)
-        differences = [e * s for e, s in zip(effects.tolist(), spread, strict=True)]
+        found = {
+            "difference": [
+                e * s for e, s in zip(effects.tolist(), spread, strict=True)
+            ],
+            "queries": counts,
+            "power": [power] * len(spread),
+        }
     else:
-        differences = [float(difference)] * len(spread)
-        if many:
-            found = [
-                _for_many(s, difference, n_systems, paired, alpha, power)
-                for s in spread
-            ]
-            needed, reached = [n for n, _ in found], [p for _, p in found]
-        else:
-            needed = [
-                n_queries or _for_two(s, difference, alpha, power) for s in spread
-            ]
-            reached = [
-                None
-                if n is None or not s
-                else float(power_of_t(difference / s, n, alpha=alpha))
-                for s, n in zip(spread, needed, strict=True)
-            ]
-    return pilot.drop("pilot").with_columns(
-        difference=pl.Series(differences, dtype=pl.Float64),
-        # A small difference may need more queries than UInt32 holds.
-        queries=pl.Series(needed, dtype=pl.Int64),
-        power=pl.Series(reached, dtype=pl.Float64),
+        plans = [
+            _for_many(s, difference, n_systems, paired, alpha, power)
+            if many
+            else _for_two(s, difference, n_queries, alpha, power)
+            for s in spread
+        ]
+        needed, reached = zip(*plans, strict=True)
+        found = {
+            "difference": [float(difference)] * len(spread),
+            "queries": needed,
+            "power": reached,
+        }
+    # A small difference may need more queries than UInt32 holds.
+    return pilot.with_columns(
+        pl.Series(name, column, pl.Int64 if name == "queries" else pl.Float64)
+        for name, column in found.items()
     )
 
 
@@ -161,7 +160,7 @@ def _require_one_goal(
     n_queries: int | None,
     width: float | None,
 ) -> None:
-    """One spread is given, and enough for the others to follow."""
+    """Require one spread, and enough for the others to follow."""
     if (values is None) == (sd is None):
         msg = "name either the values of a pilot or sd=, not both or neither"
         raise ValueError(msg)
@@ -175,10 +174,25 @@ def _require_one_goal(
 
 
 def _for_two(
-    sd: float | None, difference: float, alpha: float, power: float
-) -> int | None:
-    """Smallest number of queries of a paired t test."""
-    return queries_for(difference / sd, alpha=alpha, power=power) if sd else None
+    sd: float | None, difference: float, n: int | None, alpha: float, power: float
+) -> tuple[int | None, float | None]:
+    """Find the queries that a paired t test needs, unless given, and its power."""
+    if not sd:
+        return n, None
+    effect = difference / sd
+    n = n or queries_for(effect, alpha=alpha, power=power)
+    return n, None if n is None else float(power_of_t(effect, n, alpha=alpha))
+
+
+def _smallest(enough: Callable[[int], bool]) -> int:
+    """Find the smallest n of at least 2 that is enough, by halving a bracket."""
+    low, high = 1, 2
+    while not enough(high) and high < MOST:
+        low, high = high, high * 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
 
 
 def _pilot(
@@ -189,7 +203,7 @@ def _pilot(
     query: str | Sequence[str],
     baseline: str | Sequence[str] | None,
 ) -> pl.DataFrame:
-    """Standard deviations, and the number of queries that they come from."""
+    """Return standard deviations, and the number of queries that they come from."""
     if values is None:
         return pl.DataFrame({"sd": [float(sd or 0.0)], "pilot": [0]})
     pairs = compare(
@@ -207,7 +221,7 @@ def _pilot(
 
 
 def _for_width(sd: float | None, width: float, level: float) -> int | None:
-    """Smallest n with an expected width of the t interval of at most ``width``."""
+    """Find the smallest n with an expected width of the t interval of ``width``."""
     if not sd or not width:
         return None
     gammaln = special().gammaln
@@ -218,13 +232,7 @@ def _for_width(sd: float | None, width: float, level: float) -> int | None:
         t = float(t_quantile((1 + level) / 2, f))
         return 2 * t * spread * sd / math.sqrt(n)
 
-    low, high = 1, 2
-    while expected(high) > width and high < MOST:
-        low, high = high, high * 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if expected(middle) > width else (low, middle)
-    return high
+    return _smallest(lambda n: not expected(n) > width)
 
 
 def _for_many(
@@ -235,7 +243,7 @@ def _for_many(
     alpha: float,
     power: float,
 ) -> tuple[int | None, float | None]:
-    """Smallest n of an analysis of variance, and the power that it has.
+    """Find the smallest n of an analysis of variance, and the power that it has.
 
     Of paired systems it is two-way, with systems and queries, else one-way.
     """
@@ -250,10 +258,5 @@ def _for_many(
         noncentral = n * difference**2 / (2 * sd**2)
         return float(1 - functions.ncfdtr(first, second, noncentral, critical))
 
-    low, high = 1, 2
-    while reached(high) < power and high < MOST:
-        low, high = high, high * 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if reached(middle) < power else (low, middle)
-    return high, reached(high)
+    n = _smallest(lambda n: not reached(n) < power)
+    return n, reached(n)

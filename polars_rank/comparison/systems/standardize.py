@@ -105,7 +105,7 @@ def standardize(
 
 
 def _names(reference: object) -> list[str] | None:
-    """The names of systems that these are, unless they are rows."""
+    """Return the names of systems that these are; None if they are rows."""
     if isinstance(reference, str):
         return [reference]
     if isinstance(reference, list | tuple):
@@ -137,7 +137,7 @@ def _scaled(
 def _distribution(
     known: pl.LazyFrame, keys: Sequence[str], names: Sequence[str]
 ) -> pl.LazyFrame:
-    """Share of the reference values of the query that are not larger."""
+    """Compute the share of the reference values of the query that are not larger."""
     counted = pl.col("_known").cast(pl.Int64)
     steps = [
         pl.when(pl.col(n).is_not_null())

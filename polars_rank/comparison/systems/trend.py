@@ -1,4 +1,4 @@
-"""Means and differences over time, from moments of periods."""
+"""Follow means and differences over time, from moments of periods."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from polars_rank.comparison.sums.merging import (
     warn_of_returning,
 )
 from polars_rank.comparison.sums.moments import is_moments, moments
-from polars_rank.comparison.tests.estimates import Plan, estimated, means_of
+from polars_rank.comparison.tests.estimates import estimated, means_of
 
 
 def trend(
@@ -115,11 +115,10 @@ def trend(
     warn_of_returning(rolled)
     whole = summed(rolled, [time])
     own = whole.filter(pl.col("other").is_null())
-    systems = own["system"].unique(maintain_order=True).to_list()
-    plan = Plan(systems, [], [time], level, "two-sided", level)
     null = pl.lit(None, dtype=pl.String)
     ends = ["queries", "estimate", "se", "lower", "upper"]
-    means = means_of(estimated(own, [time]), plan).rename({"mean": "estimate"})
+    means = means_of(estimated(own, [time]), [time], level)
+    means = means.rename({"mean": "estimate"})
     table = means.select(time, "measure", "system", *ends, baseline=null)
     if whole["other"].count() or baseline is not None:
         found = compare(
@@ -150,7 +149,7 @@ def _parts(
     every: str | None,
     columns: SumOptions,
 ) -> pl.DataFrame:
-    """Moments by period."""
+    """Compute moments by period."""
     frame = lazy(values)
     schema = frame.collect_schema()
     if time not in schema:

@@ -37,7 +37,7 @@ class Resampled(NamedTuple):
 def resampled(
     x: Array, w: Array, *, n_resamples: int, seed: int, bayesian: bool = False
 ) -> Resampled:
-    """Estimates, and standard errors, of resamples of the units.
+    """Compute estimates, and their standard errors, of resamples of the units.
 
     ``bayesian``: with Dirichlet weights (Rubin 1981) instead of counts.
     """
@@ -68,7 +68,7 @@ def resampled(
 def drawn_counts(
     n: int, n_resamples: int, seed: int, *, bayesian: bool
 ) -> Iterator[Array]:
-    """How often each unit is drawn, some resamples at a time."""
+    """Draw how often each unit is taken, some resamples at a time."""
     generator = np.random.default_rng(seed)
     for size in chunks(n_resamples, n):
         if bayesian:
@@ -83,7 +83,7 @@ def drawn_counts(
 def bounds(
     x: Array, w: Array, drawn: Resampled, interval: IntervalName, level: float
 ) -> Bounds:
-    """Interval of every comparison.
+    """Compute the interval of every comparison.
 
     ``"percentile"``: quantiles of the resampled estimates. ``"bca"``: corrected for
     bias and skewness (Efron 1987). ``"studentized"``: from the quantiles of
@@ -139,7 +139,7 @@ def _bca(x: Array, w: Array, estimates: Array, tails: Array) -> Array:
 def shift_test(
     x: Array, w: Array, drawn: Resampled, alternative: str = "two-sided"
 ) -> list[Tested]:
-    """Bootstrap test by shifting: how often a resample lies as far from the estimate.
+    """Test by shifting: count the resamples that lie as far from the estimate.
 
     Too liberal for few queries (Urbano et al. 2019): prefer t.
 

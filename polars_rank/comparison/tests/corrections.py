@@ -1,4 +1,4 @@
-"""Corrections of p-values for the number of tests in a family."""
+"""Families of tests: corrected p-values, and intervals that hold at once."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
-from polars_rank.comparison.input.procedures import Correction
+from polars_rank.comparison.input.procedures import Correction, Family, Procedure
+from polars_rank.comparison.tests.estimates import Study
 
 Array: TypeAlias = npt.NDArray[np.float64]
 
 
 def adjusted(p: npt.ArrayLike, correction: Correction = "holm") -> Array:
-    """Adjusted p-values of one family; NaN (not tested) stays, and does not count.
+    """Adjust the p-values of one family; NaN (not tested) stays, and does not count.
 
     ``"bonferroni"``, ``"sidak"``, ``"holm"`` (step down) and ``"hochberg"`` (step up;
     independent or positively dependent tests) bound the probability of any false
@@ -58,3 +60,35 @@ def _adjusted(p: Array, correction: Correction) -> Array:
     result = np.empty(k)
     result[order] = np.minimum(1.0, steps)
     return result
+
+
+def family_of(family: Family) -> pl.Expr:
+    """Number the rows: those of one number are corrected together."""
+    if family == "measure":
+        return pl.col("measure").rle_id()
+    return pl.lit(0) if family == "all" else pl.int_range(pl.len())
+
+
+def corrected(frame: pl.DataFrame, how: Procedure) -> pl.DataFrame:
+    """Add ``p_adjusted`` p-values, and which of them are ``significant``."""
+    ids = frame.select(family_of(how.family).alias("id"), "p_value")
+    p = ids["p_value"].fill_null(float("nan")).to_numpy()
+    result = np.full(len(p), np.nan)
+    for group in ids["id"].unique():
+        rows = (ids["id"] == group).to_numpy()
+        result[rows] = adjusted(p[rows], how.chosen_correction)
+    frame = frame.with_columns(p_adjusted=pl.Series(result).fill_nan(None))
+    return frame.with_columns(significant=pl.col("p_adjusted") < 1.0 - how.level)
+
+
+def level_at_once(frame: pl.DataFrame, study: Study) -> float:
+    """Find the level at which the intervals of the largest family hold at once."""
+    how, tested = study.how, frame.drop_nulls("p_value")
+    if study.segments:
+        tested = tested.filter(pl.col("queries") >= how.min_queries)
+    k = len(tested)
+    if how.family == "measure" and k:
+        k = int(tested["measure"].value_counts()["count"].max())  # type: ignore[arg-type]
+    if how.chosen_correction == "sidak":
+        return float(how.level ** (1.0 / max(k, 1)))
+    return 1.0 - (1.0 - how.level) / max(k, 1)

@@ -16,9 +16,9 @@ import polars as pl
 from polars_rank._statistics.distributions import normal_quantile, special, t_quantile
 from polars_rank._statistics.noncentral import crossing
 from polars_rank.comparison.input.procedures import Correction, Procedure, TestName
-from polars_rank.comparison.tests.families import family_of
+from polars_rank.comparison.tests.corrections import family_of
 from polars_rank.comparison.tests.paired_tests import EXACT
-from polars_rank.comparison.tests.power import detectable_center
+from polars_rank.comparison.tests.power_of_t import detectable_center
 
 Array: TypeAlias = npt.NDArray[np.float64]
 POWER = 0.8
@@ -32,7 +32,7 @@ SMALL = 1e-6  # ties up to here are rounding
 
 
 def left_out(how: Procedure) -> str | None:
-    """Why a comparison tells no detectable differences, if it does not."""
+    """Tell why a comparison has no detectable differences; None if it has."""
     test = how.test
     if test == "tost":
         return "test='tost' looks for no difference"
@@ -46,7 +46,7 @@ def left_out(how: Procedure) -> str | None:
 
 
 def with_detectable(frame: pl.DataFrame, how: Procedure) -> pl.DataFrame:
-    """The rows with the ``detectable`` difference, null where there is no test.
+    """Add the ``detectable`` difference, null where there is no test.
 
     The frame has the estimates of the test: ``error`` and ``df``, or those of the
     analysis of variance; of tests by rows, how many units have ``changed``.
@@ -89,7 +89,7 @@ def _array(frame: pl.DataFrame, column: str | pl.Expr) -> Array:
 
 
 def _level(alpha: float, sizes: Array, correction: Correction) -> Array:
-    """The level at which a difference counts if no other of its family is found.
+    """Find the level at which a difference counts if it is found alone.
 
     That of Bonferroni: Holm's and Hochberg's procedures and that of Benjamini and
     Hochberg raise it with each other difference that they find.
@@ -107,7 +107,7 @@ def _level(alpha: float, sizes: Array, correction: Correction) -> Array:
 def _attained(
     frame: pl.DataFrame, tail: Array, test: TestName, sides: int, n_resamples: int
 ) -> Array:
-    """The largest level below the one that is asked for which p-values can have.
+    """Find the largest level below the one that is asked for which p-values can have.
 
     Of m signs they are multiples of 2^-m, of draws of 1 / (1 + draws).
     """
@@ -120,7 +120,7 @@ def _attained(
 
 
 def _distinct(function: Callable[[Array, Array], Array], a: Array, b: Array) -> Array:
-    """A function of each row, called once for rows that are the same."""
+    """Call a function of each row once for rows that are the same."""
     rows, places = np.unique(np.column_stack([a, b]), axis=0, return_inverse=True)
     return np.asarray(function(rows[:, 0], rows[:, 1])[places.ravel()])
 
@@ -130,7 +130,7 @@ def _of_pooled(critical: Array, df: Array) -> Array:
 
 
 def _center(test: TestName, sides: int, tail: Array, df: Array) -> Array:
-    """Noncentrality of t that the test finds."""
+    """Find the noncentrality of t that the test finds."""
     n = df + 1.0
     at = t_quantile(1.0 - tail, df)
     if test == "t":
@@ -155,7 +155,7 @@ def _center(test: TestName, sides: int, tail: Array, df: Array) -> Array:
 
 
 def _of_signs(frame: pl.DataFrame, test: TestName, tail: Array) -> Array:
-    """Of the queries that differ, m: their effect, times their share and deviation."""
+    """Multiply the effect of the m queries that differ by their share and deviation."""
     m, n = _array(frame, "changed"), _array(frame, "queries")
     m = np.where(m > 0, m, np.nan)
     mean = _array(frame, "mean") * n / m
@@ -167,7 +167,7 @@ def _of_signs(frame: pl.DataFrame, test: TestName, tail: Array) -> Array:
 
 
 def _sign_effect(m: Array, tail: Array) -> Array:
-    """By the binomial distribution of the wins: its inverse is that of a beta."""
+    """Invert the binomial distribution of the wins, which is that of a beta."""
     functions = special()
     wins = np.ceil(functions.bdtrik(1.0 - tail, m, 0.5)) + np.arange(-1, 3)[:, None]
     wins = np.where((wins > m / 2) & (wins <= m), wins, np.nan)
@@ -177,7 +177,7 @@ def _sign_effect(m: Array, tail: Array) -> Array:
 
 
 def _rank_effect(m: Array, tail: Array) -> Array:
-    """By mean and variance of the sum of positive ranks, which is nearly a beta.
+    """Use mean and variance of the sum of positive ranks, which is nearly a beta.
 
     Source: Lehmann, Nonparametrics, 1975, section 4.2; the probabilities of two
     dependent sums from Owen's T function, Annals of Mathematical Statistics 1956.
@@ -211,7 +211,7 @@ def _rank_effect(m: Array, tail: Array) -> Array:
 
 
 def _least_rank_sum(m: float, tail: float) -> float:
-    """The smallest sum of positive ranks that the test finds; NaN if none is."""
+    """Find the smallest sum of positive ranks that is significant; NaN if none is."""
     if not m <= EXACT:
         middle, variance = m * (m + 1) / 4, m * (m + 1) * (2 * m + 1) / 24
         return float(np.ceil(middle - special().ndtri(tail) * variance**0.5))

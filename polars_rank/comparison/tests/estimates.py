@@ -1,4 +1,4 @@
-"""From sums to differences with errors, tests, effects and notes: Polars frames."""
+"""Turn sums into means and differences, with errors, intervals and t tests."""
 
 from __future__ import annotations
 
@@ -8,32 +8,52 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from polars_rank._statistics.distributions import Alternative, special
+from polars_rank._statistics.distributions import special
 from polars_rank._statistics.intervals import interval, p_value, wilson
-from polars_rank.comparison.input.procedures import names_of, require_names
-from polars_rank.comparison.input.values import metric_of
-from polars_rank.comparison.tests.effects import d_z_interval, hedges_factor
+from polars_rank.comparison.input.procedures import Procedure, names_of, require_names
+from polars_rank.comparison.input.values import Columns, Values, metric_of
 from polars_rank.core.aggregate import ROUNDING
 from polars_rank.core.expr import ratio
 from polars_rank.core.extras import require
 
 
-@dataclass(frozen=True)
-class Plan:
-    """The comparisons, and the segments they are made in."""
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """What all stages of a comparison share: who is compared, where and how.
 
+    ``held`` are the values of the queries, if they are in memory; ``anova`` is the
+    analysis of variance, where all pairs are known. ``interval_level`` is that of
+    differences: higher than the procedure's where all of them hold at once.
+    """
+
+    how: Procedure
+    columns: Columns
     systems: list[str]
     pairs: list[tuple[str, str]]
     segments: list[str]
-    level: float
-    alternative: Alternative
-    interval_level: float  # of differences: higher where all of them hold at once
+    interval_level: float
+    held: Values | None = None
+    anova: pl.DataFrame | None = None
+
+    @property
+    def keys(self) -> list[str]:
+        """Columns that name a family of pairs, or of systems."""
+        return [*self.segments, "measure"]
+
+
+def with_known(
+    frame: pl.DataFrame, known: pl.DataFrame, on: Sequence[str], suffix: str = "_right"
+) -> pl.DataFrame:
+    """Add what is known of the rows, by their keys; the rows keep their order."""
+    return frame.join(
+        known, on=on, how="left", nulls_equal=True, maintain_order="left", suffix=suffix
+    )
 
 
 def pairs_of(
     systems: Sequence[str], baseline: str | Sequence[str] | None
 ) -> list[tuple[str, str]]:
-    """Baseline and system of every comparison."""
+    """Name baseline and system of every comparison."""
     if baseline is None:
         return [(a, b) for i, a in enumerate(systems) for b in systems[i + 1 :]]
     baselines = names_of(baseline)
@@ -50,7 +70,7 @@ def pairs_of(
 
 
 def estimated(table: pl.DataFrame, segments: Sequence[str]) -> pl.DataFrame:
-    """Sums with ``mean``, ``error``, ``df`` and ``sd``, the deviation of one query.
+    """Add ``mean``, ``error``, ``df`` and ``sd``, the deviation of one query, to sums.
 
     The error is HC1 of a weighted mean, and CR1 over clusters. A spread within the
     rounding of the values is 0.
@@ -68,9 +88,7 @@ def estimated(table: pl.DataFrame, segments: Sequence[str]) -> pl.DataFrame:
         own = table.filter(pl.col("other").is_null()).select(
             *keys, pl.col("system").alias(role), square.alias(f"square_of_{role}")
         )
-        table = table.join(
-            own, on=[*keys, role], how="left", nulls_equal=True, maintain_order="left"
-        )
+        table = with_known(table, own, [*keys, role])
     rounding = ROUNDING**2 * pl.sum_horizontal("square_of_system", "square_of_other")
     ee = pl.when(ee > rounding * dd).then(ee).otherwise(0.0)
     squares = pl.when(squares > rounding * d).then(squares).otherwise(0.0)
@@ -80,11 +98,10 @@ def estimated(table: pl.DataFrame, segments: Sequence[str]) -> pl.DataFrame:
     ).drop("square_of_system", "square_of_other")
 
 
-def oriented(table: pl.DataFrame, plan: Plan) -> pl.DataFrame:
-    """The sums and estimates of the wanted pairs, as ``system - baseline``."""
-    wanted = pl.DataFrame(
-        plan.pairs, schema={"baseline": pl.String, "system": pl.String}, orient="row"
-    ).with_row_index("place")
+def oriented(table: pl.DataFrame, study: Study) -> pl.DataFrame:
+    """Turn sums and estimates of the wanted pairs to ``system - baseline``."""
+    schema = {"baseline": pl.String, "system": pl.String}
+    wanted = pl.DataFrame(study.pairs, schema, orient="row").with_row_index("place")
     ahead = table.filter(pl.col("other").is_not_null()).rename(
         {"system": "baseline", "other": "system"}
     )
@@ -97,13 +114,13 @@ def oriented(table: pl.DataFrame, plan: Plan) -> pl.DataFrame:
     return (
         both.join(wanted, on=["baseline", "system"])
         .join(order, on="measure")
-        .sort("rank", *plan.segments, "place")
+        .sort("rank", *study.segments, "place")
         .drop("rank", "place")
     )
 
 
 def counts_once(table: pl.DataFrame) -> bool:
-    """Whether every query is a unit of its own, and has the weight 1.
+    """Tell whether every query is a unit of its own, and has the weight 1.
 
     Weights whose mean is 1 have the right sum ``d``, but not the sum of squares ``dd``.
     """
@@ -111,136 +128,112 @@ def counts_once(table: pl.DataFrame) -> bool:
     return bool(table.select(((n == queries) & (d == n) & (dd == n)).all()).item())
 
 
-def means_of(own: pl.DataFrame, plan: Plan) -> pl.DataFrame:
-    """Mean of every system, with its interval: Wilson's, if all values are 0 or 1."""
+def means_of(own: pl.DataFrame, segments: Sequence[str], level: float) -> pl.DataFrame:
+    """Compute means of systems with intervals: Wilson's, if all values are 0 or 1."""
     mean, error = pl.col("mean"), pl.col("error")
-    low, high = interval(mean, error, pl.col("df"), level=plan.level)
+    low, high = interval(mean, error, pl.col("df"), level=level)
     variance = pl.col("squares") / pl.col("d")
     binary = (variance - mean * (1.0 - mean)).abs() < 1e-12
     # Of queries that depend on each other, as many count as would have this error.
     clustered = (pl.col("n") < pl.col("queries")) & (error > 0)
     size = pl.when(clustered).then(mean * (1.0 - mean) / error**2).otherwise("size")
-    for_shares = wilson(mean, size, level=plan.level)
+    for_shares = wilson(mean, size, level=level)
     low, high = (
         pl.when(binary).then(share).otherwise(end)
         for share, end in zip(for_shares, (low, high), strict=True)
     )
     natural = pl.col("measure").is_in(_geometric(own))
-    raised = {
-        name: pl.when(natural).then(value.exp()).otherwise(value)
-        for name, value in (("mean", mean), ("lower", low), ("upper", high))
-    }
     scale = pl.when(natural).then(mean.exp()).otherwise(1.0)  # by the delta method
     return own.select(
-        *plan.segments,
+        *segments,
         "measure",
         "system",
         "queries",
-        mean=raised["mean"],
+        mean=_raised(mean, natural),
         se=error * scale,
-        lower=raised["lower"],
-        upper=raised["upper"],
+        lower=_raised(low, natural),
+        upper=_raised(high, natural),
     )
 
 
 def _geometric(table: pl.DataFrame) -> list[str]:
-    found = []
-    for name in table["measure"].unique(maintain_order=True):
-        metric = metric_of(name)
-        if metric is not None and metric.aggregate == "geometric":
-            found.append(name)
-    return found
+    """Name the measures whose values are logarithms, which a geometric mean takes."""
+    metrics = {n: metric_of(n) for n in table["measure"].unique(maintain_order=True)}
+    return [
+        n for n, metric in metrics.items() if metric and metric.aggregate == "geometric"
+    ]
 
 
-def compared(
-    pairs: pl.DataFrame, own: pl.DataFrame, plan: Plan, *, independent: bool
-) -> pl.DataFrame:
-    """Differences with interval and t test."""
-    keys = [*plan.segments, "measure"]
-    kept = own.select(*keys, "system", "mean", "sd", "error", "df", "queries")
-    mine = kept.rename(
-        {
-            "mean": "own",
-            "sd": "sd_own",
-            "error": "error_own",
-            "df": "df_own",
-            "queries": "queries_own",
-        }
-    )
-    base = kept.rename(
-        {
-            "system": "baseline",
-            "mean": "base",
-            "sd": "sd_base",
-            "error": "error_base",
-            "df": "df_base",
-            "queries": "queries_base",
-        }
-    )
-    frame = pairs.join(
-        base,
-        on=[*keys, "baseline"],
-        how="left",
-        nulls_equal=True,
-        maintain_order="left",
-    )
-    frame = frame.join(
-        mine, on=[*keys, "system"], how="left", nulls_equal=True, maintain_order="left"
-    )
-    if independent:  # Welch
+def _raised(value: pl.Expr, natural: pl.Expr) -> pl.Expr:
+    """Return from logarithms to values, where they are ``natural`` logarithms."""
+    return pl.when(natural).then(value.exp()).otherwise(value)
+
+
+def compared(pairs: pl.DataFrame, own: pl.DataFrame, study: Study) -> pl.DataFrame:
+    """Compute the differences with interval and t test."""
+    kept = own.select(*study.keys, "system", "mean", "sd", "error", "df", "queries")
+    base = kept.rename({"system": "baseline"})
+    frame = with_known(pairs, base, [*study.keys, "baseline"], "_base")
+    frame = with_known(frame, kept, [*study.keys, "system"], "_own")
+    base_mean, own_mean = pl.col("mean_base"), pl.col("mean_own")
+    if study.how.pairs == "independent":  # Welch
         a, b = pl.col("error_base") ** 2, pl.col("error_own") ** 2
         frame = frame.with_columns(
-            mean=pl.col("own") - pl.col("base"),
+            mean=own_mean - base_mean,
             error=(a + b).sqrt(),
             df=(a + b) ** 2 / (a**2 / pl.col("df_base") + b**2 / pl.col("df_own")),
-            sd=((pl.col("sd_base") ** 2 + pl.col("sd_own") ** 2) / 2).sqrt(),
+            sd=both_sd(),
             queries=pl.min_horizontal("queries_base", "queries_own"),
             **{c: pl.lit(None, dtype=pl.UInt32) for c in ("wins", "ties", "losses")},
         )
-    frame = t_tested(frame, plan)
     natural = pl.col("measure").is_in(_geometric(own))
-    return frame.with_columns(
+    return t_tested(frame, study).with_columns(
         relative=pl.when(natural)
         .then(pl.col("mean").exp() - 1.0)
-        .otherwise(ratio(pl.col("mean"), pl.col("base"))),
-        baseline_mean=pl.when(natural)
-        .then(pl.col("base").exp())
-        .otherwise(pl.col("base")),
-        system_mean=pl.when(natural).then(pl.col("own").exp()).otherwise(pl.col("own")),
+        .otherwise(ratio(pl.col("mean"), base_mean)),
+        baseline_mean=_raised(base_mean, natural),
+        system_mean=_raised(own_mean, natural),
         logarithmic=natural,
     )
 
 
-def t_tested(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
-    """Interval, statistic and p-value of t, from ``mean``, ``error`` and ``df``."""
+def both_sd() -> pl.Expr:
+    """Pool the deviations of the two systems: their root mean square."""
+    return ((pl.col("sd_base") ** 2 + pl.col("sd_own") ** 2) / 2).sqrt()
+
+
+def t_tested(frame: pl.DataFrame, study: Study) -> pl.DataFrame:
+    """Add interval, statistic and p-value of t, from ``mean``, ``error`` and ``df``."""
     mean, error, df = pl.col("mean"), pl.col("error"), pl.col("df")
+    alternative = study.how.alternative
     low, high = interval(
-        mean, error, df, level=plan.interval_level, alternative=plan.alternative
+        mean, error, df, level=study.interval_level, alternative=alternative
     )
     frame = frame.with_columns(
         statistic=_statistic(mean, error), se=error, lower=low, upper=high
     )
-    p = p_value(pl.col("statistic"), df, plan.alternative)
+    p = p_value(pl.col("statistic"), df, alternative)
     nothing = (error == 0) & (pl.col("statistic") == 0)
     return frame.with_columns(p_value=pl.when(nothing).then(1.0).otherwise(p))
 
 
 def _statistic(mean: pl.Expr, error: pl.Expr) -> pl.Expr:
-    """Mean by error; 0 for no difference at all, infinite for a constant one."""
+    """Divide mean by error; 0 for no difference at all, infinite for a constant one."""
     constant = (
         pl.when(mean.abs() < 1e-12).then(0.0).otherwise(mean.sign() * float("inf"))
     )
     return pl.when(error == 0).then(constant).otherwise(mean / error)
 
 
-def equivalence(frame: pl.DataFrame, margin: float, level: float) -> pl.DataFrame:
-    """Two one-sided tests: the difference lies within the margin (TOST).
+def equivalence(frame: pl.DataFrame, study: Study) -> pl.DataFrame:
+    """Make two one-sided tests: the difference lies within the margin (TOST).
 
     ``p_value`` is the larger of both; it is below 1 - level if and only if the interval
     of level 1 - 2 (1 - level) lies within the margin.
     """
     mean, error, df = pl.col("mean"), pl.col("error"), pl.col("df")
-    low, high = interval(mean, error, df, level=2 * level - 1)
+    margin = float(study.how.margin or 0.0)
+    low, high = interval(mean, error, df, level=2 * study.interval_level - 1)
     above = _statistic(mean + margin, error)
     below = _statistic(mean - margin, error)
     return (
@@ -258,51 +251,24 @@ def equivalence(frame: pl.DataFrame, margin: float, level: float) -> pl.DataFram
     )
 
 
-def with_effect(frame: pl.DataFrame, effect: str, level: float) -> pl.DataFrame:
-    """The effect size, and the interval of d_z or Hedges' g."""
-    d, n = pl.col("mean"), pl.col("queries").cast(pl.Float64)
-    d_z = ratio(d, pl.col("sd"))
-    both = ((pl.col("sd_base") ** 2 + pl.col("sd_own") ** 2) / 2).sqrt()
-    factor = pl.lit(pl.Series(hedges_factor(frame["queries"].to_numpy()))).fill_nan(
-        None
-    )
-    value = {
-        "d_z": d_z,
-        "hedges": d_z * factor,
-        "d_av": ratio(d, both),
-        "glass": ratio(d, pl.col("sd_base")),
-        "dominance": (pl.col("wins").cast(pl.Float64) - pl.col("losses")) / n,
-    }.get(effect)
-    frame = frame.with_columns(d_z=d_z)
-    if value is not None:
-        frame = frame.with_columns(effect=value)
-    if effect in ("d_z", "hedges"):
-        low, high = d_z_interval(
-            frame["d_z"].to_numpy(), frame["queries"].to_numpy(), level
-        )
-        scale = factor if effect == "hedges" else pl.lit(1.0)
-        known = pl.col("d_z").is_not_null()
-        return frame.with_columns(
-            effect_lower=pl.when(known).then(pl.Series(low).fill_nan(None) * scale),
-            effect_upper=pl.when(known).then(pl.Series(high).fill_nan(None) * scale),
-        )
-    null = pl.lit(None, dtype=pl.Float64)
-    return frame.with_columns(effect_lower=null, effect_upper=null)
-
-
 # -- many systems
 
 
 def analysis_of_variance(
-    table: pl.DataFrame, own: pl.DataFrame, plan: Plan
-) -> pl.DataFrame:
-    """Two-way analysis of variance without replication: systems and queries.
+    table: pl.DataFrame, own: pl.DataFrame, study: Study
+) -> pl.DataFrame | None:
+    """Analyze the variance of systems and queries: two-way, without replication.
 
-    ``table`` holds the estimates of all pairs. The residual variance is half the mean
-    variance of the differences.
+    None if pairs are missing, or if queries are weighted, clustered or not paired. The
+    residual variance is half the mean variance of the differences.
     """
-    m = len(plan.systems)
-    keys = [*plan.segments, "measure"]
+    m, keys, columns = len(study.systems), study.keys, study.columns
+    paired = study.how.pairs != "independent"
+    complete = len(table) - len(own) == len(own) // m * m * (m - 1) // 2
+    plain = paired and not columns.weight and not columns.cluster
+    if not (plain and complete and counts_once(table)):
+        return None
+    table = table.filter(pl.col("other").is_not_null())
     residual = (
         table.group_by(keys, maintain_order=True)
         .agg(pairs=pl.len(), residual=(pl.col("sd") ** 2).mean() / 2)
@@ -327,11 +293,8 @@ def analysis_of_variance(
         ss_total=pl.col("ss_within") + pl.col("ss_system"),
         f=ratio(pl.col("ss_system") / (m - 1), pl.col("residual")),
     )
-    p = special().fdtrc(
-        frame["df_system"].to_numpy(),
-        frame["df_error"].to_numpy(),
-        frame["f"].to_numpy(),
-    )
+    numbers = (frame[name].to_numpy() for name in ("df_system", "df_error", "f"))
+    p = special().fdtrc(*numbers)
     system, error, v = pl.col("ss_system"), pl.col("ss_error"), pl.col("residual")
     return frame.select(
         *keys,
@@ -340,41 +303,53 @@ def analysis_of_variance(
         ss_query=pl.col("ss_total") - system - error,
         ss_error=error,
         variance=v,
-        f=pl.col("f"),
-        df_system=pl.col("df_system"),
-        df_error=pl.col("df_error"),
+        f="f",
+        df_system="df_system",
+        df_error="df_error",
         p_value=pl.Series(np.asarray(p, dtype=np.float64)).fill_nan(None),
         omega_squared=ratio(system - (m - 1) * v, pl.col("ss_total") + v),
         partial_eta_squared=ratio(system, system + error),
     )
 
 
-def tukey(frame: pl.DataFrame, anova: pl.DataFrame, plan: Plan) -> pl.DataFrame:
-    """Tukey's honestly significant difference for paired systems.
+def pooled(frame: pl.DataFrame, study: Study) -> pl.DataFrame:
+    """Test the differences by the residual variance of all systems."""
+    test = study.how.test
+    if study.anova is None:
+        msg = f"test={test!r} needs all pairs, unweighted, of the same queries"
+        raise ValueError(msg)
+    known = study.anova.select(*study.keys, "variance", "df_error")
+    make = _tukey if test == "tukey" else _fisher_lsd
+    return make(with_known(frame, known, study.keys), study)
+
+
+def _tukey(frame: pl.DataFrame, study: Study) -> pl.DataFrame:
+    """Test by Tukey's honestly significant difference for paired systems.
 
     The statistic is the difference by the root of residual variance / queries; it
     controls the whole family. Source: Carterette, TOIS 2012.
     """
     distribution = require("scipy.stats", "stats").studentized_range
-    m = len(plan.systems)
-    keys = [*plan.segments, "measure"]
-    critical = [
-        None if v is None or not df > 0 else float(distribution.ppf(plan.level, m, df))
-        for v, df in anova.select("variance", "df_error").rows()
+    m = len(study.systems)
+    assert study.anova is not None
+    rows = study.anova.select(*study.keys, "variance", "df_error")
+    critical = [  # once for each family, since it takes milliseconds
+        None
+        if v is None or not df > 0
+        else float(distribution.ppf(study.how.level, m, df))
+        for *_, v, df in rows.rows()
     ]
-    known = anova.select(
-        *keys, "variance", "df_error", critical=pl.Series(critical, dtype=pl.Float64)
+    known = rows.select(study.keys).with_columns(
+        critical=pl.Series(critical, dtype=pl.Float64)
     )
-    frame = frame.join(
-        known, on=keys, how="left", nulls_equal=True, maintain_order="left"
-    )
+    mean, reach = pl.col("mean"), pl.col("critical")
     scale = (pl.col("variance") / pl.col("queries")).sqrt()
-    frame = frame.with_columns(
-        statistic=_statistic(pl.col("mean").abs(), scale),
+    frame = with_known(frame, known, study.keys).with_columns(
+        statistic=_statistic(mean.abs(), scale),
         df=pl.col("df_error"),
         se=scale * 2.0**0.5,
-        lower=pl.col("mean") - pl.col("critical") * scale,
-        upper=pl.col("mean") + pl.col("critical") * scale,
+        lower=mean - reach * scale,
+        upper=mean + reach * scale,
     )
     p = [
         None if q is None or not df > 0 else float(distribution.sf(q, m, df))
@@ -383,21 +358,11 @@ def tukey(frame: pl.DataFrame, anova: pl.DataFrame, plan: Plan) -> pl.DataFrame:
     return frame.with_columns(p_value=pl.Series(p, dtype=pl.Float64))
 
 
-def fisher_lsd(frame: pl.DataFrame, anova: pl.DataFrame, plan: Plan) -> pl.DataFrame:
-    """Fisher's least significant difference: t with the pooled residual variance."""
-    keys = [*plan.segments, "measure"]
-    known = anova.select(*keys, "variance", "df_error")
-    frame = frame.join(
-        known, on=keys, how="left", nulls_equal=True, maintain_order="left"
-    )
+def _fisher_lsd(frame: pl.DataFrame, study: Study) -> pl.DataFrame:
+    """Test by Fisher's least significant difference: t with the pooled variance."""
+    mean, df = pl.col("mean"), pl.col("df_error")
     error = (2.0 * pl.col("variance") / pl.col("queries")).sqrt()
-    low, high = interval(
-        pl.col("mean"), error, pl.col("df_error"), level=plan.interval_level
-    )
+    low, high = interval(mean, error, df, level=study.interval_level)
     return frame.with_columns(
-        statistic=_statistic(pl.col("mean"), error),
-        df=pl.col("df_error"),
-        se=error,
-        lower=low,
-        upper=high,
+        statistic=_statistic(mean, error), df=df, se=error, lower=low, upper=high
     ).with_columns(p_value=p_value(pl.col("statistic"), pl.col("df")))

@@ -29,12 +29,12 @@ class Tested(NamedTuple):
 
 
 def rounded(differences: Array) -> Array:
-    """Differences of which equal ones are equal."""
+    """Round differences, so that equal ones are equal."""
     return np.round(differences, DECIMALS) + 0.0
 
 
 def sign(wins: int, losses: int, alternative: Alternative = "two-sided") -> Tested:
-    """Sign test: wins among the queries that differ are binomial with 1/2.
+    """Make the sign test: wins among queries that differ are binomial with 1/2.
 
     Tests whether the system wins more often than it loses, not whether the means
     differ; ties are left out.
@@ -57,7 +57,7 @@ def wilcoxon(
     alternative: Alternative = "two-sided",
     zero_method: ZeroMethod = "wilcox",
 ) -> Tested:
-    """Wilcoxon's signed rank test.
+    """Make Wilcoxon's signed rank test.
 
     Tests whether the differences are symmetric about 0, not whether the means differ;
     unreliable for many queries (Smucker et al. 2007; Urbano et al. 2019). Exact up to
@@ -89,13 +89,13 @@ def wilcoxon(
 
 
 def rank_biserial(d: Array) -> float:
-    """Matched pairs rank-biserial correlation: (W+ - W-) / (W+ + W-)."""
+    """Compute the rank-biserial correlation of pairs: (W+ - W-) / (W+ + W-)."""
     ranks = _signed_ranks(d)
     return float(ranks.sum() / np.abs(ranks).sum()) if len(ranks) else 0.0
 
 
 def _signed_ranks(d: Array, *, every: bool = False) -> Array:
-    """Midranks of the sizes, with the signs of the differences that are not 0.
+    """Rank the sizes, with the signs of the differences that are not 0.
 
     Among the others, or, with ``every``, among all.
     """
@@ -116,7 +116,7 @@ def randomization(
     seed: int,
     alternative: Alternative = "two-sided",
 ) -> list[Tested]:
-    """Fisher's randomization test: under the null, each difference may change sign.
+    """Make Fisher's randomization test: each difference may change its sign.
 
     Exact up to 40 differences that are not 0, else by ``n_resamples`` draws, with
     p = (1 + extreme draws) / (1 + draws). The statistic is the sum of differences. For
@@ -142,6 +142,9 @@ def _exact(d: Array, alternative: Alternative) -> Tested:
     if not len(d):
         return Tested(0.0, 1.0)
     tolerance = 1e-12 * float(np.abs(d).sum())
+    # A sum of all numbers is one of each half: of 2^n sums none is made, but each of
+    # the 2^(n/2) of one half is looked up among those of the other (Horowitz and Sahni,
+    # Journal of the ACM 1974).
     left, right = _sums(d[::2]), _sums(d[1::2])
     count = 0
     if alternative != "less":
@@ -154,7 +157,7 @@ def _exact(d: Array, alternative: Alternative) -> Tested:
 
 
 def _sums(d: Array) -> Array:
-    """All sums of +-d, sorted: two sorted halves are merged for each number."""
+    """Sort all sums of +-d: two sorted halves are merged for each number."""
     sums = np.zeros(1)
     for value in d:
         sums = np.sort(np.concatenate([sums - value, sums + value]), kind="stable")
@@ -181,6 +184,7 @@ def _drawn(
             "less": sums <= total + tolerance,
         }[alternative]
         extreme += beyond.sum(axis=0)
+    # What was seen is one of the draws: no p-value is 0 (Phipson and Smyth, 2010).
     p = (1.0 + extreme) / (1.0 + n_resamples)
     return [Tested(float(t), float(v)) for t, v in zip(total, p, strict=True)]
 
@@ -188,7 +192,7 @@ def _drawn(
 def randomized_tukey(
     values: Array, pairs: list[tuple[int, int]], *, n_resamples: int, seed: int
 ) -> list[Tested]:
-    """Randomized Tukey HSD: the largest difference when all systems are equal.
+    """Make the randomized Tukey HSD: how large a difference of equal systems can be.
 
     Queries in rows, systems in columns: each row is permuted. One outlying system
     raises the p-values of all other pairs, since the null hypothesis is that all
@@ -215,7 +219,7 @@ def randomized_tukey(
 
 
 def chunks(n_resamples: int, numbers: int) -> list[int]:
-    """Sizes of the chunks in which resamples of so many numbers are drawn."""
+    """Return sizes of chunks in which resamples of so many numbers are drawn."""
     size = max(1, min(n_resamples, CELLS // max(1, numbers)))
     whole, rest = divmod(n_resamples, size)
     return [size] * whole + ([rest] if rest else [])

@@ -2,57 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from polars_rank.comparison.input.procedures import IntervalName
-from polars_rank.comparison.input.values import Values, cell
+from polars_rank.comparison.input.values import cell
 from polars_rank.comparison.tests.bootstrap import drawn_counts
-from polars_rank.comparison.tests.estimates import Plan, t_tested
+from polars_rank.comparison.tests.estimates import Study, t_tested
 from polars_rank.exceptions import DataError
 
 SAME = 1e-12  # smaller differences are rounding
 Array: TypeAlias = npt.NDArray[np.float64]
 
 
-def across_repeats(frame: pl.DataFrame, held: Values, plan: Plan) -> pl.DataFrame:
-    """Queries and repeats as crossed random effects: error and t test of every pair.
+def across_repeats(frame: pl.DataFrame, study: Study) -> pl.DataFrame:
+    """Take queries and repeats as crossed random effects: error and t of every pair.
 
     With d of query q and repeat r, and the mean squares of queries, repeats and the
     rest, the variance of the mean is (MS_q + MS_r - MS_e) / (Q R), its degrees of
     freedom are those of Satterthwaite. There is no error where that is not above 0,
     unless all differences are the same.
     """
-    runs = held.repeats
-    assert runs is not None
-    if (count := runs["repeat"].n_unique()) < 2:
+    held = study.held
+    assert held is not None
+    assert held.repeats is not None
+    if (count := held.repeats["repeat"].n_unique()) < 2:
         msg = (
             f"repeats='random' needs two repeats or more, to see how they differ; "
             f"{held.columns.repeat!r} has {count}"
         )
         raise DataError(msg, rule="missing_repeat", count=1)
-    found = [_crossed(matrix) for matrix in _matrices(held, plan)]
-    error, df = zip(*found, strict=True)
-    new = frame.with_columns(
-        error=pl.Series(error, dtype=pl.Float64),
-        df=pl.Series(df, dtype=pl.Float64),
-    )
-    return t_tested(new, plan)
+    rows = [_crossed(matrix) for matrix in _matrices(study)]
+    schema = dict.fromkeys(("error", "df"), pl.Float64)
+    found = pl.DataFrame(rows, schema, orient="row")
+    return t_tested(frame.with_columns(*found), study)
 
 
-def with_pigeonhole(
-    frame: pl.DataFrame,
-    held: Values,
-    plan: Plan,
-    interval: IntervalName,
-    n_resamples: int,
-    seed: int,
-) -> pl.DataFrame:
-    """Replace the intervals by quantiles of means of resampled queries and repeats.
+def pigeonhole(study: Study) -> Iterator[tuple[float | None, ...]]:
+    """Yield quantiles of means of resampled queries and repeats, and the share above 0.
 
     Queries and repeats are drawn each on their own; the spread is a little larger than
     that of other queries and repeats would be.
@@ -60,15 +51,15 @@ def with_pigeonhole(
     Source: Owen, Annals of Applied Statistics 2007; with Dirichlet weights
     (``"bayesian"``): Owen and Eckles, 2012.
     """
-    bayesian = interval == "bayesian"
-    tails = [(1 - plan.interval_level) / 2, (1 + plan.interval_level) / 2]
-    rows: list[tuple[float | None, ...]] = []
-    for matrix in _matrices(held, plan):
+    how = study.how
+    tails = [(1 - study.interval_level) / 2, (1 + study.interval_level) / 2]
+    for matrix in _matrices(study):
         if matrix is None:
-            rows.append((None, None, None))
+            yield None, None, None
             continue
+        bayesian = how.interval == "bayesian"
         queries, repeats = (
-            drawn_counts(n, n_resamples, seed + i, bayesian=bayesian)
+            drawn_counts(n, how.n_resamples, how.seed + i, bayesian=bayesian)
             for i, n in enumerate(matrix.shape)
         )
         of_repeats = np.concatenate([*repeats])
@@ -81,37 +72,37 @@ def with_pigeonhole(
             start = end
         drawn = np.concatenate(means)
         low, high = np.quantile(drawn, tails)
-        rows.append((float(low), float(high), float((drawn > 0).mean())))
-    names = ["lower", "upper", "probability"]
-    found = pl.DataFrame(rows, dict.fromkeys(names, pl.Float64), orient="row")
-    return frame.with_columns(*(found if bayesian else found.drop("probability")))
+        yield float(low), float(high), float((drawn > 0).mean())
 
 
-def _matrices(held: Values, plan: Plan) -> Iterator[Array | None]:
-    """Differences by query and repeat of each measure, segment and pair.
+def parts_by(frame: pl.DataFrame, by: Sequence[str]) -> list[pl.DataFrame]:
+    """Split rows by segment, in the order of the segments."""
+    if not by:
+        return [frame]
+    ordered = frame.sort(by, maintain_order=True)
+    return [part for _, part in ordered.group_by(by, maintain_order=True)]
+
+
+def _matrices(study: Study) -> Iterator[Array | None]:
+    """Yield differences by query and repeat of each measure, segment and pair.
 
     None where some are missing, or there are fewer than two of either.
     """
-    runs = held.repeats
-    assert runs is not None
-    parts = [runs]
-    if held.by:
-        runs = runs.sort(held.by, maintain_order=True)
-        parts = [p for _, p in runs.group_by(held.by, maintain_order=True)]
-    keys = [c for c in runs.columns if c.startswith("key")]
-    for k in range(len(held.measures)):
-        for part in parts:
-            for a, b in plan.pairs:
-                i, j = held.systems.index(a), held.systems.index(b)
-                difference = pl.col(cell(k, j)) - pl.col(cell(k, i))
-                d = part.select(*keys, "repeat", d=difference).drop_nulls()
-                queries, repeats = len(d.unique(keys)), d["repeat"].n_unique()
-                whole = len(d) == queries * repeats
-                if queries < 2 or repeats < 2 or not whole:
-                    yield None
-                    continue
-                values = d.sort(*keys, "repeat")["d"].to_numpy()
-                yield values.reshape(queries, repeats)
+    held = study.held
+    assert held is not None
+    assert held.repeats is not None
+    parts = parts_by(held.repeats, held.by)
+    keys = [c for c in held.repeats.columns if c.startswith("key")]
+    for k, part, (a, b) in product(range(len(held.measures)), parts, study.pairs):
+        i, j = held.systems.index(a), held.systems.index(b)
+        difference = pl.col(cell(k, j)) - pl.col(cell(k, i))
+        d = part.select(*keys, "repeat", d=difference).drop_nulls()
+        queries, repeats = len(d.unique(keys)), d["repeat"].n_unique()
+        if queries < 2 or repeats < 2 or len(d) != queries * repeats:
+            yield None
+        else:
+            values = d.sort(*keys, "repeat")["d"].to_numpy()
+            yield values.reshape(queries, repeats)
 
 
 def _crossed(matrix: Array | None) -> tuple[float | None, float | None]:
@@ -123,19 +114,14 @@ def _crossed(matrix: Array | None) -> tuple[float | None, float | None]:
         return 0.0, float(queries - 1)
     by_query, by_repeat = matrix.mean(axis=1), matrix.mean(axis=0)
     rest = matrix - by_query[:, None] - by_repeat + mean
+    degrees = queries - 1, repeats - 1, (queries - 1) * (repeats - 1)
     squares = (
-        repeats * ((by_query - mean) ** 2).sum() / (queries - 1),
-        queries * ((by_repeat - mean) ** 2).sum() / (repeats - 1),
-        (rest**2).sum() / ((queries - 1) * (repeats - 1)),
+        repeats * ((by_query - mean) ** 2).sum() / degrees[0],
+        queries * ((by_repeat - mean) ** 2).sum() / degrees[1],
+        (rest**2).sum() / degrees[2],
     )
     variance = squares[0] + squares[1] - squares[2]
     if not variance > 0:
         return None, None
-    parts = (
-        squares[0] ** 2 / (queries - 1),
-        squares[1] ** 2 / (repeats - 1),
-        squares[2] ** 2 / ((queries - 1) * (repeats - 1)),
-    )
-    return float(np.sqrt(variance / (queries * repeats))), float(
-        variance**2 / sum(parts)
-    )
+    parts = sum(s**2 / df for s, df in zip(squares, degrees, strict=True))
+    return float(np.sqrt(variance / (queries * repeats))), float(variance**2 / parts)

@@ -1,4 +1,4 @@
-"""Whether a difference differs between segments."""
+"""Test whether a difference differs between segments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ PAIR = ("measure", "baseline", "system")
 
 
 def between_segments(frame: pl.DataFrame, *, min_queries: int) -> pl.DataFrame:
-    """Welch's F test of the ``mean`` differences of segments, for each pair.
+    """Test by Welch's F the ``mean`` differences of segments, for each pair.
 
     Each has its own ``error`` with ``df`` degrees of freedom. Segments of fewer than
     ``min_queries`` queries, and those whose differences are all the same, are left out.
@@ -44,7 +44,7 @@ def between_segments(frame: pl.DataFrame, *, min_queries: int) -> pl.DataFrame:
 
 
 def unlike(found: pl.DataFrame, alpha: float) -> list[str]:
-    """A note for each pair whose difference is not the same in all segments."""
+    """Note each pair whose difference is not the same in all segments."""
     return [
         f"Segments differ in {measure}, {system} - {baseline}: Welch's F test, "
         f"p = {p:.2g}, not adjusted."

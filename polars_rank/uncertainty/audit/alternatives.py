@@ -81,7 +81,7 @@ def alternatives(
 def _choices(
     measure: Measure | Custom, convention: Convention
 ) -> Iterator[tuple[str, Any, str | None, Parameter | None]]:
-    """Choices that can change a measure: name, value, field of the convention or None.
+    """Yield what can change a measure: name, value, field of the convention or None.
 
     Parameters come under the name that conventions give to their meaning.
     """

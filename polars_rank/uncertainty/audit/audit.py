@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 from typing import Any, NamedTuple, Unpack
 
@@ -28,17 +29,14 @@ from polars_rank.uncertainty.audit.alternatives import (
 )
 from polars_rank.uncertainty.audit.audit_result import Audit
 from polars_rank.uncertainty.audit.no_effect import facts, neutral, reasons
-from polars_rank.uncertainty.audit.significant_swaps import (
-    Pass,
-    name_of,
-    significant_pairs,
-)
+from polars_rank.uncertainty.audit.significant_swaps import Pair, Pass, significant
 from polars_rank.uncertainty.audit.unknowns import (
     SAME,
     require_known_to_bounds,
     sure_differences,
     unknowns,
 )
+from polars_rank.uncertainty.bounds.bounds import bounds as bounds_of
 from polars_rank.uncertainty.bounds.several_runs import Runs, keys_of, stacked
 
 BASE = "base"
@@ -138,7 +136,7 @@ def audit(
     base = [renamed(m, f"{BASE}{i}") for i, m in enumerate(asked)]
     passes = list(_passes(base, found, start, on_duplicate))
     known = facts(found, subtopics=options.get("subtopic") is not None)
-    shown: Pass = (
+    shown = Pass(
         [{name: fact.holds} for name, fact in known.items()],
         neutral(start),
         {"check": "off", DUPLICATES: on_duplicate, DEPTH: None},
@@ -163,20 +161,22 @@ def audit(
         (_base(asked, a), a.asked.name, order.swapped)
         for a, order in zip(found, orders, strict=True)
     ]
-    significant = _significant(
-        frame, swaps, passes, column, query, others | {"qrels": qrels}
-    )
-    result = _summed(values, orders, significant, told, start)
+    others["qrels"] = qrels
+    sure = significant(frame, passes, swaps, system=column, query=query, options=others)
+    result = _summed(values, orders, sure, told, start)
     if not bounds:
         return result
-    given: dict[str, Any] = {
-        "qrels": qrels, "system": column, "query": query, "convention": start,
-        "options": others,
-    }  # fmt: skip
+    bound = partial(
+        bounds_of, frame, system=column, query=query, convention=start, **others
+    )
+    systems: list[Any] = []
+    if column is not None and qrels is not None:
+        names = frame.select(pl.col(column).unique().sort())
+        systems = names.collect(engine="streaming").to_series().drop_nulls().to_list()
     return replace(
         result,
-        bounds=unknowns(frame, asked, **given),
-        differences=sure_differences(frame, asked, **given),
+        bounds=unknowns(bound, asked, column),
+        differences=sure_differences(bound, asked, str(column), systems),
     )
 
 
@@ -211,19 +211,19 @@ def _passes(
     The first is checked as the user asks; what it lets pass needs no second check.
     """
     first = [*base, *(a.asked for a in found if a.policy is None)]
-    yield list(map(as_given, first)), convention, {DUPLICATES: on_duplicate}
+    yield Pass(list(map(as_given, first)), convention, {DUPLICATES: on_duplicate})
     unchecked = {DUPLICATES: on_duplicate, "check": "off"}
-    changes = {(a.policy, a.value): a for a in found if a.policy is not None}
-    for policy, value in changes:
-        asked = [
-            as_given(a.asked) for a in found if (a.policy, a.value) == (policy, value)
-        ]
+    groups: dict[tuple[str, Any], list[Any]] = {}
+    for a in found:
+        if a.policy is not None:
+            groups.setdefault((a.policy, a.value), []).append(as_given(a.asked))
+    for (policy, value), asked in groups.items():
         if policy == DUPLICATES:
-            yield asked, convention, {**unchecked, DUPLICATES: "error"}
+            yield Pass(asked, convention, {**unchecked, DUPLICATES: "error"})
         elif policy == DEPTH:
-            yield asked, convention, {**unchecked, DEPTH: value}
+            yield Pass(asked, convention, {**unchecked, DEPTH: value})
         else:
-            yield asked, convention.with_choices(**{policy: value}), unchecked
+            yield Pass(asked, convention.with_choices(**{policy: value}), unchecked)
 
 
 # -- the answer
@@ -233,7 +233,7 @@ class Order(NamedTuple):
     """What an alternative does to the order of the systems."""
 
     tau: float | None
-    swapped: list[tuple[str, str]]
+    swapped: list[Pair]
 
 
 def _values(
@@ -297,42 +297,10 @@ def _order(part: pl.DataFrame) -> Order:
     return Order(tau, swapped)
 
 
-def _significant(
-    frame: pl.LazyFrame,
-    swaps: Sequence[tuple[str, str, list[tuple[str, str]]]],
-    passes: Iterable[Pass],
-    column: str | None,
-    query: str | Sequence[str],
-    options: Mapping[str, Any],
-) -> list[list[tuple[str, str]]]:
-    """Return the pairs that an alternative swaps and that differ before or after.
-
-    ``swaps`` has the column before, the one after, and the pairs.
-    """
-    names = {name for *both, pairs in swaps if pairs for name in both}
-    if column is None or not names:
-        return [[] for _ in swaps]
-    wanted = [
-        ([m for m in measured if name_of(m) in names], changed, different)
-        for measured, changed, different in passes
-    ]
-    found = significant_pairs(
-        frame,
-        [each for each in wanted if each[0]],
-        system=column,
-        query=query,
-        options=options,
-    )
-    return [
-        [pair for pair in pairs if {(b, frozenset(pair)), (a, frozenset(pair))} & found]
-        for b, a, pairs in swaps
-    ]
-
-
 def _summed(
     values: pl.DataFrame,
     orders: Sequence[Order],
-    significant: Sequence[Sequence[tuple[str, str]]],
+    sure: Sequence[Sequence[Pair]],
     told: Mapping[str, str],
     convention: Convention,
 ) -> Audit:
@@ -348,7 +316,7 @@ def _summed(
     by_size = summed.with_columns(
         tau=pl.Series([o.tau for o in orders], dtype=pl.Float64),
         swapped=_texts([o.swapped for o in orders]),
-        significant_swaps=_texts(significant),
+        significant_swaps=_texts(sure),
         note=pl.when(idle).then(reason),
     ).sort(
         pl.col("size").round(DIGITS),
@@ -360,7 +328,7 @@ def _summed(
     return Audit(by_size.drop("order"), ordered.drop("order"), convention)
 
 
-def _texts(pairs: Sequence[Sequence[tuple[str, str]]]) -> pl.Series:
+def _texts(pairs: Sequence[Sequence[Pair]]) -> pl.Series:
     return pl.Series(
         [[", ".join(p) for p in of] for of in pairs], dtype=pl.List(pl.String)
     )

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
 from polars_rank.conventions.convention import Convention
-from polars_rank.report.table import (
-    Cell,
-    Table,
-    as_html,
-    as_latex,
-    as_markdown,
-    as_text,
-    number,
-)
+from polars_rank.report.table import Cell, Shown, Table, number, plain
 from polars_rank.uncertainty.audit.unknowns import (
     SAME,
     differences_table,
@@ -25,8 +16,8 @@ from polars_rank.uncertainty.audit.unknowns import (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class Audit:
+@dataclass(frozen=True, eq=False, repr=False)
+class Audit(Shown):
     """The effect of every disputed choice: two frames, and ways to show them.
 
     Attributes
@@ -130,45 +121,18 @@ class Audit:
             found.append(differences_table(self.differences))
         return found
 
-    def __str__(self) -> str:
-        """Return the tables as aligned text."""
-        return "\n\n".join(map(as_text, self.tables()))
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        try:
-            return self.to_html()
-        except ModuleNotFoundError:  # without great_tables
-            import html
-
-            return f"<pre>{html.escape(str(self))}</pre>"
-
-    def to_html(self) -> str:
-        """Return the tables as HTML (extra ``report``)."""
-        return "\n".join(map(as_html, self.tables()))
-
-    def to_latex(self) -> str:
-        r"""The tables for a paper; needs ``\usepackage{booktabs}``."""
-        return "\n\n".join(map(as_latex, self.tables()))
-
-    def to_markdown(self) -> str:
-        """Return the tables for a pull request or a page."""
-        return "\n\n".join(map(as_markdown, self.tables()))
-
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain lists and numbers; ``json.dumps`` takes it."""
-        told = {
-            "convention": self.convention.name,
-            "verdict": self.verdict,
-            "choices": self.choices.to_dicts(),
-            "values": self.values.to_dicts(),
-            "bounds": None if self.bounds is None else self.bounds.to_dicts(),
-            "differences": (
-                None if self.differences is None else self.differences.to_dicts()
-            ),
-        }
-        return dict(json.loads(json.dumps(told, default=str)))
+        return plain(
+            {
+                "convention": self.convention.name,
+                "verdict": self.verdict,
+                "choices": self.choices,
+                "values": self.values,
+                "bounds": self.bounds,
+                "differences": self.differences,
+            }
+        )
 
 
 def _range(smallest: float | None, largest: float | None) -> str:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from inspect import signature
-from typing import Any
+from typing import Any, TypeAlias
 
 import polars as pl
 
 from polars_rank.comparison.input.values import lower_is_better
-from polars_rank.conventions.convention import Convention
 from polars_rank.exceptions import DataError
-from polars_rank.io.frames import FrameLike
 from polars_rank.measures.measure import Custom, Measure
 from polars_rank.report.table import Cell, Table, number
 from polars_rank.uncertainty.audit.alternatives import as_given
@@ -19,7 +17,7 @@ from polars_rank.uncertainty.bounds.bounds import Over, bounds
 
 SAME = 1e-12  # smaller differences are rounding
 WAYS: tuple[Over, ...] = ("ties", "labels")
-ENDS = ("ties_lower", "ties_upper", "labels_lower", "labels_upper")
+ENDS = ("mean", "ties_lower", "ties_upper", "labels_lower", "labels_upper")
 
 
 def require_known_to_bounds(options: Mapping[str, Any]) -> None:
@@ -29,98 +27,79 @@ def require_known_to_bounds(options: Mapping[str, Any]) -> None:
         raise ValueError(msg)
 
 
+Known: TypeAlias = Callable[..., pl.DataFrame]  # bounds of a log, but for the measures
+
+
 def unknowns(
-    frame: pl.LazyFrame,
-    asked: Sequence[Measure | Custom],
-    *,
-    qrels: FrameLike | None,
-    system: str | None,
-    query: str | Sequence[str],
-    convention: Convention,
-    options: dict[str, Any],
+    known: Known, asked: Sequence[Measure | Custom], system: str | None
 ) -> pl.DataFrame:
     """Return the mean of each measure and system, and its bounds or a ``note``.
 
     A measure whose bounds are not known, or would take too long, has null ones.
     """
-    given = {"qrels": qrels, "system": system, "query": query, **options}
     rows = []
     for measure in asked:
         found: dict[str | None, dict[str, Any]] = {}
         notes = []
         for way in WAYS:
-            try:
-                table = bounds(
-                    frame, as_given(measure), over=way, convention=convention, **given
-                )
-            except DataError:
-                raise
-            except ValueError as error:
-                notes.append(str(error))
+            table = _attempt(known, measure, over=way)
+            if isinstance(table, str):
+                notes.append(table)
                 continue
             for row in table.iter_rows(named=True):
                 name = None if system is None else str(row[system])
                 ends = {f"{way}_lower": row["lower"], f"{way}_upper": row["upper"]}
                 found.setdefault(name, {"mean": row["mean"]}).update(ends)
-        for name, known in (found or {None: {}}).items():
+        for name, values in (found or {None: {}}).items():
             about = {"measure": measure.name, "system": name}
-            rows.append(about | known | {"note": "; ".join(notes) or None})
-    schema = {"measure": pl.String(), "system": pl.String(), "mean": pl.Float64()}
-    schema |= dict.fromkeys(ENDS, pl.Float64()) | {"note": pl.String()}
-    return pl.DataFrame(rows, schema=schema)
+            rows.append(about | values | {"note": "; ".join(notes) or None})
+    return pl.DataFrame(rows, schema=_schema("measure system", ENDS, "note"))
 
 
 def sure_differences(
-    frame: pl.LazyFrame,
-    asked: Sequence[Measure | Custom],
-    *,
-    qrels: FrameLike | None,
-    system: str | None,
-    query: str | Sequence[str],
-    convention: Convention,
-    options: dict[str, Any],
+    known: Known, asked: Sequence[Measure | Custom], system: str, systems: Sequence[Any]
 ) -> pl.DataFrame:
     """Tell what is sure of each pair of systems under every order and label.
 
     ``measure``, ``baseline``, ``system``; ``difference``, ``lower``, ``upper``;
     ``better``, the system that is better under all of them, or null; a ``note`` where
-    no bounds are known. Bounds of differences need systems and judgments.
+    no bounds are known.
     """
     rows: list[dict[str, Any]] = []
-    names = [] if system is None or qrels is None else _systems(frame, system)
-    given = {"qrels": qrels, "system": system, "query": query, **options}
-    for measure in asked if len(names) > 1 else ():
-        for i, baseline in enumerate(names[:-1]):
+    for measure in asked if len(systems) > 1 else ():
+        for i, baseline in enumerate(systems[:-1]):
             about = {"measure": measure.name, "baseline": str(baseline)}
-            try:
-                table = bounds(
-                    frame, as_given(measure), over=WAYS, baseline=baseline,
-                    convention=convention, **given,
-                )  # fmt: skip
-            except DataError:
-                raise
-            except ValueError as error:
-                rows.append({"measure": measure.name, "note": str(error)})
+            table = _attempt(known, measure, over=WAYS, baseline=baseline)
+            if isinstance(table, str):
+                rows.append({"measure": measure.name, "note": table})
                 break
-            later = table.filter(pl.col(str(system)).is_in(names[i + 1 :]))
+            later = table.filter(pl.col(system).is_in(systems[i + 1 :]))
             for row in later.iter_rows(named=True):
-                about |= {"system": str(row[str(system)])}
+                about |= {"system": str(row[system])}
                 better = _better(measure.name, row["lower"], row["upper"])
                 rows.append(row | about | {"better": better and about[better]})
-    text, number = pl.String(), pl.Float64()
+    numbers = ("difference", "lower", "upper")
     return pl.DataFrame(
-        rows,
-        schema={
-            **dict.fromkeys(("measure", "baseline", "system"), text),
-            **dict.fromkeys(("difference", "lower", "upper"), number),
-            **dict.fromkeys(("better", "note"), text),
-        },
+        rows, schema=_schema("measure baseline system", numbers, "better note")
     )
 
 
-def _systems(frame: pl.LazyFrame, system: str) -> list[Any]:
-    found = frame.select(pl.col(system).unique().sort()).collect(engine="streaming")
-    return found.to_series().drop_nulls().to_list()
+def _attempt(known: Known, measure: Measure | Custom, **how: Any) -> pl.DataFrame | str:
+    """Bound a measure, or tell why its bounds are not known."""
+    try:
+        return known(measures=as_given(measure), **how)
+    except DataError:
+        raise
+    except ValueError as error:
+        return str(error)
+
+
+def _schema(keys: str, numbers: Sequence[str], told: str) -> dict[str, pl.DataType]:
+    return {
+        **dict.fromkeys(keys.split(), pl.String()),
+        **dict.fromkeys(numbers, pl.Float64()),
+        **dict.fromkeys(told.split(), pl.String()),
+    }
 
 
 def _better(measure: str, lower: float | None, upper: float | None) -> str | None:

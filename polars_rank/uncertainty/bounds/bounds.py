@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple, TypeAlias, Unpack, get_args
+from dataclasses import replace
+from typing import Literal, TypeAlias, Unpack, get_args
 
 import polars as pl
 
 from polars_rank._engine.options import ChoiceOptions
 from polars_rank._engine.schema import negated, require_columns
-from polars_rank.conventions.convention import Convention
-from polars_rank.conventions.tools import (
-    DEFAULT,
-    ConventionLike,
-    convention_of,
-)
+from polars_rank.conventions.tools import DEFAULT, ConventionLike, convention_of
 from polars_rank.core.aggregate import GeometricMean, Mean, Sum
 from polars_rank.core.parameters import is_whole
 from polars_rank.core.rules import DUPLICATE_RANK, INVALID_RANK
@@ -23,13 +19,13 @@ from polars_rank.io.frames import FrameLike, as_polars
 from polars_rank.measures.measure import Measures
 from polars_rank.uncertainty.bounds.differences import differences
 from polars_rank.uncertainty.bounds.known_bounds import with_known_bounds
-from polars_rank.uncertainty.bounds.labelings import Documents, grades_of
+from polars_rank.uncertainty.bounds.labelings import Documents
 from polars_rank.uncertainty.bounds.limits import (
     Asked,
+    Question,
     Table,
     over_labels,
     over_ties,
-    values_under,
     widest,
 )
 from polars_rank.uncertainty.bounds.several_runs import Runs, keys_of, stacked
@@ -158,31 +154,37 @@ def bounds(
     _require_given(doc, label, qrels, column, baseline, pool=pool)
     roles = {"doc": doc} | ({"score": score} if rank is None else {"rank": rank})
     roles |= {} if label is None else {"label": label}
-    given = Inputs.of(frame, qrels, keys_of(query, column), column, roles, descending)
-    if len(ways) > 1 and not _has_ties(given.run, given.keys):
-        ways = ("labels",)  # of which more is known
-    asked = with_known_bounds(measures, start, ways, scored=rank is None)
-    values = values_under(given.run, given.judged, asked, given.keys, start)
+    rows = _rows(frame, qrels, keys_of(query, column), column, roles, descending)
+    question = Question(*rows, column, start, ways, max_orders)
+    if len(ways) > 1 and not _has_ties(question):
+        question = replace(question, ways=("labels",))  # of which more is known
+    asked = with_known_bounds(measures, start, question.ways, scored=rank is None)
+    question = replace(question, asked=asked)
     # From here on no column of the user's can have the name of one of ours.
-    inner = {k: f"\0{k}" for k in given.keys}
-    given, values = given.renamed(inner), values.rename(inner)
-    if "labels" not in ways:
-        limits = over_ties(
-            given.run, given.judged, asked, given.keys, start, max_orders
-        )
+    inner = {k: f"\0{k}" for k in question.keys}
+    values = question.values().rename(inner)
+    question = question.renamed(inner)
+    if "labels" not in question.ways:
+        limits = over_ties(question)
     else:
-        values, limits = _under_labels(
-            given, values, asked, start, ways, pool=pool, max_grade=max_grade,
-            max_unseen=max_unseen, baseline=baseline, max_orders=max_orders,
+        documents = Documents.of(
+            question.run, question.judged, question.keys, question.shared, start,
+            pool=pool, max_unseen=max_unseen, max_grade=max_grade,
         )  # fmt: skip
-    rows = _with_limits(values, limits, [a.name for a in asked], given.keys)
+        limits = over_labels(question, documents)
+        if "ties" in question.ways:  # of the judgments as they are
+            limits = widest([limits, over_ties(question)], question.keys)
+        if baseline is not None:
+            assert question.system is not None
+            values, limits = differences(
+                question, documents, values, limits, question.system, baseline
+            )
+    bounded = _with_limits(values, limits, question)
     if per_query:
-        name = "value"
-        shown = _of_queries(rows, asked, given.keys)
+        name, shown = "value", _of_queries(bounded, question)
     else:
-        name = "mean"
         _require_means(asked if baseline is not None else [])
-        shown = _of_systems(rows, asked, given.system)
+        name, shown = "mean", _of_systems(bounded, question)
     if baseline is not None:
         shown = shown.rename({name: "difference"})
         shown = shown.insert_column(0, pl.lit(baseline).alias("baseline"))
@@ -256,63 +258,35 @@ def _require_means(asked: Sequence[Asked]) -> None:
 # -- the frames
 
 
-class Inputs(NamedTuple):
-    """A run and its judgments, with columns by role.
+def _rows(
+    run: Table,
+    qrels: FrameLike | None,
+    keys: list[str],
+    system: str | None,
+    roles: Mapping[str, str],
+    descending: bool,
+) -> tuple[Table, Table | None, list[str], list[str]]:
+    """Select the columns of ``roles``; high scores come first, also of ranks.
 
-    ``keys`` tell the queries of systems apart; ``shared`` are those of them that the
-    judgments have.
+    Return the run, the judgments, the keys, and those of them that judgments have.
     """
-
-    run: Table
-    judged: Table | None
-    keys: list[str]
-    shared: list[str]
-    system: str | None
-
-    @classmethod
-    def of(
-        cls,
-        run: Table,
-        qrels: FrameLike | None,
-        keys: list[str],
-        system: str | None,
-        roles: Mapping[str, str],
-        descending: bool,
-    ) -> Inputs:
-        """Select the columns of ``roles``; high scores come first, also of ranks."""
-        if taken := [k for k in keys if k in TAKEN]:
-            msg = (
-                f"{taken[0]!r} is a column of bounds itself; rename that of the queries"
-            )
-            raise ValueError(msg)
-        of_run = [r for r in roles if r != "label" or qrels is None]
-        run = _columns(run, keys, {r: roles[r] for r in of_run}, "the run")
-        run = _scored(run, keys, descending)
-        if qrels is None:
-            return cls(run, None, keys, keys, system)
-        judged = as_polars(qrels, name="qrels", kind="qrels").lazy()
-        several = system is not None and system in judged.collect_schema()
-        shared = keys if several else [k for k in keys if k != system]
-        of_qrels = {r: roles[r] for r in ("doc", "label") if r in roles}
-        judged = _columns(judged, shared, of_qrels, "the judgments")
-        if "label" not in roles:
-            judged = judged.with_columns(label=pl.lit(1))
-        judged = judged.filter(pl.col("label").is_not_null())
-        run, judged = _same_integers(run, judged, [*shared, "doc"])
-        return cls(run, judged, keys, shared, system)
-
-    def renamed(self, names: Mapping[str, str]) -> Inputs:
-        """Return the same with other names of the keys."""
-        judged = self.judged
-        if judged is not None:
-            judged = judged.rename({k: names[k] for k in self.shared})
-        return Inputs(
-            self.run.rename(names),
-            judged,
-            [names[k] for k in self.keys],
-            [names[k] for k in self.shared],
-            None if self.system is None else names[self.system],
-        )
+    if taken := [k for k in keys if k in TAKEN]:
+        msg = f"{taken[0]!r} is a column of bounds itself; rename that of the queries"
+        raise ValueError(msg)
+    of_run = [r for r in roles if r != "label" or qrels is None]
+    run = _columns(run, keys, {r: roles[r] for r in of_run}, "the run")
+    run = _scored(run, keys, descending)
+    if qrels is None:
+        return run, None, keys, keys
+    judged = as_polars(qrels, name="qrels", kind="qrels").lazy()
+    several = system is not None and system in judged.collect_schema()
+    shared = keys if several else [k for k in keys if k != system]
+    of_qrels = {r: roles[r] for r in ("doc", "label") if r in roles}
+    judged = _columns(judged, shared, of_qrels, "the judgments")
+    if "label" not in roles:
+        judged = judged.with_columns(label=pl.lit(1))
+    judged = judged.filter(pl.col("label").is_not_null())
+    return *_same_integers(run, judged, [*shared, "doc"]), keys, shared
 
 
 def _columns(
@@ -345,10 +319,10 @@ def _scored(run: Table, keys: Sequence[str], descending: bool) -> Table:
     return run.with_columns(score)
 
 
-def _has_ties(run: Table, keys: Sequence[str]) -> bool:
+def _has_ties(question: Question) -> bool:
     """Tell whether any documents of a query have equal scores."""
-    tied = run.select(pl.struct(*keys, "score").is_duplicated().any())
-    return bool(tied.collect().item())
+    tied = pl.struct(*question.keys, "score").is_duplicated().any()
+    return bool(question.run.select(tied).collect().item())
 
 
 def _same_integers(
@@ -367,51 +341,16 @@ def _same_integers(
 # -- the answer
 
 
-def _under_labels(
-    given: Inputs,
-    values: Table,
-    asked: Sequence[Asked],
-    convention: Convention,
-    ways: Sequence[str],
-    *,
-    pool: bool,
-    max_grade: int | None,
-    max_unseen: int,
-    baseline: str | None,
-    max_orders: int,
-) -> tuple[Table, Table]:
-    """Return values, or differences to the baseline, and their limits over labels."""
-    run, judged, keys, shared, system = given
-    grades = grades_of(max_grade, run if judged is None else judged)
-    documents = Documents.of(
-        run, judged, keys, shared, convention, pool=pool, max_unseen=max_unseen
-    )
-    held = documents.frame.collect(engine="streaming")
-    documents = documents._replace(frame=held.lazy())
-    limits = over_labels(documents, held, asked, grades, convention, ways, max_orders)
-    if "ties" in ways:  # of the judgments as they are
-        now = over_ties(run, judged, asked, keys, convention, max_orders)
-        limits = widest([limits, now], keys)
-    if baseline is None:
-        return values, limits
-    assert system is not None
-    return differences(
-        documents, held, values, limits, asked, grades, convention, ways,
-        keys, system, baseline,
-    )  # fmt: skip
+def _with_limits(values: Table, limits: Table, question: Question) -> Table:
+    """Return ``value``, ``lower``, ``upper``, ``exact`` per query and measure.
 
-
-def _with_limits(
-    values: Table, limits: Table, names: Sequence[str], keys: Sequence[str]
-) -> Table:
-    """Return ``value``, ``lower``, ``upper``, ``exact`` per query and measure."""
+    Measures keep the order in which they were asked for.
+    """
+    names, on = [a.name for a in question.asked], [*question.keys, "measure"]
     long = values.unpivot(
-        names, index=list(keys), variable_name="measure", value_name="value"
+        names, index=question.keys, variable_name="measure", value_name="value"
     )
-    rows = long.join(
-        limits, on=[*keys, "measure"], how="left", maintain_order="left",
-        nulls_equal=True,
-    )  # fmt: skip
+    rows = long.join(limits, on=on, how="left", maintain_order="left", nulls_equal=True)
     # A judged query without a document to label is what it is, and a bound that is
     # the value, but was computed in another way, must not lie beyond it by rounding.
     value = pl.col("value")
@@ -425,63 +364,57 @@ def _with_limits(
             for c, furthest in ends.items()
         ),
         exact=pl.col("exact").fill_null(value=True),
+        measure=pl.col("measure").cast(pl.Enum(names)),
     )
 
 
-def _of_queries(
-    rows: Table, asked: Sequence[Asked], keys: Sequence[str]
-) -> pl.DataFrame:
-    measure = pl.col("measure")
-    return (
-        rows.select(*keys, measure.cast(_order(asked)), *VALUES, "exact")
-        .sort([*keys, "measure"])
-        .with_columns(measure.cast(pl.String))
-        .collect()
-    )
+def _of_queries(rows: Table, question: Question) -> pl.DataFrame:
+    on = [*question.keys, "measure"]
+    found = rows.select(*on, *VALUES, "exact").sort(on)
+    return found.with_columns(pl.col("measure").cast(pl.String)).collect()
 
 
-def _of_systems(
-    rows: Table, asked: Sequence[Asked], system: str | None
-) -> pl.DataFrame:
+def _of_systems(rows: Table, question: Question) -> pl.DataFrame:
     """Aggregate all three values over queries, as each measure does (mean, sum ...)."""
-    by, whose = pl.col("measure"), [] if system is None else [system]
-    how = {a.name: a.measure.definition.aggregate for a in asked}
-    sums = [n for n, aggregate in how.items() if aggregate == "sum"]
-    logs = [n for n, aggregate in how.items() if aggregate == "geometric"]
+    measure = pl.col("measure")
+    keys = ["measure"] if question.system is None else [question.system, "measure"]
+    finished = {"sum": Sum(), "geometric": GeometricMean(), "mean": Mean()}
+    named = {
+        aggregate: [
+            a.name
+            for a in question.asked
+            if a.measure.definition.aggregate == aggregate
+        ]
+        for aggregate in finished
+    }
     # Over the same queries; and exact sums, for which no order matters.
     value = pl.col("value")
     states = {c: Mean().state(pl.when(value.is_not_null()).then(c)) for c in VALUES}
-    held = {c: {n: pl.col(f"{c}_{n}") for n in state} for c, state in states.items()}
-    return (
-        rows.group_by(*whose, by.cast(_order(asked)))
-        .agg(
-            pl.col("exact").all(),
-            *(
-                part.alias(f"{c}_{name}")
-                for c, state in states.items()
-                for name, part in state.items()
-            ),
+
+    def finish(column: str) -> pl.Expr:
+        state = {n: pl.col(f"{column}_{n}") for n in states[column]}
+        return pl.coalesce(
+            pl.when(measure.is_in(named[aggregate])).then(kind.finish(state))
+            for aggregate, kind in finished.items()
         )
+
+    parts = [
+        part.alias(f"{c}_{name}")
+        for c, state in states.items()
+        for name, part in state.items()
+    ]
+    return (
+        rows.group_by(keys)
+        .agg(pl.col("exact").all(), *parts)
         .select(
-            *whose,
-            "measure",
+            *keys,
             queries=pl.col("value_n").cast(pl.UInt32),
-            **{
-                {"value": "mean"}.get(c, c): pl.when(by.is_in(sums))
-                .then(Sum().finish(state))
-                .when(by.is_in(logs))
-                .then(GeometricMean().finish(state))
-                .otherwise(Mean().finish(state))
-                for c, state in held.items()
-            },
+            mean=finish("value"),
+            lower=finish("lower"),
+            upper=finish("upper"),
             exact="exact",
         )
-        .sort([*whose, "measure"])
-        .with_columns(by.cast(pl.String))
+        .sort(keys)
+        .with_columns(measure.cast(pl.String))
         .collect()
     )
-
-
-def _order(asked: Sequence[Asked]) -> pl.Enum:
-    """Order measures as they were asked for."""
-    return pl.Enum([a.name for a in asked])

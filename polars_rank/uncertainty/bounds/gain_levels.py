@@ -42,16 +42,20 @@ def _gain(label: pl.Expr, arguments: Mapping[str, Any]) -> pl.Expr:
 
 def _weight(arguments: Mapping[str, Any]) -> pl.Expr:
     """Weigh the place: 0 below the cutoff, and where nothing was retrieved."""
+    seen = pl.col("score").is_not_null()
+    return pl.when(seen).then(_discounted(pl.col("place"), arguments)).otherwise(0.0)
+
+
+def _discounted(place: pl.Expr, arguments: Mapping[str, Any]) -> pl.Expr:
+    """Weigh any place: 0 below the cutoff."""
     discount, k = arguments["discount"], arguments["k"]
     f = DISCOUNTS[discount] if isinstance(discount, str) else discount
-    seen = pl.col("score").is_not_null()
-    if k is not None:
-        seen &= pl.col("place") <= k
-    return pl.when(seen).then(1.0 / f(pl.col("place").cast(pl.Float64))).otherwise(0.0)
+    weight: pl.Expr = 1.0 / f(place.cast(pl.Float64))
+    return weight if k is None else pl.when(place <= k).then(weight).otherwise(0.0)
 
 
 def parts_of(
-    documents: Documents, arguments: Mapping[str, Any], grades: Sequence[int]
+    documents: Documents, arguments: Mapping[str, Any]
 ) -> tuple[pl.LazyFrame, list[float]]:
     """Return the parts that nDCG of a query is computed from.
 
@@ -68,7 +72,9 @@ def parts_of(
         weight=_weight(arguments),
         gain=pl.when(pl.col("label").is_not_null()).then(_gain(label, arguments)),
     )
-    known = pl.DataFrame({"label": [0, *grades]}).select(_gain(label, arguments))
+    known = pl.DataFrame({"label": [0, *documents.grades]}).select(
+        _gain(label, arguments)
+    )
     gains = sorted({0.0, *known.to_series()})
     return frame, gains if len(gains) > 1 else [0.0, 0.0]
 
@@ -85,14 +91,8 @@ def highest_ratio(
     ``weight`` can be a difference of two systems, or turned for the lowest value.
     ``places`` is how many documents one query has at most.
     """
-    discount, k = arguments["discount"], arguments["k"]
-    f = DISCOUNTS[discount] if isinstance(discount, str) else discount
-    place = pl.int_range(1, 2 * places + 2, eager=True).cast(pl.Float64).alias("i")
-    ideal = place.to_frame().select(
-        w=1.0 / f(pl.col("i"))
-        if k is None
-        else pl.when(pl.col("i") <= k).then(1.0 / f(pl.col("i"))).otherwise(0.0)
-    )["w"]
+    place = pl.int_range(1, 2 * places + 2, eager=True).alias("i").to_frame()
+    ideal = place.select(w=_discounted(pl.col("i"), arguments))["w"]
     total = ideal.cum_sum()
     judged, own = pl.col("gain").is_not_null(), pl.col("weight")
     heights = [b - a for a, b in pairwise(gains)]

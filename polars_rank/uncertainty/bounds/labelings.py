@@ -7,8 +7,10 @@ highest value of a measure. They are evaluated as queries of their own.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from math import comb
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import polars as pl
 
@@ -78,16 +80,33 @@ def is_additive(metric: str, arguments: Mapping[str, Any]) -> bool:
     return metric in ADDITIVE and fixed.get(metric, True) and isinstance(gain, str)
 
 
-class Documents(NamedTuple):
+@dataclass(frozen=True)
+class Documents:
     """Documents of the queries that are judged: retrieved, judged or both.
 
-    ``frame`` has the keys, ``doc``, ``score`` (null: not retrieved), ``label`` (null:
+    ``held`` has the keys, ``doc``, ``score`` (null: not retrieved), ``label`` (null:
     unjudged), ``place`` in rank order, ``j``, 1, 2 ... along the unjudged ones, and
-    ``u``, how many of them the query has.
+    ``u``, how many of them the query has. ``grades`` are those that they could have.
     """
 
-    frame: pl.LazyFrame
+    held: pl.DataFrame
     keys: list[str]
+    grades: list[int]
+
+    @property
+    def frame(self) -> pl.LazyFrame:
+        """Return the documents as the start of a plan."""
+        return self.held.lazy()
+
+    @property
+    def unjudged(self) -> int:
+        """Return the number of unjudged documents of the query that has most."""
+        return int(self.held.select(pl.col("u").max().fill_null(0)).item())
+
+    @property
+    def above(self) -> bool:
+        """Tell whether judged documents have higher grades than the others can."""
+        return bool((self.held["label"] > self.grades[-1]).any())
 
     @classmethod
     def of(
@@ -100,48 +119,24 @@ class Documents(NamedTuple):
         *,
         pool: bool,
         max_unseen: int = 0,
+        max_grade: int | None = None,
     ) -> Documents:
         """Join the run and its judgments; ``pool``: with what any system retrieved.
 
         ``max_unseen`` documents of each query were neither retrieved nor judged.
         """
+        grades = grades_of(max_grade, run if qrels is None else qrels)
         run = run.with_row_index("row")  # joins may change the order of tied rows
         if qrels is None:
             asked = run.select(keys).unique(maintain_order=True)
             frame = run
         else:
-            on = [*shared, "doc"]
-            asked = qrels.select(shared).unique(maintain_order=True)
-            others = [k for k in keys if k not in shared]
-            if others:
-                systems = run.select(others).unique(maintain_order=True)
-                asked = systems.join(asked, how="cross")
-            known = run.join(asked, on=keys, how="semi")
-            if pool:
-                every = known.select(on).unique(maintain_order=True)
-                known = asked.join(every, on=shared, maintain_order="left_right").join(
-                    known, on=[*keys, "doc"], how="left", maintain_order="left"
-                )
-            known = known.join(qrels, on=on, how="left", maintain_order="left")
-            missed = asked.join(
-                qrels, on=shared, how="inner", maintain_order="left"
-            ).join(known, on=[*keys, "doc"], how="anti")
-            frame = pl.concat(
-                [
-                    known.select(*keys, "doc", "score", "label", "row"),
-                    missed.with_columns(
-                        score=pl.lit(None, known.collect_schema()["score"]),
-                        row=pl.lit(None, pl.get_index_type()),
-                    ).select(*keys, "doc", "score", "label", "row"),
-                ]
-            )
+            asked, frame = _joined(run, qrels, keys, shared, pool=pool)
         if max_unseen:
             names = pl.LazyFrame({"doc": [f"\0{i}" for i in range(max_unseen)]})
             text = pl.col("doc").cast(pl.String)
-            frame = pl.concat(
-                [frame.with_columns(text), asked.join(names, how="cross")],
-                how="diagonal",
-            )
+            unseen = asked.join(names, how="cross")
+            frame = pl.concat([frame.with_columns(text), unseen], how="diagonal")
         score = pl.col("score")
         if convention.score_dtype == "float32":
             score = score.cast(pl.Float32)
@@ -162,7 +157,39 @@ class Documents(NamedTuple):
             j=unjudged.cast(pl.Int64).cum_sum().over(keys),
             u=unjudged.cast(pl.Int64).sum().over(keys),
         )
-        return cls(frame, keys)
+        return cls(frame.collect(engine="streaming"), keys, grades)
+
+
+def _joined(
+    run: pl.LazyFrame,
+    qrels: pl.LazyFrame,
+    keys: list[str],
+    shared: list[str],
+    *,
+    pool: bool,
+) -> tuple[pl.LazyFrame, pl.LazyFrame]:
+    """Return the queries that are judged, and their documents."""
+    on = [*shared, "doc"]
+    asked = qrels.select(shared).unique(maintain_order=True)
+    if others := [k for k in keys if k not in shared]:
+        systems = run.select(others).unique(maintain_order=True)
+        asked = systems.join(asked, how="cross")
+    known = run.join(asked, on=keys, how="semi")
+    if pool:
+        every = known.select(on).unique(maintain_order=True)
+        known = asked.join(every, on=shared, maintain_order="left_right").join(
+            known, on=[*keys, "doc"], how="left", maintain_order="left"
+        )
+    known = known.join(qrels, on=on, how="left", maintain_order="left")
+    missed = asked.join(qrels, on=shared, maintain_order="left").join(
+        known, on=[*keys, "doc"], how="anti"
+    )
+    missed = missed.with_columns(
+        score=pl.lit(None, known.collect_schema()["score"]),
+        row=pl.lit(None, pl.get_index_type()),
+    )
+    columns = [*keys, "doc", "score", "label", "row"]
+    return asked, pl.concat([known.select(columns), missed.select(columns)])
 
 
 def grades_of(max_grade: int | None, judged: pl.LazyFrame) -> list[int]:
@@ -229,7 +256,7 @@ def size_of(scheme: Scheme, unjudged: int, grades: int) -> int:
 
 
 def labelings(
-    documents: Documents, scheme: Scheme, grades: Sequence[int]
+    documents: Documents, scheme: Scheme
 ) -> tuple[pl.LazyFrame, list[str], pl.Expr]:
     """Return all labelings of the scheme.
 
@@ -238,30 +265,29 @@ def labelings(
     One row per query and labeling, the columns that tell labelings apart, and the
     label of an unjudged document under one.
     """
-    queries = documents.frame.select(*documents.keys, "u").unique(
+    rows = documents.frame.select(*documents.keys, "u").unique(
         documents.keys, maintain_order=True
     )
     u, j = pl.col("u"), pl.col("j")
+    levels = [0, *documents.grades]
     if scheme == "every":
-        base = len(grades) + 1  # digit j of the number m0 is the label of document j
-        count = pl.lit(base, pl.Int64).pow(u)
-        rows = queries.with_columns(m0=pl.int_ranges(0, count)).explode("m0")
-        digit = (pl.col("m0") // pl.lit(base, pl.Int64).pow((j - 1).clip(0))) % base
-        values = [0, *grades]
+        base = pl.lit(len(levels), pl.Int64)
+        # Digit j of the number m0, in that base, is the label of document j.
+        rows = rows.with_columns(m0=pl.int_ranges(0, base.pow(u))).explode("m0")
+        digit = (pl.col("m0") // base.pow((j - 1).clip(0))) % base
         label = digit.replace_strict(
-            dict(enumerate(values)), return_dtype=pl.Float64, default=None
+            dict(enumerate(levels)), return_dtype=pl.Float64, default=None
         )
         return rows.drop("u"), ["m0"], label
-    levels = [grades[-1]] if scheme != "sorted" else list(grades)
-    rows, most, names = queries, u, []
-    for i in range(len(levels)):
-        name = f"m{i}"
+    if scheme != "sorted":
+        levels = [0, levels[-1]]
+    steps = [float(b - a) for a, b in pairwise(levels)]
+    names, most = [f"m{i}" for i in range(len(steps))], u
+    for name in names:
+        counts = pl.int_ranges(0, most + 1)
         if scheme == "ends":
             counts = pl.concat_list(pl.lit(0, pl.Int64), most).list.unique()
-        else:
-            counts = pl.int_ranges(0, most + 1)
         rows = rows.with_columns(counts.alias(name)).explode(name)
-        names.append(name)
         most = pl.col(name)
     # m0 documents have the lowest grade or more, m1 <= m0 the next or more ...,
     # counted from the first unjudged document; turned: from the last, for the lowest.
@@ -269,24 +295,21 @@ def labelings(
     rows = rows.with_columns(turned=pl.lit(pl.Series([turns]))).explode("turned")
     rows = rows.filter(~pl.col("turned") | (u > 1))
     reached = pl.when("turned").then(u + 1 - j).otherwise(j)
-    steps = [b - a for a, b in zip([0, *levels[:-1]], levels, strict=True)]
     label = pl.sum_horizontal(
-        pl.when(reached <= pl.col(name)).then(float(step)).otherwise(0.0)
+        pl.when(reached <= pl.col(name)).then(step).otherwise(0.0)
         for name, step in zip(names, steps, strict=True)
     )
     return rows.drop("u"), [*names, "turned"], label
 
 
 def labeled(
-    documents: Documents, scheme: Scheme, grades: Sequence[int]
+    documents: Documents, scheme: Scheme
 ) -> tuple[pl.LazyFrame, pl.LazyFrame, list[str]]:
     """Return a run and judgments with a query per labeling, and their query columns."""
-    rows, names, label = labelings(documents, scheme, grades)
+    rows, names, label = labelings(documents, scheme)
     every = documents.frame.join(
         rows, on=documents.keys, maintain_order="left_right"
-    ).with_columns(
-        label=pl.coalesce(pl.col("label").cast(pl.Float64), label)
-    )  # fmt: skip
+    ).with_columns(label=pl.coalesce(pl.col("label").cast(pl.Float64), label))
     keys = [*documents.keys, *names]
     run = every.filter(pl.col("score").is_not_null()).select(*keys, "doc", "score")
     return run, every.select(*keys, "doc", "label"), keys

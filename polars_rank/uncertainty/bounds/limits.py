@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import polars as pl
 
 from polars_rank.conventions.convention import Convention
 from polars_rank.evaluation import evaluate as evaluation
 from polars_rank.measures.measure import Measure
-from polars_rank.uncertainty.bounds.gain_levels import (
-    has_levels,
-    highest_ratio,
-    parts_of,
-)
+from polars_rank.uncertainty.bounds import gain_levels
 from polars_rank.uncertainty.bounds.labelings import (
     Documents,
     Scheme,
@@ -22,15 +19,11 @@ from polars_rank.uncertainty.bounds.labelings import (
     scheme_of,
     size_of,
 )
-from polars_rank.uncertainty.bounds.tie_orders import (
-    Way,
-    in_orders,
-    size_of_orders,
-    way_of,
-)
+from polars_rank.uncertainty.bounds.tie_orders import Blocks, Way, way_of
 
 Table: TypeAlias = pl.LazyFrame
 EXTREMES = ("optimistic", "pessimistic")
+ENDS = ("lower", "upper", "exact")
 
 
 class Asked(NamedTuple):
@@ -46,99 +39,101 @@ class Asked(NamedTuple):
         return self.measure.name
 
 
-def values_under(
-    run: Table,
-    judged: Table | None,
-    asked: Sequence[Asked],
-    keys: Sequence[str],
-    convention: Convention,
-    *,
-    ties: Any = None,
-    check: Any = "strict",
-) -> Table:
-    """Return the keys, and a column per measure."""
-    values: Table = evaluation.per_query(
-        run,
-        [a.measure for a in asked],
-        qrels=judged,
-        query=list(keys),
-        doc="doc",
-        convention=convention,
-        ties=ties,
-        check=check,
-    )
-    return values
+@dataclass(frozen=True)
+class Question:
+    """What is bounded: measures of a run and its judgments, with columns by role.
+
+    ``keys`` tell the queries of systems apart; ``shared`` are those of them that the
+    judgments have. ``ways`` are what varies, ``"ties"`` and ``"labels"``.
+    """
+
+    run: Table
+    judged: Table | None
+    keys: list[str]
+    shared: list[str]
+    system: str | None
+    convention: Convention
+    ways: Sequence[str]
+    max_orders: int
+    asked: Sequence[Asked] = ()
+    check: Literal["strict", "off"] = "strict"
+
+    def values(self, ties: Any = None) -> Table:
+        """Return the keys, and a column per measure."""
+        found: Table = evaluation.per_query(
+            self.run,
+            [a.measure for a in self.asked],
+            qrels=self.judged,
+            query=self.keys,
+            doc="doc",
+            convention=self.convention,
+            ties=ties,
+            check=self.check,
+        )
+        return found
+
+    def labeled(
+        self, run: Table, judged: Table | None, keys: Sequence[str]
+    ) -> Question:
+        """Return the same with rows that were checked before, under other labels."""
+        return replace(self, run=run, judged=judged, keys=[*keys], check="off")
+
+    def renamed(self, names: Mapping[str, str]) -> Question:
+        """Return the same with other names of the keys."""
+        judged = self.judged
+        if judged is not None:
+            judged = judged.rename({k: names[k] for k in self.shared})
+        return replace(
+            self,
+            run=self.run.rename(names),
+            judged=judged,
+            keys=[names[k] for k in self.keys],
+            shared=[names[k] for k in self.shared],
+            system=None if self.system is None else names[self.system],
+        )
+
+    def blocks(self) -> Blocks:
+        """Return the blocks of tied documents."""
+        single = self.convention.score_dtype == "float32"
+        return Blocks.of(self.run, self.judged, self.keys, single=single)
 
 
-def over_ties(
-    run: Table,
-    judged: Table | None,
-    asked: Sequence[Asked],
-    keys: Sequence[str],
-    convention: Convention,
-    max_orders: int,
-) -> Table:
+def over_ties(question: Question) -> Table:
     """Find the lowest and highest value of every query over orders of its ties."""
     ways: dict[Way, list[Asked]] = {}
-    for a in asked:
+    for a in question.asked:
         way = way_of(a.measure, a.arguments, judged=False)
         if way == "every":
-            _require_few_orders(a.name, run, judged, keys, convention, max_orders)
+            _require_few_orders(question, a.name)
         ways.setdefault(way, []).append(a)
-    found = []
-    for way, members in ways.items():
-        tables = _ordered(run, judged, members, keys, convention, way, check="strict")
-        found += [extremes(several, keys) for several in tables]
-    return pl.concat(found)
+    return pl.concat(
+        extremes(tables, question.keys)
+        for way, members in ways.items()
+        for tables in _ordered(replace(question, asked=members), way)
+    )
 
 
-def _require_few_orders(
-    name: str,
-    run: Table,
-    judged: Table | None,
-    keys: Sequence[str],
-    convention: Convention,
-    max_orders: int,
-    labelings: int = 1,
-) -> None:
-    single = convention.score_dtype == "float32"
-    size = labelings * size_of_orders(run, judged, keys, single=single)
-    if size > max_orders:
+def _require_few_orders(question: Question, name: str, labelings: int = 1) -> None:
+    size = labelings * question.blocks().most_orders()
+    if size > question.max_orders:
         under = f" under {labelings} labelings" if labelings > 1 else ""
         msg = (
             f"{name}: {size:.6g} orders of the tied documents of a query{under} would "
-            f"have to be tried, more than max_orders={max_orders}; raise it, break the "
-            "ties, or ask for over='labels'"
+            f"have to be tried, more than max_orders={question.max_orders}; raise it, "
+            "break the ties, or ask for over='labels'"
         )
         raise ValueError(msg)
 
 
-def _ordered(
-    run: Table,
-    judged: Table | None,
-    asked: Sequence[Asked],
-    keys: Sequence[str],
-    convention: Convention,
-    way: Way,
-    *,
-    check: Any,
-) -> Iterator[list[Table]]:
+def _ordered(question: Question, way: Way) -> Iterator[list[Table]]:
     """Yield values in all orders that suffice; a list is of the same measures."""
     if way == "grades":
-        yield [
-            values_under(run, judged, asked, keys, convention, ties=rule, check=check)
-            for rule in EXTREMES
-        ]
+        yield [question.values(rule) for rule in EXTREMES]
         return
-    single = convention.score_dtype == "float32"
-    for a in asked:
-        rows, labels, names = in_orders(
-            run, judged, keys, way, a.arguments, single=single
-        )
-        values = values_under(
-            rows, labels, [a], [*keys, *names], convention, ties="order", check="off"
-        )
-        yield [values.drop(names)]
+    for a in question.asked:
+        run, judged, names = question.blocks().in_orders(way, a.arguments)
+        one = question.labeled(run, judged, [*question.keys, *names])
+        yield [replace(one, asked=[a]).values("order").drop(names)]
 
 
 def extremes(tables: Sequence[Table], keys: Sequence[str]) -> Table:
@@ -156,23 +151,21 @@ def extremes(tables: Sequence[Table], keys: Sequence[str]) -> Table:
 
 def widest(tables: Sequence[Table], keys: Sequence[str]) -> Table:
     """Widen the limits of several sets of values to those of all of them."""
-    columns = [*keys, "measure", "lower", "upper", "exact"]
+    columns = [*keys, "measure", *ENDS]
     every = pl.concat([table.select(columns) for table in tables])
     return every.group_by(*keys, "measure").agg(
         pl.col("lower").min(), pl.col("upper").max(), pl.col("exact").all()
     )
 
 
-def labels_move(
-    documents: Documents, held: pl.DataFrame, convention: Convention
-) -> bool:
+def labels_move(question: Question, documents: Documents) -> bool:
     """Tell whether there are tied documents whose order goes by their labels."""
-    if convention.ties not in EXTREMES:
+    if question.convention.ties not in EXTREMES:
         return False
     score = pl.col("score")
-    if convention.score_dtype == "float32":
+    if question.convention.score_dtype == "float32":
         score = score.cast(pl.Float32)
-    scores = held.drop_nulls("score").select(*documents.keys, score)
+    scores = documents.held.drop_nulls("score").select(*documents.keys, score)
     return bool(scores.is_duplicated().any())
 
 
@@ -185,109 +178,80 @@ def settled(table: Table) -> Table:
     return table.collect(engine="streaming").lazy()
 
 
-def over_labels(
-    documents: Documents,
-    held: pl.DataFrame,
-    asked: Sequence[Asked],
-    grades: Sequence[int],
-    convention: Convention,
-    ways: Sequence[str],
-    max_orders: int,
-) -> Table:
+def over_labels(question: Question, documents: Documents) -> Table:
     """Find the lowest and highest value of every query over labels of its documents."""
     groups: dict[tuple[Scheme, Way | None], list[Asked]] = {}
     found = []
-    unjudged: int = held.select(pl.col("u").max().fill_null(0)).item()
-    moved = "ties" not in ways and labels_move(documents, held, convention)
-    above = bool((held["label"] > grades[-1]).any())
-    for a in asked:
-        if (
-            a.measure.metric == "ndcg"
-            and "ties" not in ways
-            and not moved
-            and has_levels(a.arguments, a.policy)
-        ):
-            found.append(settled(_ndcg(documents, held, a, grades)))
+    ties = "ties" in question.ways
+    moved = not ties and labels_move(question, documents)
+    for a in question.asked:
+        if knows_levels(a) and not ties and not moved:
+            parts, gains = gain_levels.parts_of(documents, a.arguments)
+            limits = ratio_limits(parts, gains, a, documents.keys, documents)
+            found.append(settled(limits))
             continue
         scheme = scheme_of(
             a.measure,
             a.arguments,
-            grades,
+            documents.grades,
             moved=moved,
-            above=above,
+            above=documents.above,
             best_alone=a.policy == "one" and a.measure.definition.needs_relevant,
         )
-        way = way_of(a.measure, a.arguments, judged=True) if "ties" in ways else None
+        way = way_of(a.measure, a.arguments, judged=True) if ties else None
         if way not in (None, "grades"):
             scheme = "every"  # nothing smaller is known for both
-        size = size_of(scheme, unjudged, len(grades))
-        _require_few_labelings(a.name, scheme, size, unjudged, max_orders)
+        size = size_of(scheme, documents.unjudged, len(documents.grades))
+        if scheme in ("sorted", "every") and size > question.max_orders:
+            msg = (
+                f"{a.name}: {size} labelings of a query with {documents.unjudged} "
+                "unjudged documents would have to be tried, more than "
+                f"max_orders={question.max_orders}; raise it, judge more, cut the run "
+                "(a smaller depth), or lower max_grade"
+            )
+            raise ValueError(msg)
         if way == "every":
-            run = held.filter(pl.col("score").is_not_null()).lazy()
-            keys = documents.keys
-            _require_few_orders(a.name, run, None, keys, convention, max_orders, size)
+            run = documents.held.filter(pl.col("score").is_not_null()).lazy()
+            _require_few_orders(
+                question.labeled(run, None, documents.keys), a.name, size
+            )
         groups.setdefault((scheme, way), []).append(a)
     for (scheme, way), members in groups.items():
-        run, qrels, keys = labeled(documents, scheme, grades)
-        if way is None:
-            tables = [
-                [values_under(run, qrels, members, keys, convention, check="off")]
-            ]
-        else:
-            tables = [
-                *_ordered(run, qrels, members, keys, convention, way, check="off")
-            ]
-        added = [name for name in keys if name not in documents.keys]
+        under = question.labeled(*labeled(documents, scheme))
+        under = replace(under, asked=members)
+        tables = [[under.values()]] if way is None else _ordered(under, way)
+        added = [name for name in under.keys if name not in documents.keys]
         found += [
             settled(extremes([t.drop(added) for t in several], documents.keys))
             for several in tables
         ]
-    columns = [*documents.keys, "measure", "lower", "upper", "exact"]
+    columns = [*documents.keys, "measure", *ENDS]
     return pl.concat([table.select(columns) for table in found])
 
 
-def _require_few_labelings(
-    name: str, scheme: Scheme, size: int, unjudged: int, max_orders: int
-) -> None:
-    """Refuse to try more labelings than asked for; the short schemes are always few."""
-    if scheme in ("sorted", "every") and size > max_orders:
-        msg = (
-            f"{name}: {size} labelings of a query with {unjudged} unjudged documents "
-            f"would have to be tried, more than max_orders={max_orders}; raise it, "
-            "judge more, cut the run (a smaller depth), or lower max_grade"
-        )
-        raise ValueError(msg)
-
-
-def _ndcg(
-    documents: Documents, held: pl.DataFrame, asked: Asked, grades: Sequence[int]
-) -> Table:
-    parts, gains = parts_of(documents, asked.arguments, grades)
-    keys = documents.keys
-    limits = ratio_limits(parts, keys, gains, asked, places(held, keys))
-    return limits.with_columns(measure=pl.lit(asked.name), exact=pl.lit(True))
-
-
-def places(held: pl.DataFrame, keys: Sequence[str]) -> int:
-    """Count the documents of the largest query."""
-    most = held.group_by(keys).len().select(pl.col("len").max().fill_null(0))
-    return int(most.item())
+def knows_levels(asked: Asked) -> bool:
+    """Tell whether the closed form of nDCG knows the measure."""
+    return asked.measure.metric == "ndcg" and gain_levels.has_levels(
+        asked.arguments, asked.policy
+    )
 
 
 def ratio_limits(
     parts: Table,
-    keys: Sequence[str],
     gains: Sequence[float],
     asked: Asked,
-    places: int,
+    keys: Sequence[str],
+    documents: Documents,
 ) -> Table:
-    """Return ``lower`` and ``upper``: min x is -max -x, so one search serves both."""
+    """Return the limits of a measure: min x is -max -x, so one search serves both."""
+    most = documents.held.group_by(keys).len().select(pl.col("len").max().fill_null(0))
     upper, negative = (
-        highest_ratio(
+        gain_levels.highest_ratio(
             parts.with_columns(weight=sign * pl.col("weight")),
-            keys, gains, asked.arguments, places,
+            keys, gains, asked.arguments, int(most.item()),
         )
         for sign in (1.0, -1.0)
     )  # fmt: skip
     turned = negative.select(*keys, lower=-pl.col("upper"))
-    return turned.join(upper, on=list(keys), nulls_equal=True)
+    limits = turned.join(upper, on=list(keys), nulls_equal=True)
+    return limits.with_columns(measure=pl.lit(asked.name), exact=pl.lit(True))

@@ -70,6 +70,8 @@ class Blocks(NamedTuple):
 
     rows: pl.LazyFrame
     keys: list[str]
+    columns: list[str]
+    judged: pl.LazyFrame | None
 
     @classmethod
     def of(
@@ -81,12 +83,14 @@ class Blocks(NamedTuple):
         single: bool,
     ) -> Blocks:
         """Find the blocks of a run; with ``single``, scores count as float32."""
+        columns = run.collect_schema().names()
         if judged is not None:
+            columns = [name for name in columns if name != "label"]
             on = [name for name in judged.collect_schema() if name != "label"]
             run = run.join(judged, on=on, how="left", nulls_equal=True)
         score = pl.col("score").cast(pl.Float32) if single else pl.col("score")
         block = score.rank("min", descending=True).over(keys).cast(pl.Int64)
-        return cls(run.with_columns(block.alias(BLOCK)), [*keys])
+        return cls(run.with_columns(block.alias(BLOCK)), [*keys], columns, judged)
 
     @property
     def within(self) -> list[str]:
@@ -98,56 +102,36 @@ class Blocks(NamedTuple):
         sizes = self.rows.group_by(self.within).agg(size=pl.len().cast(pl.Int64))
         return sizes.filter(pl.col("size") > 1).sort(self.within)
 
+    def most_orders(self) -> float:
+        """Count the orders of the query that has most."""
+        sizes = self.sizes().collect()
+        known = {n: float(factorial(min(n, 100))) for n in sizes["size"].unique()}
+        orders = pl.col("size").replace_strict(known, return_dtype=pl.Float64)
+        most = sizes.group_by(self.keys).agg(orders.product())["size"].max()
+        return 1.0 if most is None else float(most)  # type: ignore[arg-type]
 
-def size_of_orders(
-    run: pl.LazyFrame,
-    judged: pl.LazyFrame | None,
-    keys: Sequence[str],
-    *,
-    single: bool,
-) -> float:
-    """Count the orders of the query that has most."""
-    sizes = Blocks.of(run, judged, keys, single=single).sizes().collect()
-    sizes = sizes.with_columns(
-        orders=pl.col("size").replace_strict(
-            {n: float(factorial(min(n, 100))) for n in sizes["size"].unique()},
-            return_dtype=pl.Float64,
-        )
-    )
-    most = sizes.group_by(keys).agg(pl.col("orders").product())["orders"].max()
-    return 1.0 if most is None else float(most)  # type: ignore[arg-type]
+    def in_orders(
+        self, way: Way, arguments: Mapping[str, Any]
+    ) -> tuple[pl.LazyFrame, pl.LazyFrame | None, list[str]]:
+        """Return a run with a query per order, its judgments, and columns of orders.
 
-
-def in_orders(
-    run: pl.LazyFrame,
-    judged: pl.LazyFrame | None,
-    keys: Sequence[str],
-    way: Way,
-    arguments: Mapping[str, Any],
-    *,
-    single: bool,
-) -> tuple[pl.LazyFrame, pl.LazyFrame | None, list[str]]:
-    """Return a run with a query per order, its judgments, and the columns of orders.
-
-    The rows of the run come in that order. Queries without rows are left out.
-    """
-    blocks = Blocks.of(run, judged, keys, single=single)
-    if way == "every":
-        rows, names, within = _every(blocks)
-    elif way == "inside":
-        rows, names, within = _inside(blocks, arguments)
-    else:
-        rows, names = _turned(blocks.rows), [TURNED]
-        by = KEYS[way](arguments).cast(pl.Float64)
-        within = [pl.when(TURNED).then(-by).otherwise(by)]
-    rows = rows.sort([*keys, *names, BLOCK, *within], nulls_last=True)
-    columns = [n for n in run.collect_schema() if n != "label" or judged is None]
-    rows = rows.select(*columns, *names)
-    if judged is None:
-        return rows, None, names
-    on = [name for name in keys if name in judged.collect_schema()]
-    orders = rows.select(*keys, *names).unique()
-    return rows, orders.join(judged, on=on, nulls_equal=True), names
+        The rows of the run come in that order. Queries without rows are left out.
+        """
+        if way == "every":
+            rows, names, within = _every(self)
+        elif way == "inside":
+            rows, names, within = _inside(self, arguments)
+        else:
+            rows, names = _turned(self.rows), [TURNED]
+            by = SORT_KEYS[way](arguments).cast(pl.Float64)
+            within = [pl.when(TURNED).then(-by).otherwise(by)]
+        rows = rows.sort([*self.keys, *names, BLOCK, *within], nulls_last=True)
+        rows = rows.select(*self.columns, *names)
+        if self.judged is None:
+            return rows, None, names
+        on = [name for name in self.keys if name in self.judged.collect_schema()]
+        orders = rows.select(*self.keys, *names).unique()
+        return rows, orders.join(self.judged, on=on, nulls_equal=True), names
 
 
 def _turned(rows: pl.LazyFrame) -> pl.LazyFrame:
@@ -174,7 +158,7 @@ def _by_relevance(arguments: Mapping[str, Any]) -> pl.Expr:
 def _inside(
     blocks: Blocks, arguments: Mapping[str, Any]
 ) -> tuple[pl.LazyFrame, list[str], list[pl.Expr]]:
-    """Of the block that the cutoff divides, some of those that count are inside.
+    """Put some of those that count inside, of the block that the cutoff divides.
 
     Those with the best (or worst) labels are, before (or after) the others.
     """
@@ -250,7 +234,7 @@ def _every(blocks: Blocks) -> tuple[pl.LazyFrame, list[str], list[pl.Expr]]:
     return rows, [ORDER], [pl.col("rank")]
 
 
-KEYS: Mapping[str, Callable[[Mapping[str, Any]], pl.Expr]] = {
+SORT_KEYS: Mapping[str, Callable[[Mapping[str, Any]], pl.Expr]] = {
     "gains": _by_gain,
     "judged": _by_judged,
     "relevant": _by_relevance,

@@ -19,7 +19,7 @@ MOST = 1 << 40
 def power_of_t(
     effect: npt.ArrayLike, n: npt.ArrayLike, *, alpha: float = 0.05
 ) -> Array:
-    """Probability that a two-sided paired t test of n queries finds an effect.
+    """Compute the probability that a two-sided paired t test finds an effect.
 
     ``effect`` is the mean difference by the standard deviation of the differences.
 
@@ -43,7 +43,7 @@ def power_of_t(
 def detectable_effect(
     n: npt.ArrayLike, *, alpha: npt.ArrayLike = 0.05, power: float = 0.8
 ) -> Array:
-    """Smallest effect that n queries find with the power; NaN below 2 queries."""
+    """Find the smallest effect that n queries find; NaN below 2 queries."""
     n = np.asarray(n, dtype=np.float64)
     df = np.where(n >= 2, n - 1.0, np.nan)
     critical = t_quantile(1 - np.asarray(alpha) / 2, df)
@@ -53,7 +53,7 @@ def detectable_effect(
 def detectable_center(
     critical: Callable[[Array], Array], df: Array, power: float, *, sides: int = 2
 ) -> Array:
-    """Noncentrality with which t lies beyond its critical value with the power.
+    """Find the noncentrality with which t exceeds its critical value with the power.
 
     ``critical`` may depend on it. 0 where the level alone gives as much.
     """
@@ -61,7 +61,7 @@ def detectable_center(
     missed = functions.ndtri(1.0 - power)
 
     def missing(center: Array) -> Array:
-        """On the scale of normal quantiles, where it is nearly a line."""
+        """Measure the power that is missing in normal quantiles: nearly a line."""
         at = critical(center)
         below = np.nan_to_num(functions.nctdtr(df, center, at))
         if sides == 2:
@@ -78,7 +78,7 @@ def detectable_center(
 def queries_for(
     effect: float, *, alpha: float = 0.05, power: float = 0.8
 ) -> int | None:
-    """Smallest number of queries that finds the effect with the power; None for 0.
+    """Find the smallest number of queries that finds the effect; None for 0.
 
     Examples
     --------

@@ -1,36 +1,17 @@
-"""The verdict of a gate, for a terminal and for a pull request."""
+"""Write the verdict of a gate, for a terminal and for a pull request."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from polars_rank.report.comparison import CORRECTIONS, percent
 from polars_rank.report.table import Cell, Table, as_markdown, as_text, escaped, number
 
-
-class _Gate(Protocol):
-    """What is told of a gate, as ``polars_rank.comparison.gate.gate.Gate`` says it."""
-
-    @property
-    def verdict(self) -> str: ...
-    @property
-    def checks(self) -> pl.DataFrame: ...
-    @property
-    def worst(self) -> pl.DataFrame: ...
-    @property
-    def settings(self) -> Mapping[str, Any]: ...
-    @property
-    def reason(self) -> str | None: ...
-    @property
-    def definition(self) -> Any: ...
-    @property
-    def documents(self) -> Mapping[str, int] | None: ...
-    @property
-    def notes(self) -> Sequence[str]: ...
-
+if TYPE_CHECKING:
+    from polars_rank.comparison.gate.gate import Gate
 
 WORDS = {
     "pass": "passed",
@@ -65,36 +46,33 @@ def _headline(verdict: str, checks: pl.DataFrame) -> str:
     return f"{WORDS[verdict]} ({count} of {some})"
 
 
-def _notes(gate: _Gate) -> list[str]:
+def _notes(gate: Gate) -> list[str]:
     return [f"Note: {note}." for note in gate.notes]
 
 
-def _table(gate: _Gate, checks: pl.DataFrame) -> Table:
+def _table(gate: Gate, checks: pl.DataFrame, title: str = "") -> Table:
     headers = ["measure", "segment", "verdict", "queries", "baseline", "mean"]
     headers.append(f"difference ({percent(gate.settings['level'])})")
     rows = []
     for row in checks.iter_rows(named=True):
         said = row["verdict"] + (f": {row['note']}" if row["note"] else "")
-        interval = (
-            ""
-            if row["lower"] is None
-            else f" [{number(row['lower'])}, {number(row['upper'])}]"
+        difference, lower, upper = map(
+            number, (row["difference"], row["lower"], row["upper"])
         )
+        interval = "" if row["lower"] is None else f" [{lower}, {upper}]"
         rows.append(
             [
-                Cell(row["measure"]),
-                Cell(row["segment"]),
+                *(Cell(row[name]) for name in ("measure", "segment")),
                 Cell(said, bold=row["verdict"] == "fail"),
                 Cell(str(row["queries"])),
-                Cell(number(row["baseline_mean"])),
-                Cell(number(row["mean"])),
-                Cell(number(row["difference"]) + interval),
+                *(Cell(number(row[name])) for name in ("baseline_mean", "mean")),
+                Cell(difference + interval),
             ]
         )
-    return Table("", headers, rows, 3, _notes(gate))
+    return Table(title, headers, rows, 3, _notes(gate))
 
 
-def _foot(gate: _Gate) -> list[str]:
+def _foot(gate: Gate) -> list[str]:
     checks, settings = gate.checks, gate.settings
     lines = []
     for row in checks.filter(pl.col("segment") == "all").iter_rows(named=True):
@@ -130,17 +108,17 @@ def _foot(gate: _Gate) -> list[str]:
     return [*lines, f"The gate {'; '.join(parts)}."]
 
 
-def gate_text(gate: _Gate) -> str:
-    """The verdict for a terminal."""
+def gate_text(gate: Gate) -> str:
+    """Write the verdict for a terminal."""
     head = f"Ranking gate: {_headline(gate.verdict, gate.checks)}"
     if gate.reason is not None:
         return "\n\n".join([head, gate.reason, *_notes(gate)])
-    table = as_text(_titled(_table(gate, gate.checks), head))
+    table = as_text(_table(gate, gate.checks, head))
     return "\n".join([table, "", *_foot(gate)])
 
 
-def gate_markdown(gate: _Gate) -> str:
-    """A comment for a pull request, with the queries that lost the most folded."""
+def gate_markdown(gate: Gate) -> str:
+    """Write a comment for a pull request; the queries that lost the most are folded."""
     head, _, detail = _headline(gate.verdict, gate.checks).partition(" (")
     title = f"### Ranking gate: **{head}**" + (f" ({detail}" if detail else "")
     if gate.reason is not None:
@@ -175,7 +153,3 @@ def _cell(value: Any) -> str:
     if isinstance(value, float):
         return number(value)
     return "-" if value is None else str(value)
-
-
-def _titled(table: Table, title: str) -> Table:
-    return Table(title, table.headers, table.rows, table.labels, table.notes)
