@@ -45,6 +45,48 @@ def test_an_engine_gives_what_one_machine_gives(engine, tmp_path):
     assert said.count(" ok ") == len(CHECKS), end
 
 
+CONNECT = """
+import sys
+from pyspark.sql import SparkSession
+from pyspark.sql.connect.dataframe import DataFrame
+import polars as pl
+import polars_rank as pr
+import polars_rank.spark
+log = pl.DataFrame({"query_id": ["a", "b", "a", "b", "c"], "doc_id": list("vwxyz"),
+                    "score": [.9, .8, .7, .6, .5], "label": [0, 1, 2, 0, 0]})
+log.write_parquet(sys.argv[1])
+spark = SparkSession.builder.remote("local[2]").getOrCreate()
+spark.range(3).count()
+print("started", flush=True)
+rows, measures = spark.read.parquet(sys.argv[1]), ["ndcg@10", "ap"]
+assert isinstance(rows, DataFrame)
+found = polars_rank.spark.evaluate(rows, measures)
+assert found.equals(pr.evaluate(log, measures)), found
+values = pl.DataFrame(polars_rank.spark.per_query(rows, measures).toArrow())
+assert values.sort("query_id").equals(pr.per_query(log, measures).sort("query_id"))
+spark.stop()
+print("equal")
+"""
+
+
+@pytest.mark.timeout(2 * SECONDS)
+def test_spark_connect_gives_what_one_machine_gives(tmp_path):
+    """A server of this machine; it is skipped where that does not start."""
+    if importlib.util.find_spec("pyspark") is None or shutil.which("java") is None:
+        pytest.skip("pyspark or Java is not installed")
+    done = subprocess.run(
+        [sys.executable, "-c", CONNECT, str(tmp_path / "log.parquet")],
+        env=os.environ | {"PYTHONPATH": PATHS, "PYSPARK_PYTHON": sys.executable},
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+    )
+    if "started" not in done.stdout:
+        pytest.skip(f"Spark Connect does not start here: {last_line(done.stderr)}")
+    assert done.returncode == 0, done.stderr[-20_000:]
+    assert done.stdout.split() == ["started", "equal"]
+
+
 def run(engine, folder):
     """Exit status and what was said; no status if the time was over."""
     with (folder / "said").open("w+") as said:
