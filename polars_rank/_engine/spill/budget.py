@@ -173,7 +173,7 @@ class Budget:
         return Ahead(
             min(max(rows, LEAST_ROWS_PER_MORSEL), ROWS_PER_MORSEL),
             min(max(at_once, 1), GROUPS_AT_ONCE),
-            min(max(self.buffers // 16, LEAST_CHUNK), CHUNK),
+            min(max(self.buffers // 80, LEAST_CHUNK), CHUNK),
         )
 
     def buckets(self, size: Size) -> int:
