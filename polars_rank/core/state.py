@@ -94,8 +94,10 @@ def digest(by: Sequence[str], content: str, part: str | None) -> pl.Expr:
 
 def placed(states: Sequence[State]) -> pl.DataFrame:
     """Return the rows of all states, each with its place."""
-    frames = (f.with_columns(pl.lit(i).alias(PLACE)) for i, (_, f) in enumerate(states))
-    return pl.concat(frames, how="diagonal_relaxed")
+    rows = pl.concat((frame for _, frame in states), how="diagonal_relaxed")
+    heights = pl.Series([frame.height for _, frame in states])
+    places = pl.Series(PLACE, range(len(states)), pl.Int32)
+    return rows.with_columns(places.repeat_by(heights).explode(empty_as_null=False))
 
 
 def damaged(name: str, fault: str) -> DataError:

@@ -14,26 +14,35 @@ from polars_rank.io.scan import scan_each
 from polars_rank.io.unreadable import damage_named, files_of
 
 Opened: TypeAlias = tuple[str, pl.LazyFrame]
+Given: TypeAlias = Opened | tuple[str, pl.DataFrame | pl.LazyFrame]
 
 
 def read_states(given: FrameLike | Iterable[FrameLike], one: str) -> list[State]:
     """Read the states in frames of any library and in files; ``one`` names one."""
-    return collected(open_states(given, one))
+    return collected(_named_frames(given, one))
 
 
 def open_states(given: FrameLike | Iterable[FrameLike], one: str) -> list[Opened]:
     """Open the same states without reading them: one for each file."""
+    return [(name, frame.lazy()) for name, frame in _named_frames(given, one)]
+
+
+def _named_frames(given: FrameLike | Iterable[FrameLike], one: str) -> list[Given]:
+    """Name the states, one for each file."""
     single = is_single(given) or not isinstance(given, Iterable)
     several = [given] if single else list(cast("Iterable[FrameLike]", given))
     frames = [frame for source in several for frame in _frames(source, one)]
     names = named((_file(frame) for frame in frames), one)
-    return [(name, f.lazy()) for name, f in zip(names, frames, strict=True)]
+    return list(zip(names, frames, strict=True))
 
 
-def collected(opened: Sequence[Opened]) -> list[State]:
-    """Read these states."""
-    with damage_named([frame for _, frame in opened]):
-        return [State(name, frame.collect()) for name, frame in opened]
+def collected(opened: Sequence[Given]) -> list[State]:
+    """Read these states, unless they are in memory."""
+    with damage_named([f for _, f in opened if isinstance(f, pl.LazyFrame)]):
+        return [
+            State(name, frame if isinstance(frame, pl.DataFrame) else frame.collect())
+            for name, frame in opened
+        ]
 
 
 def _frames(source: object, one: str) -> Iterator[pl.DataFrame | pl.LazyFrame]:
