@@ -1,20 +1,34 @@
-"""Read rows within the memory limit, or refuse to."""
+"""Read rows within the memory limit: few ahead, once there is room, or not at all."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 
 import polars as pl
 
-from polars_rank._engine.spill.budget import Budget, RowGroups, Size, sample_of
-from polars_rank._engine.spill.freed import MORSEL, Freed
+from polars_rank._engine.spill.budget import (
+    LEAST,
+    MB,
+    Budget,
+    RowGroups,
+    Size,
+    overhead,
+    sample_of,
+)
 from polars_rank._engine.spill.morsels import Ahead, reading
 from polars_rank.io.unreadable import files_of
 
 CATEGORY = 500  # bytes that a category takes besides its text, in all steps: measured
 SOME = 1000  # rows
+STATM = Path("/proc/self/statm")  # on Linux only; elsewhere nothing waits
+PAUSE, PATIENCE = 0.02, 0.2  # seconds between two looks, and without any progress
+LITTLE = 4 * MB
+MORSEL = 40 * MB  # what rows on their way take before anyone can wait again
 
 
 @contextmanager
@@ -41,6 +55,43 @@ def careful_by_sample(budget: Budget, parts: Sequence[pl.LazyFrame]) -> Iterator
         yield
 
 
+def resident() -> int:
+    """Bytes of this process in memory; 0 if the system does not tell."""
+    try:
+        pages = int(STATM.read_text().split()[1])
+    except OSError:
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+class Freed:
+    """Freed memory that has not gone back to the system, for which a step waits.
+
+    Polars' allocator, jemalloc, returns freed pages about half a second later, and
+    keeps them apart in four arenas per core. A bucket that the next thread evaluates in
+    another arena takes new pages, so a fast machine exceeds its limit by pages that
+    nobody uses. What does not go back is held by others: nobody waits for it a second
+    time.
+    """
+
+    def __init__(self, budget: Budget, look: Callable[[], int] = resident) -> None:
+        self.budget, self.look = budget, look
+        self.held = overhead()
+
+    def wait_for(self, need: int) -> None:
+        """Wait while ``need`` more bytes exceed the limit and memory goes back."""
+        if self.budget.limit < LEAST:
+            return
+        now, patience = self.look(), PATIENCE
+        enough = max(self.budget.limit - need, self.held + LITTLE)
+        while now > enough and patience > 0:
+            time.sleep(PAUSE)
+            before, now = now, self.look()
+            patience = PATIENCE if before - now >= LITTLE else patience - PAUSE
+        if now > enough:
+            self.held = now
+
+
 def watched(frame: pl.LazyFrame, keys: Sequence[str], budget: Budget) -> pl.LazyFrame:
     """The same contiguous rows, or ``MemoryError`` for a query that is too large.
 
@@ -48,12 +99,14 @@ def watched(frame: pl.LazyFrame, keys: Sequence[str], budget: Budget) -> pl.Lazy
     """
     rows: dict[tuple[object, ...], int] = {}
     width, freed = sample_of(frame).width, Freed(budget)
+    # A row group comes as a whole, unless it is larger than what is read ahead.
+    ahead = min(_row_groups(frame).rows * width, 2 * budget.buffers)
 
     def watch(columns: Sequence[pl.Series]) -> pl.Series:
         key = columns[0]
         if not len(key):
             return key
-        freed.wait_for(MORSEL)
+        freed.wait_for(MORSEL + ahead)
         first, last = (tuple(column[i] for column in columns) for i in (0, -1))
         if first == last:
             rows[first] = rows.get(first, 0) + len(key)

@@ -10,7 +10,7 @@ import polars as pl
 
 from polars_rank._engine.spill.buckets import require_same_types
 from polars_rank._engine.spill.budget import MB, Budget
-from polars_rank._engine.spill.freed import Freed
+from polars_rank._engine.spill.careful import Freed
 from polars_rank._engine.spill.progress import Listener
 from polars_rank._engine.spill.work import Evaluate, Spill, results
 from polars_rank.core.source import lazy_source

@@ -22,10 +22,14 @@ from polars_rank._engine.spill.buckets import (
     split,
 )
 from polars_rank._engine.spill.budget import Budget, Size, size_of
-from polars_rank._engine.spill.careful import careful, careful_by_sample
+from polars_rank._engine.spill.careful import (
+    MORSEL,
+    Freed,
+    careful,
+    careful_by_sample,
+)
 from polars_rank._engine.spill.digest import digest_of
 from polars_rank._engine.spill.disk import full_disk_named, require_space
-from polars_rank._engine.spill.freed import MORSEL, Freed
 from polars_rank._engine.spill.progress import (
     Listener,
     Progress,
@@ -199,7 +203,8 @@ def _evaluated(
     if fits or level > DEEPEST or is_one_query(parts, spill.keys, level):
         _require_room_for_queries(spill, parts, size)
         parts = parts if heard is None else heard(parts)
-        spill.freed.wait_for(MORSEL + int(size.memory * spill.budget.factor))
+        # Half of what evaluating takes is pages of its own that it has freed.
+        spill.freed.wait_for(MORSEL + int(size.memory * spill.budget.factor / 2))
         yield spill.evaluate(parts).collect(engine="streaming")
         return
     shutil.rmtree(folder, ignore_errors=True)
@@ -221,7 +226,6 @@ def _split(
     durable: bool = False,
 ) -> list[Bucket]:
     require_space(size, spill.folder)
-    spill.freed.wait_for(spill.budget.limit)
     buckets = spill.budget.buckets(size)
     rows_per_group = spill.budget.rows_per_group(size, buckets)
 

@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from polars_rank._engine.spill import freed
+from polars_rank._engine.spill import careful
 from polars_rank._engine.spill.budget import MB, Budget, overhead
-from polars_rank._engine.spill.freed import Freed
+from polars_rank._engine.spill.careful import Freed
 
 LIMIT = overhead() + 400 * MB
 
@@ -17,9 +17,9 @@ LIMIT = overhead() + 400 * MB
 class Process:
     """Holds memory that goes back to the system step by step, as time passes."""
 
-    def __init__(self, monkeypatch, *, held: int, freed_: int, step: int) -> None:
-        self.held, self.freed, self.step, self.waited = held, freed_, step, 0
-        monkeypatch.setattr(freed.time, "sleep", self.sleep)
+    def __init__(self, monkeypatch, *, held: int, freed: int, step: int) -> None:
+        self.held, self.freed, self.step, self.waited = held, freed, step, 0
+        monkeypatch.setattr(careful.time, "sleep", self.sleep)
         self.waits = Freed(Budget.of(LIMIT, 4), self.resident)
 
     def sleep(self, seconds: float) -> None:
@@ -31,7 +31,7 @@ class Process:
 
 
 def test_a_step_waits_until_it_fits_and_no_longer(monkeypatch):
-    process = Process(monkeypatch, held=200 * MB, freed_=300 * MB, step=10 * MB)
+    process = Process(monkeypatch, held=200 * MB, freed=300 * MB, step=10 * MB)
     process.waits.wait_for(100 * MB)
     assert process.resident() <= LIMIT - 100 * MB < process.resident() + 10 * MB
     before = process.waited
@@ -40,7 +40,7 @@ def test_a_step_waits_until_it_fits_and_no_longer(monkeypatch):
 
 
 def test_what_others_hold_is_waited_for_once(monkeypatch):
-    process = Process(monkeypatch, held=5000 * MB, freed_=100 * MB, step=50 * MB)
+    process = Process(monkeypatch, held=5000 * MB, freed=100 * MB, step=50 * MB)
     process.waits.wait_for(100 * MB)
     first = process.waited
     assert 0 < first <= 15
@@ -53,7 +53,7 @@ def test_what_others_hold_is_waited_for_once(monkeypatch):
 
 
 def test_limits_below_the_least_are_those_of_tests(monkeypatch):
-    process = Process(monkeypatch, held=5000 * MB, freed_=0, step=1)
+    process = Process(monkeypatch, held=5000 * MB, freed=0, step=1)
     process.waits.budget = Budget.of(100 * MB, 4)
     process.waits.wait_for(100 * MB)
     assert process.waited == 0
@@ -63,7 +63,7 @@ def test_limits_below_the_least_are_those_of_tests(monkeypatch):
 def test_the_memory_of_the_process_is_that_of_the_system():
     """In a process of its own, where nothing else is freed at the same time."""
     code = """
-from polars_rank._engine.spill.freed import resident
+from polars_rank._engine.spill.careful import resident
 before = resident()
 held = b"1" * 200_000_000
 print(resident() - before)
