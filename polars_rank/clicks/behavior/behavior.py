@@ -10,6 +10,7 @@ import polars as pl
 from polars_rank._engine.frame_function import like_input
 from polars_rank._engine.request import AnyFrame
 from polars_rank._statistics.intervals import require_level
+from polars_rank.clicks.behavior.alike import sums_of_alike
 from polars_rank.clicks.behavior.cluster_states import cluster_states, whole
 from polars_rank.clicks.behavior.kept import (
     CLUSTER_SUMS,
@@ -40,6 +41,7 @@ from polars_rank.clicks.behavior.traced import (
     Traced,
     Unit,
     cluster_sums,
+    impressions_in,
     parts_of,
     trace,
 )
@@ -373,13 +375,17 @@ def _require_distinct(columns: Sequence[str], names: Sequence[str]) -> None:
 def _values(log: ClickLog, traced: Traced, *, count_queries: bool) -> pl.LazyFrame:
     """Compute the counts and the measures, one row per segment."""
     by = log.segments
-    frame = parts_of(log, traced).with_columns(**by)
-    counts = {"impressions": pl.len(), "total_clicks": pl.col("clicks").sum()}
-    if count_queries and log.resources is None:
-        counts["queries"] = _QUERIES
-    found = sums(frame, [*by], [*traced.parts], counts)
-    if count_queries and log.resources is not None:
-        found = _with_queries(log, found, by)
+    if traced.are_of_totals and log.weight is None and log.resources is None:
+        impressions = impressions_in(log, traced).with_columns(**by)
+        found = sums_of_alike(impressions, [*by], traced, count_queries=count_queries)
+    else:
+        frame = parts_of(log, traced).with_columns(**by)
+        counts = {"impressions": pl.len(), "total_clicks": pl.col("clicks").sum()}
+        if count_queries and log.resources is None:
+            counts["queries"] = _QUERIES
+        found = sums(frame, [*by], [*traced.parts], counts)
+        if count_queries and log.resources is not None:
+            found = _with_queries(log, found, by)
     values = [
         ratio(pl.col(r.num), pl.col(r.den)).cast(pl.Float64).alias(r.name)
         for r in traced.ratios

@@ -86,20 +86,22 @@ def sums(
     by: Sequence[str],
     columns: Sequence[str],
     counts: State,
+    times: pl.Expr | None = None,
 ) -> pl.LazyFrame:
     """Sum columns for each of ``by``, with the same bits in any order of the rows.
 
     ``counts`` are other aggregations, kept as they are. Integers add up exactly as they
-    are; of other numbers the exact sum is taken.
+    are; of other numbers the exact sum is taken. A row counts as often as ``times``,
+    an integer, says.
     """
     schema = frame.collect_schema()
     state: State = dict(counts)
     for name in columns:
         column = pl.col(name)
         if not schema[name].is_integer():
-            state |= exact_sum(f"{name}_", column)
+            state |= exact_sum(f"{name}_", column, times)
         else:
-            state[name] = column.sum()
+            state[name] = (column if times is None else column * times).sum()
     # Not select: a segment of nothing is no row, the whole of nothing is one.
     frame = frame.group_by(by).agg(**state) if by else frame.select(**state)
     held = {part: pl.col(part) for part in state}

@@ -38,6 +38,14 @@ class Traced(NamedTuple):
     ratios: list[Ratio]
     clicks: pl.Expr
 
+    @property
+    def are_of_totals(self) -> bool:
+        """Whether the parts follow from the totals alone."""
+        impression, values = self.impression, (*self.parts.values(), self.clicks)
+        read = {root for value in values for root in value.meta.root_names()}
+        alone = not impression.words and not impression.steps
+        return alone and read <= impression.totals.keys()
+
 
 def trace(
     log: ClickLog,
@@ -63,21 +71,30 @@ def trace(
     return Traced(impression, table.named, ratios, clicks)
 
 
-def parts_of(log: ClickLog, traced: Traced) -> pl.LazyFrame:
-    """Plan one row per impression: keys, ``by0`` ..., the parts, and ``clicks``."""
+def impressions_in(log: ClickLog, traced: Traced) -> pl.LazyFrame:
+    """Plan one row per impression: keys, ``by0`` ..., words and totals."""
     impression = traced.impression
     log = impression.prepare(log)
     found = impressions_of(log, impression.words, totals=impression.totals)
     frame = enforced(log, found)
-    if impression.steps:
-        frame = frame.with_columns(**impression.steps)
+    return frame.with_columns(**impression.steps) if impression.steps else frame
+
+
+def parts_of(log: ClickLog, traced: Traced) -> pl.LazyFrame:
+    """Plan one row per impression: keys, ``by0`` ..., the parts, and ``clicks``."""
+    parts = parts_in(impressions_in(log, traced), traced)
+    if log.weight is None:
+        return parts
+    return parts.with_columns(pl.col(name) * log.times for name in traced.parts)
+
+
+def parts_in(frame: pl.LazyFrame, traced: Traced) -> pl.LazyFrame:
+    """Replace words and totals by the parts, and ``clicks``."""
     parts = {}
     for name, dtype in frame.select(**traced.parts).collect_schema().items():
         whole = dtype == pl.Boolean or dtype.is_integer()
         parts[name] = traced.parts[name].cast(pl.Int64 if whole else pl.Float64)
-        if log.weight is not None:
-            parts[name] = parts[name] * log.times
-    words = {*impression.words, *impression.totals}
+    words = {*traced.impression.words, *traced.impression.totals}
     kept = [name for name in frame.collect_schema() if name not in words]
     return frame.select(*kept, **parts, clicks=traced.clicks)
 

@@ -34,18 +34,23 @@ def evaluate_runs(
     key: str,
     evaluate: Callable[[pl.DataFrame, Array], pl.DataFrame],
     schema: dict[str, pl.DataType],
+    *,
+    unclaimed: bool = True,
 ) -> pl.LazyFrame:
     """Evaluate whole runs of ``asked`` rows, batch by batch; no key has two of them.
 
-    ``evaluate`` takes the rows of some runs, and where each of them begins. ``rows``
-    have the same keys, and are read again if memory does not hold the keys.
+    Rows that nobody has claimed to be contiguous are looked at first, which soon tells
+    those in any order. ``evaluate`` takes the rows of some runs, and where each of them
+    begins. ``rows`` have the same keys, and are read again if memory does not hold the
+    keys.
     """
 
     def read(_: Sequence[str]) -> Iterator[pl.DataFrame]:
         proof = UniquenessCheck(rows, key)
         with damage_named([rows]):
             # Anew each time: it remembers what it has seen.
-            for batch, start in _whole_runs(reject_if_shuffled(asked, key), key):
+            read_rows = reject_if_shuffled(asked, key) if unclaimed else asked
+            for batch, start in _whole_runs(read_rows, key):
                 found = evaluate(batch, start)
                 proof.add(found[key])
                 yield found.cast(pl.Schema(schema))
@@ -88,6 +93,8 @@ def run_sums(
     key: str,
     totals: Mapping[str, pl.Expr],
     constants: Sequence[str],
+    *,
+    unclaimed: bool = True,
 ) -> pl.LazyFrame:
     """Sum each run: ``key``, ``constants``, sums, ``ROWS`` and ``VARIES``.
 
@@ -101,17 +108,18 @@ def run_sums(
         import numpy as np
 
         other = varying(batch, start, constants)
+        varies = np.logical_or.reduceat(other, start) if other.any() else other[start]
         return pl.DataFrame(
             [
                 *first_values(batch, start, [key, *constants]),
                 *(reduced(np.add, batch[name], start) for name in totals),
                 pl.Series(ROWS, np.diff(start, append=len(batch))),
-                pl.Series(VARIES, np.logical_or.reduceat(other, start)),
+                pl.Series(VARIES, varies),
             ]
         )
 
     schema = {**asked.collect_schema(), ROWS: pl.UInt32(), VARIES: pl.Boolean()}
-    return evaluate_runs(asked, rows, key, summed, schema)
+    return evaluate_runs(asked, rows, key, summed, schema, unclaimed=unclaimed)
 
 
 # -- columns of batches

@@ -122,7 +122,8 @@ def _by_runs(
     constants, bit = _constants(log), pl.col("bit")
     shown = next((name for name, value in totals.items() if value.meta.eq(bit)), "bit")
     rows = pack(log.rows, log.keys, KEY)
-    frame = run_sums(rows, KEY, {**totals, shown: bit}, constants)
+    sums = {**totals, shown: bit}
+    frame = run_sums(rows, KEY, sums, constants, unclaimed=log.unclaimed)
     twice = pl.col(shown).bitwise_count_ones() < pl.col(ROWS)
     checks: dict[rules.Rule | None, pl.Expr] = {rules.DUPLICATE_POSITION: twice}
     if log.check != "off" and constants:

@@ -10,6 +10,8 @@ from polars.testing import assert_frame_equal
 from test_clicks_behavior import NAMED, random_log
 
 from polars_rank import DataError, clicks
+from polars_rank.clicks.behavior import alike
+from polars_rank.clicks.behavior.traced import Traced
 
 MEASURES = [
     *("clicks", "clicks@2", "any_click@70", "ctr", "ctr@3", "ctr_at(k=12)"),
@@ -56,15 +58,20 @@ RISKY = {  # infinite without a click, and of an impression that showed nothing
 @pytest.mark.covering(1)
 @pytest.mark.parametrize("by", [None, "country", ["country", "session_id"]])
 @pytest.mark.parametrize("count_queries", [True, False])
-def test_parts_that_are_infinite_have_the_same_bits(by, count_queries):
+def test_impressions_that_look_alike_have_the_same_bits(by, count_queries, monkeypatch):
+    monkeypatch.setattr(alike, "TOGETHER", 17)
     log = random_log(5)
     some = log["impression_id"].unique().sort()[::3].to_list()
     quiet = pl.col("impression_id").is_in(some)
     log = log.with_columns(clicked=pl.when(~quiet).then("clicked").otherwise(0))
     options = {"by": by, "count_queries": count_queries, "dwell": "dwell"}
-    lazy = clicks.behavior(log.lazy(), [*LOOKS, RISKY], **options).collect()
+    with pytest.MonkeyPatch.context() as patch:  # impression by impression
+        patch.setattr(Traced, "are_of_totals", False)
+        whole = clicks.behavior(log.lazy(), [*LOOKS, RISKY], **options).collect()
+    found = clicks.behavior(log.lazy(), [*LOOKS, RISKY], **options).collect()
+    assert_frame_equal(found, whole, check_exact=True)
     eager = clicks.behavior(log, [*LOOKS, RISKY], **options)
-    assert_frame_equal(lazy, eager, check_exact=True)
+    assert_frame_equal(found, eager, check_exact=True)
 
 
 def test_of_no_impressions():
