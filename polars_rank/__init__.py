@@ -99,7 +99,8 @@ _LATER = {
 }
 _ROOMS = (
     *("clicks", "comparison", "conventions", "core", "evaluation", "example"),
-    *("exceptions", "io", "measures", "metrics", "parts", "typing"),
+    *("exceptions", "io", "measures", "metrics", "parts", "report", "typing"),
+    "uncertainty",
 )
 
 

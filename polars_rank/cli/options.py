@@ -55,15 +55,6 @@ Example: TypeAlias = Annotated[
 Formats: TypeAlias = Annotated[
     Format | None, told("output", "Default: table on a terminal, csv elsewhere.")
 ]
-Report: TypeAlias = Annotated[
-    str | None,
-    told(
-        "output",
-        "table, json, csv, tsv, markdown, html or latex. Default: table on a terminal, "
-        "csv elsewhere.",
-        metavar="CHOICE",
-    ),
-]
 QuoteFormulas: TypeAlias = Annotated[
     bool,
     told(

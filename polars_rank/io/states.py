@@ -14,7 +14,7 @@ from polars_rank.io.scan import scan_each
 from polars_rank.io.unreadable import damage_named, files_of
 
 Opened: TypeAlias = tuple[str, pl.LazyFrame]
-Given: TypeAlias = Opened | tuple[str, pl.DataFrame | pl.LazyFrame]
+Given: TypeAlias = tuple[str, pl.DataFrame | pl.LazyFrame]
 
 
 def read_states(given: FrameLike | Iterable[FrameLike], one: str) -> list[State]:
