@@ -28,7 +28,7 @@ SOME = 1000  # rows
 STATM = Path("/proc/self/statm")  # on Linux only; elsewhere nothing waits
 PAUSE, PATIENCE = 0.02, 0.2  # seconds between two looks, and without any progress
 LITTLE = 4 * MB
-MORSEL = 40 * MB  # what rows on their way take before anyone can wait again
+MORSEL = 40 * MB  # that rows take between reading and a bucket, or a sum
 
 
 @contextmanager
@@ -92,21 +92,35 @@ class Freed:
             self.held = now
 
 
-def watched(frame: pl.LazyFrame, keys: Sequence[str], budget: Budget) -> pl.LazyFrame:
+def row_group(frame: pl.LazyFrame, width: int) -> int:
+    """Bytes of the largest row group, which is read as a whole."""
+    return _row_groups(frame).rows * width
+
+
+def on_their_way(group: int, budget: Budget, joined: int = 0) -> int:
+    """Bytes that rows take before anyone can wait again: no more of them are ahead.
+
+    Each frame that is joined to them makes new rows of them.
+    """
+    return MORSEL * (1 + joined) + min(group, 2 * budget.buffers)
+
+
+def watched(
+    frame: pl.LazyFrame, keys: Sequence[str], budget: Budget, joined: int = 0
+) -> pl.LazyFrame:
     """The same contiguous rows, or ``MemoryError`` for a query that is too large.
 
     A large query fills whole morsels, which begin and end with it.
     """
     rows: dict[tuple[object, ...], int] = {}
     width, freed = sample_of(frame).width, Freed(budget)
-    # A row group comes as a whole, unless it is larger than what is read ahead.
-    ahead = min(_row_groups(frame).rows * width, 2 * budget.buffers)
+    need = on_their_way(row_group(frame, width), budget, joined)
 
     def watch(columns: Sequence[pl.Series]) -> pl.Series:
         key = columns[0]
         if not len(key):
             return key
-        freed.wait_for(MORSEL + ahead)
+        freed.wait_for(need)
         first, last = (tuple(column[i] for column in columns) for i in (0, -1))
         if first == last:
             rows[first] = rows.get(first, 0) + len(key)

@@ -61,7 +61,7 @@ def careful_plan(
 
     def read(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         with careful_by_sample(budget, parts):
-            run = watched(parts[0], key.run.keys, budget)
+            run = watched(parts[0], key.run.keys, budget, len(parts) - 1)
             yield from in_batches(planner([run, *parts[1:]]).frame.select(columns))
 
     schema = plan.frame.collect_schema()

@@ -21,12 +21,14 @@ from polars_rank._engine.spill.buckets import (
     rows_of_largest_query,
     split,
 )
-from polars_rank._engine.spill.budget import Budget, Size, size_of
+from polars_rank._engine.spill.budget import SPLITTING, Budget, Size, size_of
 from polars_rank._engine.spill.careful import (
     MORSEL,
     Freed,
     careful,
     careful_by_sample,
+    on_their_way,
+    row_group,
 )
 from polars_rank._engine.spill.digest import digest_of
 from polars_rank._engine.spill.disk import full_disk_named, require_space
@@ -229,8 +231,12 @@ def _split(
     buckets = spill.budget.buckets(size)
     rows_per_group = spill.budget.rows_per_group(size, buckets)
 
+    group = max(row_group(part, size.width) for part in parts)
+    need = on_their_way(group, spill.budget)
+    spill.freed.wait_for(SPLITTING + group)
+
     def heard(rows: int) -> None:
-        spill.freed.wait_for(MORSEL)
+        spill.freed.wait_for(need)
         if passed is not None:
             passed(rows)
 
