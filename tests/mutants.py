@@ -1002,7 +1002,7 @@ MUTANTS = (
         "comparison/compare.py",
         "    elif options:",
         "    elif False:",
-        "arguments:refused",
+        "keywords:refused",
     ),
     Mutant(
         "products of close systems are enough",
@@ -1056,14 +1056,14 @@ MUTANTS = (
     # -- kept sums
     Mutant(
         "kept: names of columns decide nothing",
-        "evaluation/options.py",
+        "evaluation/deciding.py",
         "if name not in RESOURCES | CHOICES",
         "if name not in RESOURCES | CHOICES | COLUMNS",
         "kept_partials:definition",
     ),
     Mutant(
         "kept: checks decide nothing",
-        "evaluation/options.py",
+        "evaluation/deciding.py",
         'RESOURCES = {"layout", ',
         'RESOURCES = {"check", "layout", ',
         "kept_partials:definition",

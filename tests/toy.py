@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
+from polars_rank._engine.spill.bounded import bounded
 from polars_rank._engine.spill.budget import overhead
-from polars_rank._engine.spill.source import bounded
 
 __all__ = ["lazy", "toy"]
 

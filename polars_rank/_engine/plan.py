@@ -16,6 +16,7 @@ import polars as pl
 from polars_rank._engine.checks.enforce import enforce
 from polars_rank._engine.checks.rows import with_row
 from polars_rank._engine.checks.totals import check_labels, check_sums, label_facts
+from polars_rank._engine.finish import Aggregation, sum_part, values_per_query
 from polars_rank._engine.inputs import Inputs, bind_inputs, normalize
 from polars_rank._engine.layout import (
     in_batches,
@@ -26,19 +27,18 @@ from polars_rank._engine.layout import (
 )
 from polars_rank._engine.pushdown import narrowed
 from polars_rank._engine.request import Request, Resources
-from polars_rank._engine.result import Aggregation, sum_part, values_per_query
 from polars_rank._engine.schema import names_of
-from polars_rank._engine.spill.plan import (
+from polars_rank._engine.spill.in_buckets import (
     careful_plan,
     fits_in_memory,
     held_categories,
     spill_plan,
 )
+from polars_rank._engine.stages.diversity import sum_subtopics
 from polars_rank._engine.stages.join import sum_judged
 from polars_rank._engine.stages.queries import listed_queries, select_queries
 from polars_rank._engine.stages.rank import pack, unpack
 from polars_rank._engine.stages.select import relevant_rows
-from polars_rank._engine.stages.subtopics import sum_subtopics
 from polars_rank._engine.stages.sum import Plan, sum_terms
 from polars_rank._engine.trace import PlanKey, trace_measures
 from polars_rank.core.source import (

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, TypeAlias, Unpack, cast, get_args
 
 import polars as pl
 
-from polars_rank._engine.checks.columns import (
+from polars_rank._engine.checks.column_roles import (
     require_distinct_roles,
     require_no_other_ids,
 )

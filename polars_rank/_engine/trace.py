@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from polars_rank._engine.checks.counts import qrels_checks, run_checks
+from polars_rank._engine.checks.broken_rules import qrels_checks, run_checks
 from polars_rank._engine.checks.enforce import Check
 from polars_rank._engine.inputs import Inputs
 from polars_rank._engine.recorder import Recorder

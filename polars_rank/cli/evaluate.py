@@ -35,7 +35,7 @@ from polars_rank.cli.show import inert, show_means, show_values
 from polars_rank.cli.words import STDIN, remark
 from polars_rank.conventions.choices import SHORTCUTS
 from polars_rank.conventions.tools import DEFAULT, convention_of
-from polars_rank.evaluation.options import FRAMES, OPTIONS
+from polars_rank.evaluation.deciding import FRAMES, OPTIONS
 from polars_rank.io import write
 from polars_rank.io.formats import extensions, format_of
 

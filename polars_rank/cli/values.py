@@ -23,8 +23,8 @@ from polars_rank.conventions.tools import DEFAULT, convention_of
 from polars_rank.core.registry import closest
 from polars_rank.example import systems_path
 from polars_rank.exceptions import DataError
-from polars_rank.io.columns import concatenated
 from polars_rank.io.frames import same_ids
+from polars_rank.io.same_columns import concatenated
 from polars_rank.io.unreadable import files_of
 
 if TYPE_CHECKING:

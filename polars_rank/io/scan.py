@@ -12,7 +12,6 @@ from typing import Literal, TypeAlias
 import polars as pl
 
 from polars_rank.exceptions import DataError
-from polars_rank.io.columns import require_same_names
 from polars_rank.io.damage import Undamaged
 from polars_rank.io.files import Source, locate, magic, readable
 from polars_rank.io.formats import (
@@ -23,6 +22,7 @@ from polars_rank.io.formats import (
     scan_separated,
 )
 from polars_rank.io.header import BEIR, without_header
+from polars_rank.io.same_columns import require_same_names
 from polars_rank.io.trec import scan_trec
 from polars_rank.io.unreadable import unreadable
 

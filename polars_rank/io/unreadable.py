@@ -20,8 +20,8 @@ import polars as pl
 from polars_rank._files.errors import is_full_disk
 from polars_rank.core.source import Source
 from polars_rank.exceptions import DataError
-from polars_rank.io.columns import binary_format, require_same_columns
 from polars_rank.io.files import given_name
+from polars_rank.io.same_columns import binary_format, require_same_columns
 
 DAMAGED = pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError
 BY_ROWS = (  # of these, the rows may be at fault, and not only what is said of them

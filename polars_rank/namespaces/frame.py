@@ -17,7 +17,7 @@ from polars_rank.measures.measure import Measures
 from polars_rank.namespaces.methods import show_signature
 
 if TYPE_CHECKING:
-    from polars_rank.comparison.arguments import ComparisonOptions
+    from polars_rank.comparison.keywords import ComparisonOptions
     from polars_rank.comparison.result import Comparison
     from polars_rank.namespaces.clicks import ClickLogRankEval
     from polars_rank.uncertainty.bounds.bounds import bounds

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from polars_rank._engine.result import Aggregation
+from polars_rank._engine.finish import Aggregation
 from polars_rank.core.aggregate import UndefinedIsOne, exact_total
 from polars_rank.core.registry import UNBOUNDED
 from polars_rank.core.state import DIGESTS, PLACE, State, damaged, require_columns

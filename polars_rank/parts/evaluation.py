@@ -10,11 +10,11 @@ from typing import Any, Unpack
 import polars as pl
 
 from polars_rank._engine.checks.totals import plausible
+from polars_rank._engine.finish import Aggregation
 from polars_rank._engine.inputs import places_of
 from polars_rank._engine.options import MeanOptions
 from polars_rank._engine.plan import plan_result
 from polars_rank._engine.request import AnyFrame, Request, stats_of
-from polars_rank._engine.result import Aggregation
 from polars_rank._engine.schema import (
     Column,
     columns_of,
@@ -39,8 +39,8 @@ from polars_rank.core.state import (
     require_envelope,
     require_once,
 )
+from polars_rank.evaluation.deciding import DECIDING, FRAMES, OPTIONS
 from polars_rank.evaluation.evaluate import per_query
-from polars_rank.evaluation.options import DECIDING, FRAMES, OPTIONS
 from polars_rank.io.frames import FrameLike
 from polars_rank.io.states import read_states
 from polars_rank.measures.measure import Custom, Measures, parse_measures

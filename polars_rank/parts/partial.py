@@ -13,7 +13,7 @@ from functools import lru_cache
 import polars as pl
 import polars.selectors as cs
 
-from polars_rank._engine.result import Aggregation
+from polars_rank._engine.finish import Aggregation
 from polars_rank._engine.stages.sum import Plan
 
 ATTRIBUTES = "attributes"  # column of a partial: where segments and weights were found

@@ -17,6 +17,7 @@ from polars.testing import assert_frame_equal
 from slow import ENGINES, slow
 
 import polars_rank as pr
+from polars_rank._engine.spill.bounded import bounded
 from polars_rank._engine.spill.buckets import rows_of_largest_query
 from polars_rank._engine.spill.budget import (
     MB,
@@ -27,7 +28,6 @@ from polars_rank._engine.spill.budget import (
     parse_memory_limit,
 )
 from polars_rank._engine.spill.progress import Progress
-from polars_rank._engine.spill.source import bounded
 from polars_rank.exceptions import DataError
 
 BUCKET = 16_000  # bytes of a bucket: 1000 rows of the frames below
@@ -491,7 +491,7 @@ def test_memory_stays_within_the_limit(tmp_path):
 import resource
 from pathlib import Path
 import polars as pl
-from polars_rank._engine.spill.source import bounded
+from polars_rank._engine.spill.bounded import bounded
 one = pl.scan_parquet(sys.argv[1])
 part = pl.concat([one.with_columns(pl.col("key0") + 20_000 * i) for i in range(20)])
 def plan(parts):

@@ -12,7 +12,7 @@ import pytest
 from faults import finish, program, small_disk
 
 import polars_rank as pr
-from polars_rank._engine.spill import resume, source
+from polars_rank._engine.spill import bounded, resume
 from polars_rank._engine.spill.buckets import Bucket
 from polars_rank._engine.spill.digest import digest_of
 from polars_rank.io import scan, write
@@ -38,7 +38,7 @@ def digests(monkeypatch):
         found.append(digest_of(spill.parts, spill.plan, spill.fingerprint))
         yield spill.plan.collect()
 
-    monkeypatch.setattr(source, "results", results)
+    monkeypatch.setattr(bounded, "results", results)
     return found
 
 

@@ -163,6 +163,16 @@ def test_a_room_holds_a_dozen_files_and_says_what():
         assert more, f"{folder}/__init__.py says what the room may import"
 
 
+def test_a_file_name_stands_for_one_thing():
+    """Commands and methods have the name of the function that they call."""
+    seen = {}
+    for path in HOME.rglob("*.py"):
+        room = path.relative_to(HOME).parts[0]
+        if not path.stem.startswith("__") and room not in ("cli", "namespaces"):
+            seen.setdefault(path.stem, []).append(str(path.relative_to(HOME)))
+    assert not [paths for paths in seen.values() if len(paths) > 1]
+
+
 def test_metrics_know_no_frame_and_no_column():
     for path in (HOME / "metrics").glob("*.py"):
         text = path.read_text()

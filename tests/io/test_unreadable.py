@@ -12,7 +12,7 @@ import pytest
 from slow import slow
 
 import polars_rank as pr
-from polars_rank.io.columns import require_same_columns
+from polars_rank.io.same_columns import require_same_columns
 from polars_rank.io.unreadable import damage_named
 
 LOG = pl.DataFrame(

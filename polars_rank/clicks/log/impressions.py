@@ -247,7 +247,7 @@ def all_bounded_by(
     """Evaluate several frames: of each, the part that is in the bucket."""
     if log.resources is None:
         return evaluate(parts)
-    from polars_rank._engine.spill.source import bounded  # slow to import
+    from polars_rank._engine.spill.bounded import bounded  # slow to import
 
     source = bounded(
         parts,

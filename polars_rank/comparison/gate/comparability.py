@@ -11,7 +11,7 @@ from polars_rank.comparison.input.reading import require_values
 from polars_rank.comparison.input.values import Source, lazy, lower_is_better
 from polars_rank.comparison.sums.definition import Definition
 from polars_rank.exceptions import DataError
-from polars_rank.io.columns import concatenated
+from polars_rank.io.same_columns import concatenated
 
 BASE, NEW = "base", "new"
 WHICH = {BASE: "baseline", NEW: "new values"}

@@ -14,8 +14,8 @@ from polars_rank.comparison.input.procedures import names_of
 from polars_rank.comparison.input.values import Columns
 from polars_rank.conventions.tools import ConventionLike
 from polars_rank.evaluation.evaluate import per_query
-from polars_rank.io.columns import concatenated
 from polars_rank.io.frames import FrameLike, as_polars
+from polars_rank.io.same_columns import concatenated
 from polars_rank.measures.measure import Measures
 
 

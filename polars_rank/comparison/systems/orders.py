@@ -9,11 +9,11 @@ from typing import Any, Unpack
 import numpy as np
 import polars as pl
 
-from polars_rank.comparison.arguments import PairOptions
 from polars_rank.comparison.compare import compare
 from polars_rank.comparison.input.procedures import TestName
 from polars_rank.comparison.input.reading import read
 from polars_rank.comparison.input.values import Columns, Source, cell, lower_is_better
+from polars_rank.comparison.keywords import PairOptions
 from polars_rank.comparison.tests.bootstrap import resampled
 
 

@@ -12,8 +12,8 @@ from polars_rank._engine.request import AnyFrame
 from polars_rank._engine.schema import require_columns
 from polars_rank._statistics.distributions import special
 from polars_rank.comparison.input.procedures import names_of, require_choice
-from polars_rank.io.columns import concatenated
 from polars_rank.io.frames import FrameLike, as_polars
+from polars_rank.io.same_columns import concatenated
 
 Standard: TypeAlias = Literal["z", "phi", "ab", "cdf"]
 

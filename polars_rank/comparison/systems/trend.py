@@ -10,10 +10,10 @@ import polars as pl
 
 from polars_rank._statistics.distributions import t_quantile
 from polars_rank._statistics.intervals import require_level
-from polars_rank.comparison.arguments import SumOptions
 from polars_rank.comparison.compare import compare
 from polars_rank.comparison.input.procedures import names_of
 from polars_rank.comparison.input.values import Source, lazy
+from polars_rank.comparison.keywords import SumOptions
 from polars_rank.comparison.sums.merging import (
     read_moments,
     selected,

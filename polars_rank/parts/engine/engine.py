@@ -16,8 +16,8 @@ import polars as pl
 from polars_rank._engine.options import MeanOptions, QueryOptions
 from polars_rank.core.parameters import is_whole, plain
 from polars_rank.core.registry import not_taken
+from polars_rank.evaluation.deciding import OPTIONS
 from polars_rank.evaluation.evaluate import per_query
-from polars_rank.evaluation.options import OPTIONS
 from polars_rank.measures.measure import Measures
 from polars_rank.parts.engine.job import Job, columns_read
 from polars_rank.parts.evaluation import Evaluation

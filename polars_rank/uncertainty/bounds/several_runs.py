@@ -8,8 +8,8 @@ from typing import TypeAlias, cast
 import polars as pl
 
 from polars_rank._engine.schema import require_columns
-from polars_rank.io.columns import concatenated
 from polars_rank.io.frames import FrameLike, as_polars
+from polars_rank.io.same_columns import concatenated
 
 Runs: TypeAlias = FrameLike | Mapping[str, FrameLike]
 

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import polars_rank as pr
-from polars_rank.comparison import arguments
+from polars_rank.comparison.keywords import ComparisonOptions, RunOptions, SumOptions
 
 RUN = pl.DataFrame(
     {
@@ -27,12 +27,12 @@ def keywords(function):
 
 def test_options_are_the_keywords_they_stand_for():
     own = keywords(pr.compare)
-    runs = set(get_type_hints(arguments.RunOptions))
-    assert set(get_type_hints(arguments.ComparisonOptions)) == own | runs
+    runs = set(get_type_hints(RunOptions))
+    assert set(get_type_hints(ComparisonOptions)) == own | runs
     assert not own & runs
     assert runs == keywords(pr.per_query) - {"query", "qrels", "keep"}
     sums = keywords(pr.comparison.moments) - {"by", "path", "part"}
-    assert set(get_type_hints(arguments.SumOptions)) == sums
+    assert set(get_type_hints(SumOptions)) == sums
 
 
 def test_measures_come_second():

@@ -31,7 +31,7 @@ def spill_plan(
 
     ``copies`` says whether it looks for the best of duplicates.
     """
-    from polars_rank._engine.spill.source import bounded  # slow to import
+    from polars_rank._engine.spill.bounded import bounded  # slow to import
 
     factor = LISTS if any(map(_by_lists, key.measures)) else SUMS
     frame = bounded(
