@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from polars_rank._engine.checks.enforce import Check
-from polars_rank._engine.options import Duplicates, Layout
+from polars_rank._engine.options import Layout
 from polars_rank._engine.schema import Column
 from polars_rank.conventions.choices import (
+    Duplicates,
     Missing,
     NegativeGrade,
     ScoreType,

@@ -709,10 +709,17 @@ MUTANTS = (
     ),
     Mutant(
         "copies of several queries are one document",
-        "_engine/inputs.py",
-        'copies.group_by("run", "query", *ids, maintain_order=True)',
-        'copies.group_by("query", *ids, maintain_order=True)',
+        "_engine",
+        'on = ["run", "query", *ids]',
+        'on = ["query", *ids]',
         "bounded:best_of",
+    ),
+    Mutant(
+        "the last copy of a document counts, not the first",
+        "_engine",
+        'descending=place == "score", nulls_last',
+        'descending=place != "score", nulls_last',
+        "copies",
     ),
     Mutant(
         "a category's number stands for its text",

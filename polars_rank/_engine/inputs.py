@@ -24,7 +24,11 @@ from polars_rank._engine.schema import (
     renamed,
     require_columns,
 )
-from polars_rank._engine.stages.rank import pack, unpack
+from polars_rank._engine.stages.copies import (
+    best_of_copies,
+    number_copies,
+    number_judgments,
+)
 from polars_rank.core.rules import (
     DUPLICATE_SEGMENT,
     READ_ONCE,
@@ -165,7 +169,7 @@ def _bind_run(
     if request.qrels is None:
         roles = ["score", "rank", "label", "doc"]
         by_doc = request.convention.ties in ("doc_desc", "doc_asc")
-        needed = by_doc or request.on_duplicate == "best"
+        needed = by_doc or request.convention.on_duplicate != "error"
         if request.check == "off" and not needed:
             roles.remove("doc")
         run = bind_columns(
@@ -287,81 +291,26 @@ def normalize(
     integers_late: bool = False,
     contiguous: bool = False,
 ) -> pl.LazyFrame:
-    """Keep the best of duplicates, make ids text where they order ties, cast scores.
+    """Settle copies of documents, make ids text where they order ties, cast scores.
 
     With ``integers_late``, integer ids become text only where they are compared.
     """
-    if request.on_duplicate == "best":
-        subtopic = ["subtopic"] if "subtopic" in schema.roles else []
-        best = _best_of_runs if contiguous else _best_copies
-        frame = best(frame, schema.keys, ["doc", *subtopic])
     convention, dtypes = request.convention, schema.by_role
+    ranked = "score" in dtypes or "rank" in dtypes
+    keep_rank = convention.on_duplicate == "keep_rank"
+    if convention.on_duplicate == "best" or (keep_rank and not ranked):
+        ids = ["doc", *(["subtopic"] if "subtopic" in dtypes else [])]
+        frame = best_of_copies(frame, schema.keys, ids, contiguous=contiguous)
     by_doc = convention.ties in ("doc_desc", "doc_asc")
     doc = dtypes.get("doc")
-    late = integers_late and doc is not None and doc.is_integer()
+    late = integers_late and doc is not None and doc.is_integer() and not keep_rank
     if by_doc and doc not in (None, pl.Binary) and not late:
         frame = frame.with_columns(pl.col("doc").cast(pl.String))
     if convention.score_dtype == "float32" and "score" in dtypes:
         frame = frame.with_columns(pl.col("score").cast(pl.Float32))
+    if keep_rank and ranked:
+        ties = convention.ties
+        frame = number_copies(frame, schema.keys, ties=ties, contiguous=contiguous)
+    elif keep_rank:
+        frame = number_judgments(frame)
     return frame
-
-
-def _best_copies(
-    frame: pl.LazyFrame, keys: Sequence[str], ids: Sequence[str]
-) -> pl.LazyFrame:
-    """The best score, rank and label of each document, at its first row."""
-    on = [*keys, *ids]
-    return (
-        frame.with_row_index("row")
-        .group_by(on)
-        .agg(*_best(frame.collect_schema(), on), pl.col("row").min())
-        .sort("row")
-        .drop("row")
-    )
-
-
-def _best_of_runs(
-    frame: pl.LazyFrame, keys: Sequence[str], ids: Sequence[str]
-) -> pl.LazyFrame:
-    """The same where the rows of a query are contiguous: some queries at a time.
-
-    Rows of the same query that are apart stay apart, for the proof to find them.
-    """
-    rows = pack(frame, keys)
-    schema = rows.collect_schema()
-    best = _best(schema, ["query", *ids])
-    lists = [name for name in schema if name != "query"]
-
-    def batch(queries: pl.DataFrame) -> pl.DataFrame:
-        copies = queries.with_row_index("run").explode(lists)
-        found = copies.group_by("run", "query", *ids, maintain_order=True)
-        return found.agg(best).select(schema.names())
-
-    runs = rows.set_sorted("query").group_by("query", maintain_order=True).agg(pl.all())
-    found = runs.map_batches(
-        batch,
-        schema=schema,
-        predicate_pushdown=False,
-        projection_pushdown=False,
-        slice_pushdown=False,
-        streamable=True,
-    )
-    return unpack(found, keys)
-
-
-def _best(schema: pl.Schema, on: Sequence[str]) -> list[pl.Expr]:
-    """The best value of each other column among copies.
-
-    Nulls and NaN, which cannot be compared, are kept, so that they are reported.
-    """
-    kept = []
-    for name in (n for n in schema if n not in on):
-        column = pl.col(name)
-        best = {"rank": column.min(), "score": column.max(), "label": column.max()}
-        value = best.get(name, column.first())
-        if name in ("score", "label") and schema[name].is_float():
-            value = pl.when(column.is_nan().any()).then(float("nan")).otherwise(value)
-        if name == "score":
-            value = pl.when(column.null_count() == 0).then(value)
-        kept.append(value.alias(name))
-    return kept

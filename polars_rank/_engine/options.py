@@ -9,12 +9,11 @@ from typing import Literal, TypeAlias, TypedDict
 from polars_rank._engine.checks.enforce import Check
 from polars_rank._engine.schema import Column
 from polars_rank._engine.spill.progress import Progress
-from polars_rank.conventions.choices import Missing, Unjudged
+from polars_rank.conventions.choices import Duplicates, Missing, Unjudged
 from polars_rank.conventions.tools import ConventionLike
 from polars_rank.core.ranking import NoRelevant, Ties
 from polars_rank.io.frames import FrameLike
 
-Duplicates: TypeAlias = Literal["error", "best"]
 Layout: TypeAlias = Literal["auto", "any", "contiguous"]
 Stat: TypeAlias = Literal["mean", "n", "std", "se"]
 
@@ -33,6 +32,7 @@ class ChoiceOptions(TypedDict, total=False):
     no_relevant: NoRelevant | None
     unjudged: Unjudged | None
     rel: float | None
+    on_duplicate: Duplicates | None
 
 
 class EvaluationOptions(ChoiceOptions, total=False):
@@ -47,7 +47,6 @@ class EvaluationOptions(ChoiceOptions, total=False):
     qrels_query: Column | Sequence[Column] | None
     qrels_doc: Column | None
     check: Check
-    on_duplicate: Duplicates
     layout: Layout
     memory_limit: int | str | None
     temp_dir: str | Path | None

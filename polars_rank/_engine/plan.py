@@ -287,8 +287,8 @@ def plan_per_query(request: Request, inputs: Inputs) -> Plan:
     if resources is not None:
         frames = [held_categories(frame, resources) for frame in frames]
     if resources is not None and request.grouping == "sort":
-        best = request.on_duplicate == "best"
-        plan = spill_plan(plan_parts, key, frames, resources, copies=best)
+        copies = request.convention.on_duplicate != "error"
+        plan = spill_plan(plan_parts, key, frames, resources, copies=copies)
     elif resources is not None and request.grouping == "contiguous":
         plan = careful_plan(plan_parts, key, frames, resources)
     else:

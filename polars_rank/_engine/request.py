@@ -18,7 +18,6 @@ from polars_rank._engine.checks.enforce import Check
 from polars_rank._engine.opening import Opened, open_about_queries, open_frames
 from polars_rank._engine.options import (
     DOC,
-    Duplicates,
     Layout,
     RequestOptions,
     Stat,
@@ -121,7 +120,6 @@ class Request:
     no_relevant_given: bool
     rel_given: bool
     check: Check
-    on_duplicate: Duplicates
     layout: Layout
     resources: Resources | None
     max_rank: int | None
@@ -180,7 +178,16 @@ class Request:
         by, keep = columns_of(by), columns_of(keep)
         used = [*roles, *by, *keep, weight]
         doc = _known_doc(options["doc"], opened, used)
-        if doc is None and options["on_duplicate"] == "best":
+        convention = convention_of(
+            options["convention"],
+            ties=options["ties"],
+            missing=options["missing"],
+            no_relevant=options["no_relevant"],
+            unjudged=options["unjudged"],
+            rel=options["rel"],
+            on_duplicate=options["on_duplicate"],
+        )
+        if doc is None and convention.on_duplicate != "error":
             msg = "doc must name the column of document ids: duplicates are found by it"
             raise ValueError(msg)
         request = cls(
@@ -196,19 +203,11 @@ class Request:
             weight=weight,
             keep=keep,
             stats=stats_of(options.get("stats", "mean")),
-            convention=convention_of(
-                options["convention"],
-                ties=options["ties"],
-                missing=options["missing"],
-                no_relevant=options["no_relevant"],
-                unjudged=options["unjudged"],
-                rel=options["rel"],
-            ),
+            convention=convention,
             missing_given=options["missing"] is not None,
             no_relevant_given=options["no_relevant"] is not None,
             rel_given=options["rel"] is not None,
             check=options["check"],
-            on_duplicate=options["on_duplicate"],
             layout=options["layout"],
             resources=Resources.of(*resources),
             max_rank=options["max_rank"],
@@ -269,7 +268,6 @@ def _require_valid(options: RequestOptions) -> None:
     """Raise an error for words that are not known, and for options without a frame."""
     for name, value, choices in (
         ("check", options["check"], get_args(Check)),
-        ("on_duplicate", options["on_duplicate"], get_args(Duplicates)),
         ("layout", options["layout"], get_args(Layout)),
     ):
         if value not in choices:

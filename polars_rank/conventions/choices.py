@@ -13,10 +13,11 @@ ScoreType: TypeAlias = Literal["given", "float32"]
 Missing: TypeAlias = Literal["zero", "skip", "error"]
 Unjudged: TypeAlias = Literal["nonrelevant", "drop"]
 NegativeGrade: TypeAlias = Literal["zero", "error"]
+Duplicates: TypeAlias = Literal["error", "best", "keep_rank"]
 
 
 # Choices that are also keywords beside ``convention=``.
-SHORTCUTS = ("ties", "missing", "no_relevant", "unjudged", "rel")
+SHORTCUTS = ("ties", "missing", "no_relevant", "unjudged", "rel", "on_duplicate")
 
 
 class Disputed(NamedTuple):
@@ -96,6 +97,15 @@ CHOICES: dict[str, Disputed] = {
         {
             "nonrelevant": "an unjudged document is not relevant and keeps its place",
             "drop": "unjudged documents and negative grades are removed from the list",
+        },
+    ),
+    "on_duplicate": Disputed(
+        "document that a list has twice",
+        {
+            "error": "a document that comes twice in a query is an error",
+            "best": "copies of a document are one, with its best score and label",
+            "keep_rank": "the first copy of a document counts, the others keep their "
+            "ranks as unjudged documents",
         },
     ),
     "judgments": Disputed(

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, cast, get_type_hints
 
 from polars_rank.conventions.choices import (
     CHOICES,
+    Duplicates,
     Missing,
     NegativeGrade,
     ScoreType,
@@ -28,6 +29,7 @@ from polars_rank.core.ranking import Ideal, NoRelevant, Ties
 from polars_rank.core.registry import METRICS, check, check_policy, closest
 from polars_rank.core.weights import Discount, Gain
 
+SETTLED = ("doc_desc", "doc_asc", "order")  # ties that have one order
 Exceptions: TypeAlias = tuple[tuple[str, str, Any], ...]
 
 
@@ -59,6 +61,12 @@ class Convention:
     unjudged
         ``"nonrelevant"``: unjudged documents keep their rank; ``"drop"``: they and
         negative grades are removed from the ranking (condensed list).
+    on_duplicate
+        A document that a list has twice: ``"error"``; ``"best"`` (one document, with
+        the best score and label of its copies); or ``"keep_rank"`` (the copy that
+        comes first counts, the others keep their ranks and gain nothing, like unjudged
+        documents), which needs ties that are ordered, not averaged. Copies among
+        judgments are one with the best label under both.
     judgments
         Judgments that count: of all ``"judged"`` documents, or of the ``"retrieved"``
         ones only, as in tools that see nothing but the ranked rows.
@@ -89,6 +97,7 @@ class Convention:
     missing: Missing
     no_relevant: NoRelevant
     unjudged: Unjudged
+    on_duplicate: Duplicates
     judgments: Ideal
     negative_grade: NegativeGrade
     rel: Rel
@@ -105,6 +114,12 @@ class Convention:
         """Check every choice."""
         for name, field in _choices().items():
             field.check(getattr(self, name))
+        if self.on_duplicate == "keep_rank" and self.ties not in SETTLED:
+            msg = (
+                f"on_duplicate='keep_rank' needs a first copy among equal scores: "
+                f"choose ties={', '.join(map(repr, SETTLED))}, not {self.ties!r}"
+            )
+            raise ValueError(msg)
         object.__setattr__(self, "exceptions", _listed(self.exceptions))
         for metric, choice, value in self._exceptions:
             if metric not in METRICS:

@@ -153,7 +153,7 @@ def in_effect(measure: Measure, convention: Convention) -> dict[str, Any]:
     metric = measure.definition
     chosen = complete_arguments(metric, measure.arguments, convention=convention)
     names = ["score_dtype", *(["ties"] if metric.tie_sensitive else [])]
-    names += ["unjudged", "judgments", "negative_grade", "missing"]
+    names += ["unjudged", "on_duplicate", "judgments", "negative_grade", "missing"]
     chosen |= {name: getattr(convention, name) for name in names}
     if metric.needs_relevant:
         chosen["no_relevant"] = convention.no_relevant_of(

@@ -42,6 +42,7 @@ _TREC = Convention(
     missing="zero",
     no_relevant="zero",
     unjudged="nonrelevant",
+    on_duplicate="error",
     judgments="judged",
     negative_grade="zero",
     rel=1,

@@ -9,12 +9,12 @@ import polars as pl
 
 from polars_rank._engine.checks.enforce import Check
 from polars_rank._engine.frame_function import frame_function, like_input
-from polars_rank._engine.options import DOC, Duplicates, Layout, Stat
+from polars_rank._engine.options import DOC, Layout, Stat
 from polars_rank._engine.plan import plan_result
 from polars_rank._engine.request import Request
 from polars_rank._engine.schema import Column
 from polars_rank._engine.spill.progress import Progress
-from polars_rank.conventions.choices import Missing, Unjudged
+from polars_rank.conventions.choices import Duplicates, Missing, Unjudged
 from polars_rank.conventions.tools import DEFAULT, ConventionLike
 from polars_rank.core.ranking import NoRelevant, Ties
 from polars_rank.io.frames import FrameLike
@@ -45,8 +45,8 @@ def per_query(
     no_relevant: NoRelevant | None = None,
     unjudged: Unjudged | None = None,
     rel: float | None = None,
+    on_duplicate: Duplicates | None = None,
     check: Check = "strict",
-    on_duplicate: Duplicates = "error",
     layout: Layout = "auto",
     memory_limit: int | str | None = None,
     temp_dir: str | Path | None = None,
@@ -105,11 +105,14 @@ def per_query(
         nothing relevant, treatment of unjudged documents, lowest relevant grade (of
         measures that are binary: nDCG, for one, takes grades as they are). Parameters
         of a measure take precedence.
+    on_duplicate
+        Replaces the choice of the convention for a document that a query has twice:
+        ``"error"``, ``"best"`` (one document, with the best score and label) or
+        ``"keep_rank"`` (the first copy counts; others keep their ranks and gain
+        nothing).
     check
         What to do about bad data: ``"strict"`` raises, ``"warn"`` warns, ``"off"`` does
         not check.
-    on_duplicate
-        ``"best"`` keeps the best score and label of a duplicate document.
     layout
         ``"contiguous"``: the rows of each query are contiguous, with the queries in any
         order. Such rows are streamed without a sort, in little memory; the claim is
@@ -187,8 +190,8 @@ def per_query(
         no_relevant=no_relevant,
         unjudged=unjudged,
         rel=rel,
-        check=check,
         on_duplicate=on_duplicate,
+        check=check,
         layout=layout,
         memory_limit=memory_limit,
         temp_dir=temp_dir,
@@ -226,8 +229,8 @@ def evaluate(
     no_relevant: NoRelevant | None = None,
     unjudged: Unjudged | None = None,
     rel: float | None = None,
+    on_duplicate: Duplicates | None = None,
     check: Check = "strict",
-    on_duplicate: Duplicates = "error",
     layout: Layout = "auto",
     memory_limit: int | str | None = None,
     temp_dir: str | Path | None = None,
@@ -301,8 +304,8 @@ def evaluate(
         no_relevant=no_relevant,
         unjudged=unjudged,
         rel=rel,
-        check=check,
         on_duplicate=on_duplicate,
+        check=check,
         layout=layout,
         memory_limit=memory_limit,
         temp_dir=temp_dir,

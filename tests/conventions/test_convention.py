@@ -58,7 +58,7 @@ def test_a_convention_states_every_choice():
     assert fields.keys() == {"name", *CHOICES, "exceptions"}
     for name in ("name", *CHOICES):
         assert fields[name].default is dataclasses.MISSING
-    with pytest.raises(TypeError, match="missing 16 required"):
+    with pytest.raises(TypeError, match="missing 17 required"):
         pr.Convention()
 
 

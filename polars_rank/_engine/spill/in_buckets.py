@@ -29,7 +29,7 @@ def spill_plan(
 ) -> Plan:
     """The plan that ``planner`` makes of the parts, bucket by bucket, unordered.
 
-    ``copies`` says whether it looks for the best of duplicates.
+    ``copies`` says whether it looks for copies of documents.
     """
     from polars_rank._engine.spill.bounded import bounded  # slow to import
 

@@ -7,13 +7,14 @@ from dataclasses import replace
 from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 from polars_rank.conventions.choices import CHOICES
-from polars_rank.conventions.convention import Convention
+from polars_rank.conventions.convention import SETTLED, Convention
 from polars_rank.conventions.explain import in_effect
 from polars_rank.core.parameters import Parameter, is_number
 from polars_rank.core.registry import METRICS, closest
 from polars_rank.measures.measure import Custom, Measure
 
 DUPLICATES = "on_duplicate"
+EVERY_COPY = "keep"  # as in rows that are not checked
 DEPTH = "max_rank"
 DEPTHS = [100, 1000]  # of runs, that is usual
 NO_NUMBER = ("error", "null")  # values that refuse, or leave no mean
@@ -44,7 +45,6 @@ def alternatives(
     measures: Sequence[Measure | Custom],
     convention: Convention,
     choices: Sequence[str] | Mapping[str, Sequence[Any]] | None,
-    on_duplicate: str,
     max_rank: int | None = None,
 ) -> Iterator[Alternative]:
     """Yield every other value of every choice, with columns named in order."""
@@ -55,7 +55,7 @@ def alternatives(
     for measure in measures:
         several = [
             *_choices(measure, convention),
-            *_arguments(convention, on_duplicate, max_rank),
+            *_arguments(convention, max_rank),
         ]
         for name, now, policy, parameter in several:
             if wanted is not None and name not in wanted:
@@ -66,6 +66,8 @@ def alternatives(
                 values = _others(name, now, parameter, _cutoff(measure))
             for value in values:
                 if value == now or not _computable(measure, name, value):
+                    continue
+                if not _consistent(convention, name, value):
                     continue
                 column = f"other{count}"
                 count += 1
@@ -100,11 +102,9 @@ def _choices(
 
 
 def _arguments(
-    convention: Convention, on_duplicate: str, max_rank: int | None
+    convention: Convention, max_rank: int | None
 ) -> Iterator[tuple[str, Any, str | None, Parameter | None]]:
     """Yield the choices that are arguments of ``evaluate``."""
-    if on_duplicate == "best":
-        yield DUPLICATES, on_duplicate, DUPLICATES, None
     if convention.ties != "expected":  # whose means have no depth
         yield DEPTH, max_rank, DEPTH, None
 
@@ -128,8 +128,8 @@ def _others(
     if name == DEPTH:
         depths = DEPTHS if now is None else _half_and_double(now)
         return [d for d in depths if k is None or min(d, k) != min(now or k, k)]
-    if name == DUPLICATES:
-        return ["keep"]
+    if name == DUPLICATES:  # without copies, there is nothing to try
+        return [] if now == "error" else [*CHOICES[name].values, EVERY_COPY]
     if name in ("rel", "optional_rel"):
         return [now + 1] if is_number(now) else []
     if name in CHOICES:
@@ -165,9 +165,15 @@ def _computable(measure: Measure | Custom, name: str, value: Any) -> bool:
     return True
 
 
+def _consistent(convention: Convention, name: str, value: Any) -> bool:
+    """Tell whether copies of a document have a first one, if that one counts."""
+    chosen = {DUPLICATES: convention.on_duplicate, "ties": convention.ties, name: value}
+    return chosen[DUPLICATES] != "keep_rank" or chosen["ties"] in SETTLED
+
+
 def _require_known(names: Sequence[str] | Mapping[str, Sequence[Any]]) -> None:
     parameters = {p for metric in METRICS.values() for p in metric.parameters}
-    known = sorted({*CHOICES, *parameters, DUPLICATES, DEPTH})
+    known = sorted({*CHOICES, *parameters, DEPTH})
     for name in names:
         if name not in known:
             msg = f"there is no choice {name!r}{closest(name, known)}"

@@ -22,6 +22,7 @@ from polars_rank.measures.measure import Custom, Measure, Measures, parse_measur
 from polars_rank.uncertainty.audit.alternatives import (
     DEPTH,
     DUPLICATES,
+    EVERY_COPY,
     Alternative,
     alternatives,
     as_given,
@@ -62,8 +63,8 @@ def audit(
     Every other value of every choice that can change a measure is tried, one at a
     time: ties, missing queries, unjudged documents, gain, discount, divisors, named
     values of the measure's other parameters, the next lowest relevant grade, half and
-    double the cutoff, the depth of the runs (``max_rank``), and with
-    ``on_duplicate="best"`` every copy of a document.
+    double the cutoff, the depth of the runs (``max_rank``), and where copies of a
+    document are allowed (``on_duplicate="best"``), the other rules, and every copy.
 
     Parameters
     ----------
@@ -121,9 +122,9 @@ def audit(
     The order of the systems is the same under all 2.
     """
     start = convention_of(convention, **{n: options.get(n) for n in SHORTCUTS})
-    on_duplicate, depth = options.get("on_duplicate", "error"), options.get("max_rank")
-    apart = {*SHORTCUTS, DUPLICATES}  # what the alternatives change themselves
-    others: dict[str, Any] = {n: v for n, v in options.items() if n not in apart}
+    depth = options.get("max_rank")
+    # The alternatives change the shortcuts themselves.
+    others: dict[str, Any] = {n: v for n, v in options.items() if n not in SHORTCUTS}
     frames = {"queries": queries, "weight": weight}
     others |= {name: given for name, given in frames.items() if given is not None}
     if bounds:
@@ -132,14 +133,14 @@ def audit(
     frame, column = stacked(run, system)
     if isinstance(qrels, Mapping):  # a frame's queries are those of every system
         qrels = as_polars(qrels, name="qrels", kind="qrels")
-    found = _tried(asked, start, choices, on_duplicate, depth)
+    found = _tried(asked, start, choices, depth)
     base = [renamed(m, f"{BASE}{i}") for i, m in enumerate(asked)]
-    passes = list(_passes(base, found, start, on_duplicate))
+    passes = list(_passes(base, found, start))
     known = facts(found, subtopics=options.get("subtopic") is not None)
     shown = Pass(
         [{name: fact.holds} for name, fact in known.items()],
         neutral(start),
-        {"check": "off", DUPLICATES: on_duplicate, DEPTH: None},
+        {"check": "off", DEPTH: None},
     )
     plans = [
         evaluate(
@@ -187,11 +188,10 @@ def _tried(
     asked: Sequence[Measure | Custom],
     convention: Convention,
     choices: Sequence[str] | Mapping[str, Sequence[Any]] | None,
-    on_duplicate: str,
     depth: int | None,
 ) -> list[Alternative]:
     """Return the alternatives that a log of this depth has; refuse to have none."""
-    found = list(alternatives(asked, convention, choices, on_duplicate, depth))
+    found = list(alternatives(asked, convention, choices, depth))
     if depth is not None:  # a list that is cut has no mean over tied orders
         found = [a for a in found if (a.policy, a.value) != ("ties", "expected")]
     if not found:
@@ -204,22 +204,22 @@ def _passes(
     base: Sequence[Measure | Custom],
     found: Sequence[Alternative],
     convention: Convention,
-    on_duplicate: str,
 ) -> Iterator[Pass]:
     """Yield measures that one plan can compute, its convention, its other arguments.
 
     The first is checked as the user asks; what it lets pass needs no second check.
     """
     first = [*base, *(a.asked for a in found if a.policy is None)]
-    yield Pass(list(map(as_given, first)), convention, {DUPLICATES: on_duplicate})
-    unchecked = {DUPLICATES: on_duplicate, "check": "off"}
+    yield Pass(list(map(as_given, first)), convention, {})
+    unchecked = {"check": "off"}
     groups: dict[tuple[str, Any], list[Any]] = {}
     for a in found:
         if a.policy is not None:
             groups.setdefault((a.policy, a.value), []).append(as_given(a.asked))
     for (policy, value), asked in groups.items():
-        if policy == DUPLICATES:
-            yield Pass(asked, convention, {**unchecked, DUPLICATES: "error"})
+        if (policy, value) == (DUPLICATES, EVERY_COPY):
+            every = convention.with_choices(on_duplicate="error")
+            yield Pass(asked, every, unchecked)
         elif policy == DEPTH:
             yield Pass(asked, convention, {**unchecked, DEPTH: value})
         else:
