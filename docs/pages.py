@@ -242,8 +242,14 @@ def conventions() -> str:
         f"| `{name}` | {differs(tool.convention)} | {compared(tool.equal)} |"
         for name, tool in TOOLS.items()
     )
+    besides = (
+        f"| `{name}` | {cell(tool.besides)} |"
+        for name, tool in TOOLS.items()
+        if tool.besides
+    )
     return filled(
         CONVENTIONS,
+        besides=table("convention", "what its tool does besides", besides),
         choices=table("choice", "value", "what it means", choices()),
         conventions=table("convention", "tool", "in a few words", tools),
         differences=table(

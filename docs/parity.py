@@ -19,6 +19,9 @@ PAGE = Path(__file__).resolve().parent / "parity.md"
 HELD = PAGE.with_suffix(".jsonl")
 MARKS = "<!-- found -->\n", "\n<!-- /found -->"
 PACKAGES = {
+    "Haystack": "haystack-ai",
+    "LlamaIndex": "llama-index-core",
+    "TruLens": "trulens-feedback",
     "trec_eval 9, pytrec_eval": "pytrec-eval-terrier",
     "pytrec_eval": "pytrec-eval-terrier",
     "gdeval (TREC Web track)": "ir-measures",
@@ -26,6 +29,11 @@ PACKAGES = {
     "XGBoost": "xgboost-cpu",
     "RePlay": "replay-rec",
     "Spark MLlib": "pyspark",
+}
+
+COMMITS = {  # of tools whose source was read
+    "OpenSearch Search Relevance Workbench": "d8be5d1",
+    "Quepid": "f80322f",
 }
 
 
@@ -148,7 +156,9 @@ def size(difference: float) -> str:
 
 
 def release(tool: str) -> str:
-    """Installed version of the tool's package; nothing for one that is none."""
+    """Installed version of the tool's package, or its commit; else nothing."""
+    if tool in COMMITS:
+        return COMMITS[tool]
     package = PACKAGES.get(tool, re.sub(r"[ _]", "-", tool))
     try:
         return version(package)

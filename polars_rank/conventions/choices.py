@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -175,6 +176,12 @@ _NUMBERS = {
 }
 
 
+def just_below(level: Any) -> float | None:
+    """Return the number that a level excludes, if it is the next number above it."""
+    near = round(level, 9) if isinstance(level, float) else None
+    return near if near is not None and level == math.nextafter(near, 2e9) else None
+
+
 def sentence(choice: str, value: Any) -> str | None:
     """Put a value of a choice, or of a parameter of that meaning, in words."""
     if isinstance(value, Mapping):
@@ -183,6 +190,8 @@ def sentence(choice: str, value: Any) -> str | None:
         return "a user-defined function"
     if choice in CHOICES and value in CHOICES[choice].values:
         return CHOICES[choice].values[value]
+    if choice == "rel" and (excluded := just_below(value)) is not None:
+        return f"a grade above {excluded:g} is relevant"
     if choice in _NUMBERS and value is not None:
         return _NUMBERS[choice].format(value)
     return None

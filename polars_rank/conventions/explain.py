@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from polars_rank.conventions.choices import OUTCOMES, sentence
+from polars_rank.conventions.choices import OUTCOMES, just_below, sentence
 from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.tools import (
     CONVENTIONS,
@@ -38,11 +38,7 @@ class Choice(NamedTuple):
     @property
     def shown(self) -> str:
         """The value as text."""
-        if callable(self.value):
-            return getattr(self.value, "__name__", type(self.value).__name__)
-        if isinstance(self.value, float) and self.value.is_integer():
-            return str(int(self.value))
-        return "none" if self.value is None else str(self.value)
+        return _shown(self.value)
 
 
 class Explanation(NamedTuple):
@@ -123,7 +119,9 @@ def explanation(
         assumed,
         definition(metric).split("\n\n"),
         list(_choices(parsed, assumed)),
-        metric.sections | {"Undefined": _undefined(parsed, assumed)},
+        metric.sections
+        | {"Undefined": _undefined(parsed, assumed)}
+        | _besides(parsed, assumed),
         _tools(parsed, assumed),
     )
 
@@ -136,6 +134,13 @@ def _undefined(measure: Measure, convention: Convention) -> str:
     undefined = metric.sections.get("Undefined", "never.")
     outcome = f" Such a query {OUTCOMES[policy]}."
     return undefined if undefined.startswith("never") else undefined + outcome
+
+
+def _besides(measure: Measure, convention: Convention) -> dict[str, str]:
+    """Return what the convention's tool does that no choice says."""
+    tool = TOOLS.get(convention.name)
+    said = tool is not None and measure.metric in tool.equal and tool.besides
+    return {tool.name: tool.besides} if tool is not None and said else {}
 
 
 def plain(text: str) -> str:
@@ -199,7 +204,18 @@ def _tools(measure: Measure, convention: Convention) -> list[tuple[str, str, str
 
 
 def _differences(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[str]:
-    return [f"{name} {theirs[name]}" for name in ours if ours[name] != theirs[name]]
+    differ = [name for name in ours if ours[name] != theirs[name]]
+    return [f"{name} {_shown(theirs[name])}" for name in differ]
+
+
+def _shown(value: Any) -> str:
+    if callable(value):
+        return getattr(value, "__name__", type(value).__name__)
+    if (excluded := just_below(value)) is not None:
+        return f"above {excluded:g}"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return "none" if value is None else str(value)
 
 
 def _columns(rows: Any) -> Iterator[str]:

@@ -82,6 +82,7 @@ def accuracy(r: Ranking, *, k: Cutoff = None, rel: Rel) -> pl.Expr:
         "P": {},
         "PrecisionAt": {},
         "retrieval_precision": {},
+        "PrecisionTopK": {},
         "pre": {},
         "SetP": {},
         "set_P": {},
@@ -122,6 +123,9 @@ def precision(
         "set_recall": {},
         "RecallAt": {},
         "retrieval_recall": {},
+        "RecallTopK": {},
+        "R_cap": {"divisor": "min_k_R"},
+        "recall_cap": {"divisor": "min_k_R"},
     },
 )
 def recall(
@@ -136,7 +140,8 @@ def recall(
     ``hits(k) / R``; ``divisor="min_k_R"`` divides by min(k, R) (capped recall).
 
     Source: Cleverdon, 1967; van Rijsbergen, 1979, ch. 7.
-    Equal to: trec_eval ``recall``, ir_measures ``R@k``, ranx ``recall@k``.
+    Equal to: trec_eval ``recall``, ir_measures ``R@k``, ranx ``recall@k``; BEIR
+    ``R_cap`` with "min_k_R".
     Example: grades 1, 0, 1, 0, 1 in rank order: recall@3 = 2/3.
     """
     return ratio(r.hits_at(k, rel), size(divisor, r, k, rel))
@@ -195,6 +200,8 @@ def f_measure(
         "mean_average_precision": {},
         "meanAveragePrecisionAt": {},
         "retrieval_average_precision": {},
+        "ContextPrecision": {"divisor": "hits"},
+        "ContextualPrecision": {"divisor": "hits"},
     },
 )
 def ap(
@@ -214,7 +221,7 @@ def ap(
     Source: Harman, TREC-2, 1993; tied scores: McSherry and Najork, ECIR 2008.
     Equal to: trec_eval ``map`` and ``map_cut``, ir_measures ``AP``, ranx ``map``;
     LightGBM, XGBoost, CatBoost and RePlay with "min_k_R", LensKit with "min_k_R_n",
-    torchmetrics with "hits".
+    torchmetrics, Ragas and DeepEval (context precision) with "hits".
     Example: grades 1, 0, 1, 0, 1 in rank order: ap = (1 + 2/3 + 3/5) / 3.
     """
     precisions = r.sum(r.relevant_hits(rel) * r.rank_weight(reciprocal, k))

@@ -105,9 +105,13 @@ def test_the_docstring_of_a_convention_has_every_choice(name):
             assert f'"{value}"' in attributes
 
 
-def test_no_two_conventions_are_the_same():
-    choices = {convention.replace(name="") for convention in pr.CONVENTIONS.values()}
-    assert len(choices) == len(pr.CONVENTIONS)
+def test_no_two_conventions_are_the_same_but_those_of_one_program():
+    """BEIR and MTEB call pytrec_eval, which is trec_eval 9."""
+    alike: dict[pr.Convention, list[str]] = {}
+    for name, convention in pr.CONVENTIONS.items():
+        alike.setdefault(convention.replace(name=""), []).append(name)
+    several = [names for names in alike.values() if len(names) > 1]
+    assert several == [["trec_eval_9", "beir", "mteb"]]
 
 
 @pytest.mark.parametrize("name", TOOLS)
@@ -179,6 +183,36 @@ CLOSE = 1 + 2**-40  # as float32 it is 1
         ("spark", "ndcg", [1], [0], 0),
         ("lenskit", "ndcg", [1], [0], None),
         ("lenskit", "dcg", [1], [0], 0),
+        ("sentence_transformers", "rr", [1, 1], [1, 0], 1),
+        ("sentence_transformers", "ap@1", [3, 2, 1], [1, 0, 1], 1),
+        ("mteb", "rr", [1, 1], [1, 0], 1 / 2),
+        ("beir", "rr", [CLOSE, 1], [1, 0], 1 / 2),
+        ("recbole", "ap@1", [3, 2, 1], [1, 0, 1], 1),
+        ("recbole", "ndcg", [1], [0], None),
+        ("evidently", "dcg", [2, 1], [2, 0.5], 2 + 0.5 * LOG2),
+        ("evidently", "rr", [2, 1], [0, 0.5], 1 / 2),
+        ("evidently", "precision@2", [1], [1], 1),
+        ("evidently", "ap", [1], [0], None),
+        ("opensearch", "dcg", [2, 1], [2, 1], 3 + LOG2),
+        ("opensearch", "rr", [2, 1], [0, 0.25], 1 / 2),
+        ("opensearch", "precision@2", [1], [1], 1),
+        ("quepid", "dcg", [2, 1], [2, 1], 3 + LOG2),
+        ("quepid", "cg", [2, 1], [2, 1], 3),
+        ("quepid", "err", [1], [3], 7 / 8),
+        ("quepid", "ap", [1], [0], None),
+        ("mlflow", "dcg", [2, 1], [2, 1], 1 + LOG2),
+        ("mlflow", "precision@2", [1], [1], 1),
+        ("ragas", "ap", [3, 2, 1], [0, 1, 0], 1 / 2),
+        ("ragas", "recall", [1], [0], None),
+        ("ragas", "precision@2", [1], [1], 1),
+        ("deepeval", "ap@2", [3, 2, 1], [1, 0, 1], 1),
+        ("deepeval", "precision@2", [1], [1], 1 / 2),
+        ("haystack", "dcg", [2, 1], [2, 1], 2 + LOG2),
+        ("haystack", "ap@2", [3, 2, 1], [1, 0, 1], 1 / 2),
+        ("trulens", "precision@2", [1], [1], 1),
+        ("trulens", "ndcg", [1], [0], None),
+        ("llamaindex", "dcg", [2, 1], [2, 1], 1 + LOG2),
+        ("llamaindex", "precision@2", [1], [1], 1),
     ],
 )
 def test_choices_of_the_tools(name, measure, scores, labels, wanted):
@@ -187,6 +221,33 @@ def test_choices_of_the_tools(name, measure, scores, labels, wanted):
     log = pl.DataFrame({**ids, "score": scores, "label": labels}, strict=False)
     found = pr.per_query(log, measure, convention=name)[measure].item()
     assert found == (wanted if wanted is None else pytest.approx(wanted))
+
+
+def test_a_short_list_has_a_short_ideal_where_the_tool_does_so():
+    """One of two relevant documents is retrieved, and nothing else."""
+    run = RUN.tail(1)
+    for name in ("mlflow", "elasticsearch"):
+        found = pr.per_query(run, "ndcg@5", qrels=QRELS, convention=name)
+        gain = 1 if name == "mlflow" else (2**1 - 1) / (2**2 - 1)
+        assert found["ndcg@5"].item() == gain
+    for name in ("haystack", "trulens"):
+        found = pr.per_query(run, "ndcg@5", qrels=QRELS, convention=name)
+        assert found["ndcg@5"].item() == pytest.approx(1 / (2 + 1 / log2(3)))
+
+
+def test_copies_where_the_tool_counts_them_once():
+    twice = pl.concat([RUN, RUN.with_columns(score=pl.lit(0.0))])
+    for name in ("haystack", "trulens"):
+        found = pr.per_query(twice, "recall", qrels=QRELS, convention=name)
+        assert found["recall"].item() == 1 / 2
+    with pytest.raises(pr.DataError, match="duplicate documents"):
+        pr.per_query(twice, "recall", qrels=QRELS, convention="mlflow")
+
+
+def test_an_empty_list_is_an_error_where_the_tool_refuses_it():
+    asked = pl.concat([QRELS, QRELS.with_columns(query_id=pl.lit(2, pl.Int32))])
+    with pytest.raises(pr.DataError, match="missing from the run"):
+        pr.per_query(RUN, "ndcg", qrels=asked, convention="llamaindex")
 
 
 def test_pool_of_the_retrieved():
@@ -330,6 +391,21 @@ def test_explain_says_what_differs():
     assert choices["gain"].source == "given"
     assert choices["no_relevant"].source == "lightgbm"
     assert choices["k"].words == "the first 10 documents"
+
+
+def test_explain_says_what_the_tool_does_besides():
+    said = pr.explain("ndcg@10", convention="mlflow")
+    assert "  MLflow     Never above 1, but a short list has a short ideal" in said
+    assert "24541" not in pr.explain("rr", convention="mlflow"), "which it lacks"
+    changed = pr.CONVENTIONS["mlflow"].replace(ties="expected")
+    assert "24541" not in pr.explain("ndcg@10", convention=changed)
+
+
+def test_context_precision_is_a_name_of_average_precision():
+    for name in ("context_precision", "ContextPrecision", "contextual_precision@5"):
+        assert pr.Measure.parse(name).arguments["divisor"] == "hits"
+    with pytest.raises(ValueError, match="unknown measure 'context_recall'"):
+        pr.Measure.parse("context_recall")
 
 
 def test_a_new_value_for_nothing_relevant_holds_for_all_metrics():

@@ -20,10 +20,13 @@ RECORDS = HERE.parent / "docs" / "parity.jsonl"
 GOLDEN = HERE / "golden"
 # What "Equal to" calls a tool -> what the records of the parity tests call it.
 TOOL = {
+    "BEIR": "BEIR",
     "CatBoost": "CatBoost",
+    "DeepEval": "DeepEval",
     "Elasticsearch": "Elasticsearch _rank_eval",
     "LensKit": "LensKit",
     "LightGBM": "LightGBM",
+    "Ragas": "Ragas",
     "RePlay": "RePlay",
     "RecTools": "RecTools",
     "Rax": "Rax",
