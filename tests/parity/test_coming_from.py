@@ -1,0 +1,38 @@
+"""The page of the guide: what a tool's code gives is what is printed beside it."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from pathlib import Path
+
+import pytest
+
+PAGE = Path(__file__).parents[2] / "docs" / "guide" / "coming-from.md"
+FIRST, *SECTIONS = re.split(r"(?m)^## ", PAGE.read_text())
+THEIRS, OURS = r"```python\n(.*?)```", r"```pycon\n>>> .*?\n([\d.]+)\n"
+TOOLS = {s.partition("\n")[0]: s for s in SECTIONS if re.search(THEIRS, s, re.DOTALL)}
+ROUNDED = 5.1e-6  # BEIR prints five decimals, the page six
+pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore")]
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_both_sides_of_a_section(tool):
+    names: dict[str, object] = {}
+    lists, theirs = (
+        re.search(THEIRS, text, re.DOTALL)[1] for text in (FIRST, TOOLS[tool])
+    )
+    exec(lists, names)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            exec(theirs, names)
+        except ImportError as error:
+            pytest.skip(str(error))
+    ours = float(re.search(OURS, TOOLS[tool], re.DOTALL)[1])
+    assert float(names["theirs"]) == pytest.approx(ours, abs=ROUNDED)
+
+
+def test_most_sections_are_run():
+    assert len(TOOLS) >= 8
+    assert len(SECTIONS) == 11
