@@ -73,7 +73,8 @@ def audit(
 
 @options_of(polars_rank.bounds, without=OF_DATA, measures=MEASURES)
 @options_of(
-    polars_rank.per_query, only=("no_relevant", "ties", "missing", "unjudged", "rel")
+    polars_rank.per_query,
+    only=("no_relevant", "ties", "missing", "unjudged", "rel", "on_duplicate"),
 )
 def bounds(
     *files: Paths, data: Input = DEFAULT_INPUT, format: Formats = None, **chosen: Any

@@ -115,9 +115,10 @@ class Convention:
         for name, field in _choices().items():
             field.check(getattr(self, name))
         if self.on_duplicate == "keep_rank" and self.ties not in SETTLED:
+            settled = " or ".join(f"ties={rule!r}" for rule in SETTLED)
             msg = (
-                f"on_duplicate='keep_rank' needs a first copy among equal scores: "
-                f"choose ties={', '.join(map(repr, SETTLED))}, not {self.ties!r}"
+                "on_duplicate='keep_rank' needs a first copy among equal scores: "
+                f"choose {settled}, not {self.ties!r}"
             )
             raise ValueError(msg)
         object.__setattr__(self, "exceptions", _listed(self.exceptions))

@@ -97,7 +97,8 @@ NULL_DOC = Rule(
 DUPLICATE_DOC = Rule(
     "duplicate_doc",
     "duplicate documents within a query; add a forgotten column to query= (the system, "
-    'the day), drop the copies, or keep the best of each with on_duplicate="best"',
+    'the day), drop the copies, keep the best of each with on_duplicate="best", or all '
+    'ranks with on_duplicate="keep_rank"',
 )
 NULL_SUBTOPIC = Rule(
     "null_subtopic",

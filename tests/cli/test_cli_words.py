@@ -89,8 +89,8 @@ def _file(word: str) -> str:
 CASES = {
     "evaluate ranks qrels": r"or ranks with --rank rank\.$",
     "evaluate lists qrels": "make a row of every document in a list$",
-    "evaluate twice": r"--query \(the system, the day\), drop the copies, or keep "
-    "the best of each with --on-duplicate best",
+    "evaluate twice": r"--query \(the system, the day\), drop the copies, keep the "
+    "best of each with --on-duplicate best, or all ranks with --on-duplicate keep_rank",
     "evaluate run qrels --doc none": "--doc must name",
     "evaluate text": "a numeric column; cast it$",
     "evaluate tenth -m ap": "set --rel to a lower grade",

@@ -731,6 +731,7 @@ ONE = {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1]}
         ("judged@2", {}, "about who was judged"),
         ("ndcg", {"no_relevant": "skip"}, "which queries are in the mean"),
         ("ndcg", {"unjudged": "drop"}, "no labels"),
+        ("ndcg", {"convention": "haystack"}, "leaves copies in the list"),
         ("ndcg", {"ties": "expected"}, "need an order"),
         ("ndcg", {"max_grade": 0}, "max_grade must be"),
         ("ndcg", {"baseline": "a"}, "name the column of systems"),
@@ -749,6 +750,24 @@ def test_refused(measure, options, words):
     log = pl.DataFrame(ONE | {"label": [1, None, 0]})
     with pytest.raises((ValueError, pl.exceptions.ColumnNotFoundError), match=words):
         pr.bounds(log, measure, **options)
+
+
+def test_bounds_of_copies_made_one():
+    """Those of the list without the worse copies."""
+    alone = {"query_id": 1, "doc_id": ["a", "b", "c"], "score": [4, 2, 2]}
+    twice = {"query_id": 1, "doc_id": ["a", "b", "a", "c"], "score": [4, 2, 3, 2]}
+    qrels = pl.DataFrame({"query_id": 1, "doc_id": ["a", "c"], "label": [1, 1]})
+    found, wanted = (
+        pr.bounds(
+            pl.DataFrame(run),
+            ["ndcg", "precision@2"],
+            qrels=qrels,
+            over=["ties", "labels"],
+            on_duplicate="best",
+        )
+        for run in (twice, alone)
+    )
+    assert found.equals(wanted)
 
 
 def test_schemes_name_metrics():

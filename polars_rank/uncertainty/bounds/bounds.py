@@ -92,8 +92,8 @@ def bounds(
         Largest number of labelings, and of orders, of a query to try, for measures
         without a shortcut.
     choices
-        ``ties``, ``missing``, ``no_relevant``, ``unjudged``, ``rel``, as in
-        :func:`evaluate`.
+        ``ties``, ``missing``, ``no_relevant``, ``unjudged``, ``rel``,
+        ``on_duplicate``, as in :func:`evaluate`.
 
     Returns
     -------

@@ -21,6 +21,12 @@ def with_known_bounds(
     ``ways`` are what varies, ``"ties"`` and ``"labels"``. A log with ranks is not
     ``scored``.
     """
+    if convention.on_duplicate == "keep_rank":
+        msg = (
+            "on_duplicate='keep_rank' leaves copies in the list that no label and no "
+            "order of ties concerns: bounds are not known; choose on_duplicate='best'"
+        )
+        raise ValueError(msg)
     asked = []
     for measure in parse_measures(measures):
         if isinstance(measure, Custom):
