@@ -96,8 +96,8 @@ TOOLS = (
         {"ndcg": "ndcg", "ap": "ap", "rr": "mrr", "precision": "precision"}
         | {"recall": "recall", "accuracy": "hit_rate"},
         "A document that a list has twice counts twice in ap and ndcg, which can be "
-        "above 1, and once in precision and recall, as on_duplicate='best' does. Seen "
-        "in version 0.14.25. Faithfulness and relevancy, by a language model, are no "
-        "ranking measures.",
+        "above 1, and once in precision and recall, as on_duplicate='best' does. With "
+        "use_granular_hit_rate, hit_rate is recall. Seen in version 0.14.25. "
+        "Faithfulness and relevancy, by a language model, are no ranking measures.",
     ),
 )

@@ -76,7 +76,7 @@ TOOLS = (
         | {"precision": "PrecisionTopK", "recall": "RecallTopK"},
         "MAP is wrong for rows in another than rank order, and above 1 for users with "
         "fewer than k rows, the last of them liked. Equal scores share a rank, the "
-        "mean one rounded down. The table of NDCG and MRR says k + 1 for k. Seen in "
-        "version 0.7.23.",
+        "mean one rounded down. FBeta is that of the mean precision and recall. The "
+        "table of NDCG and MRR says k + 1 for k. Seen in version 0.7.23.",
     ),
 )

@@ -31,7 +31,8 @@ TOOLS = (
             precision_divisor="retrieved",
         ),
         "gain 2^g - 1, any grade above 0 is relevant, P@k divides by the hits",
-        {"ndcg": "NDCG@k", "ap": "MAP@k", "precision": "Precision@k"},
+        {"ndcg": "NDCG@k", "ap": "MAP@k", "precision": "Precision@k"}
+        | {"judged": "Coverage@k of the results"},
         "The value of each query is rounded to two decimals, before the mean. A "
         "document that a list has twice counts twice: MAP and NDCG can be above 1 "
         "(opensearch-project/search-relevance#191). Read at d8be5d1.",

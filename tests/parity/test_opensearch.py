@@ -1,7 +1,7 @@
 """OpenSearch: the formulas of its Search Relevance Workbench as plain loops.
 
-Source: opensearch-project/search-relevance at d8be5d1 (14 June 2025), the class
-``Evaluation`` of ``metrics/calculator``. The server is not started.
+Source: opensearch-project/search-relevance at d8be5d1 (14 June 2025), the classes
+``EvaluationMetrics`` and ``Evaluation`` of ``metrics``. The server is not started.
 """
 
 from __future__ import annotations
@@ -50,7 +50,18 @@ def ndcg(hits, judged, k):
     return dcg / ideal if ideal > 0 else 0.0
 
 
-FORMULAS = {"ndcg": ndcg, "ap": average_precision, "precision": precision}
+def coverage(hits, judged, k):
+    """Of the results of a search for k documents."""
+    results = hits[:k]
+    return sum(hit in judged for hit in results) / len(results) if results else 0.0
+
+
+FORMULAS = {
+    "ndcg": ndcg,
+    "ap": average_precision,
+    "precision": precision,
+    "judged": coverage,
+}
 
 
 def fractions(seed):
