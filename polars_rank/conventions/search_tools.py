@@ -34,8 +34,8 @@ TOOLS = (
         {"ndcg": "NDCG@k", "ap": "MAP@k", "precision": "Precision@k"}
         | {"judged": "Coverage@k of the results"},
         "The value of each query is rounded to two decimals, before the mean. A "
-        "document that a list has twice counts twice: MAP and NDCG can be above 1 "
-        "(opensearch-project/search-relevance#191). Read at d8be5d1.",
+        "document that a list has twice counts twice, so MAP and NDCG can be above 1; "
+        "a user saw 1.31 (opensearch-project/search-relevance#191). Read at d8be5d1.",
     ),
     Tool(
         "Quepid",

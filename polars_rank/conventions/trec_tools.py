@@ -68,9 +68,9 @@ TOOLS = (
         "pytrec_eval; means have five decimals",
         {"ndcg": "ndcg", "ap": "map", "recall": "recall", "precision": "precision"}
         | {"rr": "MRR", "accuracy": "hit_rate"},
-        "Never above 1. MRR compares scores as float64; before embeddings- "
-        "benchmark/mteb#5092, its ties kept the input order. nAUC, p-MRR and Hole are "
-        "of several queries.",
+        "Never above 1. MRR compares scores as float64; before "
+        "embeddings-benchmark/mteb#5092, its ties kept the input order. nAUC, p-MRR "
+        "and Hole are of several queries.",
     ),
     Tool(
         "sentence-transformers",
