@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from polars_rank.conventions.tool import ANY_GRADE, NULL, TREC, Tool
+from polars_rank.conventions.tool import ANY_GRADE, TREC, Tool
 
 TOOLS = (
     Tool(
@@ -46,15 +46,15 @@ TOOLS = (
             gain="exp2",
             max_grade=3,
             precision_divisor="retrieved",
-            exceptions={"ap": NULL, "cg": {"gain": "linear"}},
+            exceptions={"cg": {"gain": "linear"}},
         ),
         "gain 2^g - 1, any grade above 0 is relevant, P@k divides by the hits",
         {"ndcg": "ndcg_cut", "dcg": "DCG", "cg": "CG", "ap": "AP", "rr": "RR"}
         | {"precision": "P", "err": "ERR"},
         "NDCG@10 divides by the ideal of all rated documents: it is ndcg with "
-        "max_rank=10; NDCG_CUT@10 is ndcg@10. CG and DCG have no value where a "
-        "document is unrated. ERR takes the top of the scale from the scorer. A "
-        "document that a list has twice counts twice: AP and NDCG can be above 1. "
-        "Read at f80322f.",
+        "max_rank=10; NDCG_CUT@10 is ndcg@10. CG and DCG are 0 for a list with an "
+        "unrated document. ERR takes the top of the scale from the scorer. A document "
+        "that a list has twice counts twice: AP and NDCG can be above 1. Read at "
+        "f80322f.",
     ),
 )

@@ -57,4 +57,4 @@ ROWS = TREC.replace(ties="order", judgments="retrieved", missing="skip")
 # Recommenders: the relevant items of a user are listed, the others are unknown.
 ITEMS = TREC.replace(ties="order", gain="binary", no_relevant="skip")
 ANY_GRADE = math.nextafter(0, 1)  # relevant above 0
-ZERO, ONE, SKIP, NULL = ({"no_relevant": n} for n in ("zero", "one", "skip", "null"))
+ZERO, ONE, SKIP = ({"no_relevant": n} for n in ("zero", "one", "skip"))

@@ -199,7 +199,7 @@ CLOSE = 1 + 2**-40  # as float32 it is 1
         ("quepid", "dcg", [2, 1], [2, 1], 3 + LOG2),
         ("quepid", "cg", [2, 1], [2, 1], 3),
         ("quepid", "err", [1], [3], 7 / 8),
-        ("quepid", "ap", [1], [0], None),
+        ("quepid", "ap", [1], [0], 0),
         ("mlflow", "dcg", [2, 1], [2, 1], 1 + LOG2),
         ("mlflow", "precision@2", [1], [1], 1),
         ("ragas", "ap", [3, 2, 1], [0, 1, 0], 1 / 2),

@@ -1,7 +1,8 @@
 """Quepid: its scorers as plain loops.
 
 Source: o19s/quepid at f80322f (20 August 2026), ``db/scorers``. Quepid runs them on the
-documents that it shows, and on ``bestDocs``, which are all rated documents of a query.
+documents that it shows, and on ``bestDocs``, which are all rated documents of a query;
+its ``queriesSvc`` takes 0 for a score that is no number.
 """
 
 from __future__ import annotations
@@ -26,11 +27,15 @@ def gains(grades):
 
 
 def cg(docs, rated, k):
-    return sum(rated[d] for d in docs[:k])
+    return or_zero(sum(rated.get(d, math.nan) for d in docs[:k]))
 
 
 def dcg(docs, rated, k):
-    return gains(rated[d] for d in docs[:k])
+    return or_zero(gains(rated.get(d, math.nan) for d in docs[:k]))
+
+
+def or_zero(score):
+    return 0.0 if math.isnan(score) else score
 
 
 def ndcg_cut(docs, rated, k):
@@ -51,7 +56,7 @@ def ap(docs, rated, k):
             count += 1
             total += count / (i + 1)
     relevant = sum(rating > 0 for rating in rated.values())
-    return total / relevant if relevant else math.nan
+    return total / relevant if relevant else 0.0
 
 
 def rr(docs, rated, k):
@@ -98,6 +103,13 @@ def test_quepid(metric):
     data = [rated_only(15)] if rated else [id_lists(15)]
     note = f"{NOTE}; without unrated documents" if rated else NOTE
     compare_lists("quepid", metric, SCORERS[metric], data, note=note)
+
+
+def test_unrated_documents():
+    assert cg(["a", "x"], {"a": 3}, 2) == dcg(["a", "x"], {"a": 3}, 2) == 0
+    note = "0 for a list with an unrated document"
+    remark("quepid", "cg", note)
+    remark("quepid", "dcg", note)
 
 
 def test_ndcg_is_that_of_a_list_cut_at_k():
