@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple, TypeAlias, cast, get_args
 
 import polars as pl
 
+from polars_rank.core.cutoffs import Cutoffs
 from polars_rank.core.expr import as_expr, is_scalar, let
 from polars_rank.core.ranking import Depth, Ranking, Ties, order_by
 from polars_rank.core.rules import (
@@ -134,7 +135,7 @@ def bind(
         return bind(
             formula, label, score=score, rank=rank, doc=doc, ties=ties, whole=True
         )
-    depth = ranking.noted.depth
+    depth = ranking.noted.cutoffs.depth
     if depth is not None:
         value, ranking = read(LISTED, depth)
     noted = ranking.noted
@@ -185,18 +186,15 @@ class Noted:
     ----------
     sums, counts
         Values of the documents in rank order, and in any order.
-    zero_below
-        Weights that are 0 below a cutoff, as text, with the cutoff.
-    depths
-        How many of the first documents can change each of the ``sums``; None: all.
+    cutoffs
+        How many of the first documents can change the ``sums``.
     beside
         Whether a sum is used in an expression over the documents.
     """
 
     sums: dict[str, pl.Expr] = field(default_factory=dict)
     counts: dict[str, pl.Expr] = field(default_factory=dict)
-    zero_below: dict[str, int] = field(default_factory=dict)
-    depths: set[int | None] = field(default_factory=set)
+    cutoffs: Cutoffs = field(default_factory=Cutoffs)
     beside: bool = False
 
     def add(self, kind: Kind, value: pl.Expr) -> pl.Expr:
@@ -211,21 +209,6 @@ class Noted:
         """Return the values under the names of their fields."""
         named = getattr(self, kind).items()
         return pl.struct(value.alias(name) for name, value in named).alias(kind)
-
-    def cutoff(self, term: pl.Expr) -> int | None:
-        """Return the rank below which the term is 0: it has such a weight as factor."""
-        text, inputs = str(term), term.meta.pop()
-        if text not in self.zero_below and len(inputs) == 2:
-            b, a = inputs
-            if text in (f"[({a}) * ({b})]", f"[({a}) & ({b})]"):
-                return self.cutoff(b) or self.cutoff(a)
-        return self.zero_below.get(text)
-
-    @property
-    def depth(self) -> int | None:
-        """How many of the first documents can change the sums; None: all."""
-        known = [depth for depth in self.depths if depth is not None]
-        return None if None in self.depths else max(known, default=None)
 
     def mentions(self, column: pl.Expr, *kinds: Kind) -> bool:
         """Return whether a value of these kinds, or of any, reads the column."""
@@ -273,8 +256,12 @@ class NotingRanking(Ranking):
 
     def cached(self, word: pl.Expr) -> pl.Expr:
         """Let the word depend on all documents."""
-        self.noted.depths.add(None)
+        self.noted.cutoffs.depths.add(None)
         return word
+
+    def zero_below(self, k: Depth, word: pl.Expr) -> pl.Expr:
+        """Note the cutoff."""
+        return self.noted.cutoffs.note(word, k)
 
     def running(self, word: pl.Expr) -> pl.Expr:
         """Return the word: those of the first documents need no others."""
@@ -287,7 +274,7 @@ class NotingRanking(Ranking):
     def sum(self, term: pl.Expr) -> pl.Expr:
         """Sum the term once."""
         self.noted.beside |= "pl.field(" in str(term)
-        self.noted.depths.add(self.noted.cutoff(term))
+        self.noted.cutoffs.add(term)
         return self.noted.add("sums", super().sum(term))
 
     def count_all(self, condition: pl.Expr) -> pl.Expr:
@@ -299,14 +286,8 @@ class NotingRanking(Ranking):
         return self.noted.add("sums", self.cached(value))
 
     def rank_weight(self, f: Callable[[pl.Expr], pl.Expr], k: Depth = None) -> pl.Expr:
-        """Note the cutoff of the weight; there are no documents below ``depth``."""
-        if self._has_no_more_than(k):
-            return f(self.rank)
-        return self._zero_below(k, super().rank_weight(f, k))
-
-    def in_top(self, k: Depth = None) -> pl.Expr:
-        """Note the cutoff of the condition."""
-        return self._zero_below(k, super().in_top(k))
+        """Weight all documents alike, where there are none below the cutoff."""
+        return super().rank_weight(f, None if self._has_no_more_than(k) else k)
 
     def count(self, which: pl.Expr, k: Depth = None) -> pl.Expr:
         """Count without a condition on the rank, where all documents meet it."""
@@ -327,11 +308,6 @@ class NotingRanking(Ranking):
 
     def _has_no_more_than(self, k: Depth) -> bool:
         return self.scored and (k is None or (isinstance(k, int) and k == self.depth))
-
-    def _zero_below(self, k: Depth, weight: pl.Expr) -> pl.Expr:
-        if isinstance(k, int):
-            self.noted.zero_below[str(weight)] = k
-        return weight
 
 
 def _ranking(
