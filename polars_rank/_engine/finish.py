@@ -154,45 +154,24 @@ class Aggregation(NamedTuple):
         keys: Sequence[str],
         segments: Sequence[str],
         *more: pl.Expr,
-        skipped: pl.Expr | None = None,
+        skips: bool = False,
     ) -> Plan:
         """Return a row, or one for each segment: a state per measure, a count per rule.
 
         ``keys`` are the columns of a query, ``segments`` those of ``by`` and, last, of
         the weight. ``by0`` ... are the segments, ``queries`` their number, ``m0_n`` ...
         the states; ``example`` has a query for each rule that is broken; ``more`` is
-        aggregated beside them. Queries that are ``skipped`` count in ``more`` and rules
-        only, and need no weight.
+        aggregated beside them. With ``skips``, queries that are ``skipped`` count in
+        ``more`` and rules only, and need no weight.
         """
-        weight = pl.col(segments[-1]).cast(pl.Float64) if self.weighted else None
+        weight = segments[-1] if self.weighted else None
         if weight is not None and self.check != "off":
-            valid = (weight >= 0) & weight.is_finite()
-            invalid = ~valid.fill_null(value=False)
-            if skipped is not None:
-                invalid &= ~skipped
+            given = pl.col(weight).cast(pl.Float64)
+            invalid = ~((given >= 0) & given.is_finite()).fill_null(value=False)
+            if skips:
+                invalid &= ~pl.col("skipped")
             plan = plan.with_rule(INVALID_WEIGHT, invalid)
-        values = [pl.col(f"m{i}") for i in range(len(self.aggregates))]
-        number = pl.len()
-        if skipped is not None:
-            values = [value.filter(~skipped) for value in values]
-            weight = None if weight is None else weight.filter(~skipped)
-            number = (~skipped).sum()
-        example = _example(keys)
-        examples = [
-            example.filter(pl.col(column) > 0).drop_nulls().first().alias(column)
-            for column in plan.rules
-        ]
-        sums = [
-            number.alias("queries"),
-            *(
-                value.alias(f"m{i}_{part}")
-                for i, aggregate in enumerate(self.aggregates)
-                for part, value in aggregate.state(values[i], weight).items()
-            ),
-            *(pl.col(column).sum() for column in plan.rules),
-            *([pl.struct(examples).alias("example")] if examples else []),
-            *more,
-        ]
+        sums = [*_states(self, weight, (*keys,), (*plan.rules,), skips), *more]
         by = segments[: len(self.by)]
         if not by:
             return Plan(plan.frame.select(sums), plan.rules)
@@ -215,6 +194,40 @@ class Aggregation(NamedTuple):
             pl.col("queries"),
             *_statistics(self),
         )
+
+
+@lru_cache(maxsize=64)
+def _states(
+    aggregation: Aggregation,
+    weight: str | None,
+    keys: tuple[str, ...],
+    rules: tuple[str, ...],
+    skips: bool,
+) -> tuple[pl.Expr, ...]:
+    """Return the sums over queries: the states, then counts and examples of rules."""
+    kept = ~pl.col("skipped") if skips else None
+    weights = None if weight is None else _kept(pl.col(weight).cast(pl.Float64), kept)
+    example = _example(keys)
+    examples = [
+        example.filter(pl.col(column) > 0).drop_nulls().first().alias(column)
+        for column in rules
+    ]
+    return (
+        (pl.len() if kept is None else kept.sum()).alias("queries"),
+        *(
+            value.alias(f"m{i}_{part}")
+            for i, aggregate in enumerate(aggregation.aggregates)
+            for part, value in aggregate.state(
+                _kept(pl.col(f"m{i}"), kept), weights
+            ).items()
+        ),
+        *(pl.col(column).sum() for column in rules),
+        *([pl.struct(examples).alias("example")] if examples else []),
+    )
+
+
+def _kept(value: pl.Expr, kept: pl.Expr | None) -> pl.Expr:
+    return value if kept is None else value.filter(kept)
 
 
 @lru_cache(maxsize=64)  # a fifteenth of the time of planning
@@ -284,9 +297,7 @@ def sum_part(
     more = [pl.struct(inputs.run.keys).implode().alias("keys")]
     more.append(hashed(sorted(own)).sum().alias("content"))
     facts: dict[str, pl.Expr] = {}
-    skipped = None
-    if request.qrels is not None or request.queries is not None:
-        skipped = pl.col("skipped")
+    skips = request.qrels is not None or request.queries is not None
     if request.qrels is not None:
         known = pl.col("judged") > 0
         facts["judged"] = known.sum()
@@ -302,12 +313,10 @@ def sum_part(
             facts["matched"] = pl.col("matched").sum()
         if any(about.where == "segments" for about in inputs.descriptions):
             described = pl.col("described")
-            counted = described if skipped is None else described & ~skipped
+            counted = described & ~pl.col("skipped") if skips else described
             facts["described"] = counted.sum()
     more += [fact.cast(pl.Int64).alias(name) for name, fact in facts.items()]
-    sums = aggregation.sum(
-        plan, inputs.run.keys, inputs.segments, *more, skipped=skipped
-    )
+    sums = aggregation.sum(plan, inputs.run.keys, inputs.segments, *more, skips=skips)
     schema = inputs.run.frame.collect_schema()
     binary = [schema[key] for key in inputs.run.keys] == [pl.Binary]
 
