@@ -306,7 +306,11 @@ def _facts(key: PlanKey, recorder: Recorder) -> dict[str, pl.Expr]:
     label, rank = pl.col("label"), pl.col("rank")
     add = (recorder.counts if recorder.top else recorder.aggregates).add
     # A maximum of lists takes half the time of one in a group-by, and more memory.
-    if key.qrels is None and not recorder.top:
+    if recorder.top and "ideal_label" in recorder.columns:
+        first = recorder.aggregates.add(pl.col("ideal_label").first())
+        facts = {"highest": pl.col(first)}
+    elif key.qrels is None and not recorder.top:
+        # A maximum of lists takes half the time of one in a group-by, and more memory.
         facts = {"highest": pl.col(add(label.implode())).list.max()}
     else:
         facts = {"highest": pl.col(add(label.max()))}

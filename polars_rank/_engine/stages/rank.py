@@ -20,9 +20,6 @@ OrderedBy: TypeAlias = Literal["score", "rank", "order"]
 DocTies: TypeAlias = Literal["doc_desc", "doc_asc"]
 
 
-PLACE = pl.int_ranges(1, pl.col("row").list.len() + 1, dtype=pl.Int64).alias("place")
-
-
 def pack(frame: pl.LazyFrame, keys: Sequence[str], name: str = "query") -> pl.LazyFrame:
     """Pack the key columns into one, ``query``; several become a struct."""
     packed = pl.col(keys[0]) if len(keys) == 1 else pl.struct(keys)
@@ -58,14 +55,16 @@ class Ranked(NamedTuple):
 
         Rows of a query are contiguous, and in rank order unless ties had to be broken.
         """
-        lists = self.queries.select("query", "row", *self.places, *scalars)
-        rows = lists.with_columns(PLACE).explode(
-            "row", *self.places, "place", empty_as_null=True
+        several = len(self.payload) > 1
+        row = "row" if several else self.payload[0]
+        lists = self.queries.select(
+            "query", pl.col("row").alias(row), *self.places, *scalars
         )
-        if len(self.payload) > 1:
-            rows = rows.unnest("row")
-        else:
-            rows = rows.rename({"row": self.payload[0]})
+        place = pl.int_ranges(1, pl.col(row).list.len() + 1, dtype=pl.Int64)
+        rows = lists.with_columns(place=place).explode(
+            row, *self.places, "place", empty_as_null=True
+        )
+        rows = rows.unnest("row") if several else rows
         if self.ties is not None:
             rows = _break_ties(rows, self.ties)
         return rows.with_columns(

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeAlias
 
 import polars as pl
 
+from polars_rank._engine.checks.enforce import Frame
 from polars_rank._engine.recorder import WORDS, Recorder
 from polars_rank._engine.trace import PlanKey, Trace
 from polars_rank.core.rules import Rule
 
 
-class Plan(NamedTuple):
+class Counted(NamedTuple, Generic[Frame]):
     """One row per query: its values, and how often it breaks each rule.
+
+    The rows are planned, or at hand.
 
     Attributes
     ----------
@@ -26,14 +29,19 @@ class Plan(NamedTuple):
         Which rule a column counts.
     """
 
-    frame: pl.LazyFrame
+    frame: Frame
     rules: dict[str, Rule]
 
-    def with_rule(self, rule: Rule, count: pl.Expr) -> Plan:
+    def with_rule(  # type: ignore[misc]  # mypy: a method of a generic NamedTuple
+        self, rule: Rule, count: pl.Expr
+    ) -> Counted[Frame]:
         """Count another rule."""
         name = f"rule{len(self.rules)}"
         frame = self.frame.with_columns(count.cast(pl.UInt32).alias(name))
-        return Plan(frame, {**self.rules, name: rule})
+        return Counted(frame, {**self.rules, name: rule})
+
+
+Plan: TypeAlias = Counted[pl.LazyFrame]
 
 
 def sum_terms(key: PlanKey, trace: Trace, rows: pl.LazyFrame) -> Plan:
