@@ -481,14 +481,14 @@ def _checked(result: pl.Expr, violations: Sequence[Violation]) -> pl.Expr:
     """Return the value of every group, or a :class:`DataError` if one breaks a rule."""
 
     def check(columns: Sequence[pl.Series]) -> pl.Series:
-        groups = columns[0].struct
+        groups = columns[0].struct.unnest()  # each field of a series would be a plan
         for i, rule in enumerate(v.rule for v in violations):
-            count = groups.field(f"rule{i}")
+            count = groups.get_column(f"rule{i}")
             if broken := int(count.sum() or 0):
                 where = f"{(count > 0).sum()} of {len(count)} groups"
                 msg = f"{rule.message} ({broken} found, in {where})"
                 raise DataError(msg, rule=rule.name, count=broken)
-        return groups.field("value")
+        return groups.get_column("value")
 
     # Claimed as elementwise, for one call with all groups: Polars 2.1 would otherwise
     # call ``check`` group by group.
