@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 import polars as pl
 
-from polars_rank._engine.checks.enforce import Check, enforce
+from polars_rank._engine.checks.enforce import Check, Frame, enforce
 from polars_rank._engine.checks.totals import label_facts
 from polars_rank._engine.inputs import Inputs
 from polars_rank._engine.options import Stat
 from polars_rank._engine.request import Request, stat_name
 from polars_rank._engine.schema import names_of
-from polars_rank._engine.stages.sum import Plan
+from polars_rank._engine.stages.sum import Counted
 from polars_rank.conventions.convention import Convention
 from polars_rank.core.aggregate import (
     Aggregate,
@@ -32,9 +32,19 @@ from polars_rank.measures.measure import Custom, Measure
 AGGREGATES: dict[str, type[Sum]] = {"sum": Sum, "geometric": GeometricMean}
 
 
-def values_per_query(
-    request: Request, plan: Plan, segments: Sequence[str]
-) -> pl.LazyFrame:
+def require_sound(request: Request, plan: Counted[Frame]) -> Frame:
+    """Pass the values per query unless a rule is broken."""
+    keys = [f"key{i}" for i in range(len(request.columns.query))]
+    return enforce(
+        plan.frame,
+        plan.rules,
+        example=_example(keys),
+        check=request.check,
+        exact_counts=False,
+    )
+
+
+def values_per_query(request: Request, rows: Frame, segments: Sequence[str]) -> Frame:
     """Return one row per query under the user's names, sorted unless memory is bounded.
 
     ``segments`` are the columns to keep.
@@ -42,16 +52,9 @@ def values_per_query(
     names = names_of(request.columns.query)
     kept = zip(segments, names_of(request.keep), strict=True)
     keys = [f"key{i}" for i in range(len(names))]
-    frame = enforce(
-        plan.frame,
-        plan.rules,
-        example=_example(keys),
-        check=request.check,
-        exact_counts=False,
-    )
     if request.grouping == "contiguous" and request.resources is None:
-        frame = frame.sort(keys)
-    return frame.select(
+        rows = rows.sort(keys)
+    return rows.select(
         *(pl.col(key).alias(name) for key, name in zip(keys, names, strict=True)),
         *(pl.col(own).alias(name) for own, name in kept),
         *(
@@ -150,71 +153,99 @@ class Aggregation(NamedTuple):
 
     def sum(
         self,
-        plan: Plan,
+        plan: Counted[Frame],
         keys: Sequence[str],
         segments: Sequence[str],
         *more: pl.Expr,
-        skipped: pl.Expr | None = None,
-    ) -> Plan:
+        skips: bool = False,
+    ) -> Counted[Frame]:
         """Return a row, or one for each segment: a state per measure, a count per rule.
 
         ``keys`` are the columns of a query, ``segments`` those of ``by`` and, last, of
         the weight. ``by0`` ... are the segments, ``queries`` their number, ``m0_n`` ...
         the states; ``example`` has a query for each rule that is broken; ``more`` is
-        aggregated beside them. Queries that are ``skipped`` count in ``more`` and rules
-        only, and need no weight.
+        aggregated beside them. With ``skips``, queries that are ``skipped`` count in
+        ``more`` and rules only, and need no weight.
         """
-        weight = pl.col(segments[-1]).cast(pl.Float64) if self.weighted else None
+        weight = segments[-1] if self.weighted else None
         if weight is not None and self.check != "off":
-            valid = (weight >= 0) & weight.is_finite()
-            invalid = ~valid.fill_null(value=False)
-            if skipped is not None:
-                invalid &= ~skipped
-            plan = plan.with_rule(INVALID_WEIGHT, invalid)
-        values = [pl.col(f"m{i}") for i in range(len(self.aggregates))]
-        number = pl.len()
-        if skipped is not None:
-            values = [value.filter(~skipped) for value in values]
-            weight = None if weight is None else weight.filter(~skipped)
-            number = (~skipped).sum()
-        example = _example(keys)
-        examples = [
-            example.filter(pl.col(column) > 0).drop_nulls().first().alias(column)
-            for column in plan.rules
-        ]
-        sums = [
-            number.alias("queries"),
-            *(
-                value.alias(f"m{i}_{part}")
-                for i, aggregate in enumerate(self.aggregates)
-                for part, value in aggregate.state(values[i], weight).items()
-            ),
-            *(pl.col(column).sum() for column in plan.rules),
-            *([pl.struct(examples).alias("example")] if examples else []),
-            *more,
-        ]
+            plan = plan.with_rule(INVALID_WEIGHT, _invalid(weight, skips=skips))
+        rules, broken = tuple(plan.rules), _may_be_broken(plan)
+        sums = _states(self, weight, tuple(keys), rules, broken, skips) + more
         by = segments[: len(self.by)]
         if not by:
-            return Plan(plan.frame.select(sums), plan.rules)
+            return plan._replace(frame=plan.frame.select(sums))
         frame = plan.frame.group_by(by).agg(sums)
         own = (pl.col(name).alias(f"by{i}") for i, name in enumerate(by))
-        return Plan(frame.select(*own, pl.exclude(by)), plan.rules)
+        return plan._replace(frame=frame.select(*own, pl.exclude(by)))
 
-    def finish(self, sums: Plan) -> pl.LazyFrame:
-        """Make means of the sums, under the user's names, unless a rule is broken."""
-        frame = enforce(
+    def require_sound(self, sums: Counted[Frame]) -> Frame:
+        """Pass the sums unless a rule is broken."""
+        return enforce(
             sums.frame,
             sums.rules,
             example="example",
             check=self.check,
             exact_counts=True,
         )
+
+    def finish(self, frame: Frame) -> Frame:
+        """Make means of the sums, under the user's names."""
         by = [f"by{i}" for i in range(len(self.by))]
-        return frame.sort(by).select(
+        frame = frame.sort(by) if by else frame
+        return frame.select(
             *(pl.col(own).alias(name) for own, name in zip(by, self.by, strict=True)),
             pl.col("queries"),
             *_statistics(self),
         )
+
+
+def _invalid(weight: str, *, skips: bool) -> pl.Expr:
+    given = pl.col(weight).cast(pl.Float64)
+    invalid = ~((given >= 0) & given.is_finite()).fill_null(value=False)
+    return invalid & ~pl.col("skipped") if skips else invalid
+
+
+@lru_cache(maxsize=64)
+def _states(
+    aggregation: Aggregation,
+    weight: str | None,
+    keys: tuple[str, ...],
+    rules: tuple[str, ...],
+    broken: bool,
+    skips: bool,
+) -> tuple[pl.Expr, ...]:
+    """Return the sums over queries: the states, then counts and examples of rules."""
+    kept = ~pl.col("skipped") if skips else None
+    weights = None if weight is None else _kept(pl.col(weight).cast(pl.Float64), kept)
+    example = _example(keys)
+    examples = [
+        example.filter(pl.col(column) > 0).drop_nulls() if broken else example
+        for column in rules
+    ]
+    named = (e.first().alias(n) for e, n in zip(examples, rules, strict=True))
+    return (
+        (pl.len() if kept is None else kept.sum()).alias("queries"),
+        *(
+            value.alias(f"m{i}_{part}")
+            for i, aggregate in enumerate(aggregation.aggregates)
+            for part, value in aggregate.state(
+                _kept(pl.col(f"m{i}"), kept), weights
+            ).items()
+        ),
+        *(pl.col(column).sum() for column in rules),
+        *([pl.struct(named).alias("example")] if rules else []),
+    )
+
+
+def _may_be_broken(plan: Counted[Frame]) -> bool:
+    """Return whether a query may break a rule: nobody knows before rows are there."""
+    frame = plan.frame
+    return isinstance(frame, pl.LazyFrame) or any(frame[n].sum() for n in plan.rules)
+
+
+def _kept(value: pl.Expr, kept: pl.Expr | None) -> pl.Expr:
+    return value if kept is None else value.filter(kept)
 
 
 @lru_cache(maxsize=64)  # a fifteenth of the time of planning
@@ -268,8 +299,8 @@ VIOLATION = pl.Struct(
 
 
 def sum_part(
-    aggregation: Aggregation, request: Request, inputs: Inputs, plan: Plan
-) -> pl.LazyFrame:
+    aggregation: Aggregation, request: Request, inputs: Inputs, plan: Counted[Frame]
+) -> Frame:
     """Sum a part of the data, with the facts that only the whole can answer for.
 
     ``violations`` lists the rules with their counts instead of raising any. ``keys``
@@ -278,15 +309,13 @@ def sum_part(
     queries were looked for, and ``found`` of them are in the run; of ``asked`` queries
     some are ``unknown``; segments have ``described`` some.
     """
-    values = [f"m{i}" for i in range(len(aggregation.aggregates))]
     grouped = inputs.segments[: len(aggregation.by)]
-    own = {*inputs.run.keys, *inputs.segments, *values}.difference(grouped)
+    own = {*inputs.run.keys, *inputs.segments}.difference(grouped)
+    own |= {f"m{i}" for i in range(len(aggregation.aggregates))}
     more = [pl.struct(inputs.run.keys).implode().alias("keys")]
     more.append(hashed(sorted(own)).sum().alias("content"))
     facts: dict[str, pl.Expr] = {}
-    skipped = None
-    if request.qrels is not None or request.queries is not None:
-        skipped = pl.col("skipped")
+    skips = request.qrels is not None or request.queries is not None
     if request.qrels is not None:
         known = pl.col("judged") > 0
         facts["judged"] = known.sum()
@@ -302,12 +331,10 @@ def sum_part(
             facts["matched"] = pl.col("matched").sum()
         if any(about.where == "segments" for about in inputs.descriptions):
             described = pl.col("described")
-            counted = described if skipped is None else described & ~skipped
+            counted = described & ~pl.col("skipped") if skips else described
             facts["described"] = counted.sum()
     more += [fact.cast(pl.Int64).alias(name) for name, fact in facts.items()]
-    sums = aggregation.sum(
-        plan, inputs.run.keys, inputs.segments, *more, skipped=skipped
-    )
+    sums = aggregation.sum(plan, inputs.run.keys, inputs.segments, *more, skips=skips)
     schema = inputs.run.frame.collect_schema()
     binary = [schema[key] for key in inputs.run.keys] == [pl.Binary]
 

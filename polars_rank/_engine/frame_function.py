@@ -61,7 +61,7 @@ def frame_function(
 @overload
 def like_input(
     frame: Frame,
-    result: pl.LazyFrame,
+    result: pl.LazyFrame | Callable[[], pl.DataFrame],
     *,
     in_memory: bool = False,
     request: Request | None = None,
@@ -69,29 +69,33 @@ def like_input(
 @overload
 def like_input(
     frame: FrameLike,
-    result: pl.LazyFrame,
+    result: pl.LazyFrame | Callable[[], pl.DataFrame],
     *,
     in_memory: bool = False,
     request: Request | None = None,
 ) -> AnyFrame: ...
 def like_input(
     frame: FrameLike,
-    result: pl.LazyFrame,
+    result: pl.LazyFrame | Callable[[], pl.DataFrame],
     *,
     in_memory: bool = False,
     request: Request | None = None,
 ) -> AnyFrame:
     """Return a LazyFrame for a LazyFrame, a DataFrame otherwise.
 
-    Errors in the data are raised again here, without the traceback through the plan;
-    with the ``request`` they name the row. A file that cannot be read is named, too.
+    A ``request`` may come with a function that computes its result. Errors in the data
+    are raised again here, without the traceback through the plan; with the ``request``
+    they name the row. A file that cannot be read is named, too.
     """
     warn_if_forked()
     note_run()  # a plan, too: asked for its schema, Polars starts threads
     if isinstance(frame, pl.LazyFrame):
-        return result
+        return result if isinstance(result, pl.LazyFrame) else result().lazy()
     try:
-        with damage_named([result] if request is None else request.inputs):
+        planned = [result] if isinstance(result, pl.LazyFrame) else []
+        with damage_named(planned if request is None else request.inputs):
+            if not isinstance(result, pl.LazyFrame):
+                return result()
             return result.collect(engine="in-memory" if in_memory else "streaming")
     except pl.exceptions.InvalidOperationError as error:
         own = [] if request is None else request.measures

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -257,30 +257,37 @@ def _kept_if_read_twice(request: Request, *, described: bool) -> Request:
     These are a run that provides key columns which judgments or queries lack,
     judgments that also provide attributes of queries, and queries beside judgments.
     """
-    query, keys = request.columns.query, request.qrels_columns.query
-    others = [(f, query) for f in (request.queries, request.segments) if f is not None]
-    others += [] if request.qrels is None else [(request.qrels, keys)]
-    schemas = [(frame.collect_schema(), columns) for frame, columns in others]
-    complete = all(
-        has_column(c, schema) for schema, columns in schemas for c in columns
-    )
-    run, qrels = request.frame, request.qrels
-    run_twice = not complete and not is_rereadable(run)
-    qrels_twice = described and qrels is not None and not is_rereadable(qrels)
-    queries = None if qrels is None else request.queries
-    listed_twice = queries is not None and not is_rereadable(queries)
+    twice = _read_twice(request, described=described)
     # A plan for contiguous rows is collected on its own.
-    apart = request.layout == "contiguous" and (qrels_twice or listed_twice)
-    twice = run_twice or qrels_twice or listed_twice
+    apart = request.layout == "contiguous" and bool(twice.keys() - {"frame"})
     if apart or (twice and request.resources is not None):
         raise DataError(READ_ONCE.message, rule=READ_ONCE.name)
-    if listed_twice and queries is not None:
-        request = replace(request, queries=queries.cache())
-    if run_twice:
-        request = replace(request, frame=run.cache())
-    if qrels_twice and qrels is not None:
-        request = replace(request, qrels=qrels.cache())
-    return request
+    kept: dict[str, Any] = {name: frame.cache() for name, frame in twice.items()}
+    return replace(request, **kept)
+
+
+def _read_twice(request: Request, *, described: bool) -> dict[str, pl.LazyFrame]:
+    """Return the frames that are needed twice but can be read only once, by name."""
+    query = request.columns.query
+    others = [
+        (request.queries, query),
+        (request.segments, query),
+        (request.qrels, request.qrels_columns.query),
+    ]
+    schemas = [(f.collect_schema(), names) for f, names in others if f is not None]
+    complete = all(
+        has_column(name, schema) for schema, names in schemas for name in names
+    )
+    needed: dict[str, pl.LazyFrame | None] = {
+        "frame": None if complete else request.frame,
+        "qrels": request.qrels if described else None,
+        "queries": None if request.qrels is None else request.queries,
+    }
+    return {
+        name: frame
+        for name, frame in needed.items()
+        if frame is not None and not is_rereadable(frame)
+    }
 
 
 def normalize(

@@ -11,6 +11,7 @@ from dataclasses import replace
 import polars as pl
 
 from polars_rank._engine.request import Request
+from polars_rank.core.expr import operands
 
 
 def narrowed(request: Request, predicate: pl.Expr, schema: pl.Schema) -> Request | None:
@@ -65,11 +66,8 @@ def _applies(
 
 def _conditions(predicate: pl.Expr) -> Iterator[pl.Expr]:
     """Return the conditions that the predicate combines with ``and``."""
-    inputs = predicate.meta.pop()
-    if len(inputs) == 2:
-        for left, right in (inputs, inputs[::-1]):
-            if (left & right).meta.eq(predicate):
-                yield from _conditions(left)
-                yield from _conditions(right)
-                return
-    yield predicate
+    joined = operands(predicate, "&")
+    if not joined:
+        yield predicate
+    for condition in joined:
+        yield from _conditions(condition)

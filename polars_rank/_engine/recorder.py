@@ -15,7 +15,8 @@ from itertools import chain
 
 import polars as pl
 
-from polars_rank.core.ranking import Ranking
+from polars_rank.core.cutoffs import Cutoffs
+from polars_rank.core.ranking import Depth, Ranking
 from polars_rank.core.registry import Rows
 
 WORDS = ("label", "rank", "score", "tie_first", "tie_last")
@@ -40,6 +41,10 @@ class ExprTable:
         self.named[name] = expr
         alike.append(name)
         return name
+
+    def aliased(self) -> list[pl.Expr]:
+        """Return the expressions under their names."""
+        return [expr.alias(name) for name, expr in self.named.items()]
 
     def roots(self) -> set[str]:
         """Return the columns that the expressions read."""
@@ -67,15 +72,28 @@ class Recorder:
         Values per document that are summed.
     aggregates
         Other values per query.
+    counts
+        Numbers of documents, whatever their rank; with ``top`` alone, else ``terms``.
+    cutoffs
+        How many of the first documents can change a value, but for ``counts``.
+    top
+        Whether the plan keeps the first documents alone, as many as ``cutoffs`` said.
     retrieved, lead
         Whether measures need the number of retrieved documents, and whether the first
         row is not relevant.
     """
 
     def __init__(
-        self, rows: Rows, *, integer_grades: bool, scored: bool, expected: bool
+        self,
+        rows: Rows,
+        *,
+        integer_grades: bool,
+        scored: bool,
+        expected: bool,
+        top: bool = False,
     ) -> None:
-        self.rows = rows
+        self.rows: Rows = "all" if top else rows
+        self.top = top
         self.integer_grades = integer_grades
         self.scored = scored
         self.expected = expected
@@ -83,6 +101,8 @@ class Recorder:
         self.constants = ExprTable("constant")
         self.terms = ExprTable("term")
         self.aggregates = ExprTable("aggregate")
+        self.counts = ExprTable("count")
+        self.cutoffs = Cutoffs()
         self.retrieved = self.lead = False
 
     @cached_property
@@ -109,7 +129,7 @@ class Recorder:
     def word_levels(self) -> list[dict[str, pl.Expr]]:
         """Words in the order of computation: each reads those of earlier levels."""
         words = dict(self.words.named)
-        if "ideal_label" in self.columns:
+        if "ideal_label" in self.columns and not self.top:
             best = pl.col("label").sort(descending=True, nulls_last=True)
             words["ideal_label"] = best
         levels: list[dict[str, pl.Expr]] = []
@@ -129,13 +149,24 @@ class Recorder:
             levels.append({})
         return levels
 
+    @cached_property
+    def summands(self) -> list[str | pl.Expr]:
+        """Columns that the aggregates read, and the terms."""
+        roots = self.aggregates.roots() - self.terms.named.keys()
+        return [*sorted(roots), *self.terms.aliased()]
+
+    @cached_property
+    def sums(self) -> list[pl.Expr]:
+        """The terms as lists, to be summed, and the aggregates."""
+        return [*map(pl.col, self.terms.named), *self.aggregates.aliased()]
+
     def ranking(self) -> Ranking:
         """Bind every word to the column of its name."""
         raw_score = pl.col("score") if self.scored else -pl.col("rank")
         return Ranking(
             label=pl.col("label"),
             rank=pl.col("rank"),
-            place=pl.col("place"),
+            place=pl.col("rank" if self.top else "place"),
             ideal_label=pl.col("ideal_label"),
             score=raw_score.cast(pl.Float64),
             raw_score=raw_score,
@@ -157,20 +188,44 @@ class RecordingRanking(Ranking):
     recorder: Recorder
 
     def cached(self, word: pl.Expr) -> pl.Expr:
+        """Compute the word once, as a column; it may depend on all documents."""
+        self.recorder.cutoffs.depths.add(None)
+        return self.running(word)
+
+    def running(self, word: pl.Expr) -> pl.Expr:
         """Compute the word once, as a column."""
         return pl.col(self.recorder.words.add(word))
 
+    def zero_below(self, k: Depth, word: pl.Expr) -> pl.Expr:
+        """Note the cutoff."""
+        return self.recorder.cutoffs.note(word, k)
+
     def broadcast(self, value: pl.Expr) -> pl.Expr:
         """Compute the value once, repeated along the query's rows."""
+        self.recorder.cutoffs.depths.add(None)
         return pl.col(self.recorder.constants.add(value))
 
     def sum(self, term: pl.Expr) -> pl.Expr:
         """Sum the term once; a query's terms are a list, in rank order."""
+        self.recorder.cutoffs.add(term)
+        return self._total(term)
+
+    def count_all(self, condition: pl.Expr) -> pl.Expr:
+        """Count once; where rows are left out, before that."""
+        recorder = self.recorder
+        if recorder.top:
+            return pl.col(recorder.counts.add(Ranking.sum(self, condition)))
+        if not {*condition.meta.root_names()} <= {"label", "ideal_label"}:
+            recorder.cutoffs.depths.add(None)
+        return self._total(condition)
+
+    def _total(self, term: pl.Expr) -> pl.Expr:
         name = self.recorder.terms.add(term.cast(pl.Float64).fill_null(0.0))
         return pl.col(name).list.sum()
 
     def reduce(self, value: pl.Expr) -> pl.Expr:
         """Compute the value once."""
+        self.recorder.cutoffs.depths.add(None)
         return pl.col(self.recorder.aggregates.add(value))
 
     def retrieved_count(self) -> pl.Expr:

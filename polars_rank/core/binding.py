@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields, replace
-from typing import Literal, NamedTuple, TypeAlias, cast, get_args
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from functools import cached_property, lru_cache
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import polars as pl
 
+from polars_rank.core.cutoffs import Cutoffs
 from polars_rank.core.expr import as_expr, is_scalar, let
 from polars_rank.core.ranking import Depth, Ranking, Ties, order_by
 from polars_rank.core.rules import (
@@ -36,8 +38,13 @@ class Columns(NamedTuple):
 ROW, IDEAL = (pl.element().struct.field(name) for name in ("row", "ideal"))
 LABEL, KNOWN = (ROW.struct.field(name) for name in ("label", "known"))
 Kind: TypeAlias = Literal["sums", "counts"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
 LISTED = Columns(LABEL, KNOWN, IDEAL, pl.element().len())
+GRADE, PLACED = (pl.element().struct.field(name) for name in ("label", "known"))
+# Whether labels are counted, or those in ideal order, they are the same; but a formula
+# notes both, under two names.
+COUNTED = Columns(GRADE, PLACED, GRADE.alias("ideal"), pl.element().len())
+NAMED = Columns(*(pl.col(name) for name in Columns._fields))
+Formula: TypeAlias = Callable[[Ranking], pl.Expr]
 
 
 def metric_expr(
@@ -91,7 +98,7 @@ def metric_expr(
 
 
 def bind(
-    formula: Callable[[Ranking], pl.Expr],
+    formula: Formula,
     label: str | pl.Expr,
     *,
     score: str | pl.Expr | None,
@@ -107,74 +114,195 @@ def bind(
     if ties in ("doc_desc", "doc_asc") and doc is None:
         msg = f"ties={ties!r} needs doc=, the column of document identifiers"
         raise ValueError(msg)
+    given = (label, rank if score is None else score, doc)
     ties = ties or ("order" if doc is None else "doc_desc")
-    label = as_expr(label)
-    text = None if doc is None else as_expr(doc).cast(pl.String)
-    if score is not None:
-        score = as_expr(score)
-        keys, downwards = order_by(score, label=label, doc=text, ties=ties)
-    else:
-        keys, downwards = [as_expr(cast("str | pl.Expr", rank))], [False]
-    # Adding 0 refuses text, which a cast would read as numbers.
-    rows = pl.struct(
-        (label + 0).alias("label"),
-        ((score if score is not None else keys[0]) + 0).alias("known"),
+    names = [_name(column) for column in given]
+    # The formula of a user may be another one each time that it is called.
+    if whole or ... in names:
+        return _bound(formula, given, score is not None, ties, whole)
+    return _bound_by_name(formula, tuple(names), score is not None, ties)
+
+
+def _name(column: str | pl.Expr | None) -> object:
+    """Return what an equal column has as well, if it is plain; ``...`` if it is not."""
+    if isinstance(column, pl.Expr):
+        return (column.meta.output_name(),) if column.meta.is_column() else ...
+    return column
+
+
+@lru_cache(maxsize=256)
+def _bound_by_name(
+    formula: Formula, names: tuple[Any, ...], scored: bool, ties: Ties
+) -> pl.Expr:
+    columns = (pl.col(*name) if isinstance(name, tuple) else name for name in names)
+    return _bound(formula, (*columns,), scored, ties, False)
+
+
+def _bound(
+    formula: Formula, columns: tuple[Any, ...], scored: bool, ties: Ties, whole: bool
+) -> pl.Expr:
+    label, known, doc = (None if c is None else as_expr(c) for c in columns)
+    assert label is not None
+    assert known is not None
+    text = None if doc is None else doc.cast(pl.String)
+    documents = Documents(label, known, text, scored=scored, ties=ties)
+    read_needs = _needs if whole else _known_needs
+    needs = read_needs(formula, scored, ties == "expected", whole)
+    sums = _flat if needs.columns == ["label"] else _listed
+    value, violations, parts = sums(formula, documents, needs)
+    value = value.cast(pl.Float64).alias("value")
+    broken = [v.count.alias(f"rule{i}") for i, v in enumerate(violations)]
+    result = _checked(parts.struct.with_fields(value, *broken), violations)
+    name = label.meta.output_name(raise_if_undetermined=False)
+    return result if name is None else result.alias(name)
+
+
+Sums: TypeAlias = tuple[pl.Expr, list[Violation], pl.Expr]
+
+
+def _flat(formula: Formula, documents: Documents, needs: Needs) -> Sums:
+    """Sum up labels alone: as they come, and in rank order."""
+    columns = documents.unsorted
+    value, ranking = documents.read(formula, columns, needs)
+    found = documents.in_order(columns.label, needs.depth)
+    _, ordered = documents.read(formula, columns._replace(label=found), needs)
+    parts = ranking.noted.values("counts") + ordered.noted.values("sums")
+    return value, ranking.violations, pl.struct(parts)
+
+
+def _listed(formula: Formula, documents: Documents, needs: Needs) -> Sums:
+    """Sum up several columns, along a list of the documents in rank order.
+
+    If they are the first few, what counts all documents is counted along another list.
+    """
+    depth, grades = needs.depth, documents.unsorted.label
+    value, ranking = documents.read(formula, LISTED, needs, apart=depth is not None)
+    sums = ranking.noted.values("sums")
+    pair = depth is None or "known" in needs.columns
+    row = documents.rows if pair else pl.struct(label=grades)
+    lists = [documents.in_order(row, depth).alias("row")]
+    if "ideal" in needs.columns:
+        best = grades.sort(descending=True, nulls_last=True)
+        lists.append((best if depth is None else best.head(depth)).alias("ideal"))
+    if depth is None:
+        sums += ranking.noted.values("counts")
+        parts = let(pl.struct(lists), lambda _: pl.struct(sums))
+        return value, ranking.violations, parts
+    _, counted = documents.read(formula, COUNTED, needs)
+    counts = counted.noted.values("counts")
+    parts = pl.struct(
+        let(pl.struct(lists), lambda _: pl.struct(sums)).alias("sums"),
+        let(documents.rows, lambda _: pl.struct(counts)).alias("counts"),
     )
-    scored = score is not None
+    return value, ranking.violations, parts
 
-    def read(
-        columns: Columns, depth: int | None = None
-    ) -> tuple[pl.Expr, NotingRanking]:
-        ranking = _ranking(columns, depth, scored=scored, expected=ties == "expected")
-        return ranking.whole(formula) if whole else formula(ranking), ranking
 
-    value, ranking = read(LISTED)
-    # A sum beside documents is not there yet, and Polars 2.1 takes no lists of fields.
-    if not whole and (ranking.noted.beside or ".list.eval(" in str(value)):
-        return bind(
-            formula, label, score=score, rank=rank, doc=doc, ties=ties, whole=True
+@dataclass(frozen=True, eq=False)
+class Documents:
+    """The documents of the group at hand, in any order: raw columns.
+
+    ``known`` is the score, if they are ``scored``, or the rank; ``doc`` breaks ties.
+    """
+
+    label: pl.Expr
+    known: pl.Expr
+    doc: pl.Expr | None
+    _: KW_ONLY
+    scored: bool
+    ties: Ties
+
+    @cached_property
+    def rows(self) -> pl.Expr:
+        """The numbers of each document. Adding 0 refuses text, which a cast reads."""
+        return pl.struct(
+            (self.label + 0).alias("label"), (self.known + 0).alias("known")
         )
-    depth = ranking.noted.depth
-    if depth is not None:
-        value, ranking = read(LISTED, depth)
-    noted = ranking.noted
 
-    def in_order(row: pl.Expr) -> pl.Expr:
+    @cached_property
+    def unsorted(self) -> Columns:
+        """The columns as they come; a struct of them makes literals as long."""
+        label, known = self.label + 0, self.known + 0
+        if not (self.label.meta.is_column() and self.known.meta.is_column()):
+            label, known = (self.rows.struct.field(name) for name in ("label", "known"))
+        return Columns(label, known, label, pl.len())
+
+    def in_order(self, row: pl.Expr, depth: int | None) -> pl.Expr:
+        """Put something of each document in rank order; the first ``depth`` of them."""
+        keys, downwards = [self.known], [False]
+        if self.scored:
+            keys, downwards = order_by(
+                self.known, label=self.label, doc=self.doc, ties=self.ties
+            )
         row = row.sort_by(
             keys, descending=downwards, nulls_last=True, maintain_order=True
         )
         return row if depth is None else row.head(depth)
 
-    grades, number = rows.struct.field("label"), pl.len()
-    best = grades.sort(descending=True, nulls_last=True)
-    if noted.reads_once:
-        unsorted = Columns(grades, rows.struct.field("known"), grades, number)
-        parts = [read(unsorted)[1].noted.struct("counts")]
-        if noted.sums:
-            ordered = Columns(in_order(grades), pl.lit(0), grades, number)
-            parts.append(read(ordered, depth)[1].noted.struct("sums"))
-        result = pl.struct(parts)
-    elif depth is None:
-        lists = [in_order(rows).alias("row"), best.alias("ideal")]
-        lists = lists if noted.mentions(IDEAL) else lists[:1]
-        parts = [noted.struct("sums"), noted.struct("counts")]
-        result = let(pl.struct(lists), lambda _: pl.struct(parts))
-    else:
-        # Counts depend on all documents, but on no order.
-        row = rows if noted.mentions(KNOWN, "sums") else pl.struct(label=grades)
-        lists = [in_order(row).alias("row"), best.head(depth).alias("ideal")]
-        lists = lists if noted.mentions(IDEAL, "sums") else lists[:1]
-        whole_lists = pl.struct(rows.alias("row"), grades.alias("ideal"))
-        result = pl.struct(
-            let(pl.struct(lists), lambda _: noted.struct("sums")).alias("sums"),
-            let(whole_lists, lambda _: noted.struct("counts")).alias("counts"),
+    def read(
+        self, formula: Formula, columns: Columns, needs: Needs, *, apart: bool = False
+    ) -> tuple[pl.Expr, NotingRanking]:
+        """Return the value in terms of sums and counts, and what has noted these."""
+        expected, noted = self.ties == "expected", Noted(_apart if apart else _beside)
+        ranking = _ranking(
+            columns, needs.depth, noted, scored=self.scored, expected=expected
         )
-    broken = (v.count.alias(f"rule{i}") for i, v in enumerate(ranking.violations))
-    value = value.cast(pl.Float64).alias("value")
-    result = result.struct.with_fields(value, *broken)
-    result = _checked(result, ranking.violations)
-    name = label.meta.output_name(raise_if_undetermined=False)
-    return result if name is None else result.alias(name)
+        return ranking.whole(formula) if needs.whole else formula(ranking), ranking
+
+
+class Needs(NamedTuple):
+    """What a formula needs, whatever the columns are called.
+
+    Attributes
+    ----------
+    whole
+        Whether it is computed in one piece: it reads documents other than by hooks.
+    depth
+        How many of the first documents can change the sums; None: all.
+    columns
+        The fields of :class:`Columns` that the sums read. If each reads the labels,
+        once, and nothing else, there is one.
+    """
+
+    whole: bool
+    depth: int | None
+    columns: list[str]
+
+
+def _needs(formula: Formula, scored: bool, expected: bool, whole: bool) -> Needs:
+    """Read a formula without data: columns are names, and so are sums."""
+
+    def read(depth: int | None) -> tuple[pl.Expr, Noted]:
+        noted = Noted(_named)
+        ranking = _ranking(NAMED, depth, noted, scored=scored, expected=expected)
+        return ranking.whole(formula) if whole else formula(ranking), noted
+
+    value, noted = read(None)
+    # A sum beside documents is not there yet, and Polars 2.1 takes no lists of fields.
+    if not whole and (noted.beside or ".list.eval(" in str(value)):
+        return _needs(formula, scored, expected, True)
+    depth = noted.cutoffs.depth
+    if depth is not None:
+        _, noted = read(depth)
+    read_by = [value.meta.root_names() for value in noted.sums.values()]
+    if all(columns == ["label"] for columns in read_by):
+        return Needs(whole, depth, ["label"])
+    several = {"number", *(name for columns in read_by for name in columns)}
+    return Needs(whole, depth, sorted(several))
+
+
+_known_needs = lru_cache(maxsize=256)(_needs)
+
+
+def _named(_: Kind, name: str) -> pl.Expr:
+    return pl.col(name)
+
+
+def _beside(_: Kind, name: str) -> pl.Expr:
+    return pl.field(name)
+
+
+def _apart(kind: Kind, name: str) -> pl.Expr:
+    return pl.field(kind).struct.field(name)
 
 
 @dataclass
@@ -185,61 +313,39 @@ class Noted:
     ----------
     sums, counts
         Values of the documents in rank order, and in any order.
-    zero_below
-        Weights that are 0 below a cutoff, as text, with the cutoff.
-    depths
-        How many of the first documents can change each of the ``sums``; None: all.
+    cutoffs
+        How many of the first documents can change the ``sums``.
+    place
+        The column or field in which a formula finds a sum, or a count, of that name.
     beside
-        Whether a sum is used in an expression over the documents.
+        Whether a sum is used in an expression over the documents: told by its name,
+        where that is the name of a column.
     """
 
+    place: Callable[[Kind, str], pl.Expr]
     sums: dict[str, pl.Expr] = field(default_factory=dict)
     counts: dict[str, pl.Expr] = field(default_factory=dict)
-    zero_below: dict[str, int] = field(default_factory=dict)
-    depths: set[int | None] = field(default_factory=set)
+    cutoffs: Cutoffs = field(default_factory=Cutoffs)
     beside: bool = False
 
     def add(self, kind: Kind, value: pl.Expr) -> pl.Expr:
-        """Return the field that will hold the value."""
-        named = getattr(self, kind)
-        same = (name for name, other in named.items() if other.meta.eq(value))
-        name = next(same, f"{kind}{len(named)}")
-        named[name] = value
-        return pl.field(kind).struct.field(name)
+        """Return the place where the value will be."""
+        known = getattr(self, kind)
+        same = (name for name, other in known.items() if other.meta.eq(value))
+        name = next(same, f"{kind}{len(known)}")
+        known[name] = value
+        return self.place(kind, name)
 
-    def struct(self, kind: Kind) -> pl.Expr:
-        """Return the values under the names of their fields."""
-        named = getattr(self, kind).items()
-        return pl.struct(value.alias(name) for name, value in named).alias(kind)
+    def values(self, kind: Kind) -> list[pl.Expr]:
+        """Return the values under their names."""
+        return [value.alias(name) for name, value in getattr(self, kind).items()]
 
-    def cutoff(self, term: pl.Expr) -> int | None:
-        """Return the rank below which the term is 0: it has such a weight as factor."""
-        text, inputs = str(term), term.meta.pop()
-        if text not in self.zero_below and len(inputs) == 2:
-            b, a = inputs
-            if text in (f"[({a}) * ({b})]", f"[({a}) & ({b})]"):
-                return self.cutoff(b) or self.cutoff(a)
-        return self.zero_below.get(text)
-
-    @property
-    def depth(self) -> int | None:
-        """How many of the first documents can change the sums; None: all."""
-        known = [depth for depth in self.depths if depth is not None]
-        return None if None in self.depths else max(known, default=None)
-
-    def mentions(self, column: pl.Expr, *kinds: Kind) -> bool:
-        """Return whether a value of these kinds, or of any, reads the column."""
-        values = [v for kind in kinds or KINDS for v in getattr(self, kind).values()]
-        return any(str(column) in str(value) for value in values)
-
-    @property
-    def reads_once(self) -> bool:
-        """Whether each sum reads the labels, once, and nothing else."""
-        listed = str(pl.element())
-        return all(
-            str(LABEL) in (text := str(value)) and text.count(listed) == 1
-            for value in self.sums.values()
-        )
+    def sum(self, term: pl.Expr, total: pl.Expr) -> pl.Expr:
+        """Note how many documents the sum of the term needs, and its value."""
+        held = self.sums.keys() | self.counts.keys()
+        self.beside |= not held.isdisjoint(term.meta.root_names())
+        self.cutoffs.add(term)
+        return self.add("sums", total)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -273,8 +379,12 @@ class NotingRanking(Ranking):
 
     def cached(self, word: pl.Expr) -> pl.Expr:
         """Let the word depend on all documents."""
-        self.noted.depths.add(None)
+        self.noted.cutoffs.depths.add(None)
         return word
+
+    def zero_below(self, k: Depth, word: pl.Expr) -> pl.Expr:
+        """Note the cutoff."""
+        return self.noted.cutoffs.note(word, k)
 
     def running(self, word: pl.Expr) -> pl.Expr:
         """Return the word: those of the first documents need no others."""
@@ -286,27 +396,24 @@ class NotingRanking(Ranking):
 
     def sum(self, term: pl.Expr) -> pl.Expr:
         """Sum the term once."""
-        self.noted.beside |= "pl.field(" in str(term)
-        self.noted.depths.add(self.noted.cutoff(term))
-        return self.noted.add("sums", super().sum(term))
+        return self.noted.sum(term, super().sum(term))
 
     def count_all(self, condition: pl.Expr) -> pl.Expr:
         """Count once; the documents need not be in order."""
-        return self.noted.add("counts", super().sum(condition))
+        count = super().sum(condition)
+        if not is_scalar(condition):
+            # A third of the time of the sum.
+            met = pl.when(condition).then(None).otherwise(pl.lit(value=True))
+            count = met.null_count().cast(pl.Float64)
+        return self.noted.add("counts", count)
 
     def reduce(self, value: pl.Expr) -> pl.Expr:
         """Compute the value once."""
         return self.noted.add("sums", self.cached(value))
 
     def rank_weight(self, f: Callable[[pl.Expr], pl.Expr], k: Depth = None) -> pl.Expr:
-        """Note the cutoff of the weight; there are no documents below ``depth``."""
-        if self._has_no_more_than(k):
-            return f(self.rank)
-        return self._zero_below(k, super().rank_weight(f, k))
-
-    def in_top(self, k: Depth = None) -> pl.Expr:
-        """Note the cutoff of the condition."""
-        return self._zero_below(k, super().in_top(k))
+        """Weight all documents alike, where there are none below the cutoff."""
+        return super().rank_weight(f, None if self._has_no_more_than(k) else k)
 
     def count(self, which: pl.Expr, k: Depth = None) -> pl.Expr:
         """Count without a condition on the rank, where all documents meet it."""
@@ -328,14 +435,14 @@ class NotingRanking(Ranking):
     def _has_no_more_than(self, k: Depth) -> bool:
         return self.scored and (k is None or (isinstance(k, int) and k == self.depth))
 
-    def _zero_below(self, k: Depth, weight: pl.Expr) -> pl.Expr:
-        if isinstance(k, int):
-            self.noted.zero_below[str(weight)] = k
-        return weight
-
 
 def _ranking(
-    columns: Columns, depth: int | None, *, scored: bool, expected: bool
+    columns: Columns,
+    depth: int | None,
+    noted: Noted,
+    *,
+    scored: bool,
+    expected: bool,
 ) -> NotingRanking:
     """Make a ranking of the documents of one query, in order: by score, or ranked."""
     label, raw = columns.label.cast(pl.Float64), columns.known
@@ -355,12 +462,12 @@ def _ranking(
         raw_score=raw if scored else -known,
         tie_first=tie("min") if tied else None,
         tie_last=tie("max") if tied else None,
-        noted=Noted(),
+        noted=noted,
         scored=scored,
         depth=depth,
     )
     if scored:
-        found = {NAN_SCORE: known.is_nan(), NULL_SCORE: known.is_null()}
+        found = {NAN_SCORE: known.is_nan(), NULL_SCORE: known.null_count()}
     else:
         whole = (known >= 1) & (known.floor() == known) & known.is_finite()
         copies = known.count() - known.drop_nulls().n_unique()
@@ -374,14 +481,14 @@ def _checked(result: pl.Expr, violations: Sequence[Violation]) -> pl.Expr:
     """Return the value of every group, or a :class:`DataError` if one breaks a rule."""
 
     def check(columns: Sequence[pl.Series]) -> pl.Series:
-        groups = columns[0].struct
+        groups = columns[0].struct.unnest()  # each field of a series would be a plan
         for i, rule in enumerate(v.rule for v in violations):
-            count = groups.field(f"rule{i}")
+            count = groups.get_column(f"rule{i}")
             if broken := int(count.sum() or 0):
                 where = f"{(count > 0).sum()} of {len(count)} groups"
                 msg = f"{rule.message} ({broken} found, in {where})"
                 raise DataError(msg, rule=rule.name, count=broken)
-        return groups.field("value")
+        return groups.get_column("value")
 
     # Claimed as elementwise, for one call with all groups: Polars 2.1 would otherwise
     # call ``check`` group by group.

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
+from typing import Any, Literal
 
 import polars as pl
 import polars.selectors as cs
+
+OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "*": operator.mul,
+    "&": operator.and_,
+}
 
 
 def as_expr(column: str | pl.Expr) -> pl.Expr:
@@ -78,6 +85,19 @@ def stable_sum(term: pl.Expr) -> pl.Expr:
     If any other list has a null, Polars sums in blocks.
     """
     return term.cast(pl.Float64).fill_null(0.0).implode().list.sum()
+
+
+def operands(value: pl.Expr, *operators: Literal["*", "&"]) -> list[pl.Expr]:
+    """Return what one of the operators joins in the expression; nothing if none does.
+
+    Polars names no operator: an expression is the product of its two inputs if their
+    product equals it.
+    """
+    inputs = value.meta.pop()[::-1]
+    if len(inputs) != 2:
+        return []
+    joined = (OPERATORS[name](*inputs) for name in operators)
+    return inputs if any(other.meta.eq(value) for other in joined) else []
 
 
 def is_row_separable(value: pl.Expr) -> bool:

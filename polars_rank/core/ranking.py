@@ -90,6 +90,10 @@ class Ranking:
         """Mark a word that depends on this document and those above it alone."""
         return self.cached(word)
 
+    def zero_below(self, k: Depth, word: pl.Expr) -> pl.Expr:
+        """Mark a word that is 0, or false, for every document below rank ``k``."""
+        return word
+
     def broadcast(self, value: pl.Expr) -> pl.Expr:
         """Mark a value of the query for use in an expression over its documents."""
         return value
@@ -157,7 +161,8 @@ class Ranking:
         """Weight of this rank: ``f(rank)``, 0 below the cutoff."""
         if k is None:
             return f(self.rank)
-        return pl.when(self.rank <= k).then(f(self.rank)).otherwise(0.0)
+        weight = pl.when(self.rank <= k).then(f(self.rank)).otherwise(0.0)
+        return self.zero_below(k, weight)
 
     def weight(self, f: Callable[[pl.Expr], pl.Expr], k: Depth = None) -> pl.Expr:
         """Weight of this document: ``f(rank)``, 0 below the cutoff.
@@ -180,7 +185,7 @@ class Ranking:
             return self.weight(one, k).fill_null(0.0)
         if k is None:
             return self.rank.is_not_null()
-        return (self.rank <= k).fill_null(value=False)
+        return self.zero_below(k, (self.rank <= k).fill_null(value=False))
 
     def lookup_at_rank(self, along: pl.Expr) -> pl.Expr:
         """Value at this rank of a word along ``place``; the last one beyond its end."""

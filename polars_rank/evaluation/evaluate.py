@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -10,7 +11,7 @@ import polars as pl
 from polars_rank._engine.checks.enforce import Check
 from polars_rank._engine.frame_function import frame_function, like_input
 from polars_rank._engine.options import DOC, Layout, Stat
-from polars_rank._engine.plan import plan_result
+from polars_rank._engine.plan import plan_result, result_of
 from polars_rank._engine.request import Request
 from polars_rank._engine.schema import Column
 from polars_rank._engine.spill.progress import Progress
@@ -19,6 +20,13 @@ from polars_rank.conventions.tools import DEFAULT, ConventionLike
 from polars_rank.core.ranking import NoRelevant, Ties
 from polars_rank.io.frames import FrameLike
 from polars_rank.measures.measure import Measures
+
+
+def evaluated(frame: FrameLike, request: Request) -> pl.DataFrame | pl.LazyFrame:
+    """Return the result of a request about the frame: lazy for a LazyFrame."""
+    at_once = request.few and not isinstance(frame, pl.LazyFrame)
+    result = partial(result_of, request) if at_once else plan_result(request)
+    return like_input(frame, result, request=request)
 
 
 @frame_function
@@ -198,9 +206,7 @@ def per_query(
         progress=progress,
         max_rank=max_rank,
     )
-    in_memory = request.grouping == "hash"
-    result = plan_result(request)
-    return like_input(frame, result, in_memory=in_memory, request=request)
+    return evaluated(frame, request)
 
 
 @frame_function
@@ -312,6 +318,4 @@ def evaluate(
         progress=progress,
         max_rank=max_rank,
     )
-    in_memory = request.grouping == "hash"
-    result = plan_result(request)
-    return like_input(frame, result, in_memory=in_memory, request=request)
+    return evaluated(frame, request)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from inspect import Parameter, Signature
 from types import UnionType
 from typing import (
@@ -21,6 +21,7 @@ from typing import (
 import polars as pl
 
 from polars_rank.conventions.choices import CHOICES
+from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.tools import (
     DEFAULT,
     ConventionLike,
@@ -32,7 +33,7 @@ from polars_rank.core.binding import bind
 from polars_rank.core.expr import as_expr
 from polars_rank.core.parameters import Doc
 from polars_rank.core.parameters import Parameter as Argument
-from polars_rank.core.ranking import NoRelevant, Ranking, Ties
+from polars_rank.core.ranking import Ideal, NoRelevant, Ranking, Ties
 from polars_rank.core.registry import Metric, check, check_policy, closest, value
 from polars_rank.core.rules import NEGATIVE_GRADE
 from polars_rank.core.weights import DiscountLike, GainLike
@@ -135,21 +136,52 @@ def _expr(
     if score is not None and convention.score_dtype == "float32":
         score = (as_expr(score) + 0).cast(pl.Float32)
 
-    def formula(r: Ranking) -> pl.Expr:
-        if convention.negative_grade == "error":
-            r.forbid(r.label < 0, NEGATIVE_GRADE)
-        if options.rank is not None:  # else all that is judged was retrieved
-            r = r.ideal_over(convention.judgments)
-        return value(metric, r, params, no_relevant)
-
+    reads = (metric, params, no_relevant, convention, options.rank is not None)
     return bind(
-        formula,
+        _formula(*reads),
         label,
         score=score,
         rank=rank,
         doc=doc,
         ties=ties,
     )
+
+
+def _formula(
+    metric: Metric,
+    params: dict[str, Any],
+    no_relevant: NoRelevant,
+    convention: Convention,
+    ranked: bool,
+) -> Callable[[Ranking], pl.Expr]:
+    """Return the formula of one ranked list; of equal arguments, the same object."""
+    judgments = convention.judgments if ranked else "judged"
+    chosen = (no_relevant, convention.negative_grade, judgments)
+    if any(map(callable, params.values())):
+        return _read_by(metric, (*params.items(),), *chosen)
+    try:
+        return _known_formula(metric, (*params.items(),), *chosen)
+    except TypeError:  # gains that cannot be hashed
+        return _read_by(metric, (*params.items(),), *chosen)
+
+
+def _read_by(
+    metric: Metric,
+    params: tuple[tuple[str, Any], ...],
+    no_relevant: NoRelevant,
+    negative_grade: str,
+    judgments: Ideal,
+) -> Callable[[Ranking], pl.Expr]:
+    def formula(r: Ranking) -> pl.Expr:
+        if negative_grade == "error":
+            r.forbid(r.label < 0, NEGATIVE_GRADE)
+        # By scores, all that is judged was retrieved.
+        return value(metric, r.ideal_over(judgments), dict(params), no_relevant)
+
+    return formula
+
+
+_known_formula = lru_cache(maxsize=256)(_read_by)
 
 
 def _column(role: str, column: Column | None, metric: Metric) -> Column | None:

@@ -13,7 +13,7 @@ from polars_rank._engine.checks.totals import plausible
 from polars_rank._engine.finish import Aggregation
 from polars_rank._engine.inputs import places_of
 from polars_rank._engine.options import MeanOptions
-from polars_rank._engine.plan import plan_result
+from polars_rank._engine.plan import plan_result, result_of
 from polars_rank._engine.request import AnyFrame, Request, stats_of
 from polars_rank._engine.schema import (
     Column,
@@ -275,11 +275,7 @@ class Evaluation:
         self, frame: FrameLike, part: str | None, *, keys: bool, **arguments: Any
     ) -> pl.DataFrame:
         request = self._request(frame, result="sums", **arguments)
-        in_memory = request.grouping == "hash"
-        plan = plan_result(request)
-        if not keys:
-            plan = plan.drop("keys")
-        sums = plan.collect(engine="in-memory" if in_memory else "streaming")
+        sums = result_of(request, without=() if keys else ("keys",))
         by = [f"by{i}" for i in range(len(self._aggregation.by))]
         number = pl.lit(0) if keys else pl.col("queries")
         stamp = {

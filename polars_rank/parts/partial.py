@@ -14,7 +14,6 @@ import polars as pl
 import polars.selectors as cs
 
 from polars_rank._engine.finish import Aggregation
-from polars_rank._engine.stages.sum import Plan
 
 ATTRIBUTES = "attributes"  # column of a partial: where segments and weights were found
 PLAUSIBLE = "plausible"  # column of a partial: whether ids and labels look right
@@ -110,7 +109,7 @@ def finish_partial(aggregation: Aggregation, partial: pl.DataFrame) -> pl.DataFr
         wide = wide.filter(pl.col("queries") > 0)
     number = pl.UInt32 if wide["queries"].sum() < 2**32 else pl.Int64
     wide = wide.with_columns(pl.col("queries").cast(number))
-    return aggregation.finish(Plan(wide.lazy(), {})).collect()
+    return aggregation.finish(wide)
 
 
 def _beside(left: pl.DataFrame, right: pl.DataFrame, by: list[str]) -> pl.DataFrame:

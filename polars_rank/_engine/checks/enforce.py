@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
-from typing import Literal, TypeAlias
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
+from typing import Literal, TypeAlias, TypeVar
 
 import polars as pl
 
@@ -15,26 +16,60 @@ from polars_rank.exceptions import DataError, DataWarning
 PASSES = pl.Series([True])
 
 Check: TypeAlias = Literal["strict", "warn", "off"]
+Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
+
+
+def passed(
+    frame: Frame,
+    columns: Iterable[str | pl.Expr],
+    passes: Callable[[Sequence[pl.Series]], pl.Series],
+) -> Frame:
+    """Return the rows that pass a function of the columns, which may raise instead.
+
+    Of a plan, it is a filter, so that it runs whatever columns are selected later; it
+    claims to be elementwise, so that the filter streams: Polars 2.1 would otherwise
+    collect all rows for one call. Of rows that are at hand, which pass all or none, it
+    is called on the spot.
+    """
+    if isinstance(frame, pl.DataFrame):
+        passes(_values(frame, columns))
+        return frame
+    return frame.filter(_all_pass(columns, passes))
+
+
+def _all_pass(
+    columns: Iterable[str | pl.Expr], passes: Callable[[Sequence[pl.Series]], pl.Series]
+) -> pl.Expr:
+    return pl.map_batches(
+        list(columns), passes, return_dtype=pl.Boolean, is_elementwise=True
+    )
+
+
+def _values(frame: pl.DataFrame, columns: Iterable[str | pl.Expr]) -> list[pl.Series]:
+    given = list(columns)
+    if all(isinstance(column, str) for column in given):
+        return [frame.get_column(str(column)) for column in given]
+    exprs = (pl.col(c) if isinstance(c, str) else c for c in given)
+    return frame.select(e.alias(str(i)) for i, e in enumerate(exprs)).get_columns()
 
 
 def enforce(
-    frame: pl.LazyFrame,
+    frame: Frame,
     rules: Mapping[str, Rule],
     *,
     example: str | pl.Expr,
     check: Check,
     exact_counts: bool,
     unit: str = "query",
-) -> pl.LazyFrame:
+) -> Frame:
     """Pass the frame only if every column of ``rules`` (column -> rule) is 0.
 
     ``example`` names the column of the place: a query, or a struct with a field for
     each column. A frame with one row per query is checked batch by batch, as its rows
     pass, so counts are those of the first batch at fault; with ``exact_counts``, each
-    row has the total counts. The message calls examples a ``unit``. As the check is a
-    filter, it runs whatever columns are selected later.
+    row has the total counts. The message calls examples a ``unit``.
     """
-    columns = [name for name, rule in rules.items() if rule.always or check != "off"]
+    columns = _enforced(rules, check)
     if not columns:
         return frame
     warned: dict[str, object] = {}  # of several threads: the first to tell of a rule
@@ -54,12 +89,11 @@ def enforce(
                 )
         return PASSES.new_from_index(0, len(where))  # pl.repeat would collect a plan
 
-    # Claimed as elementwise, so that the filter streams: Polars 2.1 would otherwise
-    # collect all rows for one call.
-    sound = pl.map_batches(
-        [example, *columns], passes, return_dtype=pl.Boolean, is_elementwise=True
-    )
-    return frame.filter(sound)
+    return passed(frame, chain([example], columns), passes)
+
+
+def _enforced(rules: Mapping[str, Rule], check: Check) -> list[str]:
+    return [name for name, rule in rules.items() if rule.always or check != "off"]
 
 
 def report(

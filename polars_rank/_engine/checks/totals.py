@@ -12,7 +12,7 @@ from functools import partial
 
 import polars as pl
 
-from polars_rank._engine.checks.enforce import raise_or_warn, warn
+from polars_rank._engine.checks.enforce import Frame, passed, raise_or_warn, warn
 from polars_rank._engine.checks.warnings import (
     JUDGED_SIDE,
     NO_JUDGMENTS,
@@ -98,19 +98,20 @@ def check_segments(
     return _assessed(frame, sums, assess, bounded=request.resources is not None)
 
 
-def check_sums(request: Request, inputs: Inputs, sums: pl.LazyFrame) -> pl.LazyFrame:
+def check_sums(request: Request, inputs: Inputs, sums: Frame) -> Frame:
     """Pass the rows of ``sums``; check that there was anything to sum.
 
     With ``by`` there may be no rows, and an empty stream is never judged; so a segment
     without queries is added for the judgment.
     """
-    if not request.by or request.grouping == "hash":  # or is in memory
+    in_memory = request.grouping == "hash"
+    if not request.by or in_memory or isinstance(sums, pl.DataFrame):
         return _check_total(request, inputs, sums)
     judged = _check_total(request, inputs, pl.concat([sums, NOTHING], how="diagonal"))
     return judged.filter(pl.col("queries") > 0)
 
 
-def _check_total(request: Request, inputs: Inputs, sums: pl.LazyFrame) -> pl.LazyFrame:
+def _check_total(request: Request, inputs: Inputs, sums: Frame) -> Frame:
     queries = pl.col("queries").sum()
     if inputs.qrels is None:
         return _check_labels(
@@ -125,9 +126,7 @@ def _check_total(request: Request, inputs: Inputs, sums: pl.LazyFrame) -> pl.Laz
     return _assessed(sums, {"queries": queries}, assess, bounded=False)
 
 
-def check_labels(
-    request: Request, inputs: Inputs, values: pl.LazyFrame
-) -> pl.LazyFrame:
+def check_labels(request: Request, inputs: Inputs, values: Frame) -> Frame:
     """Pass the rows of ``values``, one per query of a log; check its labels."""
     bounded = request.resources is not None
     return _check_labels(request, inputs, values, pl.len(), bounded=bounded)
@@ -136,12 +135,12 @@ def check_labels(
 def _check_labels(
     request: Request,
     inputs: Inputs,
-    frame: pl.LazyFrame,
+    frame: Frame,
     queries: pl.Expr,
     *,
     bounded: bool,
     needs_rows: bool = False,
-) -> pl.LazyFrame:
+) -> Frame:
     """Pass the rows of ``frame``, values or sums of the queries of a log."""
     sums = {"queries": queries, **label_facts(inputs)}
 
@@ -164,18 +163,18 @@ def label_facts(inputs: Inputs) -> dict[str, pl.Expr]:
 
 
 def _assessed(
-    frame: pl.LazyFrame,
+    frame: Frame,
     sums: Mapping[str, pl.Expr],
     assess: Callable[[Found], None],
     *,
     bounded: bool,
-) -> pl.LazyFrame:
+) -> Frame:
     """Pass the same rows; call ``assess`` with the sums over all of them.
 
     It is called before any row is passed on, so all rows are held in memory; if memory
     is ``bounded``, after all were passed on. ``highest`` is a maximum, not a sum.
     """
-    if bounded:
+    if bounded and isinstance(frame, pl.LazyFrame):
         return _assessed_at_the_end(frame, sums, assess)
 
     told: dict[tuple[object, ...], object] = {}
@@ -193,11 +192,7 @@ def _assessed(
             raise
         return PASSES
 
-    return frame.filter(
-        pl.map_batches(
-            list(sums.values()), passes, return_dtype=pl.Boolean, is_elementwise=True
-        )
-    )
+    return passed(frame, sums.values(), passes)
 
 
 def _assessed_at_the_end(

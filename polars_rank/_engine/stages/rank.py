@@ -8,6 +8,7 @@ needs contiguous rows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
 import polars as pl
@@ -54,31 +55,47 @@ class Ranked(NamedTuple):
 
         Rows of a query are contiguous, and in rank order unless ties had to be broken.
         """
-        lists = self.queries.select("query", "row", *self.places, *scalars)
-        place = pl.int_ranges(1, pl.col("row").list.len() + 1, dtype=pl.Int64)
-        rows = lists.with_columns(place=place).explode(
-            "row", *self.places, "place", empty_as_null=True
+        several = len(self.payload) > 1
+        row = "row" if several else self.payload[0]
+        lists = self.queries.select(
+            "query", pl.col("row").alias(row), *self.places, *scalars
         )
-        if len(self.payload) > 1:
-            rows = rows.unnest("row")
-        else:
-            rows = rows.rename({"row": self.payload[0]})
+        place = pl.int_ranges(1, pl.col(row).list.len() + 1, dtype=pl.Int64)
+        rows = lists.with_columns(place=place).explode(
+            row, *self.places, "place", empty_as_null=True
+        )
+        rows = rows.unnest("row") if several else rows
         if self.ties is not None:
             rows = _break_ties(rows, self.ties)
-        place = pl.col("place").cast(pl.Float64)
-        known = pl.col(self.key) if self.key != "score" else place
-        held = known.is_not_null()
-        if self.max_rank is not None:
-            held &= (known if self.key == "rank" else place) <= self.max_rank
-        holds = pl.when(held)
-        columns = {name: pl.col(name).cast(pl.Float64) for name in self.places}
-        columns["rank"] = known.cast(pl.Float64) if self.key == "rank" else place
-        closed = self.key == "order" or self.max_rank is not None
-        if closed:
-            columns["rank"] = holds.then(columns["rank"])
-        if closed and "score" in self.payload:
-            columns["score"] = holds.then(pl.col("score"))
-        return rows.with_columns(**columns)
+        return rows.with_columns(
+            *_document_columns(
+                (*self.payload,), (*self.places,), self.key, self.max_rank
+            )
+        )
+
+
+@lru_cache(maxsize=64)
+def _document_columns(
+    payload: tuple[str, ...],
+    places: tuple[str, ...],
+    key: OrderedBy,
+    max_rank: int | None,
+) -> tuple[pl.Expr, ...]:
+    """Return ``rank`` and the places as numbers; none below ``max_rank``."""
+    place = pl.col("place").cast(pl.Float64)
+    known = pl.col(key) if key != "score" else place
+    held = known.is_not_null()
+    if max_rank is not None:
+        held &= (known if key == "rank" else place) <= max_rank
+    holds = pl.when(held)
+    columns = {name: pl.col(name).cast(pl.Float64) for name in places}
+    columns["rank"] = known.cast(pl.Float64) if key == "rank" else place
+    closed = key == "order" or max_rank is not None
+    if closed:
+        columns["rank"] = holds.then(columns["rank"])
+    if closed and "score" in payload:
+        columns["score"] = holds.then(pl.col("score"))
+    return tuple(column.alias(name) for name, column in columns.items())
 
 
 def _break_ties(rows: pl.LazyFrame, ties: DocTies) -> pl.LazyFrame:
@@ -117,9 +134,43 @@ def rank_rows(
     ties: Ties,
     scalars: Mapping[str, pl.Expr],
     grouping: Grouping,
+    depth: int | None = None,
+    ideal: bool = False,
 ) -> Ranked:
-    """Rank the documents of each query; ``scalars`` are aggregations of its rows."""
-    places: dict[str, pl.Expr] = {}
+    """Rank the documents of each query; ``scalars`` are aggregations of its rows.
+
+    ``depth`` is how many of the first to keep, and ``ideal`` adds as many ``ideal``
+    labels.
+    """
+    payload = payload if key == "score" else [*payload, key]
+    lists = _lists(key, (*payload,), descending, ties, depth, ideal)
+    places = [name for name in lists if name != "row"]
+    aggregated = [*lists.values(), *(e.alias(name) for name, e in scalars.items())]
+    if grouping == "hash":  # in memory the cheapest, for streaming a fallback
+        queries = frame.group_by("query").agg(aggregated).sort("query")
+        return Ranked(queries, payload, places, key)
+    if grouping == "contiguous":
+        # A claim that is false: queries come in any order. The sorted group-by of
+        # Polars 2.1 relies only on runs of equal keys, since it cuts a batch between
+        # two different neighbors. It proves nothing: ``layout`` verifies the result.
+        frame = frame.set_sorted("query")
+    else:
+        frame = frame.sort("query", maintain_order=True)
+    queries = frame.group_by("query", maintain_order=True).agg(aggregated)
+    return Ranked(queries, payload, places, key)
+
+
+@lru_cache(maxsize=64)
+def _lists(
+    key: OrderedBy,
+    payload: tuple[str, ...],
+    descending: bool,
+    ties: Ties,
+    depth: int | None,
+    ideal: bool,
+) -> dict[str, pl.Expr]:
+    """Return the documents of a query in rank order, ``row``, and parallel lists."""
+    lists: dict[str, pl.Expr] = {}
     keys, downwards = [pl.col(key)], [descending]
     if descending:
         doc = pl.col("doc") if ties in ("doc_desc", "doc_asc") else None
@@ -128,25 +179,16 @@ def rank_rows(
         )
         if ties == "expected":
             score = pl.col(key).sort(descending=True, nulls_last=True)
-            places["tie_first"] = score.rank("min", descending=True)
-            places["tie_last"] = score.rank("max", descending=True)
-    payload = payload if key == "score" else [*payload, key]
-    row = _document(payload).sort_by(
+            lists["tie_first"] = score.rank("min", descending=True)
+            lists["tie_last"] = score.rank("max", descending=True)
+    lists["row"] = _document(payload).sort_by(
         keys, descending=downwards, nulls_last=True, maintain_order=True
     )
-    aggregated = {"row": row, **places, **scalars}
-    if grouping == "hash":  # in memory the cheapest, for streaming a fallback
-        queries = frame.group_by("query").agg(**aggregated).sort("query")
-        return Ranked(queries, payload, list(places), key)
-    if grouping == "contiguous":
-        # A claim that is false: queries come in any order. The sorted group-by of
-        # Polars 2.1 relies only on runs of equal keys, since it cuts a batch between
-        # two different neighbors. It proves nothing: ``layout`` verifies the result.
-        frame = frame.set_sorted("query")
-    else:
-        frame = frame.sort("query", maintain_order=True)
-    queries = frame.group_by("query", maintain_order=True).agg(**aggregated)
-    return Ranked(queries, payload, list(places), key)
+    if ideal:
+        lists["ideal_label"] = pl.col("label").sort(descending=True, nulls_last=True)
+    if depth is not None:
+        lists = {name: values.head(depth) for name, values in lists.items()}
+    return {name: values.alias(name) for name, values in lists.items()}
 
 
 def regroup_by_rank(

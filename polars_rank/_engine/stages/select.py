@@ -69,6 +69,10 @@ def rank_documents(key: PlanKey, trace: Trace, frame: pl.LazyFrame) -> Ranked:
         payload.add("score")
     if key.unclaimed:
         frame = reject_if_shuffled(frame)
+    if trace.depth is not None:  # labels are counted before they are left out
+        label = pl.col("label").cast(pl.Float64)
+        read = {"label"} | (trace.recorder.counts.roots() & {"ideal_label"})
+        frame = frame.with_columns(label.alias(name) for name in sorted(read))
     if key.ordered_by == "order":
         frame = _condensed(key, frame)
     late, carried = key.late_ties, payload
@@ -82,6 +86,8 @@ def rank_documents(key: PlanKey, trace: Trace, frame: pl.LazyFrame) -> Ranked:
         ties="order" if late else key.ties,
         scalars=trace.run_scalars,
         grouping=key.grouping,
+        depth=trace.depth,
+        ideal=trace.depth is not None and "ideal_label" in trace.recorder.columns,
     )
     if key.ordered_by != "order":
         ranked = ranked._replace(max_rank=key.max_rank)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeAlias
 
 import polars as pl
 
+from polars_rank._engine.checks.enforce import Frame
 from polars_rank._engine.recorder import WORDS, Recorder
 from polars_rank._engine.trace import PlanKey, Trace
 from polars_rank.core.rules import Rule
 
 
-class Plan(NamedTuple):
+class Counted(NamedTuple, Generic[Frame]):
     """One row per query: its values, and how often it breaks each rule.
+
+    The rows are planned, or at hand.
 
     Attributes
     ----------
@@ -26,14 +29,19 @@ class Plan(NamedTuple):
         Which rule a column counts.
     """
 
-    frame: pl.LazyFrame
+    frame: Frame
     rules: dict[str, Rule]
 
-    def with_rule(self, rule: Rule, count: pl.Expr) -> Plan:
+    def with_rule(  # type: ignore[misc]  # mypy: a method of a generic NamedTuple
+        self, rule: Rule, count: pl.Expr
+    ) -> Counted[Frame]:
         """Count another rule."""
         name = f"rule{len(self.rules)}"
         frame = self.frame.with_columns(count.cast(pl.UInt32).alias(name))
-        return Plan(frame, {**self.rules, name: rule})
+        return Counted(frame, {**self.rules, name: rule})
+
+
+Plan: TypeAlias = Counted[pl.LazyFrame]
 
 
 def sum_terms(key: PlanKey, trace: Trace, rows: pl.LazyFrame) -> Plan:
@@ -46,24 +54,17 @@ def sum_terms(key: PlanKey, trace: Trace, rows: pl.LazyFrame) -> Plan:
             joined.append("runs")
             scalars.append("runs")
     words = _words(rows, recorder, scalars)
-    counts = {f"rule{i}": v.count for i, v in enumerate(trace.violations)}
-    frame = _sums(words, recorder, scalars).select(
-        "query",
-        *key.carry,
-        *joined,
-        *(expr.alias(name) for name, expr in trace.facts.items()),
-        *(expr.cast(pl.Float64).alias(f"m{i}") for i, expr in enumerate(trace.values)),
-        *(count.cast(pl.UInt32).alias(name) for name, count in counts.items()),
-    )
-    return Plan(
-        frame, dict(zip(counts, (v.rule for v in trace.violations), strict=True))
-    )
+    sums = _sums(words, recorder, scalars)
+    frame = sums.select("query", *key.carry, *joined, *trace.results)
+    return Plan(frame, {f"rule{i}": v.rule for i, v in enumerate(trace.violations)})
 
 
 def _words(rows: pl.LazyFrame, recorder: Recorder, scalars: list[str]) -> pl.LazyFrame:
     """Add the words that depend on neighboring documents, level by level."""
-    rows = rows.with_columns(pl.col("label").cast(pl.Float64))
+    if not recorder.top:  # else they are numbers already
+        rows = rows.with_columns(pl.col("label").cast(pl.Float64))
     have = [w for w in WORDS if w in recorder.columns | {"label"}]
+    have += [w for w in ("ideal_label",) if recorder.top and w in recorder.columns]
     constants, once = recorder.constants.named, list(scalars)
     for level, words in enumerate(recorder.word_levels):
         lists = {name: pl.col(name) for name in have} | words
@@ -95,19 +96,9 @@ def _along_the_list(*, lead: bool) -> dict[str, pl.Expr]:
 
 def _sums(words: pl.LazyFrame, recorder: Recorder, scalars: list[str]) -> pl.LazyFrame:
     """Make a row per query: the terms as lists (to be summed), aggregates, scalars."""
-    roots = sorted(recorder.aggregates.roots() - recorder.terms.named.keys())
     return (
-        words.select(
-            "query",
-            *roots,
-            *scalars,
-            *(term.alias(name) for name, term in recorder.terms.named.items()),
-        )
+        words.select("query", *scalars, *recorder.summands)
         .set_sorted("query")
         .group_by("query", maintain_order=True)
-        .agg(
-            *recorder.terms.named,
-            *(value.alias(name) for name, value in recorder.aggregates.named.items()),
-            *(pl.col(name).first() for name in scalars),
-        )
+        .agg(*recorder.sums, *(pl.col(name).first() for name in scalars))
     )
