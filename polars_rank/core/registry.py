@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf, log
@@ -316,12 +316,23 @@ def _value(
 # -- arguments are checked once, where the expression is built
 
 
-def closest(word: str, names: list[str]) -> str:
-    """Return ``"; did you mean 'x' or 'y'?"`` for a misspelled word, or nothing."""
+def similar(word: str, names: Iterable[str], *, n: int = 3) -> list[str]:
+    """Return names that resemble a misspelled word, best first.
+
+    Those with its letters in another order come first: difflib overlooks ``ngcd``.
+    """
     from difflib import get_close_matches  # rarely needed, slow to import
 
+    letters, names = sorted(word), list(names)
+    turned = [name for name in names if len(word) > 2 and sorted(name) == letters]
+    near = get_close_matches(word, names, n=n, cutoff=0.6)
+    return list(dict.fromkeys(turned + near))[:n]
+
+
+def closest(word: str, names: list[str]) -> str:
+    """Return ``"; did you mean 'x' or 'y'?"`` for a misspelled word, or nothing."""
     lowered = {name.lower(): name for name in reversed(names)}
-    near = get_close_matches(word.lower(), lowered, n=3, cutoff=0.6)
+    near = similar(word.lower(), lowered)
     if not near:
         return ""
     return "; did you mean " + " or ".join(repr(lowered[n]) for n in near) + "?"
