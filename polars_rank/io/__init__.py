@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from polars_rank._files.signals import clean_on_signals
 from polars_rank.io.formats import FORMATS, Format
+from polars_rank.io.lines.trec import scan_trec_qrels, scan_trec_run
 from polars_rank.io.lists import from_groups, from_lists
 from polars_rank.io.scan import scan
-from polars_rank.io.trec import scan_trec_qrels, scan_trec_run
 from polars_rank.io.write import write
 
 __all__ = [

@@ -22,18 +22,20 @@ from polars_rank.io.formats import (
     scan_separated,
 )
 from polars_rank.io.header import BEIR, without_header
+from polars_rank.io.lines.svmlight import is_svmlight, scan_svmlight
+from polars_rank.io.lines.trec import scan_trec
 from polars_rank.io.same_columns import require_same_names
-from polars_rank.io.trec import scan_trec
 from polars_rank.io.unreadable import unreadable
 
 FileFormat: TypeAlias = Literal[
-    "parquet", "arrow", "csv", "tsv", "ndjson", "trec", "msmarco", "beir"
+    "parquet", "arrow", "csv", "tsv", "ndjson", "trec", "msmarco", "beir", "svmlight"
 ]
 _BY_NAME: dict[str, Format | None] = {
     **{row.extensions[0].removeprefix("."): row for row in FORMATS.values()},
     "trec": None,
     "msmarco": FORMATS["TSV"],
     "beir": FORMATS["TSV"],
+    "svmlight": None,
 }
 
 
@@ -51,8 +53,8 @@ def scan(
     source
         A file, a folder (also of hive partitions), a glob or ``-`` for standard
         input. The extension names the format (``polars_rank.io.FORMATS``); any other
-        is TREC text. Text may be gzipped. Standard input is recognized by its first
-        bytes.
+        is TREC text, or svmlight text if its first line has a ``qid:``. Text may be
+        gzipped. Standard input is recognized by its first bytes.
     kind
         Contents of TREC text: ``"run"`` or ``"qrels"``.
     format
@@ -60,7 +62,9 @@ def scan(
         ``"tsv"``, ``"ndjson"``, ``"trec"``; ``"msmarco"`` is TSV without a header
         (``query_id doc_id rank``, perhaps with a score; judgments as in TREC text), and
         ``"beir"`` is the judgments of a BEIR data set: a folder with
-        ``qrels/test.tsv``, or such a file.
+        ``qrels/test.tsv``, or such a file. ``"svmlight"`` is text with query ids as of
+        LETOR: ``query_id``, ``doc_id`` (if lines end in ``# docid = ...``), ``label``
+        and ``features``, which are text.
     columns
         Names of the columns of CSV or TSV without a header, such as ``query_id``,
         ``doc_id`` and ``score``. A column with any other name than the default ones
@@ -104,7 +108,7 @@ def scan(
     if columns is not None and (found is None or found.separator is None):
         raise ValueError("columns= is for CSV and TSV without a header")
     if found is None:
-        return scan_trec(files, kind)
+        return _scan_lines(text, files, kind, format)
     for file in files:
         _check(file, found)
     if found.magic is None and columns is None and format != "msmarco":
@@ -113,6 +117,24 @@ def scan(
         frame = _scan_local(files, found, hive, kind, format, columns)
         frame.collect_schema()
     return frame
+
+
+def _scan_lines(
+    text: str,
+    files: Sequence[Source],
+    kind: Literal["run", "qrels"],
+    format: str | None,
+) -> pl.LazyFrame:
+    """Scan text with a document in each line."""
+    light = [format == "svmlight" or is_svmlight(file.head()) for file in files]
+    if format == "trec" or not any(light):
+        return scan_trec(files, kind)
+    if not all(light):
+        raise DataError(
+            f"{text}: holds {TREC_TEXT} and svmlight text. Pick the files of one "
+            "format with a glob."
+        )
+    return scan_svmlight(files)
 
 
 def _scan_local(
