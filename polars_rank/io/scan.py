@@ -24,11 +24,21 @@ from polars_rank.io.formats import (
 from polars_rank.io.header import BEIR, without_header
 from polars_rank.io.lines.svmlight import is_svmlight, scan_svmlight
 from polars_rank.io.lines.trec import scan_trec
-from polars_rank.io.same_columns import require_same_names
+from polars_rank.io.objects.documents import read_json
+from polars_rank.io.same_columns import concatenated, require_same_names
 from polars_rank.io.unreadable import unreadable
 
 FileFormat: TypeAlias = Literal[
-    "parquet", "arrow", "csv", "tsv", "ndjson", "trec", "msmarco", "beir", "svmlight"
+    "parquet",
+    "arrow",
+    "csv",
+    "tsv",
+    "ndjson",
+    "json",
+    "trec",
+    "svmlight",
+    "msmarco",
+    "beir",
 ]
 _BY_NAME: dict[str, Format | None] = {
     **{row.extensions[0].removeprefix("."): row for row in FORMATS.values()},
@@ -36,6 +46,7 @@ _BY_NAME: dict[str, Format | None] = {
     "msmarco": FORMATS["TSV"],
     "beir": FORMATS["TSV"],
     "svmlight": None,
+    "json": None,
 }
 
 
@@ -52,9 +63,9 @@ def scan(
     ----------
     source
         A file, a folder (also of hive partitions), a glob or ``-`` for standard
-        input. The extension names the format (``polars_rank.io.FORMATS``); any other
-        is TREC text, or svmlight text if its first line has a ``qid:``. Text may be
-        gzipped. Standard input is recognized by its first bytes.
+        input. The extension names the format (``polars_rank.io.FORMATS``, and
+        ``.json``); any other is TREC text, or svmlight text if its first line has a
+        ``qid:``. Text may be gzipped. Standard input is recognized by its first bytes.
     kind
         Contents of TREC text: ``"run"`` or ``"qrels"``.
     format
@@ -64,7 +75,9 @@ def scan(
         ``"beir"`` is the judgments of a BEIR data set: a folder with
         ``qrels/test.tsv``, or such a file. ``"svmlight"`` is text with query ids as of
         LETOR: ``query_id``, ``doc_id`` (if lines end in ``# docid = ...``), ``label``
-        and ``features``, which are text.
+        and ``features``, which are text. ``"json"`` is a document, which is read at
+        once: rows, a dictionary as an evaluation takes, judgments of OpenSearch, or the
+        body of a ``_rank_eval`` request.
     columns
         Names of the columns of CSV or TSV without a header, such as ``query_id``,
         ``doc_id`` and ``score``. A column with any other name than the default ones
@@ -107,6 +120,8 @@ def scan(
     found = _one_format(text, files, format)
     if columns is not None and (found is None or found.separator is None):
         raise ValueError("columns= is for CSV and TSV without a header")
+    if found is None and (format == "json" or (format is None and _is_json(files))):
+        return concatenated({f.name: read_json(f, kind).lazy() for f in files})
     if found is None:
         return _scan_lines(text, files, kind, format)
     for file in files:
@@ -117,6 +132,10 @@ def scan(
         frame = _scan_local(files, found, hive, kind, format, columns)
         frame.collect_schema()
     return frame
+
+
+def _is_json(files: Sequence[Source]) -> bool:
+    return any(file.name.lower().endswith((".json", ".json.gz")) for file in files)
 
 
 def _scan_lines(

@@ -159,7 +159,11 @@ def test_a_judged_query_without_documents_is_told():
         ({"q1": ["a", "a"]}, pr.DataError, "duplicate documents .* document 'a'"),
         ({"q1": [3, "a"]}, TypeError, "document ids must be of one type, not of int"),
         ({"q1": [("a", "b", "c")]}, TypeError, "a document is an id, an object with"),
-        ({"q1": [Document("x")]}, TypeError, "a Document without an id; give it one"),
+        (
+            {"q1": [Document("x")]},
+            TypeError,
+            "must be text or a whole number, or an attribute of it; Doc",
+        ),
         (
             {"q1": [("a", 1), ("b", 2)], "q2": [("a", 2), ("b", 1)]},
             pr.DataError,

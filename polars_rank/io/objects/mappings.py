@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import polars as pl
 
+from polars_rank.io.objects.exports import read_export
 from polars_rank.io.objects.retrieved import (
     is_list,
     named_scores,
@@ -44,11 +45,14 @@ def from_rows(rows: Iterable[Mapping[str, Any]], name: str) -> pl.DataFrame:
 def from_mapping(
     source: Mapping[Any, Any], name: str, columns: Sequence[str], kind: Kind
 ) -> pl.DataFrame:
-    """Make a frame of a dictionary of queries or of columns.
+    """Make a frame of a dictionary: of queries, of columns, or a tool's export.
 
     ``columns`` are the names of the three columns of ``{query: {document: value}}``.
     With one name, it has attributes: ``{query: {column: value}}``.
     """
+    exported = read_export(source, name)
+    if exported is not None:
+        return exported
     values = list(source.values())
     if all(isinstance(value, Mapping) for value in values):  # perhaps none
         return _from_dictionaries(source, name, columns or USUAL[kind], kind)

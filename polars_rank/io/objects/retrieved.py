@@ -5,12 +5,10 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import pairwise
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 from polars_rank.exceptions import DataError, DataWarning
-
-PLAIN = str, bytes, int
 
 
 class Retrieved(NamedTuple):
@@ -59,8 +57,6 @@ def _read_all(items: Iterable[Any], where: str) -> Retrieved:
 
 
 def _read(item: Any, where: str) -> tuple[Any, float | None]:
-    if isinstance(item, PLAIN):
-        return item, None
     if isinstance(item, tuple | list):
         if len(item) == 2 and is_number(item[1]):
             return _id_of(item[0], where), float(item[1])
@@ -85,17 +81,16 @@ def _single(value: object) -> bool:
 
 
 def _id_of(document: Any, where: str) -> Any:
-    if isinstance(document, PLAIN):
-        return document
-    if is_number(document):
+    whole = isinstance(document, Integral) and not isinstance(document, bool)
+    if whole or isinstance(document, str | bytes):
         return document.item() if hasattr(document, "item") else document
     node = getattr(document, "node", document)
     id = getattr(node, "node_id", getattr(node, "id", None))
     if id is None:
-        name = type(document).__name__
         msg = (
-            f"{where}: a {name} without an id; give it one, or give ids in its place, "
-            "e.g. [d.metadata['source'] for d in documents]"
+            f"{where}: the id of a document must be text or a whole number, or an "
+            f"attribute of it; {document!r:.60} has none: take ids of your own, e.g. "
+            "[d.metadata['source'] for d in documents]"
         )
         raise TypeError(msg)
     return id
