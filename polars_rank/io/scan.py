@@ -21,7 +21,7 @@ from polars_rank.io.formats import (
     format_of,
     scan_separated,
 )
-from polars_rank.io.header import BEIR, without_header
+from polars_rank.io.header import BEIR, quepid_columns, without_header
 from polars_rank.io.lines.svmlight import is_svmlight, scan_svmlight
 from polars_rank.io.lines.trec import scan_trec
 from polars_rank.io.objects.documents import read_json
@@ -87,7 +87,8 @@ def scan(
     -------
     LazyFrame
         The columns of the source. In CSV the ids are text, so that ``007`` is not
-        ``7``, and scores and labels Float64.
+        ``7``, and scores and labels Float64. Exports of Quepid have the usual names of
+        columns beside their own.
 
     Raises
     ------
@@ -168,14 +169,21 @@ def _scan_local(
     paths = [str(file.path) for file in files]
     if found.separator is None:
         return found.scan(paths, hive)
+    named = without_header(files, found.separator, kind, format, columns)
+    quepid = quepid_columns(files, found.separator) if named is None else {}
     frame = scan_separated(
         paths,
         hive,
         separator=found.separator,
-        columns=without_header(files, found.separator, kind, format, columns),
-        names=BEIR if format == "beir" else {},
+        columns=named,
+        names=BEIR if format == "beir" else quepid,
+        keep=bool(quepid),
     )
-    check = Undamaged([(str(f.path), f.name) for f in files], found.separator)
+    if quepid:  # a query that nobody has rated is a line of its own
+        frame = frame.filter(pl.col("doc_id").is_not_null())
+    check = Undamaged(
+        [(str(f.path), f.name) for f in files], found.separator, ragged=bool(quepid)
+    )
     sound = pl.map_batches(
         [pl.lit(True)], check, return_dtype=pl.Boolean, is_elementwise=True
     )
