@@ -103,6 +103,7 @@ PARAMETERS: dict[str, Word] = kinds(
         "swapped": "Whether the first document and that of the position were swapped.",
         "system": "Column that tells systems apart; several runs go by their file "
         "names.",
+        "systems": "Columns of a wide table, one for each system.",
         "team": "Ranker that put the document into an interleaved list.",
         "time": "Column of time: of the impression, or of the period.",
         "user": "User id.",

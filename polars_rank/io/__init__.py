@@ -5,8 +5,10 @@ from __future__ import annotations
 from polars_rank._files.signals import clean_on_signals
 from polars_rank.io.formats import FORMATS, Format
 from polars_rank.io.lines.trec import scan_trec_qrels, scan_trec_run
-from polars_rank.io.lists import from_groups, from_lists
 from polars_rank.io.scan import scan
+from polars_rank.io.shapes.group_sizes import from_groups
+from polars_rank.io.shapes.lists import from_lists
+from polars_rank.io.shapes.wide import from_wide
 from polars_rank.io.write import write
 
 __all__ = [
@@ -15,6 +17,7 @@ __all__ = [
     "clean_on_signals",
     "from_groups",
     "from_lists",
+    "from_wide",
     "scan",
     "scan_trec_qrels",
     "scan_trec_run",

@@ -1,10 +1,10 @@
-"""Queries given as one row or one group size each, as one row per document."""
+"""Queries of one row each, with lists of documents, as one row per document."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, overload
+from collections.abc import Iterator, Mapping, Sequence
+from typing import overload
 
 import polars as pl
 
@@ -318,66 +318,3 @@ def _checked_as_read(
         rereadable=is_rereadable(rows),
     )
     return without_pushdown(source)
-
-
-def from_groups(sizes: Iterable[int], **columns: Any) -> pl.DataFrame:
-    """Make a frame from inputs for training rankers: columns, and sizes of queries.
-
-    Parameters
-    ----------
-    sizes
-        Rows of each query, in order: the ``group=`` of LightGBM and XGBoost. Weights
-        of queries, one for each size, go in as ``weight=np.repeat(weights, sizes)``.
-    columns
-        Columns with one value per row: arrays, lists or Series, e.g. ``score`` and
-        ``label``.
-
-    Returns
-    -------
-    ``query_id``, counted from 0, and the columns.
-
-    Raises
-    ------
-    ValueError
-        If the sizes are negative or do not add up to the rows, or if a column is called
-        ``query_id``.
-    TypeError
-        If a size is not a whole number, or the sizes are not several.
-
-    Examples
-    --------
-    >>> import polars_rank as pr
-    >>> log = pr.from_groups([2, 1], score=[0.1, 0.2, 0.3], label=[0, 1, 0])
-    >>> pr.per_query(log, "rr").rows()
-    [(0, 1.0), (1, 0.0)]
-    """
-    if "query_id" in columns:
-        msg = (
-            "the sizes of groups number the queries in query_id; call your own column "
-            "otherwise, or leave out from_groups: a frame with query ids needs no sizes"
-        )
-        raise ValueError(msg)
-    if not isinstance(sizes, Iterable):
-        msg = f"the sizes of groups must be several numbers, e.g. a list, not {sizes!r}"
-        raise TypeError(msg)
-    frame = pl.DataFrame(columns)
-    given = pl.Series("n", list(sizes), strict=False)
-    counts = given.cast(pl.Int64, strict=False)
-    numbers = given.dtype.is_numeric() or not len(given)
-    known = given.is_not_null() & counts.eq_missing(given) if numbers else None
-    wrong = given if known is None else given.filter(~known)
-    if len(wrong):
-        msg = f"the sizes of groups must be whole numbers, not {wrong.to_list()[0]!r}"
-        raise TypeError(msg)
-    if (counts < 0).any():
-        msg = f"the sizes of groups must be at least 0, not {counts.min()!r}"
-        raise ValueError(msg)
-    if counts.sum() != len(frame):
-        msg = (
-            f"the sizes of groups must add up to the number of rows, {len(frame)}, not "
-            f"{counts.sum()}"
-        )
-        raise ValueError(msg)
-    ids = pl.int_range(len(counts), eager=True).repeat_by(counts)
-    query = ids.explode(empty_as_null=False).rename("query_id")
-    return frame.select(query, pl.all())
