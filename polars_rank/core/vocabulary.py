@@ -281,6 +281,7 @@ PARAMETERS: dict[str, Word] = kinds(
         "resume": "Folder that holds results of parts, to go on after an interruption.",
         "retrieved": "Column with the list of retrieved document ids.",
         "scores": "Column with the list of scores.",
+        "split": "Judgments of a data set: test, train or dev.",
         "temperature": "Spread of the stochastic policy.",
         "tuned_for": "Number of periods at which the sequential interval is narrowest.",
         "unretrieved": "Whether documents that were not retrieved are ranked below "
