@@ -50,6 +50,9 @@ class Metric:
         tied documents, and its value is linear in them.
     no_tie_mean_when
         Values of parameters for which it does not; ``OtherThan(None)``: any value.
+    of_two_rankings
+        Whether it compares two rankings of one kind, so that the judgments may well be
+        another run: a query that is only in the run is then told of.
     uses_scores
         Whether it depends on the scores themselves, not only on their order.
     tie_sensitive
@@ -79,6 +82,7 @@ class Metric:
     needs_relevant: bool = True
     tie_mean: bool = False
     no_tie_mean_when: Mapping[str, Any] = field(default_factory=dict)
+    of_two_rankings: bool = False
     uses_scores: bool = False
     tie_sensitive: bool = True
     aggregate: AggregateName = "mean"
@@ -214,6 +218,7 @@ def metric(
     needs_relevant: bool = True,
     tie_mean: bool = False,
     no_tie_mean_when: Mapping[str, Any] | None = None,
+    of_two_rankings: bool = False,
     uses_scores: bool = False,
     tie_sensitive: bool = True,
     aggregate: AggregateName = "mean",
@@ -240,6 +245,7 @@ def metric(
             needs_relevant=needs_relevant,
             tie_mean=tie_mean,
             no_tie_mean_when=no_tie_mean_when or {},
+            of_two_rankings=of_two_rankings,
             uses_scores=uses_scores,
             tie_sensitive=tie_sensitive,
             aggregate=aggregate,
