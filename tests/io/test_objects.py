@@ -186,3 +186,32 @@ def test_lists_that_are_refused():
         pr.from_lists([{"query_id": 1, "docs": ["a"], "relevant": ["a"]}])
     with pytest.raises(TypeError, match="one row per query: a dictionary has columns"):
         pr.from_lists({"q1": ["a"]})
+
+
+RANKED = pl.DataFrame(
+    {
+        "query_id": ["q1", "q1", "q2", "q2"],
+        "doc_id": ["a", "b", "c", "d"],
+        "score": [2.0, 1.0, 2.0, 1.0],
+    }
+)
+QRELS = {"q1": {"b": 1, "a": 0}, "q2": {"c": 1, "d": 0}}
+
+
+@pytest.mark.parametrize("unsigned", [False, True])
+def test_ranks_are_an_order_in_other_functions(unsigned):
+    ranks = RANKED.drop("score").with_columns(rank=pl.Series([1, 2, 1, 2]))
+    run = ranks.cast({"rank": pl.UInt32}) if unsigned else RUN
+    for function in (pr.match_report, pr.preferences):
+        assert function(run, QRELS).equals(function(RANKED, QRELS))
+    audited = pr.audit(run, "rr", qrels=QRELS)
+    assert str(audited) == str(pr.audit(ranks, "rr", qrels=QRELS))
+
+
+def test_several_runs_of_lists():
+    """A run by query is not several runs by name."""
+    other = {"q1": ["b", "a"], "q2": ["c", "d"]}
+    several = pr.compare({"A": RUN, "B": other}, "rr", qrels=QRELS)
+    assert several.means["mean"].to_list() == [(1 / 2 + 1) / 2, 1.0]
+    assert "system" in str(pr.audit({"A": RUN, "B": other}, "rr", qrels=QRELS))
+    assert "system" not in str(pr.audit(RUN, "rr", qrels=QRELS))
