@@ -140,6 +140,8 @@ def test_in_the_command(here, capsys):
             WORKBENCH.replace('"docId": "B071S6LTJJ"', '"doc": "x"'),
             r"j.json: judgmentRatings\[0\].ratings\[1\]: has no 'docId'. In Open",
         ),
+        (WORKBENCH.replace('"3.000"', "true"), "the rating True is not a number"),
+        (WORKBENCH.replace('"3.000"', "Infinity"), "the rating inf is not a number"),
         (
             WORKBENCH.replace('"3.000"', '"good"'),
             r"\[0\]: the rating 'good' is not a n",

@@ -215,3 +215,15 @@ def test_several_runs_of_lists():
     assert several.means["mean"].to_list() == [(1 / 2 + 1) / 2, 1.0]
     assert "system" in str(pr.audit({"A": RUN, "B": other}, "rr", qrels=QRELS))
     assert "system" not in str(pr.audit(RUN, "rr", qrels=QRELS))
+
+
+def test_pairs_of_a_document_and_its_label():
+    """Taken for documents alone, all would be relevant."""
+    pairs = {"q1": [("b", 3), ("a", 0)], "q2": {("c", 1)}}
+    grades = {"q1": {"b": 3, "a": 0}, "q2": {"c": 1}}
+    wanted = pr.per_query(RUN, "rr dcg", qrels=grades)
+    assert pr.per_query(RUN, "rr dcg", qrels=pairs).equals(wanted)
+    with pytest.raises(TypeError, match=r"have none, e\.g\. 'a'; give all"):
+        pr.per_query(RUN, "rr", qrels={"q1": [("b", 3), "a"], "q2": "c"})
+    with pytest.raises(TypeError, match="'relevant' must hold documents alone, not"):
+        pr.from_lists([{"query_id": 1, "retrieved": ["a"], "relevant": [("a", 2)]}])

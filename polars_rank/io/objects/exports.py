@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
@@ -133,7 +134,7 @@ def _number(value: Any, path: Path, export: Export) -> float:
         number = float(value)
     except (TypeError, ValueError):
         number = float("nan")
-    if number != number or isinstance(value, bool):
+    if not math.isfinite(number) or isinstance(value, bool):
         raise _wrong(path, f"the rating {_shown(value)} is not a number", export)
     return number
 

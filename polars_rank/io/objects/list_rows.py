@@ -35,8 +35,15 @@ def frame_of_lists(
             for query, documents in zip(queries, columns[name], strict=False)
         ]
         columns[name] = [one if one is None else one.ids for one in found]
+        numbers = [one if one is None else one.scores for one in found]
         if role == "retrieved":
-            scores = [one if one is None else one.scores for one in found]
+            scores = numbers
+        elif any(numbers):
+            msg = (
+                f"{name!r} must hold documents alone, not pairs with a number; labels "
+                "go in a column of lists of their own, named with labels="
+            )
+            raise TypeError(msg)
     if "scores" not in roles and any(scores):
         scored = named_scores(scores, queries, roles["retrieved"])
         sizes = [0 if ids is None else len(ids) for ids in columns[roles["retrieved"]]]

@@ -107,20 +107,34 @@ def _from_lists(
 def _from_sets(
     source: Mapping[Any, Any], name: str, columns: Sequence[str]
 ) -> pl.DataFrame:
-    """Make judgments of ``{query: {document, ...}}``, a list or a single document."""
-    listed = {
-        query: relevant(documents, f"{name}, query {query!r}").ids
+    """Make judgments of ``{query: {document, ...}}``, a list or a single document.
+
+    Where documents come with numbers, ``(document, label)``, these are their labels.
+    """
+    read = [
+        relevant(documents, f"{name}, query {query!r}")
         for query, documents in source.items()
-    }
-    warn_of_no_document({q: len(ids) for q, ids in listed.items()}, name)
+    ]
+    sizes = [len(one.ids) for one in read]
+    warn_of_no_document(dict(zip(source, sizes, strict=True)), name)
     query, doc, label = columns
-    ids = list(chain.from_iterable(listed.values()))
-    queries = _repeated(listed, list(listed.values()))
+    ids = list(chain.from_iterable(one.ids for one in read))
+    labels: list[float | None] = [1] * len(ids)
+    if any(one.scores is not None for one in read):
+        labels = list(
+            chain.from_iterable(one.scores or [None] * len(one.ids) for one in read)
+        )
+        if None in labels:
+            msg = (
+                f"{name}: some documents have a label, as in (document, label), and "
+                f"others have none, e.g. {ids[labels.index(None)]!r}; give all or none"
+            )
+            raise TypeError(msg)
     return pl.DataFrame(
         {
-            query: _of_one_type(f"{name}: query ids", queries),
+            query: _of_one_type(f"{name}: query ids", _repeated(source, read)),
             doc: _of_one_type(f"{name}: document ids", ids),
-            label: pl.Series([1] * len(ids), dtype=pl.Int64),
+            label: pl.Series(labels),
         }
     )
 
