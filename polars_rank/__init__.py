@@ -26,8 +26,10 @@ if _TYPE_CHECKING:
     from polars_rank.evaluation.match_report import match_report
     from polars_rank.evaluation.preferences import preferences
     from polars_rank.exceptions import DataError, DataWarning
-    from polars_rank.io.lists import from_groups, from_lists
     from polars_rank.io.scan import scan
+    from polars_rank.io.shapes.group_sizes import from_groups
+    from polars_rank.io.shapes.lists import from_lists
+    from polars_rank.io.shapes.wide import from_wide
     from polars_rank.measures.measure import Measure, measure
     from polars_rank.namespaces.expr import expr
     from polars_rank.parts.evaluation import Evaluation
@@ -56,6 +58,7 @@ __all__ = [
     "expr",
     "from_groups",
     "from_lists",
+    "from_wide",
     "gate",
     "io",
     "match_report",
@@ -86,8 +89,9 @@ _LATER = {
     "evaluate": "evaluation.evaluate",
     "explain": "conventions.explain",
     "expr": "namespaces.expr",
-    "from_groups": "io.lists",
-    "from_lists": "io.lists",
+    "from_groups": "io.shapes.group_sizes",
+    "from_lists": "io.shapes.lists",
+    "from_wide": "io.shapes.wide",
     "gate": "comparison.gate.gate",
     "match_report": "evaluation.match_report",
     "measure": "measures.measure",

@@ -1325,14 +1325,14 @@ MUTANTS = (
     # -- files and the command
     Mutant(
         "the reader takes the rank for the score",
-        "io/trec.py",
+        "io/lines/trec.py",
         '"rank", "score", "system")',
         '"score", "rank", "system")',
         "io",
     ),
     Mutant(
         "lines of seven fields pass",
-        "io/trec.py",
+        "io/lines/trec.py",
         'many = frame["more"].null_count() < frame.height',
         'many = frame["more"].null_count() < 0',
         "io",

@@ -11,6 +11,7 @@ from polars_rank._engine.schema import Column, Columns, names_of
 from polars_rank.io.frames import FrameLike, as_polars, same_ids
 
 IN_MEMORY_ROWS = 200_000
+SCORE, RANK = "score", "rank"  # default columns
 
 
 class Opened(NamedTuple):
@@ -72,6 +73,15 @@ def open_frames(
     ]
     left, right = same_ids(opened[0].lazy(), opened[1].lazy(), [frame, qrels], ids)
     return Opened(left, right, small)
+
+
+def by_rank_without_scores(columns: Columns, run: pl.LazyFrame) -> Columns:
+    """Order a run by its integers ``rank`` where it lacks the default scores."""
+    score, schema = columns.names["score"], run.collect_schema()
+    default = isinstance(score, str) and score == SCORE and columns.descending
+    if default and SCORE not in schema and schema.get(RANK, pl.Null()).is_integer():
+        return columns._replace(names={**columns.names, "rank": RANK, "score": None})
+    return columns
 
 
 def _shares_a_connection(*frames: object) -> bool:

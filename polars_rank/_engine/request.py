@@ -15,7 +15,12 @@ from polars_rank._engine.checks.column_roles import (
     require_no_other_ids,
 )
 from polars_rank._engine.checks.enforce import Check
-from polars_rank._engine.opening import Opened, open_about_queries, open_frames
+from polars_rank._engine.opening import (
+    Opened,
+    by_rank_without_scores,
+    open_about_queries,
+    open_frames,
+)
 from polars_rank._engine.options import (
     DOC,
     Layout,
@@ -173,6 +178,7 @@ class Request:
             (columns, of_qrels),
             stream=options["layout"] == "contiguous" or resources[0] is not None,
         )
+        columns = by_rank_without_scores(columns, opened.run)
         require_distinct_roles(columns, of_qrels, judged=opened.qrels is not None)
         roles = [*columns.query, *columns.names.values()]
         by, keep = columns_of(by), columns_of(keep)

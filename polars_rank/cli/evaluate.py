@@ -87,7 +87,8 @@ def evaluate(
     the others are runs; with --qrels, or if the last has scores, too, all of them are
     runs. A line on standard error says which is which. A FILE may be a folder, a quoted
     glob or - for standard input; its extension names the format: parquet, arrow, csv,
-    tsv, ndjson. With any other extension it is TREC text. Text may be gzipped.
+    tsv, ndjson, json. With any other extension it is TREC text, or svmlight text if
+    its lines have a qid:. Text may be gzipped.
     """
     if example and (files or data.qrels):
         raise CycloptsError(msg="--example brings its own data; give no FILE with it.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -18,6 +17,8 @@ from polars_rank.cli.runs import NONE_YET, Files, Reading, Run, sort_out
 from polars_rank.cli.show import Format
 from polars_rank.io.frames import same_ids
 from polars_rank.io.scan import FileFormat
+from polars_rank.measures.measure import parse_measures
+from polars_rank.measures.text import BLANK, COMMA
 
 MEASURES = ("ndcg@10", "ap", "rr", "precision@10", "recall@100")
 NONE = "none"  # no such column
@@ -137,7 +138,6 @@ class Input:
 
 
 DEFAULT_INPUT = Input()
-SEPARATOR = re.compile(r",(?![^(]*\))(?!-?[\d.]+(?:=-?[\d.]+)?(?:,|$))")
 
 
 def listed(names: str | None) -> tuple[str, ...]:
@@ -148,10 +148,19 @@ def listed(names: str | None) -> tuple[str, ...]:
 def several(names: Sequence[str]) -> tuple[str, ...]:
     """All measures of an option that may be repeated: ``-m ndcg@10,ap -m rr``.
 
-    Commas within parentheses separate arguments, and those before numbers the cutoffs
-    of one measure, as in trec_eval's ``P.5,10``.
+    Commas stand between names. So do blanks, unless that makes names of no measure: a
+    column of values may have a name of several words.
     """
-    return tuple(map(str.strip, chain.from_iterable(map(SEPARATOR.split, names))))
+    parts = chain.from_iterable(map(COMMA.split, map(str.strip, names)))
+    return tuple(chain.from_iterable(map(_at_blanks, parts)))
+
+
+def _at_blanks(name: str) -> list[str]:
+    try:
+        parse_measures(name)
+    except ValueError:
+        return [name]
+    return BLANK.split(name)
 
 
 def with_judgments(

@@ -16,8 +16,8 @@ from cyclopts import CycloptsError
 from polars_rank.cli.words import STDIN
 from polars_rank.core.registry import closest
 from polars_rank.exceptions import DataError
+from polars_rank.io.lines.trec import looks_like
 from polars_rank.io.scan import FileFormat, scan
-from polars_rank.io.trec import looks_like
 from polars_rank.io.unreadable import damage_named, files_of
 
 FAILED = pl.exceptions.PolarsError, pl.exceptions.PanicException

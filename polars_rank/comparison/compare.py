@@ -20,7 +20,6 @@ from polars_rank.comparison.input.procedures import (
     Repeats,
     TestName,
     ZeroMethod,
-    names_of,
     require_no_rows,
     require_together,
 )
@@ -311,7 +310,7 @@ def _summed(
     if is_moments(schema.names()):
         require_no_rows(how, columns)
         segments = segments_of(schema) if columns.by is None else columns.segments
-        table = selected(read_moments(values), segments, names_of(columns.measures))
+        table = selected(read_moments(values), segments, columns.measures)
         require_rows_of_moments(table, segments)
         if how.test == "sign" and not counts_once(table):
             msg = (

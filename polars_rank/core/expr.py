@@ -100,12 +100,23 @@ def operands(value: pl.Expr, *operators: Literal["*", "&"]) -> list[pl.Expr]:
     return inputs if any(other.meta.eq(value) for other in joined) else []
 
 
-def is_row_separable(value: pl.Expr) -> bool:
-    """Return whether no row's value needs other rows; True if nobody can tell."""
+def is_row_separable(value: pl.Expr, column: str) -> bool:
+    """Return whether it needs one row of one column; True if nobody can tell.
+
+    Polars tells of the outermost step alone, so each is asked: the sum within
+    ``e - e.sum()``, and within a branch of ``when`` that a probe may not reach.
+    """
+    meta = value.meta
+    steps = meta.pop()
+    if not steps:
+        known = meta.is_column() and meta.output_name() == column
+        return known or (meta.is_literal() and meta.is_scalar())
     try:
-        return value.meta.is_row_separable()
+        alone = meta.is_row_separable()
+        whole = meta.is_length_preserving() or meta.is_scalar()
     except pl.exceptions.PolarsError:  # Polars knows nothing of functions in Python
-        return True
+        alone = whole = True
+    return alone and whole and all(is_row_separable(step, column) for step in steps)
 
 
 def is_scalar(value: pl.Expr) -> bool:

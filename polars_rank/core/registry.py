@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf, log
@@ -50,6 +50,9 @@ class Metric:
         tied documents, and its value is linear in them.
     no_tie_mean_when
         Values of parameters for which it does not; ``OtherThan(None)``: any value.
+    of_two_rankings
+        Whether it compares two rankings of one kind, so that the judgments may well be
+        another run: a query that is only in the run is then told of.
     uses_scores
         Whether it depends on the scores themselves, not only on their order.
     tie_sensitive
@@ -79,6 +82,7 @@ class Metric:
     needs_relevant: bool = True
     tie_mean: bool = False
     no_tie_mean_when: Mapping[str, Any] = field(default_factory=dict)
+    of_two_rankings: bool = False
     uses_scores: bool = False
     tie_sensitive: bool = True
     aggregate: AggregateName = "mean"
@@ -214,6 +218,7 @@ def metric(
     needs_relevant: bool = True,
     tie_mean: bool = False,
     no_tie_mean_when: Mapping[str, Any] | None = None,
+    of_two_rankings: bool = False,
     uses_scores: bool = False,
     tie_sensitive: bool = True,
     aggregate: AggregateName = "mean",
@@ -240,6 +245,7 @@ def metric(
             needs_relevant=needs_relevant,
             tie_mean=tie_mean,
             no_tie_mean_when=no_tie_mean_when or {},
+            of_two_rankings=of_two_rankings,
             uses_scores=uses_scores,
             tie_sensitive=tie_sensitive,
             aggregate=aggregate,
@@ -316,12 +322,23 @@ def _value(
 # -- arguments are checked once, where the expression is built
 
 
-def closest(word: str, names: list[str]) -> str:
-    """Return ``"; did you mean 'x' or 'y'?"`` for a misspelled word, or nothing."""
+def similar(word: str, names: Iterable[str], *, n: int = 3) -> list[str]:
+    """Return names that resemble a misspelled word, best first.
+
+    Those with its letters in another order come first: difflib overlooks ``ngcd``.
+    """
     from difflib import get_close_matches  # rarely needed, slow to import
 
+    letters, names = sorted(word), list(names)
+    turned = [name for name in names if len(word) > 2 and sorted(name) == letters]
+    near = get_close_matches(word, names, n=n, cutoff=0.6)
+    return list(dict.fromkeys(turned + near))[:n]
+
+
+def closest(word: str, names: list[str]) -> str:
+    """Return ``"; did you mean 'x' or 'y'?"`` for a misspelled word, or nothing."""
     lowered = {name.lower(): name for name in reversed(names)}
-    near = get_close_matches(word.lower(), lowered, n=3, cutoff=0.6)
+    near = similar(word.lower(), lowered)
     if not near:
         return ""
     return "; did you mean " + " or ".join(repr(lowered[n]) for n in near) + "?"

@@ -103,6 +103,7 @@ PARAMETERS: dict[str, Word] = kinds(
         "swapped": "Whether the first document and that of the position were swapped.",
         "system": "Column that tells systems apart; several runs go by their file "
         "names.",
+        "systems": "Columns of a wide table, one for each system.",
         "team": "Ranker that put the document into an interleaved list.",
         "time": "Column of time: of the impression, or of the period.",
         "user": "User id.",
@@ -280,6 +281,7 @@ PARAMETERS: dict[str, Word] = kinds(
         "resume": "Folder that holds results of parts, to go on after an interruption.",
         "retrieved": "Column with the list of retrieved document ids.",
         "scores": "Column with the list of scores.",
+        "split": "Judgments of a data set: test, train or dev.",
         "temperature": "Spread of the stochastic policy.",
         "tuned_for": "Number of periods at which the sequential interval is narrowest.",
         "unretrieved": "Whether documents that were not retrieved are ranked below "

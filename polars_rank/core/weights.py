@@ -23,7 +23,9 @@ DISCOUNTS: dict[str, Callable[[pl.Expr], pl.Expr]] = {
     "position": lambda rank: rank,
 }
 LARGEST_EXP2_GRADE = 1023
-PROBE = pl.Series("x", [3.0, 1.0, 4.0, 1.0, 5.0, 2.0, 6.0, 0.5, 0.0])
+PROBE = pl.Series(
+    "x", [3.0, 1.0, 4.0, 1.0, None, 5.0, 2.0, 6.0, 0.5, 0.0, 10.0, 31.0, 100.0, 1000.0]
+)
 CLOSE = 1e-9  # relative; arithmetic on one row may be rounded otherwise than on many
 
 
@@ -31,8 +33,8 @@ def _is_function(function: object) -> bool:
     """Return whether it is an elementwise function of an expression; refuse another.
 
     Gains and discounts are computed along the rows of all queries. That an expression
-    reads single rows, Polars says of its functions alone, and not of ``a - a.mean()``.
-    So the values of several rows are compared with those of each row on its own.
+    reads single rows shows in its steps, except of functions in Python: so the values
+    of several rows are also compared with those of each row on its own.
     """
     if not callable(function):
         return False
@@ -40,7 +42,8 @@ def _is_function(function: object) -> bool:
         msg = (
             f"{function!r} is not elementwise: a function of gains or discounts must "
             "give each row's value by itself, and not by other rows, as rank(), mean() "
-            "or shift() do; what depends on a query as a whole is a measure of your own"
+            "or shift() do, or by other columns; what depends on a query as a whole is "
+            "a measure of your own"
         )
         raise ValueError(msg)
     return True
@@ -51,11 +54,14 @@ def _gives_each_row_by_itself(function: Callable[[pl.Expr], pl.Expr]) -> bool:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Polars' own come when it is used
         expr = function(pl.col("x"))
-        if not isinstance(expr, pl.Expr) or not is_row_separable(expr):
+        if not isinstance(expr, pl.Expr) or not is_row_separable(expr, PROBE.name):
             return False
         alone = [_values(expr, PROBE[i : i + 1]) for i in range(len(PROBE))]
-        # A function may refuse a number, as replace_strict does: it proves nothing.
+        # A function may refuse a number, as replace_strict does: it proves nothing,
+        # unless it takes the same number beside others.
         known = [i for i, value in enumerate(alone) if value is not None]
+        if len(known) < len(PROBE) and _values(expr, PROBE) is not None:
+            return False
         if not known:
             return True
         together = _values(expr, PROBE.gather(known))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from polars_rank._engine.frame_function import frame_function, like_input
-from polars_rank._engine.opening import open_run_and_qrels
+from polars_rank._engine.opening import by_rank_without_scores, open_run_and_qrels
 from polars_rank._engine.schema import Column, bind_run_and_qrels, columns_by_role
 from polars_rank.io.frames import FrameLike
 
@@ -64,9 +64,16 @@ def match_report(
         qrels_query=qrels_query,
         qrels_doc=qrels_doc,
     )
+    frames = open_run_and_qrels(run, qrels, columns)
+    of_run = by_rank_without_scores(columns[0], frames[0])
+    if of_run.names["rank"] is not None:  # the first rank is the best
+        of_run = of_run._replace(
+            names={**of_run.names, "score": -pl.col("rank").cast(pl.Int64)}
+        )
     ran, judged = bind_run_and_qrels(
-        *open_run_and_qrels(run, qrels, columns),
-        *columns,
+        *frames,
+        of_run,
+        columns[1],
         run_roles=["score", "doc"],
         qrels_roles=["label", "doc"],
     )

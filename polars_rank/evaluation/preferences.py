@@ -9,7 +9,7 @@ import polars as pl
 
 from polars_rank._engine.checks.enforce import Check, enforce
 from polars_rank._engine.frame_function import frame_function, like_input
-from polars_rank._engine.opening import open_run_and_qrels
+from polars_rank._engine.opening import by_rank_without_scores, open_run_and_qrels
 from polars_rank._engine.schema import (
     Column,
     bind_run_and_qrels,
@@ -131,6 +131,8 @@ def preferences(
         qrels_doc=qrels_doc,
     )
     frames = open_run_and_qrels(run, qrels, columns)
+    columns = by_rank_without_scores(columns[0], frames[0]), columns[1]
+    rank = columns[0].names["rank"]
     require_columns(
         list(groups.values()),
         frames[1].collect_schema(),

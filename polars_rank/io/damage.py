@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -111,15 +112,21 @@ class Undamaged:
     are read once more, with the first rows, and again if a file has changed.
     """
 
-    def __init__(self, files: Sequence[tuple[str, str]], separator: str) -> None:
-        """Take the paths of ``files`` with their names in messages."""
+    def __init__(
+        self, files: Sequence[tuple[str, str]], separator: str, *, ragged: bool = False
+    ) -> None:
+        """Take the paths of ``files`` with their names in messages.
+
+        Lines of ``ragged`` files may lack fields.
+        """
         self.files = files
         self.separator = separator
+        self.ragged = ragged
         self.seen: list[tuple[int, int]] = []
 
     def __reduce__(self) -> tuple[object, ...]:
         """Forget what was seen: plans are compared by their bytes."""
-        return Undamaged, (self.files, self.separator)
+        return partial(Undamaged, ragged=self.ragged), (self.files, self.separator)
 
     def __call__(self, columns: Sequence[pl.Series]) -> pl.Series:
         """Check the files unless that was done."""
@@ -145,13 +152,13 @@ class Undamaged:
                 block = file.read(BLOCK)
                 end = last_lines(end, block)
                 endless = len(rest) > BLOCK  # a line that is not kept in memory
-                quoted = quoted or QUOTE in block or endless
+                quoted = quoted or QUOTE in block or endless or self.ragged
                 if not quoted:
                     lines, newline, rest = (rest + block).rpartition(b"\n")
                     self._require_width(lines + newline, width, name, number)
                     number += lines.count(b"\n") + len(newline)
         error = cut_error(end, self._split, name, width=width)
-        if error is not None:
+        if error is not None and not self.ragged:
             raise error
 
     def _require_width(self, lines: bytes, width: int, name: str, number: int) -> None:

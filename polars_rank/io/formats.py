@@ -73,18 +73,20 @@ def scan_separated(
     separator: str,
     columns: Sequence[str] | None = None,
     names: Mapping[str, str] = MappingProxyType({}),
+    keep: bool = False,
 ) -> pl.LazyFrame:
     """Scan CSV or the like.
 
     ``columns`` are those of files without a header; ``names`` are what the columns of a
-    header are to be called.
+    header are to be called, or to be called as well, if they ``keep`` their own.
     """
     dtypes = {
         **dict.fromkeys(_IDS, pl.String()),
         **dict.fromkeys(_NUMBERS, pl.Float64()),
     }
+    ranks = {"rank": pl.Int64()}
     if columns is not None:
-        known = dtypes | {"rank": pl.Int64()}
+        known = dtypes | ranks
         return pl.scan_csv(
             list(paths),
             separator=separator,
@@ -92,7 +94,8 @@ def scan_separated(
             schema={name: known.get(name, pl.String()) for name in columns},
             glob=hive is None,
         )
-    given = {name: dtypes[own] for name, own in names.items() if own in dtypes}
+    known = dtypes | ranks
+    given = {name: known[own] for name, own in names.items()}
     frame = pl.scan_csv(
         list(paths),
         separator=separator,
@@ -100,6 +103,8 @@ def scan_separated(
         infer_schema_length=10_000,
         glob=hive is None,
     )
+    if keep:
+        return frame.with_columns(pl.col(n).alias(own) for n, own in names.items())
     return frame.rename(names) if names else frame
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, repeat
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias, TypeGuard, cast
 
@@ -12,6 +12,7 @@ import polars as pl
 import polars.selectors as cs
 
 from polars_rank.core.source import lazy_source
+from polars_rank.io.objects.mappings import from_mapping, from_rows, names_nothing
 
 
 class ArrowStream(Protocol):
@@ -26,8 +27,8 @@ EagerFrameLike: TypeAlias = (
     | ArrowStream
     | str
     | os.PathLike[str]
-    | Mapping[Any, Mapping[Any, Any]]
-    | Iterable[ArrowStream]
+    | Mapping[Any, Any]
+    | Iterable[ArrowStream | Mapping[str, Any]]
 )
 FrameLike: TypeAlias = pl.LazyFrame | EagerFrameLike
 
@@ -36,11 +37,6 @@ _DISTRIBUTED = {
     "ray": ("Ray", "write_parquet(folder)", "to_pandas()", "polars_rank.ray"),
     "dask": ("Dask", "to_parquet(folder)", "compute()", "polars_rank.dask"),
     "modin": ("Modin", "to_parquet(folder)", "modin.to_pandas()", None),
-}
-
-_USUAL = {
-    "run": ("query_id", "doc_id", "score"),
-    "qrels": ("query_id", "doc_id", "label"),
 }
 
 
@@ -71,7 +67,8 @@ def as_polars(
     source
         A Polars frame, which is returned as it is; anything with
         ``__arrow_c_stream__``; a pyarrow ``Dataset``; a path or glob, which is scanned;
-        a dictionary of dictionaries; Arrow batches, one by one.
+        a dictionary, of queries or of columns; rows that are dictionaries; Arrow
+        batches, one by one.
     name
         Its name in messages.
     kind
@@ -79,6 +76,7 @@ def as_polars(
     columns
         Names of the columns of a dictionary ``{query: {document: value}}``; default:
         the usual ones. With one name, it has attributes: ``{query: {column: value}}``.
+        A run ``{query: [document, ...]}`` has ``rank``.
         For other frames, columns that must not be in an index.
     stream
         Whether to keep a stream, which can be read once, or to read it into memory.
@@ -92,7 +90,7 @@ def as_polars(
 
         return scan(Path(source), kind=kind)
     if isinstance(source, Mapping):
-        return _from_dicts(source, name, columns or _USUAL[kind])
+        return from_mapping(source, name, columns, kind)
     library = type(source).__module__.partition(".")[0]
     if library == "narwhals":
         native = getattr(source, "to_native")()  # noqa: B009
@@ -120,14 +118,16 @@ def as_polars(
         first = next(batches, None)
         if hasattr(first, "__arrow_c_stream__"):
             return _from_batches(chain([first], batches), name, stream=stream)
+        if isinstance(first, Mapping):
+            return from_rows(chain([first], batches), name)
         if first is None and not isinstance(source, list | tuple):
             msg = f"{name} yields no batch, so its columns are unknown"
             raise TypeError(msg)
     msg = (
         f"{name} must be a frame (of Polars, or any that has __arrow_c_stream__, such "
         "as those of pandas, pyarrow and DuckDB), several of these as batches, a path, "
-        f"or a dictionary {{query: {{document: value}}}}, not {type(source).__name__}; "
-        "wrap it with pl.DataFrame(...)"
+        "rows that are dictionaries, or a dictionary {query: {document: value}}, not "
+        f"{type(source).__name__}; wrap it with pl.DataFrame(...)"
     )
     raise TypeError(msg)
 
@@ -167,7 +167,7 @@ def same_ids(
     ``ids`` are columns of the run, each with that of the judgments. Between two sources
     with types, an integer never equals a text. An empty dictionary has ids of any type.
     """
-    nothing = [isinstance(s, Mapping) and not any(s.values()) for s in sources]
+    nothing = [isinstance(s, Mapping) and names_nothing(s) for s in sources]
     text = any(isinstance(s, str | os.PathLike) and _is_plain_text(s) for s in sources)
     if not text and not any(nothing):
         return run, qrels
@@ -252,51 +252,3 @@ def _scan_dataset(dataset: Any) -> pl.LazyFrame:
             yield pl.DataFrame(batch) if columns else pl.DataFrame(height=len(batch))
 
     return lazy_source(read, empty.schema, name="pyarrow dataset", rereadable=True)
-
-
-def _from_dicts(
-    source: Mapping[Any, Mapping[Any, Any]], name: str, columns: Sequence[str]
-) -> pl.DataFrame:
-    inner = list(source.values())
-    if not all(isinstance(values, Mapping) for values in inner):
-        msg = (
-            f"{name} must be a dictionary of dictionaries, {{query: {{document: "
-            "value}}; a dictionary of columns goes through pl.DataFrame(...), lists of "
-            "documents, one per query, through pr.from_lists(...)"
-        )
-        raise TypeError(msg)
-    if len(columns) == 1:
-        return pl.from_dicts(
-            [{columns[0]: query, **values} for query, values in source.items()]
-        )
-    if len(columns) != 3:
-        msg = (
-            f"{name}: a dictionary {{query: {{document: value}}}} has one column of "
-            "queries, but query= names several columns; give a frame that has them"
-        )
-        raise ValueError(msg)
-    if not any(inner):
-        dtypes = (pl.String, pl.String, pl.Float64)
-        return pl.DataFrame(schema=dict(zip(columns, dtypes, strict=True)))
-    sizes = [len(documents) for documents in inner]
-    values = list(chain.from_iterable(documents.values() for documents in inner))
-    floats = any(isinstance(v, float) for v in values)  # among integers, perhaps
-    queries = list(chain.from_iterable(map(repeat, source, sizes)))
-    documents = list(chain.from_iterable(inner))
-    columns_of_it = [
-        _of_one_type(f"{name}: query ids", queries),
-        _of_one_type(f"{name}: document ids", documents),
-        _of_one_type(f"{name}: values", values, pl.Float64 if floats else None),
-    ]
-    return pl.DataFrame(dict(zip(columns, columns_of_it, strict=True)))
-
-
-def _of_one_type(
-    what: str, values: Sequence[Any], dtype: type[pl.DataType] | None = None
-) -> pl.Series:
-    try:
-        return pl.Series(values, dtype=dtype)
-    except TypeError:
-        kinds = sorted({type(v).__name__ for v in values})
-        msg = f"{what} must be of one type, not of {' and '.join(kinds)}; convert them"
-        raise TypeError(msg) from None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import csv
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from polars_rank.exceptions import DataError
@@ -17,7 +18,25 @@ MSMARCO = {
     "qrels": {4: ["query_id", "iteration", "doc_id", "label"]},
 }
 BEIR = {"query-id": "query_id", "corpus-id": "doc_id", "score": "label"}
+# Quepid's exports of ratings and of snapshots, and the names that its columns mean.
+QUEPID = (
+    {"query": "query_id", "docid": "doc_id", "rating": "label"},
+    {"Query Text": "query_id", "Doc ID": "doc_id", "Rating": "label"},
+    {"Query Text": "query_id", "Doc ID": "doc_id", "Doc Position": "rank"},
+)
 NAMES = {"query_id", "doc_id", "score", "label", "rank", *BEIR}
+
+
+def quepid_columns(files: Sequence[Source], separator: str) -> Mapping[str, str]:
+    """Return what the columns of an export of Quepid mean; none of another file."""
+    first = files[0].head().removeprefix(b"\xef\xbb\xbf").partition(b"\n")[0]
+    fields = next(csv.reader([first.decode(errors="replace")], delimiter=separator))
+    for known in QUEPID:
+        if known.keys() == {*fields} or (
+            known.keys() < {*fields} and "Doc ID" in known
+        ):
+            return known
+    return {}
 
 
 def without_header(

@@ -21,19 +21,32 @@ from polars_rank.io.formats import (
     format_of,
     scan_separated,
 )
-from polars_rank.io.header import BEIR, without_header
-from polars_rank.io.same_columns import require_same_names
-from polars_rank.io.trec import scan_trec
+from polars_rank.io.header import BEIR, quepid_columns, without_header
+from polars_rank.io.lines.svmlight import is_svmlight, scan_svmlight
+from polars_rank.io.lines.trec import scan_trec
+from polars_rank.io.objects.documents import read_json
+from polars_rank.io.same_columns import concatenated, require_same_names
 from polars_rank.io.unreadable import unreadable
 
 FileFormat: TypeAlias = Literal[
-    "parquet", "arrow", "csv", "tsv", "ndjson", "trec", "msmarco", "beir"
+    "parquet",
+    "arrow",
+    "csv",
+    "tsv",
+    "ndjson",
+    "json",
+    "trec",
+    "svmlight",
+    "msmarco",
+    "beir",
 ]
 _BY_NAME: dict[str, Format | None] = {
     **{row.extensions[0].removeprefix("."): row for row in FORMATS.values()},
     "trec": None,
     "msmarco": FORMATS["TSV"],
     "beir": FORMATS["TSV"],
+    "svmlight": None,
+    "json": None,
 }
 
 
@@ -50,9 +63,9 @@ def scan(
     ----------
     source
         A file, a folder (also of hive partitions), a glob or ``-`` for standard
-        input. The extension names the format (``polars_rank.io.FORMATS``); any other
-        is TREC text. Text may be gzipped. Standard input is recognized by its first
-        bytes.
+        input. The extension names the format (``polars_rank.io.FORMATS``, and
+        ``.json``); any other is TREC text, or svmlight text if its first line has a
+        ``qid:``. Text may be gzipped. Standard input is recognized by its first bytes.
     kind
         Contents of TREC text: ``"run"`` or ``"qrels"``.
     format
@@ -60,7 +73,11 @@ def scan(
         ``"tsv"``, ``"ndjson"``, ``"trec"``; ``"msmarco"`` is TSV without a header
         (``query_id doc_id rank``, perhaps with a score; judgments as in TREC text), and
         ``"beir"`` is the judgments of a BEIR data set: a folder with
-        ``qrels/test.tsv``, or such a file.
+        ``qrels/test.tsv``, or such a file. ``"svmlight"`` is text with query ids as of
+        LETOR: ``query_id``, ``doc_id`` (if lines end in ``# docid = ...``), ``label``
+        and ``features``, which are text. ``"json"`` is a document, which is read at
+        once: rows, a dictionary as an evaluation takes, judgments of OpenSearch, or the
+        body of a ``_rank_eval`` request.
     columns
         Names of the columns of CSV or TSV without a header, such as ``query_id``,
         ``doc_id`` and ``score``. A column with any other name than the default ones
@@ -70,7 +87,8 @@ def scan(
     -------
     LazyFrame
         The columns of the source. In CSV the ids are text, so that ``007`` is not
-        ``7``, and scores and labels Float64.
+        ``7``, and scores and labels Float64. Exports of Quepid have the usual names of
+        columns beside their own.
 
     Raises
     ------
@@ -103,8 +121,10 @@ def scan(
     found = _one_format(text, files, format)
     if columns is not None and (found is None or found.separator is None):
         raise ValueError("columns= is for CSV and TSV without a header")
+    if found is None and (format == "json" or (format is None and _is_json(files))):
+        return concatenated({f.name: read_json(f, kind).lazy() for f in files})
     if found is None:
-        return scan_trec(files, kind)
+        return _scan_lines(text, files, kind, format)
     for file in files:
         _check(file, found)
     if found.magic is None and columns is None and format != "msmarco":
@@ -113,6 +133,28 @@ def scan(
         frame = _scan_local(files, found, hive, kind, format, columns)
         frame.collect_schema()
     return frame
+
+
+def _is_json(files: Sequence[Source]) -> bool:
+    return any(file.name.lower().endswith((".json", ".json.gz")) for file in files)
+
+
+def _scan_lines(
+    text: str,
+    files: Sequence[Source],
+    kind: Literal["run", "qrels"],
+    format: str | None,
+) -> pl.LazyFrame:
+    """Scan text with a document in each line."""
+    light = [format == "svmlight" or is_svmlight(file.head()) for file in files]
+    if format == "trec" or not any(light):
+        return scan_trec(files, kind)
+    if not all(light):
+        raise DataError(
+            f"{text}: holds {TREC_TEXT} and svmlight text. Pick the files of one "
+            "format with a glob."
+        )
+    return scan_svmlight(files)
 
 
 def _scan_local(
@@ -127,14 +169,21 @@ def _scan_local(
     paths = [str(file.path) for file in files]
     if found.separator is None:
         return found.scan(paths, hive)
+    named = without_header(files, found.separator, kind, format, columns)
+    quepid = quepid_columns(files, found.separator) if named is None else {}
     frame = scan_separated(
         paths,
         hive,
         separator=found.separator,
-        columns=without_header(files, found.separator, kind, format, columns),
-        names=BEIR if format == "beir" else {},
+        columns=named,
+        names=BEIR if format == "beir" else quepid,
+        keep=bool(quepid),
     )
-    check = Undamaged([(str(f.path), f.name) for f in files], found.separator)
+    if quepid:  # a query that nobody has rated is a line of its own
+        frame = frame.filter(pl.col("doc_id").is_not_null())
+    check = Undamaged(
+        [(str(f.path), f.name) for f in files], found.separator, ragged=bool(quepid)
+    )
     sound = pl.map_batches(
         [pl.lit(True)], check, return_dtype=pl.Boolean, is_elementwise=True
     )

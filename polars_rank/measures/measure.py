@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from itertools import chain
 from typing import Any, NamedTuple, TypeAlias, cast
 
 import polars as pl
@@ -15,7 +16,7 @@ from polars_rank.core.registry import METRICS, Metric, check, require_policy
 from polars_rank.core.subtopics import Subtopics
 from polars_rank.measures.groups import expand
 from polars_rank.measures.names import resolve_name, unknown_measure
-from polars_rank.measures.text import read_measure, write_value
+from polars_rank.measures.text import read_measure, split_measures, write_value
 
 
 @dataclass(frozen=True)
@@ -196,7 +197,8 @@ def parse_measures(measures: Measures) -> list[Measure | Custom]:
         if isinstance(entry, Measure):
             parsed.append(entry)
         elif isinstance(entry, str):
-            parsed.extend(map(Measure.parse, expand(entry.strip())))
+            named = chain.from_iterable(map(expand, split_measures(entry)))
+            parsed.extend(map(Measure.parse, named))
         elif isinstance(entry, Mapping):
             parsed.extend(_custom(name, f) for name, f in entry.items())
         else:

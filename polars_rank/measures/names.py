@@ -6,13 +6,16 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from polars_rank.core.registry import ALIASES, METRICS, Metric, find_metric
+from polars_rank.core.registry import ALIASES, METRICS, Metric, find_metric, similar
 
 NUMBER = re.compile(r"-?(\d+(\.\d*)?|\.\d+)")
 RANX_PERSISTENCE = re.compile(r"rbp\.(\d+)")
 SUFFIX = re.compile(r"(?:_at_|[_.])(?P<rest>.*)", re.DOTALL | re.IGNORECASE)
 CUTOFF = re.compile(r"(?P<name>.*?[^\d_-])(?:[_-]?at)?[_-]?(?P<k>\d+|k)")
-CLOSE = 0.6  # of difflib; below it, what is suggested has little to do with the word
+ELSEWHERE = {  # words that mean no measure of a query, whatever they resemble
+    "coverage": "that of a catalog is no mean over queries: divide the number of "
+    "different documents in all lists by the number of items",
+}
 USUAL = ("ndcg", "ap", "rr", "precision", "recall", "accuracy")
 
 
@@ -120,6 +123,8 @@ def unknown_measure(name: str) -> ValueError:
 
 
 def _hint(name: str) -> str:
+    if other := ELSEWHERE.get(_folded(name)):
+        return f"; {other}"
     if len(several := [part.strip() for part in name.split(",")]) > 1:
         return f"; to name several, give a list: {several}"
     if (cutoff := CUTOFF.fullmatch(name)) and (same := _same(cutoff["name"])):
@@ -145,8 +150,6 @@ def _close(folded: str) -> list[str]:
 
     Names of two letters resemble too many words.
     """
-    from difflib import get_close_matches  # rarely needed, slow to import
-
     spellings = _spellings(_folded)
     if folded in spellings:
         return [_metric(spellings[folded][0]).name]
@@ -155,7 +158,7 @@ def _close(folded: str) -> list[str]:
     if len(folded) > _longest(longer):  # nothing can be close, which takes long to find
         return []
     near: dict[str, str] = {}
-    for form in begun + get_close_matches(folded, longer, n=9, cutoff=CLOSE):
+    for form in begun + similar(folded, longer, n=9):
         shown = spellings[form][0]
         near.setdefault(_metric(shown).name, shown)
     return list(near.values())[:3]

@@ -11,6 +11,12 @@ from typing import Any
 from polars_rank.measures.names import NUMBER, resolve_name
 
 LONGEST = 1000  # characters
+OUTSIDE = r"(?![^(]*\))"  # of brackets
+# A comma before a number stands between the cutoffs of one measure, as in P.5,10.
+COMMA = re.compile(
+    r"\s*,(?!\s*-?[\d.]+(?:=-?[\d.]+)?(?:[,\s]|$))\s*" + OUTSIDE,
+)
+BLANK = re.compile(r"(?<![\s(@=,:;])\s+(?![\s(@=,:;-])" + OUTSIDE)  # not ndcg (k=3) @ 5
 PATTERN = re.compile(
     r"(?P<name>[^\s()@]+)\s*(?:\((?P<inside>.*)\)\s*)?(@(?P<k>[^@()]*))?"
 )
@@ -79,6 +85,12 @@ def _of_catboost(written: str, options: str) -> tuple[str, dict[str, Any]]:
         name = {"top": "k", "rel": metric.named("rel") or "rel"}.get(name, name)
         _set(params, name, value, measure)
     return metric.name, preset | params
+
+
+def split_measures(text: str) -> list[str]:
+    """Split a text at the blanks and commas that stand between measures."""
+    _require_short(text)
+    return [m for part in COMMA.split(text.strip()) for m in BLANK.split(part)]
 
 
 def split_measure(text: str) -> tuple[str, list[tuple[str, Any]], str | None]:

@@ -24,6 +24,7 @@ __all__ = [
     "ap",
     "f1",
     "f_measure",
+    "full_recall",
     "gm_ap",
     "precision",
     "recall",
@@ -61,12 +62,13 @@ def size(divisor: str, r: Ranking, k: int | None, rel: float) -> pl.Expr:
         "hit": {},
         "hits_at": {},
         "retrieval_hit_rate": {},
+        "CV_Recall": {},
     },
 )
 def accuracy(r: Ranking, *, k: Cutoff = None, rel: Rel) -> pl.Expr:
     """Whether any of the first k documents is relevant (success, hit rate).
 
-    ``1 if hits(k) > 0 else 0``.
+    ``1 if hits(k) > 0 else 0``; MTEB's ``CV_Recall@k`` of images.
 
     Source: TREC "success"; Zhao, "Metrics in Learn-To-Rank", 2023.
     Equal to: trec_eval ``success``, ir_measures ``Success@k``, ranx ``hit_rate@k``.
@@ -124,8 +126,9 @@ def precision(
         "RecallAt": {},
         "retrieval_recall": {},
         "RecallTopK": {},
-        "R_cap": {"divisor": "min_k_R"},
+        "context_recall": {},
         "recall_cap": {"divisor": "min_k_R"},
+        "R_cap": {"divisor": "min_k_R"},
     },
 )
 def recall(
@@ -137,14 +140,29 @@ def recall(
 ) -> pl.Expr:
     """Share of all relevant documents that are among the first k.
 
-    ``hits(k) / R``; ``divisor="min_k_R"`` divides by min(k, R) (capped recall).
+    ``hits(k) / R``; ``divisor="min_k_R"`` divides by min(k, R) (capped recall, BEIR's
+    ``R_cap@k``). Ragas' context recall by ids is that of the contexts retrieved.
 
     Source: Cleverdon, 1967; van Rijsbergen, 1979, ch. 7.
     Equal to: trec_eval ``recall``, ir_measures ``R@k``, ranx ``recall@k``; BEIR
-    ``R_cap`` with "min_k_R".
+    ``R_cap@k`` with "min_k_R".
     Example: grades 1, 0, 1, 0, 1 in rank order: recall@3 = 2/3.
     """
     return ratio(r.hits_at(k, rel), size(divisor, r, k, rel))
+
+
+@metric(depends_on="relevant")
+def full_recall(r: Ranking, *, k: Cutoff = None, rel: Rel) -> pl.Expr:
+    """Whether all relevant documents are among the first k.
+
+    ``1 if hits(k) = R else 0``: what a question needs that is answered from several
+    documents together (multi-hop).
+
+    Source: Asai et al., ICLR 2020, "Learning to Retrieve Reasoning Paths over Wikipedia
+    Graph" (paragraph exact match, for two paragraphs).
+    Example: grades 1, 0, 1 in rank order: full_recall@2 = 0, full_recall@3 = 1.
+    """
+    return (r.hits_at(k, rel) >= r.relevant_count(rel)).cast(pl.Float64)
 
 
 @metric(depends_on="relevant", tie_mean=True, aliases={"F1Beta": {}})
@@ -200,8 +218,8 @@ def f_measure(
         "mean_average_precision": {},
         "meanAveragePrecisionAt": {},
         "retrieval_average_precision": {},
-        "ContextPrecision": {"divisor": "hits"},
-        "ContextualPrecision": {"divisor": "hits"},
+        "context_precision": {"divisor": "hits"},
+        "contextual_precision": {"divisor": "hits"},
     },
 )
 def ap(
@@ -215,8 +233,9 @@ def ap(
 
     ``sum over relevant ranks i <= k of hits_i / i, divided by R``; relevant documents
     that are not retrieved by rank k add 0. ``divisor``: ``"min_k_R"``, ``"min_k_R_n"``
-    (n documents are retrieved), ``"hits"`` (relevant documents among the first k) or
-    ``"k"`` (n without a cutoff). Its mean over queries is MAP.
+    (n documents are retrieved), ``"hits"`` (relevant documents among the first k: the
+    context precision of Ragas and DeepEval) or ``"k"`` (n without a cutoff). Its mean
+    over queries is MAP.
 
     Source: Harman, TREC-2, 1993; tied scores: McSherry and Najork, ECIR 2008.
     Equal to: trec_eval ``map`` and ``map_cut``, ir_measures ``AP``, ranx ``map``;

@@ -10,7 +10,7 @@ from polars_rank.core.ranking import Ranking
 from polars_rank.core.registry import metric
 from polars_rank.metrics.binary import size
 
-__all__ = ["bpref", "gm_bpref", "inf_ap", "judged", "unjudged"]
+__all__ = ["bpref", "gm_bpref", "hole", "inf_ap", "judged", "unjudged"]
 
 EPSILON = 1e-5
 
@@ -108,4 +108,22 @@ def unjudged(r: Ranking, *, k: Cutoff = None) -> pl.Expr:
     """
     judged = r.count((r.label >= 0).fill_null(value=False), k)
     others = size("retrieved", r, k, 1) - judged
+    return ratio(others, size("k", r, k, 1)).fill_null(0.0)
+
+
+@metric(depends_on="judged", tie_mean=True, needs_relevant=False, better="lower")
+def hole(r: Ranking, *, k: Cutoff = None) -> pl.Expr:
+    """Share of the first k that has no label; short lists are padded as if labeled.
+
+    ``without a label within k / k``; without a cutoff k is n. Any label is one, also a
+    negative grade, which ``unjudged`` takes for none. BEIR itself takes a document for
+    labeled if any query has a label for it, and so counts fewer holes if queries share
+    judged documents.
+
+    Undefined: never; 0 for a query with nothing retrieved.
+    Source: Thakur et al., NeurIPS 2021, "BEIR: A Heterogeneous Benchmark for Zero-shot
+    Evaluation of Information Retrieval Models".
+    Example: grades 1, unjudged, -1 in rank order: hole@5 = 1/5.
+    """
+    others = size("retrieved", r, k, 1) - r.count(r.label.is_not_null(), k)
     return ratio(others, size("k", r, k, 1)).fill_null(0.0)

@@ -22,7 +22,11 @@ Normalize: TypeAlias = Annotated[
 
 
 @metric(
-    depends_on="all", needs_relevant=False, tie_sensitive=False, aliases={"RBO": {}}
+    depends_on="all",
+    needs_relevant=False,
+    of_two_rankings=True,
+    tie_sensitive=False,
+    aliases={"RBO": {}},
 )
 def rbo(
     r: Ranking,
@@ -79,7 +83,7 @@ def compat(
     return r.reduce(ratio(common, most))
 
 
-@metric(depends_on="all", needs_relevant=False)
+@metric(depends_on="all", needs_relevant=False, of_two_rankings=True)
 def overlap(r: Ranking, *, k: Cutoff = None) -> pl.Expr:
     """Share of the first k by score that are among the first k by label.
 
@@ -96,7 +100,7 @@ def overlap(r: Ranking, *, k: Cutoff = None) -> pl.Expr:
     return r.reduce(ratio((by_score & by_label).sum(), longer))
 
 
-@metric(depends_on="all", needs_relevant=False)
+@metric(depends_on="all", needs_relevant=False, of_two_rankings=True)
 def jaccard(r: Ranking, *, k: Cutoff = None) -> pl.Expr:
     """Jaccard similarity of the first k by score and the first k by label.
 

@@ -152,6 +152,19 @@ class ExprRankEval:
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
         """Share of all relevant documents that are among the first k."""
+    def full_recall(
+        self,
+        score: Column | None = None,
+        *,
+        k: int | None = None,
+        rel: float = 1,
+        rank: Column | None = None,
+        doc: Column | None = None,
+        ties: Ties | None = None,
+        no_relevant: NoRelevant | None = None,
+        convention: ConventionLike = "trec_eval",
+    ) -> pl.Expr:
+        """Whether all relevant documents are among the first k."""
     def f1(
         self,
         score: Column | None = None,
@@ -808,6 +821,17 @@ class ExprRankEval:
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
         """Share of the first k that is unjudged; short lists are padded as if judged."""
+    def hole(
+        self,
+        score: Column | None = None,
+        *,
+        k: int | None = None,
+        rank: Column | None = None,
+        doc: Column | None = None,
+        ties: Ties | None = None,
+        convention: ConventionLike = "trec_eval",
+    ) -> pl.Expr:
+        """Share of the first k that has no label; short lists are padded as if labeled."""
     def squared_error(
         self,
         score: Column,

@@ -30,13 +30,16 @@ CASES = [
     Case("judged", [1, None], 1 / 2, {"k": 5}),
     Case("judged", [1, -1, None, 0], 2 / 3, {"k": 3}),
     Case("judged", [1, -1, None, 0], 3 / 4, unretrieved=(1,)),
+    Case("hole", [1, None, -1], 1 / 5, {"k": 5}),
+    Case("hole", [None, 1, None, 0], 1 / 2, {"k": 2}),
+    Case("hole", [None, 1, None], 2 / 3, unretrieved=(1,)),
     Case("unjudged", [1, None], 1 / 5, {"k": 5}),
     Case("unjudged", [1, -1, None, 0], 2 / 3, {"k": 3}),
     Case("unjudged", [1, -1, None, 0], 2 / 4, unretrieved=(1,)),
 ]
 
 WHERE = {
-    "a list shorter than k costs": ["unjudged"],
+    "a list shorter than k costs": ["hole", "unjudged"],
     "it can be negative": ["gm_bpref"],
     "the best order is 1": ["bpref"],
 }

@@ -87,7 +87,7 @@ def _file(word: str) -> str:
 
 
 CASES = {
-    "evaluate ranks qrels": r"or ranks with --rank rank\.$",
+    "evaluate ranks qrels --no-descending": r"or ranks with --rank rank\.$",
     "evaluate lists qrels": "make a row of every document in a list$",
     "evaluate twice": r"--query \(the system, the day\), drop the copies, keep the "
     "best of each with --on-duplicate best, or all ranks with --on-duplicate keep_rank",

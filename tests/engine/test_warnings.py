@@ -298,3 +298,30 @@ def test_labels_between_0_and_1_that_are_not_relevant(call, function, judged):
         silent(call, function, frame, "ap", **options, **meant)
     for measure in ("ndcg", "ap(rel=1)"):
         silent(call, function, frame, measure, **options)
+
+
+OTHER_RUN = pl.DataFrame(
+    {"query_id": [1, 1, 4], "doc_id": ["a", "c", "a"], "score": [2.0, 1.0, 1.0]}
+)
+
+
+@pytest.mark.parametrize("measure", ["overlap@2", "rbo", "jaccard"])
+@pytest.mark.parametrize("options", [{}, {"layout": "any"}, {"memory_limit": "1GB"}])
+def test_queries_of_one_run_alone_are_told(measure, options):
+    run = pl.DataFrame(
+        {"query_id": [1, 2, 2, 3], "doc_id": ["a", "a", "b", "a"], "score": 1.0}
+    )
+    options = {"qrels": OTHER_RUN, "label": "score", "missing": "zero"} | options
+    told = f"2 queries of the run have no judgment and are left out, .* {measure} comp"
+    with pytest.warns(pr.DataWarning, match=told):
+        pr.evaluate(run, [measure, "rr"], **options)
+    with pytest.warns(
+        pr.DataWarning, match="1 query of the run has no judgment and is"
+    ):
+        pr.evaluate(run.filter(pl.col("query_id") < 3), measure, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pr.evaluate(run, "rr", **options)  # of judgments, that is as usual
+        pr.evaluate(run.head(1), measure, **options)
+        pr.evaluate(run, measure, **options, queries=OTHER_RUN[1:])
+        pr.evaluate(run, measure, **options, check="off")

@@ -336,7 +336,7 @@ def test_what_follows_from_flags_is_not_written(name):
 def test_these_measures_have_a_mean_over_tied_orders():
     """Written down: one that left would not be missed by the tests of all others."""
     promised = """
-        accuracy ap arp auc cg dcg f1 f_measure hits insq judged ndcg pair_accuracy
+        accuracy ap arp auc cg dcg f1 f_measure hits hole insq judged ndcg pair_accuracy
         precision r_precision rbp rbp_residual recall relevant_above rr sdcg unjudged
     """
     found = [n for n, m in METRICS.items() if m.tie_mean and m.tie_sensitive]

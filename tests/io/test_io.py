@@ -19,8 +19,9 @@ from polars.testing import assert_frame_equal
 from polars_rank._engine.spill.digest import digest_of
 from polars_rank._files.temporary import Folder
 from polars_rank.exceptions import DataError
-from polars_rank.io import scan, scan_trec_qrels, scan_trec_run, trec, write
+from polars_rank.io import scan, scan_trec_qrels, scan_trec_run, write
 from polars_rank.io.formats import extensions, format_of
+from polars_rank.io.lines import blocks
 
 ENGINES = ("in-memory", "streaming")
 OUTPUTS = ("a.parquet", "a.csv", "a.ndjson", "a.arrow")
@@ -233,15 +234,15 @@ def test_swapped_kinds_are_hinted_at(put):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_line_number_far_into_a_file(put, engine, monkeypatch):
-    monkeypatch.setattr(trec, "_BLOCK", 10_000)
+    monkeypatch.setattr(blocks, "BLOCK", 10_000)
     path = put("a.gz", zipped(b"#\n" + RUN * 3000 + b"\n1 2\n"))
     message = fails(path, engine=engine)
     assert message.startswith(f"{path}, line 6003: found 2 fields")
 
 
 def test_very_long_line(put, monkeypatch):
-    monkeypatch.setattr(trec, "_BLOCK", 100)
-    monkeypatch.setattr(trec, "_LONGEST", 1000)
+    monkeypatch.setattr(blocks, "BLOCK", 100)
+    monkeypatch.setattr(blocks, "LONGEST", 1000)
     path = put("a", b"y" * 5000)
     message = fails(path)
     assert f"{path}: found a line of more than 1000 bytes" in message
@@ -485,7 +486,7 @@ def test_fuzz_against_a_plain_parser(put, monkeypatch, kind):
     for seed in range(75):
         rng = random.Random(f"{kind}{seed}")
         data = made_up(rng, kind)
-        monkeypatch.setattr(trec, "_BLOCK", rng.choice([150, 400, 1 << 20]))
+        monkeypatch.setattr(blocks, "BLOCK", rng.choice([150, 400, 1 << 20]))
         packed = zipped(data) if rng.random() < 0.2 else data
         path = put(f"{kind}{seed}", packed)
         expected = read_plainly(data, counts, number)
@@ -530,7 +531,7 @@ def test_plan_streams_and_projects(put):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_pushdown_keeps_the_answer(put, engine, monkeypatch):
-    monkeypatch.setattr(trec, "_BLOCK", 200)
+    monkeypatch.setattr(blocks, "BLOCK", 200)
     rows = [(str(i // 7), f"d{i}", float(i), f"s{i % 3}") for i in range(100)]
     data = "".join(f"{q} Q0 {d} 1 {s} {t}\n" for q, d, s, t in rows).encode()
     lf = scan_trec_run(put("a", data))
@@ -553,7 +554,7 @@ def test_pushdown_keeps_the_answer(put, engine, monkeypatch):
 
 
 def test_head_stops_early(put, monkeypatch):
-    monkeypatch.setattr(trec, "_BLOCK", 1000)
+    monkeypatch.setattr(blocks, "BLOCK", 1000)
     path = put("a", RUN * 1000 + b"bad line\n")
     assert scan_trec_run(path).head(10).collect(engine="streaming").height == 10
 

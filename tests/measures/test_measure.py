@@ -16,9 +16,12 @@ from variants import DISCOUNT, GAIN
 from vocabularies import METRICS
 
 import polars_rank as pr
+from polars_rank.cli import main
+from polars_rank.cli.options import several
 from polars_rank.conventions.tools import TOOLS
 from polars_rank.core.parameters import Parameter
 from polars_rank.measures import text as measure_text
+from polars_rank.measures.measure import parse_measures
 
 
 def arguments(parameter: Parameter) -> st.SearchStrategy:
@@ -137,6 +140,19 @@ def test_any_text_is_a_measure_or_a_clear_error(text):
         ("P_05", "precision@5"),
         ("HR@10", "accuracy@10"),
         ("HitRate@10", "accuracy@10"),
+        ("HitRate", "accuracy"),
+        ("CV_Recall@10", "accuracy@10"),  # MTEB's, for images
+        ("ContextPrecision", "ap(divisor=hits)"),
+        ("context_precision@5", "ap(divisor=hits)@5"),
+        ("ContextualPrecision", "ap(divisor=hits)"),
+        ("context_recall", "recall"),
+        ("full_recall@10", "full_recall@10"),
+        ("FullRecall@10", "full_recall@10"),
+        ("Hole@10", "hole@10"),
+        ("Hole_at_10", "hole@10"),
+        ("recall_cap@10", "recall(divisor=min_k_R)@10"),
+        ("R_cap@10", "recall(divisor=min_k_R)@10"),
+        ("R_cap_at_10", "recall(divisor=min_k_R)@10"),
         ("hit@3", "accuracy@3"),
         ("hit-ratio@3", "accuracy@3"),
         ("hits_at_3", "accuracy@3"),  # PyKEEN's hit rate
@@ -175,6 +191,9 @@ def test_the_column_bears_the_name_as_written():
     ("text", "message"),
     [
         ("ndgc@10", "unknown measure 'ndgc'; did you mean 'ndcg'"),
+        ("ngcd", "did you mean 'ndcg'"),
+        ("mpa@5", "did you mean 'MAP' or"),
+        ("coverage@10", "is no mean over queries: divide the number of different doc"),
         ("zzzzzz", "common ones are ndcg, ap, rr, .*, see: polars-rank measures$"),
         ("ndcg10", "did you mean 'ndcg@10'"),
         ("P-10", "did you mean 'P@10'"),
@@ -211,6 +230,48 @@ def test_the_column_bears_the_name_as_written():
 def test_errors_name_the_way_out(text, message):
     with pytest.raises(ValueError, match=message):
         pr.Measure.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("map ndcg@10 P@5", ["map", "ndcg@10", "P@5"]),
+        ("map,ndcg@10, P@5", ["map", "ndcg@10", "P@5"]),
+        (["map ndcg@10", "P@5"], ["map", "ndcg@10", "P@5"]),
+        ("map\tP@5\n rr ", ["map", "P@5", "rr"]),
+        ("ndcg(gain=exp2, k=3) rr", ["ndcg(gain=exp2, k=3)", "rr"]),
+        ("ndcg  (k = 3)  map", ["ndcg  (k = 3)", "map"]),
+        ("ndcg  @ 10   map", ["ndcg  @ 10", "map"]),
+        ("nDCG(gains={1: 3.5, 2: 9}) rr", ["nDCG(gains={1: 3.5, 2: 9})", "rr"]),
+        ("P.5,10 rr", ["P_5", "P_10", "rr"]),
+        ("utility.1,-1,0,0, rr", ["utility.1,-1,0,0", "rr"]),
+        ("ndcg.1=3.5,2=9 map", ["ndcg.1=3.5,2=9", "map"]),
+        ("rr,11pt_avg", ["rr", "11pt_avg"]),
+        ("ndcg@10- map", ["ndcg@10-", "map"]),
+    ],
+)
+def test_a_text_may_name_several(text, names):
+    assert [m.name for m in parse_measures(text)] == names
+
+
+def test_several_in_a_text_wherever_measures_are_taken(tmp_path, capsys):
+    log = pl.DataFrame({"query_id": [1, 2], "score": 1.0, "label": [1, 0]})
+    assert pr.evaluate(log, "rr map").columns == ["queries", "rr", "map"]
+    both = pl.concat([log.with_columns(system=pl.lit(name)) for name in "ab"])
+    values = pr.per_query(both, "rr map", query=["system", "query_id"])
+    values = values.with_columns(pl.col("rr").alias("my own"))
+    sums = pr.comparison.moments(values, "map rr")
+    for table, text, names in (
+        (values, "rr map", ["rr", "map"]),
+        (values, "my own", ["my own"]),
+        (sums, "map rr", ["map", "rr"]),
+    ):
+        found = pr.compare(table, text).pairs["measure"]
+        assert found.unique(maintain_order=True).to_list() == names
+        assert several([text, "P@5"]) == (*names, "P@5")
+    log.write_parquet(tmp_path / "log.parquet")
+    assert main(["evaluate", str(tmp_path / "log.parquet"), "-m", "rr map"]) == 0
+    assert capsys.readouterr().out.startswith("queries,rr,map\n")
 
 
 def test_no_message_is_a_wall_of_names():

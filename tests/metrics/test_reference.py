@@ -162,6 +162,11 @@ def computed(queries: dict[str, list[Doc]], columns: dict[str, tuple], ties: str
     }
 
 
+# Queries of the run alone are left out, as the loops leave them out.
+UNMATCHED = pytest.mark.filterwarnings("ignore:.* compares two rankings")
+
+
+@UNMATCHED
 @EVERY_TURN
 def test_run_and_judgments(turn):
     run, qrels, judged = run_and_judgments(many=turn.many == "run")
@@ -181,6 +186,7 @@ def test_run_and_judgments(turn):
         slow("optimistic", "streaming"),
     ],
 )
+@UNMATCHED
 def test_all_metrics_at_once(ties, engine):
     """Without parameters, under each rule."""
     run, qrels, judged = run_and_judgments(many=ties == "doc_desc")

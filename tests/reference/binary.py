@@ -71,6 +71,21 @@ def recall(
     return count(order(docs, ties)[:k], rel) / below if below else 0.0
 
 
+def full_recall(
+    docs: list[Doc],
+    *,
+    k: int | None = None,
+    rel: float = 1,
+    ties: str = "order",
+    no_relevant: str = "zero",
+) -> float | None:
+    """Return 1 if no relevant doc is outside of the first k, else 0."""
+    if count(docs, rel) == 0:
+        return nothing(no_relevant)
+    top = order(docs, ties)[:k]
+    return 1.0 if count(top, rel) == count(docs, rel) else 0.0
+
+
 def f1(
     docs: list[Doc],
     *,

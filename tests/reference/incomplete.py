@@ -81,6 +81,13 @@ def judged(docs: list[Doc], *, k: int | None = None, ties: str = "order") -> flo
     return sum(d.label is not None for d in top) / len(top) if top else 0.0
 
 
+def hole(docs: list[Doc], *, k: int | None = None, ties: str = "order") -> float:
+    """Return the docs without a label in the first k, divided by k."""
+    ranked = order(docs, ties)
+    below = len(ranked) if k is None else k
+    return sum(d.label is None for d in ranked[:k]) / below if below else 0.0
+
+
 def unjudged(docs: list[Doc], *, k: int | None = None, ties: str = "order") -> float:
     """Return the docs without a grade in the first k, divided by k."""
     ranked = order(docs, ties)

@@ -21,6 +21,7 @@ from polars_rank._engine.checks.warnings import (
     assess_labels,
     assess_queries,
     assess_segments,
+    assess_unmatched,
 )
 from polars_rank._engine.inputs import Inputs, bind_inputs
 from polars_rank._engine.layout import in_batches
@@ -54,14 +55,20 @@ def check_judgments(
         )
         _refuse(request, inputs, rule, columns, kind)
 
-    assess = partial(
-        assess_judgments,
-        request,
-        asked=request.queries is not None,
-        label=partial(_label, request),
-        refuse=refuse,
-        strangers=lambda: _no_document_in_common(inputs),
-    )
+    asked = request.queries is not None
+
+    def assess(found: Found) -> None:
+        assess_judgments(
+            request,
+            found,
+            asked=asked,
+            label=partial(_label, request),
+            refuse=refuse,
+            strangers=lambda: _no_document_in_common(inputs),
+        )
+        if not asked:
+            assess_unmatched(request, lambda: _unmatched_queries(inputs))
+
     return _assessed(frame, sums, assess, bounded=request.resources is not None)
 
 
@@ -232,6 +239,17 @@ def _no_document_in_common(inputs: Inputs) -> bool:
     judged = inputs.qrels.frame.filter(pl.col("label").is_not_null()).select("doc")
     common = inputs.run.frame.select("doc").join(judged.unique(), on="doc", how="semi")
     return _is_empty(common)
+
+
+def _unmatched_queries(inputs: Inputs) -> int:
+    """Count the queries of the run that the judgments lack."""
+    assert inputs.qrels is not None
+    keys, frames = inputs.run.keys, (inputs.run.frame, inputs.qrels.frame)
+    if not all(map(is_rereadable, frames)):
+        return 0
+    ran, judged = (frame.select(keys).drop_nulls().unique() for frame in frames)
+    alone = ran.join(judged, on=keys, how="anti").select(pl.len())
+    return int(alone.collect(engine="streaming").item())
 
 
 def plausible(request: Request, sums: pl.DataFrame) -> bool | None:

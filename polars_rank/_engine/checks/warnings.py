@@ -86,6 +86,24 @@ def assess_judgments(
     assess_scale(about, found)
 
 
+def assess_unmatched(about: About, count: Callable[[], int]) -> None:
+    """Tell of queries of the run alone where the judgments may be another run."""
+    compared = (
+        m.name
+        for m in about.measures
+        if isinstance(m, Measure) and m.definition.of_two_rankings
+    )
+    name = next(compared, None)
+    if name is not None and (alone := count()):
+        one = alone == 1
+        warn(
+            f"{alone} {'query of the run has' if one else 'queries of the run have'} "
+            f"no judgment and {'is' if one else 'are'} left out, although {name} "
+            "compares two rankings: if the judgments are another run, name the queries "
+            "to compare with queries= (those that either lacks have nothing in common)"
+        )
+
+
 def assess_queries(about: About, found: Found, *, side: str, refuse: Refuse) -> None:
     """Judge the requested queries: those that have no rows on a ``side``."""
     count, policy = found["missing"], about.convention.missing

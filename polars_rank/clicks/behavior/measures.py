@@ -17,7 +17,7 @@ from polars_rank.clicks.behavior.impression import Impression
 from polars_rank.core.arguments import Cutoff
 from polars_rank.core.parameters import Doc, Parameter, Range, read_parameters
 from polars_rank.core.registry import closest
-from polars_rank.measures.text import cutoff, split_measure
+from polars_rank.measures.text import cutoff, split_measure, split_measures
 
 Pair: TypeAlias = tuple[pl.Expr, pl.Expr]
 Formula: TypeAlias = Callable[..., Pair]
@@ -288,7 +288,7 @@ def parse_behavior(measures: Measures) -> list[BehaviorMeasure]:
     parsed: list[BehaviorMeasure] = []
     for entry in cast("Iterable[object]", measures if several else [measures]):
         if isinstance(entry, str):
-            parsed.append(_read(entry))
+            parsed += map(_read, split_measures(entry))
         elif isinstance(entry, Mapping):
             parsed += [_custom(name, formula) for name, formula in entry.items()]
         else:

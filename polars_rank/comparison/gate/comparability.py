@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from polars_rank.comparison.input.procedures import Columns, names_of
+from polars_rank.comparison.input.procedures import Columns, measures_of
 from polars_rank.comparison.input.reading import require_values
 from polars_rank.comparison.input.values import Source, lazy, lower_is_better
 from polars_rank.comparison.sums.definition import Definition
@@ -29,7 +29,7 @@ def require_same_definition(
     if base is None or new is None:
         return
     mine, others = base.by_measure(), new.by_measure()
-    for name in names_of(measures) or mine:
+    for name in measures_of(measures, mine) or mine:
         if name in mine and name in others and mine[name] != others[name]:
             _refuse(
                 f"{name!r} is another measure in the baseline ({mine[name]}) than now "
@@ -49,7 +49,7 @@ def joined(
     frames = {BASE: lazy(baseline), NEW: lazy(values)}
     schemas = {name: frame.collect_schema() for name, frame in frames.items()}
     keys, roles = columns.keys, columns.about
-    names = names_of(columns.measures) or [
+    names = measures_of(columns.measures, schemas[BASE]) or [
         n for n, t in schemas[BASE].items() if t.is_float() and n not in {*roles, *keys}
     ]
     _require_columns(schemas, columns, names)

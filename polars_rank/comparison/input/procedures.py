@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
 from polars_rank._statistics.distributions import Alternative
 from polars_rank._statistics.intervals import require_level
 from polars_rank.core.registry import closest
+from polars_rank.measures.text import split_measures
 
 TestName: TypeAlias = Literal[
     "t",
@@ -154,6 +155,13 @@ def names_of(value: str | Sequence[str] | None) -> list[str]:
     if value is None:
         return []
     return [value] if isinstance(value, str) else list(value)
+
+
+def measures_of(value: str | Sequence[str] | None, known: Iterable[str]) -> list[str]:
+    """Return the names of measures; a text is one that is known, or names several."""
+    if isinstance(value, str) and value not in known:
+        return split_measures(value)
+    return names_of(value)
 
 
 def require_names(given: Sequence[str], known: Sequence[str], what: str) -> None:

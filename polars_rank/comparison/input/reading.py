@@ -14,7 +14,7 @@ from polars_rank._engine.schema import require_columns
 from polars_rank._engine.spill.buckets import Bucket, fill
 from polars_rank._files.temporary import private_folder
 from polars_rank.comparison.input.alignment import Alignment, require_finite_rows
-from polars_rank.comparison.input.procedures import Pairing, names_of
+from polars_rank.comparison.input.procedures import Pairing, measures_of, names_of
 from polars_rank.comparison.input.values import Columns, Source, Values, lazy, metric_of
 from polars_rank.core.source import lazy_source
 from polars_rank.exceptions import DataError
@@ -171,7 +171,7 @@ def _measures(columns: Columns, schema: pl.Schema, taken: set[str]) -> list[str]
             msg = "the values have no Float column to compare; name some with measures="
             raise ValueError(msg)
     else:
-        names = names_of(columns.measures)
+        names = measures_of(columns.measures, schema)
         if not names:
             msg = "no measure to compare: name at least one with measures="
             raise ValueError(msg)

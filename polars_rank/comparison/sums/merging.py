@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from polars_rank._engine.checks.enforce import warn
-from polars_rank.comparison.input.procedures import require_names
+from polars_rank.comparison.input.procedures import measures_of, require_names
 from polars_rank.comparison.input.values import Source, lazy
 from polars_rank.comparison.sums.definition import Definition, write_defined
 from polars_rank.comparison.sums.moments import KEYS, ORDER, WON, added
@@ -168,7 +168,9 @@ def segments_of(columns: Iterable[str]) -> list[str]:
 
 
 def selected(
-    whole: pl.DataFrame, by: Sequence[str], measures: Sequence[str] = ()
+    whole: pl.DataFrame,
+    by: Sequence[str],
+    measures: str | Sequence[str] | None = None,
 ) -> pl.DataFrame:
     """Select moments of these measures (default: all), and add up their parts.
 
@@ -179,8 +181,9 @@ def selected(
         raise ValueError(msg)
     if measures:
         known = whole["measure"].unique(maintain_order=True).to_list()
-        require_names(measures, known, "measure")
-        whole = whole.filter(pl.col("measure").is_in(measures))
+        names = measures_of(measures, known)
+        require_names(names, known, "measure")
+        whole = whole.filter(pl.col("measure").is_in(names))
     warn_of_returning(whole)
     return summed(whole, by)
 

@@ -11,7 +11,11 @@ from polars_rank._engine.frame_function import frame_function, like_input
 from polars_rank._engine.request import AnyFrame
 from polars_rank._engine.schema import require_columns
 from polars_rank._statistics.distributions import special
-from polars_rank.comparison.input.procedures import names_of, require_choice
+from polars_rank.comparison.input.procedures import (
+    measures_of,
+    names_of,
+    require_choice,
+)
 from polars_rank.io.frames import FrameLike, as_polars
 from polars_rank.io.same_columns import concatenated
 
@@ -78,7 +82,7 @@ def standardize(
             n for n, t in schema.items() if t.is_float() and n not in keys
         ]
     else:
-        names = names_of(measures)
+        names = measures_of(measures, schema)
         require_columns(names, schema, where="the values", argument="measures")
     rows = frame.with_row_index("_row").with_columns(pl.col(names).cast(pl.Float64))
     known = rows.with_columns(_known=pl.lit(value=True))

@@ -170,9 +170,7 @@ def _parts(
     if columns:
         msg = f"{next(iter(columns))}= is chosen when moments are made"
         raise ValueError(msg)
-    return selected(
-        read_moments(frame).with_columns(period), [time], names_of(measures)
-    )
+    return selected(read_moments(frame).with_columns(period), [time], measures)
 
 
 def _sequential(

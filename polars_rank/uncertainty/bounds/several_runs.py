@@ -9,6 +9,7 @@ import polars as pl
 
 from polars_rank._engine.schema import require_columns
 from polars_rank.io.frames import FrameLike, as_polars
+from polars_rank.io.objects.retrieved import is_list
 from polars_rank.io.same_columns import concatenated
 
 Runs: TypeAlias = FrameLike | Mapping[str, FrameLike]
@@ -38,11 +39,21 @@ def stacked(runs: Runs, system: str | None) -> tuple[pl.LazyFrame, str | None]:
 
 
 def _hold_runs(runs: Mapping[str, object]) -> bool:
-    """Tell whether these are runs by name, not ``{query: {document: score}}``."""
-    return bool(runs) and not any(
-        isinstance(run, Mapping)
-        and not all(isinstance(documents, Mapping) for documents in run.values())
-        for run in runs.values()
+    """Tell whether these are runs by name, and not one by query.
+
+    A run by query is ``{query: {document: score}}`` or ``{query: [document, ...]}``.
+    """
+    return bool(runs) and all(map(_is_run, runs.values()))
+
+
+def _is_run(given: object) -> bool:
+    """Tell a run from the documents of a query."""
+    if isinstance(given, Mapping):
+        return all(isinstance(v, Mapping) or is_list(v) for v in given.values())
+    frames = isinstance(given, pl.DataFrame | pl.LazyFrame) or not is_list(given)
+    return frames or any(
+        isinstance(row, Mapping) or hasattr(row, "__arrow_c_stream__")
+        for row in cast("Sequence[object]", given)
     )
 
 

@@ -1,10 +1,10 @@
-"""Queries given as one row or one group size each, as one row per document."""
+"""Queries of one row each, with lists of documents, as one row per document."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, overload
+from collections.abc import Iterator, Mapping, Sequence
+from typing import overload
 
 import polars as pl
 
@@ -12,6 +12,7 @@ from polars_rank.core.registry import closest
 from polars_rank.core.source import is_rereadable, lazy_source, without_pushdown
 from polars_rank.exceptions import DataError, DataWarning
 from polars_rank.io.frames import EagerFrameLike, FrameLike, as_polars
+from polars_rank.io.objects.list_rows import frame_of_lists, is_rows
 from polars_rank.io.unreadable import damage_named
 
 LEFT_OUT = (
@@ -54,7 +55,10 @@ def from_lists(
     Parameters
     ----------
     frame
-        One row per query: lists of documents.
+        One row per query: lists of documents. Rows that are dictionaries, or a
+        dictionary of columns, may hold documents of other libraries in ``retrieved``:
+        objects with an id, pairs of a document and its score (LangChain), nodes with a
+        score (LlamaIndex).
     query, retrieved, relevant
         Its columns: the query, the documents in rank order, the relevant documents.
     scores, labels
@@ -65,11 +69,11 @@ def from_lists(
     -------
     The run, with ``query``, ``doc_id``, ``rank`` (and ``score``), and the judgments,
     with ``query``, ``doc_id`` and ``label``: LazyFrames for a LazyFrame, DataFrames
-    otherwise. A query with nothing in ``retrieved`` has no rows in the run;
-    ``missing=`` sets its value. A query with an empty list in ``relevant`` is judged,
-    with nothing relevant: the first retrieved document has label 0, and
-    ``no_relevant=`` sets the value. A null in ``relevant`` means that nothing is known:
-    the query is left out.
+    otherwise. Scores of objects that rise along their lists are called ``distance``.
+    A query with nothing in ``retrieved`` has no rows in the run; ``missing=`` sets its
+    value. A query with an empty list in ``relevant`` is judged, with nothing relevant:
+    the first retrieved document has label 0, and ``no_relevant=`` sets the value. A
+    null in ``relevant`` means that nothing is known: the query is left out.
 
     Raises
     ------
@@ -97,9 +101,9 @@ def from_lists(
     ...     }
     ... )
     >>> run, qrels = pr.from_lists(lists)
-    >>> pr.per_query(run, "rr", qrels=qrels, rank="rank").rows()
+    >>> pr.per_query(run, "rr", qrels=qrels).rows()
     [(1, 0.5), (2, 0.0)]
-    >>> pr.per_query(run, "rr", qrels=qrels, rank="rank", no_relevant="skip").rows()
+    >>> pr.per_query(run, "rr", qrels=qrels, no_relevant="skip").rows()
     [(1, 0.5), (2, None)]
     """
     roles = {"query": query, "retrieved": retrieved, "relevant": relevant}
@@ -113,13 +117,10 @@ def from_lists(
                 "each of them"
             )
             raise ValueError(msg)
-    if isinstance(frame, Mapping):
-        msg = (
-            "from_lists takes a frame with one row per query, not a dictionary: give "
-            "pl.DataFrame({'query_id': [...], 'retrieved': [[...]], 'relevant': "
-            "[[...]]})"
-        )
-        raise TypeError(msg)
+    scored = None  # the column of scores that the documents themselves have
+    if is_rows(frame):
+        frame, scored = frame_of_lists(frame, roles)
+        roles |= {} if scored is None else {"scores": scored}
     given = as_polars(frame, name="the first argument", columns=[*roles.values()])
     rows = _listed(given.lazy(), roles)
     for documents, values in (("retrieved", "scores"), ("relevant", "labels")):
@@ -127,13 +128,15 @@ def from_lists(
             rows = _of_one_length(rows, roles, documents, values)
     if isinstance(frame, pl.LazyFrame):
         judged = _checked_as_read(rows, query, relevant)
-        return _run(_checked_as_read(rows, query), roles), _qrels(judged, roles)
+        plan = _run(_checked_as_read(rows, query), roles, "score")
+        return plan, _qrels(judged, roles)
     held = rows.collect()
     _require_one_row_each(held[query])
     _warn_of_unjudged(held[relevant])
     lists = held.lazy()
-    run, qrels = pl.collect_all([_run(lists, roles), _qrels(lists, roles)])
-    return run, qrels
+    plans = _run(lists, roles, scored or "score"), _qrels(lists, roles)
+    pair = pl.collect_all(plans)
+    return pair[0], pair[1]
 
 
 def _listed(rows: pl.LazyFrame, roles: Mapping[str, str]) -> pl.LazyFrame:
@@ -189,12 +192,12 @@ def _listed(rows: pl.LazyFrame, roles: Mapping[str, str]) -> pl.LazyFrame:
     return rows.select(kept).with_columns(pl.col(missing).cast(pl.List(one)))
 
 
-def _run(rows: pl.LazyFrame, roles: Mapping[str, str]) -> pl.LazyFrame:
+def _run(rows: pl.LazyFrame, roles: Mapping[str, str], called: str) -> pl.LazyFrame:
     retrieved = pl.col(roles["retrieved"])
     ranks = pl.int_ranges(1, retrieved.list.len() + 1, dtype=pl.Int64)
     columns = {"doc_id": retrieved, "rank": ranks}
     if "scores" in roles:
-        columns["score"] = pl.col(roles["scores"])
+        columns[called] = pl.col(roles["scores"])
     some = rows.filter(retrieved.list.len() > 0).select(roles["query"], **columns)
     return some.explode(*columns, empty_as_null=True)
 
@@ -315,66 +318,3 @@ def _checked_as_read(
         rereadable=is_rereadable(rows),
     )
     return without_pushdown(source)
-
-
-def from_groups(sizes: Iterable[int], **columns: Any) -> pl.DataFrame:
-    """Make a frame from inputs for training rankers: columns, and sizes of queries.
-
-    Parameters
-    ----------
-    sizes
-        Rows of each query, in order: the ``group=`` of LightGBM and XGBoost. Weights
-        of queries, one for each size, go in as ``weight=np.repeat(weights, sizes)``.
-    columns
-        Columns with one value per row: arrays, lists or Series, e.g. ``score`` and
-        ``label``.
-
-    Returns
-    -------
-    ``query_id``, counted from 0, and the columns.
-
-    Raises
-    ------
-    ValueError
-        If the sizes are negative or do not add up to the rows, or if a column is called
-        ``query_id``.
-    TypeError
-        If a size is not a whole number, or the sizes are not several.
-
-    Examples
-    --------
-    >>> import polars_rank as pr
-    >>> log = pr.from_groups([2, 1], score=[0.1, 0.2, 0.3], label=[0, 1, 0])
-    >>> pr.per_query(log, "rr").rows()
-    [(0, 1.0), (1, 0.0)]
-    """
-    if "query_id" in columns:
-        msg = (
-            "the sizes of groups number the queries in query_id; call your own column "
-            "otherwise, or leave out from_groups: a frame with query ids needs no sizes"
-        )
-        raise ValueError(msg)
-    if not isinstance(sizes, Iterable):
-        msg = f"the sizes of groups must be several numbers, e.g. a list, not {sizes!r}"
-        raise TypeError(msg)
-    frame = pl.DataFrame(columns)
-    given = pl.Series("n", list(sizes), strict=False)
-    counts = given.cast(pl.Int64, strict=False)
-    numbers = given.dtype.is_numeric() or not len(given)
-    known = given.is_not_null() & counts.eq_missing(given) if numbers else None
-    wrong = given if known is None else given.filter(~known)
-    if len(wrong):
-        msg = f"the sizes of groups must be whole numbers, not {wrong.to_list()[0]!r}"
-        raise TypeError(msg)
-    if (counts < 0).any():
-        msg = f"the sizes of groups must be at least 0, not {counts.min()!r}"
-        raise ValueError(msg)
-    if counts.sum() != len(frame):
-        msg = (
-            f"the sizes of groups must add up to the number of rows, {len(frame)}, not "
-            f"{counts.sum()}"
-        )
-        raise ValueError(msg)
-    ids = pl.int_range(len(counts), eager=True).repeat_by(counts)
-    query = ids.explode(empty_as_null=False).rename("query_id")
-    return frame.select(query, pl.all())

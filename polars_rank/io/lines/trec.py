@@ -11,25 +11,18 @@ number.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Literal
+from pathlib import Path
+from typing import Literal
 
 import polars as pl
 
-from polars_rank.core.source import lazy_source
 from polars_rank.exceptions import DataError
-from polars_rank.io.damage import NUL, cut_error, last_lines, nul_error
-from polars_rank.io.files import Source, locate, magic, open_plain, readable
+from polars_rank.io.files import Source, locate
+from polars_rank.io.formats import TREC_TEXT
+from polars_rank.io.lines.blocks import line_error, scan_lines, shown
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-
-_BLOCK = 4 << 20
-_LONGEST = 1 << 20
-_SHOWN = 200
 _BLANKS = bytes.maketrans(b"\t\v\f\r", b"    ")
 
 
@@ -37,26 +30,54 @@ _BLANKS = bytes.maketrans(b"\t\v\f\r", b"    ")
 class _Layout:
     """The fields of a line in order, the columns returned, and the numeric field."""
 
-    fields: tuple[str, ...]
+    kind: str
+    fields_in_order: tuple[str, ...]
     given: tuple[str, ...]
     number: str
     counts: tuple[int, ...]
     form: str
 
+    @property
+    def name(self) -> str:
+        """What its files hold, in plans."""
+        return f"TREC {self.kind}"
+
+    @property
+    def text(self) -> str:
+        """What its files are, in messages."""
+        return TREC_TEXT
+
+    @property
+    def schema(self) -> dict[str, pl.DataType]:
+        return self.dtypes(self.given)
+
     def dtypes(self, names: Sequence[str]) -> dict[str, pl.DataType]:
         return {n: pl.Float64() if n == self.number else pl.String() for n in names}
+
+    def parse(self, block: bytes, names: Sequence[str]) -> pl.DataFrame | None:
+        spaced = _spaced(block)
+        frame = _parse(spaced, self, names) if _is_tidy(spaced) else None
+        return _parse(_tidy(block), self, names) if frame is None else frame
+
+    def fault(self, block: bytes, file: str, first: int) -> DataError:
+        return _fault(block, self, file, first)
+
+    def fields(self, line: str) -> list[str]:
+        return _fields(line)
 
 
 _LAYOUTS = {
     "run": _Layout(
-        fields=("query_id", "q0", "doc_id", "rank", "score", "system"),
+        kind="run",
+        fields_in_order=("query_id", "q0", "doc_id", "rank", "score", "system"),
         given=("query_id", "doc_id", "score", "system"),
         number="score",
         counts=(5, 6),
         form="query_id Q0 doc_id rank score [tag]",
     ),
     "qrels": _Layout(
-        fields=("query_id", "iteration", "doc_id", "label"),
+        kind="qrels",
+        fields_in_order=("query_id", "iteration", "doc_id", "label"),
         given=("query_id", "iteration", "doc_id", "label"),
         number="label",
         counts=(4,),
@@ -105,57 +126,7 @@ def scan_trec_qrels(path: str | Path) -> pl.LazyFrame:
 
 def scan_trec(files: Sequence[Source], kind: Literal["run", "qrels"]) -> pl.LazyFrame:
     """Scan TREC files one after the other as one lazy frame."""
-    for file in files:
-        if found := magic(file.head()):
-            raise DataError(
-                f"{file.name}: found {found}, expected TREC text. "
-                "Name the file after its format, or decompress it first."
-            )
-    layout = _LAYOUTS[kind]
-
-    return lazy_source(
-        partial(_read_all, tuple(files), kind),
-        layout.dtypes(layout.given),
-        name=f"TREC {kind}",
-        detail=", ".join(file.name for file in files[:3]),
-        rereadable=True,
-        files=[file.path for file in files],
-    )
-
-
-def _read_all(
-    files: Sequence[Source], kind: str, names: Sequence[str]
-) -> Iterator[pl.DataFrame]:
-    for file in files:
-        yield from _read(file, _LAYOUTS[kind], names)
-
-
-def _read(
-    file: Source, layout: _Layout, names: Sequence[str]
-) -> Iterator[pl.DataFrame]:
-    """Parse one file block by block; an error names the first malformed line."""
-    line, rows, end = 1, 0, b""
-    for block in _blocks(file):
-        if NUL in block:
-            lines = block.count(b"\n", 0, block.index(NUL))
-            raise nul_error(f"{file.name}, line {line + lines}")
-        spaced = _spaced(block)
-        frame = _parse(spaced, layout, names) if _is_tidy(spaced) else None
-        if frame is None:
-            frame = _parse(_tidy(block), layout, names)
-        if frame is None:
-            raise _fault(block, layout, file.name, line)
-        yield frame.select(names) if names else pl.DataFrame(height=frame.height)
-        line += block.count(b"\n")
-        rows += frame.height
-        end = last_lines(end, block)
-    if error := cut_error(end, _fields, f"{file.name}, line {line}"):
-        raise error
-    if not rows:
-        raise DataError(
-            f"{file.name}: holds only comments and empty lines. "
-            f"Expected lines of the form: {layout.form}."
-        )
+    return scan_lines(files, _LAYOUTS[kind])
 
 
 def looks_like(path: Path) -> Literal["run", "qrels"] | None:
@@ -171,21 +142,6 @@ def _fields(line: str) -> list[str]:
     """Return the fields of a line; none if it is blank or a comment."""
     fields = line.split()
     return fields if fields and not fields[0].startswith("#") else []
-
-
-def _blocks(file: Source) -> Iterator[bytes]:
-    """Read a file in blocks that end where a line ends."""
-    with readable(file.name), open_plain(file.path) as stream:
-        block = stream.read(_BLOCK).removeprefix(b"\xef\xbb\xbf")
-        while block:
-            rest = stream.readline(_LONGEST)
-            if len(rest) == _LONGEST and not rest.endswith(b"\n"):
-                raise DataError(
-                    f"{file.name}: found a line of more than {_LONGEST} bytes, "
-                    "expected TREC text. Check that this is the file you mean."
-                )
-            yield block + rest if rest else block
-            block = stream.read(_BLOCK)
 
 
 def _spaced(block: bytes) -> bytes:
@@ -216,7 +172,7 @@ def _tidy(block: bytes) -> bytes:
 
 def _parse(block: bytes, layout: _Layout, names: Sequence[str]) -> pl.DataFrame | None:
     """Parse tidy lines; None if the fields of any line are too many, few or wrong."""
-    schema = layout.dtypes((*layout.fields, "more"))
+    schema = layout.dtypes((*layout.fields_in_order, "more"))
     header = " ".join(schema).encode() + b"\n"
     try:
         frame = (
@@ -256,20 +212,15 @@ def _fault(block: bytes, layout: _Layout, name: str, first: int) -> DataError:
         except UnicodeDecodeError:
             wrong = "found bytes that are not UTF-8."
             break
-        number = fields[layout.fields.index(layout.number)].decode()
+        number = fields[layout.fields_in_order.index(layout.number)].decode()
         lines.append((place, raw, number))
     numbers = pl.Series([n for _, _, n in lines], dtype=pl.String)
     good = numbers.cast(pl.Float64, strict=False).is_not_nan().fill_null(False)
     if not good.all():
         place, raw, number = lines[good.arg_min() or 0]
-        wrong = f"the {layout.number} '{_shown(number.encode())}' is not a number."
+        wrong = f"the {layout.number} '{shown(number.encode())}' is not a number."
     counts = " or ".join(map(str, layout.counts))
-    return DataError(
-        f"{name}, line {place}: {wrong}\n"
-        f"Expected {counts} fields: {layout.form}.\n"
-        f"The line reads: {_shown(raw)}\n"
-        "Fix the line, or start it with # to leave it out."
-    )
+    return line_error(name, place, wrong, f"{counts} fields: {layout.form}", raw)
 
 
 def _other(count: int, layout: _Layout) -> str:
@@ -281,10 +232,3 @@ def _other(count: int, layout: _Layout) -> str:
                 "them missing?"
             )
     return ""
-
-
-def _shown(raw: bytes) -> str:
-    """Escape what cannot be printed and cut what is too long."""
-    line = raw.strip()[: 4 * _SHOWN].decode(errors="backslashreplace")
-    safe = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
-    return safe if len(safe) <= _SHOWN else safe[: _SHOWN - 1] + "…"
