@@ -383,7 +383,7 @@ def _values(log: ClickLog, traced: Traced, *, count_queries: bool) -> pl.LazyFra
         counts = {"impressions": pl.len(), "total_clicks": pl.col("clicks").sum()}
         if count_queries and log.resources is None:
             counts["queries"] = _QUERIES
-        found = sums(frame, [*by], [*traced.parts], counts)
+        found = sums(frame, [*by], [*traced.parts], counts, few=log.small)
         if count_queries and log.resources is not None:
             found = _with_queries(log, found, by)
     values = [
