@@ -204,7 +204,6 @@ def behavior(
         msg = f"unit must be None or 'impression', not {unit!r}"
         raise ValueError(msg)
     bound: ClickLog = ClickLog.of(log, options)
-    trace(bound, parsed, unit=unit)  # whether columns are missing is told at once
     if interval == "none":
         _require_distinct((*bound.by, *COUNTS), [m.name for m in parsed])
     else:
@@ -271,7 +270,6 @@ def behavior_state(
         msg = "keep_clusters=True needs cluster=, such as the column of the user"
         raise ValueError(msg)
     warn_of_users(bound)
-    trace(bound, parsed, unit=unit)
     _require_distinct((*bound.by, *{*LONG, *COLUMNS}), [])
     definitions = definitions_of(
         parsed, bound, unit, options, keep_clusters=keep_clusters
