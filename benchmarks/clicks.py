@@ -70,46 +70,6 @@ def behavior(**options: object) -> Callable[[Path], None]:
     return run
 
 
-def behavior_by_hand(path: Path) -> None:
-    """The same measures, as one would write them: unchecked, with inexact sums."""
-    position, dwell = pl.col("position").cast(pl.Int32), pl.col("dwell")
-    at, shown, n = pl.col("at"), pl.col("position"), pl.col("n")
-    impressions = (
-        scan(path)
-        .with_columns(at=pl.when("clicked").then(position))
-        .with_columns(long=pl.when(dwell >= 30).then(at), inverse=1.0 / at)
-        .group_by("impression_id")
-        .agg(
-            pl.col("segment").first(),
-            pl.col("inverse").sum(),
-            n=at.count(),
-            clicks3=(at <= 3).sum(),
-            shown3=(shown <= 3).sum(),
-            clicks1=(at == 1).sum(),
-            shown1=(shown == 1).sum(),
-            first=at.min(),
-            last=at.max(),
-            total=at.sum(),
-            long=pl.col("long").min(),
-        )
-    )
-    first, last = pl.col("first"), pl.col("last")
-    impressions.group_by("segment").agg(
-        n.mean().alias("clicks"),
-        (n > 0).mean().alias("any_click"),
-        (n == 0).mean().alias("abandonment"),
-        (pl.col("clicks3").sum() / pl.col("shown3").sum()).alias("ctr@3"),
-        (pl.col("clicks1").sum() / pl.col("shown1").sum()).alias("ctr_at@1"),
-        first.mean().alias("first_click"),
-        last.mean().alias("last_click"),
-        (pl.col("total").sum() / n.sum()).alias("click_position"),
-        (1 / first).fill_null(0).mean().alias("rr"),
-        (pl.col("inverse") / n).fill_nan(0).mean().alias("mean_rr"),
-        ((last - n.cast(pl.Int32)).sum() / last.sum()).alias("p_skip"),
-        (1 / pl.col("long")).fill_null(0).mean().alias("satisfied_rr"),
-    ).collect(engine="streaming")
-
-
 def by_user(kind: str) -> Callable[[Path], None]:
     def run(path: Path) -> None:
         clicks.behavior(
@@ -151,20 +111,6 @@ def ips(path: Path) -> None:
     ).collect()
 
 
-def ips_by_hand(path: Path) -> None:
-    """The same, unchecked and without diagnostics; its error as that of a mean."""
-    rank = pl.col("new_score").rank("ordinal", descending=True).over("impression_id")
-    weight = pl.when(rank <= 10).then(1 / (rank + 1).log(2)).otherwise(0.0)
-    (
-        scan(path)
-        .with_columns(value=weight * pl.col("clicked") * pl.col("position"))
-        .group_by("impression_id")
-        .agg(pl.col("value").sum())
-        .select(mean=pl.col("value").mean(), sd=pl.col("value").std())
-        .collect(engine="streaming")
-    )
-
-
 def teams(path: Path) -> None:
     clicks.interleaving(scan(path), team="team", cluster="user_id").collect()
 
@@ -188,7 +134,6 @@ TASKS: dict[
         bare,
         None,
     ),
-    "12 measures, by hand in Polars": (behavior_by_hand, bare, None),
     "12 measures, contiguous": (behavior(layout="contiguous"), bare, 3.0),
     "12 measures, auto": (behavior(), bare, 3.0),
     "ctr, errors by user": (by_user("normal"), table, None),
@@ -197,7 +142,6 @@ TASKS: dict[
     "Poisson fit, the table being there": (fit, table, 1.0),
     "harvest in all": (harvest, table, None),
     "IPS of a new ranking, with errors": (ips, table, 1.5),
-    "IPS by hand in Polars": (ips_by_hand, table, None),
     "interleaving by user": (teams, table, None),
     "comparison of arms": (arms, table, None),
 }

@@ -204,7 +204,6 @@ def behavior(
         msg = f"unit must be None or 'impression', not {unit!r}"
         raise ValueError(msg)
     bound: ClickLog = ClickLog.of(log, options)
-    trace(bound, parsed, unit=unit)  # whether columns are missing is told at once
     if interval == "none":
         _require_distinct((*bound.by, *COUNTS), [m.name for m in parsed])
     else:
@@ -271,7 +270,6 @@ def behavior_state(
         msg = "keep_clusters=True needs cluster=, such as the column of the user"
         raise ValueError(msg)
     warn_of_users(bound)
-    trace(bound, parsed, unit=unit)
     _require_distinct((*bound.by, *{*LONG, *COLUMNS}), [])
     definitions = definitions_of(
         parsed, bound, unit, options, keep_clusters=keep_clusters
@@ -383,7 +381,7 @@ def _values(log: ClickLog, traced: Traced, *, count_queries: bool) -> pl.LazyFra
         counts = {"impressions": pl.len(), "total_clicks": pl.col("clicks").sum()}
         if count_queries and log.resources is None:
             counts["queries"] = _QUERIES
-        found = sums(frame, [*by], [*traced.parts], counts)
+        found = sums(frame, [*by], [*traced.parts], counts, few=log.small)
         if count_queries and log.resources is not None:
             found = _with_queries(log, found, by)
     values = [

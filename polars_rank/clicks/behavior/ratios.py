@@ -24,7 +24,13 @@ from polars_rank._statistics.intervals import require_level
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.impressions import bounded_by, held
 from polars_rank.clicks.log.log_columns import require_arguments
-from polars_rank.core.aggregate import RatioMoments, State, exact_sum, exact_total
+from polars_rank.core.aggregate import (
+    RatioMoments,
+    State,
+    exact_sum,
+    exact_total,
+    fsum,
+)
 from polars_rank.core.parameters import Range
 from polars_rank.core.source import lazy_source
 
@@ -87,29 +93,31 @@ def sums(
     columns: Sequence[str],
     counts: State,
     times: pl.Expr | None = None,
+    *,
+    few: bool = False,
 ) -> pl.LazyFrame:
     """Sum columns for each of ``by``, with the same bits in any order of the rows.
 
     ``counts`` are other aggregations, kept as they are. Integers add up exactly as they
     are; of other numbers the exact sum is taken. A row counts as often as ``times``,
-    an integer, says.
+    an integer, says. ``few`` says that the rows are few and in memory.
     """
     schema = frame.collect_schema()
     state: State = dict(counts)
+    few = few and not by and times is None
+    cut = [] if few else [name for name in columns if not schema[name].is_integer()]
     for name in columns:
         column = pl.col(name)
-        if not schema[name].is_integer():
+        if name in cut:
             state |= exact_sum(f"{name}_", column, times)
+        elif not schema[name].is_integer():
+            state[name] = fsum(column)
         else:
             state[name] = (column if times is None else column * times).sum()
     # Not select: a segment of nothing is no row, the whole of nothing is one.
     frame = frame.group_by(by).agg(**state) if by else frame.select(**state)
     held = {part: pl.col(part) for part in state}
-    totals = [
-        exact_total(f"{name}_", held).alias(name)
-        for name in columns
-        if not schema[name].is_integer()
-    ]
+    totals = [exact_total(f"{name}_", held).alias(name) for name in cut]
     return frame.with_columns(totals).select(*by, *counts, *columns)
 
 
@@ -153,7 +161,8 @@ def estimates(
     by = [*log.segments]
     if interval.kind == "bootstrap":
         return _bootstrap(log, clusters, by, ratios, interval)
-    found = finished(states(clusters, by, ratios, means=means), by, interval.level)
+    state = states(clusters, by, ratios, means=means, few=log.small and not by)
+    found = finished(state, by, interval.level)
     if interval.kind == "normal":
         return found
     nothing = dict.fromkeys(("se", "lower", "upper"), pl.lit(None, pl.Float64))
@@ -166,18 +175,20 @@ def states(
     ratios: Sequence[Ratio],
     *,
     means: bool = False,
+    few: bool = False,
     more: Mapping[str, pl.Expr] = MappingProxyType({}),
 ) -> pl.LazyFrame:
     """Sum up the state of each ratio, which adds up exactly.
 
     Columns are ``measure``, ``impressions`` and the parts of ``RatioMoments``, of which
-    ``means``, whose denominators are all 1, need two fifths; and sums of ``more``.
+    ``means``, whose denominators are all 1, need two fifths; and sums of ``more``. Of
+    ``few`` clusters in memory they are the sums themselves.
     """
     named: State = {"impressions": pl.col("n").sum(), **more}
     rows = []
     for i, ratio in enumerate(ratios):
         den = None if means else pl.col(ratio.den)
-        state = RatioMoments(den).state(pl.col(ratio.num))
+        state = RatioMoments(den, few).state(pl.col(ratio.num))
         named |= {f"{i}:{part}": value for part, value in state.items()}
         parts = (pl.col(f"{i}:{part}").alias(part) for part in state)
         rows.append(pl.struct(pl.lit(ratio.name).alias("measure"), *parts))
@@ -193,7 +204,7 @@ def finished(
     parts = [
         c for c in states.collect_schema() if c not in (*by, "impressions", "measure")
     ]
-    moments = RatioMoments(pl.lit(1))
+    moments = RatioMoments(pl.lit(1), few="x" in parts)
     found = moments.sums({part: pl.col(part) for part in parts})
     held = {name: pl.col(f"sum:{name}") for name in found}
     frame = states.with_columns(**{f"sum:{name}": e for name, e in found.items()})

@@ -159,10 +159,17 @@ def plan_behavior(
     unit: Unit | None,
     plan: Callable[[ClickLog, Traced], pl.LazyFrame],
 ) -> pl.LazyFrame:
-    """Plan in the requested layout, and with the words of shallow impressions first."""
+    """Plan in the requested layout, and with the words of shallow impressions first.
+
+    Columns that the measures need and the log has not are told at once.
+    """
+
+    known: dict[type[Impression], Traced] = {}  # the same in all layouts
 
     def of_words(log: ClickLog, vocabulary: type[Impression]) -> pl.LazyFrame:
-        return plan(log, trace(log, measures, unit=unit, vocabulary=vocabulary))
+        if vocabulary not in known:
+            known[vocabulary] = trace(log, measures, unit=unit, vocabulary=vocabulary)
+        return plan(log, known[vocabulary])
 
     return in_layout(log, lambda log: shallow_first(log, of_words))
 

@@ -63,7 +63,7 @@ def estimate_systems(
     means = log.is_each_alone and not log.weight and task.method != "snips"
     found = estimates(log, clusters, ratios, interval, means=means)
     long = found.rename({"measure": "system", "n": "impressions"})
-    about = _diagnosed(rows, by, names, weight, clipped=task.clip > 0)
+    about = _diagnosed(task, rows, by, weight)
     if by:
         long = long.join(about, on=[*by], nulls_equal=True, maintain_order="left")
     else:
@@ -147,16 +147,11 @@ def tell_support(name: str, support: float) -> None:
 
 
 def _diagnosed(
-    rows: pl.LazyFrame,
-    by: Mapping[str, pl.Expr],
-    names: Sequence[str],
-    weight: pl.Expr,
-    *,
-    clipped: bool,
+    task: Estimation, rows: pl.LazyFrame, by: Mapping[str, pl.Expr], weight: pl.Expr
 ) -> pl.LazyFrame:
     """Diagnose the weights of clicks, those of impressions included."""
-    supports = [f"support:{name}" for name in names]
-    raw = "raw" if clipped else "w"
+    supports = [f"support:{system.name}" for system in task.systems]
+    raw = "raw" if task.clip else "w"
     terms = {name: weight * pl.col(name) for name in ("w", raw, *supports)}
     terms["ww"] = weight * weight * pl.col("ww")
     terms["all"] = weight
@@ -171,7 +166,7 @@ def _diagnosed(
         "clicks": pl.col("clicks").sum(),
         "largest": pl.col("largest").max(),
     }
-    found = sums(rows, [*by], [*terms], counts)
+    found = sums(rows, [*by], [*terms], counts, few=task.log.small)
     w = pl.col("w")
     return found.select(
         *by,

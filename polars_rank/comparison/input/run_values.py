@@ -8,7 +8,9 @@ from typing import Any, Unpack
 
 import polars as pl
 
+from polars_rank._engine.opening import IN_MEMORY_ROWS
 from polars_rank._engine.options import EvaluationOptions
+from polars_rank._engine.request import AnyFrame
 from polars_rank._engine.spill.progress import Progress
 from polars_rank.comparison.input.procedures import names_of
 from polars_rank.comparison.input.values import Columns
@@ -48,21 +50,24 @@ def values_of_runs(
     asked = list(dict.fromkeys([*systems, *names_of(columns.repeat), *columns.keys]))
     about = [name for name in columns.about if name not in asked]
 
-    known: set[str] = set()
+    known, few = set[str](), True
     if qrels is not None:
         judgments = as_polars(qrels, name="the judgments", kind="qrels")
+        few = _are_few(judgments)
         known = {*judgments.lazy().collect_schema()}
         if not isinstance(qrels, str | PathLike):  # text files have ids of any type
             qrels = judgments
 
     def planned(run: Any, name: str) -> pl.LazyFrame:
-        frame = as_polars(run, name=name).lazy()
-        there = {*frame.collect_schema()} | known
+        frame = as_polars(run, name=name)
+        there = {*frame.lazy().collect_schema()} | known
         kept = [n for n in about if n in there]
-        found: pl.LazyFrame = per_query(
-            frame, measures, qrels=qrels, query=asked, keep=kept, **options
+        # Few rows are evaluated at once, in memory: a plan to stream them costs more.
+        rows = frame if few and _are_few(frame) else frame.lazy()
+        found = per_query(
+            rows, measures, qrels=qrels, query=asked, keep=kept, **options
         )
-        return found
+        return found.lazy()
 
     if not isinstance(runs, Mapping):
         return planned(runs, "the run").collect(engine="streaming")
@@ -75,3 +80,7 @@ def values_of_runs(
         parts[f"{run} ({said})" if isinstance(run, str | PathLike) else said] = part
     concatenated(parts)  # refuses types that differ
     return pl.concat(pl.collect_all(parts.values(), engine="streaming"))
+
+
+def _are_few(rows: AnyFrame) -> bool:
+    return isinstance(rows, pl.DataFrame) and len(rows) <= IN_MEMORY_ROWS

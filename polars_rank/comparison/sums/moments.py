@@ -235,13 +235,36 @@ def sums_of(
     values: Values, pairs: Sequence[tuple[int, int]], tie: float
 ) -> pl.DataFrame:
     """Sum every system and every pair, by segment; a measure per thread."""
-    order = _Order.of(values)
+    order, measures, systems = _Order.of(values), values.measures, values.systems
 
-    def of_measure(k: int) -> pl.DataFrame:
-        return _of_measure(values, k, pairs, tie, order)
+    def of_measure(k: int) -> RowSums:
+        found = _of_measure(values, k, pairs, tie, order)
+        if lower_is_better(measures[k]):
+            found = found._replace(wins=found.losses, losses=found.wins)
+        return found
 
     with ThreadPoolExecutor(pl.thread_pool_size()) as threads:
-        return pl.concat(threads.map(of_measure, range(len(values.measures))))
+        found = [*threads.map(of_measure, range(len(measures)))]
+    numbers = {
+        name: np.concatenate([sums.ravel() for sums in parts])
+        for name, parts in zip(RowSums._fields, zip(*found, strict=True), strict=True)
+    }
+    numbers["ties"] = numbers["queries"] - numbers["wins"] - numbers["losses"]
+    numbers |= {name: numbers[name].astype(np.uint32) for name in COUNTS}
+    names: list[tuple[str, str | None]] = [(name, None) for name in systems]
+    names += [(systems[i], systems[j]) for i, j in pairs]
+    count = max(len(order.segments), 1)
+    labels = [
+        (measure, *pair) for measure in measures for pair in names for _ in range(count)
+    ]
+    columns = dict(zip(KEYS, zip(*labels, strict=True), strict=True))
+    schema = dict.fromkeys(KEYS, pl.String)
+    table = pl.DataFrame(columns, schema).with_columns(**numbers)
+    if values.by:
+        segments = pl.concat([order.segments] * (len(measures) * len(names)))
+        table = table.with_columns(segments)
+    won = pl.when(pl.col("other").is_not_null()).then(pl.col(WON))
+    return table.select(*values.by, *KEYS, *(n for n in ORDER if n not in WON), won)
 
 
 @dataclass(frozen=True)
@@ -307,39 +330,16 @@ def _codes(frame: pl.DataFrame, names: Sequence[str]) -> Places:
 
 def _of_measure(
     values: Values, k: int, pairs: Sequence[tuple[int, int]], tie: float, order: _Order
-) -> pl.DataFrame:
-    measure, systems = values.measures[k], range(len(values.systems))
+) -> RowSums:
+    systems = range(len(values.systems))
     columns = [values.frame[cell(k, i)] for i in systems]
     arrays = [column.to_numpy() for column in columns]
     known = [column.is_not_null() for column in columns]
     if values.paired:  # a query that is null for one system is null for all
-        found = row_sums(arrays, pairs, tie, order.rows(known[0]))
-    else:
-        parts = [row_sums([arrays[i]], [], tie, order.rows(known[i])) for i in systems]
-        for i, j in pairs:
-            both = order.rows(known[i] & known[j])
-            part = row_sums([arrays[i], arrays[j]], [(0, 1)], tie, both)
-            parts.append(RowSums(*(sums[2:] for sums in part)))
-        found = RowSums(*map(np.concatenate, zip(*parts, strict=True)))
-    names: list[tuple[str, str | None]] = [(name, None) for name in values.systems]
-    names += [(values.systems[i], values.systems[j]) for i, j in pairs]
-    count = max(len(order.segments), 1)
-    labels = pl.DataFrame(
-        [pair for pair in names for _ in range(count)],
-        schema={"system": pl.String, "other": pl.String},
-        orient="row",
-    )
-    numbers = {n: v.ravel() for n, v in found._asdict().items()}
-    won, lost = numbers["wins"], numbers["losses"]
-    numbers["ties"] = numbers["queries"] - won - lost
-    numbers |= {n: numbers[n].astype(np.uint32) for n in COUNTS}
-    sums = pl.DataFrame(numbers)
-    if lower_is_better(measure):
-        sums = sums.rename({"wins": "losses", "losses": "wins"})
-    if values.by:
-        labels = labels.with_columns(pl.concat([order.segments] * len(names)))
-    table = pl.concat([labels, sums], how="horizontal")
-    return table.with_columns(
-        pl.when(pl.col("other").is_not_null()).then(pl.col(WON)),
-        measure=pl.lit(measure),
-    ).select(*values.by, *KEYS, *ORDER)
+        return row_sums(arrays, pairs, tie, order.rows(known[0]))
+    parts = [row_sums([arrays[i]], [], tie, order.rows(known[i])) for i in systems]
+    for i, j in pairs:
+        both = order.rows(known[i] & known[j])
+        part = row_sums([arrays[i], arrays[j]], [(0, 1)], tie, both)
+        parts.append(RowSums(*(sums[2:] for sums in part)))
+    return RowSums(*map(np.concatenate, zip(*parts, strict=True)))

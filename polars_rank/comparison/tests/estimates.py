@@ -144,15 +144,16 @@ def means_of(own: pl.DataFrame, segments: Sequence[str], level: float) -> pl.Dat
     )
     natural = pl.col("measure").is_in(_geometric(own))
     scale = pl.when(natural).then(mean.exp()).otherwise(1.0)  # by the delta method
-    return own.select(
+    ends = own.with_columns(lower=low, upper=high)  # once: each is named twice below
+    return ends.select(
         *segments,
         "measure",
         "system",
         "queries",
         mean=_raised(mean, natural),
         se=error * scale,
-        lower=_raised(low, natural),
-        upper=_raised(high, natural),
+        lower=_raised(pl.col("lower"), natural),
+        upper=_raised(pl.col("upper"), natural),
     )
 
 
