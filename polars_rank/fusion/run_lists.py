@@ -1,0 +1,318 @@
+"""Runs under internal names, with ids of one type; checked, ranked and normalized."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import TypeAlias, cast
+
+import polars as pl
+
+from polars_rank._engine.checks.column_roles import require_distinct_roles
+from polars_rank._engine.checks.enforce import Check, enforce
+from polars_rank._engine.opening import IN_MEMORY_ROWS
+from polars_rank._engine.options import Duplicates
+from polars_rank._engine.schema import (
+    Column,
+    Columns,
+    align_ids,
+    bind_columns,
+    columns_by_role,
+    name_of,
+    names_of,
+    require_columns,
+)
+from polars_rank.core.rules import (
+    DUPLICATE_DOC,
+    DUPLICATE_RANK,
+    INFINITE_SCORE,
+    INVALID_RANK,
+    NAN_SCORE,
+    NEGATIVE_SCORE,
+    NULL_DOC,
+    NULL_FUSED_SCORE,
+    NULL_QUERY,
+)
+from polars_rank.fusion.formulas.words import RunList
+from polars_rank.fusion.recipe import Recipe, require_runs
+from polars_rank.io.frames import FrameLike, as_polars, is_path, same_ids
+
+Runs: TypeAlias = FrameLike | Mapping[str, FrameLike]
+
+
+@dataclass(frozen=True)
+class OpenRuns:
+    """Runs that are open, under the user's names of columns."""
+
+    frames: dict[str, pl.LazyFrame]
+    sources: list[object]
+    small: bool  # in memory, and few rows
+
+
+@dataclass(frozen=True)
+class Bound:
+    """Runs under internal names: ``key0`` ..., ``doc``, and ``score`` or ``rank``.
+
+    ``names`` are the user's, of the columns in the result.
+    """
+
+    runs: dict[str, pl.LazyFrame]
+    keys: tuple[str, ...]
+    names: dict[str, str]
+    ranked: bool
+
+
+@dataclass(frozen=True)
+class Treatment:
+    """What is done with the rows of every run."""
+
+    depth: int | None
+    check: Check
+    on_duplicate: Duplicates
+
+
+def open_runs(
+    runs: Runs,
+    system: str,
+    columns: Columns,
+    *,
+    systems: Sequence[str] = (),
+    stream: bool = False,
+) -> OpenRuns:
+    """Open a mapping of names to runs, or one frame with a column of systems.
+
+    The ``systems`` of a frame are read from it, unless they are given.
+    """
+    place = columns.names["score"] or columns.names["rank"] or "score"
+    wanted = names_of([*columns.query, columns.names["doc"] or "doc_id", place])
+    if isinstance(runs, Mapping):
+        if not runs:
+            msg = "runs is empty; give runs by name: {'bm25': frame, 'dense': frame}"
+            raise ValueError(msg)
+        for name in runs:
+            if not isinstance(name, str):
+                msg = f"runs go by text, not {name!r}: {{'bm25': frame, ...}}"
+                raise TypeError(msg)
+        opened = {
+            name: as_polars(run, name=f"run {name!r}", columns=wanted, stream=stream)
+            for name, run in runs.items()
+        }
+        rows = [
+            len(f) if isinstance(f, pl.DataFrame) else None for f in opened.values()
+        ]
+        small = all(n is not None and n <= IN_MEMORY_ROWS for n in rows)
+        frames = {name: frame.lazy() for name, frame in opened.items()}
+        return OpenRuns(frames, list(runs.values()), small)
+    table = as_polars(runs, name="runs")
+    frame = table.lazy()
+    require_columns(
+        [system], frame.collect_schema(), where="the runs", argument="system"
+    )
+    found = list(systems) or _systems(frame, system)
+    frames = {name: frame.filter(pl.col(system) == name) for name in found}
+    small = isinstance(table, pl.DataFrame) and len(table) <= IN_MEMORY_ROWS
+    return OpenRuns(frames, [runs] * len(frames), small)
+
+
+def _systems(frame: pl.LazyFrame, system: str) -> list[str]:
+    named = frame.select(pl.col(system).cast(pl.String)).unique()
+    found = named.collect(engine="streaming")[system]
+    if found.null_count():
+        msg = f"column {system!r} of the runs is null in some rows; name each system"
+        raise ValueError(msg)
+    if found.is_empty():
+        msg = "the runs have no rows, so their systems are unknown; give runs by name"
+        raise ValueError(msg)
+    return sorted(found.to_list())
+
+
+def columns_of_runs(
+    *,
+    query: Column | Sequence[Column],
+    doc: Column,
+    score: Column,
+    rank: Column | None,
+) -> Columns:
+    """Check the columns that every run has."""
+    if doc is None:
+        msg = "doc must name the column of document ids: runs are joined by it"
+        raise ValueError(msg)
+    columns, _ = columns_by_role(
+        query=query,
+        doc=doc,
+        score=score,
+        label=None,
+        rank=rank,
+        descending=True,
+        qrels_query=None,
+        qrels_doc=None,
+    )
+    require_distinct_roles(columns, columns, judged=True)
+    return columns
+
+
+def bind_runs(
+    opened: OpenRuns, columns: Columns, descending: bool | Mapping[str, bool]
+) -> Bound:
+    """Give all runs internal names and ids of the same types; read schemas alone."""
+    names = [*opened.frames]
+    downwards = dict.fromkeys(names, descending)
+    if isinstance(descending, Mapping):
+        require_runs("descending", descending, names)
+        downwards = dict(descending)
+    for value in downwards.values():
+        if value not in (True, False):
+            msg = f"descending must be True or False, not {value!r}"
+            raise TypeError(msg)
+    ranked = columns.names["rank"] is not None
+    if ranked and not all(downwards.values()):
+        msg = "descending=False is for scores; the first rank is always 1"
+        raise ValueError(msg)
+    doc, place = columns.names["doc"], columns.names["score"]
+    ids = [c for c in (*columns.query, doc) if isinstance(c, str)]
+    frames = _same_ids([*opened.frames.values()], opened.sources, ids)
+    bound = [
+        bind_columns(
+            frame,
+            columns._replace(descending=bool(downwards[name])),
+            where=f"run {name!r}",
+            roles=["score", "rank", "doc"],
+        )
+        for name, frame in zip(names, frames, strict=True)
+    ]
+    keys = bound[0].keys
+    own = dict(zip(keys, names_of(columns.query), strict=True))
+    own["doc"] = name_of(cast("Column", doc))
+    aligned = _aligned(
+        {name: run.frame for name, run in zip(names, bound, strict=True)}, own
+    )
+    own["score"] = "score" if place is None else name_of(place)
+    if len({*own.values()}) < len(own):
+        twice = ", ".join(own.values())
+        msg = f"two output columns would have one name: {twice}; rename a column"
+        raise ValueError(msg)
+    return Bound(aligned, keys, own, ranked)
+
+
+def _same_ids(
+    frames: list[pl.LazyFrame], sources: Sequence[object], ids: Sequence[str]
+) -> list[pl.LazyFrame]:
+    """Read integer ids as text in all runs, if one is a file without types."""
+    pairs = [(column, column) for column in ids]
+    for witness in (sources[0], *filter(is_path, sources)):
+        for i in range(1, len(frames)):
+            both = [witness, sources[i]]
+            frames[0], frames[i] = same_ids(frames[0], frames[i], both, pairs)
+    return frames
+
+
+def _aligned(
+    runs: dict[str, pl.LazyFrame], names: Mapping[str, str]
+) -> dict[str, pl.LazyFrame]:
+    """Give the ids one type: that of the first run, widened by each of the others."""
+
+    def widened(first: pl.LazyFrame, name: str) -> pl.LazyFrame:
+        where = f"run {next(iter(runs))!r}", f"run {name!r}"
+        return align_ids(first, runs[name], names, where=where)[0]
+
+    first = reduce(widened, runs, next(iter(runs.values())))
+    types = first.collect_schema()
+    ids = [pl.col(column).cast(types[column]) for column in names]
+    return {name: run.with_columns(ids) for name, run in runs.items()}
+
+
+def ranked_list(
+    rows: pl.LazyFrame, bound: Bound, recipe: Recipe, how: Treatment, place: int
+) -> pl.LazyFrame:
+    """Return the documents of a run with its ``rank`` or its normalized ``score``.
+
+    The column ends in the ``place`` of the run. Scores are there if they are combined,
+    unless the norm is of candidates, which are not known before all runs are joined.
+    """
+    keys, norm = bound.keys, recipe.norms[place]
+    rows = _checked(rows, bound, recipe, how, place)
+    if how.on_duplicate == "best":
+        best = pl.col("rank").min() if bound.ranked else pl.col("score").max()
+        rows = rows.group_by(*keys, "doc").agg(best)
+    if not bound.ranked:
+        # Equal scores: the larger document id first, as text.
+        order = pl.struct("score", as_text("doc", rows))
+        rows = rows.with_columns(
+            rank=order.rank("ordinal", descending=True).over(keys),
+            score=pl.col("score").cast(pl.Float64),
+        )
+    rows = rows.with_columns(pl.col("rank").cast(pl.Float64))
+    if how.depth is not None:
+        rows = rows.filter(pl.col("rank") <= how.depth)
+    if recipe.of_scores and not norm.of_candidates:
+        value = cast("pl.Expr", norm.function(RunList())).over(keys)
+        return rows.select(*keys, "doc", value.alias(f"score{place}"))
+    return rows.select(*keys, "doc", pl.col("rank").alias(f"rank{place}"))
+
+
+def as_text(column: str, rows: pl.LazyFrame) -> pl.Expr:
+    """Return ids as text, which orders them; binary ids as they are."""
+    id = pl.col(column)
+    return id if rows.collect_schema()[column] == pl.Binary else id.cast(pl.String)
+
+
+def _checked(
+    rows: pl.LazyFrame, bound: Bound, recipe: Recipe, how: Treatment, place: int
+) -> pl.LazyFrame:
+    """Pass on rows that break no rule; an error names the run."""
+    schema = rows.collect_schema()
+    if bound.ranked:
+        rows = rows.filter(pl.col("rank").is_not_null())  # null: not retrieved
+    if how.check == "off":
+        return rows
+    norm, score, rank = recipe.norms[place], pl.col("score"), pl.col("rank")
+    rules = [
+        (NULL_QUERY, pl.any_horizontal(pl.col(bound.keys).is_null())),
+        (NULL_DOC, pl.col("doc").is_null()),
+    ]
+    if bound.ranked:
+        rules.append((INVALID_RANK, rank < 1))
+        if how.on_duplicate == "error":
+            rules.append((DUPLICATE_RANK, rank.is_duplicated().over(bound.keys)))
+    else:
+        rules.append((NULL_FUSED_SCORE, score.is_null()))
+        of_floats = schema["score"].is_float()
+        if of_floats:
+            rules.append((NAN_SCORE, score.is_nan()))
+        if of_floats and recipe.of_scores and norm.needs_scores:
+            rules.append((INFINITE_SCORE, score.is_infinite()))
+        if recipe.of_scores and norm.positive:
+            rules.append((NEGATIVE_SCORE, score < 0))
+    side = f"run {[*bound.runs][place]!r}"
+    counted = rows.with_columns(
+        query=query_of(bound.keys),
+        **{rule.name: at_fault.cast(pl.UInt32) for rule, at_fault in rules},
+    )
+    sound = enforce(
+        counted,
+        {rule.name: rule._replace(side=side) for rule, _ in rules},
+        example="query",
+        check=how.check,
+        exact_counts=False,
+    )
+    return sound.select(schema.names())
+
+
+def query_of(keys: Sequence[str]) -> pl.Expr:
+    """Return the query of a row, for messages."""
+    return pl.struct(keys) if len(keys) > 1 else pl.col(keys[0])
+
+
+def require_unique(
+    found: pl.LazyFrame, bound: Bound, how: Treatment, copies: Sequence[str]
+) -> pl.LazyFrame:
+    """Raise an error where a run, whose column of ``copies`` it is, has duplicates."""
+    sides = zip(copies, bound.runs, strict=True)
+    return enforce(
+        found.with_columns(query=query_of(bound.keys)),
+        {c: DUPLICATE_DOC._replace(side=f"run {name!r}") for c, name in sides},
+        example="query",
+        check=how.check,
+        exact_counts=False,
+    )
