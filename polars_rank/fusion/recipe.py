@@ -17,6 +17,12 @@ from polars_rank.fusion.formulas.words import Candidate, Pair
 Weights: TypeAlias = Mapping[str, float] | Sequence[float]
 Norms: TypeAlias = str | Mapping[str, str]
 
+ARGUMENTS = (  # of ``fuse`` and ``tune``, one of which a misspelled one may mean
+    *("method", "norm", "weights", "depth", "grid", "steps", "folds", "seed"),
+    *("system", "query", "doc", "score", "rank", "descending", "check"),
+    *("on_duplicate", "memory_limit", "temp_dir"),
+)
+
 
 class Parameters(TypedDict, total=False):
     """The parameters of methods."""
@@ -109,6 +115,7 @@ def arguments_of(method: Method, parameters: Mapping[str, Any]) -> dict[str, Any
             own = ", ".join(method.parameters) or "none"
             others = [m.name for m in METHODS.values() if name in m.parameters]
             of = f"; {name} is of {', '.join(others)}" if others else ""
+            of = of or closest(name, [*method.parameters, *ARGUMENTS]).rstrip("?")
             msg = f"method {method.name!r} takes no {name}{of}; its own: {own}"
             raise TypeError(msg)
     given = method.defaults | dict(parameters)

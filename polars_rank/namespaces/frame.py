@@ -19,6 +19,7 @@ from polars_rank.namespaces.methods import show_signature
 if TYPE_CHECKING:
     from polars_rank.comparison.keywords import ComparisonOptions
     from polars_rank.comparison.result import Comparison
+    from polars_rank.fusion.fuse import fuse
     from polars_rank.namespaces.clicks import ClickLogRankEval
     from polars_rank.uncertainty.bounds.bounds import bounds
 
@@ -120,6 +121,12 @@ class _Shared(Generic[Frame]):
 
             return bounds(self._frame, measures, **options)
 
+        def fuse(self, method: str = "rrf", **options: Any) -> Frame:
+            """Fuse the systems in this frame: see :func:`polars_rank.fusion.fuse`."""
+            from polars_rank.fusion.fuse import fuse
+
+            return fuse(self._frame, method, **options)
+
 
 class DataFrameRankEval(_Shared[pl.DataFrame]):
     """Evaluate the rankings in a DataFrame."""
@@ -139,6 +146,8 @@ class DataFrameRankEval(_Shared[pl.DataFrame]):
     per_query = _eager(per_query)
     match_report = _eager(match_report)
     preferences = _eager(preferences)
+    if TYPE_CHECKING:
+        fuse = _eager(fuse)
 
 
 class LazyFrameRankEval(_Shared[pl.LazyFrame]):
@@ -156,3 +165,5 @@ class LazyFrameRankEval(_Shared[pl.LazyFrame]):
     per_query = _lazy(per_query)
     match_report = _lazy(match_report)
     preferences = _lazy(preferences)
+    if TYPE_CHECKING:
+        fuse = _lazy(fuse)

@@ -282,7 +282,10 @@ def test_one_frame_with_a_column_of_systems():
     assert_frame_equal(fusion.fuse(stacked, "sum", weights=WEIGHTS), wanted)
     found = fusion.fuse(stacked.lazy(), "rrf")
     assert_frame_equal(found.collect(), fusion.fuse(apart, "rrf"))
-    with pytest.raises(pl.exceptions.ColumnNotFoundError, match="system"):
+    left = stacked.rank_eval.fuse("sum", weights=WEIGHTS)
+    assert_frame_equal(left, wanted)
+    assert_frame_equal(stacked.lazy().rank_eval.fuse().collect(), found.collect())
+    with pytest.raises(pl.exceptions.ColumnNotFoundError, match="give runs by name"):
         fusion.fuse(apart["a"], "rrf")
     with pytest.raises(ValueError, match="'system' of the runs is null"):
         fusion.fuse(stacked.with_columns(system=None), "rrf")
@@ -361,6 +364,7 @@ ONE = {"a": pl.DataFrame({"query_id": [1], "doc_id": ["x"], "score": [1.0]})}
         ({"method": "wsum"}, ValueError, "'wsum' needs weights"),
         ({"method": "gmnz"}, TypeError, "needs gamma=, exponent of the number"),
         ({"method": "sum", "k": 3}, TypeError, "takes no k; k is of rrf"),
+        ({"normalize": "sum"}, TypeError, "takes no normalize; did you mean 'norm'"),
         ({"method": "rrf", "k": -1}, ValueError, "k must be a number of at least 0"),
         ({"method": "rbc", "phi": 1}, ValueError, "phi must be a number above 0 and"),
         ({"weights": {"b": 1}}, ValueError, "weights lacks run 'a'"),
