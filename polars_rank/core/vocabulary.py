@@ -275,6 +275,7 @@ PARAMETERS: dict[str, Word] = kinds(
         "logging": "Policy that served the lists.",
         "map": "What applies a function to each part: the builtin, a pool's, an "
         "engine's.",
+        "n_segments": "Number of segments of a list.",
         "name": "Name of the column of the measure.",
         "norm": "Norm that brings the scores of a list to a scale.",
         "parts": "Number of parts, or the parts.",
@@ -290,9 +291,11 @@ PARAMETERS: dict[str, Word] = kinds(
         "sigma": "Number added to the number of runs.",
         "steps": "Steps of each weight from 0 to 1.",
         "temperature": "Spread of the stochastic policy.",
+        "train": "Judgments of the queries that a method learns from.",
         "tuned_for": "Number of periods at which the sequential interval is narrowest.",
         "unretrieved": "Whether documents that were not retrieved are ranked below "
         "all that were.",
+        "w": "Places on either side of a rank.",
         "weights": "Weights of disagreement of Cohen's kappa; weights of fused runs.",
         "whole_clusters": "Whether each cluster lies in one part.",
     },

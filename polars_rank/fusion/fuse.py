@@ -16,6 +16,7 @@ from polars_rank._engine.schema import Column
 from polars_rank.core.fork import warn_if_forked
 from polars_rank.core.parameters import is_whole, refuse
 from polars_rank.core.source import without_pushdown
+from polars_rank.fusion.formulas.methods import METHODS
 from polars_rank.fusion.fused_values import fused_values
 from polars_rank.fusion.recipe import Norms, Parameters, Recipe, Weights, recipe_of
 from polars_rank.fusion.run_lists import (
@@ -27,6 +28,7 @@ from polars_rank.fusion.run_lists import (
     columns_of_runs,
     open_runs,
 )
+from polars_rank.fusion.training import trained
 from polars_rank.io.frames import EagerFrameLike, FrameLike
 
 FACTOR = 9  # bytes that fusing takes for each byte of the rows; measured
@@ -43,6 +45,7 @@ def fuse(
     norm: Norms | None = ...,
     weights: Weights | None = ...,
     depth: int | None = ...,
+    train: FrameLike | None = ...,
     system: str = ...,
     query: Column | Sequence[Column] = ...,
     doc: Column = ...,
@@ -63,6 +66,7 @@ def fuse(
     norm: Norms | None = ...,
     weights: Weights | None = ...,
     depth: int | None = ...,
+    train: FrameLike | None = ...,
     system: str = ...,
     query: Column | Sequence[Column] = ...,
     doc: Column = ...,
@@ -83,6 +87,7 @@ def fuse(
     norm: Norms | None = ...,
     weights: Weights | None = ...,
     depth: int | None = ...,
+    train: FrameLike | None = ...,
     system: str = ...,
     query: Column | Sequence[Column] = ...,
     doc: Column = ...,
@@ -102,6 +107,7 @@ def fuse(
     norm: Norms | None = None,
     weights: Weights | None = None,
     depth: int | None = None,
+    train: FrameLike | None = None,
     system: str = "system",
     query: Column | Sequence[Column] = "query_id",
     doc: Column = DOC,
@@ -127,8 +133,9 @@ def fuse(
         Of scores: ``"sum"``, ``"max"``, ``"min"``, ``"median"``, ``"mean"``,
         ``"mnz"``, ``"gmnz"``, ``"mixed"``; of ranks: ``"rrf"``, ``"isr"``,
         ``"log_isr"``, ``"logn_isr"``, ``"rbc"``, ``"borda"``; of pairs of documents:
-        ``"condorcet"``. ranx's names are read, too. ``fusion.METHODS`` has the
-        formulas.
+        ``"condorcet"``; trained: ``"mapfuse"``, ``"posfuse"``, ``"slidefuse"``,
+        ``"probfuse"``, ``"segfuse"``, ``"bayesfuse"``. ranx's names are read, too.
+        ``fusion.METHODS`` has the formulas.
     norm
         How scores of a run's list for a query are brought to one scale, if they are
         combined: ``"min_max"`` (default), ``"max"``, ``"sum"``, ``"zmuv"``, ``"rank"``,
@@ -140,6 +147,10 @@ def fuse(
         They need not add up to 1. Default: 1 each.
     depth
         Number of documents of each run and query that count, cut off before the norm.
+    train
+        Judgments for trained methods, with columns ``query``, ``doc`` and ``label``:
+        their queries are read from the runs at once, to learn where relevant documents
+        (of grade 1 or more) are. Evaluate on other queries.
     system
         Column that tells runs apart, in a single frame.
     query, doc, score, rank
@@ -158,7 +169,8 @@ def fuse(
         buckets and fused in turn, as in :func:`evaluate`.
     **parameters
         Parameters of the method: ``k`` of ``"rrf"``, ``gamma`` of ``"gmnz"``, ``sigma``
-        of ``"logn_isr"``, ``phi`` of ``"rbc"``.
+        of ``"logn_isr"``, ``phi`` of ``"rbc"``, ``w`` of ``"slidefuse"``,
+        ``n_segments`` of ``"probfuse"``.
 
     Returns
     -------
@@ -215,6 +227,9 @@ def fuse(
     recipe = recipe_of([*opened.frames], method, norm, weights, parameters)
     bound = bind_runs(opened, columns, descending)
     require_order(recipe, bound, how, descending)
+    require_training(recipe, train)
+    if train is not None:
+        recipe = trained(recipe, bound, how, columns, opened.sources, train)
     result = _planned(bound, recipe, how, resources)
     return like_input(
         kind_of(runs), result, in_memory=opened.small and resources is None
@@ -260,6 +275,18 @@ def require_order(
                 "norm='min_max'"
             )
             raise ValueError(msg)
+
+
+def require_training(recipe: Recipe, train: FrameLike | None) -> None:
+    """Refuse methods that learn without judgments, and judgments for others."""
+    name = recipe.method.name
+    if recipe.method.learns and train is None:
+        msg = f"method {name!r} learns: give train=, judgments of training queries"
+        raise ValueError(msg)
+    if train is not None and not recipe.method.learns:
+        able = ", ".join(m.name for m in METHODS.values() if m.learns)
+        msg = f"method {name!r} learns nothing from train=; those that do: {able}"
+        raise ValueError(msg)
 
 
 def kind_of(runs: Runs) -> FrameLike:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import cast
 
 import polars as pl
@@ -36,9 +37,10 @@ def fused_values(
         ranked_list(rows, bound, recipes[0], how, place)
         for place, rows in enumerate(parts)
     ]
-    of_runs = [rows.collect_schema().names()[-1] for rows in lists]
+    columns = [rows.collect_schema().names()[len(bound.keys) + 1 :] for rows in lists]
+    of_runs = [own[-1] for own in columns]
     copies = [f"copies{place}" for place in range(len(lists))]
-    known = [pl.col(column).max() for column in of_runs]
+    known = [pl.col(column).max() for own in columns for column in own]
     again = [
         (pl.col(column).count().cast(pl.Int64) - 1).clip(0).alias(own)
         for column, own in zip(of_runs, copies, strict=True)
@@ -52,7 +54,7 @@ def fused_values(
     if checked:
         found = require_unique(found, bound, how, copies)
     found = _with_sizes(found, bound.keys, of_runs)
-    words = [_candidate(recipe, of_runs) for recipe in recipes]
+    words = [_candidate(recipe, len(lists)) for recipe in recipes]
     if recipes[0].method.of == "pairs":
         return _of_pairs(found, bound.keys, recipes, words)
     values = [
@@ -77,23 +79,24 @@ def _with_sizes(
     return found.with_columns(*lengths, documents=documents)
 
 
-def _candidate(recipe: Recipe, of_runs: Sequence[str]) -> Candidate:
-    places = range(len(of_runs))
-    own = [pl.col(column) for column in of_runs]
+def _candidate(recipe: Recipe, runs: int) -> Candidate:
+    """The words of a formula: those that it uses have columns."""
+    places = range(runs)
     d = Candidate(
-        scores=own,
-        ranks=own,
+        scores=[pl.col(f"score{place}") for place in places],
+        ranks=[pl.col(f"rank{place}") for place in places],
         lengths=[pl.col(f"length{place}") for place in places],
         documents=pl.col("documents"),
         weights=recipe.weights,
+        models=recipe.models,
     )
     if not recipe.of_scores:
         return d
     scores = [
         cast("list[pl.Expr]", norm.function(d))[place] if norm.of_candidates else score
-        for place, (norm, score) in enumerate(zip(recipe.norms, own, strict=True))
+        for place, (norm, score) in enumerate(zip(recipe.norms, d.scores, strict=True))
     ]
-    return Candidate(scores, own, d.lengths, d.documents, d.weights)
+    return replace(d, scores=scores)
 
 
 def _of_pairs(

@@ -12,7 +12,7 @@ from polars_rank.core.parameters import is_number, plain, refuse
 from polars_rank.core.registry import closest
 from polars_rank.fusion.formulas.methods import METHODS, Method
 from polars_rank.fusion.formulas.norms import NORMS, Norm
-from polars_rank.fusion.formulas.words import Candidate, Pair
+from polars_rank.fusion.formulas.words import Candidate, Model, Pair
 
 Weights: TypeAlias = Mapping[str, float] | Sequence[float]
 Norms: TypeAlias = str | Mapping[str, str]
@@ -31,6 +31,8 @@ class Parameters(TypedDict, total=False):
     gamma: float
     phi: float
     sigma: float
+    n_segments: int
+    w: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,12 +49,15 @@ class Recipe:
         The weight of each run.
     arguments
         The parameters of the method.
+    models
+        What was learned of each run, for methods that learn.
     """
 
     method: Method
     norms: tuple[Norm, ...]
     weights: tuple[float, ...]
     arguments: Mapping[str, float]
+    models: tuple[Model, ...] = ()
 
     @property
     def of_scores(self) -> bool:
@@ -67,7 +72,8 @@ class Recipe:
     def told(self) -> str:
         """What determines its values, as text."""
         norms = [norm.name for norm in self.norms]
-        return repr((self.method.name, norms, self.weights, dict(self.arguments)))
+        arguments = dict(self.arguments)
+        return repr((self.method.name, norms, self.weights, arguments, self.models))
 
 
 def method_of(name: str) -> Method:

@@ -207,6 +207,19 @@ def _same_ids(
     return frames
 
 
+def same_types(
+    rows: pl.LazyFrame,
+    sources: Sequence[object],
+    qrels: FrameLike,
+    ids: Sequence[tuple[str, str]],
+) -> tuple[pl.LazyFrame, pl.LazyFrame]:
+    """Open the judgments; ids of text files are text in both."""
+    judged = as_polars(qrels, name="the judgments", kind="qrels").lazy()
+    for source in (sources[0], *filter(is_path, sources)):
+        rows, judged = same_ids(rows, judged, [source, qrels], ids)
+    return rows, judged
+
+
 def _aligned(
     runs: dict[str, pl.LazyFrame], names: Mapping[str, str]
 ) -> dict[str, pl.LazyFrame]:
@@ -225,9 +238,9 @@ def _aligned(
 def ranked_list(
     rows: pl.LazyFrame, bound: Bound, recipe: Recipe, how: Treatment, place: int
 ) -> pl.LazyFrame:
-    """Return the documents of a run with its ``rank`` or its normalized ``score``.
+    """Return the documents of a run with ``rank``, normalized ``score``, or both.
 
-    The column ends in the ``place`` of the run. Scores are there if they are combined,
+    The columns end in the ``place`` of the run. Scores are there if they are combined,
     unless the norm is of candidates, which are not known before all runs are joined.
     """
     keys, norm = bound.keys, recipe.norms[place]
@@ -245,10 +258,13 @@ def ranked_list(
     rows = rows.with_columns(pl.col("rank").cast(pl.Float64))
     if how.depth is not None:
         rows = rows.filter(pl.col("rank") <= how.depth)
+    found = []
     if recipe.of_scores and not norm.of_candidates:
         value = cast("pl.Expr", norm.function(RunList())).over(keys)
-        return rows.select(*keys, "doc", value.alias(f"score{place}"))
-    return rows.select(*keys, "doc", pl.col("rank").alias(f"rank{place}"))
+        found.append(value.alias(f"score{place}"))
+    if not found or recipe.method.of_both:
+        found.append(pl.col("rank").alias(f"rank{place}"))
+    return rows.select(*keys, "doc", *found)
 
 
 def as_text(column: str, rows: pl.LazyFrame) -> pl.Expr:

@@ -18,7 +18,7 @@ from polars_rank.core.parameters import is_whole, refuse
 from polars_rank.evaluation.evaluate import per_query
 from polars_rank.exceptions import DataError
 from polars_rank.fusion.formulas.methods import METHODS, Method
-from polars_rank.fusion.fuse import require_order, treatment_of
+from polars_rank.fusion.fuse import require_order, require_training, treatment_of
 from polars_rank.fusion.fused_values import fused_values
 from polars_rank.fusion.recipe import Norms, Recipe, method_of, recipe_of
 from polars_rank.fusion.run_lists import (
@@ -28,10 +28,11 @@ from polars_rank.fusion.run_lists import (
     bind_runs,
     columns_of_runs,
     open_runs,
+    same_types,
 )
 from polars_rank.fusion.tuned import Tuned
 from polars_rank.fusion.weight_grid import weight_grid
-from polars_rank.io.frames import FrameLike, as_polars, is_path, same_ids
+from polars_rank.io.frames import FrameLike
 from polars_rank.measures.measure import Custom, Measure, parse_measures
 
 Array = npt.NDArray[np.float64]
@@ -155,11 +156,12 @@ def tune(
     recipes = [_recipe(names, method, norm, candidate) for candidate in candidates]
     bound = bind_runs(opened, columns, descending)
     require_order(recipes[0], bound, how, descending)
+    require_training(recipes[0], None)
 
     rows = _fused(bound, recipes, how)
     own = [bound.names[key] for key in (*bound.keys, "doc")]
     theirs = [*names_of(columns_of(qrels_query or own[:-1])), qrels_doc or own[-1]]
-    rows, judged = _same_types(
+    rows, judged = same_types(
         rows, opened.sources, qrels, [*zip(own, theirs, strict=True)]
     )
     table = per_query(
@@ -237,19 +239,6 @@ def _fused(bound: Bound, recipes: Sequence[Recipe], how: Treatment) -> pl.LazyFr
         .with_columns(pl.col(CANDIDATE).str.slice(len("value")).cast(pl.UInt32))
         .rename(names)
     )
-
-
-def _same_types(
-    rows: pl.LazyFrame,
-    sources: Sequence[object],
-    qrels: FrameLike,
-    ids: Sequence[tuple[str, str]],
-) -> tuple[pl.LazyFrame, pl.LazyFrame]:
-    """Open the judgments; ids of text files are text in both."""
-    judged = as_polars(qrels, name="the judgments", kind="qrels").lazy()
-    for source in (sources[0], *filter(is_path, sources)):
-        rows, judged = same_ids(rows, judged, [source, qrels], ids)
-    return rows, judged
 
 
 def _for_each(judged: pl.LazyFrame, candidates: int) -> pl.LazyFrame:

@@ -148,6 +148,99 @@ VARIANTS = {
 }
 
 
+# -- methods that learn
+
+
+def learned(run, train, method, **parameters):
+    """The facts about one run: a mean, or the worth of places."""
+    queries = {query for query, docs in train.items() if docs}
+    lists = {
+        q: [train[q].get(doc, 0) >= 1 for doc in order(run[q])] if q in run else []
+        for q in queries
+    }
+    if method == "mapfuse":
+        precisions = []
+        for query, hits in lists.items():
+            relevant = sum(label >= 1 for label in train[query].values())
+            found = [sum(hits[: i + 1]) / (i + 1) for i, hit in enumerate(hits) if hit]
+            precisions.append(sum(found) / relevant if relevant else 0.0)
+        return sum(precisions) / len(precisions)
+    if method in ("posfuse", "slidefuse"):
+        worth = []
+        for i in range(max(map(len, lists.values()), default=0)):
+            there = [hits[i] for hits in lists.values() if len(hits) > i]
+            worth.append(sum(there) / len(there))
+        return worth
+    if method == "probfuse":
+        x = parameters["n_segments"]
+        worth = [0.0] * x
+        for hits in lists.values():
+            size = math.ceil(len(hits) / x)
+            for k in range(x):
+                part = hits[k * size : (k + 1) * size]
+                worth[k] += sum(part) / len(part) / len(lists) if part else 0.0
+        return worth
+    ends = [0, 5, 10, 15, 20, 30, 100, 200, 500, 1000]
+    if method == "segfuse":
+        ends = [0, 5, 15, 35, 75, 155, 315, 635, 1275, 2555, 5115]
+    worth = []
+    for k in range(len(ends) - 1):
+        a, b = ends[k], ends[k + 1]
+        shares = [sum(hits[a:b]) / (b - a) for hits in lists.values()]
+        worth.append((b, sum(shares) / len(shares)))
+    return worth
+
+
+def term(method, worth, rank, score, length, parameters):
+    """What one run says of a document; None where it lacks it."""
+    if method == "mapfuse":
+        return worth / rank
+    if method == "posfuse":
+        return worth[rank - 1] if rank <= len(worth) else 0.0
+    if method == "slidefuse":
+        w = parameters["w"]
+        a, b = max(rank - 1 - w, 0), min(rank - 1 + w, length - 1)
+        return sum(worth[a : b + 1]) / (b - a + 1)
+    if method == "probfuse":
+        k = (rank - 1) // math.ceil(length / parameters["n_segments"])
+        return worth[k] / (k + 1)
+    share = next((p for end, p in worth if rank <= end), None)
+    if method == "segfuse":
+        return 0.0 if share is None else share * (score + 1)
+    if share is None:
+        return math.log(0.001 / 0.999)
+    return math.log((share or 0.001) / ((1 - (share or 0.001)) or 0.001))
+
+
+def trained_by_loops(runs, method, train, *, norm="min_max", **parameters):
+    facts = [learned(run, train, method, **parameters) for run in runs.values()]
+    found = {}
+    for query in {query for run in runs.values() for query in run}:
+        lists = [run.get(query, {}) for run in runs.values()]
+        scaled = normalized(lists, norm) if method == "segfuse" else lists
+        for doc in {doc for scores in lists for doc in scores}:
+            terms = []
+            for worth, scores, scale in zip(facts, lists, scaled, strict=True):
+                if doc in scores:
+                    rank = ranks_of(scores)[doc]
+                    own = term(method, worth, rank, scale[doc], len(scores), parameters)
+                    terms.append(own)
+                elif method == "bayesfuse":
+                    terms.append(math.log(0.001 / 0.999))
+            found[query, doc] = math.fsum(terms)
+    return found
+
+
+TRAINED = {
+    "mapfuse": [{}],
+    "posfuse": [{}],
+    "slidefuse": [{"w": 0}, {"w": 2}, {"w": 50}],
+    "probfuse": [{"n_segments": 1}, {"n_segments": 4}, {"n_segments": 30}],
+    "segfuse": [{}, {"norm": "zmuv"}],
+    "bayesfuse": [{}],
+}
+
+
 def random_runs(seed, *, runs=3, queries=8, documents=9):
     """Runs by name and query: ties, lists of one, queries that a run lacks."""
     draw = random.Random(seed)

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import math
+import random
 
 import polars as pl
 import pytest
 from plain_fusion import (
     LOOPS,
+    TRAINED,
     VARIANTS,
     frame,
     fused_by_loops,
     order,
     random_runs,
+    trained_by_loops,
 )
 from polars.testing import assert_frame_equal
 
 import polars_rank as pr
 from polars_rank import fusion
 
-OF_SCORES = [name for name, method in fusion.METHODS.items() if method.of == "scores"]
-OTHERS = [name for name in fusion.METHODS if name not in OF_SCORES]
+UNTRAINED = {name: m for name, m in fusion.METHODS.items() if not m.learns}
+OF_SCORES = [name for name, method in UNTRAINED.items() if method.of == "scores"]
+OTHERS = [name for name in UNTRAINED if name not in OF_SCORES]
 WEIGHTS = {"a": 0.3, "b": 0.0, "c": 1.7}
 
 
@@ -40,7 +44,7 @@ def close(found, wanted):
 
 
 def test_every_method_and_norm_has_a_loop_and_a_definition():
-    assert fusion.METHODS.keys() == LOOPS.keys()
+    assert fusion.METHODS.keys() == LOOPS.keys() | TRAINED.keys()
     for name, row in (fusion.METHODS | fusion.NORMS).items():
         assert row.name == name
         assert "Equal to ranx's" in row.function.__doc__ or name == "condorcet"
@@ -80,6 +84,61 @@ def test_weights(method, collect):
     close(found, fused_by_loops(runs, method, weights=[*WEIGHTS.values()]))
     listed = collect(fusion.fuse(lazy(runs), method, weights=[0.3, 0.0, 1.7]))
     assert_frame_equal(found, listed)
+
+
+@pytest.mark.parametrize("method", TRAINED)
+def test_methods_that_learn(method, collect):
+    runs = random_runs(21, queries=14, documents=40)
+    draw = random.Random(3)
+    train = {
+        f"q{q}": {f"d{d}": draw.choice([0, 0, 1, 2]) for d in range(0, 40, 2)}
+        for q in range(0, 14, 3)
+    } | {"q99": {"d1": 1}, "q98": {"d1": 0}}
+    qrels = frame(train, score="label")
+    for parameters in TRAINED[method]:
+        found = collect(fusion.fuse(lazy(runs), method, train=qrels, **parameters))
+        close(found, trained_by_loops(runs, method, train, **parameters))
+
+
+def test_training_stops_at_the_depth():
+    """Also below the ranks that any training list has."""
+    long = {"q": {f"d{i:04}": 2000.0 - i for i in range(1200)}}
+    train = {"t": {"d0001": 1}, "u": {"d0000": 1}}
+    short = {"t": {"d0000": 2.0, "d0001": 1.0}, "u": {"d0000": 2.0, "d0001": 1.0}}
+    runs = {"a": long | short}
+    for method in TRAINED:
+        parameters = TRAINED[method][0]
+        for depth in (None, 1):
+            cut = {
+                name: {q: dict(list(docs.items())[:depth]) for q, docs in run.items()}
+                for name, run in runs.items()
+            }
+            found = fusion.fuse(
+                {"a": frame(runs["a"])},
+                method,
+                train=frame(train, score="label"),
+                depth=depth,
+                **parameters,
+            )
+            close(found, trained_by_loops(cut, method, train, **parameters))
+
+
+def test_training_takes_files_and_other_names(tmp_path):
+    runs = random_runs(22, runs=2)
+    train = {"q1": {"d1": 1}, "q2": {"d2": 1, "d3": 0}}
+    wanted = fusion.fuse(lazy(runs), "posfuse", train=train).collect()
+    lines = [f"{q} 0 {d} {g}" for q, ds in train.items() for d, g in ds.items()]
+    (tmp_path / "train.qrels").write_text("\n".join(lines))
+    found = fusion.fuse(lazy(runs), "posfuse", train=tmp_path / "train.qrels")
+    assert_frame_equal(found.collect(), wanted)
+    own = {name: frame(run, "topic", "docno", "sim") for name, run in runs.items()}
+    qrels = frame(train, "topic", "docno", "label")
+    names = dict(query="topic", doc="docno", score="sim")
+    found = fusion.fuse(own, "posfuse", train=qrels, memory_limit="500MB", **names)
+    assert_frame_equal(
+        found.sort("topic", maintain_order=True),
+        wanted.rename({"query_id": "topic", "doc_id": "docno", "score": "sim"}),
+    )
 
 
 def test_names_of_ranx():
@@ -131,6 +190,26 @@ def test_rows_are_sorted_by_query_and_best_first():
     for _, rows in found.group_by("query_id"):
         scores = dict(zip(rows["doc_id"], rows["score"], strict=True))
         assert rows["doc_id"].to_list() == order(scores)
+
+
+def test_runs_are_added_in_their_order():
+    """As written, from left to right; another order has other bits."""
+    draw = random.Random(5)
+    runs = {
+        f"run{i}": {"q": {f"d{d}": draw.random() for d in range(500)}} for i in range(9)
+    }
+    found = fusion.fuse(lazy(runs), "sum", norm="none").collect()
+    for _, doc, value in found.iter_rows():
+        total = 0.0
+        for run in runs.values():
+            total += run["q"][doc]
+        assert value == total
+
+
+def test_small_differences_of_scores_count():
+    run = frame({"q": {"x": 1 + 2e-7, "y": 1 + 1e-7, "z": 1.0}})
+    found = fusion.fuse({"a": run}, "sum")["score"].to_list()
+    assert found == pytest.approx([1, 0.5, 0], abs=1e-8)
 
 
 def test_equal_scores_are_ordered_by_id_as_text_the_larger_first():
@@ -382,6 +461,13 @@ ONE = {"a": pl.DataFrame({"query_id": [1], "doc_id": ["x"], "score": [1.0]})}
             {"method": "sum", "norm": "min_max_inverted", "depth": 3},
             ValueError,
             "give descending=False instead",
+        ),
+        ({"method": "posfuse"}, ValueError, "'posfuse' learns: give train="),
+        ({"train": ONE["a"]}, ValueError, "'rrf' learns nothing from train="),
+        (
+            {"method": "posfuse", "train": ONE["a"]},
+            pl.exceptions.ColumnNotFoundError,
+            "label column 'label' is not in the judgments",
         ),
         ({"temp_dir": "/tmp"}, ValueError, "give memory_limit too"),
     ],

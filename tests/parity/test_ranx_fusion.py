@@ -95,3 +95,70 @@ def test_all_methods_and_norms():
             assert distance(value, wanted[query][doc]) <= 1e-12, (method, norm)
             cases += 1
     assert cases > 10_000
+
+
+TRAINED = """
+import json, sys, warnings
+warnings.simplefilter("ignore")
+import ranx
+from ranx import fusion
+given = json.load(sys.stdin)
+runs = [ranx.Run.from_dict(run, name) for name, run in given["runs"].items()]
+qrels = ranx.Qrels.from_dict(given["train"])
+seen = [
+    ranx.Run.from_dict({q: run[q] for q in given["train"]}, name)
+    for name, run in given["runs"].items()
+]
+found = []
+for method, name, learning, params in given["calls"]:
+    learned = getattr(fusion, method + "_train")(qrels, seen, **learning)
+    known = {name: learned} | params
+    fused = ranx.fuse(runs, norm="min-max", method=method, params=known)
+    found.append(fused.to_dict())
+print(json.dumps(found))
+"""
+LEARNING = [  # name there, what it learns there, what that takes, parameters; ours
+    ("mapfuse", "map_scores", {}, {}, {}),
+    ("posfuse", "probs", {}, {}, {}),
+    ("slidefuse", "probs", {}, {"w": 2}, {"w": 2}),
+    ("probfuse", "probs", {"n_segments": 4}, {}, {"n_segments": 4}),
+    ("segfuse", "probs", {}, {}, {}),
+    ("bayesfuse", "log_odds", {}, {}, {}),
+]
+
+
+def test_methods_that_learn():
+    draw = random.Random(6)
+    runs = {
+        name: {
+            f"q{q}": {
+                f"d{d}": draw.random() * 9
+                for d in draw.sample(range(60), draw.choice([3, 20, 45]))
+            }
+            for q in range(12)
+        }
+        for name in "abc"
+    }
+    train = {
+        f"q{q}": {f"d{d}": draw.choice([0, 0, 1, 2]) for d in range(60)}
+        for q in range(0, 12, 2)
+    }
+    calls = [call[:4] for call in LEARNING]
+    done = subprocess.run(
+        [sys.executable, "-c", TRAINED],
+        input=json.dumps({"runs": runs, "train": train, "calls": calls}),
+        env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    cases = 0
+    for (method, *_, own), wanted in zip(
+        LEARNING, json.loads(done.stdout), strict=True
+    ):
+        found = fusion.fuse(runs, method, train=train, **own)
+        assert found.height == sum(map(len, wanted.values()))
+        for query, doc, value in found.iter_rows():
+            assert distance(value, wanted[query][doc]) <= 1e-12, method
+            cases += 1
+    assert cases > 2_000

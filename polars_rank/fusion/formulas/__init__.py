@@ -2,3 +2,5 @@
 
 It imports no other room of ``fusion``.
 """
+
+from polars_rank.fusion.formulas import trained as _trained  # noqa: F401  # registers

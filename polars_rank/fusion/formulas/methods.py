@@ -13,6 +13,7 @@ from polars_rank.core.parameters import Doc, Parameter, Range, read_parameters
 from polars_rank.fusion.formulas.words import Candidate, Pair
 
 Of: TypeAlias = Literal["scores", "ranks", "pairs"]
+Learns: TypeAlias = Literal["", "ap", "places"]
 Function = TypeVar("Function", bound=Callable[..., pl.Expr])
 
 
@@ -35,6 +36,11 @@ class Method:
         Other names, such as ranx's; those that begin with ``w`` need weights.
     grid
         Values of its parameters that ``tune`` tries.
+    learns
+        What it learns of runs from judgments: mean average precision (``"ap"``), or
+        where relevant documents are (``"places"``).
+    of_both
+        Whether a method of scores uses ranks, too.
     """
 
     name: str
@@ -43,6 +49,8 @@ class Method:
     weighted: bool = False
     aliases: Sequence[str] = ()
     grid: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    learns: Learns = ""
+    of_both: bool = False
 
     @cached_property
     def parameters(self) -> dict[str, Parameter]:
@@ -64,12 +72,16 @@ def method(
     weighted: bool = False,
     aliases: Sequence[str] = (),
     grid: Mapping[str, Sequence[float]] | None = None,
+    learns: Learns = "",
+    of_both: bool = False,
 ) -> Callable[[Function], Function]:
     """Register a formula under its name, without a trailing underscore."""
 
     def register(function: Function) -> Function:
         name = function.__name__.rstrip("_")
-        METHODS[name] = Method(name, function, of, weighted, aliases, grid or {})
+        METHODS[name] = Method(
+            name, function, of, weighted, aliases, grid or {}, learns, of_both
+        )
         return function
 
     return register

@@ -60,6 +60,41 @@ def _sum_in_order(values: pl.Expr) -> pl.Expr:
 
 
 @dataclass(frozen=True)
+class Model:
+    """What training judgments tell of a run.
+
+    Attributes
+    ----------
+    queries
+        Number of training queries.
+    ap
+        Mean average precision of the run.
+    places
+        Length of a list, rank, and how many lists of that length have a relevant
+        document there, and how many there are.
+    """
+
+    queries: int
+    ap: float = 0.0
+    places: tuple[tuple[int, int, int, int], ...] = ()
+
+    @property
+    def probabilities(self) -> list[float]:
+        """The share of lists that reach a rank and have a relevant document there."""
+        last = max((rank for _, rank, _, _ in self.places), default=0)
+        hits, lists = [0] * last, [0] * last
+        for _, rank, found, count in self.places:
+            hits[rank - 1] += found
+            lists[rank - 1] += count
+        return [h / n if n else 0.0 for h, n in zip(hits, lists, strict=True)]
+
+    def share(self, after: int, last: int) -> float:
+        """Return the share of relevant documents at the ranks after one, to a last."""
+        hits = sum(h for _, rank, h, _ in self.places if after < rank <= last)
+        return hits / (last - after) / self.queries
+
+
+@dataclass(frozen=True)
 class Candidate:
     """A document that at least one run retrieved for a query.
 
@@ -74,6 +109,8 @@ class Candidate:
         Number of candidates of the query.
     weights
         Weight of each run.
+    models
+        What was learned of each run, for methods that learn.
     """
 
     scores: Sequence[pl.Expr]
@@ -81,6 +118,7 @@ class Candidate:
     lengths: Sequence[pl.Expr]
     documents: pl.Expr
     weights: Sequence[float]
+    models: Sequence[Model] = ()
 
     def sum(self, terms: Iterable[pl.Expr]) -> pl.Expr:
         """Add a term of each run, in their order; a null adds nothing."""
