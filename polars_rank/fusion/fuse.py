@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias, Unpack, cast, get_args, overload
+from typing import (
+    Any,
+    Concatenate,
+    ParamSpec,
+    Protocol,
+    Unpack,
+    cast,
+    get_args,
+    overload,
+)
 
 import polars as pl
 
@@ -33,73 +42,42 @@ from polars_rank.io.frames import EagerFrameLike, FrameLike
 
 FACTOR = 9  # bytes that fusing takes for each byte of the rows; measured
 
-LazyRuns: TypeAlias = Mapping[str, pl.LazyFrame] | pl.LazyFrame
-EagerRuns: TypeAlias = Mapping[str, EagerFrameLike] | EagerFrameLike
+P = ParamSpec("P")
 
 
-@overload
-def fuse(
-    runs: LazyRuns,
-    method: str = ...,
-    *,
-    norm: Norms | None = ...,
-    weights: Weights | None = ...,
-    depth: int | None = ...,
-    train: FrameLike | None = ...,
-    system: str = ...,
-    query: Column | Sequence[Column] = ...,
-    doc: Column = ...,
-    score: Column = ...,
-    rank: Column | None = ...,
-    descending: bool | Mapping[str, bool] = ...,
-    check: Check = ...,
-    on_duplicate: Duplicates = ...,
-    memory_limit: int | str | None = ...,
-    temp_dir: str | Path | None = ...,
-    **parameters: Unpack[Parameters],
-) -> pl.LazyFrame: ...
-@overload
-def fuse(
-    runs: EagerRuns,
-    method: str = ...,
-    *,
-    norm: Norms | None = ...,
-    weights: Weights | None = ...,
-    depth: int | None = ...,
-    train: FrameLike | None = ...,
-    system: str = ...,
-    query: Column | Sequence[Column] = ...,
-    doc: Column = ...,
-    score: Column = ...,
-    rank: Column | None = ...,
-    descending: bool | Mapping[str, bool] = ...,
-    check: Check = ...,
-    on_duplicate: Duplicates = ...,
-    memory_limit: int | str | None = ...,
-    temp_dir: str | Path | None = ...,
-    **parameters: Unpack[Parameters],
-) -> pl.DataFrame: ...
-@overload
-def fuse(
-    runs: Runs,
-    method: str = ...,
-    *,
-    norm: Norms | None = ...,
-    weights: Weights | None = ...,
-    depth: int | None = ...,
-    train: FrameLike | None = ...,
-    system: str = ...,
-    query: Column | Sequence[Column] = ...,
-    doc: Column = ...,
-    score: Column = ...,
-    rank: Column | None = ...,
-    descending: bool | Mapping[str, bool] = ...,
-    check: Check = ...,
-    on_duplicate: Duplicates = ...,
-    memory_limit: int | str | None = ...,
-    temp_dir: str | Path | None = ...,
-    **parameters: Unpack[Parameters],
-) -> AnyFrame: ...
+class FusionFunction(Protocol[P]):
+    """A function of runs: a LazyFrame if a run is one, else a DataFrame."""
+
+    @overload
+    def __call__(
+        self, runs: Mapping[str, pl.LazyFrame], /, *args: P.args, **kwargs: P.kwargs
+    ) -> pl.LazyFrame: ...
+    @overload
+    def __call__(
+        self, runs: Mapping[str, EagerFrameLike], /, *args: P.args, **kwargs: P.kwargs
+    ) -> pl.DataFrame: ...
+    @overload
+    def __call__(
+        self, runs: Mapping[str, FrameLike], /, *args: P.args, **kwargs: P.kwargs
+    ) -> AnyFrame: ...
+    @overload
+    def __call__(
+        self, runs: pl.LazyFrame, /, *args: P.args, **kwargs: P.kwargs
+    ) -> pl.LazyFrame: ...
+    @overload
+    def __call__(
+        self, runs: EagerFrameLike, /, *args: P.args, **kwargs: P.kwargs
+    ) -> pl.DataFrame: ...
+
+
+def fusion_function(
+    function: Callable[Concatenate[Runs, P], AnyFrame],
+) -> FusionFunction[P]:
+    """Type a function as one that returns a frame of the kind of its runs."""
+    return cast("FusionFunction[P]", function)
+
+
+@fusion_function
 def fuse(
     runs: Runs,
     method: str = "rrf",

@@ -19,7 +19,6 @@ from polars_rank.namespaces.methods import show_signature
 if TYPE_CHECKING:
     from polars_rank.comparison.keywords import ComparisonOptions
     from polars_rank.comparison.result import Comparison
-    from polars_rank.fusion.fuse import fuse
     from polars_rank.namespaces.clicks import ClickLogRankEval
     from polars_rank.uncertainty.bounds.bounds import bounds
 
@@ -111,6 +110,12 @@ class _Shared(Generic[Frame]):
         values = values_of_runs(self._frame, measures, columns, qrels=judged, **of_runs)
         return compare(values, **rest)
 
+    def fuse(self, method: str = "rrf", **options: Any) -> Frame:
+        """Fuse the systems in this frame: see :func:`polars_rank.fusion.fuse`."""
+        from polars_rank.fusion.fuse import fuse
+
+        return fuse(self._frame, method, **options)
+
     if TYPE_CHECKING:
         bounds = _collected(bounds)
     else:  # what it needs is slow to import
@@ -120,12 +125,6 @@ class _Shared(Generic[Frame]):
             from polars_rank.uncertainty.bounds.bounds import bounds
 
             return bounds(self._frame, measures, **options)
-
-        def fuse(self, method: str = "rrf", **options: Any) -> Frame:
-            """Fuse the systems in this frame: see :func:`polars_rank.fusion.fuse`."""
-            from polars_rank.fusion.fuse import fuse
-
-            return fuse(self._frame, method, **options)
 
 
 class DataFrameRankEval(_Shared[pl.DataFrame]):
@@ -146,8 +145,6 @@ class DataFrameRankEval(_Shared[pl.DataFrame]):
     per_query = _eager(per_query)
     match_report = _eager(match_report)
     preferences = _eager(preferences)
-    if TYPE_CHECKING:
-        fuse = _eager(fuse)
 
 
 class LazyFrameRankEval(_Shared[pl.LazyFrame]):
@@ -165,5 +162,3 @@ class LazyFrameRankEval(_Shared[pl.LazyFrame]):
     per_query = _lazy(per_query)
     match_report = _lazy(match_report)
     preferences = _lazy(preferences)
-    if TYPE_CHECKING:
-        fuse = _lazy(fuse)

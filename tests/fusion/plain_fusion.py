@@ -218,11 +218,12 @@ def trained_by_loops(runs, method, train, *, norm="min_max", **parameters):
     for query in {query for run in runs.values() for query in run}:
         lists = [run.get(query, {}) for run in runs.values()]
         scaled = normalized(lists, norm) if method == "segfuse" else lists
+        ranks = [ranks_of(scores) for scores in lists]
         for doc in {doc for scores in lists for doc in scores}:
             terms = []
-            for worth, scores, scale in zip(facts, lists, scaled, strict=True):
-                if doc in scores:
-                    rank = ranks_of(scores)[doc]
+            for worth, rank_of, scale in zip(facts, ranks, scaled, strict=True):
+                if doc in rank_of:
+                    rank, scores = rank_of[doc], rank_of
                     own = term(method, worth, rank, scale[doc], len(scores), parameters)
                     terms.append(own)
                 elif method == "bayesfuse":
