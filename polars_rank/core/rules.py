@@ -175,6 +175,12 @@ INFINITE_SCORE = Rule(
     "infinite scores, which no norm can bring to a scale; give finite ones, or use a "
     'method of ranks, such as "rrf", or norm="rank"',
 )
+READ_TWICE = Rule(
+    READ_ONCE.name,
+    "runs in one frame, and those that a method learns from, are read twice, but this "
+    "frame can be read only once; write it to a file first, e.g. with sink_parquet",
+    always=True,
+)
 NEGATIVE_SCORE = Rule(
     "negative_score",
     'negative scores, which norm="max" cannot bring to a scale; use norm="min_max", or '

@@ -105,8 +105,8 @@ def fuse(
     runs
         Runs by name, ``{"bm25": frame, "dense": frame}``: frames of any library, files
         or dictionaries with ``query``, ``doc`` and ``score`` (or ``rank``). Or one
-        frame with a column ``system``, whose values are read first unless ``weights``
-        name them.
+        frame with a column ``system``, which is read at once, for the names of the
+        runs.
     method
         Of scores: ``"sum"``, ``"max"``, ``"min"``, ``"median"``, ``"mean"``,
         ``"mnz"``, ``"gmnz"``, ``"mixed"``; of ranks: ``"rrf"``, ``"isr"``,
@@ -196,11 +196,7 @@ def fuse(
     how = treatment_of(depth, check, on_duplicate)
     columns = columns_of_runs(query=query, doc=doc, score=score, rank=rank)
     opened = open_runs(
-        runs,
-        system,
-        columns,
-        systems=[*weights] if isinstance(weights, Mapping) else (),
-        stream=resources is not None,
+        runs, system, columns, stream=resources is not None and train is None
     )
     recipe = recipe_of([*opened.frames], method, norm, weights, parameters)
     bound = bind_runs(opened, columns, descending)

@@ -109,6 +109,7 @@ def _of_pairs(
 
     The points break ties: they are divided by more than a document can have.
     """
+    found = found.cache()  # used twice: runs that are streams are read once
     places = range(len(words[0].ranks))
     points = [
         METHODS["borda"].function(d).alias(f"points{i}") for i, d in enumerate(words)

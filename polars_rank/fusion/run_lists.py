@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import TypeAlias, cast
@@ -33,7 +33,10 @@ from polars_rank.core.rules import (
     NULL_DOC,
     NULL_FUSED_SCORE,
     NULL_QUERY,
+    READ_TWICE,
 )
+from polars_rank.core.source import is_rereadable
+from polars_rank.exceptions import DataError
 from polars_rank.fusion.formulas.words import RunList
 from polars_rank.fusion.recipe import Recipe, require_runs
 from polars_rank.io.frames import FrameLike, as_polars, is_path, same_ids
@@ -77,13 +80,9 @@ def open_runs(
     system: str,
     columns: Columns,
     *,
-    systems: Sequence[str] = (),
     stream: bool = False,
 ) -> OpenRuns:
-    """Open a mapping of names to runs, or one frame with a column of systems.
-
-    The ``systems`` of a frame are read from it, unless they are given.
-    """
+    """Open a mapping of names to runs, or one frame with a column of systems."""
     place = columns.names["score"] or columns.names["rank"] or "score"
     wanted = names_of([*columns.query, columns.names["doc"] or "doc_id", place])
     if isinstance(runs, Mapping):
@@ -98,21 +97,29 @@ def open_runs(
             name: as_polars(run, name=f"run {name!r}", columns=wanted, stream=stream)
             for name, run in runs.items()
         }
-        rows = [
-            len(f) if isinstance(f, pl.DataFrame) else None for f in opened.values()
-        ]
-        small = all(n is not None and n <= IN_MEMORY_ROWS for n in rows)
         frames = {name: frame.lazy() for name, frame in opened.items()}
-        return OpenRuns(frames, list(runs.values()), small)
+        return OpenRuns(frames, [*runs.values()], all(map(_is_small, opened.values())))
     table = as_polars(runs, name="runs")
     frame = table.lazy()
     require_columns(
         [system], frame.collect_schema(), where="the runs", argument="system"
     )
-    found = list(systems) or _systems(frame, system)
-    frames = {name: frame.filter(pl.col(system) == name) for name in found}
-    small = isinstance(table, pl.DataFrame) and len(table) <= IN_MEMORY_ROWS
-    return OpenRuns(frames, [runs] * len(frames), small)
+    require_read_again([frame])
+    frames = {
+        name: frame.filter(pl.col(system).cast(pl.String) == name)
+        for name in _systems(frame, system)
+    }
+    return OpenRuns(frames, [runs] * len(frames), _is_small(table))
+
+
+def _is_small(frame: pl.DataFrame | pl.LazyFrame) -> bool:
+    return isinstance(frame, pl.DataFrame) and len(frame) <= IN_MEMORY_ROWS
+
+
+def require_read_again(frames: Iterable[pl.LazyFrame]) -> None:
+    """Raise ``DataError`` for a stream: its rows are gone after one pass."""
+    if not all(map(is_rereadable, frames)):
+        raise DataError(READ_TWICE.message, rule=READ_TWICE.name)
 
 
 def _systems(frame: pl.LazyFrame, system: str) -> list[str]:

@@ -12,7 +12,13 @@ from polars_rank.evaluation.evaluate import evaluate
 from polars_rank.exceptions import DataError
 from polars_rank.fusion.formulas.words import Model
 from polars_rank.fusion.recipe import Recipe
-from polars_rank.fusion.run_lists import Bound, Treatment, ranked_list, same_types
+from polars_rank.fusion.run_lists import (
+    Bound,
+    Treatment,
+    ranked_list,
+    require_read_again,
+    same_types,
+)
 from polars_rank.io.frames import FrameLike
 
 RELEVANT = 1  # the least grade
@@ -27,6 +33,7 @@ def trained(
     train: FrameLike,
 ) -> Recipe:
     """Return the recipe with a model of each run; its training queries are read."""
+    require_read_again(bound.runs.values())
     first = next(iter(bound.runs.values()))
     _, judged = same_types(first, sources, train, [])
     named = Columns(columns.query, {"doc": columns.names["doc"], "label": "label"})

@@ -236,7 +236,7 @@ TRAINED = {
     "mapfuse": [{}],
     "posfuse": [{}],
     "slidefuse": [{"w": 0}, {"w": 2}, {"w": 50}],
-    "probfuse": [{"n_segments": 1}, {"n_segments": 4}, {"n_segments": 30}],
+    "probfuse": [{"n_segments": 1}, {"n_segments": 3}, {"n_segments": 30}],
     "segfuse": [{}, {"norm": "zmuv"}],
     "bayesfuse": [{}],
 }

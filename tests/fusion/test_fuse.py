@@ -351,6 +351,25 @@ def test_text_files_have_ids_of_any_type(tmp_path):
     assert fusion.fuse(runs, "rrf").rows() == [("1", "7", 3 / 61)]
 
 
+@pytest.mark.parametrize("method", ["rrf", "borda", "condorcet"])
+def test_streams_are_read_once(method):
+    runs = {name: frame(run) for name, run in random_runs(13).items()}
+
+    def streams():
+        return {
+            n: pl.scan_arrow_c_stream(f.to_arrow().to_reader()) for n, f in runs.items()
+        }
+
+    wanted = fusion.fuse(runs, method)
+    assert_frame_equal(fusion.fuse(streams(), method).collect(), wanted)
+    limited = fusion.fuse(streams(), method, memory_limit="500MB").collect()
+    assert_frame_equal(limited.sort("query_id", maintain_order=True), wanted)
+    with pytest.raises(pr.DataError, match="can be read only once; write it to a file"):
+        fusion.fuse(streams(), "posfuse", train=frame({"q1": {"d1": 1}}, score="label"))
+    with pytest.raises(pr.DataError, match="can be read only once"):
+        fusion.fuse(streams()["a"].with_columns(system=pl.lit("a")), method)
+
+
 def test_one_frame_with_a_column_of_systems():
     runs = random_runs(10)
     apart = {name: frame(run) for name, run in runs.items()}
@@ -364,6 +383,12 @@ def test_one_frame_with_a_column_of_systems():
     left = stacked.rank_eval.fuse("sum", weights=WEIGHTS)
     assert_frame_equal(left, wanted)
     assert_frame_equal(stacked.lazy().rank_eval.fuse().collect(), found.collect())
+    with pytest.raises(ValueError, match="weights lacks run 'c'"):
+        fusion.fuse(stacked, "sum", weights={"a": 1, "b": 1})
+    numbers = stacked.with_columns(
+        pl.col("system").replace_strict({"a": 1, "b": 2, "c": 3})
+    )
+    assert_frame_equal(fusion.fuse(numbers, "rrf"), fusion.fuse(apart, "rrf"))
     with pytest.raises(pl.exceptions.ColumnNotFoundError, match="give runs by name"):
         fusion.fuse(apart["a"], "rrf")
     with pytest.raises(ValueError, match="'system' of the runs is null"):
