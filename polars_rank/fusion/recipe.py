@@ -164,7 +164,7 @@ def _weights(names: Sequence[str], weights: Weights | None) -> tuple[float, ...]
     if isinstance(weights, Mapping):
         require_runs("weights", weights, names)
         weights = [weights[name] for name in names]
-    elif isinstance(weights, str) or len(weights) != len(names):
+    elif not isinstance(weights, Sequence) or len(weights) != len(names):
         rule = f"one number for each of the {len(names)} runs ({', '.join(names)})"
         refuse("weights", rule, weights)
     for name, weight in zip(names, weights, strict=True):

@@ -83,8 +83,8 @@ def open_runs(
     stream: bool = False,
 ) -> OpenRuns:
     """Open a mapping of names to runs, or one frame with a column of systems."""
-    place = columns.names["score"] or columns.names["rank"] or "score"
-    wanted = names_of([*columns.query, columns.names["doc"] or "doc_id", place])
+    places = (columns.names[role] for role in ("doc", "score", "rank"))
+    wanted = names_of([*columns.query, *(c for c in places if c is not None)])
     if isinstance(runs, Mapping):
         if not runs:
             msg = "runs is empty; give runs by name: {'bm25': frame, 'dense': frame}"
@@ -221,7 +221,8 @@ def same_types(
     ids: Sequence[tuple[str, str]],
 ) -> tuple[pl.LazyFrame, pl.LazyFrame]:
     """Open the judgments; ids of text files are text in both."""
-    judged = as_polars(qrels, name="the judgments", kind="qrels").lazy()
+    wanted = [*(theirs for _, theirs in ids), "label"]
+    judged = as_polars(qrels, name="the judgments", kind="qrels", columns=wanted).lazy()
     for source in (sources[0], *filter(is_path, sources)):
         rows, judged = same_ids(rows, judged, [source, qrels], ids)
     return rows, judged

@@ -35,10 +35,14 @@ def trained(
     """Return the recipe with a model of each run; its training queries are read."""
     require_read_again(bound.runs.values())
     first = next(iter(bound.runs.values()))
-    _, judged = same_types(first, sources, train, [])
+    first, judged = same_types(first, sources, train, [*_ids(bound).items()])
     named = Columns(columns.query, {"doc": columns.names["doc"], "label": "label"})
     qrels = bind_columns(judged, named, where=JUDGMENTS, roles=["doc", "label"]).frame
-    _, qrels = align_ids(first, qrels, _ids(bound), where=("the runs", JUDGMENTS))
+    first, qrels = align_ids(first, qrels, _ids(bound), where=("the runs", JUDGMENTS))
+    types = first.collect_schema()
+    ids = [pl.col(own).cast(types[own]) for own in _ids(bound)]
+    runs = {name: run.with_columns(ids) for name, run in bound.runs.items()}
+    bound = replace(bound, runs=runs)
     queries = qrels.select(bound.keys).unique().collect(engine="streaming")
     if queries.is_empty():
         msg = "train= has no rows; give the judgments of some queries"

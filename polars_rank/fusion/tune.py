@@ -12,7 +12,13 @@ import polars as pl
 
 from polars_rank._engine.checks.enforce import Check
 from polars_rank._engine.options import DOC, ChoiceOptions, Duplicates
-from polars_rank._engine.schema import Column, columns_of, names_of
+from polars_rank._engine.schema import (
+    JUDGMENTS,
+    Column,
+    columns_of,
+    names_of,
+    require_columns,
+)
 from polars_rank.conventions.tools import ConventionLike
 from polars_rank.core.parameters import is_whole, refuse
 from polars_rank.evaluation.evaluate import per_query
@@ -164,6 +170,8 @@ def tune(
     rows, judged = same_types(
         rows, opened.sources, qrels, [*zip(own, theirs, strict=True)]
     )
+    known = judged.collect_schema()
+    require_columns([theirs[-1]], known, where=JUDGMENTS, argument="qrels_doc")
     table = per_query(
         rows,
         asked,

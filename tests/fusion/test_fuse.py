@@ -123,6 +123,10 @@ def test_training_stops_at_the_depth():
             close(found, trained_by_loops(cut, method, train, **parameters))
 
 
+def number_ids(run):
+    return run.with_columns(pl.col("query_id", "doc_id").str.slice(1).cast(pl.Int32))
+
+
 def test_training_takes_files_and_other_names(tmp_path):
     runs = random_runs(22, runs=2)
     train = {"q1": {"d1": 1}, "q2": {"d2": 1, "d3": 0}}
@@ -131,6 +135,14 @@ def test_training_takes_files_and_other_names(tmp_path):
     (tmp_path / "train.qrels").write_text("\n".join(lines))
     found = fusion.fuse(lazy(runs), "posfuse", train=tmp_path / "train.qrels")
     assert_frame_equal(found.collect(), wanted)
+    numbers = {n: number_ids(frame(run)) for n, run in runs.items()}
+    (tmp_path / "numbers.qrels").write_text(
+        "\n".join(lines).replace("q", "").replace("d", "")
+    )
+    found = fusion.fuse(numbers, "posfuse", train=tmp_path / "numbers.qrels")
+    assert found["score"].to_list() == wanted["score"].to_list()
+    qrels = number_ids(frame(train, score="label")).cast({"query_id": pl.Int16})
+    assert_frame_equal(fusion.fuse(numbers, "posfuse", train=qrels), found)
     own = {name: frame(run, "topic", "docno", "sim") for name, run in runs.items()}
     qrels = frame(train, "topic", "docno", "label")
     names = dict(query="topic", doc="docno", score="sim")
@@ -308,6 +320,17 @@ def test_columns_of_the_user_and_several_keys(collect):
         close(found.filter(day=day).drop("day"), fused_by_loops(runs, "mnz"))
 
 
+def test_expressions_as_columns():
+    run = pl.DataFrame({"q": ["x", "x"], "d": [1, 2], "distance": [0.1, 0.2]})
+    names = dict(query=pl.col("q").str.to_uppercase().alias("Q"), doc=pl.col("d"))
+    score = (-pl.col("distance")).alias("near")
+    found = fusion.fuse({"a": run}, "sum", score=score, **names)
+    assert found.rows() == [("X", 1, 1.0), ("X", 2, 0.0)]
+    assert found.columns == ["Q", "d", "near"]
+    place = pl.col("d").alias("place")
+    assert fusion.fuse({"a": run}, k=0, rank=place, **names).rows()[0][2] == 1
+
+
 def test_ids_get_one_type():
     runs = {
         "a": pl.DataFrame({"query_id": [1], "doc_id": [3], "score": [1]}),
@@ -474,6 +497,7 @@ ONE = {"a": pl.DataFrame({"query_id": [1], "doc_id": ["x"], "score": [1.0]})}
         ({"weights": {"b": 1}}, ValueError, "weights lacks run 'a'"),
         ({"weights": {"a": 1, "b": 1}}, ValueError, "names 'b', which is no run"),
         ({"weights": [1, 2]}, ValueError, "one number for each of the 1 runs"),
+        ({"weights": 3}, ValueError, "one number for each of the 1 runs"),
         ({"weights": [-1]}, ValueError, "weight of run 'a' must be a number of"),
         ({"weights": [0]}, ValueError, "all weights are 0"),
         ({"depth": 0}, ValueError, "depth must be a whole number of at least 1"),
