@@ -25,18 +25,17 @@ from polars_rank._engine.schema import Column
 from polars_rank.core.fork import warn_if_forked
 from polars_rank.core.parameters import is_whole, refuse
 from polars_rank.core.source import without_pushdown
-from polars_rank.fusion.formulas.methods import METHODS
-from polars_rank.fusion.fused_values import fused_values
-from polars_rank.fusion.recipe import Norms, Parameters, Recipe, Weights, recipe_of
-from polars_rank.fusion.run_lists import (
+from polars_rank.fusion.bound_runs import (
     Bound,
     Runs,
-    Treatment,
-    as_text,
     bind_runs,
     columns_of_runs,
     open_runs,
 )
+from polars_rank.fusion.formulas.methods import METHODS
+from polars_rank.fusion.fused_values import fused_values
+from polars_rank.fusion.ranked_list import Treatment, as_text
+from polars_rank.fusion.recipe import Norms, Parameters, Recipe, Weights, recipe_of
 from polars_rank.fusion.training import trained
 from polars_rank.io.frames import EagerFrameLike, FrameLike
 

@@ -8,15 +8,11 @@ from typing import cast
 
 import polars as pl
 
+from polars_rank.fusion.bound_runs import Bound
 from polars_rank.fusion.formulas.methods import METHODS
 from polars_rank.fusion.formulas.words import Candidate, Pair
+from polars_rank.fusion.ranked_list import Treatment, ranked_list, require_unique
 from polars_rank.fusion.recipe import Recipe
-from polars_rank.fusion.run_lists import (
-    Bound,
-    Treatment,
-    ranked_list,
-    require_unique,
-)
 
 OTHER = " other"  # the suffix of the second document of a pair
 

@@ -10,15 +10,10 @@ import polars as pl
 from polars_rank._engine.schema import JUDGMENTS, Columns, align_ids, bind_columns
 from polars_rank.evaluation.evaluate import evaluate
 from polars_rank.exceptions import DataError
+from polars_rank.fusion.bound_runs import Bound, require_read_again, same_types
 from polars_rank.fusion.formulas.words import Model
+from polars_rank.fusion.ranked_list import Treatment, ranked_list
 from polars_rank.fusion.recipe import Recipe
-from polars_rank.fusion.run_lists import (
-    Bound,
-    Treatment,
-    ranked_list,
-    require_read_again,
-    same_types,
-)
 from polars_rank.io.frames import FrameLike
 
 RELEVANT = 1  # the least grade

@@ -12,7 +12,7 @@ from polars.testing import assert_frame_equal
 
 import polars_rank as pr
 from polars_rank import fusion
-from polars_rank.fusion.tune import CANDIDATE, _tuned
+from polars_rank.fusion.cross_validation import CANDIDATE, cross_validated
 from polars_rank.measures.measure import Measure
 
 
@@ -170,7 +170,7 @@ def test_the_cross_validated_mean_is_honest_and_the_other_is_not():
                 "rr": draw.random(800),
             }
         )
-        tuned = _tuned(table, measure, [{"k": k} for k in range(20)], 5, seed)
+        tuned = cross_validated(table, measure, [{"k": k} for k in range(20)], 5, seed)
         honest.append(tuned.mean)
         optimistic.append(tuned.optimistic_mean)
     se = np.std(honest) / np.sqrt(len(honest))
