@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import product
+from pathlib import Path
 from typing import Any, Unpack
 
 import polars as pl
@@ -41,11 +42,13 @@ from polars_rank.measures.measure import Custom, Measure, parse_measures
 
 
 class JudgingOptions(ChoiceOptions, total=False):
-    """Options of ``per_query`` that are about judgments."""
+    """Options of ``per_query`` that are about judgments, and resources."""
 
     convention: ConventionLike
     label: Column | None
     max_rank: int | None
+    memory_limit: int | str | None
+    temp_dir: str | Path | None
 
 
 def tune(
@@ -105,7 +108,9 @@ def tune(
         ``query`` and ``doc`` in the judgments, where they differ.
     **options
         Further arguments of :func:`per_query` about judgments, such as ``convention``,
-        ``missing``, ``rel`` and ``label``.
+        ``missing``, ``rel`` and ``label``; and ``memory_limit`` and ``temp_dir`` of the
+        evaluation, which has a row for each document and candidate. Fusing takes memory
+        beside it. Warnings count each query once for each candidate.
 
     Returns
     -------

@@ -134,6 +134,8 @@ def test_several_keys_other_names_and_files(tmp_path):
     (tmp_path / "qrels.txt").write_text("".join(lines))
     of_file = fusion.tune(plain, "ap", qrels=tmp_path / "qrels.txt", **options)
     assert of_file.mean == wanted.mean
+    limited = fusion.tune(plain, "ap", qrels=judged(33), memory_limit="1GB", **options)
+    assert_frame_equal(limited.values, wanted.values)
 
 
 def test_the_held_out_values_are_a_system():
