@@ -166,7 +166,7 @@ DUPLICATE_PREFERENCE = Rule(
 # -- fusion
 
 NULL_FUSED_SCORE = Rule(
-    "null_score",
+    "null_fused_score",
     "scores are null; drop these rows: a document that a run did not retrieve has no "
     "row there",
 )
@@ -176,7 +176,7 @@ INFINITE_SCORE = Rule(
     'method of ranks, such as "rrf", or norm="rank"',
 )
 READ_TWICE = Rule(
-    READ_ONCE.name,
+    "read_twice",
     "runs in one frame, and those that a method learns from, are read twice, but this "
     "frame can be read only once; write it to a file first, e.g. with sink_parquet",
     always=True,

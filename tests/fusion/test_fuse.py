@@ -427,7 +427,7 @@ def test_memory_limit(method):
 
 
 ODD = {
-    "null_score": {"score": None},
+    "null_fused_score": {"score": None},
     "nan_score": {"score": math.nan},
     "infinite_score": {"score": math.inf},
     "null_doc": {"doc_id": None},
