@@ -103,8 +103,8 @@ _LATER = {
 }
 _ROOMS = (
     *("clicks", "comparison", "conventions", "core", "evaluation", "example"),
-    *("exceptions", "io", "measures", "metrics", "parts", "report", "typing"),
-    "uncertainty",
+    *("exceptions", "fusion", "io", "measures", "metrics", "parts", "report"),
+    *("typing", "uncertainty"),
 )
 
 

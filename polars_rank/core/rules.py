@@ -164,6 +164,30 @@ DUPLICATE_PREFERENCE = Rule(
 )
 
 
+# -- fusion
+
+NULL_FUSED_SCORE = Rule(
+    "null_fused_score",
+    "scores are null; drop these rows: a document that a run did not retrieve has no "
+    "row there",
+)
+INFINITE_SCORE = Rule(
+    "infinite_score",
+    "infinite scores, which no norm can bring to a scale; give finite ones, or use a "
+    'method of ranks, such as "rrf", or norm="rank"',
+)
+READ_TWICE = Rule(
+    "read_twice",
+    "runs in one frame, and those that a method learns from, are read twice, but this "
+    "frame can be read only once; write it to a file first, e.g. with sink_parquet",
+    always=True,
+)
+NEGATIVE_SCORE = Rule(
+    "negative_score",
+    'negative scores, which norm="max" cannot bring to a scale; use norm="min_max", or '
+    '"zmuv"',
+)
+
 # -- click logs
 
 NULL_IMPRESSION = Rule(

@@ -138,7 +138,8 @@ PARAMETERS: dict[str, Word] = kinds(
         "evenly over the grades.",
         "interleaved_share": "Share of lists that are team drafts.",
         "interval": "How intervals are computed.",
-        "k": "Length of the list, or cutoff: ranks from 1 to k.",
+        "k": "Length of the list, or cutoff: ranks from 1 to k; of reciprocal rank "
+        "fusion, the constant added to the ranks.",
         "level": "Confidence level; 1 - level is the significance level.",
         "lift": "Relative change of relevance in all arms but the first.",
         "margin": "Largest difference that does not matter.",
@@ -150,11 +151,11 @@ PARAMETERS: dict[str, Word] = kinds(
         "max_steps": "Largest number of steps of a fit.",
         "max_unseen": "Documents per query, neither retrieved nor judged, that could "
         "have labels, too.",
-        "measure": "Measure that adds up over documents, such as dcg@10 or "
-        "precision@5.",
+        "measure": "Measure, such as ndcg@10; off-policy, one that adds up over "
+        "documents, such as dcg@10 or precision@5.",
         "measures": "Measures, such as ndcg@10,ap; or a column of values; see: "
         "polars-rank measures.",
-        "method": "Estimator.",
+        "method": "Estimator, or method of fusion.",
         "min_clicks": "Documents with fewer have no label.",
         "min_dwell": "Seconds of a satisfied click.",
         "min_impressions": "Documents (of a query) with fewer are left out.",
@@ -251,17 +252,21 @@ PARAMETERS: dict[str, Word] = kinds(
         "continuation": "Probability of going on after a click.",
         "credits": "Columns with the credit that a click gives each ranker.",
         "definition": "Definition of the values, unless they are a file that holds it.",
-        "depth": "Length of the rankings that probabilistic interleaving drew from.",
+        "depth": "Length of the rankings that probabilistic interleaving drew from; of "
+        "the lists that are fused.",
         "eps_minus": "Probability of a click on an examined document that is not "
         "relevant, by position.",
         "eps_plus": "Probability of a click on an examined relevant document, by "
         "position.",
         "examination": "Probability of examining each position.",
         "expected_split": "Planned share of each arm.",
+        "folds": "Number of parts of the queries in a cross-validation.",
         "floors": "Lowest mean that is allowed, by measure.",
         "folder": "Folder that all workers share.",
         "format": "Format of the file, whatever its name says.",
-        "gamma": "Probability of going on unsatisfied.",
+        "gamma": "Probability of going on unsatisfied; of gmnz, the exponent of the "
+        "number of runs.",
+        "grid": "Values of parameters to try.",
         "how": "Formula of the scale.",
         "keep_clusters": "Whether to keep the sums of each cluster, so that a user "
         "who comes back is still one user.",
@@ -271,9 +276,12 @@ PARAMETERS: dict[str, Word] = kinds(
         "logging": "Policy that served the lists.",
         "map": "What applies a function to each part: the builtin, a pool's, an "
         "engine's.",
+        "n_segments": "Number of segments of a list.",
         "name": "Name of the column of the measure.",
+        "norm": "Norm that brings the scores of a list to a scale.",
         "parts": "Number of parts, or the parts.",
         "path": "File that the result is written to.",
+        "phi": "Probability of going on to the next rank.",
         "progress": "Called with a Progress as buckets are filled and evaluated.",
         "ranks": "Columns with the ranks that each ranker gave the document.",
         "reference": "Judgments or values that others are compared with.",
@@ -281,12 +289,16 @@ PARAMETERS: dict[str, Word] = kinds(
         "resume": "Folder that holds results of parts, to go on after an interruption.",
         "retrieved": "Column with the list of retrieved document ids.",
         "scores": "Column with the list of scores.",
+        "sigma": "Number added to the number of runs.",
+        "steps": "Steps of each weight from 0 to 1.",
         "split": "Judgments of a data set: test, train or dev.",
         "temperature": "Spread of the stochastic policy.",
+        "train": "Judgments of the queries that a method learns from.",
         "tuned_for": "Number of periods at which the sequential interval is narrowest.",
         "unretrieved": "Whether documents that were not retrieved are ranked below "
         "all that were.",
-        "weights": "Weights of disagreement of Cohen's kappa.",
+        "w": "Places on either side of a rank.",
+        "weights": "Weights of disagreement of Cohen's kappa; weights of fused runs.",
         "whole_clusters": "Whether each cluster lies in one part.",
     },
 )
@@ -297,6 +309,7 @@ COLUMNS: dict[str, Result] = {
     "baseline_mean": Result("Float64", "Mean of the baseline."),
     "baseline_value": Result("Float64", "Value of the query in the baseline."),
     "better": Result("String", "System whose mean is better."),
+    "candidate": Result("String", "Weights or parameters that were tried."),
     "choice": Result("String", "Disputed choice that was changed."),
     "click_entropy": Result(
         "Float64", "Entropy of the clicks of a query over documents, in bits."
@@ -360,6 +373,7 @@ COLUMNS: dict[str, Result] = {
         "Share of the resamples in which the better system comes first of all.",
     ),
     "floor": Result("Float64", "Lowest mean that is allowed."),
+    "fold": Result("UInt32", "Part of the queries, from 1."),
     "human": Result("Float64", "Mean under the judgments by people alone."),
     "human_lower": Result("Float64", "Lower end of its interval."),
     "human_se": Result(
@@ -440,6 +454,7 @@ COLUMNS: dict[str, Result] = {
     "rule": Result("String", "Rule that rows break."),
     "scale": Result("String", "What a value is relative to."),
     "sd": Result("Float64", "Standard deviation of the differences."),
+    "score": Result("Float64", "Score of the document."),
     "se": Result("Float64", "Standard error of the estimate."),
     "segment": Result("String", "Segment of queries."),
     "segments": Result("UInt32", "Number of segments."),

@@ -110,6 +110,12 @@ class _Shared(Generic[Frame]):
         values = values_of_runs(self._frame, measures, columns, qrels=judged, **of_runs)
         return compare(values, **rest)
 
+    def fuse(self, method: str = "rrf", **options: Any) -> Frame:
+        """Fuse the systems in this frame: see :func:`polars_rank.fusion.fuse`."""
+        from polars_rank.fusion.fuse import fuse
+
+        return fuse(self._frame, method, **options)
+
     if TYPE_CHECKING:
         bounds = _collected(bounds)
     else:  # what it needs is slow to import

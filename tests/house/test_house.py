@@ -59,6 +59,7 @@ LAYERS = (
     "report",
     "comparison",
     "uncertainty",
+    "fusion",
     "typing",
     "parts",
     "dask",
@@ -88,6 +89,7 @@ ROOMS = {  # of each wing, from the lowest; "" are the files beside the rooms
     ),
     "comparison": ("input", "sums", "tests", "", "gate", "systems"),
     "uncertainty": ("bounds", "", "audit"),
+    "fusion": ("formulas", ""),
     "parts": ("", "engine"),
 }
 

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.slow
 RIGHT = """
 import polars as pl
 import polars_rank as pr
+from polars_rank import fusion
 
 log = pl.DataFrame({"query_id": [1], "score": [1.0], "label": [1], "country": ["DE"]})
 ndcg: pl.Expr = pr.expr("label").ndcg("score", k=10, gain="exp2", ties="expected")
@@ -26,6 +27,8 @@ values = log.group_by("query_id").agg(ndcg=ndcg, rr=rr)
 eager: pl.DataFrame = pr.evaluate(log, ["ndcg@10"], by="country", stats=["mean", "n"])
 lazy: pl.LazyFrame = pr.per_query(log.lazy(), "rr", rank=pl.col("label"), rel=2)
 measure: pr.Measure = pr.measure("ndcg", gain="exp2") @ 10
+fused: pl.DataFrame = fusion.fuse({"a": log}, "sum", weights=[1], doc="country")
+later: pl.LazyFrame = fusion.fuse({"a": log.lazy()}, k=10, doc="country")
 
 
 def either(frame: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame | pl.LazyFrame:
@@ -50,6 +53,8 @@ WRONG = [
     'pr.bounds(log, "rr", max_orders="many")',
     'pr.audit(log, "rr", check="maybe")',
     'pr.estimate(log, "rr", qrels=log, model_qrels=log, rell=2)',
+    'fusion.fuse({"a": log}, kk=3)',
+    'fusion.fuse({"a": log}, check="maybe")',
     'mixed: pl.LazyFrame = pr.evaluate(log, "rr")',
 ]
 ENV = os.environ | {"PYTHONPATH": str(Path(polars_rank.__file__).parents[1])}

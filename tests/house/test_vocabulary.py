@@ -11,13 +11,13 @@ import polars as pl
 import pytest
 
 import polars_rank as pr
-from polars_rank import clicks, comparison, example, io, parts
+from polars_rank import clicks, comparison, example, fusion, io, parts
 from polars_rank.cli.derive import cli_type, parameters_of
 from polars_rank.clicks.behavior.measures import DEFAULT as BEHAVIOR
 from polars_rank.core.vocabulary import COLUMNS, PARAMETERS
 from polars_rank.metrics import METRICS
 
-MODULES = (pr, comparison, clicks, parts, io)
+MODULES = (pr, comparison, clicks, fusion, parts, io)
 VALUES = pr.per_query(
     pl.scan_parquet(example.systems_path()), ["rr", "ap"], query=["system", "query_id"]
 ).collect()
@@ -108,6 +108,11 @@ def results() -> Iterator[tuple[str, pl.DataFrame]]:
     yield "bounds", pr.bounds(ROWS, "rr", system="system")
     run, qrels = ROWS.drop("label"), ROWS.select("query_id", "doc_id", "label").unique()
     one = run.filter(pl.col("system") == "bm25").drop("system")
+    runs = {"a": one, "b": one}
+    yield "fuse", fusion.fuse(runs)
+    tuned = fusion.tune(runs, "rr", qrels=qrels, steps=2)
+    for name in ("candidates", "folds", "values"):
+        yield f"tune.{name}", getattr(tuned, name)
     yield "match_report", pr.match_report(one, qrels=qrels)
     yield (
         "estimate",
