@@ -24,14 +24,19 @@ DOC = "doc_id"
 # largest without its own parameters.
 
 
-class ChoiceOptions(TypedDict, total=False):
-    """Choices that replace those of the convention."""
+class JudgingOptions(TypedDict, total=False):
+    """Choices about ranks and judgments that replace those of the convention."""
 
     ties: Ties | None
     missing: Missing | None
     no_relevant: NoRelevant | None
     unjudged: Unjudged | None
     rel: float | None
+
+
+class ChoiceOptions(JudgingOptions, total=False):
+    """Choices that replace those of the convention."""
+
     on_duplicate: Duplicates | None
 
 

@@ -19,7 +19,7 @@ import polars as pl
 
 from polars_rank._engine.checks.enforce import Check
 from polars_rank._engine.frame_function import like_input
-from polars_rank._engine.options import DOC, Duplicates
+from polars_rank._engine.options import DOC
 from polars_rank._engine.request import AnyFrame, Resources
 from polars_rank._engine.schema import Column
 from polars_rank.core.fork import warn_if_forked
@@ -34,7 +34,7 @@ from polars_rank.fusion.bound_runs import (
 )
 from polars_rank.fusion.formulas.methods import METHODS
 from polars_rank.fusion.fused_values import fused_values
-from polars_rank.fusion.ranked_list import Treatment, as_text
+from polars_rank.fusion.ranked_list import Copies, Treatment, as_text
 from polars_rank.fusion.recipe import Norms, Parameters, Recipe, Weights, recipe_of
 from polars_rank.fusion.training import trained
 from polars_rank.io.frames import EagerFrameLike, FrameLike
@@ -92,7 +92,7 @@ def fuse(
     rank: Column | None = None,
     descending: bool | Mapping[str, bool] = True,
     check: Check = "strict",
-    on_duplicate: Duplicates = "error",
+    on_duplicate: Copies = "error",
     memory_limit: int | str | None = None,
     temp_dir: str | Path | None = None,
     **parameters: Unpack[Parameters],
@@ -209,15 +209,13 @@ def fuse(
     )
 
 
-def treatment_of(
-    depth: int | None, check: Check, on_duplicate: Duplicates
-) -> Treatment:
+def treatment_of(depth: int | None, check: Check, on_duplicate: Copies) -> Treatment:
     """Check what is to be done with the rows of every run."""
     if depth is not None and not (is_whole(depth) and depth > 0):
         refuse("depth", "a whole number of at least 1, or None", depth)
     for name, value, choices in (
         ("check", check, get_args(Check)),
-        ("on_duplicate", on_duplicate, get_args(Duplicates)),
+        ("on_duplicate", on_duplicate, get_args(Copies)),
     ):
         if value not in choices:
             refuse(name, f"one of {', '.join(choices)}", value)

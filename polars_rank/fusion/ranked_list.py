@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Literal, TypeAlias, cast
 
 import polars as pl
 
 from polars_rank._engine.checks.enforce import Check, enforce
-from polars_rank._engine.options import Duplicates
 from polars_rank.core.rules import (
     DUPLICATE_DOC,
     DUPLICATE_RANK,
@@ -25,6 +24,8 @@ from polars_rank.fusion.bound_runs import Bound
 from polars_rank.fusion.formulas.words import RunList
 from polars_rank.fusion.recipe import Recipe
 
+Copies: TypeAlias = Literal["error", "best"]
+
 
 @dataclass(frozen=True)
 class Treatment:
@@ -32,7 +33,7 @@ class Treatment:
 
     depth: int | None
     check: Check
-    on_duplicate: Duplicates
+    on_duplicate: Copies
 
 
 def ranked_list(

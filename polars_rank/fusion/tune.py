@@ -10,7 +10,7 @@ from typing import Any, Unpack
 import polars as pl
 
 from polars_rank._engine.checks.enforce import Check
-from polars_rank._engine.options import DOC, ChoiceOptions, Duplicates
+from polars_rank._engine.options import DOC, JudgingOptions
 from polars_rank._engine.schema import (
     JUDGMENTS,
     Column,
@@ -33,7 +33,7 @@ from polars_rank.fusion.cross_validation import CANDIDATE, cross_validated
 from polars_rank.fusion.formulas.methods import METHODS, Method
 from polars_rank.fusion.fuse import require_order, require_training, treatment_of
 from polars_rank.fusion.fused_values import fused_values
-from polars_rank.fusion.ranked_list import Treatment
+from polars_rank.fusion.ranked_list import Copies, Treatment
 from polars_rank.fusion.recipe import Norms, Recipe, method_of, recipe_of
 from polars_rank.fusion.tuned import Tuned
 from polars_rank.fusion.weight_grid import weight_grid
@@ -41,7 +41,7 @@ from polars_rank.io.frames import FrameLike
 from polars_rank.measures.measure import Custom, Measure, parse_measures
 
 
-class JudgingOptions(ChoiceOptions, total=False):
+class TuneOptions(JudgingOptions, total=False):
     """Options of ``per_query`` that are about judgments, and resources."""
 
     convention: ConventionLike
@@ -72,8 +72,8 @@ def tune(
     qrels_query: str | Sequence[str] | None = None,
     qrels_doc: str | None = None,
     check: Check = "strict",
-    on_duplicate: Duplicates = "error",
-    **options: Unpack[JudgingOptions],
+    on_duplicate: Copies = "error",
+    **options: Unpack[TuneOptions],
 ) -> Tuned:
     """Choose weights or parameters of a fusion, and say honestly what they are worth.
 
