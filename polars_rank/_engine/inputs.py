@@ -165,7 +165,7 @@ def _bind_run(
     if request.qrels is None:
         roles = ["score", "rank", "label", "doc"]
         by_doc = request.convention.ties in ("doc_desc", "doc_asc")
-        needed = by_doc or request.on_duplicate == "best"
+        needed = by_doc or request.on_duplicate == "best" or request.contributions
         if request.check == "off" and not needed:
             roles.remove("doc")
         run = bind_columns(

@@ -17,6 +17,7 @@ from polars_rank._engine.inputs import Inputs
 from polars_rank._engine.recorder import Recorder
 from polars_rank._engine.request import Grouping, Request
 from polars_rank._engine.schema import BoundSchema
+from polars_rank._engine.shares import Shares, Sharing, shares_of
 from polars_rank._engine.stages.rank import DocTies, OrderedBy
 from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.tools import complete_arguments
@@ -45,7 +46,7 @@ class PlanKey(NamedTuple):
         Whether judgments of documents that were not retrieved are left out.
     carry
         The run's columns ``by0`` ... that must be constant within a query.
-    measures, convention, check, grouping, few, unclaimed, max_rank
+    measures, convention, check, grouping, few, unclaimed, max_rank, contributions
         As in :class:`Request`.
     """
 
@@ -62,6 +63,7 @@ class PlanKey(NamedTuple):
     few: bool
     unclaimed: bool
     max_rank: int | None
+    contributions: bool = False
 
     @property
     def late_ties(self) -> DocTies | None:
@@ -96,6 +98,7 @@ class PlanKey(NamedTuple):
             few=request.few,
             unclaimed=request.unclaimed,
             max_rank=request.max_rank,
+            contributions=request.contributions,
         )
 
 
@@ -104,6 +107,7 @@ class Trace(NamedTuple):
 
     ``run_scalars`` are aggregations of a query's rows, ``qrels_scalars`` of its
     judgments; ``facts`` are in terms of the sums, and no measure needs them.
+    ``shares`` are what the documents add to the value, if that is asked for.
     """
 
     recorder: Recorder
@@ -112,6 +116,7 @@ class Trace(NamedTuple):
     run_scalars: dict[str, pl.Expr]
     qrels_scalars: dict[str, pl.Expr]
     facts: dict[str, pl.Expr]
+    shares: Shares | None = None
 
 
 def trace_measures(key: PlanKey) -> Trace:
@@ -156,13 +161,39 @@ def _trace(key: PlanKey) -> Trace:
         below = recorder.aggregates.add((pl.col("label") < 0).sum())
         violations.append(Violation(NEGATIVE_GRADE, pl.col(below)))
     once = {(v.rule, str(v.count)): v for v in violations}
-    return _with_checks(key, recorder, values, list(once.values()))
+    trace = _with_checks(key, recorder, values, list(once.values()))
+    if not key.contributions:
+        return trace
+    return trace._replace(shares=_shares(key, recorder, filled[0]))
+
+
+def _shares(key: PlanKey, recorder: Recorder, arguments: dict[str, Any]) -> Shares:
+    """Record what the documents add to the value of the only measure."""
+    (measure,) = key.measures
+    if isinstance(measure, Custom):
+        fill = None
+    else:
+        policy = key.convention.no_relevant_of(measure.metric, measure.no_relevant)
+        fill = 1.0 if measure.definition.adds_unweighted_one(policy) else None
+
+    def value_of(ranking: Sharing) -> pl.Expr:
+        r: Ranking = ranking
+        if key.retrieved_only:
+            r = r.ideal_over("retrieved")
+        if isinstance(measure, Custom):
+            return measure.function(r).cast(pl.Float64).fill_nan(None)
+        found = value_by_rules(key, measure, r, arguments)
+        return found if fill is None else found.fill_null(fill)
+
+    return shares_of(value_of, recorder, measure.name)
 
 
 def _recorder(key: PlanKey, filled: list[dict[str, Any]]) -> Recorder:
     """Make an empty recorder that knows which documents the measures depend on."""
     grades = (key.qrels or key.run).by_role.get("label")
     depends_on: list[Rows] = ["relevant" if key.measures else "judged"]
+    if key.contributions:
+        depends_on.append("all")
     depends_on += [
         "all" if isinstance(m, Custom) else m.definition.depends_on_with(arguments)
         for m, arguments in zip(key.measures, filled, strict=True)

@@ -307,6 +307,9 @@ COLUMNS: dict[str, Result] = {
     "clusters_treatment": Result(
         "UInt32", "Number of independent units in the other arm."
     ),
+    "contribution": Result(
+        "Float64", "What the document adds to the value, or to the difference."
+    ),
     "control": Result("Float64", "Value in the control."),
     "converged": Result(
         "Boolean", "Whether the fit ended before its largest number of steps."
@@ -425,6 +428,7 @@ COLUMNS: dict[str, Result] = {
         "UInt32 or Int64",
         "Number of queries; of a plan, of which there may be more than 2^32, Int64.",
     ),
+    "rank": Result("UInt32", "Rank of the document, from 1; null: not retrieved."),
     "relative": Result(
         "Float64", "Difference by the value of the baseline or control."
     ),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar,
 
 import polars as pl
 
+from polars_rank.analysis.contributions import contributions
 from polars_rank.evaluation.evaluate import evaluate, per_query
 from polars_rank.evaluation.match_report import match_report
 from polars_rank.evaluation.preferences import preferences
@@ -135,6 +136,7 @@ class DataFrameRankEval(_Shared[pl.DataFrame]):
         frame = self._alive()
         return self._copy if frame is None else frame
 
+    contributions = _eager(contributions)
     evaluate = _eager(evaluate)
     per_query = _eager(per_query)
     match_report = _eager(match_report)
@@ -152,6 +154,7 @@ class LazyFrameRankEval(_Shared[pl.LazyFrame]):
     def _frame(self) -> pl.LazyFrame:
         return self._copy
 
+    contributions = _lazy(contributions)
     evaluate = _lazy(evaluate)
     per_query = _lazy(per_query)
     match_report = _lazy(match_report)

@@ -11,13 +11,13 @@ import polars as pl
 import pytest
 
 import polars_rank as pr
-from polars_rank import clicks, comparison, example, io, parts
+from polars_rank import analysis, clicks, comparison, example, io, parts
 from polars_rank.cli.derive import cli_type, parameters_of
 from polars_rank.clicks.behavior.measures import DEFAULT as BEHAVIOR
 from polars_rank.core.vocabulary import COLUMNS, PARAMETERS
 from polars_rank.metrics import METRICS
 
-MODULES = (pr, comparison, clicks, parts, io)
+MODULES = (pr, analysis, comparison, clicks, parts, io)
 VALUES = pr.per_query(
     pl.scan_parquet(example.systems_path()), ["rr", "ap"], query=["system", "query_id"]
 ).collect()
@@ -109,6 +109,7 @@ def results() -> Iterator[tuple[str, pl.DataFrame]]:
     run, qrels = ROWS.drop("label"), ROWS.select("query_id", "doc_id", "label").unique()
     one = run.filter(pl.col("system") == "bm25").drop("system")
     yield "match_report", pr.match_report(one, qrels=qrels)
+    yield "contributions", analysis.contributions(one, "rr", qrels=qrels)
     yield (
         "estimate",
         pr.estimate(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import polars as pl
 
 from polars_rank._engine.recorder import WORDS, Recorder
+from polars_rank._engine.shares import DOCUMENTS, Shares
 from polars_rank._engine.trace import PlanKey, Trace
 from polars_rank.core.rules import Rule
 
@@ -45,12 +47,15 @@ def sum_terms(key: PlanKey, trace: Trace, rows: pl.LazyFrame) -> Plan:
         if key.grouping == "contiguous":
             joined.append("runs")
             scalars.append("runs")
-    words = _words(rows, recorder, scalars)
+    shares = trace.shares
+    document = [] if shares is None else shares.document(rows.collect_schema())
+    words = _words(rows, recorder, scalars, document)
     counts = {f"rule{i}": v.count for i, v in enumerate(trace.violations)}
-    frame = _sums(words, recorder, scalars).select(
+    frame = _sums(words, recorder, scalars, shares, document).select(
         "query",
         *key.carry,
         *joined,
+        *(() if shares is None else (pl.col(DOCUMENTS), shares.factors)),
         *(expr.alias(name) for name, expr in trace.facts.items()),
         *(expr.cast(pl.Float64).alias(f"m{i}") for i, expr in enumerate(trace.values)),
         *(count.cast(pl.UInt32).alias(name) for name, count in counts.items()),
@@ -60,10 +65,19 @@ def sum_terms(key: PlanKey, trace: Trace, rows: pl.LazyFrame) -> Plan:
     )
 
 
-def _words(rows: pl.LazyFrame, recorder: Recorder, scalars: list[str]) -> pl.LazyFrame:
-    """Add the words that depend on neighboring documents, level by level."""
+def _words(
+    rows: pl.LazyFrame,
+    recorder: Recorder,
+    scalars: list[str],
+    document: Sequence[str] = (),
+) -> pl.LazyFrame:
+    """Add the words that depend on neighboring documents, level by level.
+
+    The columns of a ``document`` are kept, too.
+    """
     rows = rows.with_columns(pl.col("label").cast(pl.Float64))
     have = [w for w in WORDS if w in recorder.columns | {"label"}]
+    have += [name for name in document if name not in have]
     constants, once = recorder.constants.named, list(scalars)
     for level, words in enumerate(recorder.word_levels):
         lists = {name: pl.col(name) for name in have} | words
@@ -93,9 +107,21 @@ def _along_the_list(*, lead: bool) -> dict[str, pl.Expr]:
     return columns
 
 
-def _sums(words: pl.LazyFrame, recorder: Recorder, scalars: list[str]) -> pl.LazyFrame:
-    """Make a row per query: the terms as lists (to be summed), aggregates, scalars."""
-    roots = sorted(recorder.aggregates.roots() - recorder.terms.named.keys())
+def _sums(
+    words: pl.LazyFrame,
+    recorder: Recorder,
+    scalars: list[str],
+    shares: Shares | None = None,
+    document: Sequence[str] = (),
+) -> pl.LazyFrame:
+    """Make a row per query: the terms as lists (to be summed), aggregates, scalars.
+
+    With ``shares``, the documents are a list, too.
+    """
+    roots = sorted(
+        {*recorder.aggregates.roots(), *document} - recorder.terms.named.keys()
+    )
+    documents = [] if shares is None else [shares.documents(document)]
     return (
         words.select(
             "query",
@@ -107,6 +133,7 @@ def _sums(words: pl.LazyFrame, recorder: Recorder, scalars: list[str]) -> pl.Laz
         .group_by("query", maintain_order=True)
         .agg(
             *recorder.terms.named,
+            *documents,
             *(value.alias(name) for name, value in recorder.aggregates.named.items()),
             *(pl.col(name).first() for name in scalars),
         )

@@ -1,0 +1,363 @@
+"""Contributions: plain loops over one query, and the sum that they must have."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+from random_lists import labels_of, lists_of, random_qrels, random_run
+from slow import slow
+
+import polars_rank as pr
+from polars_rank import analysis
+from polars_rank._engine.spill import budget
+from polars_rank.exceptions import DataError
+from polars_rank.metrics import METRICS, of_vocabulary
+
+RUN, QRELS = random_run(1), random_qrels(1)
+ZERO = {"missing": "zero", "no_relevant": "zero"}
+
+
+# -- the loops: what each document of a list adds
+
+
+def ndcg(docs, labels, k):
+    gains = sorted((max(g, 0) for g in labels.values()), reverse=True)
+    ideal = sum(g / math.log2(i + 2) for i, g in enumerate(gains[:k]))
+    return {
+        d: max(labels.get(d, 0), 0) / math.log2(i + 2) / ideal
+        for i, d in enumerate(docs[:k])
+        if ideal
+    }
+
+
+def hits(docs, labels, k):
+    return [d for d in docs[:k] if labels.get(d, 0) > 0]
+
+
+def relevant(labels):
+    return sum(label > 0 for label in labels.values())
+
+
+def precision(docs, labels, k):
+    return dict.fromkeys(hits(docs, labels, k), 1 / k)
+
+
+def recall(docs, labels, k):
+    return {d: 1 / relevant(labels) for d in hits(docs, labels, k)}
+
+
+def rr(docs, labels, k):
+    first = hits(docs, labels, k)[:1]
+    return {d: 1 / (docs.index(d) + 1) for d in first}
+
+
+def rbp(docs, labels, k):
+    return {d: (1 - 0.8) * 0.8 ** docs.index(d) for d in hits(docs, labels, k)}
+
+
+def ap(docs, labels, k):
+    """All pairs of relevant documents: the upper one is at or above the lower one."""
+    found = dict.fromkeys(docs, 0.0)
+    for lower in hits(docs, labels, k):
+        for upper in hits(docs, labels, k):
+            if docs.index(upper) > docs.index(lower):
+                continue
+            pair = 1 / (docs.index(lower) + 1) / relevant(labels)
+            found[lower] += pair / 2
+            found[upper] += pair / 2
+    return found
+
+
+def err(docs, labels, k):
+    found, reach = {}, 1.0
+    for i, doc in enumerate(docs[:k]):
+        stop = (2 ** max(labels.get(doc, 0), 0) - 1) / 2**4
+        found[doc] = reach * stop / (i + 1)
+        reach *= 1 - stop
+    return found
+
+
+LOOPS = {
+    "ndcg@4": (ndcg, 4),
+    "precision@3": (precision, 3),
+    "recall@3": (recall, 3),
+    "rr": (rr, None),
+    "rbp(p=0.8,gain=binary)": (rbp, None),
+    "ap": (ap, None),
+    "ap@4": (ap, 4),
+    "err(max_grade=4)@5": (err, 5),
+}
+
+
+@pytest.mark.parametrize("measure", LOOPS)
+def test_a_document_adds_what_a_loop_over_its_query_says(measure):
+    loop, k = LOOPS[measure]
+    found = analysis.contributions(RUN, measure, qrels=QRELS, **ZERO)
+    lists, judged = lists_of(RUN), labels_of(QRELS)
+    added = {(q, d): c for q, d, *_, c in found.rows()}
+    assert {q for q, _ in added} == {*judged}
+    for query, labels in judged.items():
+        docs = lists.get(query, [])
+        wanted = loop(docs, labels, k)
+        for doc in {*docs, *labels}:
+            assert added[query, doc] == pytest.approx(wanted.get(doc, 0.0), abs=1e-15)
+    assert len(added) == sum(
+        len({*lists.get(query, []), *labels}) for query, labels in judged.items()
+    )
+
+
+def test_ranks_and_labels_are_those_of_the_lists():
+    found = analysis.contributions(RUN, "ap", qrels=QRELS, **ZERO)
+    lists, judged = lists_of(RUN), labels_of(QRELS)
+    for query, doc, rank, label, _ in found.rows():
+        docs = lists.get(query, [])
+        assert rank == (docs.index(doc) + 1 if doc in docs else None)
+        assert label == judged[query].get(doc)
+    ordered = found.sort("query_id", "rank", nulls_last=True, maintain_order=True)
+    assert_frame_equal(found, ordered)
+
+
+# -- the sum over a query is its value
+
+
+def sums_of(found, measure):
+    """The sum of every query; null if a document has none."""
+    known = pl.col("contribution").null_count() == 0
+    total = pl.when(known).then(pl.col("contribution").sum())
+    return found.group_by("query_id", maintain_order=True).agg(total.alias(measure))
+
+
+def require_sums(measure, **options):
+    values = pr.per_query(RUN, measure, qrels=QRELS, missing="zero", **options)
+    found = analysis.contributions(RUN, measure, qrels=QRELS, missing="zero", **options)
+    assert_frame_equal(sums_of(found, measure), values, abs_tol=1e-14, rel_tol=1e-14)
+
+
+CHOICES = [
+    {},
+    {"ties": "expected"},
+    {"ties": "optimistic"},
+    {"unjudged": "drop"},
+    {"rel": 2},
+    {"no_relevant": "one"},
+    {"no_relevant": "one_unweighted"},
+    {"no_relevant": "null"},
+    {"convention": "ranx"},
+    {"max_rank": 4},
+]
+
+
+@pytest.mark.parametrize("options", CHOICES, ids=str)
+@pytest.mark.parametrize("measure", ["precision@3", slow("ndcg"), slow("recall@3")])
+def test_contributions_sum_to_the_value_under_every_choice(measure, options):
+    require_sums(measure, **options)
+
+
+NOT_SUMS = {
+    "auc", "average_ndcg", "compat", "coverage_error", "eleven_point_ap", "first_click",
+    "gm_ap", "gm_bpref", "hinge", "interpolated_precision", "jaccard",
+    "kendall_distance", "kendall_tau", "last_click", "listmle", "lrap", "mcc", "num_q",
+    "num_rel", "num_ret", "opa", "overlap", "pair_accuracy", "pearson", "ranking_loss",
+    "rbo", "set_ap", "spearman", "tau_ap", "weighted_tau", "yaap",
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", of_vocabulary("ranking"))
+def test_every_measure_is_a_sum_or_refused(name):
+    if name in NOT_SUMS:
+        with pytest.raises(ValueError, match=f"{name} has no contributions"):
+            analysis.contributions(RUN, name, qrels=QRELS)
+        return
+    metric = METRICS[name]
+    for options in CHOICES:
+        if options.get("no_relevant") and not metric.needs_relevant:
+            continue
+        if options.get("ties") == "expected" and (
+            name in ("accuracy", "ap", "rr") or not metric.has_tie_mean({})
+        ):
+            continue
+        require_sums(name, **options)
+
+
+def test_a_measure_of_ones_own_that_sums():
+    mine = {"gain": lambda r: r.sum(r.gain() * r.in_top(2)) / r.relevant_count()}
+    found = analysis.contributions(RUN, mine, qrels=QRELS, missing="zero")
+    values = pr.per_query(RUN, mine, qrels=QRELS, missing="zero")
+    assert_frame_equal(sums_of(found, "gain"), values)
+    with pytest.raises(ValueError, match=r"reads label otherwise than by r\.sum"):
+        analysis.contributions(RUN, {"n": lambda r: r.label.sum()}, qrels=QRELS)
+
+
+# -- undefined values, queries without documents
+
+
+def small(**options):
+    run = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1]})
+    qrels = pl.DataFrame({"query_id": [1, 2], "doc_id": ["a", "c"], "label": [0, 1]})
+    found = analysis.contributions(run, "recall", qrels=qrels, **options)
+    return found.select("query_id", "doc_id", "contribution").rows()
+
+
+def test_what_no_document_adds_has_a_row_of_its_own():
+    zero = [(2, "c", 0.0)]
+    for policy, first in {
+        "zero": [(1, "a", 0.0), (1, "b", 0.0)],
+        "one": [(1, "a", 0.0), (1, "b", 0.0), (1, None, 1.0)],
+        "one_unweighted": [(1, "a", 0.0), (1, "b", 0.0), (1, None, 1.0)],
+        "skip": [(1, "a", None), (1, "b", None)],
+    }.items():
+        assert small(no_relevant=policy, missing="zero") == first + zero
+    asked = pl.DataFrame({"query_id": [2, 9]})
+    assert small(queries=asked, missing="zero") == [*zero, (9, None, 0.0)]
+    assert small(no_relevant="zero", missing="skip") == [(1, "a", 0.0), (1, "b", 0.0)]
+
+
+def test_duplicates_are_an_error_or_the_best_of_them():
+    rows = {"query_id": [1] * 3, "doc_id": ["a", "b", "a"], "score": [1, 2, 3]}
+    log = pl.DataFrame({**rows, "label": [1, 0, 1]})
+    with pytest.raises(DataError, match="duplicate"):
+        analysis.contributions(log, "rr")
+    found = analysis.contributions(log, "rr", on_duplicate="best")
+    assert found.rows() == [(1, "a", 1, 1.0, 1.0), (1, "b", 2, 0.0, 0.0)]
+
+
+def test_columns_have_the_names_and_types_of_the_user():
+    log = pl.DataFrame(
+        {"q": ["x", "x"], "d": [7, 8], "s": [1, 2], "g": [1, 1], "land": ["de"] * 2}
+    )
+    found = analysis.contributions(
+        log, "rr", query="q", doc="d", score="s", label="g", keep="land"
+    )
+    assert found.rows() == [("x", "de", 8, 1, 1.0, 1.0), ("x", "de", 7, 2, 1.0, 0.0)]
+    assert found.schema == {
+        "q": pl.String, "land": pl.String, "d": pl.Int64, "rank": pl.UInt32,
+        "label": pl.Float64, "contribution": pl.Float64,
+    }  # fmt: skip
+    nameless = analysis.contributions(
+        log, "rr", query="q", doc=None, score="s", label="g"
+    )
+    assert nameless.columns == ["q", "rank", "label", "contribution"]
+    empty = analysis.contributions(
+        log.clear(), "rr", query="q", doc="d", score="s", label="g", check="off"
+    )
+    assert empty.is_empty()
+    renamed = log.rename({"q": "rank", "d": "doc_id", "s": "score", "g": "label"})
+    with pytest.raises(ValueError, match="two columns would be called 'rank'"):
+        analysis.contributions(renamed, "rr", query="rank")
+
+
+def test_what_is_no_argument_is_told():
+    with pytest.raises(TypeError, match="contributions takes no tie; did you mean"):
+        analysis.contributions(RUN, "rr", qrels=QRELS, tie="order")
+    with pytest.raises(ValueError, match="of one measure, not of rr, ap"):
+        analysis.contributions(RUN, ["rr", "ap"], qrels=QRELS)
+    with pytest.raises(ValueError, match="leave out subtopic="):
+        analysis.contributions(RUN, "rr", qrels=QRELS, subtopic="label")
+    with pytest.raises(ValueError, match=r"ap has no contributions.*means of places"):
+        analysis.contributions(RUN, "ap", qrels=QRELS, ties="expected")
+    with pytest.raises(AttributeError, match="contributions is for frames"):
+        pl.col("label").rank_eval.contributions  # noqa: B018
+
+
+# -- every way of reading
+
+
+def test_layouts_and_engines_agree(collect, tmp_path):
+    run, qrels = random_run(2, queries=300), random_qrels(2, queries=300)
+    expected = analysis.contributions(run, "ap", qrels=qrels, **ZERO)
+    together = run.sort("query_id", maintain_order=True)
+    run.write_parquet(tmp_path / "run.parquet", row_group_size=100)
+    lazy = pl.scan_parquet(tmp_path / "run.parquet")
+    for frame, options in (
+        (run.lazy(), {"layout": "any"}),
+        (together.lazy(), {"layout": "contiguous"}),
+        (lazy, {"memory_limit": "1GB"}),
+        (lazy, {}),
+    ):
+        found = frame.rank_eval.contributions("ap", qrels=qrels, **ZERO, **options)
+        assert isinstance(found, pl.LazyFrame)
+        assert_frame_equal(collect(found), expected)
+    one = collect(found.filter(pl.col("query_id") == 7))
+    assert_frame_equal(one, expected.filter(pl.col("query_id") == 7))
+
+
+def test_buckets_hold_the_documents_of_their_queries(monkeypatch):
+    run, qrels = random_run(3, queries=500), random_qrels(3, queries=500)
+    expected = analysis.contributions(run, "ndcg@5", qrels=qrels, **ZERO)
+    small = budget.Budget(bucket=8_000, buffers=1 << 20)
+    monkeypatch.setattr(budget.Budget, "of", lambda limit, factor: small)
+    told = []
+    found = analysis.contributions(
+        run.lazy(),
+        "ndcg@5",
+        qrels=qrels,
+        memory_limit="1GB",
+        layout="any",
+        progress=told.append,
+        **ZERO,
+    ).collect()
+    assert max(p.total for p in told if p.unit == "buckets") > 2
+    assert_frame_equal(found, expected)
+
+
+# -- as an expression
+
+
+@pytest.mark.parametrize("measure", ["ap", "ndcg@3", slow("recall@2"), slow("err@4")])
+@pytest.mark.parametrize("ties", [None, "order", slow("optimistic")])
+def test_an_expression_gives_every_row_its_own(measure, ties):
+    log = RUN.join(QRELS, on=["query_id", "doc_id"], how="left", maintain_order="left")
+    doc = "doc_id" if ties is None else None
+    share = pl.col("label").rank_eval.contribution(measure, "score", doc=doc, ties=ties)
+    found = log.with_columns(contribution=share.over("query_id"))
+    expected = analysis.contributions(log, measure, ties=ties)
+    both = found.join(expected, on=["query_id", "doc_id"], suffix="_wanted")
+    assert len(both) == len(log) == len(expected)
+    assert_frame_equal(
+        both.select("contribution"),
+        both.select(contribution="contribution_wanted"),
+        abs_tol=1e-14,
+    )
+    lists = log.group_by("query_id").agg(share.alias("lists"))
+    assert lists["lists"].list.len().sum() == len(log)
+
+
+def test_an_expression_of_known_ranks():
+    log = pl.DataFrame({"rank": [2, None, 1], "label": [1, 1, 0]})
+    share = pl.col("label").rank_eval.contribution("recall@2", rank="rank")
+    assert log.select(share).to_series().to_list() == [0.5, 0.0, 0.0]
+    for wrong, told in (
+        ([1, 1, 2], "rank"),
+        ([0, 1, 2], "rank"),
+    ):
+        with pytest.raises(DataError, match=told):
+            log.with_columns(rank=pl.Series(wrong)).select(share)
+
+
+def test_an_expression_refuses_what_a_frame_refuses():
+    label = pl.col("label").rank_eval
+    with pytest.raises(ValueError, match="rbo has no contributions"):
+        label.contribution("rbo", "score")
+    with pytest.raises(ValueError, match="of one measure"):
+        label.contribution(["rr", "ap"], "score")
+    with pytest.raises(ValueError, match="either a score"):
+        label.contribution("rr")
+    with pytest.raises(ValueError, match="needs doc="):
+        label.contribution("rr", "score", ties="doc_asc")
+    log = pl.DataFrame({"score": [1.0, float("nan")], "label": [1, 0]})
+    with pytest.raises(DataError, match=r"NaN scores.*\(1 found\)"):
+        log.select(label.contribution("rr", "score"))
+
+
+def test_any_order_of_rows_gives_the_same():
+    rows = [*RUN.rows()]
+    random.Random(4).shuffle(rows)
+    shuffled = pl.DataFrame(rows, RUN.schema, orient="row")
+    found = analysis.contributions(shuffled, "ndcg@3", qrels=QRELS, **ZERO)
+    expected = analysis.contributions(RUN, "ndcg@3", qrels=QRELS, **ZERO)
+    assert_frame_equal(found, expected)
