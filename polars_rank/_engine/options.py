@@ -35,23 +35,28 @@ class ChoiceOptions(TypedDict, total=False):
     rel: float | None
 
 
-class EvaluationOptions(ChoiceOptions, total=False):
-    """Options that a function with frames, queries and a convention passes on."""
+class RankingOptions(TypedDict, total=False):
+    """Options of a run that is ranked, apart from its documents and choices."""
 
-    doc: Column | None
     score: Column
     label: Column | None
-    subtopic: Column | None
     rank: Column | None
     descending: bool
-    qrels_query: Column | Sequence[Column] | None
-    qrels_doc: Column | None
     check: Check
     on_duplicate: Duplicates
     layout: Layout
+    max_rank: int | None
+
+
+class EvaluationOptions(ChoiceOptions, RankingOptions, total=False):
+    """Options that a function with frames, queries and a convention passes on."""
+
+    doc: Column | None
+    subtopic: Column | None
+    qrels_query: Column | Sequence[Column] | None
+    qrels_doc: Column | None
     memory_limit: int | str | None
     temp_dir: str | Path | None
-    max_rank: int | None
 
 
 class QueryOptions(EvaluationOptions, total=False):

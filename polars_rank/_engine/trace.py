@@ -69,9 +69,11 @@ class PlanKey(NamedTuple):
     def late_ties(self) -> DocTies | None:
         """The rule by which ids break ties after documents are ordered by score.
 
-        None without such a rule, and for a small log, where two sort keys cost less.
+        None without such a rule; for a small log, where two sort keys cost less; and
+        for one whose documents are told apart even if their labels are equal.
         """
-        if self.ordered_by != "score" or (self.few and self.qrels is None):
+        at_once = self.few or self.contributions
+        if self.ordered_by != "score" or (at_once and self.qrels is None):
             return None
         return self.ties if self.ties == "doc_desc" or self.ties == "doc_asc" else None
 

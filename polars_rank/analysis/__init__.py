@@ -1,10 +1,31 @@
 """Why a value moved: documents, queries and segments, and what each adds.
 
-Files import ``contributions``; nothing here imports the command.
+``contributions`` imports evaluation alone; the others import ``comparison``, whose
+intervals they have, and ``contributions``.
 """
 
 from __future__ import annotations
 
-from polars_rank.analysis.contributions import contributions
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-__all__ = ["contributions"]
+if _TYPE_CHECKING:
+    from polars_rank.analysis.contribution_rows import contributions
+    from polars_rank.analysis.results import Changes
+    from polars_rank.analysis.run_changes import changes
+
+__all__ = ["Changes", "changes", "contributions"]
+
+_LATER = {
+    "Changes": "results",
+    "changes": "run_changes",
+    "contributions": "contribution_rows",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LATER:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    found = getattr(_import_module(f"{__name__}.{_LATER[name]}"), name)
+    return globals().setdefault(name, found)

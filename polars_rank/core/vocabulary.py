@@ -48,6 +48,7 @@ def kinds(**groups: dict[str, str]) -> dict[str, Word]:
 
 PARAMETERS: dict[str, Word] = kinds(
     file={
+        "after": "Run after the change; or several, by name.",
         "covariates": "Log of the time before the experiment, to reduce the variance "
         "(CUPED): each measure is adjusted by its own value in that time, user by "
         "user.",
@@ -176,6 +177,7 @@ PARAMETERS: dict[str, Word] = kinds(
         "order": "Order of the systems: the best mean of the first measure first, by "
         "name, or as they are given.",
         "over": "Unknowns to vary: labels (of unjudged documents), ties, or both.",
+        "p": "Persistence of rbo: the probability of going on to the next document.",
         "page_size": "Number of positions per page.",
         "paired": "Whether all systems have the same queries; if not, sd is that of "
         "the values of one system, and the analysis is one-way.",
@@ -294,7 +296,11 @@ COLUMNS: dict[str, Result] = {
     "baseline": Result("String", "System that the other one is compared with."),
     "baseline_mean": Result("Float64", "Mean of the baseline."),
     "baseline_value": Result("Float64", "Value of the query in the baseline."),
+    "baseline_rank": Result(
+        "UInt32", "Rank of the document in the baseline; null: not retrieved."
+    ),
     "better": Result("String", "System whose mean is better."),
+    "churn": Result("Float64", "Share of the discounted places that changed hands."),
     "choice": Result("String", "Disputed choice that was changed."),
     "click_entropy": Result(
         "Float64", "Entropy of the clicks of a query over documents, in bits."
@@ -352,6 +358,7 @@ COLUMNS: dict[str, Result] = {
     "effective_size": Result(
         "Float64", "Number of equally weighted impressions that would tell as much."
     ),
+    "entered": Result("UInt32", "Documents that are new among the first k."),
     "estimate": Result("Float64", "Point estimate."),
     "eta": Result("Float64", "Strength of the position bias that is assumed."),
     "exact": Result("Boolean", "Whether the bounds are attained."),
@@ -370,7 +377,12 @@ COLUMNS: dict[str, Result] = {
     "impressions": Result("Int64", "Number of impressions."),
     "item": Result("String", "What the value is of."),
     "judged": Result("UInt32", "Queries that people judged."),
+    "jaccard": Result("Float64", "Common documents by those of either run."),
     "kept": Result("Float64", "Share of the resamples in which the order is kept."),
+    "kind": Result(
+        "String",
+        "How the document moved: entered, left, up, down or same.",
+    ),
     "label": Result("Float64", "Grade of the document."),
     "labels_lower": Result(
         "Float64", "Least mean over the labels of unjudged documents."
@@ -381,6 +393,7 @@ COLUMNS: dict[str, Result] = {
     "largest_weight_share": Result(
         "Float64", "Share of the largest weight in all weights."
     ),
+    "left": Result("UInt32", "Documents that are no longer among the first k."),
     "letters": Result(
         "String", "Systems that share a letter do not differ significantly."
     ),
@@ -395,10 +408,12 @@ COLUMNS: dict[str, Result] = {
     "method": Result("String", "Estimator."),
     "min_difference": Result("Float64", "Least difference of a system."),
     "model": Result("Float64", "Mean under the model's labels."),
+    "moves": Result("Float64", "Mean change of rank of common documents."),
     "n": Result("UInt32", "Independent units: queries or clusters."),
     "n_significant": Result(
         "UInt32", "Number of swapped pairs that differ significantly in either measure."
     ),
+    "new_unjudged": Result("UInt32", "Documents that entered and have no label."),
     "note": Result(
         "String", "Remark, where an assumption fails or a value is missing."
     ),
@@ -407,6 +422,7 @@ COLUMNS: dict[str, Result] = {
         "Float64", "Share of the variance that systems explain, corrected for bias."
     ),
     "other": Result("String", "The other system or measure of a pair."),
+    "overlap": Result("Float64", "Common documents by those of the longer list."),
     "p_adjusted": Result(
         "Float64 or List(Float64)", "P-values adjusted for the number of tests."
     ),
@@ -428,6 +444,7 @@ COLUMNS: dict[str, Result] = {
         "UInt32 or Int64",
         "Number of queries; of a plan, of which there may be more than 2^32, Int64.",
     ),
+    "rbo": Result("Float64", "Rank-biased overlap of the first k."),
     "rank": Result("UInt32", "Rank of the document, from 1; null: not retrieved."),
     "relative": Result(
         "Float64", "Difference by the value of the baseline or control."
@@ -440,6 +457,7 @@ COLUMNS: dict[str, Result] = {
     "rmse": Result("Float64", "Root mean square error."),
     "rows": Result("Int64", "Number of rows."),
     "rule": Result("String", "Rule that rows break."),
+    "same_top": Result("Float64", "Whether the first document is the same."),
     "scale": Result("String", "What a value is relative to."),
     "sd": Result("Float64", "Standard deviation of the differences."),
     "se": Result("Float64", "Standard error of the estimate."),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar,
 
 import polars as pl
 
-from polars_rank.analysis.contributions import contributions
+from polars_rank.analysis.contribution_rows import contributions
 from polars_rank.evaluation.evaluate import evaluate, per_query
 from polars_rank.evaluation.match_report import match_report
 from polars_rank.evaluation.preferences import preferences
@@ -18,10 +18,12 @@ from polars_rank.measures.measure import Measures
 from polars_rank.namespaces.methods import show_signature
 
 if TYPE_CHECKING:
+    from polars_rank.analysis.results import Changes
     from polars_rank.comparison.keywords import ComparisonOptions
     from polars_rank.comparison.result import Comparison
     from polars_rank.namespaces.clicks import ClickLogRankEval
     from polars_rank.uncertainty.bounds.bounds import bounds
+    from polars_rank.uncertainty.bounds.several_runs import Runs
 
 
 P = ParamSpec("P")
@@ -110,6 +112,23 @@ class _Shared(Generic[Frame]):
         judged = rest.pop("qrels", None)
         values = values_of_runs(self._frame, measures, columns, qrels=judged, **of_runs)
         return compare(values, **rest)
+
+    def changes(self, after: Runs, k: int = 10, **options: Any) -> Changes:
+        """Compare the first k documents of this run with those of another.
+
+        ``options`` are those of :func:`polars_rank.analysis.changes`.
+
+        Examples
+        --------
+        >>> import polars as pl, polars_rank
+        >>> run = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "score": [2, 1]})
+        >>> other = run.with_columns(score=-pl.col("score"))
+        >>> run.rank_eval.changes(other, k=1).queries["overlap"].item()
+        0.0
+        """
+        from polars_rank.analysis.run_changes import changes
+
+        return changes(self._frame, after, k, **options)
 
     if TYPE_CHECKING:
         bounds = _collected(bounds)

@@ -354,6 +354,16 @@ def test_an_expression_refuses_what_a_frame_refuses():
         log.select(label.contribution("rr", "score"))
 
 
+def test_tied_documents_of_a_log_have_their_own_ranks():
+    """Also of equal labels, which no value tells apart."""
+    log = RUN.join(QRELS, on=["query_id", "doc_id"], how="left", maintain_order="left")
+    lists = lists_of(RUN)
+    for options in ({"layout": "any"}, {"layout": "auto"}, {"memory_limit": "1GB"}):
+        found = analysis.contributions(log.lazy(), "ap", **options).collect()
+        for query, doc, rank, *_ in found.rows():
+            assert lists[query].index(doc) == rank - 1
+
+
 def test_any_order_of_rows_gives_the_same():
     rows = [*RUN.rows()]
     random.Random(4).shuffle(rows)

@@ -110,6 +110,10 @@ def results() -> Iterator[tuple[str, pl.DataFrame]]:
     one = run.filter(pl.col("system") == "bm25").drop("system")
     yield "match_report", pr.match_report(one, qrels=qrels)
     yield "contributions", analysis.contributions(one, "rr", qrels=qrels)
+    two = run.filter(pl.col("system") == "dense").drop("system")
+    changed = analysis.changes(one, two, qrels=qrels)
+    for name in ("summary", "queries", "documents"):
+        yield f"changes.{name}", getattr(changed, name)
     yield (
         "estimate",
         pr.estimate(

@@ -178,7 +178,11 @@ def documents_of(request: Request) -> pl.LazyFrame:
     of_none = pl.coalesce(rest, pl.col(measure.name))
     has_term = own.field(terms[0]).is_not_null()
     doc = [] if "doc" not in {f.name for f in document.fields} else [_doc(request)]
-    return rows.explode(DOCUMENTS, empty_as_null=True).select(
+    # A query without documents has a row of nulls: one such row is enough.
+    twice = has_term & (rest != 0) & own.field("rank").is_null()
+    twice &= own.field("label").is_null()
+    rows = rows.explode(DOCUMENTS, empty_as_null=True)
+    return rows.filter(~twice.fill_null(value=False)).select(
         *names,
         *doc,
         own.field("rank").cast(pl.UInt32),
