@@ -48,7 +48,11 @@ class RankingOptions(TypedDict, total=False):
     max_rank: int | None
 
 
-class EvaluationOptions(ChoiceOptions, RankingOptions, total=False):
+class RankingChoices(ChoiceOptions, RankingOptions, total=False):
+    """The same, and choices."""
+
+
+class EvaluationOptions(RankingChoices, total=False):
     """Options that a function with frames, queries and a convention passes on."""
 
     doc: Column | None

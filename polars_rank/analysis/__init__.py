@@ -11,15 +11,18 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 if _TYPE_CHECKING:
     from polars_rank.analysis.contribution_rows import contributions
-    from polars_rank.analysis.results import Changes
+    from polars_rank.analysis.difference_reasons import reasons
+    from polars_rank.analysis.results import Changes, Reasons
     from polars_rank.analysis.run_changes import changes
 
-__all__ = ["Changes", "changes", "contributions"]
+__all__ = ["Changes", "Reasons", "changes", "contributions", "reasons"]
 
 _LATER = {
     "Changes": "results",
+    "Reasons": "results",
     "changes": "run_changes",
     "contributions": "contribution_rows",
+    "reasons": "difference_reasons",
 }
 
 

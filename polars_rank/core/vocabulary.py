@@ -57,6 +57,7 @@ PARAMETERS: dict[str, Word] = kinds(
         "original": "Values of the experiment that was repeated.",
         "propensities": "Position and propensity (or alpha and beta).",
         "qrels": "The judgments.",
+        "qrels_before": "The judgments of the run before, if they have changed since.",
         "queries": "The queries to evaluate, one row per query; it may have the "
         "columns of by and weight.",
         "segments": "Attributes of queries, one row per query, for by, weight and "
@@ -108,6 +109,7 @@ PARAMETERS: dict[str, Word] = kinds(
         "time": "Column of time: of the impression, or of the period.",
         "user": "User id.",
         "weight": "Weight of the query or impression.",
+        "weight_before": "Weight that a query had before; default: the same.",
         "within": "Compare documents within the values of this column only.",
     },
     choice={
@@ -294,7 +296,9 @@ PARAMETERS: dict[str, Word] = kinds(
 COLUMNS: dict[str, Result] = {
     "arm": Result("label", "Arm that is compared with the control."),
     "baseline": Result("String", "System that the other one is compared with."),
+    "baseline_label": Result("Float64", "Grade of the document before."),
     "baseline_mean": Result("Float64", "Mean of the baseline."),
+    "baseline_share": Result("Float64", "Share of the segment before."),
     "baseline_value": Result("Float64", "Value of the query in the baseline."),
     "baseline_rank": Result(
         "UInt32", "Rank of the document in the baseline; null: not retrieved."
@@ -381,9 +385,11 @@ COLUMNS: dict[str, Result] = {
     "kept": Result("Float64", "Share of the resamples in which the order is kept."),
     "kind": Result(
         "String",
-        "How the document moved: entered, left, up, down or same.",
+        "How the document moved: entered, left, up, down, same; query: with a query "
+        "that has a value in one run only.",
     ),
     "label": Result("Float64", "Grade of the document."),
+    "label_effect": Result("Float64", "What the change of labels adds."),
     "labels_lower": Result(
         "Float64", "Least mean over the labels of unjudged documents."
     ),
@@ -407,6 +413,7 @@ COLUMNS: dict[str, Result] = {
     "message": Result("String", "What is wrong, and the way out."),
     "method": Result("String", "Estimator."),
     "min_difference": Result("Float64", "Least difference of a system."),
+    "mix": Result("Float64", "What the changed shares of segments add."),
     "model": Result("Float64", "Mean under the model's labels."),
     "moves": Result("Float64", "Mean change of rank of common documents."),
     "n": Result("UInt32", "Independent units: queries or clusters."),
@@ -428,6 +435,7 @@ COLUMNS: dict[str, Result] = {
     ),
     "p_value": Result("Float64", "P-value."),
     "pairs": Result("UInt32", "Number of pairs of systems."),
+    "part": Result("String", "What the difference is split by."),
     "partial_eta_squared": Result(
         "Float64", "Share of the variance of systems and residual that systems explain."
     ),
@@ -444,6 +452,7 @@ COLUMNS: dict[str, Result] = {
         "UInt32 or Int64",
         "Number of queries; of a plan, of which there may be more than 2^32, Int64.",
     ),
+    "rank_effect": Result("Float64", "What the change of ranks adds."),
     "rbo": Result("Float64", "Rank-biased overlap of the first k."),
     "rank": Result("UInt32", "Rank of the document, from 1; null: not retrieved."),
     "relative": Result(
@@ -511,6 +520,7 @@ COLUMNS: dict[str, Result] = {
     "weight": Result("Float64", "Weight of the model."),
     "why": Result("String", "Reason."),
     "wins": Result("UInt32", "Queries that the system wins."),
+    "within": Result("Float64", "What changes within segments add."),
     "worse": Result("String", "System whose mean is worse."),
     "worth": Result(
         "Float64", "How many times as many judgments people alone would need."

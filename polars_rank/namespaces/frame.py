@@ -14,11 +14,11 @@ from polars_rank.evaluation.evaluate import evaluate, per_query
 from polars_rank.evaluation.match_report import match_report
 from polars_rank.evaluation.preferences import preferences
 from polars_rank.io.frames import FrameLike
-from polars_rank.measures.measure import Measures
+from polars_rank.measures.measure import MeasureLike, Measures
 from polars_rank.namespaces.methods import show_signature
 
 if TYPE_CHECKING:
-    from polars_rank.analysis.results import Changes
+    from polars_rank.analysis.results import Changes, Reasons
     from polars_rank.comparison.keywords import ComparisonOptions
     from polars_rank.comparison.result import Comparison
     from polars_rank.namespaces.clicks import ClickLogRankEval
@@ -129,6 +129,26 @@ class _Shared(Generic[Frame]):
         from polars_rank.analysis.run_changes import changes
 
         return changes(self._frame, after, k, **options)
+
+    def reasons(
+        self, after: FrameLike, measure: MeasureLike, **options: Any
+    ) -> Reasons:
+        """Take the difference of another run's mean and this one's apart.
+
+        ``options`` are those of :func:`polars_rank.analysis.reasons`.
+
+        Examples
+        --------
+        >>> import polars as pl, polars_rank
+        >>> run = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "score": [2, 1]})
+        >>> other = run.with_columns(score=-pl.col("score"))
+        >>> why = run.rank_eval.reasons(other, "rr", qrels={1: {"a": 1}})
+        >>> why.queries["difference"].item()
+        -0.5
+        """
+        from polars_rank.analysis.difference_reasons import reasons
+
+        return reasons(self._frame, after, measure, **options)
 
     if TYPE_CHECKING:
         bounds = _collected(bounds)

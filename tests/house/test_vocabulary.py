@@ -114,6 +114,12 @@ def results() -> Iterator[tuple[str, pl.DataFrame]]:
     changed = analysis.changes(one, two, qrels=qrels)
     for name in ("summary", "queries", "documents"):
         yield f"changes.{name}", getattr(changed, name)
+    lands = qrels.select("query_id", land=pl.lit("x")).unique()
+    why = analysis.reasons(
+        one, two, "rr", qrels=qrels, qrels_before=qrels, segments=lands, by="land"
+    )
+    for name in ("summary", "segments", "queries", "documents"):
+        yield f"reasons.{name}", getattr(why, name)
     yield (
         "estimate",
         pr.estimate(
@@ -144,7 +150,7 @@ def results() -> Iterator[tuple[str, pl.DataFrame]]:
         yield f"report.{name}", getattr(report, name)
 
 
-OF_USERS = {"system", "query_id", "doc_id", "day", *METRICS, *BEHAVIOR}
+OF_USERS = {"system", "query_id", "doc_id", "day", "land", *METRICS, *BEHAVIOR}
 
 
 @pytest.mark.filterwarnings("ignore")
