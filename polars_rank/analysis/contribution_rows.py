@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
@@ -10,6 +10,7 @@ import polars as pl
 
 from polars_rank._engine.frame_function import frame_function, like_input
 from polars_rank._engine.inputs import bind_inputs
+from polars_rank._engine.layout import in_batches
 from polars_rank._engine.options import EvaluationOptions
 from polars_rank._engine.plan import plan_result
 from polars_rank._engine.request import Request
@@ -18,6 +19,7 @@ from polars_rank._engine.shares import DOCUMENTS, FACTORS
 from polars_rank._engine.spill.progress import Progress
 from polars_rank.conventions.tools import DEFAULT, ConventionLike
 from polars_rank.core.registry import not_taken
+from polars_rank.core.source import lazy_source, without_pushdown
 from polars_rank.evaluation.deciding import OPTIONS
 from polars_rank.io.frames import FrameLike
 from polars_rank.measures.measure import MeasureLike
@@ -59,8 +61,9 @@ def contributions(
 
     Returns
     -------
-    One row per query and document, retrieved or judged, sorted by query and rank: a
-    LazyFrame for a LazyFrame, a DataFrame otherwise. Columns of the query, those of
+    One row per query and document, retrieved or judged, sorted by query and rank (with
+    ``memory_limit``, queries come in any order): a LazyFrame for a LazyFrame, a
+    DataFrame otherwise. Columns of the query, those of
     ``keep``, the document id (if there is one), ``rank`` (null if it was not
     retrieved), ``label`` (null if nobody judged it) and ``contribution``: null where
     the measure is undefined. What no document adds has a row of its own without a
@@ -110,13 +113,13 @@ def contributions(
     given: dict[str, Any] = {"query": query, "keep": keep, "convention": convention}
     given |= {"queries": queries, "segments": segments, "progress": progress}
     request = request_of("contributions", frame, measure, qrels, given | options)
-    rows = documents_of(request)
-    result = rows.drop(VALUE)
+    result = documents_of(request).drop(VALUE)
     in_memory = request.grouping == "hash"
     return like_input(frame, result, in_memory=in_memory, request=request)
 
 
 VALUE = "value of the query"
+QUERIES = 1_000  # whose documents are made at a time, where memory is limited
 
 
 def request_of(
@@ -155,10 +158,26 @@ def request_of(
 
 def documents_of(request: Request) -> pl.LazyFrame:
     """Return a row per query and document, with the value of the query beside it."""
+    rows = plan_result(request)
+    if request.resources is None:
+        return _exploded(rows, request)
+    schema = _exploded(rows, request).collect_schema()
+
+    def read(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        for batch in in_batches(rows):
+            for few in batch.iter_slices(QUERIES):  # their documents are many rows
+                documents = _exploded(few.lazy(), request).select(columns)
+                yield documents.collect(engine="in-memory")
+
+    return without_pushdown(lazy_source(read, schema, name="documents", drain=True))
+
+
+def _exploded(rows: pl.LazyFrame, request: Request) -> pl.LazyFrame:
+    """Return the documents in the lists of the queries."""
     (measure,) = request.measures
     names = [*names_of(request.columns.query), *names_of(request.keep)]
     factors = pl.col(FACTORS).struct
-    rows, rest = plan_result(request), factors.field("rest")
+    rest = factors.field("rest")
     inside = rows.collect_schema()[DOCUMENTS]
     assert isinstance(inside, pl.List)
     document = inside.inner

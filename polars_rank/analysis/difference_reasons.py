@@ -284,7 +284,23 @@ class _Study:
             .then(pl.lit("relevant"))
             .otherwise(pl.lit("not relevant"))
         )
-        return joined.with_columns(kind=kind(self.k), of_label=of_label)
+        rows = joined.with_columns(kind=kind(self.k), of_label=of_label)
+        return rows.filter(self._matters)
+
+    @property
+    def _matters(self) -> pl.Expr:
+        """Whether a row adds something, or may be the only one that has a value.
+
+        A retrieved document below the cutoff that adds nothing is not: the first of its
+        query has the same values.
+        """
+        place = {"before": pl.col("baseline_rank"), "after": pl.col("rank")}
+        reasons = [pl.col("kind").is_not_null()]
+        for side, run, _ in self.sides:
+            reasons.append((pl.col(f"c{side}") != 0).fill_null(value=False))
+            absent = place[run].is_null()
+            reasons.append(pl.col(f"v{side}").is_not_null() & absent)
+        return pl.any_horizontal(reasons)
 
     def queries(self, documents: pl.LazyFrame) -> pl.LazyFrame:
         """Return a row per query: its values, and the sums of the parts of each."""
