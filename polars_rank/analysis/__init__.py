@@ -14,8 +14,9 @@ if _TYPE_CHECKING:
     from polars_rank.analysis.difference_reasons import reasons
     from polars_rank.analysis.results import Changes, Reasons
     from polars_rank.analysis.run_changes import changes
+    from polars_rank.analysis.slice_search import slices
 
-__all__ = ["Changes", "Reasons", "changes", "contributions", "reasons"]
+__all__ = ["Changes", "Reasons", "changes", "contributions", "reasons", "slices"]
 
 _LATER = {
     "Changes": "results",
@@ -23,6 +24,7 @@ _LATER = {
     "changes": "run_changes",
     "contributions": "contribution_rows",
     "reasons": "difference_reasons",
+    "slices": "slice_search",
 }
 
 

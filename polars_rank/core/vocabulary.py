@@ -77,11 +77,13 @@ PARAMETERS: dict[str, Word] = kinds(
         "doc": "Document id. Default: doc_id.",
         "documents": "Column with the document ids of a query, best first.",
         "dwell": "Seconds that a click lasted.",
+        "features": "Columns that make up slices of queries.",
         "flag": "Whether the results answered the query without a click.",
         "impression": "Impression id; several columns may make up the id.",
         "keep": "Column to add to the values per query.",
         "label": "Grade of the document; none if every judged document is relevant.",
         "new": "Scores of a new ranking.",
+        "of": "Column whose mean is compared between slices.",
         "page": "Number of the page, if positions begin anew on every page.",
         "position": "Place of the document in the list. Default: position.",
         "propensity": "Logged probability that the position is examined.",
@@ -116,6 +118,7 @@ PARAMETERS: dict[str, Word] = kinds(
         "adjust": "Add p-values adjusted for the number of comparisons.",
         "alternative": "Direction of the differences that the test looks for.",
         "baseline": "What all others are compared with; default: all pairs of systems.",
+        "bins": "Number of bins of a number, which is cut at its quantiles.",
         "check": "What to do about bad rows: strict raises an error, warn warns, off "
         "ignores; full looks for all duplicates of a click log.",
         "choices": "Choice to try, such as ties, gain, k; default: all.",
@@ -138,17 +141,21 @@ PARAMETERS: dict[str, Word] = kinds(
         "grades": "Number of grades, with about as many documents in each.",
         "grades_within": "Spread the documents of the log, or those of each query, "
         "evenly over the grades.",
+        "honest": "Search slices in one half of the queries, and test them in the "
+        "other.",
         "interleaved_share": "Share of lists that are team drafts.",
         "interval": "How intervals are computed.",
         "k": "Length of the list, or cutoff: ranks from 1 to k.",
         "level": "Confidence level; 1 - level is the significance level.",
         "lift": "Relative change of relevance in all arms but the first.",
         "margin": "Largest difference that does not matter.",
+        "max_features": "How many features a slice combines.",
         "max_grade": "Highest grade of an unjudged document; default: of the "
         "judgments.",
         "max_orders": "Labelings and orders of a query to try, for measures without a "
         "shortcut.",
         "max_rank": "Count documents below this rank as not retrieved.",
+        "max_slices": "Largest number of slices that are tested.",
         "max_steps": "Largest number of steps of a fit.",
         "max_unseen": "Documents per query, neither retrieved nor judged, that could "
         "have labels, too.",
@@ -372,12 +379,14 @@ COLUMNS: dict[str, Result] = {
         "Share of the resamples in which the better system comes first of all.",
     ),
     "floor": Result("Float64", "Lowest mean that is allowed."),
+    "gap": Result("Float64", "Mean of the slice less that of the other queries."),
     "human": Result("Float64", "Mean under the judgments by people alone."),
     "human_lower": Result("Float64", "Lower end of its interval."),
     "human_se": Result(
         "Float64", "Standard error of the mean under the judgments by people."
     ),
     "human_upper": Result("Float64", "Upper end of its interval."),
+    "impact": Result("Float64", "Share of the slice in the queries, times its gap."),
     "impressions": Result("Int64", "Number of impressions."),
     "item": Result("String", "What the value is of."),
     "judged": Result("UInt32", "Queries that people judged."),
@@ -483,6 +492,7 @@ COLUMNS: dict[str, Result] = {
         "List(String)", "Swapped pairs that differ significantly."
     ),
     "size": Result("Float64", "Largest absolute difference."),
+    "slice": Result("String", "Features of the slice, with their values."),
     "squares": Result("Float64", "Weighted sum of squares about the mean."),
     "srm_p_value": Result(
         "Float64", "P-value of the sizes of the arms (sample ratio mismatch)."

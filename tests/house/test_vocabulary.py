@@ -120,6 +120,8 @@ def results() -> Iterator[tuple[str, pl.DataFrame]]:
     )
     for name in ("summary", "segments", "queries", "documents"):
         yield f"reasons.{name}", getattr(why, name)
+    halves = why.queries.with_columns(land=pl.int_range(pl.len()) % 2)
+    yield "slices", analysis.slices(halves, "land", min_queries=2, level=0.01)
     yield (
         "estimate",
         pr.estimate(
