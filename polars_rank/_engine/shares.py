@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations
 from random import Random
-from typing import NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import polars as pl
 
@@ -37,15 +37,15 @@ class Sharing(Ranking):
     given
         Values in place of sums, by name; the others are the sums of the query.
     alone
-        Whether a relevant document counts itself alone as a hit, not those above it.
-    pairs
-        The conditions of relevance whose hits were counted.
+        Whether words of several documents count each relevant one alone.
+    shared
+        These words, with the condition of relevance.
     """
 
     sums: ExprTable
     given: Mapping[str, pl.Expr]
     alone: bool = False
-    pairs: list[pl.Expr] = field(default_factory=list)
+    shared: list[tuple[Literal["hits", "first"], pl.Expr]] = field(default_factory=list)
 
     def sum(self, term: pl.Expr) -> pl.Expr:
         """Return the value that is given in place of the sum."""
@@ -60,22 +60,45 @@ class Sharing(Ranking):
 
     def relevant_hits(self, rel: float = 1) -> pl.Expr:
         """Note that a relevant document counts those above it."""
-        self._require_documents()
         relevant = self.relevant(rel).cast(pl.Float64)
-        self.pairs.append(relevant)
-        return relevant if self.alone else super().relevant_hits(rel)
+        self.shared.append(("hits", relevant))
+        if not self.alone:
+            return super().relevant_hits(rel)
+        if not self.expected:
+            return relevant
+        return self._block_sum(relevant) / self._block_size
 
     def is_first_relevant(self, rel: float = 1) -> pl.Expr:
-        """Return it, if it is one document and not a mean over places."""
-        self._require_documents()
-        return super().is_first_relevant(rel)
+        """Note that it is a mean over the places of a block of tied documents."""
+        first = super().is_first_relevant(rel)
+        if not self.expected:
+            return first
+        relevant = self.relevant(rel).cast(pl.Float64)
+        self.shared.append(("first", relevant))
+        return relevant if self.alone else first
 
-    def _require_documents(self) -> None:
-        if self.expected:
-            raise NotSharedError(
-                "with ties='expected', its terms are means of places, not of "
-                "documents; choose another rule for ties"
-            )
+    def of_documents(self, term: pl.Expr, own: pl.Expr) -> pl.Expr:
+        """Return what a document adds, of a term that counts several of them.
+
+        ``own`` is the term that counts each one alone. Average precision is a sum over
+        pairs of relevant documents, and each of the two is given half of it: of the
+        pair with one above, and of those with all below. Tied documents that are
+        relevant can change places, so that the mean over their orders gives them equal
+        shares of what their block adds.
+        """
+        word, relevant = self.shared[0]
+        if not self.expected:
+            return (term + relevant * self.cached(own.cum_sum(reverse=True))) / 2.0
+        among = self._block_sum(relevant)
+        if word == "first":
+            total = self._block_sum(term)
+        else:
+            above = self.cached(self._sum_above_block(relevant))
+            last = self._last.cast(pl.Int64) - 1
+            below = own.cum_sum(reverse=True).shift(-1, fill_value=0.0).gather(last)
+            within = self._block_sum(2.0 * term - above * own)
+            total = (within + among * self.cached(below)) / 2.0
+        return pl.when(relevant > 0).then(total / among).otherwise(0.0)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -122,16 +145,10 @@ class Shares(NamedTuple):
 
 def shares_of(value_of: ValueOf, recorder: Recorder, name: str) -> Shares:
     """Record the terms of a measure, whose ``value_of`` a ranking is traced."""
-
-    def word(value: pl.Expr) -> pl.Expr:
-        return pl.col(recorder.words.add(value))
-
     make = partial(_ranking, recorder)
     chosen = chosen_sums(value_of, recorder, name)
     slopes, rest = slopes_of(value_of, make, chosen)
-    terms = [
-        recorder.terms.add(term) for term in terms_of(value_of, make, chosen, word)
-    ]
+    terms = [recorder.terms.add(term) for term in terms_of(value_of, make, chosen)]
     return Shares(terms, slopes, rest)
 
 
@@ -145,30 +162,18 @@ def slopes_of(
     return [value - rest for value in at_one], rest
 
 
-def terms_of(
-    value_of: ValueOf,
-    make: Make,
-    chosen: Sequence[str],
-    word: Callable[[pl.Expr], pl.Expr] = lambda value: value,
-) -> list[pl.Expr]:
-    """Return what a document adds to each of the chosen sums.
-
-    The hits of average precision are pairs of documents: a relevant document counts
-    those above it. Each of the two is given half of it. ``word`` marks a value that
-    depends on other documents.
-    """
+def terms_of(value_of: ValueOf, make: Make, chosen: Sequence[str]) -> list[pl.Expr]:
+    """Return what a document adds to each of the chosen sums."""
     sums, alone = ExprTable("sum"), ExprTable("sum")
     zeros = dict.fromkeys(chosen, ZERO)
     value_of(make(sums=sums, given=zeros))
-    counted = make(sums=alone, given=zeros, alone=True)
-    value_of(counted)
+    ranking = make(sums=alone, given=zeros, alone=True)
+    value_of(ranking)
     terms = []
     for name in chosen:
         term, own = _number(sums.named[name]), _number(alone.named[name])
-        if not own.meta.eq(term):
-            below = word(own.cum_sum(reverse=True))
-            term = (term + counted.pairs[0] * below) / 2.0
-        terms.append(term)
+        counts_several = not own.meta.eq(term)
+        terms.append(ranking.of_documents(term, own) if counts_several else term)
     return terms
 
 

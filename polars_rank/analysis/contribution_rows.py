@@ -87,8 +87,7 @@ def contributions(
     documents above, such as those of ERR, belong to the document at the rank of the
     term.
 
-    With ``ties="expected"``, terms of gains and hits are means over the orders of tied
-    documents; those of ``ap`` and ``rr`` are means of places, and refused.
+    With ``ties="expected"``, contributions are means over the orders of tied documents.
 
     Examples
     --------

@@ -184,6 +184,19 @@ def test_effects_are_means_over_both_orders_of_the_changes(measure):
     assert {"baseline_label", "label"} <= {*found.documents.columns}
 
 
+def test_logs_have_labels_of_their_own():
+    """A document that left has the label that it had."""
+    rows = {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1]}
+    before = pl.DataFrame({**rows, "label": [1, 0]})
+    after = pl.DataFrame({**rows, "doc_id": ["b", "c"], "label": [0, 1]})
+    found = analysis.reasons(before, after, "dcg@1")
+    assert found.documents.select("doc_id", "kind", "label", "contribution").rows() == [
+        ("b", "entered", 0.0, 0.0),
+        ("a", "left", 1.0, -1.0),
+    ]
+    assert items(found.summary, "label")["relevant"] == -1.0
+
+
 def test_the_same_run_moves_by_its_labels_alone():
     found = analysis.reasons(
         BEFORE, BEFORE, "ndcg@4", qrels=NEW, qrels_before=OLD, **ZERO
