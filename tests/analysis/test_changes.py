@@ -235,14 +235,15 @@ def test_several_systems_are_compared_with_one():
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_lazy_frames_and_buckets_give_the_same(engine, monkeypatch):
-    before, after = random_run(14, queries=300), random_run(15, queries=300)
-    options = {"k": 5, "qrels": random_qrels(14, queries=300), "pairs": "all"}
+    before, after = random_run(14, queries=120), random_run(15, queries=120)
+    options = {"k": 5, "qrels": random_qrels(14, queries=120), "pairs": "all"}
     expected = analysis.changes(before, after, **options)
     lazy = analysis.changes(before.lazy(), after.lazy(), **options)
     assert_frame_equal(lazy.documents.collect(engine=engine), expected.documents)
     assert_frame_equal(lazy.queries, expected.queries, abs_tol=1e-14)
-    small = budget.Budget(bucket=8_000, buffers=1 << 20)
+    small = budget.Budget(bucket=24_000, buffers=1 << 20)
     monkeypatch.setattr(budget.Budget, "of", lambda limit, factor: small)
+    monkeypatch.setattr(budget.Budget, "buckets", lambda self, size: 3)
     spilled = analysis.changes(before, after, memory_limit="1GB", **options)
     assert_frame_equal(spilled.documents, expected.documents)
     assert_frame_equal(spilled.queries, expected.queries, abs_tol=1e-14)

@@ -239,7 +239,7 @@ def test_what_is_no_argument_is_told():
 
 
 def test_layouts_and_engines_agree(collect, tmp_path):
-    run, qrels = random_run(2, queries=300), random_qrels(2, queries=300)
+    run, qrels = random_run(2, queries=120), random_qrels(2, queries=120)
     expected = analysis.contributions(run, "ap", qrels=qrels, **ZERO)
     together = run.sort("query_id", maintain_order=True)
     run.write_parquet(tmp_path / "run.parquet", row_group_size=100)
@@ -258,10 +258,11 @@ def test_layouts_and_engines_agree(collect, tmp_path):
 
 
 def test_buckets_hold_the_documents_of_their_queries(monkeypatch):
-    run, qrels = random_run(3, queries=500), random_qrels(3, queries=500)
+    run, qrels = random_run(3, queries=150), random_qrels(3, queries=150)
     expected = analysis.contributions(run, "ndcg@5", qrels=qrels, **ZERO)
-    small = budget.Budget(bucket=8_000, buffers=1 << 20)
+    small = budget.Budget(bucket=24_000, buffers=1 << 20)
     monkeypatch.setattr(budget.Budget, "of", lambda limit, factor: small)
+    monkeypatch.setattr(budget.Budget, "buckets", lambda self, size: 3)
     told = []
     found = analysis.contributions(
         run.lazy(),

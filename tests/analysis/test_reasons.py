@@ -306,15 +306,16 @@ def test_segments_have_the_intervals_of_a_comparison():
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_lazy_frames_and_buckets_give_the_same(engine, monkeypatch):
-    before, after = random_run(23, queries=300), random_run(24, queries=300)
-    qrels = {"qrels": random_qrels(23, queries=300)}
-    qrels["qrels_before"] = random_qrels(24, queries=300)
+    before, after = random_run(23, queries=100), random_run(24, queries=100)
+    qrels = {"qrels": random_qrels(23, queries=100)}
+    qrels["qrels_before"] = random_qrels(24, queries=100)
     expected = analysis.reasons(before, after, "ap", **qrels, **ZERO)
     lazy = analysis.reasons(before.lazy(), after.lazy(), "ap", **qrels, **ZERO)
     assert_frame_equal(lazy.documents.collect(engine=engine), expected.documents)
     assert_frame_equal(lazy.summary, expected.summary, abs_tol=1e-14)
-    small = budget.Budget(bucket=8_000, buffers=1 << 20)
+    small = budget.Budget(bucket=24_000, buffers=1 << 20)
     monkeypatch.setattr(budget.Budget, "of", lambda limit, factor: small)
+    monkeypatch.setattr(budget.Budget, "buckets", lambda self, size: 3)
     spilled = analysis.reasons(before, after, "ap", memory_limit="1GB", **qrels, **ZERO)
     assert_frame_equal(spilled.documents, expected.documents)
     assert_frame_equal(spilled.summary, expected.summary, abs_tol=1e-14)
