@@ -27,6 +27,7 @@ from polars_rank.analysis.sides import (
     kind,
     listed,
     require_about,
+    reread,
     side_by_side,
 )
 from polars_rank.comparison.input.procedures import names_of
@@ -162,6 +163,10 @@ def reasons(
     names = Names.of(
         query, doc, [*names_of(by), weight, weight_before, cluster], [*TAKEN]
     )
+    before, after = reread(before, "before"), reread(after, "after")
+    qrels = reread(qrels, "the judgments")
+    qrels_before = reread(qrels_before, "the judgments before")
+    queries, segments = reread(queries, "queries"), reread(segments, "segments")
     require_about(names, names_of(by), before, after, segments, qrels)
     given: dict[str, Any] = {**options, "convention": convention}
     given |= {"segments": segments, "queries": queries}
@@ -204,8 +209,8 @@ def reasons(
 class _Study:
     """What is asked, and how documents become queries.
 
-    ``k`` is the cutoff of the measure; ``rel`` the lowest relevant grade, exclusive 0
-    if it is None; ``relabeled`` says whether judgments changed.
+    ``k`` is the cutoff of the measure; ``rel`` the lowest relevant grade, or None for
+    any above 0; ``relabeled`` says whether judgments changed.
     """
 
     measure: MeasureLike
@@ -217,7 +222,7 @@ class _Study:
 
     @property
     def sides(self) -> list[tuple[str, str, str]]:
-        """Name of each value, its run and its judgments."""
+        """Name, run and judgments of each value: 0 is before, 1 is after."""
         old = "qrels_before" if self.relabeled else "qrels"
         found = [("00", "before", old), ("11", "after", "qrels")]
         if self.relabeled:

@@ -22,6 +22,7 @@ from polars_rank.analysis.sides import (
     kind,
     listed,
     require_about,
+    reread,
     side_by_side,
 )
 from polars_rank.comparison.input.procedures import names_of
@@ -176,6 +177,8 @@ def changes(
             known = ", ".join(str(choice) for choice in choices)
             msg = f"{name} must be one of {known}, not {value!r}"
             raise ValueError(msg)
+    before, qrels = reread(before, "before"), reread(qrels, "the judgments")
+    queries, segments = reread(queries, "queries"), reread(segments, "segments")
     runs, column = stacked(after, system)
     about = [*names_of(by), weight, cluster]
     names = Names.of(query, doc, about, [*TAKEN], system=column)

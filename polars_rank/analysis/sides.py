@@ -13,7 +13,7 @@ from polars_rank._engine.request import Resources
 from polars_rank._engine.schema import align_ids, require_columns
 from polars_rank.analysis.contribution_rows import documents_of, request_of
 from polars_rank.comparison.input.procedures import names_of
-from polars_rank.io.frames import FrameLike, as_polars
+from polars_rank.io.frames import FrameLike, as_polars, is_path
 from polars_rank.measures.measure import MeasureLike
 
 LISTS = 8  # bytes that documents in lists take for each byte of the rows
@@ -65,6 +65,13 @@ class Names:
     def keys(self) -> list[str]:
         """The columns that name a query, of a system."""
         return [*([] if self.system is None else [self.system]), *self.query]
+
+
+def reread(frame: Any, name: str) -> Any:
+    """Return what can be read more than once: a stream is read into memory."""
+    if frame is None or isinstance(frame, Mapping) or is_path(frame):
+        return frame
+    return as_polars(frame, name=name)
 
 
 def documents_of_run(

@@ -7,6 +7,7 @@ import random
 import statistics
 
 import polars as pl
+import pyarrow as pa
 import pytest
 from loops import LOOPS
 from polars.testing import assert_frame_equal
@@ -340,6 +341,20 @@ def test_wrong_arguments(measure, options, error, told):
         analysis.reasons(
             BEFORE, AFTER, measure, qrels=OLD, segments=weights, **options, **ZERO
         )
+
+
+def test_streams_are_read_once():
+    expected = analysis.reasons(BEFORE, AFTER, "rr", qrels=NEW, **ZERO)
+    streams = (pa.RecordBatchReader.from_stream(f) for f in (BEFORE, AFTER, NEW))
+    before, after, qrels = streams
+    found = analysis.reasons(before, after, "rr", qrels=qrels, **ZERO)
+    assert_frame_equal(found.documents, expected.documents)
+    before, after, qrels = (
+        pa.RecordBatchReader.from_stream(f) for f in (BEFORE, AFTER, NEW)
+    )
+    changed = analysis.changes(before, after, qrels=qrels, pairs="all")
+    wanted = analysis.changes(BEFORE, AFTER, qrels=NEW, pairs="all")
+    assert_frame_equal(changed.documents, wanted.documents)
 
 
 def test_old_judgments_need_new_ones():
