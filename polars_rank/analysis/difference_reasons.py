@@ -23,6 +23,7 @@ from polars_rank.analysis.sides import (
     KINDS,
     Names,
     documents_of_run,
+    held,
     in_buckets,
     kind,
     listed,
@@ -181,8 +182,8 @@ def reasons(
     frames["qrels_before"] = qrels_before
     documents = in_buckets(plan, frames, names.query, memory_limit, temp_dir)
     is_lazy = isinstance(before, pl.LazyFrame)
-    held = documents if is_lazy else documents.collect(engine="streaming").lazy()
-    found = study.queries(held).collect(engine="streaming")
+    rows, engine = held(documents, names, before)
+    found = study.queries(rows).collect(engine=engine)
     if found.is_empty():
         msg = f"no query has a value of {parsed.name} in either run"
         raise ValueError(msg)
@@ -191,7 +192,7 @@ def reasons(
     roles |= {"query": names.query, "by": names_of(by)}
     summary = summary_of(found, study.items(paired), paired, roles)
     parts = segments_of(found, paired, roles) if names_of(by) else None
-    shown = study.shown(held, found)
+    shown = study.shown(rows, found)
     means = {
         name: (found[f"scale{side}"] * found[f"v{side}"]).fill_null(0.0).mean()
         for name, side in (("baseline_mean", "00"), ("mean", "11"))

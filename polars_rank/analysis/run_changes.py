@@ -18,6 +18,7 @@ from polars_rank.analysis.results import Changes
 from polars_rank.analysis.sides import (
     Names,
     documents_of_run,
+    held,
     in_buckets,
     kind,
     listed,
@@ -203,8 +204,8 @@ def changes(
     frames = {"before": before, "after": runs, "qrels": qrels, "queries": queries}
     documents = in_buckets(plan, frames, names.query, memory_limit, temp_dir)
     is_lazy = isinstance(before, pl.LazyFrame)
-    held = documents if is_lazy else documents.collect(engine="streaming").lazy()
-    found = _queries(study, held, queries).collect(engine="streaming")
+    rows, engine = held(documents, names, before)
+    found = _queries(study, rows, queries).collect(engine=engine)
     if found.is_empty():
         msg = "there is no query to compare: both runs are empty"
         raise ValueError(msg)
@@ -222,7 +223,7 @@ def changes(
         shares=SHARES,
     )
     order = [*names.keys, "rank", "baseline_rank"]
-    shown = held.select(study.shown).sort(order, nulls_last=True)
+    shown = rows.select(study.shown).sort(order, nulls_last=True)
     return Changes(
         summary=summary,
         segments=parts if names_of(by) else None,

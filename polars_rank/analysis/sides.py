@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 
@@ -129,6 +129,20 @@ def side_by_side(
     return both.with_columns(
         pl.coalesce(name, other) for name, other in there.items()
     ).drop(there.values())
+
+
+def held(
+    documents: pl.LazyFrame, names: Names, like: FrameLike
+) -> tuple[pl.LazyFrame, Literal["streaming", "in-memory"]]:
+    """Return documents in memory, in order, unless lazy ones are asked for.
+
+    Sums over rows in order, in memory, have the same bits each time.
+    """
+    if isinstance(like, pl.LazyFrame):
+        return documents, "streaming"
+    rows = documents.collect(engine="streaming")
+    order = [*names.keys, "rank", "baseline_rank", names.doc]
+    return rows.sort(order, nulls_last=True).lazy(), "in-memory"
 
 
 def kind(k: int | None) -> pl.Expr:

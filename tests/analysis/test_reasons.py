@@ -343,6 +343,23 @@ def test_wrong_arguments(measure, options, error, told):
         )
 
 
+def test_rows_in_any_order_give_the_same_bits():
+    options = {"qrels": NEW, "qrels_before": OLD, **ZERO}
+    found = analysis.reasons(BEFORE, AFTER, "ap", **options)
+    changed = analysis.changes(BEFORE, AFTER, pairs="all")
+    before, after = (
+        frame.sample(fraction=1.0, shuffle=True, seed=3) for frame in (BEFORE, AFTER)
+    )
+    again = analysis.reasons(before, after, "ap", **options)
+    for frame in ("summary", "queries", "documents"):
+        own, wanted = getattr(again, frame), getattr(found, frame)
+        assert_frame_equal(own, wanted, check_exact=True)
+    again = analysis.changes(before, after, pairs="all")
+    for frame in ("summary", "queries", "documents"):
+        own, wanted = getattr(again, frame), getattr(changed, frame)
+        assert_frame_equal(own, wanted, check_exact=True)
+
+
 def test_streams_are_read_once():
     expected = analysis.reasons(BEFORE, AFTER, "rr", qrels=NEW, **ZERO)
     streams = (pa.RecordBatchReader.from_stream(f) for f in (BEFORE, AFTER, NEW))
