@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -11,6 +12,7 @@ import polars as pl
 
 from polars_rank._engine.options import RankingChoices
 from polars_rank._statistics.intervals import require_level
+from polars_rank.analysis.contribution_rows import VALUE
 from polars_rank.analysis.mixture import (
     effects,
     segments_of,
@@ -30,6 +32,7 @@ from polars_rank.analysis.sides import (
     require_about,
     reread,
     side_by_side,
+    side_named,
 )
 from polars_rank.comparison.input.procedures import names_of
 from polars_rank.conventions.tools import (
@@ -182,8 +185,10 @@ def reasons(
     frames["qrels_before"] = qrels_before
     documents = in_buckets(plan, frames, names.query, memory_limit, temp_dir)
     is_lazy = isinstance(before, pl.LazyFrame)
-    rows, engine = held(documents, names, before)
-    found = study.queries(rows).collect(engine=engine)
+    sides = {run: partial(study.side, side, frames) for side, run, _ in study.sides}
+    with side_named(sides):
+        rows, engine = held(documents, names, before)
+        found = study.queries(rows).collect(engine=engine)
     if found.is_empty():
         msg = f"no query has a value of {parsed.name} in either run"
         raise ValueError(msg)
@@ -258,28 +263,26 @@ class _Study:
         values = ["baseline_value", "value", "difference", "contribution"]
         return [*self.names.query, *self.names.about, *values, *effects]
 
+    def side(
+        self, side: str, frames: Mapping[str, Any], *, part: bool = False
+    ) -> pl.LazyFrame:
+        """Return the documents of a run, and what they add under its judgments."""
+        of = {name: (frames[run], frames[judged]) for name, run, judged in self.sides}
+        frame, qrels = of[side]
+        rows = documents_of_run(
+            "reasons", frame, self.measure, qrels, self.names, self.given, part=part
+        )
+        rows = rows.rename({"contribution": f"c{side}", VALUE: f"v{side}"})
+        if side == "00":
+            return rows.rename({"rank": "baseline_rank", "label": "baseline_label"})
+        return rows if side == "11" else rows.drop("rank", "label")
+
     def documents(self, frames: Mapping[str, Any], *, part: bool) -> pl.LazyFrame:
         """Return both ranks of all documents, and what they add on every side."""
-        names, joined = self.names, None
-        for side, run, judged in self.sides:
-            rows = documents_of_run(
-                "reasons",
-                frames[run],
-                self.measure,
-                frames[judged],
-                names,
-                self.given,
-                part=part,
-            )
-            own = {"contribution": f"c{side}", "value of the query": f"v{side}"}
-            own |= {"00": {"rank": "baseline_rank", "label": "baseline_label"}}.get(
-                side, {}
-            )
-            rows = rows.rename(own)
-            if side in ("01", "10"):
-                rows = rows.drop("rank", "label")
-            joined = rows if joined is None else side_by_side(joined, rows, names)
-        assert joined is not None
+        first, *others = (self.side(side, frames, part=part) for side, *_ in self.sides)
+        joined = first
+        for rows in others:
+            joined = side_by_side(joined, rows, self.names)
         label = pl.coalesce("label", "baseline_label")
         rel = 0.0 if self.rel is None else self.rel
         relevant = label > 0 if self.rel is None else label >= max(rel, 0)

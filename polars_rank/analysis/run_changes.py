@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import log2
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, Unpack, get_args
@@ -12,6 +13,7 @@ import polars as pl
 
 from polars_rank._engine.checks.enforce import enforce
 from polars_rank._engine.options import RankingOptions
+from polars_rank._engine.schema import align_ids, require_columns
 from polars_rank._statistics.intervals import require_level
 from polars_rank.analysis.averages import averages
 from polars_rank.analysis.results import Changes
@@ -25,12 +27,13 @@ from polars_rank.analysis.sides import (
     require_about,
     reread,
     side_by_side,
+    side_named,
 )
 from polars_rank.comparison.input.procedures import names_of
 from polars_rank.conventions.tools import DEFAULT, ConventionLike
 from polars_rank.core.expr import ratio
 from polars_rank.core.parameters import is_whole
-from polars_rank.core.rules import Rule
+from polars_rank.core.rules import DUPLICATE_DOC, Rule
 from polars_rank.io.frames import FrameLike, as_polars
 from polars_rank.uncertainty.bounds.several_runs import Runs, stacked
 
@@ -185,7 +188,13 @@ def changes(
     names = Names.of(query, doc, about, [*TAKEN], system=column)
     require_about(names, names_of(by), before, runs, segments)
     study = _Study(
-        names, k, p, pairs, tie if ties == "distance" else None, qrels is not None
+        names=names,
+        k=k,
+        p=p,
+        pairs=pairs,
+        tie=tie if ties == "distance" else None,
+        judged=qrels is not None,
+        best=options.get("on_duplicate") == "best",
     )
     given: dict[str, Any] = {**options, "convention": convention, "segments": segments}
     given["ties"] = None if ties == "distance" else ties
@@ -204,8 +213,13 @@ def changes(
     frames = {"before": before, "after": runs, "qrels": qrels, "queries": queries}
     documents = in_buckets(plan, frames, names.query, memory_limit, temp_dir)
     is_lazy = isinstance(before, pl.LazyFrame)
-    rows, engine = held(documents, names, before)
-    found = _queries(study, rows, queries).collect(engine=engine)
+    sides = {
+        "before": partial(_ranked, study, before, given),
+        "after": partial(_ranked, study, runs, given, column),
+    }
+    with side_named(sides):
+        rows, engine = held(documents, names, before)
+        found = _queries(study, rows, queries).collect(engine=engine)
     if found.is_empty():
         msg = "there is no query to compare: both runs are empty"
         raise ValueError(msg)
@@ -233,9 +247,12 @@ def changes(
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _Study:
-    """What the stages share; ``tie`` is given where distances count."""
+    """What the stages share; ``tie`` is given where distances count.
+
+    ``best`` says whether the best label of duplicate judgments is taken.
+    """
 
     names: Names
     k: int
@@ -243,6 +260,7 @@ class _Study:
     pairs: PairedQueries
     tie: float | None
     judged: bool
+    best: bool
 
     @property
     def shown(self) -> list[str]:
@@ -268,20 +286,9 @@ def _both(
 ) -> pl.LazyFrame:
     """Return the documents that either run has among its first k, at both ranks."""
     names, own = study.names, study.names.system
-
-    def ranked(frame: Any, system: str | None) -> pl.LazyFrame:
-        # What a document adds to the sum of scores is its score.
-        scores = {"scores": lambda r: r.sum(r.score)}
-        measure: Any = "hits" if study.tie is None else scores
-        label = pl.lit(1).alias("label of all documents")
-        asked = {**given, "label": label}
-        rows = documents_of_run(
-            "changes", frame, measure, None, names, asked, system=system, part=part
-        )
-        return rows.rename({"contribution": SCORE})
-
     columns = [*names.query, *names.about, names.doc]
-    old, new = ranked(before, None), ranked(after, own)
+    old = _ranked(study, before, given, part=part)
+    new = _ranked(study, after, given, own, part=part)
     old = old.select(*columns, baseline_rank="rank", baseline_score=SCORE)
     if own is not None:
         systems = as_polars(after, name="after").lazy().select(own).unique()
@@ -297,6 +304,25 @@ def _both(
     return both.filter(within).with_columns(kind=kind(study.k))
 
 
+def _ranked(
+    study: _Study,
+    frame: Any,
+    given: Mapping[str, Any],
+    system: str | None = None,
+    *,
+    part: bool = False,
+) -> pl.LazyFrame:
+    """Return the documents of a run with ranks, and with scores where they count."""
+    # What a document adds to the sum of scores is its score.
+    scores = {"scores": lambda r: r.sum(r.score)}
+    measure: Any = "hits" if study.tie is None else scores
+    asked = {**given, "label": pl.lit(1).alias("label of all documents")}
+    rows = documents_of_run(
+        "changes", frame, measure, None, study.names, asked, system=system, part=part
+    )
+    return rows.rename({"contribution": SCORE})
+
+
 def _labeled(
     study: _Study, documents: pl.LazyFrame, qrels: FrameLike | None, label: Any
 ) -> pl.LazyFrame:
@@ -304,11 +330,28 @@ def _labeled(
     if qrels is None:
         return documents
     judged = as_polars(qrels, name="the judgments", kind="qrels").lazy()
-    on = [*study.names.query, study.names.doc]
+    names = study.names
+    on = [*names.query, names.doc]
+    needed = {**dict.fromkeys(names.query, "query"), names.doc: "doc", label: "label"}
+    schema = judged.collect_schema()
+    for name, argument in needed.items():
+        if name is not None:
+            require_columns([name], schema, where="the judgments", argument=argument)
+    where = ("the runs", "the judgments")
+    documents, judged = align_ids(documents, judged, {n: n for n in on}, where=where)
     value = pl.lit(1.0) if label is None else pl.col(label).cast(pl.Float64)
-    return documents.join(
-        judged.select(*on, value.alias("label")).unique(on), on=on, how="left"
-    )
+    labels = judged.group_by(on).agg(label=value.max(), copies=pl.len() - 1)
+    if not study.best:
+        example = pl.struct(on)
+        labels = enforce(
+            labels,
+            {"copies": DUPLICATE_DOC},
+            example=example,
+            check="strict",
+            exact_counts=False,
+            unit="query and document",
+        )
+    return documents.join(labels.drop("copies"), on=on, how="left")
 
 
 def _queries(

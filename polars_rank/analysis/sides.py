@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -13,6 +14,7 @@ from polars_rank._engine.request import Resources
 from polars_rank._engine.schema import align_ids, require_columns
 from polars_rank.analysis.contribution_rows import documents_of, request_of
 from polars_rank.comparison.input.procedures import names_of
+from polars_rank.exceptions import DataError
 from polars_rank.io.frames import FrameLike, as_polars, is_path
 from polars_rank.measures.measure import MeasureLike
 
@@ -143,6 +145,35 @@ def held(
     rows = documents.collect(engine="streaming")
     order = [*names.keys, "rank", "baseline_rank", names.doc]
     return rows.sort(order, nulls_last=True).lazy(), "in-memory"
+
+
+@contextmanager
+def side_named(sides: Mapping[str, Callable[[], pl.LazyFrame]]) -> Iterator[None]:
+    """Name the side whose own rows break the rule, if it is one: all are read again."""
+    try:
+        yield
+    except DataError as error:
+        broken = {name: _broken(rows) for name, rows in sides.items()}
+        same = {
+            n: e for n, e in broken.items() if e is not None and e.rule == error.rule
+        }
+        if len(same) != 1:
+            raise error.with_traceback(None) from None
+        ((name, found),) = same.items()
+        raise DataError(
+            f"{name}: {found}",
+            rule=found.rule,
+            count=found.count,
+            examples=found.examples,
+        ) from None
+
+
+def _broken(rows: Callable[[], pl.LazyFrame]) -> DataError | None:
+    try:
+        rows().collect(engine="streaming")
+    except DataError as error:
+        return error
+    return None
 
 
 def kind(k: int | None) -> pl.Expr:

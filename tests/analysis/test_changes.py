@@ -296,3 +296,53 @@ def test_rows_that_break_a_rule():
         analysis.changes(BEFORE.clear(), AFTER.clear(), check="off")
     with pytest.raises(TypeError, match="is Int64 in before but String in after"):
         analysis.changes(BEFORE, AFTER.with_columns(pl.col("query_id").cast(pl.String)))
+
+
+def test_an_error_names_the_run_at_fault():
+    twice = pl.concat([AFTER, AFTER])
+    with pytest.raises(DataError, match=r"^after: .*duplicate documents") as told:
+        analysis.changes(BEFORE, twice, pairs="all")
+    assert told.value.rule == "duplicate_doc"
+    with pytest.raises(DataError, match=r"^before: .*duplicate documents"):
+        analysis.reasons(twice.lazy(), AFTER, "rr", qrels=QRELS)
+    with pytest.raises(DataError, match=r"^judgments: duplicate documents"):
+        analysis.reasons(BEFORE, AFTER, "rr", qrels=pl.concat([QRELS, QRELS]))
+
+
+def test_judgments_of_changes_are_checked():
+    other = QRELS.with_columns(label=pl.col("label") + 1)
+    with pytest.raises(DataError, match="duplicate documents within a query"):
+        analysis.changes(BEFORE, AFTER, qrels=pl.concat([QRELS, other]), pairs="all")
+    best = analysis.changes(
+        BEFORE,
+        AFTER,
+        qrels=pl.concat([QRELS, other]),
+        pairs="all",
+        on_duplicate="best",
+    )
+    wanted = analysis.changes(BEFORE, AFTER, qrels=other, pairs="all")
+    assert_frame_equal(best.documents, wanted.documents)
+    with pytest.raises(pl.exceptions.ColumnNotFoundError, match="label column 'grade'"):
+        analysis.changes(BEFORE, AFTER, qrels=QRELS, pairs="all", label="grade")
+    text = QRELS.with_columns(pl.col("query_id").cast(pl.String))
+    with pytest.raises(TypeError, match="Int64 in the runs but String in the judg"):
+        analysis.changes(BEFORE, AFTER, qrels=text, pairs="all")
+    known = analysis.changes(BEFORE, AFTER, qrels=QRELS, pairs="all", label=None)
+    assert {*known.documents["label"]} == {1.0, None}
+
+
+def test_the_id_of_a_query_may_be_several_columns():
+    def split(frame):
+        return frame.with_columns(
+            pl.col("doc_id").str.slice(1).cast(pl.Int32), market=pl.col("query_id") % 2
+        )
+
+    before, after, qrels = map(split, (BEFORE, AFTER, QRELS))
+    options = {"query": ["market", "query_id"], "qrels": qrels}
+    found = analysis.changes(before, after, pairs="all", **options)
+    wanted = analysis.changes(BEFORE, AFTER, pairs="all", qrels=QRELS)
+    assert_frame_equal(found.summary, wanted.summary, abs_tol=1e-14)
+    assert found.documents.schema["doc_id"] == pl.Int32
+    why = analysis.reasons(before, after, "ap", missing="zero", **options)
+    known = analysis.reasons(BEFORE, AFTER, "ap", missing="zero", qrels=QRELS)
+    assert_frame_equal(why.summary, known.summary, abs_tol=1e-14)
