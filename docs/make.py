@@ -14,7 +14,7 @@ from pathlib import Path
 from runpy import run_path
 
 from polars_rank import typing
-from polars_rank.metrics import Metric, of_vocabulary
+from polars_rank.metrics import of_vocabulary
 from polars_rank.namespaces.expr import ExprRankEval, expr
 
 HOUSE = Path(__file__).resolve().parent.parent
@@ -31,8 +31,11 @@ def main() -> None:
 
 
 def stub() -> str:
-    """A typed method for every metric."""
-    methods = [line for m in of_vocabulary("ranking").values() for line in typed(m)]
+    """A typed method for every metric, and for contributions to it."""
+    summaries = {m.name: m.summary for m in of_vocabulary("ranking").values()}
+    of_documents = (ExprRankEval.contribution.__doc__ or "").partition("\n")[0]
+    summaries["contribution"] = of_documents
+    methods = [line for method in summaries.items() for line in typed(*method)]
     used = sorted(names("\n".join(methods)) & set(typing.__all__))
     lines = [
         '"""Types of the methods; written by ``python docs/make.py``."""',
@@ -55,17 +58,17 @@ def stub() -> str:
     return "\n".join(lines) + "\n"
 
 
-def typed(metric: Metric) -> Iterator[str]:
+def typed(name: str, summary: str) -> Iterator[str]:
     """The method, one line per parameter."""
-    yield f"    def {metric.name}("
+    yield f"    def {name}("
     keyword_only = False
-    for parameter in signature(metric).values():
+    for parameter in signature(name).values():
         if parameter.kind is parameter.KEYWORD_ONLY and not keyword_only:
             keyword_only = True
             yield "        *,"
         yield f"        {written(parameter)},"
     yield "    ) -> pl.Expr:"
-    yield f'        """{metric.summary}"""'
+    yield f'        """{summary}"""'
 
 
 def written(parameter: inspect.Parameter) -> str:
@@ -80,9 +83,9 @@ def written(parameter: inspect.Parameter) -> str:
     return f"{text} = {shown}"
 
 
-def signature(metric: Metric) -> dict[str, inspect.Parameter]:
+def signature(name: str) -> dict[str, inspect.Parameter]:
     """The parameters of the method."""
-    return dict(inspect.signature(getattr(ExprRankEval, metric.name)).parameters)
+    return dict(inspect.signature(getattr(ExprRankEval, name)).parameters)
 
 
 def names(methods: str) -> set[str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from polars_rank import namespaces as _namespaces  # noqa: F401  # registers them
 
 if _TYPE_CHECKING:
-    from polars_rank import clicks, comparison, example, io, parts
+    from polars_rank import analysis, clicks, comparison, example, io, parts
     from polars_rank.comparison.compare import compare
     from polars_rank.comparison.gate.gate import gate
     from polars_rank.conventions.convention import Convention
@@ -46,6 +46,7 @@ __all__ = [
     "Measure",
     "Ranking",
     "Subtopics",
+    "analysis",
     "audit",
     "bounds",
     "clicks",
@@ -102,9 +103,9 @@ _LATER = {
     "scan": "io.scan",
 }
 _ROOMS = (
-    *("clicks", "comparison", "conventions", "core", "evaluation", "example"),
-    *("exceptions", "fusion", "io", "measures", "metrics", "parts", "report"),
-    *("typing", "uncertainty"),
+    *("analysis", "clicks", "comparison", "conventions", "core", "evaluation"),
+    *("example", "exceptions", "fusion", "io", "measures", "metrics", "parts"),
+    *("report", "typing", "uncertainty"),
 )
 
 

@@ -44,14 +44,17 @@ def frame_function(
 ) -> FrameFunction[P]:
     """Type a function as one that returns what ``like_input`` returns.
 
-    An argument that it does not take is a ``TypeError`` that says what to write.
+    An argument that it does not take is a ``TypeError`` that says what to write; one
+    with ``**options`` checks them itself.
     """
-    known = [*signature(function).parameters]
+    parameters = signature(function).parameters
+    known = [*parameters]
+    takes_more = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> AnyFrame:
         for name in kwargs:
-            if name not in known:
+            if name not in known and not takes_more:
                 raise TypeError(not_taken(function.__name__, name, known))
         return function(*args, **kwargs)  # type: ignore[arg-type]
 

@@ -169,7 +169,8 @@ def _bind_run(
     if request.qrels is None:
         roles = ["score", "rank", "label", "doc"]
         by_doc = request.convention.ties in ("doc_desc", "doc_asc")
-        needed = by_doc or request.convention.on_duplicate != "error"
+        copies = request.convention.on_duplicate != "error"
+        needed = by_doc or copies or request.contributions
         if request.check == "off" and not needed:
             roles.remove("doc")
         run = bind_columns(

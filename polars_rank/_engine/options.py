@@ -40,22 +40,31 @@ class ChoiceOptions(JudgingOptions, total=False):
     on_duplicate: Duplicates | None
 
 
-class EvaluationOptions(ChoiceOptions, total=False):
+class RankingOptions(TypedDict, total=False):
+    """Options of a run that is ranked, apart from its documents and choices."""
+
+    score: Column
+    label: Column | None
+    rank: Column | None
+    descending: bool
+    check: Check
+    layout: Layout
+    max_rank: int | None
+
+
+class RankingChoices(ChoiceOptions, RankingOptions, total=False):
+    """The same, and choices."""
+
+
+class EvaluationOptions(RankingChoices, total=False):
     """Options that a function with frames, queries and a convention passes on."""
 
     doc: Column | None
-    score: Column
-    label: Column | None
     subtopic: Column | None
-    rank: Column | None
-    descending: bool
     qrels_query: Column | Sequence[Column] | None
     qrels_doc: Column | None
-    check: Check
-    layout: Layout
     memory_limit: int | str | None
     temp_dir: str | Path | None
-    max_rank: int | None
 
 
 class QueryOptions(EvaluationOptions, total=False):

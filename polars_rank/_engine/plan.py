@@ -91,6 +91,8 @@ def plan_result(request: Request) -> pl.LazyFrame:
         # A Polars plan alone stays one: sources in Python hang in a forked process.
         read = request.layout == "contiguous" or has_source(result)
         return _named(request, result) if read else result
+    if request.contributions:  # lists are too wide to be sorted within the limit
+        return result
     return _sorted(result, request, request.resources, _narrower(request, result))
 
 

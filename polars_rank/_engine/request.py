@@ -106,6 +106,8 @@ class Request:
     unclaimed
         Whether ``layout="contiguous"`` is a guess, not the user's claim: it is given up
         as soon as the first rows contradict it.
+    contributions
+        Whether the documents of a query come with its value, and what each adds to it.
     """
 
     frame: pl.LazyFrame
@@ -131,6 +133,7 @@ class Request:
     small: bool
     part: bool = False
     unclaimed: bool = False
+    contributions: bool = False
 
     @classmethod
     def of(

@@ -6,7 +6,7 @@ cached. On a small frame, tracing takes longer than the sums.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
@@ -18,6 +18,7 @@ from polars_rank._engine.inputs import Inputs
 from polars_rank._engine.recorder import Recorder
 from polars_rank._engine.request import Grouping, Request
 from polars_rank._engine.schema import BoundSchema
+from polars_rank._engine.shares import Shares, Sharing, shares_of
 from polars_rank._engine.stages.rank import DocTies, OrderedBy
 from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.tools import complete_arguments
@@ -46,7 +47,7 @@ class PlanKey(NamedTuple):
         Whether judgments of documents that were not retrieved are left out.
     carry
         The run's columns ``by0`` ... that must be constant within a query.
-    measures, convention, check, grouping, few, unclaimed, max_rank
+    measures, convention, check, grouping, few, unclaimed, max_rank, contributions
         As in :class:`Request`.
     """
 
@@ -63,14 +64,17 @@ class PlanKey(NamedTuple):
     few: bool
     unclaimed: bool
     max_rank: int | None
+    contributions: bool = False
 
     @property
     def late_ties(self) -> DocTies | None:
         """The rule by which ids break ties after documents are ordered by score.
 
-        None without such a rule, and for a small log, where two sort keys cost less.
+        None without such a rule; for a small log, where two sort keys cost less; and
+        for one whose documents are told apart even if their labels are equal.
         """
-        if self.ordered_by != "score" or (self.few and self.qrels is None):
+        at_once = self.few or self.contributions
+        if self.ordered_by != "score" or (at_once and self.qrels is None):
             return None
         return self.ties if self.ties == "doc_desc" or self.ties == "doc_asc" else None
 
@@ -97,6 +101,7 @@ class PlanKey(NamedTuple):
             few=request.few,
             unclaimed=request.unclaimed,
             max_rank=request.max_rank,
+            contributions=request.contributions,
         )
 
 
@@ -107,6 +112,7 @@ class Trace:
     ``run_scalars`` are aggregations of a query's rows, ``qrels_scalars`` of its
     judgments; ``facts`` are in terms of the sums, and no measure needs them. Of each
     query, the plan keeps the first ``depth`` documents; None: as the recorder says.
+    ``shares`` are what the documents add to the value, if that is asked for.
     """
 
     recorder: Recorder
@@ -116,6 +122,7 @@ class Trace:
     run_scalars: dict[str, pl.Expr]
     qrels_scalars: dict[str, pl.Expr]
     facts: dict[str, pl.Expr]
+    shares: Shares | None = None
 
     @cached_property
     def results(self) -> list[pl.Expr]:
@@ -176,7 +183,9 @@ def _depth(key: PlanKey, trace: Trace) -> int | None:
     in_memory = key.grouping == "hash" and key.qrels is None
     ranked = key.ordered_by == "score" and key.max_rank is None
     finite = recorder.integer_grades and not trace.violations
-    if not in_memory or not ranked or "score" in recorder.columns:
+    if key.contributions or not in_memory or not ranked:
+        return None
+    if "score" in recorder.columns:
         return None
     return recorder.cutoffs.depth if finite or key.check == "strict" else None
 
@@ -195,13 +204,39 @@ def _recorded(
         negative = recorder.recording_ranking().count_all(pl.col("label") < 0)
         violations.append(Violation(NEGATIVE_GRADE, negative))
     once = {(v.rule, str(v.count)): v for v in violations}
-    return _with_checks(key, recorder, depth, values, list(once.values()))
+    trace = _with_checks(key, recorder, depth, values, list(once.values()))
+    if not key.contributions:
+        return trace
+    return replace(trace, shares=_shares(key, recorder, filled[0]))
+
+
+def _shares(key: PlanKey, recorder: Recorder, arguments: dict[str, Any]) -> Shares:
+    """Record what the documents add to the value of the only measure."""
+    (measure,) = key.measures
+    if isinstance(measure, Custom):
+        fill = None
+    else:
+        policy = key.convention.no_relevant_of(measure.metric, measure.no_relevant)
+        fill = 1.0 if measure.definition.adds_unweighted_one(policy) else None
+
+    def value_of(ranking: Sharing) -> pl.Expr:
+        r: Ranking = ranking
+        if key.retrieved_only:
+            r = r.ideal_over("retrieved")
+        if isinstance(measure, Custom):
+            return measure.function(r).cast(pl.Float64).fill_nan(None)
+        found = value_by_rules(key, measure, r, arguments)
+        return found if fill is None else found.fill_null(fill)
+
+    return shares_of(value_of, recorder, measure.name)
 
 
 def _recorder(key: PlanKey, filled: list[dict[str, Any]], *, top: bool) -> Recorder:
     """Make an empty recorder that knows which documents the measures depend on."""
     grades = (key.qrels or key.run).by_role.get("label")
     depends_on: list[Rows] = ["relevant" if key.measures else "judged"]
+    if key.contributions:
+        depends_on.append("all")
     depends_on += [
         "all" if isinstance(m, Custom) else m.definition.depends_on_with(arguments)
         for m, arguments in zip(key.measures, filled, strict=True)

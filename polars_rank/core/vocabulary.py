@@ -48,6 +48,7 @@ def kinds(**groups: dict[str, str]) -> dict[str, Word]:
 
 PARAMETERS: dict[str, Word] = kinds(
     file={
+        "after": "Run after the change; or several, by name.",
         "covariates": "Log of the time before the experiment, to reduce the variance "
         "(CUPED): each measure is adjusted by its own value in that time, user by "
         "user.",
@@ -56,6 +57,7 @@ PARAMETERS: dict[str, Word] = kinds(
         "original": "Values of the experiment that was repeated.",
         "propensities": "Position and propensity (or alpha and beta).",
         "qrels": "The judgments.",
+        "qrels_before": "The judgments of the run before, if they have changed since.",
         "queries": "The queries to evaluate, one row per query; it may have the "
         "columns of by and weight.",
         "segments": "Attributes of queries, one row per query, for by, weight and "
@@ -75,11 +77,13 @@ PARAMETERS: dict[str, Word] = kinds(
         "doc": "Document id. Default: doc_id.",
         "documents": "Column with the document ids of a query, best first.",
         "dwell": "Seconds that a click lasted.",
+        "features": "Columns that make up slices of queries.",
         "flag": "Whether the results answered the query without a click.",
         "impression": "Impression id; several columns may make up the id.",
         "keep": "Column to add to the values per query.",
         "label": "Grade of the document; none if every judged document is relevant.",
         "new": "Scores of a new ranking.",
+        "of": "Column whose mean is compared between slices.",
         "page": "Number of the page, if positions begin anew on every page.",
         "position": "Place of the document in the list. Default: position.",
         "propensity": "Logged probability that the position is examined.",
@@ -108,12 +112,14 @@ PARAMETERS: dict[str, Word] = kinds(
         "time": "Column of time: of the impression, or of the period.",
         "user": "User id.",
         "weight": "Weight of the query or impression.",
+        "weight_before": "Weight that a query had before; default: the same.",
         "within": "Compare documents within the values of this column only.",
     },
     choice={
         "adjust": "Add p-values adjusted for the number of comparisons.",
         "alternative": "Direction of the differences that the test looks for.",
         "baseline": "What all others are compared with; default: all pairs of systems.",
+        "bins": "Number of bins of a number, which is cut at its quantiles.",
         "check": "What to do about bad rows: strict raises an error, warn warns, off "
         "ignores; full looks for all duplicates of a click log.",
         "choices": "Choice to try, such as ties, gain, k; default: all.",
@@ -136,6 +142,8 @@ PARAMETERS: dict[str, Word] = kinds(
         "grades": "Number of grades, with about as many documents in each.",
         "grades_within": "Spread the documents of the log, or those of each query, "
         "evenly over the grades.",
+        "honest": "Search slices in one half of the queries, and test them in the "
+        "other.",
         "interleaved_share": "Share of lists that are team drafts.",
         "interval": "How intervals are computed.",
         "k": "Length of the list, or cutoff: ranks from 1 to k; of reciprocal rank "
@@ -143,11 +151,13 @@ PARAMETERS: dict[str, Word] = kinds(
         "level": "Confidence level; 1 - level is the significance level.",
         "lift": "Relative change of relevance in all arms but the first.",
         "margin": "Largest difference that does not matter.",
+        "max_features": "How many features a slice combines.",
         "max_grade": "Highest grade of an unjudged document; default: of the "
         "judgments.",
         "max_orders": "Labelings and orders of a query to try, for measures without a "
         "shortcut.",
         "max_rank": "Count documents below this rank as not retrieved.",
+        "max_slices": "Largest number of slices that are tested.",
         "max_steps": "Largest number of steps of a fit.",
         "max_unseen": "Documents per query, neither retrieved nor judged, that could "
         "have labels, too.",
@@ -178,6 +188,7 @@ PARAMETERS: dict[str, Word] = kinds(
         "order": "Order of the systems: the best mean of the first measure first, by "
         "name, or as they are given.",
         "over": "Unknowns to vary: labels (of unjudged documents), ties, or both.",
+        "p": "Persistence of rbo: the probability of going on to the next document.",
         "page_size": "Number of positions per page.",
         "paired": "Whether all systems have the same queries; if not, sd is that of "
         "the values of one system, and the analysis is one-way.",
@@ -306,10 +317,16 @@ PARAMETERS: dict[str, Word] = kinds(
 COLUMNS: dict[str, Result] = {
     "arm": Result("label", "Arm that is compared with the control."),
     "baseline": Result("String", "System that the other one is compared with."),
+    "baseline_label": Result("Float64", "Grade of the document before."),
     "baseline_mean": Result("Float64", "Mean of the baseline."),
+    "baseline_share": Result("Float64", "Share of the segment before."),
     "baseline_value": Result("Float64", "Value of the query in the baseline."),
+    "baseline_rank": Result(
+        "UInt32", "Rank of the document in the baseline; null: not retrieved."
+    ),
     "better": Result("String", "System whose mean is better."),
     "candidate": Result("String", "Weights or parameters that were tried."),
+    "churn": Result("Float64", "Share of the discounted places that changed hands."),
     "choice": Result("String", "Disputed choice that was changed."),
     "click_entropy": Result(
         "Float64", "Entropy of the clicks of a query over documents, in bits."
@@ -321,6 +338,9 @@ COLUMNS: dict[str, Result] = {
     "clusters_control": Result("UInt32", "Number of independent units in the control."),
     "clusters_treatment": Result(
         "UInt32", "Number of independent units in the other arm."
+    ),
+    "contribution": Result(
+        "Float64", "What the document adds to the value, or to the difference."
     ),
     "control": Result("Float64", "Value in the control."),
     "converged": Result(
@@ -364,6 +384,7 @@ COLUMNS: dict[str, Result] = {
     "effective_size": Result(
         "Float64", "Number of equally weighted impressions that would tell as much."
     ),
+    "entered": Result("UInt32", "Documents that are new among the first k."),
     "estimate": Result("Float64", "Point estimate."),
     "eta": Result("Float64", "Strength of the position bias that is assumed."),
     "exact": Result("Boolean", "Whether the bounds are attained."),
@@ -374,17 +395,26 @@ COLUMNS: dict[str, Result] = {
     ),
     "floor": Result("Float64", "Lowest mean that is allowed."),
     "fold": Result("UInt32", "Part of the queries, from 1."),
+    "gap": Result("Float64", "Mean of the slice less that of the other queries."),
     "human": Result("Float64", "Mean under the judgments by people alone."),
     "human_lower": Result("Float64", "Lower end of its interval."),
     "human_se": Result(
         "Float64", "Standard error of the mean under the judgments by people."
     ),
     "human_upper": Result("Float64", "Upper end of its interval."),
+    "impact": Result("Float64", "Share of the slice in the queries, times its gap."),
     "impressions": Result("Int64", "Number of impressions."),
     "item": Result("String", "What the value is of."),
     "judged": Result("UInt32", "Queries that people judged."),
+    "jaccard": Result("Float64", "Common documents by those of either run."),
     "kept": Result("Float64", "Share of the resamples in which the order is kept."),
+    "kind": Result(
+        "String",
+        "How the document moved: entered, left, up, down, same; query: with a query "
+        "that has a value in one run only.",
+    ),
     "label": Result("Float64", "Grade of the document."),
+    "label_effect": Result("Float64", "What the change of labels adds."),
     "labels_lower": Result(
         "Float64", "Least mean over the labels of unjudged documents."
     ),
@@ -394,6 +424,7 @@ COLUMNS: dict[str, Result] = {
     "largest_weight_share": Result(
         "Float64", "Share of the largest weight in all weights."
     ),
+    "left": Result("UInt32", "Documents that are no longer among the first k."),
     "letters": Result(
         "String", "Systems that share a letter do not differ significantly."
     ),
@@ -407,11 +438,14 @@ COLUMNS: dict[str, Result] = {
     "message": Result("String", "What is wrong, and the way out."),
     "method": Result("String", "Estimator."),
     "min_difference": Result("Float64", "Least difference of a system."),
+    "mix": Result("Float64", "What the changed shares of segments add."),
     "model": Result("Float64", "Mean under the model's labels."),
+    "moves": Result("Float64", "Mean change of rank of common documents."),
     "n": Result("UInt32", "Independent units: queries or clusters."),
     "n_significant": Result(
         "UInt32", "Number of swapped pairs that differ significantly in either measure."
     ),
+    "new_unjudged": Result("UInt32", "Documents that entered and have no label."),
     "note": Result(
         "String", "Remark, where an assumption fails or a value is missing."
     ),
@@ -420,11 +454,13 @@ COLUMNS: dict[str, Result] = {
         "Float64", "Share of the variance that systems explain, corrected for bias."
     ),
     "other": Result("String", "The other system or measure of a pair."),
+    "overlap": Result("Float64", "Common documents by those of the longer list."),
     "p_adjusted": Result(
         "Float64 or List(Float64)", "P-values adjusted for the number of tests."
     ),
     "p_value": Result("Float64", "P-value."),
     "pairs": Result("UInt32", "Number of pairs of systems."),
+    "part": Result("String", "What the difference is split by."),
     "partial_eta_squared": Result(
         "Float64", "Share of the variance of systems and residual that systems explain."
     ),
@@ -441,6 +477,9 @@ COLUMNS: dict[str, Result] = {
         "UInt32 or Int64",
         "Number of queries; of a plan, of which there may be more than 2^32, Int64.",
     ),
+    "rank_effect": Result("Float64", "What the change of ranks adds."),
+    "rbo": Result("Float64", "Rank-biased overlap of the first k."),
+    "rank": Result("UInt32", "Rank of the document, from 1; null: not retrieved."),
     "relative": Result(
         "Float64", "Difference by the value of the baseline or control."
     ),
@@ -452,6 +491,7 @@ COLUMNS: dict[str, Result] = {
     "rmse": Result("Float64", "Root mean square error."),
     "rows": Result("Int64", "Number of rows."),
     "rule": Result("String", "Rule that rows break."),
+    "same_top": Result("Float64", "Whether the first document is the same."),
     "scale": Result("String", "What a value is relative to."),
     "sd": Result("Float64", "Standard deviation of the differences."),
     "score": Result("Float64", "Score of the document."),
@@ -469,6 +509,7 @@ COLUMNS: dict[str, Result] = {
         "List(String)", "Swapped pairs that differ significantly."
     ),
     "size": Result("Float64", "Largest absolute difference."),
+    "slice": Result("String", "Features of the slice, with their values."),
     "squares": Result("Float64", "Weighted sum of squares about the mean."),
     "srm_p_value": Result(
         "Float64", "P-value of the sizes of the arms (sample ratio mismatch)."
@@ -506,6 +547,7 @@ COLUMNS: dict[str, Result] = {
     "weight": Result("Float64", "Weight of the model."),
     "why": Result("String", "Reason."),
     "wins": Result("UInt32", "Queries that the system wins."),
+    "within": Result("Float64", "What changes within segments add."),
     "worse": Result("String", "System whose mean is worse."),
     "worth": Result(
         "Float64", "How many times as many judgments people alone would need."

@@ -11,13 +11,19 @@ from types import MethodType
 
 import polars as pl
 
+from polars_rank.conventions.tools import DEFAULT, ConventionLike
 from polars_rank.core.expr import as_expr
+from polars_rank.core.ranking import Ties
 from polars_rank.core.registry import Metric, of_vocabulary
+from polars_rank.measures.measure import Measure, MeasureLike, parse_measures
 from polars_rank.measures.names import resolve_name
-from polars_rank.namespaces.method import method
+from polars_rank.namespaces.method import Options, expr_of, method
 from polars_rank.typing import Column
 
-OF_FRAMES = ("evaluate", "per_query", "compare", "match_report", "preferences")
+OF_FRAMES = (
+    *("evaluate", "per_query", "compare", "match_report", "preferences"),
+    *("contributions", "changes", "reasons"),
+)
 
 
 class ExprRankEval:
@@ -68,6 +74,63 @@ class ExprRankEval:
             "subtopic="
         )
         raise AttributeError(msg, name=name, obj=self)
+
+    def contribution(
+        self,
+        measure: MeasureLike,
+        score: Column | None = None,
+        *,
+        rank: Column | None = None,
+        doc: Column | None = None,
+        ties: Ties | None = None,
+        convention: ConventionLike = DEFAULT,
+    ) -> pl.Expr:
+        """Compute what each document adds to the measure, a value for each row.
+
+        The values of a query sum to the measure: see
+        :func:`polars_rank.analysis.contributions`. They work in ``.over()``, in
+        ``group_by().agg()`` as lists, and in ``select()``.
+
+        Parameters
+        ----------
+        measure
+            A measure that is a sum over documents, such as ``"ndcg@10"``.
+        score, rank, doc, ties, convention
+            As for the measures themselves.
+
+        Returns
+        -------
+        A Float64 per row; null where the measure is undefined. What no document adds,
+        such as the 1 of ``no_relevant="one"``, is in no row.
+
+        Raises
+        ------
+        ValueError
+            At once, for a measure that is not a sum over documents.
+
+        Examples
+        --------
+        >>> import polars as pl, polars_rank
+        >>> log = pl.DataFrame(
+        ...     {"query_id": [1, 1, 2], "score": [2, 1, 1], "label": [1, 1, 1]}
+        ... )
+        >>> precision = pl.col("label").rank_eval.contribution("precision@2", "score")
+        >>> log.select(precision.over("query_id")).to_series().to_list()
+        [0.5, 0.5, 0.5]
+        """
+        from polars_rank.analysis.expression import contribution_expr  # not needed yet
+
+        parsed, *others = parse_measures(measure)
+        ranked = isinstance(parsed, Measure) and (
+            parsed.definition.vocabulary == "ranking"
+        )
+        if others or not isinstance(parsed, Measure) or not ranked:
+            msg = f"contribution is of one measure, such as 'ndcg@10', not {measure!r}"
+            raise ValueError(msg)
+        options = Options(score, rank, doc, ties, parsed.no_relevant, convention)
+        share = partial(contribution_expr, name=parsed.name)
+        metric, arguments = parsed.definition, parsed.arguments
+        return expr_of(metric, self._label, arguments, options, share)
 
 
 def expr(label: Column) -> ExprRankEval:

@@ -9,6 +9,7 @@ from polars_rank.typing import (
     ConventionLike,
     Discount,
     Gain,
+    MeasureLike,
     NoRelevant,
     Ties,
 )
@@ -1070,6 +1071,17 @@ class ExprRankEval:
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
         """Mean of the interpolated precision at recall 0, 0.1, 0.2 ... 1."""
+    def contribution(
+        self,
+        measure: MeasureLike,
+        score: Column | None = None,
+        *,
+        rank: Column | None = None,
+        doc: Column | None = None,
+        ties: Ties | None = None,
+        convention: ConventionLike = "trec_eval",
+    ) -> pl.Expr:
+        """Compute what each document adds to the measure, a value for each row."""
 
 def expr(label: Column) -> ExprRankEval:
     """Return the metrics of a label: ``label.rank_eval``, as type checkers know it."""

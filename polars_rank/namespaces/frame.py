@@ -9,18 +9,21 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar,
 
 import polars as pl
 
+from polars_rank.analysis.contribution_rows import contributions
 from polars_rank.evaluation.evaluate import evaluate, per_query
 from polars_rank.evaluation.match_report import match_report
 from polars_rank.evaluation.preferences import preferences
 from polars_rank.io.frames import FrameLike
-from polars_rank.measures.measure import Measures
+from polars_rank.measures.measure import MeasureLike, Measures
 from polars_rank.namespaces.methods import show_signature
 
 if TYPE_CHECKING:
+    from polars_rank.analysis.results import Changes, Reasons
     from polars_rank.comparison.keywords import ComparisonOptions
     from polars_rank.comparison.result import Comparison
     from polars_rank.namespaces.clicks import ClickLogRankEval
     from polars_rank.uncertainty.bounds.bounds import bounds
+    from polars_rank.uncertainty.bounds.several_runs import Runs
 
 
 P = ParamSpec("P")
@@ -116,6 +119,43 @@ class _Shared(Generic[Frame]):
 
         return fuse(self._frame, method, **options)
 
+    def changes(self, after: Runs, k: int = 10, **options: Any) -> Changes:
+        """Compare the first k documents of this run with those of another.
+
+        ``options`` are those of :func:`polars_rank.analysis.changes`.
+
+        Examples
+        --------
+        >>> import polars as pl, polars_rank
+        >>> run = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "score": [2, 1]})
+        >>> other = run.with_columns(score=-pl.col("score"))
+        >>> run.rank_eval.changes(other, k=1).queries["overlap"].item()
+        0.0
+        """
+        from polars_rank.analysis.run_changes import changes
+
+        return changes(self._frame, after, k, **options)
+
+    def reasons(
+        self, after: FrameLike, measure: MeasureLike, **options: Any
+    ) -> Reasons:
+        """Take the difference of another run's mean and this one's apart.
+
+        ``options`` are those of :func:`polars_rank.analysis.reasons`.
+
+        Examples
+        --------
+        >>> import polars as pl, polars_rank
+        >>> run = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "score": [2, 1]})
+        >>> other = run.with_columns(score=-pl.col("score"))
+        >>> why = run.rank_eval.reasons(other, "rr", qrels={1: {"a": 1}})
+        >>> why.queries["difference"].item()
+        -0.5
+        """
+        from polars_rank.analysis.difference_reasons import reasons
+
+        return reasons(self._frame, after, measure, **options)
+
     if TYPE_CHECKING:
         bounds = _collected(bounds)
     else:  # what it needs is slow to import
@@ -141,6 +181,7 @@ class DataFrameRankEval(_Shared[pl.DataFrame]):
         frame = self._alive()
         return self._copy if frame is None else frame
 
+    contributions = _eager(contributions)
     evaluate = _eager(evaluate)
     per_query = _eager(per_query)
     match_report = _eager(match_report)
@@ -158,6 +199,7 @@ class LazyFrameRankEval(_Shared[pl.LazyFrame]):
     def _frame(self) -> pl.LazyFrame:
         return self._copy
 
+    contributions = _lazy(contributions)
     evaluate = _lazy(evaluate)
     per_query = _lazy(per_query)
     match_report = _lazy(match_report)

@@ -89,7 +89,7 @@ def method(metric: Metric) -> Callable[..., pl.Expr]:
                 )
                 raise TypeError(msg)
         given = {n: v for n, v in arguments.items() if n in names}
-        return _expr(metric, self._label, params, Options(score, **given))
+        return expr_of(metric, self._label, params, Options(score, **given))
 
     call.__name__, call.__qualname__ = metric.name, f"ExprRankEval.{metric.name}"
     if not metric.uses_scores:
@@ -106,10 +106,14 @@ def method(metric: Metric) -> Callable[..., pl.Expr]:
     return call
 
 
-def _expr(
-    metric: Metric, label: pl.Expr, params: dict[str, Any], options: Options
+def expr_of(
+    metric: Metric,
+    label: pl.Expr,
+    params: dict[str, Any],
+    options: Options,
+    bind: Callable[..., pl.Expr] = bind,
 ) -> pl.Expr:
-    """Return the metric over raw columns, under a convention."""
+    """Return the metric over raw columns, under a convention; ``bind`` binds it."""
     convention = convention_of(options.convention)
     if convention.unjudged == "drop":
         msg = (

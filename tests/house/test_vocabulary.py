@@ -11,13 +11,13 @@ import polars as pl
 import pytest
 
 import polars_rank as pr
-from polars_rank import clicks, comparison, example, fusion, io, parts
+from polars_rank import analysis, clicks, comparison, example, fusion, io, parts
 from polars_rank.cli.derive import cli_type, parameters_of
 from polars_rank.clicks.behavior.measures import DEFAULT as BEHAVIOR
 from polars_rank.core.vocabulary import COLUMNS, PARAMETERS
 from polars_rank.metrics import METRICS
 
-MODULES = (pr, comparison, clicks, fusion, parts, io)
+MODULES = (pr, analysis, comparison, clicks, fusion, parts, io)
 VALUES = pr.per_query(
     pl.scan_parquet(example.systems_path()), ["rr", "ap"], query=["system", "query_id"]
 ).collect()
@@ -114,6 +114,19 @@ def results() -> Iterator[tuple[str, pl.DataFrame]]:
     for name in ("candidates", "folds", "values"):
         yield f"tune.{name}", getattr(tuned, name)
     yield "match_report", pr.match_report(one, qrels=qrels)
+    yield "contributions", analysis.contributions(one, "rr", qrels=qrels)
+    two = run.filter(pl.col("system") == "dense").drop("system")
+    changed = analysis.changes(one, two, qrels=qrels)
+    for name in ("summary", "queries", "documents"):
+        yield f"changes.{name}", getattr(changed, name)
+    lands = qrels.select("query_id", land=pl.lit("x")).unique()
+    why = analysis.reasons(
+        one, two, "rr", qrels=qrels, qrels_before=qrels, segments=lands, by="land"
+    )
+    for name in ("summary", "segments", "queries", "documents"):
+        yield f"reasons.{name}", getattr(why, name)
+    halves = why.queries.with_columns(land=pl.int_range(pl.len()) % 2)
+    yield "slices", analysis.slices(halves, "land", min_queries=2, level=0.01)
     yield (
         "estimate",
         pr.estimate(
@@ -144,7 +157,7 @@ def results() -> Iterator[tuple[str, pl.DataFrame]]:
         yield f"report.{name}", getattr(report, name)
 
 
-OF_USERS = {"system", "query_id", "doc_id", "day", *METRICS, *BEHAVIOR}
+OF_USERS = {"system", "query_id", "doc_id", "day", "land", *METRICS, *BEHAVIOR}
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -33,7 +33,8 @@ def spill_plan(
     """
     from polars_rank._engine.spill.bounded import bounded  # slow to import
 
-    factor = LISTS if any(map(_by_lists, key.measures)) else SUMS
+    lists = key.contributions or any(map(_by_lists, key.measures))
+    factor = LISTS if lists else SUMS
     frame = bounded(
         parts,
         key.run.keys,

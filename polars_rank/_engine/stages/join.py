@@ -27,7 +27,8 @@ def sum_judged(
     trace = trace_measures(key)
     qrels = qrels.cache()  # read for the numbers and for the labels
     numbers = number_queries(key, qrels, listed)
-    plan = sum_terms(key, trace, join_qrels(key, trace, run, qrels, numbers))
+    rows = join_qrels(key, trace, run, qrels, numbers, doc=key.contributions)
+    plan = sum_terms(key, trace, rows)
     return plan._replace(frame=restore_query_keys(plan.frame, numbers))
 
 
@@ -82,7 +83,7 @@ def join_qrels(
         rows,
         words,
         [*trace.run_scalars, *trace.qrels_scalars],
-        settled=any(isinstance(m, Custom) for m in key.measures),
+        settled=key.contributions or any(isinstance(m, Custom) for m in key.measures),
     )
 
 

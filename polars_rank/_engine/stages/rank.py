@@ -203,12 +203,14 @@ def regroup_by_rank(
     Other rows have scalars of a query and no document: ``head`` is true for rows of the
     run, which ``runs`` counts, and false for others. The result lacks them; a query
     without documents keeps one row of nulls. With ``settled``, documents without a rank
-    are ordered by grade, since a join leaves them in any order.
+    are ordered by grade (and by id, if that is kept), since a join leaves them in any
+    order.
     """
     once = {name: pl.col(name).drop_nulls().first() for name in scalars}
     payload = [*payload, "rank"]
     document = pl.col("head").is_null()
-    keys = ["rank", "label"] if settled else ["rank"]
+    keys = ["rank", *(["label"] if settled else [])]
+    keys += ["doc"] if settled and "doc" in payload else []
     row = (
         _document(payload)
         .filter(document)

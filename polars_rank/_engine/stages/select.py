@@ -65,6 +65,8 @@ def rank_documents(key: PlanKey, trace: Trace, frame: pl.LazyFrame) -> Ranked:
     With judgments, labels are not known yet, unless the order depends on them.
     """
     payload = {"label"} if key.qrels is None else {"doc"}
+    if key.contributions and "doc" in key.run.roles:
+        payload.add("doc")
     if "score" in trace.recorder.columns:
         payload.add("score")
     if key.unclaimed:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Generic, NamedTuple, TypeAlias
 
 import polars as pl
 
 from polars_rank._engine.checks.enforce import Frame
 from polars_rank._engine.recorder import WORDS, Recorder
+from polars_rank._engine.shares import DOCUMENTS, Shares
 from polars_rank._engine.trace import PlanKey, Trace
 from polars_rank.core.rules import Rule
 
@@ -53,18 +55,30 @@ def sum_terms(key: PlanKey, trace: Trace, rows: pl.LazyFrame) -> Plan:
         if key.grouping == "contiguous":
             joined.append("runs")
             scalars.append("runs")
-    words = _words(rows, recorder, scalars)
-    sums = _sums(words, recorder, scalars)
-    frame = sums.select("query", *key.carry, *joined, *trace.results)
+    shares = trace.shares
+    document = [] if shares is None else shares.document(rows.collect_schema())
+    words = _words(rows, recorder, scalars, document)
+    sums = _sums(words, recorder, scalars, shares, document)
+    shared = [] if shares is None else [pl.col(DOCUMENTS), shares.factors]
+    frame = sums.select("query", *key.carry, *joined, *shared, *trace.results)
     return Plan(frame, {f"rule{i}": v.rule for i, v in enumerate(trace.violations)})
 
 
-def _words(rows: pl.LazyFrame, recorder: Recorder, scalars: list[str]) -> pl.LazyFrame:
-    """Add the words that depend on neighboring documents, level by level."""
+def _words(
+    rows: pl.LazyFrame,
+    recorder: Recorder,
+    scalars: list[str],
+    document: Sequence[str] = (),
+) -> pl.LazyFrame:
+    """Add the words that depend on neighboring documents, level by level.
+
+    The columns of a ``document`` are kept, too.
+    """
     if not recorder.top:  # else they are numbers already
         rows = rows.with_columns(pl.col("label").cast(pl.Float64))
     have = [w for w in WORDS if w in recorder.columns | {"label"}]
     have += [w for w in ("ideal_label",) if recorder.top and w in recorder.columns]
+    have += [name for name in document if name not in have]
     constants, once = recorder.constants.named, list(scalars)
     for level, words in enumerate(recorder.word_levels):
         lists = {name: pl.col(name) for name in have} | words
@@ -94,11 +108,22 @@ def _along_the_list(*, lead: bool) -> dict[str, pl.Expr]:
     return columns
 
 
-def _sums(words: pl.LazyFrame, recorder: Recorder, scalars: list[str]) -> pl.LazyFrame:
-    """Make a row per query: the terms as lists (to be summed), aggregates, scalars."""
+def _sums(
+    words: pl.LazyFrame,
+    recorder: Recorder,
+    scalars: list[str],
+    shares: Shares | None = None,
+    document: Sequence[str] = (),
+) -> pl.LazyFrame:
+    """Make a row per query: the terms as lists (to be summed), aggregates, scalars.
+
+    With ``shares``, the documents are a list, too.
+    """
+    about = [name for name in document if name not in recorder.aggregates.roots()]
+    documents = [] if shares is None else [shares.documents(document)]
     return (
-        words.select("query", *scalars, *recorder.summands)
+        words.select("query", *about, *scalars, *recorder.summands)
         .set_sorted("query")
         .group_by("query", maintain_order=True)
-        .agg(*recorder.sums, *(pl.col(name).first() for name in scalars))
+        .agg(*recorder.sums, *documents, *(pl.col(name).first() for name in scalars))
     )

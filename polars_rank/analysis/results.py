@@ -1,0 +1,149 @@
+"""The results of an analysis: frames, and tables of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from polars_rank._engine.request import AnyFrame
+from polars_rank.report.table import Cell, Shown, Table, number
+
+NUMBERS = {"mean", "se", "lower", "upper", "difference", "share", "baseline_share"}
+NUMBERS |= {"baseline_mean", "within", "mix", "contribution"}
+NOTHING = 1e-12
+MOST = 20  # rows of segments in a table
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Changes(Shown):
+    """What changed between two runs: frames, and a table.
+
+    Attributes
+    ----------
+    summary
+        Per measure (and system, where there are several): ``queries`` that have a
+        value, its ``mean`` with the standard error ``se``, and ``lower`` and ``upper``
+        of its interval. The measures are ``overlap``, ``jaccard``, ``rbo``, ``churn``,
+        ``same_top``, ``entered``, ``left``, ``moves`` and, with judgments,
+        ``new_unjudged``.
+    segments
+        The same for each segment, with ``by``; else None.
+    queries
+        A row per query, sorted, with a column for each measure.
+    documents
+        A row per document that either run has among its first k, by query and rank:
+        ``baseline_rank`` and ``rank``, beyond k too (null: not retrieved); its
+        ``kind``, ``"entered"``, ``"left"``, ``"up"``, ``"down"`` or ``"same"``; and,
+        with judgments, its ``label``.
+    settings
+        The arguments.
+    """
+
+    summary: pl.DataFrame
+    segments: pl.DataFrame | None
+    queries: pl.DataFrame
+    documents: AnyFrame
+    settings: dict[str, Any]
+
+    def tables(self) -> list[Table]:
+        """Return the table of all queries, and that of segments."""
+        k, level = self.settings["k"], self.settings["level"]
+        title = f"Changes of the first {k}, with {100 * level:.4g}% intervals"
+        found = [as_table(title, self.summary)]
+        if self.segments is not None:
+            found.append(as_table(f"{title}, by segment", self.segments))
+        return found
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Reasons(Shown):
+    """Why a mean moved: frames with the parts of the difference, and tables.
+
+    Attributes
+    ----------
+    summary
+        A row per ``part`` and ``item``: the ``difference`` that it adds, its ``share``
+        of the whole, and its standard error ``se`` with ``lower`` and ``upper``, where
+        the runs are paired. Within each part the items sum to the whole:
+        ``"difference"``, the whole itself; ``"effect"`` of ``rank``, ``label`` (where
+        judgments changed) and ``mix`` (where queries or weights did); ``"kind"`` of the
+        documents, ``entered``, ``left``, ``up``, ``down``, ``same`` and ``query``;
+        their ``"label"``, ``relevant``, ``not relevant`` and ``unjudged``; and
+        ``"segments"``, ``within`` and ``mix``.
+    segments
+        With ``by``: per segment ``queries``, ``baseline_mean``, ``mean`` and their
+        ``difference`` with its interval; ``baseline_share`` and ``share`` of the
+        weights; what the segment adds ``within`` and by the ``mix``, and the sum of
+        both, its ``contribution``.
+    queries
+        A row per query that has a value: ``baseline_value``, ``value``, ``difference``,
+        and its ``contribution``, whose mean is the difference of the means; with
+        ``qrels_before``, ``rank_effect`` and ``label_effect``.
+    documents
+        A row per document within the cutoff of either run, by query and rank, or that
+        adds to the difference: ``baseline_rank``, ``rank``, ``kind``, ``label`` (and
+        ``baseline_label``), ``contribution``, and the same effects.
+    settings
+        The arguments.
+    """
+
+    summary: pl.DataFrame
+    segments: pl.DataFrame | None
+    queries: pl.DataFrame
+    documents: AnyFrame
+    settings: dict[str, Any]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Tell what the tables do not show at once, such as Simpson's paradox."""
+        found = []
+        items = {(part, item): d for part, item, d in self._items()}
+        total = items["difference", "difference"]
+        within = items.get(("segments", "within"), total)
+        if total * within < 0 and min(abs(total), abs(within)) > NOTHING:
+            found.append(
+                "Simpson's paradox: within segments the mean moved by "
+                f"{within:+.4f}, in all by {total:+.4f}, since their mix changed."
+            )
+        if self.summary["se"].item(0) is None and len(self.queries) > 1:
+            found.append("Queries or weights changed: without pairs, no intervals.")
+        return tuple(found)
+
+    def _items(self) -> list[tuple[str, str, float]]:
+        return self.summary.select("part", "item", "difference").rows()
+
+    def tables(self) -> list[Table]:
+        """Return the table of parts, and that of segments."""
+        name, level = self.settings["measure"], self.settings["level"]
+        old, new = (number(self.settings[n]) for n in ("baseline_mean", "mean"))
+        title = f"Why {name} moved from {old} to {new}"
+        title += f", with {100 * level:.4g}% intervals"
+        found = [as_table(title, self.summary, self.notes)]
+        if self.segments is not None:
+            found.append(as_table(f"{name} by segment", self.segments))
+        return found
+
+
+def as_table(title: str, frame: pl.DataFrame, notes: Sequence[str] = ()) -> Table:
+    """Return a frame as a table: text and counts, then numbers with four decimals."""
+    notes = [*notes]
+    if len(frame) > MOST:
+        notes.append(f"The first {MOST} of {len(frame)} rows.")
+    rows = [
+        [
+            Cell(number(value) if name in NUMBERS else _text(value))
+            for name, value in row.items()
+        ]
+        for row in frame.head(MOST).iter_rows(named=True)
+    ]
+    labels = 0
+    while labels < len(frame.columns) and frame.dtypes[labels] == pl.String:
+        labels += 1
+    return Table(title, frame.columns, rows, labels, notes)
+
+
+def _text(value: object) -> str:
+    return "-" if value is None else str(value)

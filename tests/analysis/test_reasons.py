@@ -1,0 +1,379 @@
+"""Reasons of a difference: sums in plain loops, both orders, two weightings."""
+
+from __future__ import annotations
+
+import math
+import random
+import statistics
+
+import polars as pl
+import pyarrow as pa
+import pytest
+from loops import LOOPS
+from polars.testing import assert_frame_equal
+from random_lists import labels_of, lists_of, random_qrels, random_run
+from slow import ENGINES, slow
+
+import polars_rank as pr
+from polars_rank import analysis
+from polars_rank._engine.spill import budget
+from polars_rank.exceptions import DataError
+
+BEFORE, AFTER = random_run(21), random_run(22)
+OLD, NEW = random_qrels(21), random_qrels(22)
+ZERO = {"missing": "zero", "no_relevant": "zero"}
+ABOUT = pl.DataFrame({"query_id": range(40)}).with_columns(
+    land=pl.col("query_id") * 7 % 3,
+    user=pl.col("query_id") % 9,
+    traffic=pl.col("query_id") % 5 + 1.0,
+    traffic_before=pl.col("query_id") * 3 % 7 + 1.0,
+)
+
+
+def items(frame, part):
+    rows = frame.filter(part=part)
+    return dict(rows.select("item", "difference").rows())
+
+
+def compared(measure, **options):
+    runs = {"before": BEFORE, "after": AFTER}
+    qrels = NEW.join(ABOUT, on="query_id")
+    return pr.compare(runs, [measure], qrels=qrels, baseline="before", **options).pairs
+
+
+# -- the difference that a comparison prints
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"weight": "traffic"},
+        {"cluster": "user"},
+        {"no_relevant": "skip"},
+        {"no_relevant": "one"},
+        {"missing": "skip", "no_relevant": "zero"},
+        {"ties": "optimistic"},
+        {"unjudged": "drop"},
+        slow({"rel": 2}),
+        slow({"convention": "ranx"}),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("measure", ["recall@3", slow("ap"), slow("ndcg@5")])
+def test_the_parts_sum_to_the_difference_of_a_comparison(measure, options):
+    skips = options.get("missing") == "skip"
+    options = {"missing": "zero"} | options
+    pairs = {"pairs": "common"} if skips else {}
+    wanted = compared(measure, **options, **pairs).row(0, named=True)
+    if skips:  # the runs miss different queries
+        common = BEFORE.join(AFTER, on="query_id", how="semi")
+        common = common.join(NEW, on="query_id", how="semi")
+        options["queries"] = common.select("query_id").unique()
+    found = analysis.reasons(
+        BEFORE, AFTER, measure, qrels=NEW, segments=ABOUT, **options
+    )
+    total = found.summary.row(0, named=True)
+    for name in ("difference", "se", "lower", "upper"):
+        assert total[name] == pytest.approx(wanted[name], abs=1e-12)
+    n = len(found.queries)
+    assert n == wanted["queries"]
+    assert found.documents["contribution"].sum() / n == pytest.approx(
+        wanted["difference"], abs=1e-12
+    )
+    assert found.queries["contribution"].mean() == pytest.approx(
+        wanted["difference"], abs=1e-12
+    )
+    for part in ("effect", "kind", "label"):
+        assert sum(items(found.summary, part).values()) == pytest.approx(
+            wanted["difference"], abs=1e-12
+        )
+    assert found.settings["mean"] == pytest.approx(wanted["mean"], abs=1e-12)
+    assert found.settings["baseline_mean"] == pytest.approx(
+        wanted["baseline_mean"], abs=1e-12
+    )
+    values = found.queries.select("query_id", "difference")
+    assert values["difference"].null_count() == 0
+
+
+# -- documents, kinds and labels in plain loops
+
+
+def kind_of(doc, old, new, k):
+    was = doc in (old if k is None else old[:k])
+    now = doc in (new if k is None else new[:k])
+    if was != now:
+        return "entered" if now else "left"
+    if not was:
+        return "other"
+    step = new.index(doc) - old.index(doc)
+    return "up" if step < 0 else "down" if step else "same"
+
+
+@pytest.mark.parametrize("measure", LOOPS)
+def test_documents_and_kinds_are_those_of_loops(measure):
+    loop, k = LOOPS[measure]
+    before, after, judged = lists_of(BEFORE), lists_of(AFTER), labels_of(NEW)
+    documents, kinds, labels, by_query = {}, {}, {}, {}
+    for query, grades in judged.items():
+        old, new = before.get(query, []), after.get(query, [])
+        a, b = (loop(docs, grades, k) for docs in (old, new))
+        for doc in {*old, *new}:
+            added = b.get(doc, 0.0) - a.get(doc, 0.0)
+            documents[query, doc] = added
+            kind, grade = kind_of(doc, old, new, k), grades.get(doc)
+            label = "relevant" if (grade or 0) > 0 else "not relevant"
+            label = "unjudged" if grade is None else label
+            for sums, name in ((kinds, kind), (labels, label)):
+                sums[name] = sums.get(name, 0.0) + added / len(judged)
+            by_query.setdefault(kind, {}).setdefault(query, []).append(added)
+    found = analysis.reasons(BEFORE, AFTER, measure, qrels=NEW, **ZERO)
+    columns = ["query_id", "doc_id", "contribution"]
+    shown = {(q, d): c for q, d, c in found.documents.select(columns).rows()}
+    for place, added in documents.items():
+        assert shown.get(place, 0.0) == pytest.approx(added, abs=1e-14)
+    assert shown.keys() <= documents.keys()
+    for part, wanted in (("kind", kinds), ("label", labels)):
+        for item, difference in items(found.summary, part).items():
+            assert difference == pytest.approx(wanted.get(item, 0.0), abs=1e-14)
+    # The interval of a part: t of its sums over queries.
+    entered = [math.fsum(by_query["entered"].get(q, [])) for q in judged]
+    row = found.summary.filter(part="kind", item="entered").row(0, named=True)
+    error = statistics.stdev(entered) / math.sqrt(len(judged))
+    assert row["se"] == pytest.approx(error, abs=1e-14)
+    assert row["lower"] < row["difference"] < row["upper"] or error == 0
+
+
+# -- judgments that changed
+
+
+@pytest.mark.parametrize("measure", ["ndcg@4", "ap", slow("rr"), slow("recall@3")])
+def test_effects_are_means_over_both_orders_of_the_changes(measure):
+    both = OLD.join(NEW, on="query_id", how="semi").select("query_id").unique()
+    old, new = (q.join(both, on="query_id", how="semi") for q in (OLD, NEW))
+
+    def value(run, qrels):
+        frame = pr.per_query(run, measure, qrels=qrels, **ZERO)
+        return dict(frame.rows())
+
+    v = {
+        (i, j): value(run, qrels)
+        for i, run in enumerate((BEFORE, AFTER))
+        for j, qrels in enumerate((old, new))
+    }
+    found = analysis.reasons(
+        BEFORE, AFTER, measure, qrels=new, qrels_before=old, **ZERO
+    )
+    ranks, labels = [], []
+    for row in found.queries.rows(named=True):
+        q = row["query_id"]
+        first_ranks = v[1, 0][q] - v[0, 0][q], v[1, 1][q] - v[1, 0][q]
+        first_labels = v[1, 1][q] - v[0, 1][q], v[0, 1][q] - v[0, 0][q]
+        ranks.append((first_ranks[0] + first_labels[0]) / 2)
+        labels.append((first_ranks[1] + first_labels[1]) / 2)
+        assert row["rank_effect"] == pytest.approx(ranks[-1], abs=1e-13)
+        assert row["label_effect"] == pytest.approx(labels[-1], abs=1e-13)
+        assert row["difference"] == pytest.approx(ranks[-1] + labels[-1], abs=1e-13)
+    n = len(ranks)
+    assert items(found.summary, "effect") == pytest.approx(
+        {"rank": sum(ranks) / n, "label": sum(labels) / n}, abs=1e-13
+    )
+    for name in ("rank_effect", "label_effect"):
+        assert found.documents[name].sum() == pytest.approx(found.queries[name].sum())
+    parts = found.documents["rank_effect"] + found.documents["label_effect"]
+    assert (parts - found.documents["contribution"]).abs().max() < 1e-13
+    assert {"baseline_label", "label"} <= {*found.documents.columns}
+
+
+def test_logs_have_labels_of_their_own():
+    """A document that left has the label that it had."""
+    rows = {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1]}
+    before = pl.DataFrame({**rows, "label": [1, 0]})
+    after = pl.DataFrame({**rows, "doc_id": ["b", "c"], "label": [0, 1]})
+    found = analysis.reasons(before, after, "dcg@1")
+    assert found.documents.select("doc_id", "kind", "label", "contribution").rows() == [
+        ("b", "entered", 0.0, 0.0),
+        ("a", "left", 1.0, -1.0),
+    ]
+    assert items(found.summary, "label")["relevant"] == -1.0
+
+
+def test_the_same_run_moves_by_its_labels_alone():
+    found = analysis.reasons(
+        BEFORE, BEFORE, "ndcg@4", qrels=NEW, qrels_before=OLD, **ZERO
+    )
+    effects = items(found.summary, "effect")
+    assert effects["rank"] == pytest.approx(0.0, abs=1e-15)
+    assert effects["label"] != 0
+
+
+# -- queries and traffic that changed
+
+
+def log(days):
+    """A log in which a query has the value 1 or 0 at precision@1."""
+    rows = [
+        (f"{land} {i}", "a", 1.0, int(i < hits), land, day)
+        for day, land, hits, n in days
+        for i in range(n)
+    ]
+    schema = ["query_id", "doc_id", "score", "label", "land", "day"]
+    return pl.DataFrame(rows, schema, orient="row")
+
+
+def test_simpsons_paradox():
+    """Every segment is better, and the mean is worse."""
+    before = log([(1, "x", 64, 80), (1, "y", 6, 20)])
+    after = log([(2, "x", 246, 300), (2, "y", 245, 700)])
+    found = analysis.reasons(
+        before, after, "precision@1", by="land", no_relevant="zero"
+    )
+    assert found.settings["baseline_mean"] == pytest.approx(0.7)
+    assert found.settings["mean"] == pytest.approx(0.491)
+    parts = items(found.summary, "segments")
+    assert parts["within"] == pytest.approx(0.0335)
+    assert parts["mix"] == pytest.approx(-0.2425)
+    assert found.segments["difference"].to_list() == pytest.approx([0.02, 0.05])
+    assert any(note.startswith("Simpson's paradox") for note in found.notes)
+    assert "Simpson's paradox" in str(found)
+    assert found.summary["se"].null_count() == len(found.summary)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_weights_and_queries_that_changed(seed):
+    draw = random.Random(seed)
+    old, new = (
+        q.filter(pl.col("query_id").is_in(draw.sample(range(40), 30)))
+        for q in (OLD, NEW)
+    )
+    found = analysis.reasons(
+        BEFORE, AFTER, "ndcg@4", qrels=new, qrels_before=old, segments=ABOUT,
+        by="land", weight="traffic", weight_before="traffic_before", **ZERO,
+    )  # fmt: skip
+    about = {row["query_id"]: row for row in ABOUT.rows(named=True)}
+    sides = []
+    for run, qrels, weight in (
+        (BEFORE, old, "traffic_before"),
+        (AFTER, new, "traffic"),
+    ):
+        values = dict(pr.per_query(run, "ndcg@4", qrels=qrels, **ZERO).rows())
+        whole = sum(about[q][weight] for q in values)
+        by_land = {}
+        for q, value in values.items():
+            w = about[q][weight] / whole
+            sums = by_land.setdefault(about[q]["land"], [0.0, 0.0])
+            sums[0] += w
+            sums[1] += w * value
+        sides.append({land: (w, m / w) for land, (w, m) in by_land.items()})
+    one, two = sides
+    means = [sum(w * m for w, m in side.values()) for side in sides]
+    for row in found.segments.rows(named=True):
+        (w, m), (w2, m2) = one[row["land"]], two[row["land"]]
+        assert row["within"] == pytest.approx((w + w2) / 2 * (m2 - m), abs=1e-13)
+        assert row["mix"] == pytest.approx((m + m2) / 2 * (w2 - w), abs=1e-13)
+        assert [row["baseline_share"], row["share"]] == pytest.approx([w, w2])
+    difference = means[1] - means[0]
+    assert found.segments["contribution"].sum() == pytest.approx(difference, abs=1e-13)
+    total = items(found.summary, "difference")["difference"]
+    assert total == pytest.approx(difference, abs=1e-13)
+    for part in ("effect", "kind", "label", "segments"):
+        assert sum(items(found.summary, part).values()) == pytest.approx(
+            difference, abs=1e-12
+        )
+    n = len(found.queries)
+    assert found.documents["contribution"].sum() / n == pytest.approx(difference)
+    one_sided = found.queries.filter(pl.col("difference").is_null())
+    told = found.documents.filter(kind="query")["query_id"]
+    assert {*told} <= {*one_sided["query_id"]}
+    assert len(one_sided) > 0
+
+
+def test_segments_have_the_intervals_of_a_comparison():
+    found = analysis.reasons(
+        BEFORE, AFTER, "ap", qrels=NEW, by="land", segments=ABOUT, **ZERO
+    )
+    wanted = compared("ap", by="land", **ZERO)
+    names = ["land", "queries", "baseline_mean", "mean", "difference"]
+    names += ["se", "lower", "upper"]
+    assert_frame_equal(
+        found.segments.select(names), wanted.select(names), abs_tol=1e-12
+    )
+    assert items(found.summary, "segments")["mix"] == pytest.approx(0.0, abs=1e-15)
+    assert found.notes == ()
+
+
+# -- every way of reading
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_lazy_frames_and_buckets_give_the_same(engine, monkeypatch):
+    before, after = random_run(23, queries=100), random_run(24, queries=100)
+    qrels = {"qrels": random_qrels(23, queries=100)}
+    qrels["qrels_before"] = random_qrels(24, queries=100)
+    expected = analysis.reasons(before, after, "ap", **qrels, **ZERO)
+    lazy = analysis.reasons(before.lazy(), after.lazy(), "ap", **qrels, **ZERO)
+    assert_frame_equal(lazy.documents.collect(engine=engine), expected.documents)
+    assert_frame_equal(lazy.summary, expected.summary, abs_tol=1e-14)
+    small = budget.Budget(bucket=24_000, buffers=1 << 20)
+    monkeypatch.setattr(budget.Budget, "of", lambda limit, factor: small)
+    monkeypatch.setattr(budget.Budget, "buckets", lambda self, size: 3)
+    spilled = analysis.reasons(before, after, "ap", memory_limit="1GB", **qrels, **ZERO)
+    assert_frame_equal(spilled.documents, expected.documents)
+    assert_frame_equal(spilled.summary, expected.summary, abs_tol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("measure", "options", "error", "told"),
+    [
+        ("kendall_tau", {}, ValueError, "kendall_tau has no contributions"),
+        ("num_rel_ret", {}, ValueError, "a count that is summed"),
+        (["rr", "ap"], {}, ValueError, "of one measure"),
+        ("rr", {"level": 0}, ValueError, "level must lie"),
+        ("rr", {"qrel": NEW}, TypeError, "reasons takes no qrel"),
+        ("rr", {"weight": "hits"}, pl.exceptions.ColumnNotFoundError, "hits"),
+        ("rr", {"query": "item"}, ValueError, "would be called 'item'"),
+        ("rr", {"weight": "w"}, DataError, "'w' is not in 1 queries"),
+    ],
+)
+def test_wrong_arguments(measure, options, error, told):
+    weights = pl.DataFrame({"query_id": range(40), "w": [-1.0] + [1.0] * 39})
+    with pytest.raises(error, match=told):
+        analysis.reasons(
+            BEFORE, AFTER, measure, qrels=OLD, segments=weights, **options, **ZERO
+        )
+
+
+def test_rows_in_any_order_give_the_same_bits():
+    options = {"qrels": NEW, "qrels_before": OLD, **ZERO}
+    found = analysis.reasons(BEFORE, AFTER, "ap", **options)
+    changed = analysis.changes(BEFORE, AFTER, pairs="all")
+    before, after = (
+        frame.sample(fraction=1.0, shuffle=True, seed=3) for frame in (BEFORE, AFTER)
+    )
+    again = analysis.reasons(before, after, "ap", **options)
+    for frame in ("summary", "queries", "documents"):
+        own, wanted = getattr(again, frame), getattr(found, frame)
+        assert_frame_equal(own, wanted, check_exact=True)
+    again = analysis.changes(before, after, pairs="all")
+    for frame in ("summary", "queries", "documents"):
+        own, wanted = getattr(again, frame), getattr(changed, frame)
+        assert_frame_equal(own, wanted, check_exact=True)
+
+
+def test_streams_are_read_once():
+    expected = analysis.reasons(BEFORE, AFTER, "rr", qrels=NEW, **ZERO)
+    streams = (pa.RecordBatchReader.from_stream(f) for f in (BEFORE, AFTER, NEW))
+    before, after, qrels = streams
+    found = analysis.reasons(before, after, "rr", qrels=qrels, **ZERO)
+    assert_frame_equal(found.documents, expected.documents)
+    before, after, qrels = (
+        pa.RecordBatchReader.from_stream(f) for f in (BEFORE, AFTER, NEW)
+    )
+    changed = analysis.changes(before, after, qrels=qrels, pairs="all")
+    wanted = analysis.changes(BEFORE, AFTER, qrels=NEW, pairs="all")
+    assert_frame_equal(changed.documents, wanted.documents)
+
+
+def test_old_judgments_need_new_ones():
+    with pytest.raises(ValueError, match="give qrels= too"):
+        analysis.reasons(BEFORE, AFTER, "rr", qrels_before=OLD)
