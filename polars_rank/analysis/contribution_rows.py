@@ -216,6 +216,8 @@ def _doc(request: Request) -> pl.Expr:
     assert doc is not None
     dtype = bind_inputs(request).run.frame.collect_schema()["doc"]
     found = pl.col(DOCUMENTS).struct.field("doc")
+    if request.convention.on_duplicate == "keep_rank":  # with the number of the copy
+        found = found.struct.field("doc")
     found = found.cast(dtype) if dtype.is_integer() else found
     return found.alias(name_of(doc))
 

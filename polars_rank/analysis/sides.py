@@ -99,6 +99,13 @@ def documents_of_run(
     kept = [name for name in names.about if name in known]
     given = {**options, "query": query, "doc": names.doc, "keep": kept}
     request = request_of(function, frame, measure, qrels, given)
+    if request.convention.on_duplicate == "keep_rank":
+        msg = (
+            f"{function} matches each document with the same one of the other run, and "
+            "on_duplicate='keep_rank' leaves several copies in a list; choose "
+            "on_duplicate='best', which makes them one"
+        )
+        raise ValueError(msg)
     rows = documents_of(replace(request, part=part))
     return rows.with_columns(
         pl.lit(None).alias(name) for name in names.about if name not in kept

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from itertools import pairwise, permutations
+from math import log2
 
 import polars as pl
 import pytest
@@ -195,6 +196,19 @@ def test_duplicates_are_an_error_or_the_best_of_them():
         analysis.contributions(log, "rr")
     found = analysis.contributions(log, "rr", on_duplicate="best")
     assert found.rows() == [(1, "a", 1, 1.0, 1.0), (1, "b", 2, 0.0, 0.0)]
+
+
+@pytest.mark.parametrize("copied", ["A", 7])
+def test_later_copies_keep_their_ranks_and_add_nothing(copied):
+    """By hand: gains 1 at ranks 1 and 4 of the list A, A, B, C."""
+    ids = [copied, copied, *(("B", "C") if copied == "A" else (8, 9))]
+    run = pl.DataFrame({"query_id": 1, "doc_id": ids, "score": [4, 3, 2, 1]})
+    judged = pl.DataFrame({"query_id": 1, "doc_id": [ids[0], ids[3]], "label": 1})
+    found = analysis.contributions(run, "dcg", qrels=judged, on_duplicate="keep_rank")
+    assert found["doc_id"].to_list() == ids
+    assert found["contribution"].to_list() == pytest.approx([1, 0, 0, 1 / log2(5)])
+    with pytest.raises(ValueError, match="on_duplicate='best', which makes them one"):
+        analysis.changes(run, run, qrels=judged, on_duplicate="keep_rank")
 
 
 def test_columns_have_the_names_and_types_of_the_user():

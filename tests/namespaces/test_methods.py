@@ -59,6 +59,7 @@ def options(text: str, doc: str | None) -> dict[str, str]:
         (name, doc) if (i + j) % 2 else slow(name, doc)
         for i, name in enumerate(pr.CONVENTIONS)
         for j, doc in enumerate(DOC)
+        if doc or pr.CONVENTIONS[name].on_duplicate == "error"  # else ids are needed
     ],
 )
 def test_a_method_follows_a_convention(name, doc):
@@ -68,6 +69,10 @@ def test_a_method_follows_a_convention(name, doc):
     rows = log()
     if name == "catboost":  # whose ERR takes probabilities
         rows = rows.with_columns(pl.col("label") / pl.col("label").max())
+    if name == "quepid":  # whose grades end at 3
+        rows = rows.with_columns(pl.col("label").clip(0, 3))
+    if convention.no_relevant == "error":
+        rows = rows.filter((pl.col("label").max() > 0).over("query_id"))
     frame = pr.per_query(rows, names, doc=doc, convention=name)
     values = [method(t, "score", convention=name, **options(t, doc)) for t in names]
     rows = rows.group_by("query_id", maintain_order=True).agg(values)
