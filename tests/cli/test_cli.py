@@ -960,8 +960,21 @@ def test_the_bar_goes_on_while_nobody_tells_how_far_it_is(monkeypatch):
 def test_no_bar_where_it_is_done_soon():
     with Bar() as bar:
         pass
-    assert not bar.display.tasks
+    assert not bar.tasks
     assert not bar.timer.is_alive()
+
+
+def test_no_bar_beside_a_terminal():
+    """Nor what draws it, which is slow to import."""
+    code = (
+        "import sys; from polars_rank.cli import main; "
+        "main(['evaluate', '--example', '--memory-limit', '2GB']); "
+        "print('rich.progress' in sys.modules)"
+    )
+    argv = [sys.executable, "-c", code]
+    done = subprocess.run(argv, check=True, capture_output=True, text=True, env=ENV)
+    assert done.stdout.endswith("\nFalse\n")
+    assert done.stderr == ""
 
 
 def test_an_error_names_the_file_at_fault(call):
