@@ -1354,8 +1354,8 @@ MUTANTS = (
     Mutant(
         "the command forgets an option that changes the convention",
         "cli/derive.py",
-        "_comparable(v) != usual[n]",
-        "_comparable(v) == usual[n]",
+        "tuple_of(v) != usual[n]",
+        "tuple_of(v) == usual[n]",
         "cli:choices",
     ),
 )
