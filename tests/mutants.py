@@ -1358,6 +1358,13 @@ MUTANTS = (
         "tuple_of(v) == usual[n]",
         "cli:choices",
     ),
+    Mutant(
+        "two runs of one tag are one system",
+        "cli/runs.py",
+        "first_that_differs(tags, stems, files, stems)",
+        "tags",
+        "cli:bare_file_name",
+    ),
 )
 
 

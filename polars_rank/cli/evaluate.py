@@ -45,7 +45,7 @@ def evaluate(
         told(
             "column",
             "Column that names the systems in one file; with several runs, name of the "
-            "output column with the file names (default: system).",
+            "output column with their tags or file names (default: system).",
             metavar="COLUMN",
         ),
     ] = None,

@@ -51,9 +51,9 @@ def moments(
     """Sum up a day: all that compare and trend need, in a file of a few kilobytes.
 
     The FILEs are runs and their judgments, as for evaluate; or one file with values per
-    query, such as evaluate --per-query writes. Several runs go by their file names,
-    which should be the same every day: 2026-11-22/bm25.run. The sums of days add up:
-    see merge.
+    query, such as evaluate --per-query writes. Several runs go by their tags or file
+    names, which should be the same every day: 2026-11-22/bm25.run. The sums of days add
+    up: see merge.
     """
     values, definition = values_of(files, data, options)
     if "definition" in values.columns:

@@ -16,10 +16,10 @@ from polars_rank.cli.runs import (
     Files,
     Options,
     Run,
+    names_of,
     open_file,
     require_labels,
     require_roles,
-    short_names,
 )
 from polars_rank.cli.show import Format
 from polars_rank.io.scan import FileFormat
@@ -164,7 +164,7 @@ class Input:
                 opened = {**opened, files[-1]: last}
         frames = {f: opened[f] if f in opened else self.open(f, "run") for f in ran}
         require_roles(frames, judgments, sources[-1], place, label)
-        names = zip(ran, short_names(ran), strict=True)
+        names = zip(ran, names_of(frames), strict=True)
         runs = [Run(file, name, frames[file]) for file, name in names]
         if judgments is None:
             require_labels(runs, place, label)

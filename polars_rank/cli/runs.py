@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar
 
@@ -231,9 +232,28 @@ def _kind(frame: pl.LazyFrame, place: str, label: str | None) -> str | None:
     )
 
 
-def short_names(files: Sequence[str]) -> list[str]:
-    """Name each file by its stem, if that tells them apart."""
-    return first_that_differs([stem(file) for file in files], files)
+def names_of(runs: Mapping[str, pl.LazyFrame]) -> list[str]:
+    """Name each run by its tag or, if it has none of its own, by its bare file name.
+
+    Those that share even this are numbered.
+    """
+    files = [Path(file).name or file for file in runs]
+    stems = [stem(file) for file in files]
+    if len(runs) == 1:
+        return stems
+    tags = [_tag(run) or own for run, own in zip(runs.values(), stems, strict=True)]
+    names: list[str] = []
+    for name in first_that_differs(tags, stems, files, stems):
+        numbered = (f"{name}-{i}" for i in count(2))
+        names.append(next(n for n in chain([name], numbered) if n not in names))
+    return names
+
+
+def _tag(frame: pl.LazyFrame) -> str | None:
+    """The last field of the first line of TREC text, if it has one."""
+    if frame.collect_schema().names() != TREC:
+        return None
+    return next(iter(frame.select("system").head(1).collect().to_series()), None)
 
 
 def first_that_differs(*choices: Sequence[str]) -> list[str]:

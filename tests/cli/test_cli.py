@@ -232,20 +232,43 @@ def test_run_and_judgments(rows, argv):
 
 
 @pytest.mark.parametrize("argv", [["qrels.txt"], ["--qrels", "qrels.txt"]])
-def test_several_runs_are_told_apart_by_file(rows, argv):
+def test_several_runs_are_told_apart_by_their_tags(rows, argv):
     one, two = rows("one.run", "two.run", *argv, "-m", "rr")
-    assert one == {"system": "one", "queries": 2, "rr": MEANS["rr"]}
-    assert two == {"system": "two", "queries": 2, "rr": OTHER_RR}
+    assert one == {"system": "t", "queries": 2, "rr": MEANS["rr"]}
+    assert two == {"system": "u", "queries": 2, "rr": OTHER_RR}
 
 
-def test_names_of_runs_are_unique(rows, folder):
+@pytest.mark.parametrize(
+    ("tags", "names"),
+    [
+        ({"a.run": "t", "b.run": "u"}, ["t", "u"]),
+        ({"x/a.run.gz": "t", "y/a.run.gz": "u"}, ["t", "u"]),
+        ({"a.run": "t", "b.run": "t", "c.run": "u"}, ["a", "b", "u"]),
+        ({"a.run": "", "b.run": "u"}, ["a", "u"]),
+        ({"a.run": "b", "b.run": ""}, ["a", "b"]),
+        ({"x/a.run": "t", "y/a.txt": "t", "y/b.txt": "t"}, ["a.run", "a.txt", "b"]),
+        ({"x/a.run.gz": "t", "y/a.run.gz": "t", "u": ""}, ["a", "a-2", "u"]),
+        ({"x/a": "", "y/a": "", "a-2": ""}, ["a", "a-2", "a-2-2"]),
+        ({"x/*.run": "t", "y/*.run": ""}, ["t", "*.run"]),
+    ],
+)
+def test_a_run_goes_by_its_tag_or_bare_file_name_and_never_by_a_path(
+    rows, folder, tags, names
+):
+    for file, tag in tags.items():
+        path = folder / file.replace("*", "part")
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(RUN.replace(" t\n", f" {tag}\n"))
+    found = rows(*tags, "qrels.txt", "--system", "file", "-m", "rr")
+    assert [row["file"] for row in found] == names
+
+
+def test_runs_without_tags_go_by_their_bare_file_names(rows, folder):
     for name in ("x", "y"):
         (folder / name).mkdir()
-        (folder / name / "bm25.run.gz").write_text(RUN)
-    found = rows(
-        "x/bm25.run.gz", "y/bm25.run.gz", "two.run", "qrels.txt", "--system", "file"
-    )
-    assert [row["file"] for row in found] == ["x/bm25.run.gz", "y/bm25.run.gz", "two"]
+        LOG.drop("label").write_parquet(folder / name / f"{name}.run.parquet")
+    found = rows("x/x.run.parquet", "y/y.run.parquet", "qrels.txt", "-m", "rr")
+    assert [row["system"] for row in found] == ["x.run", "y.run"]
 
 
 def test_the_last_file_is_a_run_too_if_it_has_scores(rows):
@@ -431,10 +454,10 @@ def test_per_query_leaves_the_file_what_it_is(rows, folder):
 def test_per_query_of_several_runs(rows):
     rows("two.run", "one.run", "qrels.txt", "-m", "rr", "--per-query", "values.csv")
     assert pl.read_csv("values.csv").rows() == [
-        ("two", "q1", 1 / 2),
-        ("two", "q2", 0),
-        ("one", "q1", 1),
-        ("one", "q2", 1 / 2),
+        ("u", "q1", 1 / 2),
+        ("u", "q2", 0),
+        ("t", "q1", 1),
+        ("t", "q2", 1 / 2),
     ]
 
 
