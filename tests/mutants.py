@@ -1361,9 +1361,16 @@ MUTANTS = (
     Mutant(
         "the command forgets an option that changes the convention",
         "cli/derive.py",
-        "_comparable(v) != usual[n]",
-        "_comparable(v) == usual[n]",
+        "tuple_of(v) != usual[n]",
+        "tuple_of(v) == usual[n]",
         "cli:choices",
+    ),
+    Mutant(
+        "two runs of one tag are one system",
+        "cli/runs.py",
+        "first_that_differs(tags, stems, files, stems)",
+        "tags",
+        "cli:bare_file_name",
     ),
 )
 

@@ -6,7 +6,6 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import polars as pl
 
@@ -55,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always", UserWarning)
-            warnings.showwarning = _Warnings(said).tell  # type: ignore[assignment]
+            warnings.showwarning = _teller(said)  # type: ignore[assignment]
             status = run(words)
             with standard_output():
                 sys.stdout.flush()
@@ -87,16 +86,15 @@ def _fail(text: str, status: int) -> int:
     return status
 
 
-class _Warnings:
-    """Warnings as lines on standard error, each once."""
+def _teller(said: Callable[[str], str]) -> Callable[..., str]:
+    """Show warnings as lines on standard error, each once."""
+    told: set[str] = set()
 
-    def __init__(self, said: Callable[[str], str]) -> None:
-        self.said = said
-        self.told: set[str] = set()
-
-    def tell(self, message: Warning | str, *_: Any, **__: Any) -> str:
-        text = " ".join(self.said(str(message)).split())
-        if text not in self.told:
-            self.told.add(text)
+    def tell(message: Warning | str, *_: object) -> str:
+        text = " ".join(said(str(message)).split())
+        if text not in told:
+            told.add(text)
             remark(f"warning: {text}")
         return text
+
+    return tell

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cache
 from itertools import chain
+from pathlib import Path
 from typing import Literal
 
 from cyclopts import App, Parameter
@@ -13,45 +15,30 @@ import polars_rank
 from polars_rank.cli.help import WrappedHelp, shown_default
 from polars_rank.cli.words import STDIN, terminal
 
-COMMANDS = {  # as their docstrings begin, so that the help imports none of them
-    "evaluate": "Print the mean of every measure over the queries.",
-    "compare": "Compare systems query by query: differences, intervals, tests, effect "
-    "sizes.",
-    "gate": "Fail if a change made the ranking worse than a baseline.",
-    "audit": "Measure the effect of every disputed choice: on values, on the order of "
-    "systems.",
-    "bounds": "Bound the values over unknown labels, and over orders of ties.",
-    "estimate": "Estimate means from few judgments by people and many by a model.",
-    "power": "Plan a comparison: queries needed, or the difference that can be "
-    "detected.",
-    "moments": "Sum up a day: all that compare and trend need, in a file of a few "
-    "kilobytes.",
-    "merge": "Add up moments: days to a month, months to a year.",
-    "trend": "Follow systems and their differences over time, from moments of days.",
-    "orders": "Compare the orders in which measures put the systems: rank correlation, "
-    "swaps.",
-    "discriminative": "Measure discriminative power: how many pairs of systems a "
-    "measure tells apart.",
-    "match-report": "Report how the ids of a run match those of its judgments: counts "
-    "and shares.",
-    "coverage": "Another name for match-report.",
-    "measures": "List the measures by family: names, what is measured, parameters and "
-    "defaults.",
-    "conventions": "List the conventions: name, tool, and its choices in a few words.",
-    "explain": "Explain a measure: definition, choices, undefined case, source, tools.",
-    "clicks": "Click logs: what users saw, and what they clicked.",
+COMMANDS = {  # and the modules that they are in
+    "evaluate": "evaluate",
+    "compare": "compare",
+    "gate": "gate",
+    "audit": "audit",
+    "bounds": "audit",
+    "estimate": "audit",
+    "power": "compare",
+    "moments": "moments",
+    "merge": "moments",
+    "trend": "moments",
+    "orders": "compare",
+    "discriminative": "compare",
+    "match-report": "describe",
+    "coverage": "describe",
+    "measures": "describe",
+    "conventions": "describe",
+    "explain": "describe",
+    "clicks": "clicks",
 }
-PLACES = {  # where the command is not a file of its name
-    "bounds": "audit:bounds",
-    "clicks": "clicks:app",
-    "conventions": "describe:conventions",
-    "coverage": "match:match_report",
-    "discriminative": "orders:discriminative",
-    "explain": "describe:explain",
-    "match-report": "match:match_report",
-    "measures": "describe:measures",
-    "merge": "moments:merge",
-    "trend": "moments:trend",
+FUNCTIONS = {"clicks": "app", "coverage": "match_report"}  # of another name
+ABOUT = {  # where that is not how the docstring begins
+    "clicks": "Click logs: what users saw, and what they clicked.",
+    "coverage": "Another name for match-report.",
 }
 USAGE = {  # where it is not FILE...
     "gate": "BASE FILE...",
@@ -109,15 +96,24 @@ def _grammar(
         result_action="return_value",
         default_parameter=Parameter(negative=(), show_default=shown_default),
     )
-    for name, about in COMMANDS.items():
+    for name, module in COMMANDS.items():
+        function = FUNCTIONS.get(name, name.replace("-", "_"))
+        about = ABOUT.get(name) or (None if asked else summary(module, function))
         usage = f"Usage: polars-rank {name} {USAGE.get(name, 'FILE...')} [OPTIONS]"
         app.command(
-            f"polars_rank.cli.{PLACES.get(name, f'{name}:{name}')}",
+            f"polars_rank.cli.{module}:{function}",
             name=name,
-            help=None if name == asked != "coverage" else about,
+            help=about,
             **({} if name in PLAIN else {"usage": usage}),
         )
     app.register_install_completion_command(
         help="Set up Tab completion of commands and options in bash, zsh or fish."
     )
     return app
+
+
+def summary(module: str, function: str) -> str:
+    """How a docstring begins, read from the file: the list of commands imports none."""
+    source = Path(__file__).with_name(f"{module}.py").read_text(encoding="utf-8")
+    start = rf'^def {function}\(.*?"""(.*?)(?:\n\n|""")'
+    return " ".join(re.findall(start, source, re.DOTALL | re.MULTILINE)[0].split())

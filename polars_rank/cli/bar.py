@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from threading import Timer
-from types import TracebackType
+from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    SpinnerColumn,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-)
-from rich.progress import Progress as Display
 
 from polars_rank._engine.spill.progress import Progress
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Display
+    from rich.progress import TaskID
 
 SOON = 1.0  # seconds
 STAGES = {"partition": "rows into buckets", "evaluate": "buckets evaluated"}
@@ -29,52 +24,52 @@ class Bar:
     """
 
     def __init__(self) -> None:
-        self.display = Display(
-            SpinnerColumn(),
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            console=Console(stderr=True),
-            transient=True,
-        )
-        self.display.disable = not self.display.console.is_terminal
+        console = Console(stderr=True)
+        self.display = _display(console) if console.is_terminal else None
         self.tasks: dict[str, TaskID] = {}
         self.timer = Timer(SOON, self.start)
         self.timer.daemon = True
 
     def start(self) -> None:
         """Show a bar of unknown length until a stage is told."""
-        if not self.tasks and not self.display.disable:
+        if self.display is not None and not self.tasks:
             self.tasks[""] = self.display.add_task("evaluating", total=None)
             self.display.start()
 
     def told(self, progress: Progress) -> None:
         """Move the bar of the stage."""
-        stage = progress.stage
+        if self.display is None:
+            return
         if "" in self.tasks:
             self.display.remove_task(self.tasks.pop(""))
         self.display.start()
+        stage, done = progress.stage, progress.done + progress.part
         if stage not in self.tasks:
             self.tasks[stage] = self.display.add_task(STAGES[stage])
-        self.display.update(
-            self.tasks[stage],
-            completed=progress.done + progress.part,
-            total=progress.total,
-        )
+        self.display.update(self.tasks[stage], completed=done, total=progress.total)
 
     def __enter__(self) -> Bar:
         """Show that something is done, unless it is done soon."""
         self.timer.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Take them away."""
         self.timer.cancel()
         self.timer.join()
-        self.display.stop()
+        if self.display is not None:
+            self.display.stop()
+
+
+def _display(console: Console) -> Display:
+    from rich import progress as rich
+
+    return rich.Progress(
+        rich.SpinnerColumn(),
+        rich.TextColumn("{task.description}"),
+        rich.BarColumn(),
+        rich.MofNCompleteColumn(),
+        rich.TimeElapsedColumn(),
+        console=console,
+        transient=True,
+    )

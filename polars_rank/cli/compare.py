@@ -1,47 +1,51 @@
-"""The command ``compare``."""
+"""The commands that compare systems: ``compare``, ``orders`` and others."""
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, cast
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypeAlias
 
-from cyclopts import CycloptsError
+import polars as pl
 
 import polars_rank
-from polars_rank.cli.derive import options_of, told
+from polars_rank.cli.derive import UsageError, options_of, told
 from polars_rank.cli.options import (
-    DEFAULT_INPUT,
-    EVALUATING,
     NONE,
-    Example,
-    Input,
+    Formats,
     Parquet,
     Paths,
     Picture,
-    Queries,
     QuoteFormulas,
+    Systems,
+    evaluating,
 )
-from polars_rank.cli.show import Format, inert, show_rows, table_of
-from polars_rank.cli.values import values_of_systems
-from polars_rank.cli.words import emit, terminal
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from polars_rank.comparison.result import Comparison
-
+from polars_rank.cli.runs import open_file
+from polars_rank.cli.show import (
+    Format,
+    chosen,
+    show_frame,
+    show_rows,
+    table_of,
+    written,
+)
+from polars_rank.cli.values import values_of
+from polars_rank.cli.words import emit
+from polars_rank.comparison.result import Comparison
+from polars_rank.report.table import Shown, Table
 
 WELCH = "Welch's F test: is the difference the same in all segments? p is not adjusted."
+COMPARING = (
+    *("system", "measures", "weight", "cluster", "repeat", "test", "correction"),
+    *("level", "n_resamples", "seed"),
+)
 TableName: TypeAlias = Literal["means", "pairs", "between_segments"]
 
 
-@options_of(polars_rank.compare, without=("qrels", "query"), shared=False)
-@options_of(polars_rank.per_query, only=EVALUATING)
+@options_of(polars_rank.compare, shared=False)
+@evaluating
 def compare(
     *files: Paths,
-    data: Input = DEFAULT_INPUT,
-    example: Example = False,
-    queries: Queries = None,
+    data: Systems,
     format: Annotated[
         Format | Literal["html", "latex"] | None,
         told(
@@ -72,63 +76,109 @@ def compare(
     """
     if options.get("by") == (NONE,):
         options["by"] = ()
-    segments = options.get("by")
-    values, definition = values_of_systems(
-        files, data, options, example=example, queries=queries
-    )
+    values, definition = values_of(files, data, options)
     if per_query is not None and "definition" in values.columns:
-        raise CycloptsError(
-            msg="--per-query: moments hold no values of single queries; use "
+        raise UsageError(
+            "--per-query: moments hold no values of single queries; use "
             "polars-rank merge to keep their sums."
         )
     found = polars_rank.compare(values, **options)
     if per_query is not None:
         definition.write(values, per_query)
     if plot is not None:
-        (found.plot.segments if segments else found.plot.forest)().save(str(plot))
-    chosen = format or ("table" if terminal() else "csv")
-    if table is not None or chosen in ("csv", "tsv"):
-        _show(found, table or "pairs", chosen, quote_formulas=quote_formulas)
+        draw = found.plot.segments if options.get("by") else found.plot.forest
+        draw().save(str(plot))
+    form = chosen(format)
+    if table is not None or form in ("csv", "tsv"):
+        _show(found, table or "pairs", form, quote_formulas=quote_formulas)
     else:
-        emit(_written(found, chosen) + "\n")
-
-
-def _written(found: Comparison, format: str) -> str:
-    if format == "json":
-        return json.dumps(found.to_dict(), indent=2, ensure_ascii=False)
-    write = {
-        "table": found.__str__,
-        "markdown": found.to_markdown,
-        "html": found.to_html,
-        "latex": found.to_latex,
-    }[format]
-    return str(write())
+        emit(written(found, form) + "\n")
 
 
 def _show(
     found: Comparison, name: TableName, format: str, *, quote_formulas: bool
 ) -> None:
     """Print one of the tables: as rows, or as it is among the others."""
-    from polars_rank.report import table as report
-
-    tabled = dict(zip(("means", "pairs"), found.in_order(), strict=True))
-    rows: pl.DataFrame | None = tabled.get(name, found.between_segments)
+    named = dict(zip(("means", "pairs"), found.in_order(), strict=True))
+    rows = named.get(name, found.between_segments)
     if rows is None:
-        raise CycloptsError(msg="--table between_segments needs segments: name --by.")
-    first = {"means": "queries", "pairs": "queries", "between_segments": "segments"}
-    keys = rows.columns.index(first[name])
-    if quote_formulas and format in ("csv", "tsv"):
-        rows = inert(rows)
+        raise UsageError("--table between_segments needs segments: name --by.")
+    keys = rows.columns.index("segments" if name == "between_segments" else "queries")
     if format in ("json", "csv", "tsv"):
-        show_rows(rows, cast("Literal['json', 'csv', 'tsv']", format), keys=keys)
+        show_rows(rows, format, keys=keys, quote_formulas=quote_formulas)
         return
     tables = dict(zip(("means", "pairs"), found.tables(), strict=True))
     title = "Differences between segments"
-    tables[name] = tables.get(name) or table_of(rows, title, keys, [WELCH])
-    write = {
-        "table": report.as_text,
-        "markdown": report.as_markdown,
-        "html": report.as_html,
-        "latex": report.as_latex,
-    }[format]
-    emit(write(tables[name]) + "\n")
+    table = tables.get(name) or table_of(rows, title, keys, [WELCH])
+    emit(written(_Alone(table), format) + "\n")
+
+
+@dataclass(frozen=True)
+class _Alone(Shown):
+    """A result that is one table."""
+
+    table: Table
+
+    def tables(self) -> list[Table]:
+        return [self.table]
+
+
+@options_of(polars_rank.compare, only=COMPARING, shared=False)
+@evaluating
+def orders(
+    *files: Paths, data: Systems, format: Formats = None, **options: Any
+) -> None:
+    """Compare the orders in which measures put the systems: rank correlation, swaps.
+
+    The FILEs are those that compare takes. One row per pair of measures: Kendall's tau
+    and AP correlation (tau_ap, with other as the truth) of the means; the pairs of
+    systems that are swapped, and how many of these differ significantly in either
+    measure.
+    """
+    values, _ = values_of(files, data, options)
+    found = polars_rank.comparison.orders(values, **options)
+    show_frame(found, "Orders of the systems", keys=2, format=format)
+
+
+@options_of(polars_rank.compare, only=COMPARING, shared=False, test="randomized_tukey")
+@evaluating
+def discriminative(
+    *files: Paths, data: Systems, format: Formats = None, **options: Any
+) -> None:
+    """Measure discriminative power: how many pairs of systems a measure tells apart.
+
+    The FILEs are those that compare takes; moments need another test, such as tukey.
+    One row per measure: the number of pairs, the share that differs significantly, the
+    smallest difference that does (sufficient), and in csv, tsv and json all adjusted
+    p-values, from the largest.
+    """
+    values, _ = values_of(files, data, options)
+    found = polars_rank.comparison.discriminative(values, **options)
+    level = options.get("level", 0.95)
+    title = f"Pairs of systems that differ at significance level {1 - level:g}"
+    show_frame(found, title, keys=1, format=format, long=["p_adjusted"])
+
+
+@options_of(polars_rank.comparison.power)
+def power(
+    file: Annotated[
+        str | None,
+        told(
+            "file",
+            "Values of a pilot, such as evaluate --per-query writes; or use --sd.",
+        ),
+    ] = None,
+    /,
+    *,
+    format: Formats = None,
+    **options: Any,
+) -> None:
+    """Plan a comparison: queries needed, or the difference that can be detected."""
+    values = None if file is None else open_file(file, "run")
+    found = polars_rank.comparison.power(values, **options)
+    labels = [c for c in found.columns if found[c].dtype == pl.String]
+    test, paired = "Paired t test", options.get("paired", True)
+    if options.get("n_systems", 2) > 2 or not paired:
+        test = f"{'Two' if paired else 'One'}-way analysis of variance"
+    title = f"{test} at significance level {1 - options.get('level', 0.95):g}"
+    show_frame(found, title, keys=len(labels), format=format)

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import is_dataclass
 from functools import wraps
+from itertools import chain
 from types import NoneType, UnionType
 from typing import (
     Annotated,
@@ -23,27 +25,24 @@ from typing import (
     get_type_hints,
 )
 
-from cyclopts import Group, Parameter
+from cyclopts import CycloptsError, Group, Parameter
+from cyclopts.validators import Path as PathRule
 
 from polars_rank.core.vocabulary import PARAMETERS, Kind
 
 F = TypeVar("F", bound=Callable[..., Any])
+SEQUENCES = (Sequence, tuple, list)
 
-TITLES: dict[Kind, str] = {
-    "file": "Files",
-    "column": "Columns",
-    "choice": "Choices",
-    "resource": "Resources",
-    "output": "Output",
-}
-GROUPS = {
-    kind: Group(title, sort_key=i)
-    for i, (kind, title) in enumerate(TITLES.items(), start=1)
+GROUPS: dict[Kind, Group] = {
+    "file": Group("Files", sort_key=1),
+    "column": Group("Columns", sort_key=2),
+    "choice": Group("Choices", sort_key=3),
+    "resource": Group("Resources", sort_key=4),
+    "output": Group("Output", sort_key=5),
 }
 METAVARS = {"file": "FILE", "column": "COLUMN"}
-NAMED: dict[
-    str, dict[str, Any]
-] = {  # what differs from --name-of-the-parameter, or says more than the type
+# What differs from --name-of-the-parameter, or says more than the type.
+NAMED: dict[str, dict[str, Any]] = {
     "baseline": {"metavar": "SYSTEM"},
     "choices": {"name": "--choice", "metavar": "NAME"},
     "control": {"metavar": "ARM"},
@@ -57,6 +56,13 @@ NAMED: dict[
 }
 
 
+class UsageError(CycloptsError):
+    """What is wrong about a command line."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(msg=text)
+
+
 def options_of(
     *functions: Callable[..., Any],
     only: Iterable[str] = (),
@@ -67,8 +73,8 @@ def options_of(
     """Give a command the keywords of these functions as options.
 
     They reach the command in its ``**options``: those whose value is not the default of
-    the function. ``shared`` are those of a ``TypedDict``, too; ``changed`` are other
-    defaults.
+    the function, and measures one by one. ``shared`` are those of a ``TypedDict``, too;
+    ``changed`` are other defaults. The options of a group, a dataclass, come once.
     """
     offered = {
         p.name: p
@@ -81,21 +87,29 @@ def options_of(
 
     def decorate(command: F) -> F:
         signature = inspect.signature(command)
-        own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
         hints = get_type_hints(command, include_extras=True)
-        own = [p.replace(annotation=hints[p.name]) for p in own]
-        known = {p.name for p in own}
+        groups = {name: hint() for name, hint in hints.items() if is_group(hint)}
+        own = [
+            p.replace(annotation=hints[p.name], default=groups.get(p.name, p.default))
+            for p in signature.parameters.values()
+            if p.kind is not p.VAR_KEYWORD
+        ]
+        known = {*signature.parameters, *chain(*map(vars, groups.values()))}
         more = [option(p, changed) for n, p in offered.items() if n not in known]
         parameters = [*own, *more]
-        usual = {p.name: _comparable(offered[p.name].default) for p in more}
+        usual = {p.name: tuple_of(offered[p.name].default) for p in more}
 
         @wraps(command)
         def called(*args: Any, **given: Any) -> Any:
             kept = {
                 n: v
-                for n, v in {**changed, **given}.items()
-                if n in changed or n not in usual or _comparable(v) != usual[n]
+                for n, v in {**groups, **changed, **given}.items()
+                if n in changed or n not in usual or tuple_of(v) != usual[n]
             }
+            if "measures" in kept:
+                from polars_rank.measures.measure import split_given  # slow to import
+
+                kept["measures"] = split_given(kept["measures"])
             return command(*args, **kept)
 
         del called.__wrapped__  # cyclopts would follow it
@@ -108,48 +122,48 @@ def options_of(
     return decorate
 
 
+def is_group(hint: Any) -> bool:
+    """Whether a type is a dataclass, whose fields are options."""
+    return isinstance(hint, type) and is_dataclass(hint)
+
+
 def parameters_of(
     function: Callable[..., Any], *, shared: bool = True
 ) -> list[inspect.Parameter]:
     """All parameters but the first, with types; a shared ``TypedDict`` included."""
     hints = get_type_hints(function, include_extras=True)
     _, *others = inspect.signature(function).parameters.values()
-    found = []
+    found: dict[str, inspect.Parameter] = {}
     for p in others:
         hint = hints.get(p.name, Any)
         if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD):
-            found.append(p.replace(annotation=hint, kind=p.KEYWORD_ONLY))
+            found[p.name] = p.replace(annotation=hint, kind=p.KEYWORD_ONLY)
         elif shared and p.kind is p.VAR_KEYWORD and get_origin(hint) is Unpack:
             bundle = get_type_hints(get_args(hint)[0], include_extras=True)
-            known = {parameter.name for parameter in found}
-            found += [
-                inspect.Parameter(name, p.KEYWORD_ONLY, default=None, annotation=type_)
-                for name, type_ in bundle.items()
-                if name not in known
-            ]
-    return found
+            for name, type_ in bundle.items():
+                new = inspect.Parameter(
+                    name, p.KEYWORD_ONLY, default=None, annotation=type_
+                )
+                found.setdefault(name, new)
+    return [*found.values()]
 
 
 def option(
     parameter: inspect.Parameter, changed: Mapping[str, Any]
 ) -> inspect.Parameter:
     """The option of a keyword: group and help by the vocabulary."""
-    name = parameter.name
-    word = PARAMETERS[name]
+    name, word = parameter.name, PARAMETERS[parameter.name]
     hint = cli_type(parameter.annotation, file=word.kind == "file")
     if name == "measures":
         hint = tuple[str, ...]
     default = changed.get(name, parameter.default)
-    several = get_origin(hint) is tuple
-    if several:
+    changes: dict[str, Any] = {}
+    if get_origin(hint) is tuple:
         default = tuple_of(default)
+        changes["help"] = word.about.removesuffix(".") + "; may be repeated."
     elif default is parameter.empty:  # the command says what is missing
         hint, default = hint | None, None
-    about = word.about
-    if several:
-        about = about.removesuffix(".") + "; may be repeated."
-    changes: dict[str, Any] = {"help": about}
-    if hint is bool and default:
+    elif hint is bool and default:
         changes["negative"] = f"--no-{name.replace('_', '-')}"
     shown = told(name, **changes)
     return parameter.replace(annotation=Annotated[hint, shown], default=default)
@@ -160,12 +174,17 @@ def told(name: str, about: str | None = None, /, **changes: Any) -> Parameter:
 
     ``name`` is then that of the group.
     """
-    if about is None:
-        kind, about = PARAMETERS[name]
-    else:
-        kind = cast("Kind", name)
+    if about is not None:
+        return Parameter(group=GROUPS[cast("Kind", name)], help=about, **changes)
+    kind, about = PARAMETERS[name]
     settings = {"metavar": METAVARS.get(kind), "help": about, **NAMED.get(name, {})}
     return Parameter(group=GROUPS[kind], **{**settings, **changes})
+
+
+def told_output(about: str, *extensions: str, **changes: Any) -> Parameter:
+    """The help of a file to write, whose name ends in one of the extensions, if any."""
+    rule = PathRule(ext=extensions)
+    return told("output", about, metavar="FILE", validator=rule, **changes)
 
 
 def cli_type(hint: Any, *, file: bool = False) -> Any:
@@ -177,32 +196,20 @@ def cli_type(hint: Any, *, file: bool = False) -> Any:
         return cli_type(inside[0])
     if origin is Literal or hint in (bool, int, float, str):
         return hint
-    if origin in (Union, UnionType):
-        parts = [part for part in inside if part is not NoneType]
-        sequences = [part for part in parts if _is_sequence(part)]
-        if sequences:
-            return tuple[cli_type(get_args(sequences[0])[0]), ...]  # type: ignore[misc]
-        if len(parts) > 1 and str in parts:
-            return str | None if NoneType in inside else str
-        joined = cli_type(parts[0])
-        return joined | None if NoneType in inside else joined
-    if _is_sequence(hint):
+    if origin in SEQUENCES:
         return tuple[cli_type(inside[0]), ...]  # type: ignore[misc]
-    return str
+    if origin not in (Union, UnionType):
+        return str
+    parts = [part for part in inside if part is not NoneType]
+    for part in parts:
+        if get_origin(part) in SEQUENCES:
+            return cli_type(part)
+    joined = str if str in parts else cli_type(parts[0])
+    return joined | None if NoneType in inside else joined
 
 
-def _is_sequence(hint: Any) -> bool:
-    return get_origin(hint) in (Sequence, tuple, list)
-
-
-def _comparable(value: Any) -> Any:
-    """None is what an empty tuple is, and one name what a tuple of it is."""
-    several = isinstance(value, (list, tuple))
-    return tuple_of(value) if several or value is None else (value,)
-
-
-def tuple_of(default: Any) -> tuple[Any, ...]:
-    """None is an empty tuple, one name a tuple of it."""
-    if default is None or default is inspect.Parameter.empty:
+def tuple_of(value: Any) -> tuple[Any, ...]:
+    """None is an empty tuple, one value a tuple of it."""
+    if value is None or value is inspect.Parameter.empty:
         return ()
-    return (default,) if isinstance(default, str) else tuple(default)
+    return tuple(value) if isinstance(value, list | tuple) else (value,)

@@ -1,53 +1,47 @@
-"""The commands ``measures``, ``conventions`` and ``explain``, from the docstrings."""
+"""The commands that describe measures and conventions, or a run: ``match-report``."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
 import polars as pl
 from rich.table import Table
 from rich.text import Text
 
-from polars_rank.cli.derive import options_of, told
-from polars_rank.cli.options import Formats
-from polars_rank.cli.show import show, show_rows
+import polars_rank
+from polars_rank.cli.derive import UsageError, options_of, told
+from polars_rank.cli.options import Formats, Input, Paths
+from polars_rank.cli.show import pairs, show, show_rows
 from polars_rank.cli.words import terminal, visible
 from polars_rank.conventions.explain import Choice, explanation
 from polars_rank.conventions.tools import DEFAULT, TOOLS, complete_arguments
 from polars_rank.core.registry import METRICS, Metric
 
 
+@options_of()
 def measures(*, format: Formats = None) -> None:
     """List the measures by family: names, what is measured, parameters and defaults.
 
     Names after "also" are what other tools call the measure.
     """
-    chosen = format or ("table" if terminal() else "csv")
-    if chosen == "table":
-        show(*_families())
-        return
     rows = [
-        (m.family, m.name, _unquoted(m.summary), _parameters(m), _aliases(m))
+        (m.family, m.name, _marked(m.summary).plain, _parameters(m), _aliases(m))
         for m in METRICS.values()
     ]
     columns = ["family", "measure", "description", "parameters", "aliases"]
-    table = pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String), orient="row")
-    show_rows(table, chosen, keys=len(columns))
+    found = pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String), orient="row")
+    show_rows(found, format, keys=len(columns), table=_families())
 
 
+@options_of()
 def conventions(*, format: Formats = None) -> None:
     """List the conventions: name, tool, and its choices in a few words."""
-    chosen = format or ("table" if terminal() else "csv")
     rows = [(name, tool.name, tool.follows) for name, tool in TOOLS.items()]
-    if chosen == "table":
-        table = _grid(None)
-        for name, tool, follows in rows:
-            table.add_row(name, Text(tool, style="cyan"), Text(follows))
-        show(table)
-        return
+    table = _grid((n, Text(tool, style="cyan"), Text(does)) for n, tool, does in rows)
     columns = ["convention", "tool", "description"]
-    show_rows(pl.DataFrame(rows, schema=columns, orient="row"), chosen, keys=3)
+    found = pl.DataFrame(rows, schema=columns, orient="row")
+    show_rows(found, format, keys=3, table=[table])
 
 
 def _families() -> Iterator[Table | Text]:
@@ -78,36 +72,50 @@ def explain(
     """
     said = explanation(measure, convention)
     width = 80 if terminal() else None
-    choices, sections, tools = _grid(width), _grid(width), _grid(width)
-    for choice in said.choices:
-        words = Text.assemble(choice.words, (_source(choice), "dim"))
-        choices.add_row(f"  {choice.name}", Text(choice.shown, style="cyan"), words)
-    for name, body in said.sections.items():
-        sections.add_row(name, _marked(body))
-    for tool, own, agrees in said.tools:
-        tools.add_row(f"  {tool}", Text(own), Text(agrees))
+    choices = [
+        (f"  {c.name}", Text(c.shown, style="cyan"), Text.assemble(c.words, _source(c)))
+        for c in said.choices
+    ]
+    sections = [(name, _marked(body)) for name, body in said.sections.items()]
     title, is_own, own = said.title.partition("  is  ")
     show(
         Text.assemble((visible(title), "bold"), is_own, own),
         *(part for p in said.definition for part in (_marked(p), Text())),
-        choices,
+        _grid(choices, width),
         Text(),
-        sections,
+        _grid(sections, width),
     )
     if said.tools:
-        show(Text("\nTested against", style="bold"), tools)
+        tools = [(f"  {n}", Text(own), Text(says)) for n, own, says in said.tools]
+        show(Text("\nTested against", style="bold"), _grid(tools, width))
 
 
-def _grid(width: int | None) -> Table:
+@options_of()
+def match_report(*files: Paths, data: Input, format: Formats = None) -> None:
+    """Report how the ids of a run match those of its judgments: counts and shares."""
+    given = data.sort_out(files)
+    if given.qrels is None or len(given.runs) > 1:
+        raise UsageError("give one run and its judgments.")
+    [run] = given.runs
+    with given.about(run):
+        frame, asked = given.with_judgments(run, data.options(given))
+        found = polars_rank.match_report(frame, **asked).collect(engine="streaming")
+    counted = {n: v if v is None or "share" in n else int(v) for n, v in found.rows()}
+    show_rows(found, format, keys=1, table=[pairs("", "value", counted)])
+
+
+def _grid(rows: Iterable[Sequence[str | Text]], width: int | None = None) -> Table:
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(style="bold", no_wrap=True)
     table.add_column(max_width=width)
     table.add_column(max_width=width)
+    for row in rows:
+        table.add_row(*row)
     return table
 
 
-def _source(choice: Choice) -> str:
-    return f"  ({choice.source})" if choice.source else ""
+def _source(choice: Choice) -> tuple[str, str]:
+    return (f"  ({choice.source})" if choice.source else "", "dim")
 
 
 def _parameters(metric: Metric) -> str:
@@ -122,15 +130,7 @@ def _aliases(metric: Metric) -> str:
 
 
 def _values(params: Mapping[str, Any]) -> str:
-    return ", ".join(f"{n}={_shown(v)}" for n, v in params.items())
-
-
-def _shown(value: Any) -> str:
-    return "none" if value is None else str(value)
-
-
-def _unquoted(text: str) -> str:
-    return _marked(text).plain
+    return ", ".join(f"{n}={'none' if v is None else v}" for n, v in params.items())
 
 
 def _marked(text: str) -> Text:

@@ -4,37 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import polars as pl
 from cyclopts import Parameter
-from cyclopts.validators import Path as PathRule
 
-from polars_rank.cli.derive import GROUPS, told
-from polars_rank.cli.runs import NONE_YET, Files, Reading, Run, sort_out
+import polars_rank
+from polars_rank.cli.derive import F, UsageError, options_of, told, told_output
+from polars_rank.cli.runs import (
+    Files,
+    Options,
+    Run,
+    names_of,
+    open_file,
+    require_labels,
+    require_roles,
+)
 from polars_rank.cli.show import Format
-from polars_rank.io.frames import same_ids
 from polars_rank.io.scan import FileFormat
-from polars_rank.measures.measure import parse_measures
-from polars_rank.measures.text import BLANK, COMMA
 
-MEASURES = ("ndcg@10", "ap", "rr", "precision@10", "recall@100")
 NONE = "none"  # no such column
+NONE_YET: Mapping[str, pl.LazyFrame] = {}
+MEASURES = ("ndcg@10", "ap", "rr", "precision@10", "recall@100")
 QUERY = ("query_id",)
 EVALUATING = (  # how runs are evaluated, where values per query are made first
     *("rank", "descending", "convention", "missing", "no_relevant", "ties"),
     *("unjudged", "rel", "max_rank", "check", "on_duplicate"),
 )
 
-Options: TypeAlias = dict[str, Any]  # keyword arguments of a function of the library
 Paths: TypeAlias = Annotated[
     str,
-    Parameter(
+    told(
+        "file",
+        "Runs and, last, the judgments; or one file with all that is needed.",
         name="FILE",
-        group=GROUPS["file"],
-        help="Runs and, last, the judgments; or one file with all that is needed.",
     ),
 ]
 Queries: TypeAlias = Annotated[
@@ -43,15 +47,11 @@ Queries: TypeAlias = Annotated[
         "file",
         "File with one row per query and the columns of --by, --weight and --cluster; "
         "without it, they are columns of the runs or judgments.",
+        metavar="FILE",
     ),
 ]
 Example: TypeAlias = Annotated[
-    bool,
-    told(
-        "file",
-        "Use the example that ships with the package.",
-        metavar=None,
-    ),
+    bool, told("file", "Use the example that ships with the package.")
 ]
 Formats: TypeAlias = Annotated[
     Format | None, told("output", "Default: table on a terminal, csv elsewhere.")
@@ -66,17 +66,13 @@ QuoteFormulas: TypeAlias = Annotated[
 ]
 Picture: TypeAlias = Annotated[
     Path | None,
-    told("output", "Draw the result into this file.", metavar="FILE"),
-    Parameter(validator=PathRule(ext=("png", "svg", "html", "pdf"))),
+    told_output("Draw the result into this file.", "png", "svg", "html", "pdf"),
 ]
 Parquet: TypeAlias = Annotated[
-    Path | None,
-    told("output", "Also write the result to this Parquet file.", metavar="FILE"),
-    Parameter(validator=PathRule(ext=("parquet",))),
+    Path | None, told_output("Also write the result to this Parquet file.", "parquet")
 ]
 Formatted: TypeAlias = Annotated[
-    FileFormat | None,
-    told("file", "Format of these files; default: by their name.", metavar=None),
+    FileFormat | None, told("file", "Format of these files; default: by their name.")
 ]
 Listed: TypeAlias = Annotated[
     str | None,
@@ -93,7 +89,9 @@ Listed: TypeAlias = Annotated[
 class Input:
     """How runs and judgments are read, and the roles of their columns."""
 
-    qrels: Annotated[str | None, told("file", "The file with the judgments.")] = None
+    qrels: Annotated[
+        str | None, told("file", "The file with the judgments.", metavar="FILE")
+    ] = None
     run_format: Formatted = None
     qrels_format: Formatted = None
     run_columns: Listed = None
@@ -105,24 +103,11 @@ class Input:
     qrels_query: Annotated[tuple[str, ...], told("qrels_query")] = ()
     qrels_doc: Annotated[str | None, told("qrels_doc")] = None
 
-    @property
-    def readings(self) -> tuple[Reading, Reading]:
-        """How runs and judgments are read."""
-        return (
-            Reading(self.run_format, listed(self.run_columns)),
-            Reading(self.qrels_format, listed(self.qrels_columns)),
-        )
-
-    def sort_out(
-        self,
-        files: Sequence[str],
-        rank: str | None = None,
-        opened: Mapping[str, pl.LazyFrame] = NONE_YET,
-    ) -> Files:
-        """Tell runs from judgments."""
-        place = self.score if rank is None else rank
-        label = None if self.label == NONE else self.label
-        return sort_out(files, self.qrels, place, label, self.readings, opened)
+    def open(self, file: str, kind: Literal["run", "qrels"]) -> pl.LazyFrame:
+        """Scan runs or judgments."""
+        if kind == "run":
+            return open_file(file, kind, self.run_format, self.run_columns)
+        return open_file(file, kind, self.qrels_format, self.qrels_columns)
 
     def options(self, given: Files) -> Options:
         """The judgments, and the columns as arguments of ``evaluate``."""
@@ -136,45 +121,65 @@ class Input:
             qrels_doc=self.qrels_doc,
         )
 
+    def renamed(self, qrels: pl.LazyFrame) -> pl.LazyFrame:
+        """Judgments whose columns of ids have the names that those of runs have."""
+        if self.qrels_query:
+            names = dict(zip(self.qrels_query, self.query, strict=True))
+            qrels = qrels.rename(names)
+        return qrels.rename({self.qrels_doc: self.doc} if self.qrels_doc else {})
 
-DEFAULT_INPUT = Input()
+    def only_example(self, files: Sequence[str], example: Path) -> tuple[str, ...]:
+        """The file of the example, which goes with no other."""
+        if files or self.qrels:
+            raise UsageError("--example brings its own data; give no FILE with it.")
+        return (str(example),)
+
+    def sort_out(
+        self,
+        files: Sequence[str],
+        rank: str | None = None,
+        opened: Mapping[str, pl.LazyFrame] = NONE_YET,
+    ) -> Files:
+        """Tell runs from judgments.
+
+        The last of several files holds the judgments, unless ``qrels`` does or it has a
+        column of scores or ranks, which is not that of labels: then all are runs. One
+        that is ``opened`` is not opened again: a pipe can be read only once.
+        """
+        if not files:
+            raise UsageError("give a FILE to evaluate, or try --example.")
+        sources = [*files, *([] if self.qrels is None else [self.qrels])]
+        if twice := next((f for f in sources if sources.count(f) > 1), None):
+            raise UsageError(f"{twice} is given twice.")
+        place = self.score if rank is None else rank
+        label = None if self.label == NONE else self.label
+        judgments, ran = None, files
+        if self.qrels is not None:
+            judgments = self.open(self.qrels, "qrels")
+        elif len(files) > 1:
+            last = self.open(files[-1], "qrels")
+            if place == label or place not in last.collect_schema():
+                judgments, ran = last, files[:-1]
+            else:
+                opened = {**opened, files[-1]: last}
+        frames = {f: opened[f] if f in opened else self.open(f, "run") for f in ran}
+        require_roles(frames, judgments, sources[-1], place, label)
+        names = zip(ran, names_of(frames), strict=True)
+        runs = [Run(file, name, frames[file]) for file, name in names]
+        if judgments is None:
+            require_labels(runs, place, label)
+        return Files(runs, judgments, sources)
 
 
-def listed(names: str | None) -> tuple[str, ...]:
-    """Names separated by commas."""
-    return () if names is None else tuple(map(str.strip, names.split(",")))
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Systems(Input):
+    """How the files of several systems are read."""
+
+    example: Example = False
+    queries: Queries = None
 
 
-def several(names: Sequence[str]) -> tuple[str, ...]:
-    """All measures of an option that may be repeated: ``-m ndcg@10,ap -m rr``.
-
-    Commas stand between names. So do blanks, unless that makes names of no measure: a
-    column of values may have a name of several words.
-    """
-    parts = chain.from_iterable(map(COMMA.split, map(str.strip, names)))
-    return tuple(chain.from_iterable(map(_at_blanks, parts)))
-
-
-def _at_blanks(name: str) -> list[str]:
-    try:
-        parse_measures(name)
-    except ValueError:
-        return [name]
-    return BLANK.split(name)
-
-
-def with_judgments(
-    given: Files, run: Run, options: Options
-) -> tuple[pl.LazyFrame, Options]:
-    """The run and its judgments, with ids of one type where a file has no types."""
-    qrels, doc = given.qrels, options["doc"]
-    if qrels is None or doc is None:
-        return run.frame, options
-    files = [run.file, given.sources[-1]]
-    others = [
-        *(options["qrels_query"] or options["query"]),
-        options["qrels_doc"] or doc,
-    ]
-    ids = zip([*options["query"], doc], others, strict=False)
-    frame, qrels = same_ids(run.frame, qrels, files, ids)
-    return frame, options | Options(qrels=qrels)
+def evaluating(command: F) -> F:
+    """Give a command the options that say how runs are evaluated."""
+    return options_of(polars_rank.per_query, only=EVALUATING)(command)

@@ -18,10 +18,10 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
-from cyclopts import CycloptsError, Parameter
+from cyclopts import Parameter
 
 import polars_rank.example
-from polars_rank.cli.derive import GROUPS
+from polars_rank.cli.derive import GROUPS, UsageError, is_group, tuple_of
 from polars_rank.cli.words import STDIN
 from polars_rank.exceptions import DataError
 
@@ -45,12 +45,10 @@ def require_outputs_apart(command: Callable[..., Any], given: BoundArguments) ->
         values |= vars(group)
     for name, named in files_of(command).items():
         value = values.get(name)
-        if value is None:
-            continue
-        if named.side == "output":
+        if value is not None and named.side == "output":
             outputs[named.option] = value
         else:
-            inputs += [str(v) for v in (value if isinstance(value, tuple) else [value])]
+            inputs += map(str, tuple_of(value))
     require_apart(outputs, [name for name in inputs if "://" not in name])
 
 
@@ -59,33 +57,17 @@ def files_of(command: Callable[..., Any]) -> dict[str, Named]:
     """The parameters of a command, or of its groups of options, that name files."""
     found: dict[str, Named] = {}
     for name, hint in get_type_hints(command, include_extras=True).items():
-        if isinstance(hint, type) and is_dataclass(hint):  # a group of options
+        if is_group(hint):
             found |= files_of(hint)
-        elif named := _named(name, hint):
-            found[name] = named
+        elif get_origin(hint) is Annotated:
+            kind, *extras = get_args(hint)
+            [told] = (extra for extra in extras if isinstance(extra, Parameter))
+            [group] = tuple_of(told.group)
+            is_path = {kind, *get_args(kind)} & {str, Path}
+            if group.name in SIDES and is_path and told.metavar in (None, "FILE"):
+                option, *_ = told.name or (f"--{name.replace('_', '-')}",)
+                found[name] = Named(option, SIDES[group.name])
     return found
-
-
-def _named(name: str, hint: Any) -> Named | None:
-    if get_origin(hint) is not Annotated:
-        return None
-    kind, *extras = get_args(hint)
-    marks = [extra for extra in extras if isinstance(extra, Parameter)]
-    types = {kind, *get_args(kind)}
-    metavars = {mark.metavar for mark in marks} - {None}
-    if not types & {str, Path} or not metavars <= {"FILE"}:
-        return None
-    groups = [group for mark in marks for group in _several(mark.group)]
-    side = next((SIDES[g.name] for g in groups if g.name in SIDES), None)
-    options = [option for mark in marks for option in _several(mark.name)]
-    option = options[0] if options else f"--{name.replace('_', '-')}"
-    return None if side is None else Named(option, side)
-
-
-def _several(value: Any) -> Sequence[Any]:
-    if value is None:
-        return ()
-    return value if isinstance(value, tuple | list) else (value,)
 
 
 def require_apart(outputs: Mapping[str, str | Path], inputs: Sequence[str]) -> None:
@@ -97,25 +79,20 @@ def require_apart(outputs: Mapping[str, str | Path], inputs: Sequence[str]) -> N
     for option, name in outputs.items():
         target = Path(name)
         if name == STDIN or (target.exists() and not target.is_file()):
-            _refuse_folder(option, target)
+            if target.is_dir():
+                raise UsageError(f"{option} {target} is a folder; name a file.")
             continue  # standard output, a pipe or a device
         _require_writable(target)
         place = target.resolve()
         if _is_read(place, inputs):
-            raise CycloptsError(
-                msg=f"{option} {target} is part of the input; name another file."
+            raise UsageError(
+                f"{option} {target} is part of the input; name another file."
             )
         if place in taken:
-            raise CycloptsError(
-                msg=f"{option} {target} is the file of {taken[place]}, too; name "
-                "another."
+            raise UsageError(
+                f"{option} {target} is the file of {taken[place]}, too; name another."
             )
         taken[place] = option
-
-
-def _refuse_folder(option: str, target: Path) -> None:
-    if target.is_dir():
-        raise CycloptsError(msg=f"{option} {target} is a folder; name a file.")
 
 
 def _require_writable(target: Path) -> None:
@@ -132,8 +109,10 @@ def _require_writable(target: Path) -> None:
 
 def _is_read(place: Path, inputs: Sequence[str]) -> bool:
     """Whether a file is an input, is inside one, matches a glob or is a link."""
-    if any(_is_part(place, Path(name).resolve()) for name in inputs if name != STDIN):
-        return True
+    sources = [Path(name).resolve() for name in inputs if name != STDIN]
+    for source in sources:
+        if place.is_relative_to(source) or _matches(place.parts, source.parts):
+            return True
     if not place.exists():
         return False
     own = os.stat(place)
@@ -154,11 +133,6 @@ def _stats(inputs: Iterable[str]) -> Iterator[os.stat_result]:
             for file in one.rglob("*") if one.is_dir() else [one]:
                 if file.is_file():
                     yield os.stat(file)
-
-
-def _is_part(place: Path, source: Path) -> bool:
-    """Whether a file is the input, is inside it, or matches its glob."""
-    return place.is_relative_to(source) or _matches(place.parts, source.parts)
 
 
 def _matches(parts: Sequence[str], patterns: Sequence[str]) -> bool:

@@ -1,25 +1,30 @@
-"""The roles of files: runs, their names, and the judgments."""
+"""Runs and their judgments: how they are opened, told apart and named."""
 
 from __future__ import annotations
 
 import re
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import chain, count
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import polars as pl
-from cyclopts import CycloptsError
 
+from polars_rank.cli.derive import UsageError
 from polars_rank.cli.words import STDIN
 from polars_rank.core.registry import closest
 from polars_rank.exceptions import DataError
+from polars_rank.io.frames import same_ids
 from polars_rank.io.lines.trec import looks_like
 from polars_rank.io.scan import FileFormat, scan
 from polars_rank.io.unreadable import damage_named, files_of
 
+Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
+Options: TypeAlias = dict[str, Any]  # keyword arguments of a function of the library
 FAILED = pl.exceptions.PolarsError, pl.exceptions.PanicException
 BEIR = ["query-id", "corpus-id", "score"]
 TREC = ["query_id", "doc_id", "score", "system"]
@@ -36,24 +41,36 @@ class Run:
 
     def require(self, column: str, hint: str) -> None:
         """Check that it has a column; else say which one comes closest."""
-        columns = self.frame.collect_schema().names()
-        if column not in columns:
-            raise DataError(
-                f"{self.file}: no column {column!r}{closest(column, columns) or '.'} "
-                f"{hint} Its columns are: {', '.join(map(repr, columns))}."
-            )
+        names = self.frame.collect_schema().names()
+        hint += f" Its columns are: {', '.join(map(repr, names))}."
+        require_column(self.file, column, names, hint)
 
-    def require_room(self, system: str) -> None:
-        """Check that naming the run in a column hides no column of its own.
+    def apart(self, system: str, options: Options) -> Options:
+        """Evaluate its systems separately: as part of the query id."""
+        self.require(system, "Name the column of the systems with --system.")
+        query = [system, *(name for name in options["query"] if name != system)]
+        judged = options["qrels_query"] and [system, *options["qrels_query"]]
+        return options | {"query": query, "qrels_query": judged}
+
+    def named(self, values: Frame, column: str) -> Frame:
+        """The values with the name of the run first, if it has no such column.
 
         The tag of TREC text may go: there, a file is a run.
         """
         columns = self.frame.collect_schema().names()
-        if system in columns and columns != TREC:
+        if column in columns and columns != TREC:
             raise DataError(
-                f"{self.file}: has a column {system!r} of its own; choose another name "
+                f"{self.file}: has a column {column!r} of its own; choose another name "
                 "with --system for the column that tells the files apart."
             )
+        return values.select(pl.lit(self.name).alias(column), pl.all())
+
+
+def require_column(file: str, column: str, known: list[str], hint: str) -> None:
+    """Check that a column is known; else say which one comes closest."""
+    if column not in known:
+        near = closest(column, known) or "."
+        raise DataError(f"{file}: no column {column!r}{near} {hint}".rstrip())
 
 
 @dataclass(frozen=True)
@@ -73,6 +90,19 @@ class Files:
             return f"{kind}, each with labels of its own: {files}"
         return f"{kind}: {files}; judgments: {self.sources[-1]}"
 
+    def with_judgments(
+        self, run: Run, options: Options
+    ) -> tuple[pl.LazyFrame, Options]:
+        """The run and its judgments, with ids of one type where a file has no types."""
+        query, doc = options["query"], options["doc"]
+        if self.qrels is None or doc is None:
+            return run.frame, options
+        others = [*(options["qrels_query"] or query), options["qrels_doc"] or doc]
+        ids = zip([*query, doc], others, strict=False)
+        files = [run.file, self.sources[-1]]
+        frame, qrels = same_ids(run.frame, self.qrels, files, ids)
+        return frame, options | {"qrels": qrels}
+
     def _about(self, run: Run, message: str) -> str:
         """The message, with the name of the file that it is about."""
         for side, file in self.about_queries.items():
@@ -84,12 +114,11 @@ class Files:
                 f"{run.file}: {told}; write one of the files again with ids of the "
                 "other's type, or as CSV, where all ids are text"
             )
-        side, colon, rest = message.partition(": ")
         if " is not in the judgments" in message or " of the judgments " in message:
             return f"{self.sources[-1]}: {message}"
-        if colon and side == "judgments":
-            return f"{self.sources[-1]}: {rest}"
-        told = rest if colon and side == "run" else message
+        if message.startswith("judgments: "):
+            return f"{self.sources[-1]}: {message.removeprefix('judgments: ')}"
+        told = message.removeprefix("run: ")
         return f"{run.file}: {told.replace('not in the frame', 'not in the file')}"
 
     @contextmanager
@@ -118,107 +147,63 @@ def recorded() -> Iterator[list[str]]:
         show: Callable[..., str | None] = warnings.showwarning
 
         def both(message: Warning | str, *rest: Any) -> None:
-            text = show(message, *rest) or str(message)
-            said.append(text.rstrip("."))
+            said.append((show(message, *rest) or str(message)).rstrip("."))
 
         warnings.showwarning = both  # type: ignore[assignment]
         yield said
 
 
-class Reading(NamedTuple):
-    """How files are read: their format, if forced; columns, without a header."""
-
-    format: FileFormat | None = None
-    columns: tuple[str, ...] = ()
-
-
-PLAIN = Reading()
-NONE_YET: Mapping[str, pl.LazyFrame] = {}
-
-
 def open_file(
-    file: str, kind: Literal["run", "qrels"], reading: Reading = PLAIN
+    file: str,
+    kind: Literal["run", "qrels"],
+    format: FileFormat | None = None,
+    columns: str | None = None,
 ) -> pl.LazyFrame:
     """Scan a file; what the command line calls ``-`` is standard input."""
     try:
         return scan(
             "-" if file == STDIN else file,
             kind=kind,
-            format=reading.format,
-            columns=reading.columns or None,
+            format=format,
+            columns=None if columns is None else [*map(str.strip, columns.split(","))],
         )
     except (DataError, ValueError) as error:  # each side has options of its own
         msg = re.sub(r"\b(format|columns)=", rf"{kind}_\1=", str(error))
         raise type(error)(msg) from None
 
 
-def sort_out(
-    files: Sequence[str],
-    qrels: str | None,
-    place: str,
-    label: str | None,
-    readings: tuple[Reading, Reading] = (PLAIN, PLAIN),
-    opened: Mapping[str, pl.LazyFrame] = NONE_YET,
-) -> Files:
-    """Tell runs from judgments; ``readings`` are those of both.
-
-    A run that is ``opened`` is not opened again: a pipe can be read only once.
-
-    The last of several files holds the judgments, unless ``qrels`` does or it has a
-    column ``place`` of scores or ranks, which is not that of labels: then all of them
-    are runs.
-    """
-    if not files:
-        raise CycloptsError(msg="give a FILE to evaluate, or try --example.")
-    sources = [*files, *([] if qrels is None else [qrels])]
-    if twice := next((f for f in sources if sources.count(f) > 1), None):
-        raise CycloptsError(msg=f"{twice} is given twice.")
-    judgments = None if qrels is None else open_file(qrels, "qrels", readings[1])
-    ran, last = list(files), None
-    if qrels is None and len(files) > 1:
-        last = open_file(files[-1], "qrels", readings[1])
-        if place == label or place not in last.collect_schema():
-            judgments, last = last, None
-            ran.pop()
-    others = ran if last is None else ran[:-1]
-    frames = [
-        opened[f] if f in opened else open_file(f, "run", readings[0]) for f in others
-    ]
-    frames += [] if last is None else [last]
-    likely = frames[-1] if judgments is None else judgments
-    if label == "label" and likely.collect_schema().names() == BEIR:
-        raise DataError(
-            f"{sources[-1]}: looks like judgments of BEIR ({', '.join(BEIR)}). Name it "
-            "after the run, or with --qrels, and say --qrels-format beir; or name its "
-            "columns with --query, --doc and --label."
+def require_labels(runs: Sequence[Run], place: str, label: str | None) -> None:
+    """Check that every run has labels of its own."""
+    if label is None:
+        raise UsageError("--label none is for judgments: name their file.")
+    hint = "Name another with --label, or add the judgments' file, last."
+    if len(runs) > 1 and label not in runs[-1].frame.collect_schema():
+        hint += (
+            f" {runs[-1].file} has a column {place!r}, so it was taken for a run, too; "
+            "if it holds the judgments, name it with --qrels and its grades with "
+            f"--label {place}."
         )
-    runs = [Run(*run) for run in zip(ran, short_names(ran), frames, strict=True)]
-    _require_roles(runs, judgments, sources[-1], (place, label))
-    if judgments is None and label is None:
-        raise CycloptsError(msg="--label none is for judgments: name their file.")
-    if judgments is None and label is not None:
-        hint = "Name another with --label, or add the judgments' file, last."
-        if last is not None and label not in last.collect_schema():
-            hint += (
-                f" {files[-1]} has a column {place!r}, so it was taken for a run, too; "
-                "if it holds the judgments, name it with --qrels and its grades with "
-                f"--label {place}."
-            )
-        for run in runs:
-            run.require(label, hint)
-    return Files(runs, judgments, sources)
+    for run in runs:
+        run.require(label, hint)
 
 
-def _require_roles(
-    runs: Sequence[Run],
+def require_roles(
+    runs: Mapping[str, pl.LazyFrame],
     qrels: pl.LazyFrame | None,
     last: str,
-    columns: tuple[str, str | None],
+    place: str,
+    label: str | None,
 ) -> None:
     """Raise if the files are clearly in the wrong order: judgments come last."""
-    frames = [run.frame for run in runs] + ([] if qrels is None else [qrels])
-    judged = [run.file for run in runs if _kind(run.frame, columns) == "qrels"]
-    last_is_run = _kind(frames[-1], columns) == "run"
+    final = [*runs.values()][-1] if qrels is None else qrels
+    if label == "label" and final.collect_schema().names() == BEIR:
+        raise DataError(
+            f"{last}: looks like judgments of BEIR ({', '.join(BEIR)}). Name it after "
+            "the run, or with --qrels, and say --qrels-format beir; or name its "
+            "columns with --query, --doc and --label."
+        )
+    judged = [file for file, run in runs.items() if _kind(run, place, label) == "qrels"]
+    last_is_run = _kind(final, place, label) == "run"
     if judged and last_is_run:
         raise DataError(
             f"{judged[0]} looks like judgments and {last} like a run: swap them "
@@ -235,12 +220,11 @@ def _require_roles(
         )
 
 
-def _kind(frame: pl.LazyFrame, columns: tuple[str, str | None]) -> str | None:
+def _kind(frame: pl.LazyFrame, place: str, label: str | None) -> str | None:
     """What a file clearly is: ``"run"``, ``"qrels"`` or neither."""
     names = frame.collect_schema().names()
     if names in (TREC, TREC_QRELS):
         return looks_like(files_of(frame)[0])
-    place, label = columns
     if label is None or place == label:
         return None
     return {(True, False): "run", (False, True): "qrels"}.get(
@@ -248,16 +232,41 @@ def _kind(frame: pl.LazyFrame, columns: tuple[str, str | None]) -> str | None:
     )
 
 
-def short_names(files: Sequence[str]) -> list[str]:
-    """Name each file by its stem, if that tells them apart."""
-    stems = [_stem(file) for file in files]
+def names_of(runs: Mapping[str, pl.LazyFrame]) -> list[str]:
+    """Name each run by its tag or, if it has none of its own, by its bare file name.
+
+    Those that share even this are numbered.
+    """
+    files = [Path(file).name or file for file in runs]
+    stems = [stem(file) for file in files]
+    if len(runs) == 1:
+        return stems
+    tags = [_tag(run) or own for run, own in zip(runs.values(), stems, strict=True)]
+    names: list[str] = []
+    for name in first_that_differs(tags, stems, files, stems):
+        numbered = (f"{name}-{i}" for i in count(2))
+        names.append(next(n for n in chain([name], numbered) if n not in names))
+    return names
+
+
+def _tag(frame: pl.LazyFrame) -> str | None:
+    """The last field of the first line of TREC text, if it has one."""
+    if frame.collect_schema().names() != TREC:
+        return None
+    return next(iter(frame.select("system").head(1).collect().to_series()), None)
+
+
+def first_that_differs(*choices: Sequence[str]) -> list[str]:
+    """Take for each the first of its names that no other has, or else the last one."""
+    counts = [Counter(names) for names in choices]
     return [
-        file if stems.count(stem) > 1 else stem
-        for file, stem in zip(files, stems, strict=True)
+        next((n for n, c in zip(own, counts, strict=True) if c[n] == 1), own[-1])
+        for own in zip(*choices, strict=True)
     ]
 
 
-def _stem(file: str) -> str:
+def stem(file: str) -> str:
+    """The name of a file without folder and extension; a glob as it is."""
     if any(sign in file for sign in "*?["):
         return file
     return Path(re.sub(r"\.(gz|zst)$", "", file)).stem or file

@@ -8,6 +8,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import polars as pl
@@ -28,74 +29,72 @@ Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 Format: TypeAlias = Literal["table", "json", "csv", "tsv", "markdown"]
 UNDEFINED = "-"
 CONTROL = re.compile(r"[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
-MARKDOWN = re.compile(r"[\\`*\[\]<>|&~$]|(?<![^\W_])_|_(?![^\W_])")
 # Spreadsheets in East Asia take the full-width signs for the others.
 FORMULA = r"^[=+\-@＝＋－＠\t\r\n]"
 BETWEEN = 3
 
 
+def chosen(format: str | None) -> str:
+    """The format that was asked for, or else the one that fits the output."""
+    return format or ("table" if terminal() else "csv")
+
+
 def show_means(
     means: pl.DataFrame,
+    notes: Sequence[str],
     *,
     keys: int,
-    notes: Sequence[str],
-    format: Format | None,
+    format: str | None,
     quote_formulas: bool,
 ) -> None:
     """Print a row per system or segment: ``keys`` columns, queries, the measures."""
-    chosen = format or ("table" if terminal() else "csv")
-    if quote_formulas and chosen in ("csv", "tsv"):
-        means = inert(means)
-    if chosen != "table":
-        show_rows(means, chosen, keys=keys)
-    elif keys:
-        show(*_across(means, keys), _note(notes))
+    if keys:
+        table = chain(_across(means, keys), [_note(notes)])
     else:
-        count = means.item(0, "queries")
-        queries = "1 query" if count == 1 else f"{count} queries"
-        values = {name: means.item(0, name) for name in means.columns[1:]}
-        show(_down("measure", "mean", values), _note([queries, *notes]))
+        queries, *values = means.row(0)
+        counted = "1 query" if queries == 1 else f"{queries} queries"
+        named = dict(zip(means.columns[1:], values, strict=True))
+        table = chain([pairs("measure", "mean", named)], [_note([counted, *notes])])
+    show_rows(means, format, keys=keys, table=table, quote_formulas=quote_formulas)
 
 
 def show_values(
-    values: pl.DataFrame, *, keys: int, format: Format | None, quote_formulas: bool
+    values: pl.DataFrame, *, keys: int, format: str | None, quote_formulas: bool = False
 ) -> None:
     """Print a row per query: ``keys`` columns, then the measures."""
-    chosen = format or ("table" if terminal() else "csv")
-    if quote_formulas and chosen in ("csv", "tsv"):
-        values = inert(values)
-    if chosen != "json":  # which has words for true and false, Python's are others
+    if chosen(format) != "json":  # which has words for true and false
         values = values.with_columns(cs.boolean().cast(pl.String))
-    if chosen != "table":
-        show_rows(values, chosen, keys=keys)
-    else:
-        show(*_across(values, keys - 1))
+    table = _across(values, keys - 1)
+    show_rows(values, format, keys=keys, table=table, quote_formulas=quote_formulas)
 
 
 def show_rows(
-    rows: pl.DataFrame, format: Literal["json", "csv", "tsv", "markdown"], *, keys: int
+    rows: pl.DataFrame,
+    format: str | None,
+    *,
+    keys: int,
+    table: Iterable[RenderableType] = (),
+    quote_formulas: bool = False,
 ) -> None:
     """Print rows for a program or a report: ``keys`` columns name a row.
 
     Without any there is one row only: JSON is an object then, else a list of them.
+    ``table`` is what people see instead.
     """
-    if format == "json":
+    format = chosen(format)
+    if format == "table":
+        show(*table)
+    elif format == "json":
         dicts = [{n: _plain(v) for n, v in row.items()} for row in rows.to_dicts()]
         text = json.dumps(
             dicts if keys else dicts[0], indent=2, ensure_ascii=False, default=str
         )
         emit(CONTROL.sub(_escaped, text) + "\n")
-    elif format in ("csv", "tsv"):
-        file, separator = io.StringIO(), "," if format == "csv" else "\t"
-        out = csv.writer(file, delimiter=separator, lineterminator="\n")
-        out.writerows([rows.columns, *rows.rows()])
-        text = file.getvalue()
-        if terminal():
-            lines = (map(visible, line.split(separator)) for line in text.split("\n"))
-            text = "\n".join(map(separator.join, lines))
-        emit(text)
-    else:
+    elif format == "markdown":
         emit("".join(f"{line}\n" for line in _markdown(rows, keys)))
+    else:
+        separator = "," if format == "csv" else "\t"
+        emit(_separated(inert(rows) if quote_formulas else rows, separator))
 
 
 def show_frame(
@@ -103,21 +102,33 @@ def show_frame(
     title: str,
     *,
     keys: int,
-    format: Format | None,
+    format: str | None,
     notes: Sequence[str] = (),
+    long: Sequence[str] = (),
 ) -> None:
-    """Print rows, ``keys`` columns of which name them: on a terminal with a title."""
-    chosen = format or ("table" if terminal() else "csv")
-    lists = [name for name, dtype in found.schema.items() if dtype == pl.List]
-    if chosen != "json" and lists:
-        joined = pl.col(lists).cast(pl.List(pl.String)).list.join("; ")
-        found = found.with_columns(joined)
-    if chosen == "table":
+    """Print rows, ``keys`` columns of which name them: on a terminal with a title.
+
+    Columns with ``long`` texts are left out of tables for people.
+    """
+    format = chosen(format)
+    if format in ("table", "markdown"):
+        found = found.drop(long)
+    if format != "json":
+        lists = cs.list().cast(pl.List(pl.String))
+        found = found.with_columns(lists.list.join("; "))
+    if format == "table":
         from polars_rank.report.table import as_text
 
         emit(as_text(table_of(found, title, keys, notes)) + "\n")
     else:
-        show_rows(found, chosen, keys=max(keys, 1))
+        show_rows(found, format, keys=max(keys, 1))
+
+
+def written(found: Any, format: str) -> str:
+    """A result that has tables of its own: these, as text or a page, or all as JSON."""
+    if format == "json":
+        return json.dumps(found.to_dict(), indent=2, ensure_ascii=False)
+    return str(found if format == "table" else getattr(found, f"to_{format}")())
 
 
 def table_of(
@@ -161,18 +172,13 @@ def inert(rows: Frame) -> Frame:
 # -- tables
 
 
-def show_pairs(name: str, value: str, values: Mapping[str, float | None]) -> None:
-    """Print a table of names and numbers under these headings."""
-    show(_down(name, value, values))
-
-
-def _down(name: str, value: str, values: Mapping[str, float | None]) -> Table:
-    """One name per line."""
+def pairs(name: str, value: str, values: Mapping[str, float | None]) -> Table:
+    """A table of names and numbers under these headings."""
     table = _table()
     table.add_column(name)
     table.add_column(value, justify="right", no_wrap=True)
     for own, number in values.items():
-        table.add_row(visible(own), _number(number))
+        table.add_row(visible(own), _cell(number))
     return table
 
 
@@ -225,13 +231,7 @@ def _word(value: object) -> str:
 
 def _cell(value: object) -> str:
     """A value of a result: most are numbers, a few are words."""
-    return _number(value) if isinstance(value, int | float) else _word(value)
-
-
-def _number(value: float | None) -> str:
-    if value is None:
-        return UNDEFINED
-    return str(value) if isinstance(value, int) else f"{value:.4f}"
+    return f"{value:.4f}" if isinstance(value, float) else _word(value)
 
 
 # -- text
@@ -243,24 +243,29 @@ def _plain(value: Any) -> Any:
     return None if undefined else value
 
 
+def _separated(rows: pl.DataFrame, separator: str) -> str:
+    file = io.StringIO()
+    out = csv.writer(file, delimiter=separator, lineterminator="\n")
+    out.writerows([rows.columns, *rows.rows()])
+    if not terminal():
+        return file.getvalue()
+    lines = file.getvalue().split("\n")
+    return "\n".join(separator.join(map(visible, ln.split(separator))) for ln in lines)
+
+
 def _escaped(character: re.Match[str]) -> str:
     return f"\\u{ord(character[0]):04x}"
 
 
 def _markdown(rows: pl.DataFrame, keys: int) -> Iterator[str]:
-    yield _line(map(_literal, rows.columns))
+    from polars_rank.report.table import escaped
+
+    yield _line(map(escaped, rows.columns))
     yield _line("---" if i < keys else "---:" for i in range(rows.width))
     for row in rows.rows():
-        yield _line(
-            _number(v) if isinstance(v, float) and i >= keys else _literal(_word(v))
-            for i, v in enumerate(row)
-        )
+        cells = (_cell(v) if i >= keys else _word(v) for i, v in enumerate(row))
+        yield _line(map(escaped, cells))
 
 
 def _line(cells: Iterable[str]) -> str:
     return "| " + " | ".join(cells) + " |"
-
-
-def _literal(text: str) -> str:
-    """Escape text that Markdown, HTML or formulas would interpret."""
-    return MARKDOWN.sub(r"\\\g<0>", visible(text))

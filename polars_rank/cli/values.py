@@ -3,139 +3,165 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TypeAlias
 
 import polars as pl
-from cyclopts import CycloptsError
 
 import polars_rank
-from polars_rank.cli.options import (
-    EVALUATING,
-    MEASURES,
-    Input,
-    Options,
-    several,
-    with_judgments,
-)
-from polars_rank.cli.runs import NONE_YET, Files, open_file
+from polars_rank.cli.derive import UsageError
+from polars_rank.cli.options import EVALUATING, MEASURES, NONE_YET, Input, Systems
+from polars_rank.cli.runs import Files, Options, Run, open_file, require_column
+from polars_rank.comparison.gate.left_documents import first_documents
+from polars_rank.comparison.sums.definition import Definition, fingerprint
+from polars_rank.comparison.sums.merging import definition_of_parts
+from polars_rank.comparison.sums.moments import is_moments
 from polars_rank.conventions.choices import SHORTCUTS
 from polars_rank.conventions.tools import DEFAULT, convention_of
-from polars_rank.core.registry import closest
 from polars_rank.example import systems_path
 from polars_rank.exceptions import DataError
 from polars_rank.io.frames import same_ids
 from polars_rank.io.same_columns import concatenated
 from polars_rank.io.unreadable import files_of
 
-if TYPE_CHECKING:
-    from polars_rank.comparison.sums.definition import Definition
+Values: TypeAlias = tuple[pl.DataFrame, Definition]
 
 
-def values_of_systems(
-    files: Sequence[str],
-    data: Input,
-    options: Options,
-    *,
-    example: bool,
-    queries: str | None,
-) -> tuple[pl.DataFrame, Definition]:
+def values_of(files: Sequence[str], data: Systems, options: Options) -> Values:
     """Values per query, or moments, of the systems, and what they are.
 
-    What says how runs are evaluated is taken out of the options; the columns of the
-    values are put in their place.
+    The columns of the values are added to the options; see ``Asked.of``.
     """
-    if example and (files or data.qrels):
-        raise CycloptsError(msg="--example brings its own data; give no FILE with it.")
-    choices = {name: options.pop(name) for name in EVALUATING if name in options}
-    measures = several(options.pop("measures", ()))
-    about = (*options.get("by", ()), options.get("weight"), options.get("cluster"))
-    system = options.get("system", "system")
-    found = values_of(
-        [str(systems_path())] if example else files,
-        data,
-        queries,
-        measures,
-        system,
-        [*filter(None, about)],
-        {"convention": DEFAULT} | choices,
-    )
-    options |= {"query": data.query, "measures": measures or None}
-    return found
+    if data.example:
+        files = data.only_example(files, systems_path())
+    asked = Asked.of(data, options, data.queries, options.get("system", "system"))
+    options |= {"query": data.query, "measures": asked.measures or None}
+    return asked.values(files)
 
 
-def values_of(
-    files: Sequence[str],
-    data: Input,
-    queries: str | None,
-    measures: Sequence[str],
-    system: str | None,
-    attributes: Sequence[str],
-    choices: Options,
-    *,
-    listed: bool = False,
-) -> tuple[pl.DataFrame, Definition]:
-    """Values per query of the files on the command line, and what they are.
+@dataclass(frozen=True)
+class Asked:
+    """What is wanted of files: the values of measures, and columns beside them.
 
-    Those of ``listed`` runs have a column ``documents``: the first of every query.
+    These are in a file of their own if ``queries`` names it. Without a ``system`` there
+    is one only, whose values have a column ``documents``: the first of every query.
     """
-    from polars_rank.comparison.sums.definition import Definition, fingerprint
-    from polars_rank.comparison.sums.merging import definition_of_parts
-    from polars_rank.comparison.sums.moments import is_moments
 
-    if not files:
-        raise CycloptsError(msg="name a FILE: runs and judgments, or values per query.")
-    if system in data.query:
-        msg = (
-            f"{system!r} is the column of the queries; name that of the systems with "
-            "--system, or that of the queries with --query."
-        )
-        raise CycloptsError(msg=msg)
-    place, convention = choices.get("rank", data.score), choices["convention"]
-    first = open_file(files[0], "run", data.readings[0])
-    names = first.collect_schema().names()
-    if is_moments(names):
-        days = open_moments(files, {files[0]: first}).values()
-        table, known = polars_rank.comparison.merge(days), definition_of_parts(days)
-        return table, known or Definition.of([], convention, data.query)
-    if len(files) == 1 and data.qrels is None and place not in names:
-        values = first.collect(engine="streaming")
-        if queries is not None:
-            values = _with_attributes(values, files, queries, data.query, attributes)
-        told = Definition.read(files[0])
-        columns = measures or [n for n, t in values.schema.items() if t.is_float()]
-        return values, told or Definition.of(list(columns), convention, data.query)
-    chosen = list(measures or MEASURES)
-    given = data.sort_out(files, choices.get("rank"), {files[0]: first})
-    if system is None and len(given.runs) > 1:
-        raise CycloptsError(msg="name one new run, and its judgments.")
-    options = data.options(given) | choices
-    about = [] if queries is not None else attributes
-    parts = {
-        run.file: _of_run(
-            given, i, options, chosen, system, about, listed=listed
-        ).lazy()
-        for i, run in enumerate(given.runs)
-    }
-    values = concatenated(parts, "vertical_relaxed").collect()
-    if queries is not None:
-        values = _with_attributes(values, files, queries, data.query, attributes)
-    judged = None
-    if given.qrels is not None:
-        ids = [c for c in data.qrels_query or data.query if c != system]
-        about = [data.qrels_doc or options["doc"], options["label"]]
-        judged = fingerprint(given.qrels, [*ids, *filter(None, about)])
-    changed = {n: choices[n] for n in SHORTCUTS if n in choices}
-    if changed:
-        convention = convention_of(convention, **changed)
-    return values, Definition.of(chosen, convention, data.query, judged, options)
+    data: Input
+    queries: str | None
+    measures: Sequence[str]
+    beside: Sequence[str]
+    choices: Options
+    system: str | None = None
+
+    @classmethod
+    def of(
+        cls, data: Input, options: Options, queries: str | None, system: str | None
+    ) -> Asked:
+        """Take what says how runs are evaluated out of the options."""
+        chosen = {name: options.pop(name) for name in EVALUATING if name in options}
+        choices = {"convention": DEFAULT} | chosen
+        measures = options.pop("measures", ())
+        about = (*options.get("by", ()), options.get("weight"), options.get("cluster"))
+        beside = [name for name in about if name is not None]
+        return cls(data, queries, measures, beside, choices, system)
+
+    def values(self, files: Sequence[str]) -> Values:
+        """Values per query of the files on the command line, and what they are."""
+        data, choices = self.data, self.choices
+        if not files:
+            raise UsageError("name a FILE: runs and judgments, or values per query.")
+        if self.system in data.query:
+            msg = (
+                f"{self.system!r} is the column of the queries; name that of the "
+                "systems with --system, or that of the queries with --query."
+            )
+            raise UsageError(msg)
+        first = data.open(files[0], "run")
+        names = first.collect_schema().names()
+        if is_moments(names):
+            days = open_moments(files, {files[0]: first}).values()
+            none = Definition.of([], choices["convention"], data.query)
+            return polars_rank.comparison.merge(days), definition_of_parts(days) or none
+        place = choices.get("rank", data.score)
+        if len(files) > 1 or data.qrels is not None or place in names:
+            found, known = self._of_runs(files, first)
+        else:
+            found, known = self._read(files[0], first)
+        if self.queries is not None:
+            found = self._joined(found, files[0], self.queries)
+        return found, known
+
+    def _read(self, file: str, frame: pl.LazyFrame) -> Values:
+        """Values that somebody wrote."""
+        values = frame.collect(engine="streaming")
+        floats = [name for name, dtype in values.schema.items() if dtype.is_float()]
+        measures = list(self.measures or floats)
+        convention = self.choices["convention"]
+        known = Definition.read(file)
+        return values, known or Definition.of(measures, convention, self.data.query)
+
+    def _of_runs(self, files: Sequence[str], first: pl.LazyFrame) -> Values:
+        data, choices = self.data, self.choices
+        given = data.sort_out(files, choices.get("rank"), {files[0]: first})
+        if self.system is None and len(given.runs) > 1:
+            raise UsageError("name one new run, and its judgments.")
+        options, measures = data.options(given) | choices, self.measures or MEASURES
+        parts = {run.file: self._of_run(given, run, options) for run in given.runs}
+        values = concatenated(parts, "vertical_relaxed").collect()
+        judged = None
+        if given.qrels is not None:
+            ids = [c for c in data.qrels_query or data.query if c != self.system]
+            about = [data.qrels_doc or options["doc"], options["label"]]
+            judged = fingerprint(given.qrels, [*ids, *filter(None, about)])
+        changed = {n: choices[n] for n in SHORTCUTS if n in choices}
+        convention = convention_of(choices["convention"], **changed)
+        known = Definition.of(list(measures), convention, data.query, judged, options)
+        return values, known
+
+    def _of_run(self, given: Files, run: Run, options: Options) -> pl.LazyFrame:
+        """Values of a run; a single one may hold several systems."""
+        system, single = self.system, len(given.runs) == 1
+        beside = [] if self.queries is not None else [*dict.fromkeys(self.beside)]
+        with given.about(run):
+            frame, asked = given.with_judgments(run, options)
+            frames = [frame, *([] if given.qrels is None else [given.qrels])]
+            known = [name for one in frames for name in one.collect_schema()]
+            for name in beside:
+                hint = "It must be in the runs, in the judgments or in --queries."
+                require_column(run.file, name, known, hint)
+            if system is not None and single:
+                asked = run.apart(system, asked)
+            keep = [n for n in beside if n not in {system, *options["query"]}]
+            measures = list(self.measures or MEASURES)
+            values = polars_rank.per_query(frame, measures, keep=keep, **asked)
+            if system is None and asked["doc"] is not None:
+                ids, doc = list(asked["query"]), asked["doc"]
+                place = asked.get("rank") or asked["score"]
+                high = asked.get("descending", True) and "rank" not in asked
+                first = first_documents(frame, ids, doc, place, descending=high)
+                values = values.join(first, on=ids, how="left", nulls_equal=True)
+            found = values.collect(engine="streaming")
+        return (found if single else run.named(found, str(system))).lazy()
+
+    def _joined(self, values: pl.DataFrame, file: str, queries: str) -> pl.DataFrame:
+        """Values with segment, weight and cluster, from a file of the queries."""
+        query, chosen = self.data.query, open_file(queries, "qrels")
+        columns = chosen.collect_schema().names()
+        for name in [*query, *self.beside]:
+            require_column(queries, name, columns, hint="")
+        about = [name for name in dict.fromkeys(self.beside) if name not in query]
+        values = values.drop([name for name in about if name in values.columns])
+        wanted, ids = chosen.select(*query, *about), [(name, name) for name in query]
+        left, right = same_ids(values.lazy(), wanted, [file, queries], ids)
+        joined = left.join(right, on=list(query), how="left", maintain_order="left")
+        return joined.collect()
 
 
 def open_moments(
     files: Sequence[str], opened: Mapping[str, pl.LazyFrame] = NONE_YET
 ) -> dict[str, pl.LazyFrame]:
     """Scan files with moments: one frame per file, also of a quoted glob."""
-    from polars_rank.comparison.sums.moments import is_moments
-
     found: dict[str, pl.LazyFrame] = {}
     for name in files:
         frame = opened[name] if name in opened else open_file(name, "run")
@@ -143,84 +169,10 @@ def open_moments(
         parts = {p: open_file(p, "run") for p in paths} if len(paths) > 1 else {}
         for file, part in (parts or {name: frame}).items():
             if file in found:
-                raise CycloptsError(msg=f"{file} is given twice.")
+                raise UsageError(f"{file} is given twice.")
             if not is_moments(part.collect_schema().names()):
                 raise DataError(
                     f"{file}: holds no moments; make them with polars-rank moments."
                 )
             found[file] = part
     return found
-
-
-def _of_run(
-    given: Files,
-    place: int,
-    options: dict[str, Any],
-    measures: Sequence[str],
-    system: str | None,
-    attributes: Sequence[str],
-    *,
-    listed: bool,
-) -> pl.DataFrame:
-    from polars_rank.comparison.gate.left_documents import first_documents
-
-    run = given.runs[place]
-    several = len(given.runs) > 1
-    with given.about(run):
-        frame, asked = with_judgments(given, run, options)
-        known = frame.collect_schema().names()
-        known += [] if given.qrels is None else given.qrels.collect_schema().names()
-        for name in attributes:
-            if name not in known:
-                raise DataError(
-                    f"{run.file}: no column {name!r}{closest(name, known) or '.'} It "
-                    "must be in the runs, in the judgments or in --queries."
-                )
-        apart = system is not None and not several
-        if apart and system is not None:
-            run.require(system, "Name the column of the systems with --system.")
-            asked = asked | {"query": [system, *options["query"]]}
-            if asked["qrels_query"]:
-                asked["qrels_query"] = [system, *asked["qrels_query"]]
-        keys = {system, *options["query"]}
-        keep = [name for name in dict.fromkeys(attributes) if name not in keys]
-        values = polars_rank.per_query(frame, list(measures), keep=keep, **asked)
-        if listed and asked["doc"] is not None:
-            first = first_documents(
-                frame,
-                asked["query"],
-                asked["doc"],
-                asked.get("rank") or asked["score"],
-                descending=asked.get("descending", True) and "rank" not in asked,
-            )
-            values = values.join(
-                first, on=list(asked["query"]), how="left", nulls_equal=True
-            )
-        found: pl.DataFrame = values.collect(engine="streaming")
-    if several:
-        run.require_room(str(system))
-        found = found.select(pl.lit(run.name).alias(str(system)), pl.all())
-    return found
-
-
-def _with_attributes(
-    values: pl.DataFrame,
-    files: Sequence[str],
-    queries: str,
-    query: Sequence[str],
-    attributes: Sequence[str],
-) -> pl.DataFrame:
-    """Segment, weight and cluster of the queries, from a file of their own."""
-    chosen = open_file(queries, "qrels")
-    columns = chosen.collect_schema().names()
-    for name in [*query, *attributes]:
-        if name not in columns:
-            near = closest(name, columns) or "."
-            raise DataError(f"{queries}: no column {name!r}{near}")
-    about = [name for name in dict.fromkeys(attributes) if name not in query]
-    wanted = chosen.select(*query, *about)
-    values = values.drop([name for name in about if name in values.columns])
-    ids = list(zip(query, query, strict=True))
-    left, right = same_ids(values.lazy(), wanted, [files[0], queries], ids)
-    joined = left.join(right, on=list(query), how="left", maintain_order="left")
-    return joined.collect()

@@ -64,9 +64,7 @@ def visible(text: object) -> str:
 
 
 def sentence(
-    error: BaseException | str,
-    options: Set[str] = NOTHING,
-    others: Set[str] = NOTHING,
+    error: BaseException | str, options: Set[str] = NOTHING, others: Set[str] = NOTHING
 ) -> str:
     """Say what an error says: the first paragraph, with options for arguments.
 

@@ -105,8 +105,8 @@ PARAMETERS: dict[str, Word] = kinds(
         "swap": "Position that a coin could swap with the first one; for fair_pairs: "
         "the position above or below that this document was paired with.",
         "swapped": "Whether the first document and that of the position were swapped.",
-        "system": "Column that tells systems apart; several runs go by their file "
-        "names.",
+        "system": "Column that tells systems apart; several runs go by their tags or "
+        "file names.",
         "systems": "Columns of a wide table, one for each system.",
         "team": "Ranker that put the document into an interleaved list.",
         "time": "Column of time: of the impression, or of the period.",

@@ -16,7 +16,13 @@ from polars_rank.core.registry import METRICS, Metric, check, require_policy
 from polars_rank.core.subtopics import Subtopics
 from polars_rank.measures.groups import expand
 from polars_rank.measures.names import resolve_name, unknown_measure
-from polars_rank.measures.text import read_measure, split_measures, write_value
+from polars_rank.measures.text import (
+    BLANK,
+    COMMA,
+    read_measure,
+    split_measures,
+    write_value,
+)
 
 
 @dataclass(frozen=True)
@@ -186,6 +192,24 @@ def measure(metric: str, /, *, name: str = "", **params: Any) -> Measure:
     no_relevant = params.pop("no_relevant", None)
     given = tuple((preset | after | params).items())
     return Measure(known.name, given, name, no_relevant)
+
+
+def split_given(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the names in texts that may be columns of values: ``ndcg@10,ap``, ``rr``.
+
+    Commas stand between names. So do blanks, unless that makes names of no measure: a
+    column may have a name of several words.
+    """
+    parts = chain.from_iterable(map(COMMA.split, map(str.strip, names)))
+    return tuple(chain.from_iterable(map(_at_blanks, parts)))
+
+
+def _at_blanks(name: str) -> list[str]:
+    try:
+        parse_measures(name)
+    except ValueError:
+        return [name]
+    return BLANK.split(name)
 
 
 def parse_measures(measures: Measures) -> list[Measure | Custom]:

@@ -17,11 +17,10 @@ from vocabularies import METRICS
 
 import polars_rank as pr
 from polars_rank.cli import main
-from polars_rank.cli.options import several
 from polars_rank.conventions.tools import TOOLS
 from polars_rank.core.parameters import Parameter
 from polars_rank.measures import text as measure_text
-from polars_rank.measures.measure import parse_measures
+from polars_rank.measures.measure import parse_measures, split_given
 
 
 def arguments(parameter: Parameter) -> st.SearchStrategy:
@@ -268,7 +267,7 @@ def test_several_in_a_text_wherever_measures_are_taken(tmp_path, capsys):
     ):
         found = pr.compare(table, text).pairs["measure"]
         assert found.unique(maintain_order=True).to_list() == names
-        assert several([text, "P@5"]) == (*names, "P@5")
+        assert split_given([text, "P@5"]) == (*names, "P@5")
     log.write_parquet(tmp_path / "log.parquet")
     assert main(["evaluate", str(tmp_path / "log.parquet"), "-m", "rr map"]) == 0
     assert capsys.readouterr().out.startswith("queries,rr,map\n")
