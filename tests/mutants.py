@@ -215,8 +215,8 @@ MUTANTS = (
     Mutant(
         "cutoff one place too early",
         RANKING,
-        "return (self.rank <= k).fill_null(value=False)",
-        "return (self.rank < k).fill_null(value=False)",
+        "self.zero_below(k, (self.rank <= k).fill_null(value=False))",
+        "self.zero_below(k, (self.rank < k).fill_null(value=False))",
         "contexts",
     ),
     Mutant(
@@ -499,8 +499,8 @@ MUTANTS = (
     Mutant(
         "max_rank one place too early",
         "_engine",
-        '(known if self.key == "rank" else place) <= self.max_rank',
-        '(known if self.key == "rank" else place) < self.max_rank',
+        '(known if key == "rank" else place) <= max_rank',
+        '(known if key == "rank" else place) < max_rank',
         "max_rank",
     ),
     Mutant(
@@ -605,8 +605,8 @@ MUTANTS = (
     Mutant(
         "negative weights pass",
         "_engine",
-        "valid = (weight >= 0) & weight.is_finite()",
-        "valid = weight.is_finite()",
+        "~((given >= 0) & given.is_finite())",
+        "~given.is_finite()",
         "errors:bad_ranks",
     ),
     # -- over queries
@@ -627,8 +627,8 @@ MUTANTS = (
     Mutant(
         "segments are not sorted",
         "_engine",
-        "return frame.sort(by).select(",
-        "return frame.sort(by, descending=True).select(",
+        "frame = frame.sort(by) if by else frame",
+        "frame = frame.sort(by, descending=True) if by else frame",
         "frames:schema_order",
     ),
     # -- layouts, streams, memory
