@@ -17,6 +17,7 @@ from polars_rank._engine.checks.enforce import enforce
 from polars_rank._engine.checks.rows import with_row
 from polars_rank._engine.checks.totals import check_labels, check_sums, label_facts
 from polars_rank._engine.finish import Aggregation, sum_part, values_per_query
+from polars_rank._engine.fold import folded
 from polars_rank._engine.inputs import Inputs, bind_inputs, normalize
 from polars_rank._engine.layout import (
     in_batches,
@@ -248,7 +249,16 @@ def _plan_layout(request: Request) -> pl.LazyFrame:
 def _means(request: Request, inputs: Inputs, plan: Plan) -> pl.LazyFrame:
     aggregation, doubts = _aggregation(request), request.check != "off"
     more = label_facts(inputs).values() if doubts else ()
-    sums = aggregation.sum(plan, inputs.run.keys, inputs.segments, *more)
+
+    def sum_of(values: pl.LazyFrame) -> Plan:
+        rows = plan._replace(frame=values)
+        return aggregation.sum(rows, inputs.run.keys, inputs.segments, *more)
+
+    holds_values = aggregation.counts_values and request.resources is not None
+    if holds_values:
+        sums = folded(aggregation, plan.frame, sum_of)
+    else:
+        sums = sum_of(plan.frame)
     if doubts:
         sums = sums._replace(frame=check_sums(request, inputs, sums.frame))
     return aggregation.finish(sums)
@@ -263,6 +273,7 @@ def _aggregation(request: Request) -> Aggregation:
         check=request.check,
         stats=request.stats,
         few=request.few and not request.by and request.result == "means",
+        whole=request.result == "means" and request.resources is None,
     )
 
 

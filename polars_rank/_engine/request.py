@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias, Unpack, cast, get_args
+from typing import Literal, NamedTuple, TypeAlias, Unpack, get_args
 
 import polars as pl
 
@@ -18,6 +18,7 @@ from polars_rank._engine.checks.enforce import Check
 from polars_rank._engine.opening import Opened, open_about_queries, open_frames
 from polars_rank._engine.options import (
     DOC,
+    STATS,
     Duplicates,
     Layout,
     RequestOptions,
@@ -34,6 +35,7 @@ from polars_rank._engine.schema import (
 from polars_rank._engine.spill.progress import Listener
 from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.tools import convention_of
+from polars_rank.core.distribution import percent_of
 from polars_rank.core.fork import warn_if_forked
 from polars_rank.core.parameters import is_whole
 from polars_rank.io.frames import FrameLike
@@ -298,11 +300,12 @@ def _require_valid(options: RequestOptions) -> None:
 
 def stats_of(stats: Stat | Sequence[Stat]) -> tuple[Stat, ...]:
     """Return the checked statistics of the values of queries."""
-    several = cast(
-        "tuple[Stat, ...]", (stats,) if isinstance(stats, str) else (*stats,)
-    )
-    if not several or not {*several} <= {*get_args(Stat)}:
-        msg = f"stats must be one or more of {', '.join(get_args(Stat))}, not {stats!r}"
+    several = (stats,) if isinstance(stats, str) else (*stats,)
+    if not several or not all(s in STATS or percent_of(s) is not None for s in several):
+        msg = (
+            f"stats must be one or more of {', '.join(STATS)} and quantiles such as "
+            f"'p10' or 'p99.5', not {stats!r}"
+        )
         raise ValueError(msg)
     return tuple(dict.fromkeys(several))
 
