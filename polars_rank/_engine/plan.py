@@ -52,6 +52,7 @@ from polars_rank.core.source import (
 )
 from polars_rank.exceptions import DataError
 
+STAGES = {"values": "values per query", "both": "means and values per query"}
 Finish: TypeAlias = Callable[[pl.LazyFrame], tuple[pl.LazyFrame, pl.LazyFrame]]
 
 
@@ -220,9 +221,7 @@ def _stages(request: Request) -> str:
         *([] if request.queries is None else ["keep the queries asked for"]),
         *([] if request.segments is None else ["join segments"]),
         *([] if request.check == "off" else ["check"]),
-        {"values": "values per query", "means": "means", "sums": "sums"}[
-            request.result
-        ],
+        STAGES.get(request.result, request.result),
     ]
     return " -> ".join(stages)
 
@@ -272,8 +271,8 @@ def _aggregation(request: Request) -> Aggregation:
         convention=request.convention,
         check=request.check,
         stats=request.stats,
-        few=request.few and not request.by and request.result == "means",
-        whole=request.result == "means" and request.resources is None,
+        few=request.few and not request.by and request.result != "sums",
+        whole=request.result != "sums" and request.resources is None,
     )
 
 

@@ -48,7 +48,7 @@ from polars_rank.measures.measure import (
 
 AnyFrame: TypeAlias = pl.DataFrame | pl.LazyFrame
 Grouping: TypeAlias = Literal["sort", "contiguous", "hash"]
-Result: TypeAlias = Literal["values", "means", "sums"]
+Result: TypeAlias = Literal["values", "means", "both", "sums"]
 
 
 class Resources(NamedTuple):
@@ -88,7 +88,7 @@ class Request:
     columns, qrels_columns
         The columns of the run (or log), and of the judgments.
     result
-        Values per query, their means, or the sums that means are made of.
+        Values per query, their means, both, or the sums that means are made of.
     by, weight, keep
         Segments and weights of the mean; columns to carry along with values per query.
     stats
@@ -217,7 +217,10 @@ class Request:
             small=opened.small,
             part=result == "sums",
         )
-        request._require_distinct_names()
+        if result in ("values", "both"):
+            request._require_distinct_names(per_query=True)
+        if result != "values":
+            request._require_distinct_names(per_query=False)
         return request
 
     @cached_property
@@ -245,8 +248,7 @@ class Request:
         by = [("by", column) for column in self.by]
         return [*by, *weight, *(("keep", column) for column in self.keep)]
 
-    def _require_distinct_names(self) -> None:
-        per_query = self.result == "values"
+    def _require_distinct_names(self, *, per_query: bool) -> None:
         others = [*self.columns.query, *self.keep] if per_query else self.by
         stats: tuple[Stat, ...] = ("mean",) if per_query else self.stats
         names = [

@@ -17,7 +17,14 @@ from polars_rank.measures.names import resolve_name
 from polars_rank.namespaces.method import method
 from polars_rank.typing import Column
 
-OF_FRAMES = ("evaluate", "per_query", "compare", "match_report", "preferences")
+OF_FRAMES = (
+    "evaluate",
+    "per_query",
+    "evaluate_both",
+    "compare",
+    "match_report",
+    "preferences",
+)
 
 
 class ExprRankEval:

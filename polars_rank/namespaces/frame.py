@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar,
 
 import polars as pl
 
+from polars_rank._engine.options import RequestOptions
 from polars_rank.evaluation.evaluate import evaluate, per_query
 from polars_rank.evaluation.match_report import match_report
 from polars_rank.evaluation.preferences import preferences
@@ -19,6 +20,7 @@ from polars_rank.namespaces.methods import show_signature
 if TYPE_CHECKING:
     from polars_rank.comparison.keywords import ComparisonOptions
     from polars_rank.comparison.result import Comparison
+    from polars_rank.evaluation.both import Both
     from polars_rank.namespaces.clicks import ClickLogRankEval
     from polars_rank.uncertainty.bounds.bounds import bounds
 
@@ -109,6 +111,17 @@ class _Shared(Generic[Frame]):
         judged = rest.pop("qrels", None)
         values = values_of_runs(self._frame, measures, columns, qrels=judged, **of_runs)
         return compare(values, **rest)
+
+    def evaluate_both(
+        self, measures: Measures, **options: Unpack[RequestOptions]
+    ) -> Both[Frame]:
+        """Average every measure, and give the values of every query, in one pass.
+
+        See :func:`evaluate_both`.
+        """
+        from polars_rank.evaluation.both import evaluate_both
+
+        return evaluate_both(self._frame, measures, **options)
 
     if TYPE_CHECKING:
         bounds = _collected(bounds)
