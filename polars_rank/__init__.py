@@ -102,8 +102,8 @@ _LATER = {
 }
 _ROOMS = (
     *("clicks", "comparison", "conventions", "core", "evaluation", "example"),
-    *("exceptions", "io", "measures", "metrics", "parts", "report", "typing"),
-    "uncertainty",
+    *("exceptions", "integrations", "io", "measures", "metrics", "parts", "report"),
+    *("typing", "uncertainty"),
 )
 
 

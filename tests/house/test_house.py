@@ -64,6 +64,7 @@ LAYERS = (
     "dask",
     "ray",
     "spark",
+    "integrations",
     "namespaces",
     "cli",
     "__main__",
