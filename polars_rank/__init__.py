@@ -22,6 +22,7 @@ if _TYPE_CHECKING:
     from polars_rank.core.expr import ratio
     from polars_rank.core.ranking import Ranking
     from polars_rank.core.subtopics import Subtopics
+    from polars_rank.evaluation.both import evaluate_both
     from polars_rank.evaluation.evaluate import evaluate, per_query
     from polars_rank.evaluation.match_report import match_report
     from polars_rank.evaluation.preferences import preferences
@@ -54,6 +55,7 @@ __all__ = [
     "comparison",
     "estimate",
     "evaluate",
+    "evaluate_both",
     "example",
     "explain",
     "expr",
@@ -88,6 +90,7 @@ _LATER = {
     "compare": "comparison.compare",
     "estimate": "uncertainty.estimate",
     "evaluate": "evaluation.evaluate",
+    "evaluate_both": "evaluation.both",
     "explain": "conventions.explain",
     "expr": "namespaces.expr",
     "from_groups": "io.shapes.group_sizes",
@@ -104,8 +107,8 @@ _LATER = {
 }
 _ROOMS = (
     *("analysis", "clicks", "comparison", "conventions", "core", "evaluation"),
-    *("example", "exceptions", "fusion", "io", "measures", "metrics", "parts"),
-    *("report", "typing", "uncertainty"),
+    *("example", "exceptions", "fusion", "integrations", "io", "measures"),
+    *("metrics", "parts", "report", "typing", "uncertainty"),
 )
 
 

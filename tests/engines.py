@@ -236,7 +236,7 @@ def check_frames_of_pandas(engine: Started, folder: Path) -> None:
 def check_judgments(engine: Started, folder: Path) -> None:
     """Ids of other types, in buckets on disk, and the standard error."""
     _, run, qrels = scattered()
-    options = {"missing": "zero", "stats": ["mean", "se"]}
+    options = {"missing": "zero", "stats": ["mean", "se", "median", "worst_tenth"]}
     measures = ["ndcg@10", "ap"]
     single = pr.evaluate(run.lazy(), measures, qrels=qrels.lazy(), **options).collect()
     narrow = qrels.with_columns(pl.col("query_id").cast(pl.Int32))

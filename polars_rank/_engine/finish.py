@@ -26,6 +26,11 @@ from polars_rank.core.aggregate import (
     Sum,
     UndefinedIsOne,
 )
+from polars_rank.core.distribution import (
+    Distribution,
+    is_of_distribution,
+    needs_counts,
+)
 from polars_rank.core.rules import INVALID_WEIGHT
 from polars_rank.core.state import hashed
 from polars_rank.measures.measure import Custom, Measure
@@ -107,6 +112,11 @@ class Aggregation(NamedTuple):
     check: Check
     stats: tuple[Stat, ...] = ("mean",)
 
+    @property
+    def counts_values(self) -> bool:
+        """Whether a state counts how often each value occurs: it grows with them."""
+        return any(map(needs_counts, self.stats))
+
     @classmethod
     def of(
         cls,
@@ -118,10 +128,12 @@ class Aggregation(NamedTuple):
         check: Check,
         stats: Sequence[Stat] = ("mean",),
         few: bool = False,
+        whole: bool = False,
     ) -> Aggregation:
         """Return the aggregation of the measures under a convention.
 
-        ``few`` says that all values are in memory and few.
+        ``few`` says that all values are in memory and few, ``whole`` that they are no
+        part of more data.
         """
 
         mean = Moments if {"std", "se"} & {*stats} else Mean
@@ -132,7 +144,20 @@ class Aggregation(NamedTuple):
             )
             raise ValueError(msg)
 
+        beside = [stat for stat in stats if is_of_distribution(stat)]
+        counted = any(map(needs_counts, beside))
+
         def aggregate(measure: Measure | Custom) -> Aggregate:
+            own = plain(measure)
+            inner = own.aggregate if isinstance(own, NullIfAny) else own
+            if not beside or isinstance(inner, GeometricMean):  # of logarithms
+                return own
+            high = isinstance(measure, Measure) and (
+                measure.definition.better == "lower"
+            )
+            return Distribution(own, counted, weighted, high, whole)
+
+        def plain(measure: Measure | Custom) -> Aggregate:
             if isinstance(measure, Custom):
                 return mean(weighted, few)
             metric = measure.definition
@@ -269,10 +294,16 @@ def _statistic(
     if stat == "n":
         return state["n"].cast(pl.UInt32)
     moments, known = aggregate, pl.lit(value=True)
-    if isinstance(aggregate, NullIfAny):
-        moments, known = aggregate.aggregate, state["nulls"] == 0
-    if isinstance(aggregate, UndefinedIsOne):
+    if isinstance(aggregate, Distribution):
         moments = aggregate.aggregate
+    if isinstance(moments, NullIfAny):
+        moments, known = moments.aggregate, state["nulls"] == 0
+    if is_of_distribution(stat):
+        if not isinstance(aggregate, Distribution):  # of a geometric mean
+            return pl.lit(None, pl.Float64)
+        return pl.when(known).then(aggregate.statistic(stat, state))
+    if isinstance(moments, UndefinedIsOne):
+        moments = moments.aggregate
     if not isinstance(moments, Moments):  # of a sum, or a geometric mean
         return pl.lit(None, pl.Float64)
     std, se = moments.variance(state).sqrt(), moments.standard_error(state)

@@ -15,9 +15,10 @@ from polars_rank.core.ranking import NoRelevant, Ties
 from polars_rank.io.frames import FrameLike
 
 Layout: TypeAlias = Literal["auto", "any", "contiguous"]
-Stat: TypeAlias = Literal["mean", "n", "std", "se"]
+Stat: TypeAlias = str  # one of STATS, or a quantile such as "p10"
 
 DOC = "doc_id"
+STATS = ("mean", "n", "std", "se", "median", "min", "max", "worst_tenth")
 
 # A type checker refuses a function that has a parameter with the name of an option that
 # it also takes in its ``**options``. So the bundles are steps, and a function takes the

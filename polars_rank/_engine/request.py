@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias, Unpack, cast, get_args
+from typing import Literal, NamedTuple, TypeAlias, Unpack, get_args
 
 import polars as pl
 
@@ -23,6 +23,7 @@ from polars_rank._engine.opening import (
 )
 from polars_rank._engine.options import (
     DOC,
+    STATS,
     Layout,
     RequestOptions,
     Stat,
@@ -38,6 +39,7 @@ from polars_rank._engine.schema import (
 from polars_rank._engine.spill.progress import Listener
 from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.tools import convention_of
+from polars_rank.core.distribution import percent_of
 from polars_rank.core.fork import warn_if_forked
 from polars_rank.core.parameters import is_whole
 from polars_rank.io.frames import FrameLike
@@ -50,7 +52,7 @@ from polars_rank.measures.measure import (
 
 AnyFrame: TypeAlias = pl.DataFrame | pl.LazyFrame
 Grouping: TypeAlias = Literal["sort", "contiguous", "hash"]
-Result: TypeAlias = Literal["values", "means", "sums"]
+Result: TypeAlias = Literal["values", "means", "both", "sums"]
 
 
 class Resources(NamedTuple):
@@ -90,7 +92,7 @@ class Request:
     columns, qrels_columns
         The columns of the run (or log), and of the judgments.
     result
-        Values per query, their means, or the sums that means are made of.
+        Values per query, their means, both, or the sums that means are made of.
     by, weight, keep
         Segments and weights of the mean; columns to carry along with values per query.
     stats
@@ -223,7 +225,10 @@ class Request:
             small=opened.small,
             part=result == "sums",
         )
-        request._require_distinct_names()
+        if result in ("values", "both"):
+            request._require_distinct_names(per_query=True)
+        if result != "values":
+            request._require_distinct_names(per_query=False)
         return request
 
     @cached_property
@@ -251,8 +256,7 @@ class Request:
         by = [("by", column) for column in self.by]
         return [*by, *weight, *(("keep", column) for column in self.keep)]
 
-    def _require_distinct_names(self) -> None:
-        per_query = self.result == "values"
+    def _require_distinct_names(self, *, per_query: bool) -> None:
         others = [*self.columns.query, *self.keep] if per_query else self.by
         stats: tuple[Stat, ...] = ("mean",) if per_query else self.stats
         names = [
@@ -305,11 +309,12 @@ def _require_valid(options: RequestOptions) -> None:
 
 def stats_of(stats: Stat | Sequence[Stat]) -> tuple[Stat, ...]:
     """Return the checked statistics of the values of queries."""
-    several = cast(
-        "tuple[Stat, ...]", (stats,) if isinstance(stats, str) else (*stats,)
-    )
-    if not several or not {*several} <= {*get_args(Stat)}:
-        msg = f"stats must be one or more of {', '.join(get_args(Stat))}, not {stats!r}"
+    several = (stats,) if isinstance(stats, str) else (*stats,)
+    if not several or not all(s in STATS or percent_of(s) is not None for s in several):
+        msg = (
+            f"stats must be one or more of {', '.join(STATS)} and quantiles such as "
+            f"'p10' or 'p99.5', not {stats!r}"
+        )
         raise ValueError(msg)
     return tuple(dict.fromkeys(several))
 

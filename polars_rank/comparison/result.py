@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from polars_rank.report.comparison import (
     pairs_table,
     pyterrier_table,
 )
+from polars_rank.report.latex import Layout, paper_table
 from polars_rank.report.plots import Plots
 from polars_rank.report.table import Shown, Table, as_html, as_latex, as_markdown, plain
 
@@ -95,12 +97,57 @@ class Comparison(Shown):
             Path(path).write_text(page, encoding="utf-8")
         return text
 
-    def to_latex(self, *, percent: bool = False) -> str:
-        r"""Return booktabs for a paper; the best mean is bold, letters say more.
+    def to_latex(
+        self,
+        *,
+        caption: str | None = None,
+        label: str | None = None,
+        order: Sequence[str] | None = None,
+        names: Mapping[str, str] | None = None,
+        digits: int | None = None,
+        intervals: bool = False,
+        pairs: bool = False,
+        percent: bool = False,
+    ) -> str:
+        r"""Return the table of a paper: a row for each system, a column per measure.
 
-        Needs ``\usepackage{booktabs}``.
+        The best mean is bold; superscripts name the systems that are significantly
+        worse. A table that is wider than a column is a ``table*``. Needs
+        ``\usepackage{booktabs}``.
+
+        Parameters
+        ----------
+        caption, label
+            LaTeX, as you write it; by default, the caption says what the table shows.
+        order
+            Systems in the order of the rows; others are left out.
+        names
+            LaTeX for systems, measures, segments and headings, by what they are called
+            here: ``{"ndcg@10": r"nDCG\,@\,10"}``. Other names are escaped.
+        digits
+            Decimals of means: 3, and 1 in percent.
+        intervals
+            Whether means have their intervals.
+        pairs
+            Whether a second table lists all pairs, with tests and effects.
+        percent
+            Whether means and differences are multiplied by 100.
+
+        Raises
+        ------
+        ValueError
+            For names of systems and measures that are not there.
         """
-        return "\n\n".join(map(as_latex, self.tables(percent=percent)))
+        layout = Layout(caption, label, order, names, digits, intervals, percent)
+        means, tested = self.in_order()
+        text = paper_table(means, tested, self.settings, self._lower, layout)
+        if not pairs:
+            return text
+        if order is not None:
+            shown = pl.col("baseline", "system").is_in([*order])
+            tested = tested.filter(pl.all_horizontal(shown))
+        listed = pairs_table(tested, self.settings, in_percent=percent)
+        return f"{text}\n\n{as_latex(listed)}"
 
     def to_markdown(self, *, percent: bool = False) -> str:
         """Return both tables for a pull request or a page."""

@@ -326,32 +326,6 @@ class RatioMoments(_Sums):
 
 
 @dataclass(frozen=True)
-class Quantile:
-    """A quantile of the values, by linear interpolation; 0.5 is the median.
-
-    Its state is all values: 8 bytes per query.
-    """
-
-    q: float = 0.5
-
-    def state(self, value: pl.Expr, weight: pl.Expr | None = None) -> State:
-        """Return the values; refuse weights."""
-        if weight is not None:
-            msg = "a quantile of weighted queries is not defined; leave out weight="
-            raise ValueError(msg)
-        return {"values": value.drop_nulls().implode()}
-
-    def merge(self, name: str, column: pl.Expr) -> pl.Expr:
-        """Return all values of all parts."""
-        return column.explode().implode()
-
-    def finish(self, state: Mapping[str, pl.Expr]) -> pl.Expr:
-        """Return the quantile; undefined where there is no value."""
-        quantile = pl.element().quantile(self.q, interpolation="linear")
-        return state["values"].list.eval(quantile).list.first()
-
-
-@dataclass(frozen=True)
 class NullIfAny:
     """Another aggregate, undefined as soon as one query is."""
 

@@ -220,7 +220,8 @@ PARAMETERS: dict[str, Word] = kinds(
         "simultaneous": "All intervals of a family hold at once.",
         "stats": "Statistics of each measure: the mean, the number of queries that "
         "have a value (n), their standard deviation (std), the standard error of the "
-        "mean (se).",
+        "mean (se); median, min, max, quantiles (p10, p99.5), and the mean of the "
+        "worst tenth (worst_tenth).",
         "swap_share": "Share of lists that take part in a swap.",
         "test": "Test of the differences.",
         "tie": "Differences up to this size are ties.",

@@ -261,7 +261,17 @@ def evaluate(
         the number of queries that have a value, in ``<name>_n``; ``"std"``, their
         standard deviation (divisor n - 1), in ``<name>_std``; and ``"se"``, the
         standard error of the mean, in ``<name>_se``. The last two are null for counts
-        and geometric means, and refuse ``weight``.
+        and geometric means, and refuse ``weight``. Of the values themselves:
+        ``"median"``; quantiles such as ``"p10"`` and ``"p99.5"``, interpolated as by
+        ``numpy.quantile``; ``"min"``, ``"max"``; and ``"worst_tenth"``, the mean of
+        the worst tenth (expected shortfall, or conditional value at risk, at 10 %),
+        whose last query counts in part. Of a measure that is better if lower, high
+        values are the worst. With ``weight``, a quantile is the least value with which
+        the weights reach its share (``inverted_cdf`` of numpy), and the worst tenth is
+        one of the weights. These are null for geometric means. They are exact, and
+        hold the distinct values of queries in memory; with ``memory_limit`` and more
+        than 65,536 of them, values are first rounded to 16 bits (a relative error of at
+        most 2^-16), except for the ends.
 
     Returns
     -------

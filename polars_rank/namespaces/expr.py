@@ -21,8 +21,8 @@ from polars_rank.namespaces.method import Options, expr_of, method
 from polars_rank.typing import Column
 
 OF_FRAMES = (
-    *("evaluate", "per_query", "compare", "match_report", "preferences"),
-    *("contributions", "changes", "reasons"),
+    *("evaluate", "per_query", "evaluate_both", "compare", "match_report"),
+    *("preferences", "contributions", "changes", "reasons"),
 )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar,
 
 import polars as pl
 
+from polars_rank._engine.options import RequestOptions
 from polars_rank.analysis.contribution_rows import contributions
 from polars_rank.evaluation.evaluate import evaluate, per_query
 from polars_rank.evaluation.match_report import match_report
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from polars_rank.analysis.results import Changes, Reasons
     from polars_rank.comparison.keywords import ComparisonOptions
     from polars_rank.comparison.result import Comparison
+    from polars_rank.evaluation.both import Both
     from polars_rank.namespaces.clicks import ClickLogRankEval
     from polars_rank.uncertainty.bounds.bounds import bounds
     from polars_rank.uncertainty.bounds.several_runs import Runs
@@ -155,6 +157,17 @@ class _Shared(Generic[Frame]):
         from polars_rank.analysis.difference_reasons import reasons
 
         return reasons(self._frame, after, measure, **options)
+
+    def evaluate_both(
+        self, measures: Measures, **options: Unpack[RequestOptions]
+    ) -> Both[Frame]:
+        """Average every measure, and give the values of every query, in one pass.
+
+        See :func:`evaluate_both`.
+        """
+        from polars_rank.evaluation.both import evaluate_both
+
+        return evaluate_both(self._frame, measures, **options)
 
     if TYPE_CHECKING:
         bounds = _collected(bounds)

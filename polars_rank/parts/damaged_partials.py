@@ -13,6 +13,7 @@ from polars_rank.core.state import DIGESTS, PLACE, State, damaged, require_colum
 from polars_rank.parts.partial import ATTRIBUTES, COUNTS, PLAUSIBLE, states_of
 
 BESIDE = (("judged", "found"), ("asked", "unknown"), ("matched", "judged"))
+ENDS_OF_VALUES = ("low", "top")
 NEAR = 1e-9  # of a sum: beyond any rounding
 
 
@@ -25,6 +26,9 @@ def require_partial(state: State, aggregation: Aggregation) -> None:
     numbers |= set() if aggregation.check == "off" else {"highest", "unjudged"}
     others = [f"by{i}" for i in range(len(aggregation.by))]
     others += ["violations", PLAUSIBLE]
+    if "counts" in numbers:
+        numbers.remove("counts")
+        others.append("counts")
     require_columns(
         state,
         {
@@ -34,6 +38,10 @@ def require_partial(state: State, aggregation: Aggregation) -> None:
             **dict.fromkeys(others, "any"),
         },
     )
+    dtype = state.frame.schema.get("counts")
+    if "counts" in others and not isinstance(dtype, pl.Struct):
+        fault = f"column 'counts' is {dtype}, no struct; make it anew"
+        raise damaged(state.name, fault)
 
 
 def require_rows(
@@ -75,15 +83,32 @@ def _faults(parts: pl.DataFrame, aggregation: Aggregation) -> list[tuple[int, st
         for column in state:
             if column.endswith("_high"):
                 bad = pl.col(column) < 0
+            elif column == "counts":
+                bad = _is_miscounted(weighted=aggregation.weighted)
+            elif column in ENDS_OF_VALUES:
+                bad = pl.col(column).is_null() & (pl.col("n") > 0)
             elif column in ("n", "nulls"):
                 bad = ~pl.col(column).is_between(0, queries)
             else:
                 bad = pl.col(column).is_null()
-            bad = own & bad.fill_null(value=not column.endswith("_high"))
+            unknown = not column.endswith("_high") and column not in ENDS_OF_VALUES
+            bad = own & bad.fill_null(value=unknown)
             wrong[column] = wrong.get(column, pl.lit(value=False)) | bad
     firsts = (pl.col(PLACE).filter(bad).first().alias(n) for n, bad in wrong.items())
     places = parts.select(firsts).row(0, named=True)
     return [(place, name) for name, place in places.items() if place is not None]
+
+
+def _is_miscounted(*, weighted: bool) -> pl.Expr:
+    """Tell whether counts of values are not those of the queries with a value."""
+    times, counts = pl.element().struct.field("times"), pl.col("counts").struct
+    values = counts.field("values")
+    lost = counts.field("rounded").is_null() & (pl.col("n") > 0)
+    wrong = values.list.eval((times <= 0).any()).list.first()
+    if not weighted:
+        total = values.list.eval(times.sum()).list.first()
+        wrong = wrong.fill_null(value=False) | (total.fill_null(0) != pl.col("n"))
+    return lost | wrong.fill_null(value=False)
 
 
 def require_sums(

@@ -72,11 +72,12 @@ def add_partials(
     largest = [pl.col(LARGEST).max()] if LARGEST in parts.columns else []
     lists = [pl.col(n).explode().implode() for n in LISTS if n in parts.columns]
     added = [_grouped(heads, by, [*counts, *largest, *lists])]
-    known = {part for parts in states_of(aggregation) for part in parts}
-    states = [name for name in parts.columns if name in known]
-    for name, aggregate in zip(aggregation.names, aggregation.aggregates, strict=True):
+    own = zip(
+        aggregation.names, aggregation.aggregates, states_of(aggregation), strict=True
+    )
+    for name, aggregate, state in own:
         rows = parts.filter(pl.col("measure") == name)
-        merged = [aggregate.merge(part, pl.col(part)).alias(part) for part in states]
+        merged = [aggregate.merge(part, pl.col(part)).alias(part) for part in state]
         added.append(_grouped(rows, by, [pl.col("measure").first(), *merged]))
     return _stamped(pl.concat(added, how="diagonal"), stamp)
 

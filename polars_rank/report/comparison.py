@@ -115,8 +115,8 @@ def means_table(
     segments = [c for c in means.columns if c not in MEANS]
     measures = means["measure"].unique(maintain_order=True).to_list()
     systems = means["system"].unique(maintain_order=True).to_list()
-    sign = dict(zip(systems, _signs(len(systems)), strict=True))
-    beaten = _beaten(pairs, segments, lower)
+    sign = dict(zip(systems, letters_of(len(systems)), strict=True))
+    beaten = significantly_worse(pairs, segments, lower)
     mean = pl.col("mean")
     ends = pl.when(pl.col("measure").is_in(list(lower))).then(mean.min())
     best = ends.otherwise(mean.max()).over([*segments, "measure"])
@@ -155,14 +155,14 @@ def means_table(
 MEANS = ("measure", "system", "queries", "mean", "se", "lower", "upper")
 
 
-def _signs(n: int) -> list[str]:
+def letters_of(n: int) -> list[str]:
     """Count in letters: a, b, ... z, a1, b1 ..."""
     return [
         ascii_lowercase[i % 26] + (str(i // 26) if i >= 26 else "") for i in range(n)
     ]
 
 
-def _beaten(
+def significantly_worse(
     pairs: pl.DataFrame, segments: Sequence[str], lower: Sequence[str]
 ) -> dict[tuple[Any, ...], list[str]]:
     """List systems that are significantly worse, by segment, measure and system."""
@@ -328,7 +328,7 @@ def letters(
         same = pl.all_horizontal(pl.col(k).eq_missing(pl.lit(first[k])) for k in keys)
         sure = pairs.filter(same & pl.col("significant")).select("baseline", "system")
         groups = _not_told_apart(systems, sure.rows())
-        signs = _signs(len(groups))
+        signs = letters_of(len(groups))
         shown = [
             "".join(s for s, c in zip(signs, groups, strict=True) if name in c)
             for name in systems

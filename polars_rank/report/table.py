@@ -22,6 +22,9 @@ LATEX = {
 }  # fmt: skip
 
 
+COLUMN = 44  # characters in a column of a paper that has two
+
+
 @dataclass(frozen=True)
 class Cell:
     """Text, and how it is set off."""
@@ -154,35 +157,45 @@ def as_latex(table: Table) -> str:
     """Write a booktabs table, with superscripts; needs ``\\usepackage{booktabs}``."""
     align = "l" * table.labels + "r" * (len(table.headers) - table.labels)
     rows = [[_set(cell) for cell in row] for row in table.rows]
-    notes = [rf"\par\smallskip\footnotesize {_latex(note)}" for note in table.notes]
+    notes = [rf"\par\smallskip\footnotesize {latex_text(note)}" for note in table.notes]
+    texts = [table.headers, *([_plain(cell) for cell in row] for row in table.rows)]
+    around = latex_float(
+        sum(max(map(len, column)) + 2 for column in zip(*texts, strict=True))
+    )
     return "\n".join(
         [
-            r"\begin{table}",
+            rf"\begin{{{around}}}",
             r"\centering",
-            rf"\caption{{{_latex(table.title)}}}",
+            rf"\caption{{{latex_text(table.title)}}}",
             rf"\begin{{tabular}}{{{align}}}",
             r"\toprule",
-            " & ".join(map(_latex, table.headers)) + r" \\",
+            " & ".join(map(latex_text, table.headers)) + r" \\",
             r"\midrule",
             *(" & ".join(row) + r" \\" for row in rows),
             r"\bottomrule",
             r"\end{tabular}",
             *notes,
-            r"\end{table}",
+            rf"\end{{{around}}}",
         ]
     )
 
 
-def _latex(text: str) -> str:
+def latex_float(width: int) -> str:
+    """Return what floats a table of so many characters: a wide one across columns."""
+    return "table*" if width > COLUMN else "table"
+
+
+def latex_text(text: str) -> str:
+    """Escape text, so that LaTeX shows it as it is."""
     return "".join(LATEX.get(c, c) for c in _visible(text))
 
 
 def _set(cell: Cell) -> str:
-    text = _latex(cell.text)
+    text = latex_text(cell.text)
     text = rf"\textbf{{{text}}}" if cell.bold else text
     text = f"{{}}{text}" if text.startswith("[") else text  # no option of \\
     mark = cell.superscript
-    return text + (rf"\textsuperscript{{{_latex(mark)}}}" if mark else "")
+    return text + (rf"\textsuperscript{{{latex_text(mark)}}}" if mark else "")
 
 
 def as_html(table: Table) -> str:

@@ -66,6 +66,7 @@ LAYERS = (
     "dask",
     "ray",
     "spark",
+    "integrations",
     "namespaces",
     "cli",
     "__main__",

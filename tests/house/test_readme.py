@@ -24,6 +24,15 @@ OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 SESSION = re.compile(r"```pycon\n(.*?)```", re.DOTALL)
 LONG = {"choices.md", "clicks.md", "clicks", "comparison", "report"}  # slow tests
 ENGINES = {"dask.md", "ray.md", "spark.md"}  # test_engines.py runs their pages
+NEEDS = {  # pages of other tools, which are skipped where these are not installed
+    "lightgbm.md": ["lightgbm"],
+    "xgboost.md": ["xgboost"],
+    "catboost.md": ["catboost"],
+    "sentence-transformers.md": ["sentence_transformers"],
+    "mlflow.md": ["mlflow"],
+    "weights-and-biases.md": ["wandb"],
+    "duckdb-and-dbt.md": ["duckdb"],
+}
 CONSOLE = re.compile(r"```console\n(.*?)```", re.DOTALL)
 COMMAND = re.compile(r"^\$ (.*)\n", re.MULTILINE)
 
@@ -39,7 +48,7 @@ def with_any(block: re.Pattern[str]) -> list[Path]:
 @pytest.mark.parametrize(
     "page",
     [
-        slow(page) if page.name in LONG else page
+        slow(page) if page.name in LONG or page.name in NEEDS else page
         for page in with_any(SESSION)
         if page.name not in ENGINES
     ],
@@ -47,6 +56,8 @@ def with_any(block: re.Pattern[str]) -> list[Path]:
 )
 def test_python_sessions(page, tmp_path, monkeypatch):
     """All sessions of a page, one after the other: it imports what it uses."""
+    for module in NEEDS.get(page.name, []):
+        pytest.importorskip(module)
     monkeypatch.chdir(tmp_path)
     pl.Config.restore_defaults()
     sessions = "\n".join(SESSION.findall(page.read_text()))

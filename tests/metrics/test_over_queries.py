@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import exp, log, log2, sqrt
 from statistics import mean, stdev
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -170,3 +171,104 @@ def test_statistics_of_parts_are_those_of_the_whole():
     values = pr.per_query(MANY, ["ap", "rr"], no_relevant="skip")
     assert evaluation.per_query(MANY).collect().equals(values)
     assert evaluation.definition != pr.Evaluation(["ap", "rr"]).definition
+
+
+# -- the distribution of values
+
+TAILS: list = ["median", "p10", "p99.5", "min", "max", "worst_tenth"]
+
+
+def tails(values: list[float], *, high: bool = False) -> list[float]:
+    """The oracle of all of them, for values without weights."""
+    ordered, left, worst = sorted(values, reverse=high), len(values) / 10, 0.0
+    for value in ordered:
+        worst += value * min(left, 1.0)
+        left -= min(left, 1.0)
+    quantiles = np.quantile(values, [0.5, 0.1, 0.995]).tolist()
+    return [*quantiles, min(values), max(values), worst / (len(values) / 10)]
+
+
+@pytest.mark.parametrize("layout", ["auto", "contiguous", "any", "small"])
+@pytest.mark.parametrize("by", [None, "half"])
+def test_tails_are_those_of_the_values_that_exist(layout, by):
+    """For a distance, high values are the worst."""
+    measures = ["ap", "kendall_distance", "num_rel"]
+    asked = {"measures": measures, "no_relevant": "skip"}
+    frame = MANY if layout == "small" else MANY.lazy()
+    asked |= {} if layout == "small" else {"layout": layout}
+    values = pr.per_query(frame, **asked).lazy().collect()
+    found = pr.evaluate(frame, **asked, by=by, stats=TAILS).lazy().collect()
+    assert found.columns[-6:] == [f"num_rel_{stat}" for stat in TAILS]
+    for row in found.iter_rows(named=True):
+        own = values.filter(pl.col("query_id") // 5 == row["half"]) if by else values
+        for name in measures:
+            each = own[name].drop_nulls().to_list()
+            wanted = tails(each, high=name == "kendall_distance")
+            told = [row[f"{name}_{stat}"] for stat in TAILS]
+            assert told == pytest.approx(wanted, rel=1e-13), name
+
+
+def test_tails_with_weights_are_those_of_weighted_queries():
+    """The values of ap are 1/2, 1 and 0, with weights 3, 1 and 2."""
+    found = pr.evaluate(LOG, "ap", stats=TAILS, queries=QUERIES, weight="traffic")
+    assert found.row(0) == (3, 0.5, 0.0, 1.0, 0.0, 1.0, 0.0)
+    values, weights = [0.5, 1.0, 0.0], [3, 1, 2]
+    for p in range(0, 101, 5):
+        name = f"ap_p{p}"
+        found = pr.evaluate(LOG, "ap", stats=f"p{p}", queries=QUERIES, weight="traffic")
+        q = np.quantile(values, p / 100, weights=weights, method="inverted_cdf")
+        assert found[name].item() == q, p
+
+
+def test_tails_that_are_not_defined():
+    stats = pr.evaluate(LOG, ["gm_map", "spearman"], stats=TAILS)
+    assert stats.row(0)[1:7] == (None,) * 6  # a mean of logarithms
+    assert None not in stats.row(0)[7:]
+    spread = pr.evaluate(LOG, "ap", no_relevant="null", stats=TAILS)
+    assert spread.row(0) == (3, *[None] * 6)
+    with pytest.warns(pr.DataWarning, match="no rows"):
+        empty = pr.evaluate(LOG.clear(), "ap", stats=TAILS)
+    assert empty.row(0) == (0, *[None] * 6)
+
+
+def test_tails_of_parts_are_those_of_the_whole(tmp_path):
+    evaluation = pr.Evaluation(["ap", "rr"], stats=TAILS, no_relevant="skip", by="half")
+    for i, rows in enumerate((MANY[:12], MANY[12:18], MANY[:0], MANY[18:])):
+        evaluation.partial(rows, part=str(i)).write_parquet(tmp_path / f"{i}.parquet")
+    whole = pr.evaluate(MANY, ["ap", "rr"], stats=TAILS, no_relevant="skip", by="half")
+    assert evaluation.merge(tmp_path).equals(whole)
+    assert evaluation.merge(evaluation.add(tmp_path)).equals(whole)
+    ends = pr.Evaluation("ap", stats=["min", "max"])
+    assert "counts" not in ends.partial(MANY).columns
+
+
+def test_counts_that_no_part_can_have_are_refused():
+    evaluation = pr.Evaluation("ap", stats="median")
+    part = evaluation.partial(MANY)
+    counts = pl.col("counts").struct
+    lost = counts.with_fields(counts.field("values").list.head(1))
+    unknown = pl.when(pl.lit(value=False)).then("counts")
+    for damage in (lost, unknown):
+        with pytest.raises(pr.DataError, match="'counts' holds a number that no part"):
+            evaluation.merge(part.with_columns(damage))
+    with pytest.raises(pr.DataError, match="'counts' is Null, no struct"):
+        evaluation.merge(part.with_columns(counts=None))
+    with pytest.raises(pr.DataError, match="'low' holds a number that no part"):
+        evaluation.merge(part.with_columns(low=pl.lit(None, pl.Float64)))
+
+
+@pytest.mark.parametrize("options", [{}, {"by": "half"}, {"weight": "half"}])
+def test_tails_within_a_memory_limit(options, monkeypatch):
+    """Values are counted batch by batch, with the rules and facts beside them."""
+    from polars_rank._engine import layout
+
+    monkeypatch.setattr(layout, "BATCH", 3)
+    asked = {"measures": ["ap", "num_rel"], "stats": ["mean", *TAILS], **options}
+    whole = pr.evaluate(MANY.lazy(), **asked).collect()
+    found = pr.evaluate(MANY.lazy(), **asked, memory_limit="1GB").collect()
+    assert found.equals(whole)
+    bad = MANY.with_columns(half=pl.when(pl.col("query_id") == 7).then(-1.0))
+    with pytest.raises(pr.DataError, match=r"weight.*\(10 found"):
+        pr.evaluate(
+            bad.lazy(), "ap", stats="median", weight="half", memory_limit="1GB"
+        ).collect()
