@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from polars_rank import namespaces as _namespaces  # noqa: F401  # registers them
 
 if _TYPE_CHECKING:
-    from polars_rank import analysis, clicks, comparison, example, io, parts
+    from polars_rank import analysis as analysis
+    from polars_rank import clicks as clicks
+    from polars_rank import comparison as comparison
+    from polars_rank import example as example
+    from polars_rank import fusion as fusion
+    from polars_rank import integrations as integrations
+    from polars_rank import io as io
+    from polars_rank import parts as parts
+    from polars_rank import uncertainty as uncertainty
     from polars_rank.comparison.compare import compare
     from polars_rank.comparison.gate.gate import gate
     from polars_rank.conventions.convention import Convention
@@ -47,27 +55,21 @@ __all__ = [
     "Measure",
     "Ranking",
     "Subtopics",
-    "analysis",
     "audit",
     "bounds",
-    "clicks",
     "compare",
-    "comparison",
     "estimate",
     "evaluate",
     "evaluate_both",
-    "example",
     "explain",
     "expr",
     "from_groups",
     "from_lists",
     "from_wide",
     "gate",
-    "io",
     "match_report",
     "measure",
     "metric_expr",
-    "parts",
     "per_query",
     "preferences",
     "ratio",
@@ -123,4 +125,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_ROOMS})
