@@ -47,7 +47,7 @@ WRONG = [
     'pr.expr("label").spearman()',
     'pr.evaluate(log, "rr", convnetion="trec_eval")',
     'pr.evaluate(log, "rr", check="maybe")',
-    'pr.evaluate(log, "rr", stats=["median"])',
+    'pr.evaluate(log, "rr", stats=[50])',
     'pr.per_query(log, "rr", stats="mean")',
     'pr.bounds(log, "rr", tise="order")',
     'pr.bounds(log, "rr", max_orders="many")',
