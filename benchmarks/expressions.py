@@ -6,6 +6,8 @@ Polars for this measure alone, which makes the same checks, and with the nDCG of
 polars_ds, if that is installed. CPU time, the least of the rounds: the table has the
 multiples of the plan by hand. All must find the same values. In ``select``, all rows
 are one query. ``--five``: five measures in one ``agg`` against the dearest of them.
+``--frames``: ``evaluate`` of small frames, planned anew each time, against the mean of
+the plan by hand.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from functools import partial
 import numpy as np
 import polars as pl
 
-import polars_rank  # noqa: F401
+import polars_rank as pr
 
 try:
     import polars_ds
@@ -27,6 +29,8 @@ except ImportError:
     polars_ds = None
 
 SHAPES = ((50, 1_000), (1_000, 100), (20_000, 100), (100_000, 10))
+SMALL = ((10, 20), (50, 1_000), (1_000, 100))
+CALLS = 20  # of a round: one takes milliseconds
 ENGINES = ("in-memory", "streaming")
 FIVE = ("ndcg@10", "ap", "rr", "precision@10", "recall@100")
 OURS = pl.col("label").rank_eval
@@ -202,6 +206,32 @@ def five(rows: pl.LazyFrame, rounds: int) -> float:
     return seconds.pop("") / max(seconds.values())
 
 
+def frames(name: str, rows: pl.DataFrame, rounds: int) -> str:
+    """Milliseconds of a call, and multiples of the plan by hand."""
+
+    def by_hand() -> pl.DataFrame:
+        checked = with_checks(BY_HAND[name], name)
+        values = rows.group_by("query_id").agg(x=checked).unnest("x")
+        return values.select(
+            pl.col("value").mean(), pl.exclude("value", "query_id").sum()
+        )
+
+    def ours() -> pl.DataFrame:
+        return pr.evaluate(rows, name)
+
+    assert math.isclose(ours()[name].item(), by_hand()["value"].item(), rel_tol=1e-12)
+    calls = {"ours": ours, "by hand": by_hand}
+    many = {who: partial(_often, call) for who, call in calls.items()}
+    seconds = least(rounds, many)
+    own = f"{1000 * seconds['ours'] / CALLS:.1f} ms"
+    return f"{own}, {seconds['ours'] / seconds['by hand']:.2f}"
+
+
+def _often(call: Callable[[], object]) -> None:
+    for _ in range(CALLS):
+        call()
+
+
 def main() -> None:
     """Print a table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -213,7 +243,13 @@ def main() -> None:
         "--contexts", nargs="+", choices=list(CONTEXTS), default=CONTEXTS
     )
     parser.add_argument("--five", action="store_true")
+    parser.add_argument("--frames", action="store_true")
     given = parser.parse_args()
+    if given.frames:
+        for shape in SMALL:
+            cells = (frames(name, log(*shape), given.rounds) for name in given.only)
+            print(*shape, *(f"| {cell}" for cell in cells), flush=True)
+        return
     if given.five:
         for shape in SHAPES:
             print(*shape, f"{five(log(*shape).lazy(), given.rounds):.2f}", flush=True)

@@ -90,6 +90,8 @@ def plan_result(request: Request) -> pl.LazyFrame:
     if request.result != "values":
         return result
     if request.resources is None:
+        if request.grouping == "hash" or request.layout == "auto":
+            return result
         # A Polars plan alone stays one: sources in Python hang in a forked process.
         read = request.layout == "contiguous" or has_source(result)
         return _named(request, result) if read else result
@@ -197,8 +199,6 @@ def _named(request: Request, result: pl.LazyFrame) -> pl.LazyFrame:
 
     As with ``layout="auto"``, filters on queries are pushed down, and errors name rows.
     """
-    if request.grouping == "hash" or request.layout == "auto":
-        return result
 
     def read(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         try:
