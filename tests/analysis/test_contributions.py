@@ -124,7 +124,7 @@ def test_contributions_sum_to_the_value_under_every_choice(measure, options):
 
 NOT_SUMS = {
     "auc", "average_ndcg", "compat", "coverage_error", "eleven_point_ap", "first_click",
-    "gm_ap", "gm_bpref", "hinge", "interpolated_precision", "jaccard",
+    "full_recall", "gm_ap", "gm_bpref", "hinge", "interpolated_precision", "jaccard",
     "kendall_distance", "kendall_tau", "last_click", "listmle", "lrap", "mcc", "num_q",
     "num_rel", "num_ret", "opa", "overlap", "pair_accuracy", "pearson", "ranking_loss",
     "rbo", "set_ap", "spearman", "tau_ap", "weighted_tau", "yaap",

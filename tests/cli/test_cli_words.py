@@ -143,7 +143,7 @@ CASES = {
     "evaluate run qrels --subtopic label -m ap": "ask for it without --subtopic$",
     "evaluate log --qrels-query a --qrels-query b": "give them with --qrels$",
     "evaluate log --stats std --weight score -m rr": "leave out --weight",
-    "compare run twice qrels": r"--on-duplicate best \(at least",
+    "compare run twice qrels": r"or all ranks with --on-duplicate keep_rank \(at least",
     "compare log --system query_id -m rr": "'query_id' is the column of the queries; "
     "name that of the systems with --system, or that of the queries with --query",
     "compare run half qrels -m rr --margin 1": "--margin belongs to --test tost",

@@ -30,6 +30,8 @@ from polars_rank._engine import plan as plans
 from polars_rank._engine.checks import unique
 from polars_rank.core.source import lazy_source
 
+# Judgments of a few queries are no run that is compared with all of another.
+OF_RUNS = pytest.mark.filterwarnings("ignore:.* although .* compares two rankings")
 TREC = pr.CONVENTIONS["trec_eval"]
 ENGINES = ["streaming", "in-memory"]
 APART = "are not contiguous.*layout='any'"
@@ -149,6 +151,7 @@ def test_rows_that_stand_together_are_ranked_as_they_come(keys, morsel):
             assert_same(found.collect(engine=engine), expected)
 
 
+@OF_RUNS
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("ties", "unjudged", "kinds", "every"),
@@ -690,6 +693,7 @@ def by_rank(rows: pl.DataFrame) -> pl.DataFrame:
     ],
 )
 @pytest.mark.slow
+@OF_RUNS
 def test_known_ranks_equal_scores_to_the_last_bit(kind, unjudged, engine):
     """A log and a run, each choice and each engine; any two of them meet.
 
