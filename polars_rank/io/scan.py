@@ -125,14 +125,19 @@ def scan(
         return concatenated({f.name: read_json(f, kind).lazy() for f in files})
     if found is None:
         return _scan_lines(text, files, kind, format)
-    for file in files:
-        _check(file, found)
-    if found.magic is None and columns is None and format != "msmarco":
-        require_same_names(files, found)
+    _require_sound(files, found, named=columns is None and format != "msmarco")
     with _damage_named(text, files, found):
         frame = _scan_local(files, found, hive, kind, format, columns)
         frame.collect_schema()
     return frame
+
+
+def _require_sound(files: Sequence[Source], found: Format, *, named: bool) -> None:
+    """Check that files begin as their format does, and ``named`` text alike."""
+    for file in files:
+        _check(file, found)
+    if found.magic is None and named:
+        require_same_names(files, found)
 
 
 def _is_json(files: Sequence[Source]) -> bool:
