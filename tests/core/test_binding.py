@@ -89,3 +89,60 @@ def test_values_with_a_cutoff_have_the_bits_of_frames():
     ]
     found = rows.group_by("query_id").agg(exprs).sort("query_id")
     assert found.rows() == frame.select("query_id", *measures).sort("query_id").rows()
+
+
+def test_what_is_kept_of_equal_calls_is_not_taken_for_others():
+    label = pl.col("label")
+    rows = LOG.with_columns(other=-pl.col("score"), doc_id=1, grade=2)
+
+    def plan(x: pl.Expr) -> str:
+        return rows.select(x).explain(optimized=False)
+
+    calls = [
+        lambda: label.rank_eval.ndcg("score", k=5),
+        lambda: label.rank_eval.ndcg("score", k=6),
+        lambda: label.rank_eval.ndcg("score", k=5, gain="exp2"),
+        lambda: label.rank_eval.ndcg("score", k=5, convention="xgboost"),
+        lambda: label.rank_eval.ndcg("other", k=5),
+        lambda: label.rank_eval.ndcg(pl.col("score") * 2, k=5),
+        lambda: label.rank_eval.ndcg("score", k=5, ties="optimistic"),
+        lambda: label.rank_eval.ndcg("score", k=5, doc="doc_id"),
+        lambda: label.rank_eval.ndcg(rank="score", k=5),
+        lambda: (label - 1).rank_eval.ndcg("score", k=5),
+        lambda: pl.col("grade").rank_eval.ndcg("score", k=5),
+    ]
+    first, again = ([plan(call()) for call in calls] for _ in range(2))
+    assert first == again
+    assert len({*first}) == len(calls)
+
+
+def test_functions_of_the_user_are_called_anew_each_time():
+    factor = [1]
+    rows = LOG.collect()
+
+    def value() -> float:
+        formula = pr.metric_expr(mine, "label", score="score")
+        gain = OURS.dcg("score", k=1, gain=twofold)
+        return rows.select(formula.alias("formula"), gain.alias("gain")).row(0)
+
+    def mine(r):
+        return r.sum(r.gain()) * factor[0]
+
+    def twofold(grade):
+        return grade * factor[0]
+
+    assert value() == (1.0, 1.0)
+    factor[0] = 2
+    assert value() == (2.0, 2.0)
+
+
+@pytest.mark.parametrize("name", ["ndcg", "precision", "ap", "rr", "err"])
+@pytest.mark.parametrize("label", [1, 0.5])
+def test_a_label_of_all_documents_is_as_long_as_they_are(name, label):
+    """A literal: flat, it would be a single document."""
+    rows = pl.DataFrame({"score": [0.3, 0.2, 0.1], "label": [label] * 3})
+    measure, literal = (
+        getattr(one.rank_eval, name)("score")
+        for one in (pl.col("label"), pl.lit(label))
+    )
+    assert rows.select(x=measure).item() == rows.select(x=literal).item()
