@@ -20,6 +20,7 @@ if _TYPE_CHECKING:
     from polars_rank import integrations as integrations
     from polars_rank import io as io
     from polars_rank import parts as parts
+    from polars_rank import recommend as recommend
     from polars_rank import uncertainty as uncertainty
     from polars_rank.comparison.compare import compare
     from polars_rank.comparison.gate.gate import gate
@@ -110,7 +111,7 @@ _LATER = {
 _ROOMS = (
     *("analysis", "clicks", "comparison", "conventions", "core", "evaluation"),
     *("example", "exceptions", "fusion", "integrations", "io", "measures"),
-    *("metrics", "parts", "report", "typing", "uncertainty"),
+    *("metrics", "parts", "recommend", "report", "typing", "uncertainty"),
 )
 
 

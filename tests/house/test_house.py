@@ -61,6 +61,7 @@ LAYERS = (
     "uncertainty",
     "fusion",
     "analysis",
+    "recommend",
     "typing",
     "parts",
     "dask",
@@ -93,6 +94,7 @@ ROOMS = {  # of each wing, from the lowest; "" are the files beside the rooms
     "uncertainty": ("bounds", "", "audit"),
     "fusion": ("formulas", ""),
     "analysis": ("",),
+    "recommend": ("",),
     "parts": ("", "engine"),
 }
 

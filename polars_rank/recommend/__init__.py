@@ -1,0 +1,49 @@
+"""Recommenders: splits, their check, and measures from sampled negatives.
+
+``rank_estimators`` holds the numbers and knows no frame.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+if _TYPE_CHECKING:
+    from polars_rank.recommend.sampled_ranks import (
+        Sampled,
+        merge_sampled,
+        sampled,
+        sampled_state,
+    )
+    from polars_rank.recommend.split_log import Split, split
+    from polars_rank.recommend.split_report import SplitReport, check_split
+
+__all__ = [
+    "Sampled",
+    "Split",
+    "SplitReport",
+    "check_split",
+    "merge_sampled",
+    "sampled",
+    "sampled_state",
+    "split",
+]
+
+_LATER = {
+    "Sampled": "sampled_ranks",
+    "Split": "split_log",
+    "SplitReport": "split_report",
+    "check_split": "split_report",
+    "merge_sampled": "sampled_ranks",
+    "sampled": "sampled_ranks",
+    "sampled_state": "sampled_ranks",
+    "split": "split_log",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LATER:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    found = getattr(_import_module(f"{__name__}.{_LATER[name]}"), name)
+    return globals().setdefault(name, found)

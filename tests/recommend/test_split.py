@@ -1,0 +1,123 @@
+"""Splits and their check, against plain loops."""
+
+import random
+
+import polars as pl
+import pytest
+
+from polars_rank import DataError, recommend
+
+
+def drawn(seed, rows=300):
+    rng = random.Random(seed)
+    pick = [
+        (rng.randrange(25), rng.randrange(30), rng.randrange(20)) for _ in range(rows)
+    ]
+    return pl.DataFrame(pick, ["user_id", "item_id", "time"], orient="row")
+
+
+def plain_hash(text):
+    def mixed(z):
+        z = (z + 0x9E3779B97F4A7C15) % 2**64
+        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
+        return z ^ (z >> 31)
+
+    raw = text.encode()
+    return mixed(
+        (sum(mixed(b + 256 * i) for i, b in enumerate(raw)) + len(raw)) % 2**64
+    )
+
+
+@pytest.mark.parametrize("ties", ["item", "hash"])
+@pytest.mark.parametrize("n", [1, 3])
+def test_last_is_that_of_a_loop(n, ties):
+    log = drawn(1)
+    users = {}
+    for i, (user, item, time) in enumerate(log.rows()):
+        tie = item if ties == "item" else plain_hash(f"7\x1f{user}\x1f{item}")
+        users.setdefault(user, []).append((time, tie, i))
+    last = {i for rows in users.values() for _, _, i in sorted(rows)[-n:]}
+    for given in (log, log.lazy()):
+        train, test = (
+            part.lazy().collect()
+            for part in recommend.split(given, "last", n=n, ties=ties, seed=7)
+        )
+        assert test.rows() == [r for i, r in enumerate(log.rows()) if i in last]
+        assert train.rows() == [r for i, r in enumerate(log.rows()) if i not in last]
+
+
+def test_users_are_hashed_as_documented():
+    log = drawn(2)
+    found = recommend.split(log, "users", share=0.3, seed=4)
+    chosen = {u for u in range(25) if plain_hash(f"4\x1f{u}") < 0.3 * 2**64}
+    assert {*found.test["user_id"]} == chosen & {*log["user_id"]}
+    assert not {*found.train["user_id"]} & chosen
+
+
+@pytest.mark.parametrize("dated", [False, True])
+@pytest.mark.parametrize("share", [0.1, 0.25, 0.5])
+def test_time_keeps_ties_together(share, dated):
+    log = drawn(3)
+    if dated:
+        log = log.with_columns(pl.from_epoch("time", time_unit="d"))
+    train, test = recommend.split(log, "time", share=share)
+    assert train["time"].max() < test["time"].min()
+    assert 0 < test.height <= share * log.height
+    more = log.filter(pl.col("time") >= train["time"].max()).height
+    assert more > share * log.height  # one more time would be too many
+    at = test["time"].min()
+    assert recommend.split(log, "time", at=at).test.equals(test)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_check_is_that_of_loops(seed):
+    old, new = drawn(seed, 80), drawn(seed + 50, 60)
+    a, b = old.rows(), new.rows()
+    pairs = [[r[:2] for r in rows] for rows in (a, b)]
+    expected = {
+        "global_leak": sum(t < max(r[2] for r in a) for _, _, t in b),
+        "user_leak": sum(any(r[0] == u and t < r[2] for r in a) for u, _, t in b),
+        "item_leak": sum(any(r[1] == i and t > r[2] for r in b) for _, i, t in a),
+        "cold_users": len({r[0] for r in b} - {r[0] for r in a}),
+        "cold_items": len({r[1] for r in b} - {r[1] for r in a}),
+        "pairs_in_both": len({*pairs[0]} & {*pairs[1]}),
+        "repeats_in_train": len(pairs[0]) - len({*pairs[0]}),
+        "repeats_in_test": len(pairs[1]) - len({*pairs[1]}),
+    }
+    report = recommend.check_split(old.lazy(), new)
+    assert dict(report.findings.select("rule", "count").rows()) == expected
+    assert all(rule in str(report) for rule in expected)
+
+
+def test_a_clean_split_and_bad_input():
+    log = drawn(5).unique(["user_id", "item_id"])
+    report = recommend.check_split(*recommend.split(log, "time"))
+    counts = dict(report.findings.select("rule", "count").rows())
+    assert not any(counts[name] for name in counts if "cold" not in name)
+    with pytest.raises(DataError, match="'user_id' is null in 1 rows"):
+        recommend.split(pl.DataFrame({"user_id": [None, 1]}), "users")
+    with pytest.raises(ValueError, match="how must be one of"):
+        recommend.split(log, "first")
+
+
+def test_last_is_that_of_rectools():
+    splitters = pytest.importorskip("rectools.model_selection")
+    rectools = pytest.importorskip("rectools.dataset")
+    log = drawn(6).unique(["user_id", "time"], keep="first").sort("user_id", "time")
+    pandas = pytest.importorskip("pandas")
+    days = pandas.DataFrame(log.to_dict(as_series=False)).assign(weight=1.0)
+    days["datetime"] = pandas.to_datetime(days.pop("time"), unit="D")
+    splitter = splitters.LastNSplitter(
+        2,
+        1,
+        filter_cold_users=False,
+        filter_cold_items=False,
+        filter_already_seen=False,
+    )
+    given = rectools.Interactions(days)
+    [(train, test, _)] = splitter.split(given)
+    found = recommend.split(log, "last", n=2)
+    rows = log.rows()
+    assert found.train.rows() == [rows[i] for i in sorted(train)]
+    assert found.test.rows() == [rows[i] for i in sorted(test)]
