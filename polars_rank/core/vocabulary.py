@@ -223,9 +223,9 @@ PARAMETERS: dict[str, Word] = kinds(
         "mean (se); median, min, max, quantiles (p10, p99.5), and the mean of the "
         "worst tenth (worst_tenth).",
         "swap_share": "Share of lists that take part in a swap.",
-        "test": "Test of the differences.",
+        "test": "Test of the differences; interactions that a model is tested on.",
         "tie": "Differences up to this size are ties.",
-        "ties": "Order of documents with equal scores.",
+        "ties": "Order of documents with equal scores, or of rows at one time.",
         "tol": "Relative change at which a fit ends.",
         "unit": "Independent observation: row, since every part has queries of its "
         "own; or part, a file as a whole, since the same queries come back (ten files "
@@ -279,7 +279,7 @@ PARAMETERS: dict[str, Word] = kinds(
         "gamma": "Probability of going on unsatisfied; of gmnz, the exponent of the "
         "number of runs.",
         "grid": "Values of parameters to try.",
-        "how": "Formula of the scale.",
+        "how": "Formula of the scale; how interactions are split.",
         "keep_clusters": "Whether to keep the sums of each cluster, so that a user "
         "who comes back is still one user.",
         "keys": "Columns that identify the same search.",
@@ -305,7 +305,14 @@ PARAMETERS: dict[str, Word] = kinds(
         "split": "Judgments of a data set: test, train or dev.",
         "steps": "Steps of each weight from 0 to 1.",
         "temperature": "Spread of the stochastic policy.",
-        "train": "Judgments of the queries that a method learns from.",
+        "train": "Judgments of the queries, or interactions, that a method learns from.",
+        "at": "First time of the test.",
+        "item": "Item id. Default: item_id.",
+        "items": "Size of the catalogue.",
+        "min_probability": "Probability of the rarest item in one draw.",
+        "n": "Number of test rows per user.",
+        "probability": "Column with the probability of the item in one draw.",
+        "replacement": "Whether negatives were drawn with replacement.",
         "tuned_for": "Number of periods at which the sequential interval is narrowest.",
         "unretrieved": "Whether documents that were not retrieved are ranked below "
         "all that were.",
