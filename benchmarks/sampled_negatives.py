@@ -2,8 +2,8 @@
 
     python benchmarks/sampled_negatives.py [RUNS]
 
-Seeds 0 to RUNS - 1 (default 20). Three systems, 5,000 items, 4,000 users. Draws of equal
-probability, without replacement, and in proportion to popularity (exponent 0.5) with
+Seeds 0 to RUNS - 1 (default 20); three systems, 5,000 items, 4,000 users. Draws of
+equal probability, without replacement, and in proportion to popularity (exponent 0.5) with
 replacement, thinned by probability.
 """
 

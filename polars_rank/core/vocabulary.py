@@ -305,7 +305,7 @@ PARAMETERS: dict[str, Word] = kinds(
         "split": "Judgments of a data set: test, train or dev.",
         "steps": "Steps of each weight from 0 to 1.",
         "temperature": "Spread of the stochastic policy.",
-        "train": "Judgments of the queries, or interactions, that a method learns from.",
+        "train": "Judgments, or interactions, that a method learns from.",
         "at": "First time of the test.",
         "item": "Item id. Default: item_id.",
         "items": "Size of the catalogue.",

@@ -11,7 +11,16 @@ import polars as pl
 import pytest
 
 import polars_rank as pr
-from polars_rank import analysis, clicks, comparison, example, fusion, io, parts, recommend
+from polars_rank import (
+    analysis,
+    clicks,
+    comparison,
+    example,
+    fusion,
+    io,
+    parts,
+    recommend,
+)
 from polars_rank.cli.derive import cli_type, parameters_of
 from polars_rank.clicks.behavior.measures import DEFAULT as BEHAVIOR
 from polars_rank.core.vocabulary import COLUMNS, PARAMETERS
