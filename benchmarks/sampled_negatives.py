@@ -3,8 +3,8 @@
     python benchmarks/sampled_negatives.py [RUNS]
 
 Seeds 0 to RUNS - 1 (default 20); three systems, 5,000 items, 4,000 users. Draws of
-equal probability, without replacement, and in proportion to popularity (exponent 0.5) with
-replacement, thinned by probability.
+equal probability, without replacement, and in proportion to popularity (exponent 0.5)
+with replacement, thinned by probability.
 """
 
 from __future__ import annotations
