@@ -259,7 +259,7 @@ def _require_row_per_query(
     example = again.collect(engine="streaming").row(0)[:-1]
     msg = (
         f"{rows} values are of {different} queries, e.g. several of query "
-        f"{', '.join(map(str, example))}; give one row per query: filter the system "
+        f"{', '.join(map(repr, example))}; give one row per query: filter the system "
         "and the measure, or name all columns of a query with query="
     )
     raise DataError(msg, rule="several_rows_per_query", examples=[example])
