@@ -252,7 +252,7 @@ def _require_row_per_query(
     if cube[UNNAMED].sum():
         msg = f"{' or '.join(map(repr, keys))} is null in some rows; name every query"
         raise DataError(msg, rule="null_query", count=int(cube[UNNAMED].sum()))
-    rows, different = cube[N].sum(), cube[DIFFERENT].max() or 0
+    rows, different = (int(cube[N].sum()), int(cube[DIFFERENT].max() or 0))  # type: ignore[arg-type]
     if rows == different:
         return
     again = values.group_by(keys).len().filter(pl.col("len") > 1).sort(keys).head(1)
