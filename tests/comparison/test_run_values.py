@@ -54,3 +54,22 @@ def test_descriptions_of_queries_may_be_a_frame_of_their_own(options, argument):
     for about in told.values():
         found = pr.compare(RUNS, "ndcg", qrels=QRELS, **{argument: about}, **options)
         assert_frame_equal(found.pairs, wanted)
+
+
+def test_segments_are_not_named_as_columns_of_the_result():
+    """Polars would tell of duplicate columns."""
+    values = pl.concat(
+        pr.per_query(run, "ndcg", qrels=QRELS).with_columns(system=pl.lit(name))
+        for name, run in RUNS.items()
+    )
+    found = pr.compare(values, "ndcg")
+    kept = pr.comparison.moments(values, "ndcg")
+    own = [n for n in kept.columns if n != "system"]
+    for name in {*found.pairs.columns, *found.means.columns, *own, "error", "place"}:
+        if name == "system":
+            continue
+        segmented = values.with_columns(pl.lit("a").alias(name))
+        with pytest.raises(ValueError, match=f"by= names the column '{name}'"):
+            pr.compare(segmented, "ndcg", by=name)
+        with pytest.raises(ValueError, match=f"by= names the column '{name}'"):
+            pr.comparison.moments(segmented, "ndcg", by=name)
