@@ -1368,7 +1368,7 @@ MUTANTS = (
     Mutant(
         "two runs of one tag are one system",
         "cli/runs.py",
-        "first_that_differs(tags, stems, files, stems)",
+        "first_that_differs(tags, stems, files, folders, stems)",
         "tags",
         "cli:bare_file_name",
     ),

@@ -19,6 +19,8 @@ COMMANDS = {  # and the modules that they are in
     "evaluate": "evaluate",
     "compare": "compare",
     "gate": "gate",
+    "changes": "why",
+    "reasons": "why",
     "audit": "audit",
     "bounds": "audit",
     "estimate": "audit",

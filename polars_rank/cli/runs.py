@@ -203,8 +203,10 @@ def require_roles(
             "the run, or with --qrels, and say --qrels-format beir; or name its "
             "columns with --query, --doc and --label."
         )
-    judged = [file for file, run in runs.items() if _kind(run, place, label) == "qrels"]
-    last_is_run = _kind(final, place, label) == "run"
+    judged = [
+        file for file, run in runs.items() if kind_of(run, place, label) == "qrels"
+    ]
+    last_is_run = kind_of(final, place, label) == "run"
     if judged and last_is_run:
         raise DataError(
             f"{judged[0]} looks like judgments and {last} like a run: swap them "
@@ -221,7 +223,7 @@ def require_roles(
         )
 
 
-def _kind(frame: pl.LazyFrame, place: str, label: str | None) -> str | None:
+def kind_of(frame: pl.LazyFrame, place: str, label: str | None) -> str | None:
     """What a file clearly is: ``"run"``, ``"qrels"`` or neither."""
     names = frame.collect_schema().names()
     if names in (TREC, TREC_QRELS):
