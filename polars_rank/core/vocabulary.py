@@ -174,6 +174,7 @@ PARAMETERS: dict[str, Word] = kinds(
         "n_arms": "Number of arms.",
         "n_docs": "Documents that each query can show.",
         "n_impressions": "Number of impressions.",
+        "n_judgments": "Number of documents to judge; None: all.",
         "n_queries": "Number of queries.",
         "n_rankers": "Number of rankers that served lists.",
         "n_resamples": "Number of draws of randomization, permutation and bootstrap.",
@@ -489,6 +490,7 @@ COLUMNS: dict[str, Result] = {
     "relevant_per_impression": Result(
         "Float64", "Estimated relevant documents per impression."
     ),
+    "reverses": Result("Boolean", "Whether its label can reverse an order of runs."),
     "rmse": Result("Float64", "Root mean square error."),
     "rows": Result("Int64", "Number of rows."),
     "rule": Result("String", "Rule that rows break."),
@@ -518,6 +520,7 @@ COLUMNS: dict[str, Result] = {
     "ss_error": Result("Float64", "Sum of squares of the residual."),
     "ss_query": Result("Float64", "Sum of squares of the queries."),
     "ss_system": Result("Float64", "Sum of squares of the systems."),
+    "stake": Result("Float64", "How far a label alone moves the mean or a difference."),
     "statistic": Result("Float64", "Statistic of the test."),
     "steps": Result("Int64", "Steps of the fit."),
     "sufficient": Result("Float64", "Smallest difference that is significant."),
@@ -529,6 +532,7 @@ COLUMNS: dict[str, Result] = {
     ),
     "swapped": Result("List(String)", "Pairs of systems in another order."),
     "system": Result("String", "System."),
+    "systems": Result("UInt32", "Number of runs that have the document."),
     "tau": Result("Float64", "Kendall's tau of two orders."),
     "tau_ap": Result("Float64", "AP correlation of two orders."),
     "team": Result("label", "Ranker of an interleaved list."),

@@ -125,6 +125,8 @@ def results() -> Iterator[tuple[str, pl.DataFrame]]:
     )
     for name in ("summary", "segments", "queries", "documents"):
         yield f"reasons.{name}", getattr(why, name)
+    few = qrels.filter(pl.col("doc_id") == qrels["doc_id"].min())
+    yield "to_judge", analysis.to_judge({"one": one, "two": two}, "dcg", qrels=few)
     halves = why.queries.with_columns(land=pl.int_range(pl.len()) % 2)
     yield "slices", analysis.slices(halves, "land", min_queries=2, level=0.01)
     yield (
