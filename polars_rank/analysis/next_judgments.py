@@ -18,7 +18,7 @@ from polars_rank.analysis.sides import (
     require_about,
     with_labels,
 )
-from polars_rank.conventions.tools import DEFAULT, ConventionLike
+from polars_rank.conventions.tools import DEFAULT, ConventionLike, convention_of
 from polars_rank.core.parameters import is_number, is_whole
 from polars_rank.evaluation.evaluate import per_query
 from polars_rank.exceptions import DataError
@@ -101,7 +101,8 @@ def to_judge(
     -----
     A query whose value is undefined until something is relevant counts as 0 before.
     Every candidate makes a copy of its query, in which it alone has a label: for a
-    cutoff of k that is at most k copies of k documents. The result is held in memory.
+    cutoff of k that is at most k copies of k documents. The documents within the cutoff
+    and the judgments are held in memory.
 
     Source: Carterette, Allan and Sitaraman, SIGIR 2006 (minimal test collections): the
     stake is a document's weight in a difference.
@@ -133,6 +134,7 @@ def to_judge(
     label = options.get("label", "label")
     lists, labels = with_labels(lists.drop("label"), qrels, names, label, best=best)
     lists = lists.join(labels, on=[*names.query, names.doc], how="left")
+    lists = lists.filter(listed(pl.col("rank"), _depth(asked, convention)))
     if column is None:
         lists = lists.with_columns(pl.lit("").alias(RUN))
     known = labels.filter(pl.col("label").is_not_null())
@@ -168,6 +170,13 @@ def _one(measure: MeasureLike) -> Measure:
     return found[0]
 
 
+def _depth(measure: Measure, convention: ConventionLike) -> int | None:
+    """Return how deep a value looks; None: at all documents."""
+    k = measure.arguments.get(measure.definition.cutoff)
+    condensed = convention_of(convention).unjudged == "drop"
+    return k if is_whole(k) and not condensed else None  # k may be "R"
+
+
 def _grade(judged: pl.DataFrame, max_grade: float | None) -> float:
     if max_grade is None:
         largest = judged["label"].max()
@@ -180,9 +189,9 @@ def _grade(judged: pl.DataFrame, max_grade: float | None) -> float:
 
 @dataclass(frozen=True)
 class _Pool:
-    """The documents of all runs, ranked, with their labels; and all that are judged."""
+    """The documents that count, of all runs, with ranks and labels; all judgments."""
 
-    documents: pl.DataFrame
+    lists: pl.DataFrame
     judged: pl.DataFrame
     names: Names
     measure: Measure
@@ -198,21 +207,13 @@ class _Pool:
     @cached_property
     def runs(self) -> list[Any]:
         """The runs, in order."""
-        return self.documents[self.run].unique(maintain_order=True).to_list()
-
-    @cached_property
-    def lists(self) -> pl.DataFrame:
-        """The documents that count: the measure's cutoff is as deep as it looks."""
-        k = self.measure.arguments.get(self.measure.definition.cutoff)
-        return self.documents.filter(
-            listed(pl.col("rank"), k if is_whole(k) else None)  # not "R"
-        )
+        return self.lists[self.run].unique(maintain_order=True).to_list()
 
     @cached_property
     def queries(self) -> pl.DataFrame:
         """The queries, with the share of each in the mean."""
         weight = pl.lit(1.0) if self.weight is None else pl.col(self.weight)
-        found = self.documents.group_by(self.names.query, maintain_order=True).agg(
+        found = self.lists.group_by(self.names.query, maintain_order=True).agg(
             weight.drop_nulls().first().cast(pl.Float64).alias(WEIGHT)
         )
         return found.with_columns(pl.col(WEIGHT) / pl.col(WEIGHT).sum())

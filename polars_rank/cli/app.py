@@ -21,6 +21,7 @@ COMMANDS = {  # and the modules that they are in
     "gate": "gate",
     "changes": "why",
     "reasons": "why",
+    "to-judge": "why",
     "audit": "audit",
     "bounds": "audit",
     "estimate": "audit",

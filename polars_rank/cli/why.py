@@ -1,4 +1,4 @@
-"""The commands ``changes`` and ``reasons``: why a value moved."""
+"""The commands ``changes``, ``reasons`` and ``to-judge``: why a value moved."""
 
 from __future__ import annotations
 
@@ -62,6 +62,24 @@ def reasons(
         raise UsageError("name the judgments, last or with --qrels.")
     measure = options.pop("measure")
     _show(analysis.reasons(before, after, measure, **options), table, format)
+
+
+@options_of(analysis.to_judge, without=OURS, measure="ndcg@10")
+def to_judge(
+    *files: Paths, data: Input, format: Formats = None, **options: Any
+) -> None:
+    """Name the unjudged documents whose label can change a mean, or an order, most.
+
+    The FILEs are one run or several, and the judgments. With labels in its last column,
+    what is printed as csv is a file of judgments.
+    """
+    runs, options = runs_of(files, data, options)
+    if options["qrels"] is None:
+        raise UsageError("name the judgments, last or with --qrels.")
+    measure = options.pop("measure")
+    found = analysis.to_judge(runs, measure, **options)
+    title = f"To judge, for {measure}"
+    show_frame(found, title, keys=len(data.query) + 1, format=format)
 
 
 def _before_and_after(

@@ -76,6 +76,24 @@ def test_reasons(files, capsys):
     assert "dcg@3 by segment" in shown
 
 
+def test_to_judge(files, capsys):
+    runs, qrels = files
+    few = qrels.filter(pl.col("doc_id") < "d3")
+    few.select("query_id", pl.lit("0"), "doc_id", "label").write_csv(
+        "few", separator=" ", include_header=False
+    )
+    wanted = analysis.to_judge(runs, "dcg@4", qrels=few, n_judgments=7)
+    asked = ["to-judge", "old.run", "new.run", "other.run", "few", "-m", "dcg@4"]
+    found = printed(capsys, *asked, "--n-judgments", "7")
+    assert found == wanted.to_dicts()
+    assert main([*asked, "--n-judgments", "7"]) == 0
+    printed_rows = capsys.readouterr().out.splitlines()
+    assert printed_rows[0] == ",".join(wanted.columns)
+    assert all(row.endswith(",") for row in printed_rows[1:])  # labels to fill in
+    single = analysis.to_judge(runs["old"], "dcg@4", qrels=few)
+    assert printed(capsys, *asked[:2], "few", "-m", "dcg@4") == single.to_dicts()
+
+
 @pytest.mark.parametrize(
     ("argv", "told"),
     [
