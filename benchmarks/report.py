@@ -118,11 +118,13 @@ def remarks(results: dict) -> str:
     ]
     if results["scale"] != 1:
         lines.append(f"Sizes divided by {results['scale']}: only a trial.")
-    return "\n".join([*lines, *_disagreements(results), *_inherited(results), ""])
+    return "\n".join([*lines, *disagreements(results), *_inherited(results), ""])
 
 
-def _disagreements(results: dict) -> list[str]:
-    """All contenders must find the same means."""
+def disagreements(results: dict) -> list[str]:
+    """All contenders must find the same means; kept results have the answer alone."""
+    if "agreed" in results:
+        return results["agreed"]
     lines = []
     for shape in results["shapes"]:
         ours = _reference(shape)
