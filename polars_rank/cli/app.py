@@ -19,6 +19,7 @@ COMMANDS = {  # and the modules that they are in
     "evaluate": "evaluate",
     "compare": "compare",
     "gate": "gate",
+    "page": "page",
     "audit": "audit",
     "bounds": "audit",
     "estimate": "audit",

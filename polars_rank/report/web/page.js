@@ -114,9 +114,9 @@
       const d = queries.difference[i];
       row.append(
         name,
+        make("td", `n ${side(d)}`, number(d, true)),
         make("td", "n", number(queries.before[i])),
         make("td", "n", number(queries.after[i])),
-        make("td", `n ${side(d)}`, number(d, true)),
       );
       return row;
     });

@@ -121,8 +121,12 @@ def page(
     asked = Asked(
         [query] if isinstance(query, str) else [*query],
         by,
-        None if about_documents is None else as_polars(about_documents, name="about_documents").lazy(),
-        None if about_queries is None else as_polars(about_queries, name="about_queries").lazy(),
+        None
+        if about_documents is None
+        else as_polars(about_documents, name="about_documents").lazy(),
+        None
+        if about_queries is None
+        else as_polars(about_queries, name="about_queries").lazy(),
         title,
         text,
         url,
