@@ -9,7 +9,7 @@ from polars_rank import analysis, report
 from polars_rank.cli.bar import Bar
 from polars_rank.cli.derive import UsageError, options_of, told, told_output
 from polars_rank.cli.options import Input, Paths, Queries
-from polars_rank.cli.runs import Files, Options, open_file, recorded
+from polars_rank.cli.runs import Files, open_file, recorded
 from polars_rank.cli.words import emit
 from polars_rank.comparison.sums.definition import fingerprint
 
@@ -62,11 +62,11 @@ def page(
         frame, asked = given.with_judgments(run, data.options(given))
         frames.append(frame)
     about = open_file(queries, "qrels") if queries else None
-    beside = {"segments": about} if about is not None and _attributes(options) else {}
-    shown = {"title": title, "url": url, "text": text}
-    shown |= {"max_queries": max_queries, "max_documents": max_documents}
+    asked |= options
+    if about is not None and any(map(options.get, ("by", "weight", "cluster"))):
+        asked["segments"] = about
     with Bar(), recorded() as said:
-        why = analysis.reasons(*frames, measure, **asked, **beside, **options)
+        why = analysis.reasons(frames[0], frames[1], measure, **asked)
         found = None
         if features:
             values = why.queries.lazy()
@@ -85,13 +85,13 @@ def page(
             names=(given.runs[0].name, given.runs[1].name),
             facts=_facts(given, data),
             notes=said,
-            **shown,
+            title=title,
+            url=url,
+            text=text,
+            max_queries=max_queries,
+            max_documents=max_documents,
         )
     emit(f"{output}: {len(why.queries)} queries\n")
-
-
-def _attributes(options: Options) -> bool:
-    return any(options.get(name) for name in ("by", "weight", "cluster"))
 
 
 def _facts(given: Files, data: Input) -> dict[str, str]:

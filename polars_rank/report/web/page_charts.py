@@ -18,7 +18,12 @@ def svg(chart: Any) -> str:
     from vl_convert import vegalite_to_svg
 
     ink = "currentColor"
-    axis = {"labelColor": ink, "titleColor": ink, "tickColor": ink, "domainColor": ink}
+    axis: dict[str, Any] = {
+        "labelColor": ink,
+        "titleColor": ink,
+        "tickColor": ink,
+        "domainColor": ink,
+    }
     axis |= {"gridColor": ink, "gridOpacity": 0.12, "labelFontSize": 12}
     drawn = (
         chart.configure(background="transparent", font="sans-serif", aria=False)

@@ -60,14 +60,14 @@ def queries_of(queries: pl.DataFrame, asked: Asked) -> pl.DataFrame:
     found = found.with_columns(segment=by, size=pl.col("contribution").abs())
     found = found.sort("size", "id", descending=[True, False], nulls_last=True)
     found = found.head(LISTED)
-    text = pl.lit(None, pl.String).alias("text")
+    text: pl.Expr = pl.lit(None, pl.String).alias("text")
     if asked.text is not None and asked.about_queries is not None:
         ids = asked.about_queries.select(
             identified(asked.query).alias("id"),
             pl.col(asked.text).cast(pl.String).alias("text"),
         ).unique("id", keep="first")
-        found = found.lazy().join(ids, on="id", how="left", maintain_order="left")
-        found, text = found.collect(engine="streaming"), pl.col("text")
+        joined = found.lazy().join(ids, on="id", how="left", maintain_order="left")
+        found, text = joined.collect(engine="streaming"), pl.col("text")
     return found.select(
         *asked.query,
         "id",
