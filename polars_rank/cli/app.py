@@ -22,6 +22,7 @@ COMMANDS = {  # and the modules that they are in
     "changes": "why",
     "reasons": "why",
     "to-judge": "why",
+    "page": "page",
     "audit": "audit",
     "bounds": "audit",
     "estimate": "audit",
