@@ -5,13 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
+import polars as pl
+
 from polars_rank import analysis, report
 from polars_rank.cli.bar import Bar
 from polars_rank.cli.derive import UsageError, options_of, told, told_output
 from polars_rank.cli.options import Input, Paths, Queries
-from polars_rank.cli.runs import Files, open_file, recorded
+from polars_rank.cli.runs import Files, Options, open_file, recorded
 from polars_rank.cli.words import emit
 from polars_rank.comparison.sums.definition import fingerprint
+from polars_rank.exceptions import DataError
 
 
 @options_of(
@@ -30,22 +33,12 @@ def page(
         str | None,
         told("file", "Attributes of documents, such as --title.", metavar="FILE"),
     ] = None,
-    title: Annotated[
-        str | None, told("column", "Title of a document, in --documents.")
-    ] = None,
-    url: Annotated[
-        str | None, told("column", "Link to a document, in --documents.")
-    ] = None,
-    text: Annotated[
-        str | None, told("column", "What a query asked, in --queries.")
-    ] = None,
+    title: Annotated[str | None, told("title")] = None,
+    url: Annotated[str | None, told("url")] = None,
+    text: Annotated[str | None, told("text")] = None,
     features: Annotated[tuple[str, ...], told("features")] = (),
-    max_queries: Annotated[
-        int, told("choice", "Queries whose lists are shown: those that moved most.")
-    ] = 200,
-    max_documents: Annotated[
-        int, told("choice", "Lowest rank that is shown of a list.")
-    ] = 20,
+    max_queries: Annotated[int, told("max_queries")] = 200,
+    max_documents: Annotated[int, told("max_documents")] = 20,
     **options: Any,
 ) -> None:
     """Write one HTML file that shows why a mean moved, down to the documents.
@@ -75,10 +68,12 @@ def page(
                 attributes = about.select(*data.query, *more)
                 values = values.join(attributes, on=list(data.query), how="left")
             found = analysis.slices(values, features, query=data.query)
+        runs = dict(zip((run.name for run in given.runs), frames, strict=True))
         report.page(
             why,
             output,
             slices=found,
+            to_judge=_to_judge(runs, measure, data, asked),
             query=data.query,
             about_documents=open_file(documents, "qrels") if documents else None,
             about_queries=about,
@@ -92,6 +87,21 @@ def page(
             max_documents=max_documents,
         )
     emit(f"{output}: {len(why.queries)} queries\n")
+
+
+def _to_judge(
+    runs: dict[str, pl.LazyFrame], measure: str, data: Input, asked: Options
+) -> pl.DataFrame | None:
+    """The documents to judge next; None if all are judged."""
+    names = ("query", "doc", "score", "rank", "descending", "label", "convention")
+    given = {name: asked[name] for name in names if name in asked}
+    try:
+        qrels = data.renamed(asked["qrels"])
+        return analysis.to_judge(runs, measure, qrels=qrels, **given)
+    except DataError as error:
+        if error.rule != "nothing_to_judge":
+            raise
+        return None
 
 
 def _facts(given: Files, data: Input) -> dict[str, str]:

@@ -11,13 +11,22 @@ import polars as pl
 import pytest
 
 import polars_rank as pr
-from polars_rank import analysis, clicks, comparison, example, fusion, io, parts
+from polars_rank import (
+    analysis,
+    clicks,
+    comparison,
+    example,
+    fusion,
+    io,
+    parts,
+    report,
+)
 from polars_rank.cli.derive import cli_type, parameters_of
 from polars_rank.clicks.behavior.measures import DEFAULT as BEHAVIOR
 from polars_rank.core.vocabulary import COLUMNS, PARAMETERS
 from polars_rank.metrics import METRICS
 
-MODULES = (pr, analysis, comparison, clicks, fusion, parts, io)
+MODULES = (pr, analysis, comparison, clicks, fusion, parts, io, report)
 VALUES = pr.per_query(
     pl.scan_parquet(example.systems_path()), ["rr", "ap"], query=["system", "query_id"]
 ).collect()
