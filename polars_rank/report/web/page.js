@@ -158,7 +158,7 @@
   /** @param {number} i @param {boolean} after */
   function move(i, after) {
     const [old, now] = [documents.baseline_rank[i], documents.rank[i]];
-    if (old === null) return "＋ new";
+    if (old === null) return "+ new";
     if (now === null) return "✕ gone";
     if (old === now) return "= same rank";
     const arrow = now < old ? "↑" : "↓";
