@@ -100,6 +100,14 @@ def engines(session: nox.Session) -> None:
 
 
 @nox.session
+def browser(session: nox.Session) -> None:
+    """Look at the page in Chromium, which is not installed here: else it is skipped."""
+    install(session, "cli,stats,page", "pytest", "pytest-timeout", "pytest-xdist")
+    session.install("-q", "playwright", "axe-playwright-python", env=QUICK_INSTALL)
+    pytest(session, "-m", "slow", "-rs", "-n", "2", "tests/report/test_page_browser.py")
+
+
+@nox.session
 def parity(session: nox.Session) -> None:
     """Compare with the other tools that install together.
 

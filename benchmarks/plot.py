@@ -88,7 +88,7 @@ def panel(
     _ticks(axes.yaxis, ticks)
     rows = [x for line in drawn for x, _ in line.points]
     values = [y for line in drawn for _, y in line.points]
-    axes.set_xlim(min(rows) * 0.8, max(rows) * 60)
+    axes.set_xlim(min(rows) * 0.8, max(rows) * 75)
     axes.set_ylim(min(values) * 0.7, max(*values, limit) * 1.5)
     axes.plot([min(rows) * 0.8, max(rows)], [limit, limit], color=GRAY, linewidth=0.6)
     axes.annotate(
@@ -176,7 +176,7 @@ def main() -> None:
     figure.subplots_adjust(left=0.055, right=0.995, top=0.94, bottom=0.12, wspace=0.18)
     time, memory = lines(results, "whole"), lines(results, "peak_mb")
     limit = growth.SECONDS
-    panel(left, time, "Time to load and evaluate", SECONDS, limit, f"{limit} s")
+    panel(left, time, "Time of a new process", SECONDS, limit, f"{limit} s")
     limit = results["machine"]["limit_mb"]
     words = f"{limit / 1e3:.0f} GB"
     panel(right, memory, "Peak memory", MEGABYTES, limit, words)

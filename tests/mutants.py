@@ -429,8 +429,8 @@ MUTANTS = (
     Mutant(
         "small frames are streamed",
         "_engine",
-        "isinstance(f, pl.DataFrame) and len(f) <= IN_MEMORY_ROWS",
-        "isinstance(f, pl.LazyFrame) and len(f) <= IN_MEMORY_ROWS",
+        "isinstance(f, pl.DataFrame) and 0 < len(f) <= IN_MEMORY_ROWS",
+        "isinstance(f, pl.LazyFrame) and 0 < len(f) <= IN_MEMORY_ROWS",
         "frames:small_frames",
     ),
     Mutant(
@@ -710,8 +710,8 @@ MUTANTS = (
     Mutant(
         "copies of several queries are one document",
         "_engine",
-        'on = ["run", "query", *ids]',
-        'on = ["query", *ids]',
+        "best = placed.group_by(*apart, *ids, maintain_order=True)",
+        'best = placed.group_by("query", *ids, maintain_order=True)',
         "bounded:best_of",
     ),
     Mutant(
@@ -1368,7 +1368,7 @@ MUTANTS = (
     Mutant(
         "two runs of one tag are one system",
         "cli/runs.py",
-        "first_that_differs(tags, stems, files, stems)",
+        "first_that_differs(tags, stems, files, folders, stems)",
         "tags",
         "cli:bare_file_name",
     ),

@@ -17,7 +17,7 @@ SCORE, RANK = "score", "rank"  # default columns
 class Opened(NamedTuple):
     """A log, or a run and its judgments.
 
-    ``small`` tells whether all of it is in memory and small.
+    ``small`` tells whether all of it is in memory, small and not empty.
     """
 
     run: pl.LazyFrame
@@ -58,8 +58,9 @@ def open_frames(
             stream=stream,
         ),
     )
+    # Polars groups no rows otherwise in memory: some expressions are then of type null.
     small = all(
-        isinstance(f, pl.DataFrame) and len(f) <= IN_MEMORY_ROWS for f in opened
+        isinstance(f, pl.DataFrame) and 0 < len(f) <= IN_MEMORY_ROWS for f in opened
     )
     if len(opened) == 1:
         return Opened(opened[0].lazy(), None, small)

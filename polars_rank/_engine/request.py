@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -309,8 +309,10 @@ def _require_valid(options: RequestOptions) -> None:
 
 def stats_of(stats: Stat | Sequence[Stat]) -> tuple[Stat, ...]:
     """Return the checked statistics of the values of queries."""
-    several = (stats,) if isinstance(stats, str) else (*stats,)
-    if not several or not all(s in STATS or percent_of(s) is not None for s in several):
+    listed = isinstance(stats, Iterable) and not isinstance(stats, str)
+    several = (*stats,) if listed else (stats,)
+    known = [isinstance(s, str) and (s in STATS or percent_of(s)) for s in several]
+    if not several or any(found is None or found is False for found in known):
         msg = (
             f"stats must be one or more of {', '.join(STATS)} and quantiles such as "
             f"'p10' or 'p99.5', not {stats!r}"

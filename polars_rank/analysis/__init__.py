@@ -12,11 +12,20 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 if _TYPE_CHECKING:
     from polars_rank.analysis.contribution_rows import contributions
     from polars_rank.analysis.difference_reasons import reasons
+    from polars_rank.analysis.next_judgments import to_judge
     from polars_rank.analysis.results import Changes, Reasons
     from polars_rank.analysis.run_changes import changes
     from polars_rank.analysis.slice_search import slices
 
-__all__ = ["Changes", "Reasons", "changes", "contributions", "reasons", "slices"]
+__all__ = [
+    "Changes",
+    "Reasons",
+    "changes",
+    "contributions",
+    "reasons",
+    "slices",
+    "to_judge",
+]
 
 _LATER = {
     "Changes": "results",
@@ -25,6 +34,7 @@ _LATER = {
     "contributions": "contribution_rows",
     "reasons": "difference_reasons",
     "slices": "slice_search",
+    "to_judge": "next_judgments",
 }
 
 

@@ -13,7 +13,6 @@ import polars as pl
 
 from polars_rank._engine.checks.enforce import enforce
 from polars_rank._engine.options import RankingOptions
-from polars_rank._engine.schema import align_ids, require_columns
 from polars_rank._statistics.intervals import require_level
 from polars_rank.analysis.averages import averages
 from polars_rank.analysis.results import Changes
@@ -28,12 +27,13 @@ from polars_rank.analysis.sides import (
     reread,
     side_by_side,
     side_named,
+    with_labels,
 )
 from polars_rank.comparison.input.procedures import names_of
 from polars_rank.conventions.tools import DEFAULT, ConventionLike
 from polars_rank.core.expr import ratio
 from polars_rank.core.parameters import is_whole
-from polars_rank.core.rules import DUPLICATE_DOC, Rule
+from polars_rank.core.rules import Rule
 from polars_rank.io.frames import FrameLike, as_polars
 from polars_rank.uncertainty.bounds.several_runs import Runs, stacked
 
@@ -329,29 +329,9 @@ def _labeled(
     """Add the label of the documents."""
     if qrels is None:
         return documents
-    judged = as_polars(qrels, name="the judgments", kind="qrels").lazy()
     names = study.names
-    on = [*names.query, names.doc]
-    needed = {**dict.fromkeys(names.query, "query"), names.doc: "doc", label: "label"}
-    schema = judged.collect_schema()
-    for name, argument in needed.items():
-        if name is not None:
-            require_columns([name], schema, where="the judgments", argument=argument)
-    where = ("the runs", "the judgments")
-    documents, judged = align_ids(documents, judged, {n: n for n in on}, where=where)
-    value = pl.lit(1.0) if label is None else pl.col(label).cast(pl.Float64)
-    labels = judged.group_by(on).agg(label=value.max(), copies=pl.len() - 1)
-    if not study.best:
-        example = pl.struct(on)
-        labels = enforce(
-            labels,
-            {"copies": DUPLICATE_DOC},
-            example=example,
-            check="strict",
-            exact_counts=False,
-            unit="query and document",
-        )
-    return documents.join(labels.drop("copies"), on=on, how="left")
+    documents, labels = with_labels(documents, qrels, names, label, best=study.best)
+    return documents.join(labels, on=[*names.query, names.doc], how="left")
 
 
 def _queries(

@@ -10,10 +10,12 @@ from typing import Any, Literal
 
 import polars as pl
 
+from polars_rank._engine.checks.enforce import enforce
 from polars_rank._engine.request import Resources
 from polars_rank._engine.schema import align_ids, require_columns
 from polars_rank.analysis.contribution_rows import documents_of, request_of
 from polars_rank.comparison.input.procedures import names_of
+from polars_rank.core.rules import DUPLICATE_DOC
 from polars_rank.exceptions import DataError
 from polars_rank.io.frames import FrameLike, as_polars, is_path
 from polars_rank.measures.measure import MeasureLike
@@ -121,6 +123,38 @@ def require_about(names: Names, by: Sequence[str], *frames: FrameLike | None) ->
     for name in names.about:
         argument = "by" if name in by else "weight"
         require_columns([name], schema, where="the runs", argument=argument)
+
+
+def with_labels(
+    documents: pl.LazyFrame, qrels: FrameLike, names: Names, label: Any, *, best: bool
+) -> tuple[pl.LazyFrame, pl.LazyFrame]:
+    """Return documents and labels with ids of the same types; no label comes twice.
+
+    With ``best``, the largest of several labels of a document counts.
+    """
+    on = [*names.query, names.doc]
+    judged = as_polars(
+        qrels, name="the judgments", kind="qrels", columns=[*on, label or "label"]
+    ).lazy()
+    needed = {**dict.fromkeys(names.query, "query"), names.doc: "doc", label: "label"}
+    schema = judged.collect_schema()
+    for name, argument in needed.items():
+        if name is not None:
+            require_columns([name], schema, where="the judgments", argument=argument)
+    where = ("the runs", "the judgments")
+    documents, judged = align_ids(documents, judged, {n: n for n in on}, where=where)
+    value = pl.lit(1.0) if label is None else pl.col(label).cast(pl.Float64)
+    labels = judged.group_by(on).agg(label=value.max(), copies=pl.len() - 1)
+    if not best:
+        labels = enforce(
+            labels,
+            {"copies": DUPLICATE_DOC},
+            example=pl.struct(on),
+            check="strict",
+            exact_counts=False,
+            unit="query and document",
+        )
+    return documents, labels.drop("copies")
 
 
 def side_by_side(

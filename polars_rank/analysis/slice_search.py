@@ -17,6 +17,7 @@ from polars_rank.core.parameters import is_whole
 from polars_rank.exceptions import DataError
 
 N, MEAN, SQUARES, HALF = "queries", "mean", "squares", "half"
+DIFFERENT, UNNAMED = "different", "unnamed"  # ids up to here; rows without one
 NOTHING = 1e-12
 SEARCH, CHECK = 0, 1  # the half that is searched, and the half that tests
 
@@ -79,7 +80,8 @@ def slices(
     ValueError, polars.exceptions.ColumnNotFoundError
         For wrong arguments.
     DataError
-        For values that are NaN or infinite.
+        For values that are NaN or infinite, and queries without an id or with several
+        rows.
 
     Notes
     -----
@@ -115,9 +117,11 @@ def slices(
     frame = lazy(values)
     schema = frame.collect_schema()
     require_columns(names, schema, where="the values", argument="features")
-    require_columns([of, *keys], schema, where="the values", argument="of")
+    require_columns([of], schema, where="the values", argument="of")
+    require_columns(keys, schema, where="the values", argument="query")
     known = frame.filter(pl.col(of).is_not_null())
     cube = _cube(known, names, of, keys, bins, honest=honest)
+    _require_row_per_query(cube, known, keys)
     if not cube[SQUARES].is_finite().all():
         msg = f"{of!r} is NaN or infinite in some rows; an undefined value is null"
         raise DataError(msg, rule="nan_value", count=None)
@@ -219,20 +223,46 @@ def _cube(
         for f, name in own.items()
     }
     key = pl.struct(keys) if len(keys) > 1 else pl.col(keys[0])
-    order = key.rank("dense")
+    order = pl.when(pl.all_horizontal(pl.col(keys).is_not_null())).then(
+        key.rank("dense")
+    )
     half = (order % 2).cast(pl.Int8) if honest else pl.lit(SEARCH, dtype=pl.Int8)
     value = pl.col(of).cast(pl.Float64)
-    rows = values.select(half.alias(HALF), value.alias("value"), **named)
+    rows = values.select(
+        half.alias(HALF), value.alias("value"), order.alias("order"), **named
+    )
     return (
         rows.group_by(HALF, *own)
         .agg(
             pl.len().cast(pl.Int64).alias(N),
             pl.col("value").mean().alias(MEAN),
             ((pl.col("value") - pl.col("value").mean()) ** 2).sum().alias(SQUARES),
+            pl.col("order").max().alias(DIFFERENT),
+            pl.col("order").null_count().alias(UNNAMED),
         )
         .sort(HALF, *own)
         .collect(engine="streaming")
     )
+
+
+def _require_row_per_query(
+    cube: pl.DataFrame, values: pl.LazyFrame, keys: Sequence[str]
+) -> None:
+    """Refuse queries with several rows: they would count as so many observations."""
+    if cube[UNNAMED].sum():
+        msg = f"{' or '.join(map(repr, keys))} is null in some rows; name every query"
+        raise DataError(msg, rule="null_query", count=int(cube[UNNAMED].sum()))
+    rows, different = (int(cube[N].sum()), int(cube[DIFFERENT].max() or 0))  # type: ignore[arg-type]
+    if rows == different:
+        return
+    again = values.group_by(keys).len().filter(pl.col("len") > 1).sort(keys).head(1)
+    example = again.collect(engine="streaming").row(0)[:-1]
+    msg = (
+        f"{rows} values are of {different} queries, e.g. several of query "
+        f"{', '.join(map(repr, example))}; give one row per query: filter the system "
+        "and the measure, or name all columns of a query with query="
+    )
+    raise DataError(msg, rule="several_rows_per_query", examples=[example])
 
 
 def _text(name: str, edges: Sequence[float] | None) -> pl.Expr:

@@ -28,6 +28,7 @@ Options: TypeAlias = dict[str, Any]  # keyword arguments of a function of the li
 FAILED = pl.exceptions.PolarsError, pl.exceptions.PanicException
 BEIR = ["query-id", "corpus-id", "score"]
 TREC = ["query_id", "doc_id", "score", "system"]
+TAGS = 10_000  # lines of a file that are asked for their tag
 TREC_QRELS = ["query_id", "iteration", "doc_id", "label"]
 
 
@@ -202,8 +203,10 @@ def require_roles(
             "the run, or with --qrels, and say --qrels-format beir; or name its "
             "columns with --query, --doc and --label."
         )
-    judged = [file for file, run in runs.items() if _kind(run, place, label) == "qrels"]
-    last_is_run = _kind(final, place, label) == "run"
+    judged = [
+        file for file, run in runs.items() if kind_of(run, place, label) == "qrels"
+    ]
+    last_is_run = kind_of(final, place, label) == "run"
     if judged and last_is_run:
         raise DataError(
             f"{judged[0]} looks like judgments and {last} like a run: swap them "
@@ -220,7 +223,7 @@ def require_roles(
         )
 
 
-def _kind(frame: pl.LazyFrame, place: str, label: str | None) -> str | None:
+def kind_of(frame: pl.LazyFrame, place: str, label: str | None) -> str | None:
     """What a file clearly is: ``"run"``, ``"qrels"`` or neither."""
     names = frame.collect_schema().names()
     if names in (TREC, TREC_QRELS):
@@ -235,25 +238,27 @@ def _kind(frame: pl.LazyFrame, place: str, label: str | None) -> str | None:
 def names_of(runs: Mapping[str, pl.LazyFrame]) -> list[str]:
     """Name each run by its tag or, if it has none of its own, by its bare file name.
 
-    Those that share even this are numbered.
+    Those that share even this go by their folders, or are numbered.
     """
     files = [Path(file).name or file for file in runs]
+    folders = [Path(file).parent.name or file for file in runs]
     stems = [stem(file) for file in files]
     if len(runs) == 1:
         return stems
     tags = [_tag(run) or own for run, own in zip(runs.values(), stems, strict=True)]
     names: list[str] = []
-    for name in first_that_differs(tags, stems, files, stems):
+    for name in first_that_differs(tags, stems, files, folders, stems):
         numbered = (f"{name}-{i}" for i in count(2))
         names.append(next(n for n in chain([name], numbered) if n not in names))
     return names
 
 
 def _tag(frame: pl.LazyFrame) -> str | None:
-    """The last field of the first line of TREC text, if it has one."""
+    """The last field of the lines of TREC text, if it is one in the first of them."""
     if frame.collect_schema().names() != TREC:
         return None
-    return next(iter(frame.select("system").head(1).collect().to_series()), None)
+    tags = frame.select("system").head(TAGS).unique().head(2).collect().to_series()
+    return tags.item() if len(tags) == 1 else None
 
 
 def first_that_differs(*choices: Sequence[str]) -> list[str]:

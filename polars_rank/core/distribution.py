@@ -76,14 +76,14 @@ class Distribution:
         state = self.aggregate.state(value, weight)
         if isinstance(self.aggregate, UndefinedIsOne):
             value = value.fill_null(1.0)
+        if weight is not None:  # a query of weight 0 does not count
+            value = pl.when(weight > 0).then(value)
         state |= {"low": value.min(), "top": value.max()}
         if not self.counted:
             return state
-        known = value.is_not_null()
         times = pl.lit(1, pl.Int64) if weight is None else weight.cast(pl.Float64)
-        if weight is not None:
-            known &= weight > 0
-        own = pl.struct(value=value.cast(pl.Float64), times=times).filter(known)
+        own = pl.struct(value=value.cast(pl.Float64), times=times)
+        own = own.filter(value.is_not_null())
         return state | {"counts": self._held(own, pl.lit(value=False))}
 
     def merge(self, name: str, column: pl.Expr) -> pl.Expr:
@@ -157,11 +157,13 @@ def quantile(value: pl.Expr, times: pl.Expr, percent: float) -> pl.Expr:
 
     Equal to: ``numpy.quantile`` (its default, type 7 of Hyndman and Fan, 1996).
     """
-    place = (times.sum() - 1) * percent / 100
+    place = (times.sum() - 1) * (percent / 100)
     upto, below = times.cum_sum(), place.floor()
     low = value.filter(upto > below).first()
     high = value.filter(upto > place.ceil()).first()
-    return low + (high - low) * (place - below)
+    # As numpy adds, from the nearer end: so the last bits are equal, too.
+    gap, part = high - low, place - below
+    return pl.when(part < 0.5).then(low + gap * part).otherwise(high - gap * (1 - part))
 
 
 def weighted_quantile(value: pl.Expr, weight: pl.Expr, percent: float) -> pl.Expr:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf, log
@@ -325,14 +325,31 @@ def _value(
 def similar(word: str, names: Iterable[str], *, n: int = 3) -> list[str]:
     """Return names that resemble a misspelled word, best first.
 
-    Those with its letters in another order come first: difflib overlooks ``ngcd``.
+    difflib overlooks letters and words in another order: ``ngcd``, ``capped_recall``.
     """
-    from difflib import get_close_matches  # rarely needed, slow to import
+    from difflib import SequenceMatcher  # rarely needed, slow to import
 
-    letters, names = sorted(word), list(names)
-    turned = [name for name in names if len(word) > 2 and sorted(name) == letters]
-    near = get_close_matches(word, names, n=n, cutoff=0.6)
-    return list(dict.fromkeys(turned + near))[:n]
+    letters, parts = sorted(word), word.split("_")
+    matcher = SequenceMatcher(b=word)
+    found = {}
+    for name in names:
+        matcher.set_seq1(name)
+        turned = len(word) > 2 and sorted(name) == letters
+        own = name.split("_")
+        same = 0.7 + 0.1 * len(own) if len(parts) > 1 and _all_in(own, parts) else 0.0
+        found[name] = 1.0 if turned else max(matcher.ratio(), same)
+    near = [name for name, likeness in found.items() if likeness >= 0.6]
+    return sorted(near, key=lambda name: -found[name])[:n]
+
+
+def _all_in(parts: Sequence[str], others: Sequence[str]) -> bool:
+    """Return whether every part begins as another one: ``cap`` as ``capped``."""
+    return all(
+        min(len(part), len(other)) > 2
+        and (other.startswith(part) or part.startswith(other))
+        for part in parts
+        for other in [max(others, key=lambda other: other.startswith(part[:3]))]
+    )
 
 
 def closest(word: str, names: list[str]) -> str:

@@ -48,6 +48,8 @@ def kinds(**groups: dict[str, str]) -> dict[str, Word]:
 
 PARAMETERS: dict[str, Word] = kinds(
     file={
+        "about_documents": "Attributes of documents: titles and links.",
+        "about_queries": "Attributes of queries: what was asked.",
         "after": "Run after the change; or several, by name.",
         "covariates": "Log of the time before the experiment, to reduce the variance "
         "(CUPED): each measure is adjusted by its own value in that time, user by "
@@ -109,7 +111,10 @@ PARAMETERS: dict[str, Word] = kinds(
         "file names.",
         "systems": "Columns of a wide table, one for each system.",
         "team": "Ranker that put the document into an interleaved list.",
+        "text": "What a query asked.",
         "time": "Column of time: of the impression, or of the period.",
+        "title": "Title of a document.",
+        "url": "Link to a document.",
         "user": "User id.",
         "weight": "Weight of the query or impression.",
         "weight_before": "Weight that a query had before; default: the same.",
@@ -151,11 +156,13 @@ PARAMETERS: dict[str, Word] = kinds(
         "level": "Confidence level; 1 - level is the significance level.",
         "lift": "Relative change of relevance in all arms but the first.",
         "margin": "Largest difference that does not matter.",
+        "max_documents": "Lowest rank that is shown of a list.",
         "max_features": "How many features a slice combines.",
         "max_grade": "Highest grade of an unjudged document; default: of the "
         "judgments.",
         "max_orders": "Labelings and orders of a query to try, for measures without a "
         "shortcut.",
+        "max_queries": "Queries whose lists are shown: those that moved most.",
         "max_rank": "Count documents below this rank as not retrieved.",
         "max_slices": "Largest number of slices that are tested.",
         "max_steps": "Largest number of steps of a fit.",
@@ -174,6 +181,7 @@ PARAMETERS: dict[str, Word] = kinds(
         "n_arms": "Number of arms.",
         "n_docs": "Documents that each query can show.",
         "n_impressions": "Number of impressions.",
+        "n_judgments": "Number of documents to judge; None: all.",
         "n_queries": "Number of queries.",
         "n_rankers": "Number of rankers that served lists.",
         "n_resamples": "Number of draws of randomization, permutation and bootstrap.",
@@ -256,6 +264,14 @@ PARAMETERS: dict[str, Word] = kinds(
         "per_query": "Print the bounds of every query instead of the mean.",
     },
     python={
+        "comparison": "Comparison of the runs that a page is about.",
+        "facts": "What a reader of a page should know, by name.",
+        "gate": "Verdict on the runs that a page is about.",
+        "names": "Names of the two runs.",
+        "notes": "Warnings that a page shows.",
+        "slices": "Slices that a page shows.",
+        "to_judge": "Documents to judge next, offered as a file.",
+        "trend": "Means over time that a page shows.",
         "metadata": "Text that is kept in the file.",
         "a": "Parameter a of the scale, for how='linear'.",
         "b": "Parameter b of the scale, for how='linear'.",
@@ -496,6 +512,7 @@ COLUMNS: dict[str, Result] = {
     "relevant_per_impression": Result(
         "Float64", "Estimated relevant documents per impression."
     ),
+    "reverses": Result("Boolean", "Whether its label can reverse an order of runs."),
     "rmse": Result("Float64", "Root mean square error."),
     "rows": Result("Int64", "Number of rows."),
     "rule": Result("String", "Rule that rows break."),
@@ -525,6 +542,7 @@ COLUMNS: dict[str, Result] = {
     "ss_error": Result("Float64", "Sum of squares of the residual."),
     "ss_query": Result("Float64", "Sum of squares of the queries."),
     "ss_system": Result("Float64", "Sum of squares of the systems."),
+    "stake": Result("Float64", "How far a label alone moves the mean or a difference."),
     "statistic": Result("Float64", "Statistic of the test."),
     "steps": Result("Int64", "Steps of the fit."),
     "sufficient": Result("Float64", "Smallest difference that is significant."),
@@ -536,6 +554,7 @@ COLUMNS: dict[str, Result] = {
     ),
     "swapped": Result("List(String)", "Pairs of systems in another order."),
     "system": Result("String", "System."),
+    "systems": Result("UInt32", "Number of runs that have the document."),
     "tau": Result("Float64", "Kendall's tau of two orders."),
     "tau_ap": Result("Float64", "AP correlation of two orders."),
     "team": Result("label", "Ranker of an interleaved list."),

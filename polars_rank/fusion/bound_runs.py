@@ -10,7 +10,7 @@ from typing import TypeAlias, cast
 import polars as pl
 
 from polars_rank._engine.checks.column_roles import require_distinct_roles
-from polars_rank._engine.opening import IN_MEMORY_ROWS
+from polars_rank._engine.opening import IN_MEMORY_ROWS, by_rank_without_scores
 from polars_rank._engine.schema import (
     Column,
     Columns,
@@ -136,6 +136,21 @@ def columns_of_runs(
     )
     require_distinct_roles(columns, columns, judged=True)
     return columns
+
+
+def order_of_runs(opened: OpenRuns, columns: Columns) -> Columns:
+    """Order runs by ``rank`` if none has the default scores, as lists have none."""
+    by_rank = [by_rank_without_scores(columns, run) for run in opened.frames.values()]
+    ranked = [found != columns for found in by_rank]
+    if any(ranked) and not all(ranked):
+        names = [*opened.frames]
+        msg = (
+            f"run {names[ranked.index(True)]!r} has ranks and no scores, as lists do, "
+            f"and run {names[ranked.index(False)]!r} has others; give scores, or ranks "
+            "with rank=, for all"
+        )
+        raise ValueError(msg)
+    return by_rank[0]
 
 
 def bind_runs(

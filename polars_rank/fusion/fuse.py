@@ -31,6 +31,7 @@ from polars_rank.fusion.bound_runs import (
     bind_runs,
     columns_of_runs,
     open_runs,
+    order_of_runs,
 )
 from polars_rank.fusion.formulas.methods import METHODS
 from polars_rank.fusion.fused_values import fused_values
@@ -132,7 +133,8 @@ def fuse(
         Column that tells runs apart, in a single frame.
     query, doc, score, rank
         Columns of all runs, as in :func:`evaluate`; ``query`` may be several. With
-        ``rank``, ranks are used instead of scores.
+        ``rank``, ranks are used instead of scores; so are those of lists,
+        ``{query: [document, ...]}``.
     descending
         Whether high scores come first; False for distances, whose sign is changed. A
         mapping of names of runs, if they differ.
@@ -140,7 +142,8 @@ def fuse(
         What to do about bad data: ``"strict"`` raises, ``"warn"`` warns, ``"off"``
         does not check.
     on_duplicate
-        ``"best"`` keeps the best score of a duplicate document.
+        ``"best"`` keeps the best score or rank of a duplicate document; what follows
+        its other copies moves up.
     memory_limit, temp_dir
         Memory limit of the process, e.g. ``"2GB"``: queries are spilled to disk in
         buckets and fused in turn, as in :func:`evaluate`.
@@ -197,6 +200,7 @@ def fuse(
     opened = open_runs(
         runs, system, columns, stream=resources is not None and train is None
     )
+    columns = order_of_runs(opened, columns)
     recipe = recipe_of([*opened.frames], method, norm, weights, parameters)
     bound = bind_runs(opened, columns, descending)
     require_order(recipe, bound, how, descending)

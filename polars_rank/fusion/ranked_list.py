@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias, cast
 import polars as pl
 
 from polars_rank._engine.checks.enforce import Check, enforce
+from polars_rank._engine.stages.copies import best_of_copies
 from polars_rank.core.rules import (
     DUPLICATE_DOC,
     DUPLICATE_RANK,
@@ -46,9 +47,10 @@ def ranked_list(
     """
     keys, norm = bound.keys, recipe.norms[place]
     rows = _checked(rows, bound, recipe, how, place)
-    if how.on_duplicate == "best":
-        best = pl.col("rank").min() if bound.ranked else pl.col("score").max()
-        rows = rows.group_by(*keys, "doc").agg(best)
+    if how.on_duplicate == "best" and bound.ranked:
+        rows = best_of_copies(rows, keys, ["doc"], contiguous=False)
+    elif how.on_duplicate == "best":
+        rows = rows.group_by(*keys, "doc").agg(pl.col("score").max())
     if not bound.ranked:
         # Equal scores: the larger document id first, as text.
         order = pl.struct("score", as_text("doc", rows))

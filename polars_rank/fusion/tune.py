@@ -27,6 +27,7 @@ from polars_rank.fusion.bound_runs import (
     bind_runs,
     columns_of_runs,
     open_runs,
+    order_of_runs,
     same_types,
 )
 from polars_rank.fusion.cross_validation import CANDIDATE, cross_validated
@@ -153,6 +154,7 @@ def tune(
     asked = _one(measure)
     columns = columns_of_runs(query=query, doc=doc, score=score, rank=rank)
     opened = open_runs(runs, system, columns)
+    columns = order_of_runs(opened, columns)
     names = [*opened.frames]
     fixed: dict[str, Any] = {"method": method}
     fixed |= {} if norm is None else {"norm": norm}

@@ -120,6 +120,11 @@ def as_polars(
             return _from_batches(chain([first], batches), name, stream=stream)
         if isinstance(first, Mapping):
             return from_rows(chain([first], batches), name)
+        if isinstance(source, list | tuple):
+            if _is_empty(source):  # neither rows nor queries
+                return from_mapping({}, name, columns, kind)
+            if any(isinstance(row, Mapping) for row in source):
+                return from_rows(source, name)
         if first is None and not isinstance(source, list | tuple):
             msg = f"{name} yields no batch, so its columns are unknown"
             raise TypeError(msg)
@@ -167,7 +172,9 @@ def same_ids(
     ``ids`` are columns of the run, each with that of the judgments. Between two sources
     with types, an integer never equals a text. An empty dictionary has ids of any type.
     """
-    nothing = [isinstance(s, Mapping) and names_nothing(s) for s in sources]
+    nothing = [
+        names_nothing(s) if isinstance(s, Mapping) else _is_empty(s) for s in sources
+    ]
     text = any(isinstance(s, str | os.PathLike) and _is_plain_text(s) for s in sources)
     if not text and not any(nothing):
         return run, qrels
@@ -185,6 +192,10 @@ def same_ids(
         run = run.with_columns(cs.by_name(ours).cast(same))
         qrels = qrels.with_columns(cs.by_name(theirs).cast(same))
     return run, qrels
+
+
+def _is_empty(source: object) -> bool:
+    return isinstance(source, list | tuple) and not source
 
 
 def _is_plain_text(source: str | os.PathLike[str]) -> bool:

@@ -79,6 +79,12 @@ def without_header(
             continue
         if format != "beir":
             _require_header(file.name, first, fields, separator)
+        elif not BEIR.keys() <= {*fields}:
+            raise DataError(
+                f"{file.name}: the first line is not the header of BEIR's judgments, "
+                f"which names {', '.join(BEIR)}: {first[:80]!r}. Add that line, or "
+                "read it with format='tsv', columns=['query_id', 'doc_id', 'label']."
+            )
         if twice := [name for name in fields if fields.count(name) > 1]:
             raise DataError(
                 f"{file.name}: the first line names column {twice[0]!r} twice. "

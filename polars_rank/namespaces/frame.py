@@ -158,6 +158,24 @@ class _Shared(Generic[Frame]):
 
         return reasons(self._frame, after, measure, **options)
 
+    def to_judge(
+        self, measure: MeasureLike, *, qrels: FrameLike, **options: Any
+    ) -> pl.DataFrame:
+        """Name the unjudged documents whose label can change the mean most.
+
+        ``options`` are those of :func:`polars_rank.analysis.to_judge`.
+
+        Examples
+        --------
+        >>> import polars as pl, polars_rank
+        >>> run = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "score": [2, 1]})
+        >>> run.rank_eval.to_judge("rr", qrels={1: {"b": 1}})["doc_id"].to_list()
+        ['a']
+        """
+        from polars_rank.analysis.next_judgments import to_judge
+
+        return to_judge(self._frame, measure, qrels=qrels, **options)
+
     def evaluate_both(
         self, measures: Measures, **options: Unpack[RequestOptions]
     ) -> Both[Frame]:

@@ -346,3 +346,10 @@ def test_the_id_of_a_query_may_be_several_columns():
     why = analysis.reasons(before, after, "ap", missing="zero", **options)
     known = analysis.reasons(BEFORE, AFTER, "ap", missing="zero", qrels=QRELS)
     assert_frame_equal(why.summary, known.summary, abs_tol=1e-14)
+
+
+def test_runs_of_scores_and_of_lists_are_not_mixed():
+    scores, lists = {"q": {"a": 2.0, "b": 1.0}}, {"q": ["b", "a"]}
+    with pytest.raises(ValueError, match="run 'two' has ranks and no scores, as lists"):
+        analysis.changes(scores, {"one": scores, "two": lists})
+    assert analysis.changes(scores, {"one": lists, "two": lists}).queries.height == 2

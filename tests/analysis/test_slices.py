@@ -180,3 +180,21 @@ def test_values_that_are_no_numbers():
     frame = drawn(1).with_columns(difference=float("nan"))
     with pytest.raises(DataError, match="NaN or infinite"):
         analysis.slices(frame, FEATURES)
+
+
+def test_several_rows_of_a_query_are_refused():
+    """Three copies of each row would make p-values of what is noise."""
+    draw = np.random.default_rng(4)
+    once = pl.DataFrame({"query_id": range(80), "x": ["a", "b"] * 40}).with_columns(
+        difference=pl.Series(draw.normal(size=80))
+    )
+    assert analysis.slices(once, "x", honest=False).height == 0
+    with pytest.raises(DataError, match="240 values are of 80 queries"):
+        analysis.slices(pl.concat([once] * 3), "x", honest=False)
+    segments = pl.concat([once.with_columns(day=day) for day in range(3)])
+    assert analysis.slices(segments, "x", query=["day", "query_id"]).height == 0
+    with pytest.raises(DataError, match="several of query 0; give one row"):
+        analysis.slices(segments, "x")
+    unnamed = once.with_columns(query_id=pl.col("query_id").replace(3, None))
+    with pytest.raises(DataError, match="'query_id' is null in some rows"):
+        analysis.slices(unnamed, "x")

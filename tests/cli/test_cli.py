@@ -247,9 +247,10 @@ def test_several_runs_are_told_apart_by_their_tags(rows, argv):
         ({"a.run": "", "b.run": "u"}, ["a", "u"]),
         ({"a.run": "b", "b.run": ""}, ["a", "b"]),
         ({"x/a.run": "t", "y/a.txt": "t", "y/b.txt": "t"}, ["a.run", "a.txt", "b"]),
-        ({"x/a.run.gz": "t", "y/a.run.gz": "t", "u": ""}, ["a", "a-2", "u"]),
-        ({"x/a": "", "y/a": "", "a-2": ""}, ["a", "a-2", "a-2-2"]),
+        ({"x/a.run.gz": "t", "y/a.run.gz": "t", "u": ""}, ["x", "y", "u"]),
+        ({"x/z/a": "", "y/z/a": "", "a-2": ""}, ["a", "a-2", "a-2-2"]),
         ({"x/*.run": "t", "y/*.run": ""}, ["t", "*.run"]),
+        ({"x/*.run": "", "y/*.run": ""}, ["x", "y"]),
     ],
 )
 def test_a_run_goes_by_its_tag_or_bare_file_name_and_never_by_a_path(
@@ -257,10 +258,16 @@ def test_a_run_goes_by_its_tag_or_bare_file_name_and_never_by_a_path(
 ):
     for file, tag in tags.items():
         path = folder / file.replace("*", "part")
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(RUN.replace(" t\n", f" {tag}\n"))
     found = rows(*tags, "qrels.txt", "--system", "file", "-m", "rr")
     assert [row["file"] for row in found] == names
+
+
+def test_a_file_of_two_tags_goes_by_its_name(rows, folder):
+    (folder / "both.run").write_text(RUN.replace(" t\n", " u\n", 1))
+    found = rows("one.run", "both.run", "qrels.txt", "-m", "rr")
+    assert [row["system"] for row in found] == ["t", "both"]
 
 
 def test_runs_without_tags_go_by_their_bare_file_names(rows, folder):

@@ -141,6 +141,16 @@ def test_builds_that_change_nothing(simulation, n):
     assert fails <= 0.01 + 2 * math.sqrt(0.01 * 0.99 / 500)
 
 
+def test_a_column_may_be_called_segment():
+    named = base().rename({"country": "segment"})
+    found, wanted = (
+        pr.gate(values, baseline=values, by=by)
+        for values, by in ((named, "segment"), (base(), "country"))
+    )
+    names = wanted.checks["segment"].str.replace("country", "segment")
+    assert found.checks.equals(wanted.checks.with_columns(segment=names))
+
+
 def test_real_drops_fail(simulation):
     assert shares(simulation, 200, 40, drop=0.05)[1] > 0.8
 

@@ -87,10 +87,37 @@ def test_decimal_weights_reach_a_share_that_rounding_would_miss():
     assert row["worst_tenth"] == pytest.approx(0.0, abs=1e-12)
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_frames_and_plans_have_the_last_bit_of_numpy(seed):
+    """In memory and streamed, by segment; numpy adds from the nearer end."""
+    draw = np.random.default_rng(seed)
+    n = int(draw.integers(5, 120))
+    queries = pl.DataFrame({"q": range(n)}).with_columns(by=pl.col("q") % 5)
+    rows = queries.select(pl.all().repeat_by(3).explode()).with_columns(
+        score=pl.Series(draw.random(3 * n)),
+        label=pl.Series(draw.integers(0, 4, 3 * n)).cast(pl.Float64),
+    )
+    percents = [10, 33, 37.5, 50, 66.6, 90, 99.5]
+    stats = [f"p{percent:g}" for percent in percents]
+    asked = {"query": "q", "doc": None, "no_relevant": "zero"}
+    values = rows.rank_eval.per_query("ndcg", keep="by", **asked)
+    told = {
+        by: [float(np.quantile(own["ndcg"], p / 100)) for p in percents]
+        for (by,), own in values.group_by("by")
+    }
+    for frame in (rows, rows.lazy()):
+        plan = frame.rank_eval.evaluate("ndcg", by="by", stats=stats, **asked)
+        means = plan.lazy().collect().drop("queries")
+        assert {row[0]: [*row[1:]] for row in means.iter_rows()} == told
+
+
 def test_weights_of_zero_count_for_nothing():
     frame = pl.DataFrame({"v": [0.0, 0.5, 1.0], "w": [0.0, 1.0, 0.0]})
-    row = found([frame], ["p0", "median", "p100", "worst_tenth"], weighted=True)
+    stats = ["p0", "median", "p100", "worst_tenth", "min", "max"]
+    row = found([frame], stats, weighted=True)
     assert set(row.values()) == {0.5}
+    nothing = frame.with_columns(w=0.0)
+    assert set(found([nothing], stats, weighted=True).values()) == {None}
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -193,3 +193,48 @@ def test_what_keep_rank_refuses(call):
     with pytest.warns(pr.DataWarning, match="has no rows"):
         empty = call(pr.evaluate, LOG.clear(), "rr", **KEEP)
     assert empty["queries"].item() == 0
+
+
+def closed_by_hand(rows):
+    """Keep the best rank of each document; close the ranks that only copies had."""
+    best = {}
+    for query, doc, rank, label in rows:
+        ranks, labels = best.setdefault((query, doc), ([], []))
+        ranks.append(rank)
+        labels.append(label)
+    kept = {key: (min(ranks), max(labels)) for key, (ranks, labels) in best.items()}
+    left = {(query, rank) for (query, _), (rank, _) in kept.items()}
+    empty = {(query, rank) for query, _, rank, _ in rows} - left
+    return [
+        (query, doc, rank - sum(q == query and r < rank for q, r in empty), label)
+        for (query, doc), (rank, label) in kept.items()
+    ]
+
+
+@pytest.mark.parametrize("layout", ["any", "contiguous"])
+@pytest.mark.parametrize("seed", range(3))
+def test_best_closes_the_places_of_copies(call, seed, layout):
+    """Gaps among ranks are the user's and stay; those of copies are closed."""
+    draw = random.Random(seed)
+    rows = []
+    for query in range(20):
+        ranks = sorted(draw.sample(range(1, 30), draw.randint(1, 12)))
+        rows += [(query, draw.randint(0, 8), r, draw.randint(0, 3)) for r in ranks]
+    names = ["query_id", "doc_id", "rank", "label"]
+    frame = pl.DataFrame(rows, schema=names, orient="row")
+    closed = pl.DataFrame(closed_by_hand(rows), schema=names, orient="row")
+    options = {"rank": "rank", "layout": layout}
+    found = call(pr.per_query, frame, list(MEASURES), on_duplicate="best", **options)
+    expected = pr.per_query(closed, list(MEASURES), **options)
+    assert_frame_equal(found, expected, check_row_order=False, check_exact=True)
+
+
+def test_lists_without_copies_are_what_best_leaves():
+    judged = {1: {"A", "C"}}
+    measures = ["ndcg", "ap", "rr", "precision@2"]
+    with_copies = pr.evaluate(
+        {1: list("AABC")}, measures, qrels=judged, on_duplicate="best"
+    )
+    assert_frame_equal(
+        with_copies, pr.evaluate({1: list("ABC")}, measures, qrels=judged)
+    )

@@ -306,6 +306,20 @@ def test_known_ranks():
         fusion.fuse(runs, "sum", rank="rank")
 
 
+def test_lists_have_the_ranks_of_their_places():
+    runs = {"a": {1: list("xy")}, "b": {1: list("yzx")}}
+    found = fusion.fuse(runs, "rrf")
+    wanted = {"x": 1 / 61 + 1 / 63, "y": 1 / 62 + 1 / 61, "z": 1 / 62}
+    assert dict(found.select("doc_id", "score").iter_rows()) == wanted
+    with pytest.raises(ValueError, match="'sum' combines scores, and rank= has none"):
+        fusion.fuse(runs, "sum")
+    with pytest.raises(ValueError, match="run 'a' has ranks and no scores, as lists"):
+        fusion.fuse({"c": {1: {"x": 0.5}}, **runs}, "rrf")
+    copies = {"a": {1: list("xxyxz")}}
+    best = fusion.fuse(copies, "rrf", on_duplicate="best")
+    assert best.equals(fusion.fuse({"a": {1: list("xyz")}}, "rrf"))
+
+
 def test_columns_of_the_user_and_several_keys(collect):
     runs = random_runs(8, runs=2)
     frames = {}

@@ -20,6 +20,7 @@ from polars_rank import (
     io,
     parts,
     recommend,
+    report,
 )
 from polars_rank.cli.derive import cli_type, parameters_of
 from polars_rank.clicks.behavior.measures import DEFAULT as BEHAVIOR
@@ -27,6 +28,7 @@ from polars_rank.core.vocabulary import COLUMNS, PARAMETERS
 from polars_rank.metrics import METRICS
 
 MODULES = (pr, analysis, comparison, clicks, fusion, parts, io, recommend)
+MODULES = (pr, analysis, comparison, clicks, fusion, parts, io, report)
 VALUES = pr.per_query(
     pl.scan_parquet(example.systems_path()), ["rr", "ap"], query=["system", "query_id"]
 ).collect()
@@ -134,6 +136,8 @@ def results() -> Iterator[tuple[str, pl.DataFrame]]:
     )
     for name in ("summary", "segments", "queries", "documents"):
         yield f"reasons.{name}", getattr(why, name)
+    few = qrels.filter(pl.col("doc_id") == qrels["doc_id"].min())
+    yield "to_judge", analysis.to_judge({"one": one, "two": two}, "dcg", qrels=few)
     halves = why.queries.with_columns(land=pl.int_range(pl.len()) % 2)
     yield "slices", analysis.slices(halves, "land", min_queries=2, level=0.01)
     yield (

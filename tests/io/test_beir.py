@@ -63,6 +63,18 @@ def test_packed_texts(folder):
     assert pr.io.scan_beir(folder).documents.collect().height == 2
 
 
+@pytest.mark.parametrize("first", ["1\td1\t1", "1\td1\t2"])
+def test_judgments_without_their_header_are_named(folder, first):
+    file = folder / "qrels" / "test.tsv"
+    file.write_text(f"{first}\n1\td2\t0\n")
+    with pytest.raises(pr.DataError, match="not the header of BEIR's judgments, wh"):
+        pr.io.scan_beir(folder)
+    names = ["query_id", "doc_id", "label"]
+    read = pr.scan(file, format="tsv", columns=names, kind="qrels").collect()
+    assert read.columns == names
+    assert read.height == 2
+
+
 def test_what_is_missing_is_named(folder):
     with pytest.raises(
         pr.DataError, match=r"no qrels/dev.tsv .*: test, train. Name an"

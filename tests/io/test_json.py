@@ -154,6 +154,17 @@ def test_in_the_command(here, capsys):
             RANK_EVAL.replace('"id": "berlin_query",', ""),
             r"requests\[1\]: has no 'id'.*correct it, or take it out",
         ),
+        (
+            '{"requests": [{"id": "q", "request": {}}], "metric": {}}',
+            r"requests\[0\].ratings: must be a list, not None. In a _rank_eval",
+        ),
+        ('{"q": {"a": 1}, "p": {"a": 1}, "q": {"b": 2}}', "has the key 'q' twice"),
+        ('{"q": {"a": 1, "a": 2}}', "j.json: an object has the key 'a' twice"),
+        ('[{"query_id": 1, "query_id": 2}]', "has the key 'query_id' twice"),
+        (
+            '{"query_id": {"0": "q"}, "doc_id": {"0": "a"}, "label": {"0": 1}}',
+            r"has the columns 'query_id', 'doc_id' as its keys, as to_dict\(\) and",
+        ),
         ('{"judgmentRatings": {"a": 1}}', "judgmentRatings: must be a list, not {'a'"),
         ('{"judgmentRatings": ["a"]}', r"judgmentRatings\[0\]: must be an object"),
         (

@@ -170,12 +170,47 @@ def test_a_judged_query_without_documents_is_told():
             "fall along the list of query 'q2' and rise along that of 'q1'",
         ),
         ({"query_id": [1, 1], "doc_id": ["a"]}, TypeError, "makes no frame: .*height"),
+        (
+            {"rank": ["a", "b"], "q": ["a"]},
+            TypeError,
+            "since 'rank' names one, makes no",
+        ),
         ([{"query_id": 1}, 7], TypeError, "every row must be a dictionary"),
+        ([{"query_id": 1}, None], TypeError, r"of columns, not None \(row 2\)"),
+        ([0, {"query_id": 1}], TypeError, r"of columns, not 0 \(row 1\)"),
+        ({"q1": {"a": 2**53 + 1, "b": 2**53, "c": 0.5}}, TypeError, "give all as int"),
     ],
 )
 def test_what_is_refused(run, error, told):
     with pytest.raises(error, match=told):
         pr.per_query(run, "rr", qrels={"q1": "a", "q2": "b"})
+
+
+TABLE = {"query_id": ["q1", "q1"], "doc_id": ["1", "2"], "score": [1, 2]}
+
+
+@pytest.mark.parametrize("orient", ["dict", "index", "split", "tight"])
+@pytest.mark.parametrize("names", [TABLE, ("user", "item", "score")])
+def test_a_table_of_pandas_is_not_taken_for_queries(orient, names):
+    """Each of these would be a run of queries that are called as columns or rows."""
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(TABLE)
+    frame.columns = list(names)
+    columns = {} if names is TABLE else {"query": "user", "doc": "item"}
+    with pytest.raises(TypeError, match="give the frame itself"):
+        pr.per_query(frame.to_dict(orient), "rr", qrels={"q1": {"1": 1}}, **columns)
+    for taken in (frame, frame.to_dict("list"), frame.to_dict("records")):
+        qrels = pl.DataFrame({**TABLE, "label": [1, 0]}).drop("score")
+        qrels.columns = [*[*names][:2], "label"]
+        assert pr.per_query(taken, "rr", qrels=qrels, **columns).row(0) == ("q1", 1 / 2)
+
+
+def test_no_rows_are_no_queries():
+    for empty in ([], (), {}):
+        with pytest.raises(pr.DataError, match="the run is empty"):
+            pr.per_query(empty, "rr", qrels={"q1": "a"})
+        with pytest.warns(pr.DataWarning, match="the judgments have no rows"):
+            pr.evaluate({"q1": ["a"]}, "rr", qrels=empty)
 
 
 def test_lists_that_are_refused():

@@ -58,6 +58,12 @@ def test_a_wide_file(tmp_path):
             ValueError,
             "two systems or more, no",
         ),
+        (
+            {"query": "topic", "systems": ["bm25", "dense", "bm25"]},
+            ValueError,
+            "systems= names 'bm25' twice",
+        ),
+        ({"query": "topic", "measure": pr.Measure("rr")}, TypeError, "give its text"),
         ({"query": "topic", "measure": "topic"}, ValueError, "would be called 'topic'"),
         ({"query": "topic", "measure": "system"}, ValueError, "called 'system'"),
     ],
@@ -84,5 +90,9 @@ def test_weights_that_fit_neither_or_both():
     with pytest.raises(ValueError, match="2 weights may be those of rows or of queri"):
         pr.from_groups([2, 0], score=[1.0, 2.0], weight=[5, 1])
     assert pr.from_groups([1, 1], score=[1.0, 2.0], weight=[5, 1]).height == 2
-    with pytest.raises(pl.exceptions.ShapeError):
+    told = "one weight for each of the 3 rows, or for each of the 2 sizes, not 4"
+    with pytest.raises(ValueError, match=told):
         pr.from_groups([2, 1], score=[1.0, 2.0, 3.0], weight=[5, 1, 1, 1])
+    for none in (None, 2.0):
+        with pytest.raises(TypeError, match=f"for each size, not {none}"):
+            pr.from_groups([2, 1], score=[1.0, 2.0, 3.0], weight=none)

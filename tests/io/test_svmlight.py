@@ -46,6 +46,14 @@ QUEPID_BEFORE = '3    qid:7 #    doc-1; "star wars"\n\n'
         (QUEPID, [("7", "doc-1", 3.0), ("7", "doc-2", 0.0)]),
         (QUEPID_BEFORE, [("7", "doc-1", 3.0)]),
         ("# made by a tool\n-1 qid:a 1:1e-3\r\n", [("a", -1.0)]),
+        (
+            "1 qid:1 1:1 # doc_id = 5\n0 qid:1 # DOCID=6\n",
+            [("1", "5", 1.0), ("1", "6", 0)],
+        ),
+        (
+            "1 qid:1 # id: 5\n0 qid:1 # identity\n",
+            [("1", "5", 1.0), ("1", "identity", 0)],
+        ),
     ],
 )
 def test_the_files_of_each_tool(tmp_path, text, rows):
@@ -132,6 +140,8 @@ def test_against_scikit_learn(tmp_path):
         ("3 qid:1 1:1\n2 1:0\n", r"log, line 2: found no qid: after the label"),
         ("3 qid:1 1:1\n\nx qid:1\n", r"log, line 3: the label 'x' is not a number"),
         ("3 qid:1 1:1\nnan qid:1\n", r"line 2: the label 'nan' is not a number"),
+        ("3 qid:1 1:1\n1_0 qid:1\n", r"line 2: the label '1_0' is not a number"),
+        ("3 qid:1 1:1\n3 qid:1 # a\n", "line 2: found the document 'a' after #"),
         ("3 qid:1 # a\n2 qid:1\n", "line 2: found no document after #, as the first"),
         ("3 qid:1 1:1\n2 qid:1 1:0 7\n", "line 2: the feature '7' is not of the form"),
         ("3 qid:1 1:1\n2 qid:1 1:\xff\n", "line 2: found bytes that are not UTF-8"),

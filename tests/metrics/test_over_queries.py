@@ -156,7 +156,7 @@ def test_statistics_that_are_not_defined():
 
 
 def test_statistics_are_asked_for_by_name():
-    for bad in ("var", [], ["mean", "sd"]):
+    for bad in ("var", [], ["mean", "sd"], 0.5, [0.5], None):
         with pytest.raises(ValueError, match="stats must be one or more of mean, n"):
             pr.evaluate(LOG, "ap", stats=bad)
     with pytest.raises(ValueError, match="two output columns would be called 'ap_n'"):

@@ -163,7 +163,7 @@ def assess_scale(about: About, found: Found) -> None:
         given = complete_arguments(m.definition, m.arguments, convention=choices)
         if highest < given[name]:
             warn(
-                f"no document is relevant to {m.name}: the largest label is "
+                f"no document is relevant to {m}: the largest label is "
                 f"{highest:g}, but relevant means at least {given[name]:g}; set "
                 "rel= to a lower grade, or rescale the labels"
             )
@@ -172,9 +172,9 @@ def assess_scale(about: About, found: Found) -> None:
             warn(
                 f"{fractions} "
                 + ("label lies" if fractions == 1 else "labels lie")
-                + f" between 0 and 1, which {m.name} counts as not relevant; if labels "
-                "are probabilities, set rel= to the lowest one that is relevant, or to "
-                "1 if this is intended"
+                + f" between 0 and 1, which {m} counts as not relevant; if labels are "
+                "probabilities, set rel= to the lowest one that is relevant, or to 1 "
+                "if this is intended"
             )
             return
 

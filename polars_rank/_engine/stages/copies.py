@@ -15,24 +15,48 @@ Rows = pl.DataFrame | pl.LazyFrame
 def best_of_copies(
     frame: pl.LazyFrame, keys: Sequence[str], ids: Sequence[str], *, contiguous: bool
 ) -> pl.LazyFrame:
-    """Return the best score, rank and label of each document, at its first row."""
+    """Return the best score, rank and label of each document, at its first row.
+
+    A place that only other copies had is closed: what follows it moves up.
+    """
     if contiguous:
         schema = pack(frame, keys).collect_schema()
-        best = _best(schema, ["query", *ids])
+        apart = ["run", "query"]
 
         def change(rows: pl.DataFrame) -> pl.DataFrame:
-            on = ["run", "query", *ids]
-            return rows.group_by(on, maintain_order=True).agg(best)
+            placed = rows.with_columns(_place(schema, apart))
+            best = placed.group_by(*apart, *ids, maintain_order=True).agg(
+                _best(placed.schema, [*apart, *ids])
+            )
+            return best.with_columns(_closed(schema, apart))
 
         return _by_runs(frame, keys, change, schema)
     on = [*keys, *ids]
+    schema = frame.collect_schema()
+    placed = frame.with_columns(_place(schema, keys)).with_row_index("row")
+    best = placed.group_by(on).agg(*_best(placed.collect_schema(), on))
     return (
-        frame.with_row_index("row")
-        .group_by(on)
-        .agg(*_best(frame.collect_schema(), on), pl.col("row").min())
+        best.with_columns(_closed(schema, keys))
         .sort("row")
-        .drop("row")
+        .drop("row", _PLACE, strict=False)
     )
+
+
+_PLACE = "place"  # of a row among the ranks that its query has: 1, 2, 3 ...
+
+
+def _place(schema: pl.Schema, keys: Sequence[str]) -> list[pl.Expr]:
+    if "rank" not in schema:
+        return []
+    return [pl.col("rank").rank("dense").cast(pl.Int64).over(keys).alias(_PLACE)]
+
+
+def _closed(schema: pl.Schema, keys: Sequence[str]) -> list[pl.Expr]:
+    """Return the rank less the number of places above that no document has now."""
+    if "rank" not in schema:
+        return []
+    left = pl.col(_PLACE).rank("dense").cast(pl.Int64).over(keys)
+    return [(pl.col("rank") - (pl.col(_PLACE) - left)).cast(schema["rank"])]
 
 
 def number_copies(
@@ -116,7 +140,13 @@ def _best(schema: pl.Schema, on: Sequence[str]) -> list[pl.Expr]:
     kept = []
     for name in (n for n in schema if n not in on):
         column = pl.col(name)
-        best = {"rank": column.min(), "score": column.max(), "label": column.max()}
+        best = {
+            "rank": column.min(),
+            _PLACE: column.min(),
+            "row": column.min(),
+            "score": column.max(),
+            "label": column.max(),
+        }
         value = best.get(name, column.first())
         if name in ("score", "label") and schema[name].is_float():
             value = pl.when(column.is_nan().any()).then(float("nan")).otherwise(value)

@@ -263,7 +263,8 @@ def _compared(
         if column is not None:
             shown = pl.col(column).cast(pl.String).fill_null("-")
             label = pl.format("{} = {}", pl.lit(column), shown)
-        parts.append(found.pairs.with_columns(segment=label).drop(column or []))
+        own_columns = pl.exclude(column) if column else pl.all()
+        parts.append(found.pairs.select(own_columns, label.alias("segment")))
         if column is None:
             assert found.values is not None
             deltas = found.values.differences([(BASE, NEW)])

@@ -22,6 +22,17 @@ from polars_rank.io.unreadable import damage_named
 
 WHOLE = 1 << 29  # bytes of rows that are held in memory, rather than in parts
 BUCKETS, ROWS_PER_GROUP = 16, 16_384
+# Columns of results, and of the sums and steps on the way: no segment may be one.
+RESULTS = {
+    "measure", "system", "other", "baseline", "queries", "n", "x", "d", "dd", "ed",
+    "ee", "squares", "wins", "ties", "losses", "baseline_mean", "system_mean", "mean",
+    "difference", "relative", "variance", "sd", "error", "se", "lower", "upper",
+    "ss_system", "ss_query", "ss_error", "ss_total", "ss_within", "residual", "place",
+    "pairs", "row", "df_system", "df_residual", "probability", "statistic", "df",
+    "p_value", "p_value_lower", "p_value_upper", "p_adjusted", "significant",
+    "effect", "effect_lower", "effect_upper", "detectable", "note", "rank",
+    "definition", "digests",
+}  # fmt: skip
 DEEPEST = 4  # level of buckets: beyond, they are single queries or clusters
 
 
@@ -138,6 +149,12 @@ def _selected(values: Source, columns: Columns) -> tuple[pl.LazyFrame, list[str]
     }
     for argument, names in roles.items():
         require_columns(names, schema, where="the values", argument=argument)
+    if clash := next((name for name in columns.segments if name in RESULTS), None):
+        msg = (
+            f"by= names the column {clash!r}, and a column of the result is called so, "
+            f"too; give it another name, e.g. values.rename({{{clash!r}: 'segment_'}})"
+        )
+        raise ValueError(msg)
     taken = {name for names in roles.values() for name in names}
     measures = _measures(columns, schema, taken)
     own = {

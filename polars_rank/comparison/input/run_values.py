@@ -58,6 +58,13 @@ def values_of_runs(
         if not isinstance(qrels, str | PathLike):  # text files have ids of any type
             qrels = judgments
 
+    if (queries := options.get("queries")) is not None:
+        options["queries"], names = _opened(queries, "queries")
+        known |= names
+    if (segments := options.get("segments")) is not None:
+        options["segments"], names = _opened(segments, "segments")
+        known |= names
+
     def planned(run: Any, name: str) -> pl.LazyFrame:
         frame = as_polars(run, name=name)
         there = {*frame.lazy().collect_schema()} | known
@@ -80,6 +87,14 @@ def values_of_runs(
         parts[f"{run} ({said})" if isinstance(run, str | PathLike) else said] = part
     concatenated(parts)  # refuses types that differ
     return pl.concat(pl.collect_all(parts.values(), engine="streaming"))
+
+
+def _opened(about: FrameLike, name: str) -> tuple[FrameLike, set[str]]:
+    """Return what describes queries, to be read again for each run, and its columns."""
+    opened = as_polars(about, name=name)
+    # The path of a text file stays: its ids are of any type.
+    kept = about if isinstance(about, str | PathLike) else opened
+    return kept, {*opened.lazy().collect_schema()}
 
 
 def _are_few(rows: AnyFrame) -> bool:

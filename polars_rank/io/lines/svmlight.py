@@ -21,7 +21,7 @@ FORM = "label qid:query feature:value ... [# docid = document]"
 PARTS = re.compile(
     r"^\s*(?P<label>[^\s#]+)\s+qid:(?P<query_id>[^\s#]+)"
     r"(?P<features>(?:\s+[^\s:#]+:[^\s#]+)*)\s*"
-    r"(?:#\s*(?:docid\s*=\s*)?(?P<doc_id>\S*?);?(?:\s.*)?)?$"
+    r"(?:#\s*(?i:(?:doc_?)?id\s*[=:]\s*)?(?P<doc_id>\S*?);?(?:\s.*)?)?$"
 )
 
 
@@ -72,8 +72,10 @@ class SvmLight:
         frame = parts.with_columns(label, pl.col("features").str.strip_chars())
         if frame["query_id"].null_count() or not frame["label"].is_finite().all():
             return None
-        if self.documents and (frame["doc_id"].fill_null("") == "").any():
+        named = frame["doc_id"].fill_null("") != ""
+        if not (named.all() if self.documents else (~named).all()):
             return None
+        frame = frame if self.documents else frame.drop("doc_id")
         return None if frame["label"].null_count() else frame
 
     def fault(self, block: bytes, file: str, first: int) -> DataError:
@@ -99,14 +101,16 @@ class SvmLight:
                 return "found no qid: after the label."
             odd = next((f for f in fields[2:] if not re.fullmatch("[^:]+:.+", f)), "")
             return f"the feature '{odd}' is not of the form number:value."
-        try:
-            finite = abs(float(parts["label"])) != float("inf")
-        except ValueError:
-            finite = False
-        if not finite or parts["label"].lower() == "nan":
+        label = pl.Series([parts["label"]]).cast(pl.Float64, strict=False)
+        if label.null_count() or not label.is_finite().all():
             return f"the label '{parts['label']}' is not a number."
         if self.documents and not parts["doc_id"]:
             return "found no document after #, as the first line has."
+        if parts["doc_id"] and not self.documents:
+            return (
+                f"found the document '{parts['doc_id']}' after #, and the first line "
+                "has none; name one in each line or in none."
+            )
         return None
 
     def fields(self, line: str) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any, Literal
 
 import polars as pl
 
@@ -21,9 +21,16 @@ def read_json(file: Source, kind: Literal["run", "qrels"]) -> pl.DataFrame:
     with readable(file.name), open_plain(file.path) as stream:
         raw = stream.read()
     try:
-        document = json.loads(raw)
+        document = json.loads(raw, object_pairs_hook=_with_keys_once)
     except UnicodeDecodeError:
         raise _refused(file, "found bytes that are not UTF-8") from None
+    except _KeyTwiceError as error:
+        key = error.args[0]
+        msg = (
+            f"{file.name}: an object has the key {key!r} twice, of which parsers keep "
+            "one; merge their values, or write rows"
+        )
+        raise DataError(msg, rule="duplicate_keys", examples=[key]) from None
     except json.JSONDecodeError as error:
         more = ", as if it had an object in each line: read it with format='ndjson'"
         told = error.msg + (more if error.msg == "Extra data" else "")
@@ -39,6 +46,21 @@ def read_json(file: Source, kind: Literal["run", "qrels"]) -> pl.DataFrame:
             raise
         raise DataError(str(error), rule="malformed_json") from error
     raise _refused(file, f"found {type(document).__name__}, expected rows or an object")
+
+
+class _KeyTwiceError(Exception):
+    """An object of JSON has a key twice."""
+
+
+def _with_keys_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise _KeyTwiceError(key)
+            seen.add(key)
+    return found
 
 
 def _refused(file: Source, wrong: str) -> DataError:

@@ -59,8 +59,9 @@ def _of_requests(document: Mapping[Any, Any]) -> tuple[Path, Any] | None:
     requests = document.get("requests")
     if not isinstance(requests, list) or "query_id" in document:
         return None
-    rated = [r for r in requests if isinstance(r, Mapping) and "ratings" in r]
-    return ("requests", requests) if rated else None
+    keys = {key for one in requests if isinstance(one, Mapping) for key in one}
+    # Without ratings it is refused by name.
+    return ("requests", requests) if keys & {"ratings", "request"} else None
 
 
 EXPORTS = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import chain, repeat
+from numbers import Integral
 from typing import Any, Literal
 
 import polars as pl
@@ -32,9 +33,13 @@ Kind = Literal["run", "qrels"]
 def from_rows(rows: Iterable[Mapping[str, Any]], name: str) -> pl.DataFrame:
     """Make a frame of rows, each a dictionary; absent values are null."""
     held = list(rows)
-    if odd := next((row for row in held if not isinstance(row, Mapping)), None):
-        msg = f"{name}: every row must be a dictionary of columns, not {odd!r}"
-        raise TypeError(msg)
+    for number, row in enumerate(held, 1):
+        if not isinstance(row, Mapping):
+            msg = (
+                f"{name}: every row must be a dictionary of columns, not {row!r:.60} "
+                f"(row {number})"
+            )
+            raise TypeError(msg)
     try:
         return pl.from_dicts(held, infer_schema_length=None)
     except (pl.exceptions.PolarsError, TypeError) as error:
@@ -54,6 +59,7 @@ def from_mapping(
     if exported is not None:
         return exported
     values = list(source.values())
+    _require_no_table(source, name, columns or USUAL[kind])
     if all(isinstance(value, Mapping) for value in values):  # perhaps none
         return _from_dictionaries(source, name, columns or USUAL[kind], kind)
     if not OURS.isdisjoint(map(str, source)) or not set(columns).isdisjoint(source):
@@ -62,6 +68,32 @@ def from_mapping(
         raise TypeError(_no_form(name, kind))
     names = _three(columns or USUAL[kind], name)
     return (_from_lists if kind == "run" else _from_sets)(source, name, names)
+
+
+def _require_no_table(
+    source: Mapping[Any, Any], name: str, columns: Sequence[str]
+) -> None:
+    """Refuse forms of ``to_dict()`` and ``to_json()`` of pandas that look like queries.
+
+    They are ``{column: {index: value}}``, ``{index: {column: value}}``, and
+    ``{"columns": [...], "index": [...], "data": [...]}``.
+    """
+    ids = set(columns[:2])
+    inner = [value for value in source.values() if isinstance(value, Mapping)]
+    all_inner = len(inner) == len(source)
+    if all_inner and len(columns) == 3 and ids <= source.keys():
+        form = f"the columns {', '.join(map(repr, columns[:2]))} as its keys"
+    elif len(columns) == 3 and any(ids <= value.keys() for value in inner):
+        form = f"the columns {', '.join(map(repr, columns[:2]))} in a value"
+    elif {"columns", "data"} <= source.keys() and is_list(source["data"]):
+        form = "the keys 'columns' and 'data'"
+    else:
+        return
+    msg = (
+        f"{name}, a dictionary, has {form}, as to_dict() and to_json() of pandas write "
+        "a table; give the frame itself, to_dict('list') or to_dict('records')"
+    )
+    raise TypeError(msg)
 
 
 def names_nothing(source: Mapping[Any, Any]) -> bool:
@@ -73,7 +105,11 @@ def _of_columns(source: Mapping[Any, Any], name: str) -> pl.DataFrame:
     try:
         return pl.DataFrame(source, strict=False)
     except (pl.exceptions.PolarsError, TypeError) as error:
-        msg = f"{name}, a dictionary of columns, makes no frame: {error}"
+        ours = ", ".join(repr(key) for key in source if key in OURS)
+        msg = (
+            f"{name}, a dictionary of columns, since {ours or 'a key'} names one, "
+            f"makes no frame: {error}. If its keys are queries, give rows or a frame."
+        )
         raise TypeError(msg) from error
 
 
@@ -163,6 +199,8 @@ def _from_dictionaries(
         return pl.DataFrame(schema=dict(zip((query, doc, value), dtypes, strict=True)))
     values = list(chain.from_iterable(documents.values() for documents in inner))
     floats = any(isinstance(v, float) for v in values)  # among integers, perhaps
+    if floats:
+        _require_exact(values, name)
     documents = list(chain.from_iterable(inner))
     return pl.DataFrame(
         {
@@ -173,6 +211,18 @@ def _from_dictionaries(
             ),
         }
     )
+
+
+def _require_exact(values: Iterable[Any], name: str) -> None:
+    """Refuse integers that would be other numbers as floats, and perhaps equal ones."""
+    for value in values:
+        if isinstance(value, Integral) and int(float(value)) != value:
+            msg = (
+                f"{name}: values are integers and floats, and the integer {value} is "
+                "none as a float, so values that differ could be equal; give all as "
+                "integers or all as floats"
+            )
+            raise TypeError(msg)
 
 
 def _three(columns: Sequence[str], name: str) -> Sequence[str]:

@@ -27,9 +27,9 @@ def from_groups(sizes: Iterable[int], **columns: Any) -> pl.DataFrame:
     ------
     ValueError
         If the sizes are negative or do not add up to the rows, if a column is called
-        ``query_id``, or if weights may be those of rows or of queries.
+        ``query_id``, or if weights are as many as neither rows nor queries, or as both.
     TypeError
-        If a size is not a whole number, or the sizes are not several.
+        If a size is not a whole number, or sizes or weights are not several.
 
     Examples
     --------
@@ -77,7 +77,14 @@ def from_groups(sizes: Iterable[int], **columns: Any) -> pl.DataFrame:
 
 def _of_rows(columns: Mapping[str, Any], counts: pl.Series) -> pl.Series:
     """Return the weights of rows; those of groups are repeated."""
-    weights = pl.Series("weight", columns["weight"])
+    given = columns["weight"]
+    if not hasattr(given, "__len__"):
+        msg = (
+            f"weight must have a number for each row or for each size, not {given!r}; "
+            "leave it out if all weights are the same"
+        )
+        raise TypeError(msg)
+    weights = pl.Series("weight", given)
     rows = {len(pl.Series(v)) for name, v in columns.items() if name != "weight"}
     of_rows, of_groups = len(weights) in rows, len(weights) == len(counts)
     if of_rows and of_groups and (counts != 1).any():
@@ -86,7 +93,13 @@ def _of_rows(columns: Mapping[str, Any], counts: pl.Series) -> pl.Series:
             "are as many; leave out the sizes that are 0"
         )
         raise ValueError(msg)
-    return weights if of_rows or not of_groups else _repeated(weights, counts)
+    if rows and not of_rows and not of_groups:
+        msg = (
+            f"there must be one weight for each of the {max(rows)} rows, or for each "
+            f"of the {len(counts)} sizes, not {len(weights)}"
+        )
+        raise ValueError(msg)
+    return _repeated(weights, counts) if of_groups and not of_rows else weights
 
 
 def _repeated(values: pl.Series, counts: pl.Series) -> pl.Series:

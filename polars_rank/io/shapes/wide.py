@@ -57,9 +57,9 @@ def from_wide(
     polars.exceptions.ColumnNotFoundError
         If a column does not exist.
     TypeError
-        If a column of a system has no numbers.
+        If a column of a system has no numbers, or the measure is no text.
     ValueError
-        If there are fewer than two systems, or names clash.
+        If there are fewer than two systems, one is named twice, or names clash.
 
     Examples
     --------
@@ -73,6 +73,12 @@ def from_wide(
     >>> pr.compare(values).means["system"].to_list()
     ['bm25', 'dense']
     """
+    if not isinstance(measure, str):
+        msg = (
+            f"measure= is the name of a column, not {measure!r}; give its text, e.g. "
+            "'ndcg@10'"
+        )
+        raise TypeError(msg)
     rows = as_polars(table, name="the table").lazy()
     schema = rows.collect_schema()
     keys = [query] if isinstance(query, str) else list(query)
@@ -92,6 +98,9 @@ def from_wide(
             "numbers; name the columns of systems with systems="
         )
         raise TypeError(msg)
+    if twice := next((name for name in wanted if wanted.count(name) > 1), None):
+        msg = f"systems= names {twice!r} twice; name each column once"
+        raise ValueError(msg)
     if len(wanted) < 2:
         found = ", ".join(map(repr, wanted)) or "none"
         msg = f"a comparison needs columns of two systems or more, not {found}"

@@ -35,7 +35,23 @@ def stacked(runs: Runs, system: str | None) -> tuple[pl.LazyFrame, str | None]:
         .select(pl.lit(name).alias(column), pl.exclude(column))
         for name, run in runs.items()
     }
+    _require_one_order(parts)
     return concatenated(parts, "diagonal_relaxed"), column
+
+
+def _require_one_order(runs: Mapping[str, pl.LazyFrame]) -> None:
+    """Refuse runs of which some have ranks alone, as lists do, and others scores."""
+    known = {name: {*run.collect_schema()} for name, run in runs.items()}
+    if any({"score", "rank"} <= columns for columns in known.values()):
+        return
+    ranked = [name for name, columns in known.items() if "rank" in columns]
+    scored = [name for name, columns in known.items() if "score" in columns]
+    if ranked and scored:
+        msg = (
+            f"{ranked[0]} has ranks and no scores, as lists do, and {scored[0]} has "
+            "scores and no ranks; give lists, or scores, for both"
+        )
+        raise ValueError(msg)
 
 
 def _hold_runs(runs: Mapping[str, object]) -> bool:

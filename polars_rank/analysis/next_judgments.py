@@ -1,0 +1,292 @@
+"""The unjudged documents that are worth judging next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Any, Unpack
+
+import polars as pl
+
+from polars_rank._engine.options import RankingOptions
+from polars_rank.analysis.sides import (
+    Names,
+    documents_of_run,
+    listed,
+    require_about,
+    with_labels,
+)
+from polars_rank.conventions.tools import DEFAULT, ConventionLike, convention_of
+from polars_rank.core.parameters import is_number, is_whole
+from polars_rank.evaluation.evaluate import per_query
+from polars_rank.exceptions import DataError
+from polars_rank.io.frames import FrameLike
+from polars_rank.measures.measure import Measure, MeasureLike, parse_measures
+from polars_rank.uncertainty.bounds.several_runs import Runs, stacked
+
+JUDGED = "document that is judged"  # whose label makes a query of its own
+RUN = "run"  # the column of a single one
+VALUE, WEIGHT = "value of the query", "share of the query in the mean"
+TAKEN = ("rank", "systems", "stake", "reverses", "label", "contribution", RUN)
+ROUNDING = 1e-12  # of sums of stakes
+
+
+def to_judge(
+    runs: Runs,
+    measure: MeasureLike,
+    *,
+    qrels: FrameLike,
+    n_judgments: int | None = 100,
+    max_grade: float | None = None,
+    query: str | Sequence[str] = "query_id",
+    doc: str = "doc_id",
+    system: str | None = None,
+    weight: str | None = None,
+    convention: ConventionLike = DEFAULT,
+    **options: Unpack[RankingOptions],
+) -> pl.DataFrame:
+    """Name the unjudged documents whose label can change a value, or an order, most.
+
+    Parameters
+    ----------
+    runs
+        A run; or several, in a mapping of names to runs, or in one frame with a column
+        ``system``.
+    measure
+        What is at stake: one measure. Its cutoff is how deep documents are looked at.
+    qrels
+        The judgments. A document without a label is unjudged.
+    n_judgments
+        How many documents to return; None: all.
+    max_grade
+        The label that a document may get. Default: the largest of the judgments, and at
+        least 1.
+    query, doc
+        Columns of runs and judgments, as in :func:`evaluate`.
+    system
+        Column that tells several runs apart, in a single frame.
+    weight
+        Column with the weight of each query, in the runs or in the judgments.
+    convention, **options
+        As in :func:`evaluate`.
+
+    Returns
+    -------
+    One row per query and document, those first whose label can reverse the order of two
+    runs, then by ``stake``: the columns ``query`` and ``doc``; ``rank``, the best that
+    a run gives it; ``label``, null, to be filled in; and
+
+    - ``stake``: how far the label ``max_grade`` alone moves the mean. With several
+      runs, how far it moves the difference of two of them, at most: a document that all
+      of them have at the same rank decides nothing between them.
+    - ``systems`` (several runs): how many have it among the documents looked at.
+    - ``reverses`` (several runs): whether it moves the difference of two runs towards
+      zero, and all documents that do so, each by its own stake, together reach it. For
+      sums over documents whose divisor no label changes, such as dcg, precision and
+      rbp, this is exact; else it is near.
+
+    With labels in the last column, the frame goes back in as judgments, beside the old
+    ones. Rows whose label stays null are unjudged, as they were.
+
+    Raises
+    ------
+    ValueError, TypeError, polars.exceptions.ColumnNotFoundError
+        For wrong arguments.
+    DataError
+        For rows that break a rule, and if every document that is looked at is judged.
+
+    Notes
+    -----
+    A query whose value is undefined until something is relevant counts as 0 before.
+    Every candidate makes a copy of its query, in which it alone has a label: for a
+    cutoff of k that is at most k copies of k documents. The documents within the cutoff
+    and the judgments are held in memory.
+
+    Source: Carterette, Allan and Sitaraman, SIGIR 2006 (minimal test collections): the
+    stake is a document's weight in a difference.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polars_rank import analysis
+    >>> runs = {"old": {"q": list("abcd")}, "new": {"q": list("bxad")}}
+    >>> qrels = {"q": {"a": 1, "b": 0}}
+    >>> asked = analysis.to_judge(runs, "dcg@3", qrels=qrels)
+    >>> asked.select("doc_id", "rank", pl.col("stake").round(3), "reverses").rows()
+    [('x', 2, 0.631, True), ('c', 3, 0.5, False)]
+    """
+    asked = _one(measure)
+    n = n_judgments
+    if n is not None and not (is_whole(n) and n > 0):
+        msg = f"n_judgments must be a whole number of at least 1, or None, not {n!r}"
+        raise ValueError(msg)
+    frame, column = stacked(runs, system)
+    names = Names.of(query, doc, [weight], TAKEN, system=column)
+    require_about(names, [], frame)
+    given: dict[str, Any] = {**options, "convention": convention}
+    given["label"] = pl.lit(1).alias("label of all documents")
+    lists = documents_of_run(
+        "to_judge", frame, "hits", None, names, given, system=column
+    )
+    best = options.get("on_duplicate") == "best"
+    label = options.get("label", "label")
+    lists, labels = with_labels(lists.drop("label"), qrels, names, label, best=best)
+    lists = lists.join(labels, on=[*names.query, names.doc], how="left")
+    lists = lists.filter(listed(pl.col("rank"), _depth(asked, convention)))
+    if column is None:
+        lists = lists.with_columns(pl.lit("").alias(RUN))
+    known = labels.filter(pl.col("label").is_not_null())
+    rows, judged = pl.collect_all([lists, known], engine="streaming")
+    grade = _grade(judged, max_grade)
+    pool = _Pool(rows, judged, names, asked, convention, grade, weight)
+    found = _at_stake(pool)
+    several = [] if column is None else ["systems", "reverses"]
+    order = [*several[1:], "stake"]
+    found = found.sort(
+        *order,
+        *names.query,
+        names.doc,
+        descending=[*(True for _ in order), *(False for _ in [*names.query, doc])],
+    )
+    return found.head(found.height if n is None else n).select(
+        *names.query,
+        names.doc,
+        "rank",
+        *several[:1],
+        "stake",
+        *several[1:],
+        label=pl.lit(None, pl.Float64),
+    )
+
+
+def _one(measure: MeasureLike) -> Measure:
+    found = parse_measures(measure)
+    if len(found) != 1 or not isinstance(found[0], Measure):
+        named = ", ".join(m.name for m in found) or "none"
+        msg = f"to_judge looks at one registered measure, not at {named}"
+        raise ValueError(msg)
+    return found[0]
+
+
+def _depth(measure: Measure, convention: ConventionLike) -> int | None:
+    """Return how deep a value looks; None: at all documents."""
+    k = measure.arguments.get(measure.definition.cutoff)
+    condensed = convention_of(convention).unjudged == "drop"
+    return k if is_whole(k) and not condensed else None  # k may be "R"
+
+
+def _grade(judged: pl.DataFrame, max_grade: float | None) -> float:
+    if max_grade is None:
+        largest = judged["label"].max()
+        return max(1.0, float(largest or 0.0))  # type: ignore[arg-type]
+    if not is_number(max_grade) or not max_grade > 0:
+        msg = f"max_grade must be a number above 0, not {max_grade!r}"
+        raise ValueError(msg)
+    return float(max_grade)
+
+
+@dataclass(frozen=True)
+class _Pool:
+    """The documents that count, of all runs, with ranks and labels; all judgments."""
+
+    lists: pl.DataFrame
+    judged: pl.DataFrame
+    names: Names
+    measure: Measure
+    convention: ConventionLike
+    grade: float
+    weight: str | None
+
+    @property
+    def run(self) -> str:
+        """The column of runs."""
+        return self.names.system or RUN
+
+    @cached_property
+    def runs(self) -> list[Any]:
+        """The runs, in order."""
+        return self.lists[self.run].unique(maintain_order=True).to_list()
+
+    @cached_property
+    def queries(self) -> pl.DataFrame:
+        """The queries, with the share of each in the mean."""
+        weight = pl.lit(1.0) if self.weight is None else pl.col(self.weight)
+        found = self.lists.group_by(self.names.query, maintain_order=True).agg(
+            weight.drop_nulls().first().cast(pl.Float64).alias(WEIGHT)
+        )
+        return found.with_columns(pl.col(WEIGHT) / pl.col(WEIGHT).sum())
+
+    def values(
+        self, rows: pl.DataFrame, qrels: pl.DataFrame, *more: str
+    ) -> pl.DataFrame:
+        """The values of queries; undefined ones count as 0."""
+        query = [*self.names.query, *more]
+        found = per_query(
+            rows.select(*query, self.names.doc, "rank"),
+            self.measure,
+            qrels=qrels,
+            query=query,
+            doc=self.names.doc,
+            rank="rank",
+            convention=self.convention,
+            missing="skip",
+            no_relevant="zero",
+            check="off",
+        )
+        return found.rename({self.measure.name: VALUE})
+
+
+def _at_stake(pool: _Pool) -> pl.DataFrame:
+    """Return each unjudged document, its stake, and whether it can reverse an order."""
+    names, query = pool.names, pool.names.query
+    unjudged = pool.lists.filter(pl.col("label").is_null())
+    if unjudged.is_empty():
+        msg = "every document that is looked at is judged: nothing is at stake"
+        raise DataError(msg, rule="nothing_to_judge")
+    found = unjudged.group_by(*query, names.doc, maintain_order=True).agg(
+        pl.col("rank").min(), systems=pl.len().cast(pl.UInt32)
+    )
+    # A query of its own for each: the judgments, and the label of this document.
+    alone = found.select(*query, pl.col(names.doc).alias(JUDGED))
+    own = alone.with_columns(pl.col(JUDGED).alias(names.doc), label=pl.lit(pool.grade))
+    own = own.select(*query, names.doc, "label", JUDGED)
+    qrels = pl.concat([pool.judged.join(alone, on=query), own])
+    found = found.join(pool.queries, on=query, how="left", maintain_order="left")
+    means: list[float] = []
+    for i, name in enumerate(pool.runs):
+        rows = pool.lists.filter(pl.col(pool.run).eq_missing(pl.lit(name)))
+        before = pool.values(rows, pool.judged)
+        after = pool.values(rows.join(alone, on=query), qrels, JUDGED)
+        shares = pool.queries.join(before, on=query)
+        means.append(float((shares[WEIGHT] * shares[VALUE].fill_null(0.0)).sum()))
+        before = before.rename({VALUE: "before"})
+        effect = pl.col(VALUE).fill_null(0.0) - pl.col("before").fill_null(0.0)
+        own = after.join(before, on=query, how="left").select(
+            *query, pl.col(JUDGED).alias(names.doc), effect.alias(f"effect{i}")
+        )
+        found = found.join(
+            own, on=[*query, names.doc], how="left", maintain_order="left"
+        )
+    effects = [
+        pl.col(WEIGHT) * pl.col(f"effect{i}").fill_null(0.0) for i in range(len(means))
+    ]
+    if len(means) == 1:
+        stake, reverses = effects[0].abs(), pl.lit(value=False)
+    else:
+        stake = pl.max_horizontal(effects) - pl.min_horizontal(effects)
+        reverses = pl.any_horizontal(
+            _reverses(effects[i] - effects[j], means[i] - means[j])
+            for i, j in combinations(range(len(means)), 2)
+        )
+    return found.with_columns(stake=stake, reverses=reverses)
+
+
+def _reverses(move: pl.Expr, difference: float) -> pl.Expr:
+    """Return whether a move goes towards 0, and all that do so reach it."""
+    against = -move if difference > 0 else move
+    if abs(difference) < ROUNDING:
+        return move.abs() > ROUNDING
+    reached = against.clip(lower_bound=0.0).sum() > abs(difference) - ROUNDING
+    return (against > ROUNDING) & reached

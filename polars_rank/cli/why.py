@@ -1,0 +1,119 @@
+"""The commands ``changes``, ``reasons`` and ``to-judge``: why a value moved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, TypeAlias
+
+import polars as pl
+
+from polars_rank import analysis
+from polars_rank.cli.audit import runs_of
+from polars_rank.cli.derive import UsageError, options_of, told
+from polars_rank.cli.options import Formats, Input, Paths
+from polars_rank.cli.runs import Options, kind_of, names_of
+from polars_rank.cli.show import chosen, show_frame, written
+from polars_rank.cli.words import emit
+
+Part: TypeAlias = Literal["summary", "segments", "queries", "documents"]
+Chosen = Annotated[
+    Part | None,
+    told(
+        "output",
+        "Print this table only. Default: summary and segments; in csv and tsv summary.",
+    ),
+]
+OURS = ("after", "qrels", "system")
+
+
+@options_of(analysis.changes, without=OURS)
+def changes(
+    *files: Paths,
+    data: Input,
+    table: Chosen = None,
+    format: Formats = None,
+    **options: Any,
+) -> None:
+    """Compare the first documents of two runs: overlap, moves, what entered and left.
+
+    The FILEs are the run before the change, the run after it, or several, and, if there
+    are any, the judgments.
+    """
+    before, after, options = _before_and_after(files, data, options)
+    _show(analysis.changes(before, after, **options), table, format)
+
+
+@options_of(analysis.reasons, without=OURS, measure="ndcg@10")
+def reasons(
+    *files: Paths,
+    data: Input,
+    table: Chosen = None,
+    format: Formats = None,
+    **options: Any,
+) -> None:
+    """Take a difference apart: documents, kinds of moves, labels, segments.
+
+    The FILEs are the run before the change, the run after it, and the judgments.
+    """
+    before, after, options = _before_and_after(files, data, options)
+    if isinstance(after, dict):
+        raise UsageError("name two runs, the one before the change first.")
+    if options["qrels"] is None:
+        raise UsageError("name the judgments, last or with --qrels.")
+    measure = options.pop("measure")
+    _show(analysis.reasons(before, after, measure, **options), table, format)
+
+
+@options_of(analysis.to_judge, without=OURS, measure="ndcg@10")
+def to_judge(
+    *files: Paths, data: Input, format: Formats = None, **options: Any
+) -> None:
+    """Name the unjudged documents whose label can change a mean, or an order, most.
+
+    The FILEs are one run or several, and the judgments. With labels in its last column,
+    what is printed as csv is a file of judgments.
+    """
+    runs, options = runs_of(files, data, options)
+    if options["qrels"] is None:
+        raise UsageError("name the judgments, last or with --qrels.")
+    measure = options.pop("measure")
+    found = analysis.to_judge(runs, measure, **options)
+    title = f"To judge, for {measure}"
+    show_frame(found, title, keys=len(data.query) + 1, format=format)
+
+
+def _before_and_after(
+    files: Sequence[str], data: Input, options: Options
+) -> tuple[pl.LazyFrame, Any, Options]:
+    if len(files) < 2:
+        raise UsageError("name two runs or more, the one before the change first.")
+    place = options.get("rank", data.score)
+    last = data.open(files[-1], "qrels")
+    if data.qrels is None and kind_of(last, place, data.label) == "run":
+        frames = {file: data.open(file, "run") for file in files}
+        runs: Any = dict(zip(names_of(frames), frames.values(), strict=True))
+        about = {name: getattr(data, name) for name in ("query", "doc", "score")}
+        options = {**options, **about, "label": data.label, "qrels": None}
+    else:
+        runs, options = runs_of(files, data, options)
+    if not isinstance(runs, dict):
+        raise UsageError("name two runs or more, and the judgments last.")
+    (_, before), *others = runs.items()
+    after = others[0][1] if len(others) == 1 else dict(others)
+    return before, after, options
+
+
+def _show(
+    found: analysis.Changes | analysis.Reasons, part: Part | None, format: str | None
+) -> None:
+    form = chosen(format)
+    if part is None and form not in ("csv", "tsv"):
+        emit(written(found, form) + "\n")
+        return
+    name = part or "summary"
+    rows = getattr(found, name)
+    if rows is None:
+        raise UsageError("--table segments needs segments: name --by.")
+    rows = rows.lazy().collect(engine="streaming")
+    texts = [n for n, t in rows.schema.items() if t == pl.String]
+    show_frame(rows, name.capitalize(), keys=len(texts), format=form)

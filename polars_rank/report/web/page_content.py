@@ -1,0 +1,138 @@
+"""The queries and documents that a page shows, as plain columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from polars_rank._engine.request import AnyFrame
+from polars_rank._engine.schema import require_columns
+
+LISTED = 10_000  # queries in the table
+ABOUT = ["title", "url"]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is shown of queries and documents, and how much of it."""
+
+    query: Sequence[str]
+    by: Sequence[str]
+    about_documents: pl.LazyFrame | None
+    about_queries: pl.LazyFrame | None
+    title: str | None
+    text: str | None
+    url: str | None
+    max_queries: int
+    max_documents: int
+
+    def require(self, doc: str) -> None:
+        """Check that the named columns are there."""
+        for frame, keys, given, where in (
+            (self.about_documents, [doc], (self.title, self.url), "about_documents"),
+            (self.about_queries, self.query, (self.text,), "about_queries"),
+        ):
+            wanted = [name for name in given if name is not None]
+            if wanted and frame is None:
+                msg = f"the column {wanted[0]!r} is taken from {where}=: give it, too"
+                raise ValueError(msg)
+            if frame is not None:
+                schema = frame.collect_schema()
+                require_columns([*keys, *wanted], schema, where=where, argument=where)
+
+
+def identified(names: Sequence[str]) -> pl.Expr:
+    """Return the id of a query as text; several columns make up one."""
+    parts = [pl.col(name).cast(pl.String).fill_null("null") for name in names]
+    return pl.concat_str(parts, separator=" / ")
+
+
+def queries_of(queries: pl.DataFrame, asked: Asked) -> pl.DataFrame:
+    """Return the queries that moved the mean most first, with segments and texts."""
+    segments = [pl.col(n).cast(pl.String).fill_null("-") for n in asked.by]
+    found = queries.with_columns(
+        pl.col("contribution").fill_nan(None), id=identified(asked.query)
+    )
+    by = pl.concat_str(segments, separator=", ") if segments else pl.lit("")
+    found = found.with_columns(segment=by, size=pl.col("contribution").abs())
+    found = found.sort("size", "id", descending=[True, False], nulls_last=True)
+    found = found.head(LISTED)
+    text: pl.Expr = pl.lit(None, pl.String).alias("text")
+    if asked.text is not None and asked.about_queries is not None:
+        ids = asked.about_queries.select(
+            identified(asked.query).alias("id"),
+            pl.col(asked.text).cast(pl.String).alias("text"),
+        ).unique("id", keep="first")
+        joined = found.lazy().join(ids, on="id", how="left", maintain_order="left")
+        found, text = joined.collect(engine="streaming"), pl.col("text")
+    return found.select(
+        *asked.query,
+        "id",
+        "segment",
+        pl.col("baseline_value").alias("before"),
+        pl.col("value").alias("after"),
+        "difference",
+        "contribution",
+        text,
+    )
+
+
+def documents_of(
+    documents: AnyFrame, queries: pl.DataFrame, asked: Asked, doc: str
+) -> pl.DataFrame:
+    """Return the first documents of the queries that moved most."""
+    chosen = queries.head(asked.max_queries).lazy().select(*asked.query, "id")
+    rank = pl.min_horizontal("baseline_rank", "rank")
+    label = "label" if "label" in documents.collect_schema() else None
+    found = (
+        documents.lazy()
+        .join(chosen, on=[*asked.query], nulls_equal=True)
+        .filter(rank <= asked.max_documents)
+        .select(
+            "id",
+            pl.col(doc).cast(pl.String).alias("doc"),
+            "baseline_rank",
+            "rank",
+            "kind",
+            (pl.col(label) if label else pl.lit(None, pl.Float64)).alias("label"),
+            "contribution",
+        )
+    )
+    known = asked.about_documents
+    columns = [
+        pl.lit(None, pl.String).alias(name)
+        if column is None
+        else pl.col(column).cast(pl.String).alias(name)
+        for name, column in zip(ABOUT, (asked.title, asked.url), strict=True)
+    ]
+    if known is None:
+        found = found.with_columns(columns)
+    else:
+        about = known.select(pl.col(doc).cast(pl.String).alias("doc"), *columns)
+        about = about.join(found.select("doc").unique(), on="doc", how="semi")
+        about = about.unique("doc", keep="first")
+        found = found.join(about, on="doc", how="left")
+    return found.sort("id", "rank", "baseline_rank", "doc", nulls_last=True).collect(
+        engine="streaming"
+    )
+
+
+def unjudged_of(documents: pl.DataFrame) -> pl.DataFrame:
+    """Return the unjudged documents of the page, the highest ranks first."""
+    rank = pl.min_horizontal("baseline_rank", "rank")
+    found = documents.filter(pl.col("label").is_null())
+    found = found.select(pl.col("id").alias("query_id"), doc_id="doc", rank=rank)
+    return found.sort("rank", "query_id", "doc_id")
+
+
+def columns_of(frame: pl.DataFrame) -> dict[str, list[Any]]:
+    """Return plain lists, by column: numbers that are not finite are null."""
+    floats = [name for name, dtype in frame.schema.items() if dtype.is_float()]
+    finite = [
+        pl.when(pl.col(n).is_finite()).then(pl.col(n).round_sig_figs(9)).alias(n)
+        for n in floats
+    ]
+    return frame.with_columns(finite).to_dict(as_series=False)

@@ -1,0 +1,284 @@
+"""One HTML file that shows a difference, down to its documents."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from polars_rank.core.extras import require
+from polars_rank.core.parameters import is_whole
+from polars_rank.io.frames import FrameLike, as_polars
+from polars_rank.report.web.page_charts import (
+    forest,
+    histogram,
+    segment_bars,
+    trend_lines,
+)
+from polars_rank.report.web.page_content import (
+    LISTED,
+    Asked,
+    columns_of,
+    documents_of,
+    queries_of,
+    unjudged_of,
+)
+
+HERE = Path(__file__).parent
+PLACES = 4  # decimals
+
+
+def page(
+    reasons: Any,
+    path: str | Path | None = None,
+    *,
+    comparison: Any = None,
+    gate: Any = None,
+    slices: pl.DataFrame | None = None,
+    trend: pl.DataFrame | None = None,
+    to_judge: pl.DataFrame | None = None,
+    query: str | Sequence[str] = "query_id",
+    about_documents: FrameLike | None = None,
+    about_queries: FrameLike | None = None,
+    title: str | None = None,
+    text: str | None = None,
+    url: str | None = None,
+    names: tuple[str, str] = ("before", "after"),
+    facts: Mapping[str, str] | None = None,
+    notes: Sequence[str] = (),
+    max_queries: int = 200,
+    max_documents: int = 20,
+) -> str:
+    """Return one HTML file that shows why a mean moved, and write it to a path.
+
+    The file asks nothing of any server: style, script, pictures and data are in it.
+
+    Parameters
+    ----------
+    reasons
+        Result of :func:`polars_rank.analysis.reasons`.
+    path
+        File to write.
+    comparison, gate
+        Results of :func:`compare` and :func:`gate` of the same runs.
+    slices, trend
+        Frames of :func:`polars_rank.analysis.slices` and
+        :func:`polars_rank.comparison.trend`.
+    to_judge
+        What to judge next, offered as a CSV file; by default the unjudged documents on
+        the page, the highest ranks first.
+    query
+        Columns that name the query.
+    about_documents, about_queries
+        Attributes of documents and of queries, with the columns of their ids.
+    title, url
+        Columns of ``about_documents``: what is shown, and where a link leads. Only
+        links that begin with ``http://`` or ``https://`` are made.
+    text
+        Column of ``about_queries`` with what was asked.
+    names
+        Names of the two runs.
+    facts
+        What else a reader should know: settings, fingerprints of the inputs.
+    notes
+        Warnings.
+    max_queries
+        Number of queries whose lists are shown: those that moved the mean most.
+    max_documents
+        Lowest rank that is shown of a list. What is left out is said on the page.
+
+    Returns
+    -------
+    The HTML.
+
+    Raises
+    ------
+    ValueError
+        For wrong arguments.
+    polars.exceptions.ColumnNotFoundError
+        For columns that are not there.
+
+    Examples
+    --------
+    >>> from polars_rank import analysis, report
+    >>> before, after = {"q1": {"a": 2, "b": 1}}, {"q1": {"b": 2, "a": 1}}
+    >>> why = analysis.reasons(before, after, "rr", qrels={"q1": {"a": 1}})
+    >>> report.page(why)[:15]
+    '<!doctype html>'
+    """
+    for name, value in (("max_queries", max_queries), ("max_documents", max_documents)):
+        if not is_whole(value) or value < 1:
+            msg = f"{name} must be a whole number from 1, not {value!r}"
+            raise ValueError(msg)
+    columns = reasons.documents.collect_schema().names()
+    doc = columns[columns.index("baseline_rank") - 1]
+    segments = reasons.segments
+    by = [] if segments is None else segments.columns[: _place(segments, "queries")]
+    asked = Asked(
+        [query] if isinstance(query, str) else [*query],
+        by,
+        None
+        if about_documents is None
+        else as_polars(about_documents, name="about_documents").lazy(),
+        None
+        if about_queries is None
+        else as_polars(about_queries, name="about_queries").lazy(),
+        title,
+        text,
+        url,
+        max_queries,
+        max_documents,
+    )
+    asked.require(doc)
+    queries = queries_of(reasons.queries, asked)
+    documents = documents_of(reasons.documents, queries, asked, doc)
+    judge = unjudged_of(documents) if to_judge is None else to_judge
+    shown = [*dict.fromkeys([*documents["id"], *queries["id"].head(max_queries)])]
+    data = {
+        "names": [*names],
+        "queries": columns_of(queries.drop(asked.query)),
+        "documents": columns_of(documents),
+        "shown": shown,
+        "judge": judge.write_csv(),
+    }
+    measure = reasons.settings["measure"]
+    numbers = _headline(reasons)
+    return _written(
+        path,
+        data=data,
+        measure=measure,
+        names=names,
+        headline=numbers,
+        gate=gate,
+        facts={**_facts(reasons), **(facts or {})},
+        notes=[*reasons.notes, *(gate.notes if gate is not None else ()), *notes],
+        differences=_differences(reasons, comparison),
+        segments=_segments(segments, by),
+        slices=_table(slices),
+        trend=_trend(trend, measure),
+        judge=_table(judge.head(10)),
+        n_judge=len(judge),
+        limits={
+            "queries": len(reasons.queries),
+            "listed": min(len(reasons.queries), LISTED),
+            "shown": min(len(reasons.queries), max_queries),
+            "documents": max_documents,
+        },
+    )
+
+
+def _written(path: str | Path | None, **content: Any) -> str:
+    jinja = require("jinja2", "page")
+    environment = jinja.Environment(
+        loader=jinja.FileSystemLoader(HERE),
+        autoescape=True,
+        undefined=jinja.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["number"] = _number
+    script = (HERE / "page.js").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    html = environment.get_template("page.html.jinja").render(
+        style=(HERE / "page.css").read_text(encoding="utf-8"),
+        script=script,
+        digest=digest,
+        **content,
+    )
+    if path is not None:
+        Path(path).write_text(html, encoding="utf-8", newline="\n")
+    return str(html)
+
+
+def _headline(reasons: Any) -> dict[str, Any]:
+    row = reasons.summary.row(0, named=True)
+    moved = reasons.queries["difference"]
+    return {
+        "before": reasons.settings["baseline_mean"],
+        "after": reasons.settings["mean"],
+        "difference": row["difference"],
+        "lower": row["lower"],
+        "upper": row["upper"],
+        "wins": int((moved > 0).sum()),
+        "losses": int((moved < 0).sum()),
+        "ties": int((moved == 0).sum()),
+        "level": f"{100 * reasons.settings['level']:.4g}",
+    }
+
+
+def _facts(reasons: Any) -> dict[str, str]:
+    return {name: str(reasons.settings[name]) for name in ("measure", "level")}
+
+
+def _differences(reasons: Any, comparison: Any) -> dict[str, Any]:
+    parts = reasons.summary.filter(pl.col("part") != "difference")
+    parts = parts.with_columns(
+        item=pl.format("{}: {}", "part", "item"), lower="lower", upper="upper"
+    )
+    moved = reasons.queries["difference"]
+    return {
+        "forest": forest(parts) if len(parts) else "",
+        "histogram": histogram(moved) if moved.drop_nulls().len() else "",
+        "parts": _table(reasons.summary),
+        "pairs": _pairs(comparison),
+    }
+
+
+def _pairs(comparison: Any) -> dict[str, Any] | None:
+    if comparison is None:
+        return None
+    _, pairs = comparison.in_order()
+    labels = pairs.columns[: _place(pairs, "queries")]
+    shown = ["baseline_mean", "mean", "difference", "lower", "upper", "p_adjusted"]
+    return _table(pairs.select(*labels, "queries", *shown))
+
+
+def _segments(segments: pl.DataFrame | None, by: Sequence[str]) -> Any:
+    if segments is None:
+        return None
+    text = [pl.col(name).cast(pl.String).fill_null("-") for name in by]
+    named = segments.with_columns(item=pl.concat_str(text, separator=", "))
+    named = named.sort(pl.col("contribution").abs(), descending=True, nulls_last=True)
+    return {"bars": segment_bars(named), **(_table(named.drop("item")) or {})}
+
+
+def _trend(trend: pl.DataFrame | None, measure: str) -> dict[str, Any] | None:
+    if trend is None or trend.is_empty():
+        return None
+    pairs = trend.filter(pl.col("baseline").is_not_null())
+    if "measure" in pairs.columns and measure in pairs["measure"]:
+        pairs = pairs.filter(measure=measure)
+    series = pl.format("{} − {}", "system", "baseline")
+    time = trend.columns[0]
+    named = pairs.with_columns(period=pl.col(time).cast(pl.String), series=series)
+    wanted = ["period", "series", "estimate", "lower", "upper"]
+    picture = trend_lines(named.select(wanted)) if len(named) else ""
+    return {"lines": picture, **(_table(pairs) or {})}
+
+
+def _table(frame: pl.DataFrame | None, most: int = 100) -> dict[str, Any] | None:
+    if frame is None:
+        return None
+    numeric = [dtype.is_numeric() for dtype in frame.dtypes]
+    return {
+        "columns": [*zip(frame.columns, numeric, strict=True)],
+        "rows": [[*zip(row, numeric, strict=True)] for row in frame.head(most).rows()],
+        "left_out": max(0, len(frame) - most),
+    }
+
+
+def _number(value: object, sign: str = "") -> str:
+    """Return numbers as the other reports have them, with a real minus."""
+    if value is None:
+        return "–"
+    if isinstance(value, float):
+        return f"{value:{sign}.{PLACES}f}".replace("-", "−")
+    return str(value)
+
+
+def _place(frame: pl.DataFrame, column: str) -> int:
+    return frame.columns.index(column)

@@ -1,0 +1,198 @@
+"""Documents to judge next: every label by itself, in plain loops."""
+
+from __future__ import annotations
+
+import random
+from itertools import combinations
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+from reference import METRICS, Doc
+
+import polars_rank as pr
+from polars_rank import analysis
+
+MEASURES = {
+    "ndcg@3": (3, lambda docs: METRICS["ndcg"](docs, k=3)),
+    "dcg@4": (4, lambda docs: METRICS["dcg"](docs, k=4)),
+    "precision@5": (5, lambda docs: METRICS["precision"](docs, k=5)),
+    "rr": (None, METRICS["rr"]),
+    "ap": (None, METRICS["ap"]),
+    "recall@2": (2, lambda docs: METRICS["recall"](docs, k=2)),
+}
+
+
+def drawn(seed: int, runs: int):
+    """Runs of other lengths, a query that one lacks, queries without judgments."""
+    draw = random.Random(seed)
+    lists, qrels, weights = {}, {}, {}
+    for name in ("old", "new", "other")[:runs]:
+        queries = [q for q in "abcdef" if draw.random() < 0.9]
+        lists[name] = {q: draw.sample("uvwxyz", draw.randint(1, 6)) for q in queries}
+    for query in "abcdef":
+        docs = draw.sample("uvwxyz", draw.randint(0, 3))
+        weights[query] = draw.randint(1, 5)
+        if docs:
+            qrels[query] = {doc: draw.randint(0, 2) for doc in docs}
+    return lists, qrels, weights
+
+
+def docs_of(ranked, labels):
+    """The documents of a query, in order, and those that were not retrieved."""
+    listed = [Doc(d, -float(i), labels.get(d)) for i, d in enumerate(ranked)]
+    return listed + [Doc(d, None, g) for d, g in labels.items() if d not in ranked]
+
+
+def plain(lists, qrels, weights, measure, grade):
+    """Judge one document at a time, and evaluate everything anew."""
+    depth, loop = MEASURES[measure]
+    queries = sorted({q for run in lists.values() for q in run})
+    total = sum(weights[q] for q in queries)
+
+    def mean(run, extra=None):
+        found = 0.0
+        for query in queries:
+            labels = dict(qrels.get(query, {}))
+            if extra is not None and extra[0] == query:
+                labels[extra[1]] = grade
+            if query in run:
+                value = loop(docs_of(run[query], labels)) or 0.0
+                found += weights[query] / total * value
+        return found
+
+    moves = {}
+    for name, run in lists.items():
+        for query, ranked in run.items():
+            for place, doc in enumerate(ranked[:depth], 1):
+                if doc not in qrels.get(query, {}):
+                    moves.setdefault((query, doc), {})[name] = place
+    base = {name: mean(run) for name, run in lists.items()}
+    effects = {
+        key: {name: mean(run, key) - base[name] for name, run in lists.items()}
+        for key in moves
+    }
+    rows = {}
+    for key, places in moves.items():
+        own = effects[key]
+        reverses = False
+        for s, t in combinations(lists, 2):
+            gap = base[s] - base[t]
+            sign = -1 if gap > 0 else 1
+            against = {k: sign * (e[s] - e[t]) for k, e in effects.items()}
+            if abs(gap) < 1e-12:
+                reverses |= abs(own[s] - own[t]) > 1e-12
+            else:
+                reach = sum(max(a, 0) for a in against.values()) > abs(gap) - 1e-12
+                reverses |= against[key] > 1e-12 and reach
+        (single, *others) = own.values()
+        stake = max(own.values()) - min(own.values()) if others else abs(single)
+        rows[key] = (min(places.values()), len(places), stake, reverses)
+    return rows
+
+
+@pytest.mark.parametrize("runs", [1, 2, 3])
+@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize("seed", range(3))
+def test_stakes_are_those_of_loops(runs, measure, seed):
+    lists, qrels, weights = drawn(seed, runs)
+    traffic = pl.DataFrame({"query_id": [*weights], "traffic": [*weights.values()]})
+    frames = {
+        name: pl.DataFrame(
+            [(q, d, r) for q, docs in run.items() for r, d in enumerate(docs, 1)],
+            schema=["query_id", "doc_id", "rank"],
+            orient="row",
+        ).join(traffic, on="query_id", maintain_order="left")
+        for name, run in lists.items()
+    }
+    given = frames if runs > 1 else frames["old"]
+    found = analysis.to_judge(
+        given,
+        measure,
+        qrels=qrels,
+        n_judgments=None,
+        max_grade=3,
+        rank="rank",
+        weight="traffic",
+    )
+    wanted = plain(lists, qrels, weights, measure, 3)
+    rows = {(row["query_id"], row["doc_id"]): row for row in found.to_dicts()}
+    assert rows.keys() == wanted.keys()
+    for key, (rank, systems, stake, reverses) in wanted.items():
+        row = rows[key]
+        assert row["stake"] == pytest.approx(stake, abs=1e-12)
+        assert row["rank"] == rank
+        if runs > 1:
+            assert (row["systems"], row["reverses"]) == (systems, reverses), key
+    first = ["reverses", "stake"] if runs > 1 else ["stake"]
+    assert_frame_equal(found.select(first), found.select(first).sort(first)[::-1])
+    few = analysis.to_judge(
+        given,
+        measure,
+        qrels=qrels,
+        n_judgments=2,
+        max_grade=3,
+        rank="rank",
+        weight="traffic",
+    )
+    assert few.equals(found.head(2))
+
+
+@pytest.mark.parametrize("measure", ["dcg@4", "precision@5"])
+@pytest.mark.parametrize("seed", range(8))
+def test_whether_an_order_can_be_reversed_is_exact_for_sums(measure, seed):
+    """All labelings of a small pool: the sign changes just where it is said to."""
+    draw = random.Random(seed)
+    lists = {name: {"q": draw.sample("abcdefgh", 5)} for name in ("old", "new")}
+    qrels = {"q": {d: draw.randint(0, 1) for d in draw.sample("abcdefgh", 4)}}
+    _, loop = MEASURES[measure]
+    found = analysis.to_judge(lists, measure, qrels=qrels, n_judgments=None)
+    unjudged = found["doc_id"].to_list()
+    signs = set()
+    for size in range(len(unjudged) + 1):
+        for chosen in combinations(unjudged, size):
+            labels = qrels["q"] | dict.fromkeys(chosen, 1)
+            old, new = (loop(docs_of(run["q"], labels)) for run in lists.values())
+            signs.add(0 if abs(new - old) < 1e-12 else (1 if new > old else -1))
+    assert found["reverses"].any() == (len(signs) > 1)
+
+
+def test_labels_go_back_in(tmp_path):
+    runs = {"old": {"q": list("abcd")}, "new": {"q": list("bxad")}}
+    qrels = pl.DataFrame({"query_id": "q", "doc_id": ["a", "b"], "label": [1.0, 0.0]})
+    asked = analysis.to_judge(runs, "dcg@3", qrels=qrels)
+    asked.write_csv(tmp_path / "to_judge.csv")
+    filled = pl.read_csv(tmp_path / "to_judge.csv", schema_overrides=asked.schema)
+    filled = filled.with_columns(
+        label=pl.when(pl.col("doc_id") == "x").then(1.0).otherwise(pl.col("label"))
+    )
+    both = pl.concat([qrels, filled.select(qrels.columns)])
+    again = analysis.to_judge(runs, "dcg@3", qrels=both)
+    assert again["doc_id"].to_list() == ["c"]
+    values = pr.per_query(runs["new"], ["hits@3", "judged@3"], qrels=both)
+    assert values.rows() == [("q", 2.0, 1.0)]
+    assert pr.per_query(runs["old"], "judged@4", qrels=both)["judged@4"].item() == 0.5
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "told"),
+    [
+        (
+            {"measure": ["rr", "ap"]},
+            ValueError,
+            "one registered measure, not at rr, ap",
+        ),
+        (
+            {"n_judgments": 0},
+            ValueError,
+            "n_judgments must be a whole number of at least 1, or None",
+        ),
+        ({"max_grade": 0}, ValueError, "max_grade must be a number above 0, not 0"),
+        ({"qrels": {"q": {"a": 1, "b": 0}}}, pr.DataError, "nothing is at stake"),
+        ({"weight": "traffic"}, pl.exceptions.ColumnNotFoundError, "'traffic' is not"),
+    ],
+)
+def test_wrong_arguments(options, error, told):
+    asked = {"measure": "rr", "qrels": {"q": {"a": 1}}} | options
+    with pytest.raises(error, match=told):
+        analysis.to_judge({"q": ["a", "b"]}, **asked)

@@ -1,0 +1,114 @@
+"""The commands changes and reasons: files in, what the functions return out."""
+
+from __future__ import annotations
+
+import json
+
+import polars as pl
+import pytest
+
+from polars_rank import analysis
+from polars_rank.cli import main
+from polars_rank.io import scan
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """Runs old, new and other over six queries; judgments; countries."""
+    for name, step in (("old", 1), ("new", 5), ("other", 2)):
+        lines = [
+            f"{q} Q0 d{(d * step + q) % 9} 0 {-d} {name}\n"
+            for q in range(6)
+            for d in range(6)
+        ]
+        (tmp_path / f"{name}.run").write_text("".join(lines))
+    judged = [f"{q} 0 d{d} {(q + d) % 3}\n" for q in range(6) for d in range(5)]
+    (tmp_path / "qrels").write_text("".join(judged))
+    lands = [f"{q},{'DE' if q % 2 else 'US'}\n" for q in range(6)]
+    (tmp_path / "lands.csv").write_text("query_id,land\n" + "".join(lands))
+    monkeypatch.chdir(tmp_path)
+    runs = {
+        n: scan(f"{n}.run").collect().drop("system") for n in ("old", "new", "other")
+    }
+    return runs, scan("qrels", kind="qrels").collect()
+
+
+def printed(capsys, *argv) -> list[dict]:
+    assert main([*argv, "--format", "json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_changes(files, capsys):
+    runs, qrels = files
+    wanted = analysis.changes(runs["old"], runs["new"], 3)
+    found = printed(
+        capsys, "changes", "old.run", "new.run", "--k", "3", "--table", "queries"
+    )
+    assert pl.DataFrame(found).equals(wanted.queries.cast(pl.DataFrame(found).schema))
+    wanted = analysis.changes(
+        runs["old"], {n: runs[n] for n in ("new", "other")}, 3, qrels=qrels
+    )
+    asked = ["changes", "old.run", "new.run", "other.run", "qrels", "--k", "3"]
+    for table in ("summary", "queries", "documents"):
+        rows = getattr(wanted, table).to_dicts()
+        found = printed(capsys, *asked, "--table", table)
+        assert [r.get("system") for r in found] == [r.get("system") for r in rows]
+        assert [{*r} for r in found] == [{*r} for r in rows]
+    assert found == rows
+    assert main(["changes", "old.run", "new.run", "--format", "table"]) == 0
+    assert "Changes of the first 10" in capsys.readouterr().out
+
+
+def test_reasons(files, capsys):
+    runs, qrels = files
+    lands = pl.read_csv("lands.csv", schema_overrides={"query_id": pl.String})
+    wanted = analysis.reasons(
+        runs["old"], runs["new"], "dcg@3", qrels=qrels, segments=lands, by="land"
+    )
+    asked = ["reasons", "old.run", "new.run", "qrels", "-m", "dcg@3"]
+    asked += ["--segments", "lands.csv", "--by", "land"]
+    for table in ("segments", "queries"):
+        found = printed(capsys, *asked, "--table", table)
+        assert found == getattr(wanted, table).to_dicts()
+    assert main([*asked, "--format", "markdown"]) == 0
+    shown = capsys.readouterr().out
+    assert "Why dcg@3 moved from" in shown
+    assert "dcg@3 by segment" in shown
+
+
+def test_to_judge(files, capsys):
+    runs, qrels = files
+    few = qrels.filter(pl.col("doc_id") < "d3")
+    few.select("query_id", pl.lit("0"), "doc_id", "label").write_csv(
+        "few", separator=" ", include_header=False
+    )
+    wanted = analysis.to_judge(runs, "dcg@4", qrels=few, n_judgments=7)
+    asked = ["to-judge", "old.run", "new.run", "other.run", "few", "-m", "dcg@4"]
+    found = printed(capsys, *asked, "--n-judgments", "7")
+    assert found == wanted.to_dicts()
+    assert main([*asked, "--n-judgments", "7"]) == 0
+    printed_rows = capsys.readouterr().out.splitlines()
+    assert printed_rows[0] == ",".join(wanted.columns)
+    assert all(row.endswith(",") for row in printed_rows[1:])  # labels to fill in
+    single = analysis.to_judge(runs["old"], "dcg@4", qrels=few)
+    assert printed(capsys, *asked[:2], "few", "-m", "dcg@4") == single.to_dicts()
+
+
+@pytest.mark.parametrize(
+    ("argv", "told"),
+    [
+        (["changes", "old.run"], "name two runs or more, the one before the change"),
+        (["changes", "old.run", "qrels"], "name two runs or more, and the judgments"),
+        (["reasons", "old.run", "new.run"], "name the judgments, last or with --qrels"),
+        (["reasons", "old.run", "new.run", "other.run", "qrels"], "name two runs, the"),
+        (["changes", "old.run", "new.run", "--table", "segments"], "name --by"),
+        (
+            ["reasons", "old.run", "new.run", "qrels", "-m", "ngcd"],
+            "did you mean 'ndcg",
+        ),
+    ],
+)
+@pytest.mark.usefixtures("files")
+def test_what_is_wrong_is_named(argv, told, capsys):
+    assert main(argv) == 2
+    assert told in capsys.readouterr().err

@@ -1,0 +1,26 @@
+"""Frames without rows: every measure gives no value, in memory and lazily."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+from vocabularies import METRICS
+
+import polars_rank as pr
+
+ROWS = {"query_id": ["1"], "doc_id": ["a"], "score": [1.0], "label": [1.0]}
+LOG = pl.DataFrame(ROWS)
+RUN, QRELS = LOG.drop("label"), LOG.drop("score")
+
+
+@pytest.mark.filterwarnings("ignore::polars_rank.DataWarning")
+@pytest.mark.parametrize("lazy", [False, True])
+@pytest.mark.parametrize("judged", [False, True])
+def test_no_rows_give_no_value(judged, lazy, collect):
+    frames = [RUN.clear(), QRELS.clear()] if judged else [LOG.clear()]
+    frame, *qrels = [frame.lazy() if lazy else frame for frame in frames]
+    options = {"qrels": qrels[0]} if qrels else {}
+    for name in METRICS:  # one by one, since some of them change what others need
+        means = collect(pr.evaluate(frame, name, **options))
+        assert means.row(0)[0] == 0
+        assert collect(pr.per_query(frame, name, **options)).height == 0

@@ -1,0 +1,144 @@
+"""The page in a browser: what a reader sees, by keyboard, in both schemes."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+from test_page import HOSTILE, data, full
+
+pytestmark = pytest.mark.slow
+BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if BROWSER is None:
+        pytest.skip("no Chromium on this machine")
+    api = pytest.importorskip(
+        "playwright.sync_api", reason="Playwright is not installed"
+    )
+    with api.sync_playwright() as playwright:
+        made = playwright.chromium.launch(
+            executable_path=BROWSER, args=["--no-sandbox"]
+        )
+        yield made
+        made.close()
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("page") / "page.html"
+    full(data(), path=path)
+    return path
+
+
+@pytest.fixture(params=[("light", 1400), ("dark", 1400), ("light", 390), ("dark", 390)])
+def tab(request, browser, file):
+    """A tab that fails if anything is logged or fetched."""
+    scheme, width = request.param
+    context = browser.new_context(
+        viewport={"width": width, "height": 900}, color_scheme=scheme
+    )
+    tab, said, asked = context.new_page(), [], []
+    tab.on("console", lambda message: said.append(message.text))
+    tab.on("pageerror", lambda error: said.append(str(error)))
+    tab.on("request", lambda request: asked.append(request.url.split("#")[0]))
+    tab.goto(file.as_uri())
+    yield tab
+    assert not said
+    assert {url for url in asked if not url.startswith(("data:", "blob:"))} == {
+        file.as_uri()
+    }
+    context.close()
+
+
+def test_nothing_of_a_name_runs(tab):
+    links = tab.locator("#list a")
+    for i in range(links.count()):
+        tab.evaluate(
+            "hash => { location.hash = hash }", links.nth(i).get_attribute("href")
+        )
+        tab.wait_for_function("document.querySelector('#query h3') !== null")
+    assert tab.evaluate("typeof stolen") == "undefined"
+    assert tab.locator("#query a[href^='javascript']").count() == 0
+    assert tab.locator("#query a[href^='https://example.org']").count() > 0
+
+
+def test_no_part_is_wider_than_the_window(tab):
+    assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_filters_and_order(tab):
+    def listed():
+        return tab.locator("#list tbody tr").all_inner_texts()
+
+    assert len(listed()) == 12
+    tab.fill("#search", "Q11")
+    assert len(listed()) == 1
+    tab.fill("#search", "nothing like it")
+    assert tab.locator("#none").is_visible()
+    tab.fill("#search", "")
+    tab.select_option("#sign", "lower")
+    lower = len(listed())
+    tab.select_option("#sign", "higher")
+    assert lower + len(listed()) <= 12
+    tab.select_option("#sign", "")
+    tab.select_option("#segment", label="JP")
+    assert len(listed()) == 6
+    tab.select_option("#segment", "")
+    tab.click("th button[data-by=after]")
+    values = [float(x) for x in tab.locator("#list td:nth-child(4)").all_inner_texts()]
+    assert values == sorted(values)
+    tab.click("th button[data-by=after]")
+    values = [float(x) for x in tab.locator("#list td:nth-child(4)").all_inner_texts()]
+    assert values == sorted(values, reverse=True)
+
+
+def test_keyboard_alone(tab):
+    tab.focus("#search")
+    tab.keyboard.type("q7")
+    for _ in range(12):
+        tab.keyboard.press("Tab")
+        if tab.evaluate("document.activeElement.matches('#list tbody a')"):
+            break
+    tab.keyboard.press("Enter")
+    tab.wait_for_function("document.activeElement.id === 'query'")
+    assert tab.url.endswith("#q=q7")
+    assert tab.locator("#query h3").inner_text() == "asked q7"
+
+
+def test_an_address_opens_a_query(tab):
+    for name in HOSTILE:
+        tab.evaluate("q => { location.hash = 'q=' + encodeURIComponent(q) }", name)
+        tab.wait_for_function(
+            "q => document.querySelector('#query h3')?.textContent === 'asked ' + q",
+            arg=name,
+        )
+        tab.reload()
+        assert tab.locator("#query h3").inner_text() == f"asked {name}"
+    tab.evaluate("() => { location.hash = 'q=unknown' }")
+    tab.wait_for_function(
+        "document.querySelector('#query').innerText.includes('No query')"
+    )
+
+
+def test_the_download_is_the_list(tab):
+    with tab.expect_download() as waiting:
+        tab.click("#download")
+    text = waiting.value.path().read_text()
+    assert text.startswith("query_id,doc_id,rank\n")
+
+
+def test_axe_finds_nothing(tab):
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="axe is not installed"
+    )
+    tab.evaluate("() => { location.hash = 'q=q7' }")
+    tab.wait_for_function("document.querySelector('#query h3') !== null")
+    for details in tab.locator("summary").all():
+        details.click()
+    found = axe.Axe().run(tab).response["violations"]
+    assert not [
+        (rule["id"], rule["impact"], rule["nodes"][0]["html"]) for rule in found
+    ]
