@@ -110,6 +110,7 @@ PARAMETERS: dict[str, Word] = kinds(
         "system": "Column that tells systems apart; several runs go by their tags or "
         "file names.",
         "systems": "Columns of a wide table, one for each system.",
+        "test_start": "First time of the test.",
         "team": "Ranker that put the document into an interleaved list.",
         "text": "What a query asked.",
         "time": "Column of time: of the impression, or of the period.",
@@ -181,6 +182,7 @@ PARAMETERS: dict[str, Word] = kinds(
         "n_arms": "Number of arms.",
         "n_docs": "Documents that each query can show.",
         "n_impressions": "Number of impressions.",
+        "n_last": "Number of test rows per user.",
         "n_judgments": "Number of documents to judge; None: all.",
         "n_queries": "Number of queries.",
         "n_rankers": "Number of rankers that served lists.",
@@ -231,7 +233,8 @@ PARAMETERS: dict[str, Word] = kinds(
         "mean (se); median, min, max, quantiles (p10, p99.5), and the mean of the "
         "worst tenth (worst_tenth).",
         "swap_share": "Share of lists that take part in a swap.",
-        "test": "Test of the differences; interactions that a model is tested on.",
+        "test": "Test of the differences.",
+        "test_share": "Share of the rows, or of the users, that are the test.",
         "tie": "Differences up to this size are ties.",
         "ties": "Order of documents with equal scores, or of rows at one time.",
         "tol": "Relative change at which a fit ends.",
@@ -321,14 +324,8 @@ PARAMETERS: dict[str, Word] = kinds(
         "split": "Judgments of a data set: test, train or dev.",
         "steps": "Steps of each weight from 0 to 1.",
         "temperature": "Spread of the stochastic policy.",
-        "train": "Judgments, or interactions, that a method learns from.",
-        "at": "First time of the test.",
+        "train": "Judgments of the queries that a method learns from.",
         "item": "Item id. Default: item_id.",
-        "items": "Size of the catalogue.",
-        "min_probability": "Probability of the rarest item in one draw.",
-        "n": "Number of test rows per user.",
-        "probability": "Column with the probability of the item in one draw.",
-        "replacement": "Whether negatives were drawn with replacement.",
         "tuned_for": "Number of periods at which the sequential interval is narrowest.",
         "unretrieved": "Whether documents that were not retrieved are ranked below "
         "all that were.",
@@ -367,6 +364,7 @@ COLUMNS: dict[str, Result] = {
         "Float64", "What the document adds to the value, or to the difference."
     ),
     "control": Result("Float64", "Value in the control."),
+    "count": Result("Int64", "Rows, users, items or pairs that break the rule."),
     "converged": Result(
         "Boolean", "Whether the fit ended before its largest number of steps."
     ),
@@ -412,6 +410,7 @@ COLUMNS: dict[str, Result] = {
     "estimate": Result("Float64", "Point estimate."),
     "eta": Result("Float64", "Strength of the position bias that is assumed."),
     "exact": Result("Boolean", "Whether the bounds are attained."),
+    "examples": Result("List(String)", "Some that break the rule."),
     "f": Result("Float64", "F statistic."),
     "first": Result(
         "Float64",

@@ -1,6 +1,6 @@
-"""Recommenders: splits, their check, and measures from sampled negatives.
+"""Recommenders: splits of interactions, and what to check about them.
 
-``rank_estimators`` holds the numbers and knows no frame.
+It imports ``io``, and from ``clicks`` the hash that is the same on every machine.
 """
 
 from __future__ import annotations
@@ -9,34 +9,20 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 if _TYPE_CHECKING:
-    from polars_rank.recommend.sampled_ranks import (
-        Sampled,
-        merge_sampled,
-        sampled,
-        sampled_state,
-    )
     from polars_rank.recommend.split_log import Split, split
     from polars_rank.recommend.split_report import SplitReport, check_split
 
 __all__ = [
-    "Sampled",
     "Split",
     "SplitReport",
     "check_split",
-    "merge_sampled",
-    "sampled",
-    "sampled_state",
     "split",
 ]
 
 _LATER = {
-    "Sampled": "sampled_ranks",
     "Split": "split_log",
     "SplitReport": "split_report",
     "check_split": "split_report",
-    "merge_sampled": "sampled_ranks",
-    "sampled": "sampled_ranks",
-    "sampled_state": "sampled_ranks",
     "split": "split_log",
 }
 

@@ -29,10 +29,10 @@ def split(
     user: str = "user_id",
     item: str = "item_id",
     time: str = "time",
-    n: int = 1,
+    n_last: int = 1,
     ties: Ties = "item",
-    at: Any = None,
-    share: float = 0.2,
+    test_start: Any = None,
+    test_share: float = 0.2,
     seed: int = 0,
 ) -> Split:
     """Split interactions into train and test; the same on every machine.
@@ -42,23 +42,22 @@ def split(
     log
         One row per interaction.
     how
-        ``"last"``: the last ``n`` rows of each user are the test (RecTools
+        ``"last"``: the last ``n_last`` rows of each user are the test (RecTools
         ``LastNSplitter``); a user with no more than these has no row in train.
-        ``"time"``: rows from ``at`` on are; without ``at``, from the
-        time on after which at most ``share`` of the rows come. Rows of one time stay
-        together. ``"users"``: all rows of a ``share`` of the users, by hash (RePlay
-        ``ColdUserRandomSplitter``).
+        ``"time"``: rows from ``test_start`` on are; without ``test_start``, from the
+        time on after which at most ``test_share`` of the rows come. Rows of one time
+        stay together. ``"users"``: all rows of a ``test_share`` of the users, by hash.
     user, item, time
         Columns; ``"users"`` needs the user alone, and ``"time"`` the time.
-    n
+    n_last
         Test rows per user.
     ties
         Which of two rows of a user at one time is later: that with the larger
         ``"item"``, or that with the larger ``"hash"`` of seed, user and item. Rows that
         agree in all three keep their order in the log.
-    at
+    test_start
         First time of the test.
-    share
+    test_share
         Share of rows (``"time"``) or users (``"users"``), between 0 and 1.
     seed
         Seed of the hash.
@@ -70,7 +69,8 @@ def split(
     Raises
     ------
     ValueError
-        For a word that is none of the above, ``n`` below 1, or a share not in (0, 1).
+        For a word that is none of the above, ``n_last`` below 1, or ``test_share`` not
+        between 0 and 1.
     DataError
         For an id or a time that is null: ``rule="null_key"``.
 
@@ -79,7 +79,7 @@ def split(
     The hash is that of the text ``seed``, unit separator (U+001F), user: each byte b at
     place i gives the finalizer of SplitMix64 of b + 256 i, and the finalizer of their
     sum plus the length is the hash. It depends on no version of Polars. A user is in
-    the test if the hash is below share x 2^64.
+    the test if the hash is below ``test_share`` x 2^64.
 
     Examples
     --------
@@ -93,11 +93,11 @@ def split(
         if given not in known:
             msg = f"{name} must be one of {', '.join(known)}, not {given!r}"
             raise ValueError(msg)
-    if n < 1:
-        msg = f"n is the number of test rows per user, at least 1, not {n}"
+    if n_last < 1:
+        msg = f"n_last is the number of test rows per user, at least 1, not {n_last}"
         raise ValueError(msg)
-    if not 0 < share < 1:
-        msg = f"share must be between 0 and 1, not {share}"
+    if not 0 < test_share < 1:
+        msg = f"test_share must be between 0 and 1, not {test_share}"
         raise ValueError(msg)
     frame = as_polars(log, name="log")
     rows = frame.lazy()
@@ -106,17 +106,17 @@ def split(
     require_columns(schema, needed, "log")
     rows = rows.with_columns(not_null(name) for name in needed)
     if how == "last":
-        train, test = _last(rows, schema, (user, item, time), n, ties, seed)
+        train, test = _last(rows, schema, (user, item, time), n_last, ties, seed)
     else:
         if how == "users":
             key = hashed([pl.lit(str(seed)), key_text(user, schema[user])])
-            tested = key < int(share * 2**64)
-        elif at is not None:
-            tested = pl.col(time) >= at
+            tested = key < int(test_share * 2**64)
+        elif test_start is not None:
+            tested = pl.col(time) >= test_start
         else:
             # By rank, not by quantile: a float does not hold nanoseconds exactly.
             before = pl.col(time).rank("min") - 1
-            tested = before >= (1 - share) * pl.len()
+            tested = before >= (1 - test_share) * pl.len()
         train, test = rows.filter(~tested), rows.filter(tested)
     if isinstance(frame, pl.DataFrame):
         return Split(train.collect(), test.collect())

@@ -59,6 +59,7 @@ class SplitReport:
 def check_split(
     train: FrameLike,
     test: FrameLike,
+    /,
     *,
     user: str = "user_id",
     item: str = "item_id",
@@ -110,7 +111,7 @@ def check_split(
         rows_of.append(
             (rule, count, share, counted["examples"].item().to_list(), MESSAGES[rule])
         )
-    schema = {
+    schema: dict[str, pl.DataType | type[pl.DataType]] = {
         "rule": pl.String,
         "count": pl.Int64,
         "share": pl.Float64,

@@ -27,8 +27,7 @@ from polars_rank.clicks.behavior.measures import DEFAULT as BEHAVIOR
 from polars_rank.core.vocabulary import COLUMNS, PARAMETERS
 from polars_rank.metrics import METRICS
 
-MODULES = (pr, analysis, comparison, clicks, fusion, parts, io, recommend)
-MODULES = (pr, analysis, comparison, clicks, fusion, parts, io, report)
+MODULES = (pr, analysis, comparison, clicks, fusion, parts, io, recommend, report)
 VALUES = pr.per_query(
     pl.scan_parquet(example.systems_path()), ["rr", "ap"], query=["system", "query_id"]
 ).collect()
@@ -138,6 +137,9 @@ def results() -> Iterator[tuple[str, pl.DataFrame]]:
         yield f"reasons.{name}", getattr(why, name)
     few = qrels.filter(pl.col("doc_id") == qrels["doc_id"].min())
     yield "to_judge", analysis.to_judge({"one": one, "two": two}, "dcg", qrels=few)
+    log = pl.DataFrame({"user_id": [1, 1], "item_id": [5, 6], "time": [1, 2]})
+    found = recommend.check_split(*recommend.split(log, "last"))
+    yield "check_split", found.findings
     halves = why.queries.with_columns(land=pl.int_range(pl.len()) % 2)
     yield "slices", analysis.slices(halves, "land", min_queries=2, level=0.01)
     yield (

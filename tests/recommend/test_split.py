@@ -41,7 +41,7 @@ def test_last_is_that_of_a_loop(n, ties):
     for given in (log, log.lazy()):
         train, test = (
             part.lazy().collect()
-            for part in recommend.split(given, "last", n=n, ties=ties, seed=7)
+            for part in recommend.split(given, "last", n_last=n, ties=ties, seed=7)
         )
         assert test.rows() == [r for i, r in enumerate(log.rows()) if i in last]
         assert train.rows() == [r for i, r in enumerate(log.rows()) if i not in last]
@@ -49,7 +49,7 @@ def test_last_is_that_of_a_loop(n, ties):
 
 def test_users_are_hashed_as_documented():
     log = drawn(2)
-    found = recommend.split(log, "users", share=0.3, seed=4)
+    found = recommend.split(log, "users", test_share=0.3, seed=4)
     chosen = {u for u in range(25) if plain_hash(f"4\x1f{u}") < 0.3 * 2**64}
     assert {*found.test["user_id"]} == chosen & {*log["user_id"]}
     assert not {*found.train["user_id"]} & chosen
@@ -61,13 +61,13 @@ def test_time_keeps_ties_together(share, dated):
     log = drawn(3)
     if dated:
         log = log.with_columns(pl.from_epoch("time", time_unit="d"))
-    train, test = recommend.split(log, "time", share=share)
+    train, test = recommend.split(log, "time", test_share=share)
     assert train["time"].max() < test["time"].min()
     assert 0 < test.height <= share * log.height
     more = log.filter(pl.col("time") >= train["time"].max()).height
     assert more > share * log.height  # one more time would be too many
     at = test["time"].min()
-    assert recommend.split(log, "time", at=at).test.equals(test)
+    assert recommend.split(log, "time", test_start=at).test.equals(test)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -117,7 +117,7 @@ def test_last_is_that_of_rectools():
     )
     given = rectools.Interactions(days)
     [(train, test, _)] = splitter.split(given)
-    found = recommend.split(log, "last", n=2)
+    found = recommend.split(log, "last", n_last=2)
     rows = log.rows()
     assert found.train.rows() == [rows[i] for i in sorted(train)]
     assert found.test.rows() == [rows[i] for i in sorted(test)]
