@@ -207,7 +207,7 @@ def reasons(
         segments=parts,
         queries=found.select(study.of_queries),
         documents=shown if is_lazy else shown.collect(),
-        settings={"measure": parsed.name, "level": level, **means},
+        settings={"measure": parsed.name, "k": study.k, "level": level, **means},
     )
 
 

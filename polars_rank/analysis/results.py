@@ -9,12 +9,22 @@ from typing import Any
 import polars as pl
 
 from polars_rank._engine.request import AnyFrame
+from polars_rank.core.parameters import is_whole
 from polars_rank.report.table import Cell, Shown, Table, number
 
 NUMBERS = {"mean", "se", "lower", "upper", "difference", "share", "baseline_share"}
 NUMBERS |= {"baseline_mean", "within", "mix", "contribution"}
 NOTHING = 1e-12
 MOST = 20  # rows of segments in a table
+MOVES = {  # of a document, by its kind
+    "entered": "gained {document} in {top}",
+    "left": "lost {document} from {top}",
+    "up": "rank {document} higher",
+    "down": "rank {document} lower",
+    "same": "keep {document} at its rank",
+    "query": "are in one run only, with {document}",
+    "other": "have {document} below {top}",
+}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -96,6 +106,70 @@ class Reasons(Shown):
     documents: AnyFrame
     settings: dict[str, Any]
 
+    def largest(self, n_parts: int = 5) -> pl.DataFrame:
+        """Return the largest parts: segments, and documents by what became of them.
+
+        One row per part, the largest first: ``item`` in words, how many ``queries`` it
+        has, the ``difference`` that it adds and its ``share`` in the whole. Segments
+        sum to the difference, and so do documents: two views of it.
+
+        Raises
+        ------
+        ValueError
+            If ``n_parts`` is no whole number of at least 1.
+        """
+        if not is_whole(n_parts) or n_parts < 1:
+            msg = f"n_parts must be a whole number of at least 1, not {n_parts!r}"
+            raise ValueError(msg)
+        names = self.queries.columns[: self.queries.columns.index("baseline_value")]
+        names = [n for n in names if n in self.documents.collect_schema()]
+        moves = (
+            self.documents.lazy()
+            .filter(pl.col("contribution").abs() > 0)
+            .group_by("kind", "label")
+            .agg(
+                queries=pl.struct(names).n_unique().cast(pl.UInt32),
+                difference=pl.col("contribution").sum() / len(self.queries),
+            )
+            .collect(engine="streaming")
+        )
+        k = self.settings["k"]
+        top = "the list" if k is None else f"the first {k}"
+        told = [
+            MOVES.get(kind, MOVES["other"]).format(
+                document="an unjudged document"
+                if label is None
+                else f"a document of grade {label:g}",
+                top=top,
+            )
+            for kind, label in moves.select("kind", "label").iter_rows()
+        ]
+        found = moves.select(
+            pl.Series("item", told, dtype=pl.String), "queries", "difference"
+        )
+        if self.segments is not None:
+            by = self.segments.columns[: self.segments.columns.index("queries")]
+            words = [f"{name} = {{}}" for name in by]
+            found = pl.concat(
+                [
+                    self.segments.select(
+                        pl.format(
+                            ", ".join(words),
+                            *(pl.col(n).cast(pl.String).fill_null("-") for n in by),
+                        ).alias("item"),
+                        pl.col("queries").cast(pl.UInt32),
+                        difference="contribution",
+                    ),
+                    found,
+                ]
+            )
+        total = self.summary["difference"].item(0)
+        known = found.filter(pl.col("difference").abs() > NOTHING)
+        # Parts of one size, up and down, can differ in the last digits alone.
+        size = pl.col("difference").abs().round_sig_figs(9)
+        shares = known.with_columns(share=pl.col("difference") / (total or None))
+        return shares.sort(-size, "item").head(n_parts)
+
     @property
     def notes(self) -> tuple[str, ...]:
         """Tell what the tables do not show at once, such as Simpson's paradox."""
@@ -124,6 +198,7 @@ class Reasons(Shown):
         found = [as_table(title, self.summary, self.notes)]
         if self.segments is not None:
             found.append(as_table(f"{name} by segment", self.segments))
+        found.append(as_table("The largest parts", self.largest()))
         return found
 
 

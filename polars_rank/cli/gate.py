@@ -10,14 +10,20 @@ from typing import Annotated, Any, Literal
 import polars as pl
 
 import polars_rank
+from polars_rank import analysis
 from polars_rank.cli.derive import UsageError, options_of, told, told_output
 from polars_rank.cli.options import Input, Paths, Queries, evaluating
 from polars_rank.cli.outputs import require_apart
-from polars_rank.cli.runs import open_file, recorded
-from polars_rank.cli.show import written
+from polars_rank.cli.runs import Options, open_file, recorded
+from polars_rank.cli.show import table_of, written
 from polars_rank.cli.values import Asked
+from polars_rank.cli.why import before_and_after
 from polars_rank.cli.words import emit
+from polars_rank.comparison.gate.gate import Gate
 from polars_rank.exceptions import DataError
+from polars_rank.report.table import Table, as_markdown, as_text
+
+FAILED = 3  # exit status
 
 
 @options_of(polars_rank.gate, without=("baseline", "documents"), shared=False)
@@ -103,11 +109,42 @@ def gate(
         **options,
     )
     own = replace(own, notes=(*said, *own.notes))
+    status = own.exit_code(strict=strict)
+    sources = [str(base), *files]
+    why = _why(own, sources, asked, options) if compares and status == FAILED else None
+
+    def told(form: str) -> str:
+        text = written(own, form)
+        if why is None or form == "json":
+            return f"{text}\n"
+        show = as_markdown if form == "markdown" else as_text
+        return f"{text}\n\n{show(why)}\n"
+
     for file, form in ((report, "markdown"), (json_file, "json")):
         if file is not None:
-            file.write_text(written(own, form) + "\n", encoding="utf-8")
-    emit(written(own, format) + "\n")
-    return own.exit_code(strict=strict)
+            file.write_text(told(form), encoding="utf-8")
+    emit(told(format))
+    return status
+
+
+def _why(
+    own: Gate, files: Sequence[str], asked: Asked, options: Options
+) -> Table | None:
+    """The largest parts of the first difference that failed, if it is a sum."""
+    failed = own.checks.filter(pl.col("verdict") == "fail")["measure"].to_list()
+    if not failed:
+        return None
+    before, after, given = before_and_after(files, asked.data, dict(asked.choices))
+    if asked.queries is not None:
+        given["segments"] = open_file(asked.queries, "qrels")
+    about = {name: options[name] for name in ("by", "weight") if name in options}
+    about = {name: value or None for name, value in about.items()}
+    try:
+        found = analysis.reasons(before, after, failed[0], **given, **about)
+    except (DataError, ValueError):  # no sum over documents, or of other queries
+        return None
+    title = f"The largest parts of the difference in {failed[0]}"
+    return table_of(found.largest(), title, 1, [])
 
 
 def _is_run(base: Path, asked: Asked) -> bool:

@@ -39,7 +39,7 @@ def changes(
     The FILEs are the run before the change, the run after it, or several, and, if there
     are any, the judgments.
     """
-    before, after, options = _before_and_after(files, data, options)
+    before, after, options = before_and_after(files, data, options)
     _show(analysis.changes(before, after, **options), table, format)
 
 
@@ -55,7 +55,7 @@ def reasons(
 
     The FILEs are the run before the change, the run after it, and the judgments.
     """
-    before, after, options = _before_and_after(files, data, options)
+    before, after, options = before_and_after(files, data, options)
     if isinstance(after, dict):
         raise UsageError("name two runs, the one before the change first.")
     if options["qrels"] is None:
@@ -82,9 +82,10 @@ def to_judge(
     show_frame(found, title, keys=len(data.query) + 1, format=format)
 
 
-def _before_and_after(
+def before_and_after(
     files: Sequence[str], data: Input, options: Options
 ) -> tuple[pl.LazyFrame, Any, Options]:
+    """The first run, the other or others by name, and the options about them."""
     if len(files) < 2:
         raise UsageError("name two runs or more, the one before the change first.")
     place = options.get("rank", data.score)

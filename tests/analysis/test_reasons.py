@@ -144,6 +144,59 @@ def test_documents_and_kinds_are_those_of_loops(measure):
     assert row["lower"] < row["difference"] < row["upper"] or error == 0
 
 
+WORDS = {
+    "entered": "gained {} in {}",
+    "left": "lost {} from {}",
+    "up": "rank {} higher",
+    "down": "rank {} lower",
+    "other": "have {} below {}",
+    "same": "keep {} at its rank",
+}
+
+
+@pytest.mark.parametrize("measure", LOOPS)
+def test_the_largest_parts_are_those_of_loops(measure):
+    loop, k = LOOPS[measure]
+    before, after, judged = lists_of(BEFORE), lists_of(AFTER), labels_of(NEW)
+    sums, queries = {}, {}
+    for query, grades in judged.items():
+        old, new = before.get(query, []), after.get(query, [])
+        a, b = (loop(docs, grades, k) for docs in (old, new))
+        for doc in {*old, *new}:
+            if added := b.get(doc, 0.0) - a.get(doc, 0.0):
+                grade = grades.get(doc)
+                what = "an unjudged document"
+                what = what if grade is None else f"a document of grade {grade:g}"
+                top = "the list" if k is None else f"the first {k}"
+                item = WORDS[kind_of(doc, old, new, k)].format(what, top)
+                sums[item] = sums.get(item, 0.0) + added / len(judged)
+                queries.setdefault(item, set()).add(query)
+    why = analysis.reasons(BEFORE, AFTER, measure, qrels=NEW, **ZERO)
+    found = why.largest(100)
+    total = why.summary["difference"].item(0)
+    assert {*found["item"]} == {i for i, d in sums.items() if abs(d) > 1e-12}
+    for item, count, difference, share in found.rows():
+        assert count == len(queries[item])
+        assert difference == pytest.approx(sums[item], abs=1e-14)
+        assert share == pytest.approx(sums[item] / total)
+    sizes = found["difference"].abs()
+    assert sizes.to_list() == pytest.approx(sorted(sizes, reverse=True))
+    assert why.largest(2).equals(found.head(2))
+    with pytest.raises(ValueError, match="n_parts must be a whole number of at least"):
+        why.largest(0)
+
+
+def test_segments_are_among_the_largest_parts():
+    qrels = NEW.join(ABOUT, on="query_id")
+    why = analysis.reasons(BEFORE, AFTER, "dcg@3", qrels=qrels, by="land")
+    rows = {row[0]: row[1:3] for row in why.largest(100).rows()}
+    for land, queries, added in why.segments.select(
+        "land", "queries", "contribution"
+    ).rows():
+        assert rows[f"land = {land}"] == (queries, added)
+    assert "The largest parts" in str(why)
+
+
 # -- judgments that changed
 
 

@@ -15,6 +15,7 @@ import pytest
 from slow import slow
 
 import polars_rank as pr
+from polars_rank import analysis
 from polars_rank.cli import main
 from polars_rank.io import scan
 
@@ -242,6 +243,25 @@ def test_gate(base, capsys):
     assert told["verdict"] == "fail"
     assert [c["measure"] for c in told["checks"]] == ["ndcg@3", "ap"]
     assert {row["measure"] for row in told["worst"]} == {"ndcg@3", "ap"}
+
+
+def test_a_red_gate_of_runs_says_why(base, capsys):
+    """As reasons says it, in the text and in the comment of a pull request."""
+    asked = ["a.run", "worse.run", "qrels", *MEASURES, "--report", "gate.md"]
+    assert main(["gate", *asked, "--format", "table"]) == 3
+    out = capsys.readouterr().out
+    why = analysis.reasons(
+        *(scan(name).collect().drop("system") for name in asked[:2]),
+        "ndcg@3",
+        qrels=scan("qrels", kind="qrels").collect(),
+    )
+    assert "The largest parts of the difference in ndcg@3" in out
+    comment = (base / "gate.md").read_text()
+    for item, queries, *_ in why.largest().rows():
+        assert re.search(rf"{item} +{queries} ", out)
+        assert f"| {item} | {queries} |" in comment
+    assert main(["gate", "worse.run", "a.run", "qrels", *MEASURES]) == 0
+    assert "largest parts" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("baseline", ["base.parquet", "worse.run"])
