@@ -715,6 +715,13 @@ MUTANTS = (
         "bounded:best_of",
     ),
     Mutant(
+        "what follows a copy keeps its rank",
+        "_engine",
+        'return [(pl.col("rank") - (pl.col(_PLACE) - left)).cast(schema["rank"])]',
+        'return [pl.col("rank").cast(schema["rank"])]',
+        "copies",
+    ),
+    Mutant(
         "the last copy of a document counts, not the first",
         "_engine",
         'descending=place == "score", nulls_last',
@@ -1364,6 +1371,27 @@ MUTANTS = (
         "tuple_of(v) != usual[n]",
         "tuple_of(v) == usual[n]",
         "cli:choices",
+    ),
+    Mutant(
+        "a label counts for both runs alike",
+        "analysis",
+        "stake = pl.max_horizontal(effects) - pl.min_horizontal(effects)",
+        "stake = pl.max_horizontal(effects)",
+        "to_judge",
+    ),
+    Mutant(
+        "labels that favor the leader reverse the order",
+        "analysis",
+        "against = -move if difference > 0 else move",
+        "against = move if difference > 0 else -move",
+        "to_judge",
+    ),
+    Mutant(
+        "several rows of a query are queries",
+        "analysis",
+        "if rows == different:",
+        "if rows >= different:",
+        "slices",
     ),
     Mutant(
         "two runs of one tag are one system",
