@@ -21,6 +21,8 @@ COMMANDS = {  # and the modules that they are in
     "gate": "gate",
     "changes": "why",
     "reasons": "why",
+    "contributions": "why",
+    "slices": "why",
     "to-judge": "why",
     "page": "page",
     "audit": "audit",
@@ -47,6 +49,7 @@ ABOUT = {  # where that is not how the docstring begins
 USAGE = {  # where it is not FILE...
     "gate": "BASE FILE...",
     "power": "[FILE]",
+    "slices": "FILE",
     "match-report": "RUN QRELS",
     "coverage": "RUN QRELS",
     "explain": "MEASURE",

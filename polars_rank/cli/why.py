@@ -1,4 +1,4 @@
-"""The commands ``changes``, ``reasons`` and ``to-judge``: why a value moved."""
+"""The commands ``changes``, ``reasons`` and others: why a value moved."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from polars_rank import analysis
 from polars_rank.cli.audit import runs_of
 from polars_rank.cli.derive import UsageError, options_of, told
 from polars_rank.cli.options import Formats, Input, Paths
-from polars_rank.cli.runs import Options, kind_of, names_of
+from polars_rank.cli.runs import Options, kind_of, names_of, open_file
 from polars_rank.cli.show import chosen, show_frame, written
 from polars_rank.cli.words import emit
 
@@ -80,6 +80,41 @@ def to_judge(
     found = analysis.to_judge(runs, measure, **options)
     title = f"To judge, for {measure}"
     show_frame(found, title, keys=len(data.query) + 1, format=format)
+
+
+@options_of(analysis.contributions, without=OURS, measure="ndcg@10")
+def contributions(
+    *files: Paths, data: Input, format: Formats = None, **options: Any
+) -> None:
+    """Print what each document adds to the value of its query.
+
+    The FILEs are a run and its judgments, or a log.
+    """
+    run, options = runs_of(files, data, options)
+    if isinstance(run, dict):
+        raise UsageError("name one run, and its judgments.")
+    measure = options.pop("measure")
+    found = analysis.contributions(run, measure, **options).lazy().collect()
+    title = f"What documents add to {measure}"
+    show_frame(found, title, keys=len(data.query) + 1, format=format)
+
+
+@options_of(analysis.slices)
+def slices(
+    file: Annotated[str, told("file", "Values per query, with their features.")],
+    /,
+    *,
+    format: Formats = None,
+    **options: Any,
+) -> None:
+    """Find the slices of queries whose mean is far from that of the others.
+
+    The FILE has a row per query, such as reasons --table queries writes, with columns
+    of features.
+    """
+    features = options.pop("features")
+    found = analysis.slices(open_file(file, "run"), features, **options)
+    show_frame(found, "Slices, the largest impact first", keys=1, format=format)
 
 
 def before_and_after(

@@ -76,6 +76,30 @@ def test_reasons(files, capsys):
     assert "dcg@3 by segment" in shown
 
 
+def test_contributions(files, capsys):
+    runs, qrels = files
+    wanted = analysis.contributions(runs["new"], "dcg@3", qrels=qrels)
+    found = printed(capsys, "contributions", "new.run", "qrels", "-m", "dcg@3")
+    assert found == wanted.to_dicts()
+    assert main(["contributions", "old.run", "new.run", "qrels"]) == 2
+    assert "name one run" in capsys.readouterr().err
+
+
+def test_slices(files, capsys):
+    values = pl.DataFrame({"query_id": range(200)}).with_columns(
+        land=pl.when(pl.col("query_id") % 3 == 0)
+        .then(pl.lit("DE"))
+        .otherwise(pl.lit("US")),
+        difference=pl.col("query_id") * 7 % 11 / 10 - pl.col("query_id") % 3 / 3,
+    )
+    values.write_parquet("values.parquet")
+    wanted = analysis.slices(values, ["land"], min_queries=10)
+    asked = ["slices", "values.parquet", "--features", "land", "--min-queries", "10"]
+    found = printed(capsys, *asked)
+    assert found == wanted.to_dicts()
+    assert len(found) == 2
+
+
 def test_to_judge(files, capsys):
     runs, qrels = files
     few = qrels.filter(pl.col("doc_id") < "d3")
