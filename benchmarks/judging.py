@@ -1,6 +1,6 @@
 """How many judgments ``analysis.to_judge`` saves, on simulated pools.
 
-``python benchmarks/judging.py --runs 20 --seed 0`` draws topics, their relevant
+``python benchmarks/judging.py --runs 10 --seed 0`` draws topics, their relevant
 documents and systems, each better than the one before by a gap in the scores of
 relevant documents; their scores share a part of their noise. Documents of the first ten
 of any system are judged in batches, in three orders: by ``to_judge`` after each batch,
@@ -78,7 +78,7 @@ def needed(
 def main() -> None:
     """Print a table: mean judgments needed, and their share of the pool."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=40)
+    parser.add_argument("--runs", type=int, default=10)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--batch", type=int, default=40)
     options = parser.parse_args()
