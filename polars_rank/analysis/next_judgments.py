@@ -68,7 +68,7 @@ def to_judge(
     system
         Column that tells several runs apart, in a single frame.
     weight
-        Column with the weight of each query, in the runs or in the judgments.
+        Column of the runs with the weight of each query.
     convention, **options
         As in :func:`evaluate`.
 
