@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
+from slow import slow
 from vocabularies import METRICS
 
 import polars_rank as pr
@@ -14,7 +15,7 @@ RUN, QRELS = LOG.drop("label"), LOG.drop("score")
 
 
 @pytest.mark.filterwarnings("ignore::polars_rank.DataWarning")
-@pytest.mark.parametrize("lazy", [False, True])
+@pytest.mark.parametrize("lazy", [False, slow(True)])
 @pytest.mark.parametrize("judged", [False, True])
 def test_no_rows_give_no_value(judged, lazy, collect):
     frames = [RUN.clear(), QRELS.clear()] if judged else [LOG.clear()]
