@@ -198,7 +198,8 @@ class Reasons(Shown):
         found = [as_table(title, self.summary, self.notes)]
         if self.segments is not None:
             found.append(as_table(f"{name} by segment", self.segments))
-        found.append(as_table("The largest parts", self.largest()))
+        if isinstance(self.documents, pl.DataFrame):  # a plan is not run to be shown
+            found.append(as_table("The largest parts", self.largest()))
         return found
 
 

@@ -106,14 +106,16 @@ def estimate(
     show_frame(found, title, keys=keys, format=format, notes=[NOTE])
 
 
-def runs_of(files: Sequence[str], data: Input, options: Options) -> tuple[Any, Options]:
+def runs_of(
+    files: Sequence[str], data: Input, options: Options, *, judged: bool = True
+) -> tuple[Any, Options]:
     """The runs that the command line named, and the options with those about them.
 
     Columns of the judgments get the names that the runs have.
     """
     if not files:
         raise UsageError("name a FILE: runs and judgments, or a log.")
-    given = data.sort_out(files, options.get("rank"))
+    given = data.sort_out(files, options.get("rank"), judged=judged)
     about = data.options(given)
     runs: dict[str, pl.LazyFrame] = {}
     for run in given.runs:

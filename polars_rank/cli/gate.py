@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from warnings import catch_warnings, simplefilter
 
 import polars as pl
 
@@ -14,16 +15,14 @@ from polars_rank import analysis
 from polars_rank.cli.derive import UsageError, options_of, told, told_output
 from polars_rank.cli.options import Input, Paths, Queries, evaluating
 from polars_rank.cli.outputs import require_apart
-from polars_rank.cli.runs import Options, open_file, recorded
-from polars_rank.cli.show import table_of, written
+from polars_rank.cli.runs import FAILED, Options, open_file, recorded
+from polars_rank.cli.show import written
 from polars_rank.cli.values import Asked
-from polars_rank.cli.why import before_and_after
+from polars_rank.cli.why import before_and_after, largest_parts, shown
 from polars_rank.cli.words import emit
 from polars_rank.comparison.gate.gate import Gate
 from polars_rank.exceptions import DataError
-from polars_rank.report.table import Table, as_markdown, as_text
-
-FAILED = 3  # exit status
+from polars_rank.report.table import Table
 
 
 @options_of(polars_rank.gate, without=("baseline", "documents"), shared=False)
@@ -110,15 +109,13 @@ def gate(
     )
     own = replace(own, notes=(*said, *own.notes))
     status = own.exit_code(strict=strict)
-    sources = [str(base), *files]
-    why = _why(own, sources, asked, options) if compares and status == FAILED else None
+    why: Table | None = None
+    if compares and (own.checks["verdict"] == "fail").any():
+        own, why = _explained(own, [str(base), *files], asked, options)
 
     def told(form: str) -> str:
-        text = written(own, form)
-        if why is None or form == "json":
-            return f"{text}\n"
-        show = as_markdown if form == "markdown" else as_text
-        return f"{text}\n\n{show(why)}\n"
+        parts = "" if why is None or form == "json" else shown(why, form)
+        return f"{written(own, form)}{parts}\n"
 
     for file, form in ((report, "markdown"), (json_file, "json")):
         if file is not None:
@@ -127,24 +124,34 @@ def gate(
     return status
 
 
-def _why(
+def _explained(
     own: Gate, files: Sequence[str], asked: Asked, options: Options
-) -> Table | None:
-    """The largest parts of the first difference that failed, if it is a sum."""
-    failed = own.checks.filter(pl.col("verdict") == "fail")["measure"].to_list()
-    if not failed:
-        return None
-    before, after, given = before_and_after(files, asked.data, dict(asked.choices))
-    if asked.queries is not None:
-        given["segments"] = open_file(asked.queries, "qrels")
-    about = {name: options[name] for name in ("by", "weight") if name in options}
-    about = {name: value or None for name, value in about.items()}
-    try:
-        found = analysis.reasons(before, after, failed[0], **given, **about)
-    except (DataError, ValueError):  # no sum over documents, or of other queries
-        return None
-    title = f"The largest parts of the difference in {failed[0]}"
-    return table_of(found.largest(), title, 1, [])
+) -> tuple[Gate, Table | None]:
+    """The gate, and the largest parts of the first failed difference that is a sum.
+
+    The verdict stands whatever comes of it: a note says why there are none. Warnings
+    were shown when the runs were evaluated.
+    """
+    failed = own.checks.filter(pl.col("verdict") == "fail")["measure"]
+    about: Options = {name: options.get(name) or None for name in ("by", "weight")}
+    notes = []
+    for measure in failed.unique(maintain_order=True):
+        try:
+            with catch_warnings():
+                simplefilter("ignore")
+                before, after, given = before_and_after(
+                    files, asked.data, dict(asked.choices)
+                )
+                if asked.queries is not None:
+                    given["segments"] = open_file(asked.queries, "qrels")
+                found = analysis.reasons(before, after, measure, **given, **about)
+                return own, largest_parts(found)
+        except (UsageError, DataError, TypeError, ValueError, *FAILED) as error:
+            told = str(error).rstrip(".")
+            notes.append(
+                f"The parts of the difference in {measure} are not shown: {told}"
+            )
+    return replace(own, notes=(*own.notes, *notes)), None
 
 
 def _is_run(base: Path, asked: Asked) -> bool:

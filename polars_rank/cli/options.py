@@ -16,6 +16,7 @@ from polars_rank.cli.runs import (
     Files,
     Options,
     Run,
+    kind_of,
     names_of,
     open_file,
     require_labels,
@@ -139,8 +140,10 @@ class Input:
         files: Sequence[str],
         rank: str | None = None,
         opened: Mapping[str, pl.LazyFrame] = NONE_YET,
+        *,
+        judged: bool = True,
     ) -> Files:
-        """Tell runs from judgments.
+        """Tell runs from judgments, which may be absent if they need not be ``judged``.
 
         The last of several files holds the judgments, unless ``qrels`` does or it has a
         column of scores or ranks, which is not that of labels: then all are runs. One
@@ -158,7 +161,10 @@ class Input:
             judgments = self.open(self.qrels, "qrels")
         elif len(files) > 1:
             last = self.open(files[-1], "qrels")
-            if place == label or place not in last.collect_schema():
+            unjudged = not judged and kind_of(last, place, label) == "run"
+            if unjudged:  # TREC text has other columns as a run: it is opened again
+                pass
+            elif place == label or place not in last.collect_schema():
                 judgments, ran = last, files[:-1]
             else:
                 opened = {**opened, files[-1]: last}
@@ -166,7 +172,7 @@ class Input:
         require_roles(frames, judgments, sources[-1], place, label)
         names = zip(ran, names_of(frames), strict=True)
         runs = [Run(file, name, frames[file]) for file, name in names]
-        if judgments is None:
+        if judgments is None and judged:
             require_labels(runs, place, label)
         return Files(runs, judgments, sources)
 

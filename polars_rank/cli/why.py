@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Annotated, Any, Literal, TypeAlias
 
 import polars as pl
@@ -11,16 +12,18 @@ from polars_rank import analysis
 from polars_rank.cli.audit import runs_of
 from polars_rank.cli.derive import UsageError, options_of, told
 from polars_rank.cli.options import Formats, Input, Paths
-from polars_rank.cli.runs import Options, kind_of, names_of, open_file
-from polars_rank.cli.show import chosen, show_frame, written
+from polars_rank.cli.runs import Options, open_file
+from polars_rank.cli.show import chosen, show_frame, table_of, written
 from polars_rank.cli.words import emit
+from polars_rank.report.table import Table, as_markdown, as_text
 
 Part: TypeAlias = Literal["summary", "segments", "queries", "documents"]
 Chosen = Annotated[
     Part | None,
     told(
         "output",
-        "Print this table only. Default: summary and segments; in csv and tsv summary.",
+        "Print this table only. Default: summary and segments; in csv, tsv and json "
+        "summary.",
     ),
 ]
 OURS = ("after", "qrels", "system")
@@ -123,15 +126,7 @@ def before_and_after(
     """The first run, the other or others by name, and the options about them."""
     if len(files) < 2:
         raise UsageError("name two runs or more, the one before the change first.")
-    place = options.get("rank", data.score)
-    last = data.open(files[-1], "qrels")
-    if data.qrels is None and kind_of(last, place, data.label) == "run":
-        frames = {file: data.open(file, "run") for file in files}
-        runs: Any = dict(zip(names_of(frames), frames.values(), strict=True))
-        about = {name: getattr(data, name) for name in ("query", "doc", "score")}
-        options = {**options, **about, "label": data.label, "qrels": None}
-    else:
-        runs, options = runs_of(files, data, options)
+    runs, options = runs_of(files, data, options, judged=False)
     if not isinstance(runs, dict):
         raise UsageError("name two runs or more, and the judgments last.")
     (_, before), *others = runs.items()
@@ -143,13 +138,27 @@ def _show(
     found: analysis.Changes | analysis.Reasons, part: Part | None, format: str | None
 ) -> None:
     form = chosen(format)
-    if part is None and form not in ("csv", "tsv"):
-        emit(written(found, form) + "\n")
+    if part is None and form not in ("csv", "tsv", "json"):
+        told = written(found, form)
+        if isinstance(found, analysis.Reasons):
+            told += shown(largest_parts(found), form)
+        emit(told + "\n")
         return
     name = part or "summary"
     rows = getattr(found, name)
     if rows is None:
         raise UsageError("--table segments needs segments: name --by.")
     rows = rows.lazy().collect(engine="streaming")
-    texts = [n for n, t in rows.schema.items() if t == pl.String]
+    texts = [*takewhile(lambda dtype: dtype == pl.String, rows.dtypes)]
     show_frame(rows, name.capitalize(), keys=len(texts), format=form)
+
+
+def largest_parts(found: analysis.Reasons) -> Table:
+    """The largest parts of a difference; files are read for them once more."""
+    title = f"The largest parts of the difference in {found.settings['measure']}"
+    return table_of(found.largest(), title, 1, [])
+
+
+def shown(table: Table, format: str) -> str:
+    """A table below others, in the format that they have."""
+    return "\n\n" + (as_markdown if format == "markdown" else as_text)(table)

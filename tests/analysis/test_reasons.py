@@ -195,6 +195,9 @@ def test_segments_are_among_the_largest_parts():
     ).rows():
         assert rows[f"land = {land}"] == (queries, added)
     assert "The largest parts" in str(why)
+    lazy = analysis.reasons(BEFORE.lazy(), AFTER, "dcg@3", qrels=qrels, by="land")
+    assert "The largest parts" not in str(lazy)  # which would run the plan
+    assert_frame_equal(lazy.largest(), why.largest())
 
 
 # -- judgments that changed

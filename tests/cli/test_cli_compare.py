@@ -8,6 +8,8 @@ import json
 import random
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -262,6 +264,37 @@ def test_a_red_gate_of_runs_says_why(base, capsys):
         assert f"| {item} | {queries} |" in comment
     assert main(["gate", "worse.run", "a.run", "qrels", *MEASURES]) == 0
     assert "largest parts" not in capsys.readouterr().out
+
+
+def test_a_red_gate_stays_red_where_no_parts_can_be_shown(base, capsys):
+    """A measure that is no sum gives way to one that is; a pipe is read only once."""
+    order = ["gate", "a.run", "worse.run", "qrels", "-m", "kendall_tau"]
+    assert main([*order, "-m", "ndcg@3"]) == 3
+    assert "The largest parts of the difference in ndcg@3" in capsys.readouterr().out
+    assert main(order) == 3
+    out = capsys.readouterr().out
+    assert "Note: The parts of the difference in kendall_tau are not shown: kend" in out
+    with Path("worse.run").open() as pipe:
+        command = [sys.executable, "-m", "polars_rank", "gate", "a.run", "-", "qrels"]
+        done = subprocess.run(
+            [*command, *MEASURES],
+            stdin=pipe,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 3
+    assert "are not shown: standard input" in done.stdout
+
+
+def test_a_red_gate_warns_once(base, capsys):
+    lines = (base / "worse.run").read_text().splitlines()
+    short = [line for line in lines if line.split()[0] != "0"]
+    (base / "short.run").write_text("\n".join(short) + "\n")
+    assert main(["gate", "a.run", "short.run", "qrels", *MEASURES]) == 3
+    out, err = capsys.readouterr()
+    assert "The largest parts" in out
+    assert err.count("missing from the run") == 1
 
 
 @pytest.mark.parametrize("baseline", ["base.parquet", "worse.run"])

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
 from polars_rank import analysis
 from polars_rank.cli import main
@@ -74,6 +78,44 @@ def test_reasons(files, capsys):
     shown = capsys.readouterr().out
     assert "Why dcg@3 moved from" in shown
     assert "dcg@3 by segment" in shown
+
+
+def test_judgments_may_come_from_a_pipe(files):
+    runs, qrels = files
+    wanted = analysis.changes(runs["old"], runs["new"], qrels=qrels).queries
+    command = [sys.executable, "-m", "polars_rank", "changes"]
+    with Path("qrels").open() as pipe:
+        done = subprocess.run(
+            [
+                *command,
+                "old.run",
+                "new.run",
+                "-",
+                "--table",
+                "queries",
+                "--format",
+                "json",
+            ],
+            stdin=pipe,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    found = pl.DataFrame(json.loads(done.stdout), schema=wanted.schema)
+    assert_frame_equal(found, wanted)
+
+
+def test_json_has_the_summary(files, capsys):
+    runs, qrels = files
+    for command, function in (("changes", "changes"), ("reasons", "reasons")):
+        more = [] if function == "changes" else ["ndcg@10"]
+        wanted = getattr(analysis, function)(
+            runs["old"], runs["new"], *more, qrels=qrels
+        )
+        found = printed(capsys, command, "old.run", "new.run", "qrels")
+        assert_frame_equal(
+            pl.DataFrame(found, schema=wanted.summary.schema), wanted.summary
+        )
 
 
 def test_contributions(files, capsys):
