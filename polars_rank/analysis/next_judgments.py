@@ -10,7 +10,7 @@ from typing import Any, Unpack
 
 import polars as pl
 
-from polars_rank._engine.options import RankingOptions
+from polars_rank._engine.options import RankingChoices
 from polars_rank.analysis.sides import (
     Names,
     documents_of_run,
@@ -18,6 +18,8 @@ from polars_rank.analysis.sides import (
     require_about,
     with_labels,
 )
+from polars_rank.conventions.choices import SHORTCUTS
+from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.tools import DEFAULT, ConventionLike, convention_of
 from polars_rank.core.parameters import is_number, is_whole
 from polars_rank.evaluation.evaluate import per_query
@@ -45,7 +47,7 @@ def to_judge(
     system: str | None = None,
     weight: str | None = None,
     convention: ConventionLike = DEFAULT,
-    **options: Unpack[RankingOptions],
+    **options: Unpack[RankingChoices],
 ) -> pl.DataFrame:
     """Name the unjudged documents whose label can change a value, or an order, most.
 
@@ -70,7 +72,8 @@ def to_judge(
     weight
         Column of the runs with the weight of each query.
     convention, **options
-        As in :func:`evaluate`.
+        As in :func:`evaluate`, but for ``missing`` and ``no_relevant``: undefined
+        values count as 0.
 
     Returns
     -------
@@ -125,12 +128,17 @@ def to_judge(
     frame, column = stacked(runs, system)
     names = Names.of(query, doc, [weight], TAKEN, system=column)
     require_about(names, [], frame)
-    given: dict[str, Any] = {**options, "convention": convention}
-    given["label"] = pl.lit(1).alias("label of all documents")
+    given: dict[str, Any] = {**options}
+    changed = {name: given.pop(name) for name in SHORTCUTS if name in given}
+    convention = convention_of(convention, **changed)
+    given |= {
+        "convention": convention,
+        "label": pl.lit(1).alias("label of all documents"),
+    }
     lists = documents_of_run(
         "to_judge", frame, "hits", None, names, given, system=column
     )
-    best = options.get("on_duplicate") == "best"
+    best = convention.on_duplicate == "best"
     label = options.get("label", "label")
     lists, labels = with_labels(lists.drop("label"), qrels, names, label, best=best)
     lists = lists.join(labels, on=[*names.query, names.doc], how="left")
@@ -143,12 +151,9 @@ def to_judge(
     pool = _Pool(rows, judged, names, asked, convention, grade, weight)
     found = _at_stake(pool)
     several = [] if column is None else ["systems", "reverses"]
-    order = [*several[1:], "stake"]
+    order, ids = [*several[1:], "stake"], [*names.query, names.doc]
     found = found.sort(
-        *order,
-        *names.query,
-        names.doc,
-        descending=[*(True for _ in order), *(False for _ in [*names.query, doc])],
+        *order, *ids, descending=[True] * len(order) + [False] * len(ids)
     )
     return found.head(found.height if n is None else n).select(
         *names.query,
@@ -170,10 +175,10 @@ def _one(measure: MeasureLike) -> Measure:
     return found[0]
 
 
-def _depth(measure: Measure, convention: ConventionLike) -> int | None:
+def _depth(measure: Measure, convention: Convention) -> int | None:
     """Return how deep a value looks; None: at all documents."""
     k = measure.arguments.get(measure.definition.cutoff)
-    condensed = convention_of(convention).unjudged == "drop"
+    condensed = convention.unjudged == "drop"
     return k if is_whole(k) and not condensed else None  # k may be "R"
 
 
@@ -195,7 +200,7 @@ class _Pool:
     judged: pl.DataFrame
     names: Names
     measure: Measure
-    convention: ConventionLike
+    convention: Convention
     grade: float
     weight: str | None
 

@@ -14,6 +14,7 @@ from polars_rank.cli.options import Input, Paths, Queries
 from polars_rank.cli.runs import Files, Options, open_file, recorded
 from polars_rank.cli.words import emit
 from polars_rank.comparison.sums.definition import fingerprint
+from polars_rank.conventions.choices import SHORTCUTS
 from polars_rank.exceptions import DataError
 
 
@@ -93,7 +94,10 @@ def _to_judge(
     runs: dict[str, pl.LazyFrame], measure: str, data: Input, asked: Options
 ) -> pl.DataFrame | None:
     """The documents to judge next; None if all are judged."""
-    names = ("query", "doc", "score", "rank", "descending", "label", "convention")
+    names = [
+        *("query", "doc", "score", "rank", "descending", "label", "convention"),
+        *SHORTCUTS,
+    ]
     given = {name: asked[name] for name in names if name in asked}
     try:
         qrels = data.renamed(asked["qrels"])

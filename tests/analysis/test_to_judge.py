@@ -157,6 +157,19 @@ def test_whether_an_order_can_be_reversed_is_exact_for_sums(measure, seed):
     assert found["reverses"].any() == (len(signs) > 1)
 
 
+def test_choices_count_as_in_a_convention():
+    """A label below rel= is at stake for nothing."""
+    run, qrels = {"q": list("abcde")}, {"q": {"a": 1, "b": 2}}
+    asked = {"qrels": qrels, "n_judgments": None}
+    for choice, measure in (({"rel": 2}, "precision@3"), ({"unjudged": "drop"}, "rr")):
+        convention = pr.CONVENTIONS["trec_eval"].replace(**choice)
+        found = analysis.to_judge(run, measure, **asked, **choice)
+        wanted = analysis.to_judge(run, measure, **asked, convention=convention)
+        assert_frame_equal(found, wanted)
+    low = analysis.to_judge(run, "precision@3", **asked, max_grade=1, rel=2)
+    assert low["stake"].to_list() == [0.0]
+
+
 def test_labels_go_back_in(tmp_path):
     runs = {"old": {"q": list("abcd")}, "new": {"q": list("bxad")}}
     qrels = pl.DataFrame({"query_id": "q", "doc_id": ["a", "b"], "label": [1.0, 0.0]})
