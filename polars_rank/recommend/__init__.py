@@ -1,6 +1,7 @@
 """Recommenders: splits of interactions, and what to check about them.
 
-It imports ``io``, and from ``clicks`` the hash that is the same on every machine.
+It imports ``io``, the check of columns in ``_engine``, and from ``clicks`` the hash
+that is the same on every machine.
 """
 
 from __future__ import annotations

@@ -6,7 +6,9 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import polars as pl
 
+from polars_rank._engine.schema import require_columns
 from polars_rank.clicks.behavior.cluster_states import hashed, key_text
+from polars_rank.core.parameters import is_whole
 from polars_rank.exceptions import DataError
 from polars_rank.io.frames import FrameLike, as_polars
 
@@ -93,8 +95,8 @@ def split(
         if given not in known:
             msg = f"{name} must be one of {', '.join(known)}, not {given!r}"
             raise ValueError(msg)
-    if n_last < 1:
-        msg = f"n_last is the number of test rows per user, at least 1, not {n_last}"
+    if not is_whole(n_last) or n_last < 1:
+        msg = f"n_last must be a whole number of at least 1, not {n_last!r}"
         raise ValueError(msg)
     if not 0 < test_share < 1:
         msg = f"test_share must be between 0 and 1, not {test_share}"
@@ -102,9 +104,11 @@ def split(
     frame = as_polars(log, name="log")
     rows = frame.lazy()
     schema = rows.collect_schema()
-    needed = {"last": (user, item, time), "time": (time,), "users": (user,)}[how]
-    require_columns(schema, needed, "log")
-    rows = rows.with_columns(not_null(name) for name in needed)
+    roles = {"user": user, "item": item, "time": time}
+    needed = {"last": ("user", "item", "time"), "time": ("time",), "users": ("user",)}
+    for role in needed[how]:
+        require_columns([roles[role]], schema, where="the log", argument=role)
+    rows = rows.with_columns(not_null(roles[role]) for role in needed[how])
     if how == "last":
         train, test = _last(rows, schema, (user, item, time), n_last, ties, seed)
     else:
@@ -146,14 +150,6 @@ def _last(
         counted.filter(kept).drop(place, later, tie)
         for kept in (pl.col(later) >= n, pl.col(later) < n)
     )
-
-
-def require_columns(schema: pl.Schema, names: tuple[str, ...], of: str) -> None:
-    """Refuse a frame that lacks a column."""
-    for name in names:
-        if name not in schema:
-            msg = f"{of} has no column {name!r}, but {', '.join(schema)}; name it"
-            raise pl.exceptions.ColumnNotFoundError(msg)
 
 
 def not_null(name: str) -> pl.Expr:

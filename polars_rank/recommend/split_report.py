@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from polars_rank._engine.schema import require_columns
 from polars_rank.io.frames import FrameLike, as_polars
-from polars_rank.recommend.split_log import not_null, require_columns
+from polars_rank.recommend.split_log import not_null
 
 EXAMPLES = 5
 MESSAGES = {
@@ -67,8 +68,8 @@ def check_split(
 ) -> SplitReport:
     """Check a split into train and test for leaks, cold ids and repeats.
 
-    Rows of the same time are no leak. Both parts may be files of any size: they are
-    read as streams, and what is kept are users, items and pairs.
+    Rows of the same time are no leak. Files are scanned; their users, items and pairs
+    are held in memory.
 
     Parameters
     ----------
@@ -95,8 +96,9 @@ def check_split(
     parts = []
     for of, given in (("train", train), ("test", test)):
         rows = as_polars(given, name=of).lazy()
-        require_columns(rows.collect_schema(), names, of)
         own = dict(zip(("user", "item", "time"), names, strict=False))
+        for role, name in own.items():
+            require_columns([name], rows.collect_schema(), where=of, argument=role)
         parts.append(rows.select(not_null(c).alias(n) for n, c in own.items()))
     old, new = parts
     plans = _plans(old, new, timed=time is not None)

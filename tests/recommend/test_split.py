@@ -97,6 +97,10 @@ def test_a_clean_split_and_bad_input():
     assert not any(counts[name] for name in counts if "cold" not in name)
     with pytest.raises(DataError, match="'user_id' is null in 1 rows"):
         recommend.split(pl.DataFrame({"user_id": [None, 1]}), "users")
+    with pytest.raises(pl.exceptions.ColumnNotFoundError, match="with time="):
+        recommend.check_split(log.drop("time"), log)
+    with pytest.raises(ValueError, match="n_last must be a whole number"):
+        recommend.split(log, n_last=1.5)
     with pytest.raises(ValueError, match="how must be one of"):
         recommend.split(log, "first")
 
