@@ -311,14 +311,17 @@ def stats_of(stats: Stat | Sequence[Stat]) -> tuple[Stat, ...]:
     """Return the checked statistics of the values of queries."""
     listed = isinstance(stats, Iterable) and not isinstance(stats, str)
     several = (*stats,) if listed else (stats,)
-    known = [isinstance(s, str) and (s in STATS or percent_of(s)) for s in several]
-    if not several or any(found is None or found is False for found in known):
+    if not several or not all(map(_is_stat, several)):
         msg = (
             f"stats must be one or more of {', '.join(STATS)} and quantiles such as "
             f"'p10' or 'p99.5', not {stats!r}"
         )
         raise ValueError(msg)
     return tuple(dict.fromkeys(several))
+
+
+def _is_stat(stat: object) -> bool:
+    return isinstance(stat, str) and (stat in STATS or percent_of(stat) is not None)
 
 
 def stat_name(measure: str, stat: Stat) -> str:

@@ -344,12 +344,11 @@ def similar(word: str, names: Iterable[str], *, n: int = 3) -> list[str]:
 
 def _all_in(parts: Sequence[str], others: Sequence[str]) -> bool:
     """Return whether every part begins as another one: ``cap`` as ``capped``."""
-    return all(
-        min(len(part), len(other)) > 2
-        and (other.startswith(part) or part.startswith(other))
-        for part in parts
-        for other in [max(others, key=lambda other: other.startswith(part[:3]))]
-    )
+
+    def alike(a: str, b: str) -> bool:
+        return min(len(a), len(b)) > 2 and (a.startswith(b) or b.startswith(a))
+
+    return all(any(alike(part, other) for other in others) for part in parts)
 
 
 def closest(word: str, names: list[str]) -> str:

@@ -152,7 +152,7 @@ def _selected(values: Source, columns: Columns) -> tuple[pl.LazyFrame, list[str]
     if clash := next((name for name in columns.segments if name in RESULTS), None):
         msg = (
             f"by= names the column {clash!r}, and a column of the result is called so, "
-            f"too; give it another name, e.g. values.rename({{{clash!r}: 'segment_'}})"
+            f"too; rename it, e.g. values.rename({{{clash!r}: 'by_{clash}'}})"
         )
         raise ValueError(msg)
     taken = {name for names in roles.values() for name in names}
