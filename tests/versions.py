@@ -25,7 +25,12 @@ RECORD = HERE / "golden" / "versions.json"
 # As pytest finds them, by pyproject.toml.
 sys.path += [str(path) for path in HERE.rglob("*") if path.is_dir()]
 
-from test_clicks_behavior import MEASURES, NAMED, random_log  # noqa: E402
+from test_clicks_behavior import (  # noqa: E402
+    MEASURES,
+    MEASURES_OF_SESSIONS,
+    NAMED,
+    random_log,
+)
 from test_evaluation_in_parts import rows  # noqa: E402
 
 
@@ -58,9 +63,10 @@ def _metrics() -> dict[str, Any]:
 
 
 def _behavior() -> dict[str, Any]:
-    values = clicks.behavior(random_log(5), [*MEASURES], **NAMED)
+    texts = [*MEASURES, *MEASURES_OF_SESSIONS]
+    values = clicks.behavior(random_log(5), texts, **NAMED)
     result: dict[str, Any] = {}
-    for text in MEASURES:
+    for text in texts:
         name = text.partition("@")[0].partition("(")[0]
         version = BEHAVIOR[name].version
         one = result.setdefault(name, {"version": version, "values": {}})

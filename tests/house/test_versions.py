@@ -7,6 +7,9 @@ import json
 import pytest
 from versions import RECORD, found
 
+from polars_rank.clicks.behavior.measures import BEHAVIOR
+from polars_rank.core.registry import METRICS
+
 KNOWN = json.loads(RECORD.read_text())
 
 
@@ -20,3 +23,9 @@ def test_a_value_changes_with_its_version_only(kind):
         told += "python tests/versions.py"
         near = {n: pytest.approx(v, rel=1e-9) for n, v in known["values"].items()}
         assert one == {"version": known["version"], "values": near}, told
+
+
+def test_every_measure_has_its_value():
+    """Those that a state keeps, of sessions too."""
+    assert KNOWN["metrics"].keys() == METRICS.keys()
+    assert KNOWN["behavior"].keys() == BEHAVIOR.keys()

@@ -183,7 +183,35 @@ def plain_time_to_last_click(rows):
 PLAIN = {
     name[6:]: f for name, f in dict(globals()).items() if name.startswith("plain_")
 }
-OF_SESSIONS = {"queries_per_session", "reformulation_rate", "session_success"}
+
+
+# -- the same of one session, whose impressions are in order of time
+
+
+def session_queries_per_session(impressions):
+    return len(impressions), 1
+
+
+def session_reformulation_rate(impressions, within=30):
+    times = [rows[0]["time"] for rows in impressions]
+    return sum(b - a <= within for a, b in itertools.pairwise(times)), len(times)
+
+
+def session_session_success(impressions, dwell=30, unknown="unsatisfied"):
+    return any(long_clicks(rows, None, dwell, unknown) for rows in impressions), 1
+
+
+OF_SESSIONS = {
+    name[8:]: f for name, f in dict(globals()).items() if name.startswith("session_")
+}
+MEASURES_OF_SESSIONS = {
+    **{name: (name, {}) for name in OF_SESSIONS},
+    "reformulation_rate(within=60)": ("reformulation_rate", {"within": 60}),
+    "session_success(dwell=90, unknown=satisfied)": (
+        "session_success",
+        {"dwell": 90, "unknown": "satisfied"},
+    ),
+}
 
 MEASURES = {
     **{name: (name, {}) for name in PLAIN},
@@ -225,7 +253,8 @@ def close(found, wanted):
 
 
 def test_every_measure_has_a_plain_loop():
-    assert PLAIN.keys() == clicks.BEHAVIOR.keys() - OF_SESSIONS
+    assert not PLAIN.keys() & OF_SESSIONS.keys()
+    assert PLAIN.keys() | OF_SESSIONS.keys() == clicks.BEHAVIOR.keys()
     for definition in clicks.BEHAVIOR.values():
         first = definition.doc.splitlines()[0]
         assert first.endswith("."), definition.name
@@ -275,25 +304,30 @@ def test_values_of_segments(seed, per, weight):
             assert close(row[measure], divided(num, den)), measure
 
 
-def test_measures_of_sessions():
+@pytest.mark.parametrize("weight", [None, "weight"])
+def test_measures_of_sessions(weight):
     log = random_log(5)
     sessions = defaultdict(list)
     for i, rows in by_impression(log).items():
         sessions[rows[0]["session_id"]].append((rows[0]["time"], i, rows))
-    soon, good = 0, 0
-    for impressions in sessions.values():
-        impressions.sort(key=lambda impression: impression[:2])
-        times = [time for time, *_ in impressions]
-        soon += sum(b - a <= 60 for a, b in itertools.pairwise(times))
-        good += any(
-            long_clicks(rows, None, 30, "unsatisfied") for *_, rows in impressions
-        )
-    n = sum(map(len, sessions.values()))
-    names = ["queries_per_session", "reformulation_rate(within=60)", "session_success"]
-    found = clicks.behavior(log, names, **NAMED).row(0)[3:]
-    wanted = n / len(sessions), soon / n, good / len(sessions)
-    assert soon
-    assert found == pytest.approx(wanted, rel=1e-12)
+    options = NAMED | ({"weight": weight} if weight else {})
+    found = clicks.behavior(log, [*MEASURES_OF_SESSIONS], by="country", **options)
+    assert found["country"].to_list() == ["DE", "US"]
+    for row in found.iter_rows(named=True):
+        own = [
+            [rows for *_, rows in sorted(session, key=lambda shown: shown[:2])]
+            for session in sessions.values()
+            if session[0][2][0]["country"] == row["country"]
+        ]
+        w = [rows[0][0]["weight"] if weight else 1.0 for rows in own]
+        for measure, (name, params) in MEASURES_OF_SESSIONS.items():
+            pairs = [OF_SESSIONS[name](session, **params) for session in own]
+            num, den = (
+                math.fsum(a * pair[i] for a, pair in zip(w, pairs, strict=True))
+                for i in (0, 1)
+            )
+            assert num, measure
+            assert close(row[measure], num / den), measure
 
 
 def test_measures_are_those_of_rankings_where_these_are():
