@@ -38,11 +38,11 @@ class Comparison(Shown):
         baseline's mean, with standard error ``se`` (pooled with tests ``"tukey"`` and
         ``"lsd"``), ``lower`` and ``upper``; ``statistic``, ``df``, ``p_value``,
         ``p_adjusted`` and ``significant`` (of the adjusted p-value); the ``effect``
-        size, with an interval for d_z and Hedges' g; ``wins``, ``ties`` and ``losses``,
-        the queries that the system wins, ties and loses; the ``detectable`` difference,
-        which the test finds with a power of 80 %, at the level of its correction (of
-        those in steps, such as Holm's, at Bonferroni's), if differences are normal; a
-        ``note`` where an assumption fails.
+        size, with the interval ``effect_lower``, ``effect_upper`` for d_z and Hedges'
+        g; ``wins``, ``ties`` and ``losses``, the queries that the system wins, ties and
+        loses; the ``detectable`` difference, which the test finds with a power of 80 %,
+        at the level of its correction (of those in steps, such as Holm's, at
+        Bonferroni's), if differences are normal; a ``note`` where an assumption fails.
     settings
         The arguments of the comparison.
     anova

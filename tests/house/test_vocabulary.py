@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any, Literal, get_args, get_origin
 
 import polars as pl
@@ -90,7 +91,12 @@ def test_no_word_is_left_over():
     assert not left, f"no public function has these parameters: {left}"
 
 
-def results() -> Iterator[tuple[str, pl.DataFrame]]:
+@cache
+def results() -> list[tuple[str, pl.DataFrame]]:
+    return [*calls()]
+
+
+def calls() -> Iterator[tuple[str, pl.DataFrame]]:
     """One small call of each function that returns a frame of named columns."""
     compared = pr.compare(VALUES, baseline="bm25", order="given")
     yield "compare.means", compared.means

@@ -40,7 +40,7 @@ def agreement(
         judged.
     weights
         Weights of disagreement in Cohen's kappa: the difference of the grades
-        (``"linear"``), its square, or (``"none"``) the same for all.
+        (``"linear"``), its square (``"quadratic"``), or the same for all (``"none"``).
     rel
         Lowest relevant grade of ``reference``, for ``auc``.
     query, doc, label, reference_label
