@@ -21,7 +21,7 @@ from polars.testing import assert_frame_equal
 from scipy import stats
 
 import polars_rank as pr
-from polars_rank.comparison.input.procedures import TestName
+from polars_rank.comparison.input.procedures import POOLED, TestName
 from polars_rank.comparison.tests import bootstrap, paired_tests
 from polars_rank.comparison.tests.corrections import adjusted
 from polars_rank.comparison.tests.effects import d_z_interval
@@ -391,6 +391,29 @@ def test_randomization_of_many_queries_says_that_t_is_enough():
         found = pr.compare(frame, test="randomization", n_resamples=99)
         assert ("the paired t test says the same" in str(found)) == told
         assert "t test says" not in str(pr.compare(frame))
+
+
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+def test_the_bootstrap_test_is_the_enumeration(alternative):
+    """All 5^5 resamples of five differences, moved to the mean 0."""
+    d, draws = [0.3, -0.1, 0.25, 0.05, 0.02], 20_000
+    mean = statistics.fmean(d)
+    moved = [statistics.fmean(r) - mean for r in itertools.product(d, repeat=5)]
+    far = {
+        "two-sided": [abs(m) >= abs(mean) - 1e-12 for m in moved],
+        "greater": [m >= mean - 1e-12 for m in moved],
+        "less": [m <= mean + 1e-12 for m in moved],
+    }[alternative]
+    found = only(
+        two([0.0] * 5, d),
+        test="bootstrap",
+        alternative=alternative,
+        n_resamples=draws,
+    )
+    exact = statistics.fmean(far)
+    error = math.sqrt(exact * (1 - exact) / draws)
+    assert found["statistic"] == close(mean)
+    assert found["p_value"] == pytest.approx(exact, abs=4 * error + 1 / draws)
 
 
 def test_the_sign_test_is_a_sum_of_binomials():
@@ -991,16 +1014,14 @@ def test_one_system():
         pr.compare(values("A").drop("system"))
 
 
-@pytest.mark.parametrize(
-    "test", ["t", "randomization", "wilcoxon", "sign", "bootstrap"]
-)
+@pytest.mark.parametrize("test", [t for t in get_args(TestName) if t != "tost"])
 def test_no_query_changed(test):
     found = only(two(A, A), test=test)
     assert (found["p_value"], found["difference"]) == (1.0, 0.0)
     assert (found["lower"], found["upper"]) == (0.0, 0.0)
     assert found["note"] == "no query changed"
     assert not found["significant"]
-    for alternative in ("greater", "less"):
+    for alternative in () if test in POOLED else ("greater", "less"):
         assert only(two(A, A), test=test, alternative=alternative)["p_value"] == 1.0
 
 
@@ -1049,15 +1070,14 @@ def test_studentized_resamples_without_an_error_do_not_count():
     )  # all are 0, or undefined
 
 
-@pytest.mark.parametrize(
-    "test", ["t", "randomization", "wilcoxon", "sign", "bootstrap"]
-)
+@pytest.mark.parametrize("test", get_args(TestName))
 def test_one_and_two_queries(test):
-    found = only(two([0.1], [0.4]), test=test)
+    margin = {"margin": 0.5} if test == "tost" else {}
+    found = only(two([0.1], [0.4]), test=test, **margin)
     assert found["difference"] == close(0.3)
     assert (found["p_value"], found["lower"], found["upper"]) == (None, None, None)
     assert found["note"] == "one query"
-    found = only(two([0.1, 0.2], [0.4, 0.7]), test=test, n_resamples=99)
+    found = only(two([0.1, 0.2], [0.4, 0.7]), test=test, n_resamples=99, **margin)
     assert 0 < found["p_value"] <= 1
 
 
@@ -1318,6 +1338,35 @@ def test_the_order_of_several_measures_and_segments_is_that_of_the_first_measure
 def test_an_order_that_does_not_exist_is_refused():
     with pytest.raises(ValueError, match="order must be one of mean, name, given"):
         pr.compare(values(), order="best")
+
+
+ORACLES = {  # of the p-value, by what shares no code with it
+    "t": test_paired_t,
+    "randomization": test_randomization_is_the_enumeration,
+    "wilcoxon": test_differences_of_zero_in_wilcoxons_test,
+    "sign": test_the_sign_test_is_a_sum_of_binomials,
+    "bootstrap": test_the_bootstrap_test_is_the_enumeration,
+    "tukey": test_other_tests,
+    "randomized_tukey": test_randomized_tukey_is_the_enumeration,
+    "lsd": test_other_tests,
+    "tost": test_equivalence,
+}
+
+
+def test_every_test_has_an_oracle():
+    assert ORACLES.keys() == {*get_args(TestName)}
+
+
+def test_every_test_has_values_of_its_own():
+    """None is taken for another where a branch is missing."""
+    found = {
+        test: pr.compare(
+            values(), test=test, margin=0.05 if test == "tost" else None
+        ).pairs["p_value"]
+        for test in get_args(TestName)
+    }
+    for one, other in itertools.combinations(found, 2):
+        assert not found[one].equals(found[other]), (one, other)
 
 
 @pytest.mark.parametrize("test", get_args(TestName))
