@@ -54,7 +54,9 @@ def check(rows: list[Row], measure: str, options: Row, shift: float) -> Row:
     old, new = (sum(a * p[i] for a, p in zip(w, pairs, strict=True)) for i in (0, 1))
     found |= {"baseline_mean": float(old / sum(w)), "mean": float(new / sum(w))}
     found |= {"wins": sum(v > 1e-9 for v in d), "losses": sum(v < -1e-9 for v in d)}
-    found |= {"gain": float(mean)}
+    found |= {"difference": sign * float(mean), "gain": float(mean)}
+    found |= {"ties": len(known) - found["wins"] - found["losses"]}
+    found |= dict.fromkeys(("se", "lower", "upper"))
     units: dict[int, Fraction] = {}
     for row, a, v in zip(known, w, d, strict=True):
         unit = row[cluster]
@@ -68,6 +70,9 @@ def check(rows: list[Row], measure: str, options: Row, shift: float) -> Row:
         t = above / error if error > 1e-13 else constant
         tail = stats.t.sf if options["rule"] == "non_inferior" else stats.t.cdf
         found["p_value"] = float(tail(t, g - 1))
+        half = stats.t.ppf((1 + options["level"]) / 2, g - 1) * error
+        found |= {"se": error, "lower": sign * float(mean) - half}
+        found |= {"upper": sign * float(mean) + half}
     return found
 
 
@@ -115,6 +120,7 @@ def expected(rows: list[Row], measures: list[str], options: Row) -> list[Row]:
         for segment, part in groups:
             row = check(part, measure, options, shift)
             row |= {"measure": measure, "segment": segment, "margin": margin}
+            row["floor"] = options["floors"].get(measure) if segment == "all" else None
             row["gated"] = segment == "all" or row["queries"] >= options["min_queries"]
             row["p_value"] = row["p_value"] if row["gated"] else None
             found.append(row)
@@ -126,6 +132,15 @@ def expected(rows: list[Row], measures: list[str], options: Row) -> list[Row]:
         if row["queries"]:
             row["verdict"] = verdict(row, row["measure"], options)
     return found
+
+
+EXACT = ("queries", "wins", "ties", "losses", "verdict")
+NEARLY = (
+    *("difference", "se", "lower", "upper", "baseline_mean", "mean"),
+    *("margin", "floor", "p_value", "p_adjusted"),
+)
+KEYS = ("measure", "segment")
+BY_HAND = ("detectable", "note")  # in test_gate.py
 
 
 @pytest.mark.parametrize("seed", [*range(6), *(
@@ -162,17 +177,9 @@ def test_every_row_is_a_loop(seed):
         own = wanted.pop((row["measure"], row["segment"]))
         if not own["queries"]:
             continue
-        row["gain"] = row["difference"] * (-1 if row["measure"] == LOWER else 1)
-        for name in ("queries", "wins", "losses", "verdict"):
+        for name in EXACT:
             assert row[name] == own[name], (name, row, own)
-        for name in (
-            "gain",
-            "baseline_mean",
-            "mean",
-            "margin",
-            "p_value",
-            "p_adjusted",
-        ):
+        for name in NEARLY:
             near = (
                 own[name] if own[name] is None else pytest.approx(own[name], abs=1e-9)
             )
@@ -180,3 +187,9 @@ def test_every_row_is_a_loop(seed):
     assert not [row for row in wanted.values() if row["queries"]]
     failed = "fail" in found.checks["verdict"].to_list()
     assert (found.verdict == "fail") == failed == (found.exit_code() == 3)
+
+
+def test_every_column_of_a_check_is_compared():
+    old = pl.DataFrame({"query_id": range(3), "rr": [0.0, 0.5, 1.0]})
+    tested = {*KEYS, *EXACT, *NEARLY, *BY_HAND}
+    assert {*pr.gate(old, baseline=old).checks.columns} == tested

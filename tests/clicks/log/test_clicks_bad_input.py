@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import polars as pl
 import pytest
 
@@ -170,6 +172,8 @@ def test_what_cannot_be_right_is_an_error(rule, call, log, lazy):
     with pytest.raises(DataError) as error:
         call(log.lazy() if lazy else log).lazy().collect()
     assert error.value.rule == rule
+    if counts := error.value.count:
+        assert re.search(rf"\b{counts} found\b", str(error.value))
 
 
 def test_fractional_positions_and_what_is_allowed():
