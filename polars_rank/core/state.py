@@ -32,13 +32,15 @@ MANY = 1000  # rows: of fewer, a dict finds distinct texts in a third of the tim
 PLACE = "polars_rank.place"  # of its state, in a row: the name of no column of a user
 WRITTEN = re.compile(r"(p\d+( p\d+)*)?")  # a letter: else a CSV file has numbers
 CODED = cs.categorical() | cs.enum()
-Kind: TypeAlias = Literal["partial", "moments", "behavior"]
+Kind: TypeAlias = Literal["partial", "moments", "behavior", "sampled"]
 Type: TypeAlias = Literal["number", "text", "hash", "any"]  # any number, UInt64
 MADE: Mapping[Kind, str] = {
     "partial": "partial; partials are made by partial and add of an Evaluation",
     "moments": "moments; make them with pr.comparison.moments(values)",
     "behavior": "state of behavior; make one with behavior_state(log)",
+    "sampled": "state of sampled ranks; make one with sampled_state(log, items=...)",
 }
+BY_ROWS = ("behavior", "sampled")  # lazy, a row per segment: none of an empty log
 
 
 class State(NamedTuple):
@@ -112,7 +114,7 @@ def require_envelope(state: State, kind: Kind) -> None:
         what, _, made = MADE[kind].partition("; ")
         shown = ", ".join(frame.columns) or "no columns"
         raise damaged(name, f"no {what}, but a frame of {shown}; {made}")
-    if frame.is_empty() and kind != "behavior":  # which is lazy, by segment
+    if frame.is_empty() and kind not in BY_ROWS:
         raise damaged(name, "has no rows: a part without queries has one; copy it anew")
     for text in _texts(state, DEFINITION):
         _require_format(name, kind, text)

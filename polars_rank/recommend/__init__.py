@@ -1,7 +1,9 @@
-"""Recommenders: splits of interactions, and what to check about them.
+"""Recommenders: splits, their check, and measures from sampled negatives.
 
-It imports ``io``, the check of columns in ``_engine``, and from ``clicks`` the hash
-that is the same on every machine.
+``rank_counts`` makes a state of a log, ``sampled_measures`` values of states, and
+``rank_estimators`` holds the numbers and knows no frame. The room imports ``io``,
+``measures``, checks and plans of ``_engine``, and from ``clicks`` the hash that is the
+same on every machine.
 """
 
 from __future__ import annotations
@@ -10,6 +12,11 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 if _TYPE_CHECKING:
+    from polars_rank.recommend.sampled_ranks import (
+        merge_sampled,
+        sampled,
+        sampled_state,
+    )
     from polars_rank.recommend.split_log import Split, split
     from polars_rank.recommend.split_report import SplitReport, check_split
 
@@ -17,6 +24,9 @@ __all__ = [
     "Split",
     "SplitReport",
     "check_split",
+    "merge_sampled",
+    "sampled",
+    "sampled_state",
     "split",
 ]
 
@@ -24,6 +34,9 @@ _LATER = {
     "Split": "split_log",
     "SplitReport": "split_report",
     "check_split": "split_report",
+    "merge_sampled": "sampled_ranks",
+    "sampled": "sampled_ranks",
+    "sampled_state": "sampled_ranks",
     "split": "split_log",
 }
 

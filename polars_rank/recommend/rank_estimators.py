@@ -1,0 +1,140 @@
+"""Estimate the ranks in a catalogue from the ranks among sampled negatives.
+
+Only numbers are here. A relevant item of rank r among ``items`` has x of its m negatives
+above it: hypergeometric if these are distinct, binomial if every draw is one of the r - 1
+better items with the same probability each. A table holds the probability of each x
+(column) at each rank (row), and the estimators invert it.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Numbers: TypeAlias = npt.NDArray[np.float64]
+Places: TypeAlias = npt.NDArray[np.int64]
+
+FINE = 200  # numbers one by one; further ones in cells of 1 %, far below any error
+RATIO = 1.01
+ENOUGH = 1e-3  # gain of log-likelihood in a step, of all users: nothing can tell it
+MAX_STEPS = 2000
+GAMMA = 0.01  # weight of the variance
+BLOCK = 1 << 22  # numbers of a table that are in memory before they are summed in cells
+
+
+class Cells(NamedTuple):
+    """The numbers from 1 to n in cells: the first and the last of each."""
+
+    first: Places
+    last: Places
+
+    @property
+    def sizes(self) -> Numbers:
+        """How many numbers are in each cell."""
+        return (self.last - self.first + 1).astype(np.float64)
+
+    @property
+    def middle(self) -> Numbers:
+        """The mean number of each cell."""
+        return (self.first + self.last) / 2.0
+
+
+@lru_cache(maxsize=64)
+def cells(n: int) -> Cells:
+    """Put the numbers from 1 to ``n`` into cells."""
+    last = [*range(1, min(FINE, n) + 1)]
+    while last[-1] < n:
+        last.append(min(n, int(last[-1] * RATIO)))
+    ends = np.array(last, np.int64)
+    return Cells(np.append(1, ends[:-1] + 1), ends)
+
+
+@lru_cache(maxsize=8)
+def chances(items: int, negatives: int, share: float | None) -> Numbers:
+    """Return the probability of each number above, by cells of ranks and of x + 1.
+
+    ``share`` is the probability that a draw is one certain item; None: the negatives are
+    distinct, and each set of them is as likely as any other.
+    """
+    # The middle of a cell is one of its ranks, or lies between two of them.
+    better = cells(items).middle[:, None] - 1.0
+    x = np.arange(negatives, dtype=np.float64)[None, :]
+    starts = cells(negatives + 1).first - 1
+    rows = max(1, BLOCK // (negatives + 1))
+    blocks = []
+    for at in range(0, len(better), rows):
+        own = better[at : at + rows]
+        if share is None:
+            logs = _distinct(np.floor(own), x, items - 1.0, float(negatives))
+        else:
+            logs = _independent(own * share, x, float(negatives))
+        logs -= logs.max(axis=1, keepdims=True)
+        weights = np.exp(logs)
+        weights /= weights.sum(axis=1, keepdims=True)
+        blocks.append(np.add.reduceat(weights, starts, axis=1))
+    table = np.vstack(blocks)
+    table.flags.writeable = False
+    return table
+
+
+def _distinct(better: Numbers, x: Numbers, others: float, m: float) -> Numbers:
+    """Logarithms of hypergeometric probabilities, up to a constant of each row."""
+    top = (m - x) * (better - x)
+    bottom = (x + 1) * (others - better - m + x + 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        steps = np.where(bottom <= 0, 0.0, np.log(np.maximum(top, 0.0) / bottom))
+    logs = _summed(steps)
+    least = np.maximum(0.0, m - (others - better))
+    logs[np.arange(m + 1)[None, :] < least] = -np.inf
+    return logs
+
+
+def _independent(chance: Numbers, x: Numbers, m: float) -> Numbers:
+    """Logarithms of binomial probabilities, up to a constant of each row."""
+    chance = np.minimum(chance, 1 - 1e-15)
+    with np.errstate(divide="ignore"):
+        return _summed(np.log((m - x) / (x + 1)) + np.log(chance / (1 - chance)))
+
+
+def _summed(steps: Numbers) -> Numbers:
+    """Sum the steps from one x to the next."""
+    return np.pad(np.cumsum(steps, axis=1), ((0, 0), (1, 0)))
+
+
+def em(table: Numbers, counts: Numbers, start: Numbers) -> Numbers:
+    """Return distributions of ranks, a row for each row of counts.
+
+    EM steps raise the likelihood from ``start`` on, until a step hardly raises that of
+    the first row; all rows take as many steps. What the counts do not tell stays as in
+    ``start``, so that more steps would fit noise.
+    """
+    shares = counts / counts.sum(axis=1, keepdims=True)
+    found = np.repeat(start[None, :], len(counts), axis=0)
+    back = np.ascontiguousarray(table.T)
+    before = -np.inf
+    for _ in range(MAX_STEPS):
+        expected = np.maximum(found @ table, 1e-300)
+        likelihood = float(counts[0] @ np.log(expected[0]))
+        if likelihood - before < ENOUGH:
+            break
+        before = likelihood
+        found *= (shares / expected) @ back
+    return found
+
+
+def least_squares(table: Numbers, gains: Numbers, prior: Numbers) -> Numbers:
+    """Return the value of each column with the least squared bias, and some variance."""
+    weighed = prior[:, None] * table
+    inner = table.T @ weighed
+    spread = np.diag(weighed.sum(axis=0)) - inner
+    return np.linalg.lstsq(inner + GAMMA * spread, weighed.T @ gains, rcond=None)[0]
+
+
+def jackknife(values: Numbers) -> Numbers:
+    """Return the standard error of columns from rows that each leave a group out."""
+    groups = len(values)
+    off = values - values.mean(axis=0)
+    return np.sqrt((off**2).sum(axis=0) * (groups - 1) / groups)

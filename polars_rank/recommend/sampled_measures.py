@@ -1,0 +1,275 @@
+"""Make measures of a catalogue from counts of ranks among sampled negatives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import ceil
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from polars_rank._engine.checks.enforce import warn
+from polars_rank._statistics.distributions import t_quantile
+from polars_rank.core.state import chosen
+from polars_rank.measures.measure import Measure, Measures, parse_measures
+from polars_rank.recommend.rank_counts import LISTS, SAMPLED, THINNED, THINNINGS
+from polars_rank.recommend.rank_estimators import (
+    Cells,
+    Numbers,
+    cells,
+    chances,
+    em,
+    jackknife,
+    least_squares,
+)
+
+Method: TypeAlias = Literal["em", "rank", "least_squares"]
+METHODS = ("em", "rank", "least_squares")
+WITHIN = 10  # ranks that decide a measure that weighs them, by simulation
+VALUES = {
+    "measure": pl.String,
+    "naive": pl.Float64,
+    "estimate": pl.Float64,
+    "se": pl.Float64,
+    "lower": pl.Float64,
+    "upper": pl.Float64,
+    "users": pl.UInt32,
+    "negatives": pl.Float64,
+    "min_negatives": pl.Int64,
+}
+GAINS: Mapping[str, Callable[[Numbers], Numbers]] = {
+    "hits": np.ones_like,
+    "recall": np.ones_like,
+    "ndcg": lambda rank: 1.0 / np.log2(rank + 1.0),
+    "rr": lambda rank: 1.0 / rank,
+    "ap": lambda rank: 1.0 / rank,
+}
+
+
+class OfRank(NamedTuple):
+    """A measure of one relevant item: a function of its rank up to k."""
+
+    name: str
+    metric: str
+    k: float
+
+    def at(self, ranks: Numbers) -> Numbers:
+        """Return its value at each rank."""
+        return np.where(ranks <= self.k, GAINS[self.metric](ranks), 0.0)
+
+    def over(self, ranks: Cells) -> Numbers:
+        """Return its mean over each cell of ranks."""
+        within = np.clip(self.k - ranks.first + 1, 0, ranks.sizes) / ranks.sizes
+        return GAINS[self.metric](ranks.middle) * within
+
+    @property
+    def told_from(self) -> float:
+        """How many first ranks have to be told from the next ones."""
+        return self.k if self.metric in ("hits", "recall") else min(self.k, WITHIN)
+
+
+def of_ranks(measures: Measures) -> list[OfRank]:
+    """Read measures of a rank; of others an error says which there are."""
+    found = []
+    for one in parse_measures(measures):
+        if not isinstance(one, Measure) or one.metric not in GAINS:
+            msg = f"{one.name!r} is no measure of one rank: take {', '.join(GAINS)}"
+            raise ValueError(msg)
+        given = one.arguments
+        if more := sorted(given.keys() - {"k"}):
+            msg = f"{one.name!r}: of one rank there is no {', '.join(more)}; give k alone"
+            raise ValueError(msg)
+        k = given.get("k")
+        if k is None and one.metric in ("hits", "recall"):
+            msg = f"{one.name!r} is 1 of any list: give a cutoff, as in '{one.name}@10'"
+            raise ValueError(msg)
+        found.append(OfRank(one.name, one.metric, np.inf if k is None else float(k)))
+    return found
+
+
+class Counts(NamedTuple):
+    """Counts of lists by group (rows) and by negatives m and number x above (columns).
+
+    ``share`` is the probability that a draw is one certain item, None of distinct ones.
+    """
+
+    m: Numbers
+    x: Numbers
+    groups: Numbers
+    items: int
+    share: float | None
+
+    @classmethod
+    def of(cls, rows: pl.DataFrame, items: int, share: float | None, each: int) -> Counts:
+        """Sum up the rows of a segment; ``each`` list has so many counts."""
+        rows = rows.explode(*LISTS).group_by("group", *LISTS[:2])
+        table = rows.agg(pl.col("counts").sum()).sort("negatives", "above", "group")
+        pairs = table.select(pl.struct(*LISTS[:2]).rle_id()).to_series().to_numpy()
+        groups, row = np.unique(table["group"].to_numpy(), return_inverse=True)
+        counts = np.zeros((len(groups), int(pairs.max()) + 1))
+        counts[row, pairs] = table["counts"].to_numpy() / each
+        kept = table.select(*LISTS[:2]).unique(maintain_order=True)
+        m, x = (kept[name].to_numpy().astype(np.float64) for name in LISTS[:2])
+        return cls(m, x, counts, items, share)
+
+    @property
+    def whole(self) -> Numbers:
+        """The counts of all groups."""
+        return self.groups.sum(axis=0)
+
+    @property
+    def left_out(self) -> Numbers:
+        """The counts of all groups, and without each of them."""
+        whole = self.whole
+        return np.vstack([whole, whole - self.groups])
+
+    def mean(self, values: Numbers) -> Numbers:
+        """Return the mean of a value of each column, of all rows of ``left_out``."""
+        rows = self.left_out if len(self.groups) > 1 else self.whole[None, :]
+        return rows @ values / rows.sum(axis=1)
+
+    @property
+    def seen(self) -> float:
+        """Return 1 / the mean share of the items that the negatives are."""
+        share = 1.0 / self.items if self.share is None else self.share
+        return 1.0 / (share * float(self.whole @ self.m / self.whole.sum()))
+
+    def table(self) -> tuple[Numbers, Numbers]:
+        """Return the chances of the cells that are there, and the counts in them."""
+        tables, counts = [], []
+        rows = self.left_out if len(self.groups) > 1 else self.whole[None, :]
+        for m in np.unique(self.m):
+            own = self.m == m
+            place = self._places(own, m)
+            there, back = np.unique(place, return_inverse=True)
+            tables.append(chances(self.items, int(m), self.share)[:, there])
+            counts.append(_in_cells(rows[:, own], back, len(there)))
+        return np.hstack(tables), np.hstack(counts)
+
+    def _places(self, own: Any, m: float) -> Any:
+        return np.searchsorted(cells(int(m) + 1).last, self.x[own] + 1)
+
+
+def _in_cells(rows: Numbers, place: Any, size: int) -> Numbers:
+    found = np.zeros((len(rows), size))
+    np.add.at(found.T, place, rows.T)
+    return found
+
+
+def _by_em(counts: Counts, measures: Sequence[OfRank]) -> Numbers:
+    ranks = cells(counts.items)
+    found = em(*counts.table(), ranks.sizes / counts.items)
+    return found @ np.column_stack([m.over(ranks) for m in measures])
+
+
+def _by_rank(counts: Counts, measures: Sequence[OfRank]) -> Numbers:
+    others = counts.items - 1
+    each = 1.0 / others if counts.share is None else counts.share
+    ranks = 1 + np.floor(counts.x / (counts.m * each) + 1e-9)
+    return np.column_stack([counts.mean(m.at(ranks)) for m in measures])
+
+
+def _by_least_squares(counts: Counts, measures: Sequence[OfRank]) -> Numbers:
+    ranks = cells(counts.items)
+    gains = np.column_stack([m.over(ranks) for m in measures])
+    values = np.zeros((len(counts.x), len(measures)))
+    for m in np.unique(counts.m):
+        own = counts.m == m
+        table = chances(counts.items, int(m), counts.share)
+        worth = least_squares(table, gains, ranks.sizes / counts.items)
+        values[own] = worth[counts._places(own, m)]
+    return np.column_stack([counts.mean(column) for column in values.T])
+
+
+ESTIMATORS: Mapping[str, Callable[[Counts, Sequence[OfRank]], Numbers]] = {
+    "em": _by_em,
+    "rank": _by_rank,
+    "least_squares": _by_least_squares,
+}
+
+
+def finished(
+    rows: pl.DataFrame,
+    by: Sequence[str],
+    definition: str,
+    measures: Sequence[OfRank],
+    method: Method,
+    level: float,
+) -> pl.DataFrame:
+    """Estimate the measures of each segment from the counts of all parts."""
+    items, rarest = (chosen(definition, n) for n in ("items", "min_probability"))
+    share = rarest
+    if rarest is None and chosen(definition, "replacement"):
+        share = 1.0 / (int(str(items)) - 1)
+    found, warned = [], False
+    segments = rows.partition_by(by, as_dict=True, maintain_order=True) if by else {}
+    for key, own in (segments or {(): rows}).items():
+        if own.is_empty():
+            found += [(m.name, *[None] * 5, 0, None, None) for m in measures]
+            continue
+        kind = SAMPLED if rarest is None else THINNED
+        ranked, estimated = (
+            Counts.of(
+                own.filter(pl.col("measure") == one),
+                int(str(items)),
+                None if share is None else float(str(share)),
+                THINNINGS if one == THINNED else 1,
+            )
+            for one in (SAMPLED, kind)
+        )
+        if not warned:
+            warned = _warn_of_few(measures, estimated)
+        values = _values(ranked, estimated, measures, method, level)
+        found += [(*key, *row) for row in values]
+    schema = {name: rows.schema[name] for name in by} | VALUES
+    return pl.DataFrame(found, schema, orient="row")
+
+
+def _values(
+    ranked: Counts,
+    estimated: Counts,
+    measures: Sequence[OfRank],
+    method: Method,
+    level: float,
+) -> list[tuple[Any, ...]]:
+    """Return a row of values per measure of a segment."""
+    users = int(ranked.whole.sum())
+    negatives = float(ranked.whole @ ranked.m / users)
+    values = ESTIMATORS[method](estimated, measures)
+    groups = len(values) - 1
+    errors = jackknife(values[1:]) if groups else None
+    reach = float(t_quantile(0.5 + level / 2, groups - 1)) if groups else 0.0
+    rows = []
+    for i, measure in enumerate(measures):
+        naive = float(ranked.mean(measure.at(ranked.x + 1))[0])
+        value = float(values[0, i])
+        ends: list[float | None] = [None, None, None]
+        if errors is not None:
+            se = float(errors[i])
+            ends = [se, value - reach * se, value + reach * se]
+        least = _least(measure, estimated)
+        rows.append((measure.name, naive, value, *ends, users, negatives, least))
+    return rows
+
+
+def _least(measure: OfRank, counts: Counts) -> int:
+    """Return how many negatives tell the first ranks from the next ones."""
+    share = 1.0 / counts.items if counts.share is None else counts.share
+    least = max(1, ceil(1.0 / (share * measure.told_from) - 1e-9))
+    return least if counts.share is not None else min(least, counts.items - 1)
+
+
+def _warn_of_few(measures: Sequence[OfRank], counts: Counts) -> bool:
+    """Warn of measures of ranks that the negatives do not tell apart."""
+    mean = float(counts.whole @ counts.m / counts.whole.sum())
+    few = [m for m in measures if mean < _least(m, counts)]
+    if few:
+        least = max(_least(m, counts) for m in few)
+        warn(
+            f"{mean:,.0f} negatives of {counts.items:,} items do not tell the first "
+            f"{ceil(counts.seen):,} ranks apart, so that {', '.join(m.name for m in few)} "
+            f"rest on an assumption, that ranks within are equally likely; draw at least "
+            f"{least:,} negatives, or take hits or recall @{ceil(counts.seen)}"
+        )
+    return bool(few)

@@ -1,0 +1,358 @@
+"""Measures of a whole catalogue from relevant items and sampled negatives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import polars as pl
+
+from polars_rank._engine.frame_function import frame_function, like_input
+from polars_rank._engine.request import AnyFrame
+from polars_rank._statistics.distributions import special
+from polars_rank._statistics.intervals import require_level
+from polars_rank.core.parameters import is_whole
+from polars_rank.core.source import is_rereadable, lazy_source
+from polars_rank.core.state import DEFINITION, added_up
+from polars_rank.io.frames import FrameLike, as_polars
+from polars_rank.io.states import read_states
+from polars_rank.measures.measure import Measures
+from polars_rank.recommend.rank_counts import (
+    CHECKS,
+    COLUMNS,
+    TIES,
+    TYPES,
+    Check,
+    Design,
+    Roles,
+    Ties,
+    rank_counts,
+    require_possible,
+)
+from polars_rank.recommend.sampled_measures import (
+    METHODS,
+    VALUES,
+    Method,
+    OfRank,
+    finished,
+    of_ranks,
+)
+
+
+@frame_function
+def sampled(
+    log: FrameLike,
+    /,
+    measures: Measures = "hits@10",
+    *,
+    items: int,
+    method: Method = "em",
+    level: float = 0.95,
+    by: str | Sequence[str] = (),
+    user: str = "user_id",
+    cluster: str | None = None,
+    item: str | None = None,
+    label: str = "label",
+    score: str = "score",
+    probability: str | None = None,
+    min_probability: float | None = None,
+    replacement: bool = False,
+    ties: Ties = "pessimistic",
+    check: Check = "strict",
+    seed: int = 0,
+) -> AnyFrame:
+    """Estimate measures over a whole catalogue from sampled negatives.
+
+    Among m sampled negatives a relevant item ranks far better than among all N items: a
+    measure of that rank (``naive``) is none of the catalogue, and may put systems in
+    another order. But how many negatives are above an item of rank r has a known
+    distribution, hypergeometric or binomial, which the estimators invert.
+
+    Parameters
+    ----------
+    log
+        A row per user and candidate: one relevant item, and its sampled negatives.
+    measures
+        One or more of ``hits@k``, ``recall@k``, ``ndcg``, ``rr`` and ``ap``, the latter
+        with or without a cutoff, of the rank of the relevant item.
+    items
+        Number N of items that the relevant one is ranked among, itself included: the
+        catalogue, without what is filtered out before a draw.
+    method
+        ``"em"``: the distribution of ranks of the greatest likelihood, by EM from equal
+        probabilities until a step raises the log-likelihood by less than 0.001 (at most
+        2,000 steps), ranks above 200 in cells of 1 %. ``"rank"``: the measure at the
+        rank 1 + floor((N - 1) x / m), x negatives above. ``"least_squares"``: a value
+        for each x, of the least squared bias plus 0.01 times the variance, if all ranks
+        are equally likely.
+    level
+        Confidence level.
+    by
+        Columns with segments, such as that of the system: each has its own lists.
+    user
+        Column that tells lists apart.
+    cluster
+        Column of the units that are independent; by default the user is.
+    item
+        Column of the items. With it, negatives that are the relevant item are refused;
+        ``probability`` needs it.
+    label, score
+        Columns: labels above 0 are relevant, and high scores rank first.
+    probability
+        Column with the probability of the item in one draw, for negatives that were
+        drawn independently and not all alike, such as by popularity. One row is one
+        draw, so that an item may be there twice.
+    min_probability
+        The probability of the rarest item of the catalogue, or less. Draws are thinned:
+        each is kept with ``min_probability`` / ``probability``, in eight ways by hash,
+        and of the items above, all are kept with the same probability. N times this is
+        the share of the draws that tell anything.
+    replacement
+        Whether negatives of equal probability were drawn with replacement.
+    ties
+        Whether a negative with the score of the relevant item is above it:
+        ``"pessimistic"`` or ``"optimistic"``.
+    check
+        ``"full"`` looks for distinct negatives that are there twice, which needs
+        ``item`` and memory for the items of all users.
+    seed
+        Seed of the hash that thins draws.
+
+    Returns
+    -------
+    A DataFrame for a DataFrame, a LazyFrame for a LazyFrame, with a row per segment and
+    measure: the ``by`` columns, ``measure``; ``naive``, its mean among the sampled items;
+    ``estimate`` of its mean among all items; ``se``, ``lower``, ``upper``; ``users``,
+    the number of lists; ``negatives``, how many each has, on average; and
+    ``min_negatives``, the fewest that tell the ranks that matter. Errors are those of a
+    jackknife that leaves out 20 groups of users in turn (Student's t, 19 degrees of
+    freedom; the extra ``stats``): those of the draw of users and negatives, without the
+    bias of an estimator. They are null if all users are in one group.
+
+    Warns
+    -----
+    DataWarning
+        If k < N / m. No negative above says no more than that the rank is below about
+        N / m, so nothing tells what happens within. For ``ndcg``, ``rr`` and ``ap``,
+        which weigh ranks, k is at most 10 here.
+
+    Raises
+    ------
+    ValueError, TypeError, polars.exceptions.ColumnNotFoundError
+        At once, for wrong arguments.
+    DataError
+        When collected: no relevant item, or several; no negatives, or more than N - 1
+        distinct ones; the relevant item among them; null or NaN; a probability below
+        the least.
+
+    Source: Krichene and Rendle, KDD 2020 (``rank``, ``least_squares``: sections 5.1 and
+    5.3); Jin, Li, Mudgal, Gao and others, AAAI 2021 (``em``).
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polars_rank import recommend
+    >>> log = pl.DataFrame(
+    ...     {
+    ...         "user_id": [1, 1, 1, 2, 2, 2],
+    ...         "label": [1, 0, 0, 1, 0, 0],
+    ...         "score": [0.5, 0.9, 0.1, 0.7, 0.2, 0.1],
+    ...     }
+    ... )
+    >>> found = recommend.sampled(log, "hits@2", items=3, method="rank")
+    >>> found.select("naive", "estimate", "users").row(0)
+    (1.0, 1.0, 2)
+    """
+    chosen = _chosen(measures, method, level)
+    design = _design(items, replacement, min_probability, probability, ties, check, seed)
+    roles = _roles(by, user, cluster, item, label, score, probability)
+    frame = as_polars(log, name="the log").lazy()
+    state = rank_counts(frame, roles, design, check=check, part=None)
+    schema = frame.collect_schema()
+    columns = {name: schema[name] for name in roles.by} | VALUES
+
+    def read(_: Sequence[str]) -> Iterator[pl.DataFrame]:
+        rows = state.collect(engine="streaming")
+        yield finished(rows, roles.by, design.definition, *chosen)
+
+    again = is_rereadable(frame)
+    plan = lazy_source(read, columns, name="sampled ranks", rereadable=again)
+    return like_input(log, plan)
+
+
+@frame_function
+def sampled_state(
+    log: FrameLike,
+    /,
+    *,
+    items: int,
+    by: str | Sequence[str] = (),
+    user: str = "user_id",
+    cluster: str | None = None,
+    item: str | None = None,
+    label: str = "label",
+    score: str = "score",
+    probability: str | None = None,
+    min_probability: float | None = None,
+    replacement: bool = False,
+    ties: Ties = "pessimistic",
+    check: Check = "strict",
+    seed: int = 0,
+    part: str | None = None,
+) -> AnyFrame:
+    """Count what a day, a file or a partition of a log adds to :func:`sampled`.
+
+    The counts serve any measure, cutoff and estimator.
+
+    Parameters
+    ----------
+    log, items, by, user, cluster, item, label, score
+        As in :func:`sampled`. A list must lie in one part.
+    probability, min_probability, replacement, ties, check, seed
+        As in :func:`sampled`.
+    part
+        Name of the part, such as its day. Two parts of the same content are one part,
+        which :func:`merge_sampled` refuses to count twice, unless they have two names.
+
+    Returns
+    -------
+    A frame like ``log``, a row for each segment, measure (``sampled``; ``thinned``, if
+    there are probabilities) and group of users: lists of ``negatives``, ``above`` and
+    ``counts``; ``definition``, all that can change a value; and ``digests``, eight
+    bytes as text, of the content. To be kept in Parquet or Arrow files.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polars_rank import recommend
+    >>> log = pl.DataFrame({"user_id": [1, 1], "label": [1, 0], "score": [0.5, 0.9]})
+    >>> recommend.sampled_state(log, items=3).select("above", "counts").row(0)
+    ([1], [1])
+    """
+    design = _design(items, replacement, min_probability, probability, ties, check, seed)
+    roles = _roles(by, user, cluster, item, label, score, probability)
+    frame = as_polars(log, name="the log").lazy()
+    return like_input(log, rank_counts(frame, roles, design, check=check, part=part))
+
+
+def merge_sampled(
+    parts: FrameLike | Iterable[FrameLike],
+    /,
+    measures: Measures = "hits@10",
+    *,
+    method: Method = "em",
+    level: float = 0.95,
+) -> pl.DataFrame:
+    """Merge the states of parts into the measures of the whole.
+
+    Parameters
+    ----------
+    parts
+        Results of :func:`sampled_state`, of the same catalogue and segments: frames of
+        any library, or paths.
+    measures, method, level
+        As in :func:`sampled`.
+
+    Returns
+    -------
+    What :func:`sampled` of all parts together returns, to the last bit.
+
+    Raises
+    ------
+    DataError
+        If a part is no state, or damaged; if the same part is there twice, by the
+        digest of its content; if parts differ in their definition or their columns. It
+        names the file, and what differs.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polars_rank import recommend
+    >>> log = pl.DataFrame({"user_id": [1, 1], "label": [1, 0], "score": [0.5, 0.9]})
+    >>> days = [log, log.with_columns(user_id=pl.lit(2))]
+    >>> states = [recommend.sampled_state(day, items=2) for day in days]
+    >>> merged = recommend.merge_sampled(states, "hits@1", method="rank")
+    >>> merged.select("naive", "users").row(0)
+    (0.0, 2)
+    """
+    chosen = _chosen(measures, method, level)
+    states = read_states(parts, "state")
+    whole = added_up(states, "sampled", TYPES, require_possible)
+    by = [name for name in whole.columns if name not in COLUMNS]
+    if whole.is_empty():
+        return pl.DataFrame(schema={n: whole.schema[n] for n in by} | VALUES)
+    whole = whole.sort(by, nulls_last=True, maintain_order=True) if by else whole
+    return finished(whole, by, whole[DEFINITION][0], *chosen)
+
+
+def _chosen(
+    measures: Measures, method: Method, level: float
+) -> tuple[list[OfRank], Method, float]:
+    require_level(level)
+    special()  # what is missing is said at once
+    _require_known("method", method, METHODS)
+    return of_ranks(measures), method, level
+
+
+def _require_known(name: str, given: object, known: Sequence[str]) -> None:
+    if given not in known:
+        msg = f"{name} must be one of {', '.join(known)}, not {given!r}"
+        raise ValueError(msg)
+
+
+def _design(
+    items: int,
+    replacement: bool,
+    min_probability: float | None,
+    probability: str | None,
+    ties: Ties,
+    check: Check,
+    seed: int,
+) -> Design:
+    """Check how negatives were drawn."""
+    if not is_whole(items) or items < 2:
+        msg = f"items must be the size of the catalogue, a whole number, not {items!r}"
+        raise ValueError(msg)
+    _require_known("ties", ties, TIES)
+    _require_known("check", check, CHECKS)
+    if (probability is None) != (min_probability is None):
+        msg = (
+            "probability, a column, and min_probability, that of the rarest item of the "
+            "catalogue, go together; give both"
+        )
+        raise ValueError(msg)
+    if min_probability is not None:
+        _require_probability(min_probability, items)
+    return Design(
+        int(items), replacement or probability is not None, min_probability, ties, seed
+    )
+
+
+def _require_probability(given: float, items: int) -> None:
+    if not 0 < given * (items - 1) <= 1 + 1e-9:
+        msg = (
+            f"min_probability must be above 0 and at most 1 / (items - 1), which it is if "
+            f"all {items - 1:,} items are equally likely, not {given!r}"
+        )
+        raise ValueError(msg)
+
+
+def _roles(
+    by: str | Sequence[str],
+    user: str,
+    cluster: str | None,
+    item: str | None,
+    label: str,
+    score: str,
+    probability: str | None,
+) -> Roles:
+    """Check that each column has one role, and what depends on another."""
+    segments = (by,) if isinstance(by, str) else tuple(by)
+    if probability is not None and item is None:
+        msg = "probability= needs item=, the column of the items, to tell draws apart"
+        raise ValueError(msg)
+    made: set[Any] = {*VALUES, *COLUMNS}
+    if odd := [name for name in segments if name in made]:
+        msg = f"a result has a column {odd[0]!r}; rename the column of by="
+        raise ValueError(msg)
+    return Roles(segments, user, cluster, item, label, score, probability)
