@@ -1,24 +1,26 @@
 """Count ranks among sampled negatives: what a log adds, as a state of few numbers.
 
-A row is that of a segment, a measure and a group of users, with three lists: numbers of
-``negatives``, numbers ``above`` the relevant item, and the ``counts`` of lists that have
-these. ``sampled`` counts all negatives. Those drawn by popularity are counted as
-``thinned``, too, each kept with the probability of the rarest item divided by its own:
-what is kept was drawn as if all items had that probability.
+A row is that of a segment, a measure and a group of users, with three columns of lists:
+numbers of ``negatives``, numbers ``above`` the relevant item, and the ``counts`` of
+users that have these. ``sampled`` counts all negatives. Those drawn by popularity are
+counted as ``thinned``, too, each kept with the probability of the rarest item divided
+by its own: what is kept was drawn as if all items had that probability.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 import polars as pl
 
 from polars_rank._engine.checks.enforce import enforce
+from polars_rank._engine.layout import in_batches
 from polars_rank._engine.schema import require_columns
 from polars_rank.clicks.behavior.cluster_states import hashed as stable
 from polars_rank.clicks.behavior.cluster_states import key_text
 from polars_rank.core.rules import Rule
+from polars_rank.core.source import is_rereadable, lazy_source, require_rereadable
 from polars_rank.core.state import (
     DEFINITION,
     DIGESTS,
@@ -38,6 +40,7 @@ Check: TypeAlias = Literal["strict", "full"]
 CHECKS = ("strict", "full")
 GROUPS = 20  # of users, each left out in turn
 THINNINGS = 8  # of each list, whose counts are an eighth each
+AT_ONCE = 4_000_000  # draws with probabilities, which take 230 bytes each
 SAMPLED, THINNED = "sampled", "thinned"
 LISTS = ("negatives", "above", "counts")
 TYPES: dict[str, Type] = {
@@ -45,6 +48,7 @@ TYPES: dict[str, Type] = {
     "group": "hash",
     **dict.fromkeys(LISTS, "any"),
 }
+CELL = ("measure", "group", "negatives", "above")
 COLUMNS = (*TYPES, DEFINITION, DIGESTS)
 CONTENT = "polars_rank.content"  # a number of the lists that were counted
 
@@ -76,8 +80,8 @@ TOO_MANY = Rule(
 NAN = Rule("nan", "NaN in label or score; drop these rows, or mend them")
 IMPROBABLE = Rule(
     "improbable_negative",
-    "probabilities that are null, below min_probability or above 1; give the probability of the item "
-    "in one draw, and that of the rarest item of the catalogue",
+    "probabilities that are null, below min_probability or above 1; give that of the "
+    "item in one draw, and that of the rarest item of the catalogue",
 )
 RULES = {
     "nan": NAN,
@@ -157,39 +161,82 @@ def _require_number(name: str | None, schema: pl.Schema, role: str) -> None:
 def rank_counts(
     log: pl.LazyFrame, roles: Roles, design: Design, *, check: Check, part: str | None
 ) -> pl.LazyFrame:
-    """Return the state of a log: one group-by of users, one of their ranks."""
+    """Return the state of a log, whose rows are read twice, not held."""
     rows = roles.bound(log).with_columns(
         label=pl.col("label").cast(pl.Float64),
         relevant=pl.col("label").cast(pl.Float64) > 0,
     )
+    schema = _packed(_counted(rows, roles, design, check), roles, design, part)
+
+    def read(_: Sequence[str]) -> Iterator[pl.DataFrame]:
+        require_rereadable(log)
+        counted = [
+            batch
+            for bucket in _buckets(rows, roles)
+            for batch in in_batches(_counted(bucket, roles, design, check), share=False)
+        ]
+        yield _packed(pl.concat(counted).lazy(), roles, design, part).collect()
+
+    return lazy_source(
+        read,
+        schema.collect_schema(),
+        name="counts of ranks",
+        rereadable=is_rereadable(log),
+    )
+
+
+def _buckets(rows: pl.LazyFrame, roles: Roles) -> Iterator[pl.LazyFrame]:
+    """Yield the lists in buckets of which the draws can be held, to number them."""
+    size = 0
+    if roles.probability is not None:
+        size = rows.select(pl.len()).collect(engine="streaming").item()
+    if size <= AT_ONCE:
+        yield rows
+        return
+    buckets = -(-size // AT_ONCE)
+    place = pl.struct(roles.keys).hash() % buckets
+    for bucket in range(buckets):
+        yield rows.filter(place == bucket)
+
+
+def _counted(
+    rows: pl.LazyFrame, roles: Roles, design: Design, check: Check
+) -> pl.LazyFrame:
+    """Count the lists of each group and rank: one group-by of users, one of ranks."""
     lists = _lists(rows, roles, design, check)
     keys = [key_text(n, rows.collect_schema()[n]) for n in _unit(roles)]
-    segments, cell = roles.segments, ["measure", "group", "negatives", "above"]
     kinds = [SAMPLED] if roles.probability is None else [SAMPLED, *_thinnings()]
-    counted = (
+    return (
         lists.with_columns(
-            # Low bits of a sum of mixed bytes are as good as any.
-            group=stable(keys) % GROUPS,
             content=hashed([*roles.keys, "negatives", *kinds]),
+            group=stable(keys) % GROUPS,
             measure=pl.lit([SAMPLED] + [THINNED] * (len(kinds) - 1)),
             above=pl.concat_list(kinds),
         )
-        .select(*segments, *cell, pl.col("content").alias(CONTENT))
+        .select(*roles.segments, *CELL, pl.col("content").alias(CONTENT))
         .explode("measure", "above", empty_as_null=False)
-        .group_by(*segments, *cell)
+        .group_by(*roles.segments, *CELL)
         .agg(pl.len().cast(pl.Int64).alias("counts"), pl.col(CONTENT).sum())
     )
-    packed = (
-        counted.sort(*segments, *cell, nulls_last=True)
-        .group_by(*segments, "measure", "group", maintain_order=True)
+
+
+def _packed(
+    counted: pl.LazyFrame, roles: Roles, design: Design, part: str | None
+) -> pl.LazyFrame:
+    """Make a row per segment, measure and group of the counts of all buckets."""
+    segments, keys = roles.segments, [*roles.segments, "measure", "group"]
+    state = (
+        counted.group_by(*segments, *CELL)
+        .agg(pl.col("counts", CONTENT).sum())
+        .sort(*segments, *CELL, nulls_last=True)
+        .group_by(keys, maintain_order=True)
         .agg(*LISTS, pl.col(CONTENT).sum())
         .with_columns(
-            pl.lit(design.definition).alias(DEFINITION),
-            digest([*segments, "measure", "group"], CONTENT, part),
+            pl.lit(design.definition).alias(DEFINITION), digest(keys, CONTENT, part)
         )
     )
     named = [pl.col(f"b{i}").alias(name) for i, name in enumerate(roles.by)]
-    return packed.select(*named, *COLUMNS)
+    return state.select(*named, *COLUMNS)
 
 
 def _unit(roles: Roles) -> list[str]:
@@ -231,7 +278,7 @@ def _lists(
     return enforce(
         lists,
         {name: RULES[name] for name in RULES if name in {*counts, *rules}},
-        example=pl.struct(user="user"),
+        example="user",
         check="strict",
         exact_counts=False,
         unit="user",

@@ -1,9 +1,9 @@
 """Estimate the ranks in a catalogue from the ranks among sampled negatives.
 
-Only numbers are here. A relevant item of rank r among ``items`` has x of its m negatives
-above it: hypergeometric if these are distinct, binomial if every draw is one of the r - 1
-better items with the same probability each. A table holds the probability of each x
-(column) at each rank (row), and the estimators invert it.
+Only numbers are here. A relevant item of rank r among ``items`` has x of its m
+negatives above it: hypergeometric if these are distinct, binomial if every draw is each
+of the r - 1 better items with the same probability. A table holds the probability of
+each x (column) at each rank (row), and the estimators invert it.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ def cells(n: int) -> Cells:
     return Cells(np.append(1, ends[:-1] + 1), ends)
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=32)
 def chances(items: int, negatives: int, share: float | None) -> Numbers:
     """Return the probability of each number above, by cells of ranks and of x + 1.
 
-    ``share`` is the probability that a draw is one certain item; None: the negatives are
-    distinct, and each set of them is as likely as any other.
+    ``share`` is the probability that a draw is one certain item; None: the negatives
+    are distinct, and each set of them is as likely as any other.
     """
     # The middle of a cell is one of its ranks, or lies between two of them.
     better = cells(items).middle[:, None] - 1.0
@@ -126,15 +126,18 @@ def em(table: Numbers, counts: Numbers, start: Numbers) -> Numbers:
 
 
 def least_squares(table: Numbers, gains: Numbers, prior: Numbers) -> Numbers:
-    """Return the value of each column with the least squared bias, and some variance."""
+    """Return the value of each column, of the least squared bias and variance."""
     weighed = prior[:, None] * table
     inner = table.T @ weighed
     spread = np.diag(weighed.sum(axis=0)) - inner
-    return np.linalg.lstsq(inner + GAMMA * spread, weighed.T @ gains, rcond=None)[0]
+    both = inner + GAMMA * spread
+    found, *_ = np.linalg.lstsq(both, weighed.T @ gains, rcond=None)
+    return np.asarray(found, np.float64)
 
 
 def jackknife(values: Numbers) -> Numbers:
     """Return the standard error of columns from rows that each leave a group out."""
     groups = len(values)
     off = values - values.mean(axis=0)
-    return np.sqrt((off**2).sum(axis=0) * (groups - 1) / groups)
+    total: Numbers = (off**2).sum(axis=0) * (groups - 1) / groups
+    return np.sqrt(total)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from math import ceil
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -11,9 +12,9 @@ import polars as pl
 
 from polars_rank._engine.checks.enforce import warn
 from polars_rank._statistics.distributions import t_quantile
-from polars_rank.core.state import chosen
+from polars_rank.clicks.bias.position_rows import segments_of
 from polars_rank.measures.measure import Measure, Measures, parse_measures
-from polars_rank.recommend.rank_counts import LISTS, SAMPLED, THINNED, THINNINGS
+from polars_rank.recommend.rank_counts import LISTS, SAMPLED, THINNED
 from polars_rank.recommend.rank_estimators import (
     Cells,
     Numbers,
@@ -27,7 +28,7 @@ from polars_rank.recommend.rank_estimators import (
 Method: TypeAlias = Literal["em", "rank", "least_squares"]
 METHODS = ("em", "rank", "least_squares")
 WITHIN = 10  # ranks that decide a measure that weighs them, by simulation
-VALUES = {
+VALUES: dict[str, pl.DataType | type[pl.DataType]] = {
     "measure": pl.String,
     "naive": pl.Float64,
     "estimate": pl.Float64,
@@ -61,7 +62,8 @@ class OfRank(NamedTuple):
     def over(self, ranks: Cells) -> Numbers:
         """Return its mean over each cell of ranks."""
         within = np.clip(self.k - ranks.first + 1, 0, ranks.sizes) / ranks.sizes
-        return GAINS[self.metric](ranks.middle) * within
+        means: Numbers = GAINS[self.metric](ranks.middle) * within
+        return means
 
     @property
     def told_from(self) -> float:
@@ -78,7 +80,9 @@ def of_ranks(measures: Measures) -> list[OfRank]:
             raise ValueError(msg)
         given = one.arguments
         if more := sorted(given.keys() - {"k"}):
-            msg = f"{one.name!r}: of one rank there is no {', '.join(more)}; give k alone"
+            msg = (
+                f"{one.name!r}: of one rank there is no {', '.join(more)}; give k alone"
+            )
             raise ValueError(msg)
         k = given.get("k")
         if k is None and one.metric in ("hits", "recall"):
@@ -101,10 +105,12 @@ class Counts(NamedTuple):
     share: float | None
 
     @classmethod
-    def of(cls, rows: pl.DataFrame, items: int, share: float | None, each: int) -> Counts:
+    def of(
+        cls, rows: pl.DataFrame, items: int, share: float | None, each: int
+    ) -> Counts:
         """Sum up the rows of a segment; ``each`` list has so many counts."""
-        rows = rows.explode(*LISTS).group_by("group", *LISTS[:2])
-        table = rows.agg(pl.col("counts").sum()).sort("negatives", "above", "group")
+        cells = rows.explode(*LISTS).group_by("group", *LISTS[:2])
+        table = cells.agg(pl.col("counts").sum()).sort("negatives", "above", "group")
         pairs = table.select(pl.struct(*LISTS[:2]).rle_id()).to_series().to_numpy()
         groups, row = np.unique(table["group"].to_numpy(), return_inverse=True)
         counts = np.zeros((len(groups), int(pairs.max()) + 1))
@@ -116,38 +122,44 @@ class Counts(NamedTuple):
     @property
     def whole(self) -> Numbers:
         """The counts of all groups."""
-        return self.groups.sum(axis=0)
+        total: Numbers = self.groups.sum(axis=0)
+        return total
 
     @property
-    def left_out(self) -> Numbers:
-        """The counts of all groups, and without each of them."""
-        whole = self.whole
-        return np.vstack([whole, whole - self.groups])
+    def rows(self) -> Numbers:
+        """The counts of all groups and, if there are several, without each of them."""
+        whole = self.whole[None, :]
+        return np.vstack([whole, whole - self.groups][: len(self.groups)])
 
     def mean(self, values: Numbers) -> Numbers:
-        """Return the mean of a value of each column, of all rows of ``left_out``."""
-        rows = self.left_out if len(self.groups) > 1 else self.whole[None, :]
-        return rows @ values / rows.sum(axis=1)
+        """Return the mean of a value of each column, for each of ``rows``."""
+        rows = self.rows
+        means: Numbers = rows @ values / rows.sum(axis=1)
+        return means
 
     @property
-    def seen(self) -> float:
-        """Return 1 / the mean share of the items that the negatives are."""
-        share = 1.0 / self.items if self.share is None else self.share
-        return 1.0 / (share * float(self.whole @ self.m / self.whole.sum()))
+    def negatives(self) -> float:
+        """How many negatives a list has, on average."""
+        whole = self.whole
+        return float(whole @ self.m / whole.sum())
+
+    @property
+    def each(self) -> float:
+        """How likely a draw is one certain item."""
+        return 1.0 / self.items if self.share is None else self.share
 
     def table(self) -> tuple[Numbers, Numbers]:
         """Return the chances of the cells that are there, and the counts in them."""
-        tables, counts = [], []
-        rows = self.left_out if len(self.groups) > 1 else self.whole[None, :]
+        tables, counts, rows = [], [], self.rows
         for m in np.unique(self.m):
             own = self.m == m
-            place = self._places(own, m)
-            there, back = np.unique(place, return_inverse=True)
+            there, back = np.unique(self.places(own, m), return_inverse=True)
             tables.append(chances(self.items, int(m), self.share)[:, there])
             counts.append(_in_cells(rows[:, own], back, len(there)))
         return np.hstack(tables), np.hstack(counts)
 
-    def _places(self, own: Any, m: float) -> Any:
+    def places(self, own: Any, m: float) -> Any:
+        """Return the cell of x of some columns, all of m negatives."""
         return np.searchsorted(cells(int(m) + 1).last, self.x[own] + 1)
 
 
@@ -164,8 +176,7 @@ def _by_em(counts: Counts, measures: Sequence[OfRank]) -> Numbers:
 
 
 def _by_rank(counts: Counts, measures: Sequence[OfRank]) -> Numbers:
-    others = counts.items - 1
-    each = 1.0 / others if counts.share is None else counts.share
+    each = 1.0 / (counts.items - 1) if counts.share is None else counts.share
     ranks = 1 + np.floor(counts.x / (counts.m * each) + 1e-9)
     return np.column_stack([counts.mean(m.at(ranks)) for m in measures])
 
@@ -178,7 +189,7 @@ def _by_least_squares(counts: Counts, measures: Sequence[OfRank]) -> Numbers:
         own = counts.m == m
         table = chances(counts.items, int(m), counts.share)
         worth = least_squares(table, gains, ranks.sizes / counts.items)
-        values[own] = worth[counts._places(own, m)]
+        values[own] = worth[counts.places(own, m)]
     return np.column_stack([counts.mean(column) for column in values.T])
 
 
@@ -198,32 +209,38 @@ def finished(
     level: float,
 ) -> pl.DataFrame:
     """Estimate the measures of each segment from the counts of all parts."""
-    items, rarest = (chosen(definition, n) for n in ("items", "min_probability"))
-    share = rarest
-    if rarest is None and chosen(definition, "replacement"):
-        share = 1.0 / (int(str(items)) - 1)
-    found, warned = [], False
-    segments = rows.partition_by(by, as_dict=True, maintain_order=True) if by else {}
-    for key, own in (segments or {(): rows}).items():
+    found: list[tuple[Any, ...]] = []
+    warned = False
+    for key, own in segments_of(rows, by).items():
         if own.is_empty():
             found += [(m.name, *[None] * 5, 0, None, None) for m in measures]
             continue
-        kind = SAMPLED if rarest is None else THINNED
-        ranked, estimated = (
-            Counts.of(
-                own.filter(pl.col("measure") == one),
-                int(str(items)),
-                None if share is None else float(str(share)),
-                THINNINGS if one == THINNED else 1,
-            )
-            for one in (SAMPLED, kind)
-        )
-        if not warned:
-            warned = _warn_of_few(measures, estimated)
+        ranked, estimated = _counts(own, definition)
+        warned = warned or _warn_of_few(measures, estimated)
         values = _values(ranked, estimated, measures, method, level)
         found += [(*key, *row) for row in values]
-    schema = {name: rows.schema[name] for name in by} | VALUES
-    return pl.DataFrame(found, schema, orient="row")
+    return pl.DataFrame(found, schema_of(by, rows.schema), orient="row")
+
+
+def schema_of(by: Sequence[str], schema: pl.Schema) -> pl.Schema:
+    """Return the columns of the result."""
+    return pl.Schema({**{name: schema[name] for name in by}, **VALUES})
+
+
+def _counts(rows: pl.DataFrame, definition: str) -> tuple[Counts, Counts]:
+    """Return the counts for the naive numbers, and those for the estimates."""
+    choices = json.loads(definition)
+    items, share = choices["items"], choices["min_probability"]
+    uniform = share is None
+    if uniform and choices["replacement"]:
+        share = 1.0 / (items - 1)
+    sampled = Counts.of(
+        rows.filter(pl.col("measure") == SAMPLED), items, share if uniform else None, 1
+    )
+    if uniform:
+        return sampled, sampled
+    thinned = rows.filter(pl.col("measure") == THINNED)
+    return sampled, Counts.of(thinned, items, share, choices["thinnings"])
 
 
 def _values(
@@ -234,8 +251,7 @@ def _values(
     level: float,
 ) -> list[tuple[Any, ...]]:
     """Return a row of values per measure of a segment."""
-    users = int(ranked.whole.sum())
-    negatives = float(ranked.whole @ ranked.m / users)
+    users, negatives = int(ranked.whole.sum()), ranked.negatives
     values = ESTIMATORS[method](estimated, measures)
     groups = len(values) - 1
     errors = jackknife(values[1:]) if groups else None
@@ -255,21 +271,21 @@ def _values(
 
 def _least(measure: OfRank, counts: Counts) -> int:
     """Return how many negatives tell the first ranks from the next ones."""
-    share = 1.0 / counts.items if counts.share is None else counts.share
-    least = max(1, ceil(1.0 / (share * measure.told_from) - 1e-9))
+    least = max(1, ceil(1.0 / (counts.each * measure.told_from) - 1e-9))
     return least if counts.share is not None else min(least, counts.items - 1)
 
 
 def _warn_of_few(measures: Sequence[OfRank], counts: Counts) -> bool:
     """Warn of measures of ranks that the negatives do not tell apart."""
-    mean = float(counts.whole @ counts.m / counts.whole.sum())
-    few = [m for m in measures if mean < _least(m, counts)]
+    few = [m for m in measures if counts.negatives < _least(m, counts)]
     if few:
         least = max(_least(m, counts) for m in few)
+        first = ceil(1.0 / (counts.each * counts.negatives))
+        names = ", ".join(m.name for m in few)
         warn(
-            f"{mean:,.0f} negatives of {counts.items:,} items do not tell the first "
-            f"{ceil(counts.seen):,} ranks apart, so that {', '.join(m.name for m in few)} "
-            f"rest on an assumption, that ranks within are equally likely; draw at least "
-            f"{least:,} negatives, or take hits or recall @{ceil(counts.seen)}"
+            f"{names}: {counts.negatives:,.0f} negatives of {counts.items:,} items do "
+            f"not tell the first {first:,} ranks apart, so that the estimate rests on "
+            f"a guess how they share what is there; draw at least {least:,} negatives "
+            f"for each list, or take hits or recall @{first} and beyond"
         )
     return bool(few)

@@ -36,6 +36,7 @@ from polars_rank.recommend.sampled_measures import (
     OfRank,
     finished,
     of_ranks,
+    schema_of,
 )
 
 
@@ -121,8 +122,8 @@ def sampled(
     Returns
     -------
     A DataFrame for a DataFrame, a LazyFrame for a LazyFrame, with a row per segment and
-    measure: the ``by`` columns, ``measure``; ``naive``, its mean among the sampled items;
-    ``estimate`` of its mean among all items; ``se``, ``lower``, ``upper``; ``users``,
+    measure: the ``by`` columns, ``measure``; ``naive``, its mean among the sampled
+    items; ``estimate`` of its mean among all; ``se``, ``lower``, ``upper``; ``users``,
     the number of lists; ``negatives``, how many each has, on average; and
     ``min_negatives``, the fewest that tell the ranks that matter. Errors are those of a
     jackknife that leaves out 20 groups of users in turn (Student's t, 19 degrees of
@@ -164,12 +165,13 @@ def sampled(
     (1.0, 1.0, 2)
     """
     chosen = _chosen(measures, method, level)
-    design = _design(items, replacement, min_probability, probability, ties, check, seed)
+    design = _design(
+        items, replacement, min_probability, probability, ties, check, seed
+    )
     roles = _roles(by, user, cluster, item, label, score, probability)
     frame = as_polars(log, name="the log").lazy()
     state = rank_counts(frame, roles, design, check=check, part=None)
-    schema = frame.collect_schema()
-    columns = {name: schema[name] for name in roles.by} | VALUES
+    columns = schema_of(roles.by, frame.collect_schema())
 
     def read(_: Sequence[str]) -> Iterator[pl.DataFrame]:
         rows = state.collect(engine="streaming")
@@ -229,7 +231,9 @@ def sampled_state(
     >>> recommend.sampled_state(log, items=3).select("above", "counts").row(0)
     ([1], [1])
     """
-    design = _design(items, replacement, min_probability, probability, ties, check, seed)
+    design = _design(
+        items, replacement, min_probability, probability, ties, check, seed
+    )
     roles = _roles(by, user, cluster, item, label, score, probability)
     frame = as_polars(log, name="the log").lazy()
     return like_input(log, rank_counts(frame, roles, design, check=check, part=part))
@@ -280,7 +284,7 @@ def merge_sampled(
     whole = added_up(states, "sampled", TYPES, require_possible)
     by = [name for name in whole.columns if name not in COLUMNS]
     if whole.is_empty():
-        return pl.DataFrame(schema={n: whole.schema[n] for n in by} | VALUES)
+        return pl.DataFrame(schema=schema_of(by, whole.schema))
     whole = whole.sort(by, nulls_last=True, maintain_order=True) if by else whole
     return finished(whole, by, whole[DEFINITION][0], *chosen)
 
@@ -317,8 +321,8 @@ def _design(
     _require_known("check", check, CHECKS)
     if (probability is None) != (min_probability is None):
         msg = (
-            "probability, a column, and min_probability, that of the rarest item of the "
-            "catalogue, go together; give both"
+            "probability, a column, and min_probability, that of the rarest item of "
+            "the catalogue, go together; give both"
         )
         raise ValueError(msg)
     if min_probability is not None:
@@ -331,8 +335,8 @@ def _design(
 def _require_probability(given: float, items: int) -> None:
     if not 0 < given * (items - 1) <= 1 + 1e-9:
         msg = (
-            f"min_probability must be above 0 and at most 1 / (items - 1), which it is if "
-            f"all {items - 1:,} items are equally likely, not {given!r}"
+            "min_probability must be above 0 and at most 1 / (items - 1), as if all "
+            f"{items - 1:,} others were equally likely, not {given!r}"
         )
         raise ValueError(msg)
 

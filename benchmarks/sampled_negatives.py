@@ -1,0 +1,170 @@
+"""How near estimates from sampled negatives are, and how often intervals hold.
+
+``python benchmarks/sampled_negatives.py --runs 500 --seed 1 --kept FILE``: three models
+score 1,000 items for 500 users, popular items higher, and rank an item of each user
+among all of them, which gives the true values, and among negatives: 100 distinct ones of
+equal probability, or 250 independent draws in proportion to popularity (exponent 0.5).
+What a run found is appended to FILE, and runs that are there are not repeated. An
+interval is compared with the mean of all users of all runs, and with that of its own
+users.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from polars_rank import recommend
+
+Numbers: TypeAlias = npt.NDArray[Any]
+
+ITEMS, USERS = 1000, 500
+DRAWS = {"uniform": 100, "popular": 250}
+MODELS = ("tops", "steady", "mixed")
+METHODS = ("em", "rank", "least_squares")
+MEASURES = {
+    "hits@10": lambda r: (r <= 10) * 1.0,
+    "ndcg@10": lambda r: np.where(r <= 10, 1 / np.log2(r + 1), 0.0),
+    "rr@10": lambda r: np.where(r <= 10, 1 / r, 0.0),
+    "hits@50": lambda r: (r <= 50) * 1.0,
+    "hits@3": lambda r: (r <= 3) * 1.0,
+}
+POPULARITY = np.arange(1.0, ITEMS + 1) ** -0.5
+POPULARITY /= POPULARITY.sum()
+
+
+def lift(model: str, rng: np.random.Generator) -> Numbers:
+    """How much higher a model scores the relevant item of each user."""
+    if model == "tops":  # few users, but these well
+        return np.where(rng.random(USERS) < 0.12, 4.0, 0.0)
+    if model == "steady":
+        return np.full(USERS, 1.2)
+    return rng.normal(1.0, 1.0, USERS)
+
+
+def negatives(draw: str, relevant: Numbers, rng: np.random.Generator) -> Numbers:
+    """Draw items other than the relevant one for each user."""
+    m = DRAWS[draw]
+    if draw == "uniform":
+        keys = rng.random((USERS, ITEMS))
+        keys[np.arange(USERS), relevant] = 2.0  # last
+        return np.argpartition(keys, m, axis=1)[:, :m]
+    drawn = rng.choice(ITEMS, (USERS, m), p=POPULARITY)
+    while (again := drawn == relevant[:, None]).any():
+        drawn[again] = rng.choice(ITEMS, int(again.sum()), p=POPULARITY)
+    return drawn
+
+
+def log_of(scores: Numbers, relevant: Numbers, drawn: Numbers) -> pl.DataFrame:
+    """Rows of the relevant item and of the negatives of each user."""
+    users = np.arange(USERS)
+    items = np.column_stack([relevant, drawn])
+    chance = POPULARITY[items] / (1 - POPULARITY[relevant])[:, None]
+    return pl.DataFrame(
+        {
+            "user_id": np.repeat(users, items.shape[1]),
+            "item_id": items.ravel(),
+            "label": np.tile(np.arange(items.shape[1]) == 0, USERS).astype(np.int8),
+            "score": scores[users[:, None], items].ravel(),
+            "p": chance.ravel(),
+        }
+    )
+
+
+def run(seed: int) -> pl.DataFrame:
+    """Estimate the measures of all models, from both kinds of draws."""
+    rng = np.random.default_rng(seed)
+    relevant = rng.choice(ITEMS, USERS, p=POPULARITY)
+    drawn = {draw: negatives(draw, relevant, rng) for draw in DRAWS}
+    logs: dict[str, list[pl.DataFrame]] = {draw: [] for draw in DRAWS}
+    truth = []
+    for model in MODELS:
+        scores = 0.5 * np.log(POPULARITY) + rng.normal(size=(USERS, ITEMS))
+        own = scores[np.arange(USERS), relevant] + lift(model, rng)
+        scores[np.arange(USERS), relevant] = own
+        ranks = 1.0 + (scores > own[:, None]).sum(axis=1)
+        truth += [(model, n, float(f(ranks).mean())) for n, f in MEASURES.items()]
+        for draw in DRAWS:
+            log = log_of(scores, relevant, drawn[draw])
+            logs[draw].append(log.with_columns(model=pl.lit(model)))
+    found = []
+    for draw, parts in logs.items():
+        how: dict[str, Any] = {}
+        if draw == "popular":
+            how = {"probability": "p", "min_probability": float(POPULARITY.min())}
+        state = recommend.sampled_state(
+            pl.concat(parts), items=ITEMS, by="model", item="item_id", **how
+        )
+        for method in METHODS:
+            values = recommend.merge_sampled(state, [*MEASURES], method=method)
+            about = {"seed": pl.lit(seed), "draw": pl.lit(draw)}
+            found.append(values.with_columns(method=pl.lit(method), **about))
+    known = pl.DataFrame(truth, ["model", "measure", "full"], orient="row")
+    return pl.concat(found).join(known, on=["model", "measure"])
+
+
+def summary(rows: pl.DataFrame) -> pl.DataFrame:
+    """Errors and coverage over all runs, by draw, method, measure and model."""
+    rows = rows.with_columns(true=pl.col("full").mean().over("model", "measure"))
+    holds = [
+        pl.col(of).is_between("lower", "upper").mean().alias(name)
+        for of, name in (("true", "coverage"), ("full", "coverage_own"))
+    ]
+    keys = ["draw", "method", "measure", "model"]
+    return rows.group_by(keys, maintain_order=True).agg(
+        pl.len().alias("runs"),
+        pl.col("true").first(),
+        (pl.col("naive") - pl.col("true")).mean().alias("naive_bias"),
+        (pl.col("estimate") - pl.col("true")).mean().alias("bias"),
+        pl.col("estimate").std().alias("sd"),
+        pl.col("se").mean(),
+        *holds,
+    )
+
+
+def orders(rows: pl.DataFrame) -> pl.DataFrame:
+    """Share of the runs that put the three models into their true order."""
+    keys = ["draw", "method", "measure"]
+    rows = rows.with_columns(true=pl.col("full").mean().over("model", "measure"))
+    right = [
+        (pl.col(n).rank() == pl.col("true").rank()).all().alias(f"{n}_order")
+        for n in ("naive", "estimate", "full")
+    ]
+    each = rows.group_by(*keys, "seed", maintain_order=True).agg(right)
+    names = [f"{n}_order" for n in ("naive", "estimate", "full")]
+    return each.group_by(keys, maintain_order=True).agg(pl.col(names).mean())
+
+
+def main() -> None:
+    """Run what is missing, and print all."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--kept", type=Path)
+    given = parser.parse_args()
+    warnings.simplefilter("ignore")
+    kept = given.kept
+    known = pl.read_csv(kept) if kept and kept.exists() else None
+    seen = set() if known is None else {*known["seed"].unique()}
+    parts = [] if known is None else [known]
+    for seed in range(given.seed, given.seed + given.runs):
+        if seed in seen:
+            continue
+        found = run(seed).with_columns(pl.col("seed", "users").cast(pl.Int64))
+        if kept:
+            with kept.open("a") as file:
+                file.write(found.write_csv(include_header=not kept.stat().st_size))
+        parts.append(found)
+    rows = pl.concat(parts)
+    with pl.Config(tbl_rows=-1, tbl_cols=-1, tbl_width_chars=200, float_precision=4):
+        print(summary(rows), orders(rows), sep="\n")
+
+
+if __name__ == "__main__":
+    main()
