@@ -2,11 +2,12 @@
 
 ``python benchmarks/sampled_negatives.py --runs 500 --seed 1 --kept FILE``: three models
 score 1,000 items for 500 users, popular items higher, and rank an item of each user
-among all of them, which gives the true values, and among negatives: 100 distinct ones of
-equal probability, or 250 independent draws in proportion to popularity (exponent 0.5).
-What a run found is appended to FILE, and runs that are there are not repeated. An
+among all of them, which gives the true values, and among negatives: 100 distinct ones
+of equal probability, or 250 independent draws in proportion to popularity (exponent
+0.5). What a run found is appended to FILE, and runs that are there are not repeated. An
 interval is compared with the mean of all users of all runs, and with that of its own
-users.
+users. ``--large`` draws the ranks of 4,000 users among 5,000 items instead, of three
+systems whose order the naive numbers turn around.
 """
 
 from __future__ import annotations
@@ -99,12 +100,51 @@ def run(seed: int) -> pl.DataFrame:
         if draw == "popular":
             how = {"probability": "p", "min_probability": float(POPULARITY.min())}
         state = recommend.sampled_state(
-            pl.concat(parts), items=ITEMS, by="model", item="item_id", **how
+            pl.concat(parts), n_items=ITEMS, by="model", item="item_id", **how
         )
         for method in METHODS:
             values = recommend.merge_sampled(state, [*MEASURES], method=method)
             about = {"seed": pl.lit(seed), "draw": pl.lit(draw)}
             found.append(values.with_columns(method=pl.lit(method), **about))
+    known = pl.DataFrame(truth, ["model", "measure", "full"], orient="row")
+    return pl.concat(found).join(known, on=["model", "measure"])
+
+
+def large_ranks(system: str, rng: np.random.Generator) -> Numbers:
+    """Ranks among 5,000 items: A is right at the top for few users, else nowhere."""
+    if system == "A":
+        top = rng.random(4000) < 0.12
+        return np.where(top, rng.integers(1, 6, 4000), rng.integers(1, 5001, 4000))
+    a, b = {"B": (1.0, 14.0), "C": (0.45, 6.0)}[system]
+    return np.minimum((rng.beta(a, b, 4000) * 5000).astype(int) + 1, 5000)
+
+
+def large_run(seed: int) -> pl.DataFrame:
+    """Estimate the measures of three systems from 100 and from 500 negatives."""
+    rng = np.random.default_rng(seed)
+    found, truth = [], []
+    for system in "ABC":
+        ranks = large_ranks(system, rng)
+        truth += [(system, n, float(f(ranks).mean())) for n, f in MEASURES.items()]
+        for m in (100, 500):
+            above = rng.hypergeometric(ranks - 1, 5000 - ranks, m)
+            log = pl.DataFrame(
+                {
+                    "user_id": np.repeat(np.arange(4000), m + 1),
+                    "label": np.tile(np.arange(m + 1) == 0, 4000),
+                    "score": np.where(
+                        np.arange(m + 1) == 0,
+                        0,
+                        2 * (np.arange(m + 1) <= above[:, None]) - 1,
+                    ).ravel(),
+                }
+            )
+            state = recommend.sampled_state(log, n_items=5000)
+            for method in METHODS:
+                values = recommend.merge_sampled(state, [*MEASURES], method=method)
+                about = {"seed": pl.lit(seed), "draw": pl.lit(f"{m} of 5000")}
+                about |= {"method": pl.lit(method), "model": pl.lit(system)}
+                found.append(values.with_columns(**about))
     known = pl.DataFrame(truth, ["model", "measure", "full"], orient="row")
     return pl.concat(found).join(known, on=["model", "measure"])
 
@@ -129,7 +169,7 @@ def summary(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def orders(rows: pl.DataFrame) -> pl.DataFrame:
-    """Share of the runs that put the three models into their true order."""
+    """Mean absolute errors, and share of the runs with the models in true order."""
     keys = ["draw", "method", "measure"]
     rows = rows.with_columns(true=pl.col("full").mean().over("model", "measure"))
     right = [
@@ -137,8 +177,13 @@ def orders(rows: pl.DataFrame) -> pl.DataFrame:
         for n in ("naive", "estimate", "full")
     ]
     each = rows.group_by(*keys, "seed", maintain_order=True).agg(right)
+    errors = rows.group_by(keys, maintain_order=True).agg(
+        (pl.col(n) - pl.col("full")).abs().mean().alias(f"{n}_error")
+        for n in ("naive", "estimate")
+    )
     names = [f"{n}_order" for n in ("naive", "estimate", "full")]
-    return each.group_by(keys, maintain_order=True).agg(pl.col(names).mean())
+    shares = each.group_by(keys, maintain_order=True).agg(pl.col(names).mean())
+    return errors.join(shares, on=keys, maintain_order="left")
 
 
 def main() -> None:
@@ -147,6 +192,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--kept", type=Path)
+    parser.add_argument("--large", action="store_true")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     kept = given.kept
@@ -156,7 +202,8 @@ def main() -> None:
     for seed in range(given.seed, given.seed + given.runs):
         if seed in seen:
             continue
-        found = run(seed).with_columns(pl.col("seed", "users").cast(pl.Int64))
+        one = large_run if given.large else run
+        found = one(seed).with_columns(pl.col("seed", "users").cast(pl.Int64))
         if kept:
             with kept.open("a") as file:
                 file.write(found.write_csv(include_header=not kept.stat().st_size))

@@ -38,7 +38,7 @@ MADE: Mapping[Kind, str] = {
     "partial": "partial; partials are made by partial and add of an Evaluation",
     "moments": "moments; make them with pr.comparison.moments(values)",
     "behavior": "state of behavior; make one with behavior_state(log)",
-    "sampled": "state of sampled ranks; make one with sampled_state(log, items=...)",
+    "sampled": "state of sampled ranks; make one with sampled_state(log, n_items=...)",
 }
 BY_ROWS = ("behavior", "sampled")  # lazy, a row per segment: none of an empty log
 

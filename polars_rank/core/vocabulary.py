@@ -127,7 +127,7 @@ PARAMETERS: dict[str, Word] = kinds(
         "baseline": "What all others are compared with; default: all pairs of systems.",
         "bins": "Number of bins of a number, which is cut at its quantiles.",
         "check": "What to do about bad rows: strict raises an error, warn warns, off "
-        "ignores; full looks for all duplicates of a click log.",
+        "ignores; full looks for all duplicates of a click log, or of negatives.",
         "choices": "Choice to try, such as ties, gain, k; default: all.",
         "clicked_null": "Meaning of null in clicked.",
         "clip": "Lower limit of the propensities.",
@@ -325,7 +325,12 @@ PARAMETERS: dict[str, Word] = kinds(
         "steps": "Steps of each weight from 0 to 1.",
         "temperature": "Spread of the stochastic policy.",
         "train": "Judgments of the queries that a method learns from.",
-        "item": "Item id. Default: item_id.",
+        "item": "Item id. Default: item_id, unless it is not needed.",
+        "min_probability": "Probability of the rarest item in one draw, or less.",
+        "n_items": "Number of items that a relevant one is ranked among, itself "
+        "included.",
+        "probability": "Column with the probability of the item in one draw.",
+        "replacement": "Whether negatives were drawn with replacement.",
         "tuned_for": "Number of periods at which the sequential interval is narrowest.",
         "unretrieved": "Whether documents that were not retrieved are ranked below "
         "all that were.",
@@ -336,6 +341,7 @@ PARAMETERS: dict[str, Word] = kinds(
 )
 
 COLUMNS: dict[str, Result] = {
+    "above": Result("List(Int64)", "Numbers of negatives above the relevant item."),
     "arm": Result("label", "Arm that is compared with the control."),
     "baseline": Result("String", "System that the other one is compared with."),
     "baseline_label": Result("Float64", "Grade of the document before."),
@@ -368,6 +374,7 @@ COLUMNS: dict[str, Result] = {
     "converged": Result(
         "Boolean", "Whether the fit ended before its largest number of steps."
     ),
+    "counts": Result("List(Int64)", "Number of users with each number above."),
     "crossover": Result(
         "Boolean",
         "Whether the winner changes between this strength and the one before.",
@@ -419,6 +426,7 @@ COLUMNS: dict[str, Result] = {
     "floor": Result("Float64", "Lowest mean that is allowed."),
     "fold": Result("UInt32", "Part of the queries, from 1."),
     "gap": Result("Float64", "Mean of the slice less that of the other queries."),
+    "group": Result("UInt64", "Group of users that is left out together."),
     "human": Result("Float64", "Mean under the judgments by people alone."),
     "human_lower": Result("Float64", "Lower end of its interval."),
     "human_se": Result(
@@ -461,12 +469,19 @@ COLUMNS: dict[str, Result] = {
     "message": Result("String", "What is wrong, and the way out."),
     "method": Result("String", "Estimator."),
     "min_difference": Result("Float64", "Least difference of a system."),
+    "min_negatives": Result(
+        "Int64", "Fewest sampled negatives that tell the ranks that matter."
+    ),
     "mix": Result("Float64", "What the changed shares of segments add."),
     "model": Result("Float64", "Mean under the model's labels."),
     "moves": Result("Float64", "Mean change of rank of common documents."),
     "n": Result("UInt32", "Independent units: queries or clusters."),
     "n_significant": Result(
         "UInt32", "Number of swapped pairs that differ significantly in either measure."
+    ),
+    "naive": Result("Float64", "Mean among the sampled items alone."),
+    "negatives": Result(
+        "Float64 or List(Int64)", "Number of sampled negatives; of lists, their mean."
     ),
     "new_unjudged": Result("UInt32", "Documents that entered and have no label."),
     "note": Result(
@@ -564,6 +579,7 @@ COLUMNS: dict[str, Result] = {
     "ties_upper": Result("Float64", "Largest mean over orders of tied documents."),
     "treatment": Result("Float64", "Value in the other arm."),
     "upper": Result("Float64", "Upper end of the interval or of the bounds."),
+    "users": Result("UInt32", "Number of users, each with one list."),
     "value": Result(
         "Float64 or String", "Value of a query or of an item; of a choice, as text."
     ),

@@ -15,7 +15,6 @@ from typing import Literal, NamedTuple, TypeAlias
 import polars as pl
 
 from polars_rank._engine.checks.enforce import enforce
-from polars_rank._engine.layout import in_batches
 from polars_rank._engine.schema import require_columns
 from polars_rank.clicks.behavior.cluster_states import hashed as stable
 from polars_rank.clicks.behavior.cluster_states import key_text
@@ -50,6 +49,8 @@ TYPES: dict[str, Type] = {
 }
 CELL = ("measure", "group", "negatives", "above")
 COLUMNS = (*TYPES, DEFINITION, DIGESTS)
+# Polars would hold all rows between the two that need them: relevant items, and all.
+APART = pl.QueryOptFlags(comm_subplan_elim=False)
 CONTENT = "polars_rank.content"  # a number of the lists that were counted
 
 NO_RELEVANT = Rule(
@@ -74,8 +75,8 @@ REPEATED = Rule(
 )
 TOO_MANY = Rule(
     "too_many_negatives",
-    "more negatives than other items; give the size of the catalogue in items=, or say "
-    "replacement=True",
+    "more negatives than other items; give the size of the catalogue in n_items=, or "
+    "say replacement=True",
 )
 NAN = Rule("nan", "NaN in label or score; drop these rows, or mend them")
 IMPROBABLE = Rule(
@@ -98,7 +99,7 @@ RULES = {
 class Design(NamedTuple):
     """How the negatives were drawn, and what else decides the counts."""
 
-    items: int
+    n_items: int
     replacement: bool
     min_probability: float | None
     ties: Ties
@@ -171,9 +172,10 @@ def rank_counts(
     def read(_: Sequence[str]) -> Iterator[pl.DataFrame]:
         require_rereadable(log)
         counted = [
-            batch
+            _counted(bucket, roles, design, check).collect(
+                engine="streaming", optimizations=APART
+            )
             for bucket in _buckets(rows, roles)
-            for batch in in_batches(_counted(bucket, roles, design, check), share=False)
         ]
         yield _packed(pl.concat(counted).lazy(), roles, design, part).collect()
 
@@ -304,7 +306,7 @@ def _broken(design: Design, *, distinct: bool) -> dict[str, pl.Expr]:
     relevant, negatives = pl.col("relevant"), pl.col("negatives")
     broken = {"without": relevant == 0, "several": relevant > 1, "alone": negatives < 1}
     if not design.replacement:
-        broken["many"] = negatives > design.items - 1
+        broken["many"] = negatives > design.n_items - 1
     if distinct:
         broken["repeated"] = pl.col("distinct") < negatives + relevant
     return {name: wrong.cast(pl.Int64) for name, wrong in broken.items()}

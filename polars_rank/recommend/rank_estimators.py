@@ -19,7 +19,7 @@ Places: TypeAlias = npt.NDArray[np.int64]
 
 FINE = 200  # numbers one by one; further ones in cells of 1 %, far below any error
 RATIO = 1.01
-ENOUGH = 1e-3  # gain of log-likelihood in a step, of all users: nothing can tell it
+ENOUGH = 0.01  # gain of log-likelihood in a step, of all users together
 MAX_STEPS = 2000
 GAMMA = 0.01  # weight of the variance
 BLOCK = 1 << 22  # numbers of a table that are in memory before they are summed in cells

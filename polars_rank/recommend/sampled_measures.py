@@ -230,7 +230,7 @@ def schema_of(by: Sequence[str], schema: pl.Schema) -> pl.Schema:
 def _counts(rows: pl.DataFrame, definition: str) -> tuple[Counts, Counts]:
     """Return the counts for the naive numbers, and those for the estimates."""
     choices = json.loads(definition)
-    items, share = choices["items"], choices["min_probability"]
+    items, share = choices["n_items"], choices["min_probability"]
     uniform = share is None
     if uniform and choices["replacement"]:
         share = 1.0 / (items - 1)

@@ -46,7 +46,7 @@ def sampled(
     /,
     measures: Measures = "hits@10",
     *,
-    items: int,
+    n_items: int,
     method: Method = "em",
     level: float = 0.95,
     by: str | Sequence[str] = (),
@@ -76,12 +76,12 @@ def sampled(
     measures
         One or more of ``hits@k``, ``recall@k``, ``ndcg``, ``rr`` and ``ap``, the latter
         with or without a cutoff, of the rank of the relevant item.
-    items
+    n_items
         Number N of items that the relevant one is ranked among, itself included: the
         catalogue, without what is filtered out before a draw.
     method
         ``"em"``: the distribution of ranks of the greatest likelihood, by EM from equal
-        probabilities until a step raises the log-likelihood by less than 0.001 (at most
+        probabilities until a step raises the log-likelihood by less than 0.01 (at most
         2,000 steps), ranks above 200 in cells of 1 %. ``"rank"``: the measure at the
         rank 1 + floor((N - 1) x / m), x negatives above. ``"least_squares"``: a value
         for each x, of the least squared bias plus 0.01 times the variance, if all ranks
@@ -160,13 +160,13 @@ def sampled(
     ...         "score": [0.5, 0.9, 0.1, 0.7, 0.2, 0.1],
     ...     }
     ... )
-    >>> found = recommend.sampled(log, "hits@2", items=3, method="rank")
+    >>> found = recommend.sampled(log, "hits@2", n_items=3, method="rank")
     >>> found.select("naive", "estimate", "users").row(0)
     (1.0, 1.0, 2)
     """
     chosen = _chosen(measures, method, level)
     design = _design(
-        items, replacement, min_probability, probability, ties, check, seed
+        n_items, replacement, min_probability, probability, ties, check, seed
     )
     roles = _roles(by, user, cluster, item, label, score, probability)
     frame = as_polars(log, name="the log").lazy()
@@ -187,7 +187,7 @@ def sampled_state(
     log: FrameLike,
     /,
     *,
-    items: int,
+    n_items: int,
     by: str | Sequence[str] = (),
     user: str = "user_id",
     cluster: str | None = None,
@@ -208,7 +208,7 @@ def sampled_state(
 
     Parameters
     ----------
-    log, items, by, user, cluster, item, label, score
+    log, n_items, by, user, cluster, item, label, score
         As in :func:`sampled`. A list must lie in one part.
     probability, min_probability, replacement, ties, check, seed
         As in :func:`sampled`.
@@ -228,11 +228,11 @@ def sampled_state(
     >>> import polars as pl
     >>> from polars_rank import recommend
     >>> log = pl.DataFrame({"user_id": [1, 1], "label": [1, 0], "score": [0.5, 0.9]})
-    >>> recommend.sampled_state(log, items=3).select("above", "counts").row(0)
+    >>> recommend.sampled_state(log, n_items=3).select("above", "counts").row(0)
     ([1], [1])
     """
     design = _design(
-        items, replacement, min_probability, probability, ties, check, seed
+        n_items, replacement, min_probability, probability, ties, check, seed
     )
     roles = _roles(by, user, cluster, item, label, score, probability)
     frame = as_polars(log, name="the log").lazy()
@@ -274,7 +274,7 @@ def merge_sampled(
     >>> from polars_rank import recommend
     >>> log = pl.DataFrame({"user_id": [1, 1], "label": [1, 0], "score": [0.5, 0.9]})
     >>> days = [log, log.with_columns(user_id=pl.lit(2))]
-    >>> states = [recommend.sampled_state(day, items=2) for day in days]
+    >>> states = [recommend.sampled_state(day, n_items=2) for day in days]
     >>> merged = recommend.merge_sampled(states, "hits@1", method="rank")
     >>> merged.select("naive", "users").row(0)
     (0.0, 2)
@@ -283,10 +283,9 @@ def merge_sampled(
     states = read_states(parts, "state")
     whole = added_up(states, "sampled", TYPES, require_possible)
     by = [name for name in whole.columns if name not in COLUMNS]
-    if whole.is_empty():
-        return pl.DataFrame(schema=schema_of(by, whole.schema))
     whole = whole.sort(by, nulls_last=True, maintain_order=True) if by else whole
-    return finished(whole, by, whole[DEFINITION][0], *chosen)
+    definition = "" if whole.is_empty() else whole[DEFINITION][0]
+    return finished(whole, by, definition, *chosen)
 
 
 def _chosen(
@@ -305,7 +304,7 @@ def _require_known(name: str, given: object, known: Sequence[str]) -> None:
 
 
 def _design(
-    items: int,
+    n_items: int,
     replacement: bool,
     min_probability: float | None,
     probability: str | None,
@@ -314,8 +313,8 @@ def _design(
     seed: int,
 ) -> Design:
     """Check how negatives were drawn."""
-    if not is_whole(items) or items < 2:
-        msg = f"items must be the size of the catalogue, a whole number, not {items!r}"
+    if not is_whole(n_items) or n_items < 2:
+        msg = f"n_items must be the size of the catalogue, 2 or more, not {n_items!r}"
         raise ValueError(msg)
     _require_known("ties", ties, TIES)
     _require_known("check", check, CHECKS)
@@ -326,17 +325,21 @@ def _design(
         )
         raise ValueError(msg)
     if min_probability is not None:
-        _require_probability(min_probability, items)
+        _require_probability(min_probability, n_items)
     return Design(
-        int(items), replacement or probability is not None, min_probability, ties, seed
+        int(n_items),
+        replacement or probability is not None,
+        min_probability,
+        ties,
+        seed,
     )
 
 
-def _require_probability(given: float, items: int) -> None:
-    if not 0 < given * (items - 1) <= 1 + 1e-9:
+def _require_probability(given: float, n_items: int) -> None:
+    if not 0 < given * (n_items - 1) <= 1 + 1e-9:
         msg = (
-            "min_probability must be above 0 and at most 1 / (items - 1), as if all "
-            f"{items - 1:,} others were equally likely, not {given!r}"
+            "min_probability must be above 0 and at most 1 / (n_items - 1), as if all "
+            f"{n_items - 1:,} others were equally likely, not {given!r}"
         )
         raise ValueError(msg)
 

@@ -146,6 +146,10 @@ def calls() -> Iterator[tuple[str, pl.DataFrame]]:
     log = pl.DataFrame({"user_id": [1, 1], "item_id": [5, 6], "time": [1, 2]})
     found = recommend.check_split(*recommend.split(log, "last"))
     yield "check_split", found.findings
+    lists = one.with_columns(label=pl.int_range(pl.len()).over("query_id") == 0)
+    asked = {"n_items": 50, "user": "query_id", "replacement": True}
+    yield "sampled_state", recommend.sampled_state(lists, **asked)
+    yield "sampled", recommend.sampled(lists, "ndcg@10", **asked)
     halves = why.queries.with_columns(land=pl.int_range(pl.len()) % 2)
     yield "slices", analysis.slices(halves, "land", min_queries=2, level=0.01)
     yield (

@@ -1,0 +1,130 @@
+"""Estimators of ranks, against enumeration, plain loops and scipy."""
+
+from itertools import combinations, product
+from math import log
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.stats import binom, hypergeom
+
+from polars_rank.recommend.rank_estimators import (
+    GAMMA,
+    cells,
+    chances,
+    em,
+    jackknife,
+    least_squares,
+)
+
+
+@pytest.mark.parametrize("n", [1, 2, 199, 200, 201, 5000, 123_456])
+def test_cells_hold_every_number_once(n):
+    found = cells(n)
+    assert found.first[0] == 1
+    assert found.last[-1] == n
+    assert (found.first[1:] == found.last[:-1] + 1).all()
+    assert (found.last <= np.maximum(found.first, 1.01 * found.first)).all()
+    if n <= 200:
+        assert (found.sizes == 1).all()
+
+
+@pytest.mark.parametrize(("items", "m"), [(2, 1), (7, 1), (7, 3), (12, 5), (9, 8)])
+def test_chances_are_those_of_all_sets(items, m):
+    found = chances(items, m, None)
+    for rank in range(1, items + 1):
+        above = [
+            sum(i < rank - 1 for i in s) for s in combinations(range(items - 1), m)
+        ]
+        share = [above.count(x) / len(above) for x in range(m + 1)]
+        assert found[rank - 1] == pytest.approx(share, abs=1e-12)
+
+
+@pytest.mark.parametrize("rarest", [1 / 4, 0.1])
+def test_chances_are_those_of_all_draws(rarest):
+    """Each of the 4 others is drawn with the same probability, the rest is nothing."""
+    found = chances(5, 3, rarest)
+    outcomes = [rarest] * 4 + [1 - 4 * rarest]
+    for rank in range(1, 6):
+        share = [0.0] * 4
+        for draw in product(range(5), repeat=3):
+            x = sum(i < rank - 1 for i in draw)
+            share[x] += np.prod([outcomes[i] for i in draw])
+        assert found[rank - 1] == pytest.approx(share, abs=1e-12)
+
+
+@pytest.mark.parametrize(("items", "m"), [(5000, 100), (100_001, 300)])
+def test_chances_of_many_items_are_those_of_scipy(items, m):
+    ranks, places = cells(items), cells(m + 1)
+    middle = ranks.middle[::100, None]  # scipy takes long
+    x = np.arange(m + 1)[None, :]
+    share = 0.3 / (items - 1)
+    for found, known in (
+        (chances(items, m, None), hypergeom.pmf(x, items - 1, middle // 1 - 1, m)),
+        (chances(items, m, share), binom.pmf(x, m, (middle - 1) * share)),
+    ):
+        summed = [
+            known[:, a - 1 : b].sum(axis=1)
+            for a, b in zip(places.first, places.last, strict=True)
+        ]
+        assert np.allclose(found[::100], np.transpose(summed), atol=1e-9)
+
+
+def plain_em(table, counts, others=(), enough=0.01, most=2000):
+    """Return the distribution of ranks of the counts, and others by as many steps."""
+    ranks, columns = len(table), len(table[0])
+    found = [[1 / ranks] * ranks for _ in (counts, *others)]
+    before = float("-inf")
+    for _ in range(most):
+        likelihood = 0.0
+        for x in range(columns):
+            if counts[x]:
+                chance = sum(found[0][r] * table[r][x] for r in range(ranks))
+                likelihood += counts[x] * log(chance)
+        if likelihood - before < enough:
+            break
+        before = likelihood
+        for own, seen in zip(found, (counts, *others), strict=True):
+            new = [0.0] * ranks
+            for x in range(columns):
+                chance = sum(own[r] * table[r][x] for r in range(ranks))
+                for r in range(ranks):
+                    new[r] += seen[x] / sum(seen) * own[r] * table[r][x] / chance
+            own[:] = new
+    return found
+
+
+def test_em_is_that_of_loops():
+    table = chances(10, 4, None)
+    counts = np.array([[30.0, 12, 5, 9, 20], [28.0, 11, 5, 9, 19]])
+    found = em(table, counts, np.full(10, 0.1))
+    known = plain_em(table.tolist(), counts[0].tolist(), [counts[1].tolist()])
+    assert np.allclose(found, known, atol=1e-12)
+    assert found.sum(axis=1) == pytest.approx([1, 1])
+    assert found[0] @ table != pytest.approx(np.full(10, 0.1) @ table, abs=0.05)
+
+
+def test_least_squares_has_the_least_loss():
+    table, prior = chances(8, 3, None), np.full(8, 1 / 8)
+    gains = (np.arange(1, 9) <= 3) * 1.0
+
+    def loss(worth):
+        total = 0.0
+        for rank in range(8):
+            mean = sum(table[rank][x] * worth[x] for x in range(4))
+            square = sum(table[rank][x] * worth[x] ** 2 for x in range(4))
+            bias = mean - gains[rank]
+            total += prior[rank] * (bias**2 + GAMMA * (square - mean**2))
+        return total
+
+    found = least_squares(table, gains[:, None], prior)[:, 0]
+    best = minimize(loss, np.zeros(4), tol=1e-14)
+    assert found == pytest.approx(best.x, abs=1e-4)
+    assert loss(found) <= best.fun + 1e-12
+
+
+def test_jackknife_of_a_mean_is_its_error():
+    groups = np.random.default_rng(3).normal(size=(20, 2))
+    left_out = (groups.sum(axis=0) - groups) / 19
+    error = groups.std(axis=0, ddof=1) / 20**0.5
+    assert jackknife(left_out) == pytest.approx(error)
