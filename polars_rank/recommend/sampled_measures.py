@@ -261,10 +261,11 @@ def _values(
         naive = float(ranked.mean(measure.at(ranked.x + 1))[0])
         value = float(values[0, i])
         ends: list[float | None] = [None, None, None]
-        if errors is not None:
+        least = _least(measure, estimated)
+        # Of ranks that are not told apart, the error is in the guess, not in the draw.
+        if errors is not None and estimated.negatives >= least:
             se = float(errors[i])
             ends = [se, value - reach * se, value + reach * se]
-        least = _least(measure, estimated)
         rows.append((measure.name, naive, value, *ends, users, negatives, least))
     return rows
 
@@ -285,7 +286,7 @@ def _warn_of_few(measures: Sequence[OfRank], counts: Counts) -> bool:
         warn(
             f"{names}: {counts.negatives:,.0f} negatives of {counts.items:,} items do "
             f"not tell the first {first:,} ranks apart, so that the estimate rests on "
-            f"a guess how they share what is there; draw at least {least:,} negatives "
-            f"for each list, or take hits or recall @{first} and beyond"
+            "a guess how they share what is there, and has no interval; draw at least "
+            f"{least:,} negatives for each list, or take hits and recall from @{first}"
         )
     return bool(few)

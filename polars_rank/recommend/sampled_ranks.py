@@ -128,14 +128,15 @@ def sampled(
     ``min_negatives``, the fewest that tell the ranks that matter. Errors are those of a
     jackknife that leaves out 20 groups of users in turn (Student's t, 19 degrees of
     freedom; the extra ``stats``): those of the draw of users and negatives, without the
-    bias of an estimator. They are null if all users are in one group.
+    bias of an estimator. They are null if all users are in one group, or if the ranks
+    that matter cannot be told.
 
     Warns
     -----
     DataWarning
         If k < N / m. No negative above says no more than that the rank is below about
-        N / m, so nothing tells what happens within. For ``ndcg``, ``rr`` and ``ap``,
-        which weigh ranks, k is at most 10 here.
+        N / m, so nothing tells what happens within, and the interval is null. For
+        ``ndcg``, ``rr`` and ``ap``, which weigh ranks, k is at most 10 here.
 
     Raises
     ------
