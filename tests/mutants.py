@@ -1400,6 +1400,34 @@ MUTANTS = (
         "tags",
         "cli:bare_file_name",
     ),
+    Mutant(
+        "draws of one item are all kept or none",
+        "recommend",
+        "pl.int_ranges(number).alias(number)",
+        "(pl.int_ranges(number) * 0).alias(number)",
+        "sampled",
+    ),
+    Mutant(
+        "the naive number counts what thinning kept",
+        "recommend",
+        "measure.at(ranked.x + 1)",
+        "measure.at(estimated.x + 1)",
+        "sampled",
+    ),
+    Mutant(
+        "what cannot be told has an interval",
+        "recommend",
+        "errors is not None and estimated.negatives >= least",
+        "errors is not None",
+        "sampled",
+    ),
+    Mutant(
+        "negatives that are distinct are drawn independently",
+        "recommend",
+        "bottom = (x + 1) * (others - better - m + x + 1)",
+        "bottom = (x + 1) * (others - better)",
+        "rank_estimators",
+    ),
 )
 
 
