@@ -6,7 +6,8 @@ among all of them, which gives the true values, and among negatives: 100 distinc
 of equal probability, or 250 independent draws in proportion to popularity (exponent
 0.5). What a run found is appended to FILE, and runs that are there are not repeated. An
 interval is compared with the mean of all users of all runs, and with that of its own
-users. ``--large`` draws the ranks of 4,000 users among 5,000 items instead, of three
+users. ``--many`` takes 350 and 700 negatives, as many as measures that weigh ranks
+need. ``--large`` draws the ranks of 4,000 users among 5,000 items instead, of three
 systems whose order the naive numbers turn around.
 """
 
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -26,7 +28,8 @@ from polars_rank import recommend
 Numbers: TypeAlias = npt.NDArray[Any]
 
 ITEMS, USERS = 1000, 500
-DRAWS = {"uniform": 100, "popular": 250}
+DRAWS = {"uniform": 100, "popular": 250}  # enough for hits@10
+MANY = {"uniform": 350, "popular": 700}  # for measures that weigh ranks
 MODELS = ("tops", "steady", "mixed")
 METHODS = ("em", "rank", "least_squares")
 MEASURES = {
@@ -49,9 +52,10 @@ def lift(model: str, rng: np.random.Generator) -> Numbers:
     return rng.normal(1.0, 1.0, USERS)
 
 
-def negatives(draw: str, relevant: Numbers, rng: np.random.Generator) -> Numbers:
+def negatives(
+    draw: str, m: int, relevant: Numbers, rng: np.random.Generator
+) -> Numbers:
     """Draw items other than the relevant one for each user."""
-    m = DRAWS[draw]
     if draw == "uniform":
         keys = rng.random((USERS, ITEMS))
         keys[np.arange(USERS), relevant] = 2.0  # last
@@ -78,12 +82,12 @@ def log_of(scores: Numbers, relevant: Numbers, drawn: Numbers) -> pl.DataFrame:
     )
 
 
-def run(seed: int) -> pl.DataFrame:
+def run(seed: int, draws: Mapping[str, int]) -> pl.DataFrame:
     """Estimate the measures of all models, from both kinds of draws."""
     rng = np.random.default_rng(seed)
     relevant = rng.choice(ITEMS, USERS, p=POPULARITY)
-    drawn = {draw: negatives(draw, relevant, rng) for draw in DRAWS}
-    logs: dict[str, list[pl.DataFrame]] = {draw: [] for draw in DRAWS}
+    drawn = {draw: negatives(draw, m, relevant, rng) for draw, m in draws.items()}
+    logs: dict[str, list[pl.DataFrame]] = {draw: [] for draw in draws}
     truth = []
     for model in MODELS:
         scores = 0.5 * np.log(POPULARITY) + rng.normal(size=(USERS, ITEMS))
@@ -91,7 +95,7 @@ def run(seed: int) -> pl.DataFrame:
         scores[np.arange(USERS), relevant] = own
         ranks = 1.0 + (scores > own[:, None]).sum(axis=1)
         truth += [(model, n, float(f(ranks).mean())) for n, f in MEASURES.items()]
-        for draw in DRAWS:
+        for draw in draws:
             log = log_of(scores, relevant, drawn[draw])
             logs[draw].append(log.with_columns(model=pl.lit(model)))
     found = []
@@ -192,18 +196,20 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--kept", type=Path)
+    parser.add_argument("--many", action="store_true")
     parser.add_argument("--large", action="store_true")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
-    kept = given.kept
+    kept, draws = given.kept, MANY if given.many else DRAWS
     known = pl.read_csv(kept) if kept and kept.exists() else None
     seen = set() if known is None else {*known["seed"].unique()}
     parts = [] if known is None else [known]
     for seed in range(given.seed, given.seed + given.runs):
         if seed in seen:
             continue
-        one = large_run if given.large else run
-        found = one(seed).with_columns(pl.col("seed", "users").cast(pl.Int64))
+        found = (large_run(seed) if given.large else run(seed, draws)).with_columns(
+            pl.col("seed", "users").cast(pl.Int64)
+        )
         if kept:
             with kept.open("a") as file:
                 file.write(found.write_csv(include_header=not kept.stat().st_size))

@@ -27,7 +27,7 @@ from polars_rank.recommend.rank_estimators import (
 
 Method: TypeAlias = Literal["em", "rank", "least_squares"]
 METHODS = ("em", "rank", "least_squares")
-WITHIN = 10  # ranks that decide a measure that weighs them, by simulation
+WITHIN = 3  # ranks that have most of the weight: what intervals need, by simulation
 VALUES: dict[str, pl.DataType | type[pl.DataType]] = {
     "measure": pl.String,
     "naive": pl.Float64,

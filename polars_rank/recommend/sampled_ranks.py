@@ -136,7 +136,7 @@ def sampled(
     DataWarning
         If k < N / m. No negative above says no more than that the rank is below about
         N / m, so nothing tells what happens within, and the interval is null. For
-        ``ndcg``, ``rr`` and ``ap``, which weigh ranks, k is at most 10 here.
+        ``ndcg``, ``rr`` and ``ap``, which weigh ranks, k is at most 3 here.
 
     Raises
     ------
