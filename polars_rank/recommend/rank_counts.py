@@ -271,7 +271,7 @@ def _lists(
     counts |= {"relevant": pl.col("relevant").sum(), **_faults(rows, roles, design)}
     if roles.probability is not None:
         counts |= {n: (above & pl.col(n)).sum() for n in _thinnings()}
-    distinct = check == "full" and not design.replacement and roles.item is not None
+    distinct = check == "full" and not design.replacement
     if distinct:
         counts["distinct"] = pl.col("item").n_unique()
     sums = {n: e.cast(pl.Int64) for n, e in counts.items()}

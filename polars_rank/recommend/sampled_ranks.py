@@ -170,6 +170,7 @@ def sampled(
         n_items, replacement, min_probability, probability, ties, check, seed
     )
     roles = _roles(by, user, cluster, item, label, score, probability)
+    _require_item(roles, check)
     frame = as_polars(log, name="the log").lazy()
     state = rank_counts(frame, roles, design, check=check, part=None)
     columns = schema_of(roles.by, frame.collect_schema())
@@ -236,6 +237,7 @@ def sampled_state(
         n_items, replacement, min_probability, probability, ties, check, seed
     )
     roles = _roles(by, user, cluster, item, label, score, probability)
+    _require_item(roles, check)
     frame = as_polars(log, name="the log").lazy()
     return like_input(log, rank_counts(frame, roles, design, check=check, part=part))
 
@@ -345,6 +347,15 @@ def _require_probability(given: float, n_items: int) -> None:
         raise ValueError(msg)
 
 
+def _require_item(roles: Roles, check: Check) -> None:
+    """Refuse what needs the items if they have no column."""
+    needs = ["probability="] if roles.probability is not None else []
+    needs += ["check='full'"] if check == "full" else []
+    if needs and roles.item is None:
+        msg = f"{needs[0]} needs item=, the column of the items, to tell rows apart"
+        raise ValueError(msg)
+
+
 def _roles(
     by: str | Sequence[str],
     user: str,
@@ -356,9 +367,6 @@ def _roles(
 ) -> Roles:
     """Check that each column has one role, and what depends on another."""
     segments = (by,) if isinstance(by, str) else tuple(by)
-    if probability is not None and item is None:
-        msg = "probability= needs item=, the column of the items, to tell draws apart"
-        raise ValueError(msg)
     made: set[Any] = {*VALUES, *COLUMNS}
     if odd := [name for name in segments if name in made]:
         msg = f"a result has a column {odd[0]!r}; rename the column of by="

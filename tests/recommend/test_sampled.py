@@ -435,6 +435,7 @@ def test_bad_rows_are_named(changed, asked, rule):
         ({"method": "ml"}, ValueError, "method must be one of em, rank"),
         ({"ties": "order"}, ValueError, "ties must be one of"),
         ({"check": "off"}, ValueError, "check must be one of"),
+        ({"check": "full"}, ValueError, "check='full' needs item="),
         ({"n_items": 1}, ValueError, "n_items must be the size"),
         ({"n_items": 2.5}, ValueError, "n_items must be the size"),
         ({"level": 2}, ValueError, "level must lie"),
