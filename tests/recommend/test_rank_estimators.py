@@ -1,12 +1,13 @@
 """Estimators of ranks, against enumeration, plain loops and scipy."""
 
 from itertools import combinations, product
-from math import log
 
 import numpy as np
 import pytest
+from plain_ranks import plain_em
 from scipy.optimize import minimize
 from scipy.stats import binom, hypergeom
+from slow import slow
 
 from polars_rank.recommend.rank_estimators import (
     GAMMA,
@@ -16,7 +17,6 @@ from polars_rank.recommend.rank_estimators import (
     jackknife,
     least_squares,
 )
-from tests.slow import slow
 
 
 @pytest.mark.parametrize("n", [1, 2, 199, 200, 201, 5000, 123_456])
@@ -69,30 +69,6 @@ def test_chances_of_many_items_are_those_of_scipy(items, m):
             for a, b in zip(places.first, places.last, strict=True)
         ]
         assert np.allclose(found[::100], np.transpose(summed), atol=1e-9)
-
-
-def plain_em(table, counts, others=(), enough=0.01, most=10_000):
-    """Return the distribution of ranks of the counts, and others by as many steps."""
-    ranks, columns = len(table), len(table[0])
-    found = [[1 / ranks] * ranks for _ in (counts, *others)]
-    before, enough = float("-inf"), enough * min(1, 5000 / sum(counts)) ** 2
-    for _ in range(most):
-        likelihood = 0.0
-        for x in range(columns):
-            if counts[x]:
-                chance = sum(found[0][r] * table[r][x] for r in range(ranks))
-                likelihood += counts[x] * log(chance)
-        if likelihood - before < enough:
-            break
-        before = likelihood
-        for own, seen in zip(found, (counts, *others), strict=True):
-            new = [0.0] * ranks
-            for x in range(columns):
-                chance = sum(own[r] * table[r][x] for r in range(ranks))
-                for r in range(ranks):
-                    new[r] += seen[x] / sum(seen) * own[r] * table[r][x] / chance
-            own[:] = new
-    return found
 
 
 @pytest.mark.parametrize("times", [1, 200])

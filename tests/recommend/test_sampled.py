@@ -7,13 +7,12 @@ from math import ceil, floor, log2, sqrt
 import numpy as np
 import polars as pl
 import pytest
+from plain_ranks import plain_em, plain_hash
 from scipy.stats import t
 
 from polars_rank import DataError, DataWarning, recommend
 from polars_rank.recommend import rank_counts
 from polars_rank.recommend.rank_estimators import chances
-from tests.recommend.test_rank_estimators import plain_em
-from tests.recommend.test_split import plain_hash
 
 GAINS = {
     "hits": lambda r: 1.0,

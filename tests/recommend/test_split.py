@@ -4,6 +4,7 @@ import random
 
 import polars as pl
 import pytest
+from plain_ranks import plain_hash
 
 from polars_rank import DataError, recommend
 
@@ -14,19 +15,6 @@ def drawn(seed, rows=300):
         (rng.randrange(25), rng.randrange(30), rng.randrange(20)) for _ in range(rows)
     ]
     return pl.DataFrame(pick, ["user_id", "item_id", "time"], orient="row")
-
-
-def plain_hash(text):
-    def mixed(z):
-        z = (z + 0x9E3779B97F4A7C15) % 2**64
-        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
-        z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
-        return z ^ (z >> 31)
-
-    raw = text.encode()
-    return mixed(
-        (sum(mixed(b + 256 * i) for i, b in enumerate(raw)) + len(raw)) % 2**64
-    )
 
 
 @pytest.mark.parametrize("ties", ["item", "hash"])
