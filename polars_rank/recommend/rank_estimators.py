@@ -20,7 +20,7 @@ Places: TypeAlias = npt.NDArray[np.int64]
 FINE = 200  # numbers one by one; further ones in cells of 1 %, far below any error
 RATIO = 1.01
 ENOUGH = 0.01  # gain of log-likelihood in a step, of all users together
-MANY = 5000  # users: of more, the errors are small, and so has the bias to be
+MANY = 5000  # users: of more, errors are smaller, and so has to be the bias of a stop
 MAX_STEPS = 10_000
 GAMMA = 0.01  # weight of the variance
 BLOCK = 1 << 22  # numbers of a table that are in memory before they are summed in cells
@@ -115,7 +115,7 @@ def em(table: Numbers, counts: Numbers, start: Numbers) -> Numbers:
     shares = counts / counts.sum(axis=1, keepdims=True)
     found = np.repeat(start[None, :], len(counts), axis=0)
     back = np.ascontiguousarray(table.T)
-    before, enough = -np.inf, ENOUGH * min(1.0, MANY / counts[0].sum()) ** 2
+    before, enough = -np.inf, ENOUGH * min(1.0, MANY / counts[0].sum())
     for _ in range(MAX_STEPS):
         expected = np.maximum(found @ table, 1e-300)
         likelihood = float(counts[0] @ np.log(expected[0]))

@@ -82,7 +82,7 @@ def sampled(
     method
         ``"em"``: the distribution of ranks of the greatest likelihood, by EM from equal
         probabilities until a step raises the log-likelihood by less than 0.01 (of n
-        users above 5,000: by 0.01 (5,000 / n)^2; at most 10,000 steps), ranks above
+        users above 5,000: by 0.01 x 5,000 / n; at most 10,000 steps), ranks above
         200 in cells of 1 %. ``"rank"``: the measure at the
         rank 1 + floor((N - 1) x / m), x negatives above. ``"least_squares"``: a value
         for each x, of the least squared bias plus 0.01 times the variance, if all ranks

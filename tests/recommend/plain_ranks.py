@@ -20,7 +20,7 @@ def plain_em(table, counts, others=(), enough=0.01, most=10_000):
     """Return the distribution of ranks of the counts, and others by as many steps."""
     ranks, columns = len(table), len(table[0])
     found = [[1 / ranks] * ranks for _ in (counts, *others)]
-    before, enough = float("-inf"), enough * min(1, 5000 / sum(counts)) ** 2
+    before, enough = float("-inf"), enough * min(1, 5000 / sum(counts))
     for _ in range(most):
         likelihood = 0.0
         for x in range(columns):
