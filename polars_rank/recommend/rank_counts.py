@@ -75,14 +75,14 @@ REPEATED = Rule(
 )
 TOO_MANY = Rule(
     "too_many_negatives",
-    "more negatives than other items; give the size of the catalogue in n_items=, or "
+    "more negatives than other items; give the size of the catalog in n_items=, or "
     "say replacement=True",
 )
 NAN = Rule("nan", "NaN in label or score; drop these rows, or mend them")
 IMPROBABLE = Rule(
     "improbable_negative",
     "probabilities that are null, below min_probability or above 1; give that of the "
-    "item in one draw, and that of the rarest item of the catalogue",
+    "item in one draw, and that of the rarest item of the catalog",
 )
 RULES = {
     "nan": NAN,

@@ -1,4 +1,4 @@
-"""Estimate the ranks in a catalogue from the ranks among sampled negatives.
+"""Estimate the ranks in a catalog from the ranks among sampled negatives.
 
 Only numbers are here. A relevant item of rank r among ``items`` has x of its m
 negatives above it: hypergeometric if these are distinct, binomial if every draw is each

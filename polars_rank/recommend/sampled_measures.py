@@ -1,4 +1,4 @@
-"""Make measures of a catalogue from counts of ranks among sampled negatives."""
+"""Make measures of a catalog from counts of ranks among sampled negatives."""
 
 from __future__ import annotations
 

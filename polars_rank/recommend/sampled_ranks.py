@@ -1,4 +1,4 @@
-"""Measures of a whole catalogue from relevant items and sampled negatives."""
+"""Measures of a whole catalog from relevant items and sampled negatives."""
 
 from __future__ import annotations
 
@@ -62,10 +62,10 @@ def sampled(
     check: Check = "strict",
     seed: int = 0,
 ) -> AnyFrame:
-    """Estimate measures over a whole catalogue from sampled negatives.
+    """Estimate measures over a whole catalog from sampled negatives.
 
     Among m sampled negatives a relevant item ranks far better than among all N items: a
-    measure of that rank (``naive``) is none of the catalogue, and may put systems in
+    measure of that rank (``naive``) is none of the catalog, and may put systems in
     another order. But how many negatives are above an item of rank r has a known
     distribution, hypergeometric or binomial, which the estimators invert.
 
@@ -78,7 +78,7 @@ def sampled(
         with or without a cutoff, of the rank of the relevant item.
     n_items
         Number N of items that the relevant one is ranked among, itself included: the
-        catalogue, without what is filtered out before a draw.
+        catalog, without what is filtered out before a draw.
     method
         ``"em"``: the distribution of ranks of the greatest likelihood, by EM from equal
         probabilities until a step raises the log-likelihood by less than 0.01 (of n
@@ -105,7 +105,7 @@ def sampled(
         drawn independently and not all alike, such as by popularity. One row is one
         draw, so that an item may be there twice.
     min_probability
-        The probability of the rarest item of the catalogue, or less. Draws are thinned:
+        The probability of the rarest item of the catalog, or less. Draws are thinned:
         each is kept with ``min_probability`` / ``probability``, in eight ways by hash,
         and of the items above, all are kept with the same probability. N times this is
         the share of the draws that tell anything.
@@ -256,7 +256,7 @@ def merge_sampled(
     Parameters
     ----------
     parts
-        Results of :func:`sampled_state`, of the same catalogue and segments: frames of
+        Results of :func:`sampled_state`, of the same catalog and segments: frames of
         any library, or paths.
     measures, method, level
         As in :func:`sampled`.
@@ -318,14 +318,14 @@ def _design(
 ) -> Design:
     """Check how negatives were drawn."""
     if not is_whole(n_items) or n_items < 2:
-        msg = f"n_items must be the size of the catalogue, 2 or more, not {n_items!r}"
+        msg = f"n_items must be the size of the catalog, 2 or more, not {n_items!r}"
         raise ValueError(msg)
     _require_known("ties", ties, TIES)
     _require_known("check", check, CHECKS)
     if (probability is None) != (min_probability is None):
         msg = (
             "probability, a column, and min_probability, that of the rarest item of "
-            "the catalogue, go together; give both"
+            "the catalog, go together; give both"
         )
         raise ValueError(msg)
     if min_probability is not None:

@@ -269,7 +269,7 @@ def ranked(seed, users=400, items=60, m=20, popular=False):
 
 
 @pytest.mark.parametrize("method", ["em", "rank"])
-def test_of_the_whole_catalogue_nothing_is_estimated(method):
+def test_of_the_whole_catalog_nothing_is_estimated(method):
     log, ranks, _ = ranked(2, users=100, m=59)
     found = recommend.sampled(log, ["hits@10", "rr"], n_items=60, method=method)
     known = [(ranks <= 10).mean(), (1 / ranks).mean()]
@@ -280,7 +280,7 @@ def test_of_the_whole_catalogue_nothing_is_estimated(method):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("popular", [False, True])
-def test_intervals_hold_the_value_of_the_catalogue(popular):
+def test_intervals_hold_the_value_of_the_catalog(popular):
     """Of 100 runs, seeds 0 to 99, fewer than 88 hold it with probability 0.001."""
     runs, kept, naive, off = 100, 0, [], []
     truth = np.mean(
